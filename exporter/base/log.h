@@ -1,0 +1,35 @@
+/*
+ * Log lines on a file descriptor, logfmt or JSON.
+ *
+ * A line is one write(2), so threads may share a struct log. A line that cannot be written is
+ * dropped: logging never blocks on its own errors and never fails its caller.
+ */
+#ifndef IE_BASE_LOG_H
+#define IE_BASE_LOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
+enum log_format { LOG_FORMAT_LOGFMT, LOG_FORMAT_JSON };
+
+struct log {
+    int fd;                 /* borrowed; -1 discards everything */
+    enum log_level level;   /* lines below this level are discarded */
+    enum log_format format;
+};
+
+/* 'module' is a short constant word such as "containers"; the message is escaped here. */
+void log_write(const struct log *log, enum log_level level, const char *module, const char *format,
+               ...) __attribute__((format(printf, 4, 5)));
+
+#define log_debug(log, ...) log_write((log), LOG_LEVEL_DEBUG, __VA_ARGS__)
+#define log_info(log, ...) log_write((log), LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_warn(log, ...) log_write((log), LOG_LEVEL_WARN, __VA_ARGS__)
+#define log_error(log, ...) log_write((log), LOG_LEVEL_ERROR, __VA_ARGS__)
+
+/* Return 0 and set *out, or -EINVAL for an unknown word. */
+int log_level_parse(const char *text, enum log_level *out);
+int log_format_parse(const char *text, enum log_format *out);
+
+#endif

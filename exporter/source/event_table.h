@@ -1,0 +1,23 @@
+/*
+ * How one microarchitecture counts roles: text for encode_event(). Instances live in
+ * collectors/events/; a role without text cannot be counted there.
+ */
+#ifndef IE_SOURCE_EVENT_TABLE_H
+#define IE_SOURCE_EVENT_TABLE_H
+
+#include "exporter/source/role.h"
+
+enum { EVENT_TABLE_MAX_CHANNELS = 4 };
+
+struct event_table {
+    const char *microarchitecture;
+    double cache_cycles;   /* c_cache before calibration; 0: must be calibrated */
+    double llc_hit_cycles; /* 0: not known */
+    int general_counters;  /* with hyper-threading */
+    const char *event[ROLE_COUNT];
+    /* Uncore roles by pseudo-channel; "NAME" of the pmu is filled in per unit. */
+    int channels;
+    const char *uncore_event[EVENT_TABLE_MAX_CHANNELS][ROLE_COUNT];
+};
+
+#endif

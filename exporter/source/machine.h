@@ -1,0 +1,38 @@
+/*
+ * Facts about the machine that formulas need. A fact that is not known is 0 (or ""): whoever needs
+ * it then has no result.
+ */
+#ifndef IE_SOURCE_MACHINE_H
+#define IE_SOURCE_MACHINE_H
+
+#include <stddef.h>
+
+struct machine {
+    char microarchitecture[16];  /* "skx", "clx", "icx", "spr", "emr", "gnr"; "" when unsupported */
+    double base_frequency_hz;    /* the TSC's frequency, which ref_cycles counts at */
+    double cache_cycles;         /* c_cache of FORMULAS.md section 1 */
+    double llc_hit_cycles;       /* hit_cycles of FORMULAS.md section 3 */
+    double cas_latency_seconds;  /* l_CAS of FORMULAS.md section 2 */
+    int sockets;
+    int numa_nodes;
+    int cpus;
+};
+
+/* A memory controller or similar, outside the cores. */
+struct unit {
+    char key[32]; /* the recording's name for it, e.g. "imc0" */
+    char kind[16];
+    int socket;
+    int imc;
+};
+
+/* A thread of our own whose counters are read, e.g. the probe's. */
+struct thread {
+    char key[32]; /* e.g. "p0" */
+    char kind[16];
+    int initiator_numa_node;
+    int target_numa_node; /* the first target, where targets take turns */
+    int tid;              /* 0 under replay */
+};
+
+#endif

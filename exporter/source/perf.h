@@ -1,0 +1,58 @@
+/*
+ * The kernel's counters: perf_event_open in cgroup mode per CPU, per thread, and per uncore unit.
+ *
+ * A group is one leader and its members per CPU, read with one read(2). The only file of the
+ * project that calls perf_event_open.
+ */
+#ifndef IE_SOURCE_PERF_H
+#define IE_SOURCE_PERF_H
+
+#include <linux/perf_event.h>
+#include <sys/types.h>
+
+#include "exporter/base/fsroot.h"
+#include "exporter/base/log.h"
+#include "exporter/source/event_table.h"
+#include "exporter/source/events_file.h"
+#include "exporter/source/source.h"
+
+/* The kernel's calls, so that tests can be a kernel with a PMU. Each returns -errno on failure. */
+struct perf_kernel {
+    int (*event_open)(void *context, const struct perf_event_attr *attr, pid_t pid, int cpu,
+                      int group_fd, unsigned long flags);
+    ssize_t (*read)(void *context, int fd, void *buffer, size_t size);
+    int (*close)(void *context, int fd);
+    void *context;
+};
+
+extern const struct perf_kernel perf_kernel_linux;
+
+struct perf_config {
+    const struct fsroot *fs;         /* borrowed for the source's life, like all pointers here */
+    const struct log *log;
+    const struct event_table *table; /* NULL: an unsupported CPU */
+    const struct events_file *file;  /* NULL: no --events.file */
+    const struct perf_kernel *kernel;
+};
+
+int perf_source_new(const struct perf_config *config, struct source **out);
+
+/* Which roles of a group are counted after the fallback ladder, as bits; 0 before a check. */
+uint32_t perf_source_roles(const struct source *source, enum group group);
+
+/*
+ * The sentence for a failed open: a different one, with its remedy, for each of ENOENT, EACCES,
+ * EPERM, EMFILE, ENODEV; pure. 'paranoid' is kernel.perf_event_paranoid, or -2 when unknown.
+ */
+void perf_explain(int error, const char *what, int paranoid, struct verdict *out);
+
+/*
+ * Machine facts that can be measured here without any privilege: base frequency (CPUID 15H, else
+ * perf's time_mult), sockets, nodes, CPUs. Unknown facts stay 0.
+ */
+void machine_detect(const struct fsroot *fs, struct machine *out);
+
+/* Raises RLIMIT_NOFILE to its hard limit; returns the limit now in force. */
+size_t perf_raise_fd_limit(void);
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * The recording format, version 1: JSON Lines (DESIGN.md, "CONTRACT: recording").
+ *
+ * One line in, one value out; no state between lines. Values are checked for type and range here,
+ * so that everything behind may trust them.
+ */
+#ifndef IE_SOURCE_RECORDING_H
+#define IE_SOURCE_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporter/source/machine.h"
+#include "exporter/source/role.h"
+#include "exporter/source/source.h"
+
+enum recording_kind {
+    RECORDING_HEADER,
+    RECORDING_CONTAINER,
+    RECORDING_UNIT,
+    RECORDING_THREAD,
+    RECORDING_TICK,
+    RECORDING_READ,
+    RECORDING_SAMPLE,
+    RECORDING_LOST,
+    RECORDING_PROBE,
+    RECORDING_GONE,
+    RECORDING_TRUTH,   /* read by tests; the exporter ignores it */
+    RECORDING_UNKNOWN, /* an object whose first-class key is of a later version: ignored */
+};
+
+/* Strings are NUL-terminated, never NULL ("" when absent). */
+struct recording_container {
+    const char *key, *cgroup, *id, *namespace_, *pod, *container, *image, *pod_uid;
+    const char *runtime, *qos_class; /* optional keys of ours; "" when absent */
+    /* Optional key of ours: the names are not resolved yet, so no series may be made. */
+    bool pending;
+};
+
+struct recording_read {
+    const char *key;
+    enum group group;
+    int cpu; /* -1: the sum over all CPUs */
+    uint64_t enabled_ns, running_ns;
+    uint32_t present; /* bits by index in the group */
+    uint64_t values[GROUP_MAX_ROLES];
+};
+
+struct recording_sample {
+    const char *key, *access, *medium;
+    int pid, tid;
+    uint64_t ip, addr, bytes, period;
+};
+
+struct recording_truth {
+    const char *key;
+    uint64_t tick;
+    double latency_ns, slowdown; /* NaN when absent */
+    uint64_t nvmm_store_bytes;
+};
+
+struct recording_line {
+    enum recording_kind kind;
+    union {
+        struct {
+            struct machine machine;
+            uint64_t interval_ns;
+        } header;
+        struct recording_container container;
+        struct unit unit;
+        struct thread thread;
+        struct {
+            uint64_t number, mono_ns, wall_ns;
+        } tick;
+        struct recording_read read;
+        struct recording_sample sample;
+        struct {
+            uint64_t count;
+            const char *access;
+        } lost;
+        struct probe_reading probe;
+        struct {
+            const char *key;
+        } gone;
+        struct recording_truth truth;
+    };
+    void *owner; /* keeps the strings alive */
+};
+
+/*
+ * Parses one line (no newline at its end needed). 0, with *out to be released; or -EINVAL with
+ * what is wrong in 'error' (the caller knows file and line number).
+ */
+int recording_parse_line(const char *text, size_t len, struct recording_line *out, char *error,
+                         size_t error_size);
+void recording_line_release(struct recording_line *line);
+
+#endif

@@ -1,0 +1,128 @@
+#include "exporter/source/role.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const role_names[ROLE_COUNT] = {
+    [ROLE_CYCLES] = "cycles",
+    [ROLE_REF_CYCLES] = "ref_cycles",
+    [ROLE_INSTRUCTIONS] = "instructions",
+    [ROLE_L3_MISS_READS] = "l3_miss_reads",
+    [ROLE_L3_MISS_READ_OCCUPANCY] = "l3_miss_read_occupancy",
+    [ROLE_LLC_READS] = "llc_reads",
+    [ROLE_L3_MISS_READ_ACTIVE] = "l3_miss_read_active",
+    [ROLE_LLC_READ_OCCUPANCY] = "llc_read_occupancy",
+    [ROLE_LLC_READ_ACTIVE] = "llc_read_active",
+    [ROLE_STALLS_L3_MISS] = "stalls_l3_miss",
+    [ROLE_LOADS_LOCAL_DRAM] = "loads_local_dram",
+    [ROLE_LOADS_REMOTE_DRAM] = "loads_remote_dram",
+    [ROLE_LOADS_LOCAL_PMM] = "loads_local_pmm",
+    [ROLE_LOADS_REMOTE_PMM] = "loads_remote_pmm",
+    [ROLE_STORES] = "stores",
+    [ROLE_LOADS] = "loads",
+    [ROLE_PMM_RFO] = "pmm_rfo",
+    [ROLE_IMC_CLOCKTICKS] = "imc_clockticks",
+    [ROLE_RPQ_INSERTS] = "rpq_inserts",
+    [ROLE_RPQ_OCCUPANCY] = "rpq_occupancy",
+    [ROLE_PMM_RPQ_INSERTS] = "pmm_rpq_inserts",
+    [ROLE_PMM_RPQ_OCCUPANCY] = "pmm_rpq_occupancy",
+    [ROLE_CAS_READS] = "cas_reads",
+    [ROLE_CAS_WRITES] = "cas_writes",
+    [ROLE_QUANTUM_CYCLES] = "quantum_cycles",
+    [ROLE_ACCESSES] = "accesses",
+    [ROLE_EPOCH_COUNT] = "epoch_count",
+    [ROLE_HITS] = "hits",
+    [ROLE_MISSES] = "misses",
+    [ROLE_HIT_TIME] = "hit_time",
+    [ROLE_MISS_TIME] = "miss_time",
+    [ROLE_ATS_HITS] = "ats_hits",
+    [ROLE_ATS_MISSES] = "ats_misses",
+    [ROLE_QUEUEING_CYCLES] = "queueing_cycles",
+    [ROLE_EPOCH_LENGTH] = "epoch_length",
+};
+
+/* Bits by position in the core group's role list below. */
+enum {
+    CORE_CYCLES = 1 << 0,
+    CORE_REF = 1 << 1,
+    CORE_INSTRUCTIONS = 1 << 2,
+    CORE_READS = 1 << 3,
+    CORE_OCCUPANCY = 1 << 4,
+    CORE_LLC = 1 << 5,
+    CORE_ACTIVE = 1 << 6,
+    CORE_REQUIRED = CORE_CYCLES | CORE_REF | CORE_READS | CORE_OCCUPANCY,
+};
+
+const struct group_desc group_descs[GROUP_COUNT] = {
+    [GROUP_CORE] =
+        {
+            .name = "core",
+            .n = 7,
+            .roles = {ROLE_CYCLES, ROLE_REF_CYCLES, ROLE_INSTRUCTIONS, ROLE_L3_MISS_READS,
+                      ROLE_L3_MISS_READ_OCCUPANCY, ROLE_LLC_READS, ROLE_L3_MISS_READ_ACTIVE},
+            .required = CORE_REQUIRED,
+            /* With the NMI watchdog on the fixed cycles counter the full set needs five general
+             * counters: it opens and never runs. */
+            .fallback = {CORE_REQUIRED | CORE_INSTRUCTIONS, CORE_REQUIRED},
+        },
+    [GROUP_STALLS] =
+        {
+            .name = "stalls",
+            .n = 5,
+            .roles = {ROLE_CYCLES, ROLE_STALLS_L3_MISS, ROLE_LOADS_LOCAL_DRAM,
+                      ROLE_LOADS_REMOTE_DRAM, ROLE_LOADS_LOCAL_PMM},
+            .required = 1 << 2 | 1 << 3,
+            .fallback = {1 << 0 | 1 << 2 | 1 << 3 | 1 << 4, 1 << 0 | 1 << 2 | 1 << 3},
+        },
+    [GROUP_STORES] = {.name = "stores", .n = 1, .roles = {ROLE_STORES}, .required = 1},
+    [GROUP_LOADS] = {.name = "loads", .n = 1, .roles = {ROLE_LOADS}, .required = 1},
+    [GROUP_RPQ] = {.name = "rpq",
+                   .n = 3,
+                   .roles = {ROLE_IMC_CLOCKTICKS, ROLE_RPQ_INSERTS, ROLE_RPQ_OCCUPANCY},
+                   .required = 7},
+    [GROUP_PMM_RPQ] = {.name = "pmm_rpq",
+                       .n = 3,
+                       .roles = {ROLE_IMC_CLOCKTICKS, ROLE_PMM_RPQ_INSERTS, ROLE_PMM_RPQ_OCCUPANCY},
+                       .required = 7},
+    [GROUP_ASM_EPOCHS] = {.name = "asm_epochs",
+                          .n = 11,
+                          .roles = {ROLE_QUANTUM_CYCLES, ROLE_ACCESSES, ROLE_EPOCH_COUNT, ROLE_HITS,
+                                    ROLE_MISSES, ROLE_HIT_TIME, ROLE_MISS_TIME, ROLE_ATS_HITS,
+                                    ROLE_ATS_MISSES, ROLE_QUEUEING_CYCLES, ROLE_EPOCH_LENGTH},
+                          .required = 0x7ff},
+};
+
+const char *role_name(enum role role)
+{
+    return role_names[role];
+}
+
+int role_parse(const char *text, size_t len, enum role *out)
+{
+    for (int i = 0; i < ROLE_COUNT; i++) {
+        if (strlen(role_names[i]) == len && memcmp(role_names[i], text, len) == 0) {
+            *out = (enum role)i;
+            return 0;
+        }
+    }
+    return -ENOENT;
+}
+
+int group_parse(const char *text, size_t len, enum group *out)
+{
+    for (int i = 0; i < GROUP_COUNT; i++) {
+        if (strlen(group_descs[i].name) == len && memcmp(group_descs[i].name, text, len) == 0) {
+            *out = (enum group)i;
+            return 0;
+        }
+    }
+    return -ENOENT;
+}
+
+int group_index(enum group group, enum role role)
+{
+    for (size_t i = 0; i < group_descs[group].n; i++)
+        if (group_descs[group].roles[i] == role)
+            return (int)i;
+    return -1;
+}

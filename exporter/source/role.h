@@ -1,0 +1,83 @@
+/*
+ * What is counted (roles) and what is counted together (groups), independent of any CPU.
+ *
+ * collectors/events/ says how a CPU counts a role. The spelling of roles and groups is part of the
+ * recording format, version 1.
+ */
+#ifndef IE_SOURCE_ROLE_H
+#define IE_SOURCE_ROLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum role {
+    ROLE_CYCLES,                  /* unhalted core cycles */
+    ROLE_REF_CYCLES,              /* unhalted cycles at the TSC's frequency */
+    ROLE_INSTRUCTIONS,            /* retired */
+    ROLE_L3_MISS_READS,           /* demand data reads that missed the LLC */
+    ROLE_L3_MISS_READ_OCCUPANCY,  /* sum over cycles of such reads outstanding */
+    ROLE_LLC_READS,               /* demand data reads that left the core's own caches */
+    ROLE_L3_MISS_READ_ACTIVE,     /* cycles with at least one L3-miss read outstanding */
+    ROLE_LLC_READ_OCCUPANCY,
+    ROLE_LLC_READ_ACTIVE,
+    ROLE_STALLS_L3_MISS,
+    ROLE_LOADS_LOCAL_DRAM,
+    ROLE_LOADS_REMOTE_DRAM,
+    ROLE_LOADS_LOCAL_PMM,
+    ROLE_LOADS_REMOTE_PMM,
+    ROLE_STORES,
+    ROLE_LOADS,
+    ROLE_PMM_RFO,
+    ROLE_IMC_CLOCKTICKS,
+    ROLE_RPQ_INSERTS,
+    ROLE_RPQ_OCCUPANCY,
+    ROLE_PMM_RPQ_INSERTS,
+    ROLE_PMM_RPQ_OCCUPANCY,
+    ROLE_CAS_READS,
+    ROLE_CAS_WRITES,
+    ROLE_QUANTUM_CYCLES, /* the ASM epoch metrics, FORMULAS.md section 3 */
+    ROLE_ACCESSES,
+    ROLE_EPOCH_COUNT,
+    ROLE_HITS,
+    ROLE_MISSES,
+    ROLE_HIT_TIME,
+    ROLE_MISS_TIME,
+    ROLE_ATS_HITS,
+    ROLE_ATS_MISSES,
+    ROLE_QUEUEING_CYCLES,
+    ROLE_EPOCH_LENGTH, /* a constant in cycles, not a total */
+    ROLE_COUNT
+};
+
+enum group {
+    GROUP_CORE,
+    GROUP_STALLS,
+    GROUP_STORES,
+    GROUP_LOADS,
+    GROUP_RPQ,
+    GROUP_PMM_RPQ,
+    GROUP_ASM_EPOCHS,
+    GROUP_COUNT
+};
+
+enum { GROUP_MAX_ROLES = 12 };
+
+struct group_desc {
+    const char *name;
+    size_t n;                         /* roles in the group */
+    enum role roles[GROUP_MAX_ROLES]; /* index in a reading = index here */
+    uint32_t required;                /* bit i: without roles[i] the group is of no use */
+    /* When the full group cannot run: role sets to try next, best first, ended by 0. */
+    uint32_t fallback[4];
+};
+
+extern const struct group_desc group_descs[GROUP_COUNT];
+
+const char *role_name(enum role role);
+/* 0 and *out, or -ENOENT. The text need not be NUL-terminated. */
+int role_parse(const char *text, size_t len, enum role *out);
+int group_parse(const char *text, size_t len, enum group *out);
+/* The index of a role in a group, or -1. */
+int group_index(enum group group, enum role role);
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * Where raw counts and samples come from.
+ *
+ * A source hands out raw totals per CPU; it knows no metric and never scales. Everything here is
+ * called from the loop's thread, except where an op says otherwise.
+ */
+#ifndef IE_SOURCE_SOURCE_H
+#define IE_SOURCE_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporter/base/reason.h"
+#include "exporter/base/tick.h"
+#include "exporter/source/machine.h"
+#include "exporter/source/role.h"
+
+enum scope_kind { SCOPE_CGROUP, SCOPE_THREAD, SCOPE_UNIT, SCOPE_CPU, SCOPE_KINDS };
+
+/* What is counted. Borrowed for the call that takes it, 'key' included. */
+struct scope {
+    enum scope_kind kind;
+    const char *key; /* unique among open scopes; the name that recordings use */
+    int cgroup_fd;   /* SCOPE_CGROUP: directory in the hierarchy that owns perf_event; else -1 */
+    int tid;         /* SCOPE_THREAD */
+    int cpu;         /* SCOPE_CPU */
+    int channel;     /* SCOPE_UNIT: pseudo-channel, from 0 */
+    const struct unit *unit; /* SCOPE_UNIT */
+};
+
+/*
+ * One group on one CPU: raw totals since the group was opened. A row keeps its CPU for the life of
+ * the handle; while that CPU is offline its totals stand still.
+ */
+struct reading_row {
+    int32_t cpu;      /* -1: the sum over all CPUs (recordings by the simulated node) */
+    uint32_t present; /* bit i: count[i] was counted; 0: this row holds no reading yet */
+    uint64_t enabled_ns;
+    uint64_t running_ns;
+    uint64_t count[]; /* group_descs[group].n of them */
+};
+
+/* Rows of one group, laid out with a stride, since the number of roles differs by group. */
+struct reading {
+    size_t n;            /* rows in use */
+    size_t cap;          /* rows that fit */
+    size_t stride_bytes; /* from reading_stride() */
+    void *rows;
+};
+
+static inline size_t reading_stride(enum group group)
+{
+    return sizeof(struct reading_row) + group_descs[group].n * sizeof(uint64_t);
+}
+
+static inline struct reading_row *reading_row(const struct reading *reading, size_t i)
+{
+    return (struct reading_row *)((char *)reading->rows + i * reading->stride_bytes);
+}
+
+/* A finished burst of the memory probe. */
+struct probe_reading {
+    int initiator_numa_node;
+    int target_numa_node;
+    double latency_ns;
+};
+
+struct source;
+
+struct source_ops {
+    const char *name; /* as in interference_exporter_source_info{source}: "perf", "replay", ... */
+
+    /* Whether groups of this scope can work at all. May take some milliseconds: it runs at start. */
+    bool (*check)(struct source *source, enum scope_kind kind, enum group group,
+                  struct verdict *why);
+
+    /* Opens a group, all or nothing. On failure -errno, *why set, *handle untouched. */
+    int (*open)(struct source *source, const struct scope *scope, enum group group,
+                uint64_t *handle, struct verdict *why);
+
+    /* Rows that a reading of this handle may need; for sizing the buffers of read. */
+    size_t (*width)(struct source *source, uint64_t handle);
+
+    /* Once a tick, before any read: for backends that read everything at once, and for the CPUs
+     * that came or went. NULL if there is nothing to do. May open and allocate only when the
+     * machine changed. */
+    int (*begin)(struct source *source, const struct tick *tick);
+
+    /*
+     * Fills out->rows and out->n. 0; -ENODATA when there is no reading for this tick (replay);
+     * -ENOSPC when out->cap is too small (ask width again); other -errno when the kernel fails.
+     * Allocates nothing.
+     */
+    int (*read)(struct source *source, uint64_t handle, struct reading *out);
+
+    /* Finished bursts since the last call, at most cap. NULL for sources without a probe. */
+    int (*probes)(struct source *source, struct probe_reading *out, size_t cap, size_t *n);
+
+    void (*close)(struct source *source, uint64_t handle);
+
+    /* File descriptors held for counters; NULL means 0. */
+    size_t (*open_counters)(struct source *source);
+
+    void (*free)(struct source *source);
+};
+
+/* Embedded first in every backend. */
+struct source {
+    const struct source_ops *ops;
+};
+
+#endif

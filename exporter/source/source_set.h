@@ -1,0 +1,65 @@
+/*
+ * The source set: routes each (scope kind, group) to its backend, shares open groups between
+ * collectors, and reads each group once a tick.
+ *
+ * Collectors that open the same scope key and group get the same handle, counted. The set keeps
+ * the last two readings of each handle; a window is what lies between them. Loop thread only.
+ */
+#ifndef IE_SOURCE_SOURCE_SET_H
+#define IE_SOURCE_SOURCE_SET_H
+
+#include "exporter/base/log.h"
+#include "exporter/source/source.h"
+
+struct source_set;
+
+/* Handle 0 is never valid. */
+typedef uint32_t group_handle;
+
+/* The two readings around a window; rows with the same index are of the same CPU. Before the first
+ * reading 'before' has n == 0: everything since the opening lies in the window. Borrowed until the
+ * next begin, read or close of this handle. */
+struct group_window {
+    enum group group;
+    const struct reading *before;
+    const struct reading *after;
+};
+
+struct source_set *source_set_new(const struct log *log);
+/* Frees the routed sources as well, each once. Accepts NULL. */
+void source_set_free(struct source_set *set);
+
+/* Takes ownership of 'source' (also on failure), which then serves (kind, group). A later route
+ * for the same pair replaces the earlier. Returns 0 or -ENOMEM. */
+int source_set_route(struct source_set *set, enum scope_kind kind, enum group group,
+                     struct source *source);
+/* As route, for the source whose probes() op is asked. */
+int source_set_route_probes(struct source_set *set, struct source *source);
+
+/* Units and threads that exist on this machine, for collectors to open. Copied. */
+int source_set_add_unit(struct source_set *set, const struct unit *unit);
+int source_set_add_thread(struct source_set *set, const struct thread *thread);
+const struct unit *source_set_units(const struct source_set *set, size_t *n);
+const struct thread *source_set_threads(const struct source_set *set, size_t *n);
+
+/* False with *why set when no backend serves the pair, or its check says no. */
+bool source_set_check(struct source_set *set, enum scope_kind kind, enum group group,
+                      struct verdict *why);
+
+int source_set_open(struct source_set *set, const struct scope *scope, enum group group,
+                    group_handle *handle, struct verdict *why);
+void source_set_close(struct source_set *set, group_handle handle);
+
+/* Starts a tick for every backend. The first error is returned, all backends are asked. */
+int source_set_begin(struct source_set *set, const struct tick *tick);
+
+/* Reads the group unless it was read this tick already, then hands out the window.
+ * -ENODATA: no reading this tick, no window. Other -errno: the backend's. */
+int source_set_read(struct source_set *set, group_handle handle, struct group_window *out);
+
+/* The probe bursts that finished before this tick began; the same list for everyone. */
+const struct probe_reading *source_set_probes(struct source_set *set, size_t *n);
+
+size_t source_set_open_counters(struct source_set *set);
+
+#endif
