@@ -14,8 +14,8 @@ enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERRO
 enum log_format { LOG_FORMAT_LOGFMT, LOG_FORMAT_JSON };
 
 struct log {
-    int fd;                 /* borrowed; -1 discards everything */
-    enum log_level level;   /* lines below this level are discarded */
+    int fd;               /* borrowed; -1 discards everything */
+    enum log_level level; /* lines below this level are discarded */
     enum log_format format;
 };
 

@@ -18,8 +18,8 @@
 struct chase_config {
     const struct fsroot *fs; /* borrowed, like log */
     const struct log *log;
-    uint64_t interval_ns;    /* one burst per initiator and interval */
-    size_t buffer_bytes;     /* 0: the default */
+    uint64_t interval_ns; /* one burst per initiator and interval */
+    size_t buffer_bytes;  /* 0: the default */
 };
 
 /*

@@ -8,11 +8,11 @@
 #include <stddef.h>
 
 struct machine {
-    char microarchitecture[16];  /* "skx", "clx", "icx", "spr", "emr", "gnr"; "" when unsupported */
-    double base_frequency_hz;    /* the TSC's frequency, which ref_cycles counts at */
-    double cache_cycles;         /* c_cache of FORMULAS.md section 1 */
-    double llc_hit_cycles;       /* hit_cycles of FORMULAS.md section 3 */
-    double cas_latency_seconds;  /* l_CAS of FORMULAS.md section 2 */
+    char microarchitecture[16]; /* "skx", "clx", "icx", "spr", "emr", "gnr"; "" when unsupported */
+    double base_frequency_hz;   /* the TSC's frequency, which ref_cycles counts at */
+    double cache_cycles;        /* c_cache of FORMULAS.md section 1 */
+    double llc_hit_cycles;      /* hit_cycles of FORMULAS.md section 3 */
+    double cas_latency_seconds; /* l_CAS of FORMULAS.md section 2 */
     int sockets;
     int numa_nodes;
     int cpus;

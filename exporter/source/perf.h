@@ -28,7 +28,7 @@ struct perf_kernel {
 extern const struct perf_kernel perf_kernel_linux;
 
 struct perf_config {
-    const struct fsroot *fs;         /* borrowed for the source's life, like all pointers here */
+    const struct fsroot *fs; /* borrowed for the source's life, like all pointers here */
     const struct log *log;
     const struct event_table *table; /* NULL: an unsupported CPU */
     const struct events_file *file;  /* NULL: no --events.file */

@@ -11,13 +11,13 @@
 #include <stdint.h>
 
 enum role {
-    ROLE_CYCLES,                  /* unhalted core cycles */
-    ROLE_REF_CYCLES,              /* unhalted cycles at the TSC's frequency */
-    ROLE_INSTRUCTIONS,            /* retired */
-    ROLE_L3_MISS_READS,           /* demand data reads that missed the LLC */
-    ROLE_L3_MISS_READ_OCCUPANCY,  /* sum over cycles of such reads outstanding */
-    ROLE_LLC_READS,               /* demand data reads that left the core's own caches */
-    ROLE_L3_MISS_READ_ACTIVE,     /* cycles with at least one L3-miss read outstanding */
+    ROLE_CYCLES,                 /* unhalted core cycles */
+    ROLE_REF_CYCLES,             /* unhalted cycles at the TSC's frequency */
+    ROLE_INSTRUCTIONS,           /* retired */
+    ROLE_L3_MISS_READS,          /* demand data reads that missed the LLC */
+    ROLE_L3_MISS_READ_OCCUPANCY, /* sum over cycles of such reads outstanding */
+    ROLE_LLC_READS,              /* demand data reads that left the core's own caches */
+    ROLE_L3_MISS_READ_ACTIVE,    /* cycles with at least one L3-miss read outstanding */
     ROLE_LLC_READ_OCCUPANCY,
     ROLE_LLC_READ_ACTIVE,
     ROLE_STALLS_L3_MISS,

@@ -71,7 +71,8 @@ struct source;
 struct source_ops {
     const char *name; /* as in interference_exporter_source_info{source}: "perf", "replay", ... */
 
-    /* Whether groups of this scope can work at all. May take some milliseconds: it runs at start. */
+    /* Whether groups of this scope can work at all. May take some milliseconds: it runs at start.
+     */
     bool (*check)(struct source *source, enum scope_kind kind, enum group group,
                   struct verdict *why);
 

@@ -1,0 +1,67 @@
+/*
+ * A container as the rest of the exporter sees it, and what changed since the last look.
+ */
+#ifndef IE_CONTAINERS_CONTAINER_H
+#define IE_CONTAINERS_CONTAINER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum container_state {
+    CONTAINER_LIVE,      /* counted */
+    CONTAINER_ENDED,     /* its cgroup is gone; its last counts are still to be read */
+    CONTAINER_LINGERING, /* read for the last time; counters stay in the exposition */
+};
+
+/* Owned by the container table; valid until the table reports it forgotten and the reconcile that
+ * reported so has returned. Strings are never NULL. Changed only on the loop's thread. */
+struct container {
+    uint32_t slot; /* small, reused: for arrays beside the table */
+    uint32_t gen;  /* differs between users of one slot */
+    enum container_state state;
+    /* Names are resolved, or 2 s have passed: series may be made. */
+    bool named;
+
+    uint64_t cgroup_id;     /* the inode of the cgroup directory; 0 under replay */
+    int cgroup_fd;          /* directory in perf's hierarchy; -1 under replay */
+    char key[32];           /* the recording's name for it; live: "c<slot>.<gen>" */
+    char short_id[13];      /* label container_id */
+    const char *path;       /* below the hierarchy's root, with a leading slash */
+    const char *id;         /* the runtime's 64 hex digits, or "" for a plain cgroup */
+    const char *namespace_; /* "" outside Kubernetes */
+    const char *pod;
+    const char *name;
+    const char *image;
+    const char *pod_uid;
+    const char *runtime;   /* containerd, cri-o, docker, podman, or "" */
+    const char *qos_class; /* guaranteed, burstable, besteffort, or "" */
+
+    uint64_t found_mono_ns;
+    uint64_t ended_mono_ns; /* 0 while live */
+};
+
+/*
+ * What happened since the last diff, each list in order of happening. One container may be in
+ * several lists of one diff (found and named at once; found and ended between two looks).
+ * Consumers handle the lists in the order of the members below.
+ */
+struct container_list {
+    struct container *const *at;
+    size_t n;
+};
+
+struct container_diff {
+    struct container_list added;     /* start counting */
+    struct container_list named;     /* series may be made */
+    struct container_list renamed;   /* was named, its labels changed: series must be made anew */
+    struct container_list ended;     /* read once more at the next collect, then close */
+    struct container_list forgotten; /* drop everything; not counted any more */
+};
+
+static inline bool container_diff_is_empty(const struct container_diff *diff)
+{
+    return diff->added.n + diff->named.n + diff->renamed.n + diff->ended.n + diff->forgotten.n == 0;
+}
+
+#endif

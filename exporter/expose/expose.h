@@ -1,0 +1,52 @@
+/*
+ * Renders snapshots: Prometheus text 0.0.4, OpenMetrics 1.0, JSON.
+ *
+ * A snapshot is rendered at most once per format and compressed at most once, then served to all
+ * scrapers. Any thread; concurrent askers for the same page wait for the one who renders it.
+ */
+#ifndef IE_EXPOSE_EXPOSE_H
+#define IE_EXPOSE_EXPOSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "exporter/base/textbuf.h"
+#include "exporter/store/store.h"
+
+enum expose_format { EXPOSE_TEXT_004, EXPOSE_OPENMETRICS_100, EXPOSE_FORMATS };
+
+/* The Content-Type of a format; and its short name for labels: "text", "openmetrics". */
+const char *expose_content_type(enum expose_format format);
+const char *expose_format_name(enum expose_format format);
+
+/* By Accept with q-values; NULL, nonsense and what we cannot serve give text 0.0.4. Pure. */
+enum expose_format expose_negotiate(const char *accept);
+/* Whether Accept-Encoding allows gzip (q > 0). Pure. */
+bool expose_accepts_gzip(const char *accept_encoding);
+
+/* Renders into out; only families of the named owners (and the exporter's own) when n > 0. */
+int expose_render(const struct snapshot *snapshot, enum expose_format format,
+                  const char *const *owners, size_t n, bool created, struct textbuf *out);
+
+/* Bytes with counted references, ready to be sent. */
+struct page;
+const void *page_bytes(const struct page *page, size_t *len);
+struct page *page_ref(struct page *page);
+void page_unref(struct page *page);
+
+struct expose;
+/* 'created': _created samples in OpenMetrics. The store must outlive it. */
+int expose_new(struct store *store, bool created, struct expose **out);
+void expose_free(struct expose *expose);
+/* The current snapshot's page; the caller unrefs. -ENODATA before the first publication.
+ * Filtered pages (n > 0) are rendered afresh. */
+int expose_page(struct expose *expose, enum expose_format format, bool gzip,
+                const char *const *owners, size_t n, struct page **out);
+
+/*
+ * JSON of all series that carry a container's labels, one object per container: its labels, and
+ * "values" keyed by metric (own labels nested as a list). For /api/v1/containers.
+ */
+int expose_containers_json(const struct snapshot *snapshot, struct page **out);
+
+#endif

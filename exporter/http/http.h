@@ -1,0 +1,84 @@
+/*
+ * The HTTP server: libmicrohttpd with epoll, in a thread of its own. Knows bytes, not metrics.
+ *
+ * Limits on connections, time and request size are enforced here; 400, 404, 405 and 503 are
+ * answered here where no handler need see the request. HEAD is answered as GET without a body.
+ */
+#ifndef IE_HTTP_HTTP_H
+#define IE_HTTP_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporter/base/log.h"
+
+struct http_request {
+    const char *path;
+    const char *accept;          /* NULL: not sent */
+    const char *accept_encoding; /* NULL: not sent */
+    /* All values of a query argument ("collect[]"), at most cap; returns how many there are. */
+    size_t (*query)(const struct http_request *request, const char *name, const char **values,
+                    size_t cap);
+    /* Whether every argument's name is one of the n given; for refusing unknown ones. */
+    bool (*query_only)(const struct http_request *request, const char *const *names, size_t n);
+    void *connection; /* the server's own */
+};
+
+/* Filled in by a handler. Bytes stay valid until release(release_context) is called, once. */
+struct http_response {
+    int status;
+    const char *content_type;     /* constant */
+    const char *content_encoding; /* "gzip", or NULL */
+    const void *bytes;
+    size_t len;
+    void (*release)(void *context); /* may be NULL */
+    void *release_context;
+    const char *format; /* for the request counter's label: "text", "openmetrics", "json", "html" */
+};
+
+/* Called on the server's thread; must not block. */
+typedef void (*http_handler)(void *context, const struct http_request *request,
+                             struct http_response *response);
+
+struct http_route {
+    const char *path;    /* exact match */
+    const char *handler; /* for the request counter's label, e.g. "metrics" */
+    http_handler handle;
+    bool limited; /* counted against max_requests: 503 beyond */
+};
+
+struct http_config {
+    const char *const *listen; /* "ADDR:PORT", ":PORT", "[V6]:PORT"; port 0: any */
+    size_t n_listen;
+    bool systemd_socket;             /* take LISTEN_FDS instead */
+    unsigned max_requests;           /* concurrent requests of limited routes; 0: no limit */
+    unsigned max_connections;        /* 0: the default */
+    unsigned timeout_seconds;        /* idle connections and slow readers; 0: the default */
+    const struct http_route *routes; /* must outlive the server */
+    size_t n_routes;
+    void *context; /* for the handlers */
+    const struct log *log;
+};
+
+struct http_server;
+
+/* -EADDRINUSE, -EINVAL, ... with the message naming the address in error. */
+int http_server_start(const struct http_config *config, struct http_server **out, char *error,
+                      size_t error_size);
+/* Ends within 100 ms, open connections included. Accepts NULL. */
+void http_server_stop(struct http_server *server);
+/* The port of the i-th listener, for tests with port 0; 0 when there is none. */
+uint16_t http_server_port(const struct http_server *server, size_t i);
+
+/* Requests answered so far, by (handler, format, code), for interference_exporter_http_requests.
+ * Any thread. Calls 'each' with the server's lock not held. Unknown paths have handler "other". */
+void http_server_requests(const struct http_server *server,
+                          void (*each)(void *context, const char *handler, const char *format,
+                                       int code, uint64_t count),
+                          void *context);
+
+/* Splits "ADDR:PORT". 0 or -EINVAL. Pure; the outputs are NUL-terminated. */
+int http_parse_listen(const char *text, char *address, size_t address_size, uint16_t *port);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * What a metric is: one definition makes the exposition, the documentation and the checks.
+ */
+#ifndef IE_STORE_METRIC_H
+#define IE_STORE_METRIC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum metric_type {
+    METRIC_COUNTER,
+    METRIC_GAUGE,
+    METRIC_INFO,
+    METRIC_HISTOGRAM,
+    METRIC_NOTE, /* for the JSON API only: never in the exposition formats */
+};
+
+/* How values are kept: counts must stay exact beyond 2^53. */
+enum metric_number { METRIC_U64, METRIC_DOUBLE };
+
+struct metric_desc {
+    const char *name; /* OpenMetrics family name: without _total and _info */
+    enum metric_type type;
+    enum metric_number number; /* counters and gauges */
+    const char *help;          /* says what a high value means */
+    const char *labels;        /* for the reference: "container" stands for the container's labels,
+                                  e.g. "container, model" */
+    const double *edges;       /* histograms: ascending upper bounds without +Inf */
+    size_t n_edges;
+};
+
+/* The UNIT of a family, from its name's ending (seconds, bytes, hertz, ratio, cycles), or "". */
+const char *metric_unit(const struct metric_desc *desc);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * Families and series: staged by the loop's thread, then published as one consistent snapshot.
+ *
+ * Numbers are kept here; labels are rendered once, when a series is made. Setting values touches
+ * memory only. Publishing in a steady state (no series came or went) allocates nothing. Readers
+ * take a snapshot and never wait for the writer, nor the writer for them. All functions are for
+ * the loop's thread, except those of a snapshot.
+ */
+#ifndef IE_STORE_STORE_H
+#define IE_STORE_STORE_H
+
+#include <stdbool.h>
+
+#include "exporter/base/tick.h"
+#include "exporter/store/metric.h"
+
+struct label {
+    const char *name, *value;
+};
+
+/* Labels rendered once (namespace="a",pod="b") and shared by all series of a container. Counted
+ * references; published snapshots keep what they need alive. */
+struct labelset;
+int labelset_new(const struct label *labels, size_t n, struct labelset **out);
+struct labelset *labelset_ref(struct labelset *set);
+void labelset_unref(struct labelset *set);
+/* Series in the store that use it (present or not). */
+size_t labelset_series(const struct labelset *set);
+
+struct store;
+struct family;
+struct series;
+
+int store_new(struct store **out);
+void store_free(struct store *store);
+
+/*
+ * Registers a family; its series appear in this order of families. 'owner' is the collector's name
+ * for collect[] (constant string), or NULL for the exporter's own, which are always served.
+ * -EEXIST when the name is taken. 'desc' must outlive the store.
+ */
+int store_family(struct store *store, const struct metric_desc *desc, const char *owner,
+                 struct family **out);
+
+/*
+ * A new series; no value yet (absent) for gauges and info, 0 for counters, no observations for
+ * histograms. common (may be NULL) is shared and referenced; 'own' labels are copied.
+ * -EEXIST when the family has a series with these labels; -ENOMEM.
+ */
+int series_new(struct family *family, struct labelset *common, const struct label *own,
+               size_t n_own, struct series **out);
+/* Accepts NULL. */
+void series_free(struct series *series);
+
+/* u64 for METRIC_U64 families, double for METRIC_DOUBLE. set makes the series present. */
+void series_set_u64(struct series *series, uint64_t value);
+void series_set(struct series *series, double value);
+void series_add_u64(struct series *series, uint64_t value);
+void series_add(struct series *series, double value);
+/* Absent until the next set: never zero, never a stale number. */
+void series_clear(struct series *series);
+/* One observation of a histogram. */
+void series_observe(struct series *series, double value);
+
+bool series_present(const struct series *series);
+uint64_t series_u64(const struct series *series);
+double series_double(const struct series *series);
+
+/* Makes the staged state the current snapshot. 0, or -ENOMEM: the earlier snapshot stays. */
+int store_publish(struct store *store, const struct tick *tick);
+
+/*
+ * Snapshots: immutable, from any thread. acquire returns NULL before the first publication.
+ */
+struct snapshot;
+struct snapshot *store_acquire(struct store *store);
+void snapshot_release(struct snapshot *snapshot);
+
+struct sample {
+    const struct labelset *common; /* or NULL */
+    const char *own;               /* rendered own labels, or "" */
+    size_t own_len;
+    uint64_t created_wall_ns; /* when the series was made, for _created */
+    union {
+        uint64_t u64;
+        double number;
+        struct {
+            const uint64_t *buckets; /* n_edges + 1, not cumulative */
+            double sum;
+            uint64_t count;
+        } histogram;
+    };
+};
+
+struct snapshot_family {
+    const struct metric_desc *desc;
+    const char *owner;
+    const struct sample *samples; /* present ones only */
+    size_t n;
+};
+
+uint64_t snapshot_number(const struct snapshot *snapshot); /* 1 for the first publication */
+const struct tick *snapshot_tick(const struct snapshot *snapshot);
+const struct snapshot_family *snapshot_families(const struct snapshot *snapshot, size_t *n);
+
+const char *labelset_text(const struct labelset *set, size_t *len);
+/* The labels as they were given, for JSON. */
+const struct label *labelset_labels(const struct labelset *set, size_t *n);
+
+#endif
