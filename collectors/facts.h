@@ -1,0 +1,27 @@
+/*
+ * What is known about the machine, and may become better known while running.
+ *
+ * Written by main at start and by the probe (calibration); read by every collector. Loop thread.
+ */
+#ifndef IE_COLLECTORS_FACTS_H
+#define IE_COLLECTORS_FACTS_H
+
+#include <stdbool.h>
+
+#include "exporter/source/machine.h"
+
+struct facts {
+    struct machine machine;
+
+    /* machine.cache_cycles is final: given by --events.file or a recording, or calibrated by the
+     * probe. Until then it is the event table's value, and the probe may replace it, once. */
+    bool cache_cycles_final;
+
+    /* The probe's chase must show l3_miss_reads: false where --events.file says what that role
+     * counts, and under replay. */
+    bool chase_must_miss;
+    /* Set by the probe when its chase went to memory and the counter saw nothing. */
+    bool l3_miss_reads_filtered;
+};
+
+#endif

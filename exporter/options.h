@@ -1,0 +1,68 @@
+/*
+ * The flags: one table of name, type, range, default, unit and help makes parsing, --help and the
+ * documentation (DESIGN.md, "CONTRACT: flags and endpoints").
+ */
+#ifndef IE_EXPORTER_OPTIONS_H
+#define IE_EXPORTER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "collectors/collector.h"
+#include "exporter/base/log.h"
+#include "exporter/containers/names.h"
+
+enum option_source { SOURCE_AUTO, SOURCE_PERF, SOURCE_REPLAY };
+enum option_switch { SWITCH_DEFAULT, SWITCH_ON, SWITCH_OFF };
+enum { OPTIONS_MAX_LISTEN = 16, OPTIONS_MAX_COLLECTORS = 16 };
+
+/* Strings point into argv or are constants, unless said otherwise. */
+struct options {
+    const char *listen[OPTIONS_MAX_LISTEN]; /* default {":10066"} */
+    size_t n_listen;
+    const char *telemetry_path; /* "/metrics" */
+    unsigned max_requests;      /* 40 */
+    bool disable_exporter_metrics;
+    bool systemd_socket;
+    bool openmetrics_created;
+
+    enum option_switch collector[OPTIONS_MAX_COLLECTORS]; /* by index in collector_table */
+    bool disable_defaults;
+    struct collector_config config;
+
+    const char *procfs, *sysfs, *cgroupfs, *rootfs; /* NULL: the default */
+    uint64_t interval_ns;
+
+    const char *include, *exclude; /* NULL: not given */
+    size_t containers_max;
+    uint64_t linger_ns;
+    size_t linger_max;
+    bool all_cgroups;
+    enum names_mode names;
+
+    const char *thresholds_file, *events_file; /* NULL: not given */
+    enum option_source source;
+    const char *replay_file, *record_file;
+    bool replay_max_speed; /* --source.replay.speed=max */
+
+    bool once;
+    enum log_level log_level;
+    enum log_format log_format;
+    bool help, version;
+};
+
+/*
+ * Fills *out with defaults and argv. --flag=value and --flag value, --[no-]flag for booleans.
+ * -EINVAL with one clear line in error (exit 2).
+ */
+int options_parse(struct options *out, int argc, char *const *argv, char *error, size_t error_size);
+
+/* --help, from the table. */
+void options_print_help(FILE *file);
+
+/* "1s", "500ms", "2m", "1h30m"; a bare number is refused. 0 or -EINVAL. Pure. */
+int options_parse_duration(const char *text, uint64_t *out_ns);
+
+#endif
