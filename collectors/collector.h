@@ -60,6 +60,7 @@ struct collector_env {
     const struct collector_config *config;
     const struct thresholds *thresholds; /* contents change on reload, between ticks */
     struct facts *facts;
+    const struct source *chase; /* the running probe, for its discards; NULL: none, or a replay */
     const struct log *log;
 };
 

@@ -8,10 +8,14 @@
 
 #include <stdbool.h>
 
+#include "exporter/base/reason.h"
 #include "exporter/source/machine.h"
 
 struct facts {
     struct machine machine;
+
+    /* Whether there is a memory probe, live or recorded, and why not. */
+    struct verdict probe;
 
     /* machine.cache_cycles is final: given by --events.file or a recording, or calibrated by the
      * probe. Until then it is the event table's value, and the probe may replace it, once. */

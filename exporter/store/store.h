@@ -66,6 +66,9 @@ bool series_present(const struct series *series);
 uint64_t series_u64(const struct series *series);
 double series_double(const struct series *series);
 
+/* The same series with its values under other common labels. -EEXIST, -ENOMEM: unchanged. */
+int series_relabel(struct series *series, struct labelset *common);
+
 /* Makes the staged state the current snapshot. 0, or -ENOMEM: the earlier snapshot stays. */
 int store_publish(struct store *store, const struct tick *tick);
 

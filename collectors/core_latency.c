@@ -1,0 +1,750 @@
+/*
+ * Memory read latency per container from core counters: Shen & Li 2020, FORMULAS.md section 1.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collectors/calm.h"
+#include "collectors/collector.h"
+#include "collectors/formulas/core_latency.h"
+#include "collectors/latency_edges.h"
+#include "collectors/window_read.h"
+
+/* A baseline from fewer calm windows than this would be noise. */
+enum { BASELINE_MIN_WINDOWS = 10 };
+/* After this many the mean forgets: an hour of one-second windows. */
+enum { BASELINE_MEMORY_WINDOWS = 3600 };
+/* A busy window has at least this many reads and this share of one CPU: the baseline is to say what
+ * the container sees when it works, not what a housekeeping thread of it saw. */
+enum { BUSY_MIN_READS = 1000 };
+static const double busy_min_cpu = 0.1;
+
+enum container_metric {
+    C_CYCLES,
+    C_REF_CYCLES,
+    C_INSTRUCTIONS,
+    C_READS,
+    C_OCCUPANCY,
+    C_LLC_READS,
+    C_ACTIVE,
+    C_COUNTS, /* the counts end here */
+    C_WAIT = C_COUNTS,
+    C_OBSERVED,
+    C_OVER,
+    C_LATENCY,
+    C_BASELINE,
+    C_THRESHOLD,
+    C_METRICS
+};
+
+static const enum role count_role[C_COUNTS] = {
+    [C_CYCLES] = ROLE_CYCLES,
+    [C_REF_CYCLES] = ROLE_REF_CYCLES,
+    [C_INSTRUCTIONS] = ROLE_INSTRUCTIONS,
+    [C_READS] = ROLE_L3_MISS_READS,
+    [C_OCCUPANCY] = ROLE_L3_MISS_READ_OCCUPANCY,
+    [C_LLC_READS] = ROLE_LLC_READS,
+    [C_ACTIVE] = ROLE_L3_MISS_READ_ACTIVE,
+};
+
+static const double latency_edges[LATENCY_EDGES_N] = {LATENCY_EDGES};
+
+#define CONTAINER(n) "interference_container_" n
+static const struct metric_desc container_descs[C_METRICS] = {
+    [C_CYCLES] = {.name = CONTAINER("cpu_cycles"),
+                  .type = METRIC_COUNTER,
+                  .number = METRIC_U64,
+                  .labels = "container",
+                  .help = "Unhalted core cycles of the container. High: it uses much CPU."},
+    [C_REF_CYCLES] = {.name = CONTAINER("cpu_reference_cycles"),
+                      .type = METRIC_COUNTER,
+                      .number = METRIC_U64,
+                      .labels = "container",
+                      .help = "Unhalted cycles at the TSC's frequency. cpu_cycles divided by this, "
+                              "times the base frequency, is the mean core frequency."},
+    [C_INSTRUCTIONS] = {.name = CONTAINER("cpu_instructions"),
+                        .type = METRIC_COUNTER,
+                        .number = METRIC_U64,
+                        .labels = "container",
+                        .help = "Instructions retired. Few per cycle: the container waits much."},
+    [C_READS] = {.name = CONTAINER("memory_reads"),
+                 .type = METRIC_COUNTER,
+                 .number = METRIC_U64,
+                 .labels = "container",
+                 .help = "Demand data reads that missed the last-level cache and went to memory. "
+                         "High: it depends on memory, and loads it for others."},
+    [C_OCCUPANCY] = {.name = CONTAINER("memory_read_occupancy_cycles"),
+                     .type = METRIC_COUNTER,
+                     .number = METRIC_U64,
+                     .labels = "container",
+                     .help = "Sum over core cycles of memory reads outstanding. Divided by "
+                             "memory_reads: cycles that a read waits beyond the caches."},
+    [C_LLC_READS] = {.name = CONTAINER("llc_reads"),
+                     .type = METRIC_COUNTER,
+                     .number = METRIC_U64,
+                     .labels = "container",
+                     .help = "Demand data reads that left the core's own caches. High beside "
+                             "memory_reads: the last-level cache serves it well, and it has much "
+                             "to lose there."},
+    [C_ACTIVE] = {.name = CONTAINER("memory_read_active_cycles"),
+                  .type = METRIC_COUNTER,
+                  .number = METRIC_U64,
+                  .labels = "container",
+                  .help = "Core cycles with at least one memory read outstanding. Near cpu_cycles: "
+                          "the container lives on memory."},
+    [C_WAIT] = {.name = CONTAINER("memory_read_wait_seconds"),
+                .type = METRIC_COUNTER,
+                .number = METRIC_DOUBLE,
+                .labels = "container",
+                .help = "Sum over memory reads of their estimated latency. rate(wait) / "
+                        "rate(memory_reads) is the mean latency over any range."},
+    [C_OBSERVED] = {.name = CONTAINER("memory_read_latency_observed_seconds"),
+                    .type = METRIC_COUNTER,
+                    .number = METRIC_DOUBLE,
+                    .labels = "container",
+                    .help = "Time in windows for which a memory read latency is known."},
+    [C_OVER] = {.name = CONTAINER("memory_read_latency_over_threshold_seconds"),
+                .type = METRIC_COUNTER,
+                .number = METRIC_DOUBLE,
+                .labels = "container",
+                .help = "Of the observed time, the part with the latency above the threshold. A "
+                        "high share: a neighbour makes the container wait. Absent until there is a "
+                        "threshold."},
+    [C_LATENCY] = {.name = CONTAINER("memory_read_latency_seconds"),
+                   .type = METRIC_GAUGE,
+                   .number = METRIC_DOUBLE,
+                   .labels = "container",
+                   .help = "Mean memory read latency of the last window, estimated from core "
+                           "counters. High against the baseline: memory is contended."},
+    [C_BASELINE] = {.name = CONTAINER("memory_read_latency_baseline_seconds"),
+                    .type = METRIC_GAUGE,
+                    .number = METRIC_DOUBLE,
+                    .labels = "container",
+                    .help = "Mean latency of the container's busy windows in which its neighbours "
+                            "were calm: what it sees when left alone."},
+    [C_THRESHOLD] = {.name = CONTAINER("memory_read_latency_threshold_seconds"),
+                     .type = METRIC_GAUGE,
+                     .number = METRIC_DOUBLE,
+                     .labels = "container",
+                     .help = "The latency that counts as too high: from the thresholds file, else "
+                             "the baseline times a factor."},
+};
+
+static const struct metric_desc container_histogram_desc = {
+    .name = CONTAINER("memory_read_window_latency_seconds"),
+    .type = METRIC_HISTOGRAM,
+    .labels = "container",
+    .help = "Memory read latency, one observation per window; only with "
+            "--collector.core_latency.histogram=container.",
+    .edges = latency_edges,
+    .n_edges = LATENCY_EDGES_N};
+
+enum node_metric {
+    N_CYCLES,
+    N_REF_CYCLES,
+    N_READS,
+    N_OCCUPANCY,
+    N_COUNTS,
+    N_WAIT = N_COUNTS,
+    N_METRICS
+};
+
+static const enum container_metric node_count[N_COUNTS] = {
+    [N_CYCLES] = C_CYCLES,
+    [N_REF_CYCLES] = C_REF_CYCLES,
+    [N_READS] = C_READS,
+    [N_OCCUPANCY] = C_OCCUPANCY,
+};
+
+static const struct metric_desc node_descs[N_METRICS] = {
+    [N_CYCLES] = {.name = "interference_node_cpu_cycles",
+                  .type = METRIC_COUNTER,
+                  .number = METRIC_U64,
+                  .help = "Unhalted core cycles of all monitored containers, ended ones included."},
+    [N_REF_CYCLES] = {.name = "interference_node_cpu_reference_cycles",
+                      .type = METRIC_COUNTER,
+                      .number = METRIC_U64,
+                      .help = "Unhalted cycles at the TSC's frequency of all monitored containers, "
+                              "ended ones included."},
+    [N_READS] = {.name = "interference_node_memory_reads",
+                 .type = METRIC_COUNTER,
+                 .number = METRIC_U64,
+                 .help = "Memory reads of all monitored containers, ended ones included. High: the "
+                         "node's memory is busy."},
+    [N_OCCUPANCY] = {.name = "interference_node_memory_read_occupancy_cycles",
+                     .type = METRIC_COUNTER,
+                     .number = METRIC_U64,
+                     .help = "Sum over core cycles of memory reads outstanding, of all monitored "
+                             "containers, ended ones included."},
+    [N_WAIT] = {.name = "interference_node_memory_read_wait_seconds",
+                .type = METRIC_COUNTER,
+                .number = METRIC_DOUBLE,
+                .help = "Sum over memory reads of their estimated latency, of all monitored "
+                        "containers, ended ones included. Divided by memory_reads: the node's mean "
+                        "latency."},
+};
+
+static const struct metric_desc node_histogram_desc = {
+    .name = "interference_node_memory_read_window_latency_seconds",
+    .type = METRIC_HISTOGRAM,
+    .help = "Memory read latency, one observation per container and window. A tail to the right: "
+            "some containers wait long.",
+    .edges = latency_edges,
+    .n_edges = LATENCY_EDGES_N};
+
+static const struct metric_desc base_frequency_desc = {
+    .name = "interference_cpu_base_frequency_hertz",
+    .type = METRIC_GAUGE,
+    .number = METRIC_DOUBLE,
+    .help = "The TSC's frequency, at which reference cycles count."};
+
+static const struct metric_desc cache_cycles_desc = {
+    .name = "interference_core_cache_lookup_cycles",
+    .type = METRIC_GAUGE,
+    .number = METRIC_DOUBLE,
+    .help = "Core cycles to look through the caches, which every memory read's latency includes: "
+            "given, calibrated by the probe, or the CPU model's published value."};
+
+static const struct metric_desc *const metrics[] = {&container_descs[C_CYCLES],
+                                                    &container_descs[C_REF_CYCLES],
+                                                    &container_descs[C_INSTRUCTIONS],
+                                                    &container_descs[C_READS],
+                                                    &container_descs[C_OCCUPANCY],
+                                                    &container_descs[C_LLC_READS],
+                                                    &container_descs[C_ACTIVE],
+                                                    &container_descs[C_WAIT],
+                                                    &container_descs[C_OBSERVED],
+                                                    &container_descs[C_OVER],
+                                                    &container_descs[C_LATENCY],
+                                                    &container_descs[C_BASELINE],
+                                                    &container_descs[C_THRESHOLD],
+                                                    &container_histogram_desc,
+                                                    &node_descs[N_CYCLES],
+                                                    &node_descs[N_REF_CYCLES],
+                                                    &node_descs[N_READS],
+                                                    &node_descs[N_OCCUPANCY],
+                                                    &node_descs[N_WAIT],
+                                                    &node_histogram_desc,
+                                                    &base_frequency_desc,
+                                                    &cache_cycles_desc,
+                                                    NULL};
+
+/* One container. */
+struct lane {
+    const struct container *container; /* NULL: free */
+    group_handle core;                 /* 0: not open */
+    bool ending;                       /* its next reading is its last */
+
+    struct series *series[C_METRICS]; /* all or none */
+    struct series *histogram;
+
+    uint64_t total[C_COUNTS];
+    uint32_t counted; /* bit c: total[c] was ever counted */
+    bool read_once;
+    double wait_seconds, observed_seconds, over_seconds;
+
+    uint64_t last_mono_ns; /* where the current window began */
+
+    /* The window just read. */
+    bool window;  /* counts are valid */
+    bool latency; /* so is the estimate */
+    double window_seconds;
+    uint64_t count[C_COUNTS];
+    struct core_latency estimate;
+
+    struct calm calm;
+    double baseline_seconds;
+    unsigned baseline_windows;
+    bool threshold_given;
+    double threshold_seconds; /* valid with threshold_given */
+};
+
+struct core_latency_collector {
+    struct collector_env env;
+    struct collector_status *status;
+    struct family *container_family[C_METRICS];
+    struct family *container_histogram_family; /* NULL unless asked for */
+    struct series *node[N_METRICS];
+    struct series *node_histogram;
+    struct series *base_frequency;
+    struct series *cache_cycles;
+
+    struct lane **lanes; /* by slot; lanes move for nobody */
+    size_t n_lanes;
+    size_t unopened; /* lanes that should count and do not */
+
+    uint64_t last_mono_ns;
+    double node_peak_rate; /* reads per second, highest ever */
+    unsigned thresholds_version;
+    bool off; /* found out while running that it cannot work */
+};
+
+static bool core_latency_probe(const struct collector_env *env, struct verdict *why)
+{
+    return source_set_check(env->sources, SCOPE_CGROUP, GROUP_CORE, why);
+}
+
+/* ---- containers ---- */
+
+static struct lane *lane_of(const struct core_latency_collector *self,
+                            const struct container *container)
+{
+    if (container->slot >= self->n_lanes)
+        return NULL;
+    struct lane *lane = self->lanes[container->slot];
+    return lane && lane->container == container ? lane : NULL;
+}
+
+static void lane_close(struct core_latency_collector *self, struct lane *lane)
+{
+    source_set_close(self->env.sources, lane->core);
+    lane->core = 0;
+}
+
+static void lane_free(struct core_latency_collector *self, struct lane *lane)
+{
+    if (!lane)
+        return;
+    if (lane->core)
+        lane_close(self, lane);
+    for (int i = 0; i < C_METRICS; i++)
+        series_free(lane->series[i]);
+    series_free(lane->histogram);
+    free(lane);
+}
+
+static void lane_open(struct core_latency_collector *self, struct lane *lane)
+{
+    const struct scope scope = {
+        .kind = SCOPE_CGROUP,
+        .key = lane->container->key,
+        .cgroup_fd = lane->container->cgroup_fd,
+    };
+    struct verdict why;
+    int err = source_set_open(self->env.sources, &scope, GROUP_CORE, &lane->core, &why);
+    if (!err)
+        return;
+    self->unopened++;
+    if (self->status->open_failures[why.reason]++ == 0)
+        log_warn(self->env.log, "core_latency", "%s is not counted: %s", lane->container->path,
+                 why.words);
+    if (why.reason != REASON_NO_DEVICE) /* that is only a container that is gone already */
+        self->status->verdict = why;
+}
+
+static struct lane *lane_new(struct core_latency_collector *self, const struct container *container)
+{
+    if (container->slot >= self->n_lanes) {
+        size_t n = self->n_lanes ? self->n_lanes : 64;
+        while (n <= container->slot)
+            n *= 2;
+        struct lane **lanes = realloc(self->lanes, n * sizeof *lanes);
+        if (!lanes)
+            return NULL;
+        for (size_t i = self->n_lanes; i < n; i++)
+            lanes[i] = NULL;
+        self->lanes = lanes;
+        self->n_lanes = n;
+    }
+    struct lane *lane = calloc(1, sizeof *lane);
+    if (!lane)
+        return NULL;
+    lane->container = container;
+    lane->last_mono_ns = container->found_mono_ns;
+    lane_free(self, self->lanes[container->slot]);
+    self->lanes[container->slot] = lane;
+    return lane;
+}
+
+/* What the exposition shows of a lane, from its totals. */
+static void lane_show(const struct lane *lane)
+{
+    for (int c = 0; c < C_COUNTS; c++) {
+        /* Before the first reading the counts that every machine has are 0; afterwards a count
+         * that this machine cannot do is absent. */
+        bool basic = c != C_LLC_READS && c != C_ACTIVE;
+        if (lane->counted & 1u << c || (!lane->read_once && basic))
+            series_set_u64(lane->series[c], lane->total[c]);
+        else
+            series_clear(lane->series[c]);
+    }
+    series_set(lane->series[C_WAIT], lane->wait_seconds);
+    series_set(lane->series[C_OBSERVED], lane->observed_seconds);
+}
+
+static void lane_find_threshold(const struct core_latency_collector *self, struct lane *lane)
+{
+    const struct container *c = lane->container;
+    lane->threshold_given = thresholds_find(self->env.thresholds, c->namespace_, c->pod, c->name,
+                                            &lane->threshold_seconds);
+}
+
+static void lane_name(struct core_latency_collector *self, struct lane *lane)
+{
+    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    if (!labels || lane->series[0])
+        return;
+    for (int i = 0; i < C_METRICS; i++) {
+        int err = series_new(self->container_family[i], labels, NULL, 0, &lane->series[i]);
+        if (err) {
+            log_warn(self->env.log, "core_latency", "no series for %s: error %d",
+                     lane->container->path, -err);
+            while (i-- > 0) {
+                series_free(lane->series[i]);
+                lane->series[i] = NULL;
+            }
+            return;
+        }
+    }
+    if (self->container_histogram_family &&
+        series_new(self->container_histogram_family, labels, NULL, 0, &lane->histogram) != 0)
+        lane->histogram = NULL;
+    series_clear(lane->series[C_OVER]);
+    lane_find_threshold(self, lane);
+    lane_show(lane);
+}
+
+/* The labels changed: the same numbers under new names. */
+static void lane_rename(struct core_latency_collector *self, struct lane *lane)
+{
+    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    for (int i = 0; i < C_METRICS; i++) {
+        if (lane->series[i] && (!labels || series_relabel(lane->series[i], labels) != 0)) {
+            series_free(lane->series[i]);
+            lane->series[i] = NULL;
+        }
+    }
+    if (lane->histogram && (!labels || series_relabel(lane->histogram, labels) != 0)) {
+        series_free(lane->histogram);
+        lane->histogram = NULL;
+    }
+    lane_find_threshold(self, lane);
+}
+
+static void retry_unopened(struct core_latency_collector *self)
+{
+    self->unopened = 0;
+    for (size_t i = 0; i < self->n_lanes; i++) {
+        struct lane *lane = self->lanes[i];
+        if (lane && !lane->core && !lane->ending && lane->container->state == CONTAINER_LIVE)
+            lane_open(self, lane);
+    }
+    if (self->unopened == 0)
+        self->status->verdict = (struct verdict){.reason = REASON_OK};
+}
+
+static void core_latency_reconcile(void *opaque, const struct container_diff *diff)
+{
+    struct core_latency_collector *self = opaque;
+    if (self->off)
+        return;
+    for (size_t i = 0; i < diff->forgotten.n; i++) {
+        struct lane *lane = lane_of(self, diff->forgotten.at[i]);
+        if (!lane)
+            continue;
+        self->lanes[lane->container->slot] = NULL;
+        lane_free(self, lane);
+    }
+    for (size_t i = 0; i < diff->added.n; i++) {
+        struct lane *lane = lane_new(self, diff->added.at[i]);
+        if (lane)
+            lane_open(self, lane);
+        else
+            log_error(self->env.log, "core_latency", "out of memory: %s is not counted",
+                      diff->added.at[i]->path);
+    }
+    for (size_t i = 0; i < diff->named.n; i++) {
+        struct lane *lane = lane_of(self, diff->named.at[i]);
+        if (lane)
+            lane_name(self, lane);
+    }
+    for (size_t i = 0; i < diff->renamed.n; i++) {
+        struct lane *lane = lane_of(self, diff->renamed.at[i]);
+        if (lane)
+            lane_rename(self, lane);
+    }
+    for (size_t i = 0; i < diff->ended.n; i++) {
+        struct lane *lane = lane_of(self, diff->ended.at[i]);
+        if (lane)
+            lane->ending = true;
+    }
+    if (self->unopened > 0 && diff->ended.n + diff->forgotten.n > 0)
+        retry_unopened(self);
+}
+
+/* ---- a tick ---- */
+
+static void lane_estimate(struct core_latency_collector *self, struct lane *lane)
+{
+    const struct core_latency_counts counts = {
+        .cycles = lane->count[C_CYCLES],
+        .ref_cycles = lane->count[C_REF_CYCLES],
+        .reads = lane->count[C_READS],
+        .occupancy = lane->count[C_OCCUPANCY],
+    };
+    const struct machine *machine = &self->env.facts->machine;
+    if (counts.reads > 0 && (counts.cycles == 0 || counts.ref_cycles == 0)) {
+        self->status->discarded[DISCARD_IMPLAUSIBLE]++;
+        return;
+    }
+    lane->latency = core_latency_estimate(&counts, machine->base_frequency_hz,
+                                          machine->cache_cycles, &lane->estimate) == 0;
+}
+
+/* Reads the lane's window and adds it to the totals. */
+static int lane_read(struct core_latency_collector *self, struct lane *lane,
+                     const struct tick *tick)
+{
+    lane->window = lane->latency = false;
+    if (!lane->core)
+        return 0;
+    struct window_sum sum;
+    enum window_status status;
+    int err = window_read(self->env.sources, lane->core, self->status, &sum, &status);
+    if (err == -ENODATA)
+        return 0;
+    uint64_t length_ns = tick->mono_ns - lane->last_mono_ns;
+    if (tick->mono_ns <= lane->last_mono_ns || (!lane->read_once && length_ns > tick->interval_ns))
+        length_ns = tick->interval_ns;
+    lane->window_seconds = (double)length_ns * 1e-9;
+    lane->last_mono_ns = tick->mono_ns;
+    if (err)
+        return err;
+    lane->read_once = true;
+    if (status == WINDOW_STARVED || status == WINDOW_RESET)
+        return 0;
+    /* An idle window says, with zero rows, nothing about which roles can be counted. */
+    if (status == WINDOW_OK)
+        lane->counted = 0;
+    for (int c = 0; c < C_COUNTS; c++) {
+        lane->count[c] = 0;
+        if (window_count(&sum, GROUP_CORE, count_role[c], &lane->count[c])) {
+            lane->counted |= 1u << c;
+            lane->total[c] += lane->count[c];
+        }
+    }
+    lane->window = true;
+    lane_estimate(self, lane);
+    return 0;
+}
+
+static void learn_baseline(struct lane *lane, const struct core_latency_collector *self,
+                           const struct tick *tick, uint64_t node_reads)
+{
+    double corunners = (double)(node_reads - lane->count[C_READS]) / lane->window_seconds;
+    bool calm = calm_window(&lane->calm, tick->mono_ns, corunners, self->node_peak_rate);
+    double cpu = (double)lane->count[C_REF_CYCLES] /
+                 (self->env.facts->machine.base_frequency_hz * lane->window_seconds);
+    if (!calm || !lane->latency || lane->count[C_READS] < BUSY_MIN_READS || cpu < busy_min_cpu)
+        return;
+    if (lane->baseline_windows < BASELINE_MEMORY_WINDOWS)
+        lane->baseline_windows++;
+    lane->baseline_seconds +=
+        (lane->estimate.latency_seconds - lane->baseline_seconds) / lane->baseline_windows;
+}
+
+static bool lane_threshold(const struct core_latency_collector *self, const struct lane *lane,
+                           double *out)
+{
+    if (lane->threshold_given)
+        *out = lane->threshold_seconds;
+    else if (lane->baseline_windows >= BASELINE_MIN_WINDOWS)
+        *out = lane->baseline_seconds * self->env.config->core_latency_threshold_factor;
+    else
+        return false;
+    return true;
+}
+
+static void set_or_clear(struct series *series, bool present, double value)
+{
+    if (present)
+        series_set(series, value);
+    else
+        series_clear(series);
+}
+
+static void lane_publish(struct core_latency_collector *self, struct lane *lane)
+{
+    double threshold = 0;
+    bool limited = lane_threshold(self, lane, &threshold);
+    bool over = limited && lane->latency && lane->estimate.latency_seconds > threshold;
+    if (lane->latency) {
+        lane->wait_seconds += lane->estimate.wait_seconds;
+        lane->observed_seconds += lane->window_seconds;
+        if (over)
+            lane->over_seconds += lane->window_seconds;
+        if (lane->histogram)
+            series_observe(lane->histogram, lane->estimate.latency_seconds);
+    }
+    if (!lane->series[0])
+        return;
+    lane_show(lane);
+    bool gauges = !lane->ending;
+    if (limited)
+        series_set(lane->series[C_OVER], lane->over_seconds);
+    set_or_clear(lane->series[C_LATENCY], gauges && lane->latency, lane->estimate.latency_seconds);
+    set_or_clear(lane->series[C_BASELINE], gauges && lane->baseline_windows >= BASELINE_MIN_WINDOWS,
+                 lane->baseline_seconds);
+    set_or_clear(lane->series[C_THRESHOLD], gauges && limited, threshold);
+}
+
+static void add_to_node(struct core_latency_collector *self, const struct lane *lane)
+{
+    for (int n = 0; n < N_COUNTS; n++)
+        series_add_u64(self->node[n], lane->count[node_count[n]]);
+    if (!lane->latency)
+        return;
+    series_add(self->node[N_WAIT], lane->estimate.wait_seconds);
+    series_observe(self->node_histogram, lane->estimate.latency_seconds);
+}
+
+static void show_facts(const struct core_latency_collector *self)
+{
+    const struct machine *machine = &self->env.facts->machine;
+    set_or_clear(self->base_frequency, machine->base_frequency_hz > 0, machine->base_frequency_hz);
+    set_or_clear(self->cache_cycles, machine->cache_cycles > 0, machine->cache_cycles);
+}
+
+/* The counter for memory reads turned out to be dead: nothing we showed of it was true. */
+static void switch_off(struct core_latency_collector *self)
+{
+    verdict_set(
+        &self->status->verdict, REASON_EVENT_FILTERED,
+        "the counter of memory reads opens but counts nothing while the probe reads memory: "
+        "the hypervisor filters it; use an instance type that exposes it (bare metal does)");
+    log_warn(self->env.log, "core_latency", "%s", self->status->verdict.words);
+    for (size_t i = 0; i < self->n_lanes; i++) {
+        lane_free(self, self->lanes[i]);
+        self->lanes[i] = NULL;
+    }
+    for (int i = 0; i < N_METRICS; i++)
+        series_clear(self->node[i]);
+    self->off = true;
+}
+
+static int core_latency_collect(void *opaque, const struct tick *tick)
+{
+    struct core_latency_collector *self = opaque;
+    show_facts(self);
+    if (self->env.facts->l3_miss_reads_filtered && !self->off)
+        switch_off(self);
+    if (self->off)
+        return -ENODEV;
+
+    int result = 0;
+    uint64_t node_reads = 0;
+    for (size_t i = 0; i < self->n_lanes; i++) {
+        struct lane *lane = self->lanes[i];
+        if (!lane)
+            continue;
+        int err = lane_read(self, lane, tick);
+        if (err && !result)
+            result = err;
+        if (lane->window)
+            node_reads += lane->count[C_READS];
+    }
+
+    uint64_t length_ns =
+        self->last_mono_ns ? tick->mono_ns - self->last_mono_ns : tick->interval_ns;
+    self->last_mono_ns = tick->mono_ns;
+    double node_rate = length_ns ? (double)node_reads / ((double)length_ns * 1e-9) : 0;
+    if (node_rate > self->node_peak_rate)
+        self->node_peak_rate = node_rate;
+
+    bool reloaded = self->thresholds_version != self->env.thresholds->version;
+    self->thresholds_version = self->env.thresholds->version;
+    for (size_t i = 0; i < self->n_lanes; i++) {
+        struct lane *lane = self->lanes[i];
+        if (!lane)
+            continue;
+        if (reloaded)
+            lane_find_threshold(self, lane);
+        if (lane->window) {
+            add_to_node(self, lane);
+            learn_baseline(lane, self, tick, node_reads);
+        }
+        lane_publish(self, lane);
+        if (lane->ending && lane->core)
+            lane_close(self, lane);
+    }
+    return result;
+}
+
+/* ---- life ---- */
+
+static void core_latency_stop(void *opaque)
+{
+    struct core_latency_collector *self = opaque;
+    if (!self)
+        return;
+    for (size_t i = 0; i < self->n_lanes; i++)
+        lane_free(self, self->lanes[i]);
+    free(self->lanes);
+    for (int i = 0; i < N_METRICS; i++)
+        series_free(self->node[i]);
+    series_free(self->node_histogram);
+    series_free(self->base_frequency);
+    series_free(self->cache_cycles);
+    free(self);
+}
+
+/* A family with one series without labels. */
+static int node_series(struct core_latency_collector *self, const struct metric_desc *desc,
+                       const char *owner, struct series **out)
+{
+    struct family *family;
+    int err = store_family(self->env.store, desc, owner, &family);
+    return err ? err : series_new(family, NULL, NULL, 0, out);
+}
+
+static int register_all(struct core_latency_collector *self, const char *owner)
+{
+    int err = 0;
+    for (int i = 0; i < C_METRICS && !err; i++)
+        err = store_family(self->env.store, &container_descs[i], owner, &self->container_family[i]);
+    if (!err && self->env.config->core_latency_container_histogram)
+        err = store_family(self->env.store, &container_histogram_desc, owner,
+                           &self->container_histogram_family);
+    for (int i = 0; i < N_METRICS && !err; i++)
+        err = node_series(self, &node_descs[i], owner, &self->node[i]);
+    if (!err)
+        err = node_series(self, &node_histogram_desc, owner, &self->node_histogram);
+    if (!err)
+        err = node_series(self, &base_frequency_desc, owner, &self->base_frequency);
+    if (!err)
+        err = node_series(self, &cache_cycles_desc, owner, &self->cache_cycles);
+    return err;
+}
+
+static int core_latency_start(const struct collector_env *env, struct collector_status *status,
+                              void **out);
+
+const struct collector_ops core_latency_collector = {
+    .name = "core_latency",
+    .summary = "memory read latency per container, from core counters",
+    .default_on = COLLECTOR_ON,
+    .metrics = metrics,
+    .probe = core_latency_probe,
+    .start = core_latency_start,
+    .reconcile = core_latency_reconcile,
+    .collect = core_latency_collect,
+    .stop = core_latency_stop,
+};
+
+static int core_latency_start(const struct collector_env *env, struct collector_status *status,
+                              void **out)
+{
+    struct core_latency_collector *self = calloc(1, sizeof *self);
+    if (!self)
+        return -ENOMEM;
+    self->env = *env;
+    self->status = status;
+    self->thresholds_version = env->thresholds->version;
+    int err = register_all(self, core_latency_collector.name);
+    if (err) {
+        core_latency_stop(self);
+        return err;
+    }
+    *out = self;
+    return 0;
+}

@@ -1,0 +1,352 @@
+/*
+ * Real memory latency from the pointer chase, and what it tells about the core counters: it
+ * calibrates c_cache once, then says how wrong the estimate is (FORMULAS.md section 1,
+ * "Calibration").
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collectors/collector.h"
+#include "collectors/formulas/core_latency.h"
+#include "collectors/latency_edges.h"
+#include "collectors/window_read.h"
+#include "exporter/source/chase.h"
+
+/* Local bursts that calibrate: of these, the third with the lowest latency counts as idle. */
+enum { CALIBRATION_BURSTS = 30, CALIBRATION_IDLE = 10 };
+/* The counter must have been dead beside this many bursts before it is called filtered. */
+enum { FILTERED_BURSTS = 3 };
+/* A gauge without a new burst for this many ticks is stale, and goes. */
+enum { STALE_TICKS = 30 };
+
+static const double latency_edges[LATENCY_EDGES_N] = {LATENCY_EDGES};
+
+static const struct metric_desc latency_desc = {
+    .name = "interference_memory_probe_latency_seconds",
+    .type = METRIC_GAUGE,
+    .number = METRIC_DOUBLE,
+    .labels = "initiator_numa_node, target_numa_node",
+    .help = "Measured load-to-use latency of memory, last burst of the pointer chase. High against "
+            "its usual value: the memory of the target node is contended."};
+
+static const struct metric_desc histogram_desc = {
+    .name = "interference_memory_probe_window_latency_seconds",
+    .type = METRIC_HISTOGRAM,
+    .labels = "initiator_numa_node, target_numa_node",
+    .help = "Measured load-to-use latency of memory, one observation per burst. A tail to the "
+            "right: the memory is contended at times.",
+    .edges = latency_edges,
+    .n_edges = LATENCY_EDGES_N};
+
+static const struct metric_desc error_desc = {
+    .name = "interference_core_latency_error_ratio",
+    .type = METRIC_GAUGE,
+    .number = METRIC_DOUBLE,
+    .labels = "numa_node",
+    .help = "How far the estimate from core counters is from the probe's measured latency, for the "
+            "probe's own thread. High: do not trust the estimates of this machine now."};
+
+static const struct metric_desc *const metrics[] = {&latency_desc, &histogram_desc, &error_desc,
+                                                    NULL};
+
+/* One initiator and target. */
+struct pair {
+    int initiator, target;
+    struct series *latency;
+    struct series *histogram;
+    uint64_t last_tick;
+};
+
+/* One probe thread whose own counters are read. */
+struct witness {
+    int numa_node;
+    group_handle core;
+    struct series *error;
+    uint64_t last_tick;
+    unsigned dead_bursts;
+};
+
+struct probe_collector {
+    struct collector_env env;
+    struct collector_status *status;
+    struct family *latency_family, *histogram_family, *error_family;
+    struct pair *pairs;
+    size_t n_pairs;
+    struct witness *witnesses;
+    size_t n_witnesses;
+    struct {
+        double latency, cache_cycles;
+    } burst[CALIBRATION_BURSTS];
+    size_t n_bursts;
+};
+
+static bool probe_probe(const struct collector_env *env, struct verdict *why)
+{
+    if (env->facts->probe.reason == REASON_OK)
+        return true;
+    *why = env->facts->probe;
+    return false;
+}
+
+/* ---- latency ---- */
+
+/* Allocates the first time a pair is seen, which is not the steady state. */
+static struct pair *pair_of(struct probe_collector *self, int initiator, int target)
+{
+    for (size_t i = 0; i < self->n_pairs; i++)
+        if (self->pairs[i].initiator == initiator && self->pairs[i].target == target)
+            return &self->pairs[i];
+    struct pair *pairs = realloc(self->pairs, (self->n_pairs + 1) * sizeof *pairs);
+    if (!pairs)
+        return NULL;
+    self->pairs = pairs;
+    struct pair *pair = &pairs[self->n_pairs];
+    *pair = (struct pair){.initiator = initiator, .target = target};
+    char from[12], to[12];
+    snprintf(from, sizeof from, "%d", initiator);
+    snprintf(to, sizeof to, "%d", target);
+    const struct label own[] = {{"initiator_numa_node", from}, {"target_numa_node", to}};
+    if (series_new(self->latency_family, NULL, own, 2, &pair->latency) != 0)
+        return NULL;
+    if (series_new(self->histogram_family, NULL, own, 2, &pair->histogram) != 0) {
+        series_free(pair->latency);
+        return NULL;
+    }
+    self->n_pairs++;
+    return pair;
+}
+
+static int show_bursts(struct probe_collector *self, const struct tick *tick,
+                       const struct probe_reading *bursts, size_t n)
+{
+    int err = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct pair *pair =
+            pair_of(self, bursts[i].initiator_numa_node, bursts[i].target_numa_node);
+        if (!pair) {
+            err = -ENOMEM;
+            continue;
+        }
+        double seconds = bursts[i].latency_ns * 1e-9;
+        series_set(pair->latency, seconds);
+        series_observe(pair->histogram, seconds);
+        pair->last_tick = tick->number;
+    }
+    for (size_t i = 0; i < self->n_pairs; i++)
+        if (tick->number > self->pairs[i].last_tick + STALE_TICKS)
+            series_clear(self->pairs[i].latency);
+    return err;
+}
+
+/* ---- the estimate against the truth ---- */
+
+static int by_latency(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void calibrate(struct probe_collector *self, double latency, double cache_cycles)
+{
+    struct facts *facts = self->env.facts;
+    self->burst[self->n_bursts].latency = latency;
+    self->burst[self->n_bursts].cache_cycles = cache_cycles;
+    if (++self->n_bursts < CALIBRATION_BURSTS)
+        return;
+    qsort(self->burst, CALIBRATION_BURSTS, sizeof *self->burst, by_latency);
+    double idle[CALIBRATION_IDLE];
+    for (int i = 0; i < CALIBRATION_IDLE; i++)
+        idle[i] = self->burst[i].cache_cycles;
+    qsort(idle, CALIBRATION_IDLE, sizeof *idle, by_latency);
+    facts->machine.cache_cycles = (idle[CALIBRATION_IDLE / 2 - 1] + idle[CALIBRATION_IDLE / 2]) / 2;
+    facts->cache_cycles_final = true;
+    log_info(self->env.log, "probe", "c_cache calibrated: %.1f cycles, frozen from now on",
+             facts->machine.cache_cycles);
+}
+
+/* The one burst of this node onto itself in this tick; false if there was none, or several. */
+static bool only_local_burst(const struct probe_reading *bursts, size_t n, int node, double *out)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (bursts[i].initiator_numa_node != node)
+            continue;
+        found++;
+        if (bursts[i].target_numa_node == node)
+            *out = bursts[i].latency_ns * 1e-9;
+        else
+            found++; /* the thread's counters mix two targets */
+    }
+    return found == 1;
+}
+
+static void judge_counter(struct probe_collector *self, struct witness *witness, uint64_t reads)
+{
+    struct facts *facts = self->env.facts;
+    if (reads > 0)
+        witness->dead_bursts = 0;
+    else if (facts->chase_must_miss && ++witness->dead_bursts >= FILTERED_BURSTS)
+        facts->l3_miss_reads_filtered = true;
+}
+
+static void witness_window(struct probe_collector *self, struct witness *witness,
+                           const struct tick *tick, const struct window_sum *sum,
+                           double true_latency)
+{
+    struct core_latency_counts counts = {0};
+    if (!window_count(sum, GROUP_CORE, ROLE_CYCLES, &counts.cycles) ||
+        !window_count(sum, GROUP_CORE, ROLE_REF_CYCLES, &counts.ref_cycles) ||
+        !window_count(sum, GROUP_CORE, ROLE_L3_MISS_READS, &counts.reads) ||
+        !window_count(sum, GROUP_CORE, ROLE_L3_MISS_READ_OCCUPANCY, &counts.occupancy))
+        return;
+    judge_counter(self, witness, counts.reads);
+
+    struct facts *facts = self->env.facts;
+    double base = facts->machine.base_frequency_hz;
+    double cache_cycles, ratio;
+    struct core_latency estimate;
+    if (!facts->cache_cycles_final) {
+        if (core_latency_calibrate(&counts, base, true_latency, &cache_cycles) == 0)
+            calibrate(self, true_latency, cache_cycles);
+        return;
+    }
+    if (core_latency_estimate(&counts, base, facts->machine.cache_cycles, &estimate) != 0 ||
+        core_latency_error_ratio(estimate.latency_seconds, true_latency, &ratio) != 0)
+        return;
+    series_set(witness->error, ratio);
+    witness->last_tick = tick->number;
+}
+
+static int read_witnesses(struct probe_collector *self, const struct tick *tick,
+                          const struct probe_reading *bursts, size_t n)
+{
+    int result = 0;
+    for (size_t i = 0; i < self->n_witnesses; i++) {
+        struct witness *witness = &self->witnesses[i];
+        struct window_sum sum;
+        enum window_status status;
+        double true_latency;
+        int err = window_read(self->env.sources, witness->core, self->status, &sum, &status);
+        if (err && err != -ENODATA && !result)
+            result = err;
+        if (!err && status == WINDOW_OK &&
+            only_local_burst(bursts, n, witness->numa_node, &true_latency))
+            witness_window(self, witness, tick, &sum, true_latency);
+        if (tick->number > witness->last_tick + STALE_TICKS)
+            series_clear(witness->error);
+    }
+    return result;
+}
+
+static int probe_collect(void *opaque, const struct tick *tick)
+{
+    struct probe_collector *self = opaque;
+    size_t n;
+    const struct probe_reading *bursts = source_set_probes(self->env.sources, &n);
+    int err = show_bursts(self, tick, bursts, n);
+    int witness_err = read_witnesses(self, tick, bursts, n);
+    if (self->env.chase) {
+        static const enum discard reason[CHASE_DISCARDS] = {
+            [CHASE_PREEMPTED] = DISCARD_PREEMPTED,
+            [CHASE_MIGRATED] = DISCARD_MIGRATED,
+            [CHASE_STOLEN] = DISCARD_STOLEN,
+        };
+        for (int i = 0; i < CHASE_DISCARDS; i++)
+            self->status->discarded[reason[i]] =
+                chase_source_discarded(self->env.chase, (enum chase_discard)i);
+    }
+    return err ? err : witness_err;
+}
+
+/* ---- life ---- */
+
+static void probe_stop(void *opaque)
+{
+    struct probe_collector *self = opaque;
+    if (!self)
+        return;
+    for (size_t i = 0; i < self->n_pairs; i++) {
+        series_free(self->pairs[i].latency);
+        series_free(self->pairs[i].histogram);
+    }
+    for (size_t i = 0; i < self->n_witnesses; i++) {
+        source_set_close(self->env.sources, self->witnesses[i].core);
+        series_free(self->witnesses[i].error);
+    }
+    free(self->pairs);
+    free(self->witnesses);
+    free(self);
+}
+
+/* Counters of the probe's own threads: a machine without them still has the probe. */
+static int open_witnesses(struct probe_collector *self)
+{
+    size_t n;
+    const struct thread *threads = source_set_threads(self->env.sources, &n);
+    struct verdict why;
+    if (n == 0 || !source_set_check(self->env.sources, SCOPE_THREAD, GROUP_CORE, &why))
+        return 0;
+    self->witnesses = calloc(n, sizeof *self->witnesses);
+    if (!self->witnesses)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        const struct scope scope = {
+            .kind = SCOPE_THREAD, .key = threads[i].key, .tid = threads[i].tid, .cgroup_fd = -1};
+        struct witness *witness = &self->witnesses[self->n_witnesses];
+        if (source_set_open(self->env.sources, &scope, GROUP_CORE, &witness->core, &why) != 0) {
+            self->status->open_failures[why.reason]++;
+            log_warn(self->env.log, "probe", "no calibration by thread %s: %s", threads[i].key,
+                     why.words);
+            continue;
+        }
+        witness->numa_node = threads[i].initiator_numa_node;
+        char node[12];
+        snprintf(node, sizeof node, "%d", witness->numa_node);
+        const struct label own = {"numa_node", node};
+        int err = series_new(self->error_family, NULL, &own, 1, &witness->error);
+        if (err) {
+            source_set_close(self->env.sources, witness->core);
+            return err;
+        }
+        self->n_witnesses++;
+    }
+    return 0;
+}
+
+static int probe_start(const struct collector_env *env, struct collector_status *status,
+                       void **out);
+
+const struct collector_ops probe_collector = {
+    .name = "probe",
+    .summary = "real memory latency per NUMA node pair, from a pointer chase",
+    .default_on = COLLECTOR_ON,
+    .metrics = metrics,
+    .probe = probe_probe,
+    .start = probe_start,
+    .collect = probe_collect,
+    .stop = probe_stop,
+};
+
+static int probe_start(const struct collector_env *env, struct collector_status *status, void **out)
+{
+    struct probe_collector *self = calloc(1, sizeof *self);
+    if (!self)
+        return -ENOMEM;
+    self->env = *env;
+    self->status = status;
+    const char *owner = probe_collector.name;
+    int err = store_family(env->store, &latency_desc, owner, &self->latency_family);
+    if (!err)
+        err = store_family(env->store, &histogram_desc, owner, &self->histogram_family);
+    if (!err)
+        err = store_family(env->store, &error_desc, owner, &self->error_family);
+    if (!err)
+        err = open_witnesses(self);
+    if (err) {
+        probe_stop(self);
+        return err;
+    }
+    *out = self;
+    return 0;
+}
