@@ -46,15 +46,19 @@ const struct thread *source_set_threads(const struct source_set *set, size_t *n)
 bool source_set_check(struct source_set *set, enum scope_kind kind, enum group group,
                       struct verdict *why);
 
+/* -ENODEV when no backend serves the pair, else the backend's; *why is set, and may be NULL. */
 int source_set_open(struct source_set *set, const struct scope *scope, enum group group,
                     group_handle *handle, struct verdict *why);
+/* A handle that was closed already is ignored. */
 void source_set_close(struct source_set *set, group_handle handle);
 
 /* Starts a tick for every backend. The first error is returned, all backends are asked. */
 int source_set_begin(struct source_set *set, const struct tick *tick);
 
 /* Reads the group unless it was read this tick already, then hands out the window.
- * -ENODATA: no reading this tick, no window. Other -errno: the backend's. */
+ * -ENODATA: no reading this tick, no window; the next one reaches back over it, as after any other
+ * error of the backend. The answer, an error too, stands until the next begin. -EBADF: a handle
+ * that was closed. Allocates only when the backend needs more rows than ever before. */
 int source_set_read(struct source_set *set, group_handle handle, struct group_window *out);
 
 /* The probe bursts that finished before this tick began; the same list for everyone. */

@@ -1,0 +1,71 @@
+#include "tests/unit/support/malloc_count.h"
+
+#include <stddef.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+#ifdef SANITIZED
+
+bool malloc_count_works(void)
+{
+    return false;
+}
+
+uint64_t malloc_count(void)
+{
+    return 0;
+}
+
+#else
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *old, size_t size);
+
+void *malloc(size_t size);
+void *calloc(size_t n, size_t size);
+void *realloc(void *old, size_t size);
+
+static uint64_t calls;
+
+static void count(void)
+{
+    __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+}
+
+void *malloc(size_t size)
+{
+    count();
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    count();
+    return __libc_calloc(n, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+    count();
+    return __libc_realloc(old, size);
+}
+
+bool malloc_count_works(void)
+{
+    return true;
+}
+
+uint64_t malloc_count(void)
+{
+    return __atomic_load_n(&calls, __ATOMIC_RELAXED);
+}
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * How often the program allocated: for tests that want a steady tick to allocate nothing.
+ *
+ * Linking this object puts it in front of the C library's malloc, calloc and realloc, for shared
+ * libraries too. Under the sanitizers, which do the same, nothing is counted.
+ */
+#ifndef IE_TESTS_MALLOC_COUNT_H
+#define IE_TESTS_MALLOC_COUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* False where counting is not possible: then malloc_count() stays 0. */
+bool malloc_count_works(void);
+/* Calls since the start, by all threads. */
+uint64_t malloc_count(void);
+
+#endif

@@ -1,0 +1,648 @@
+/* The source set over a fake backend whose readings the tests write. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/source/keymap.h"
+#include "exporter/source/source_set.h"
+#include "tests/unit/support/malloc_count.h"
+
+enum { FAKE_GROUPS = 64, FAKE_CPUS = 8 };
+
+/* What happened to a fake, kept outside since the set frees it. */
+struct ledger {
+    int opens, closes, frees, begins, reads;
+    char last_key[32];
+};
+
+struct fake_group {
+    bool open;
+    enum group group;
+    int error; /* of the next reads */
+    size_t cpus;
+    uint64_t count[FAKE_CPUS]; /* of the first role; enabled and running are the same number */
+};
+
+struct fake {
+    struct source source;
+    struct ledger *ledger;
+    struct fake_group groups[FAKE_GROUPS];
+    int open_error, begin_error;
+    size_t probes_left;
+    size_t fds;
+};
+
+static bool fake_check(struct source *source, enum scope_kind kind, enum group group,
+                       struct verdict *why)
+{
+    (void)source;
+    if (kind == SCOPE_CGROUP && group == GROUP_LOADS) {
+        verdict_set(why, REASON_NO_PMU, "no loads here");
+        return false;
+    }
+    return true;
+}
+
+static int fake_open(struct source *source, const struct scope *scope, enum group group,
+                     uint64_t *handle, struct verdict *why)
+{
+    struct fake *fake = (struct fake *)source;
+
+    if (fake->open_error) {
+        verdict_set(why, REASON_NO_PERMISSION, "told to fail");
+        return fake->open_error;
+    }
+    for (size_t i = 0; i < FAKE_GROUPS; i++) {
+        if (fake->groups[i].open)
+            continue;
+        fake->groups[i] = (struct fake_group){.open = true, .group = group, .cpus = 1};
+        fake->ledger->opens++;
+        snprintf(fake->ledger->last_key, sizeof fake->ledger->last_key, "%s", scope->key);
+        *handle = 1000 + i;
+        return 0;
+    }
+    return -EMFILE;
+}
+
+static struct fake_group *fake_group(struct source *source, uint64_t handle)
+{
+    struct fake_group *group = &((struct fake *)source)->groups[handle - 1000];
+    assert_true(group->open);
+    return group;
+}
+
+static size_t fake_width(struct source *source, uint64_t handle)
+{
+    return fake_group(source, handle)->cpus;
+}
+
+static int fake_begin(struct source *source, const struct tick *tick)
+{
+    (void)tick;
+    ((struct fake *)source)->ledger->begins++;
+    return ((struct fake *)source)->begin_error;
+}
+
+static int fake_read(struct source *source, uint64_t handle, struct reading *out)
+{
+    struct fake_group *group = fake_group(source, handle);
+
+    ((struct fake *)source)->ledger->reads++;
+    if (group->error)
+        return group->error;
+    if (out->cap < group->cpus)
+        return -ENOSPC;
+    out->n = group->cpus;
+    for (size_t i = 0; i < group->cpus; i++) {
+        struct reading_row *row = reading_row(out, i);
+        memset(row, 0, out->stride_bytes);
+        row->cpu = (int32_t)i;
+        row->present = 1;
+        row->enabled_ns = row->running_ns = row->count[0] = group->count[i];
+    }
+    return 0;
+}
+
+static int fake_probes(struct source *source, struct probe_reading *out, size_t cap, size_t *n)
+{
+    struct fake *fake = (struct fake *)source;
+
+    for (*n = 0; *n < cap && fake->probes_left > 0; fake->probes_left--)
+        out[(*n)++] = (struct probe_reading){.latency_ns = (double)fake->probes_left};
+    return 0;
+}
+
+static void fake_close(struct source *source, uint64_t handle)
+{
+    fake_group(source, handle)->open = false;
+    ((struct fake *)source)->ledger->closes++;
+}
+
+static size_t fake_open_counters(struct source *source)
+{
+    return ((struct fake *)source)->fds;
+}
+
+static void fake_free(struct source *source)
+{
+    ((struct fake *)source)->ledger->frees++;
+    free(source);
+}
+
+static const struct source_ops fake_ops = {
+    .name = "fake",
+    .check = fake_check,
+    .open = fake_open,
+    .width = fake_width,
+    .begin = fake_begin,
+    .read = fake_read,
+    .probes = fake_probes,
+    .close = fake_close,
+    .open_counters = fake_open_counters,
+    .free = fake_free,
+};
+
+static struct fake *fake_new(struct ledger *ledger)
+{
+    struct fake *fake = calloc(1, sizeof *fake);
+
+    assert_non_null(fake);
+    fake->source.ops = &fake_ops;
+    fake->ledger = ledger;
+    return fake;
+}
+
+/* A set with one fake that serves core and stalls of containers, and the probes. */
+static struct source_set *set_with(struct fake *fake)
+{
+    struct source_set *set = source_set_new(NULL);
+
+    assert_non_null(set);
+    assert_int_equal(source_set_route(set, SCOPE_CGROUP, GROUP_CORE, &fake->source), 0);
+    assert_int_equal(source_set_route(set, SCOPE_CGROUP, GROUP_STALLS, &fake->source), 0);
+    assert_int_equal(source_set_route(set, SCOPE_CGROUP, GROUP_LOADS, &fake->source), 0);
+    assert_int_equal(source_set_route_probes(set, &fake->source), 0);
+    return set;
+}
+
+static group_handle open_group(struct source_set *set, const char *key, enum group group)
+{
+    const struct scope scope = {.kind = SCOPE_CGROUP, .key = key, .cgroup_fd = -1};
+    struct verdict why;
+    group_handle handle = 0;
+
+    assert_int_equal(source_set_open(set, &scope, group, &handle, &why), 0);
+    assert_int_not_equal(handle, 0);
+    return handle;
+}
+
+static void begin(struct source_set *set, uint64_t number)
+{
+    const struct tick tick = {.number = number, .mono_ns = number * 1000};
+
+    assert_int_equal(source_set_begin(set, &tick), 0);
+}
+
+static uint64_t count0(const struct reading *reading, size_t i)
+{
+    assert_true(i < reading->n);
+    return reading_row(reading, i)->count[0];
+}
+
+/* ---- windows ---- */
+
+static void test_window_lies_between_two_readings(void **state)
+{
+    (void)state;
+    struct ledger ledger = {0};
+    struct fake *fake = fake_new(&ledger);
+    struct source_set *set = set_with(fake);
+    group_handle handle = open_group(set, "c1", GROUP_CORE);
+    struct group_window window;
+
+    begin(set, 1);
+    fake->groups[0].count[0] = 100;
+    assert_int_equal(source_set_read(set, handle, &window), 0);
+    assert_int_equal(window.group, GROUP_CORE);
+    assert_int_equal(window.before->n, 0);
+    assert_int_equal(count0(window.after, 0), 100);
+
+    begin(set, 2);
+    fake->groups[0].count[0] = 250;
+    assert_int_equal(source_set_read(set, handle, &window), 0);
+    assert_int_equal(count0(window.before, 0), 100);
+    assert_int_equal(count0(window.after, 0), 250);
+
+    begin(set, 3);
+    fake->groups[0].count[0] = 260;
+    assert_int_equal(source_set_read(set, handle, &window), 0);
+    assert_int_equal(count0(window.before, 0), 250);
+    assert_int_equal(count0(window.after, 0), 260);
+    source_set_free(set);
+}
+
+static void test_one_read_per_tick(void **state)
+{
+    (void)state;
+    struct ledger ledger = {0};
+    struct fake *fake = fake_new(&ledger);
+    struct source_set *set = set_with(fake);
+    group_handle handle = open_group(set, "c1", GROUP_CORE);
+    struct group_window first, second;
+
+    begin(set, 1);
+    fake->groups[0].count[0] = 1;
+    assert_int_equal(source_set_read(set, handle, &first), 0);
+    begin(set, 2);
+    fake->groups[0].count[0] = 2;
+    assert_int_equal(source_set_read(set, handle, &first), 0);
+    fake->groups[0].count[0] = 3; /* within the tick nobody sees this */
+    assert_int_equal(source_set_read(set, handle, &second), 0);
+    assert_ptr_equal(first.before, second.before);
+    assert_ptr_equal(first.after, second.after);
+    assert_int_equal(count0(second.before, 0), 1);
+    assert_int_equal(count0(second.after, 0), 2);
+    assert_int_equal(ledger.reads, 2);
+    source_set_free(set);
+}
+
+static void test_tick_without_reading_widens_the_window(void **state)
+{
+    (void)state;
+    struct ledger ledger = {0};
+    struct fake *fake = fake_new(&ledger);
+    struct source_set *set = set_with(fake);
+    group_handle handle = open_group(set, "c1", GROUP_CORE);
+    struct group_window window;
+
+    begin(set, 1);
+    fake->groups[0].error = -ENODATA;
+    assert_int_equal(source_set_read(set, handle, &window), -ENODATA);
+    begin(set, 2);
+    fake->groups[0].error = 0;
+    fake->groups[0].count[0] = 10;
+    assert_int_equal(source_set_read(set, handle, &window), 0);
+    assert_int_equal(window.before->n, 0);
+    assert_int_equal(count0(window.after, 0), 10);
+
+    fake->groups[0].count[0] = 20;
+    for (uint64_t tick = 3; tick <= 5; tick++) {
+        begin(set, tick);
+        fake->groups[0].error = tick == 4 ? -EIO : -ENODATA;
+        assert_int_equal(source_set_read(set, handle, &window), fake->groups[0].error);
+        /* The answer stands for the tick, without asking again. */
+        int reads = ledger.reads;
+        assert_int_equal(source_set_read(set, handle, &window), fake->groups[0].error);
+        assert_int_equal(ledger.reads, reads);
+    }
+    begin(set, 6);
+    fake->groups[0].error = 0;
+    assert_int_equal(source_set_read(set, handle, &window), 0);
+    assert_int_equal(count0(window.before, 0), 10);
+    assert_int_equal(count0(window.after, 0), 20);
+    source_set_free(set);
+}
+
+static void test_rows_may_grow(void **state)
+{
+    (void)state;
+    struct ledger ledger = {0};
+    struct fake *fake = fake_new(&ledger);
+    struct source_set *set = set_with(fake);
+    group_handle handle = open_group(set, "c1", GROUP_CORE);
+    struct group_window window;
+
+    begin(set, 1);
+    fake->groups[0].count[0] = 1;
+    assert_int_equal(source_set_read(set, handle, &window), 0);
+    begin(set, 2);
+    fake->groups[0].cpus = FAKE_CPUS;
+    fake->groups[0].count[0] = 2;
+    fake->groups[0].count[FAKE_CPUS - 1] = 70;
+    assert_int_equal(source_set_read(set, handle, &window), 0);
+    assert_int_equal(window.before->n, 1);
+    assert_int_equal(count0(window.before, 0), 1);
+    assert_int_equal(window.after->n, FAKE_CPUS);
+    assert_int_equal(count0(window.after, 0), 2);
+    assert_int_equal(count0(window.after, FAKE_CPUS - 1), 70);
+    assert_int_equal(reading_row(window.after, FAKE_CPUS - 1)->cpu, FAKE_CPUS - 1);
+
+    uint64_t before = malloc_count();
+    begin(set, 3);
+    assert_int_equal(source_set_read(set, handle, &window), 0);
+    assert_int_equal(malloc_count(), before); /* both buffers grew at once */
+    assert_int_equal(window.before->n, FAKE_CPUS);
+    source_set_free(set);
+}
+
+static void test_steady_ticks_do_not_allocate(void **state)
+{
+    (void)state;
+    if (!malloc_count_works())
+        skip();
+    struct ledger ledger = {0};
+    struct fake *fake = fake_new(&ledger);
+    struct source_set *set = set_with(fake);
+    group_handle handles[FAKE_GROUPS];
+    char key[16];
+
+    for (size_t i = 0; i < FAKE_GROUPS; i++) {
+        snprintf(key, sizeof key, "c%zu", i);
+        handles[i] = open_group(set, key, GROUP_CORE);
+    }
+    uint64_t before = malloc_count();
+    assert_true(before > 0);
+    for (uint64_t tick = 1; tick <= 100; tick++) {
+        fake->probes_left = 3;
+        begin(set, tick);
+        for (size_t i = 0; i < FAKE_GROUPS; i++) {
+            struct group_window window;
+            fake->groups[i].count[0] = tick;
+            assert_int_equal(source_set_read(set, handles[i], &window), 0);
+        }
+    }
+    assert_int_equal(malloc_count(), before);
+    source_set_free(set);
+}
+
+/* ---- handles ---- */
+
+static void test_shared_handles_are_counted(void **state)
+{
+    (void)state;
+    struct ledger ledger = {0};
+    struct fake *fake = fake_new(&ledger);
+    struct source_set *set = set_with(fake);
+    group_handle a = open_group(set, "c1", GROUP_CORE);
+    group_handle b = open_group(set, "c1", GROUP_CORE);
+    group_handle other_group = open_group(set, "c1", GROUP_STALLS);
+    group_handle other_key = open_group(set, "c2", GROUP_CORE);
+    struct group_window window;
+
+    assert_int_equal(a, b);
+    assert_int_not_equal(a, other_group);
+    assert_int_not_equal(a, other_key);
+    assert_int_equal(ledger.opens, 3);
+
+    source_set_close(set, a);
+    assert_int_equal(ledger.closes, 0);
+    begin(set, 1);
+    assert_int_equal(source_set_read(set, b, &window), 0);
+    source_set_close(set, b);
+    assert_int_equal(ledger.closes, 1);
+    assert_int_equal(source_set_read(set, b, &window), -EBADF);
+    source_set_close(set, b); /* too often: nothing happens to anybody */
+    assert_int_equal(ledger.closes, 1);
+    assert_int_equal(source_set_read(set, other_key, &window), 0);
+    source_set_free(set);
+    assert_int_equal(ledger.closes, 3);
+}
+
+static void test_old_handle_does_not_reach_the_slots_next_user(void **state)
+{
+    (void)state;
+    struct ledger ledger = {0};
+    struct fake *fake = fake_new(&ledger);
+    struct source_set *set = set_with(fake);
+    group_handle old = open_group(set, "c1", GROUP_CORE);
+    struct group_window window;
+
+    begin(set, 1);
+    fake->groups[0].count[0] = 999;
+    assert_int_equal(source_set_read(set, old, &window), 0);
+    source_set_close(set, old);
+
+    group_handle new = open_group(set, "c1", GROUP_CORE);
+    assert_int_not_equal(old, new);
+    assert_int_equal(source_set_read(set, old, &window), -EBADF);
+    source_set_close(set, old);
+    fake->groups[0].count[0] = 5;
+    assert_int_equal(source_set_read(set, new, &window), 0);
+    assert_int_equal(window.before->n, 0); /* nothing of c1's earlier life */
+    assert_int_equal(count0(window.after, 0), 5);
+    assert_int_equal(source_set_read(set, 0, &window), -EBADF);
+    assert_int_equal(source_set_read(set, 0xffffffff, &window), -EBADF);
+    source_set_free(set);
+}
+
+static void test_the_key_is_copied(void **state)
+{
+    (void)state;
+    struct ledger ledger = {0};
+    struct source_set *set = set_with(fake_new(&ledger));
+    char key[] = "c1";
+    group_handle handle = open_group(set, key, GROUP_CORE);
+
+    key[1] = '9';
+    assert_int_equal(open_group(set, "c1", GROUP_CORE), handle);
+    source_set_free(set);
+}
+
+static void test_failed_open_leaves_nothing(void **state)
+{
+    (void)state;
+    struct ledger ledger = {0};
+    struct fake *fake = fake_new(&ledger);
+    struct source_set *set = set_with(fake);
+    const struct scope scope = {.kind = SCOPE_CGROUP, .key = "c1", .cgroup_fd = -1};
+    struct verdict why = {0};
+    group_handle handle = 77;
+
+    fake->open_error = -EACCES;
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(source_set_open(set, &scope, GROUP_CORE, &handle, &why), -EACCES);
+    assert_int_equal(why.reason, REASON_NO_PERMISSION);
+    assert_int_equal(handle, 77);
+    assert_int_equal(source_set_open(set, &scope, GROUP_RPQ, &handle, &why), -ENODEV);
+    assert_int_equal(why.reason, REASON_NO_DEVICE);
+    assert_non_null(strstr(why.words, "rpq"));
+    fake->open_error = 0;
+    assert_int_equal(source_set_open(set, &scope, GROUP_CORE, &handle, NULL), 0);
+    assert_int_equal(ledger.opens, 1);
+    source_set_free(set);
+    assert_int_equal(ledger.closes, 1);
+}
+
+/* ---- routes ---- */
+
+static void test_routes(void **state)
+{
+    (void)state;
+    struct ledger one = {0}, two = {0};
+    struct fake *first = fake_new(&one), *second = fake_new(&two);
+    struct source_set *set = set_with(first);
+    struct verdict why = {0};
+
+    assert_true(source_set_check(set, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_false(source_set_check(set, SCOPE_CGROUP, GROUP_LOADS, &why));
+    assert_int_equal(why.reason, REASON_NO_PMU);
+    assert_false(source_set_check(set, SCOPE_UNIT, GROUP_RPQ, &why));
+    assert_int_equal(why.reason, REASON_NO_DEVICE);
+
+    open_group(set, "c1", GROUP_CORE);
+    assert_int_equal(source_set_route(set, SCOPE_CGROUP, GROUP_CORE, &second->source), 0);
+    open_group(set, "c2", GROUP_CORE);
+    assert_int_equal(one.opens, 1);
+    assert_int_equal(two.opens, 1);
+    assert_string_equal(two.last_key, "c2");
+
+    first->fds = 3;
+    second->fds = 4;
+    assert_int_equal(source_set_open_counters(set), 7);
+    begin(set, 1);
+    assert_int_equal(one.begins, 1); /* once, although it serves several pairs */
+    assert_int_equal(two.begins, 1);
+    source_set_free(set);
+    assert_int_equal(one.frees, 1);
+    assert_int_equal(two.frees, 1);
+    assert_int_equal(one.closes, 1);
+    assert_int_equal(two.closes, 1);
+}
+
+static void test_begin_asks_all_and_returns_the_first_error(void **state)
+{
+    (void)state;
+    struct ledger one = {0}, two = {0};
+    struct fake *first = fake_new(&one), *second = fake_new(&two);
+    struct source_set *set = set_with(first);
+    const struct tick tick = {.number = 1};
+    size_t n;
+
+    assert_int_equal(source_set_route(set, SCOPE_UNIT, GROUP_RPQ, &second->source), 0);
+    first->begin_error = -EIO;
+    second->begin_error = -ENODEV;
+    first->probes_left = 2;
+    assert_int_equal(source_set_begin(set, &tick), -EIO);
+    assert_int_equal(two.begins, 1);
+    source_set_probes(set, &n);
+    assert_int_equal(n, 2);
+    source_set_free(set);
+}
+
+static void test_probes_are_the_same_list_for_everyone(void **state)
+{
+    (void)state;
+    struct ledger ledger = {0};
+    struct fake *fake = fake_new(&ledger);
+    struct source_set *set = set_with(fake);
+    size_t n;
+
+    source_set_probes(set, &n);
+    assert_int_equal(n, 0);
+    fake->probes_left = 200; /* more than the first buffer holds */
+    begin(set, 1);
+    for (int reader = 0; reader < 2; reader++) {
+        const struct probe_reading *probes = source_set_probes(set, &n);
+        assert_int_equal(n, 200);
+        for (size_t i = 0; i < n; i++)
+            assert_true(probes[i].latency_ns == (double)(200 - i));
+    }
+    begin(set, 2);
+    source_set_probes(set, &n);
+    assert_int_equal(n, 0);
+    source_set_free(set);
+}
+
+static void test_units_and_threads(void **state)
+{
+    (void)state;
+    struct source_set *set = source_set_new(NULL);
+    struct unit unit = {.key = "imc0", .kind = "imc", .socket = 1, .imc = 2};
+    struct thread thread = {.key = "p0", .kind = "probe", .tid = 5};
+    size_t n;
+
+    assert_int_equal(source_set_add_unit(set, &unit), 0);
+    memset(&unit, 0, sizeof unit);
+    assert_int_equal(source_set_add_unit(set, &unit), 0);
+    assert_int_equal(source_set_add_thread(set, &thread), 0);
+    const struct unit *units = source_set_units(set, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(units[0].key, "imc0");
+    assert_int_equal(units[0].imc, 2);
+    assert_string_equal(units[1].key, "");
+    const struct thread *threads = source_set_threads(set, &n);
+    assert_int_equal(n, 1);
+    assert_string_equal(threads[0].key, "p0");
+    source_set_free(set);
+    source_set_free(NULL);
+}
+
+/* Containers come and go by the thousand: handles stay distinct, every one finds its own group. */
+static void test_churn(void **state)
+{
+    (void)state;
+    struct ledger ledger = {0};
+    struct source_set *set = set_with(fake_new(&ledger));
+    group_handle live[FAKE_GROUPS] = {0};
+    uint64_t serial[FAKE_GROUPS] = {0}, next = 1;
+    uint32_t random = 12345;
+
+    for (int step = 0; step < 20000; step++) {
+        random = random * 1664525 + 1013904223;
+        size_t i = random >> 16 & (FAKE_GROUPS - 1);
+        char key[24];
+        if (live[i]) {
+            snprintf(key, sizeof key, "c%llu", (unsigned long long)serial[i]);
+            assert_int_equal(open_group(set, key, GROUP_CORE), live[i]);
+            source_set_close(set, live[i]);
+            source_set_close(set, live[i]);
+            live[i] = 0;
+        } else {
+            serial[i] = next++;
+            snprintf(key, sizeof key, "c%llu", (unsigned long long)serial[i]);
+            live[i] = open_group(set, key, GROUP_CORE);
+            assert_string_equal(ledger.last_key, key);
+        }
+    }
+    source_set_free(set);
+    assert_int_equal(ledger.opens, ledger.closes);
+    assert_int_equal(ledger.opens, next - 1);
+}
+
+/* ---- the map behind it ---- */
+
+static void test_keymap_against_a_plain_table(void **state)
+{
+    (void)state;
+    enum { KEYS = 500, TAGS = 3 };
+    static char keys[KEYS][8];
+    static bool there[KEYS][TAGS];
+    struct keymap map = {0};
+    uint32_t random = 99;
+
+    for (int i = 0; i < KEYS; i++)
+        snprintf(keys[i], sizeof keys[i], "k%d", i);
+    for (int step = 0; step < 50000; step++) {
+        random = random * 1664525 + 1013904223;
+        int i = (int)((random >> 8) % KEYS), t = (int)((random >> 4) % TAGS);
+        if (there[i][t])
+            keymap_remove(&map, keys[i], (uint32_t)t);
+        else
+            assert_int_equal(keymap_put(&map, keys[i], (uint32_t)t, &there[i][t]), 0);
+        there[i][t] = !there[i][t];
+        if (step % 500 != 0)
+            continue;
+        size_t n = 0;
+        for (i = 0; i < KEYS; i++) {
+            for (t = 0; t < TAGS; t++) {
+                void *want = there[i][t] ? &there[i][t] : NULL;
+                assert_ptr_equal(keymap_get(&map, keys[i], (uint32_t)t), want);
+                n += there[i][t];
+            }
+        }
+        assert_int_equal(map.n, n);
+    }
+    keymap_remove(&map, "never there", 0);
+    keymap_release(&map);
+    assert_null(keymap_get(&map, "k1", 0));
+    keymap_remove(&map, "k1", 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_window_lies_between_two_readings),
+        cmocka_unit_test(test_one_read_per_tick),
+        cmocka_unit_test(test_tick_without_reading_widens_the_window),
+        cmocka_unit_test(test_rows_may_grow),
+        cmocka_unit_test(test_steady_ticks_do_not_allocate),
+        cmocka_unit_test(test_shared_handles_are_counted),
+        cmocka_unit_test(test_old_handle_does_not_reach_the_slots_next_user),
+        cmocka_unit_test(test_the_key_is_copied),
+        cmocka_unit_test(test_failed_open_leaves_nothing),
+        cmocka_unit_test(test_routes),
+        cmocka_unit_test(test_begin_asks_all_and_returns_the_first_error),
+        cmocka_unit_test(test_probes_are_the_same_list_for_everyone),
+        cmocka_unit_test(test_units_and_threads),
+        cmocka_unit_test(test_churn),
+        cmocka_unit_test(test_keymap_against_a_plain_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
