@@ -1,0 +1,200 @@
+#!/usr/bin/python3
+"""Holds the tree against its architecture: tests/architecture.py BUILD [--source DIR]
+
+The arrows that a folder may follow are the link edges of its ie_library() in CMakeLists.txt, and
+what those reach. Beyond them, the rules of the house that a program can check:
+
+  includes    every #include of exporter/ and collectors/ follows an arrow; a library from outside
+              is included only by the folder that links it itself
+  paths       only base/fsroot.c spells the kernel's trees
+  perf        only exporter/source calls perf_event_open
+  state       no mutable file-scope state outside main.c
+  exits       nothing but main.c ends the process
+
+The last two look at the libraries in BUILD. tests/check/test_architecture.py sees each one fail.
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+# Headers of outside libraries, and the item that a folder must link to use them.
+OUTSIDE = {
+    "microhttpd.h": "PkgConfig::MHD",
+    "jansson.h": "PkgConfig::JANSSON",
+    "libcgroup.h": "PkgConfig::CGROUP",
+    "libdeflate.h": "PkgConfig::DEFLATE",
+    "perfmon/pfmlib.h": "${PFM_LIBRARY}",
+    "perfmon/pfmlib_perf_event.h": "${PFM_LIBRARY}",
+    "sys/capability.h": "PkgConfig::CAP",
+}
+
+# Objects that are written to, each with its reason.
+STATE_ALLOWED = {
+    # libpfm4 has one state for the process, and must be initialised once.
+    ("source", "encode.c"),
+}
+
+EXITS = {"exit", "_exit", "_Exit", "abort", "quick_exit", "err", "errx", "verr", "verrx"}
+
+TOKENS = re.compile(
+    r"""/\*.*?\*/ | //[^\n]* | (?P<string>"(?:\\.|[^"\\\n])*") | '(?:\\.|[^'\\\n])*'""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Checker:
+    def __init__(self, source, build):
+        self.source = source
+        self.build = build
+        self.problems = []
+        self.folders = {}  # library -> folder
+        self.edges = {}  # library -> what it names
+        self.read_cmake()
+
+    def problem(self, rule, where, text):
+        self.problems.append(f"{rule}: {where}: {text}")
+
+    def read_cmake(self):
+        text = re.sub(r"#[^\n]*", "", (self.source / "CMakeLists.txt").read_text())
+        for name, folder, rest in re.findall(r"\bie_library\(\s*(\w+)\s+(\S+)([^)]*)\)", text):
+            if name == "name":
+                continue
+            self.folders["ie_" + name] = folder
+            self.edges["ie_" + name] = rest.split()
+
+    def reach(self, library):
+        seen, todo = set(), [library]
+        while todo:
+            item = todo.pop()
+            if item not in seen:
+                seen.add(item)
+                todo += self.edges.get(item, [])
+        return seen
+
+    def library_of(self, path):
+        """The library whose folder holds the file directly; None for files of no library."""
+        for library, folder in self.folders.items():
+            if str(path.parent) == folder:
+                return library
+        return None
+
+    def files(self):
+        for top in ("exporter", "collectors"):
+            for path in sorted((self.source / top).rglob("*.[ch]")):
+                yield path.relative_to(self.source)
+
+    def check_sources(self):
+        for path in self.files():
+            if path == pathlib.Path("exporter/main.c"):
+                continue
+            library = self.library_of(path)
+            if library is None:
+                self.problem("includes", path, "its folder is no ie_library() of CMakeLists.txt")
+                continue
+            text = (self.source / path).read_text()
+            self.check_includes(path, library, text)
+            self.check_literals(path, text)
+
+    def check_includes(self, path, library, text):
+        reach = self.reach(library)
+        for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.MULTILINE):
+            if not (self.source / name).exists():
+                self.problem("includes", path, f'"{name}" is not spelled from the root of the tree')
+                continue
+            other = self.library_of(pathlib.Path(name))
+            if other not in reach:
+                self.problem("includes", path, f"{name}: {library} has no arrow to {other}")
+        for name in re.findall(r"^\s*#\s*include\s+<([^>]+)>", text, re.MULTILINE):
+            item = OUTSIDE.get(name)
+            if item and item not in self.edges[library]:
+                self.problem("includes", path, f"<{name}>: {library} does not link {item}")
+
+    def check_literals(self, path, text):
+        code = []
+        position = 0
+        for token in TOKENS.finditer(text):
+            code.append(text[position : token.start()])
+            position = token.end()
+            literal = token.group("string")
+            if literal:
+                self.check_literal(path, text.count("\n", 0, token.start()) + 1, literal)
+        code.append(text[position:])
+        if str(path.parent) != "exporter/source":
+            if re.search(r"\b(__NR_|SYS_)?perf_event_open\b", "".join(code)):
+                self.problem("perf", path, "perf_event_open outside exporter/source")
+
+    def check_literal(self, path, line, literal):
+        # A sentence for people may name a file; what has no blank is a path that gets opened.
+        # The flags' table shows the defaults.
+        if str(path) in ("exporter/base/fsroot.c", "exporter/options_table.c", "exporter/options.c"):
+            return
+        if " " not in literal and re.search(r"/(proc|sys)(/|\")", literal):
+            self.problem("paths", f"{path}:{line}", f"spells {literal}; fsroot knows the trees")
+
+    def archives(self):
+        for library, folder in self.folders.items():
+            path = self.build / f"lib{library}.a"
+            if path.exists():
+                yield library, path
+            elif any((self.source / folder).glob("*.c")):
+                sources = [p.name for p in (self.source / folder).glob("*.c")]
+                if sources != ["main.c"]:
+                    self.problem("state", path, "is not built")
+
+    def check_archives(self):
+        for library, path in self.archives():
+            self.check_state(library, path)
+            self.check_exits(library, path)
+
+    def check_state(self, library, path):
+        listing = subprocess.run(
+            ["objdump", "-t", str(path)], check=True, capture_output=True, text=True
+        ).stdout
+        member = "?"
+        for line in listing.splitlines():
+            header = re.match(r"^(\S+\.o):\s", line)
+            if header:
+                member = header.group(1).removesuffix(".o")
+            # value, seven flag columns, section, size, name
+            symbol = re.match(r"^[0-9a-f]+ (.{7}) (\S+)\s+[0-9a-f]+\s+(?:\.hidden )?(\S+)$", line)
+            if not symbol or re.search("[dfF]", symbol.group(1)):  # sections, files, functions
+                continue
+            section, name = symbol.group(2), symbol.group(3)
+            writable = section == "*COM*" or re.match(r"^\.(data|bss|tdata|tbss)\b", section)
+            if not writable or section.startswith(".data.rel.ro"):
+                continue
+            if (library.removeprefix("ie_"), member) not in STATE_ALLOWED:
+                self.problem("state", f"{library}/{member}", f"{name} is mutable ({section})")
+
+    def check_exits(self, library, path):
+        listing = subprocess.run(
+            ["nm", "-A", "--undefined-only", str(path)], check=True, capture_output=True, text=True
+        ).stdout
+        for line in listing.splitlines():
+            where, name = line.split(":", 1)[1].rsplit(maxsplit=1)
+            if name in EXITS:
+                self.problem("exits", f"{library}/{where.split('.o')[0]}", f"calls {name}()")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--source", type=pathlib.Path,
+                        default=pathlib.Path(__file__).resolve().parent.parent)
+    arguments = parser.parse_args()
+
+    checker = Checker(arguments.source, arguments.build)
+    if not checker.folders:
+        sys.exit("no ie_library() found in CMakeLists.txt")
+    checker.check_sources()
+    checker.check_archives()
+    for line in checker.problems:
+        print(line)
+    print(f"{len(checker.problems)} problems in {len(list(checker.files()))} files")
+    sys.exit(1 if checker.problems else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+"""architecture.py fails for each thing that it forbids, and passes a tree without them."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECK = pathlib.Path(__file__).resolve().parent.parent / "architecture.py"
+
+CMAKE = """
+ie_library(base   exporter/base   Threads::Threads)
+ie_library(source exporter/source ie_base)
+ie_library(http   exporter/http   ie_source PkgConfig::MHD)  # ie_base through ie_source
+"""
+BASE = '#include "exporter/base/a.h"\nconst char *a(void) { return "no /proc here"; }\n'
+
+
+class Tree(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.directory.name)
+        (self.root / "CMakeLists.txt").write_text(CMAKE)
+        self.write("exporter/base/a.h", "const char *a(void);\n")
+        self.write("exporter/base/a.c", BASE)
+        self.write("exporter/source/s.h", "/* /proc/self */\n")
+        self.write("exporter/source/s.c", '#include "exporter/source/s.h"\nint perf_event_open;\n')
+        self.write("exporter/http/h.c",
+                   '#include <microhttpd.h>\n#include "exporter/base/a.h"\n'
+                   '#include "exporter/source/s.h"\n')
+        self.write("exporter/main.c", '#include "exporter/base/a.h"\nstatic int state;\n')
+        (self.root / "collectors").mkdir()
+
+    def tearDown(self):
+        self.directory.cleanup()
+
+    def write(self, path, text):
+        path = self.root / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def check(self, base="", source=""):
+        """Runs the check over libraries of these definitions."""
+        for name, text in (("base", base), ("source", source), ("http", "")):
+            member = self.root / f"{name}_member.c"
+            member.write_text(text)
+            output = self.root / f"{name}_member.o"
+            subprocess.run(["gcc", "-fPIE", "-c", str(member), "-o", str(output)], check=True)
+            subprocess.run(["ar", "rc", str(self.root / f"libie_{name}.a"), str(output)],
+                           check=True)
+        return subprocess.run([CHECK, self.root, "--source", self.root], capture_output=True,
+                              text=True)
+
+    def assert_fails(self, word, **members):
+        result = self.check(**members)
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn(word, result.stdout)
+        self.assertIn("1 problems", result.stdout)
+
+    def test_passes(self):
+        constant = "const int c = 1; static const char *const t[] = {\"a\"}; " \
+                   "const void *u(void); const void *u(void) { return t; }"
+        result = self.check(base=constant)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_include_against_the_arrows(self):
+        self.write("exporter/base/a.c", BASE + '#include "exporter/source/s.h"\n')
+        self.assert_fails("ie_base has no arrow to ie_source")
+
+    def test_include_from_no_folder(self):
+        self.write("exporter/base/a.c", BASE + '#include "a.h"\n')
+        self.assert_fails("not spelled from the root")
+
+    def test_folder_without_library(self):
+        self.write("exporter/new/n.c", "")
+        self.assert_fails("no ie_library()")
+
+    def test_outside_library(self):
+        self.write("exporter/base/a.c", BASE + "#include <microhttpd.h>\n")
+        self.assert_fails("does not link PkgConfig::MHD")
+
+    def test_kernel_path(self):
+        self.write("exporter/base/a.c", BASE + 'const char *p = "/proc/self/stat";\n')
+        self.assert_fails("paths: exporter/base/a.c:3")
+
+    def test_kernel_path_in_format(self):
+        self.write("exporter/base/a.c", BASE + 'const char *p = "%s/sys/devices";\n')
+        self.assert_fails("paths: exporter/base/a.c:3")
+
+    def test_perf_event_open(self):
+        self.write("exporter/base/a.c", BASE + "int f = SYS_perf_event_open;\n")
+        self.assert_fails("perf: exporter/base/a.c")
+
+    def test_mutable_state(self):
+        self.assert_fails("counter is mutable", base="static int counter; int *f(void); "
+                                                     "int *f(void) { return &counter; }")
+
+    def test_mutable_initialised_state(self):
+        self.assert_fails("limit is mutable", base="int limit = 7;")
+
+    def test_mutable_state_of_a_thread(self):
+        self.assert_fails("last is mutable", base="_Thread_local int last;")
+
+    def test_exit(self):
+        self.assert_fails("calls exit()",
+                          source="void exit(int); void f(void); void f(void) { exit(1); }")
+
+    def test_abort(self):
+        self.assert_fails("calls abort()",
+                          source="void abort(void); void f(void); void f(void) { abort(); }")
+
+    def test_library_missing(self):
+        result = subprocess.run([CHECK, self.root / "exporter", "--source", self.root],
+                                capture_output=True, text=True)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("is not built", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

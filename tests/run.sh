@@ -1,0 +1,40 @@
+#!/bin/bash
+# Every test of the project: sudo tests/run.sh [CTEST ARGUMENT...]
+#
+# Installs what is missing, makes one build per kind (plain, address and undefined-behaviour
+# sanitizers, thread sanitizer, fuzzers), and runs all their tests under one ctest, whose summary
+# comes last. Arguments are for that ctest: `tests/run.sh -R unit` runs the unit tests only.
+# Everything is written below build/ of the tree. Without root it works where nothing has to be
+# installed; what needs root is then skipped, with the reason.
+set -euo pipefail
+export LC_ALL=C
+cd "$(dirname "$0")/.."
+jobs=$(nproc)
+
+deploy/install-packages.sh deploy/packages-build.txt tests/packages.txt
+
+build() {
+    local kind=$1
+    shift
+    echo "== building $kind"
+    cmake -S . -B "build/$kind" -G Ninja --log-level=WARNING -DCMAKE_BUILD_TYPE=RelWithDebInfo "$@"
+    cmake --build "build/$kind" -j "$jobs" -- --quiet
+}
+build plain -DCMAKE_C_COMPILER=gcc
+build asan -DCMAKE_C_COMPILER=gcc -DIE_SANITIZE=address,undefined
+build tsan -DCMAKE_C_COMPILER=clang -DIE_SANITIZE=thread
+build fuzz -DCMAKE_C_COMPILER=clang -DIE_FUZZ=ON
+
+# One ctest over all builds.
+suite=build/suite
+mkdir -p "$suite"
+for kind in plain asan tsan fuzz; do
+    printf 'subdirs("%s")\n' "$PWD/build/$kind"
+done >"$suite/CTestTestfile.cmake"
+
+# The thread sanitizer's shadow memory does not fit where the kernel scatters mappings this widely.
+run=()
+if [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0)" -gt 28 ]; then
+    run=(setarch "$(uname -m)" -R)
+fi
+"${run[@]}" ctest --test-dir "$suite" -j "$jobs" --output-on-failure --no-tests=error "$@"
