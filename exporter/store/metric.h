@@ -4,6 +4,7 @@
 #ifndef IE_STORE_METRIC_H
 #define IE_STORE_METRIC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,5 +32,14 @@ struct metric_desc {
 
 /* The UNIT of a family, from its name's ending (seconds, bytes, hertz, ratio, cycles), or "". */
 const char *metric_unit(const struct metric_desc *desc);
+
+/* Whether a scraper would take it: a proper name without a suffix that the formats add, a help
+ * text, and for histograms finite ascending edges. */
+bool metric_valid(const struct metric_desc *desc);
+
+/* What may follow the family's name in its samples' names, "" first; returns how many. The names
+ * so made must differ between all families. */
+enum { METRIC_SUFFIXES = 5 };
+size_t metric_suffixes(enum metric_type type, const char *out[METRIC_SUFFIXES]);
 
 #endif

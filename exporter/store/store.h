@@ -12,14 +12,12 @@
 #include <stdbool.h>
 
 #include "exporter/base/tick.h"
+#include "exporter/store/labels.h"
 #include "exporter/store/metric.h"
 
-struct label {
-    const char *name, *value;
-};
-
 /* Labels rendered once (namespace="a",pod="b") and shared by all series of a container. Counted
- * references; published snapshots keep what they need alive. */
+ * references; published snapshots keep what they need alive. A labelset belongs to the first store
+ * that a series uses it in. new: -EINVAL for a bad name, see labels.h; -ENOMEM. */
 struct labelset;
 int labelset_new(const struct label *labels, size_t n, struct labelset **out);
 struct labelset *labelset_ref(struct labelset *set);
@@ -32,12 +30,14 @@ struct family;
 struct series;
 
 int store_new(struct store **out);
+/* Frees all series as well. Every snapshot must have been released. */
 void store_free(struct store *store);
 
 /*
  * Registers a family; its series appear in this order of families. 'owner' is the collector's name
  * for collect[] (constant string), or NULL for the exporter's own, which are always served.
- * -EEXIST when the name is taken. 'desc' must outlive the store.
+ * -EEXIST when a name of its samples is taken (foo_total by the counter foo and by a gauge
+ * foo_total), -EINVAL unless metric_valid(). 'desc' must outlive the store.
  */
 int store_family(struct store *store, const struct metric_desc *desc, const char *owner,
                  struct family **out);
@@ -45,24 +45,29 @@ int store_family(struct store *store, const struct metric_desc *desc, const char
 /*
  * A new series; no value yet (absent) for gauges and info, 0 for counters, no observations for
  * histograms. common (may be NULL) is shared and referenced; 'own' labels are copied.
- * -EEXIST when the family has a series with these labels; -ENOMEM.
+ * -EEXIST when the family has a series with these labels in any order, -EINVAL for a bad or
+ * repeated label name or a labelset of another store; -ENOMEM.
  */
 int series_new(struct family *family, struct labelset *common, const struct label *own,
                size_t n_own, struct series **out);
 /* Accepts NULL. */
 void series_free(struct series *series);
 
-/* u64 for METRIC_U64 families, double for METRIC_DOUBLE. set makes the series present. */
+/* u64 for METRIC_U64 families, double for METRIC_DOUBLE; the other kind is converted. set makes the
+ * series present. An info's value is always shown as 1. Not finite: a gauge becomes absent, a
+ * counter keeps its value. */
 void series_set_u64(struct series *series, uint64_t value);
 void series_set(struct series *series, double value);
 void series_add_u64(struct series *series, uint64_t value);
 void series_add(struct series *series, double value);
-/* Absent until the next set: never zero, never a stale number. */
+/* Absent until the next set: never zero, never a stale number. Counters and histograms continue
+ * from where they were. */
 void series_clear(struct series *series);
-/* One observation of a histogram. */
+/* One observation of a histogram; ignored unless finite. */
 void series_observe(struct series *series, double value);
 
 bool series_present(const struct series *series);
+/* The staged value; of a histogram its count, and its sum. */
 uint64_t series_u64(const struct series *series);
 double series_double(const struct series *series);
 
@@ -83,7 +88,8 @@ struct sample {
     const struct labelset *common; /* or NULL */
     const char *own;               /* rendered own labels, or "" */
     size_t own_len;
-    uint64_t created_wall_ns; /* when the series was made, for _created */
+    uint64_t created_wall_ns; /* the last tick published before the series was made (the first one
+                                 published, for those made earlier): for _created */
     union {
         uint64_t u64;
         double number;

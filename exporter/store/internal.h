@@ -1,0 +1,148 @@
+/*
+ * The store's own view of itself; for the files of this folder only.
+ *
+ * Series live in chunks of their family and never move, so that a handle stays good and a walk
+ * over a family is a walk through memory. One index over all series refuses duplicates. What a
+ * removed series leaves behind (its own labels, its hold on a labelset) is buried until no
+ * snapshot that could show it is alive; the index, the chunks and the graveyard belong to the
+ * loop's thread, only the pool of snapshots is shared.
+ */
+#ifndef IE_STORE_INTERNAL_H
+#define IE_STORE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "exporter/store/labels.h"
+#include "exporter/store/store.h"
+
+struct own_labels {
+    struct own_labels *next; /* in the graveyard */
+    uint64_t buried_at;
+    size_t len;
+    char text[];
+};
+
+struct histogram {
+    double sum;
+    uint64_t count;
+    uint64_t buckets[]; /* n_edges + 1, not cumulative */
+};
+
+struct series {
+    struct family *family;
+    union {
+        struct labelset *common;
+        struct series *next_free;
+    };
+    struct own_labels *own; /* NULL: none */
+    uint64_t hash;
+    uint64_t created_wall_ns; /* 0: at the next publication */
+    union {
+        uint64_t u64;
+        double number;
+        struct histogram *histogram;
+    };
+    bool used, present;
+};
+
+struct chunk {
+    struct chunk *next;
+    size_t n;
+    struct series series[];
+};
+
+struct family {
+    struct store *store;
+    const struct metric_desc *desc;
+    const char *owner;
+    uint64_t salt; /* sets its series' hashes apart */
+    size_t n_used;
+    size_t next_chunk; /* series in the next chunk */
+    struct chunk *first, *last;
+    struct series *free;
+};
+
+struct labelset {
+    size_t refs;
+    size_t series;
+    const struct store *store; /* the only store it may be used in; NULL: not yet used */
+    uint64_t hash;             /* with that store's seed */
+    struct label *labels;
+    size_t n;
+    const char *text;
+    size_t len;
+    /* The graveyard's part: references that removed series still hold. */
+    struct labelset *previous, *next;
+    uint64_t buried_at;
+    size_t buried_refs;
+    char bytes[];
+};
+
+struct graveyard {
+    struct own_labels *own_first, *own_last;
+    struct labelset *set_first, *set_last;
+};
+
+/* Open addressing, linear probing, at most 3/4 full. */
+struct series_index {
+    struct series **slots;
+    size_t cap; /* a power of two, or 0 */
+    size_t n;
+};
+
+struct snapshot {
+    struct store *store;
+    size_t refs; /* under the pool's lock */
+    uint64_t number;
+    struct tick tick;
+    struct snapshot_family *families;
+    size_t families_cap, n_families;
+    struct sample *samples;
+    size_t samples_cap;
+    uint64_t *buckets;
+    size_t buckets_cap;
+    struct snapshot *next; /* in the pool's list of all, or of free ones */
+};
+
+/* At most this many unused snapshots are kept: one for the next publication, one for the time in
+ * which a reader still holds the last but one. */
+enum { POOL_SPARE = 2 };
+
+struct snapshot_pool {
+    pthread_mutex_t lock; /* never held while numbers are copied */
+    struct snapshot *current;
+    struct snapshot *held; /* those with references, the current one included */
+    struct snapshot *free;
+    size_t n_free;
+};
+
+struct store {
+    uint64_t seed;
+    struct family **families;
+    size_t n_families, families_cap;
+    struct series_index index;
+    size_t n_buckets; /* of all histograms' series */
+    uint64_t published;
+    uint64_t published_wall_ns;
+    struct graveyard graveyard;
+    struct snapshot_pool pool;
+};
+
+int snapshot_pool_init(struct snapshot_pool *pool);
+void snapshot_pool_release(struct snapshot_pool *pool);
+
+int series_index_reserve(struct series_index *index);
+struct series *series_index_find(const struct series_index *index, const struct family *family,
+                                 uint64_t hash, const struct label_text *labels);
+void series_index_insert(struct series_index *index, struct series *series);
+void series_index_remove(struct series_index *index, const struct series *series);
+
+struct label_text series_labels(const struct labelset *common, const char *own, size_t own_len);
+
+void graveyard_bury_own(struct graveyard *graveyard, struct own_labels *own, uint64_t now);
+/* Takes over one reference. */
+void graveyard_bury_set(struct graveyard *graveyard, struct labelset *set, uint64_t now);
+/* Frees what was buried before publication 'oldest' came. */
+void graveyard_reap(struct graveyard *graveyard, uint64_t oldest);
+
+#endif

@@ -1,0 +1,264 @@
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/store/internal.h"
+
+enum { LARGEST_CHUNK = 256 };
+
+struct label_text series_labels(const struct labelset *common, const char *own, size_t own_len)
+{
+    return (struct label_text){{common ? common->text : "", own},
+                               {common ? common->len : 0, own_len}};
+}
+
+static int family_reserve(struct family *family)
+{
+    if (family->free)
+        return 0;
+    size_t n = family->next_chunk;
+    struct chunk *chunk = calloc(1, sizeof *chunk + n * sizeof *chunk->series);
+    if (!chunk)
+        return -ENOMEM;
+    chunk->n = n;
+    for (size_t i = n; i-- > 0;) {
+        chunk->series[i].family = family;
+        chunk->series[i].next_free = family->free;
+        family->free = &chunk->series[i];
+    }
+    if (family->last)
+        family->last->next = chunk;
+    else
+        family->first = chunk;
+    family->last = chunk;
+    family->next_chunk = n * 2 < LARGEST_CHUNK ? n * 2 : LARGEST_CHUNK;
+    return 0;
+}
+
+static int own_labels_new(const struct label *labels, size_t n, struct own_labels **out)
+{
+    *out = NULL;
+    if (n == 0)
+        return 0;
+    struct textbuf text = TEXTBUF_INIT;
+    int err = labels_render(labels, n, &text);
+    if (!err) {
+        struct own_labels *own = malloc(sizeof *own + text.len + 1);
+        if (own) {
+            *own = (struct own_labels){.len = text.len};
+            memcpy(own->text, text.data, text.len + 1);
+            *out = own;
+        } else {
+            err = -ENOMEM;
+        }
+    }
+    textbuf_release(&text);
+    return err;
+}
+
+/* A labelset's hash is made when a store first uses it. */
+static int bind(struct store *store, struct labelset *set)
+{
+    if (!set || set->store == store)
+        return 0;
+    if (set->store)
+        return -EINVAL;
+    set->store = store;
+    set->hash = labels_hash(set->text, set->len, store->seed);
+    return 0;
+}
+
+static int check(struct family *family, struct labelset *common, const struct own_labels *own,
+                 uint64_t *hash)
+{
+    struct store *store = family->store;
+    struct label_text labels = series_labels(common, own ? own->text : "", own ? own->len : 0);
+    int err = bind(store, common);
+    if (err)
+        return err;
+    if (labels_clash(&labels))
+        return -EINVAL;
+    uint64_t sum =
+        (common ? common->hash : 0) + labels_hash(labels.text[1], labels.len[1], store->seed);
+    *hash = labels_mix(family->salt, sum);
+    return series_index_find(&store->index, family, *hash, &labels) ? -EEXIST : 0;
+}
+
+static int value_init(const struct family *family, struct series *series)
+{
+    const struct metric_desc *desc = family->desc;
+    series->present = desc->type == METRIC_COUNTER || desc->type == METRIC_HISTOGRAM;
+    if (desc->type != METRIC_HISTOGRAM) {
+        if (desc->number == METRIC_DOUBLE)
+            series->number = 0;
+        return 0;
+    }
+    series->histogram =
+        calloc(1, sizeof *series->histogram + (desc->n_edges + 1) * sizeof(uint64_t));
+    return series->histogram ? 0 : -ENOMEM;
+}
+
+int series_new(struct family *family, struct labelset *common, const struct label *own,
+               size_t n_own, struct series **out)
+{
+    struct store *store = family->store;
+    struct own_labels *own_labels = NULL;
+    uint64_t hash = 0;
+    int err = own_labels_new(own, n_own, &own_labels);
+    if (!err)
+        err = check(family, common, own_labels, &hash);
+    if (!err)
+        err = series_index_reserve(&store->index);
+    if (!err)
+        err = family_reserve(family);
+    struct series value = {0};
+    if (!err)
+        err = value_init(family, &value);
+    if (err) {
+        free(own_labels);
+        return err;
+    }
+    struct series *series = family->free;
+    family->free = series->next_free;
+    *series = value;
+    series->family = family;
+    series->common = common;
+    series->own = own_labels;
+    series->hash = hash;
+    series->created_wall_ns = store->published_wall_ns;
+    series->used = true;
+    if (common) {
+        labelset_ref(common);
+        common->series++;
+    }
+    family->n_used++;
+    if (family->desc->type == METRIC_HISTOGRAM)
+        store->n_buckets += family->desc->n_edges + 1;
+    series_index_insert(&store->index, series);
+    *out = series;
+    return 0;
+}
+
+void series_free(struct series *series)
+{
+    if (!series)
+        return;
+    struct family *family = series->family;
+    struct store *store = family->store;
+    series_index_remove(&store->index, series);
+    graveyard_bury_own(&store->graveyard, series->own, store->published);
+    if (series->common) {
+        series->common->series--;
+        graveyard_bury_set(&store->graveyard, series->common, store->published);
+    }
+    if (family->desc->type == METRIC_HISTOGRAM) {
+        store->n_buckets -= family->desc->n_edges + 1;
+        free(series->histogram);
+    }
+    *series = (struct series){.family = family, .next_free = family->free};
+    family->free = series;
+    family->n_used--;
+}
+
+static uint64_t to_u64(double value)
+{
+    return value <= 0 ? 0 : value >= 0x1p64 ? UINT64_MAX : (uint64_t)value;
+}
+
+static bool is_double(const struct series *series)
+{
+    return series->family->desc->number == METRIC_DOUBLE;
+}
+
+void series_set_u64(struct series *series, uint64_t value)
+{
+    if (series->family->desc->type == METRIC_HISTOGRAM)
+        return;
+    if (is_double(series))
+        series->number = (double)value;
+    else
+        series->u64 = value;
+    series->present = true;
+}
+
+void series_set(struct series *series, double value)
+{
+    enum metric_type type = series->family->desc->type;
+    if (type == METRIC_HISTOGRAM)
+        return;
+    if (!isfinite(value)) {
+        if (type != METRIC_COUNTER)
+            series_clear(series);
+        return;
+    }
+    if (is_double(series))
+        series->number = value;
+    else
+        series->u64 = to_u64(value);
+    series->present = true;
+}
+
+void series_add_u64(struct series *series, uint64_t value)
+{
+    if (is_double(series))
+        series_set(series, series->number + (double)value);
+    else
+        series_set_u64(series, series->u64 + value);
+}
+
+void series_add(struct series *series, double value)
+{
+    if (series->family->desc->type != METRIC_HISTOGRAM)
+        series_set(series, series_double(series) + value);
+}
+
+void series_clear(struct series *series)
+{
+    enum metric_type type = series->family->desc->type;
+    series->present = false;
+    if (type == METRIC_COUNTER || type == METRIC_HISTOGRAM)
+        return; /* they continue where they were */
+    if (is_double(series))
+        series->number = 0;
+    else
+        series->u64 = 0;
+}
+
+void series_observe(struct series *series, double value)
+{
+    const struct metric_desc *desc = series->family->desc;
+    if (desc->type != METRIC_HISTOGRAM || !isfinite(value))
+        return;
+    size_t low = 0, high = desc->n_edges; /* the first edge that is not below the value */
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (desc->edges[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    series->histogram->buckets[low]++;
+    series->histogram->count++;
+    series->histogram->sum += value;
+    series->present = true;
+}
+
+bool series_present(const struct series *series)
+{
+    return series->present;
+}
+
+uint64_t series_u64(const struct series *series)
+{
+    if (series->family->desc->type == METRIC_HISTOGRAM)
+        return series->histogram->count;
+    return is_double(series) ? to_u64(series->number) : series->u64;
+}
+
+double series_double(const struct series *series)
+{
+    if (series->family->desc->type == METRIC_HISTOGRAM)
+        return series->histogram->sum;
+    return is_double(series) ? series->number : (double)series->u64;
+}

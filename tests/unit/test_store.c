@@ -1,0 +1,580 @@
+#include <malloc.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "exporter/store/store.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+
+static atomic_size_t allocations;
+
+#ifndef SANITIZED
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *old, size_t size);
+
+void *malloc(size_t size)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __libc_calloc(n, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __libc_realloc(old, size);
+}
+#endif
+
+static const double edges[] = {1, 2, 5};
+static const struct metric_desc reads = {
+    .name = "t_reads", .type = METRIC_COUNTER, .number = METRIC_U64, .help = "Reads."};
+static const struct metric_desc wait = {
+    .name = "t_wait_seconds", .type = METRIC_COUNTER, .number = METRIC_DOUBLE, .help = "Wait."};
+static const struct metric_desc latency = {
+    .name = "t_latency_seconds", .type = METRIC_GAUGE, .number = METRIC_DOUBLE, .help = "Latency."};
+static const struct metric_desc window = {.name = "t_window_seconds",
+                                          .type = METRIC_HISTOGRAM,
+                                          .help = "Windows.",
+                                          .edges = edges,
+                                          .n_edges = 3};
+static const struct metric_desc info = {.name = "t_build", .type = METRIC_INFO, .help = "Build."};
+
+static struct store *new_store(void)
+{
+    struct store *store;
+    assert_int_equal(store_new(&store), 0);
+    return store;
+}
+
+static struct family *add_family(struct store *store, const struct metric_desc *desc)
+{
+    struct family *family;
+    assert_int_equal(store_family(store, desc, NULL, &family), 0);
+    return family;
+}
+
+static struct series *add_series(struct family *family, struct labelset *set, const char *name,
+                                 const char *value)
+{
+    struct series *series;
+    const struct label own = {name, value};
+    assert_int_equal(series_new(family, set, &own, name ? 1 : 0, &series), 0);
+    return series;
+}
+
+static struct labelset *new_set(const char *container)
+{
+    struct labelset *set;
+    const struct label labels[] = {{"namespace", ""}, {"container", container}};
+    assert_int_equal(labelset_new(labels, 2, &set), 0);
+    return set;
+}
+
+static struct snapshot *publish(struct store *store, uint64_t number)
+{
+    const struct tick tick = {.number = number, .wall_ns = number * 1000};
+    assert_int_equal(store_publish(store, &tick), 0);
+    return store_acquire(store);
+}
+
+static const struct snapshot_family *family_at(const struct snapshot *snapshot, size_t i)
+{
+    size_t n;
+    const struct snapshot_family *families = snapshot_families(snapshot, &n);
+    assert_true(i < n);
+    return &families[i];
+}
+
+static void test_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum metric_type type;
+        const char *unit;
+    } cases[] = {
+        {"a_seconds", METRIC_GAUGE, "seconds"}, {"a_cycles", METRIC_COUNTER, "cycles"},
+        {"a_hertz", METRIC_GAUGE, "hertz"},     {"a_ratio", METRIC_GAUGE, "ratio"},
+        {"a_bytes", METRIC_GAUGE, "bytes"},     {"a_reads", METRIC_COUNTER, ""},
+        {"a_kiloseconds", METRIC_GAUGE, ""},    {"seconds", METRIC_GAUGE, ""},
+        {"_seconds", METRIC_GAUGE, ""},         {"a_seconds", METRIC_INFO, ""},
+        {"a_seconds_max", METRIC_GAUGE, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct metric_desc desc = {.name = cases[i].name, .type = cases[i].type};
+        assert_string_equal(metric_unit(&desc), cases[i].unit);
+    }
+}
+
+static void test_families(void **state)
+{
+    (void)state;
+    struct store *store = new_store();
+    struct family *family;
+    add_family(store, &reads);
+    add_family(store, &window);
+    add_family(store, &info);
+    static const struct metric_desc taken[] = {
+        {.name = "t_reads", .type = METRIC_GAUGE, .help = "x"},
+        {.name = "t_build", .type = METRIC_NOTE, .help = "x"},
+        {.name = "t_window_seconds_sum", .type = METRIC_GAUGE, .help = "x"},
+        {.name = "t_window_seconds_count", .type = METRIC_COUNTER, .help = "x"},
+    };
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        assert_int_equal(store_family(store, &taken[i], NULL, &family), -EEXIST);
+    static const double descending[] = {2, 1};
+    static const double infinite[] = {1, INFINITY};
+    static const struct metric_desc bad[] = {
+        {.name = "", .help = "x"},
+        {.name = "1a", .help = "x"},
+        {.name = "a b", .help = "x"},
+        {.name = "a_total", .type = METRIC_COUNTER, .help = "x"},
+        {.name = "a_info", .type = METRIC_INFO, .help = "x"},
+        {.name = "a", .help = ""},
+        {.name = "a"},
+        {.name = "a", .type = METRIC_HISTOGRAM, .help = "x"},
+        {.name = "a", .type = METRIC_HISTOGRAM, .help = "x", .edges = descending, .n_edges = 2},
+        {.name = "a", .type = METRIC_HISTOGRAM, .help = "x", .edges = infinite, .n_edges = 2},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(store_family(store, &bad[i], NULL, &family), -EINVAL);
+    static const struct metric_desc near = {
+        .name = "t_reads_to", .type = METRIC_GAUGE, .help = "x"};
+    assert_int_equal(store_family(store, &near, NULL, &family), 0);
+    store_free(store);
+}
+
+static void test_values(void **state)
+{
+    (void)state;
+    struct store *store = new_store();
+    struct series *count = add_series(add_family(store, &reads), NULL, NULL, NULL);
+    struct series *seconds = add_series(add_family(store, &wait), NULL, NULL, NULL);
+    struct series *gauge = add_series(add_family(store, &latency), NULL, NULL, NULL);
+    struct series *build = add_series(add_family(store, &info), NULL, "version", "1");
+    assert_true(series_present(count) && series_present(seconds));
+    assert_false(series_present(gauge) || series_present(build));
+
+    series_set_u64(count, UINT64_C(9007199254740993)); /* 2^53 + 1: no double */
+    series_add_u64(count, 2);
+    series_add(seconds, 0.25);
+    series_add(seconds, 0.5);
+    series_set(gauge, 8e-8);
+    series_set_u64(build, 1);
+    assert_true(series_u64(count) == UINT64_C(9007199254740995));
+    assert_true(series_double(seconds) == 0.75);
+
+    struct snapshot *snapshot = publish(store, 1);
+    assert_int_equal(snapshot_number(snapshot), 1);
+    assert_int_equal(snapshot_tick(snapshot)->wall_ns, 1000);
+    assert_true(family_at(snapshot, 0)->samples[0].u64 == UINT64_C(9007199254740995));
+    assert_true(family_at(snapshot, 1)->samples[0].number == 0.75);
+    assert_true(family_at(snapshot, 2)->samples[0].number == 8e-8);
+    assert_string_equal(family_at(snapshot, 3)->samples[0].own, "version=\"1\"");
+    snapshot_release(snapshot);
+
+    series_set(gauge, NAN); /* cannot be computed: absent */
+    series_add(seconds, INFINITY);
+    series_clear(count);
+    assert_false(series_present(gauge));
+    assert_true(series_double(seconds) == 0.75);
+    snapshot = publish(store, 2);
+    assert_int_equal(family_at(snapshot, 0)->n, 0);
+    assert_int_equal(family_at(snapshot, 1)->n, 1);
+    assert_int_equal(family_at(snapshot, 2)->n, 0);
+    snapshot_release(snapshot);
+
+    series_add_u64(count, 1); /* a counter goes on where it was, a gauge does not */
+    series_add(gauge, 1);
+    assert_true(series_u64(count) == UINT64_C(9007199254740996));
+    assert_true(series_double(gauge) == 1);
+    series_set(count, 1e30);
+    assert_true(series_u64(count) == UINT64_MAX);
+    store_free(store);
+}
+
+static void test_histogram(void **state)
+{
+    (void)state;
+    struct store *store = new_store();
+    struct series *series = add_series(add_family(store, &window), NULL, "n", "0");
+    static const double values[] = {0.5, 1, 1.5, 2, 5, 5.5, 1e9, NAN, INFINITY};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        series_observe(series, values[i]);
+    struct snapshot *snapshot = publish(store, 1);
+    const struct sample *sample = &family_at(snapshot, 0)->samples[0];
+    static const uint64_t expected[] = {2, 2, 1, 2}; /* an edge belongs to its own bucket */
+    assert_memory_equal(sample->histogram.buckets, expected, sizeof expected);
+    assert_int_equal(sample->histogram.count, 7);
+    assert_true(sample->histogram.sum == 0.5 + 1 + 1.5 + 2 + 5 + 5.5 + 1e9);
+    series_observe(series, 1);
+    assert_int_equal(sample->histogram.buckets[0], 2); /* published is published */
+    snapshot_release(snapshot);
+    store_free(store);
+}
+
+static void test_duplicates(void **state)
+{
+    (void)state;
+    struct store *store = new_store();
+    struct family *family = add_family(store, &reads), *other = add_family(store, &wait);
+    struct labelset *set, *twin;
+    struct series *series, *again;
+    const struct label common[] = {{"pod", "a\"b"}, {"namespace", ""}};
+    const struct label swapped[] = {{"model", "asm"}, {"pod", "a\"b"}};
+    const struct label model = {"model", "asm"}, empty = {"extra", ""};
+    assert_int_equal(labelset_new(common, 2, &set), 0);
+    assert_int_equal(labelset_new(common, 2, &twin), 0);
+    assert_int_equal(series_new(family, set, &model, 1, &series), 0);
+    assert_int_equal(series_new(family, set, &model, 1, &again), -EEXIST);
+    assert_int_equal(series_new(family, twin, &model, 1, &again), -EEXIST);
+    assert_int_equal(series_new(family, NULL, swapped, 2, &again), -EEXIST);
+    assert_int_equal(labelset_series(set), 1);
+    assert_int_equal(labelset_series(twin), 0);
+
+    assert_int_equal(series_new(other, set, &model, 1, &again), 0); /* another family */
+    assert_int_equal(series_new(family, set, NULL, 0, &again), 0);
+    assert_int_equal(series_new(family, twin, &empty, 1, &again), -EEXIST); /* empty is absent */
+    series_free(series);
+    assert_int_equal(series_new(family, twin, &model, 1, &again), 0);
+    assert_int_equal(labelset_series(set), 2);
+
+    /* Different bytes that the exposition repairs to the same text. */
+    const struct label bad[] = {{"x", "\xff"}, {"x", "\xfe"}};
+    assert_int_equal(series_new(family, NULL, &bad[0], 1, &again), 0);
+    assert_int_equal(series_new(family, NULL, &bad[1], 1, &again), -EEXIST);
+    labelset_unref(set);
+    labelset_unref(twin);
+    store_free(store);
+}
+
+static void test_bad_labels(void **state)
+{
+    (void)state;
+    struct store *store = new_store(), *second = new_store();
+    struct family *family = add_family(store, &reads);
+    struct series *series;
+    struct labelset *set = new_set("c");
+    static const char *const names[] = {"", "1a", "a-b", "a b", "le", "quantile", "__name__", NULL};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct label label = {names[i], "x"};
+        assert_int_equal(series_new(family, set, &label, 1, &series), -EINVAL);
+    }
+    const struct label twice[] = {{"a", "1"}, {"a", "2"}}, clash = {"container", "d"};
+    assert_int_equal(series_new(family, set, twice, 2, &series), -EINVAL);
+    assert_int_equal(series_new(family, set, &clash, 1, &series), -EINVAL);
+    add_series(family, set, NULL, NULL);
+    assert_int_equal(series_new(add_family(second, &reads), set, NULL, 0, &series), -EINVAL);
+    labelset_unref(set);
+    store_free(second);
+    store_free(store);
+}
+
+static void test_labelset(void **state)
+{
+    (void)state;
+    struct labelset *set;
+    const struct label labels[] = {{"a", "q\"b\\s\nn"}, {"b", "\xc3\x28"}, {"c", NULL}};
+    assert_int_equal(labelset_new(labels, 3, &set), 0);
+    size_t n;
+    assert_string_equal(labelset_text(set, &n), "a=\"q\\\"b\\\\s\\nn\",b=\"\xef\xbf\xbd(\",c=\"\"");
+    assert_int_equal(n, strlen(labelset_text(set, &n)));
+    const struct label *kept = labelset_labels(set, &n);
+    assert_int_equal(n, 3);
+    assert_string_equal(kept[0].name, "a");
+    assert_string_equal(kept[0].value, "q\"b\\s\nn");
+    assert_string_equal(kept[1].value, "\xef\xbf\xbd(");
+    assert_string_equal(kept[2].value, "");
+    assert_ptr_equal(labelset_ref(set), set);
+    labelset_unref(set);
+    labelset_unref(set);
+    assert_int_equal(labelset_new(NULL, 0, &set), 0);
+    assert_string_equal(labelset_text(set, &n), "");
+    labelset_unref(set);
+}
+
+/* A reader may hold an old snapshot while series and labels come and go. */
+static void test_held_snapshot(void **state)
+{
+    (void)state;
+    struct store *store = new_store();
+    struct family *family = add_family(store, &reads);
+    struct labelset *set = new_set("first");
+    struct series *series = add_series(family, set, "model", "asm");
+    labelset_unref(set);
+    series_set_u64(series, 7);
+    struct snapshot *old = publish(store, 1);
+    series_free(series);
+    for (uint64_t i = 2; i < 20; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "c%d", (int)i);
+        set = new_set(name);
+        series = add_series(family, set, NULL, NULL);
+        labelset_unref(set);
+        series_set_u64(series, i);
+        struct snapshot *snapshot = publish(store, i);
+        assert_int_equal(family_at(snapshot, 0)->n, 1);
+        assert_int_equal(family_at(snapshot, 0)->samples[0].u64, i);
+        snapshot_release(snapshot);
+        series_free(series);
+    }
+    const struct sample *sample = &family_at(old, 0)->samples[0];
+    size_t n;
+    assert_int_equal(sample->u64, 7);
+    assert_string_equal(labelset_text(sample->common, &n), "namespace=\"\",container=\"first\"");
+    assert_string_equal(sample->own, "model=\"asm\"");
+    snapshot_release(old);
+    assert_int_equal(snapshot_number(old = publish(store, 20)), 20);
+    assert_int_equal(family_at(old, 0)->n, 0);
+    snapshot_release(old);
+    store_free(store);
+}
+
+static void test_before_first(void **state)
+{
+    (void)state;
+    struct store *store = new_store();
+    assert_null(store_acquire(store));
+    snapshot_release(NULL);
+    series_free(NULL);
+    store_free(store);
+    store_free(NULL);
+}
+
+static void test_created(void **state)
+{
+    (void)state;
+    struct store *store = new_store();
+    struct family *family = add_family(store, &reads);
+    add_series(family, NULL, "n", "early");
+    snapshot_release(publish(store, 5));
+    snapshot_release(publish(store, 6));
+    add_series(family, NULL, "n", "late");
+    struct snapshot *snapshot = publish(store, 7);
+    assert_int_equal(family_at(snapshot, 0)->samples[0].created_wall_ns, 5000);
+    assert_int_equal(family_at(snapshot, 0)->samples[1].created_wall_ns, 6000);
+    snapshot_release(snapshot);
+    store_free(store);
+}
+
+enum { CONTAINERS = 300, PER_CONTAINER = 4 };
+
+struct fleet {
+    struct store *store;
+    struct family *families[PER_CONTAINER];
+    struct series *series[CONTAINERS][PER_CONTAINER];
+};
+
+static void fleet_start(struct fleet *fleet)
+{
+    static const struct metric_desc *const descs[PER_CONTAINER] = {&reads, &wait, &latency,
+                                                                   &window};
+    fleet->store = new_store();
+    for (size_t i = 0; i < PER_CONTAINER; i++)
+        fleet->families[i] = add_family(fleet->store, descs[i]);
+}
+
+static void fleet_add(struct fleet *fleet, size_t i, size_t generation)
+{
+    char name[32];
+    snprintf(name, sizeof name, "c%zu-%zu", i, generation);
+    struct labelset *set = new_set(name);
+    for (size_t j = 0; j < PER_CONTAINER; j++)
+        fleet->series[i][j] = add_series(fleet->families[j], set, j == 1 ? "model" : NULL, "asm");
+    labelset_unref(set);
+}
+
+static void fleet_remove(struct fleet *fleet, size_t i)
+{
+    for (size_t j = 0; j < PER_CONTAINER; j++) {
+        series_free(fleet->series[i][j]);
+        fleet->series[i][j] = NULL;
+    }
+}
+
+static void fleet_set(struct fleet *fleet, uint64_t value)
+{
+    for (size_t i = 0; i < CONTAINERS; i++) {
+        if (!fleet->series[i][0])
+            continue;
+        series_set_u64(fleet->series[i][0], value);
+        series_set(fleet->series[i][1], (double)value);
+        series_set(fleet->series[i][2], (double)value);
+        series_observe(fleet->series[i][3], 1);
+    }
+}
+
+static void test_steady_publish_allocates_nothing(void **state)
+{
+    (void)state;
+#ifdef SANITIZED
+    skip();
+#endif
+    struct fleet fleet = {0};
+    fleet_start(&fleet);
+    for (size_t i = 0; i < CONTAINERS; i++)
+        fleet_add(&fleet, i, 0);
+    struct snapshot *held = NULL;
+    size_t before = 0;
+    for (uint64_t tick = 1; tick < 50; tick++) {
+        if (tick == 10)
+            before = atomic_load(&allocations);
+        fleet_set(&fleet, tick);
+        struct snapshot *snapshot = publish(fleet.store, tick);
+        snapshot_release(held); /* a reader lags one publication behind */
+        held = snapshot;
+    }
+    assert_true(before > 0);
+    assert_int_equal(atomic_load(&allocations) - before, 0);
+    snapshot_release(held);
+    store_free(fleet.store);
+}
+
+static void test_churn_leaks_nothing(void **state)
+{
+    (void)state;
+    struct fleet fleet = {0};
+    fleet_start(&fleet);
+    size_t settled = 0;
+    for (size_t round = 0; round < 40; round++) {
+        for (size_t i = 0; i < CONTAINERS; i++)
+            fleet_add(&fleet, i, round);
+        fleet_set(&fleet, round);
+        snapshot_release(publish(fleet.store, round + 1));
+        for (size_t i = 0; i < CONTAINERS; i++)
+            fleet_remove(&fleet, i);
+        snapshot_release(publish(fleet.store, round + 1));
+        snapshot_release(publish(fleet.store, round + 1));
+        if (round == 10)
+            settled = mallinfo2().uordblks;
+    }
+#ifndef SANITIZED
+    assert_in_range(mallinfo2().uordblks, 1, settled + 4096);
+#endif
+    (void)settled;
+    store_free(fleet.store);
+}
+
+/* Every snapshot is of one moment, whatever readers do meanwhile. */
+
+static atomic_bool stop_readers;
+static atomic_uint readers_done_once;
+
+static void *failed(char *problem)
+{
+    atomic_fetch_add(&readers_done_once, 1);
+    return problem;
+}
+
+static void *reader(void *context)
+{
+    struct store *store = context;
+    uint64_t last = 0, seen = 0;
+    bool counted = false;
+    while (!atomic_load(&stop_readers)) {
+        struct snapshot *snapshot = store_acquire(store);
+        if (!snapshot)
+            continue;
+        uint64_t number = snapshot_number(snapshot);
+        if (number < last)
+            return failed("went back");
+        last = number;
+        for (size_t f = 0; f < 3; f++) {
+            const struct snapshot_family *family = family_at(snapshot, f);
+            for (size_t i = 0; i < family->n; i++) {
+                size_t n;
+                const struct sample *sample = &family->samples[i];
+                if (f == 0 ? sample->u64 != number : sample->number != (double)number)
+                    return failed("torn");
+                if (strncmp(labelset_text(sample->common, &n), "namespace=\"\",", 13) != 0 ||
+                    strlen(sample->own) != sample->own_len)
+                    return failed("labels gone");
+                seen++;
+            }
+        }
+        snapshot_release(snapshot);
+        if (seen && !counted) {
+            atomic_fetch_add(&readers_done_once, 1);
+            counted = true;
+        }
+    }
+    return NULL;
+}
+
+static void test_readers_and_writer(void **state)
+{
+    (void)state;
+    struct fleet fleet = {0};
+    fleet_start(&fleet);
+    for (size_t i = 0; i < CONTAINERS; i++)
+        fleet_add(&fleet, i, 0);
+    fleet_set(&fleet, 1);
+    snapshot_release(publish(fleet.store, 1));
+    pthread_t threads[4];
+    atomic_store(&stop_readers, false);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, reader, fleet.store), 0);
+    for (uint64_t tick = 2; tick < 400; tick++) {
+        size_t i = tick % CONTAINERS;
+        fleet_remove(&fleet, i);
+        fleet_add(&fleet, i, tick);
+        fleet_set(&fleet, tick);
+        snapshot_release(publish(fleet.store, tick));
+    }
+    while (atomic_load(&readers_done_once) < 4)
+        sched_yield();
+    atomic_store(&stop_readers, true);
+    for (size_t i = 0; i < 4; i++) {
+        void *problem;
+        pthread_join(threads[i], &problem);
+        assert_null(problem);
+    }
+    store_free(fleet.store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_histogram),
+        cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_bad_labels),
+        cmocka_unit_test(test_labelset),
+        cmocka_unit_test(test_held_snapshot),
+        cmocka_unit_test(test_before_first),
+        cmocka_unit_test(test_created),
+        cmocka_unit_test(test_steady_publish_allocates_nothing),
+        cmocka_unit_test(test_churn_leaks_nothing),
+        cmocka_unit_test(test_readers_and_writer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
