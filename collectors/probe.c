@@ -226,7 +226,7 @@ static int read_witnesses(struct probe_collector *self, const struct tick *tick,
         struct witness *witness = &self->witnesses[i];
         struct window_sum sum;
         enum window_status status;
-        double true_latency;
+        double true_latency = 0;
         int err = window_read(self->env.sources, witness->core, self->status, &sum, &status);
         if (err && err != -ENODATA && !result)
             result = err;
