@@ -1,0 +1,22 @@
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "exporter/source/events_file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct events_file file;
+    char error[128] = "";
+    if (events_file_parse((const char *)data, size, &file, error, sizeof error)) {
+        if (!error[0])
+            abort(); /* a refusal without a reason */
+        return 0;
+    }
+    if (file.base_frequency_hz < 0 || file.cache_cycles < 0 || file.llc_hit_cycles < 0)
+        abort();
+    events_file_release(&file);
+    return 0;
+}
