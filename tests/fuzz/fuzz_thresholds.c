@@ -1,0 +1,35 @@
+/* --thresholds.file: what is accepted is usable, what is refused has one line of explanation. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectors/thresholds.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct thresholds list;
+    char error[256] = "";
+    if (thresholds_parse((const char *)data, size, &list, error, sizeof error) != 0) {
+        check(error[0] && !strchr(error, '\n'));
+        return 0;
+    }
+    double found = 0;
+    for (size_t i = 0; i < list.n; i++) {
+        const struct threshold *t = &list.at[i];
+        check(t->namespace_ && t->pod && t->container);
+        check(t->latency_seconds > 0 && t->latency_seconds <= 1);
+    }
+    if (thresholds_find(&list, "shop", "cart-7d9f-x2x", "cart", &found))
+        check(found > 0);
+    thresholds_release(&list);
+    check(!thresholds_find(&list, "", "", "", &found));
+    return 0;
+}
