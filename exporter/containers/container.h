@@ -20,7 +20,8 @@ struct container {
     uint32_t slot; /* small, reused: for arrays beside the table */
     uint32_t gen;  /* differs between users of one slot */
     enum container_state state;
-    /* Names are resolved, or 2 s have passed: series may be made. */
+    /* Names are resolved, or 2 s have passed, and no other container that has series has the same
+     * namespace, pod, name and short_id: series may be made. */
     bool named;
 
     uint64_t cgroup_id;     /* the inode of the cgroup directory; 0 under replay */
@@ -31,7 +32,7 @@ struct container {
     const char *id;         /* the runtime's 64 hex digits, or "" for a plain cgroup */
     const char *namespace_; /* "" outside Kubernetes */
     const char *pod;
-    const char *name;
+    const char *name; /* without one from the runtime: the cgroup's last component */
     const char *image;
     const char *pod_uid;
     const char *runtime;   /* containerd, cri-o, docker, podman, or "" */
@@ -42,9 +43,13 @@ struct container {
 };
 
 /*
- * What happened since the last diff, each list in order of happening. One container may be in
- * several lists of one diff (found and named at once; found and ended between two looks).
- * Consumers handle the lists in the order of the members below.
+ * What happened since the last diff, each list in order of happening. Consumers handle the lists
+ * in the order of the members below.
+ *
+ * forgotten comes first because a container in it may have the labels of one in named. It is in
+ * no other list of this diff: one that came and went for good between two looks is in none. Else
+ * one container may be in several lists (found and named at once; found and ended between two
+ * looks).
  */
 struct container_list {
     struct container *const *at;
@@ -52,11 +57,11 @@ struct container_list {
 };
 
 struct container_diff {
+    struct container_list forgotten; /* drop everything; not counted any more */
     struct container_list added;     /* start counting */
     struct container_list named;     /* series may be made */
     struct container_list renamed;   /* was named, its labels changed: series must be made anew */
     struct container_list ended;     /* read once more at the next collect, then close */
-    struct container_list forgotten; /* drop everything; not counted any more */
 };
 
 static inline bool container_diff_is_empty(const struct container_diff *diff)

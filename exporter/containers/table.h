@@ -27,11 +27,26 @@ struct container_spec {
     int cgroup_fd; /* ownership passes to the table (also on failure); -1: none */
     const char *path, *id, *namespace_, *pod, *name, *image, *pod_uid, *runtime, *qos_class;
     bool resolved; /* the names are final as far as anyone knows */
+    void *owner;   /* handed to the hooks; the table does not look at it */
+};
+
+/*
+ * How a live table reaches back to discovery; replay has none. Called from within the functions
+ * below; they must not call the table.
+ */
+struct container_hooks {
+    void *arg;
+    /* The directory of a container that had to wait: waiting costs no descriptor. A descriptor
+     * that the table owns then, or -errno; -ENOENT when the cgroup is gone. */
+    int (*open)(void *arg, void *owner);
+    /* It got a slot; it lost its slot while it lives (excluded once its names were known). */
+    void (*held)(void *arg, void *owner, const struct container *container);
+    void (*dropped)(void *arg, void *owner, const struct container *container);
 };
 
 enum container_count {
-    CONTAINERS_MONITORED,
-    CONTAINERS_LINGERING,
+    CONTAINERS_MONITORED, /* live, with a slot */
+    CONTAINERS_LINGERING, /* ended, with a slot */
     CONTAINERS_EXCLUDED,
     CONTAINERS_OVER_LIMIT,
     CONTAINER_COUNTS
@@ -44,14 +59,30 @@ int container_table_new(const struct container_limits *limits, const struct log 
                         struct container_table **out, char *error, size_t error_size);
 void container_table_free(struct container_table *table);
 
-/* *handle identifies it in end and rename, also while it is excluded or over the limit. -EEXIST
- * when a live container has the same path (live) or key (replay). */
+/* Copied; NULL takes them away. */
+void container_table_set_hooks(struct container_table *table, const struct container_hooks *hooks);
+
+/*
+ * *handle (never 0) identifies it in rename, end and discard, also while it is excluded or over
+ * the limit. Until its names are resolved or patience is over the filters let it pass, so that
+ * nothing is lost of one that is wanted. -EEXIST when a live container has the same path (live) or
+ * key (replay).
+ */
 int container_table_add(struct container_table *table, const struct container_spec *spec,
                         uint64_t now_ns, uint64_t *handle);
-/* New names for a known container, or the same names now resolved. */
+
+/*
+ * New names for a known container, or the same names now resolved; key, id, path, cgroup_id and
+ * cgroup_fd of the spec are not looked at. What the filters then exclude is forgotten and counted
+ * as excluded. -EEXIST, with nothing changed, when a container that has series has the new labels:
+ * try again later. -ENOENT for a handle that is not known (any more).
+ */
 int container_table_rename(struct container_table *table, uint64_t handle,
                            const struct container_spec *spec, uint64_t now_ns);
+/* Its cgroup is gone. The handle is not known from here on. */
 void container_table_end(struct container_table *table, uint64_t handle, uint64_t now_ns);
+/* It turned out to be none (a sandbox): forgotten at once, counted nowhere. */
+void container_table_discard(struct container_table *table, uint64_t handle);
 
 /* Moves time: names what has waited long enough, forgets what has lingered long enough, promotes
  * those over the limit when there is room. */
@@ -61,11 +92,12 @@ uint64_t container_table_deadline(const struct container_table *table);
 
 /*
  * Hands out what has changed and starts a new diff; the lists are valid until the next call. What
- * an earlier diff reported as forgotten is freed here.
+ * an earlier diff reported as forgotten is freed here, and its slot may be used again.
  */
 void container_table_take_diff(struct container_table *table, struct container_diff *diff);
 
-/* The container was read for the last time: ended becomes lingering. */
+/* The container was read for the last time: ended becomes lingering, its cgroup_fd is closed. Does
+ * nothing before its end was handed out in a diff. Allocates nothing. */
 void container_table_last_read(struct container_table *table, struct container *container);
 
 /* Walks those that have a slot (live, ended, lingering); start with cursor 0, NULL at the end. */
