@@ -1,11 +1,12 @@
 #include "exporter/base/textbuf.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "exporter/base/decimal.h"
 
 void textbuf_init(struct textbuf *buf)
 {
@@ -108,36 +109,14 @@ void textbuf_printf(struct textbuf *buf, const char *format, ...)
 
 void textbuf_u64(struct textbuf *buf, uint64_t value)
 {
-    char digits[20];
-    size_t n = 0;
-    do
-        digits[sizeof digits - ++n] = (char)('0' + value % 10);
-    while ((value /= 10) != 0);
-    textbuf_add(buf, digits + sizeof digits - n, n);
+    char digits[DECIMAL_SIZE];
+    textbuf_add(buf, digits, decimal_u64(digits, value));
 }
 
 void textbuf_double(struct textbuf *buf, double value)
 {
-    if (isnan(value)) {
-        textbuf_str(buf, "NaN");
-        return;
-    }
-    if (isinf(value)) {
-        textbuf_str(buf, value > 0 ? "+Inf" : "-Inf");
-        return;
-    }
-    /* Doubles at or above 2^53 are integers too, but 17 digits say all there is to say. */
-    if (value == rint(value) && fabs(value) < 9007199254740992.0) {
-        if (value < 0)
-            textbuf_char(buf, '-');
-        textbuf_u64(buf, (uint64_t)fabs(value));
-        return;
-    }
-    char text[40];
-    int n = snprintf(text, sizeof text, "%.15g", value);
-    if (strtod(text, NULL) != value)
-        n = snprintf(text, sizeof text, "%.17g", value);
-    textbuf_add(buf, text, (size_t)n);
+    char digits[DECIMAL_SIZE];
+    textbuf_add(buf, digits, decimal_double(digits, value));
 }
 
 /* Length of the valid UTF-8 sequence at p, or 0. */
@@ -211,6 +190,13 @@ static const char *escape_label(unsigned char c, char *scratch)
     }
 }
 
+static const char *escape_nothing(unsigned char c, char *scratch)
+{
+    (void)c;
+    (void)scratch;
+    return NULL;
+}
+
 static const char *escape_quoted(unsigned char c, char *scratch)
 {
     if (c == '"' || c == '\\' || c == '\n')
@@ -224,6 +210,11 @@ static const char *escape_quoted(unsigned char c, char *scratch)
 void textbuf_label_value(struct textbuf *buf, const char *text)
 {
     add_escaped(buf, text, escape_label);
+}
+
+void textbuf_utf8(struct textbuf *buf, const char *text)
+{
+    add_escaped(buf, text, escape_nothing);
 }
 
 void textbuf_quoted(struct textbuf *buf, const char *text)

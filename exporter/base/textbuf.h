@@ -42,13 +42,15 @@ void textbuf_printf(struct textbuf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void textbuf_u64(struct textbuf *buf, uint64_t value);
 
-/* A number as the exposition formats write it; reads back as the same double. NaN, +Inf, -Inf
- * spelled so. */
+/* As the exposition formats write it, see decimal.h. */
 void textbuf_double(struct textbuf *buf, double value);
 
 /* The inside of a label value: backslash, double quote and newline escaped. Bytes that are not
  * valid UTF-8 become U+FFFD, since a scraper rejects the whole page otherwise. */
 void textbuf_label_value(struct textbuf *buf, const char *text);
+
+/* The text itself, repaired likewise. */
+void textbuf_utf8(struct textbuf *buf, const char *text);
 
 /* A double-quoted string, valid in JSON and in logfmt. */
 void textbuf_quoted(struct textbuf *buf, const char *text);

@@ -1,0 +1,290 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "exporter/base/decimal.h"
+#include "exporter/base/textbuf.h"
+
+static void test_append(void **state)
+{
+    (void)state;
+    struct textbuf buf;
+    textbuf_init(&buf);
+    textbuf_str(&buf, "a");
+    textbuf_char(&buf, 'b');
+    textbuf_add(&buf, "cdef", 2);
+    textbuf_printf(&buf, "-%d-%s", 42, "xyz");
+    textbuf_u64(&buf, UINT64_MAX);
+    assert_int_equal(textbuf_finish(&buf), 0);
+    assert_string_equal(buf.data, "abcd-42-xyz18446744073709551615");
+    assert_int_equal(buf.len, strlen(buf.data));
+    textbuf_clear(&buf);
+    assert_int_equal(buf.len, 0);
+    assert_string_equal(buf.data, "");
+    textbuf_release(&buf);
+}
+
+/* printf must survive any amount of room left, the exact fit above all. */
+static void test_growth(void **state)
+{
+    (void)state;
+    char expected[300];
+    memset(expected, 'x', sizeof expected);
+    for (size_t before = 0; before < 140; before++) {
+        for (int n = 0; n < 140; n += 7) {
+            struct textbuf buf = TEXTBUF_INIT;
+            textbuf_add(&buf, expected, before);
+            textbuf_printf(&buf, "%.*s", n, expected);
+            assert_int_equal(textbuf_finish(&buf), 0);
+            assert_int_equal(buf.len, before + (size_t)n);
+            assert_int_equal(strlen(buf.data), buf.len);
+            textbuf_release(&buf);
+        }
+    }
+}
+
+static void test_fixed(void **state)
+{
+    (void)state;
+    char storage[9];
+    memset(storage, '#', sizeof storage);
+    struct textbuf buf;
+    textbuf_init_fixed(&buf, storage, 8);
+    textbuf_str(&buf, "1234567"); /* fits with its NUL */
+    assert_int_equal(textbuf_finish(&buf), 0);
+    assert_string_equal(storage, "1234567");
+    textbuf_char(&buf, '8');
+    textbuf_str(&buf, ""); /* the error stays */
+    textbuf_printf(&buf, "%d", 9);
+    assert_int_equal(textbuf_finish(&buf), -ENOBUFS);
+    assert_string_equal(storage, "1234567");
+    assert_int_equal(storage[8], '#');
+    textbuf_clear(&buf);
+    textbuf_printf(&buf, "%s", "12345678");
+    assert_int_equal(textbuf_finish(&buf), -ENOBUFS);
+    assert_string_equal(storage, ""); /* nothing half-written */
+    textbuf_clear(&buf);
+    assert_int_equal(textbuf_reserve(&buf, SIZE_MAX), -ENOBUFS);
+    textbuf_release(&buf);
+    textbuf_init_fixed(&buf, storage, 0);
+    assert_int_equal(textbuf_finish(&buf), -ENOBUFS);
+
+    struct textbuf heap = TEXTBUF_INIT;
+    textbuf_char(&heap, 'a');
+    assert_int_equal(textbuf_reserve(&heap, SIZE_MAX - 1), -EOVERFLOW);
+    textbuf_release(&heap);
+}
+
+static void check_text(void (*add)(struct textbuf *, const char *), const char *in, const char *out)
+{
+    struct textbuf buf = TEXTBUF_INIT;
+    add(&buf, in);
+    assert_int_equal(textbuf_finish(&buf), 0);
+    assert_string_equal(buf.data, out);
+    textbuf_release(&buf);
+}
+
+#define BAD "\xef\xbf\xbd"
+
+static void test_label_value(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"", ""},
+        {"plain", "plain"},
+        {"a\\b\"c\nd", "a\\\\b\\\"c\\nd"},
+        {"\ttab \x01", "\ttab \x01"},
+        {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+        {"\xff", BAD},
+        {"a\x80z", "a" BAD "z"},
+        {"\xc3", BAD},                         /* cut short */
+        {"\xe2\x82", BAD BAD},                 /* cut short */
+        {"\xc0\xaf", BAD BAD},                 /* overlong */
+        {"\xe0\x80\xaf", BAD BAD BAD},         /* overlong */
+        {"\xed\xa0\x80", BAD BAD BAD},         /* surrogate */
+        {"\xf4\x90\x80\x80", BAD BAD BAD BAD}, /* beyond U+10FFFF */
+        {"\xf8\x88\x80\x80\x80", BAD BAD BAD BAD BAD},
+        {"\xc3\"", BAD "\\\""}, /* the quote is not swallowed */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_text(textbuf_label_value, cases[i][0], cases[i][1]);
+}
+
+static void test_quoted(void **state)
+{
+    (void)state;
+    check_text(textbuf_quoted, "a\"b\\c\nd\te\x7f\x01\xff\xc3\xa9",
+               "\"a\\\"b\\\\c\\nd\\u0009e\\u007f\\u0001" BAD "\xc3\xa9\"");
+    check_text(textbuf_utf8, "a\"b\\\n\xff\xc3\xa9", "a\"b\\\n" BAD "\xc3\xa9");
+}
+
+static const char *write_number(size_t (*write)(char *, double), double value)
+{
+    static char text[DECIMAL_SIZE + 1];
+    text[write(text, value)] = '\0';
+    return text;
+}
+
+static void test_doubles_by_hand(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {-0.0, "0"},
+        {1, "1"},
+        {-1, "-1"},
+        {0.1, "0.1"},
+        {-0.25, "-0.25"},
+        {0.3, "0.3"},
+        {1e-4, "0.0001"},
+        {1e-5, "1e-05"},
+        {8e-8, "8e-08"},
+        {80.238e-9, "8.0238e-08"},
+        {1.25e-10, "1.25e-10"},
+        {1e-11, "1e-11"},
+        {1e-300, "1e-300"},
+        {123456.789, "123456.789"},
+        {1790000000.123, "1790000000.123"},
+        {9007199254740991.0, "9007199254740991"},
+        {9007199254740992.0, "9007199254740992"},
+        {4503599627370495.5, "4503599627370495.5"},
+        {2251799813685247.75, "2251799813685247.8"}, /* shorter, and the same double */
+        {1e15, "1000000000000000"},
+        {1e22, "1e+22"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {2.0 / 3, "0.6666666666666666"},
+        {1.0 / 3, "0.3333333333333333"},
+        {5e-324, "4.94065645841247e-324"},
+        {1.7976931348623157e308, "1.7976931348623157e+308"},
+        {INFINITY, "+Inf"},
+        {-INFINITY, "-Inf"},
+        {NAN, "NaN"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(write_number(decimal_double, cases[i].value), cases[i].text);
+}
+
+static void test_canonical(void **state)
+{
+    (void)state;
+    /* The first rows are the examples of the OpenMetrics specification. */
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        {0, "0.0"},       {0.001, "0.001"},    {0.01, "0.01"},     {0.9, "0.9"},
+        {0.95, "0.95"},   {0.999, "0.999"},    {1, "1.0"},         {1.7, "1.7"},
+        {10, "10.0"},     {1e-10, "1e-10"},    {1e-9, "1e-09"},    {1e-5, "1e-05"},
+        {1e-4, "0.0001"}, {1e5, "100000.0"},   {1e6, "1e+06"},     {1e10, "1e+10"},
+        {60e-9, "6e-08"}, {120e-9, "1.2e-07"}, {2e-6, "2e-06"},    {1234567, "1.234567e+06"},
+        {-2, "-2.0"},     {-0.5, "-0.5"},      {INFINITY, "+Inf"}, {1500000.5, "1.5000005e+06"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(write_number(decimal_canonical, cases[i].value), cases[i].text);
+}
+
+/* Significant digits of a decimal text. */
+static int count_digits(const char *text)
+{
+    int n = 0, zeros = 0;
+    for (; *text && *text != 'e'; text++) {
+        if (*text < '0' || *text > '9' || (n == 0 && *text == '0'))
+            continue;
+        n++;
+        zeros = *text == '0' ? zeros + 1 : 0;
+    }
+    return n - zeros;
+}
+
+static void check_double(double value)
+{
+    char shortest[64];
+    int digits = 1;
+    do
+        snprintf(shortest, sizeof shortest, "%.*g", digits, value);
+    while (strtod(shortest, NULL) != value && ++digits <= 17);
+    const char *text = write_number(decimal_double, value);
+    if (strtod(text, NULL) != value)
+        fail_msg("%.17g was written as %s", value, text);
+    /* Never fewer by luck, and more only where 15 digits are the library's own first trial. */
+    int used = count_digits(text);
+    if (used > digits && !(used <= 15 && fabs(value) < 1e-9))
+        fail_msg("%.17g was written as %s, %s would do", value, text, shortest);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static void test_doubles_read_back(void **state)
+{
+    (void)state;
+    uint64_t seed = 88172645463325252u;
+    for (int i = 0; i < 60000; i++) {
+        uint64_t bits = next_random(&seed);
+        double any;
+        memcpy(&any, &bits, sizeof any);
+        if (isfinite(any) && fabs(any) >= 2.3e-308)
+            check_double(any);
+        double unit = (double)(bits >> 11) * 0x1p-53;
+        check_double(unit * 1e-6);
+        check_double(unit);
+        check_double(unit * pow(10, (double)(bits % 26) - 9));
+        check_double((double)(bits % 100000) / 1e3);
+        check_double((double)(bits % 100000) * 1e-9);
+    }
+    /* The powers of two and ten with their neighbours, where the spacing changes. */
+    for (int e = -60; e < 60; e++) {
+        double two = ldexp(1, e), ten = pow(10, e / 3.0);
+        check_double(two);
+        check_double(nextafter(two, 0));
+        check_double(nextafter(two, INFINITY));
+        check_double(ten);
+        check_double(nextafter(ten, 0));
+        check_double(nextafter(ten, INFINITY));
+    }
+}
+
+static void test_u64(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (int i = 0; i < 10000; i++) {
+        uint64_t value = next_random(&seed) >> i % 64;
+        char text[DECIMAL_SIZE + 1];
+        text[decimal_u64(text, value)] = '\0';
+        assert_true(strtoull(text, NULL, 10) == value);
+        assert_true(value == 0 || text[0] != '0');
+    }
+    char zero[DECIMAL_SIZE];
+    assert_int_equal(decimal_u64(zero, 0), 1);
+    assert_int_equal(zero[0], '0');
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_append),    cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_fixed),     cmocka_unit_test(test_label_value),
+        cmocka_unit_test(test_quoted),    cmocka_unit_test(test_doubles_by_hand),
+        cmocka_unit_test(test_canonical), cmocka_unit_test(test_doubles_read_back),
+        cmocka_unit_test(test_u64),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
