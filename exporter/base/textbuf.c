@@ -64,6 +64,18 @@ int textbuf_reserve(struct textbuf *buf, size_t extra)
     return 0;
 }
 
+void textbuf_trim(struct textbuf *buf)
+{
+    size_t cap = buf->len + buf->len / 4 + 1;
+    if (buf->fixed || buf->cap < 65536 || buf->cap / 4 < cap)
+        return;
+    char *data = realloc(buf->data, cap);
+    if (!data)
+        return;
+    buf->data = data;
+    buf->cap = cap;
+}
+
 void textbuf_add(struct textbuf *buf, const char *bytes, size_t n)
 {
     if (textbuf_reserve(buf, n))

@@ -35,6 +35,9 @@ int textbuf_finish(struct textbuf *buf);
 /* Makes room for 'extra' more bytes; returns 0 or the sticky error. */
 int textbuf_reserve(struct textbuf *buf, size_t extra);
 
+/* Gives memory back when most of a large buffer is unused. */
+void textbuf_trim(struct textbuf *buf);
+
 void textbuf_add(struct textbuf *buf, const char *bytes, size_t n);
 void textbuf_str(struct textbuf *buf, const char *text);
 void textbuf_char(struct textbuf *buf, char c);

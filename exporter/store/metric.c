@@ -44,7 +44,9 @@ static bool valid_edges(const struct metric_desc *desc)
 bool metric_valid(const struct metric_desc *desc)
 {
     static const char *const reserved[] = {"_total", "_created", "_bucket", "_info"};
-    if (!valid_name(desc->name) || !desc->help || !*desc->help)
+    if (!valid_name(desc->name) || strlen(desc->name) > METRIC_NAME_MAX)
+        return false;
+    if (!desc->help || !*desc->help)
         return false;
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (ends_with(desc->name, reserved[i]))

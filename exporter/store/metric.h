@@ -35,6 +35,7 @@ const char *metric_unit(const struct metric_desc *desc);
 
 /* Whether a scraper would take it: a proper name without a suffix that the formats add, a help
  * text, and for histograms finite ascending edges. */
+enum { METRIC_NAME_MAX = 200 };
 bool metric_valid(const struct metric_desc *desc);
 
 /* What may follow the family's name in its samples' names, "" first; returns how many. The names

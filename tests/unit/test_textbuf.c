@@ -52,6 +52,24 @@ static void test_growth(void **state)
     }
 }
 
+static void test_trim(void **state)
+{
+    (void)state;
+    struct textbuf buf = TEXTBUF_INIT;
+    textbuf_str(&buf, "kept");
+    textbuf_reserve(&buf, 1000000);
+    textbuf_trim(&buf);
+    assert_in_range(buf.cap, 5, 65536);
+    assert_string_equal(buf.data, "kept");
+    textbuf_reserve(&buf, 100000);
+    for (int i = 0; i < 50000; i++)
+        textbuf_char(&buf, 'x');
+    size_t cap = buf.cap;
+    textbuf_trim(&buf); /* well used: stays */
+    assert_int_equal(buf.cap, cap);
+    textbuf_release(&buf);
+}
+
 static void test_fixed(void **state)
 {
     (void)state;
@@ -280,10 +298,15 @@ static void test_u64(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_append),    cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_fixed),     cmocka_unit_test(test_label_value),
-        cmocka_unit_test(test_quoted),    cmocka_unit_test(test_doubles_by_hand),
-        cmocka_unit_test(test_canonical), cmocka_unit_test(test_doubles_read_back),
+        cmocka_unit_test(test_append),
+        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_trim),
+        cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_label_value),
+        cmocka_unit_test(test_quoted),
+        cmocka_unit_test(test_doubles_by_hand),
+        cmocka_unit_test(test_canonical),
+        cmocka_unit_test(test_doubles_read_back),
         cmocka_unit_test(test_u64),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,179 @@
+/* The pages of the current snapshot, each made by whoever asks first. */
+#include "exporter/expose/expose.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "exporter/expose/page.h"
+
+/* The fastest: repetitive text shrinks to a twentieth all the same. */
+enum { GZIP_LEVEL = 1 };
+
+struct slot {
+    struct page *page; /* of the newest snapshot that was asked for, or NULL */
+    bool busy;         /* someone makes it */
+    _Atomic(struct page *) nest;
+};
+
+struct expose {
+    struct store *store;
+    bool created;
+    pthread_mutex_t lock; /* of the slots; not held while pages are made */
+    pthread_cond_t made;
+    struct slot slots[EXPOSE_FORMATS][2]; /* plain, gzip */
+    pthread_mutex_t compressor_lock;
+    struct libdeflate_compressor *compressor;
+};
+
+int expose_new(struct store *store, bool created, struct expose **out)
+{
+    struct expose *expose = calloc(1, sizeof *expose);
+    if (!expose)
+        return -ENOMEM;
+    expose->store = store;
+    expose->created = created;
+    expose->compressor = libdeflate_alloc_compressor(GZIP_LEVEL);
+    if (!expose->compressor) {
+        free(expose);
+        return -ENOMEM;
+    }
+    pthread_mutex_init(&expose->lock, NULL);
+    pthread_mutex_init(&expose->compressor_lock, NULL);
+    pthread_cond_init(&expose->made, NULL);
+    *out = expose;
+    return 0;
+}
+
+void expose_free(struct expose *expose)
+{
+    if (!expose)
+        return;
+    for (size_t i = 0; i < EXPOSE_FORMATS; i++) {
+        for (size_t j = 0; j < 2; j++) {
+            page_unref(expose->slots[i][j].page);
+            page_nest_release(&expose->slots[i][j].nest);
+        }
+    }
+    libdeflate_free_compressor(expose->compressor);
+    pthread_mutex_destroy(&expose->lock);
+    pthread_mutex_destroy(&expose->compressor_lock);
+    pthread_cond_destroy(&expose->made);
+    free(expose);
+}
+
+static int compress(struct expose *expose, const struct page *plain, struct page *out)
+{
+    size_t len;
+    const void *bytes = page_bytes(plain, &len);
+    pthread_mutex_lock(&expose->compressor_lock);
+    int err = page_compress(expose->compressor, bytes, len, &out->text);
+    pthread_mutex_unlock(&expose->compressor_lock);
+    out->number = plain->number;
+    return err;
+}
+
+static int filtered_page(struct expose *expose, enum expose_format format, bool gzip,
+                         const char *const *owners, size_t n, struct page **out)
+{
+    struct page *plain = NULL, *page = NULL;
+    struct snapshot *snapshot = store_acquire(expose->store);
+    if (!snapshot)
+        return -ENODATA;
+    int err = page_new(NULL, &plain);
+    if (!err)
+        err = expose_render(snapshot, format, owners, n, expose->created, &plain->text);
+    snapshot_release(snapshot);
+    if (!err && gzip) {
+        err = page_new(NULL, &page);
+        if (!err)
+            err = compress(expose, plain, page);
+        page_unref(plain);
+        plain = page;
+    }
+    if (err) {
+        page_unref(plain);
+        return err;
+    }
+    *out = plain;
+    return 0;
+}
+
+/* Takes over the snapshot's reference. Without the lock. */
+static int make_page(struct expose *expose, enum expose_format format, bool gzip,
+                     struct snapshot *snapshot, struct page **out)
+{
+    struct page *page = NULL, *plain;
+    int err = page_new(&expose->slots[format][gzip].nest, &page);
+    if (!err && gzip) {
+        snapshot_release(snapshot);
+        snapshot = NULL;
+        err = expose_page(expose, format, false, NULL, 0, &plain);
+        if (!err) {
+            err = compress(expose, plain, page);
+            page_unref(plain);
+        }
+    } else if (!err) {
+        err = expose_render(snapshot, format, NULL, 0, expose->created, &page->text);
+        textbuf_trim(&page->text); /* recycled from a time with more containers */
+        page->number = snapshot_number(snapshot);
+    }
+    snapshot_release(snapshot);
+    if (err) {
+        page_unref(page);
+        return err;
+    }
+    *out = page;
+    return 0;
+}
+
+/* Pages of earlier snapshots are of no more use to newcomers; with the lock held. */
+static void drop_stale(struct expose *expose, uint64_t number)
+{
+    for (size_t i = 0; i < EXPOSE_FORMATS; i++) {
+        for (size_t j = 0; j < 2; j++) {
+            struct slot *slot = &expose->slots[i][j];
+            if (slot->page && slot->page->number < number) {
+                page_unref(slot->page);
+                slot->page = NULL;
+            }
+        }
+    }
+}
+
+int expose_page(struct expose *expose, enum expose_format format, bool gzip,
+                const char *const *owners, size_t n, struct page **out)
+{
+    if (n > 0)
+        return filtered_page(expose, format, gzip, owners, n, out);
+    struct snapshot *snapshot = store_acquire(expose->store);
+    if (!snapshot)
+        return -ENODATA;
+    struct slot *slot = &expose->slots[format][gzip];
+    uint64_t asked = snapshot_number(snapshot);
+    struct page *page = NULL;
+    int err = 0;
+
+    pthread_mutex_lock(&expose->lock);
+    while (slot->busy && !(slot->page && slot->page->number >= asked))
+        pthread_cond_wait(&expose->made, &expose->lock);
+    drop_stale(expose, asked);
+    if (slot->page) {
+        page = page_ref(slot->page);
+    } else {
+        slot->busy = true;
+        pthread_mutex_unlock(&expose->lock);
+        err = make_page(expose, format, gzip, snapshot, &page);
+        snapshot = NULL;
+        pthread_mutex_lock(&expose->lock);
+        slot->busy = false;
+        if (!err)
+            slot->page = page_ref(page);
+        pthread_cond_broadcast(&expose->made);
+    }
+    pthread_mutex_unlock(&expose->lock);
+    snapshot_release(snapshot);
+    if (!err)
+        *out = page;
+    return err;
+}

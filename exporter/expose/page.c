@@ -1,0 +1,67 @@
+#include "exporter/expose/page.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int page_new(_Atomic(struct page *) *nest, struct page **out)
+{
+    struct page *page = nest ? atomic_exchange(nest, NULL) : NULL;
+    if (!page) {
+        page = calloc(1, sizeof *page);
+        if (!page)
+            return -ENOMEM;
+        textbuf_init(&page->text);
+        page->nest = nest;
+    }
+    textbuf_clear(&page->text);
+    page->number = 0;
+    atomic_store(&page->refs, 1);
+    *out = page;
+    return 0;
+}
+
+static void page_free(struct page *page)
+{
+    if (!page)
+        return;
+    textbuf_release(&page->text);
+    free(page);
+}
+
+void page_nest_release(_Atomic(struct page *) *nest)
+{
+    page_free(atomic_exchange(nest, NULL));
+}
+
+const void *page_bytes(const struct page *page, size_t *len)
+{
+    *len = page->text.len;
+    return page->text.data ? page->text.data : "";
+}
+
+struct page *page_ref(struct page *page)
+{
+    atomic_fetch_add(&page->refs, 1);
+    return page;
+}
+
+void page_unref(struct page *page)
+{
+    if (!page || atomic_fetch_sub(&page->refs, 1) != 1)
+        return;
+    page_free(page->nest ? atomic_exchange(page->nest, page) : page);
+}
+
+int page_compress(struct libdeflate_compressor *compressor, const void *bytes, size_t len,
+                  struct textbuf *out)
+{
+    size_t bound = libdeflate_gzip_compress_bound(compressor, len);
+    int err = textbuf_reserve(out, bound);
+    if (err)
+        return err;
+    size_t n = libdeflate_gzip_compress(compressor, bytes, len, out->data + out->len, bound);
+    if (n == 0)
+        return out->error = -EIO;
+    out->len += n;
+    return 0;
+}

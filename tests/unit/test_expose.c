@@ -1,0 +1,514 @@
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <libdeflate.h>
+
+#include "exporter/expose/expose.h"
+
+static const double edges[] = {60e-9, 1e-6, 1};
+static const struct metric_desc reads = {.name = "t_reads",
+                                         .type = METRIC_COUNTER,
+                                         .number = METRIC_U64,
+                                         .help = "Reads: \"many\" is\nbusy \\ bad."};
+static const struct metric_desc wait = {
+    .name = "t_wait_seconds", .type = METRIC_COUNTER, .number = METRIC_DOUBLE, .help = "Waited."};
+static const struct metric_desc latency = {
+    .name = "t_latency_seconds", .type = METRIC_GAUGE, .number = METRIC_DOUBLE, .help = "Latency."};
+static const struct metric_desc window = {.name = "t_window_seconds",
+                                          .type = METRIC_HISTOGRAM,
+                                          .help = "Windows.",
+                                          .edges = edges,
+                                          .n_edges = 3};
+static const struct metric_desc build = {.name = "t_build", .type = METRIC_INFO, .help = "Build."};
+static const struct metric_desc note = {
+    .name = "t_note_ratio", .type = METRIC_NOTE, .number = METRIC_DOUBLE, .help = "Note."};
+
+struct fixture {
+    struct store *store;
+    struct labelset *set;
+    struct series *reads, *wait, *latency, *window, *note;
+};
+
+static struct family *add_family(struct store *store, const struct metric_desc *desc,
+                                 const char *owner)
+{
+    struct family *family;
+    assert_int_equal(store_family(store, desc, owner, &family), 0);
+    return family;
+}
+
+static struct series *add(struct family *family, struct labelset *set, const char *name,
+                          const char *value)
+{
+    struct series *series;
+    const struct label own = {name, value};
+    assert_int_equal(series_new(family, set, &own, name ? 1 : 0, &series), 0);
+    return series;
+}
+
+static void publish(struct store *store, uint64_t number)
+{
+    const struct tick tick = {.number = number, .wall_ns = UINT64_C(1790000000000000000) + number};
+    assert_int_equal(store_publish(store, &tick), 0);
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    assert_int_equal(store_new(&f->store), 0);
+    const struct label labels[] = {
+        {"namespace", ""}, {"container", "a\"b\\c\nd\xff"}, {"container_id", "0123456789ab"}};
+    assert_int_equal(labelset_new(labels, 3, &f->set), 0);
+    struct family *family = add_family(f->store, &reads, "core");
+    f->reads = add(family, f->set, NULL, NULL);
+    add(family, NULL, NULL, NULL);
+    f->wait = add(add_family(f->store, &wait, "core"), f->set, "model", "asm");
+    f->latency = add(add_family(f->store, &latency, "probe"), f->set, NULL, NULL);
+    family = add_family(f->store, &window, NULL);
+    f->window = add(family, NULL, NULL, NULL);
+    series_observe(add(family, f->set, "model", "x"), 2);
+    series_set_u64(add(add_family(f->store, &build, NULL), NULL, "version", "0.1"), 1);
+    f->note = add(add_family(f->store, &note, NULL), f->set, NULL, NULL);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    labelset_unref(f->set);
+    store_free(f->store);
+    free(f);
+    return 0;
+}
+
+static void fill(struct fixture *f)
+{
+    series_set_u64(f->reads, UINT64_C(9007199254740993));
+    series_add(f->wait, 0.1);
+    series_set(f->latency, 80.238e-9);
+    series_observe(f->window, 60e-9);
+    series_observe(f->window, 0.5);
+    series_observe(f->window, 3);
+    series_set(f->note, 0.5);
+    publish(f->store, 5);
+}
+
+static void check_render(struct fixture *f, enum expose_format format, const char *const *owners,
+                         size_t n, bool created, const char *expected)
+{
+    struct textbuf text = TEXTBUF_INIT;
+    struct snapshot *snapshot = store_acquire(f->store);
+    assert_int_equal(expose_render(snapshot, format, owners, n, created, &text), 0);
+    snapshot_release(snapshot);
+    assert_int_equal(text.len, strlen(text.data ? text.data : ""));
+    assert_string_equal(text.data ? text.data : "", expected);
+    textbuf_release(&text);
+}
+
+#define COMMON                                                                                     \
+    "namespace=\"\",container=\"a\\\"b\\\\c\\nd\xef\xbf\xbd\",container_id=\"0123456789ab\""
+
+static void test_text(void **state)
+{
+    struct fixture *f = *state;
+    fill(f);
+    check_render(f, EXPOSE_TEXT_004, NULL, 0, true,
+                 "# HELP t_reads_total Reads: \"many\" is\\nbusy \\\\ bad.\n"
+                 "# TYPE t_reads_total counter\n"
+                 "t_reads_total{" COMMON "} 9007199254740993\n"
+                 "t_reads_total 0\n"
+                 "# HELP t_wait_seconds_total Waited.\n"
+                 "# TYPE t_wait_seconds_total counter\n"
+                 "t_wait_seconds_total{" COMMON ",model=\"asm\"} 0.1\n"
+                 "# HELP t_latency_seconds Latency.\n"
+                 "# TYPE t_latency_seconds gauge\n"
+                 "t_latency_seconds{" COMMON "} 8.0238e-08\n"
+                 "# HELP t_window_seconds Windows.\n"
+                 "# TYPE t_window_seconds histogram\n"
+                 "t_window_seconds_bucket{le=\"6e-08\"} 1\n"
+                 "t_window_seconds_bucket{le=\"1e-06\"} 1\n"
+                 "t_window_seconds_bucket{le=\"1.0\"} 2\n"
+                 "t_window_seconds_bucket{le=\"+Inf\"} 3\n"
+                 "t_window_seconds_sum 3.50000006\n"
+                 "t_window_seconds_count 3\n"
+                 "t_window_seconds_bucket{" COMMON ",model=\"x\",le=\"6e-08\"} 0\n"
+                 "t_window_seconds_bucket{" COMMON ",model=\"x\",le=\"1e-06\"} 0\n"
+                 "t_window_seconds_bucket{" COMMON ",model=\"x\",le=\"1.0\"} 0\n"
+                 "t_window_seconds_bucket{" COMMON ",model=\"x\",le=\"+Inf\"} 1\n"
+                 "t_window_seconds_sum{" COMMON ",model=\"x\"} 2\n"
+                 "t_window_seconds_count{" COMMON ",model=\"x\"} 1\n"
+                 "# HELP t_build_info Build.\n"
+                 "# TYPE t_build_info gauge\n"
+                 "t_build_info{version=\"0.1\"} 1\n");
+}
+
+static void test_openmetrics(void **state)
+{
+    struct fixture *f = *state;
+    fill(f);
+    static const char *const core[] = {"core", "absent"};
+    check_render(f, EXPOSE_OPENMETRICS_100, core, 2, true,
+                 "# HELP t_reads Reads: \\\"many\\\" is\\nbusy \\\\ bad.\n"
+                 "# TYPE t_reads counter\n"
+                 "t_reads_total{" COMMON "} 9007199254740993\n"
+                 "t_reads_created{" COMMON "} 1790000000.000000005\n"
+                 "t_reads_total 0\n"
+                 "t_reads_created 1790000000.000000005\n"
+                 "# HELP t_wait_seconds Waited.\n"
+                 "# TYPE t_wait_seconds counter\n"
+                 "# UNIT t_wait_seconds seconds\n"
+                 "t_wait_seconds_total{" COMMON ",model=\"asm\"} 0.1\n"
+                 "t_wait_seconds_created{" COMMON ",model=\"asm\"} 1790000000.000000005\n"
+                 "# HELP t_window_seconds Windows.\n"
+                 "# TYPE t_window_seconds histogram\n"
+                 "# UNIT t_window_seconds seconds\n"
+                 "t_window_seconds_bucket{le=\"6e-08\"} 1\n"
+                 "t_window_seconds_bucket{le=\"1e-06\"} 1\n"
+                 "t_window_seconds_bucket{le=\"1.0\"} 2\n"
+                 "t_window_seconds_bucket{le=\"+Inf\"} 3\n"
+                 "t_window_seconds_sum 3.50000006\n"
+                 "t_window_seconds_count 3\n"
+                 "t_window_seconds_created 1790000000.000000005\n"
+                 "t_window_seconds_bucket{" COMMON ",model=\"x\",le=\"6e-08\"} 0\n"
+                 "t_window_seconds_bucket{" COMMON ",model=\"x\",le=\"1e-06\"} 0\n"
+                 "t_window_seconds_bucket{" COMMON ",model=\"x\",le=\"1.0\"} 0\n"
+                 "t_window_seconds_bucket{" COMMON ",model=\"x\",le=\"+Inf\"} 1\n"
+                 "t_window_seconds_sum{" COMMON ",model=\"x\"} 2\n"
+                 "t_window_seconds_count{" COMMON ",model=\"x\"} 1\n"
+                 "t_window_seconds_created{" COMMON ",model=\"x\"} 1790000000.000000005\n"
+                 "# HELP t_build Build.\n"
+                 "# TYPE t_build info\n"
+                 "t_build_info{version=\"0.1\"} 1\n"
+                 "# EOF\n");
+}
+
+/* What is absent leaves no trace, not even its HELP. */
+static void test_absent(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const probe[] = {"probe"};
+    series_clear(f->window);
+    publish(f->store, 1);
+    check_render(f, EXPOSE_TEXT_004, probe, 1, false,
+                 "# HELP t_window_seconds Windows.\n"
+                 "# TYPE t_window_seconds histogram\n"
+                 "t_window_seconds_bucket{" COMMON ",model=\"x\",le=\"6e-08\"} 0\n"
+                 "t_window_seconds_bucket{" COMMON ",model=\"x\",le=\"1e-06\"} 0\n"
+                 "t_window_seconds_bucket{" COMMON ",model=\"x\",le=\"1.0\"} 0\n"
+                 "t_window_seconds_bucket{" COMMON ",model=\"x\",le=\"+Inf\"} 1\n"
+                 "t_window_seconds_sum{" COMMON ",model=\"x\"} 2\n"
+                 "t_window_seconds_count{" COMMON ",model=\"x\"} 1\n"
+                 "# HELP t_build_info Build.\n"
+                 "# TYPE t_build_info gauge\n"
+                 "t_build_info{version=\"0.1\"} 1\n");
+    struct store *empty;
+    assert_int_equal(store_new(&empty), 0);
+    publish(empty, 1);
+    struct fixture g = {.store = empty};
+    check_render(&g, EXPOSE_TEXT_004, NULL, 0, false, "");
+    check_render(&g, EXPOSE_OPENMETRICS_100, NULL, 0, false, "# EOF\n");
+    store_free(empty);
+}
+
+static void test_no_room(void **state)
+{
+    struct fixture *f = *state;
+    fill(f);
+    struct snapshot *snapshot = store_acquire(f->store);
+    for (size_t size = 1; size < 1500; size += 7) {
+        char storage[1500];
+        struct textbuf text;
+        storage[size] = '#';
+        textbuf_init_fixed(&text, storage, size);
+        assert_int_equal(expose_render(snapshot, EXPOSE_TEXT_004, NULL, 0, false, &text), -ENOBUFS);
+        assert_int_equal(storage[size], '#');
+    }
+    snapshot_release(snapshot);
+}
+
+static struct page *get(struct expose *expose, enum expose_format format, bool gzip)
+{
+    struct page *page;
+    assert_int_equal(expose_page(expose, format, gzip, NULL, 0, &page), 0);
+    return page;
+}
+
+static void unpack(const struct page *page, char *out, size_t cap)
+{
+    size_t len, n;
+    const void *bytes = page_bytes(page, &len);
+    struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+    assert_int_equal(libdeflate_gzip_decompress(d, bytes, len, out, cap - 1, &n),
+                     LIBDEFLATE_SUCCESS);
+    out[n] = '\0';
+    libdeflate_free_decompressor(d);
+}
+
+static void test_pages(void **state)
+{
+    struct fixture *f = *state;
+    struct expose *expose;
+    assert_int_equal(expose_new(f->store, false, &expose), 0);
+    struct page *text = NULL, *again, *packed, *open, *filtered;
+    assert_int_equal(expose_page(expose, EXPOSE_TEXT_004, false, NULL, 0, &text), -ENODATA);
+    static const char *const core[] = {"core"};
+    assert_int_equal(expose_page(expose, EXPOSE_TEXT_004, true, core, 1, &text), -ENODATA);
+    fill(f);
+    text = get(expose, EXPOSE_TEXT_004, false);
+    again = get(expose, EXPOSE_TEXT_004, false);
+    assert_ptr_equal(text, again); /* rendered once */
+    page_unref(again);
+    open = get(expose, EXPOSE_OPENMETRICS_100, false);
+    packed = get(expose, EXPOSE_OPENMETRICS_100, true);
+    again = get(expose, EXPOSE_OPENMETRICS_100, true);
+    assert_ptr_equal(packed, again);
+    page_unref(again);
+    size_t len;
+    static char unpacked[8192], before[8192];
+    unpack(packed, unpacked, sizeof unpacked);
+    const char *bytes = page_bytes(open, &len);
+    assert_int_equal(len, strlen(unpacked));
+    assert_memory_equal(bytes, unpacked, len);
+    assert_non_null(strstr(unpacked, "# EOF"));
+
+    assert_int_equal(expose_page(expose, EXPOSE_TEXT_004, false, core, 1, &filtered), 0);
+    bytes = page_bytes(filtered, &len);
+    assert_null(strstr(bytes, "latency"));
+    assert_non_null(strstr(bytes, "t_reads_total"));
+    page_unref(filtered);
+    assert_int_equal(expose_page(expose, EXPOSE_TEXT_004, true, core, 1, &filtered), 0);
+    unpack(filtered, unpacked, sizeof unpacked);
+    assert_null(strstr(unpacked, "latency"));
+    page_unref(filtered);
+
+    /* A slow reader's page stays as it was while new ones are made. */
+    bytes = page_bytes(text, &len);
+    memcpy(before, bytes, len);
+    for (uint64_t i = 0; i < 5; i++) {
+        series_add_u64(f->reads, 1);
+        publish(f->store, 6 + i);
+        again = get(expose, EXPOSE_TEXT_004, false);
+        assert_ptr_not_equal(text, again);
+        page_unref(again);
+    }
+    assert_ptr_equal(page_bytes(text, &len), bytes);
+    assert_memory_equal(bytes, before, len);
+    again = get(expose, EXPOSE_TEXT_004, false);
+    assert_non_null(strstr(page_bytes(again, &len), "9007199254740998"));
+    page_unref(again);
+    page_unref(page_ref(text));
+    page_unref(text);
+    page_unref(open);
+    page_unref(packed);
+    page_unref(NULL);
+    expose_free(expose);
+    expose_free(NULL);
+}
+
+/* Askers on all sides of a publication: a page is of one snapshot, never of an older one than
+ * was current when it was asked for. */
+
+struct askers {
+    struct expose *expose;
+    atomic_uint_least64_t published;
+    atomic_bool stop;
+    atomic_uint went_round;
+};
+
+static uint64_t shown(const struct page *page)
+{
+    size_t len;
+    const char *at = strstr(page_bytes(page, &len), "t_reads_total{" COMMON "} ");
+    return at ? strtoull(strstr(at, "} ") + 2, NULL, 10) : 0;
+}
+
+static void *ask(void *context)
+{
+    struct askers *askers = context;
+    const char *problem = NULL;
+    for (unsigned i = 0; !problem && (i < 50 || !atomic_load(&askers->stop)); i++) {
+        uint64_t asked = atomic_load(&askers->published);
+        struct page *page;
+        if (expose_page(askers->expose, i % 2, i % 3 == 0, NULL, 0, &page)) {
+            problem = "no page";
+            continue;
+        }
+        if (i % 3 == 0) {
+            static _Thread_local char text[8192];
+            size_t len, n;
+            const void *bytes = page_bytes(page, &len);
+            struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+            if (libdeflate_gzip_decompress(d, bytes, len, text, sizeof text, &n))
+                problem = "torn";
+            libdeflate_free_decompressor(d);
+        } else if (shown(page) < asked) {
+            problem = "old";
+        }
+        page_unref(page);
+        if (i == 20)
+            atomic_fetch_add(&askers->went_round, 1);
+    }
+    if (problem)
+        atomic_fetch_add(&askers->went_round, 1);
+    return (void *)problem;
+}
+
+static void test_concurrent_askers(void **state)
+{
+    struct fixture *f = *state;
+    struct askers askers = {.published = 1};
+    assert_int_equal(expose_new(f->store, false, &askers.expose), 0);
+    series_set_u64(f->reads, 1);
+    publish(f->store, 1);
+    pthread_t threads[4];
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask, &askers), 0);
+    for (uint64_t i = 2; i < 1000 || atomic_load(&askers.went_round) < 4; i++) {
+        series_set_u64(f->reads, i);
+        publish(f->store, i);
+        atomic_store(&askers.published, i);
+    }
+    atomic_store(&askers.stop, true);
+    for (size_t i = 0; i < 4; i++) {
+        void *problem;
+        pthread_join(threads[i], &problem);
+        if (problem)
+            fail_msg("%s", (const char *)problem);
+    }
+    expose_free(askers.expose);
+}
+
+static void test_json(void **state)
+{
+    struct fixture *f = *state;
+    const struct label other[] = {{"container_id", "ffff"}}, node[] = {{"numa_node", "0"}};
+    struct labelset *second, *none;
+    assert_int_equal(labelset_new(other, 1, &second), 0);
+    assert_int_equal(labelset_new(node, 1, &none), 0);
+    static const struct metric_desc ratio = {
+        .name = "t_slow_ratio", .type = METRIC_GAUGE, .number = METRIC_DOUBLE, .help = "Slow."};
+    struct family *family = add_family(f->store, &ratio, NULL);
+    series_set(add(family, f->set, "model", "as\"m\n"), 1.25);
+    series_set(add(family, second, "model", "asm"), 1.5);
+    series_set(add(family, f->set, "model", "passive"), 1.75);
+    series_set(add(family, none, NULL, NULL), 2); /* no container's */
+    fill(f);
+    struct snapshot *snapshot = store_acquire(f->store);
+    struct page *page;
+    assert_int_equal(expose_containers_json(snapshot, &page), 0);
+    size_t len;
+    const char *text = page_bytes(page, &len);
+    json_error_t error;
+    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+    assert_non_null(root);
+    json_t *containers = json_object_get(root, "containers");
+    assert_int_equal(json_array_size(containers), 2);
+    json_t *first = json_array_get(containers, 0);
+    assert_string_equal(json_string_value(json_object_get(first, "container")),
+                        "a\"b\\c\nd\xef\xbf\xbd");
+    assert_string_equal(json_string_value(json_object_get(first, "namespace")), "");
+    json_t *values = json_object_get(first, "values");
+    assert_int_equal(json_object_size(values), 6);
+    assert_true(json_integer_value(json_object_get(values, "t_reads_total")) == 9007199254740993);
+    assert_true(json_real_value(json_object_get(values, "t_latency_seconds")) == 80.238e-9);
+    assert_true(json_real_value(json_object_get(values, "t_note_ratio")) == 0.5);
+    json_t *list = json_object_get(values, "t_slow_ratio");
+    assert_int_equal(json_array_size(list), 2);
+    json_t *item = json_array_get(list, 0);
+    assert_string_equal(
+        json_string_value(json_object_get(json_object_get(item, "labels"), "model")), "as\"m\n");
+    assert_true(json_real_value(json_object_get(item, "value")) == 1.25);
+    item = json_object_get(json_array_get(json_object_get(values, "t_window_seconds"), 0), "value");
+    assert_int_equal(json_integer_value(json_object_get(item, "count")), 1);
+    assert_true(json_real_value(json_object_get(item, "sum")) == 2);
+    values = json_object_get(json_array_get(containers, 1), "values");
+    assert_int_equal(json_object_size(values), 1);
+    json_decref(root);
+    page_unref(page);
+    snapshot_release(snapshot);
+    labelset_unref(second);
+    labelset_unref(none);
+}
+
+/* Series come and go in all orders; what is shown is whole and never twice. */
+static void test_churn_shows_each_once(void **state)
+{
+    (void)state;
+    struct store *store;
+    struct family *families[2];
+    struct series *series[64][2] = {{NULL}};
+    struct labelset *sets[64];
+    assert_int_equal(store_new(&store), 0);
+    families[0] = add_family(store, &reads, NULL);
+    families[1] = add_family(store, &latency, NULL);
+    uint64_t random = 42;
+    for (uint64_t tick = 1; tick < 300; tick++) {
+        for (int j = 0; j < 20; j++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            size_t i = random >> 58;
+            if (series[i][0]) {
+                series_free(series[i][0]);
+                series_free(series[i][1]);
+                labelset_unref(sets[i]);
+                series[i][0] = NULL;
+                continue;
+            }
+            char id[8];
+            snprintf(id, sizeof id, "%zu", i);
+            const struct label label = {"container_id", id};
+            assert_int_equal(labelset_new(&label, 1, &sets[i]), 0);
+            for (size_t k = 0; k < 2; k++) {
+                series[i][k] = add(families[k], sets[i], NULL, NULL);
+                series_set_u64(series[i][k], i);
+            }
+        }
+        publish(store, tick);
+        struct textbuf text = TEXTBUF_INIT;
+        struct snapshot *snapshot = store_acquire(store);
+        assert_int_equal(expose_render(snapshot, EXPOSE_TEXT_004, NULL, 0, false, &text), 0);
+        snapshot_release(snapshot);
+        size_t lines = 0, expected = 0;
+        for (const char *at = text.data; at && (at = strchr(at, '\n')); at++)
+            lines++;
+        for (size_t i = 0; i < 64; i++) {
+            char line[80];
+            snprintf(line, sizeof line, "\nt_reads_total{container_id=\"%zu\"} %zu\n", i, i);
+            const char *found = text.data ? strstr(text.data, line) : NULL;
+            assert_int_equal(found != NULL, series[i][0] != NULL);
+            expected += series[i][0] ? 2 : 0;
+        }
+        assert_int_equal(lines, expected ? expected + 4 : 0);
+        textbuf_release(&text);
+    }
+    for (size_t i = 0; i < 64; i++)
+        if (series[i][0])
+            labelset_unref(sets[i]);
+    store_free(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_text, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_openmetrics, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_absent, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_pages, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_concurrent_askers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_json, setup, teardown),
+        cmocka_unit_test(test_churn_shows_each_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
