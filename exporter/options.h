@@ -23,7 +23,7 @@ struct options {
     const char *listen[OPTIONS_MAX_LISTEN]; /* default {":10066"} */
     size_t n_listen;
     const char *telemetry_path; /* "/metrics" */
-    unsigned max_requests;      /* 40 */
+    size_t max_requests;        /* 40; 0: no limit */
     bool disable_exporter_metrics;
     bool systemd_socket;
     bool openmetrics_created;
@@ -43,7 +43,7 @@ struct options {
     enum names_mode names;
 
     const char *thresholds_file, *events_file; /* NULL: not given */
-    enum option_source source;
+    enum option_source source;                 /* a replay file makes it SOURCE_REPLAY */
     const char *replay_file, *record_file;
     bool replay_max_speed; /* --source.replay.speed=max */
 
@@ -54,15 +54,23 @@ struct options {
 };
 
 /*
- * Fills *out with defaults and argv. --flag=value and --flag value, --[no-]flag for booleans.
- * -EINVAL with one clear line in error (exit 2).
+ * Fills *out with defaults and argv. --flag=value and --flag value, --[no-]flag for booleans. Of a
+ * flag given twice the last counts, but every listen address does. What contradicts itself is
+ * refused, unless help or version is asked for. Opens no file.
+ * -EINVAL with one clear line in error (exit 2), *out untouched.
  */
 int options_parse(struct options *out, int argc, char *const *argv, char *error, size_t error_size);
+
+/* What the flags make of collector_table[i]: OFF, ON (asked for by name, or on by default), or AUTO
+ * (on where its hardware is). */
+enum collector_default options_collector(const struct options *options, size_t i);
 
 /* --help, from the table. */
 void options_print_help(FILE *file);
 
-/* "1s", "500ms", "2m", "1h30m"; a bare number is refused. 0 or -EINVAL. Pure. */
+/* "1s", "500ms", "1.5s", "2m", "1h30m"; units h, m, s, ms, us, ns, each at most once and larger
+ * ones first; at most 213 days. A bare number is refused, so is what is no whole number of
+ * nanoseconds. 0 or -EINVAL. Pure. */
 int options_parse_duration(const char *text, uint64_t *out_ns);
 
 #endif
