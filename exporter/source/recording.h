@@ -30,6 +30,12 @@ enum recording_kind {
     RECORDING_UNKNOWN, /* an object whose first-class key is of a later version: ignored */
 };
 
+/* Keys name containers, units and threads: 1 to 31 bytes. */
+enum { RECORDING_MAX_KEY = 31 };
+
+/* Longer lines are refused. */
+enum { RECORDING_MAX_LINE = 1 << 20 };
+
 /* Strings are NUL-terminated, never NULL ("" when absent). */
 struct recording_container {
     const char *key, *cgroup, *id, *namespace_, *pod, *container, *image, *pod_uid;
@@ -91,6 +97,12 @@ struct recording_line {
 /*
  * Parses one line (no newline at its end needed). 0, with *out to be released; or -EINVAL with
  * what is wrong in 'error' (the caller knows file and line number).
+ *
+ * What is checked: exactly one first-class key ("read", "tick", ...), every key that the line
+ * needs, no key twice, types, and ranges: counts and clocks are whole numbers from 0 to 2^63, also
+ * when written as 2.1e9; other numbers are finite. Unknown keys, and roles that are not of the
+ * line's group, are ignored; an unknown group is an error, since a typing mistake would else look
+ * like a machine that counts nothing.
  */
 int recording_parse_line(const char *text, size_t len, struct recording_line *out, char *error,
                          size_t error_size);
