@@ -234,7 +234,8 @@ void recorder_tick(struct recorder *recorder, const struct tick *tick)
         stop(recorder, error);
         return;
     }
-    textbuf_add(out, recorder->waiting.data, recorder->waiting.len);
+    if (recorder->waiting.len > 0)
+        textbuf_add(out, recorder->waiting.data, recorder->waiting.len);
     textbuf_clear(&recorder->waiting);
 }
 

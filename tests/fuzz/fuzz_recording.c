@@ -1,0 +1,121 @@
+/* A whole recording: its lines one by one, then played through a source set. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "exporter/source/replay.h"
+#include "exporter/source/source_set.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void check_line(const char *text, size_t len)
+{
+    struct recording_line line;
+    char error[64] = "";
+
+    if (recording_parse_line(text, len, &line, error, sizeof error)) {
+        require(error[0] && strlen(error) < sizeof error); /* no refusal without a reason */
+        return;
+    }
+    if (line.kind == RECORDING_READ) {
+        require(line.read.group < GROUP_COUNT && line.read.cpu >= -1);
+        require(line.read.present >> group_descs[line.read.group].n == 0);
+        for (size_t i = 0; i < GROUP_MAX_ROLES; i++)
+            require(line.read.values[i] <= 1ull << 63);
+        require(strlen(line.read.key) - 1 < RECORDING_MAX_KEY);
+    }
+    if (line.kind == RECORDING_PROBE)
+        require(line.probe.latency_ns > 0);
+    if (line.kind == RECORDING_HEADER)
+        require(line.header.interval_ns > 0 && line.header.machine.base_frequency_hz >= 0);
+    recording_line_release(&line);
+}
+
+static void check_lines(const char *text, size_t size)
+{
+    while (size > 0) {
+        const char *newline = memchr(text, '\n', size);
+        size_t len = newline ? (size_t)(newline - text) : size;
+        check_line(text, len);
+        len += newline != NULL;
+        text += len;
+        size -= len;
+    }
+}
+
+/* Opens what this tick names, reads everything, closes every other one again. */
+static void read_all(struct replay *replay, struct source_set *set, uint64_t tick)
+{
+    size_t n;
+    const struct replay_container_event *events = replay_container_events(replay, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct scope scope = {.kind = SCOPE_CGROUP, .key = events[i].container.key};
+        for (int group = 0; group < GROUP_COUNT; group++) {
+            struct group_window window;
+            struct verdict why;
+            group_handle handle;
+            if (source_set_open(set, &scope, group, &handle, &why))
+                continue;
+            if (source_set_read(set, handle, &window) == 0)
+                for (size_t row = 0; row < window.after->n; row++)
+                    require(reading_row(window.after, row)->cpu >= -1);
+            if ((tick + i) % 2)
+                source_set_close(set, handle);
+        }
+    }
+}
+
+static void play(const char *path)
+{
+    struct replay *replay;
+    struct source *source;
+    char error[256] = "";
+    struct tick tick, last = {0};
+    int got;
+
+    if (replay_open(path, &replay, error, sizeof error)) {
+        require(strncmp(error, path, strlen(path)) == 0);
+        return;
+    }
+    require(replay_source_new(replay, &source) == 0);
+    struct source_set *set = source_set_new(NULL);
+    require(set != NULL);
+    for (int group = 0; group < GROUP_COUNT; group++)
+        require(source_set_route(set, SCOPE_CGROUP, group, source) == 0);
+    require(source_set_route_probes(set, source) == 0);
+    read_all(replay, set, 0);
+    while ((got = replay_next(replay, &tick, error, sizeof error)) == 1) {
+        require(tick.number > last.number && (last.number == 0 || tick.mono_ns > last.mono_ns));
+        require(source_set_begin(set, &tick) == 0);
+        read_all(replay, set, tick.number);
+        last = tick;
+    }
+    require(got == 0 || strncmp(error, path, strlen(path)) == 0);
+    source_set_free(set);
+    replay_free(replay);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[32];
+    int fd = memfd_create("recording", MFD_CLOEXEC);
+
+    require(fd >= 0);
+    require(write(fd, data, size) == (ssize_t)size);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    check_lines((const char *)data, size);
+    play(path);
+    close(fd);
+    return 0;
+}
