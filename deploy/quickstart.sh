@@ -1,0 +1,256 @@
+#!/bin/bash
+# Builds the exporter, starts it on loopback, and shows what it measures: sudo deploy/quickstart.sh
+#
+#   --port N      listen on 127.0.0.1:N (default 10066)
+#   --rounds N    end after N tables (default: at Ctrl-C)
+#   -- FLAG...    further flags for the exporter
+#
+# Installs what is missing with apt. Builds below build/quickstart of the tree and leaves nothing
+# running. On a terminal the table refreshes in place; else it is printed again and again.
+set -euo pipefail
+export LC_ALL=C
+cd "$(dirname "$0")/.."
+
+port=10066
+rounds=0
+flags=()
+usage() {
+    sed -n 's/^# \{0,1\}//; 2,9p' deploy/quickstart.sh
+}
+number() {
+    case $2 in
+    '' | *[!0-9]*)
+        echo "$1: not a number: '$2'" >&2
+        exit 2
+        ;;
+    esac
+}
+while [ $# -gt 0 ]; do
+    case $1 in
+    --port | --rounds)
+        number "$1" "${2-}"
+        declare "${1#--}=$2"
+        shift 2
+        ;;
+    --port=* | --rounds=*)
+        option=${1%%=*}
+        number "$option" "${1#*=}"
+        declare "${option#--}=${1#*=}"
+        shift
+        ;;
+    --)
+        shift
+        flags+=("$@")
+        break
+        ;;
+    --help | -h)
+        usage
+        exit 0
+        ;;
+    *)
+        echo "unknown option: $1" >&2
+        usage >&2
+        exit 2
+        ;;
+    esac
+done
+url=http://127.0.0.1:$port
+build=build/quickstart
+
+# A container runtime: its socket, or the state of containers that it has started.
+runtime() {
+    local place
+    for place in /run/containerd/containerd.sock /run/crio/crio.sock /run/docker.sock \
+        /var/run/docker.sock /run/podman/podman.sock; do
+        if [ -S "$place" ]; then
+            echo "$place"
+            return
+        fi
+    done
+    for place in /run/containerd/io.containerd.runtime.v2.task/*/* \
+        /run/containers/storage/overlay-containers/* /var/lib/docker/containers/*; do
+        if [ -d "$place" ]; then
+            echo "$place"
+            return
+        fi
+    done
+}
+
+exporter=
+work=$(mktemp -d)
+finish() {
+    if [ -n "$exporter" ] && kill -TERM "$exporter" 2>/dev/null; then
+        wait "$exporter" || true
+    fi
+    rm -rf "$work"
+}
+trap finish EXIT
+trap 'echo; echo "stopped"; exit 0' INT TERM
+
+deploy/install-packages.sh deploy/packages-build.txt deploy/packages-quickstart.txt
+
+mkdir -p "$build"
+echo "building in $build"
+if ! {
+    cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DIE_TESTS=OFF &&
+        cmake --build "$build"
+} >"$build/build.log" 2>&1; then
+    tail -n 30 "$build/build.log" >&2
+    echo "the build failed; all of it is in $build/build.log" >&2
+    exit 1
+fi
+
+found=$(runtime)
+if [ -n "$found" ]; then
+    echo "container runtime: $found"
+else
+    echo "no container runtime found: every cgroup that has processes is shown (--containers.all-cgroups)"
+    flags=(--containers.all-cgroups "${flags[@]}")
+fi
+
+# Another server's answers must not be taken for the exporter's.
+if (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+    echo "127.0.0.1:$port is in use; choose another port with --port" >&2
+    exit 1
+fi
+
+log=$build/exporter.log
+"$build/interference_exporter" "--web.listen-address=127.0.0.1:$port" "${flags[@]}" \
+    >"$log" 2>&1 </dev/null &
+exporter=$!
+
+pause() {
+    sleep "$1" &
+    wait $! || true
+}
+alive() {
+    if ! kill -0 "$exporter" 2>/dev/null; then
+        echo "the exporter ended:" >&2
+        tail -n 5 "$log" >&2
+        exporter=
+        exit 1
+    fi
+}
+fetch() {
+    curl -fsS --max-time 5 "$url$1" -o "$work/$2"
+}
+for ((i = 0; ; i++)); do
+    alive
+    if curl -fs --max-time 2 -o /dev/null "$url/-/ready"; then
+        break
+    fi
+    if [ "$i" -ge 200 ]; then
+        echo "the exporter is not ready after 20 s; its log is $log" >&2
+        exit 1
+    fi
+    pause 0.1
+done
+
+# One line per collector: running, or why not.
+collectors() {
+    jq -r '.collectors[] | [.name, (if .available then "running" + (if (.words // "") != "" and
+        .words != "ok" then " (" + .words + ")" else "" end)
+        else "not running (" + .reason + "): " + .words end)] | @tsv' "$work/status" |
+        awk -F '\t' '{ printf "  %-14s %s\n", $1, $2 }'
+}
+
+# What /metrics says of memory itself.
+probe() {
+    awk '/^interference_memory_probe_latency_seconds\{/ {
+        match($0, /initiator_numa_node="[0-9]+"/)
+        from = substr($0, RSTART + 21, RLENGTH - 22)
+        match($0, /target_numa_node="[0-9]+"/)
+        to = substr($0, RSTART + 18, RLENGTH - 19)
+        printf "memory latency, measured by the probe: NUMA node %s reads node %s in %.1f ns\n",
+            from, to, $NF * 1e9
+    }' "$work/metrics"
+}
+
+# The containers, slowest first; rates are of the time since the table before.
+table() {
+    local rows=20
+    if [ -n "$terminal" ] && [ "${LINES:-0}" -gt 24 ]; then
+        rows=$((LINES - 14))
+    fi
+    [ -e "$work/before" ] || cp "$work/containers" "$work/before"
+    jq -r --slurpfile before "$work/before" --argjson seconds "$1" '
+        def value($name): (.values[$name] // .values["interference_container_" + $name]) as $v
+            | if ($v | type) == "number" then $v else null end;
+        def total($name): value($name + "_total") // value($name);
+        def name: [.namespace, .pod, .container] | map(select(. != "")) | join("/");
+        ($before[0].containers | map({key: .container_id, value: .}) | from_entries) as $old
+        | .containers
+        | map(. as $c | ($old[.container_id] // $c) as $o | {
+            name: name, id: .container_id,
+            latency: value("memory_read_latency_seconds"),
+            baseline: value("memory_read_latency_baseline_seconds"),
+            reads: ((total("memory_reads") // null) as $n | ($o | total("memory_reads")) as $m
+                | if $n == null or $m == null or $seconds <= 0 then null
+                  else ($n - $m) / $seconds end),
+            ipc: (total("cpu_cycles") as $n | ($o | total("cpu_cycles")) as $m
+                | total("cpu_instructions") as $i | ($o | total("cpu_instructions")) as $j
+                | if $n == null or $m == null or $i == null or $j == null or $n <= $m then null
+                  else ($i - $j) / ($n - $m) end) })
+        | sort_by(-(.latency // 0), -(.reads // 0), .name)[]
+        | [.name, .id, .latency, .baseline, .reads, .ipc] | map(. // "") | @tsv' \
+        "$work/containers" >"$work/rows"
+    awk -F '\t' -v rows="$rows" '
+        function ns(v) { return v == "" ? "-" : sprintf("%.1f", v * 1e9) }
+        function plain(v, form) { return v == "" ? "-" : sprintf(form, v) }
+        BEGIN { printf "%-48s %-12s %10s %10s %12s %6s\n", "CONTAINER", "ID", "LATENCY ns",
+                       "NORMAL ns", "READS/s", "IPC" }
+        NR <= rows { name = length($1) > 48 ? substr($1, 1, 20) ".." substr($1, length($1) - 25) : $1
+                     printf "%-48s %-12s %10s %10s %12s %6s\n", name, $2, ns($3), ns($4),
+                            plain($5, "%.0f"), plain($6, "%.2f") }
+        END { if (NR == 0) print "(none yet)"; if (NR > rows) print "... and " NR - rows " more" }
+    ' "$work/rows"
+    cp "$work/containers" "$work/before"
+}
+
+screen() {
+    jq -r '"interference_exporter \(.version), source \(.source), \(.machine.cpus) CPUs, \(
+        if .machine.microarchitecture == "" then "no supported PMU"
+        else .machine.microarchitecture end)"' "$work/status"
+    echo "collectors:"
+    collectors
+    echo
+    probe
+    jq -r '.containers | "containers: \(.monitored) monitored, \(.lingering) ended lately, \(
+        .excluded) excluded, \(.over_limit) over the limit"' "$work/status"
+    table "$1"
+    echo
+    echo "$url/  $url/metrics  $url/api/v1/status  $url/api/v1/containers"
+    echo "Ctrl-C ends it. The exporter's log: $log"
+}
+
+interval=5
+terminal=
+if [ -t 1 ]; then
+    terminal=yes
+    interval=2
+    shopt -s checkwinsize
+    (:) # lets bash look up LINES
+fi
+last=0
+for ((round = 1; ; round++)); do
+    alive
+    if fetch /api/v1/status status && fetch /api/v1/containers containers &&
+        fetch /metrics metrics; then
+        # Rates are over ticks, which is when the numbers change.
+        now=$(jq '.tick.last_timestamp_seconds' "$work/status")
+        seconds=$(jq -n "if $last > 0 then $now - $last else 0 end")
+        last=$now
+        if [ -n "$terminal" ]; then
+            screen "$seconds" >"$work/screen"
+            printf '\033[H\033[J'
+            cat "$work/screen"
+        else
+            echo
+            screen "$seconds"
+        fi
+    fi
+    if [ "$rounds" -gt 0 ] && [ "$round" -ge "$rounds" ]; then
+        exit 0
+    fi
+    pause "$interval"
+done

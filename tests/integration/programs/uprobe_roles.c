@@ -1,0 +1,79 @@
+/*
+ * Calls functions named after the exporter's roles a known number of times, on given CPUs.
+ *
+ *     uprobe_roles CPU:ROLE=COUNT[,ROLE=COUNT...] ...
+ *
+ * With a uprobe on each function the kernel counts exactly these calls. Arguments are worked off in
+ * order; each moves the process to its CPU first.
+ */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The text differs, so that the compiler cannot fold two of them into one. */
+#define ROLE(name)                                                                                 \
+    static __attribute__((noipa)) void role_##name(void)                                           \
+    {                                                                                              \
+        __asm__ volatile("# " #name ::: "memory");                                                 \
+    }
+
+ROLE(cycles)
+ROLE(ref_cycles)
+ROLE(instructions)
+ROLE(l3_miss_reads)
+ROLE(l3_miss_read_occupancy)
+ROLE(llc_reads)
+ROLE(l3_miss_read_active)
+
+static const struct {
+    const char *name;
+    void (*call)(void);
+} roles[] = {
+    {"cycles", role_cycles},
+    {"ref_cycles", role_ref_cycles},
+    {"instructions", role_instructions},
+    {"l3_miss_reads", role_l3_miss_reads},
+    {"l3_miss_read_occupancy", role_l3_miss_read_occupancy},
+    {"llc_reads", role_llc_reads},
+    {"l3_miss_read_active", role_l3_miss_read_active},
+};
+
+static int work(const char *term)
+{
+    size_t length = strcspn(term, "=");
+    if (term[length] != '=') {
+        return -1;
+    }
+    long count = strtol(term + length + 1, NULL, 10);
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+        if (strlen(roles[i].name) == length && strncmp(roles[i].name, term, length) == 0) {
+            while (count-- > 0) {
+                roles[i].call();
+            }
+            return 0;
+        }
+    }
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        char *terms = NULL;
+        cpu_set_t cpu;
+        CPU_ZERO(&cpu);
+        CPU_SET(strtoul(argv[i], &terms, 10), &cpu);
+        if (*terms != ':' || sched_setaffinity(0, sizeof(cpu), &cpu)) {
+            perror(argv[i]);
+            return 1;
+        }
+        for (char *term = strtok(terms + 1, ","); term; term = strtok(NULL, ",")) {
+            if (work(term)) {
+                fprintf(stderr, "not understood: %s\n", term);
+                return 1;
+            }
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,544 @@
+#!/usr/bin/python3
+"""What users, peers and machines get wrong: a clear message or a proper status, never a crash,
+never a hang, and the other scrapers are served on."""
+import contextlib
+import json
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import harness
+from harness import Cgroups, Exporter, run_exporter, wait_until
+
+GOOD_TICK = '{"tick":1,"mono_ns":1000000000,"wall_ns":1790000000000000000}'
+HEADER = ('{"recording":1,"machine":{"microarchitecture":"clx","base_frequency_hz":2.1e9,'
+          '"cache_cycles":44,"sockets":1,"numa_nodes":1,"cpus":2},"interval_ns":1000000000}')
+ENDS_QUICKLY = 5.0 if harness.sanitized() else 1.0
+
+
+class Base(unittest.TestCase):
+    def setUp(self):
+        self.directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        os.chmod(self.directory, 0o755)
+
+    def file(self, name, text):
+        path = self.directory / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def refused(self, *flags, code=2, words=(), **options):
+        """Ends with this code and one line on stderr that has these words."""
+        result = run_exporter(*flags, **options)
+        lines = [line for line in result.stderr.splitlines() if not line.startswith("time=")
+                 and " level=" not in line and not line.startswith("level=")]
+        self.assertEqual(result.returncode, code, f"{flags}: {result.stderr}")
+        self.assertEqual(result.stdout, "", flags)
+        self.assertEqual(len(lines), 1, f"{flags}: {result.stderr}")
+        for word in words:
+            self.assertIn(word, lines[0])
+        return lines[0]
+
+
+class Flags(Base):
+    def test_usage(self):
+        for flags, words in (
+                (["--no-such-flag"], ["--no-such-flag"]),
+                (["extra"], ["extra"]),
+                (["--sampling.interval=soon"], ["--sampling.interval", "soon"]),
+                (["--sampling.interval=0s"], ["--sampling.interval"]),
+                (["--sampling.interval=5"], ["--sampling.interval"]),
+                (["--containers.max=-1"], ["--containers.max"]),
+                (["--containers.max=many"], ["--containers.max", "many"]),
+                (["--containers.include=("], ["--containers.include"]),
+                (["--containers.names=guess"], ["--containers.names", "guess"]),
+                (["--log.level=loud"], ["--log.level", "loud"]),
+                (["--log.format=xml"], ["--log.format", "xml"]),
+                (["--source=magic"], ["--source", "magic"]),
+                (["--source=replay"], ["--source.replay.file"]),
+                (["--source.replay.speed=3"], ["--source.replay.speed"]),
+                (["--collector.none_such"], ["none_such"]),
+                (["--collector.core_latency.histogram=all"], ["histogram"]),
+                (["--web.listen-address=nowhere:port"], ["nowhere:port"]),
+                (["--web.listen-address=127.0.0.1:99999"], ["99999"]),
+                (["--web.telemetry-path=metrics"], ["--web.telemetry-path"]),
+                (["--web.config.file=web.yml"], ["not supported yet"]),
+                (["--thresholds.file"], ["--thresholds.file"])):
+            with self.subTest(flags):
+                self.refused(*flags, words=words)
+
+    def test_help_and_version(self):
+        text = run_exporter("--help")
+        self.assertEqual(text.returncode, 0)
+        for flag in ("--web.listen-address", "--containers.all-cgroups", "--source.record.file",
+                     "--collector.core_latency", "--log.format"):
+            self.assertIn(flag, text.stdout)
+        self.assertRegex(run_exporter("--version").stdout, r"^interference_exporter \d+\.\d+\.\d+")
+
+    def test_port_in_use(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            address = f"127.0.0.1:{taken.getsockname()[1]}"
+            self.refused(f"--web.listen-address={address}", code=1,
+                         words=[address, "in use"])
+
+
+class Files(Base):
+    def replay(self, *lines):
+        text = "".join(line + "\n" for line in lines)
+        return "--source=replay", f"--source.replay.file={self.file('bad.jsonl', text)}", "--once"
+
+    def refused_at(self, line, *lines, words=()):
+        message = self.refused(*self.replay(*lines), code=2, words=words)
+        self.assertIn(f"bad.jsonl:{line}", message)
+
+    def test_replay_file_that_cannot_be_read(self):
+        missing = self.directory / "missing.jsonl"
+        for path in (missing, self.directory):
+            result = run_exporter("--source=replay", f"--source.replay.file={path}", "--once")
+            self.assertIn(result.returncode, (1, 2))
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+            self.assertIn(str(path), result.stderr)
+
+    def test_malformed_recordings(self):
+        container = '{"container":{"key":"c1","cgroup":"/c1","id":""}}'
+        read = ('{"read":"c1","group":"core","enabled_ns":1,"running_ns":1,'
+                '"values":{"cycles":1,"ref_cycles":1,"l3_miss_reads":1,'
+                '"l3_miss_read_occupancy":1}}')
+        self.refused_at(1, "not json")
+        self.refused_at(1, GOOD_TICK)  # no header
+        self.refused_at(1, '{"recording":2}')
+        self.refused_at(2, HEADER, '{"container":{"key":')
+        self.refused_at(2, HEADER, "[1,2]")
+        self.refused_at(4, HEADER, container, GOOD_TICK, read[:60])
+        self.refused_at(4, HEADER, container, GOOD_TICK, read.replace('"core"', '"none"'))
+        self.refused_at(4, HEADER, container, GOOD_TICK, read.replace('"cycles":1', '"cycles":-1'))
+        self.refused_at(4, HEADER, container, GOOD_TICK, read.replace('"cycles":1', '"cycles":"1"'))
+        self.refused_at(3, HEADER, GOOD_TICK, '{"tick":2,"mono_ns":"soon","wall_ns":1}')
+        # A recorder that was killed in the middle of a line: told, with the line's number.
+        path = self.file("bad.jsonl", f"{HEADER}\n{container}\n{GOOD_TICK}\n{read[:70]}")
+        message = self.refused("--source=replay", f"--source.replay.file={path}", "--once")
+        self.assertIn("bad.jsonl:4", message)
+
+    def test_empty_recording(self):
+        self.refused("--source=replay", f"--source.replay.file={self.file('bad.jsonl', '')}",
+                     "--once", words=["bad.jsonl"])
+
+    def test_recording_that_never_ends_a_line(self):
+        path = self.file("bad.jsonl", HEADER + "\n" + "{" * (20 << 20))
+        self.refused("--source=replay", f"--source.replay.file={path}", "--once",
+                     words=["bad.jsonl:2"])
+
+    def test_record_file_that_cannot_be_made(self):
+        path = self.directory / "no" / "such" / "place"
+        result = run_exporter(f"--source.record.file={path}", "--once", "--no-collector.probe")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn(str(path), result.stderr)
+
+    def test_events_file(self):
+        def events(text):
+            return f"--events.file={self.file('events.json', text)}"
+
+        for text, words in (
+                ("", ["events.json"]),
+                ("{", ["events.json"]),
+                ("[]", ["events.json"]),
+                ('{"roles":{"sighs":"software:page-faults"}}', ["sighs"]),
+                ('{"roles":{"cycles":7}}', ["cycles"]),
+                ('{"machine":{"base_frequency_hz":-1}}', ["base_frequency_hz"]),
+                (" " * (11 << 20), ["events.json"])):
+            with self.subTest(text[:50]):
+                self.refused(events(text), "--once", words=words)
+        self.refused(f"--events.file={self.directory / 'missing'}", "--once", words=["missing"])
+
+    def test_unknown_events(self):
+        """A well-formed file whose events this machine lacks: the collector is off, and says why."""
+        for event, words in (("software:sighs", "sighs"), ("pmu:none/event=1/", "none"),
+                             ("tracepoint:none:such", "none"), ("nonsense::EVENT", "nonsense"),
+                             (f"uprobe:{self.directory}/missing:0x10", "missing")):
+            with self.subTest(event):
+                roles = {role: "software:page-faults" for role in
+                         ("cycles", "ref_cycles", "l3_miss_reads", "l3_miss_read_occupancy")}
+                roles["cycles"] = event
+                path = self.file("events.json", json.dumps({
+                    "machine": {"base_frequency_hz": 1e9, "cache_cycles": 1}, "roles": roles}))
+                with Exporter(f"--events.file={path}", "--no-collector.probe") as exporter:
+                    collector = exporter.collector("core_latency")
+                    self.assertFalse(collector["available"], collector)
+                    self.assertIn(words, collector["words"])
+                    self.assertNotEqual(collector["reason"], "ok")
+                    page = exporter.scrape()
+                    self.assertEqual(page.get("interference_exporter_collector_available",
+                                              collector="core_latency"), 0)
+
+    def test_thresholds_at_start(self):
+        for text in ("", "{}", '[{"latency_seconds":"fast"}]', '[{"latency_seconds":-1}]', "[1]"):
+            with self.subTest(text):
+                path = self.file("thresholds.json", text)
+                self.refused(f"--thresholds.file={path}", words=["thresholds.json"])
+
+
+class Machine(Base):
+    def test_no_pmu_is_said(self):
+        """Whatever this machine has, each collector that does not run has words for people."""
+        with Exporter() as exporter:
+            for collector in exporter.status()["collectors"]:
+                if collector["available"]:
+                    self.assertEqual(collector["reason"], "ok")
+                else:
+                    self.assertGreater(len(collector["words"]), 20, collector)
+            page = exporter.scrape()
+            info = page.select("interference_exporter_collector_info", collector="core_latency")
+            self.assertEqual(len(info), 1)
+            reason = dict(next(iter(info)))["reason"]
+            if not pathlib.Path("/sys/bus/event_source/devices/cpu").exists():
+                self.assertIn(reason, ("no_pmu", "unsupported_cpu"))
+                self.assertEqual(page.select("interference_container_memory_reads_total"), {})
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to give it up")
+    def test_no_permission(self):
+        try:
+            paranoid = int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+        except OSError:
+            self.skipTest("no perf_event_paranoid: a kernel without perf")
+        if paranoid < 1:
+            self.skipTest("perf_event_paranoid lets everybody count")
+        program = self.directory / "exporter"
+        program.write_bytes(harness.EXPORTER.read_bytes())
+        program.chmod(0o755)
+        roles = dict.fromkeys(("cycles", "ref_cycles", "l3_miss_reads", "l3_miss_read_occupancy"),
+                              "software:page-faults")
+        events = self.file("events.json", json.dumps({
+            "machine": {"base_frequency_hz": 1e9, "cache_cycles": 1}, "roles": roles}))
+        command = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+        original, harness.EXPORTER = harness.EXPORTER, program
+        try:
+            with Cgroups() as groups:
+                groups.docker()
+                with Exporter(f"--events.file={events}", "--containers.names=none",
+                              command=command) as exporter:
+                    wait_until(lambda: exporter.collector("core_latency")["reason"] != "ok", 5,
+                               "the collector has noticed")
+                    collector = exporter.collector("core_latency")
+                    self.assertEqual(collector["reason"], "no_permission", collector)
+                    self.assertRegex(collector["words"], "CAP_|PERFMON|paranoid")
+                    self.assertEqual(exporter.stop()[0], 0)
+        finally:
+            harness.EXPORTER = original
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, for cgroups")
+    def test_bad_state_files(self):
+        """Truncated, huge or strange state of a runtime: the container is shown by what is known."""
+        if not harness.perf_hierarchy():
+            self.skipTest("no cgroups here")
+        root = self.directory / "root"
+        texts = {
+            "truncated": b'{"Name":"/x","Config":{"Labels":{"io.kubernetes.pod.name":"po',
+            "huge": b'{"Name":"' + b"x" * (10 << 20) + b'"}',
+            "empty": b"",
+            "binary": bytes(range(256)) * 40,
+            "deep": b"[" * 100000,
+            "typed": b'{"Name":7,"Config":[]}',
+        }
+        with Cgroups() as groups:
+            ids = {}
+            for name, text in texts.items():
+                cgroup, container_id = groups.docker()
+                ids[name] = container_id[:12]
+                state = root / "var/lib/docker/containers" / container_id
+                state.mkdir(parents=True)
+                (state / "config.v2.json").write_bytes(text)
+                state = root / "run/containerd/io.containerd.runtime.v2.task/k8s.io" / container_id
+                state.mkdir(parents=True)
+                (state / "config.json").write_bytes(text)
+            with software_exporter(self, f"--path.rootfs={root}") as exporter:
+                wait_until(lambda: set(ids.values()) <= set(exporter.containers()), 8,
+                           "all are named by what is known", 0.2)
+                exporter.scrape()
+
+
+def software_exporter(test, *flags):
+    """With the core group on events that every machine has."""
+    roles = {"cycles": "software:cpu-clock", "ref_cycles": "software:task-clock",
+             "l3_miss_reads": "software:page-faults",
+             "l3_miss_read_occupancy": "software:minor-faults"}
+    events = test.file("software.json", json.dumps({
+        "machine": {"base_frequency_hz": 1e9, "cache_cycles": 44}, "roles": roles}))
+    return Exporter(f"--events.file={events}", "--no-collector.probe", *flags)
+
+
+class Peers(Base):
+    """Clients that misbehave, all beside one that scrapes."""
+
+    def setUp(self):
+        super().setUp()
+        self.exporter = self.enterContext(Exporter("--no-collector.probe"))
+
+    def connect(self):
+        connection = socket.create_connection(("127.0.0.1", self.exporter.port), timeout=10)
+        return self.enterContext(connection)
+
+    def talk(self, data):
+        """What the server answers to these bytes until it closes or is silent for long."""
+        with socket.create_connection(("127.0.0.1", self.exporter.port), timeout=3) as connection:
+            answer = b""
+            with contextlib.suppress(OSError):
+                connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
+                while chunk := connection.recv(65536):
+                    answer += chunk
+            return answer
+
+    def served(self):
+        began = time.monotonic()
+        self.exporter.scrape()
+        self.assertLess(time.monotonic() - began, 3)
+
+    def test_statuses(self):
+        get = self.exporter.get
+        for path, method, expected in (
+                ("/", "GET", 200), ("/metrics", "GET", 200), ("/-/healthy", "GET", 200),
+                ("/-/ready", "GET", 200), ("/api/v1/status", "GET", 200),
+                ("/api/v1/containers", "GET", 200), ("/metrics", "HEAD", 200), ("/", "HEAD", 200),
+                ("/none", "GET", 404), ("/metrics/", "GET", 404), ("/metrics", "POST", 405),
+                ("/metrics", "DELETE", 405), ("/api/v1/status", "PUT", 405),
+                ("/metrics?collect[]=core_latency", "GET", 200),
+                ("/metrics?collect%5B%5D=probe&collect%5B%5D=core_latency", "GET", 200),
+                ("/metrics?collect[]=none", "GET", 400), ("/metrics?collect[]=", "GET", 400)):
+            with self.subTest(f"{method} {path}"):
+                status, headers, body = get(path, method=method)
+                self.assertEqual(status, expected, body)
+                self.assertEqual(len(body) > 0, method != "HEAD")
+                if method == "HEAD":
+                    self.assertGreater(int(headers["Content-Length"]), 0)
+
+    def test_formats(self):
+        for accept, expected in (
+                (None, harness.TEXT), ("*/*", harness.TEXT), ("text/html", harness.TEXT),
+                ("", harness.TEXT), (";;;,,q=", harness.TEXT),
+                ("application/openmetrics-text;version=1.0.0,text/plain;q=0.5",
+                 harness.OPENMETRICS),
+                ("application/openmetrics-text;version=1.0.0,application/openmetrics-text;"
+                 "version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+                 harness.OPENMETRICS),
+                ("application/openmetrics-text;q=0.1,text/plain;q=0.9", harness.TEXT)):
+            with self.subTest(accept):
+                _, headers, _ = self.exporter.get("/metrics", {"Accept": accept} if accept else {})
+                self.assertEqual(headers["Content-Type"], expected)
+        status, headers, body = self.exporter.get("/metrics", {"Accept-Encoding": "gzip"})
+        self.assertEqual((status, headers["Content-Encoding"]), (200, "gzip"))
+        import gzip
+        harness.parse_text(gzip.decompress(body).decode())
+        _, headers, _ = self.exporter.get("/metrics", {"Accept-Encoding": "gzip;q=0"})
+        self.assertIsNone(headers["Content-Encoding"])
+
+    def test_garbage(self):
+        random.seed(1)
+        self.assertRegex(self.talk(b"GET /none HTTP/1.1\r\nHost: x\r\n\r\n"), rb"^HTTP/1.1 404")
+        for data in (b"\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\0" * 5000,
+                     b"G" * 100000, b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\n\r\n",
+                     b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 10000 + b"\r\n",
+                     b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
+                     b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n",
+                     b"GET /metrics?" + b"collect[]=probe&" * 500 + b" HTTP/1.1\r\n\r\n",
+                     b"GET /%00%ff%zz HTTP/1.1\r\nHost: x\r\n\r\n",
+                     b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n",
+                     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"):
+            answer = self.talk(data)
+            if answer:
+                self.assertRegex(answer, rb"^HTTP/1\.[01] [2345]\d\d ", data[:40])
+        for _ in range(300):
+            self.talk(random.randbytes(random.randrange(1, 2000)))
+        self.served()
+
+    def test_thousand_idle_connections(self):
+        """Their number is limited and they are closed in time; meanwhile others are served."""
+        connections = []
+        for _ in range(1000):
+            try:
+                connections.append(self.connect())
+            except OSError:
+                break
+        # Half of them have begun to say something.
+        for connection in connections[::2]:
+            with contextlib.suppress(OSError):
+                connection.sendall(b"GET /metrics HT")
+        wait_until(self.try_served, 40, "a scraper is served", 0.5)
+        self.assertLess(self.exporter.fds("socket"), 1100)
+        self.assertEqual(self.exporter.get("/-/healthy")[0], 200)
+
+    def try_served(self):
+        try:
+            self.served()
+            return True
+        except (OSError, AssertionError):
+            return False
+
+    def test_slow_readers(self):
+        """Each asks for many pages and reads none."""
+        readers = []
+        for _ in range(60):
+            connection = self.connect()
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+            connection.setblocking(False)
+            with contextlib.suppress(OSError):
+                connection.send(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 300)
+            readers.append(connection)
+        for _ in range(5):
+            self.served()
+        # One that reads byte by byte gets all of it in the end.
+        slow = self.connect()
+        slow.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        head = b""
+        while len(head) < 100:
+            head += slow.recv(1)
+            time.sleep(0.002)
+        rest = b""
+        while chunk := slow.recv(65536):
+            rest += chunk
+        self.assertTrue((head + rest).startswith(b"HTTP/1."))
+        self.assertTrue(rest.endswith(b"\n"))
+
+    def test_many_scrapers_at_once(self):
+        errors = []
+
+        def scrape():
+            try:
+                for _ in range(10):
+                    status = self.exporter.get("/metrics")[0]
+                    if status not in (200, 503):
+                        errors.append(status)
+            except Exception as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=scrape) for _ in range(30)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(errors, [])
+        self.served()
+
+    def tearDown(self):
+        self.assertIsNone(self.exporter.process.poll(), "it still runs")
+        self.assertNotRegex(self.exporter.log(), "Sanitizer")
+
+
+class Signals(Base):
+    def test_ends_quickly(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with Exporter() as exporter:
+                # In the middle of everything: half a request, an open connection, a scrape.
+                idle = socket.create_connection(("127.0.0.1", exporter.port))
+                idle.sendall(b"GET /met")
+                code, seconds = exporter.stop(number)
+                idle.close()
+                print(f"{signal.Signals(number).name}: ended after {seconds * 1e3:.0f} ms")
+                self.assertEqual(code, 0, exporter.log())
+                self.assertLess(seconds, ENDS_QUICKLY)
+
+    def test_reload(self):
+        path = self.file("thresholds.json", '[{"container":"a","latency_seconds":1e-7}]')
+        good = "interference_exporter_config_last_reload_successful"
+        when = "interference_exporter_config_last_reload_success_timestamp_seconds"
+        with Exporter(f"--thresholds.file={path}", "--sampling.interval=200ms",
+                      "--no-collector.probe") as exporter:
+            first = exporter.scrape()
+            self.assertEqual(first.get(good), 1)
+            path.write_text("[{]")
+            exporter.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: exporter.scrape().get(good) == 0, 5, "the bad file is noticed")
+            self.assertEqual(exporter.scrape().get(when), first.get(when))
+            self.assertRegex(exporter.log(), r"thresholds\.json")
+            path.write_text('[{"container":"b","latency_seconds":2e-7}]')
+            exporter.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: exporter.scrape().get(good) == 1, 5, "the good file is loaded")
+            self.assertGreater(exporter.scrape().get(when), first.get(when))
+
+    def test_reload_changes_thresholds(self):
+        """Under replay, where a container and its latency are known."""
+        recording = self.directory / "long.jsonl"
+        lines = [HEADER, '{"container":{"key":"a","cgroup":"/a","id":"","container":"a"}}']
+        for i in range(1, 200):
+            n = i * 10**6
+            lines.append(json.dumps({"tick": i, "mono_ns": i * 10**8, "wall_ns": 10**18 + i}))
+            lines.append(json.dumps({
+                "read": "a", "group": "core", "enabled_ns": i * 10**8, "running_ns": i * 10**8,
+                "values": {"cycles": n, "ref_cycles": n, "l3_miss_reads": i,
+                           "l3_miss_read_occupancy": 100 * i}}))
+        recording.write_text("\n".join(lines) + "\n")
+        path = self.file("thresholds.json", '[{"container":"a","latency_seconds":1e-7}]')
+        name = "interference_container_memory_read_latency_threshold_seconds"
+        with Exporter("--source=replay", f"--source.replay.file={recording}",
+                      "--source.replay.speed=1", f"--thresholds.file={path}") as exporter:
+            wait_until(lambda: exporter.scrape().get(name) == 1e-7, 5, "the first threshold")
+            path.write_text('[{"container":"a","latency_seconds":3e-7}]')
+            exporter.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: exporter.scrape().get(name) == 3e-7, 5, "the second threshold")
+
+    def test_stopped_for_a_while(self):
+        """SIGSTOP: not healthy any more once ten intervals are missed, and fine afterwards."""
+        with Exporter("--sampling.interval=100ms", "--no-collector.probe") as exporter:
+            self.assertEqual(exporter.get("/-/healthy")[0], 200)
+            missed = exporter.scrape().get("interference_exporter_missed_ticks_total")
+            exporter.process.send_signal(signal.SIGSTOP)
+            time.sleep(0.7)
+            exporter.process.send_signal(signal.SIGCONT)
+            wait_until(lambda: exporter.scrape().get("interference_exporter_missed_ticks_total")
+                       >= missed + 4, 5, "missed ticks are counted")
+            self.assertEqual(exporter.get("/-/healthy")[0], 200)
+
+
+class Systemd(Base):
+    def test_notify(self):
+        path = self.directory / "notify"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+            receiver.bind(str(path))
+            receiver.settimeout(10)
+            with Exporter("--sampling.interval=200ms", "--no-collector.probe",
+                          env={"NOTIFY_SOCKET": str(path)}) as exporter:
+                self.assertIn(b"READY=1", receiver.recv(4096))
+                exporter.stop()
+                messages = b""
+                while b"STOPPING=1" not in messages:
+                    messages += receiver.recv(4096) + b"\n"
+
+    def test_socket(self):
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
+            port = listener.getsockname()[1]
+            script = ('exec 3<&"$1"; shift; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$@"')
+            process = subprocess.Popen(
+                ["bash", "-c", script, "bash", str(listener.fileno()), harness.EXPORTER,
+                 "--web.systemd-socket", "--no-collector.probe"],
+                pass_fds=[listener.fileno()], stderr=subprocess.PIPE,
+                preexec_fn=harness.die_with_parent)
+            try:
+                import urllib.request
+                def ready():
+                    with contextlib.suppress(OSError):
+                        with urllib.request.urlopen(f"http://127.0.0.1:{port}/-/ready",
+                                                    timeout=2) as answer:
+                            return answer.status == 200
+                wait_until(ready, 10, "served on the socket that was passed")
+            finally:
+                process.terminate()
+                process.communicate()
+
+    def test_socket_missing(self):
+        result = run_exporter("--web.systemd-socket", "--no-collector.probe", "--log.level=error")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertRegex(result.stderr, "LISTEN_FDS|socket")
+
+
+if __name__ == "__main__":
+    harness.main()

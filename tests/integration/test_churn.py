@@ -1,0 +1,213 @@
+#!/usr/bin/python3
+"""2,000 containers come and go within a minute: every one that lived longer than a tick is seen,
+none leaves a descriptor, a series or memory behind, and each is counted soon after it appeared."""
+import heapq
+import json
+import os
+import pathlib
+import random
+import statistics
+import tempfile
+import threading
+import time
+import unittest
+
+import harness
+from harness import Cgroups, Exporter, wait_until
+
+CONTAINERS = 2000
+SECONDS = 45
+TICK = 0.5
+LINGER = 3
+ROLES = ("cycles", "ref_cycles", "l3_miss_reads", "l3_miss_read_occupancy")
+INFO = "interference_container_info"
+
+
+def software_events(path):
+    """Events that every machine has, for the roles that the core group needs."""
+    path.write_text(json.dumps({
+        "machine": {"base_frequency_hz": 1e9, "cache_cycles": 44},
+        "roles": {"cycles": "software:cpu-clock", "ref_cycles": "software:task-clock",
+                  "l3_miss_reads": "software:page-faults",
+                  "l3_miss_read_occupancy": "software:minor-faults"}}))
+
+
+class Scraper(threading.Thread):
+    """Scrapes all the time; the parser refuses duplicates."""
+
+    def __init__(self, exporter):
+        super().__init__()
+        self.exporter = exporter
+        self.seen = set()
+        self.most_series = 0
+        self.scrapes = 0
+        self.error = None
+        self.ending = threading.Event()
+
+    def run(self):
+        try:
+            while not self.ending.wait(0.7):
+                page = self.exporter.scrape()
+                self.scrapes += 1
+                self.most_series = max(self.most_series, len(page.samples))
+                self.seen |= {dict(key)["container_id"] for key in page.select(INFO)}
+        except BaseException as error:  # told by the test's own thread
+            self.error = error
+
+    def end(self):
+        self.ending.set()
+        self.join()
+        if self.error:
+            raise self.error
+
+
+class Churn(unittest.TestCase):
+    def setUp(self):
+        self.directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.groups = self.enterContext(Cgroups())
+
+    def start(self, events, *flags):
+        return Exporter("--source=perf", f"--events.file={events}", "--no-collector.probe",
+                        "--containers.names=none", *flags)
+
+    def cgroup_of(self, i, container_id):
+        """Every shape gets its turn; a pod's directory comes and goes with its container."""
+        pod = f"{i:08x}-0000-4000-8000-{random.getrandbits(48):012x}"
+        escaped = pod.replace("-", "_")
+        return self.groups.base / (
+            f"docker-{container_id}.scope",
+            f"kubepods/burstable/pod{pod}/{container_id}",
+            f"kubepods.slice/kubepods-pod{escaped}.slice/cri-containerd-{container_id}.scope",
+            f"libpod-{container_id}.scope/container",
+        )[i % 4]
+
+    def test_churn(self):
+        events = self.directory / "events.json"
+        software_events(events)
+        with self.start(events, f"--sampling.interval={int(TICK * 1000)}ms",
+                        f"--containers.linger={LINGER}s") as exporter:
+            exporter.wait_tick()
+            idle_fds = exporter.fds()
+            idle_series = len(exporter.scrape().samples)
+            scraper = Scraper(exporter)
+            scraper.start()
+            try:
+                lived, rss = self.churn(exporter)
+                exporter.wait_tick()
+                time.sleep(1.5)  # one more scrape, well within the linger time
+            finally:
+                scraper.end()
+
+            missed = {i for i, seconds in lived.items()
+                      if seconds > TICK * 1.2 and i[:12] not in scraper.seen}
+            self.assertEqual(missed, set(), "lived longer than a tick, and was never seen")
+            short = [i for i, seconds in lived.items() if seconds <= TICK]
+            seen_short = sum(i[:12] in scraper.seen for i in short)
+            print(f"{len(lived)} containers; of {len(short)} that lived less than a tick "
+                  f"{seen_short} were seen; {scraper.scrapes} scrapes, at most "
+                  f"{scraper.most_series} series; RSS {rss[0] >> 10} KiB after a quarter, "
+                  f"{rss[1] >> 10} KiB at the end")
+
+            # All of it goes.
+            wait_until(lambda: exporter.fds() <= idle_fds, 10, "the descriptors are closed")
+            wait_until(lambda: not exporter.scrape().select(INFO), LINGER + 10,
+                       "the last lingering container is forgotten", 0.3)
+            page = exporter.scrape()
+            self.assertEqual(page.get("interference_exporter_containers", state="monitored"), 0)
+            self.assertEqual(page.get("interference_exporter_containers", state="lingering"), 0)
+            # What remains may have grown by counters of errors and handlers, not by containers.
+            self.assertLess(len(page.samples), idle_series + 30)
+            if not harness.sanitized():
+                self.assertLess(rss[1], rss[0] * 1.3 + (2 << 20), "memory grows with the churn")
+
+    def churn(self, exporter):
+        """Makes and removes them on time; how long each lived, and the memory on the way."""
+        random.seed(2)
+        idle = harness.PROGRAMS / "idle"
+        began = time.monotonic()
+        plan = [(began + i * SECONDS / CONTAINERS, i) for i in range(CONTAINERS)]
+        ends = []  # (when, id, cgroup, process)
+        lived, born, rss = {}, {}, []
+        while plan or ends:
+            now = time.monotonic()
+            if plan and plan[0][0] <= now:
+                _, i = plan.pop(0)
+                container_id = harness.hex_id()
+                cgroup = self.cgroup_of(i, container_id)
+                cgroup.mkdir(parents=True)
+                born[container_id] = time.monotonic()
+                process = self.groups.spawn(cgroup, [idle]) if i % 5 == 0 else None
+                life = 0.1 if i % 10 else random.choice((0.7, 1.1, 2.5))
+                heapq.heappush(ends, (born[container_id] + life, container_id, cgroup, process))
+                if len(born) == CONTAINERS // 4:
+                    rss.append(exporter.rss_bytes())
+                continue
+            if ends and ends[0][0] <= now:
+                _, container_id, cgroup, process = heapq.heappop(ends)
+                if process:
+                    process.kill()
+                    process.wait()
+                    self.groups.processes.remove(process)
+                self.remove_upwards(cgroup)
+                lived[container_id] = time.monotonic() - born[container_id]
+                continue
+            due = min(queue[0][0] for queue in (plan, ends) if queue)
+            time.sleep(max(0, due - now))
+        self.assertLess(time.monotonic() - began, 60, "the machine is too slow for this churn")
+        rss.append(exporter.rss_bytes())
+        return lived, rss
+
+    def remove_upwards(self, cgroup):
+        """The cgroup and the parents that it leaves empty."""
+        while cgroup != self.groups.base:
+            try:
+                os.rmdir(cgroup)
+            except OSError:
+                if any(p.is_dir() for p in cgroup.iterdir()):
+                    return
+                wait_until(lambda: not (cgroup / "cgroup.procs").read_text(), 5, "it is empty",
+                           0.002)
+                continue
+            cgroup = cgroup.parent
+
+    def test_counted_soon(self):
+        """Counters are open within 50 ms of a cgroup's appearing, most times even on a busy
+        machine; and work that starts 50 ms after it is then counted whole."""
+        program = harness.PROGRAMS / "uprobe_roles"
+        offsets = harness.function_offsets(program, "role_")
+        events = self.directory / "events.json"
+        events.write_text(json.dumps({
+            "machine": {"base_frequency_hz": 1e9, "cache_cycles": 44},
+            "roles": {role: f"uprobe:{program}:{offsets['role_' + role]:#x}" for role in ROLES}}))
+        delays, whole = [], 0
+        trials = 30
+        with self.start(events, "--sampling.interval=1s") as exporter:
+            ids = []
+            for _ in range(trials):
+                before = exporter.fds("perf_event")
+                cgroup, container_id = self.groups.docker()
+                ids.append(container_id)
+                time.sleep(0.05)
+                self.groups.run(cgroup, [program, "0:cycles=100"])
+                wait_until(lambda: exporter.fds("perf_event") > before, 2, "it is counted", 0.001)
+            exporter.wait_tick()
+            exporter.wait_tick()
+            page = exporter.scrape()
+            for container_id in ids:
+                whole += page.get("interference_container_cpu_cycles_total",
+                                  container_id=container_id[:12]) == 100
+            for _ in range(trials):
+                before = exporter.fds("perf_event")
+                began = time.monotonic()
+                self.groups.docker()
+                wait_until(lambda: exporter.fds("perf_event") > before, 2, "it is counted", 0.0005)
+                delays.append(time.monotonic() - began)
+        print(f"counted whole after 50 ms: {whole} of {trials}; found after "
+              f"{statistics.median(delays) * 1e3:.1f} ms (median), {max(delays) * 1e3:.1f} ms (max)")
+        self.assertGreaterEqual(whole, trials * 0.8)
+        self.assertLess(statistics.median(delays), 0.05)
+
+
+if __name__ == "__main__":
+    harness.need_root()
+    harness.main()

@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+"""Replays of hand-written recordings, byte for byte, with their main numbers checked by hand.
+
+tests/replay/NAME.jsonl is replayed with the flags in NAME.flags (one a line, may be missing; {dir}
+is the folder) and printed as NAME.prom. After a change that is meant to change pages, write them
+anew with `tests/integration/test_golden.py BUILD --write` and read the difference.
+"""
+import subprocess
+import sys
+import unittest
+
+import harness
+
+RECORDINGS = sorted(harness.REPLAYS.glob("*.jsonl"))
+
+
+def replay(recording):
+    flags = recording.with_suffix(".flags")
+    extra = flags.read_text().replace("{dir}", str(harness.REPLAYS)).split("\n") \
+        if flags.exists() else []
+    result = harness.run_exporter(
+        "--source=replay", f"--source.replay.file={recording}", "--once",
+        "--web.disable-exporter-metrics", *filter(None, extra))
+    assert result.returncode == 0, f"{recording}: {result.stderr}"
+    return result.stdout
+
+
+class Golden(unittest.TestCase):
+    def test_there_are_some(self):
+        self.assertGreaterEqual(len(RECORDINGS), 5)
+
+    def test_pages(self):
+        for recording in RECORDINGS:
+            with self.subTest(recording.stem):
+                page = replay(recording)
+                harness.parse_text(page)
+                golden = recording.with_suffix(".prom")
+                self.assertTrue(golden.exists(), f"{golden} is missing: --write makes it")
+                if page != golden.read_text():
+                    result = subprocess.run(["diff", "-u", golden, "-"], input=page, text=True,
+                                            stdout=subprocess.PIPE)
+                    self.fail(result.stdout)
+
+
+class ByHand(unittest.TestCase):
+    """The numbers that the recordings' notes promise, so that a golden page cannot be wrong."""
+
+    C = "interference_container_"
+    LATENCY = C + "memory_read_latency_seconds"
+
+    def page(self, name):
+        return harness.parse_text(replay(harness.REPLAYS / f"{name}.jsonl"))
+
+    def near(self, value, expected):
+        self.assertIsNotNone(value)
+        self.assertAlmostEqual(value, expected, delta=abs(expected) * 1e-9)
+
+    def test_windows(self):
+        page = self.page("windows")
+        reads = {"mux": 7000000, "starved": 2000000, "reset": 7000000, "idle": 1000000,
+                 "late_cpu": 4400000, "late": 1000000, "torn": 3000000}
+        for container, expected in reads.items():
+            self.assertEqual(page.get(self.C + "memory_reads_total", container=container), expected)
+        self.assertEqual(page.get("interference_node_memory_reads_total"), sum(reads.values()))
+        for container in ("mux", "starved", "reset", "late_cpu", "torn"):
+            self.near(page.get(self.LATENCY, container=container), 168.5 / 2.1e9)
+        self.near(page.get(self.LATENCY, container="late"), 200.9 / 2.6e9)
+        self.assertIsNone(page.get(self.LATENCY, container="idle"))
+        # Seconds in windows with a known latency: the last is the first of `late`.
+        observed = {"mux": 3, "starved": 2, "reset": 2, "idle": 1, "late_cpu": 3, "late": 1,
+                    "torn": 2}
+        for container, expected in observed.items():
+            self.assertEqual(page.get(self.C + "memory_read_latency_observed_seconds_total",
+                                      container=container), expected, container)
+        # Reads whose window gave no latency did not wait, as far as anybody knows.
+        self.near(page.get(self.C + "memory_read_wait_seconds_total", container="torn"),
+                  2e6 * 168.5 / 2.1e9)
+
+    def test_windows_discarded(self):
+        result = harness.run_exporter(
+            "--source=replay", f"--source.replay.file={harness.REPLAYS / 'windows.jsonl'}",
+            "--once")
+        page = harness.parse_text(result.stdout)
+        for reason, expected in (("starved", 1), ("reset", 1), ("implausible", 1),
+                                 ("read_error", 0)):
+            self.assertEqual(page.get("interference_exporter_windows_discarded_total",
+                                      collector="core_latency", reason=reason), expected, reason)
+
+    def test_lifecycle(self):
+        page = self.page("lifecycle")
+        reads = page.select(self.C + "memory_reads_total")
+        names = {dict(key)["container_id"]: (dict(key)["pod"], dict(key)["container"])
+                 for key in reads}
+        self.assertEqual(names, {"a" * 12: ("web-0", "web-renamed"), "b" * 12: ("cart-0", "cart"),
+                                 "c" * 12: ("cart-0", "cart")})
+        self.assertEqual(page.get(self.C + "memory_reads_total", container_id="a" * 12), 600000)
+        self.assertEqual(page.get(self.C + "memory_reads_total", container_id="b" * 12), 2500000)
+        self.assertEqual(page.get(self.C + "llc_reads_total", container_id="b" * 12), 7000000)
+        self.assertIsNone(page.get(self.C + "llc_reads_total", container_id="a" * 12))
+        self.assertIsNone(page.get(self.LATENCY, container_id="b" * 12))
+        self.assertEqual(page.get("interference_node_memory_reads_total"), 3300000)
+
+    def test_linger(self):
+        page = self.page("linger")
+        self.assertEqual(page.names(container="short"), set())
+        self.assertEqual(page.get("interference_node_memory_reads_total"), 900000)
+
+    def test_labels(self):
+        page = self.page("labels")
+        self.assertEqual(page.get(self.C + "memory_reads_total", namespace='a"b',
+                                  pod="back\\slash", container="two\nlines"), 1000000)
+        self.assertIsNotNone(page.get(self.C + "info", image="größe/日本:1"))
+
+    def test_baseline(self):
+        page = self.page("baseline")
+        self.near(page.get(self.C + "memory_read_latency_baseline_seconds", container="victim"),
+                  168.5 / 2.1e9)
+        self.near(page.get(self.C + "memory_read_latency_threshold_seconds", container="victim"),
+                  1.25 * 168.5 / 2.1e9)
+        self.near(page.get(self.LATENCY, container="victim"), 240 / 2.1e9)
+        self.assertEqual(page.get(self.C + "memory_read_latency_threshold_seconds",
+                                  container="limited"), 1e-7)
+        over = self.C + "memory_read_latency_over_threshold_seconds_total"
+        self.assertEqual(page.get(over, container="victim"), 10)
+        self.assertEqual(page.get(over, container="limited"), 10)
+        self.assertIsNone(page.get(over, container="neighbour"))
+
+    def test_histogram(self):
+        page = self.page("histogram")
+        bucket = self.C + "memory_read_window_latency_seconds_bucket"
+        for container, below, at in (("edge", "9e-08", "1e-07"), ("beyond", "2e-06", "+Inf")):
+            self.assertEqual(page.get(bucket, container=container, le=below), 0)
+            self.assertEqual(page.get(bucket, container=container, le=at), 3)
+        node = "interference_node_memory_read_window_latency_seconds_bucket"
+        self.assertEqual(page.get(node, le="1e-07"), 3)
+        self.assertEqual(page.get(node, le="+Inf"), 6)
+
+    def test_probe_and_wrong_cache_cycles(self):
+        page = self.page("probe")
+        latency = "interference_memory_probe_latency_seconds"
+        self.near(page.get(latency, target_numa_node="0"), 168.5 / 2.1e9)
+        self.near(page.get(latency, target_numa_node="1"), 140e-9)
+        self.assertEqual(page.get("interference_memory_probe_window_latency_seconds_count",
+                                  target_numa_node="1"), 4)
+        # 60 cycles where 44 are true: 184.5 against 168.5.
+        self.near(page.get("interference_core_latency_error_ratio", numa_node="0"), 16 / 168.5)
+        self.assertEqual(page.get("interference_core_cache_lookup_cycles"), 60)
+
+
+def write():
+    for recording in RECORDINGS:
+        recording.with_suffix(".prom").write_text(replay(recording))
+        print(f"written: {recording.with_suffix('.prom')}")
+
+
+if __name__ == "__main__":
+    if "--write" in sys.argv:
+        write()
+    else:
+        harness.main()

@@ -1,0 +1,169 @@
+#!/usr/bin/python3
+"""A real Prometheus scrapes a replay at constant rates, and PromQL computes the latency again from
+the raw counters. promtool finds nothing to complain about."""
+import json
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.parse
+import urllib.request
+
+import harness
+from harness import Exporter, wait_until
+
+BASE_HZ, CACHE_CYCLES = 2.1e9, 44
+TICKS = 90
+# Per second; the worked numbers of the formula, and a third at another frequency and mix.
+RATES = {
+    "cart": {"cycles": 2100000000, "ref_cycles": 2100000000, "l3_miss_reads": 1000000,
+             "l3_miss_read_occupancy": 124500000},
+    "db": {"cycles": 2600000000, "ref_cycles": 2100000000, "l3_miss_reads": 1000000,
+           "l3_miss_read_occupancy": 156900000},
+    "batch": {"cycles": 1234567890, "ref_cycles": 987654321, "l3_miss_reads": 7654321,
+              "l3_miss_read_occupancy": 1999888777},
+}
+
+# Latency from the raw counters, over any range: FORMULAS.md section 1.
+FROM_COUNTERS = """
+(
+  scalar(interference_core_cache_lookup_cycles)
+  + rate(interference_container_memory_read_occupancy_cycles_total[10s])
+  / rate(interference_container_memory_reads_total[10s])
+)
+/ (
+  rate(interference_container_cpu_cycles_total[10s])
+  / rate(interference_container_cpu_reference_cycles_total[10s])
+  * scalar(interference_cpu_base_frequency_hertz)
+)
+"""
+FROM_WAIT = """
+rate(interference_container_memory_read_wait_seconds_total[10s])
+/ rate(interference_container_memory_reads_total[10s])
+"""
+
+
+def latency(rates):
+    frequency = rates["cycles"] / rates["ref_cycles"] * BASE_HZ
+    return (CACHE_CYCLES + rates["l3_miss_read_occupancy"] / rates["l3_miss_reads"]) / frequency
+
+
+def write_recording(path):
+    second = 10**9
+    lines = [{"recording": 1, "interval_ns": second,
+              "machine": {"microarchitecture": "clx", "base_frequency_hz": BASE_HZ,
+                          "cache_cycles": CACHE_CYCLES, "sockets": 1, "numa_nodes": 1, "cpus": 4}}]
+    for i, name in enumerate(RATES):
+        lines.append({"container": {"key": name, "cgroup": f"/docker/{i:064x}", "id": f"{i:064x}",
+                                    "namespace": "shop", "pod": f"{name}-0", "container": name}})
+    for tick in range(1, TICKS + 1):
+        lines.append({"tick": tick, "mono_ns": tick * second,
+                      "wall_ns": (1790000000 + tick) * second})
+        for name, rates in RATES.items():
+            lines.append({"read": name, "group": "core", "enabled_ns": tick * second,
+                          "running_ns": tick * second,
+                          "values": {role: rate * tick for role, rate in rates.items()}})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+class Prometheus:
+    """Scrapes one target each second, from a directory of its own."""
+
+    def __init__(self, directory, target):
+        self.port = harness.free_port()
+        config = directory / "prometheus.yml"
+        config.write_text(
+            "global: {scrape_interval: 1s, scrape_timeout: 900ms}\n"
+            "scrape_configs:\n"
+            "- job_name: interference\n"
+            f"  static_configs: [{{targets: ['127.0.0.1:{target}']}}]\n")
+        self.log = open(directory / "prometheus.log", "w+b")
+        self.process = harness.start(
+            ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={directory / 'tsdb'}",
+             f"--web.listen-address=127.0.0.1:{self.port}"],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        harness.stop(self.process)
+        self.log.close()
+
+    def api(self, path, **arguments):
+        url = f"http://127.0.0.1:{self.port}/api/v1/{path}?" + urllib.parse.urlencode(arguments)
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return json.load(answer)["data"]
+
+    def query(self, query):
+        """{container: value}"""
+        return {r["metric"].get("container", ""): float(r["value"][1])
+                for r in self.api("query", query=query)["result"]}
+
+    def target(self):
+        try:
+            targets = self.api("targets")["activeTargets"]
+        except OSError:
+            return None
+        return targets[0] if targets and targets[0]["health"] != "unknown" else None
+
+
+class Scrape(unittest.TestCase):
+    def setUp(self):
+        self.directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def test_latency_in_promql(self):
+        recording = self.directory / "constant.jsonl"
+        write_recording(recording)
+        with Exporter("--source=replay", f"--source.replay.file={recording}",
+                      "--source.replay.speed=1") as exporter, \
+                Prometheus(self.directory, exporter.port) as prometheus:
+            target = wait_until(prometheus.target, 20, "Prometheus has scraped", 0.2)
+            self.assertEqual((target["health"], target["lastError"]), ("up", ""))
+            wait_until(lambda: len(prometheus.query(FROM_COUNTERS)) == len(RATES), 20,
+                       "rates are there", 0.5)
+            time.sleep(5)  # several samples in the range
+            for query in (FROM_COUNTERS, FROM_WAIT):
+                result = prometheus.query(query)
+                self.assertEqual(set(result), set(RATES))
+                for name, rates in RATES.items():
+                    self.assertTrue(harness.close(result[name], latency(rates), 1e-3),
+                                    f"{name}: {result[name]} is not {latency(rates)}")
+            self.assertEqual(prometheus.query("up"), {"": 1})
+            page = exporter.scrape()
+            self.assertEqual(page.get("interference_exporter_source_info", source="replay",
+                                      microarchitecture="clx"), 1)
+            asked = page.select("interference_exporter_http_requests_total", handler="metrics",
+                                format="openmetrics", code="200")
+            self.assertGreater(sum(asked.values()), 5)
+
+
+class Promtool(unittest.TestCase):
+    def check(self, text, what):
+        harness.parse_text(text)
+        result = subprocess.run(["promtool", "check", "metrics"], input=text, text=True,
+                                capture_output=True, timeout=30)
+        self.assertEqual((result.returncode, result.stdout + result.stderr), (0, ""), what)
+
+    def test_live(self):
+        with Exporter("--source=perf") as exporter:
+            exporter.wait_tick()
+            self.check(exporter.text(), "live")
+            # Both formats say the same.
+            text = harness.parse_text(exporter.text())
+            self.assertLessEqual({name for name, _ in text.samples},
+                                 {name for name, _ in exporter.scrape().samples})
+
+    def test_replays(self):
+        """Pages on which each collector and every kind of metric shows something."""
+        for recording in sorted(harness.REPLAYS.glob("*.jsonl")):
+            result = harness.run_exporter("--source=replay", f"--source.replay.file={recording}",
+                                          "--once")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.check(result.stdout, recording.stem)
+
+
+if __name__ == "__main__":
+    harness.need_command("prometheus", "promtool")
+    harness.main()

@@ -1,0 +1,38 @@
+#!/usr/bin/python3
+"""By default a container costs at most 18 series: fleets have millions."""
+import collections
+import unittest
+
+import harness
+
+LIMIT = 18
+
+
+class SeriesCount(unittest.TestCase):
+    def counts(self, *flags):
+        """Series per container, on a page where every role was counted and every gauge is set."""
+        result = harness.run_exporter(
+            "--source=replay", f"--source.replay.file={harness.REPLAYS / 'baseline.jsonl'}",
+            "--once", *flags)
+        page = harness.parse_text(result.stdout)
+        counts = collections.Counter()
+        for _, key in page.samples:
+            container = dict(key).get("container_id")
+            if container:
+                counts[container] += 1
+        self.assertEqual(len(counts), 3)
+        return counts
+
+    def test_limit(self):
+        counts = self.counts()
+        self.assertLessEqual(max(counts.values()), LIMIT)
+        # The victim has all that this recording can give: this test counts something.
+        self.assertGreaterEqual(max(counts.values()), 14)
+
+    def test_histogram_is_not_default(self):
+        self.assertGreater(
+            max(self.counts("--collector.core_latency.histogram=container").values()), LIMIT)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,243 @@
+#!/usr/bin/python3
+"""Counts through the real kernel, exactly: one uprobe per role, on functions that are called a
+known number of times inside and outside of containers' cgroups. What was recorded meanwhile
+replays to the same exposition."""
+import json
+import pathlib
+import tempfile
+import unittest
+
+import harness
+from harness import Cgroups, Exporter, run_exporter, wait_until
+
+PROGRAM = harness.PROGRAMS / "uprobe_roles"
+CPUS = harness.online_cpus()
+FIRST, LAST = CPUS[0], CPUS[-1]
+BASE_HZ, CACHE_CYCLES = 2.1e9, 44
+
+COUNTERS = {
+    "cycles": "interference_container_cpu_cycles_total",
+    "ref_cycles": "interference_container_cpu_reference_cycles_total",
+    "instructions": "interference_container_cpu_instructions_total",
+    "l3_miss_reads": "interference_container_memory_reads_total",
+    "l3_miss_read_occupancy": "interference_container_memory_read_occupancy_cycles_total",
+    "llc_reads": "interference_container_llc_reads_total",
+    "l3_miss_read_active": "interference_container_memory_read_active_cycles_total",
+}
+NODE = {
+    "cycles": "interference_node_cpu_cycles_total",
+    "ref_cycles": "interference_node_cpu_reference_cycles_total",
+    "l3_miss_reads": "interference_node_memory_reads_total",
+    "l3_miss_read_occupancy": "interference_node_memory_read_occupancy_cycles_total",
+}
+WAIT = "interference_container_memory_read_wait_seconds_total"
+LATENCY = "interference_container_memory_read_latency_seconds"
+OBSERVED = "interference_container_memory_read_latency_observed_seconds_total"
+
+
+def calls(**counts):
+    return counts
+
+
+def arguments(work):
+    """[(cpu, calls)] as the program takes them."""
+    return [f"{cpu}:" + ",".join(f"{role}={n}" for role, n in counts.items())
+            for cpu, counts in work]
+
+
+def total(*works):
+    """What all these works call together."""
+    sums = dict.fromkeys(COUNTERS, 0)
+    for work in works:
+        for _, counts in work:
+            for role, n in counts.items():
+                sums[role] += n
+    return sums
+
+
+def seconds_of(sums):
+    """Latency and wait, by hand: (c_cache + S / r) / (c / c_ref * f_base)."""
+    frequency = sums["cycles"] / sums["ref_cycles"] * BASE_HZ
+    reads, occupancy = sums["l3_miss_reads"], sums["l3_miss_read_occupancy"]
+    return ((CACHE_CYCLES + occupancy / reads) / frequency,
+            (CACHE_CYCLES * reads + occupancy) / frequency)
+
+
+# c / c_ref = 2.6 / 2.1 and S / r = 156.90: 200.90 cycles at 2.6 GHz, 77.269 ns; over two CPUs, with
+# no such ratio on either.
+BOTH_CPUS = [
+    (FIRST, calls(cycles=900, ref_cycles=1300, instructions=1500, l3_miss_reads=90,
+                  l3_miss_read_occupancy=9000, llc_reads=301, l3_miss_read_active=700)),
+    (LAST, calls(l3_miss_read_active=303, llc_reads=200, l3_miss_read_occupancy=6690,
+                 l3_miss_reads=10, instructions=501, ref_cycles=800, cycles=1700)),
+]
+# c = c_ref and S / r = 124.5: 168.50 cycles at 2.1 GHz, 80.238 ns.
+NESTED = [(LAST, calls(cycles=1000, ref_cycles=1000, instructions=37, l3_miss_reads=10,
+                       l3_miss_read_occupancy=1245, llc_reads=11, l3_miss_read_active=13))]
+SHORT_LIVED = [(FIRST, calls(cycles=210, ref_cycles=105, instructions=3, l3_miss_reads=20,
+                             l3_miss_read_occupancy=1120, llc_reads=21, l3_miss_read_active=5))]
+OUTSIDE = [(FIRST, calls(**dict.fromkeys(COUNTERS, 500))),
+           (LAST, calls(**dict.fromkeys(COUNTERS, 500)))]
+
+
+class WindowWasSplit(Exception):
+    pass
+
+
+class UprobeTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.groups = self.enterContext(Cgroups())
+        self.events = self.directory / "events.json"
+        offsets = harness.function_offsets(PROGRAM, "role_")
+        self.assertEqual(set(offsets), {"role_" + role for role in COUNTERS})
+        self.events.write_text(json.dumps({
+            "machine": {"base_frequency_hz": BASE_HZ, "cache_cycles": CACHE_CYCLES},
+            "roles": {name.removeprefix("role_"): f"uprobe:{PROGRAM}:{offset:#x}"
+                      for name, offset in offsets.items()},
+        }))
+        self.recording = self.directory / "recording.jsonl"
+
+    def exporter(self, interval):
+        return Exporter("--source=perf", f"--events.file={self.events}",
+                        "--no-collector.probe", "--containers.names=none",
+                        f"--sampling.interval={interval}",
+                        f"--source.record.file={self.recording}")
+
+    def wait_counted(self, exporter, containers):
+        """Until the counters of so many containers are open."""
+        expected = containers * len(COUNTERS) * len(CPUS)
+        wait_until(lambda: exporter.fds("perf_event") >= expected, 10,
+                   f"{expected} counters are open", 0.002)
+        self.assertEqual(exporter.fds("perf_event"), expected)
+
+    def check_counters(self, page, container_id, sums):
+        for role, metric in COUNTERS.items():
+            self.assertEqual(page.get(metric, container_id=container_id[:12]), sums[role], metric)
+
+    def check_replay(self, exporter):
+        """The recording, once the exporter has ended, against its last page."""
+        page = exporter.scrape()
+        self.assertEqual(exporter.stop()[0], 0)
+        replay = run_exporter("--source=replay", f"--source.replay.file={self.recording}",
+                              "--once", "--containers.names=none")
+        self.assertEqual(replay.returncode, 0, replay.stderr)
+        replayed = harness.parse_text(replay.stdout)
+
+        def ours(samples):
+            return {key: value for key, value in samples.items()
+                    if key[0].startswith(("interference_container_", "interference_node_"))}
+
+        self.assertGreater(len(ours(page.samples)), 30)
+        self.assertEqual(ours(replayed.samples), ours(page.samples))
+
+
+class OneWindow(UprobeTest):
+    """Everything happens between two ticks, so that each latency has one hand-computed value."""
+
+    def test_exact(self):
+        with self.exporter("2s") as exporter:
+            for attempt in range(4):
+                try:
+                    self.attempt(exporter)
+                    break
+                except WindowWasSplit:
+                    # A busy machine: what was counted stays right, the window does not.
+                    self.assertLess(attempt, 3, "the machine is too slow for one window")
+            self.check_replay(exporter)
+
+    def attempt(self, exporter):
+        before = exporter.fds("perf_event") // (len(COUNTERS) * len(CPUS))
+        big, big_id = self.groups.docker()
+        nested, nested_id = self.groups.docker()
+        payload = nested / "payload" / "deeper"
+        payload.mkdir(parents=True)
+        self.wait_counted(exporter, before + 2)
+        exporter.wait_tick()
+        node_before = exporter.scrape()
+        tick = exporter.wait_tick()
+
+        outside = self.groups.spawn(self.groups.base, [PROGRAM, *arguments(OUTSIDE)])
+        inside = self.groups.spawn(big, [PROGRAM, *arguments(BOTH_CPUS)])
+        self.groups.run(payload, [PROGRAM, *arguments(NESTED)])
+        short, short_id = self.groups.docker()
+        self.wait_counted(exporter, before + 3)
+        self.groups.run(short, [PROGRAM, *arguments(SHORT_LIVED)])
+        self.groups.remove(short)
+        self.assertEqual((outside.wait(), inside.wait()), (0, 0))
+        if exporter.tick() != tick:
+            raise WindowWasSplit
+
+        exporter.wait_tick()
+        page = exporter.scrape()
+        if exporter.tick() != tick + 1:
+            raise WindowWasSplit
+        for container_id, work in ((big_id, BOTH_CPUS), (nested_id, NESTED),
+                                   (short_id, SHORT_LIVED)):
+            sums = total(work)
+            self.check_counters(page, container_id, sums)
+            latency, wait = seconds_of(sums)
+            label = {"container_id": container_id[:12]}
+            self.assertAlmostEqual(page.get(WAIT, **label), wait, delta=wait * 1e-12)
+            if work is SHORT_LIVED:
+                self.assertIsNone(page.get(LATENCY, **label), "the gauge of an ended container")
+            else:
+                self.assertAlmostEqual(page.get(LATENCY, **label), latency, delta=latency * 1e-12)
+                self.assertTrue(harness.close(page.get(OBSERVED, **label), 2, 0.05))
+        self.assertAlmostEqual(seconds_of(total(BOTH_CPUS))[0], 77.269e-9, delta=1e-12)
+        self.assertAlmostEqual(seconds_of(total(NESTED))[0], 80.238e-9, delta=1e-12)
+
+        sums = total(BOTH_CPUS, NESTED, SHORT_LIVED)
+        for role, metric in NODE.items():
+            self.assertEqual(page.get(metric) - node_before.get(metric), sums[role], metric)
+
+        # A window without reads has no latency: absent, neither zero nor the last one.
+        exporter.wait_tick()
+        page = exporter.scrape()
+        self.assertIsNone(page.get(LATENCY, container_id=big_id[:12]))
+        self.check_counters(page, big_id, total(BOTH_CPUS))
+        self.check_counters(page, short_id, total(SHORT_LIVED))
+
+
+class ManyWindows(UprobeTest):
+    """Work over many ticks and containers that come and go: totals are exact, whatever the
+    windows were, and the recording replays to the same page."""
+
+    def test_exact(self):
+        step = [(FIRST, calls(cycles=130, ref_cycles=105, instructions=31, l3_miss_reads=5,
+                              l3_miss_read_occupancy=700, llc_reads=7, l3_miss_read_active=40)),
+                (LAST, calls(cycles=70, ref_cycles=65, l3_miss_reads=3,
+                             l3_miss_read_occupancy=455, l3_miss_read_active=17))]
+        with self.exporter("250ms") as exporter:
+            expected = {}
+            steady, steady_id = self.groups.docker()
+            self.wait_counted(exporter, 1)
+            rounds = 12
+            for i in range(rounds):
+                guest, guest_id = self.groups.docker()
+                wait_until(lambda: exporter.fds("perf_event") >= 2 * len(COUNTERS) * len(CPUS),
+                           10, "the guest is counted", 0.002)
+                guest_work = step * (1 + i % 3)
+                running = self.groups.spawn(steady, [PROGRAM, *arguments(step * 2)])
+                self.groups.run(guest, [PROGRAM, *arguments(guest_work)])
+                self.groups.remove(guest)
+                self.assertEqual(running.wait(), 0)
+                expected[guest_id] = total(guest_work)
+                # Its last counts are read at the next tick; then its counters are closed.
+                self.wait_counted(exporter, 1)
+            expected[steady_id] = total(step * 2 * rounds)
+
+            exporter.wait_tick()
+            page = exporter.scrape()
+            for container_id, sums in expected.items():
+                self.check_counters(page, container_id, sums)
+            for role, metric in NODE.items():
+                self.assertEqual(page.get(metric), sum(s[role] for s in expected.values()), metric)
+            self.assertEqual(page.get("interference_exporter_containers", state="lingering"),
+                             rounds)
+            self.check_replay(exporter)
+
+
+if __name__ == "__main__":
+    harness.need_root()
+    harness.main()
