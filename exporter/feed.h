@@ -1,0 +1,29 @@
+/*
+ * Containers in and out of recordings: a recording's lines feed the table; the table's diffs feed
+ * the recorder, under the tick at which the collectors first could read them.
+ */
+#ifndef IE_EXPORTER_FEED_H
+#define IE_EXPORTER_FEED_H
+
+#include "exporter/base/log.h"
+#include "exporter/containers/table.h"
+#include "exporter/source/record.h"
+#include "exporter/source/replay.h"
+
+struct feed;
+
+int feed_new(struct feed **out);
+void feed_free(struct feed *feed);
+
+/* Applies the current tick's container lines. 0, or -ENOMEM. */
+int feed_replay(struct feed *feed, const struct replay *replay, struct container_table *table,
+                uint64_t now_ns);
+
+/* Remembers what changed, for the next tick's lines. 0, or -ENOMEM: the recording lacks some. */
+int feed_remember(struct feed *feed, const struct container_diff *diff);
+/* After recorder_tick and before the reads: those that came or got names. */
+void feed_record_arrivals(struct feed *feed, struct recorder *recorder);
+/* After the reads: those that went. */
+void feed_record_departures(struct feed *feed, struct recorder *recorder);
+
+#endif

@@ -1,0 +1,66 @@
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exporter/exporter.h"
+#include "exporter/options.h"
+#include "exporter/privileges.h"
+#include "exporter/source/perf.h"
+
+enum { EXIT_OK = 0, EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
+
+static int complain(const char *error, int err)
+{
+    fprintf(stderr, "interference_exporter: %s\n", error);
+    return err == -EINVAL ? EXIT_USAGE : EXIT_RUNTIME;
+}
+
+static int run(const struct options *options, const struct log *log, const sigset_t *signals)
+{
+    char error[512] = "";
+    struct exporter *exporter = NULL;
+    int err = exporter_new(options, log, &exporter, error, sizeof error);
+    if (!err && options->once)
+        err = exporter_once(exporter, stdout, error, sizeof error);
+    else if (!err)
+        err = exporter_run(exporter, signals, error, sizeof error);
+    exporter_free(exporter);
+    return err ? complain(error, err) : EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    char error[512];
+    int err = options_parse(&options, argc, argv, error, sizeof error);
+    if (err)
+        return complain(error, err);
+    if (options.help) {
+        options_print_help(stdout);
+        return EXIT_OK;
+    }
+    if (options.version) {
+        puts("interference_exporter " IE_VERSION);
+        return EXIT_OK;
+    }
+
+    /* Before any thread exists, so that all of them inherit it. */
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    if (!options.once)
+        sigprocmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+
+    const struct log log = {
+        .fd = STDERR_FILENO, .level = options.log_level, .format = options.log_format};
+    perf_raise_fd_limit();
+    err = privileges_drop(options.procfs);
+    if (err)
+        log_warn(&log, "main", "privileges are kept: %s", strerror(-err));
+    return run(&options, &log, &signals);
+}

@@ -1,0 +1,56 @@
+#include "exporter/privileges.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+
+#include "exporter/base/fsroot.h"
+
+/* Debian and Ubuntu know a level beyond the kernel's own, at which PERFMON is not enough. */
+static bool sys_admin_is_needed(const char *procfs)
+{
+    struct fsroot fs;
+    uint64_t level = 0;
+    if (fsroot_init(&fs, procfs, NULL, NULL, NULL) != 0)
+        return false;
+    /* -1 does not parse as a number here, and is no reason to keep anything. */
+    bool needed =
+        fsroot_read_u64(&fs, FSROOT_PROC, "sys/kernel/perf_event_paranoid", &level) == 0 &&
+        level > 2;
+    fsroot_release(&fs);
+    return needed;
+}
+
+/* Keeps those of the wanted capabilities that the process has: asking for more would fail. */
+static int keep_only(cap_t now, cap_t wanted, const cap_value_t *values, int n)
+{
+    for (int i = 0; i < n; i++) {
+        cap_flag_value_t permitted = CAP_CLEAR;
+        if (cap_get_flag(now, values[i], CAP_PERMITTED, &permitted) != 0)
+            continue; /* a kernel that does not know it */
+        if (permitted == CAP_CLEAR)
+            continue;
+        if (cap_set_flag(wanted, CAP_PERMITTED, 1, &values[i], CAP_SET) != 0 ||
+            cap_set_flag(wanted, CAP_EFFECTIVE, 1, &values[i], CAP_SET) != 0)
+            return -errno;
+    }
+    return 0;
+}
+
+int privileges_drop(const char *procfs)
+{
+    const cap_value_t values[] = {CAP_PERFMON, CAP_SYS_ADMIN};
+    cap_t now = cap_get_proc();
+    cap_t wanted = cap_init();
+    int err = now && wanted ? 0 : -ENOMEM;
+    if (!err)
+        err = keep_only(now, wanted, values, sys_admin_is_needed(procfs) ? 2 : 1);
+    if (!err && cap_set_proc(wanted) != 0)
+        err = -errno;
+    if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        err = -errno;
+    cap_free(now);
+    cap_free(wanted);
+    return err;
+}

@@ -1,0 +1,266 @@
+#include "exporter/sources.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collectors/events/events.h"
+#include "exporter/source/chase.h"
+#include "exporter/source/perf.h"
+
+/* Routes a source, wrapped by the recorder if there is one. Takes it over also on failure. */
+static int wrapped(struct sources *sources, struct source *source, struct source **out)
+{
+    if (!sources->recorder) {
+        *out = source;
+        return 0;
+    }
+    int err = record_wrap(sources->recorder, source, out);
+    if (err)
+        source->ops->free(source);
+    return err;
+}
+
+static int route_all(struct sources *sources, struct source *source)
+{
+    int err = 0;
+    for (int kind = 0; kind < SCOPE_KINDS && !err; kind++)
+        for (int group = 0; group < GROUP_COUNT && !err; group++)
+            err = source_set_route(sources->set, (enum scope_kind)kind, (enum group)group, source);
+    return err;
+}
+
+/* ---- the CPU's event table ---- */
+
+static const struct event_table *table_by_name(const char *microarchitecture)
+{
+    size_t n;
+    const struct event_table *const *tables = event_tables(&n);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(tables[i]->microarchitecture, microarchitecture) == 0)
+            return tables[i];
+    return NULL;
+}
+
+/* The number or word behind "name\t: " in the first block of cpuinfo. */
+static const char *cpuinfo_field(const char *text, const char *name)
+{
+    const char *line = text;
+    size_t len = strlen(name);
+    while (line && *line && *line != '\n') {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, name, len) == 0 && (line[len] == '\t' || line[len] == ' ') && colon)
+            return colon + 1 + (colon[1] == ' ');
+        line = strchr(line, '\n');
+        if (line)
+            line++;
+    }
+    return NULL;
+}
+
+static const struct event_table *table_of_this_cpu(const struct fsroot *fs)
+{
+    /* The first CPU's block is enough, and the file may be far larger. */
+    char text[8192];
+    int fd = fsroot_open(fs, FSROOT_PROC, "cpuinfo", O_RDONLY);
+    if (fd < 0)
+        return NULL;
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    close(fd);
+    if (n <= 0)
+        return NULL;
+    text[n] = '\0';
+    const char *vendor = cpuinfo_field(text, "vendor_id");
+    const char *family = cpuinfo_field(text, "cpu family");
+    const char *model = cpuinfo_field(text, "model");
+    const char *stepping = cpuinfo_field(text, "stepping");
+    if (!vendor || !family || !model || !stepping)
+        return NULL;
+    char vendor_word[32];
+    if (sscanf(vendor, "%31s", vendor_word) != 1)
+        return NULL;
+    return event_table_for_cpu(atoi(family), atoi(model), atoi(stepping), vendor_word);
+}
+
+/* ---- a recording ---- */
+
+static int init_replay(struct sources *sources, const struct options *options, struct facts *facts,
+                       char *error, size_t error_size)
+{
+    sources->name = "replay";
+    int err = replay_open(options->replay_file, &sources->replay, error, error_size);
+    if (err)
+        return -EINVAL;
+    facts->machine = *replay_machine(sources->replay);
+    facts->cache_cycles_final = facts->machine.cache_cycles > 0;
+    const struct event_table *table = table_by_name(facts->machine.microarchitecture);
+    if (table && facts->machine.cache_cycles == 0)
+        facts->machine.cache_cycles = table->cache_cycles;
+    if (table && facts->machine.llc_hit_cycles == 0)
+        facts->machine.llc_hit_cycles = table->llc_hit_cycles;
+
+    size_t n;
+    const struct unit *units = replay_units(sources->replay, &n);
+    for (size_t i = 0; i < n && !err; i++)
+        err = source_set_add_unit(sources->set, &units[i]);
+    const struct thread *threads = replay_threads(sources->replay, &n);
+    for (size_t i = 0; i < n && !err; i++)
+        err = source_set_add_thread(sources->set, &threads[i]);
+
+    struct source *source = NULL;
+    if (!err)
+        err = replay_source_new(sources->replay, &source);
+    if (!err)
+        err = wrapped(sources, source, &source);
+    if (!err)
+        err = route_all(sources, source);
+    if (!err)
+        err = source_set_route_probes(sources->set, source);
+    if (err)
+        snprintf(error, error_size, "cannot replay %s: %s", options->replay_file, strerror(-err));
+    return err;
+}
+
+/* ---- this machine ---- */
+
+static void learn_machine(const struct sources *sources, const struct fsroot *fs,
+                          const struct event_table *table, struct facts *facts)
+{
+    machine_detect(fs, &facts->machine);
+    if (table) {
+        snprintf(facts->machine.microarchitecture, sizeof facts->machine.microarchitecture, "%s",
+                 table->microarchitecture);
+        facts->machine.cache_cycles = table->cache_cycles;
+        facts->machine.llc_hit_cycles = table->llc_hit_cycles;
+    }
+    const struct events_file *file = &sources->events;
+    if (file->base_frequency_hz > 0)
+        facts->machine.base_frequency_hz = file->base_frequency_hz;
+    if (file->llc_hit_cycles > 0)
+        facts->machine.llc_hit_cycles = file->llc_hit_cycles;
+    if (file->cache_cycles > 0) {
+        facts->machine.cache_cycles = file->cache_cycles;
+        facts->cache_cycles_final = true;
+    }
+    facts->chase_must_miss = !file->event[ROLE_L3_MISS_READS];
+}
+
+static int start_recorder(struct sources *sources, const struct options *options,
+                          const struct facts *facts, const struct log *log, char *error,
+                          size_t error_size)
+{
+    if (!options->record_file)
+        return 0;
+    /* A constant that the probe may still replace is not written: a replay then calibrates from
+     * the same readings. */
+    struct machine machine = facts->machine;
+    if (!facts->cache_cycles_final)
+        machine.cache_cycles = 0;
+    int err =
+        recorder_new(options->record_file, &machine, options->interval_ns, log, &sources->recorder);
+    if (err)
+        snprintf(error, error_size, "cannot write the recording %s: %s", options->record_file,
+                 strerror(-err));
+    return err;
+}
+
+static int start_probe(struct sources *sources, const struct options *options,
+                       const struct fsroot *fs, const struct log *log, struct facts *facts)
+{
+    struct source *chase;
+    const struct chase_config config = {.fs = fs, .log = log, .interval_ns = options->interval_ns};
+    if (chase_source_new(&config, &chase, &facts->probe) != 0)
+        return 0; /* the verdict says why; the rest of the exporter works */
+    verdict_set(&facts->probe, REASON_OK, "%s", "");
+    size_t n;
+    const struct thread *threads = chase_source_threads(chase, &n);
+    struct source *source;
+    int err = wrapped(sources, chase, &source);
+    if (err)
+        return err;
+    for (size_t i = 0; i < n && !err; i++) {
+        err = source_set_add_thread(sources->set, &threads[i]);
+        if (!err && sources->recorder)
+            recorder_thread(sources->recorder, &threads[i]);
+    }
+    if (err) {
+        source->ops->free(source);
+        return err;
+    }
+    sources->chase = chase;
+    return source_set_route_probes(sources->set, source);
+}
+
+static int init_live(struct sources *sources, const struct options *options,
+                     const struct fsroot *fs, const struct log *log, struct facts *facts,
+                     bool probe_wanted, char *error, size_t error_size)
+{
+    sources->name = "perf";
+    int err;
+    if (options->events_file) {
+        err = events_file_load(options->events_file, &sources->events, error, error_size);
+        if (err)
+            return -EINVAL;
+    }
+    const struct event_table *table = table_of_this_cpu(fs);
+    learn_machine(sources, fs, table, facts);
+    err = start_recorder(sources, options, facts, log, error, error_size);
+    if (err)
+        return err;
+
+    struct source *perf;
+    const struct perf_config config = {
+        .fs = fs,
+        .log = log,
+        .table = table,
+        .file = options->events_file ? &sources->events : NULL,
+        .kernel = &perf_kernel_linux,
+    };
+    err = perf_source_new(&config, &perf);
+    if (err) {
+        snprintf(error, error_size, "cannot set up the kernel's counters: %s", strerror(-err));
+        return err;
+    }
+    struct source *source = NULL;
+    err = wrapped(sources, perf, &source);
+    if (!err)
+        err = route_all(sources, source);
+    if (!err && probe_wanted)
+        err = start_probe(sources, options, fs, log, facts);
+    if (err)
+        snprintf(error, error_size, "cannot set up the counters: %s", strerror(-err));
+    return err;
+}
+
+int sources_init(struct sources *sources, const struct options *options, const struct fsroot *fs,
+                 const struct log *log, struct facts *facts, bool probe_wanted, char *error,
+                 size_t error_size)
+{
+    *sources = (struct sources){0};
+    *facts = (struct facts){0};
+    if (!probe_wanted)
+        verdict_set(&facts->probe, REASON_DISABLED, "switched off by a flag");
+    sources->set = source_set_new(log);
+    if (!sources->set) {
+        snprintf(error, error_size, "out of memory");
+        return -ENOMEM;
+    }
+    int err = options->source == SOURCE_REPLAY
+                  ? init_replay(sources, options, facts, error, error_size)
+                  : init_live(sources, options, fs, log, facts, probe_wanted, error, error_size);
+    if (err)
+        sources_release(sources);
+    return err;
+}
+
+void sources_release(struct sources *sources)
+{
+    source_set_free(sources->set);
+    replay_free(sources->replay);
+    recorder_free(sources->recorder);
+    events_file_release(&sources->events);
+    *sources = (struct sources){0};
+}

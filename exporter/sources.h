@@ -1,0 +1,36 @@
+/*
+ * Which counters this run has: the kernel's and the probe's, or a recording's; and, if asked for,
+ * a recorder around them.
+ */
+#ifndef IE_EXPORTER_SOURCES_H
+#define IE_EXPORTER_SOURCES_H
+
+#include "collectors/facts.h"
+#include "exporter/base/fsroot.h"
+#include "exporter/base/log.h"
+#include "exporter/options.h"
+#include "exporter/source/events_file.h"
+#include "exporter/source/record.h"
+#include "exporter/source/replay.h"
+#include "exporter/source/source_set.h"
+
+struct sources {
+    struct source_set *set;    /* owned, with every source in it */
+    struct replay *replay;     /* owned; NULL when live */
+    struct recorder *recorder; /* owned; NULL unless asked for */
+    struct source *chase;      /* borrowed from the set; NULL: no probe running */
+    struct events_file events; /* owned; all zero unless given */
+    const char *name;          /* label 'source': "perf" or "replay" */
+};
+
+/*
+ * Opens everything and learns the machine's facts. -EINVAL for what a flag got wrong, else -errno;
+ * the message is in error, nothing is left open. A machine without counters or probe is no failure:
+ * facts and checks say so.
+ */
+int sources_init(struct sources *sources, const struct options *options, const struct fsroot *fs,
+                 const struct log *log, struct facts *facts, bool probe_wanted, char *error,
+                 size_t error_size);
+void sources_release(struct sources *sources);
+
+#endif
