@@ -1,0 +1,184 @@
+#include "tests/unit/support/collector_rig.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void must(bool ok, const char *what)
+{
+    if (ok)
+        return;
+    fprintf(stderr, "the rig could not be built: %s\n", what);
+    abort();
+}
+
+void rig_init(struct rig *rig, const struct collector_ops *ops)
+{
+    memset(rig, 0, sizeof *rig);
+    rig->ops = ops;
+    rig->log.fd = -1;
+    fake_source_init(&rig->fake);
+    rig->sources = source_set_new(&rig->log);
+    must(rig->sources != NULL, "source set");
+    for (int kind = 0; kind < SCOPE_KINDS; kind++)
+        for (int group = 0; group < GROUP_COUNT; group++)
+            must(source_set_route(rig->sources, (enum scope_kind)kind, (enum group)group,
+                                  &rig->fake.source) == 0,
+                 "route");
+    must(source_set_route_probes(rig->sources, &rig->fake.source) == 0, "probes");
+    must(store_new(&rig->store) == 0, "store");
+    must(container_labels_new(rig->store, &rig->labels) == 0, "labels");
+    rig->config.core_latency_threshold_factor = 1.25;
+    rig->facts.machine.base_frequency_hz = 2.1e9;
+    rig->facts.machine.cache_cycles = 44;
+    rig->facts.cache_cycles_final = true;
+    rig->tick = (struct tick){.mono_ns = 1000000000u, .interval_ns = 1000000000u};
+    rig->env = (struct collector_env){
+        .sources = rig->sources,
+        .store = rig->store,
+        .labels = rig->labels,
+        .config = &rig->config,
+        .thresholds = &rig->thresholds,
+        .facts = &rig->facts,
+        .log = &rig->log,
+    };
+}
+
+void rig_start(struct rig *rig)
+{
+    must(rig->ops->probe(&rig->env, &rig->status.verdict), "probe");
+    must(rig->ops->start(&rig->env, &rig->status, &rig->collector) == 0, "start");
+}
+
+void rig_release(struct rig *rig)
+{
+    rig->ops->stop(rig->collector);
+    container_labels_free(rig->labels);
+    store_free(rig->store);
+    source_set_free(rig->sources);
+    must(rig->fake.freed, "the source set frees its source");
+}
+
+static void reconcile(struct rig *rig, const struct container_diff *diff)
+{
+    must(container_labels_reconcile(rig->labels, diff) == 0, "labels");
+    if (rig->ops->reconcile)
+        rig->ops->reconcile(rig->collector, diff);
+}
+
+struct container *rig_unnamed(struct rig *rig, const char *name)
+{
+    must(rig->n_containers < RIG_CONTAINERS, "room for a container");
+    struct container *container = &rig->containers[rig->n_containers];
+    *container = (struct container){
+        .slot = (uint32_t)rig->n_containers++,
+        .gen = 1,
+        .cgroup_fd = -1,
+        .path = name,
+        .id = "",
+        .namespace_ = "shop",
+        .pod = "pod-0",
+        .name = name,
+        .image = "image:1",
+        .pod_uid = "",
+        .runtime = "",
+        .qos_class = "",
+        .found_mono_ns = rig->tick.mono_ns,
+    };
+    snprintf(container->key, sizeof container->key, "%s", name);
+    snprintf(container->short_id, sizeof container->short_id, "%012x", container->slot);
+    const struct container_diff diff = {.added = {&container, 1}};
+    reconcile(rig, &diff);
+    return container;
+}
+
+void rig_name(struct rig *rig, struct container *container)
+{
+    container->named = true;
+    const struct container_diff diff = {.named = {&container, 1}};
+    reconcile(rig, &diff);
+}
+
+struct container *rig_container(struct rig *rig, const char *name)
+{
+    struct container *container = rig_unnamed(rig, name);
+    rig_name(rig, container);
+    return container;
+}
+
+void rig_rename(struct rig *rig, struct container *container, const char *name)
+{
+    container->name = name;
+    const struct container_diff diff = {.renamed = {&container, 1}};
+    reconcile(rig, &diff);
+}
+
+void rig_end(struct rig *rig, struct container *container)
+{
+    container->state = CONTAINER_ENDED;
+    container->ended_mono_ns = rig->tick.mono_ns;
+    const struct container_diff diff = {.ended = {&container, 1}};
+    reconcile(rig, &diff);
+}
+
+void rig_forget(struct rig *rig, struct container *container)
+{
+    const struct container_diff diff = {.forgotten = {&container, 1}};
+    reconcile(rig, &diff);
+}
+
+int rig_tick(struct rig *rig)
+{
+    rig->tick.number++;
+    rig->tick.mono_ns += 1000000000u;
+    rig->tick.wall_ns += 1000000000u;
+    must(source_set_begin(rig->sources, &rig->tick) == 0, "begin");
+    int err = rig->ops->collect(rig->collector, &rig->tick);
+    container_labels_settle(rig->labels);
+    must(store_publish(rig->store, &rig->tick) == 0, "publish");
+    return err;
+}
+
+static bool carries(const struct sample *sample, const char *label)
+{
+    size_t len = 0;
+    const char *common = sample->common ? labelset_text(sample->common, &len) : "";
+    return strstr(common, label) || strstr(sample->own, label);
+}
+
+static double number_of(const struct metric_desc *desc, const struct sample *sample)
+{
+    if (desc->type == METRIC_HISTOGRAM)
+        return (double)sample->histogram.count;
+    return desc->number == METRIC_U64 ? (double)sample->u64 : sample->number;
+}
+
+double rig_value(struct rig *rig, const char *family, const char *label)
+{
+    struct snapshot *snapshot = store_acquire(rig->store);
+    size_t n;
+    const struct snapshot_family *families = snapshot_families(snapshot, &n);
+    double value = NAN;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(families[i].desc->name, family) != 0)
+            continue;
+        for (size_t k = 0; k < families[i].n; k++)
+            if (carries(&families[i].samples[k], label))
+                value = number_of(families[i].desc, &families[i].samples[k]);
+    }
+    snapshot_release(snapshot);
+    return value;
+}
+
+size_t rig_series(struct rig *rig, const char *label)
+{
+    struct snapshot *snapshot = store_acquire(rig->store);
+    size_t n, count = 0;
+    const struct snapshot_family *families = snapshot_families(snapshot, &n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < families[i].n; k++)
+            count += carries(&families[i].samples[k], label);
+    snapshot_release(snapshot);
+    return count;
+}

@@ -1,0 +1,129 @@
+#include "tests/unit/support/fake_source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct fake_source *fake_of(struct source *source)
+{
+    return (struct fake_source *)source;
+}
+
+static bool check(struct source *source, enum scope_kind kind, enum group group,
+                  struct verdict *why)
+{
+    (void)kind;
+    (void)group;
+    if (fake_of(source)->check.reason == REASON_OK)
+        return true;
+    *why = fake_of(source)->check;
+    return false;
+}
+
+static int open_group(struct source *source, const struct scope *scope, enum group group,
+                      uint64_t *handle, struct verdict *why)
+{
+    struct fake_source *fake = fake_of(source);
+    if (fake->open_error.reason != REASON_OK) {
+        *why = fake->open_error;
+        return -EMFILE;
+    }
+    struct fake_group *found = fake_group(fake, scope->key, group);
+    found->open = true;
+    fake->n_open++;
+    *handle = (uint64_t)(found - fake->groups) + 1;
+    return 0;
+}
+
+static size_t width(struct source *source, uint64_t handle)
+{
+    (void)source;
+    (void)handle;
+    return FAKE_CPUS;
+}
+
+static int read_group(struct source *source, uint64_t handle, struct reading *out)
+{
+    const struct fake_group *group = &fake_of(source)->groups[handle - 1];
+    if (group->read_error)
+        return group->read_error;
+    if (group->no_reading)
+        return -ENODATA;
+    for (size_t cpu = 0; cpu < FAKE_CPUS; cpu++) {
+        struct reading_row *row = reading_row(out, cpu);
+        row->cpu = (int32_t)cpu;
+        row->present = group->present;
+        row->enabled_ns = group->enabled_ns[cpu];
+        row->running_ns = group->running_ns[cpu];
+        memcpy(row->count, group->count[cpu],
+               group_descs[group->group].n * sizeof *group->count[cpu]);
+    }
+    out->n = FAKE_CPUS;
+    return 0;
+}
+
+static int probes(struct source *source, struct probe_reading *out, size_t cap, size_t *n)
+{
+    struct fake_source *fake = fake_of(source);
+    *n = fake->n_probes < cap ? fake->n_probes : cap;
+    memcpy(out, fake->probes, *n * sizeof *out);
+    fake->n_probes = 0;
+    return 0;
+}
+
+static void close_group(struct source *source, uint64_t handle)
+{
+    struct fake_source *fake = fake_of(source);
+    fake->groups[handle - 1].open = false;
+    fake->n_open--;
+}
+
+static size_t open_counters(struct source *source)
+{
+    return fake_of(source)->n_open;
+}
+
+static void free_source(struct source *source)
+{
+    fake_of(source)->freed = true;
+}
+
+static const struct source_ops ops = {
+    .name = "fake",
+    .check = check,
+    .open = open_group,
+    .width = width,
+    .read = read_group,
+    .probes = probes,
+    .close = close_group,
+    .open_counters = open_counters,
+    .free = free_source,
+};
+
+void fake_source_init(struct fake_source *fake)
+{
+    *fake = (struct fake_source){.source.ops = &ops};
+}
+
+struct fake_group *fake_group(struct fake_source *fake, const char *key, enum group group)
+{
+    for (size_t i = 0; i < fake->n_groups; i++)
+        if (fake->groups[i].group == group && strcmp(fake->groups[i].key, key) == 0)
+            return &fake->groups[i];
+    struct fake_group *made = &fake->groups[fake->n_groups++];
+    *made = (struct fake_group){.group = group,
+                                .present = (uint32_t)((1u << group_descs[group].n) - 1)};
+    snprintf(made->key, sizeof made->key, "%s", key);
+    return made;
+}
+
+void fake_group_run(struct fake_group *group, int cpu, uint64_t ns)
+{
+    group->enabled_ns[cpu] += ns;
+    group->running_ns[cpu] += ns;
+}
+
+void fake_group_add(struct fake_group *group, int cpu, enum role role, uint64_t count)
+{
+    group->count[cpu][group_index(group->group, role)] += count;
+}

@@ -1,0 +1,45 @@
+/*
+ * A source whose totals a test sets by hand: one row per CPU, by scope key and group.
+ */
+#ifndef IE_TESTS_FAKE_SOURCE_H
+#define IE_TESTS_FAKE_SOURCE_H
+
+#include "exporter/source/source.h"
+
+enum { FAKE_CPUS = 2, FAKE_GROUPS = 64, FAKE_PROBES = 8 };
+
+struct fake_group {
+    char key[32];
+    enum group group;
+    bool open;
+    bool no_reading; /* -ENODATA at this tick */
+    int read_error;
+    uint32_t present;
+    uint64_t enabled_ns[FAKE_CPUS], running_ns[FAKE_CPUS];
+    uint64_t count[FAKE_CPUS][GROUP_MAX_ROLES];
+};
+
+/* Owned by the test; the source set frees nothing of it. */
+struct fake_source {
+    struct source source;
+    struct fake_group groups[FAKE_GROUPS];
+    size_t n_groups;
+    size_t n_open;
+    struct probe_reading probes[FAKE_PROBES];
+    size_t n_probes;           /* handed out at the next begin, then 0 */
+    struct verdict check;      /* REASON_OK: everything works */
+    struct verdict open_error; /* REASON_OK: opening works */
+    bool freed;
+};
+
+void fake_source_init(struct fake_source *fake);
+
+/* The group of a key, made when it is not there yet; all roles present. */
+struct fake_group *fake_group(struct fake_source *fake, const char *key, enum group group);
+
+/* Advances the clocks of one CPU by ns, running as long as enabled. */
+void fake_group_run(struct fake_group *group, int cpu, uint64_t ns);
+/* Adds to one role's total on one CPU. */
+void fake_group_add(struct fake_group *group, int cpu, enum role role, uint64_t count);
+
+#endif

@@ -1,0 +1,365 @@
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/support/collector_rig.h"
+#include "tests/unit/support/malloc_count.h"
+
+extern const struct collector_ops core_latency_collector;
+
+#define C(n) "interference_container_" n
+#define N(n) "interference_node_" n
+
+static int setup(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    rig_init(rig, &core_latency_collector);
+    rig_start(rig);
+    *state = rig;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    rig_release(*state);
+    free(*state);
+    return 0;
+}
+
+/* One second on CPU 0 at the base frequency with this many reads of 'occupancy' cycles each. */
+static void work(struct rig *rig, const char *key, uint64_t reads, double occupancy)
+{
+    struct fake_group *g = fake_group(&rig->fake, key, GROUP_CORE);
+    fake_group_run(g, 0, 1000000000u);
+    fake_group_add(g, 0, ROLE_CYCLES, 2100000000u);
+    fake_group_add(g, 0, ROLE_REF_CYCLES, 2100000000u);
+    fake_group_add(g, 0, ROLE_INSTRUCTIONS, 1000000000u);
+    fake_group_add(g, 0, ROLE_L3_MISS_READS, reads);
+    fake_group_add(g, 0, ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)((double)reads * occupancy));
+}
+
+/* FORMULAS.md section 1: 124.5 cycles beyond the caches at 2.1 GHz are 80.238 ns. */
+static void the_worked_number(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    work(rig, "a", 1000000, 124.5);
+    assert_int_equal(rig_tick(rig), 0);
+    double latency = rig_value(rig, C("memory_read_latency_seconds"), "\"a\"");
+    assert_true(fabs(latency - 80.238095e-9) < 1e-14);
+    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1000000);
+    assert_true(rig_value(rig, C("memory_read_occupancy_cycles"), "\"a\"") == 124500000);
+    assert_true(rig_value(rig, C("cpu_cycles"), "\"a\"") == 2100000000.0);
+    double wait = rig_value(rig, C("memory_read_wait_seconds"), "\"a\"");
+    assert_true(fabs(wait - 80.238095e-9 * 1000000) < 1e-9);
+    assert_true(rig_value(rig, C("memory_read_latency_observed_seconds"), "\"a\"") == 1);
+}
+
+static void windows_are_differences(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    work(rig, "a", 1000, 100);
+    rig_tick(rig);
+    work(rig, "a", 3000, 300);
+    rig_tick(rig);
+    double latency = rig_value(rig, C("memory_read_latency_seconds"), "\"a\"");
+    assert_true(fabs(latency - 344 / 2.1e9) < 1e-15);
+    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 4000);
+}
+
+static void both_cpus_are_scaled_alone(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
+    fake_group_run(g, 0, 1000);
+    fake_group_add(g, 0, ROLE_L3_MISS_READS, 10);
+    g->enabled_ns[1] = 1000;
+    g->running_ns[1] = 250;
+    fake_group_add(g, 1, ROLE_L3_MISS_READS, 10);
+    rig_tick(rig);
+    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 10 + 40);
+}
+
+static void an_idle_window_shows_no_latency_and_discards_nothing(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    work(rig, "a", 1000, 100);
+    rig_tick(rig);
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "\"a\"")));
+    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1000);
+    for (int i = 0; i < DISCARD_COUNT; i++)
+        assert_int_equal(rig->status.discarded[i], 0);
+}
+
+static void a_starved_window_is_discarded(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    fake_group(&rig->fake, "a", GROUP_CORE)->enabled_ns[0] = 1000;
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_STARVED], 1);
+    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 0);
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "\"a\"")));
+}
+
+static void after_a_reset_the_new_total_is_the_baseline(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    work(rig, "a", 1000, 100);
+    rig_tick(rig);
+    struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
+    for (int i = 0; i < GROUP_MAX_ROLES; i++)
+        g->count[0][i] /= 2;
+    fake_group_run(g, 0, 1000);
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_RESET], 1);
+    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1000);
+    work(rig, "a", 10, 100);
+    rig_tick(rig);
+    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1010);
+}
+
+static void roles_that_cannot_be_counted_are_absent(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
+    g->present &= ~(1u << group_index(GROUP_CORE, ROLE_LLC_READS));
+    g->present &= ~(1u << group_index(GROUP_CORE, ROLE_INSTRUCTIONS));
+    work(rig, "a", 1000, 100);
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, C("llc_reads"), "\"a\"")));
+    assert_true(isnan(rig_value(rig, C("cpu_instructions"), "\"a\"")));
+    assert_false(isnan(rig_value(rig, C("memory_read_active_cycles"), "\"a\"")));
+    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1000);
+}
+
+static void reads_without_cycles_are_implausible(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
+    fake_group_run(g, 0, 1000);
+    fake_group_add(g, 0, ROLE_L3_MISS_READS, 10);
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_IMPLAUSIBLE], 1);
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "\"a\"")));
+}
+
+static void a_failed_read_is_counted_and_reported(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    fake_group(&rig->fake, "a", GROUP_CORE)->read_error = -EIO;
+    assert_int_equal(rig_tick(rig), -EIO);
+    assert_int_equal(rig->status.discarded[DISCARD_READ_ERROR], 1);
+}
+
+static void an_ended_container_is_read_once_more_then_lingers(void **state)
+{
+    struct rig *rig = *state;
+    struct container *a = rig_container(rig, "a");
+    work(rig, "a", 1000, 100);
+    rig_tick(rig);
+    work(rig, "a", 500, 100);
+    rig_end(rig, a);
+    assert_int_equal(rig->fake.n_open, 1);
+    rig_tick(rig);
+    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1500);
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "\"a\"")));
+    assert_int_equal(rig->fake.n_open, 0);
+    rig_tick(rig);
+    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1500);
+    rig_forget(rig, a);
+    rig_tick(rig);
+    assert_int_equal(rig_series(rig, "\"a\""), 0);
+    assert_true(rig_value(rig, N("memory_reads"), "") == 1500);
+}
+
+static void a_container_without_names_counts_already(void **state)
+{
+    struct rig *rig = *state;
+    struct container *a = rig_unnamed(rig, "a");
+    work(rig, "a", 700, 100);
+    rig_tick(rig);
+    assert_int_equal(rig_series(rig, "\"a\""), 0);
+    assert_true(rig_value(rig, N("memory_reads"), "") == 700);
+    rig_name(rig, a);
+    rig_tick(rig);
+    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 700);
+}
+
+static void new_names_keep_the_numbers(void **state)
+{
+    struct rig *rig = *state;
+    struct container *a = rig_container(rig, "a");
+    work(rig, "a", 700, 100);
+    rig_tick(rig);
+    rig_rename(rig, a, "b");
+    rig_tick(rig);
+    assert_int_equal(rig_series(rig, "\"a\""), 0);
+    assert_true(rig_value(rig, C("memory_reads"), "\"b\"") == 700);
+    assert_true(rig_value(rig, "interference_container", "\"b\"") == 1);
+}
+
+static void a_default_container_has_at_most_eighteen_series(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    for (int i = 0; i < 20; i++) {
+        work(rig, "a", 100000, 100);
+        rig_tick(rig);
+    }
+    assert_false(isnan(rig_value(rig, C("memory_read_latency_baseline_seconds"), "\"a\"")));
+    assert_true(rig_series(rig, "\"a\"") <= 18 - 4); /* four are the slowdown collector's */
+}
+
+static void the_threshold_is_the_baseline_times_a_factor(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    for (int i = 0; i < 20; i++) {
+        work(rig, "a", 100000, 166); /* 210 cycles: 100 ns */
+        rig_tick(rig);
+    }
+    double baseline = rig_value(rig, C("memory_read_latency_baseline_seconds"), "\"a\"");
+    double threshold = rig_value(rig, C("memory_read_latency_threshold_seconds"), "\"a\"");
+    assert_true(fabs(baseline - 100e-9) < 1e-13);
+    assert_true(fabs(threshold - 125e-9) < 1e-13);
+    assert_true(rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "\"a\"") == 0);
+    work(rig, "a", 100000, 250); /* 140 ns */
+    rig_tick(rig);
+    assert_true(rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "\"a\"") == 1);
+}
+
+/* The neighbour reads all the time: no window of 'a' is calm, so there is nothing to compare. */
+static void without_calm_windows_there_is_no_baseline(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    rig_container(rig, "hog");
+    for (int i = 0; i < 50; i++) {
+        work(rig, "a", 100000, 166);
+        work(rig, "hog", 50000000, 300);
+        rig_tick(rig);
+    }
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_baseline_seconds"), "\"a\"")));
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_threshold_seconds"), "\"a\"")));
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "\"a\"")));
+}
+
+static void the_node_adds_up_and_observes_once_per_window(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    rig_container(rig, "b");
+    work(rig, "a", 1000, 100);
+    work(rig, "b", 3000, 200);
+    rig_tick(rig);
+    assert_true(rig_value(rig, N("memory_reads"), "") == 4000);
+    assert_true(rig_value(rig, N("memory_read_occupancy_cycles"), "") == 700000);
+    assert_true(rig_value(rig, N("memory_read_window_latency_seconds"), "") == 2);
+    rig_tick(rig); /* idle */
+    assert_true(rig_value(rig, N("memory_read_window_latency_seconds"), "") == 2);
+}
+
+static void without_the_base_frequency_counters_stay_and_latency_is_absent(void **state)
+{
+    struct rig *rig = *state;
+    rig->facts.machine.base_frequency_hz = 0;
+    rig_container(rig, "a");
+    work(rig, "a", 1000, 100);
+    rig_tick(rig);
+    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1000);
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "\"a\"")));
+    assert_true(isnan(rig_value(rig, "interference_cpu_base_frequency_hertz", "")));
+}
+
+static void a_dead_counter_switches_the_collector_off(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    rig_tick(rig);
+    rig->facts.l3_miss_reads_filtered = true;
+    assert_int_not_equal(rig_tick(rig), 0);
+    assert_int_equal(rig->status.verdict.reason, REASON_EVENT_FILTERED);
+    assert_int_equal(rig_series(rig, "\"a\""), 0);
+    assert_int_equal(rig->fake.n_open, 0);
+    assert_true(isnan(rig_value(rig, N("memory_reads"), "")));
+    rig_container(rig, "b"); /* and stays off */
+    assert_int_not_equal(rig_tick(rig), 0);
+}
+
+static void without_file_descriptors_it_says_so_and_tries_again(void **state)
+{
+    struct rig *rig = *state;
+    struct container *a = rig_container(rig, "a");
+    verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many open files");
+    rig_container(rig, "b");
+    assert_int_equal(rig->status.verdict.reason, REASON_FD_LIMIT);
+    assert_int_equal(rig->status.open_failures[REASON_FD_LIMIT], 1);
+    rig->fake.open_error.reason = REASON_OK;
+    rig_end(rig, a);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+    work(rig, "b", 10, 100);
+    rig_tick(rig);
+    assert_true(rig_value(rig, C("memory_reads"), "\"b\"") == 10);
+}
+
+static void a_steady_tick_allocates_nothing(void **state)
+{
+    struct rig *rig = *state;
+    if (!malloc_count_works())
+        skip();
+    rig_container(rig, "a");
+    rig_container(rig, "b");
+    for (int i = 0; i < 20; i++) {
+        work(rig, "a", 100000, 100);
+        rig_tick(rig);
+    }
+    uint64_t before = malloc_count();
+    for (int i = 0; i < 20; i++) {
+        work(rig, "a", 100000, 100);
+        rig_tick(rig);
+    }
+    assert_int_equal(malloc_count() - before, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        T(the_worked_number),
+        T(windows_are_differences),
+        T(both_cpus_are_scaled_alone),
+        T(an_idle_window_shows_no_latency_and_discards_nothing),
+        T(a_starved_window_is_discarded),
+        T(after_a_reset_the_new_total_is_the_baseline),
+        T(roles_that_cannot_be_counted_are_absent),
+        T(reads_without_cycles_are_implausible),
+        T(a_failed_read_is_counted_and_reported),
+        T(an_ended_container_is_read_once_more_then_lingers),
+        T(a_container_without_names_counts_already),
+        T(new_names_keep_the_numbers),
+        T(a_default_container_has_at_most_eighteen_series),
+        T(the_threshold_is_the_baseline_times_a_factor),
+        T(without_calm_windows_there_is_no_baseline),
+        T(the_node_adds_up_and_observes_once_per_window),
+        T(without_the_base_frequency_counters_stay_and_latency_is_absent),
+        T(a_dead_counter_switches_the_collector_off),
+        T(without_file_descriptors_it_says_so_and_tries_again),
+        T(a_steady_tick_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/support/collector_rig.h"
+#include "tests/unit/support/malloc_count.h"
+
+extern const struct collector_ops probe_collector;
+
+#define LATENCY "interference_memory_probe_latency_seconds"
+#define HISTOGRAM "interference_memory_probe_window_latency_seconds"
+#define ERROR "interference_core_latency_error_ratio"
+
+static int setup(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    rig_init(rig, &probe_collector);
+    const struct thread thread = {.key = "p0", .kind = "probe", .tid = 1};
+    assert_int_equal(source_set_add_thread(rig->sources, &thread), 0);
+    rig_start(rig);
+    *state = rig;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    rig_release(*state);
+    free(*state);
+    return 0;
+}
+
+static void burst(struct rig *rig, int initiator, int target, double latency_ns)
+{
+    rig->fake.probes[rig->fake.n_probes++] = (struct probe_reading){
+        .initiator_numa_node = initiator, .target_numa_node = target, .latency_ns = latency_ns};
+}
+
+/* What the probe's thread counts beside a burst: 5000 reads at 2.1 GHz. */
+static void witness(struct rig *rig, double occupancy)
+{
+    struct fake_group *g = fake_group(&rig->fake, "p0", GROUP_CORE);
+    fake_group_run(g, 0, 500000);
+    fake_group_add(g, 0, ROLE_CYCLES, 1050000);
+    fake_group_add(g, 0, ROLE_REF_CYCLES, 1050000);
+    fake_group_add(g, 0, ROLE_L3_MISS_READS, 5000);
+    fake_group_add(g, 0, ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)(5000 * occupancy));
+}
+
+static void bursts_are_shown_by_pair(void **state)
+{
+    struct rig *rig = *state;
+    burst(rig, 0, 0, 88.8);
+    burst(rig, 1, 0, 148.4);
+    assert_int_equal(rig_tick(rig), 0);
+    double local = rig_value(rig, LATENCY, "initiator_numa_node=\"0\"");
+    double remote = rig_value(rig, LATENCY, "initiator_numa_node=\"1\"");
+    assert_true(fabs(local - 88.8e-9) < 1e-15);
+    assert_true(fabs(remote - 148.4e-9) < 1e-15);
+    burst(rig, 0, 0, 90);
+    rig_tick(rig);
+    assert_true(rig_value(rig, HISTOGRAM, "initiator_numa_node=\"0\"") == 2);
+    assert_true(rig_value(rig, HISTOGRAM, "initiator_numa_node=\"1\"") == 1);
+}
+
+static void without_new_bursts_the_gauge_goes(void **state)
+{
+    struct rig *rig = *state;
+    burst(rig, 0, 0, 88.8);
+    rig_tick(rig);
+    for (int i = 0; i < 30; i++)
+        rig_tick(rig);
+    assert_false(isnan(rig_value(rig, LATENCY, "")));
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, LATENCY, "")));
+    assert_true(rig_value(rig, HISTOGRAM, "") == 1);
+}
+
+/* The machine of the first worked number: 168.5 cycles at 2.1 GHz; the constant given is right. */
+static void a_right_constant_shows_a_small_error(void **state)
+{
+    struct rig *rig = *state;
+    witness(rig, 124.5);
+    burst(rig, 0, 0, 80.238095);
+    rig_tick(rig);
+    assert_true(rig_value(rig, ERROR, "numa_node=\"0\"") < 1e-6);
+}
+
+static void a_wrong_constant_shows_in_the_error(void **state)
+{
+    struct rig *rig = *state;
+    rig->facts.machine.cache_cycles = 88; /* twice what is true */
+    witness(rig, 124.5);
+    burst(rig, 0, 0, 80.238095);
+    rig_tick(rig);
+    double error = rig_value(rig, ERROR, "numa_node=\"0\"");
+    assert_true(fabs(error - 44 / 168.5) < 1e-6);
+    assert_true(rig->facts.machine.cache_cycles == 88);
+}
+
+/* Ten idle bursts and twenty under load; only the idle ones may decide. */
+static void the_constant_is_calibrated_from_calm_bursts_then_frozen(void **state)
+{
+    struct rig *rig = *state;
+    rig->facts.machine.cache_cycles = 30;
+    rig->facts.cache_cycles_final = false;
+    for (int i = 0; i < 30; i++) {
+        bool loaded = i % 3 != 0;
+        assert_false(rig->facts.cache_cycles_final);
+        witness(rig, loaded ? 200 : 124.5);
+        /* Under load the true latency grows by more than the counter shows. */
+        burst(rig, 0, 0, (loaded ? 44 + 200 + 60 : 44 + 124.5) / 2.1);
+        rig_tick(rig);
+        assert_true(isnan(rig_value(rig, ERROR, "")));
+    }
+    assert_true(rig->facts.cache_cycles_final);
+    assert_true(fabs(rig->facts.machine.cache_cycles - 44) < 0.01);
+    witness(rig, 200);
+    burst(rig, 0, 0, (44 + 200 + 60) / 2.1);
+    rig_tick(rig);
+    assert_true(fabs(rig_value(rig, ERROR, "") - 60 / 304.0) < 1e-4);
+    assert_true(fabs(rig->facts.machine.cache_cycles - 44) < 0.01);
+}
+
+static void a_window_with_two_targets_judges_nothing(void **state)
+{
+    struct rig *rig = *state;
+    witness(rig, 124.5);
+    burst(rig, 0, 0, 200);
+    burst(rig, 0, 1, 300);
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, ERROR, "")));
+}
+
+static void a_counter_that_misses_the_chase_is_called_filtered(void **state)
+{
+    struct rig *rig = *state;
+    rig->facts.chase_must_miss = true;
+    for (int i = 0; i < 3; i++) {
+        assert_false(rig->facts.l3_miss_reads_filtered);
+        struct fake_group *g = fake_group(&rig->fake, "p0", GROUP_CORE);
+        fake_group_run(g, 0, 500000);
+        fake_group_add(g, 0, ROLE_CYCLES, 1050000);
+        fake_group_add(g, 0, ROLE_REF_CYCLES, 1050000);
+        burst(rig, 0, 0, 80);
+        rig_tick(rig);
+    }
+    assert_true(rig->facts.l3_miss_reads_filtered);
+}
+
+static void a_role_that_the_user_defined_is_not_judged(void **state)
+{
+    struct rig *rig = *state;
+    for (int i = 0; i < 5; i++) {
+        fake_group_run(fake_group(&rig->fake, "p0", GROUP_CORE), 0, 500000);
+        burst(rig, 0, 0, 80);
+        rig_tick(rig);
+    }
+    assert_false(rig->facts.l3_miss_reads_filtered);
+}
+
+static void a_machine_without_a_probe_says_why(void **state)
+{
+    struct rig *rig = *state;
+    struct verdict why;
+    verdict_set(&rig->facts.probe, REASON_NO_DEVICE, "no memory to chase");
+    assert_false(probe_collector.probe(&rig->env, &why));
+    assert_int_equal(why.reason, REASON_NO_DEVICE);
+    assert_string_equal(why.words, "no memory to chase");
+}
+
+static void a_steady_tick_allocates_nothing(void **state)
+{
+    struct rig *rig = *state;
+    if (!malloc_count_works())
+        skip();
+    uint64_t before = 0;
+    for (int i = 0; i < 40; i++) {
+        if (i == 20)
+            before = malloc_count();
+        witness(rig, 124.5);
+        burst(rig, 0, 0, 80);
+        rig_tick(rig);
+    }
+    assert_int_equal(malloc_count() - before, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        T(bursts_are_shown_by_pair),
+        T(without_new_bursts_the_gauge_goes),
+        T(a_right_constant_shows_a_small_error),
+        T(a_wrong_constant_shows_in_the_error),
+        T(the_constant_is_calibrated_from_calm_bursts_then_frozen),
+        T(a_window_with_two_targets_judges_nothing),
+        T(a_counter_that_misses_the_chase_is_called_filtered),
+        T(a_role_that_the_user_defined_is_not_judged),
+        T(a_machine_without_a_probe_says_why),
+        T(a_steady_tick_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
