@@ -241,6 +241,7 @@ struct lane {
     uint64_t total[C_COUNTS];
     uint32_t counted; /* bit c: total[c] was ever counted */
     bool read_once;
+    bool known; /* which counts this machine can do: a window of it ran */
     double wait_seconds, observed_seconds, over_seconds;
 
     uint64_t last_mono_ns; /* where the current window began */
@@ -360,10 +361,10 @@ static struct lane *lane_new(struct core_latency_collector *self, const struct c
 static void lane_show(const struct lane *lane)
 {
     for (int c = 0; c < C_COUNTS; c++) {
-        /* Before the first reading the counts that every machine has are 0; afterwards a count
-         * that this machine cannot do is absent. */
+        /* Until a window ran, the counts that every machine has are 0; afterwards a count that this
+         * machine cannot do is absent. */
         bool basic = c != C_LLC_READS && c != C_ACTIVE;
-        if (lane->counted & 1u << c || (!lane->read_once && basic))
+        if (lane->counted & 1u << c || (!lane->known && basic))
             series_set_u64(lane->series[c], lane->total[c]);
         else
             series_clear(lane->series[c]);
@@ -513,12 +514,13 @@ static int lane_read(struct core_latency_collector *self, struct lane *lane,
     lane->read_once = true;
     if (status == WINDOW_STARVED || status == WINDOW_RESET)
         return 0;
-    /* An idle window says, with zero rows, nothing about which roles can be counted. */
-    if (status == WINDOW_OK)
+    if (status == WINDOW_OK) {
+        lane->known = true;
         lane->counted = 0;
+    }
     for (int c = 0; c < C_COUNTS; c++) {
         lane->count[c] = 0;
-        if (window_count(&sum, GROUP_CORE, count_role[c], &lane->count[c])) {
+        if (status == WINDOW_OK && window_count(&sum, GROUP_CORE, count_role[c], &lane->count[c])) {
             lane->counted |= 1u << c;
             lane->total[c] += lane->count[c];
         }

@@ -161,6 +161,29 @@ void series_free(struct series *series)
     family->n_used--;
 }
 
+int series_relabel(struct series *series, struct labelset *common)
+{
+    struct store *store = series->family->store;
+    uint64_t hash;
+    int err = check(series->family, common, series->own, &hash);
+    if (err)
+        return err;
+    series_index_remove(&store->index, series);
+    if (series->common) {
+        series->common->series--;
+        graveyard_bury_set(&store->graveyard, series->common, store->published);
+    }
+    if (common) {
+        labelset_ref(common);
+        common->series++;
+    }
+    series->common = common;
+    series->hash = hash;
+    /* One was just taken out, so there is room. */
+    series_index_insert(&store->index, series);
+    return 0;
+}
+
 static uint64_t to_u64(double value)
 {
     return value <= 0 ? 0 : value >= 0x1p64 ? UINT64_MAX : (uint64_t)value;

@@ -51,14 +51,14 @@ static void the_worked_number(void **state)
     rig_container(rig, "a");
     work(rig, "a", 1000000, 124.5);
     assert_int_equal(rig_tick(rig), 0);
-    double latency = rig_value(rig, C("memory_read_latency_seconds"), "\"a\"");
+    double latency = rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"");
     assert_true(fabs(latency - 80.238095e-9) < 1e-14);
-    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1000000);
-    assert_true(rig_value(rig, C("memory_read_occupancy_cycles"), "\"a\"") == 124500000);
-    assert_true(rig_value(rig, C("cpu_cycles"), "\"a\"") == 2100000000.0);
-    double wait = rig_value(rig, C("memory_read_wait_seconds"), "\"a\"");
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000000);
+    assert_true(rig_value(rig, C("memory_read_occupancy_cycles"), "container=\"a\"") == 124500000);
+    assert_true(rig_value(rig, C("cpu_cycles"), "container=\"a\"") == 2100000000.0);
+    double wait = rig_value(rig, C("memory_read_wait_seconds"), "container=\"a\"");
     assert_true(fabs(wait - 80.238095e-9 * 1000000) < 1e-9);
-    assert_true(rig_value(rig, C("memory_read_latency_observed_seconds"), "\"a\"") == 1);
+    assert_true(rig_value(rig, C("memory_read_latency_observed_seconds"), "container=\"a\"") == 1);
 }
 
 static void windows_are_differences(void **state)
@@ -69,9 +69,9 @@ static void windows_are_differences(void **state)
     rig_tick(rig);
     work(rig, "a", 3000, 300);
     rig_tick(rig);
-    double latency = rig_value(rig, C("memory_read_latency_seconds"), "\"a\"");
+    double latency = rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"");
     assert_true(fabs(latency - 344 / 2.1e9) < 1e-15);
-    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 4000);
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 4000);
 }
 
 static void both_cpus_are_scaled_alone(void **state)
@@ -85,7 +85,7 @@ static void both_cpus_are_scaled_alone(void **state)
     g->running_ns[1] = 250;
     fake_group_add(g, 1, ROLE_L3_MISS_READS, 10);
     rig_tick(rig);
-    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 10 + 40);
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 10 + 40);
 }
 
 static void an_idle_window_shows_no_latency_and_discards_nothing(void **state)
@@ -95,8 +95,8 @@ static void an_idle_window_shows_no_latency_and_discards_nothing(void **state)
     work(rig, "a", 1000, 100);
     rig_tick(rig);
     rig_tick(rig);
-    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "\"a\"")));
-    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1000);
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000);
     for (int i = 0; i < DISCARD_COUNT; i++)
         assert_int_equal(rig->status.discarded[i], 0);
 }
@@ -108,8 +108,8 @@ static void a_starved_window_is_discarded(void **state)
     fake_group(&rig->fake, "a", GROUP_CORE)->enabled_ns[0] = 1000;
     rig_tick(rig);
     assert_int_equal(rig->status.discarded[DISCARD_STARVED], 1);
-    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 0);
-    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "\"a\"")));
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 0);
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
 }
 
 static void after_a_reset_the_new_total_is_the_baseline(void **state)
@@ -124,10 +124,10 @@ static void after_a_reset_the_new_total_is_the_baseline(void **state)
     fake_group_run(g, 0, 1000);
     rig_tick(rig);
     assert_int_equal(rig->status.discarded[DISCARD_RESET], 1);
-    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1000);
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000);
     work(rig, "a", 10, 100);
     rig_tick(rig);
-    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1010);
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1010);
 }
 
 static void roles_that_cannot_be_counted_are_absent(void **state)
@@ -139,10 +139,10 @@ static void roles_that_cannot_be_counted_are_absent(void **state)
     g->present &= ~(1u << group_index(GROUP_CORE, ROLE_INSTRUCTIONS));
     work(rig, "a", 1000, 100);
     rig_tick(rig);
-    assert_true(isnan(rig_value(rig, C("llc_reads"), "\"a\"")));
-    assert_true(isnan(rig_value(rig, C("cpu_instructions"), "\"a\"")));
-    assert_false(isnan(rig_value(rig, C("memory_read_active_cycles"), "\"a\"")));
-    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1000);
+    assert_true(isnan(rig_value(rig, C("llc_reads"), "container=\"a\"")));
+    assert_true(isnan(rig_value(rig, C("cpu_instructions"), "container=\"a\"")));
+    assert_false(isnan(rig_value(rig, C("memory_read_active_cycles"), "container=\"a\"")));
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000);
 }
 
 static void reads_without_cycles_are_implausible(void **state)
@@ -154,7 +154,7 @@ static void reads_without_cycles_are_implausible(void **state)
     fake_group_add(g, 0, ROLE_L3_MISS_READS, 10);
     rig_tick(rig);
     assert_int_equal(rig->status.discarded[DISCARD_IMPLAUSIBLE], 1);
-    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "\"a\"")));
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
 }
 
 static void a_failed_read_is_counted_and_reported(void **state)
@@ -176,14 +176,14 @@ static void an_ended_container_is_read_once_more_then_lingers(void **state)
     rig_end(rig, a);
     assert_int_equal(rig->fake.n_open, 1);
     rig_tick(rig);
-    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1500);
-    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "\"a\"")));
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1500);
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
     assert_int_equal(rig->fake.n_open, 0);
     rig_tick(rig);
-    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1500);
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1500);
     rig_forget(rig, a);
     rig_tick(rig);
-    assert_int_equal(rig_series(rig, "\"a\""), 0);
+    assert_int_equal(rig_series(rig, "container=\"a\""), 0);
     assert_true(rig_value(rig, N("memory_reads"), "") == 1500);
 }
 
@@ -193,11 +193,11 @@ static void a_container_without_names_counts_already(void **state)
     struct container *a = rig_unnamed(rig, "a");
     work(rig, "a", 700, 100);
     rig_tick(rig);
-    assert_int_equal(rig_series(rig, "\"a\""), 0);
+    assert_int_equal(rig_series(rig, "container=\"a\""), 0);
     assert_true(rig_value(rig, N("memory_reads"), "") == 700);
     rig_name(rig, a);
     rig_tick(rig);
-    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 700);
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 700);
 }
 
 static void new_names_keep_the_numbers(void **state)
@@ -208,9 +208,9 @@ static void new_names_keep_the_numbers(void **state)
     rig_tick(rig);
     rig_rename(rig, a, "b");
     rig_tick(rig);
-    assert_int_equal(rig_series(rig, "\"a\""), 0);
-    assert_true(rig_value(rig, C("memory_reads"), "\"b\"") == 700);
-    assert_true(rig_value(rig, "interference_container", "\"b\"") == 1);
+    assert_int_equal(rig_series(rig, "container=\"a\""), 0);
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"b\"") == 700);
+    assert_true(rig_value(rig, "interference_container", "container=\"b\"") == 1);
 }
 
 static void a_default_container_has_at_most_eighteen_series(void **state)
@@ -221,8 +221,10 @@ static void a_default_container_has_at_most_eighteen_series(void **state)
         work(rig, "a", 100000, 100);
         rig_tick(rig);
     }
-    assert_false(isnan(rig_value(rig, C("memory_read_latency_baseline_seconds"), "\"a\"")));
-    assert_true(rig_series(rig, "\"a\"") <= 18 - 4); /* four are the slowdown collector's */
+    assert_false(
+        isnan(rig_value(rig, C("memory_read_latency_baseline_seconds"), "container=\"a\"")));
+    assert_true(rig_series(rig, "container=\"a\"") <=
+                18 - 4); /* four are the slowdown collector's */
 }
 
 static void the_threshold_is_the_baseline_times_a_factor(void **state)
@@ -233,14 +235,17 @@ static void the_threshold_is_the_baseline_times_a_factor(void **state)
         work(rig, "a", 100000, 166); /* 210 cycles: 100 ns */
         rig_tick(rig);
     }
-    double baseline = rig_value(rig, C("memory_read_latency_baseline_seconds"), "\"a\"");
-    double threshold = rig_value(rig, C("memory_read_latency_threshold_seconds"), "\"a\"");
+    double baseline = rig_value(rig, C("memory_read_latency_baseline_seconds"), "container=\"a\"");
+    double threshold =
+        rig_value(rig, C("memory_read_latency_threshold_seconds"), "container=\"a\"");
     assert_true(fabs(baseline - 100e-9) < 1e-13);
     assert_true(fabs(threshold - 125e-9) < 1e-13);
-    assert_true(rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "\"a\"") == 0);
+    assert_true(
+        rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "container=\"a\"") == 0);
     work(rig, "a", 100000, 250); /* 140 ns */
     rig_tick(rig);
-    assert_true(rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "\"a\"") == 1);
+    assert_true(
+        rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "container=\"a\"") == 1);
 }
 
 /* The neighbour reads all the time: no window of 'a' is calm, so there is nothing to compare. */
@@ -254,9 +259,12 @@ static void without_calm_windows_there_is_no_baseline(void **state)
         work(rig, "hog", 50000000, 300);
         rig_tick(rig);
     }
-    assert_true(isnan(rig_value(rig, C("memory_read_latency_baseline_seconds"), "\"a\"")));
-    assert_true(isnan(rig_value(rig, C("memory_read_latency_threshold_seconds"), "\"a\"")));
-    assert_true(isnan(rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "\"a\"")));
+    assert_true(
+        isnan(rig_value(rig, C("memory_read_latency_baseline_seconds"), "container=\"a\"")));
+    assert_true(
+        isnan(rig_value(rig, C("memory_read_latency_threshold_seconds"), "container=\"a\"")));
+    assert_true(
+        isnan(rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "container=\"a\"")));
 }
 
 static void the_node_adds_up_and_observes_once_per_window(void **state)
@@ -281,8 +289,8 @@ static void without_the_base_frequency_counters_stay_and_latency_is_absent(void 
     rig_container(rig, "a");
     work(rig, "a", 1000, 100);
     rig_tick(rig);
-    assert_true(rig_value(rig, C("memory_reads"), "\"a\"") == 1000);
-    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "\"a\"")));
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000);
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
     assert_true(isnan(rig_value(rig, "interference_cpu_base_frequency_hertz", "")));
 }
 
@@ -294,7 +302,7 @@ static void a_dead_counter_switches_the_collector_off(void **state)
     rig->facts.l3_miss_reads_filtered = true;
     assert_int_not_equal(rig_tick(rig), 0);
     assert_int_equal(rig->status.verdict.reason, REASON_EVENT_FILTERED);
-    assert_int_equal(rig_series(rig, "\"a\""), 0);
+    assert_int_equal(rig_series(rig, "container=\"a\""), 0);
     assert_int_equal(rig->fake.n_open, 0);
     assert_true(isnan(rig_value(rig, N("memory_reads"), "")));
     rig_container(rig, "b"); /* and stays off */
@@ -314,7 +322,7 @@ static void without_file_descriptors_it_says_so_and_tries_again(void **state)
     assert_int_equal(rig->status.verdict.reason, REASON_OK);
     work(rig, "b", 10, 100);
     rig_tick(rig);
-    assert_true(rig_value(rig, C("memory_reads"), "\"b\"") == 10);
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"b\"") == 10);
 }
 
 static void a_steady_tick_allocates_nothing(void **state)

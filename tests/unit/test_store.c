@@ -275,6 +275,30 @@ static void test_duplicates(void **state)
     store_free(store);
 }
 
+static void test_relabel(void **state)
+{
+    (void)state;
+    struct store *store = new_store();
+    struct family *family = add_family(store, &reads);
+    struct labelset *old = new_set("old"), *new = new_set("new"), *taken = new_set("taken");
+    struct series *series = add_series(family, old, NULL, NULL);
+    add_series(family, taken, NULL, NULL);
+    series_set_u64(series, 7);
+    assert_int_equal(series_relabel(series, taken), -EEXIST);
+    assert_int_equal(labelset_series(old), 1);
+    assert_int_equal(series_relabel(series, new), 0);
+    assert_int_equal(series_u64(series), 7);
+    assert_int_equal(labelset_series(old), 0);
+    assert_int_equal(labelset_series(new), 1);
+    struct series *again;
+    assert_int_equal(series_new(family, new, NULL, 0, &again), -EEXIST);
+    assert_int_equal(series_new(family, old, NULL, 0, &again), 0);
+    labelset_unref(old);
+    labelset_unref(new);
+    labelset_unref(taken);
+    store_free(store);
+}
+
 static void test_bad_labels(void **state)
 {
     (void)state;
@@ -567,6 +591,7 @@ int main(void)
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_histogram),
         cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_relabel),
         cmocka_unit_test(test_bad_labels),
         cmocka_unit_test(test_labelset),
         cmocka_unit_test(test_held_snapshot),
