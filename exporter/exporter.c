@@ -15,6 +15,13 @@
 #include "exporter/sources.h"
 #include "exporter/ticker.h"
 
+/* A collector of the table, running or not. */
+struct running {
+    const struct collector_ops *ops;
+    struct collector_status status;
+    void *instance; /* NULL: not running */
+};
+
 struct exporter {
     const struct options *options;
     const struct log *log;
@@ -31,7 +38,8 @@ struct exporter {
     struct store *store;
     struct container_labels *labels;
     struct collector_env env;
-    struct self_collector running[PAGES_MAX_COLLECTORS];
+    struct running running[PAGES_MAX_COLLECTORS];
+    struct self_collector books[PAGES_MAX_COLLECTORS]; /* beside running */
     const char *names[PAGES_MAX_COLLECTORS];
     size_t n_running; /* collectors known, running or not */
     struct self *self;
@@ -43,6 +51,7 @@ struct exporter {
     struct loop *loop;
     struct ticker ticker;
     struct tick tick; /* the last one that ran */
+    uint64_t ticks;
     bool reload_ok;
     uint64_t reload_wall_ns; /* of the last successful one */
 
@@ -71,7 +80,7 @@ static void reconcile(struct exporter *e)
     if (container_labels_reconcile(e->labels, &diff) != 0)
         log_error(e->log, "exporter", "out of memory: some containers get no series");
     for (size_t i = 0; i < e->n_running; i++) {
-        const struct self_collector *c = &e->running[i];
+        const struct running *c = &e->running[i];
         if (c->instance && c->ops->reconcile)
             c->ops->reconcile(c->instance, &diff);
     }
@@ -90,29 +99,35 @@ static void finish_ended(struct exporter *e)
 
 /* ---- a tick ---- */
 
-static void collect(struct exporter *e, struct self_collector *c)
+static void collect(struct exporter *e, size_t i)
 {
+    struct running *c = &e->running[i];
     uint64_t start = loop_now_ns();
     int err = c->ops->collect(c->instance, &e->tick);
-    c->duration_seconds += (double)(loop_now_ns() - start) * 1e-9;
+    e->books[i].duration_seconds += (double)(loop_now_ns() - start) * 1e-9;
     c->status.failed = err != 0;
     if (!err)
-        c->last_success_wall_ns = e->tick.wall_ns;
+        e->books[i].last_success_wall_ns = e->tick.wall_ns;
+}
+
+/* Running, and not found out to be useless since. */
+static bool is_available(const struct running *c)
+{
+    return c->instance && c->status.verdict.reason != REASON_EVENT_FILTERED;
 }
 
 static void publish(struct exporter *e)
 {
     container_labels_settle(e->labels);
     struct self_state state = {
-        .tick = e->tick,
+        .collectors = e->books,
+        .tick = &e->tick,
+        .ticks = e->ticks,
         .missed_ticks = e->ticker.missed,
-        .collectors = e->running,
-        .n_collectors = e->n_running,
         .containers_limit = e->options->containers_max,
         .open_counters = source_set_open_counters(e->sources.set),
-        .reload_ok = e->reload_ok,
-        .reload_wall_ns = e->reload_wall_ns,
-        .server = e->server,
+        .reload_successful = e->reload_ok,
+        .reload_success_wall_ns = e->reload_wall_ns,
     };
     struct status status = {
         .source = e->sources.name,
@@ -128,10 +143,12 @@ static void publish(struct exporter *e)
     for (size_t i = 0; i < e->n_running; i++) {
         status.collectors[i].name = e->running[i].ops->name;
         status.collectors[i].summary = e->running[i].ops->summary;
-        status.collectors[i].available = self_collector_available(&e->running[i]);
+        status.collectors[i].available = is_available(&e->running[i]);
         status.collectors[i].verdict = e->running[i].status.verdict;
     }
     self_update(e->self, &state);
+    if (e->server)
+        http_server_requests(e->server, self_http_requests, e->self);
     if (store_publish(e->store, &e->tick) != 0)
         log_error(e->log, "exporter", "out of memory: the last page stays");
     pages_update(e->pages, &status, loop_now_ns());
@@ -140,6 +157,7 @@ static void publish(struct exporter *e)
 static void run_tick(struct exporter *e, const struct tick *tick)
 {
     e->tick = *tick;
+    e->ticks++;
     if (source_set_begin(e->sources.set, tick) != 0)
         log_debug(e->log, "exporter", "a source could not begin tick %llu",
                   (unsigned long long)tick->number);
@@ -156,7 +174,7 @@ static void run_tick(struct exporter *e, const struct tick *tick)
     }
     for (size_t i = 0; i < e->n_running; i++)
         if (e->running[i].instance)
-            collect(e, &e->running[i]);
+            collect(e, i);
     if (e->sources.recorder) {
         feed_record_departures(e->feed, e->sources.recorder);
         recorder_flush(e->sources.recorder);
@@ -334,9 +352,10 @@ static void find_containers(struct exporter *e)
 
 static void start_collector(struct exporter *e, size_t i)
 {
-    struct self_collector *c = &e->running[i];
+    struct running *c = &e->running[i];
     c->ops = collector_table[i];
     e->names[i] = c->ops->name;
+    e->books[i].status = &c->status;
     if (!wanted(e->options, i)) {
         verdict_set(&c->status.verdict, REASON_DISABLED, "switched off by a flag");
         return;
@@ -352,6 +371,7 @@ static void start_collector(struct exporter *e, size_t i)
         verdict_set(&c->status.verdict, REASON_NO_DEVICE, "could not start: %s", strerror(-err));
         log_error(e->log, c->ops->name, "%s", c->status.verdict.words);
     } else {
+        e->books[i].enabled = true;
         log_info(e->log, c->ops->name, "running");
     }
 }
@@ -379,9 +399,8 @@ static int build_collectors(struct exporter *e)
         .version = IE_VERSION,
         .source = e->sources.name,
         .microarchitecture = e->facts.machine.microarchitecture,
-        .collectors = e->names,
-        .n_collectors = e->n_running,
-        .disabled = e->options->disable_exporter_metrics,
+        .collectors = collector_table,
+        .disable_exporter_metrics = e->options->disable_exporter_metrics,
     };
     return self_new(e->store, &config, &e->self);
 }
@@ -546,7 +565,7 @@ static int print_text(struct exporter *e, FILE *file, char *error, size_t error_
 static uint64_t on_once_due(void *context)
 {
     struct exporter *e = context;
-    if (e->tick.number < 2)
+    if (e->ticks < 2)
         return e->ticker.due_ns;
     exporter_stop(e);
     return UINT64_MAX;
