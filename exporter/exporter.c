@@ -215,6 +215,10 @@ static void load_replay_tick(struct exporter *e)
 static uint64_t on_tick_due(void *context)
 {
     struct exporter *e = context;
+    if (e->options->once && e->ticks >= 2) {
+        exporter_stop(e);
+        return UINT64_MAX;
+    }
     if (!is_replay(e))
         return e->ticker.due_ns;
     load_replay_tick(e);
@@ -434,7 +438,7 @@ static int start_server(struct exporter *e, char *error, size_t error_size)
     return http_server_start(&config, &e->server, error, error_size);
 }
 
-static int build(struct exporter *e, char *error, size_t error_size)
+static int build(struct exporter *e, const sigset_t *signals, char *error, size_t error_size)
 {
     const struct options *o = e->options;
     int err = fsroot_init(&e->fs, o->procfs, o->sysfs, o->cgroupfs, o->rootfs);
@@ -455,6 +459,9 @@ static int build(struct exporter *e, char *error, size_t error_size)
         err = build_collectors(e);
     if (!err)
         err = build_pages(e);
+    if (!err)
+        err = loop_new(&loop_callbacks, e, signals, e->discovery ? discovery_fd(e->discovery) : -1,
+                       &e->loop);
     if (!err && !o->once)
         err = start_server(e, error, error_size);
     if (err && !error[0])
@@ -475,8 +482,8 @@ static int build(struct exporter *e, char *error, size_t error_size)
     return 0;
 }
 
-int exporter_new(const struct options *options, const struct log *log, struct exporter **out,
-                 char *error, size_t error_size)
+int exporter_new(const struct options *options, const struct log *log, const sigset_t *signals,
+                 struct exporter **out, char *error, size_t error_size)
 {
     struct exporter *e = calloc(1, sizeof *e);
     if (!e) {
@@ -486,7 +493,7 @@ int exporter_new(const struct options *options, const struct log *log, struct ex
     e->options = options;
     e->log = log;
     error[0] = '\0';
-    int err = build(e, error, error_size);
+    int err = build(e, signals, error, error_size);
     if (err) {
         exporter_free(e);
         return err;
@@ -521,17 +528,11 @@ void exporter_free(struct exporter *e)
 
 /* ---- running ---- */
 
-int exporter_run(struct exporter *e, const sigset_t *signals, char *error, size_t error_size)
+int exporter_run(struct exporter *e, char *error, size_t error_size)
 {
-    int fd = e->discovery ? discovery_fd(e->discovery) : -1;
-    int err = loop_new(&loop_callbacks, e, signals, fd, &e->loop);
-    if (err) {
-        snprintf(error, error_size, "cannot start the loop: %s", strerror(-err));
-        return err;
-    }
     ticker_init(&e->ticker, e->tick.interval_ns, loop_now_ns());
     notify_systemd("READY=1");
-    err = loop_run(e->loop);
+    int err = loop_run(e->loop);
     notify_systemd("STOPPING=1");
     if (err)
         snprintf(error, error_size, "the loop failed: %s", strerror(-err));
@@ -542,8 +543,7 @@ int exporter_run(struct exporter *e, const sigset_t *signals, char *error, size_
 
 void exporter_stop(struct exporter *e)
 {
-    if (e->loop)
-        loop_stop(e->loop);
+    loop_stop(e->loop);
 }
 
 static int print_text(struct exporter *e, FILE *file, char *error, size_t error_size)
@@ -558,29 +558,6 @@ static int print_text(struct exporter *e, FILE *file, char *error, size_t error_
     textbuf_release(&text);
     if (err)
         snprintf(error, error_size, "cannot print the metrics: %s", strerror(-err));
-    return err;
-}
-
-/* Two ticks under the loop, so that containers and names are found as they are in service. */
-static uint64_t on_once_due(void *context)
-{
-    struct exporter *e = context;
-    if (e->ticks < 2)
-        return e->ticker.due_ns;
-    exporter_stop(e);
-    return UINT64_MAX;
-}
-
-static int run_once_live(struct exporter *e, char *error, size_t error_size)
-{
-    struct loop_callbacks callbacks = loop_callbacks;
-    callbacks.tick_due = on_once_due;
-    int fd = e->discovery ? discovery_fd(e->discovery) : -1;
-    int err = loop_new(&callbacks, e, NULL, fd, &e->loop);
-    if (!err)
-        err = loop_run(e->loop);
-    if (err)
-        snprintf(error, error_size, "the loop failed: %s", strerror(-err));
     return err;
 }
 
@@ -600,8 +577,10 @@ static int run_once_replay(struct exporter *e, char *error, size_t error_size)
 
 int exporter_once(struct exporter *e, FILE *file, char *error, size_t error_size)
 {
+    /* Live, two ticks under the loop: containers and names are then found as they are in
+     * service. */
     int err =
-        is_replay(e) ? run_once_replay(e, error, error_size) : run_once_live(e, error, error_size);
+        is_replay(e) ? run_once_replay(e, error, error_size) : exporter_run(e, error, error_size);
     return err ? err : print_text(e, file, error, error_size);
 }
 

@@ -18,20 +18,17 @@ struct exporter;
 
 /*
  * Builds everything and publishes for the first time; with options->once no socket is opened.
- * 'options' and 'log' are borrowed for its life. -EINVAL for what the user got wrong (a file, a
- * value), else -errno; the message is in error.
+ * 'options' and 'log' are borrowed for its life. 'signals' (may be NULL) are those it answers to
+ * while it runs: SIGHUP reloads, any other ends it; the caller has blocked them in all threads.
+ * -EINVAL for what the user got wrong (a file, a value), else -errno; the message is in error.
  */
-int exporter_new(const struct options *options, const struct log *log, struct exporter **out,
-                 char *error, size_t error_size);
+int exporter_new(const struct options *options, const struct log *log, const sigset_t *signals,
+                 struct exporter **out, char *error, size_t error_size);
 /* Accepts NULL. */
 void exporter_free(struct exporter *exporter);
 
-/*
- * Runs until exporter_stop, or until SIGTERM or SIGINT if they are in 'signals' (may be NULL;
- * blocked in all threads by the caller); SIGHUP reloads. 0, or -errno with the message in error.
- */
-int exporter_run(struct exporter *exporter, const sigset_t *signals, char *error,
-                 size_t error_size);
+/* Runs until exporter_stop or a signal. 0, or -errno with the message in error. */
+int exporter_run(struct exporter *exporter, char *error, size_t error_size);
 /* Any thread. */
 void exporter_stop(struct exporter *exporter);
 

@@ -21,11 +21,11 @@ static int run(const struct options *options, const struct log *log, const sigse
 {
     char error[512] = "";
     struct exporter *exporter = NULL;
-    int err = exporter_new(options, log, &exporter, error, sizeof error);
+    int err = exporter_new(options, log, signals, &exporter, error, sizeof error);
     if (!err && options->once)
         err = exporter_once(exporter, stdout, error, sizeof error);
     else if (!err)
-        err = exporter_run(exporter, signals, error, sizeof error);
+        err = exporter_run(exporter, error, sizeof error);
     exporter_free(exporter);
     return err ? complain(error, err) : EXIT_OK;
 }
@@ -62,5 +62,5 @@ int main(int argc, char **argv)
     err = privileges_drop(options.procfs);
     if (err)
         log_warn(&log, "main", "privileges are kept: %s", strerror(-err));
-    return run(&options, &log, &signals);
+    return run(&options, &log, options.once ? NULL : &signals);
 }

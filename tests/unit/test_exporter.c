@@ -57,7 +57,7 @@ struct daemon {
 static void *run(void *context)
 {
     struct daemon *d = context;
-    d->result = exporter_run(d->exporter, NULL, d->error, sizeof d->error);
+    d->result = exporter_run(d->exporter, d->error, sizeof d->error);
     return NULL;
 }
 
@@ -69,8 +69,8 @@ static void start(struct daemon *d, const char *pod, unsigned ticks, unsigned re
                     "--web.listen-address=127.0.0.1:0"};
     assert_int_equal(options_parse(&d->options, 5, argv, d->error, sizeof d->error), 0);
     d->log = (struct log){.fd = -1};
-    assert_int_equal(exporter_new(&d->options, &d->log, &d->exporter, d->error, sizeof d->error),
-                     0);
+    assert_int_equal(
+        exporter_new(&d->options, &d->log, NULL, &d->exporter, d->error, sizeof d->error), 0);
     assert_int_equal(pthread_create(&d->thread, NULL, run, d), 0);
 }
 
@@ -176,7 +176,8 @@ static void once_prints_the_end_of_the_recording(void **state)
     char *argv[] = {"test", "--source=replay", d.flag, "--once"};
     assert_int_equal(options_parse(&d.options, 4, argv, d.error, sizeof d.error), 0);
     d.log.fd = -1;
-    assert_int_equal(exporter_new(&d.options, &d.log, &d.exporter, d.error, sizeof d.error), 0);
+    assert_int_equal(exporter_new(&d.options, &d.log, NULL, &d.exporter, d.error, sizeof d.error),
+                     0);
     assert_int_equal(exporter_port(d.exporter, 0), 0);
     char *text = NULL;
     size_t len = 0;
@@ -202,7 +203,8 @@ static void a_bad_recording_is_named_with_its_line(void **state)
     char *argv[] = {"test", "--source=replay", d.flag, "--once"};
     assert_int_equal(options_parse(&d.options, 4, argv, d.error, sizeof d.error), 0);
     d.log.fd = -1;
-    assert_int_equal(exporter_new(&d.options, &d.log, &d.exporter, d.error, sizeof d.error), 0);
+    assert_int_equal(exporter_new(&d.options, &d.log, NULL, &d.exporter, d.error, sizeof d.error),
+                     0);
     assert_int_not_equal(exporter_once(d.exporter, stderr, d.error, sizeof d.error), 0);
     char where[80];
     snprintf(where, sizeof where, "%s:8:", d.recording);
