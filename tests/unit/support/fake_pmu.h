@@ -1,0 +1,56 @@
+/*
+ * A kernel with a PMU, for tests: perf_event_open, enable, read and close as Linux answers them on
+ * an Intel server core (three fixed counters, 'general' others) and an uncore memory controller.
+ *
+ * Time passes only in fake_pmu_run(), and 1 ms with every read of a group on our own thread.
+ */
+#ifndef IE_TESTS_FAKE_PMU_H
+#define IE_TESTS_FAKE_PMU_H
+
+#include "exporter/source/perf.h"
+
+enum { FAKE_PMU_EVENTS = 512, FAKE_PMU_CPUS = 8, FAKE_PMU_UNCORE_TYPE = 14 };
+
+struct fake_event {
+    bool used;
+    struct perf_event_attr attr;
+    uint64_t cgroup; /* the directory's inode; 0: none */
+    int pid, cpu;
+    int leader;    /* index; its own for leaders */
+    bool detached; /* its CPU went offline: alone, and stopped for good */
+    bool enabled;
+    uint64_t count, enabled_ns, running_ns;
+};
+
+struct fake_pmu {
+    struct perf_kernel kernel; /* give this to perf_config */
+
+    /* What the machine is like; change at will. */
+    int general;           /* general counters, 4 after init */
+    bool watchdog;         /* holds the fixed cycles counter, which only shows when running */
+    int held;              /* general counters that others hold, likewise */
+    bool no_pmu;           /* hardware events: ENOENT */
+    bool filtered;         /* counts stay 0 */
+    int system_wide_error; /* for events that are not on our own threads; 0: allowed */
+    int cgroup_error;      /* for cgroup mode only */
+    int error;             /* for every open */
+    int fail_open;         /* this many opens from now fails with EMFILE; 0: none */
+    int fail_read_cpu;     /* reads of this CPU's events fail with EIO; -1: none */
+    bool online[FAKE_PMU_CPUS];
+
+    struct fake_event events[FAKE_PMU_EVENTS];
+    size_t open, opens; /* now; ever */
+    size_t misuse;      /* bad descriptors, members of other places than their leader's */
+};
+
+void fake_pmu_init(struct fake_pmu *pmu);
+
+/* A cgroup (or thread, or all of a CPU when both are 0) runs on a CPU for some time. */
+void fake_pmu_run(struct fake_pmu *pmu, uint64_t cgroup, int tid, int cpu, uint64_t ns);
+
+/* Counts per nanosecond of an event: differs between roles. */
+uint64_t fake_pmu_rate(const struct perf_event_attr *attr);
+
+void fake_pmu_set_online(struct fake_pmu *pmu, int cpu, bool online);
+
+#endif
