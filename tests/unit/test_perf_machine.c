@@ -1,0 +1,324 @@
+/*
+ * Memory controllers, refusals in words, and what the machine says about itself.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#include "collectors/events/events.h"
+#include "tests/unit/support/perf_fixture.h"
+
+static const char devices[] = "sys/bus/event_source/devices";
+
+/* Two sockets with CPUs 0 and 1, one CPU of each in the cpumask of every controller. */
+static void add_imcs(struct perf_fixture *fixture, int n)
+{
+    char path[160];
+    for (int socket = 0; socket < 2; socket++) {
+        snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%d/topology/physical_package_id",
+                 socket);
+        fixture_write(&fixture->tree, path, "%d\n", socket);
+    }
+    for (int i = 0; i < n; i++) {
+        const char *const files[][2] = {{"type", "14\n"},
+                                        {"cpumask", "0-1\n"},
+                                        {"format/event", "config:0-7\n"},
+                                        {"format/umask", "config:8-15\n"}};
+        for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+            snprintf(path, sizeof path, "%s/uncore_imc_%d/%s", devices, i, files[f][0]);
+            fixture_write(&fixture->tree, path, "%s", files[f][1]);
+        }
+    }
+    snprintf(path, sizeof path, "%s/uncore_imc_free_running_0/cpumask", devices);
+    fixture_write(&fixture->tree, path, "0-1\n");
+}
+
+static void test_units(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct unit units[32];
+    size_t n = 99;
+    assert_int_equal(perf_units(&fixture->tree.fs, units, 32, &n), 0);
+    assert_int_equal(n, 0);
+    add_imcs(fixture, 12);
+    assert_int_equal(perf_units(&fixture->tree.fs, units, 32, &n), 0);
+    assert_int_equal(n, 24);
+    assert_string_equal(units[0].key, "socket0.imc0");
+    assert_string_equal(units[23].key, "socket1.imc11");
+    for (size_t i = 0; i < n; i++) {
+        assert_string_equal(units[i].kind, "imc");
+        assert_int_equal(units[i].imc, i / 2); /* by number, not by spelling */
+        assert_int_equal(units[i].socket, i % 2);
+    }
+    memset(units, 0x5a, sizeof units);
+    assert_int_equal(perf_units(&fixture->tree.fs, units, 3, &n), 0);
+    assert_int_equal(n, 24);
+    assert_int_equal(units[3].socket, 0x5a5a5a5a);
+}
+
+static int open_unit(struct perf_fixture *fixture, enum group group, int socket, int channel,
+                     uint64_t *handle, struct verdict *why)
+{
+    struct unit unit = {.key = "u", .kind = "imc", .socket = socket, .imc = 1};
+    struct scope scope = {
+        .kind = SCOPE_UNIT, .key = "u", .cgroup_fd = -1, .channel = channel, .unit = &unit};
+    memset(why, 0, sizeof *why);
+    return fixture->source->ops->open(fixture->source, &scope, group, handle, why);
+}
+
+/* The configs of what is open on a CPU, in order; returns how many. */
+static size_t open_configs(const struct perf_fixture *fixture, int cpu, uint64_t *out)
+{
+    size_t n = 0;
+    for (int i = 0; i < FAKE_PMU_EVENTS; i++) {
+        const struct fake_event *event = &fixture->pmu.events[i];
+        if (!event->used || event->cpu != cpu)
+            continue;
+        assert_int_equal(event->attr.type, FAKE_PMU_UNCORE_TYPE);
+        assert_int_equal(event->pid, -1);
+        out[n++] = event->attr.config;
+    }
+    return n;
+}
+
+static void test_unit_channels(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct perf_reading out;
+    struct verdict why;
+    uint64_t first, second, handle = 77, configs[16];
+    add_imcs(fixture, 2);
+    fixture->config.table = &event_table_icx;
+    perf_fixture_start(fixture);
+    assert_true(fixture->source->ops->check(fixture->source, SCOPE_UNIT, GROUP_RPQ, &why));
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_RPQ), 7);
+    assert_int_equal(fixture->pmu.open, 0);
+
+    assert_int_equal(open_unit(fixture, GROUP_RPQ, 1, 0, &first, &why), 0);
+    assert_int_equal(open_configs(fixture, 1, configs), 3);
+    assert_int_equal(open_configs(fixture, 0, configs), 0);
+    assert_int_equal(open_unit(fixture, GROUP_RPQ, 0, 1, &second, &why), 0);
+    assert_int_equal(open_configs(fixture, 0, configs), 3);
+    assert_int_equal(configs[0], 0x0000);
+    assert_int_equal(configs[1], 0x0210);
+    assert_int_equal(configs[2], 0x0081);
+    assert_int_equal(open_unit(fixture, GROUP_RPQ, 0, 2, &handle, &why), -ENODEV);
+    assert_non_null(strstr(why.words, "no channel 2"));
+    assert_int_equal(open_unit(fixture, GROUP_RPQ, 0, -1, &handle, &why), -ENODEV);
+    assert_int_equal(handle, 77);
+
+    fake_pmu_run(&fixture->pmu, 0, 0, 1, 12);
+    const struct reading_row *row = perf_fixture_row(fixture, first, GROUP_RPQ, -1, &out);
+    assert_int_equal(out.reading.n, 1);
+    assert_int_equal(row->present, 7);
+    assert_int_equal(row->enabled_ns, 12);
+    assert_int_equal(row->count[0], 12 * 5); /* rate of config 0 */
+    assert_int_equal(row->count[1], 12 * (5 + 0x0110 % 11));
+    assert_int_equal(row->count[2], 12 * (5 + 0x0080 % 11));
+}
+
+/* Persistent memory on Sapphire Rapids: inserts once per channel, occupancy twice. */
+static void test_channel_with_fewer_roles(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct perf_reading out;
+    struct verdict why;
+    uint64_t handle;
+    add_imcs(fixture, 2);
+    fixture->config.table = &event_table_spr;
+    perf_fixture_start(fixture);
+    assert_int_equal(open_unit(fixture, GROUP_PMM_RPQ, 0, 1, &handle, &why), 0);
+    fake_pmu_run(&fixture->pmu, 0, 0, 0, 1);
+    assert_int_equal(perf_fixture_row(fixture, handle, GROUP_PMM_RPQ, -1, &out)->present, 5);
+    fixture->source->ops->free(fixture->source);
+    /* Ice Lake's second pseudo-channel has nothing of it, and a clock alone is no channel. */
+    fixture->config.table = &event_table_icx;
+    perf_fixture_start(fixture);
+    assert_int_equal(open_unit(fixture, GROUP_PMM_RPQ, 0, 0, &handle, &why), 0);
+    assert_int_equal(open_unit(fixture, GROUP_PMM_RPQ, 0, 1, &handle, &why), -ENODEV);
+}
+
+static void test_unit_refusals(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct verdict why;
+    uint64_t handle;
+    perf_fixture_start(fixture);
+    assert_false(fixture->source->ops->check(fixture->source, SCOPE_UNIT, GROUP_RPQ, &why));
+    assert_int_equal(why.reason, REASON_NO_DEVICE);
+    assert_non_null(strstr(why.words, "uncore_imc_"));
+    add_imcs(fixture, 2);
+    assert_true(fixture->source->ops->check(fixture->source, SCOPE_UNIT, GROUP_RPQ, &why));
+    fixture->pmu.system_wide_error = -EACCES;
+    assert_false(fixture->source->ops->check(fixture->source, SCOPE_UNIT, GROUP_RPQ, &why));
+    assert_int_equal(why.reason, REASON_NO_PERMISSION);
+    assert_int_equal(open_unit(fixture, GROUP_RPQ, 0, 0, &handle, &why), -EACCES);
+    fixture->source->ops->free(fixture->source);
+    fixture->config.table = &event_table_skx;
+    perf_fixture_start(fixture);
+    assert_int_equal(open_unit(fixture, GROUP_PMM_RPQ, 0, 0, &handle, &why), -ENODEV);
+    assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
+}
+
+/* What the user says about memory controllers replaces the table's, all channels of it. */
+static void test_unit_of_events_file(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct verdict why;
+    uint64_t handle, configs[16];
+    static char inserts[] = "pmu:NAME/event=0x77,umask=0x1/";
+    add_imcs(fixture, 2);
+    fixture->config.table = &event_table_icx;
+    fixture->file.event[ROLE_RPQ_INSERTS] = inserts;
+    perf_fixture_start(fixture);
+    assert_int_equal(open_unit(fixture, GROUP_RPQ, 0, 0, &handle, &why), 0);
+    assert_int_equal(open_configs(fixture, 0, configs), 3);
+    assert_int_equal(configs[1], 0x0177);
+    assert_int_equal(open_unit(fixture, GROUP_RPQ, 0, 1, &handle, &why), -ENODEV);
+}
+
+/* A sentence of its own, with a remedy, for each. */
+static void test_sentences(void **state)
+{
+    (void)state;
+    static const struct {
+        int error;
+        int paranoid;
+        enum reason reason;
+        const char *remedy;
+    } rows[] = {
+        {-ENOENT, 2, REASON_NO_PMU, "bare metal"},
+        {-EACCES, 2, REASON_NO_PERMISSION, "kernel.perf_event_paranoid is 2 and CAP_PERFMON"},
+        {-EACCES, 3, REASON_NO_PERMISSION, "sysctl kernel.perf_event_paranoid=2"},
+        {-EACCES, PERF_PARANOID_UNKNOWN, REASON_NO_PERMISSION, "grant CAP_PERFMON"},
+        {-EPERM, 2, REASON_NO_PERMISSION, "seccomp"},
+        {-EMFILE, 2, REASON_FD_LIMIT, "LimitNOFILE"},
+        {-ENFILE, 2, REASON_FD_LIMIT, "fs.file-max"},
+        {-ENODEV, 2, REASON_NO_DEVICE, "offline"},
+        {-ESRCH, 2, REASON_NO_DEVICE, "ended"},
+        {-ENOSYS, 2, REASON_NO_PMU, "CONFIG_PERF_EVENTS"},
+        {-EBUSY, 2, REASON_NO_DEVICE, "profiler"},
+        {-EINVAL, 2, REASON_UNSUPPORTED_CPU, "CONFIG_CGROUP_PERF"},
+        {-EIO, 2, REASON_NO_DEVICE, "Input/output error"},
+    };
+    const size_t n = sizeof rows / sizeof *rows;
+    struct verdict why[sizeof rows / sizeof *rows];
+    /* The longest thing that is ever explained. */
+    const char *what = "group core, role l3_miss_read_occupancy";
+    for (size_t i = 0; i < n; i++) {
+        perf_explain(rows[i].error, what, rows[i].paranoid, &why[i]);
+        assert_int_equal(why[i].reason, rows[i].reason);
+        assert_non_null(strstr(why[i].words, rows[i].remedy));
+        assert_ptr_equal(strstr(why[i].words, what), why[i].words);
+        assert_true(strlen(why[i].words) < sizeof why[i].words - 1); /* not cut */
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(why[i].words, why[k].words);
+    }
+    struct verdict fine;
+    perf_explain(0, what, 2, &fine);
+    assert_int_equal(fine.reason, REASON_OK);
+    assert_string_equal(fine.words, "");
+}
+
+static void test_cpu_identify(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct fixture *tree = &fixture->tree;
+    struct cpu_identity cpu = {.family = -1};
+    assert_int_equal(cpu_identify(&tree->fs, &cpu), -ENOENT);
+    fixture_write(tree, "proc/cpuinfo",
+                  "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\n"
+                  "model name\t: Intel(R) Xeon(R) Gold 6252 CPU @ 2.10GHz\nstepping\t: 7\n\n"
+                  "processor\t: 1\nvendor_id\t: Other\nmodel\t\t: 99\n");
+    assert_int_equal(cpu_identify(&tree->fs, &cpu), 0);
+    assert_string_equal(cpu.vendor, "GenuineIntel");
+    assert_int_equal(cpu.family, 6);
+    assert_int_equal(cpu.model, 85);
+    assert_int_equal(cpu.stepping, 7);
+    assert_ptr_equal(event_table_for_cpu(cpu.family, cpu.model, cpu.stepping, cpu.vendor),
+                     &event_table_clx);
+
+    static const char *const odd[] = {
+        "",
+        "processor : 0\n\nvendor_id : GenuineIntel\ncpu family : 6\nmodel : 8\nstepping : 1\n",
+        "vendor_id : GenuineIntel\ncpu family : 6\nmodel : x\nstepping : 1\n",
+        "vendor_id : AnUnreasonablyLongVendorName\ncpu family : 6\nmodel : 1\nstepping : 1\n",
+        "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 99999999999\nstepping : 1\n",
+    };
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        struct cpu_identity untouched = {.family = 42};
+        fixture_write(tree, "proc/cpuinfo", "%s", odd[i]);
+        assert_int_equal(cpu_identify(&tree->fs, &untouched), -ENOENT);
+        assert_int_equal(untouched.family, 42);
+    }
+}
+
+static void test_machine(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct machine machine;
+    memset(&machine, 0x5a, sizeof machine);
+    machine_detect(&fixture->tree.fs, &machine);
+    assert_int_equal(machine.cpus, 2);
+    assert_int_equal(machine.sockets, 0); /* not told: not known */
+    assert_int_equal(machine.numa_nodes, 0);
+    assert_string_equal(machine.microarchitecture, "");
+    assert_true(machine.cache_cycles == 0 && machine.cas_latency_seconds == 0);
+    /* The frequency comes from the CPU and kernel under the test: known and sane, or absent. */
+    assert_true(machine.base_frequency_hz == 0 ||
+                (machine.base_frequency_hz > 1e8 && machine.base_frequency_hz < 1e11));
+
+    char path[96];
+    for (int cpu = 0; cpu < 6; cpu++) {
+        snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%d/topology/physical_package_id",
+                 cpu);
+        fixture_write(&fixture->tree, path, "%d\n", cpu % 2 * 3);
+    }
+    fixture_write(&fixture->tree, "sys/devices/system/cpu/online", "0-5\n");
+    fixture_write(&fixture->tree, "sys/devices/system/node/online", "0,2-3\n");
+    machine_detect(&fixture->tree.fs, &machine);
+    assert_int_equal(machine.cpus, 6);
+    assert_int_equal(machine.sockets, 2);
+    assert_int_equal(machine.numa_nodes, 3);
+}
+
+static void test_fd_limit(void **state)
+{
+    struct rlimit before, low;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = before;
+    low.rlim_cur = before.rlim_max < 64 ? before.rlim_max : 64;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    assert_int_equal(perf_raise_fd_limit(), before.rlim_max);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &low), 0);
+    assert_int_equal(low.rlim_cur, before.rlim_max);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+int main(void)
+{
+    /* Lets libpfm4 encode the events of CPUs that this machine is not. */
+    setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
+#define TEST(name) cmocka_unit_test_setup_teardown(name, perf_fixture_setup, perf_fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_units),
+        TEST(test_unit_channels),
+        TEST(test_channel_with_fewer_roles),
+        TEST(test_unit_refusals),
+        TEST(test_unit_of_events_file),
+        cmocka_unit_test(test_sentences),
+        TEST(test_cpu_identify),
+        TEST(test_machine),
+        cmocka_unit_test(test_fd_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
