@@ -10,154 +10,9 @@
 
 #include <cmocka.h>
 
-#include "exporter/source/keymap.h"
 #include "exporter/source/source_set.h"
+#include "tests/unit/support/ledger_source.h"
 #include "tests/unit/support/malloc_count.h"
-
-enum { FAKE_GROUPS = 64, FAKE_CPUS = 8 };
-
-/* What happened to a fake, kept outside since the set frees it. */
-struct ledger {
-    int opens, closes, frees, begins, reads;
-    char last_key[32];
-};
-
-struct fake_group {
-    bool open;
-    enum group group;
-    int error; /* of the next reads */
-    size_t cpus;
-    uint64_t count[FAKE_CPUS]; /* of the first role; enabled and running are the same number */
-};
-
-struct fake {
-    struct source source;
-    struct ledger *ledger;
-    struct fake_group groups[FAKE_GROUPS];
-    int open_error, begin_error;
-    size_t probes_left;
-    size_t fds;
-};
-
-static bool fake_check(struct source *source, enum scope_kind kind, enum group group,
-                       struct verdict *why)
-{
-    (void)source;
-    if (kind == SCOPE_CGROUP && group == GROUP_LOADS) {
-        verdict_set(why, REASON_NO_PMU, "no loads here");
-        return false;
-    }
-    return true;
-}
-
-static int fake_open(struct source *source, const struct scope *scope, enum group group,
-                     uint64_t *handle, struct verdict *why)
-{
-    struct fake *fake = (struct fake *)source;
-
-    if (fake->open_error) {
-        verdict_set(why, REASON_NO_PERMISSION, "told to fail");
-        return fake->open_error;
-    }
-    for (size_t i = 0; i < FAKE_GROUPS; i++) {
-        if (fake->groups[i].open)
-            continue;
-        fake->groups[i] = (struct fake_group){.open = true, .group = group, .cpus = 1};
-        fake->ledger->opens++;
-        snprintf(fake->ledger->last_key, sizeof fake->ledger->last_key, "%s", scope->key);
-        *handle = 1000 + i;
-        return 0;
-    }
-    return -EMFILE;
-}
-
-static struct fake_group *fake_group(struct source *source, uint64_t handle)
-{
-    struct fake_group *group = &((struct fake *)source)->groups[handle - 1000];
-    assert_true(group->open);
-    return group;
-}
-
-static size_t fake_width(struct source *source, uint64_t handle)
-{
-    return fake_group(source, handle)->cpus;
-}
-
-static int fake_begin(struct source *source, const struct tick *tick)
-{
-    (void)tick;
-    ((struct fake *)source)->ledger->begins++;
-    return ((struct fake *)source)->begin_error;
-}
-
-static int fake_read(struct source *source, uint64_t handle, struct reading *out)
-{
-    struct fake_group *group = fake_group(source, handle);
-
-    ((struct fake *)source)->ledger->reads++;
-    if (group->error)
-        return group->error;
-    if (out->cap < group->cpus)
-        return -ENOSPC;
-    out->n = group->cpus;
-    for (size_t i = 0; i < group->cpus; i++) {
-        struct reading_row *row = reading_row(out, i);
-        memset(row, 0, out->stride_bytes);
-        row->cpu = (int32_t)i;
-        row->present = 1;
-        row->enabled_ns = row->running_ns = row->count[0] = group->count[i];
-    }
-    return 0;
-}
-
-static int fake_probes(struct source *source, struct probe_reading *out, size_t cap, size_t *n)
-{
-    struct fake *fake = (struct fake *)source;
-
-    for (*n = 0; *n < cap && fake->probes_left > 0; fake->probes_left--)
-        out[(*n)++] = (struct probe_reading){.latency_ns = (double)fake->probes_left};
-    return 0;
-}
-
-static void fake_close(struct source *source, uint64_t handle)
-{
-    fake_group(source, handle)->open = false;
-    ((struct fake *)source)->ledger->closes++;
-}
-
-static size_t fake_open_counters(struct source *source)
-{
-    return ((struct fake *)source)->fds;
-}
-
-static void fake_free(struct source *source)
-{
-    ((struct fake *)source)->ledger->frees++;
-    free(source);
-}
-
-static const struct source_ops fake_ops = {
-    .name = "fake",
-    .check = fake_check,
-    .open = fake_open,
-    .width = fake_width,
-    .begin = fake_begin,
-    .read = fake_read,
-    .probes = fake_probes,
-    .close = fake_close,
-    .open_counters = fake_open_counters,
-    .free = fake_free,
-};
-
-static struct fake *fake_new(struct ledger *ledger)
-{
-    struct fake *fake = calloc(1, sizeof *fake);
-
-    assert_non_null(fake);
-    fake->source.ops = &fake_ops;
-    fake->ledger = ledger;
-    return fake;
-}
 
 /* A set with one fake that serves core and stalls of containers, and the probes. */
 static struct source_set *set_with(struct fake *fake)
@@ -586,45 +441,6 @@ static void test_churn(void **state)
     assert_int_equal(ledger.opens, next - 1);
 }
 
-/* ---- the map behind it ---- */
-
-static void test_keymap_against_a_plain_table(void **state)
-{
-    (void)state;
-    enum { KEYS = 500, TAGS = 3 };
-    static char keys[KEYS][8];
-    static bool there[KEYS][TAGS];
-    struct keymap map = {0};
-    uint32_t random = 99;
-
-    for (int i = 0; i < KEYS; i++)
-        snprintf(keys[i], sizeof keys[i], "k%d", i);
-    for (int step = 0; step < 50000; step++) {
-        random = random * 1664525 + 1013904223;
-        int i = (int)((random >> 8) % KEYS), t = (int)((random >> 4) % TAGS);
-        if (there[i][t])
-            keymap_remove(&map, keys[i], (uint32_t)t);
-        else
-            assert_int_equal(keymap_put(&map, keys[i], (uint32_t)t, &there[i][t]), 0);
-        there[i][t] = !there[i][t];
-        if (step % 500 != 0)
-            continue;
-        size_t n = 0;
-        for (i = 0; i < KEYS; i++) {
-            for (t = 0; t < TAGS; t++) {
-                void *want = there[i][t] ? &there[i][t] : NULL;
-                assert_ptr_equal(keymap_get(&map, keys[i], (uint32_t)t), want);
-                n += there[i][t];
-            }
-        }
-        assert_int_equal(map.n, n);
-    }
-    keymap_remove(&map, "never there", 0);
-    keymap_release(&map);
-    assert_null(keymap_get(&map, "k1", 0));
-    keymap_remove(&map, "k1", 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -642,7 +458,6 @@ int main(void)
         cmocka_unit_test(test_probes_are_the_same_list_for_everyone),
         cmocka_unit_test(test_units_and_threads),
         cmocka_unit_test(test_churn),
-        cmocka_unit_test(test_keymap_against_a_plain_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

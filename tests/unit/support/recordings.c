@@ -1,0 +1,102 @@
+#include "tests/unit/support/recordings.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <unistd.h>
+
+void recording_write(char path[64], const char *text, size_t len)
+{
+    strcpy(path, "/tmp/ie-replay-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, len), len);
+    close(fd);
+}
+
+const struct machine recorded_machine = {.microarchitecture = "clx",
+                                         .base_frequency_hz = 2100000000.1,
+                                         .cache_cycles = 44.123456789012345,
+                                         .cas_latency_seconds = 1.43e-8,
+                                         .sockets = 2,
+                                         .numa_nodes = 3,
+                                         .cpus = 48};
+
+void recording_temporary(char path[64])
+{
+    strcpy(path, "/tmp/ie-record-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+struct recorder *recording_start(const char *path)
+{
+    struct recorder *recorder;
+
+    assert_int_equal(recorder_new(path, &recorded_machine, 1000, NULL, &recorder), 0);
+    return recorder;
+}
+
+void recording_tick(struct recorder *recorder, uint64_t number)
+{
+    const struct tick at = {.number = number, .mono_ns = number * 1000, .wall_ns = ~0ull >> 2};
+
+    recorder_tick(recorder, &at);
+}
+
+struct recording_container recording_named(const char *key, const char *pod)
+{
+    return (struct recording_container){key, "/a", "0123", "shop", pod,  "cart",
+                                        "i", "u",  "",     "",     false};
+}
+
+/* The whole file; freed by the caller. */
+char *recording_contents(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = NULL;
+    size_t size = 0;
+
+    assert_non_null(file);
+    if (getdelim(&text, &size, '\0', file) < 0 && text)
+        text[0] = '\0';
+    fclose(file);
+    assert_non_null(text);
+    return text;
+}
+
+size_t occurrences(const char *text, const char *what)
+{
+    size_t n = 0;
+
+    for (; (text = strstr(text, what)); text++)
+        n++;
+    return n;
+}
+
+struct replay *recording_open(const char *path)
+{
+    struct replay *replay;
+    char error[512];
+
+    if (replay_open(path, &replay, error, sizeof error))
+        fail_msg("%s", error);
+    return replay;
+}
+
+bool recording_next(struct replay *replay, struct tick *out)
+{
+    char error[512];
+    int got = replay_next(replay, out, error, sizeof error);
+
+    if (got < 0)
+        fail_msg("%s", error);
+    return got == 1;
+}
