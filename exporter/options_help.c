@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <string.h>
 
 #include "exporter/base/textbuf.h"
@@ -56,8 +57,9 @@ static void print_collectors(FILE *file)
     for (size_t i = 0; collector_table[i]; i++) {
         const struct collector_ops *collector = collector_table[i];
         char text[1024];
-        snprintf(text, sizeof text, "%s Default: %s.", collector->summary,
-                 words[collector->default_on]);
+        const char *summary = collector->summary;
+        snprintf(text, sizeof text, "%c%s. Default: %s.", toupper((unsigned char)*summary),
+                 summary + (*summary != '\0'), words[collector->default_on]);
         fprintf(file, "  --[no-]collector.%s\n", collector->name);
         print_wrapped(file, text);
     }
