@@ -337,19 +337,6 @@ int options_parse(struct options *out, int argc, char *const *argv, char *error,
     return err;
 }
 
-enum collector_default options_collector(const struct options *options, size_t i)
-{
-    switch (options->collector[i]) {
-    case SWITCH_ON:
-        return COLLECTOR_ON;
-    case SWITCH_OFF:
-        return COLLECTOR_OFF;
-    case SWITCH_DEFAULT:
-        break;
-    }
-    return options->disable_defaults ? COLLECTOR_OFF : collector_table[i]->default_on;
-}
-
 int options_parse_duration(const char *text, uint64_t *out_ns)
 {
     uint64_t ps;

@@ -61,10 +61,6 @@ struct options {
  */
 int options_parse(struct options *out, int argc, char *const *argv, char *error, size_t error_size);
 
-/* What the flags make of collector_table[i]: OFF, ON (asked for by name, or on by default), or AUTO
- * (on where its hardware is). */
-enum collector_default options_collector(const struct options *options, size_t i);
-
 /* --help, from the table. */
 void options_print_help(FILE *file);
 
