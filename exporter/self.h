@@ -24,7 +24,8 @@ struct self_config {
 /* What the loop knows of a collector. */
 struct self_collector {
     /* NULL: nothing known. Its verdict also explains a collector that is not enabled: with
-     * REASON_OK (or no status) that is REASON_DISABLED. */
+     * REASON_OK (or no status) that is REASON_DISABLED. In an enabled one it may speak of some
+     * containers only; REASON_EVENT_FILTERED alone is about all. */
     const struct collector_status *status;
     bool enabled;                  /* asked for, and started */
     double duration_seconds;       /* in collect, since the start */

@@ -14,11 +14,12 @@ const struct metric_desc self_descs[SELF_METRICS] = {
                              "measured now, all comes from a recording. microarchitecture is "
                              "\"unknown\" for a CPU without a table of events."},
 
-    [SELF_COLLECTOR_AVAILABLE] = {.name = EXPORTER("collector_available"),
-                                  .type = METRIC_GAUGE,
-                                  .labels = "collector",
-                                  .help = "1 while the collector runs. 0: it is switched off or "
-                                          "cannot work here; collector_info says why."},
+    [SELF_COLLECTOR_AVAILABLE] =
+        {.name = EXPORTER("collector_available"),
+         .type = METRIC_GAUGE,
+         .labels = "collector",
+         .help = "1 while the collector runs. 0: it is switched off or cannot work here. Why, or "
+                 "what it cannot do for some containers, is in collector_info."},
     [SELF_COLLECTOR_SUCCESS] = {.name = EXPORTER("collector_success"),
                                 .type = METRIC_GAUGE,
                                 .labels = "collector",

@@ -244,17 +244,6 @@ static void test_collectors(void **state)
         assert_int_equal(good(off, NULL).collector[i], SWITCH_OFF);
         assert_int_equal(good(on, off).collector[i], SWITCH_OFF);
         assert_int_equal(good(off, on).collector[i], SWITCH_ON);
-
-        struct options all = good(NULL, NULL), none = good("--collector.disable-defaults", NULL);
-        struct options one = good("--collector.disable-defaults", on), not = good(off, NULL);
-        assert_int_equal(options_collector(&all, i), collector_table[i]->default_on);
-        assert_int_equal(options_collector(&none, i), COLLECTOR_OFF);
-        assert_int_equal(options_collector(&one, i), COLLECTOR_ON);
-        assert_int_equal(options_collector(&not, i), COLLECTOR_OFF);
-        for (size_t j = 0; collector_table[j]; j++) {
-            if (j != i)
-                assert_int_equal(options_collector(&one, j), COLLECTOR_OFF);
-        }
     }
     assert_int_equal(good("--no-collector.probe", NULL).collector[collector_index("probe")],
                      SWITCH_OFF);

@@ -241,8 +241,12 @@ static void test_reasons(void **state)
     } cases[] = {
         {true, false, REASON_OK, "ok", 1, 1},
         {true, true, REASON_OK, "ok", 1, 0},
-        {true, false, REASON_NO_PMU, "no_pmu", 0, 0},
+        /* A reason that holds for some containers, while the rest is served. */
+        {true, false, REASON_FD_LIMIT, "fd_limit", 1, 1},
+        {true, true, REASON_FD_LIMIT, "fd_limit", 1, 0},
+        /* Found out while running: nothing is counted at all. */
         {true, false, REASON_EVENT_FILTERED, "event_filtered", 0, 0},
+        {false, false, REASON_NO_PMU, "no_pmu", 0, 0},
         {false, false, REASON_OK, "disabled", 0, 0},
         {false, false, REASON_NO_DEVICE, "no_device", 0, 0},
         {false, false, REASON_DISABLED, "disabled", 0, 0},
