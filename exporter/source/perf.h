@@ -1,8 +1,8 @@
 /*
  * The kernel's counters: perf_event_open in cgroup mode per CPU, per thread, and per uncore unit.
  *
- * A group is one leader and its members per CPU, read with one read(2). The only file of the
- * project that calls perf_event_open.
+ * A group is one leader and its members per CPU, read with one read(2). perf_event_open is called
+ * in perf_kernel.c only.
  */
 #ifndef IE_SOURCE_PERF_H
 #define IE_SOURCE_PERF_H

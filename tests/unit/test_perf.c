@@ -1,5 +1,5 @@
 /*
- * The perf source on a fake PMU: opening, reading, the fallback ladder, refusals in words.
+ * The perf source on a fake PMU: opening, reading, refusals in words.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -16,46 +16,6 @@
 #include "collectors/events/events.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/perf_fixture.h"
-
-enum {
-    CYCLES,
-    REF_CYCLES,
-    INSTRUCTIONS,
-    READS,
-    OCCUPANCY,
-    LLC,
-    ACTIVE,
-    FULL = 0x7f,
-    WITHOUT_SLOWDOWN = 0x1f,
-    REQUIRED = 0x1b,
-    MS = 1000000,
-};
-
-/* What a role of the core group counts per nanosecond on the fake. */
-static uint64_t rate(int role)
-{
-    static const uint32_t clx[] = {0x3c, 0x300, 0xc0, 0x10b0, 0x1060, 0x01b0, 0x1001060};
-    struct perf_event_attr attr = {.config = clx[role]};
-    return fake_pmu_rate(&attr);
-}
-
-static bool check(struct perf_fixture *fixture, enum scope_kind kind, enum group group,
-                  struct verdict *why)
-{
-    memset(why, 0x5a, sizeof *why);
-    return fixture->source->ops->check(fixture->source, kind, group, why);
-}
-
-static void assert_row(const struct reading_row *row, uint32_t present, uint64_t enabled,
-                       uint64_t running)
-{
-    assert_int_equal(row->present, present);
-    assert_int_equal(row->enabled_ns, enabled);
-    assert_int_equal(row->running_ns, running);
-    for (int role = 0; role <= ACTIVE; role++)
-        if (present >> role & 1)
-            assert_int_equal(row->count[role], running * rate(role));
-}
 
 static void test_counts_per_cpu(void **state)
 {
@@ -74,18 +34,18 @@ static void test_counts_per_cpu(void **state)
     fake_pmu_run(&fixture->pmu, one, 0, 0, 700);
     fake_pmu_run(&fixture->pmu, one, 0, 1, 40);
     fake_pmu_run(&fixture->pmu, two, 0, 1, 3);
-    assert_row(perf_fixture_row(fixture, a, GROUP_CORE, 0, &out), FULL, 700, 700);
-    assert_row(perf_fixture_row(fixture, a, GROUP_CORE, 1, &out), FULL, 40, 40);
-    assert_row(perf_fixture_row(fixture, b, GROUP_CORE, 0, &out), FULL, 0, 0);
-    assert_row(perf_fixture_row(fixture, b, GROUP_CORE, 1, &out), FULL, 3, 3);
+    perf_fixture_assert_core(perf_fixture_row(fixture, a, GROUP_CORE, 0, &out), FULL, 700, 700);
+    perf_fixture_assert_core(perf_fixture_row(fixture, a, GROUP_CORE, 1, &out), FULL, 40, 40);
+    perf_fixture_assert_core(perf_fixture_row(fixture, b, GROUP_CORE, 0, &out), FULL, 0, 0);
+    perf_fixture_assert_core(perf_fixture_row(fixture, b, GROUP_CORE, 1, &out), FULL, 3, 3);
     assert_int_equal(out.reading.n, 2);
     fake_pmu_run(&fixture->pmu, two, 0, 1, 4);
-    assert_row(perf_fixture_row(fixture, b, GROUP_CORE, 1, &out), FULL, 7, 7);
+    perf_fixture_assert_core(perf_fixture_row(fixture, b, GROUP_CORE, 1, &out), FULL, 7, 7);
 
     fixture->source->ops->close(fixture->source, a);
     assert_int_equal(fixture->pmu.open, 14);
     assert_int_equal(fixture->source->ops->open_counters(fixture->source), 14);
-    assert_row(perf_fixture_row(fixture, b, GROUP_CORE, 1, &out), FULL, 7, 7);
+    perf_fixture_assert_core(perf_fixture_row(fixture, b, GROUP_CORE, 1, &out), FULL, 7, 7);
 }
 
 /* Nothing counts before the group is whole, and nothing is asked for that needs privilege. */
@@ -123,7 +83,7 @@ static void test_steady_read_allocates_nothing(void **state)
     uint64_t mallocs = malloc_count();
     size_t opens = fixture->pmu.opens;
     for (int tick = 0; tick < 100; tick++) {
-        fake_pmu_run(&fixture->pmu, inode, 0, 0, MS);
+        fake_pmu_run(&fixture->pmu, inode, 0, 0, 1000000);
         perf_fixture_begin(fixture);
         assert_int_equal(perf_fixture_read(fixture, handle, GROUP_CORE, &out), 0);
     }
@@ -160,185 +120,13 @@ static void test_handles(void **state)
     assert_int_equal(ops->read(fixture->source, handles[7], &out.reading), -ENOSPC);
 }
 
-static void test_watchdog_at_start(void **state)
-{
-    struct perf_fixture *fixture = *state;
-    struct perf_reading out;
-    struct verdict why;
-    uint64_t inode;
-    fixture->pmu.watchdog = true;
-    perf_fixture_start(fixture);
-    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), 0);
-    assert_true(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_int_equal(why.reason, REASON_OK);
-    assert_non_null(strstr(why.words, "without llc_reads, l3_miss_read_active"));
-    assert_non_null(strstr(why.words, "slowdown is off"));
-    assert_non_null(strstr(why.words, "kernel.nmi_watchdog=0"));
-    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
-    assert_int_equal(perf_fixture_logged(fixture, "kernel.nmi_watchdog=0"), 1);
-    assert_int_equal(fixture->pmu.open, 0);
-
-    uint64_t handle = perf_fixture_open(fixture, "a", GROUP_CORE, &inode);
-    fake_pmu_run(&fixture->pmu, inode, 0, 1, 50);
-    assert_row(perf_fixture_row(fixture, handle, GROUP_CORE, 1, &out), WITHOUT_SLOWDOWN, 50, 50);
-    /* Asked again, for another scope too: the same words, no second log line. */
-    assert_true(check(fixture, SCOPE_THREAD, GROUP_CORE, &why));
-    assert_non_null(strstr(why.words, "slowdown is off"));
-    assert_true(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_non_null(strstr(why.words, "slowdown is off"));
-    assert_int_equal(perf_fixture_logged(fixture, "slowdown"), 1);
-}
-
-static void test_full_group_says_nothing(void **state)
-{
-    struct perf_fixture *fixture = *state;
-    struct verdict why;
-    perf_fixture_start(fixture);
-    assert_true(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_int_equal(why.reason, REASON_OK);
-    assert_string_equal(why.words, "");
-    assert_int_equal(perf_fixture_logged(fixture, "perf"), 0);
-}
-
-/* The PMU refuses what it can never count together. */
-static void test_refused_group(void **state)
-{
-    struct perf_fixture *fixture = *state;
-    struct verdict why;
-    fixture->pmu.general = 3;
-    perf_fixture_start(fixture);
-    assert_true(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
-    assert_non_null(strstr(why.words, "too few counters"));
-
-    fixture->source->ops->free(fixture->source);
-    fixture->pmu.general = 1;
-    perf_fixture_start(fixture);
-    assert_false(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
-    assert_non_null(strstr(why.words, "EINVAL"));
-}
-
-/* All counters are taken by someone for now: the smallest group has the best chance later. */
-static void test_all_counters_held(void **state)
-{
-    struct perf_fixture *fixture = *state;
-    struct verdict why;
-    fixture->pmu.held = 4;
-    fixture_write(&fixture->tree, "proc/sys/kernel/nmi_watchdog", "0\n");
-    perf_fixture_start(fixture);
-    assert_true(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), REQUIRED);
-    assert_non_null(strstr(why.words, "someone else holds a counter"));
-}
-
-static void test_filtered(void **state)
-{
-    struct perf_fixture *fixture = *state;
-    struct verdict why;
-    fixture->pmu.filtered = true;
-    perf_fixture_start(fixture);
-    assert_false(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_int_equal(why.reason, REASON_EVENT_FILTERED);
-    assert_non_null(strstr(why.words, "hypervisor"));
-    uint64_t handle = 77;
-    struct scope scope = {.kind = SCOPE_CGROUP, .key = "x", .cgroup_fd = -1};
-    assert_int_not_equal(
-        fixture->source->ops->open(fixture->source, &scope, GROUP_CORE, &handle, &why), 0);
-    assert_int_equal(why.reason, REASON_EVENT_FILTERED);
-    assert_int_equal(handle, 77);
-}
-
-static void run_ticks(struct perf_fixture *fixture, uint64_t handle, uint64_t inode, int ticks,
-                      uint64_t ns)
-{
-    struct perf_reading out;
-    for (int i = 0; i < ticks; i++) {
-        perf_fixture_begin(fixture);
-        fake_pmu_run(&fixture->pmu, inode, 0, 0, ns);
-        assert_int_equal(perf_fixture_read(fixture, handle, GROUP_CORE, &out), 0);
-    }
-}
-
-/* Someone switches the watchdog on while we run. */
-static void test_starvation_at_run_time(void **state)
-{
-    struct perf_fixture *fixture = *state;
-    struct perf_reading out;
-    struct verdict why;
-    uint64_t inode, idle;
-    perf_fixture_start(fixture);
-    uint64_t handle = perf_fixture_open(fixture, "a", GROUP_CORE, &inode);
-    uint64_t other = perf_fixture_open(fixture, "idle", GROUP_CORE, &idle);
-    run_ticks(fixture, handle, inode, 10, 100 * MS);
-    assert_row(perf_fixture_row(fixture, handle, GROUP_CORE, 0, &out), FULL, 1000 * (uint64_t)MS,
-               1000 * (uint64_t)MS);
-
-    fixture->pmu.watchdog = true;
-    run_ticks(fixture, handle, inode, 5, 100 * MS);
-    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), FULL);
-    perf_fixture_begin(fixture);
-    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
-    assert_int_equal(fixture->pmu.open, 2 * 2 * 5);
-    assert_int_equal(perf_fixture_logged(fixture, "kernel.nmi_watchdog=0"), 1);
-    assert_true(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_non_null(strstr(why.words, "slowdown is off"));
-
-    /* Totals go on from where they stood: 1500 ms enabled, of which 1000 were counted. */
-    fake_pmu_run(&fixture->pmu, inode, 0, 0, 7);
-    const struct reading_row *row = perf_fixture_row(fixture, handle, GROUP_CORE, 0, &out);
-    assert_int_equal(row->enabled_ns, 1500 * (uint64_t)MS + 7);
-    assert_int_equal(row->running_ns, 1000 * (uint64_t)MS + 7);
-    assert_int_equal(row->present, WITHOUT_SLOWDOWN);
-    for (int role = 0; role <= OCCUPANCY; role++)
-        assert_int_equal(row->count[role], (1000 * (uint64_t)MS + 7) * rate(role));
-    fake_pmu_run(&fixture->pmu, idle, 0, 1, 9);
-    assert_row(perf_fixture_row(fixture, other, GROUP_CORE, 1, &out), WITHOUT_SLOWDOWN, 9, 9);
-
-    /* Down to the last rung, then one line and no more steps. */
-    fixture->pmu.held = 4;
-    run_ticks(fixture, handle, inode, 6, 100 * MS);
-    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), REQUIRED);
-    run_ticks(fixture, handle, inode, 30, 100 * MS);
-    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), REQUIRED);
-    assert_int_equal(perf_fixture_logged(fixture, "never runs"), 1);
-}
-
-/* One container that runs, or starving for moments only, is no reason to step down. */
-static void test_no_step_down_without_need(void **state)
-{
-    struct perf_fixture *fixture = *state;
-    struct perf_reading out;
-    uint64_t inode, two;
-    perf_fixture_start(fixture);
-    uint64_t handle = perf_fixture_open(fixture, "a", GROUP_CORE, &inode);
-    uint64_t other = perf_fixture_open(fixture, "b", GROUP_CORE, &two);
-    for (int i = 0; i < 30; i++) {
-        perf_fixture_begin(fixture);
-        fixture->pmu.watchdog = true;
-        fake_pmu_run(&fixture->pmu, inode, 0, 0, 100 * MS);
-        assert_int_equal(perf_fixture_read(fixture, handle, GROUP_CORE, &out), 0);
-        fixture->pmu.watchdog = false;
-        fake_pmu_run(&fixture->pmu, two, 0, 0, 1);
-        assert_int_equal(perf_fixture_read(fixture, other, GROUP_CORE, &out), 0);
-    }
-    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), FULL);
-    fixture->pmu.watchdog = true;
-    run_ticks(fixture, handle, inode, 30, MS); /* 30 ms in all: a few turns of rotation */
-    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), FULL);
-    run_ticks(fixture, handle, inode, 30, 0); /* idle: says nothing */
-    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), FULL);
-    run_ticks(fixture, handle, inode, 22, MS);
-    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
-}
-
 static void test_missing_hardware(void **state)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
     fixture->pmu.no_pmu = true;
     perf_fixture_start(fixture);
-    assert_false(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
     assert_int_equal(why.reason, REASON_NO_PMU);
     assert_non_null(strstr(why.words, "virtual machine"));
     fixture->source->ops->free(fixture->source);
@@ -346,7 +134,7 @@ static void test_missing_hardware(void **state)
     /* There is a PMU, but no table for the CPU; then neither. */
     fixture->config.table = NULL;
     perf_fixture_start(fixture);
-    assert_false(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
     assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
     assert_non_null(strstr(why.words, "--events.file"));
     fixture->source->ops->free(fixture->source);
@@ -354,7 +142,7 @@ static void test_missing_hardware(void **state)
     snprintf(path, sizeof path, "%s/sys/bus/event_source/devices/cpu/type", fixture->tree.root);
     assert_int_equal(unlink(path), 0);
     perf_fixture_start(fixture);
-    assert_false(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
     assert_int_equal(why.reason, REASON_NO_PMU);
     fixture->source->ops->free(fixture->source);
 
@@ -362,9 +150,9 @@ static void test_missing_hardware(void **state)
     fixture->config.table = &event_table_skx;
     fixture->pmu.no_pmu = false;
     perf_fixture_start(fixture);
-    assert_true(check(fixture, SCOPE_CGROUP, GROUP_STALLS, &why));
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_STALLS, &why));
     assert_int_equal(perf_source_roles(fixture->source, GROUP_STALLS), 0xf);
-    assert_false(check(fixture, SCOPE_CGROUP, GROUP_ASM_EPOCHS, &why));
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_ASM_EPOCHS, &why));
     assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
 }
 
@@ -375,15 +163,15 @@ static void test_permission(void **state)
     struct verdict why;
     fixture->pmu.system_wide_error = -EACCES;
     perf_fixture_start(fixture);
-    assert_true(check(fixture, SCOPE_THREAD, GROUP_CORE, &why));
-    assert_false(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_true(perf_fixture_check(fixture, SCOPE_THREAD, GROUP_CORE, &why));
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
     assert_int_equal(why.reason, REASON_NO_PERMISSION);
     assert_non_null(strstr(why.words, "kernel.perf_event_paranoid is 2"));
     assert_non_null(strstr(why.words, "CAP_PERFMON"));
     fixture->source->ops->free(fixture->source);
     fixture_write(&fixture->tree, "proc/sys/kernel/perf_event_paranoid", "3\n");
     perf_fixture_start(fixture);
-    assert_false(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
     assert_non_null(strstr(why.words, "Debian"));
     assert_non_null(strstr(why.words, "CAP_SYS_ADMIN"));
 }
@@ -397,7 +185,7 @@ static void test_cgroup_refusals(void **state)
     int fd = perf_fixture_cgroup(fixture, "a", &inode);
     struct scope scope = {.kind = SCOPE_CGROUP, .key = "/a", .cgroup_fd = fd};
     perf_fixture_start(fixture);
-    assert_true(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
 
     fixture->pmu.cgroup_error = -ENOENT;
     assert_int_equal(fixture->source->ops->open(fixture->source, &scope, GROUP_CORE, &handle, &why),
@@ -423,7 +211,7 @@ static void test_fd_exhaustion_leaves_nothing(void **state)
     int fd = perf_fixture_cgroup(fixture, "a", &inode);
     struct scope scope = {.kind = SCOPE_CGROUP, .key = "/a", .cgroup_fd = fd};
     perf_fixture_start(fixture);
-    assert_true(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
     int lowest = dup(fd);
     close(lowest);
     for (int k = 1; k <= 14; k++) {
@@ -471,10 +259,10 @@ static void test_exhaustion_at_check_is_not_final(void **state)
     struct verdict why;
     fixture->pmu.error = -EMFILE;
     perf_fixture_start(fixture);
-    assert_false(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
     assert_int_equal(why.reason, REASON_FD_LIMIT);
     fixture->pmu.error = 0;
-    assert_true(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
 }
 
 /* Events that the kernel itself counts, from --events.file: no PMU needed, no watchdog minded. */
@@ -492,7 +280,7 @@ static void test_software_events(void **state)
     fixture->file.event[ROLE_L3_MISS_READS] = faults;
     fixture->file.event[ROLE_L3_MISS_READ_OCCUPANCY] = faults;
     perf_fixture_start(fixture);
-    assert_true(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
     assert_string_equal(why.words, ""); /* nothing was dropped: there is no text for it */
     assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), REQUIRED);
     uint64_t handle = perf_fixture_open(fixture, "a", GROUP_CORE, &inode);
@@ -507,7 +295,7 @@ static void test_software_events(void **state)
     fixture->source->ops->free(fixture->source);
     fixture->pmu.error = -ENOENT;
     perf_fixture_start(fixture);
-    assert_false(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
     assert_int_equal(why.reason, REASON_NO_DEVICE);
     assert_non_null(strstr(why.words, "/bin/x"));
 }
@@ -520,13 +308,13 @@ static void test_bad_event_text(void **state)
     fixture->file.event[ROLE_LLC_READS] = bad;
     perf_fixture_start(fixture);
     /* An extra role: said in the log, the rest works. */
-    assert_true(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
     assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), FULL & ~(1 << LLC));
     assert_int_equal(perf_fixture_logged(fixture, "llc_reads is not counted"), 1);
     fixture->source->ops->free(fixture->source);
     fixture->file.event[ROLE_CYCLES] = bad;
     perf_fixture_start(fixture);
-    assert_false(check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
     assert_non_null(strstr(why.words, "software:nonsense"));
 }
 
@@ -546,7 +334,7 @@ static void test_thread_scope(void **state)
         if (fixture->pmu.events[i].used)
             assert_true(fixture->pmu.events[i].attr.exclude_kernel);
     fake_pmu_run(&fixture->pmu, 0, 4711, 1, 33);
-    assert_row(perf_fixture_row(fixture, handle, GROUP_CORE, -1, &out), FULL, 33, 33);
+    perf_fixture_assert_core(perf_fixture_row(fixture, handle, GROUP_CORE, -1, &out), FULL, 33, 33);
     assert_int_equal(out.reading.n, 1);
 }
 
@@ -562,7 +350,7 @@ static void test_cpu_scope(void **state)
                      0);
     fake_pmu_run(&fixture->pmu, 0, 0, 1, 21);
     fake_pmu_run(&fixture->pmu, 0, 0, 0, 5);
-    assert_row(perf_fixture_row(fixture, handle, GROUP_CORE, 1, &out), FULL, 21, 21);
+    perf_fixture_assert_core(perf_fixture_row(fixture, handle, GROUP_CORE, 1, &out), FULL, 21, 21);
     assert_int_equal(out.reading.n, 1);
 }
 
@@ -576,13 +364,6 @@ int main(void)
         TEST(test_attributes),
         TEST(test_steady_read_allocates_nothing),
         TEST(test_handles),
-        TEST(test_watchdog_at_start),
-        TEST(test_full_group_says_nothing),
-        TEST(test_refused_group),
-        TEST(test_all_counters_held),
-        TEST(test_filtered),
-        TEST(test_starvation_at_run_time),
-        TEST(test_no_step_down_without_need),
         TEST(test_missing_hardware),
         TEST(test_permission),
         TEST(test_cgroup_refusals),

@@ -15,8 +15,6 @@
 
 #include "tests/unit/support/perf_fixture.h"
 
-enum { FULL = 0x7f, ROLES = 7 };
-
 static void set_online(struct perf_fixture *fixture, const char *list)
 {
     fixture_write(&fixture->tree, "sys/devices/system/cpu/online", "%s\n", list);
@@ -24,14 +22,7 @@ static void set_online(struct perf_fixture *fixture, const char *list)
 
 static void assert_total(const struct reading_row *row, uint64_t ns)
 {
-    static const uint32_t clx[ROLES] = {0x3c, 0x300, 0xc0, 0x10b0, 0x1060, 0x01b0, 0x1001060};
-    assert_int_equal(row->present, FULL);
-    assert_int_equal(row->enabled_ns, ns);
-    assert_int_equal(row->running_ns, ns);
-    for (int i = 0; i < ROLES; i++) {
-        struct perf_event_attr attr = {.config = clx[i]};
-        assert_int_equal(row->count[i], ns * fake_pmu_rate(&attr));
-    }
+    perf_fixture_assert_core(row, FULL, ns, ns);
 }
 
 static void test_away_and_back(void **state)
@@ -49,7 +40,7 @@ static void test_away_and_back(void **state)
     fake_pmu_set_online(&fixture->pmu, 1, false);
     set_online(fixture, "0");
     perf_fixture_begin(fixture);
-    assert_int_equal(fixture->pmu.open, ROLES);
+    assert_int_equal(fixture->pmu.open, CORE_ROLES);
     assert_total(perf_fixture_row(fixture, handle, GROUP_CORE, 1, &out), 111);
     assert_int_equal(out.reading.n, 2);
 
@@ -61,7 +52,7 @@ static void test_away_and_back(void **state)
     fake_pmu_set_online(&fixture->pmu, 1, true);
     set_online(fixture, "0-1");
     perf_fixture_begin(fixture);
-    assert_int_equal(fixture->pmu.open, 2 * ROLES);
+    assert_int_equal(fixture->pmu.open, 2 * CORE_ROLES);
     assert_total(perf_fixture_row(fixture, handle, GROUP_CORE, 1, &out), 111);
     fake_pmu_run(&fixture->pmu, inode, 0, 1, 9);
     assert_total(perf_fixture_row(fixture, handle, GROUP_CORE, 1, &out), 120);
@@ -91,7 +82,7 @@ static void test_new_cpu(void **state)
     set_online(fixture, "0-2,5");
     perf_fixture_begin(fixture);
     assert_int_equal(fixture->source->ops->width(fixture->source, handle), 4);
-    assert_int_equal(fixture->pmu.open, 4 * ROLES);
+    assert_int_equal(fixture->pmu.open, 4 * CORE_ROLES);
     out.reading =
         (struct reading){.stride_bytes = reading_stride(GROUP_CORE), .rows = out.space, .cap = 2};
     assert_int_equal(fixture->source->ops->read(fixture->source, handle, &out.reading), -ENOSPC);
@@ -119,7 +110,7 @@ static void test_unnoticed_absence(void **state)
     perf_fixture_begin(fixture);
     fake_pmu_run(&fixture->pmu, inode, 0, 1, 2);
     assert_total(perf_fixture_row(fixture, handle, GROUP_CORE, 1, &out), 42);
-    assert_int_equal(fixture->pmu.open, 2 * ROLES);
+    assert_int_equal(fixture->pmu.open, 2 * CORE_ROLES);
 }
 
 /* A CPU that goes away while a container's groups are opened. */
@@ -131,7 +122,7 @@ static void test_gone_while_opening(void **state)
     perf_fixture_start(fixture);
     fake_pmu_set_online(&fixture->pmu, 1, false);
     uint64_t handle = perf_fixture_open(fixture, "a", GROUP_CORE, &inode);
-    assert_int_equal(fixture->pmu.open, ROLES);
+    assert_int_equal(fixture->pmu.open, CORE_ROLES);
     assert_int_equal(perf_fixture_read(fixture, handle, GROUP_CORE, &out), 0);
     assert_int_equal(out.reading.n, 2);
     assert_int_equal(reading_row(&out.reading, 1)->present, 0); /* no reading yet */
@@ -153,7 +144,7 @@ static void test_no_descriptors_for_a_new_cpu(void **state)
     set_online(fixture, "0-2");
     fixture->pmu.fail_open = 4;
     perf_fixture_begin(fixture);
-    assert_int_equal(fixture->pmu.open, 4 * ROLES + ROLES); /* b's new row, not a's */
+    assert_int_equal(fixture->pmu.open, 4 * CORE_ROLES + CORE_ROLES); /* b's new row, not a's */
     assert_int_equal(perf_fixture_logged(fixture, "1 groups are not counted everywhere"), 1);
     assert_int_equal(perf_fixture_logged(fixture, "LimitNOFILE"), 1);
     assert_int_equal(perf_fixture_read(fixture, one, GROUP_CORE, &out), 0);

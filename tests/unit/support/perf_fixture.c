@@ -123,3 +123,28 @@ size_t perf_fixture_logged(struct perf_fixture *fixture, const char *text)
         found++;
     return found;
 }
+
+bool perf_fixture_check(struct perf_fixture *fixture, enum scope_kind kind, enum group group,
+                        struct verdict *why)
+{
+    memset(why, 0x5a, sizeof *why);
+    return fixture->source->ops->check(fixture->source, kind, group, why);
+}
+
+uint64_t perf_fixture_core_rate(int role)
+{
+    static const uint32_t clx[] = {0x3c, 0x300, 0xc0, 0x10b0, 0x1060, 0x01b0, 0x1001060};
+    struct perf_event_attr attr = {.config = clx[role]};
+    return fake_pmu_rate(&attr);
+}
+
+void perf_fixture_assert_core(const struct reading_row *row, uint32_t present, uint64_t enabled,
+                              uint64_t running)
+{
+    assert_int_equal(row->present, present);
+    assert_int_equal(row->enabled_ns, enabled);
+    assert_int_equal(row->running_ns, running);
+    for (int role = 0; role <= ACTIVE; role++)
+        if (present >> role & 1)
+            assert_int_equal(row->count[role], running * perf_fixture_core_rate(role));
+}

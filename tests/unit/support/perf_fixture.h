@@ -16,6 +16,22 @@ struct perf_fixture {
     struct source *source;
 };
 
+/* The core group: the index of each role, ... */
+enum {
+    CYCLES,
+    REF_CYCLES,
+    INSTRUCTIONS,
+    READS,
+    OCCUPANCY,
+    LLC,
+    ACTIVE,
+    CORE_ROLES,
+    /* ... and sets of roles, as bits. */
+    FULL = 0x7f,
+    WITHOUT_SLOWDOWN = 0x1f,
+    REQUIRED = 0x1b,
+};
+
 /* A reading with room for every CPU of the fake. */
 struct perf_reading {
     struct reading reading;
@@ -44,5 +60,15 @@ void perf_fixture_begin(struct perf_fixture *fixture);
 
 /* How often the log has the text. */
 size_t perf_fixture_logged(struct perf_fixture *fixture, const char *text);
+
+/* check(), with 'why' filled with rubbish before. */
+bool perf_fixture_check(struct perf_fixture *fixture, enum scope_kind kind, enum group group,
+                        struct verdict *why);
+
+/* What a role of the core group counts per nanosecond on the fake with Cascade Lake's table. */
+uint64_t perf_fixture_core_rate(int role);
+/* A row of the core group that counted all the time it ran. */
+void perf_fixture_assert_core(const struct reading_row *row, uint32_t present, uint64_t enabled,
+                              uint64_t running);
 
 #endif

@@ -1,0 +1,208 @@
+/*
+ * The fallback ladder of the perf source: what the PMU refuses, never runs, or filters.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/support/perf_fixture.h"
+
+enum { MS = 1000000 };
+
+static void test_watchdog_at_start(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct perf_reading out;
+    struct verdict why;
+    uint64_t inode;
+    fixture->pmu.watchdog = true;
+    perf_fixture_start(fixture);
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), 0);
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(why.reason, REASON_OK);
+    assert_non_null(strstr(why.words, "without llc_reads, l3_miss_read_active"));
+    assert_non_null(strstr(why.words, "slowdown is off"));
+    assert_non_null(strstr(why.words, "kernel.nmi_watchdog=0"));
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
+    assert_int_equal(perf_fixture_logged(fixture, "kernel.nmi_watchdog=0"), 1);
+    assert_int_equal(fixture->pmu.open, 0);
+
+    uint64_t handle = perf_fixture_open(fixture, "a", GROUP_CORE, &inode);
+    fake_pmu_run(&fixture->pmu, inode, 0, 1, 50);
+    perf_fixture_assert_core(perf_fixture_row(fixture, handle, GROUP_CORE, 1, &out),
+                             WITHOUT_SLOWDOWN, 50, 50);
+    /* Asked again, for another scope too: the same words, no second log line. */
+    assert_true(perf_fixture_check(fixture, SCOPE_THREAD, GROUP_CORE, &why));
+    assert_non_null(strstr(why.words, "slowdown is off"));
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_non_null(strstr(why.words, "slowdown is off"));
+    assert_int_equal(perf_fixture_logged(fixture, "slowdown"), 1);
+}
+
+static void test_full_group_says_nothing(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct verdict why;
+    perf_fixture_start(fixture);
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(why.reason, REASON_OK);
+    assert_string_equal(why.words, "");
+    assert_int_equal(perf_fixture_logged(fixture, "perf"), 0);
+}
+
+/* The PMU refuses what it can never count together. */
+static void test_refused_group(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct verdict why;
+    fixture->pmu.general = 3;
+    perf_fixture_start(fixture);
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
+    assert_non_null(strstr(why.words, "too few counters"));
+
+    fixture->source->ops->free(fixture->source);
+    fixture->pmu.general = 1;
+    perf_fixture_start(fixture);
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
+    assert_non_null(strstr(why.words, "EINVAL"));
+}
+
+/* All counters are taken by someone for now: the smallest group has the best chance later. */
+static void test_all_counters_held(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct verdict why;
+    fixture->pmu.held = 4;
+    fixture_write(&fixture->tree, "proc/sys/kernel/nmi_watchdog", "0\n");
+    perf_fixture_start(fixture);
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), REQUIRED);
+    assert_non_null(strstr(why.words, "someone else holds a counter"));
+}
+
+static void test_filtered(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct verdict why;
+    fixture->pmu.filtered = true;
+    perf_fixture_start(fixture);
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(why.reason, REASON_EVENT_FILTERED);
+    assert_non_null(strstr(why.words, "hypervisor"));
+    uint64_t handle = 77;
+    struct scope scope = {.kind = SCOPE_CGROUP, .key = "x", .cgroup_fd = -1};
+    assert_int_not_equal(
+        fixture->source->ops->open(fixture->source, &scope, GROUP_CORE, &handle, &why), 0);
+    assert_int_equal(why.reason, REASON_EVENT_FILTERED);
+    assert_int_equal(handle, 77);
+}
+
+static void run_ticks(struct perf_fixture *fixture, uint64_t handle, uint64_t inode, int ticks,
+                      uint64_t ns)
+{
+    struct perf_reading out;
+    for (int i = 0; i < ticks; i++) {
+        perf_fixture_begin(fixture);
+        fake_pmu_run(&fixture->pmu, inode, 0, 0, ns);
+        assert_int_equal(perf_fixture_read(fixture, handle, GROUP_CORE, &out), 0);
+    }
+}
+
+/* Someone switches the watchdog on while we run. */
+static void test_starvation_at_run_time(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct perf_reading out;
+    struct verdict why;
+    uint64_t inode, idle;
+    perf_fixture_start(fixture);
+    uint64_t handle = perf_fixture_open(fixture, "a", GROUP_CORE, &inode);
+    uint64_t other = perf_fixture_open(fixture, "idle", GROUP_CORE, &idle);
+    run_ticks(fixture, handle, inode, 10, 100 * MS);
+    perf_fixture_assert_core(perf_fixture_row(fixture, handle, GROUP_CORE, 0, &out), FULL,
+                             1000 * (uint64_t)MS, 1000 * (uint64_t)MS);
+
+    fixture->pmu.watchdog = true;
+    run_ticks(fixture, handle, inode, 5, 100 * MS);
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), FULL);
+    perf_fixture_begin(fixture);
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
+    assert_int_equal(fixture->pmu.open, 2 * 2 * 5);
+    assert_int_equal(perf_fixture_logged(fixture, "kernel.nmi_watchdog=0"), 1);
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_non_null(strstr(why.words, "slowdown is off"));
+
+    /* Totals go on from where they stood: 1500 ms enabled, of which 1000 were counted. */
+    fake_pmu_run(&fixture->pmu, inode, 0, 0, 7);
+    const struct reading_row *row = perf_fixture_row(fixture, handle, GROUP_CORE, 0, &out);
+    assert_int_equal(row->enabled_ns, 1500 * (uint64_t)MS + 7);
+    assert_int_equal(row->running_ns, 1000 * (uint64_t)MS + 7);
+    assert_int_equal(row->present, WITHOUT_SLOWDOWN);
+    for (int role = 0; role <= OCCUPANCY; role++)
+        assert_int_equal(row->count[role],
+                         (1000 * (uint64_t)MS + 7) * perf_fixture_core_rate(role));
+    fake_pmu_run(&fixture->pmu, idle, 0, 1, 9);
+    perf_fixture_assert_core(perf_fixture_row(fixture, other, GROUP_CORE, 1, &out),
+                             WITHOUT_SLOWDOWN, 9, 9);
+
+    /* Down to the last rung, then one line and no more steps. */
+    fixture->pmu.held = 4;
+    run_ticks(fixture, handle, inode, 6, 100 * MS);
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), REQUIRED);
+    run_ticks(fixture, handle, inode, 30, 100 * MS);
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), REQUIRED);
+    assert_int_equal(perf_fixture_logged(fixture, "never runs"), 1);
+}
+
+/* One container that runs, or starving for moments only, is no reason to step down. */
+static void test_no_step_down_without_need(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct perf_reading out;
+    uint64_t inode, two;
+    perf_fixture_start(fixture);
+    uint64_t handle = perf_fixture_open(fixture, "a", GROUP_CORE, &inode);
+    uint64_t other = perf_fixture_open(fixture, "b", GROUP_CORE, &two);
+    for (int i = 0; i < 30; i++) {
+        perf_fixture_begin(fixture);
+        fixture->pmu.watchdog = true;
+        fake_pmu_run(&fixture->pmu, inode, 0, 0, 100 * MS);
+        assert_int_equal(perf_fixture_read(fixture, handle, GROUP_CORE, &out), 0);
+        fixture->pmu.watchdog = false;
+        fake_pmu_run(&fixture->pmu, two, 0, 0, 1);
+        assert_int_equal(perf_fixture_read(fixture, other, GROUP_CORE, &out), 0);
+    }
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), FULL);
+    fixture->pmu.watchdog = true;
+    run_ticks(fixture, handle, inode, 30, MS); /* 30 ms in all: a few turns of rotation */
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), FULL);
+    run_ticks(fixture, handle, inode, 30, 0); /* idle: says nothing */
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), FULL);
+    run_ticks(fixture, handle, inode, 22, MS);
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
+}
+
+int main(void)
+{
+    /* Lets libpfm4 encode the events of CPUs that this machine is not. */
+    setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
+#define TEST(name) cmocka_unit_test_setup_teardown(name, perf_fixture_setup, perf_fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_watchdog_at_start),
+        TEST(test_full_group_says_nothing),
+        TEST(test_refused_group),
+        TEST(test_all_counters_held),
+        TEST(test_filtered),
+        TEST(test_starvation_at_run_time),
+        TEST(test_no_step_down_without_need),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
