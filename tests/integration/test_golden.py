@@ -2,8 +2,9 @@
 """Replays of hand-written recordings, byte for byte, with their main numbers checked by hand.
 
 tests/replay/NAME.jsonl is replayed with the flags in NAME.flags (one a line, may be missing; {dir}
-is the folder) and printed as NAME.prom. After a change that is meant to change pages, write them
-anew with `tests/integration/test_golden.py BUILD --write` and read the difference.
+is the folder) and printed as NAME.prom, but for what is of this run and no other (THIS_RUN). After
+a change that is meant to change pages, write them anew with
+`tests/integration/test_golden.py BUILD --write` and read the difference.
 """
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import unittest
 import harness
 
 RECORDINGS = sorted(harness.REPLAYS.glob("*.jsonl"))
+THIS_RUN = ("interference_exporter_build_info", "interference_exporter_collector_duration_seconds",
+            "interference_exporter_config_last_reload_success_timestamp_seconds")
 
 
 def replay(recording):
@@ -25,6 +28,13 @@ def replay(recording):
     return result.stdout
 
 
+def golden_part(page):
+    def of_this_run(line):
+        name = line.split()[2] if line.startswith("#") else line
+        return name.startswith(THIS_RUN)
+    return "".join(line for line in page.splitlines(keepends=True) if not of_this_run(line))
+
+
 class Golden(unittest.TestCase):
     def test_there_are_some(self):
         self.assertGreaterEqual(len(RECORDINGS), 5)
@@ -34,6 +44,7 @@ class Golden(unittest.TestCase):
             with self.subTest(recording.stem):
                 page = replay(recording)
                 harness.parse_text(page)
+                page = golden_part(page)
                 golden = recording.with_suffix(".prom")
                 self.assertTrue(golden.exists(), f"{golden} is missing: --write makes it")
                 if page != golden.read_text():
@@ -123,7 +134,10 @@ class ByHand(unittest.TestCase):
         over = self.C + "memory_read_latency_over_threshold_seconds_total"
         self.assertEqual(page.get(over, container="victim"), 10)
         self.assertEqual(page.get(over, container="limited"), 10)
-        self.assertIsNone(page.get(over, container="neighbour"))
+        # The neighbour's neighbours are calm all the time: what it sees is its normal.
+        self.near(page.get(self.C + "memory_read_latency_baseline_seconds", container="neighbour"),
+                  344 / 2.1e9)
+        self.assertEqual(page.get(over, container="neighbour"), 0)
 
     def test_histogram(self):
         page = self.page("histogram")
@@ -149,7 +163,7 @@ class ByHand(unittest.TestCase):
 
 def write():
     for recording in RECORDINGS:
-        recording.with_suffix(".prom").write_text(replay(recording))
+        recording.with_suffix(".prom").write_text(golden_part(replay(recording)))
         print(f"written: {recording.with_suffix('.prom')}")
 
 
