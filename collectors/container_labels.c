@@ -12,14 +12,28 @@ const struct metric_desc container_info_desc = {
     .labels = "container, pod_uid, image, runtime, qos_class, id, runtime_container_id",
 };
 
+/* Makes /api/v1/containers list every container, also where no collector can say anything of it. */
+static const struct metric_desc running_desc = {
+    .name = "running",
+    .type = METRIC_NOTE,
+    .number = METRIC_U64,
+    .help = "1 while the container runs, 0 once it has ended.",
+    .labels = "container",
+};
+
+/* Series that this file makes for a container; those beyond are the collectors'. */
+enum { OWN_SERIES = 2 };
+
 struct entry {
     uint32_t gen;
     struct labelset *set; /* NULL: this slot has no named container */
     struct series *info;
+    struct series *running;
 };
 
 struct container_labels {
     struct family *family;
+    struct family *running_family;
     struct entry *entries; /* by slot */
     size_t n;
 };
@@ -30,6 +44,8 @@ int container_labels_new(struct store *store, struct container_labels **out)
     if (!labels)
         return -ENOMEM;
     int err = store_family(store, &container_info_desc, NULL, &labels->family);
+    if (!err)
+        err = store_family(store, &running_desc, NULL, &labels->running_family);
     if (err) {
         free(labels);
         return err;
@@ -41,6 +57,7 @@ int container_labels_new(struct store *store, struct container_labels **out)
 static void entry_release(struct entry *entry)
 {
     series_free(entry->info);
+    series_free(entry->running);
     labelset_unref(entry->set);
     *entry = (struct entry){0};
 }
@@ -105,9 +122,22 @@ static int make_entry(struct container_labels *labels, const struct container *c
     entry->gen = container->gen;
     entry->set = set;
     err = make_info(labels, entry, container);
-    if (err)
+    if (!err)
+        err = series_new(labels->running_family, set, NULL, 0, &entry->running);
+    if (err) {
         entry_release(entry);
-    return err;
+        return err;
+    }
+    series_set_u64(entry->running, container->state == CONTAINER_LIVE);
+    return 0;
+}
+
+static struct entry *entry_of(struct container_labels *labels, const struct container *container)
+{
+    if (container->slot >= labels->n)
+        return NULL;
+    struct entry *entry = &labels->entries[container->slot];
+    return entry->set && entry->gen == container->gen ? entry : NULL;
 }
 
 int container_labels_reconcile(struct container_labels *labels, const struct container_diff *diff)
@@ -126,6 +156,11 @@ int container_labels_reconcile(struct container_labels *labels, const struct con
                 result = err;
         }
     }
+    for (size_t i = 0; i < diff->ended.n; i++) {
+        struct entry *entry = entry_of(labels, diff->ended.at[i]);
+        if (entry)
+            series_set_u64(entry->running, 0);
+    }
     return result;
 }
 
@@ -135,7 +170,7 @@ void container_labels_settle(struct container_labels *labels)
         struct entry *entry = &labels->entries[i];
         if (!entry->set)
             continue;
-        bool others = labelset_series(entry->set) > 1;
+        bool others = labelset_series(entry->set) > OWN_SERIES;
         if (others && !series_present(entry->info))
             series_set_u64(entry->info, 1);
         else if (!others && series_present(entry->info))

@@ -177,7 +177,8 @@ table() {
         def value($name): (.values[$name] // .values["interference_container_" + $name]) as $v
             | if ($v | type) == "number" then $v else null end;
         def total($name): value($name + "_total") // value($name);
-        def name: [.namespace, .pod, .container] | map(select(. != "")) | join("/");
+        def name: ([.namespace, .pod, .container] | map(select(. != "")) | join("/"))
+            + (if .values.running == 0 then " (ended)" else "" end);
         ($before[0].containers | map({key: .container_id, value: .}) | from_entries) as $old
         | .containers
         | map(. as $c | ($old[.container_id] // $c) as $o | {

@@ -177,7 +177,7 @@ size_t rig_series(struct rig *rig, const char *label)
     size_t n, count = 0;
     const struct snapshot_family *families = snapshot_families(snapshot, &n);
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < families[i].n; k++)
+        for (size_t k = 0; families[i].desc->type != METRIC_NOTE && k < families[i].n; k++)
             count += carries(&families[i].samples[k], label);
     snapshot_release(snapshot);
     return count;
