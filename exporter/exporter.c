@@ -84,8 +84,8 @@ static void reconcile(struct exporter *e)
         if (c->instance && c->ops->reconcile)
             c->ops->reconcile(c->instance, &diff);
     }
-    if (e->sources.recorder && feed_remember(e->feed, &diff) != 0)
-        log_error(e->log, "exporter", "out of memory: the recording lacks some containers");
+    if (e->sources.recorder)
+        feed_record(e->sources.recorder, &diff);
 }
 
 static void finish_ended(struct exporter *e)
@@ -158,6 +158,8 @@ static void run_tick(struct exporter *e, const struct tick *tick)
 {
     e->tick = *tick;
     e->ticks++;
+    if (e->sources.recorder)
+        recorder_tick(e->sources.recorder, tick);
     if (source_set_begin(e->sources.set, tick) != 0)
         log_debug(e->log, "exporter", "a source could not begin tick %llu",
                   (unsigned long long)tick->number);
@@ -168,17 +170,11 @@ static void run_tick(struct exporter *e, const struct tick *tick)
     container_table_advance(e->table, tick->mono_ns);
     reconcile(e);
 
-    if (e->sources.recorder) {
-        recorder_tick(e->sources.recorder, tick);
-        feed_record_arrivals(e->feed, e->sources.recorder);
-    }
     for (size_t i = 0; i < e->n_running; i++)
         if (e->running[i].instance)
             collect(e, i);
-    if (e->sources.recorder) {
-        feed_record_departures(e->feed, e->sources.recorder);
+    if (e->sources.recorder)
         recorder_flush(e->sources.recorder);
-    }
     finish_ended(e);
     publish(e);
 }

@@ -10,18 +10,9 @@ struct known {
     uint64_t handle;
 };
 
-/* Something to be written at the next tick. */
-struct pending {
-    const struct container *container; /* NULL: taken back */
-    char key[32];
-    bool gone;
-};
-
 struct feed {
     struct known *known;
     size_t n_known, cap_known;
-    struct pending *pending;
-    size_t n_pending, cap_pending;
 };
 
 int feed_new(struct feed **out)
@@ -40,21 +31,7 @@ void feed_free(struct feed *feed)
     for (size_t i = 0; i < feed->n_known; i++)
         free(feed->known[i].key);
     free(feed->known);
-    free(feed->pending);
     free(feed);
-}
-
-static int grow(void **array, size_t *cap, size_t n, size_t size)
-{
-    if (n < *cap)
-        return 0;
-    size_t cap_new = *cap ? *cap * 2 : 16;
-    void *bigger = realloc(*array, cap_new * size);
-    if (!bigger)
-        return -ENOMEM;
-    *array = bigger;
-    *cap = cap_new;
-    return 0;
 }
 
 /* ---- from a recording ---- */
@@ -76,8 +53,15 @@ static size_t find_known(const struct feed *feed, const char *key, bool *found)
 
 static int remember_key(struct feed *feed, size_t at, const char *key, uint64_t handle)
 {
-    int err = grow((void **)&feed->known, &feed->cap_known, feed->n_known, sizeof *feed->known);
-    char *copy = err ? NULL : strdup(key);
+    if (feed->n_known == feed->cap_known) {
+        size_t cap = feed->cap_known ? feed->cap_known * 2 : 16;
+        struct known *known = realloc(feed->known, cap * sizeof *known);
+        if (!known)
+            return -ENOMEM;
+        feed->known = known;
+        feed->cap_known = cap;
+    }
+    char *copy = strdup(key);
     if (!copy)
         return -ENOMEM;
     memmove(&feed->known[at + 1], &feed->known[at], (feed->n_known - at) * sizeof *feed->known);
@@ -123,7 +107,8 @@ static int apply(struct feed *feed, const struct replay_container_event *event,
     if (found)
         return container_table_rename(table, feed->known[at].handle, &spec, now_ns);
     uint64_t handle;
-    int err = container_table_add(table, &spec, now_ns, &handle);
+    uint64_t found_ns = c->found_mono_ns ? c->found_mono_ns : now_ns;
+    int err = container_table_add(table, &spec, found_ns, &handle);
     return err ? err : remember_key(feed, at, c->key, handle);
 }
 
@@ -143,76 +128,38 @@ int feed_replay(struct feed *feed, const struct replay *replay, struct container
 
 /* ---- into a recording ---- */
 
-static int add_pending(struct feed *feed, const struct container_list *list, bool gone)
+static void record_arrivals(struct recorder *recorder, const struct container_list *list)
 {
     for (size_t i = 0; i < list->n; i++) {
-        int err = grow((void **)&feed->pending, &feed->cap_pending, feed->n_pending,
-                       sizeof *feed->pending);
-        if (err)
-            return err;
-        struct pending *pending = &feed->pending[feed->n_pending++];
-        *pending = (struct pending){.container = list->at[i], .gone = gone};
-        memcpy(pending->key, list->at[i]->key, sizeof pending->key);
-    }
-    return 0;
-}
-
-/* Forgotten while it was alive: it is not counted after all. */
-static int take_back(struct feed *feed, const struct container *container)
-{
-    for (size_t i = 0; i < feed->n_pending; i++)
-        if (feed->pending[i].container == container)
-            feed->pending[i].container = NULL;
-    if (container->ended_mono_ns)
-        return 0;
-    struct container *const one[] = {(struct container *)container};
-    const struct container_list list = {.at = one, .n = 1};
-    int err = add_pending(feed, &list, true);
-    if (!err)
-        feed->pending[feed->n_pending - 1].container = NULL; /* about to be freed */
-    return err;
-}
-
-int feed_remember(struct feed *feed, const struct container_diff *diff)
-{
-    int err = add_pending(feed, &diff->added, false);
-    if (!err)
-        err = add_pending(feed, &diff->named, false);
-    if (!err)
-        err = add_pending(feed, &diff->renamed, false);
-    if (!err)
-        err = add_pending(feed, &diff->ended, true);
-    for (size_t i = 0; i < diff->forgotten.n && !err; i++)
-        err = take_back(feed, diff->forgotten.at[i]);
-    return err;
-}
-
-void feed_record_arrivals(struct feed *feed, struct recorder *recorder)
-{
-    for (size_t i = 0; i < feed->n_pending; i++) {
-        const struct container *c = feed->pending[i].container;
-        if (!c || feed->pending[i].gone)
-            continue;
-        recorder_container(recorder, &(struct recording_container){
-                                         .key = c->key,
-                                         .cgroup = c->path,
-                                         .id = c->id,
-                                         .namespace_ = c->namespace_,
-                                         .pod = c->pod,
-                                         .container = c->name,
-                                         .image = c->image,
-                                         .pod_uid = c->pod_uid,
-                                         .runtime = c->runtime,
-                                         .qos_class = c->qos_class,
-                                         .pending = !c->named,
-                                     });
+        const struct container *c = list->at[i];
+        const struct recording_container line = {
+            .key = c->key,
+            .cgroup = c->path,
+            /* A plain cgroup has no runtime's id: its own stands in, so that a replay has it. */
+            .id = c->id[0] ? c->id : c->short_id,
+            .namespace_ = c->namespace_,
+            .pod = c->pod,
+            .container = c->name,
+            .image = c->image,
+            .pod_uid = c->pod_uid,
+            .runtime = c->runtime,
+            .qos_class = c->qos_class,
+            .pending = !c->named,
+            .found_mono_ns = c->found_mono_ns,
+        };
+        recorder_container(recorder, &line);
     }
 }
 
-void feed_record_departures(struct feed *feed, struct recorder *recorder)
+void feed_record(struct recorder *recorder, const struct container_diff *diff)
 {
-    for (size_t i = 0; i < feed->n_pending; i++)
-        if (feed->pending[i].gone)
-            recorder_gone(recorder, feed->pending[i].key);
-    feed->n_pending = 0;
+    /* One that is forgotten while it was alive is not counted after all. */
+    for (size_t i = 0; i < diff->forgotten.n; i++)
+        if (diff->forgotten.at[i]->ended_mono_ns == 0)
+            recorder_gone(recorder, diff->forgotten.at[i]->key);
+    record_arrivals(recorder, &diff->added);
+    record_arrivals(recorder, &diff->named);
+    record_arrivals(recorder, &diff->renamed);
+    for (size_t i = 0; i < diff->ended.n; i++)
+        recorder_gone(recorder, diff->ended.at[i]->key);
 }

@@ -19,11 +19,7 @@ void feed_free(struct feed *feed);
 int feed_replay(struct feed *feed, const struct replay *replay, struct container_table *table,
                 uint64_t now_ns);
 
-/* Remembers what changed, for the next tick's lines. 0, or -ENOMEM: the recording lacks some. */
-int feed_remember(struct feed *feed, const struct container_diff *diff);
-/* After recorder_tick and before the reads: those that came or got names. */
-void feed_record_arrivals(struct feed *feed, struct recorder *recorder);
-/* After the reads: those that went. */
-void feed_record_departures(struct feed *feed, struct recorder *recorder);
+/* Tells the recorder what changed. The recorder puts it below the tick at which it can be read. */
+void feed_record(struct recorder *recorder, const struct container_diff *diff);
 
 #endif

@@ -55,6 +55,7 @@ int main(int argc, char **argv)
     if (!options.once)
         sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a recording that meets its limit is a write error */
 
     const struct log log = {
         .fd = STDERR_FILENO, .level = options.log_level, .format = options.log_format};

@@ -1,27 +1,21 @@
 #include "exporter/sources.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "collectors/events/events.h"
 #include "exporter/source/chase.h"
 #include "exporter/source/perf.h"
 
-/* Routes a source, wrapped by the recorder if there is one. Takes it over also on failure. */
+/* The source itself, or the recorder around it. Takes it over also on failure. */
 static int wrapped(struct sources *sources, struct source *source, struct source **out)
 {
     if (!sources->recorder) {
         *out = source;
         return 0;
     }
-    int err = record_wrap(sources->recorder, source, out);
-    if (err)
-        source->ops->free(source);
-    return err;
+    return record_wrap(sources->recorder, source, out);
 }
 
 static int route_all(struct sources *sources, struct source *source)
@@ -45,44 +39,12 @@ static const struct event_table *table_by_name(const char *microarchitecture)
     return NULL;
 }
 
-/* The number or word behind "name\t: " in the first block of cpuinfo. */
-static const char *cpuinfo_field(const char *text, const char *name)
-{
-    const char *line = text;
-    size_t len = strlen(name);
-    while (line && *line && *line != '\n') {
-        const char *colon = strchr(line, ':');
-        if (strncmp(line, name, len) == 0 && (line[len] == '\t' || line[len] == ' ') && colon)
-            return colon + 1 + (colon[1] == ' ');
-        line = strchr(line, '\n');
-        if (line)
-            line++;
-    }
-    return NULL;
-}
-
 static const struct event_table *table_of_this_cpu(const struct fsroot *fs)
 {
-    /* The first CPU's block is enough, and the file may be far larger. */
-    char text[8192];
-    int fd = fsroot_open(fs, FSROOT_PROC, "cpuinfo", O_RDONLY);
-    if (fd < 0)
+    struct cpu_identity cpu;
+    if (cpu_identify(fs, &cpu) != 0)
         return NULL;
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
-    close(fd);
-    if (n <= 0)
-        return NULL;
-    text[n] = '\0';
-    const char *vendor = cpuinfo_field(text, "vendor_id");
-    const char *family = cpuinfo_field(text, "cpu family");
-    const char *model = cpuinfo_field(text, "model");
-    const char *stepping = cpuinfo_field(text, "stepping");
-    if (!vendor || !family || !model || !stepping)
-        return NULL;
-    char vendor_word[32];
-    if (sscanf(vendor, "%31s", vendor_word) != 1)
-        return NULL;
-    return event_table_for_cpu(atoi(family), atoi(model), atoi(stepping), vendor_word);
+    return event_table_for_cpu(cpu.family, cpu.model, cpu.stepping, cpu.vendor);
 }
 
 /* ---- a recording ---- */

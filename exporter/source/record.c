@@ -206,6 +206,8 @@ void recorder_container(struct recorder *recorder, const struct recording_contai
         add_member(out, "qos_class", container->qos_class);
     if (container->pending)
         textbuf_str(out, ",\"pending\":true");
+    if (container->found_mono_ns)
+        textbuf_printf(out, ",\"found_mono_ns\":%" PRIu64, container->found_mono_ns);
     textbuf_str(out, "}}\n");
 }
 

@@ -210,6 +210,7 @@ static void parse_container(struct fields *in, struct recording_line *out)
     container->runtime = take_text(in, "runtime", OPTIONAL);
     container->qos_class = take_text(in, "qos_class", OPTIONAL);
     container->pending = take_flag(in, "pending");
+    container->found_mono_ns = take_whole(in, "found_mono_ns", OPTIONAL);
 }
 
 static void parse_unit(struct fields *in, struct recording_line *out)

@@ -42,6 +42,8 @@ struct recording_container {
     const char *runtime, *qos_class; /* optional keys of ours; "" when absent */
     /* Optional key of ours: the names are not resolved yet, so no series may be made. */
     bool pending;
+    /* Optional key of ours: when it was found, between two ticks; 0 when absent. */
+    uint64_t found_mono_ns;
 };
 
 struct recording_read {

@@ -116,7 +116,7 @@ static int take_container(struct replay *replay, const struct recording_line *li
 static int take_gone(struct replay *replay, const struct recording_line *line)
 {
     const struct recording_container container = {
-        line->gone.key, "", "", "", "", "", "", "", "", "", false};
+        line->gone.key, "", "", "", "", "", "", "", "", "", false, 0};
     struct replay_key *known = replay_keys_find(&replay->keys, line->gone.key);
 
     if (!known || known->kind != SCOPE_CGROUP)
