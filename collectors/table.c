@@ -1,12 +1,12 @@
 #include "collectors/collector.h"
 
 extern const struct collector_ops core_latency_collector;
+extern const struct collector_ops imc_rpq_collector;
+extern const struct collector_ops pmm_rpq_collector;
 extern const struct collector_ops probe_collector;
 
 const struct collector_ops *const collector_table[] = {
-    &core_latency_collector,
-    &probe_collector,
-    NULL,
+    &core_latency_collector, &imc_rpq_collector, &pmm_rpq_collector, &probe_collector, NULL,
 };
 
 const char *discard_name(enum discard discard)

@@ -18,12 +18,13 @@ struct machine {
     int cpus;
 };
 
-/* A memory controller or similar, outside the cores. */
+/* A memory controller or similar, outside the cores; where it has pseudo-channels, one of them. */
 struct unit {
     char key[32]; /* the recording's name for it, e.g. "imc0" */
     char kind[16];
     int socket;
     int imc;
+    int channel; /* pseudo-channel; 0 under replay, where the key tells them apart */
 };
 
 /* A thread of our own whose counters are read, e.g. the probe's. */

@@ -1,0 +1,78 @@
+/*
+ * Memory latency as the memory controllers see it: Shen & Li 2020 section 4.1, FORMULAS.md section
+ * 2. Shared by all cores, without caches and interconnect: the alternative, beside core_latency.
+ */
+#include "collectors/rpq.h"
+
+static const struct metric_desc descs[RPQ_METRICS] = {
+    [RPQ_CLOCKTICKS] = {.name = "interference_imc_clockticks",
+                        .type = METRIC_COUNTER,
+                        .number = METRIC_U64,
+                        .labels = "socket, imc",
+                        .help =
+                            "Clock ticks of the memory controller. Their rate is its frequency."},
+    [RPQ_INSERTS] = {.name = "interference_imc_read_queue_inserts",
+                     .type = METRIC_COUNTER,
+                     .number = METRIC_U64,
+                     .labels = "socket, imc",
+                     .help =
+                         "Reads that entered the memory controller's queue. High: the memory is "
+                         "read much."},
+    [RPQ_OCCUPANCY] = {.name = "interference_imc_read_queue_occupancy_cycles",
+                       .type = METRIC_COUNTER,
+                       .number = METRIC_U64,
+                       .labels = "socket, imc",
+                       .help =
+                           "Sum over the controller's clock ticks of reads in its queue. Divided "
+                           "by inserts: ticks that a read waits; high: the queue is long."},
+    [RPQ_LATENCY] = {.name = "interference_imc_read_latency_seconds",
+                     .type = METRIC_GAUGE,
+                     .number = METRIC_DOUBLE,
+                     .labels = "socket, imc",
+                     .help =
+                         "Mean time of a DRAM read inside the memory controller in the last "
+                         "window, the column access included. High: its channels are contended; "
+                         "it leaves out caches and interconnect, and so is below what cores see."},
+    [RPQ_CAS] = {.name = "interference_imc_cas_latency_seconds",
+                 .type = METRIC_GAUGE,
+                 .number = METRIC_DOUBLE,
+                 .labels = "socket, imc",
+                 .help =
+                     "The column access time that is part of the read latency, as configured or "
+                     "recorded. Wrong: so is the latency, by the same time."},
+};
+
+static const struct metric_desc *const metrics[] = {&descs[RPQ_CLOCKTICKS], &descs[RPQ_INSERTS],
+                                                    &descs[RPQ_OCCUPANCY],  &descs[RPQ_LATENCY],
+                                                    &descs[RPQ_CAS],        NULL};
+
+static const struct rpq_kind kind = {
+    .collector = "imc_rpq",
+    .reads = "reads of DRAM",
+    .group = GROUP_RPQ,
+    .descs = {&descs[RPQ_CLOCKTICKS], &descs[RPQ_INSERTS], &descs[RPQ_OCCUPANCY],
+              &descs[RPQ_LATENCY], &descs[RPQ_CAS]},
+    .adds_cas_latency = true,
+};
+
+static bool imc_rpq_probe(const struct collector_env *env, struct verdict *why)
+{
+    return rpq_probe(env, &kind, why);
+}
+
+static int imc_rpq_start(const struct collector_env *env, struct collector_status *status,
+                         void **self)
+{
+    return rpq_start(env, status, &kind, self);
+}
+
+const struct collector_ops imc_rpq_collector = {
+    .name = "imc_rpq",
+    .summary = "read latency inside each memory controller, from its read queue",
+    .default_on = COLLECTOR_AUTO,
+    .metrics = metrics,
+    .probe = imc_rpq_probe,
+    .start = imc_rpq_start,
+    .collect = rpq_collect,
+    .stop = rpq_stop,
+};

@@ -1,0 +1,61 @@
+/*
+ * Latency of persistent memory (PMM) reads as the memory controllers see it: Shen & Li 2020 section
+ * 4.1, FORMULAS.md section 2. An entry stays in this queue until it is served.
+ */
+#include "collectors/rpq.h"
+
+static const struct metric_desc descs[RPQ_METRICS] = {
+    [RPQ_INSERTS] = {.name = "interference_pmm_read_queue_inserts",
+                     .type = METRIC_COUNTER,
+                     .number = METRIC_U64,
+                     .labels = "socket, imc",
+                     .help = "Reads that entered the controller's persistent memory queue. High: "
+                             "the persistent memory is read much."},
+    [RPQ_OCCUPANCY] = {.name = "interference_pmm_read_queue_occupancy_cycles",
+                       .type = METRIC_COUNTER,
+                       .number = METRIC_U64,
+                       .labels = "socket, imc",
+                       .help = "Sum over the controller's clock ticks of persistent memory reads "
+                               "in its queue. Divided by inserts: ticks that a read takes."},
+    [RPQ_LATENCY] = {.name = "interference_pmm_read_latency_seconds",
+                     .type = METRIC_GAUGE,
+                     .number = METRIC_DOUBLE,
+                     .labels = "socket, imc",
+                     .help = "Mean time of a persistent memory read from the memory controller on, "
+                             "in the last window. High: the modules are contended, often by "
+                             "writers."},
+};
+
+static const struct metric_desc *const metrics[] = {&descs[RPQ_INSERTS], &descs[RPQ_OCCUPANCY],
+                                                    &descs[RPQ_LATENCY], NULL};
+
+static const struct rpq_kind kind = {
+    .collector = "pmm_rpq",
+    .reads = "reads of persistent memory",
+    .group = GROUP_PMM_RPQ,
+    .descs = {[RPQ_INSERTS] = &descs[RPQ_INSERTS],
+              [RPQ_OCCUPANCY] = &descs[RPQ_OCCUPANCY],
+              [RPQ_LATENCY] = &descs[RPQ_LATENCY]},
+};
+
+static bool pmm_rpq_probe(const struct collector_env *env, struct verdict *why)
+{
+    return rpq_probe(env, &kind, why);
+}
+
+static int pmm_rpq_start(const struct collector_env *env, struct collector_status *status,
+                         void **self)
+{
+    return rpq_start(env, status, &kind, self);
+}
+
+const struct collector_ops pmm_rpq_collector = {
+    .name = "pmm_rpq",
+    .summary = "latency of persistent memory, from each memory controller's queue",
+    .default_on = COLLECTOR_AUTO,
+    .metrics = metrics,
+    .probe = pmm_rpq_probe,
+    .start = pmm_rpq_start,
+    .collect = rpq_collect,
+    .stop = rpq_stop,
+};

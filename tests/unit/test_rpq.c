@@ -1,0 +1,165 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/support/collector_rig.h"
+
+extern const struct collector_ops imc_rpq_collector;
+extern const struct collector_ops pmm_rpq_collector;
+
+#define SECOND 1000000000u
+
+static void add_unit(struct rig *rig, const char *key, int socket, int imc, int channel)
+{
+    struct unit unit = {.kind = "imc", .socket = socket, .imc = imc, .channel = channel};
+    strcpy(unit.key, key);
+    assert_int_equal(source_set_add_unit(rig->sources, &unit), 0);
+}
+
+static void count(struct rig *rig, const char *key, enum group group, uint64_t clockticks,
+                  uint64_t inserts, uint64_t occupancy)
+{
+    struct fake_group *g = fake_group(&rig->fake, key, group);
+    fake_group_run(g, 0, SECOND);
+    fake_group_add(g, 0, group_descs[group].roles[0], clockticks);
+    fake_group_add(g, 0, group_descs[group].roles[1], inserts);
+    fake_group_add(g, 0, group_descs[group].roles[2], occupancy);
+}
+
+static struct rig *rig_of(const struct collector_ops *ops)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    rig_init(rig, ops);
+    return rig;
+}
+
+static void done(struct rig *rig)
+{
+    rig_release(rig);
+    free(rig);
+}
+
+/* FORMULAS.md section 2: 60 ticks at 1.4665 GHz, 40.914 ns, plus 14.3 ns. */
+static void the_worked_number(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of(&imc_rpq_collector);
+    rig->facts.machine.cas_latency_seconds = 14.3e-9;
+    add_unit(rig, "imc0", 0, 0, 0);
+    rig_start(rig);
+    count(rig, "imc0", GROUP_RPQ, 1466500000, 10000000, 600000000);
+    assert_int_equal(rig_tick(rig), 0);
+    double latency = rig_value(rig, "interference_imc_read_latency_seconds", "");
+    assert_true(fabs(latency - 55.214e-9) < 1e-12);
+    assert_true(rig_value(rig, "interference_imc_read_queue_inserts", "imc=\"0\"") == 10000000);
+    assert_true(rig_value(rig, "interference_imc_clockticks", "") == 1466500000);
+    assert_true(rig_value(rig, "interference_imc_cas_latency_seconds", "") == 14.3e-9);
+    done(rig);
+}
+
+/* Two channels: occupancies 3e8 + 1e8 over inserts 2e6 + 8e6 are 40 ticks, not the mean of 150
+ * and 12.5; the clock is counted once. */
+static void channels_are_summed_before_dividing(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of(&imc_rpq_collector);
+    rig->config.imc_rpq_cas_latency_seconds = 10e-9;
+    rig->facts.machine.cas_latency_seconds = 14.3e-9; /* the flag wins */
+    add_unit(rig, "imc0.0", 0, 0, 0);
+    add_unit(rig, "imc0.1", 0, 0, 1);
+    rig_start(rig);
+    count(rig, "imc0.0", GROUP_RPQ, 1000000000, 2000000, 300000000);
+    count(rig, "imc0.1", GROUP_RPQ, 1000000000, 8000000, 100000000);
+    rig_tick(rig);
+    double latency = rig_value(rig, "interference_imc_read_latency_seconds", "");
+    assert_true(fabs(latency - 50e-9) < 1e-15);
+    assert_true(rig_value(rig, "interference_imc_clockticks", "") == 1000000000);
+    assert_true(rig_value(rig, "interference_imc_read_queue_inserts", "") == 10000000);
+    done(rig);
+}
+
+static void sockets_and_controllers_are_apart(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of(&imc_rpq_collector);
+    rig->config.imc_rpq_cas_latency_seconds = 10e-9;
+    add_unit(rig, "a", 0, 0, 0);
+    add_unit(rig, "b", 0, 1, 0);
+    add_unit(rig, "c", 1, 0, 0);
+    rig_start(rig);
+    count(rig, "a", GROUP_RPQ, 1000000000, 100, 1000);
+    count(rig, "b", GROUP_RPQ, 1000000000, 200, 4000);
+    count(rig, "c", GROUP_RPQ, 1000000000, 300, 9000);
+    rig_tick(rig);
+    const char *latency = "interference_imc_read_latency_seconds";
+    assert_true(fabs(rig_value(rig, latency, "socket=\"0\",imc=\"0\"") - 20e-9) < 1e-15);
+    assert_true(fabs(rig_value(rig, latency, "socket=\"0\",imc=\"1\"") - 30e-9) < 1e-15);
+    assert_true(fabs(rig_value(rig, latency, "socket=\"1\",imc=\"0\"") - 40e-9) < 1e-15);
+    done(rig);
+}
+
+static void without_the_column_access_time_there_is_no_latency(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of(&imc_rpq_collector);
+    add_unit(rig, "imc0", 0, 0, 0);
+    rig_start(rig);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+    assert_non_null(strstr(rig->status.verdict.words, "--collector.imc_rpq.cas-latency"));
+    count(rig, "imc0", GROUP_RPQ, 1466500000, 10000000, 600000000);
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, "interference_imc_read_latency_seconds", "")));
+    assert_true(isnan(rig_value(rig, "interference_imc_cas_latency_seconds", "")));
+    assert_true(rig_value(rig, "interference_imc_read_queue_inserts", "") == 10000000);
+    done(rig);
+}
+
+/* A PMM entry stays until it is served: nothing is added. */
+static void persistent_memory_adds_nothing(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of(&pmm_rpq_collector);
+    rig->config.imc_rpq_cas_latency_seconds = 14.3e-9;
+    add_unit(rig, "imc0", 0, 0, 0);
+    rig_start(rig);
+    count(rig, "imc0", GROUP_PMM_RPQ, 1000000000, 1000, 200000);
+    rig_tick(rig);
+    double latency = rig_value(rig, "interference_pmm_read_latency_seconds", "");
+    assert_true(fabs(latency - 200e-9) < 1e-15);
+    rig_tick(rig); /* an idle window: no latency, counters hold */
+    assert_true(isnan(rig_value(rig, "interference_pmm_read_latency_seconds", "")));
+    assert_true(rig_value(rig, "interference_pmm_read_queue_inserts", "") == 1000);
+    done(rig);
+}
+
+static void no_controllers_is_a_reason_never_a_zero(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of(&imc_rpq_collector);
+    struct verdict why;
+    assert_false(imc_rpq_collector.probe(&rig->env, &why));
+    assert_int_equal(why.reason, REASON_NO_DEVICE);
+    assert_non_null(strstr(why.words, "uncore_imc"));
+    assert_false(pmm_rpq_collector.probe(&rig->env, &why));
+    assert_int_equal(why.reason, REASON_NO_DEVICE);
+    done(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_worked_number),
+        cmocka_unit_test(channels_are_summed_before_dividing),
+        cmocka_unit_test(sockets_and_controllers_are_apart),
+        cmocka_unit_test(without_the_column_access_time_there_is_no_latency),
+        cmocka_unit_test(persistent_memory_adds_nothing),
+        cmocka_unit_test(no_controllers_is_a_reason_never_a_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
