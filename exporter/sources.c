@@ -175,7 +175,7 @@ static int add_units(struct sources *sources, const struct fsroot *fs,
             struct unit unit = units[i];
             unit.channel = channel;
             if (channels > 1)
-                snprintf(unit.key, sizeof unit.key, "%.24s.%d", units[i].key, channel);
+                snprintf(unit.key, sizeof unit.key, "%.19s.%d", units[i].key, channel);
             err = source_set_add_unit(sources->set, &unit);
             if (!err && sources->recorder)
                 recorder_unit(sources->recorder, &unit);
