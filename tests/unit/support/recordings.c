@@ -53,8 +53,16 @@ void recording_tick(struct recorder *recorder, uint64_t number)
 
 struct recording_container recording_named(const char *key, const char *pod)
 {
-    return (struct recording_container){key, "/a", "0123", "shop", pod,  "cart",
-                                        "i", "u",  "",     "",     false};
+    return (struct recording_container){.key = key,
+                                        .cgroup = "/a",
+                                        .id = "0123",
+                                        .namespace_ = "shop",
+                                        .pod = pod,
+                                        .container = "cart",
+                                        .image = "i",
+                                        .pod_uid = "u",
+                                        .runtime = "",
+                                        .qos_class = ""};
 }
 
 /* The whole file; freed by the caller. */
