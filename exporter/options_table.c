@@ -80,8 +80,8 @@ const struct flag flag_table[] = {
      .min = 1,
      .max = 1000,
      .unit = "DURATION",
-     .help = "CAS latency of the DIMMs, for example 14.3ns for DDR4-2933 CL21. Without it the "
-             "latency of the memory controllers is known only from their queues."},
+     .help = "CAS latency of the DIMMs, for example 14.3ns for DDR4-2933 CL21. While it is neither "
+             "given nor recorded, memory controllers have queue lengths but no latency."},
 
     {.name = "path.procfs",
      .type = FLAG_TEXT,
