@@ -7,7 +7,7 @@
 
 #include "exporter/expose/page.h"
 
-/* The fastest: repetitive text shrinks to a twentieth all the same. */
+/* The fastest: higher levels cost 40 % more time for 5 % fewer bytes of such text. */
 enum { GZIP_LEVEL = 1 };
 
 struct slot {
