@@ -1,8 +1,15 @@
 /*
- * The HTTP server: libmicrohttpd with epoll, in a thread of its own. Knows bytes, not metrics.
+ * The HTTP server: libmicrohttpd with epoll, one thread per listener. Knows bytes, not metrics.
  *
- * Limits on connections, time and request size are enforced here; 400, 404, 405 and 503 are
- * answered here where no handler need see the request. HEAD is answered as GET without a body.
+ * Limits on connections, time and request size are enforced here; 400, 404, 405, 413, 414, 431 and
+ * 503 are answered here where no handler need see the request. HEAD is answered as GET without a
+ * body.
+ *
+ * Who comes is let in: when connections run short, the one that was idle longest is closed, and
+ * when none is idle, the slowest reader. A response that is not taken within the timeout is cut off
+ * as soon as somebody else asks for something, and so is the oldest one when slow readers hold too
+ * many different bodies in memory. So the server's descriptors and memory stay bounded, and a
+ * scraper gets its answer whatever others do.
  */
 #ifndef IE_HTTP_HTTP_H
 #define IE_HTTP_HTTP_H
@@ -12,6 +19,10 @@
 #include <stdint.h>
 
 #include "exporter/base/log.h"
+
+/* Descriptors that the server may use at most: the default of max_connections, plus about six for
+ * each listener. Whoever hands out the rest of RLIMIT_NOFILE leaves these free. */
+enum { HTTP_DEFAULT_CONNECTIONS = 256, HTTP_DEFAULT_TIMEOUT_SECONDS = 20 };
 
 struct http_request {
     const char *path;
@@ -25,7 +36,8 @@ struct http_request {
     void *connection; /* the server's own */
 };
 
-/* Filled in by a handler. Bytes stay valid until release(release_context) is called, once. */
+/* Filled in by a handler; all zero before. Bytes stay valid until release(release_context) is
+ * called, once. A status left at 0 is answered as 500. */
 struct http_response {
     int status;
     const char *content_type;     /* constant */
@@ -51,9 +63,9 @@ struct http_route {
 struct http_config {
     const char *const *listen; /* "ADDR:PORT", ":PORT", "[V6]:PORT"; port 0: any */
     size_t n_listen;
-    bool systemd_socket;             /* take LISTEN_FDS instead */
+    bool systemd_socket;             /* take LISTEN_FDS instead; they are closed at the end */
     unsigned max_requests;           /* concurrent requests of limited routes; 0: no limit */
-    unsigned max_connections;        /* 0: the default */
+    unsigned max_connections;        /* of all listeners together; 0: the default */
     unsigned timeout_seconds;        /* idle connections and slow readers; 0: the default */
     const struct http_route *routes; /* must outlive the server */
     size_t n_routes;
@@ -72,13 +84,15 @@ void http_server_stop(struct http_server *server);
 uint16_t http_server_port(const struct http_server *server, size_t i);
 
 /* Requests answered so far, by (handler, format, code), for interference_exporter_http_requests.
- * Any thread. Calls 'each' with the server's lock not held. Unknown paths have handler "other". */
+ * Any thread. Calls 'each' with the server's lock not held. Unknown paths have handler "other".
+ * What could not be understood as a request at all is not counted. */
 void http_server_requests(const struct http_server *server,
                           void (*each)(void *context, const char *handler, const char *format,
                                        int code, uint64_t count),
                           void *context);
 
-/* Splits "ADDR:PORT". 0 or -EINVAL. Pure; the outputs are NUL-terminated. */
+/* Splits "ADDR:PORT", "[V6]:PORT" or ":PORT" (an empty address: any). 0 or -EINVAL. Pure; the
+ * address is a host name or a numeric address without brackets. */
 int http_parse_listen(const char *text, char *address, size_t address_size, uint16_t *port);
 
 #endif

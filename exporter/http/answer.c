@@ -1,0 +1,262 @@
+/* From a request to a response. */
+#include "exporter/http/answer.h"
+
+#include <string.h>
+#include <strings.h>
+
+static struct connection *tracked(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static void give_place_back(struct http_server *server, struct connection *track)
+{
+    if (track->limited)
+        atomic_fetch_sub(&server->limited, 1);
+    track->limited = false;
+}
+
+void answer_connection(void *closure, struct MHD_Connection *connection, void **socket_context,
+                       enum MHD_ConnectionNotificationCode what)
+{
+    struct listener *listener = closure;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        if (*socket_context) {
+            give_place_back(listener->server, *socket_context);
+            connections_remove(&listener->connections, *socket_context);
+        }
+        *socket_context = NULL;
+        return;
+    }
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (!info)
+        return;
+    bool evicted;
+    *socket_context =
+        connections_add(&listener->connections, info->connect_fd, http_now_ns(), &evicted);
+    if (evicted && !atomic_exchange(&listener->server->complained, true))
+        log_warn(listener->server->log, "http",
+                 "more than %u connections: closing those that are idle longest (said once)",
+                 listener->connections.limit);
+}
+
+/* Called for requests that had a response. */
+void answer_completed(void *closure, struct MHD_Connection *connection, void **request,
+                      enum MHD_RequestTerminationCode why)
+{
+    struct listener *listener = closure;
+    struct connection *track = tracked(connection);
+    (void)request;
+    (void)why;
+    if (!track)
+        return;
+    connections_idle(&listener->connections, track, http_now_ns());
+    give_place_back(listener->server, track);
+}
+
+/* Query arguments. */
+
+struct search {
+    const char *name;
+    const char **values;
+    size_t cap, n;
+    const char *const *names;
+    size_t n_names;
+    bool others;
+};
+
+static enum MHD_Result look(void *context, enum MHD_ValueKind kind, const char *key,
+                            const char *value)
+{
+    struct search *search = context;
+    (void)kind;
+    if (search->name && strcmp(key, search->name) == 0) {
+        if (search->n < search->cap)
+            search->values[search->n] = value ? value : "";
+        search->n++;
+    }
+    size_t i = 0;
+    while (i < search->n_names && strcmp(search->names[i], key) != 0)
+        i++;
+    search->others |= i == search->n_names;
+    return MHD_YES;
+}
+
+static size_t query(const struct http_request *request, const char *name, const char **values,
+                    size_t cap)
+{
+    struct search search = {.name = name, .values = values, .cap = cap};
+    MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, look, &search);
+    return search.n;
+}
+
+static bool query_only(const struct http_request *request, const char *const *names, size_t n)
+{
+    struct search search = {.names = names, .n_names = n};
+    MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, look, &search);
+    return !search.others;
+}
+
+/* Responses. */
+
+static const char *words(int status)
+{
+    switch (status) {
+    case 404:
+        return "404 not found\n";
+    case 405:
+        return "405 method not allowed: GET and HEAD only\n";
+    case 413:
+        return "413 no request body is taken here\n";
+    case 503:
+        return "503 too many requests at once, try again\n";
+    default:
+        return "500 internal error\n";
+    }
+}
+
+static struct http_response refusal(int status)
+{
+    const char *text = words(status);
+    return (struct http_response){.status = status,
+                                  .content_type = "text/plain; charset=utf-8",
+                                  .bytes = text,
+                                  .len = strlen(text),
+                                  .format = "text"};
+}
+
+static void release_nothing(void *context)
+{
+    (void)context;
+}
+
+static bool add_headers(struct MHD_Response *out, const struct http_response *response)
+{
+    const struct {
+        const char *name, *value;
+    } headers[] = {
+        {MHD_HTTP_HEADER_CONTENT_TYPE, response->content_type},
+        {MHD_HTTP_HEADER_CONTENT_ENCODING, response->content_encoding},
+        {MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding"},
+        {"X-Content-Type-Options", "nosniff"},
+        {MHD_HTTP_HEADER_ALLOW, response->status == 405 ? "GET, HEAD" : NULL},
+        {MHD_HTTP_HEADER_RETRY_AFTER, response->status == 503 ? "1" : NULL},
+        /* What follows the headers of such a request is not worth reading. */
+        {MHD_HTTP_HEADER_CONNECTION,
+         response->status == 405 || response->status == 413 ? "close" : NULL},
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        if (headers[i].value &&
+            MHD_add_response_header(out, headers[i].name, headers[i].value) != MHD_YES)
+            return false;
+    return true;
+}
+
+static enum MHD_Result respond(struct listener *listener, struct MHD_Connection *connection,
+                               const char *handler, const struct http_response *response)
+{
+    struct connection *track = tracked(connection);
+    void (*release)(void *) = response->release ? response->release : release_nothing;
+    struct MHD_Response *out = MHD_create_response_from_buffer_with_free_callback_cls(
+        response->len, (void *)(uintptr_t)response->bytes, release, response->release_context);
+    if (!out) {
+        release(response->release_context);
+        return MHD_NO;
+    }
+    enum MHD_Result result = MHD_NO;
+    if (add_headers(out, response))
+        result = MHD_queue_response(connection, (unsigned)response->status, out);
+    MHD_destroy_response(out);
+    if (result == MHD_YES) {
+        request_counts_add(&listener->server->counts, handler,
+                           response->format ? response->format : "text", response->status);
+        if (track)
+            connections_active(&listener->connections, track, http_now_ns(), response->bytes,
+                               response->len);
+    }
+    return result;
+}
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static bool has_body(struct MHD_Connection *connection)
+{
+    const char *length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    return (length && strcmp(length, "0") != 0) ||
+           header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+}
+
+/* Takes one of the places for limited requests; an untracked connection could not give it back. */
+static bool take_place(struct http_server *server, struct connection *track)
+{
+    if (server->max_requests == 0)
+        return true;
+    if (!track)
+        return false;
+    if (atomic_fetch_add(&server->limited, 1) >= server->max_requests) {
+        atomic_fetch_sub(&server->limited, 1);
+        return false;
+    }
+    track->limited = true;
+    return true;
+}
+
+static void handle(struct http_server *server, const struct http_route *route,
+                   struct MHD_Connection *connection, struct http_response *response)
+{
+    const struct http_request request = {
+        .path = route->path,
+        .accept = header(connection, MHD_HTTP_HEADER_ACCEPT),
+        .accept_encoding = header(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING),
+        .query = query,
+        .query_only = query_only,
+        .connection = connection,
+    };
+    *response = (struct http_response){0};
+    route->handle(server->context, &request, response);
+    if (response->status == 0) {
+        if (response->release)
+            response->release(response->release_context);
+        *response = refusal(500);
+    }
+}
+
+enum MHD_Result answer_request(void *closure, struct MHD_Connection *connection, const char *url,
+                               const char *method, const char *version, const char *upload,
+                               size_t *upload_size, void **request)
+{
+    struct listener *listener = closure;
+    struct http_server *server = listener->server;
+    const struct http_route *route = NULL;
+    struct http_response response;
+    (void)version;
+    (void)upload;
+    (void)upload_size;
+    bool body = has_body(connection);
+    if (!*request && !body) { /* an answer to the first of the two calls would close */
+        *request = listener;
+        return MHD_YES;
+    }
+    for (size_t i = 0; i < server->n_routes && !route; i++)
+        if (strcmp(server->routes[i].path, url) == 0)
+            route = &server->routes[i];
+    connections_hurry(&listener->connections, http_now_ns());
+
+    if (!route)
+        response = refusal(404);
+    else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        response = refusal(405);
+    else if (body)
+        response = refusal(413);
+    else if (route->limited && !take_place(server, tracked(connection)))
+        response = refusal(503);
+    else
+        handle(server, route, connection, &response);
+    return respond(listener, connection, route ? route->handler : "other", &response);
+}

@@ -1,0 +1,182 @@
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "exporter/http/internal.h"
+
+static int parse_port(const char *text, uint16_t *port)
+{
+    uint32_t value = 0;
+    size_t n = strlen(text);
+    if (n == 0 || n > 5)
+        return -EINVAL;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9')
+            return -EINVAL;
+        value = value * 10 + (uint32_t)(*text - '0');
+    }
+    if (value > UINT16_MAX)
+        return -EINVAL;
+    *port = (uint16_t)value;
+    return 0;
+}
+
+static bool valid_address(const char *address, size_t len, bool bracketed)
+{
+    for (size_t i = 0; i < len; i++) {
+        bool colon = address[i] == ':' || address[i] == '%';
+        if (!isalnum((unsigned char)address[i]) && !strchr("-._", address[i]) &&
+            !(bracketed && colon))
+            return false;
+    }
+    return !bracketed || (len > 0 && memchr(address, ':', len));
+}
+
+int http_parse_listen(const char *text, char *address, size_t address_size, uint16_t *port)
+{
+    const char *colon = strrchr(text, ':'), *start = text;
+    if (!colon)
+        return -EINVAL;
+    size_t len = (size_t)(colon - text);
+    bool bracketed = len >= 2 && text[0] == '[' && colon[-1] == ']';
+    if (bracketed) {
+        start++;
+        len -= 2;
+    }
+    uint16_t value;
+    if (len >= address_size || !valid_address(start, len, bracketed) ||
+        parse_port(colon + 1, &value))
+        return -EINVAL;
+    memcpy(address, start, len);
+    address[len] = '\0';
+    *port = value;
+    return 0;
+}
+
+static int __attribute__((format(printf, 4, 5)))
+fail(int err, char *error, size_t error_size, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error, error_size, format, args);
+    va_end(args);
+    return err;
+}
+
+static int try_listen(const struct sockaddr *address, socklen_t len, int *out)
+{
+    int on = 1, off = 0;
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (address->sa_family == AF_INET6) /* the any address takes IPv4 too */
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (bind(fd, address, len) || listen(fd, SOMAXCONN)) {
+        int err = -errno;
+        close(fd);
+        return err;
+    }
+    *out = fd;
+    return 0;
+}
+
+static int listen_any(uint16_t port, int *out)
+{
+    const struct sockaddr_in6 both = {
+        .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_ANY_INIT};
+    const struct sockaddr_in four = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_ANY)}};
+    int err = try_listen((const struct sockaddr *)&both, sizeof both, out);
+    if (err == -EAFNOSUPPORT || err == -EADDRNOTAVAIL) /* IPv6 is compiled out, or switched off */
+        err = try_listen((const struct sockaddr *)&four, sizeof four, out);
+    return err;
+}
+
+int listen_open(const char *text, int *out, char *error, size_t error_size)
+{
+    char address[256], service[8];
+    uint16_t port;
+    if (http_parse_listen(text, address, sizeof address, &port))
+        return fail(-EINVAL, error, error_size,
+                    "%s is not an address to listen on: ADDRESS:PORT, [IPV6]:PORT or :PORT", text);
+    int err;
+    if (!*address) {
+        err = listen_any(port, out);
+    } else {
+        struct addrinfo *list,
+            hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+        snprintf(service, sizeof service, "%u", (unsigned)port);
+        int problem = getaddrinfo(address, service, &hints, &list);
+        if (problem)
+            return fail(-EINVAL, error, error_size, "cannot listen on %s: %s", text,
+                        gai_strerror(problem));
+        err = -EADDRNOTAVAIL;
+        for (struct addrinfo *at = list; at && err; at = at->ai_next)
+            err = try_listen(at->ai_addr, at->ai_addrlen, out);
+        freeaddrinfo(list);
+    }
+    return err ? fail(err, error, error_size, "cannot listen on %s: %s", text, strerror(-err)) : 0;
+}
+
+static bool environment_number(const char *name, long *out)
+{
+    const char *text = getenv(name);
+    char *end;
+    if (!text || !isdigit((unsigned char)*text))
+        return false;
+    errno = 0;
+    *out = strtol(text, &end, 10);
+    return errno == 0 && *end == '\0';
+}
+
+/* The protocol of sd_listen_fds(3): descriptors from 3 on, meant for the process LISTEN_PID. */
+int listen_inherited(int *first, size_t *n, char *error, size_t error_size)
+{
+    enum { FIRST = 3, MOST = 64 };
+    long pid, count;
+    if (!environment_number("LISTEN_PID", &pid) || !environment_number("LISTEN_FDS", &count) ||
+        pid != (long)getpid() || count < 1)
+        return fail(-EINVAL, error, error_size,
+                    "no socket was passed by systemd (LISTEN_PID, LISTEN_FDS): "
+                    "start through a .socket unit, or give --web.listen-address");
+    if (count > MOST)
+        return fail(-EINVAL, error, error_size, "systemd passed %ld sockets, more than %d", count,
+                    MOST);
+    for (int fd = FIRST; fd < FIRST + count; fd++) {
+        int type = 0, listening = 0;
+        socklen_t len = sizeof type, listening_len = sizeof listening;
+        if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) || type != SOCK_STREAM ||
+            getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &listening_len) || !listening)
+            return fail(-EINVAL, error, error_size,
+                        "descriptor %d from systemd is not a listening stream socket", fd);
+        int flags = fcntl(fd, F_GETFL);
+        if (fcntl(fd, F_SETFD, FD_CLOEXEC) || flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK))
+            return fail(-errno, error, error_size, "descriptor %d from systemd: %s", fd,
+                        strerror(errno));
+    }
+    *first = FIRST;
+    *n = (size_t)count;
+    return 0;
+}
+
+uint16_t listen_port(int fd)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t len = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &len))
+        return 0;
+    if (address.ss_family == AF_INET)
+        return ntohs(((const struct sockaddr_in *)&address)->sin_port);
+    if (address.ss_family == AF_INET6)
+        return ntohs(((const struct sockaddr_in6 *)&address)->sin6_port);
+    return 0;
+}

@@ -1,0 +1,161 @@
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "exporter/http/answer.h"
+
+/* Request line and headers must fit; more is answered with 414 or 431. */
+static const size_t connection_memory = 16384;
+
+uint64_t http_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void log_daemon(void *context, const char *format, va_list args)
+{
+    const struct http_server *server = context;
+    char message[256];
+    vsnprintf(message, sizeof message, format, args);
+    message[strcspn(message, "\r\n")] = '\0';
+    log_debug(server->log, "http", "%s", message);
+}
+
+static int start_daemon(struct listener *listener)
+{
+    struct http_server *server = listener->server;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    errno = 0;
+    listener->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, answer_request, listener, MHD_OPTION_EXTERNAL_LOGGER, log_daemon,
+        server, MHD_OPTION_LISTEN_SOCKET, listener->fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        connection_memory, MHD_OPTION_CONNECTION_LIMIT, listener->connections.limit,
+        MHD_OPTION_CONNECTION_TIMEOUT, server->timeout_seconds, MHD_OPTION_NOTIFY_COMPLETED,
+        answer_completed, listener, MHD_OPTION_NOTIFY_CONNECTION, answer_connection, listener,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (listener->daemon)
+        return 0;
+    listener->fd = -1; /* the library may have closed it */
+    return errno ? -errno : -EIO;
+}
+
+/* Signals are for the thread that waits for them, never for the server's. */
+static int start_daemons(struct http_server *server, char *error, size_t error_size)
+{
+    sigset_t all, before;
+    int err = 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (size_t i = 0; i < server->n_listeners && !err; i++)
+        err = start_daemon(&server->listeners[i]);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (err)
+        snprintf(error, error_size, "cannot start the HTTP server: %s", strerror(-err));
+    return err;
+}
+
+static int open_listeners(struct http_server *server, const struct http_config *config, int first,
+                          char *error, size_t error_size)
+{
+    for (size_t i = 0; i < server->n_listeners; i++) {
+        struct listener *listener = &server->listeners[i];
+        int err = 0;
+        if (config->systemd_socket)
+            listener->fd = first + (int)i;
+        else
+            err = listen_open(config->listen[i], &listener->fd, error, error_size);
+        if (err)
+            return err;
+        listener->port = listen_port(listener->fd);
+    }
+    return 0;
+}
+
+static void share_limits(struct http_server *server, const struct http_config *config)
+{
+    unsigned all = config->max_connections ? config->max_connections : HTTP_DEFAULT_CONNECTIONS;
+    unsigned each = all / (unsigned)server->n_listeners;
+    server->timeout_seconds =
+        config->timeout_seconds ? config->timeout_seconds : HTTP_DEFAULT_TIMEOUT_SECONDS;
+    for (size_t i = 0; i < server->n_listeners; i++) {
+        server->listeners[i].server = server;
+        server->listeners[i].fd = -1;
+        server->listeners[i].connections.limit = each > 8 ? each : 8;
+        server->listeners[i].connections.timeout_ns =
+            (uint64_t)server->timeout_seconds * 1000000000;
+    }
+}
+
+int http_server_start(const struct http_config *config, struct http_server **out, char *error,
+                      size_t error_size)
+{
+    size_t n = config->n_listen;
+    int first = 0, err = 0;
+    if (config->systemd_socket)
+        err = listen_inherited(&first, &n, error, error_size);
+    if (err)
+        return err;
+    if (n == 0) {
+        snprintf(error, error_size, "no address to listen on");
+        return -EINVAL;
+    }
+    struct http_server *server = calloc(1, sizeof *server + n * sizeof *server->listeners);
+    if (!server || (err = request_counts_init(&server->counts))) {
+        free(server);
+        snprintf(error, error_size, "out of memory");
+        return err ? err : -ENOMEM;
+    }
+    server->routes = config->routes;
+    server->n_routes = config->n_routes;
+    server->context = config->context;
+    server->log = config->log;
+    server->max_requests = config->max_requests;
+    server->n_listeners = n;
+    share_limits(server, config);
+    err = open_listeners(server, config, first, error, error_size);
+    if (!err)
+        err = start_daemons(server, error, error_size);
+    if (err) {
+        http_server_stop(server);
+        return err;
+    }
+    *out = server;
+    return 0;
+}
+
+void http_server_stop(struct http_server *server)
+{
+    if (!server)
+        return;
+    for (size_t i = 0; i < server->n_listeners; i++) {
+        struct listener *listener = &server->listeners[i];
+        if (listener->daemon)
+            MHD_stop_daemon(listener->daemon);
+        else if (listener->fd >= 0)
+            close(listener->fd);
+    }
+    request_counts_release(&server->counts);
+    free(server);
+}
+
+uint16_t http_server_port(const struct http_server *server, size_t i)
+{
+    return i < server->n_listeners ? server->listeners[i].port : 0;
+}
+
+void http_server_requests(const struct http_server *server,
+                          void (*each)(void *context, const char *handler, const char *format,
+                                       int code, uint64_t count),
+                          void *context)
+{
+    struct request_count items[COUNTERS_CAP];
+    size_t n = request_counts_read((struct request_counts *)(uintptr_t)&server->counts, items);
+    for (size_t i = 0; i < n; i++)
+        each(context, items[i].handler, items[i].format, items[i].code, items[i].count);
+}
