@@ -174,9 +174,8 @@ table() {
     fi
     [ -e "$work/before" ] || cp "$work/containers" "$work/before"
     jq -r --slurpfile before "$work/before" --argjson seconds "$1" '
-        def value($name): (.values[$name] // .values["interference_container_" + $name]) as $v
-            | if ($v | type) == "number" then $v else null end;
-        def total($name): value($name + "_total") // value($name);
+        def value($name): .values["interference_container_" + $name];
+        def total($name): value($name + "_total");
         def name: ([.namespace, .pod, .container] | map(select(. != "")) | join("/"))
             + (if .values.running == 0 then " (ended)" else "" end);
         ($before[0].containers | map({key: .container_id, value: .}) | from_entries) as $old
@@ -185,7 +184,7 @@ table() {
             name: name, id: .container_id,
             latency: value("memory_read_latency_seconds"),
             baseline: value("memory_read_latency_baseline_seconds"),
-            reads: ((total("memory_reads") // null) as $n | ($o | total("memory_reads")) as $m
+            reads: (total("memory_reads") as $n | ($o | total("memory_reads")) as $m
                 | if $n == null or $m == null or $seconds <= 0 then null
                   else ($n - $m) / $seconds end),
             ipc: (total("cpu_cycles") as $n | ($o | total("cpu_cycles")) as $m
