@@ -302,8 +302,17 @@ static void test_container_lines(void **state)
 
     recording_temporary(path);
     struct recorder *recorder = recording_start(path);
-    struct recording_container start = {"c1", "/p", "id", "ns",  odd, "c",
-                                        "im", "u",  "rt", "qos", true};
+    struct recording_container start = {.key = "c1",
+                                        .cgroup = "/p",
+                                        .id = "id",
+                                        .namespace_ = "ns",
+                                        .pod = odd,
+                                        .container = "c",
+                                        .image = "im",
+                                        .pod_uid = "u",
+                                        .runtime = "rt",
+                                        .qos_class = "qos",
+                                        .pending = true};
     recorder_container(recorder, &start);
     recording_tick(recorder, 1);
     struct recording_container found = recording_named("c2", "within tick 1");
