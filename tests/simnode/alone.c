@@ -61,11 +61,11 @@ static json_t *list_of(const struct container_spec *spec)
 
 static char *key_of(const struct scenario *scenario, const struct container_spec *spec)
 {
-    json_t *key =
-        json_pack("{s:s,s:s,s:s,s:o,s:I,s:I,s:I}", "machine", scenario->machine_text, "workload",
-                  spec->workload->text, "class", spec->class ? spec->class->name : "", "lists",
-                  list_of(spec), "page_bytes", (json_int_t)spec->page_bytes, "seed",
-                  (json_int_t)spec->seed, "wander_cycles", (json_int_t)spec->wander_cycles);
+    json_t *key = json_pack(
+        "{s:s,s:s,s:s,s:o,s:I,s:I,s:I,s:b}", "machine", scenario->machine_text, "workload",
+        spec->workload->text, "class", spec->class ? spec->class->name : "", "lists", list_of(spec),
+        "page_bytes", (json_int_t)spec->page_bytes, "seed", (json_int_t)spec->seed, "wander_cycles",
+        (json_int_t)spec->wander_cycles, "prefetch", (int)spec->prefetch);
     char *text = key ? json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 
     json_decref(key);

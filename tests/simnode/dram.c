@@ -36,7 +36,8 @@ int dram_preset(const char *name, struct dram_config *out)
         .write_high = 48,
         .write_low = 16,
     };
-    /* 0.682 ns clock: tRAS 32, tRRD 4.9, tFAW 21, tWR 15, tWTR 7.5, tRTP 7.5, tRFC 350 ns */
+    /* 0.682 ns clock: tRAS 32, tWR 15, tWTR 7.5, tRTP 7.5, tRFC 350 ns; a DIMM of two ranks, whose
+     * 32 banks share one bus: tRRD 4.9 and tFAW 21 ns hold for half of them each, so half here */
     static const struct dram_config ddr4_2933 = {
         .clock_hz = 4.4e9 / 3,
         .timing = {.cl = 21,
@@ -44,8 +45,8 @@ int dram_preset(const char *name, struct dram_config *out)
                    .rcd = 21,
                    .rp = 21,
                    .ras = 47,
-                   .rrd = 8,
-                   .faw = 31,
+                   .rrd = 4,
+                   .faw = 16,
                    .ccd = 4,
                    .burst = 4,
                    .wr = 22,
@@ -53,7 +54,7 @@ int dram_preset(const char *name, struct dram_config *out)
                    .rtp = 11,
                    .rfc = 514,
                    .refi = 11440},
-        .banks = 16,
+        .banks = 32,
         .row_bytes = 8192,
         .read_queue = 48,
         .write_queue = 48,

@@ -20,6 +20,8 @@ int private_init(struct core *core)
         err = init_cache(&core->l2, &machine->l2);
     if (!err && core->node->scenario->effects.tlb)
         err = cache_init(&core->tlb, (uint64_t)machine->tlb_entries / TLB_WAYS, TLB_WAYS);
+    core->prefetches =
+        machine->prefetch_degree > 0 && core->node->scenario->containers[core->container].prefetch;
     core->l1_cycles = (uint64_t)machine->l1.latency_cycles;
     core->private_cycles =
         core->l1_cycles + (core->has_l2 ? (uint64_t)machine->l2.latency_cycles : 0);
@@ -82,7 +84,7 @@ int64_t private_lookup(struct core *core, uint64_t line, uint64_t *cycle, bool s
     }
     if (cache_lookup(&core->l1, line, store))
         return (int64_t)core->l1_cycles;
-    if (core->node->machine->prefetch_degree)
+    if (core->prefetches)
         prefetch_train(core, line, *cycle);
     if (core->has_l2 && cache_lookup(&core->l2, line, false)) {
         fill_l1(core, line, store);

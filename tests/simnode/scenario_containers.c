@@ -17,6 +17,7 @@ static const struct field container_fields[] = {
     {"container", FIELD_TEXT, C(container), 0, 0},
     {"id", FIELD_TEXT, C(id), 0, 0},
     {"probe", FIELD_BOOL, C(probe), 0, 0},
+    {"prefetch", FIELD_BOOL, C(prefetch), 0, 0},
     {"workload", FIELD_OTHER, 0, 0, 0},
     {"class", FIELD_OTHER, 0, 0, 0},
     {"cpus", FIELD_OTHER, 0, 0, 0},
@@ -193,6 +194,7 @@ static int read_container(struct field_reader *reader, json_t *object, struct sc
     int err;
 
     spec->page_bytes = 2 << 20;
+    spec->prefetch = true;
     err = fields_read(reader, object, container_fields, FIELD_COUNT(container_fields), spec);
     if (!err && (!spec->key || !*spec->key))
         err = field_error(reader, "key", "must be given");

@@ -79,6 +79,7 @@ static const struct field llc_fields[] = {
     {"bytes", FIELD_INT, M(llc.bytes), 64, 1LL << 32},
     {"ways", FIELD_INT, M(llc.ways), 1, 32},
     {"lookup_cycles", FIELD_INT, M(llc.latency_cycles), 0, 10000},
+    {"clock_hz", FIELD_REAL, M(llc_hz), 1e6, 1e11},
     {"fill_cycles", FIELD_INT, M(fill_cycles), 0, 10000},
     {"ports", FIELD_INT, M(llc_ports), 1, 1024},
     {"port_cycles", FIELD_INT, M(llc_port_cycles), 1, 10000},

@@ -9,9 +9,18 @@ static inline bool is_demand(const struct request *request)
     return request->kind == REQUEST_READ || request->kind == REQUEST_RFO;
 }
 
-static uint64_t core_cycles_fs(const struct core *core, int64_t cycles)
+/* When a lookup that begins now has its result: at the beginning of a core cycle. */
+static uint64_t lookup_end_fs(const struct simnode *node, const struct core *core, uint64_t start_fs)
 {
-    return (uint64_t)cycles * core->clock.period_fs;
+    const struct machine_spec *machine = node->machine;
+    uint64_t cycles = (uint64_t)machine->llc.latency_cycles;
+
+    if (machine->llc_hz <= 0)
+        return start_fs + cycles * core->clock.period_fs;
+
+    uint64_t end_fs = start_fs + cycles * period_of_hz(machine->llc_hz);
+
+    return simclock_fs(&core->clock, simclock_cycle(&core->clock, end_fs));
 }
 
 /* --- super queue --- */
@@ -168,7 +177,7 @@ void shared_access(struct simnode *node, struct request *request)
 {
     struct core *core = request->core;
     struct cache *llc = &node->sockets[core->socket].llc;
-    uint64_t found_fs = node->now_fs + core_cycles_fs(core, node->machine->llc.latency_cycles);
+    uint64_t found_fs = lookup_end_fs(node, core, node->now_fs);
 
     if (request->kind == REQUEST_WRITEBACK) {
         shared_writeback(node, core->socket, request->line, request->app);
@@ -242,8 +251,8 @@ void shared_label(struct simnode *node, struct request *request)
                      : -1;
 
     if (holder >= 0) {
-        uint64_t there = memory_cross(node, core->socket, holder, node->now_fs) +
-                         core_cycles_fs(core, node->machine->llc.latency_cycles);
+        uint64_t there = lookup_end_fs(
+            node, core, memory_cross(node, core->socket, holder, node->now_fs));
 
         request->from_remote_cache = true;
         memory_deliver(node, request, memory_cross(node, holder, core->socket, there));

@@ -92,7 +92,7 @@ struct core {
     int64_t pending_stores;
 
     struct cache l1, l2, tlb;
-    bool has_l2;
+    bool has_l2, prefetches;
     uint64_t l1_cycles, private_cycles;
     struct request *outstanding[OUTSTANDING_BUCKETS];
     int64_t in_super_queue;
