@@ -28,7 +28,7 @@ struct machine_spec {
     int64_t width, window, super_queue, store_buffer;
     struct cache_spec l1, l2, llc; /* llc.latency_cycles: the lookup, from the super queue on */
     int64_t fill_cycles;           /* from the super queue's release to the value's use */
-    double llc_hz; /* clock of llc.latency_cycles; 0: the core's */
+    double llc_hz;                 /* clock of llc.latency_cycles; 0: the core's */
     int64_t llc_ports, llc_port_cycles;
     int64_t tlb_entries, tlb_walk_cycles;
     int64_t prefetch_degree, prefetch_distance; /* degree 0: no prefetcher */

@@ -10,7 +10,8 @@ static inline bool is_demand(const struct request *request)
 }
 
 /* When a lookup that begins now has its result: at the beginning of a core cycle. */
-static uint64_t lookup_end_fs(const struct simnode *node, const struct core *core, uint64_t start_fs)
+static uint64_t lookup_end_fs(const struct simnode *node, const struct core *core,
+                              uint64_t start_fs)
 {
     const struct machine_spec *machine = node->machine;
     uint64_t cycles = (uint64_t)machine->llc.latency_cycles;
@@ -251,8 +252,8 @@ void shared_label(struct simnode *node, struct request *request)
                      : -1;
 
     if (holder >= 0) {
-        uint64_t there = lookup_end_fs(
-            node, core, memory_cross(node, core->socket, holder, node->now_fs));
+        uint64_t there =
+            lookup_end_fs(node, core, memory_cross(node, core->socket, holder, node->now_fs));
 
         request->from_remote_cache = true;
         memory_deliver(node, request, memory_cross(node, holder, core->socket, there));
