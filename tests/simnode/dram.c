@@ -35,6 +35,7 @@ int dram_preset(const char *name, struct dram_config *out)
         .write_queue = 64,
         .write_high = 48,
         .write_low = 16,
+        .priority_exclusive = true,
     };
     /* 0.682 ns clock: tRAS 32, tWR 15, tWTR 7.5, tRTP 7.5, tRFC 350 ns; a DIMM of two ranks, whose
      * 32 banks share one bus: tRRD 4.9 and tFAW 21 ns hold for half of them each, so half here */
@@ -371,19 +372,23 @@ static struct dram_command issue(struct dram_channel *channel, const struct cand
 
 struct dram_command dram_step(struct dram_channel *channel, uint64_t clock, uint64_t *next)
 {
+    const struct dram_config *config = channel->config;
+
     *next = SIM_NEVER;
     refresh(channel, clock);
     if (channel->reads == 0 && channel->writes == 0)
         return (struct dram_command){.kind = DRAM_NOTHING};
 
     bool write = choose_writes(channel);
+    bool exclusive = config->priority_exclusive && !write && channel->priority_app >= 0 &&
+                     channel->reads_of_app[channel->priority_app] > 0;
     struct candidate chosen = {0};
 
-    for (int64_t i = 0; i < channel->config->banks; i++) {
+    for (int64_t i = 0; i < config->banks; i++) {
         struct dram_bank *bank = &channel->banks[i];
         struct request *request = best_of(channel, bank, write);
 
-        if (!request)
+        if (!request || (exclusive && !is_priority(channel, request)))
             continue;
 
         struct candidate candidate = candidate_of(channel, bank, request, write);

@@ -26,7 +26,10 @@ struct dram_config {
     int64_t write_queue;           /* entries that the controller calls full */
     int64_t write_high, write_low; /* writes drain from high down to low */
     int64_t page_idle_clocks;      /* an idle row is closed after so long; 0: never */
-    bool bank_hash;                /* bank bits are XORed with row bits */
+    /* While prioritised reads wait, others get no command at all, as Subramanian 2015 (section 4.3)
+     * has it; otherwise they get what the prioritised ones cannot use at that clock. */
+    bool priority_exclusive;
+    bool bank_hash; /* bank bits are XORed with row bits */
 };
 
 struct dram_bank {

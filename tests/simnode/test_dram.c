@@ -154,6 +154,32 @@ static void test_priority_goes_before_row_hits(void **state)
     dram_release(&channel);
 }
 
+static void test_exclusive_priority_leaves_nothing_to_others(void **state)
+{
+    struct dram_config config = simple_config();
+    struct dram_channel channel;
+    struct request opener = request_at(0, 1, 0), hit = request_at(0, 1, 0);
+    struct request chosen = request_at(0, 2, 1), elsewhere = request_at(3, 9, 2);
+    uint64_t clock = 0;
+
+    (void)state;
+    config.priority_exclusive = true;
+    assert_int_equal(dram_init(&channel, &config, 4), 0);
+    dram_push(&channel, &opener, 0);
+    expect(&channel, 0, DRAM_ACT, 0);
+    expect(&channel, 6, DRAM_READ, 0);
+    dram_push(&channel, &hit, 7);
+    dram_push(&channel, &elsewhere, 7);
+    dram_push(&channel, &chosen, 7);
+    dram_prioritise(&channel, 1);
+    expect(&channel, 15, DRAM_PRE, 1);
+    expect(&channel, 22, DRAM_ACT, 1);
+    expect(&channel, 28, DRAM_READ, 1);
+    /* Only then the others. */
+    expect(&channel, 29, DRAM_ACT, 2);
+    dram_release(&channel);
+}
+
 static void test_four_activate_window(void **state)
 {
     struct dram_config config = simple_config();
@@ -300,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_closed_bank_row_hit_and_row_conflict),
         cmocka_unit_test(test_first_ready_then_first_come),
         cmocka_unit_test(test_priority_goes_before_row_hits),
+        cmocka_unit_test(test_exclusive_priority_leaves_nothing_to_others),
         cmocka_unit_test(test_four_activate_window),
         cmocka_unit_test(test_writes_drain_between_high_and_low),
         cmocka_unit_test(test_a_full_queue_holds_reads_before_it),
