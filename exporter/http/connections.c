@@ -47,15 +47,8 @@ static void send_away(struct connections *all, struct connection *connection)
     shutdown(connection->fd, SHUT_RDWR);
 }
 
-/* Room is made before the limit is reached, since a connection that was sent away stays for one
- * more turn of the daemon's loop. */
-static bool make_room(struct connections *all)
+bool connections_make_room(struct connections *all)
 {
-    unsigned leaving = 0;
-    for (struct connection *c = all->lists[CONNECTION_LEAVING].first; c; c = c->next)
-        leaving++;
-    if (all->n - leaving <= all->limit - all->limit / 8)
-        return false;
     struct connection *oldest = all->lists[CONNECTION_IDLE].first;
     if (!oldest)
         oldest = all->lists[CONNECTION_ACTIVE].first;
@@ -64,9 +57,19 @@ static bool make_room(struct connections *all)
     return oldest != NULL;
 }
 
+/* Room is made before the limit is reached, since a connection that was sent away stays for one
+ * more turn of the daemon's loop. */
+static bool crowded(const struct connections *all)
+{
+    unsigned leaving = 0;
+    for (struct connection *c = all->lists[CONNECTION_LEAVING].first; c; c = c->next)
+        leaving++;
+    return all->n - leaving > all->limit - all->limit / 8;
+}
+
 struct connection *connections_add(struct connections *all, int fd, uint64_t now_ns, bool *evicted)
 {
-    *evicted = make_room(all);
+    *evicted = crowded(all) && connections_make_room(all);
     struct connection *connection = calloc(1, sizeof *connection);
     if (!connection)
         return NULL;

@@ -20,8 +20,9 @@
 
 #include "exporter/base/log.h"
 
-/* Descriptors that the server may use at most: the default of max_connections, plus about six for
- * each listener. Whoever hands out the rest of RLIMIT_NOFILE leaves these free. */
+/* Descriptors that the server may use at most: the default of max_connections (an eighth of
+ * RLIMIT_NOFILE where that is less), plus about six for each listener. Whoever hands out the rest
+ * leaves these free. */
 enum { HTTP_DEFAULT_CONNECTIONS = 256, HTTP_DEFAULT_TIMEOUT_SECONDS = 20 };
 
 struct http_request {

@@ -47,6 +47,8 @@ void connections_remove(struct connections *all, struct connection *connection);
 void connections_idle(struct connections *all, struct connection *connection, uint64_t now_ns);
 void connections_active(struct connections *all, struct connection *connection, uint64_t now_ns,
                         const void *body, size_t body_len);
+/* Sends the one away that was idle longest, or else the slowest reader. */
+bool connections_make_room(struct connections *all);
 /* Cuts off responses older than the timeout, and the oldest of those that hold too much memory. */
 void connections_hurry(struct connections *all, uint64_t now_ns);
 

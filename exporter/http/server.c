@@ -1,8 +1,10 @@
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,13 +20,21 @@ uint64_t http_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/*
+ * Without a descriptor for a new connection the daemon stops accepting until one is closed, which
+ * may take an idle one all of its timeout. It says so here, on its own thread; also when nobody is
+ * waiting, since the kernel looks for a descriptor first.
+ */
 static void log_daemon(void *context, const char *format, va_list args)
 {
-    const struct http_server *server = context;
+    struct listener *listener = context;
     char message[256];
     vsnprintf(message, sizeof message, format, args);
     message[strcspn(message, "\r\n")] = '\0';
-    log_debug(server->log, "http", "%s", message);
+    log_debug(listener->server->log, "http", "%s", message);
+    struct pollfd waiting = {.fd = listener->fd, .events = POLLIN};
+    if (strstr(format, "suspending accept") && poll(&waiting, 1, 0) > 0)
+        connections_make_room(&listener->connections);
 }
 
 static int start_daemon(struct listener *listener)
@@ -34,7 +44,7 @@ static int start_daemon(struct listener *listener)
     errno = 0;
     listener->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, answer_request, listener, MHD_OPTION_EXTERNAL_LOGGER, log_daemon,
-        server, MHD_OPTION_LISTEN_SOCKET, listener->fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        listener, MHD_OPTION_LISTEN_SOCKET, listener->fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         connection_memory, MHD_OPTION_CONNECTION_LIMIT, listener->connections.limit,
         MHD_OPTION_CONNECTION_TIMEOUT, server->timeout_seconds, MHD_OPTION_NOTIFY_COMPLETED,
         answer_completed, listener, MHD_OPTION_NOTIFY_CONNECTION, answer_connection, listener,
@@ -77,9 +87,17 @@ static int open_listeners(struct http_server *server, const struct http_config *
     return 0;
 }
 
+static unsigned default_connections(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / 8 >= HTTP_DEFAULT_CONNECTIONS)
+        return HTTP_DEFAULT_CONNECTIONS;
+    return (unsigned)(files.rlim_cur / 8);
+}
+
 static void share_limits(struct http_server *server, const struct http_config *config)
 {
-    unsigned all = config->max_connections ? config->max_connections : HTTP_DEFAULT_CONNECTIONS;
+    unsigned all = config->max_connections ? config->max_connections : default_connections();
     unsigned each = all / (unsigned)server->n_listeners;
     server->timeout_seconds =
         config->timeout_seconds ? config->timeout_seconds : HTTP_DEFAULT_TIMEOUT_SECONDS;

@@ -170,6 +170,13 @@ static void stop(struct fixture *f)
 
 /* A client. */
 
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 static int dial(uint16_t port)
 {
     const struct sockaddr_in address = {
@@ -494,6 +501,47 @@ static void test_idle_connections(void **state)
     stop(f);
 }
 
+/* Someone else took the last descriptors: who waits is served once there are some again. */
+static void test_out_of_descriptors(void **state)
+{
+    (void)state;
+    struct rlimit limit, low;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    struct fixture *f = start((struct http_config){.timeout_seconds = 600});
+    for (int with_other = 0; with_other < 2; with_other++) {
+        int other = dial(f->port), fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), n = 0;
+        struct reply reply = {0};
+        static int taken[256];
+        if (with_other) {
+            send_bytes(other, GET("/"), strlen(GET("/")));
+            assert_true(receive(other, false, &reply));
+        } else {
+            close(other);
+        }
+        low = limit;
+        low.rlim_cur = 200;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+        while (n < 256 && (taken[n] = dup(fd)) >= 0)
+            n++;
+        const struct sockaddr_in address = {.sin_family = AF_INET,
+                                            .sin_port = htons(f->port),
+                                            .sin_addr = {htonl(INADDR_LOOPBACK)}};
+        assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+        send_bytes(fd, GET("/"), strlen(GET("/")));
+        usleep(100000); /* the server finds that it cannot accept */
+        while (n > 0)
+            close(taken[--n]);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        double start_s = seconds();
+        assert_true(receive(fd, false, &reply));
+        print_message("           served after %.3f s\n", seconds() - start_s);
+        close(fd);
+        if (with_other)
+            close(other);
+    }
+    stop(f);
+}
+
 static void test_too_many_requests(void **state)
 {
     (void)state;
@@ -629,13 +677,6 @@ static void test_early_leavers(void **state)
     }
     assert_served(f);
     stop(f);
-}
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 static void test_stop_with_open_connections(void **state)
@@ -827,6 +868,7 @@ int main(void)
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_idle_connections),
+        cmocka_unit_test(test_out_of_descriptors),
         cmocka_unit_test(test_too_many_requests),
         cmocka_unit_test(test_slow_readers),
         cmocka_unit_test(test_shared_body),
