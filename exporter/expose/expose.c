@@ -155,7 +155,7 @@ int expose_page(struct expose *expose, enum expose_format format, bool gzip,
     int err = 0;
 
     pthread_mutex_lock(&expose->lock);
-    while (slot->busy && !(slot->page && slot->page->number >= asked))
+    while (slot->busy)
         pthread_cond_wait(&expose->made, &expose->lock);
     drop_stale(expose, asked);
     if (slot->page) {

@@ -390,6 +390,56 @@ static void test_concurrent_askers(void **state)
     expose_free(askers.expose);
 }
 
+static const struct metric_desc many = {
+    .name = "t_many", .type = METRIC_GAUGE, .number = METRIC_DOUBLE, .help = "Many."};
+
+struct crowd {
+    struct expose *expose;
+    pthread_barrier_t barrier;
+};
+
+static void *ask_together(void *context)
+{
+    struct crowd *crowd = context;
+    struct page *page = NULL;
+    pthread_barrier_wait(&crowd->barrier);
+    expose_page(crowd->expose, EXPOSE_OPENMETRICS_100, true, NULL, 0, &page);
+    return page;
+}
+
+static void test_rendered_once_for_a_crowd(void **state)
+{
+    enum { CROWD = 8 };
+    struct fixture *f = *state;
+    struct crowd crowd;
+    assert_int_equal(expose_new(f->store, false, &crowd.expose), 0);
+    pthread_barrier_init(&crowd.barrier, NULL, CROWD);
+    struct family *family = add_family(f->store, &many, NULL);
+    for (int i = 0; i < 3000; i++) { /* enough to be busy with when the others come */
+        char number[8];
+        snprintf(number, sizeof number, "%d", i);
+        series_set(add(family, NULL, "n", number), i);
+    }
+    for (uint64_t round = 1; round < 20; round++) {
+        pthread_t threads[CROWD];
+        void *first = NULL;
+        publish(f->store, round);
+        for (size_t i = 0; i < CROWD; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, ask_together, &crowd), 0);
+        for (size_t i = 0; i < CROWD; i++) {
+            void *page;
+            pthread_join(threads[i], &page);
+            assert_non_null(page);
+            first = first ? first : page;
+            assert_ptr_equal(page, first);
+        }
+        for (size_t i = 0; i < CROWD; i++)
+            page_unref(first);
+    }
+    pthread_barrier_destroy(&crowd.barrier);
+    expose_free(crowd.expose);
+}
+
 static void test_json(void **state)
 {
     struct fixture *f = *state;
@@ -507,6 +557,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pages, setup, teardown),
         cmocka_unit_test_setup_teardown(test_concurrent_askers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rendered_once_for_a_crowd, setup, teardown),
         cmocka_unit_test_setup_teardown(test_json, setup, teardown),
         cmocka_unit_test(test_churn_shows_each_once),
     };

@@ -299,6 +299,38 @@ static void test_relabel(void **state)
     store_free(store);
 }
 
+/* The index against a plain array, under much coming and going. */
+static void test_duplicates_under_churn(void **state)
+{
+    (void)state;
+    enum { NAMES = 3000 };
+    struct store *store = new_store();
+    struct family *family = add_family(store, &reads);
+    struct series **present = calloc(NAMES, sizeof *present), *again;
+    assert_non_null(present);
+    uint64_t random = 1;
+    for (int step = 0; step < 40000; step++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        size_t i = (random >> 33) % NAMES;
+        char name[16];
+        snprintf(name, sizeof name, "%zu", i);
+        const struct label label = {"n", name};
+        if (present[i]) {
+            assert_int_equal(series_new(family, NULL, &label, 1, &again), -EEXIST);
+            if (random >> 63) {
+                series_free(present[i]);
+                present[i] = NULL;
+            }
+        } else {
+            assert_int_equal(series_new(family, NULL, &label, 1, &present[i]), 0);
+        }
+        if (step % 1000 == 0)
+            snapshot_release(publish(store, (uint64_t)step));
+    }
+    store_free(store);
+    free(present);
+}
+
 static void test_bad_labels(void **state)
 {
     (void)state;
@@ -592,6 +624,7 @@ int main(void)
         cmocka_unit_test(test_histogram),
         cmocka_unit_test(test_duplicates),
         cmocka_unit_test(test_relabel),
+        cmocka_unit_test(test_duplicates_under_churn),
         cmocka_unit_test(test_bad_labels),
         cmocka_unit_test(test_labelset),
         cmocka_unit_test(test_held_snapshot),
