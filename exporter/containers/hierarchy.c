@@ -5,6 +5,7 @@
 #include <libcgroup.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,7 +34,7 @@ static bool is_v1(const char *folder)
 static int set_path(struct cgroup_hierarchy *out, int version, const char *folder,
                     const char *below, const char *controller)
 {
-    struct cgroup_hierarchy found = {.version = version};
+    struct cgroup_hierarchy found = {.version = version, .cgroups = SIZE_MAX};
     int n = snprintf(found.path, sizeof found.path, "%s%s%s", folder, *below ? "/" : "", below);
     if (n < 0 || (size_t)n >= sizeof found.path)
         return -ENAMETOOLONG;
@@ -132,6 +133,33 @@ static int find_mounted(struct cgroup_hierarchy *out)
     return result;
 }
 
+/* Under v1 the kernel's table of controllers has the number, under v2 only the root's statistics
+ * are right: perf_event is not counted there before it was used. */
+static size_t count_cgroups(const struct cgroup_hierarchy *hierarchy)
+{
+    size_t n = SIZE_MAX;
+    if (hierarchy->version == 2) {
+        char path[sizeof hierarchy->path + 16];
+        snprintf(path, sizeof path, "%s/cgroup.stat", hierarchy->path);
+        FILE *file = fopen(path, "re");
+        if (file && fscanf(file, "nr_descendants %zu", &n) != 1)
+            n = SIZE_MAX;
+        if (file)
+            fclose(file);
+        return n;
+    }
+    void *iterator = NULL;
+    struct controller_data data;
+    int ret = cgroup_get_all_controller_begin(&iterator, &data);
+    for (; ret == 0; ret = cgroup_get_all_controller_next(&iterator, &data)) {
+        if (strcmp(data.name, perf_event) == 0 && data.num_cgroups > 0)
+            n = (size_t)data.num_cgroups;
+    }
+    if (iterator)
+        cgroup_get_all_controller_end(&iterator);
+    return n;
+}
+
 static int ask_libcgroup(struct cgroup_hierarchy *out, char *error, size_t error_size)
 {
     cgroup_set_logger(discard_message, CGROUP_LOG_ERROR, NULL);
@@ -142,7 +170,9 @@ static int ask_libcgroup(struct cgroup_hierarchy *out, char *error, size_t error
         return -ENOENT;
     }
     int err = find_mounted(out);
-    if (err)
+    if (!err)
+        out->cgroups = count_cgroups(out);
+    else
         snprintf(error, error_size,
                  "no cgroup hierarchy mounted that can count: neither cgroup v2 nor v1 perf_event "
                  "(mount one, or say where it is with --path.cgroupfs)");

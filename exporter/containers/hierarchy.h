@@ -12,6 +12,7 @@ struct cgroup_hierarchy {
     int version;         /* 1 or 2 */
     char path[4096];     /* without a slash at its end, except for "/" itself */
     char controller[64]; /* by which libcgroup knows it; "" when a path was given */
+    size_t cgroups;      /* in it when it was found; SIZE_MAX: not known */
 };
 
 /*

@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+/* More of them would take 50 ms of the start. */
+enum { LIBCGROUP_MAX = 256 };
+
 /* One directory of the plain walk: its subdirectories, read at once so that no descriptor stays
  * open between calls. */
 struct frame {
@@ -55,7 +58,8 @@ int cgroup_walk_new(const struct cgroup_hierarchy *hierarchy, const char *below,
         return -ENAMETOOLONG;
     }
     walk->path_len = (size_t)n;
-    walk->by_libcgroup = whole && effort == WALK_FIRST && *hierarchy->controller;
+    walk->by_libcgroup = whole && effort == WALK_FIRST && *hierarchy->controller &&
+                         hierarchy->cgroups <= LIBCGROUP_MAX;
     snprintf(walk->controller, sizeof walk->controller, "%s", hierarchy->controller);
     *out = walk;
     return 0;

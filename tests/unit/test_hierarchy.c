@@ -186,6 +186,8 @@ static int only_v2(const char *folder)
     CHECK(found.version == 2);
     CHECK(strcmp(found.path, folder) == 0);
     CHECK(*found.controller);
+    CHECK(found.cgroups < 1000000);
+    found.cgroups = 0; /* however many there are on this machine */
     struct cgroup_walk *walk;
     struct cgroup_walk_entry entry;
     CHECK(cgroup_walk_new(&found, "/", WALK_FIRST, &walk) == 0);
@@ -245,6 +247,8 @@ static int v1_perf_event(const char *folder)
     CHECK(err == 0);
     CHECK(found.version == 1);
     CHECK(strcmp(found.controller, "perf_event") == 0);
+    CHECK(found.cgroups > 0);
+    found.cgroups = 0;
     snprintf(path, sizeof path, "%s/perf_event", folder);
     CHECK(strcmp(found.path, path) == 0);
     struct cgroup_walk *walk;
