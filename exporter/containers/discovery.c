@@ -408,9 +408,16 @@ int discovery_fd(const struct discovery *discovery)
     return discovery->watch.fd;
 }
 
+/* A tick's time may be a little before that of the last event: time stands still then. */
+static void set_time(struct discovery *d, uint64_t now_ns)
+{
+    if (now_ns > d->now_ns)
+        d->now_ns = now_ns;
+}
+
 void discovery_handle(struct discovery *discovery, uint64_t now_ns)
 {
-    discovery->now_ns = now_ns;
+    set_time(discovery, now_ns);
     watch_read(&discovery->watch, handle_event, discovery);
     work(discovery, WORK_MAX);
 }
@@ -418,15 +425,15 @@ void discovery_handle(struct discovery *discovery, uint64_t now_ns)
 void discovery_advance(struct discovery *discovery, uint64_t now_ns)
 {
     struct discovery *d = discovery;
-    d->now_ns = now_ns;
+    set_time(d, now_ns);
     struct node *node;
-    for (int i = 0; i < TIMERS_MAX && (node = node_first_timer(&d->tree)) && node->due_ns <= now_ns;
-         i++) {
+    for (int i = 0;
+         i < TIMERS_MAX && (node = node_first_timer(&d->tree)) && node->due_ns <= d->now_ns; i++) {
         node_stop_timer(&d->tree, node);
         member_check(d, node);
     }
     member_forget_late_ids(d);
-    if (d->rescan_due_ns <= now_ns && !d->whole && !d->sweeping)
+    if (d->rescan_due_ns <= d->now_ns && !d->whole && !d->sweeping)
         start_rescan(d, WALK_CHEAPLY);
     work(d, WORK_MAX);
 }

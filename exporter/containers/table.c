@@ -73,6 +73,17 @@ struct entry *table_find(const struct container_table *table, uint64_t handle)
     return handle ? entry_index_find(index, entry_hash_handle(handle), NULL) : NULL;
 }
 
+uint64_t table_after(uint64_t start_ns, uint64_t length_ns)
+{
+    return start_ns > UINT64_MAX - length_ns ? UINT64_MAX : start_ns + length_ns;
+}
+
+bool table_patience_is_over(const struct container_table *table, const struct entry *entry,
+                            uint64_t now_ns)
+{
+    return table_after(entry->c.found_mono_ns, table->limits.name_patience_ns) <= now_ns;
+}
+
 /* ---- places ---- */
 
 /* Gives it a slot. 0 or -ENOMEM. */
@@ -120,8 +131,7 @@ static void promote(struct container_table *table, uint64_t now_ns)
         next = TAILQ_NEXT(entry, queue);
         if (table->count[CONTAINERS_MONITORED] >= table->limits.max)
             return;
-        bool final =
-            entry->resolved || now_ns - entry->c.found_mono_ns >= table->limits.name_patience_ns;
+        bool final = entry->resolved || table_patience_is_over(table, entry, now_ns);
         if (final && !table_passes(table, &entry->c)) {
             table_exclude(table, entry, NULL);
             continue;
@@ -340,11 +350,6 @@ void container_table_discard(struct container_table *table, uint64_t handle)
 
 /* ---- time ---- */
 
-static uint64_t after(uint64_t start_ns, uint64_t length_ns)
-{
-    return start_ns > UINT64_MAX - length_ns ? UINT64_MAX : start_ns + length_ns;
-}
-
 static void log_unmonitored(struct container_table *table, uint64_t now_ns)
 {
     size_t waiting = table->count[CONTAINERS_OVER_LIMIT];
@@ -366,11 +371,10 @@ static void log_unmonitored(struct container_table *table, uint64_t now_ns)
 void container_table_advance(struct container_table *table, uint64_t now_ns)
 {
     struct entry *entry;
-    while ((entry = TAILQ_FIRST(&table->unnamed)) &&
-           after(entry->c.found_mono_ns, table->limits.name_patience_ns) <= now_ns)
+    while ((entry = TAILQ_FIRST(&table->unnamed)) && table_patience_is_over(table, entry, now_ns))
         table_name(table, entry);
     while ((entry = TAILQ_FIRST(&table->lingering)) &&
-           after(entry->c.ended_mono_ns, table->limits.linger_ns) <= now_ns)
+           table_after(entry->c.ended_mono_ns, table->limits.linger_ns) <= now_ns)
         table_forget(table, entry);
     table_settle_blocked(table);
     promote(table, now_ns);
@@ -384,10 +388,10 @@ uint64_t container_table_deadline(const struct container_table *table)
     uint64_t due = UINT64_MAX;
     const struct entry *entry = TAILQ_FIRST(&table->unnamed);
     if (entry)
-        due = after(entry->c.found_mono_ns, table->limits.name_patience_ns);
+        due = table_after(entry->c.found_mono_ns, table->limits.name_patience_ns);
     entry = TAILQ_FIRST(&table->lingering);
-    if (entry && after(entry->c.ended_mono_ns, table->limits.linger_ns) < due)
-        due = after(entry->c.ended_mono_ns, table->limits.linger_ns);
+    if (entry && table_after(entry->c.ended_mono_ns, table->limits.linger_ns) < due)
+        due = table_after(entry->c.ended_mono_ns, table->limits.linger_ns);
     if (!TAILQ_EMPTY(&table->waiting) && table->count[CONTAINERS_MONITORED] < table->limits.max &&
         table->promote_ns < due)
         due = table->promote_ns;

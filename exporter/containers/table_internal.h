@@ -78,6 +78,12 @@ void table_exclude(struct container_table *table, struct entry *entry,
 void table_enqueue(struct container_table *table, struct entry *entry, uint64_t now_ns);
 struct entry *table_find(const struct container_table *table, uint64_t handle);
 
+/* start + length, which may be "never"; due times are compared with now like this, since a clock of
+ * ticks may be a little behind the one by which a container was found. */
+uint64_t table_after(uint64_t start_ns, uint64_t length_ns);
+bool table_patience_is_over(const struct container_table *table, const struct entry *entry,
+                            uint64_t now_ns);
+
 /* table_names.c */
 bool table_passes(const struct container_table *table, const struct container *container);
 /* Puts a held one among those that wait for their names, or names it. */

@@ -84,7 +84,7 @@ void table_name(struct container_table *table, struct entry *entry)
 
 void table_await_name(struct container_table *table, struct entry *entry, uint64_t now_ns)
 {
-    if (entry->resolved || now_ns - entry->c.found_mono_ns >= table->limits.name_patience_ns) {
+    if (entry->resolved || table_patience_is_over(table, entry, now_ns)) {
         table_name(table, entry);
         return;
     }

@@ -419,6 +419,31 @@ static void late_names(void **state)
     fixture_free(f);
 }
 
+/* A tick carries the time it was due, which may be before the last event. */
+static void time_a_little_back(void **state)
+{
+    (void)state;
+    struct container_limits limits = usual;
+    limits.max = 1;
+    struct fixture *f = fixture_new(&limits);
+    uint64_t a = add_unresolved(f, "/a", "aaa", 10 * S);
+    uint64_t b = add_unresolved(f, "/b", "bbb", 10 * S);
+    container_table_advance(f->table, 9 * S);
+    look(&f->model, f->table);
+    assert_diff(&f->model, 0, 1, 0, 0, 0);
+    container_table_discard(f->table, a);
+    container_table_advance(f->table, 9 * S); /* promotes the other */
+    look(&f->model, f->table);
+    assert_diff(&f->model, 1, 1, 0, 0, 0);
+    container_table_end(f->table, b, 10 * S);
+    look(&f->model, f->table);
+    read_all(f);
+    container_table_advance(f->table, 9 * S);
+    look(&f->model, f->table);
+    assert_counts(f->table, 0, 1, 0, 0);
+    fixture_free(f);
+}
+
 /* What lived shorter than the patience is named at its end, so that it is seen at all. */
 static void named_at_the_end(void **state)
 {
@@ -966,6 +991,7 @@ int main(void)
         cmocka_unit_test(known_twice),
         cmocka_unit_test(short_ids),
         cmocka_unit_test(late_names),
+        cmocka_unit_test(time_a_little_back),
         cmocka_unit_test(named_at_the_end),
         cmocka_unit_test(came_and_went_unseen),
         cmocka_unit_test(filters),

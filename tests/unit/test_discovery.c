@@ -313,6 +313,26 @@ static void sandboxes_by_their_logs(void **state)
     world_release(&w);
 }
 
+/* A tick carries the time it was due, which may be before the last event. */
+static void time_a_little_back(void **state)
+{
+    (void)state;
+    struct world w;
+    world_init(&w, WORLD_V2);
+    w.config.names = NAMES_LOGS;
+    world_start(&w);
+    fixture_mkdir(&w.fixture, "host/var/log/pods/shop_cart-0_" UID);
+    world_mkdir(&w, POD "/" ID_A);
+    world_settle(&w);
+    for (int i = 0; i < 10; i++) {
+        discovery_advance(w.discovery, w.now_ns - 500 * WORLD_MS);
+        world_pass(&w, 20 * WORLD_MS);
+    }
+    assert_int_equal(world_monitored(&w), 1); /* young still: not taken for a sandbox */
+    assert_int_equal(w.named, 0);
+    world_release(&w);
+}
+
 /* ---- filters and limits ---- */
 
 static void excluded_and_over_the_limit(void **state)
@@ -751,6 +771,7 @@ int main(void)
         cmocka_unit_test(names_at_the_end),
         cmocka_unit_test(sandboxes_by_their_state),
         cmocka_unit_test(sandboxes_by_their_logs),
+        cmocka_unit_test(time_a_little_back),
         cmocka_unit_test(excluded_and_over_the_limit),
         cmocka_unit_test(made_anew_under_the_same_name),
         cmocka_unit_test(renamed),

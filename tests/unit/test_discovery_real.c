@@ -368,6 +368,11 @@ static void v2_churn(void **state)
     on_v2(state, nothing_leaks);
 }
 
+static void v1_churn(void **state)
+{
+    on_v1(state, nothing_leaks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +383,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(born_in_its_cgroup, setup, teardown),
         cmocka_unit_test_setup_teardown(through_libcgroup, setup, teardown),
         cmocka_unit_test_setup_teardown(v2_churn, setup, teardown),
+        cmocka_unit_test_setup_teardown(v1_churn, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
