@@ -46,6 +46,24 @@ static void test_one_miss(void **state)
     scenario_free(scenario);
 }
 
+static void test_occupancy_from_entry(void **state)
+{
+    struct scenario *scenario = parse_scenario(ONE_TRACE);
+    struct simnode *node;
+
+    (void)state;
+    scenario->machine.occupancy_from_entry = true;
+    set_trace(scenario, 0, "0 0\n1000000 0\n");
+    node = new_node(scenario);
+    assert_int_equal(simnode_run_tick(node), 0);
+    /* The same miss, counted from 1 to 41: the constant is what precedes, 1 cycle. */
+    assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READS), 1);
+    assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READ_OCCUPANCY), 40);
+    assert_int_equal(scenario_cache_cycles(&scenario->machine), 1);
+    simnode_free(node);
+    scenario_free(scenario);
+}
+
 static void test_two_overlapping_misses(void **state)
 {
     struct scenario *scenario;
@@ -225,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_miss),
+        cmocka_unit_test(test_occupancy_from_entry),
         cmocka_unit_test(test_two_overlapping_misses),
         cmocka_unit_test(test_same_line_is_one_miss),
         cmocka_unit_test(test_trace_writebacks_reach_memory),

@@ -154,6 +154,30 @@ static void test_priority_goes_before_row_hits(void **state)
     dram_release(&channel);
 }
 
+static void test_between_banks_ready_reads_then_age(void **state)
+{
+    struct dram_config config = simple_config();
+    struct dram_channel channel;
+    struct request opener = request_at(0, 1, 0), hit = request_at(0, 1, 3);
+    struct request older = request_at(5, 1, 1), younger = request_at(2, 1, 2);
+    uint64_t clock = 0;
+
+    (void)state;
+    assert_int_equal(dram_init(&channel, &config, 4), 0);
+    dram_push(&channel, &opener, 0);
+    expect(&channel, 0, DRAM_ACT, 0);
+    expect(&channel, 6, DRAM_READ, 0);
+    /* At 20 all three are ready: the read first, though it is the youngest; then by age. */
+    dram_push(&channel, &older, 20);
+    dram_push(&channel, &younger, 20);
+    dram_push(&channel, &hit, 20);
+    clock = 20;
+    expect(&channel, 20, DRAM_READ, 3);
+    expect(&channel, 21, DRAM_ACT, 1);
+    expect(&channel, 23, DRAM_ACT, 2);
+    dram_release(&channel);
+}
+
 static void test_exclusive_priority_leaves_nothing_to_others(void **state)
 {
     struct dram_config config = simple_config();
@@ -326,6 +350,7 @@ int main(void)
         cmocka_unit_test(test_closed_bank_row_hit_and_row_conflict),
         cmocka_unit_test(test_first_ready_then_first_come),
         cmocka_unit_test(test_priority_goes_before_row_hits),
+        cmocka_unit_test(test_between_banks_ready_reads_then_age),
         cmocka_unit_test(test_exclusive_priority_leaves_nothing_to_others),
         cmocka_unit_test(test_four_activate_window),
         cmocka_unit_test(test_writes_drain_between_high_and_low),
