@@ -30,6 +30,11 @@ enum discard {
     DISCARD_PREEMPTED,   /* the probe's: its thread lost the CPU */
     DISCARD_MIGRATED,    /* the probe's: its thread changed CPU */
     DISCARD_STOLEN,      /* the probe's: the hypervisor took time */
+    DISCARD_LEARNING,    /* slowdown's: too few calm windows so far to know the container alone */
+    DISCARD_NEVER_CALM,  /* slowdown's: no window of the container was ever calm */
+    DISCARD_NO_EPOCH,    /* slowdown's: none of the quantum's epochs were the container's */
+    DISCARD_NO_MISSES,   /* slowdown's: no accesses, or none that missed: nothing to compare */
+    DISCARD_DENOMINATOR, /* slowdown's: more interference than cycles */
     DISCARD_COUNT
 };
 
@@ -40,6 +45,7 @@ struct collector_config {
     bool core_latency_container_histogram; /* --collector.core_latency.histogram=container */
     double core_latency_threshold_factor;  /* baseline times this; default 1.25 */
     double imc_rpq_cas_latency_seconds;    /* 0: from the recording, else unknown */
+    bool slowdown_alone_rate;              /* --collector.slowdown.alone-rate */
 };
 
 /* What a collector tells about itself; the loop exports it. */

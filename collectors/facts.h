@@ -21,6 +21,11 @@ struct facts {
      * probe. Until then it is the event table's value, and the probe may replace it, once. */
     bool cache_cycles_final;
 
+    /* The 5th percentile of the last hour of the probe's latencies of a NUMA node to its own
+     * memory: what memory takes when hardly anyone else uses it. Written by the probe; 0: not
+     * known. */
+    double probe_calm_seconds;
+
     /* The probe's chase must show l3_miss_reads: false where --events.file says what that role
      * counts, and under replay. */
     bool chase_must_miss;

@@ -9,6 +9,7 @@
 
 #include "collectors/collector.h"
 #include "collectors/formulas/core_latency.h"
+#include "collectors/hour_percentile.h"
 #include "collectors/latency_edges.h"
 #include "collectors/window_read.h"
 #include "exporter/source/chase.h"
@@ -19,6 +20,8 @@ enum { CALIBRATION_BURSTS = 30, CALIBRATION_IDLE = 10 };
 enum { FILTERED_BURSTS = 3 };
 /* A gauge without a new burst for this many ticks is stale, and goes. */
 enum { STALE_TICKS = 30 };
+/* Fewer local bursts than this have no 5th percentile worth the name. */
+enum { CALM_MIN_BURSTS = 60 };
 
 static const double latency_edges[LATENCY_EDGES_N] = {LATENCY_EDGES};
 
@@ -79,6 +82,8 @@ struct probe_collector {
         double latency, cache_cycles;
     } burst[CALIBRATION_BURSTS];
     size_t n_bursts;
+    struct hour_percentile local; /* latencies of nodes to their own memory */
+    size_t n_local;
 };
 
 static bool probe_probe(const struct collector_env *env, struct verdict *why)
@@ -137,6 +142,22 @@ static int show_bursts(struct probe_collector *self, const struct tick *tick,
         if (tick->number > self->pairs[i].last_tick + STALE_TICKS)
             series_clear(self->pairs[i].latency);
     return err;
+}
+
+/* For those who need to know what memory takes when it is left alone. */
+static void learn_calm(struct probe_collector *self, const struct tick *tick,
+                       const struct probe_reading *bursts, size_t n)
+{
+    bool added = false;
+    for (size_t i = 0; i < n; i++) {
+        if (bursts[i].initiator_numa_node != bursts[i].target_numa_node)
+            continue;
+        hour_percentile_add(&self->local, tick->mono_ns, bursts[i].latency_ns * 1e-9);
+        self->n_local++;
+        added = true;
+    }
+    if (added && self->n_local >= CALM_MIN_BURSTS)
+        self->env.facts->probe_calm_seconds = hour_percentile_seconds(&self->local, 0.05);
 }
 
 /* ---- the estimate against the truth ---- */
@@ -245,6 +266,7 @@ static int probe_collect(void *opaque, const struct tick *tick)
     size_t n;
     const struct probe_reading *bursts = source_set_probes(self->env.sources, &n);
     int err = show_bursts(self, tick, bursts, n);
+    learn_calm(self, tick, bursts, n);
     int witness_err = read_witnesses(self, tick, bursts, n);
     if (self->env.chase) {
         static const enum discard reason[CHASE_DISCARDS] = {

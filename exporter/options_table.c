@@ -82,6 +82,11 @@ const struct flag flag_table[] = {
      .unit = "DURATION",
      .help = "CAS latency of the DIMMs, for example 14.3ns for DDR4-2933 CL21. While it is neither "
              "given nor recorded, memory controllers have queue lengths but no latency."},
+    {.name = "collector.slowdown.alone-rate",
+     .type = FLAG_BOOL,
+     .offset = MEMBER(config.slowdown_alone_rate),
+     .help = "Also export, per container, the rate at which it would access the last-level cache "
+             "if it were alone."},
 
     {.name = "path.procfs",
      .type = FLAG_TEXT,
