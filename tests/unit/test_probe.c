@@ -52,6 +52,21 @@ static void witness(struct rig *rig, double occupancy)
     fake_group_add(g, 0, ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)(5000 * occupancy));
 }
 
+/* 59 bursts are too few; then the lowest of twenty, within its bucket. Remote ones do not count. */
+static void local_bursts_tell_what_memory_takes_when_calm(void **state)
+{
+    struct rig *rig = *state;
+    for (int i = 0; i < 59; i++) {
+        burst(rig, 0, 0, i % 10 == 0 ? 80 : 120);
+        burst(rig, 1, 0, 50);
+        rig_tick(rig);
+    }
+    assert_true(rig->facts.probe_calm_seconds == 0);
+    burst(rig, 0, 0, 120);
+    rig_tick(rig);
+    assert_true(fabs(rig->facts.probe_calm_seconds / 80e-9 - 1) < 0.011);
+}
+
 static void bursts_are_shown_by_pair(void **state)
 {
     struct rig *rig = *state;
@@ -194,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        T(local_bursts_tell_what_memory_takes_when_calm),
         T(bursts_are_shown_by_pair),
         T(without_new_bursts_the_gauge_goes),
         T(a_right_constant_shows_a_small_error),
