@@ -23,7 +23,8 @@ good='{"scenario":1,"ticks":2,"tick_cycles":10000,"machine":{},
 "containers":[{"key":"a","workload":"w","cpus":[0]}]}'
 echo "$good" >"$folder/good.json"
 echo "${good/\"ticks\":2/\"ticks\":-2}" >"$folder/bad.json"
-printf '%s\n' '{"scenario":1,"machine":{},' '"workloads":{"w":{"kind":"trace","file":"t"}},' \
+printf '%s\n' '{"scenario":1,"ticks":2,"tick_cycles":10000,"machine":{},' \
+    '"workloads":{"w":{"kind":"trace","file":"t"}},' \
     '"containers":[{"key":"a","workload":"w","cpus":[0]}]}' >"$folder/trace.json"
 
 expect_exit_2 usage
