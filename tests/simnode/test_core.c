@@ -134,6 +134,46 @@ static void test_retired_instructions(void **state)
     scenario_free(scenario);
 }
 
+static void test_frequency_change(void **state)
+{
+    struct scenario *scenario =
+        parse_scenario("{'scenario':1,'tick_cycles':1000000,"
+                       "'frequency_changes':[{'tick':2,'core_frequency_hz':2e9},"
+                       "{'tick':3,'core_frequency_hz':5e8}]," TINY_MACHINE
+                       ",'workloads':{'t':{'kind':'chase','bytes':67108864}},"
+                       "'containers':[{'key':'a','workload':'t','cpus':[0]}]}");
+    static const uint64_t cycles[] = {1000000, 2000000, 500000};
+    struct simnode *node = new_node(scenario);
+    uint64_t before[4] = {0};
+    double first = 0;
+
+    (void)state;
+    for (int tick = 0; tick < 3; tick++) {
+        static const enum role roles[] = {ROLE_CYCLES, ROLE_REF_CYCLES, ROLE_L3_MISS_READS,
+                                          ROLE_L3_MISS_READ_OCCUPANCY};
+        uint64_t d[4];
+
+        assert_int_equal(simnode_run_tick(node), 0);
+        for (int i = 0; i < 4; i++) {
+            uint64_t now = total_of(node, 0, GROUP_CORE, roles[i]);
+
+            d[i] = now - before[i];
+            before[i] = now;
+        }
+        assert_int_equal(d[0], cycles[tick]);
+        assert_int_equal(d[1], 1000000);
+        /* Memory's time does not change, so its cycles follow the frequency. */
+        double memory_ns = (double)d[3] / (double)d[2] * 1e6 / (double)cycles[tick];
+
+        if (tick == 0)
+            first = memory_ns;
+        assert_float_equal(memory_ns / first, 1, 0.05);
+    }
+    assert_true(first > 20 && first < 40);
+    simnode_free(node);
+    scenario_free(scenario);
+}
+
 static void test_in_order_core(void **state)
 {
     struct scenario *scenario = parse_scenario(
@@ -248,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_same_line_is_one_miss),
         cmocka_unit_test(test_trace_writebacks_reach_memory),
         cmocka_unit_test(test_retired_instructions),
+        cmocka_unit_test(test_frequency_change),
         cmocka_unit_test(test_in_order_core),
         cmocka_unit_test(test_window_equals_the_naive_model),
     };
