@@ -192,16 +192,19 @@ static bool has_body(struct MHD_Connection *connection)
            header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 }
 
-/* Takes one of the places for limited requests; an untracked connection could not give it back. */
-static bool take_place(struct http_server *server, struct connection *track)
+/* Takes one of the places for limited requests; an untracked connection could not give it back.
+ * Slow readers keep nobody out: when all places are taken, the slowest one's is. */
+static bool take_place(struct listener *listener, struct connection *track)
 {
+    struct http_server *server = listener->server;
     if (server->max_requests == 0)
         return true;
     if (!track)
         return false;
     if (atomic_fetch_add(&server->limited, 1) >= server->max_requests) {
         atomic_fetch_sub(&server->limited, 1);
-        return false;
+        if (!connections_take_place(&listener->connections, http_now_ns()))
+            return false;
     }
     track->limited = true;
     return true;
@@ -254,7 +257,7 @@ enum MHD_Result answer_request(void *closure, struct MHD_Connection *connection,
         response = refusal(405);
     else if (body)
         response = refusal(413);
-    else if (route->limited && !take_place(server, tracked(connection)))
+    else if (route->limited && !take_place(listener, tracked(connection)))
         response = refusal(503);
     else
         handle(server, route, connection, &response);

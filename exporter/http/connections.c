@@ -8,6 +8,9 @@
  * quarter of it. */
 static const size_t bodies_limit = (size_t)64 << 20;
 
+/* A response that takes longer than this may be cut off when its place is wanted. */
+static const uint64_t slow_ns = 2000000000;
+
 static void unlink_connection(struct connections *all, struct connection *connection)
 {
     struct connection_list *list = &all->lists[connection->state];
@@ -141,4 +144,18 @@ void connections_hurry(struct connections *all, uint64_t now_ns)
         }
         send_away(all, oldest);
     }
+}
+
+bool connections_take_place(struct connections *all, uint64_t now_ns)
+{
+    for (struct connection *c = all->lists[CONNECTION_ACTIVE].first; c; c = c->next) {
+        if (now_ns - c->since_ns <= slow_ns)
+            return false;
+        if (c->limited) {
+            c->limited = false;
+            send_away(all, c);
+            return true;
+        }
+    }
+    return false;
 }

@@ -51,6 +51,9 @@ void connections_active(struct connections *all, struct connection *connection, 
 bool connections_make_room(struct connections *all);
 /* Cuts off responses older than the timeout, and the oldest of those that hold too much memory. */
 void connections_hurry(struct connections *all, uint64_t now_ns);
+/* Cuts off the slowest reader that holds a place for limited requests; its place is the caller's
+ * then. False when none of them is slow. */
+bool connections_take_place(struct connections *all, uint64_t now_ns);
 
 enum { COUNTERS_CAP = 256 };
 

@@ -128,6 +128,28 @@ static void test_too_many_requests(void **state)
     http_rig_stop(f);
 }
 
+/* Those who hold all places and take their time lose them to the next. */
+static void test_slow_readers_lose_their_places(void **state)
+{
+    (void)state;
+    struct http_rig *f =
+        http_rig_start((struct http_config){.max_requests = 2, .timeout_seconds = 600});
+    int slow[2];
+    struct http_reply reply;
+    for (int i = 0; i < 2; i++) {
+        slow[i] = http_dial(f->port);
+        http_send(slow[i], HTTP_GET("/large"), strlen(HTTP_GET("/large")));
+        assert_true(http_receive(slow[i], true, &reply));
+    }
+    while (http_ask(f->port, HTTP_GET("/metrics")).status == 503)
+        usleep(10000);
+    for (int i = 0; i < 20; i++)
+        http_assert_served(f);
+    for (int i = 0; i < 2; i++)
+        close(slow[i]);
+    http_rig_stop(f);
+}
+
 static void test_slow_readers(void **state)
 {
     (void)state;
@@ -271,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_idle_connections),
         cmocka_unit_test(test_out_of_descriptors),
         cmocka_unit_test(test_too_many_requests),
+        cmocka_unit_test(test_slow_readers_lose_their_places),
         cmocka_unit_test(test_slow_readers),
         cmocka_unit_test(test_shared_body),
         cmocka_unit_test(test_trickling_reader),
