@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     const struct log log = {
         .fd = STDERR_FILENO, .level = options.log_level, .format = options.log_format};
     perf_raise_fd_limit();
-    err = privileges_drop(options.procfs);
+    err = privileges_drop(options.procfs, options.events_file);
     if (err)
         log_warn(&log, "main", "privileges are kept: %s", strerror(-err));
     return run(&options, &log, options.once ? NULL : &signals);

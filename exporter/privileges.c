@@ -2,13 +2,15 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 
 #include "exporter/base/fsroot.h"
+#include "exporter/source/events_file.h"
 
 /* Debian and Ubuntu know a level beyond the kernel's own, at which PERFMON is not enough. */
-static bool sys_admin_is_needed(const char *procfs)
+static bool paranoid_beyond_perfmon(const char *procfs)
 {
     struct fsroot fs;
     uint64_t level = 0;
@@ -20,6 +22,21 @@ static bool sys_admin_is_needed(const char *procfs)
         level > 2;
     fsroot_release(&fs);
     return needed;
+}
+
+/* A file that cannot be read is told about by those who use it. */
+static bool uprobes_are_asked_for(const char *events_path)
+{
+    static const char prefix[] = "uprobe:";
+    struct events_file file;
+    char error[256];
+    bool found = false;
+    if (!events_path || events_file_load(events_path, &file, error, sizeof error) != 0)
+        return false;
+    for (int i = 0; i < ROLE_COUNT; i++)
+        found |= file.event[i] && strncmp(file.event[i], prefix, sizeof prefix - 1) == 0;
+    events_file_release(&file);
+    return found;
 }
 
 /* Keeps those of the wanted capabilities that the process has: asking for more would fail. */
@@ -38,14 +55,15 @@ static int keep_only(cap_t now, cap_t wanted, const cap_value_t *values, int n)
     return 0;
 }
 
-int privileges_drop(const char *procfs)
+int privileges_drop(const char *procfs, const char *events_path)
 {
     const cap_value_t values[] = {CAP_PERFMON, CAP_SYS_ADMIN};
+    bool sys_admin = paranoid_beyond_perfmon(procfs) || uprobes_are_asked_for(events_path);
     cap_t now = cap_get_proc();
     cap_t wanted = cap_init();
     int err = now && wanted ? 0 : -ENOMEM;
     if (!err)
-        err = keep_only(now, wanted, values, sys_admin_is_needed(procfs) ? 2 : 1);
+        err = keep_only(now, wanted, values, sys_admin ? 2 : 1);
     if (!err && cap_set_proc(wanted) != 0)
         err = -errno;
     if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)

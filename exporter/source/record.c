@@ -213,9 +213,10 @@ void recorder_container(struct recorder *recorder, const struct recording_contai
 
 void recorder_gone(struct recorder *recorder, const char *key)
 {
-    struct textbuf *out = event_begin(recorder);
+    /* Never above the first tick, which has the last reads of what ended before it. */
+    struct textbuf *out = recorder->state == STATE_TICK ? line_begin(recorder) : &recorder->waiting;
 
-    if (!out)
+    if (!out || recorder->error)
         return;
     textbuf_str(out, "{\"gone\":");
     textbuf_quoted(out, key);

@@ -31,8 +31,9 @@ void recorder_unit(struct recorder *recorder, const struct unit *unit);
 void recorder_thread(struct recorder *recorder, const struct thread *thread);
 
 /*
- * Before the first tick these describe the start. What happens between a flush and the next tick is
- * written below that tick: a replay then makes it known before that tick's reads, as it was here.
+ * Before the first tick containers describe the start. What happens between a flush and the next
+ * tick is written below that tick: a replay then makes it known before that tick's reads, as it was
+ * here.
  */
 void recorder_container(struct recorder *recorder, const struct recording_container *container);
 void recorder_gone(struct recorder *recorder, const char *key);

@@ -368,6 +368,10 @@ class Cgroups:
         container_id = container_id or hex_id()
         return self.make(f"docker-{container_id}.scope"), container_id
 
+    def only(self):
+        """The flag for an exporter that shall see this subtree and nothing else of the machine."""
+        return f"--path.cgroupfs={self.base}"
+
     def path(self, cgroup):
         """As the exporter shows it: below the hierarchy's root."""
         return "/" + str(cgroup.relative_to(self.mount))

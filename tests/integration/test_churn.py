@@ -68,7 +68,7 @@ class Churn(unittest.TestCase):
 
     def start(self, events, *flags):
         return Exporter("--source=perf", f"--events.file={events}", "--no-collector.probe",
-                        "--containers.names=none", *flags)
+                        "--containers.names=none", self.groups.only(), *flags)
 
     def cgroup_of(self, i, container_id):
         """Every shape gets its turn; a pod's directory comes and goes with its container."""

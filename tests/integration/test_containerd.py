@@ -205,8 +205,8 @@ class RealContainers(unittest.TestCase):
             gauges = exporter.scrape().names(container_id=late[:12])
             ended = time.monotonic()
             self.containerd.end(late)
-            wait_until(lambda: exporter.scrape().get("interference_exporter_containers",
-                                                     state="lingering") == 1, 5, "it lingers")
+            wait_until(lambda: exporter.containers()[late[:12]]["values"]["running"] == 0, 5,
+                       "it lingers")
             lingering = exporter.scrape().names(container_id=late[:12])
             self.assertIn("interference_container_memory_reads_total", lingering)
             self.assertNotIn("interference_container_memory_read_latency_seconds", lingering)

@@ -359,6 +359,34 @@ static void test_container_lines(void **state)
     unlink(path);
 }
 
+/* Its last reads are the first tick's, so it may not be gone above that. */
+static void test_gone_before_the_first_tick(void **state)
+{
+    (void)state;
+    char path[64];
+    size_t n;
+    struct tick at;
+
+    recording_temporary(path);
+    struct recorder *recorder = recording_start(path);
+    struct recording_container start = recording_named("c1", "p");
+    recorder_container(recorder, &start);
+    recorder_gone(recorder, "c1");
+    recording_tick(recorder, 1);
+    recorder_flush(recorder);
+    assert_int_equal(recorder_free(recorder), 0);
+
+    struct replay *replay = recording_open(path);
+    replay_container_events(replay, &n);
+    assert_int_equal(n, 1);
+    assert_true(recording_next(replay, &at));
+    const struct replay_container_event *events = replay_container_events(replay, &n);
+    assert_int_equal(n, 1);
+    assert_true(events[0].gone);
+    replay_free(replay);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_recording_a_replay),
         cmocka_unit_test(test_facts_are_exact),
         cmocka_unit_test(test_container_lines),
+        cmocka_unit_test(test_gone_before_the_first_tick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
