@@ -145,6 +145,11 @@ for ((i = 0; ; i++)); do
     fi
     pause 0.1
 done
+# The first tick only lays the base line.
+for ((i = 0; i < 50; i++)); do
+    fetch /api/v1/status status && [ "$(jq .tick.number "$work/status")" -ge 2 ] && break
+    pause 0.1
+done
 
 # One line per collector: running, or why not.
 collectors() {
@@ -202,7 +207,7 @@ table() {
         NR <= rows { name = length($1) > 48 ? substr($1, 1, 20) ".." substr($1, length($1) - 25) : $1
                      printf "%-48s %-12s %10s %10s %12s %6s\n", name, $2, ns($3), ns($4),
                             plain($5, "%.0f"), plain($6, "%.2f") }
-        END { if (NR == 0) print "(none yet)"; if (NR > rows) print "... and " NR - rows " more" }
+        END { if (NR == 0) print "(none)"; if (NR > rows) print "... and " NR - rows " more" }
     ' "$work/rows"
     cp "$work/containers" "$work/before"
 }
