@@ -133,6 +133,25 @@ static int make_families(struct self *self, struct store *store, bool all)
     return err;
 }
 
+/* Each handler with its usual answers, and each kind of failure where it is to be alerted on: rates
+ * need the 0 before the first. Rarer combinations appear when they happen. */
+static void expect_requests(struct self *self)
+{
+    static const struct {
+        const char *handler, *format;
+        int code;
+    } expected[] = {
+        {"metrics", "text", 200},    {"metrics", "openmetrics", 200}, {"metrics", "text", 400},
+        {"metrics", "text", 405},    {"metrics", "text", 413},        {"metrics", "text", 500},
+        {"metrics", "text", 503},    {"landing", "html", 200},        {"healthy", "text", 200},
+        {"healthy", "text", 503},    {"ready", "text", 200},          {"ready", "text", 503},
+        {"status", "json", 200},     {"status", "text", 503},         {"containers", "json", 200},
+        {"containers", "text", 503}, {"other", "text", 404},
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        self_http_requests(self, expected[i].handler, expected[i].format, expected[i].code, 0);
+}
+
 int self_new(struct store *store, const struct self_config *config, struct self **out)
 {
     struct self *self = calloc(1, sizeof *self);
@@ -157,9 +176,7 @@ int self_new(struct store *store, const struct self_config *config, struct self 
     if (all) {
         process_init(&self->process, &own);
         fsroot_release(&own);
-        /* What every scraper asks for is there before the first scrape. */
-        self_http_requests(self, "metrics", "text", 200, 0);
-        self_http_requests(self, "metrics", "openmetrics", 200, 0);
+        expect_requests(self);
     }
     *out = self;
     return 0;
@@ -207,6 +224,20 @@ static double seconds_of(uint64_t ns)
     return (double)(ns / 1000000000) + (double)(ns % 1000000000) / 1e9;
 }
 
+static void set_known(struct series *series, bool known, double value)
+{
+    if (known)
+        series_set(series, value);
+    else
+        series_clear(series);
+}
+
+/* What never happened has no date. */
+static void set_date(struct series *series, uint64_t wall_ns)
+{
+    set_known(series, wall_ns > 0, seconds_of(wall_ns));
+}
+
 static void update_collector(struct collector_series *c, const struct self_collector *state)
 {
     static const struct collector_status nothing = {.verdict.reason = REASON_OK};
@@ -220,7 +251,7 @@ static void update_collector(struct collector_series *c, const struct self_colle
     series_set_u64(c->available, available);
     series_set_u64(c->success, available && !status->failed);
     series_set(c->duration, state->duration_seconds);
-    series_set(c->last_success, seconds_of(state->last_success_wall_ns));
+    set_date(c->last_success, state->last_success_wall_ns);
     series_set(c->pmu_enabled, status->pmu_enabled_seconds);
     series_set(c->pmu_running, status->pmu_running_seconds);
     for (int i = 0; i < DISCARD_COUNT; i++)
@@ -233,14 +264,6 @@ static void update_collector(struct collector_series *c, const struct self_colle
         if (c->open_failures[i])
             series_set_u64(c->open_failures[i], status->open_failures[i]);
     }
-}
-
-static void set_known(struct series *series, bool known, double value)
-{
-    if (known)
-        series_set(series, value);
-    else
-        series_clear(series);
 }
 
 static void update_process(struct self *self)
@@ -264,14 +287,13 @@ void self_update(struct self *self, const struct self_state *state)
         update_collector(&self->collectors[i], &state->collectors[i]);
     series_set_u64(self->single[SELF_TICKS], state->ticks);
     series_set_u64(self->single[SELF_MISSED_TICKS], state->missed_ticks);
-    series_set(self->single[SELF_LAST_TICK],
-               state->tick->number > 0 ? seconds_of(state->tick->wall_ns) : 0);
+    set_date(self->single[SELF_LAST_TICK], state->tick->number > 0 ? state->tick->wall_ns : 0);
     for (int i = 0; i < CONTAINER_COUNTS; i++)
         series_set_u64(self->containers[i], state->containers[i]);
     series_set_u64(self->single[SELF_CONTAINERS_LIMIT], state->containers_limit);
     series_set_u64(self->single[SELF_OPEN_COUNTERS], state->open_counters);
     series_set_u64(self->single[SELF_RELOAD_SUCCESSFUL], state->reload_successful);
-    series_set(self->single[SELF_RELOAD_TIME], seconds_of(state->reload_success_wall_ns));
+    set_date(self->single[SELF_RELOAD_TIME], state->reload_success_wall_ns);
     if (self->family[SELF_CPU_SECONDS])
         update_process(self);
 }

@@ -37,8 +37,9 @@ const struct metric_desc self_descs[SELF_METRICS] = {
                                      .type = METRIC_GAUGE,
                                      .number = METRIC_DOUBLE,
                                      .labels = "collector",
-                                     .help = "When a collection last succeeded; 0 means never. "
-                                             "Long ago: its metrics stand still."},
+                                     .help = "When a collection last succeeded; absent while none "
+                                             "did. Long ago: its metrics stand still. High means "
+                                             "recent."},
     [SELF_COLLECTOR] = {.name = EXPORTER("collector"),
                         .type = METRIC_INFO,
                         .labels = "collector, reason",
@@ -56,8 +57,9 @@ const struct metric_desc self_descs[SELF_METRICS] = {
     [SELF_LAST_TICK] = {.name = EXPORTER("last_tick_timestamp_seconds"),
                         .type = METRIC_GAUGE,
                         .number = METRIC_DOUBLE,
-                        .help = "When the last tick began; 0 means never. Long ago: the exporter "
-                                "hangs. Under replay it is the recording's time."},
+                        .help = "When the last tick began; absent before the first. Long ago: the "
+                                "exporter hangs. High means recent. Under replay it is the "
+                                "recording's time."},
     [SELF_WINDOWS_DISCARDED] = {.name = EXPORTER("windows_discarded"),
                                 .type = METRIC_COUNTER,
                                 .labels = "collector, reason",
@@ -104,8 +106,8 @@ const struct metric_desc self_descs[SELF_METRICS] = {
     [SELF_RELOAD_TIME] = {.name = EXPORTER("config_last_reload_success_timestamp_seconds"),
                           .type = METRIC_GAUGE,
                           .number = METRIC_DOUBLE,
-                          .help = "When the configuration was last read without an error. High "
-                                  "means recent."},
+                          .help = "When the thresholds file was last read without an error; "
+                                  "absent without one. High means recent."},
 
     [SELF_HTTP_REQUESTS] = {.name = EXPORTER("http_requests"),
                             .type = METRIC_COUNTER,

@@ -121,7 +121,22 @@ static size_t series_count(struct fixture *f, const char *name)
     return n;
 }
 
+/* Combinations of handler, format and code that are there before the first request. */
+enum { EXPECTED_REQUESTS = 17 };
+
 /* ---- tests ---- */
+
+/* A date of 0 would be read as "56 years ago" by every rule that subtracts it from now. */
+static void test_what_never_happened_has_no_date(void **state)
+{
+    struct fixture *f = *state;
+    publish(f);
+    assert_int_equal(
+        series_count(f, "interference_exporter_collector_last_success_timestamp_seconds"), 0);
+    assert_int_equal(series_count(f, "interference_exporter_last_tick_timestamp_seconds"), 0);
+    assert_int_equal(
+        series_count(f, "interference_exporter_config_last_reload_success_timestamp_seconds"), 0);
+}
 
 /* Every value of every enum is there before anything happened. */
 static void test_all_there_from_the_start(void **state)
@@ -137,7 +152,6 @@ static void test_all_there_from_the_start(void **state)
         assert_value(f, "collector_available", labels, 1);
         assert_value(f, "collector_success", labels, 1);
         assert_value(f, "collector_duration_seconds", labels, 0);
-        assert_value(f, "collector_last_success_timestamp_seconds", labels, 0);
         assert_value(f, "pmu_enabled_seconds", labels, 0);
         assert_value(f, "pmu_running_seconds", labels, 0);
         static const char *const discards[] = {"starved",   "reset",    "read_error", "implausible",
@@ -166,16 +180,18 @@ static void test_all_there_from_the_start(void **state)
     static const char *const singles[] = {
         "ticks",
         "missed_ticks",
-        "last_tick_timestamp_seconds",
         "containers_limit",
         "open_counters",
         "config_last_reload_successful",
-        "config_last_reload_success_timestamp_seconds",
     };
     for (size_t i = 0; i < sizeof singles / sizeof *singles; i++)
         assert_value(f, singles[i], "", 0);
     assert_value(f, "http_requests", "handler=\"metrics\",format=\"text\",code=\"200\"", 0);
     assert_value(f, "http_requests", "handler=\"metrics\",format=\"openmetrics\",code=\"200\"", 0);
+    assert_value(f, "http_requests", "handler=\"metrics\",format=\"text\",code=\"503\"", 0);
+    assert_value(f, "http_requests", "handler=\"landing\",format=\"html\",code=\"200\"", 0);
+    assert_value(f, "http_requests", "handler=\"other\",format=\"text\",code=\"404\"", 0);
+    assert_int_equal(series_count(f, "interference_exporter_http_requests"), EXPECTED_REQUESTS);
     assert_true(value(f, "process_cpu_seconds", "") > 0);
     assert_true(value(f, "process_open_fds", "") >= 3);
     assert_true(value(f, "process_max_fds", "") >= 3);
@@ -287,7 +303,7 @@ static void test_http(void **state)
     self_http_requests(f->self, "metrics", "text", 200, 8);
     publish(f);
     assert_value(f, "http_requests", "handler=\"metrics\",format=\"text\",code=\"200\"", 8);
-    assert_int_equal(series_count(f, "interference_exporter_http_requests"), 4);
+    assert_int_equal(series_count(f, "interference_exporter_http_requests"), EXPECTED_REQUESTS + 1);
 
     /* Bounded, whoever makes up combinations. */
     for (int code = 1000; code < 3000; code++)
@@ -304,7 +320,7 @@ static void test_long_names_are_found_again(void **state)
         self_http_requests(f->self, "a-handler-with-a-name-far-too-long-to-keep",
                            "a-format-too-long", 200, i);
     publish(f);
-    assert_int_equal(series_count(f, "interference_exporter_http_requests"), 3);
+    assert_int_equal(series_count(f, "interference_exporter_http_requests"), EXPECTED_REQUESTS + 1);
 }
 
 static void test_disabled(void **state)
@@ -313,6 +329,8 @@ static void test_disabled(void **state)
     struct fixture f;
     build(&f, true);
     self_http_requests(f.self, "metrics", "text", 200, 7);
+    f.tick = (struct tick){.number = 1, .wall_ns = 1};
+    f.collector[0].last_success_wall_ns = f.state.reload_success_wall_ns = 1;
     publish(&f);
     for (int i = 0; i < SELF_METRICS; i++) {
         size_t n = series_count(&f, self_descs[i].name);
@@ -388,6 +406,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         with(test_all_there_from_the_start),
+        with(test_what_never_happened_has_no_date),
         with(test_numbers_arrive),
         with(test_reasons),
         with(test_http),
