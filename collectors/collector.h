@@ -52,6 +52,9 @@ struct collector_config {
 struct collector_status {
     struct verdict verdict; /* may change while running */
     bool failed;            /* the last collect returned an error */
+    /* Set by collect: reconcile is to be called before the next tick even if no container came or
+     * went, since what could not be opened may be now. Taken back by reconcile. */
+    bool wants_reconcile;
     uint64_t discarded[DISCARD_COUNT];
     uint64_t open_failures[REASON_COUNT];
     double pmu_enabled_seconds; /* of the windows read, summed over CPUs and groups */
@@ -89,7 +92,8 @@ struct collector_ops {
      * for the collector to keep up to date. */
     int (*start)(const struct collector_env *env, struct collector_status *status, void **self);
 
-    /* Containers came, got names, went. Allocates and opens; NULL if it has no containers. */
+    /* Containers came, got names, went; or wants_reconcile, with an empty diff. Allocates and
+     * opens; NULL if it has no containers. */
     void (*reconcile)(void *self, const struct container_diff *diff);
 
     /* One tick: reads, computes, sets. Neither allocates nor opens. */

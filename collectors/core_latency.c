@@ -60,7 +60,8 @@ static const struct metric_desc container_descs[C_METRICS] = {
                       .type = METRIC_COUNTER,
                       .number = METRIC_U64,
                       .labels = "container",
-                      .help = "Unhalted cycles at the TSC's frequency. cpu_cycles divided by this, "
+                      .help = "Unhalted cycles at the TSC's frequency. High: it uses much CPU "
+                              "time. cpu_cycles divided by this, "
                               "times the base frequency, is the mean core frequency."},
     [C_INSTRUCTIONS] = {.name = CONTAINER("cpu_instructions"),
                         .type = METRIC_COUNTER,
@@ -77,7 +78,8 @@ static const struct metric_desc container_descs[C_METRICS] = {
                      .type = METRIC_COUNTER,
                      .number = METRIC_U64,
                      .labels = "container",
-                     .help = "Sum over core cycles of memory reads outstanding. Divided by "
+                     .help = "Sum over core cycles of memory reads outstanding. High: its reads "
+                             "are many or wait long. Divided by "
                              "memory_reads: cycles that a read waits beyond the caches."},
     [C_LLC_READS] = {.name = CONTAINER("llc_reads"),
                      .type = METRIC_COUNTER,
@@ -96,13 +98,16 @@ static const struct metric_desc container_descs[C_METRICS] = {
                 .type = METRIC_COUNTER,
                 .number = METRIC_DOUBLE,
                 .labels = "container",
-                .help = "Sum over memory reads of their estimated latency. rate(wait) / "
+                .help = "Sum over memory reads of their estimated latency. High: its reads are "
+                        "many or slow. rate(wait) / "
                         "rate(memory_reads) is the mean latency over any range."},
-    [C_OBSERVED] = {.name = CONTAINER("memory_read_latency_observed_seconds"),
-                    .type = METRIC_COUNTER,
-                    .number = METRIC_DOUBLE,
-                    .labels = "container",
-                    .help = "Time in windows for which a memory read latency is known."},
+    [C_OBSERVED] =
+        {.name = CONTAINER("memory_read_latency_observed_seconds"),
+         .type = METRIC_COUNTER,
+         .number = METRIC_DOUBLE,
+         .labels = "container",
+         .help = "Time in windows for which a memory read latency is known. A rate near 1: nearly "
+                 "always. Low: the container hardly reads memory, or windows are discarded."},
     [C_OVER] = {.name = CONTAINER("memory_read_latency_over_threshold_seconds"),
                 .type = METRIC_COUNTER,
                 .number = METRIC_DOUBLE,
@@ -121,7 +126,8 @@ static const struct metric_desc container_descs[C_METRICS] = {
                     .number = METRIC_DOUBLE,
                     .labels = "container",
                     .help = "Mean latency of the container's busy windows in which its neighbours "
-                            "were calm: what it sees when left alone."},
+                            "were calm: what it sees when left alone. High: its memory is slow by "
+                            "itself, such as remote or persistent memory."},
     [C_THRESHOLD] = {.name = CONTAINER("memory_read_latency_threshold_seconds"),
                      .type = METRIC_GAUGE,
                      .number = METRIC_DOUBLE,
@@ -134,7 +140,8 @@ static const struct metric_desc container_histogram_desc = {
     .name = CONTAINER("memory_read_window_latency_seconds"),
     .type = METRIC_HISTOGRAM,
     .labels = "container",
-    .help = "Memory read latency, one observation per window; only with "
+    .help = "Memory read latency, one observation per window. A tail to the right: it waits long "
+            "at times. Only with "
             "--collector.core_latency.histogram=container.",
     .edges = latency_edges,
     .n_edges = LATENCY_EDGES_N};
@@ -160,27 +167,30 @@ static const struct metric_desc node_descs[N_METRICS] = {
     [N_CYCLES] = {.name = "interference_node_cpu_cycles",
                   .type = METRIC_COUNTER,
                   .number = METRIC_U64,
-                  .help = "Unhalted core cycles of all monitored containers, ended ones included."},
+                  .help = "Unhalted core cycles of all monitored containers, ended ones included. "
+                          "High: the node's CPUs are busy."},
     [N_REF_CYCLES] = {.name = "interference_node_cpu_reference_cycles",
                       .type = METRIC_COUNTER,
                       .number = METRIC_U64,
                       .help = "Unhalted cycles at the TSC's frequency of all monitored containers, "
-                              "ended ones included."},
+                              "ended ones included. High: the node's CPUs are busy."},
     [N_READS] = {.name = "interference_node_memory_reads",
                  .type = METRIC_COUNTER,
                  .number = METRIC_U64,
                  .help = "Memory reads of all monitored containers, ended ones included. High: the "
                          "node's memory is busy."},
-    [N_OCCUPANCY] = {.name = "interference_node_memory_read_occupancy_cycles",
-                     .type = METRIC_COUNTER,
-                     .number = METRIC_U64,
-                     .help = "Sum over core cycles of memory reads outstanding, of all monitored "
-                             "containers, ended ones included."},
+    [N_OCCUPANCY] =
+        {.name = "interference_node_memory_read_occupancy_cycles",
+         .type = METRIC_COUNTER,
+         .number = METRIC_U64,
+         .help = "Sum over core cycles of memory reads outstanding, of all monitored containers, "
+                 "ended ones included. High: the node's memory is busy or slow."},
     [N_WAIT] = {.name = "interference_node_memory_read_wait_seconds",
                 .type = METRIC_COUNTER,
                 .number = METRIC_DOUBLE,
                 .help = "Sum over memory reads of their estimated latency, of all monitored "
-                        "containers, ended ones included. Divided by memory_reads: the node's mean "
+                        "containers, ended ones included. High: the node's memory is busy or slow. "
+                        "Divided by memory_reads: the node's mean "
                         "latency."},
 };
 
@@ -196,14 +206,16 @@ static const struct metric_desc base_frequency_desc = {
     .name = "interference_cpu_base_frequency_hertz",
     .type = METRIC_GAUGE,
     .number = METRIC_DOUBLE,
-    .help = "The TSC's frequency, at which reference cycles count."};
+    .help = "The TSC's frequency, at which reference cycles count. It never changes; high only "
+            "means a fast clock."};
 
 static const struct metric_desc cache_cycles_desc = {
     .name = "interference_core_cache_lookup_cycles",
     .type = METRIC_GAUGE,
     .number = METRIC_DOUBLE,
-    .help = "Core cycles to look through the caches, which every memory read's latency includes: "
-            "given, calibrated by the probe, or the CPU model's published value."};
+    .help = "Core cycles to look through the caches, which every memory read's latency includes. "
+            "High: deep caches, or a calibration on a busy machine. It is given, calibrated by the "
+            "probe, or the CPU model's published value."};
 
 static const struct metric_desc *const metrics[] = {&container_descs[C_CYCLES],
                                                     &container_descs[C_REF_CYCLES],
@@ -326,11 +338,13 @@ static void lane_open(struct core_latency_collector *self, struct lane *lane)
     if (!err)
         return;
     self->unopened++;
-    if (self->status->open_failures[why.reason]++ == 0)
+    bool first = self->status->open_failures[why.reason]++ == 0;
+    if (why.reason == REASON_NO_DEVICE) /* only a container that is gone already */
+        return;
+    self->status->verdict = why;
+    if (first)
         log_warn(self->env.log, "core_latency", "%s is not counted: %s", lane->container->path,
                  why.words);
-    if (why.reason != REASON_NO_DEVICE) /* that is only a container that is gone already */
-        self->status->verdict = why;
 }
 
 static struct lane *lane_new(struct core_latency_collector *self, const struct container *container)
@@ -422,6 +436,14 @@ static void lane_rename(struct core_latency_collector *self, struct lane *lane)
     lane_find_threshold(self, lane);
 }
 
+/* What is counted here, when that is less than it could be, may change while running. */
+static void refresh_verdict(struct core_latency_collector *self)
+{
+    struct verdict now;
+    if (source_set_check(self->env.sources, SCOPE_CGROUP, GROUP_CORE, &now))
+        self->status->verdict = now;
+}
+
 static void retry_unopened(struct core_latency_collector *self)
 {
     self->unopened = 0;
@@ -431,7 +453,7 @@ static void retry_unopened(struct core_latency_collector *self)
             lane_open(self, lane);
     }
     if (self->unopened == 0)
-        self->status->verdict = (struct verdict){.reason = REASON_OK};
+        refresh_verdict(self);
 }
 
 static void core_latency_reconcile(void *opaque, const struct container_diff *diff)
@@ -469,7 +491,9 @@ static void core_latency_reconcile(void *opaque, const struct container_diff *di
         if (lane)
             lane->ending = true;
     }
-    if (self->unopened > 0 && diff->ended.n + diff->forgotten.n > 0)
+    bool retry = self->status->wants_reconcile || diff->ended.n + diff->forgotten.n > 0;
+    self->status->wants_reconcile = false;
+    if (self->unopened > 0 && retry)
         retry_unopened(self);
 }
 
@@ -504,13 +528,13 @@ static int lane_read(struct core_latency_collector *self, struct lane *lane,
     int err = window_read(self->env.sources, lane->core, self->status, &sum, &status);
     if (err == -ENODATA)
         return 0;
+    if (err) /* the next window reaches back to where this one began */
+        return err;
     uint64_t length_ns = tick->mono_ns - lane->last_mono_ns;
     if (tick->mono_ns <= lane->last_mono_ns || (!lane->read_once && length_ns > tick->interval_ns))
         length_ns = tick->interval_ns;
     lane->window_seconds = (double)length_ns * 1e-9;
     lane->last_mono_ns = tick->mono_ns;
-    if (err)
-        return err;
     lane->read_once = true;
     if (status == WINDOW_STARVED || status == WINDOW_RESET)
         return 0;
@@ -621,6 +645,7 @@ static void switch_off(struct core_latency_collector *self)
     }
     for (int i = 0; i < N_METRICS; i++)
         series_clear(self->node[i]);
+    series_clear(self->node_histogram);
     self->off = true;
 }
 
@@ -666,9 +691,13 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
             learn_baseline(lane, self, tick, node_reads);
         }
         lane_publish(self, lane);
-        if (lane->ending && lane->core)
+        if (lane->ending && lane->core) {
             lane_close(self, lane);
+            self->status->wants_reconcile = self->unopened > 0;
+        }
     }
+    if (self->status->verdict.reason == REASON_OK)
+        refresh_verdict(self);
     return result;
 }
 

@@ -75,16 +75,15 @@ static void reconcile(struct exporter *e)
 {
     struct container_diff diff;
     container_table_take_diff(e->table, &diff);
-    if (container_diff_is_empty(&diff))
-        return;
-    if (container_labels_reconcile(e->labels, &diff) != 0)
+    bool changed = !container_diff_is_empty(&diff);
+    if (changed && container_labels_reconcile(e->labels, &diff) != 0)
         log_error(e->log, "exporter", "out of memory: some containers get no series");
     for (size_t i = 0; i < e->n_running; i++) {
         const struct running *c = &e->running[i];
-        if (c->instance && c->ops->reconcile)
+        if (c->instance && c->ops->reconcile && (changed || c->status.wants_reconcile))
             c->ops->reconcile(c->instance, &diff);
     }
-    if (e->sources.recorder)
+    if (changed && e->sources.recorder)
         feed_record(e->sources.recorder, &diff);
 }
 
@@ -368,7 +367,9 @@ static void start_collector(struct exporter *e, size_t i)
     int err = c->ops->start(&e->env, &c->status, &c->instance);
     if (err) {
         c->instance = NULL;
-        verdict_set(&c->status.verdict, REASON_NO_DEVICE, "could not start: %s", strerror(-err));
+        if (c->status.verdict.reason == REASON_OK) /* else it has said why */
+            verdict_set(&c->status.verdict, REASON_NO_DEVICE, "could not start: %s",
+                        strerror(-err));
         log_error(e->log, c->ops->name, "%s", c->status.verdict.words);
     } else {
         e->books[i].enabled = true;

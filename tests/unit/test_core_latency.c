@@ -305,6 +305,7 @@ static void a_dead_counter_switches_the_collector_off(void **state)
     assert_int_equal(rig_series(rig, "container=\"a\""), 0);
     assert_int_equal(rig->fake.n_open, 0);
     assert_true(isnan(rig_value(rig, N("memory_reads"), "")));
+    assert_true(isnan(rig_value(rig, N("memory_read_window_latency_seconds"), "")));
     rig_container(rig, "b"); /* and stays off */
     assert_int_not_equal(rig_tick(rig), 0);
 }
@@ -323,6 +324,58 @@ static void without_file_descriptors_it_says_so_and_tries_again(void **state)
     work(rig, "b", 10, 100);
     rig_tick(rig);
     assert_true(rig_value(rig, C("memory_reads"), "container=\"b\"") == 10);
+}
+
+/* An ended container's descriptors are free only after its last counts were read, which may be long
+ * before the next container comes or goes. */
+static void what_an_ended_container_frees_is_used_at_once(void **state)
+{
+    struct rig *rig = *state;
+    struct container *a = rig_container(rig, "a");
+    verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many open files");
+    rig_container(rig, "b");
+    rig_end(rig, a);
+    assert_int_equal(rig->status.verdict.reason, REASON_FD_LIMIT);
+    rig_tick(rig);
+    rig->fake.open_error.reason = REASON_OK;
+    rig_nothing_changed(rig);
+    assert_int_equal(rig->fake.n_open, 1);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+    rig_tick(rig);
+    assert_false(rig->status.wants_reconcile);
+}
+
+static void a_partly_counted_group_keeps_its_explanation(void **state)
+{
+    struct rig *rig = *state;
+    struct container *a = rig_container(rig, "a");
+    verdict_set(&rig->fake.check, REASON_OK, "counts without llc_reads");
+    rig_tick(rig);
+    assert_string_equal(rig->status.verdict.words, "counts without llc_reads");
+    verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many open files");
+    rig_container(rig, "b");
+    rig_tick(rig);
+    assert_string_equal(rig->status.verdict.words, "too many open files");
+    rig->fake.open_error.reason = REASON_OK;
+    rig_end(rig, a);
+    assert_string_equal(rig->status.verdict.words, "counts without llc_reads");
+}
+
+/* The window after a failed read is as long as what it counted. */
+static void a_failed_read_lengthens_the_next_window(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    work(rig, "a", 1000, 100);
+    rig_tick(rig);
+    work(rig, "a", 1000, 100);
+    fake_group(&rig->fake, "a", GROUP_CORE)->read_error = -EIO;
+    rig_tick(rig);
+    work(rig, "a", 1000, 100);
+    fake_group(&rig->fake, "a", GROUP_CORE)->read_error = 0;
+    rig_tick(rig);
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 3000);
+    assert_true(rig_value(rig, C("memory_read_latency_observed_seconds"), "container=\"a\"") == 3);
 }
 
 static void a_steady_tick_allocates_nothing(void **state)
@@ -367,6 +420,9 @@ int main(void)
         T(without_the_base_frequency_counters_stay_and_latency_is_absent),
         T(a_dead_counter_switches_the_collector_off),
         T(without_file_descriptors_it_says_so_and_tries_again),
+        T(what_an_ended_container_frees_is_used_at_once),
+        T(a_partly_counted_group_keeps_its_explanation),
+        T(a_failed_read_lengthens_the_next_window),
         T(a_steady_tick_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,6 +128,13 @@ void rig_forget(struct rig *rig, struct container *container)
     reconcile(rig, &diff);
 }
 
+void rig_nothing_changed(struct rig *rig)
+{
+    const struct container_diff diff = {0};
+    if (rig->status.wants_reconcile)
+        reconcile(rig, &diff);
+}
+
 int rig_tick(struct rig *rig)
 {
     rig->tick.number++;

@@ -41,6 +41,8 @@ void rig_name(struct rig *rig, struct container *container);
 void rig_rename(struct rig *rig, struct container *container, const char *name);
 void rig_end(struct rig *rig, struct container *container);
 void rig_forget(struct rig *rig, struct container *container);
+/* What the loop does before a tick when no container came or went. */
+void rig_nothing_changed(struct rig *rig);
 
 /* One tick of one second; returns what collect returned. Publishes. */
 int rig_tick(struct rig *rig);

@@ -14,10 +14,8 @@ static bool check(struct source *source, enum scope_kind kind, enum group group,
 {
     (void)kind;
     (void)group;
-    if (fake_of(source)->check.reason == REASON_OK)
-        return true;
     *why = fake_of(source)->check;
-    return false;
+    return why->reason == REASON_OK;
 }
 
 static int open_group(struct source *source, const struct scope *scope, enum group group,

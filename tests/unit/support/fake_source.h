@@ -27,7 +27,7 @@ struct fake_source {
     size_t n_open;
     struct probe_reading probes[FAKE_PROBES];
     size_t n_probes;           /* handed out at the next begin, then 0 */
-    struct verdict check;      /* REASON_OK: everything works */
+    struct verdict check;      /* REASON_OK: everything works, perhaps with words */
     struct verdict open_error; /* REASON_OK: opening works */
     bool freed;
 };
