@@ -225,7 +225,8 @@ int rpq_start(const struct collector_env *env, struct collector_status *status,
         rpq_stop(rpq);
         return err;
     }
-    if (kind->adds_cas_latency && rpq->cas_latency_seconds == 0)
+    if (kind->adds_cas_latency && rpq->cas_latency_seconds == 0 &&
+        status->verdict.reason == REASON_OK)
         verdict_set(&status->verdict, REASON_OK,
                     "counters only: the latency needs the DIMMs' column access time "
                     "(--collector.imc_rpq.cas-latency)");
