@@ -9,8 +9,8 @@ static const struct metric_desc descs[RPQ_METRICS] = {
                         .type = METRIC_COUNTER,
                         .number = METRIC_U64,
                         .labels = "socket, imc",
-                        .help =
-                            "Clock ticks of the memory controller. Their rate is its frequency."},
+                        .help = "Clock ticks of the memory controller. Their rate is its "
+                                "frequency; high only means fast memory."},
     [RPQ_INSERTS] = {.name = "interference_imc_read_queue_inserts",
                      .type = METRIC_COUNTER,
                      .number = METRIC_U64,
@@ -39,7 +39,7 @@ static const struct metric_desc descs[RPQ_METRICS] = {
                  .labels = "socket, imc",
                  .help =
                      "The column access time that is part of the read latency, as configured or "
-                     "recorded. Wrong: so is the latency, by the same time."},
+                     "recorded. High: slow DIMMs. Wrong: so is the latency, by the same time."},
 };
 
 static const struct metric_desc *const metrics[] = {&descs[RPQ_CLOCKTICKS], &descs[RPQ_INSERTS],

@@ -11,12 +11,13 @@ static const struct metric_desc descs[RPQ_METRICS] = {
                      .labels = "socket, imc",
                      .help = "Reads that entered the controller's persistent memory queue. High: "
                              "the persistent memory is read much."},
-    [RPQ_OCCUPANCY] = {.name = "interference_pmm_read_queue_occupancy_cycles",
-                       .type = METRIC_COUNTER,
-                       .number = METRIC_U64,
-                       .labels = "socket, imc",
-                       .help = "Sum over the controller's clock ticks of persistent memory reads "
-                               "in its queue. Divided by inserts: ticks that a read takes."},
+    [RPQ_OCCUPANCY] =
+        {.name = "interference_pmm_read_queue_occupancy_cycles",
+         .type = METRIC_COUNTER,
+         .number = METRIC_U64,
+         .labels = "socket, imc",
+         .help = "Sum over the controller's clock ticks of persistent memory reads in its queue. "
+                 "High: they are many or wait long. Divided by inserts: ticks that a read takes."},
     [RPQ_LATENCY] = {.name = "interference_pmm_read_latency_seconds",
                      .type = METRIC_GAUGE,
                      .number = METRIC_DOUBLE,

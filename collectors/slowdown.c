@@ -63,7 +63,8 @@ static const struct metric_desc descs[METRICS] = {
                     .type = METRIC_COUNTER,
                     .number = METRIC_U64,
                     .labels = "container, model",
-                    .help = "Cycles of the windows with an estimate: interference_cycles divided "
+                    .help = "Cycles of the windows with an estimate. A rate near that of "
+                            "cpu_cycles: nearly every window has one. interference_cycles divided "
                             "by this is the share of time lost to neighbours."},
     [M_INTERFERENCE] = {.name = CONTAINER("interference_cycles"),
                         .type = METRIC_COUNTER,

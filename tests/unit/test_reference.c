@@ -264,6 +264,24 @@ static void test_latency_edges(void **state)
     assert_true(histograms >= 3);
 }
 
+/* HELP says what a high value means; an info has no value. */
+static void test_help_says_what_high_means(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        "High", "high",   "tail to the right", "Near ",     "near ",
+        "Few",  "1 when", "1 while",           "below one", "Rising fast"};
+    const struct descs *descs = all();
+    for (size_t i = 0; i < descs->n; i++) {
+        const struct metric_desc *d = descs->at[i];
+        bool told = d->type == METRIC_INFO || d->type == METRIC_NOTE;
+        for (size_t k = 0; k < sizeof words / sizeof *words && !told; k++)
+            told = strstr(d->help, words[k]) != NULL;
+        if (!told)
+            fail_msg("%s does not say what a high value means: %s", d->name, d->help);
+    }
+}
+
 /* ---- the page ---- */
 
 static char *read_page(const char *path)
@@ -327,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_collectors),
         cmocka_unit_test(test_contract),
         cmocka_unit_test(test_latency_edges),
+        cmocka_unit_test(test_help_says_what_high_means),
         cmocka_unit_test(test_page_has_not_drifted),
         cmocka_unit_test(test_page_has_every_metric),
     };
