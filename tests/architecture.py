@@ -27,6 +27,7 @@ OUTSIDE = {
     "libdeflate.h": "PkgConfig::DEFLATE",
     "perfmon/pfmlib.h": "${PFM_LIBRARY}",
     "perfmon/pfmlib_perf_event.h": "${PFM_LIBRARY}",
+    "Zydis/Zydis.h": "${ZYDIS_LIBRARY}",
     "sys/capability.h": "PkgConfig::CAP",
 }
 
