@@ -112,6 +112,8 @@ static enum access_size operand_size(const ZydisDecodedInstruction *instruction,
     }
     if (bits == 0)
         return ACCESS_SIZE_NO_ACCESS;
+    if (is_variable(instruction, operands))
+        return ACCESS_SIZE_VARIABLE;
     if (scattered || instruction->avx.mask.mode > ZYDIS_MASK_MODE_DISABLED ||
         has_vector_mask(instruction->mnemonic))
         return ACCESS_SIZE_MASKED;
@@ -144,7 +146,5 @@ enum access_size access_size(const uint8_t *code, size_t len, bool wide, enum ac
     }
     if (is_hint(&instruction))
         return ACCESS_SIZE_NO_ACCESS;
-    if (is_variable(&instruction, operands))
-        return ACCESS_SIZE_VARIABLE;
     return operand_size(&instruction, operands, access, bytes);
 }
