@@ -192,6 +192,27 @@ static void test_window_clocks_include_starved_cpus(void **state)
     assert_int_equal(sum.starved, 1);
 }
 
+/* Whichever of its counts fell, and whether it was multiplexed or not. */
+static void test_window_takes_nothing_from_a_reset_cpu(void **state)
+{
+    (void)state;
+    const uint64_t good[2] = {3, 4}, before[2] = {5, 5};
+    const uint64_t fell[][2] = {{9, 4}, {4, 9}, {4, 4}};
+
+    for (uint64_t running = 50; running <= 100; running += 50) {
+        for (size_t i = 0; i < COUNT(fell); i++) {
+            struct window_sum sum;
+            window_init(&sum, 2);
+            window_add(&sum, 0, 0, NULL, 100, 100, good, 3);
+            window_add(&sum, 0, 0, before, 100, running, fell[i], 3);
+            assert_int_equal(sum.reset, 1);
+            assert_int_equal(sum.count[0], 3);
+            assert_int_equal(sum.count[1], 4);
+            assert_int_equal(sum.enabled_ns, 100);
+        }
+    }
+}
+
 /* Counters add windows: over any cut into windows an unmultiplexed group sums to its total. */
 static void test_windows_add_up_to_the_total(void **state)
 {
@@ -425,6 +446,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_window_cases),
         cmocka_unit_test(test_window_clocks_include_starved_cpus),
+        cmocka_unit_test(test_window_takes_nothing_from_a_reset_cpu),
         cmocka_unit_test(test_windows_add_up_to_the_total),
         cmocka_unit_test(test_window_status_names),
         cmocka_unit_test(test_core_latency),
