@@ -203,7 +203,7 @@ static int bench_pages(size_t n, size_t repeats)
     printf("%-44s %8.2f ms\n", "publish", median(times.publish, repeats) * 1e3);
     printf("%-44s %8.2f ms   %.1f MB\n", "page, not cached", median(times.plain, repeats) * 1e3,
            (double)plain / 1e6);
-    printf("%-44s %8.2f ms\n", "page, cached", median(times.cached, repeats) * 1e3);
+    printf("%-44s %8.4f ms\n", "page, cached", median(times.cached, repeats) * 1e3);
     printf("%-44s %8.2f ms   %.2f MB\n", "page, gzip", median(times.gzip, repeats) * 1e3,
            (double)packed / 1e6);
     printf("%-44s %8.0f bytes   (resident: store, two snapshots, both pages)\n",

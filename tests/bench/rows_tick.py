@@ -1,0 +1,132 @@
+"""The steady tick: what it asks of the kernel, what it allocates, what CPU time it takes."""
+import collections
+import os
+import re
+import struct
+import subprocess
+import tempfile
+import time
+
+import harness
+import measure
+from measure import Row, Samples, verdict
+
+CALL = re.compile(r"^\d+ +(?:\[pid +\d+\] )?(\w+)\(")
+# Calls that open, map or grow.
+OPENING = {"open", "openat", "openat2", "perf_event_open", "socket", "mmap", "brk", "mremap",
+           "inotify_add_watch", "pipe2", "dup", "clone", "clone3"}
+
+
+def _trace(exporter, seconds):
+    """System calls of whole ticks, a counter for each."""
+    with tempfile.NamedTemporaryFile("r") as file:
+        tracer = harness.start(["strace", "-f", "-qq", "-o", file.name, "-p", exporter.pid])
+        time.sleep(seconds)
+        harness.stop(tracer)
+        ticks, current = [], None
+        for line in file:
+            match = CALL.match(line)
+            if not match:
+                continue
+            if match.group(1) == "timerfd_settime":  # the loop arms its timer once a turn
+                if current:
+                    ticks.append(current)
+                current = collections.Counter()
+            elif current is not None:
+                current[match.group(1)] += 1
+    return [t for t in ticks if t["read"] + t["pread64"] > 10]
+
+
+def _steady(live, scale):
+    n = scale.tick_containers
+    live.reach(n)
+    with tempfile.NamedTemporaryFile() as counter:
+        env = {"LD_PRELOAD": str(measure.PROGRAMS / "preload_malloc.so"),
+               "BENCH_MALLOC_FILE": counter.name}
+        with live.exporter(f"--sampling.interval={scale.tick_ms}ms", env=env) as exporter:
+            live.wait_counted(exporter, n)
+            time.sleep(scale.settle_seconds)
+            ticks = _trace(exporter, scale.trace_seconds)
+
+            def allocations():
+                return struct.unpack("=Q", os.pread(counter.fileno(), 8, 0))[0]
+
+            before, began = allocations(), time.monotonic()
+            time.sleep(scale.trace_seconds)
+            made = allocations() - before
+            quiet_ticks = int((time.monotonic() - began) * 1000 / scale.tick_ms)
+    opens = sum(t[name] for t in ticks for name in OPENING)
+    middle = collections.Counter()
+    for name in set().union(*ticks):
+        middle[name] = int(Samples(t[name] for t in ticks).median())
+    calls = ", ".join(f"{name} {k}" for name, k in middle.most_common() if k)
+    return Row("steady tick: no malloc, no open", "0 and 0",
+               f"{made} allocations in {quiet_ticks} ticks; {opens} opening or mapping calls in "
+               f"{len(ticks)} ticks",
+               "met" if made == 0 and opens == 0 and ticks else "missed",
+               f"{n} containers, {n * measure.CPUS} groups; calls of a tick: {calls}")
+
+
+def _own(scale):
+    """The exporter's part, over a source whose reads are a few stores."""
+    found = []
+    wide = scale.wide_containers
+    for containers, cpus, busy, words in (
+            (scale.node_containers, 2, 2, "10,000 containers, 2 CPUs"),
+            (wide, 128, 8, "250 containers, 128 CPUs, each on 8 of them"),
+            (wide, 128, 128, "250 containers, 128 CPUs, each on all of them at once")):
+        own, parts = Samples(), []
+        for _ in range(scale.repeats):
+            with measure.Node(containers, cpus, busy) as node:
+                node.tick(measure.WARM_TICKS)
+                report = node.tick(24)
+            own.append((report["tick_us"] - report["synthetic_us"]) / report["containers"])
+            parts.append(report)
+        middle = parts[len(parts) // 2]
+        found.append(Row(f"steady tick: our CPU per container, {words}", "2 us",
+                         own.show("us", 2), verdict(own.median(), 2),
+                         "synthetic source, its own time taken off "
+                         f"({middle['synthetic_us'] / middle['containers']:.2f} us); collect "
+                         f"{middle['collect_us'] / middle['containers']:.2f} us, publish "
+                         f"{middle['publish_us'] / middle['containers']:.2f} us"))
+    return found
+
+
+def _total(live, scale):
+    """The same daemon with the kernel's reads, over real cgroups."""
+    n = scale.live_containers
+    live.reach(n)
+    bare = measure.run_json("bench_kernel", scale.kernel_rounds, *live.cgroups)
+    per_tick, slab = Samples(), _slab_kib()
+    with live.exporter(f"--sampling.interval={scale.tick_ms}ms") as exporter:
+        live.wait_counted(exporter, n)
+        time.sleep(scale.settle_seconds)
+        kernel_kib = (_slab_kib() - slab) / (n * measure.CPUS * measure.ROLES)
+        for _ in range(scale.live_windows):
+            ticks = exporter.tick()
+            cpu = measure.cpu_seconds(exporter.pid)
+            time.sleep(scale.live_window_seconds)
+            ticks = exporter.tick() - ticks
+            cpu = measure.cpu_seconds(exporter.pid) - cpu
+            per_tick.append(cpu / ticks / n * 1e6)
+    return Row("steady tick: total with reads, per container", "reported",
+               per_tick.show("us", 2), "reported",
+               f"{n} real cgroups, {n * measure.CPUS} group reads a tick: "
+               f"{per_tick.median() * n / 1000:.2f} ms of CPU; the bare calls of these reads, in a "
+               f"program that does nothing else: {bare['read_us'] * measure.CPUS:.2f} us a "
+               "container"), {
+                   "total_us": per_tick.median(), "event_kib": kernel_kib,
+                   "bare_open_us": bare["open_us"]}
+
+
+def _slab_kib():
+    """The kernel's own memory for objects."""
+    with open("/proc/meminfo", encoding="ascii") as meminfo:
+        return next(int(line.split()[1]) for line in meminfo if line.startswith("Slab:"))
+
+
+def rows(live, scale):
+    measure.say("steady tick")
+    found = [_steady(live, scale), *_own(scale)]
+    total, facts = _total(live, scale)
+    return [*found, total], facts
