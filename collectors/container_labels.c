@@ -21,9 +21,6 @@ static const struct metric_desc running_desc = {
     .labels = "container",
 };
 
-/* Series that this file makes for a container; those beyond are the collectors'. */
-enum { OWN_SERIES = 2 };
-
 struct entry {
     uint32_t gen;
     struct labelset *set; /* NULL: this slot has no named container */
@@ -170,10 +167,11 @@ void container_labels_settle(struct container_labels *labels)
         struct entry *entry = &labels->entries[i];
         if (!entry->set)
             continue;
-        bool others = labelset_series(entry->set) > OWN_SERIES;
-        if (others && !series_present(entry->info))
+        bool shown = series_present(entry->info);
+        bool others = labelset_shown(entry->set) > shown;
+        if (others && !shown)
             series_set_u64(entry->info, 1);
-        else if (!others && series_present(entry->info))
+        else if (!others && shown)
             series_clear(entry->info);
     }
 }

@@ -66,9 +66,9 @@ void labelset_unref(struct labelset *set)
         free(set);
 }
 
-size_t labelset_series(const struct labelset *set)
+size_t labelset_shown(const struct labelset *set)
 {
-    return set->series;
+    return set->shown;
 }
 
 const char *labelset_text(const struct labelset *set, size_t *len)

@@ -85,6 +85,22 @@ static int check(struct family *family, struct labelset *common, const struct ow
     return series_index_find(&store->index, family, *hash, &labels) ? -EEXIST : 0;
 }
 
+/* To be called with +1 or -1 around everything that shows or hides a series. */
+static void count_shown(const struct series *series, int change)
+{
+    if (series->present && series->common && series->family->desc->type != METRIC_NOTE)
+        series->common->shown += (size_t)change;
+}
+
+static void set_present(struct series *series, bool present)
+{
+    if (series->present == present)
+        return;
+    count_shown(series, -1);
+    series->present = present;
+    count_shown(series, +1);
+}
+
 static int value_init(const struct family *family, struct series *series)
 {
     const struct metric_desc *desc = family->desc;
@@ -128,10 +144,9 @@ int series_new(struct family *family, struct labelset *common, const struct labe
     series->hash = hash;
     series->created_wall_ns = store->published_wall_ns;
     series->used = true;
-    if (common) {
+    if (common)
         labelset_ref(common);
-        common->series++;
-    }
+    count_shown(series, +1);
     family->n_used++;
     if (family->desc->type == METRIC_HISTOGRAM)
         store->n_buckets += family->desc->n_edges + 1;
@@ -148,10 +163,8 @@ void series_free(struct series *series)
     struct store *store = family->store;
     series_index_remove(&store->index, series);
     graveyard_bury_own(&store->graveyard, series->own, store->published);
-    if (series->common) {
-        series->common->series--;
-        graveyard_bury_set(&store->graveyard, series->common, store->published);
-    }
+    count_shown(series, -1);
+    graveyard_bury_set(&store->graveyard, series->common, store->published);
     if (family->desc->type == METRIC_HISTOGRAM) {
         store->n_buckets -= family->desc->n_edges + 1;
         free(series->histogram);
@@ -169,15 +182,12 @@ int series_relabel(struct series *series, struct labelset *common)
     if (err)
         return err;
     series_index_remove(&store->index, series);
-    if (series->common) {
-        series->common->series--;
-        graveyard_bury_set(&store->graveyard, series->common, store->published);
-    }
-    if (common) {
+    count_shown(series, -1);
+    graveyard_bury_set(&store->graveyard, series->common, store->published);
+    if (common)
         labelset_ref(common);
-        common->series++;
-    }
     series->common = common;
+    count_shown(series, +1);
     series->hash = hash;
     /* One was just taken out, so there is room. */
     series_index_insert(&store->index, series);
@@ -202,7 +212,7 @@ void series_set_u64(struct series *series, uint64_t value)
         series->number = (double)value;
     else
         series->u64 = value;
-    series->present = true;
+    set_present(series, true);
 }
 
 void series_set(struct series *series, double value)
@@ -219,7 +229,7 @@ void series_set(struct series *series, double value)
         series->number = value;
     else
         series->u64 = to_u64(value);
-    series->present = true;
+    set_present(series, true);
 }
 
 void series_add_u64(struct series *series, uint64_t value)
@@ -239,7 +249,7 @@ void series_add(struct series *series, double value)
 void series_clear(struct series *series)
 {
     enum metric_type type = series->family->desc->type;
-    series->present = false;
+    set_present(series, false);
     if (type == METRIC_COUNTER || type == METRIC_HISTOGRAM)
         return; /* they continue where they were */
     if (is_double(series))
@@ -264,7 +274,7 @@ void series_observe(struct series *series, double value)
     series->histogram->buckets[low]++;
     series->histogram->count++;
     series->histogram->sum += value;
-    series->present = true;
+    set_present(series, true);
 }
 
 bool series_present(const struct series *series)

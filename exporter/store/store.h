@@ -22,8 +22,8 @@ struct labelset;
 int labelset_new(const struct label *labels, size_t n, struct labelset **out);
 struct labelset *labelset_ref(struct labelset *set);
 void labelset_unref(struct labelset *set);
-/* Series in the store that use it (present or not). */
-size_t labelset_series(const struct labelset *set);
+/* Series that use it and would be in the exposition now: present, and no notes. */
+size_t labelset_shown(const struct labelset *set);
 
 struct store;
 struct family;

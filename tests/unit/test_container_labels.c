@@ -122,6 +122,10 @@ static void test_with_series(void **state)
                       "interference_container_info{namespace=\"\",pod=\"\","
                       "container=\"web\",container_id=\"0123456789ab\""));
     assert_false(shows(f, false, "running"));
+    series_clear(reads); /* kept, but not shown */
+    assert_false(shows(f, false, "interference_container_info{"));
+    series_set_u64(reads, 1);
+    assert_true(shows(f, false, "interference_container_info{"));
     series_free(reads);
     assert_false(shows(f, false, "interference_container_info{"));
 }

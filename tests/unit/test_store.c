@@ -217,15 +217,15 @@ static void test_duplicates(void **state)
     assert_int_equal(series_new(family, set, &model, 1, &again), -EEXIST);
     assert_int_equal(series_new(family, twin, &model, 1, &again), -EEXIST);
     assert_int_equal(series_new(family, NULL, swapped, 2, &again), -EEXIST);
-    assert_int_equal(labelset_series(set), 1);
-    assert_int_equal(labelset_series(twin), 0);
+    assert_int_equal(labelset_shown(set), 1);
+    assert_int_equal(labelset_shown(twin), 0);
 
     assert_int_equal(series_new(other, set, &model, 1, &again), 0); /* another family */
     assert_int_equal(series_new(family, set, NULL, 0, &again), 0);
     assert_int_equal(series_new(family, twin, &empty, 1, &again), -EEXIST); /* empty is absent */
     series_free(series);
     assert_int_equal(series_new(family, twin, &model, 1, &again), 0);
-    assert_int_equal(labelset_series(set), 2);
+    assert_int_equal(labelset_shown(set), 2);
 
     /* Different bytes that the exposition repairs to the same text. */
     const struct label bad[] = {{"x", "\xff"}, {"x", "\xfe"}};
@@ -233,6 +233,42 @@ static void test_duplicates(void **state)
     assert_int_equal(series_new(family, NULL, &bad[1], 1, &again), -EEXIST);
     labelset_unref(set);
     labelset_unref(twin);
+    store_free(store);
+}
+
+static void test_how_many_are_shown(void **state)
+{
+    (void)state;
+    static const struct metric_desc note = {
+        .name = "note", .type = METRIC_NOTE, .number = METRIC_U64, .help = "Note."};
+    struct store *store = new_store();
+    struct labelset *set = new_set("a"), *other = new_set("b");
+    struct series *counter = add_series(add_family(store, &reads), set, NULL, NULL);
+    struct series *gauge = add_series(add_family(store, &latency), set, NULL, NULL);
+    struct series *histogram = add_series(add_family(store, &window), set, NULL, NULL);
+    series_set_u64(add_series(add_family(store, &note), set, NULL, NULL), 1);
+    assert_int_equal(labelset_shown(set), 2);
+    series_set(gauge, 1);
+    series_set(gauge, 2);
+    assert_int_equal(labelset_shown(set), 3);
+    series_set(gauge, NAN);
+    series_clear(gauge);
+    series_clear(counter);
+    series_clear(histogram);
+    assert_int_equal(labelset_shown(set), 0);
+    series_observe(histogram, 1);
+    series_add_u64(counter, 1);
+    assert_int_equal(labelset_shown(set), 2);
+    assert_int_equal(series_relabel(gauge, other), 0);
+    assert_int_equal(series_relabel(counter, other), 0);
+    assert_int_equal(labelset_shown(set), 1);
+    assert_int_equal(labelset_shown(other), 1);
+    series_free(gauge);
+    series_free(histogram);
+    assert_int_equal(labelset_shown(set), 0);
+    assert_int_equal(labelset_shown(other), 1);
+    labelset_unref(set);
+    labelset_unref(other);
     store_free(store);
 }
 
@@ -246,11 +282,11 @@ static void test_relabel(void **state)
     add_series(family, taken, NULL, NULL);
     series_set_u64(series, 7);
     assert_int_equal(series_relabel(series, taken), -EEXIST);
-    assert_int_equal(labelset_series(old), 1);
+    assert_int_equal(labelset_shown(old), 1);
     assert_int_equal(series_relabel(series, new), 0);
     assert_int_equal(series_u64(series), 7);
-    assert_int_equal(labelset_series(old), 0);
-    assert_int_equal(labelset_series(new), 1);
+    assert_int_equal(labelset_shown(old), 0);
+    assert_int_equal(labelset_shown(new), 1);
     struct series *again;
     assert_int_equal(series_new(family, new, NULL, 0, &again), -EEXIST);
     assert_int_equal(series_new(family, old, NULL, 0, &again), 0);
@@ -404,17 +440,12 @@ static void test_created(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_families),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_histogram),
-        cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_relabel),
-        cmocka_unit_test(test_duplicates_under_churn),
-        cmocka_unit_test(test_bad_labels),
-        cmocka_unit_test(test_labelset),
-        cmocka_unit_test(test_held_snapshot),
-        cmocka_unit_test(test_before_first),
+        cmocka_unit_test(test_units),         cmocka_unit_test(test_families),
+        cmocka_unit_test(test_values),        cmocka_unit_test(test_histogram),
+        cmocka_unit_test(test_duplicates),    cmocka_unit_test(test_how_many_are_shown),
+        cmocka_unit_test(test_relabel),       cmocka_unit_test(test_duplicates_under_churn),
+        cmocka_unit_test(test_bad_labels),    cmocka_unit_test(test_labelset),
+        cmocka_unit_test(test_held_snapshot), cmocka_unit_test(test_before_first),
         cmocka_unit_test(test_created),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
