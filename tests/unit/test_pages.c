@@ -1,0 +1,136 @@
+/* What the pages answer, without a server and without waiting. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/loop.h"
+#include "exporter/pages.h"
+
+static const uint64_t second_ns = 1000000000u;
+
+struct fixture {
+    struct store *store;
+    struct expose *expose;
+    struct pages *pages;
+    struct status status;
+    struct http_response response;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    assert_non_null(f);
+    assert_int_equal(store_new(&f->store), 0);
+    assert_int_equal(expose_new(f->store, false, &f->expose), 0);
+    const struct pages_config config = {
+        .telemetry_path = "/metrics", .expose = f->expose, .store = f->store};
+    assert_int_equal(pages_new(&config, &f->pages), 0);
+    f->status.source = "perf";
+    f->status.tick = (struct tick){.number = 1, .interval_ns = second_ns};
+    *state = f;
+    return 0;
+}
+
+static void drop(struct fixture *f)
+{
+    if (f->response.release)
+        f->response.release(f->response.release_context);
+    memset(&f->response, 0, sizeof f->response);
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    drop(f);
+    pages_free(f->pages);
+    expose_free(f->expose);
+    store_free(f->store);
+    free(f);
+    return 0;
+}
+
+/* The status of one page; its bytes stay in the fixture. */
+static int get(struct fixture *f, const char *path)
+{
+    size_t n;
+    const struct http_route *routes = pages_routes(f->pages, &n);
+    drop(f);
+    for (size_t i = 0; i < n; i++) {
+        const struct http_request request = {.path = path};
+        if (strcmp(routes[i].path, path) == 0)
+            routes[i].handle(f->pages, &request, &f->response);
+    }
+    return f->response.status;
+}
+
+static void updated_before(struct fixture *f, uint64_t ns)
+{
+    pages_update(f->pages, &f->status, loop_now_ns() - ns);
+}
+
+static void healthy_until_the_last_tick_is_ten_intervals_old(void **state)
+{
+    struct fixture *f = *state;
+    updated_before(f, 0);
+    assert_int_equal(get(f, "/-/healthy"), 200);
+    f->status.tick.interval_ns = 3600 * second_ns;
+    updated_before(f, 9 * 3600 * second_ns);
+    assert_int_equal(get(f, "/-/healthy"), 200);
+    updated_before(f, 10 * 3600 * second_ns);
+    assert_int_equal(get(f, "/-/healthy"), 503);
+    updated_before(f, 0);
+    assert_int_equal(get(f, "/-/healthy"), 200);
+}
+
+static void a_replay_that_ended_is_healthy(void **state)
+{
+    struct fixture *f = *state;
+    f->status.replay_ended = true;
+    updated_before(f, 1000 * second_ns);
+    assert_int_equal(get(f, "/-/healthy"), 200);
+}
+
+static void ready_after_the_first_publication(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(get(f, "/-/ready"), 503);
+    assert_int_equal(get(f, "/api/v1/containers"), 503);
+    assert_int_equal(store_publish(f->store, &f->status.tick), 0);
+    assert_int_equal(get(f, "/-/ready"), 200);
+    assert_int_equal(get(f, "/api/v1/containers"), 200);
+}
+
+static bool landing_says(struct fixture *f, const char *words)
+{
+    assert_int_equal(get(f, "/"), 200);
+    return memmem(f->response.bytes, f->response.len, words, strlen(words)) != NULL;
+}
+
+static void a_replay_is_marked(void **state)
+{
+    struct fixture *f = *state;
+    updated_before(f, 0);
+    assert_false(landing_says(f, "replay of a recording"));
+    f->status.source = "replay";
+    updated_before(f, 0);
+    assert_true(landing_says(f, "replay of a recording"));
+    assert_int_equal(get(f, "/api/v1/status"), 200);
+    assert_non_null(memmem(f->response.bytes, f->response.len, "\"source\": \"replay\"", 18));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        T(healthy_until_the_last_tick_is_ten_intervals_old),
+        T(a_replay_that_ended_is_healthy),
+        T(ready_after_the_first_publication),
+        T(a_replay_is_marked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
