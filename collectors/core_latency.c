@@ -245,6 +245,7 @@ static const struct metric_desc *const metrics[] = {&container_descs[C_CYCLES],
 struct lane {
     const struct container *container; /* NULL: free */
     group_handle core;                 /* 0: not open */
+    bool opened;                       /* it was open once: its totals are true, 0 included */
     bool ending;                       /* its next reading is its last */
 
     struct series *series[C_METRICS]; /* all or none */
@@ -335,6 +336,7 @@ static void lane_open(struct core_latency_collector *self, struct lane *lane)
     };
     struct verdict why;
     int err = source_set_open(self->env.sources, &scope, GROUP_CORE, &lane->core, &why);
+    lane->opened |= err == 0;
     if (!err)
         return;
     self->unopened++;
@@ -371,6 +373,14 @@ static struct lane *lane_new(struct core_latency_collector *self, const struct c
     return lane;
 }
 
+static void set_or_clear(struct series *series, bool present, double value)
+{
+    if (present)
+        series_set(series, value);
+    else
+        series_clear(series);
+}
+
 /* What the exposition shows of a lane, from its totals. */
 static void lane_show(const struct lane *lane)
 {
@@ -378,13 +388,13 @@ static void lane_show(const struct lane *lane)
         /* Until a window ran, the counts that every machine has are 0; afterwards a count that this
          * machine cannot do is absent. */
         bool basic = c != C_LLC_READS && c != C_ACTIVE;
-        if (lane->counted & 1u << c || (!lane->known && basic))
+        if (lane->counted & 1u << c || (lane->opened && !lane->known && basic))
             series_set_u64(lane->series[c], lane->total[c]);
         else
             series_clear(lane->series[c]);
     }
-    series_set(lane->series[C_WAIT], lane->wait_seconds);
-    series_set(lane->series[C_OBSERVED], lane->observed_seconds);
+    set_or_clear(lane->series[C_WAIT], lane->opened, lane->wait_seconds);
+    set_or_clear(lane->series[C_OBSERVED], lane->opened, lane->observed_seconds);
 }
 
 static void lane_find_threshold(const struct core_latency_collector *self, struct lane *lane)
@@ -579,14 +589,6 @@ static bool lane_threshold(const struct core_latency_collector *self, const stru
     else
         return false;
     return true;
-}
-
-static void set_or_clear(struct series *series, bool present, double value)
-{
-    if (present)
-        series_set(series, value);
-    else
-        series_clear(series);
 }
 
 static void lane_publish(struct core_latency_collector *self, struct lane *lane)

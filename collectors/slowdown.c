@@ -417,7 +417,9 @@ static void slowdown_reconcile(void *opaque, const struct container_diff *diff)
         if (lane)
             lane->ending = true;
     }
-    if (self->unopened > 0 && diff->ended.n + diff->forgotten.n > 0)
+    bool retry = self->status->wants_reconcile || diff->ended.n + diff->forgotten.n > 0;
+    self->status->wants_reconcile = false;
+    if (self->unopened > 0 && retry)
         retry_unopened(self);
 }
 
@@ -787,8 +789,10 @@ static int slowdown_collect(void *opaque, const struct tick *tick)
         enum gap gap = lane_passive(self, lane, tick, node_reads, &estimate);
         lane_publish(self, lane, gap, &estimate);
         note_error(&result, lane_asm(self, lane));
-        if (lane->ending)
+        if (lane->ending && lane->core) {
             lane_close(self, lane);
+            self->status->wants_reconcile = self->unopened > 0;
+        }
     }
     return result;
 }

@@ -318,6 +318,8 @@ static void without_file_descriptors_it_says_so_and_tries_again(void **state)
     rig_container(rig, "b");
     assert_int_equal(rig->status.verdict.reason, REASON_FD_LIMIT);
     assert_int_equal(rig->status.open_failures[REASON_FD_LIMIT], 1);
+    rig_tick(rig);
+    assert_int_equal(rig_series(rig, "container=\"b\""), 0); /* 0 would be a count */
     rig->fake.open_error.reason = REASON_OK;
     rig_end(rig, a);
     assert_int_equal(rig->status.verdict.reason, REASON_OK);

@@ -513,6 +513,21 @@ static void without_file_descriptors_it_says_so_and_tries_again(void **state)
     assert_true(fabs(of_a(rig, C("slowdown_ratio"), "passive") - 1) < 1e-9);
 }
 
+static void what_an_ended_container_frees_is_used_at_once(void **state)
+{
+    struct rig *rig = *state;
+    struct container *hogger = rig_container(rig, "hog");
+    verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many open files");
+    rig_container(rig, "a");
+    rig_end(rig, hogger);
+    rig_tick(rig);
+    rig->fake.open_error.reason = REASON_OK;
+    rig_nothing_changed(rig);
+    assert_true(rig->fake.n_open > 0);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+    assert_false(rig->status.wants_reconcile);
+}
+
 static void a_failed_read_is_reported(void **state)
 {
     struct rig *rig = *state;
@@ -565,6 +580,7 @@ int main(void)
         T(names_may_come_late),
         T(a_dead_counter_switches_the_collector_off),
         T(without_file_descriptors_it_says_so_and_tries_again),
+        T(what_an_ended_container_frees_is_used_at_once),
         T(a_failed_read_is_reported),
         T(a_steady_tick_allocates_nothing),
     };
