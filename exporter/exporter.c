@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "collectors/collector.h"
 #include "exporter/containers/discovery.h"
@@ -435,10 +436,35 @@ static int start_server(struct exporter *e, char *error, size_t error_size)
     return http_server_start(&config, &e->server, error, error_size);
 }
 
+/* A tree that was asked for and is not there would look like a machine without counters or
+ * containers. */
+static int check_trees(const struct options *o, char *error, size_t error_size)
+{
+    const struct {
+        const char *flag, *path;
+    } trees[] = {
+        {"procfs", o->procfs},
+        {"sysfs", o->sysfs},
+        {"cgroupfs", o->cgroupfs},
+        {"rootfs", o->rootfs},
+    };
+    for (size_t i = 0; i < sizeof trees / sizeof *trees; i++) {
+        struct stat st;
+        if (!trees[i].path || (stat(trees[i].path, &st) == 0 && S_ISDIR(st.st_mode)))
+            continue;
+        snprintf(error, error_size, "--path.%s: %s is not a directory here", trees[i].flag,
+                 trees[i].path);
+        return -EINVAL;
+    }
+    return 0;
+}
+
 static int build(struct exporter *e, const sigset_t *signals, char *error, size_t error_size)
 {
     const struct options *o = e->options;
-    int err = fsroot_init(&e->fs, o->procfs, o->sysfs, o->cgroupfs, o->rootfs);
+    int err = check_trees(o, error, error_size);
+    if (!err)
+        err = fsroot_init(&e->fs, o->procfs, o->sysfs, o->cgroupfs, o->rootfs);
     if (!err && o->thresholds_file) {
         if (thresholds_load(o->thresholds_file, &e->thresholds, error, error_size) != 0)
             return -EINVAL;

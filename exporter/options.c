@@ -75,7 +75,8 @@ static int set_number(struct parse *parse, const struct flag *flag, const char *
 {
     char *end;
     double value = strtod(text, &end);
-    if (*end || !((*text >= '0' && *text <= '9') || *text == '.') || !isfinite(value))
+    bool decimal = strspn(text, "0123456789.eE+-") == strlen(text) && *text != '+' && *text != '-';
+    if (*end || end == text || !decimal || !isfinite(value))
         return refuse_value(parse, flag, text, "is not a number");
     int err = check_range(parse, flag, text, value);
     if (!err)

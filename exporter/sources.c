@@ -127,7 +127,7 @@ static int start_recorder(struct sources *sources, const struct options *options
     if (err)
         snprintf(error, error_size, "cannot write the recording %s: %s", options->record_file,
                  strerror(-err));
-    return err;
+    return err && err != -ENOMEM ? -EINVAL : err;
 }
 
 static int start_probe(struct sources *sources, const struct options *options,

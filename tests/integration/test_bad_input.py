@@ -139,8 +139,16 @@ class Files(Base):
     def test_record_file_that_cannot_be_made(self):
         path = self.directory / "no" / "such" / "place"
         result = run_exporter(f"--source.record.file={path}", "--once", "--no-collector.probe")
-        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(result.returncode, 2)
         self.assertIn(str(path), result.stderr)
+
+    def test_tree_that_is_not_there(self):
+        """Looking in the wrong place would be told as a machine without counters or containers."""
+        for tree in ("procfs", "sysfs", "cgroupfs", "rootfs"):
+            self.refused(f"--path.{tree}={self.directory}/nowhere", "--once",
+                         words=[f"--path.{tree}", "nowhere"])
+            self.refused(f"--path.{tree}={self.file('file', '')}", "--once",
+                         words=[f"--path.{tree}", "file"])
 
     def test_events_file(self):
         def events(text):

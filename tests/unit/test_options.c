@@ -317,6 +317,8 @@ static const struct {
      "--web.max-requests: \"100001\" is not between 0 and 100000"},
     {"--collector.core_latency.threshold-factor=x", NULL,
      "--collector.core_latency.threshold-factor: \"x\" is not a number"},
+    {"--collector.core_latency.threshold-factor=0x10", NULL,
+     "--collector.core_latency.threshold-factor: \"0x10\" is not a number"},
     {"--collector.core_latency.threshold-factor=nan", NULL,
      "--collector.core_latency.threshold-factor: \"nan\" is not a number"},
     {"--collector.core_latency.threshold-factor=1e999", NULL,
