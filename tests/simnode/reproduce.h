@@ -13,6 +13,11 @@ struct reproduction {
     FILE *out;
     bool reduced; /* short windows, for the test suite */
     int failures; /* expectations that did not hold */
+    /* slowdown: */
+    const char *folder;         /* where finished runs are kept, to resume; of main */
+    unsigned jobs;              /* processes at a time */
+    unsigned workloads;         /* 0: as many as the page has */
+    unsigned variant_workloads; /* the same, on other machines */
 };
 
 /* An expectation of the page: said on stderr when it fails. */
@@ -21,6 +26,7 @@ __attribute__((format(printf, 3, 4))) void expect_that(struct reproduction *repr
 
 /* 0, or -errno when a simulation could not be run. */
 int reproduce_latency(struct reproduction *reproduction);
+int reproduce_slowdown(struct reproduction *reproduction);
 
 /* --- measuring one container of a scenario, window by window --- */
 

@@ -1,0 +1,138 @@
+/*
+ * The parts of `reproduce slowdown`: applications, runs, per-request accounting, models.
+ */
+#ifndef SIMNODE_REPRODUCE_SLOWDOWN_H
+#define SIMNODE_REPRODUCE_SLOWDOWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/simnode/simnode.h"
+
+/* --- applications: reproduce_slowdown_apps.c --- */
+
+enum intensity { INTENSITY_LOW, INTENSITY_MEDIUM, INTENSITY_HIGH, INTENSITIES };
+enum sensitivity { SENSITIVITY_LOW, SENSITIVITY_HIGH, SENSITIVITIES };
+
+struct slow_app {
+    const char *name;
+    enum intensity intensity;     /* last-level cache misses per 1000 instructions, alone */
+    enum sensitivity sensitivity; /* time with a quarter of the cache over time with all of it */
+    const char *workload;         /* JSON */
+};
+
+extern const struct slow_app slow_apps[];
+extern const size_t slow_n_apps;
+
+/* The bounds of the classes. */
+#define MPKI_MEDIUM 3.0
+#define MPKI_HIGH 12.0
+#define SENSITIVE 1.10
+
+/* Applications of workload 'index', all different: index % (cores + 1) of high intensity. */
+enum { SLOW_MAX_CORES = 16 };
+void slow_draw(uint64_t seed, unsigned index, unsigned cores, size_t apps[SLOW_MAX_CORES]);
+
+/* --- runs: reproduce_slowdown_run.c --- */
+
+struct slow_variant {
+    unsigned cores, channels, llc_mib;
+    unsigned epoch_cycles; /* 0: no epochs, as on any machine of today */
+    bool prefetch;
+    bool closed_rows;     /* the controller closes a row when it is not used at once */
+    unsigned window;      /* instructions; 0: the machine's 128 */
+    unsigned mega_cycles; /* length of a shared run */
+};
+
+/* Totals of one application at the end of a row of SLOW_ROW_CYCLES; also the file's columns. */
+enum {
+    V_QUANTUM_CYCLES, /* asm_epochs */
+    V_ACCESSES,
+    V_EPOCHS,
+    V_HITS,
+    V_MISSES,
+    V_HIT_TIME,
+    V_MISS_TIME,
+    V_QUEUEING,
+    V_ATS_HITS, /* in epochs, all sets */
+    V_ATS_MISSES,
+    V_SAMPLED_HITS, /* in epochs, 64 sets */
+    V_SAMPLED_MISSES,
+    V_TOTAL_MISSES, /* in the whole quantum */
+    V_CYCLES,       /* core */
+    V_LLC_READS,
+    V_READ_MISSES,
+    V_OCCUPANCY,
+    V_ACTIVE,
+    V_STALLS,
+    V_INSTRUCTIONS, /* truth */
+    V_FST,          /* cycles */
+    V_PTCA,
+    V_PTCA_SAMPLED,
+    SLOW_VALUES
+};
+enum { SLOW_ROW_CYCLES = 1000000 };
+
+struct slow_run {
+    unsigned cores, rows;
+    uint64_t (*values)[SLOW_VALUES]; /* rows x cores */
+};
+
+static inline const uint64_t *slow_values(const struct slow_run *run, unsigned row, unsigned core)
+{
+    return run->values[row * run->cores + core];
+}
+
+/* From the folder if it is there, else simulated and written. 0 or -errno. */
+int slow_run_get(const char *folder, const struct slow_variant *variant, uint64_t seed,
+                 unsigned index, struct slow_run *out);
+void slow_run_release(struct slow_run *run);
+
+/* One application alone on the variant's machine, by steps of SLOW_STEP_CYCLES. */
+enum { SLOW_STEP_CYCLES = 20000 };
+struct slow_alone {
+    size_t n;
+    uint64_t *instructions;                  /* after (i + 1) steps */
+    double mpki, latency_cycles, miss_ratio; /* of the whole run; NaN: no misses, no accesses */
+};
+/* 'ways': of the cache's 16 that it may use. */
+int slow_alone_get(const char *folder, const struct slow_variant *variant, size_t app,
+                   unsigned ways, struct slow_alone *out);
+void slow_alone_release(struct slow_alone *alone);
+/* Cycles until so many instructions have retired; NaN beyond the run's end. */
+double slow_alone_cycles(const struct slow_alone *alone, uint64_t instructions);
+
+/* --- interference by request: reproduce_slowdown_delays.c --- */
+
+struct delays;
+int delays_new(const struct scenario *scenario, struct delays **out);
+void delays_free(struct delays *delays);
+simnode_observer delays_observe;
+/* Totals since the start, in core cycles: excess by FST, by PTCA with all tags, with 64 sets. */
+void delays_read(const struct delays *delays, size_t app, uint64_t out[3]);
+
+/* --- models: reproduce_slowdown_models.c --- */
+
+enum slow_model {
+    SLOW_ASM,
+    SLOW_ASM_SAMPLED,
+    SLOW_MISE,
+    SLOW_FST,
+    SLOW_PTCA,
+    SLOW_PTCA_SAMPLED,
+    SLOW_PASSIVE,
+    SLOW_ONE, /* always 1.0 */
+    SLOW_MODELS
+};
+extern const char *const slow_model_names[SLOW_MODELS];
+
+/* One quantum of one application. Unclamped estimates; NaN: no estimate. */
+struct slow_quantum {
+    double actual;
+    double estimate[SLOW_MODELS];
+};
+void slow_estimate(const uint64_t before[SLOW_VALUES], const uint64_t after[SLOW_VALUES],
+                   unsigned epoch_cycles, const struct slow_alone *alone, struct slow_quantum *out);
+
+#endif
