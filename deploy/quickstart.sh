@@ -186,7 +186,7 @@ table() {
         ($before[0].containers | map({key: .container_id, value: .}) | from_entries) as $old
         | .containers
         | map(. as $c | ($old[.container_id] // $c) as $o | {
-            name: name, id: .container_id,
+            name: name, id: .container_id, ended: (.values.running == 0),
             latency: value("memory_read_latency_seconds"),
             baseline: value("memory_read_latency_baseline_seconds"),
             reads: (total("memory_reads") as $n | ($o | total("memory_reads")) as $m
@@ -196,7 +196,7 @@ table() {
                 | total("cpu_instructions") as $i | ($o | total("cpu_instructions")) as $j
                 | if $n == null or $m == null or $i == null or $j == null or $n <= $m then null
                   else ($i - $j) / ($n - $m) end) })
-        | sort_by(-(.latency // 0), -(.reads // 0), .name)[]
+        | sort_by(.ended, -(.latency // 0), -(.reads // 0), .name)[]
         | [.name, .id, .latency, .baseline, .reads, .ipc] | map(. // "") | @tsv' \
         "$work/containers" >"$work/rows"
     awk -F '\t' -v rows="$rows" '

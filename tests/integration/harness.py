@@ -188,8 +188,9 @@ def sanitized():
 class Exporter:
     """A running exporter on a free loopback port. A context manager."""
 
-    def __init__(self, *flags, ready=True, command=(), env=None, port=None):
+    def __init__(self, *flags, ready=True, command=(), env=None, port=None, ends_within=10.0):
         self.port = port or free_port()
+        self.ends_within = ends_within
         self.log_file = tempfile.TemporaryFile("w+b")
         argv = [*command, EXPORTER, f"--web.listen-address=127.0.0.1:{self.port}", *flags]
         self.process = start(argv, stdin=subprocess.DEVNULL, stdout=self.log_file,
@@ -288,10 +289,10 @@ class Exporter:
         text = pathlib.Path(f"/proc/{self.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+) kB", text).group(1)) * 1024
 
-    def stop(self, with_signal=signal.SIGTERM, seconds=10.0):
+    def stop(self, with_signal=signal.SIGTERM):
         """Ends it in order; returns (exit code, seconds it took)."""
         began = time.monotonic()
-        code = stop(self.process, with_signal, seconds)
+        code = stop(self.process, with_signal, self.ends_within)
         return code, time.monotonic() - began
 
 

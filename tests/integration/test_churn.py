@@ -16,7 +16,7 @@ import harness
 from harness import Cgroups, Exporter, wait_until
 
 CONTAINERS = 2000
-SECONDS = 40
+SECONDS = 35
 TICK = 0.5
 LINGER = 3
 INFO = "interference_container_info"

@@ -41,7 +41,8 @@ class Quickstart(unittest.TestCase):
     def test_rounds(self):
         with harness.Cgroups() as groups:
             groups.spawn(groups.make("visible-to-quickstart"), [harness.PROGRAMS / "idle"])
-            result = subprocess.run([SCRIPT, "--port", str(self.port), "--rounds", "2"],
+            result = subprocess.run([SCRIPT, "--port", str(self.port), "--rounds", "2", "--",
+                                     groups.only()],
                                     stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                     timeout=280)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)

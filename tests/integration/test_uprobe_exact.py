@@ -102,12 +102,13 @@ class UprobeTest(unittest.TestCase):
         return Exporter("--source=perf", f"--events.file={self.events}",
                         "--no-collector.probe", "--containers.names=none", self.groups.only(),
                         f"--sampling.interval={interval}",
-                        f"--source.record.file={self.recording}")
+                        f"--source.record.file={self.recording}",
+                        ends_within=60)  # the kernel takes its time to close a uprobe
 
     def wait_counted(self, exporter, containers):
         """Until the counters of so many containers are open."""
         expected = containers * len(COUNTERS) * len(CPUS)
-        wait_until(lambda: exporter.fds("perf_event") == expected, 10,
+        wait_until(lambda: exporter.fds("perf_event") == expected, 30,
                    f"{expected} counters are open", 0.002)
 
     def check_counters(self, page, container_id, sums):
@@ -146,12 +147,14 @@ class OneWindow(UprobeTest):
             self.check_replay(exporter)
 
     def attempt(self, exporter):
-        before = exporter.fds("perf_event") // (len(COUNTERS) * len(CPUS))
+        for left in self.groups.base.glob("docker-*"):
+            self.groups.remove(left)
+        self.wait_counted(exporter, 0)
         big, big_id = self.groups.docker()
         nested, nested_id = self.groups.docker()
         payload = nested / "payload" / "deeper"
         payload.mkdir(parents=True)
-        self.wait_counted(exporter, before + 2)
+        self.wait_counted(exporter, 2)
         exporter.wait_tick()
         node_before = exporter.scrape()
         tick = exporter.wait_tick()
@@ -160,7 +163,7 @@ class OneWindow(UprobeTest):
         inside = self.groups.spawn(big, [PROGRAM, *arguments(BOTH_CPUS)])
         self.groups.run(payload, [PROGRAM, *arguments(NESTED)])
         short, short_id = self.groups.docker()
-        self.wait_counted(exporter, before + 3)
+        self.wait_counted(exporter, 3)
         self.groups.run(short, [PROGRAM, *arguments(SHORT_LIVED)])
         self.groups.remove(short)
         self.assertEqual((outside.wait(), inside.wait()), (0, 0))
