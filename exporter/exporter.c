@@ -7,6 +7,7 @@
 
 #include "collectors/collector.h"
 #include "exporter/containers/discovery.h"
+#include "exporter/descriptors.h"
 #include "exporter/expose/expose.h"
 #include "exporter/feed.h"
 #include "exporter/loop.h"
@@ -29,6 +30,7 @@ struct exporter {
     struct fsroot fs;
     struct facts facts;
     struct thresholds thresholds;
+    struct descriptor_shares descriptors;
 
     struct sources sources;
     struct container_table *table;
@@ -124,7 +126,7 @@ static void publish(struct exporter *e)
         .tick = &e->tick,
         .ticks = e->ticks,
         .missed_ticks = e->ticker.missed,
-        .containers_limit = e->options->containers_max,
+        .containers_limit = e->descriptors.containers,
         .open_counters = source_set_open_counters(e->sources.set),
         .reload_successful = e->reload_ok,
         .reload_success_wall_ns = e->reload_wall_ns,
@@ -315,13 +317,26 @@ static bool probe_wanted(const struct options *options)
     return false;
 }
 
+/* A recording's containers hold no descriptors. */
+static void share_descriptors(struct exporter *e)
+{
+    const struct options *o = e->options;
+    size_t limit = o->source == SOURCE_REPLAY ? 0 : descriptors_limit();
+    e->descriptors = descriptors_share(limit, o->containers_max);
+    if (e->descriptors.containers < o->containers_max)
+        log_warn(e->log, "exporter",
+                 "%zu file descriptors are enough for %zu containers at most, not for "
+                 "--containers.max=%zu: raise LimitNOFILE= or ulimit -n",
+                 limit, e->descriptors.containers, o->containers_max);
+}
+
 static int build_table(struct exporter *e, char *error, size_t error_size)
 {
     const struct options *o = e->options;
     const struct container_limits limits = {
         .include = o->include,
         .exclude = o->exclude,
-        .max = o->containers_max,
+        .max = e->descriptors.containers,
         .linger_ns = o->linger_ns,
         .linger_max = o->linger_max,
         .name_patience_ns = 2000000000u,
@@ -345,6 +360,7 @@ static void find_containers(struct exporter *e)
         .map = e->map,
         .names = e->options->names,
         .all_cgroups = e->options->all_cgroups,
+        .close_candidates_max = e->descriptors.candidates,
     };
     if (discovery_new(&config, loop_now_ns(), &e->discovery, error, sizeof error) != 0)
         log_error(e->log, "exporter", "no containers can be found: %s", error);
@@ -471,6 +487,7 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
         e->reload_wall_ns = loop_wall_ns();
     }
     e->reload_ok = true;
+    share_descriptors(e);
     if (!err)
         err = build_table(e, error, error_size);
     if (!err)

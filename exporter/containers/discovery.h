@@ -21,6 +21,9 @@ struct discovery_config {
     enum names_mode names;
     bool all_cgroups;
     uint64_t rescan_ns; /* the slow full rescan; 0: the default of 30 s */
+    /* Directories without processes that are held open while young, under all_cgroups: saves
+     * looking them up by path every few milliseconds. */
+    size_t close_candidates_max;
 };
 
 struct discovery;

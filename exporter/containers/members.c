@@ -22,7 +22,7 @@
 #define CANDIDATE_YOUNG_NS (1 * DISCOVERY_S)
 #define CANDIDATE_CHECK_NS (10 * DISCOVERY_MS)
 
-enum { CLOSE_CANDIDATES_MAX = 256, LATE_IDS_MAX = 65536 };
+enum { LATE_IDS_MAX = 65536 };
 
 /* ---- the map ---- */
 
@@ -358,7 +358,8 @@ void member_classify(struct discovery *d, struct node *node)
     map_child(d, node);
     if (d->config.all_cgroups && node->parent) {
         node->kind = NODE_CANDIDATE;
-        if (d->close_candidates < CLOSE_CANDIDATES_MAX && (node->fd = open_directory(d, node)) >= 0)
+        if (d->close_candidates < d->config.close_candidates_max &&
+            (node->fd = open_directory(d, node)) >= 0)
             d->close_candidates++;
         else
             node->fd = -1;

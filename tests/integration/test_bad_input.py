@@ -194,6 +194,23 @@ class Files(Base):
 
 
 class Machine(Base):
+    def test_few_descriptors(self):
+        """More containers than descriptors: it serves on and says what is not counted."""
+        for limit in (64, 100, 200):
+            with self.subTest(limit), Cgroups() as groups:
+                for i in range(120):
+                    groups.make(f"docker-{harness.hex_id()}.scope")
+                with software_exporter(self, "--sampling.interval=200ms",
+                                       command=["prlimit", f"--nofile={limit}"]) as exporter:
+                    exporter.wait_tick()
+                    for _ in range(3):
+                        page = exporter.scrape()
+                    most = page.get("interference_exporter_containers_limit")
+                    self.assertEqual(most, limit // 8)
+                    self.assertGreater(
+                        page.get("interference_exporter_containers", state="over_limit"), 0)
+                    self.assertRegex(exporter.log(), "file descriptors are enough for")
+
     def test_no_pmu_is_said(self):
         """Whatever this machine has, each collector that does not run has words for people."""
         with Exporter() as exporter:
@@ -272,14 +289,14 @@ class Machine(Base):
                 exporter.scrape()
 
 
-def software_exporter(test, *flags):
+def software_exporter(test, *flags, **options):
     """With the core group on events that every machine has."""
     roles = {"cycles": "software:cpu-clock", "ref_cycles": "software:task-clock",
              "l3_miss_reads": "software:page-faults",
              "l3_miss_read_occupancy": "software:minor-faults"}
     events = test.file("software.json", json.dumps({
         "machine": {"base_frequency_hz": 1e9, "cache_cycles": 44}, "roles": roles}))
-    return Exporter(f"--events.file={events}", "--no-collector.probe", *flags)
+    return Exporter(f"--events.file={events}", "--no-collector.probe", *flags, **options)
 
 
 class Peers(Base):
