@@ -1,0 +1,26 @@
+/*
+ * Which kind of memory an address of a process belongs to, as an interface: pmem.h is the real
+ * rule, tests have one of their own. Called from one thread at a time, the sampler's.
+ */
+#ifndef IE_SOURCE_MEDIUM_H
+#define IE_SOURCE_MEDIUM_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "exporter/source/access_size.h"
+#include "exporter/source/maps.h"
+
+/* UNKNOWN is an answer: it could not be found out, and is not guessed. */
+enum medium { MEDIUM_NVMM, MEDIUM_OTHER, MEDIUM_UNKNOWN, MEDIA };
+
+struct medium_rule {
+    /* What a load or store through this mapping of 'pid' reaches. May read files of the process;
+     * the line may be older than what they say, which the rule must notice. */
+    enum medium (*mapping)(struct medium_rule *rule, pid_t pid, const struct maps_line *line,
+                           enum access access);
+    /* What lies at a physical address; 0 stands for none. */
+    enum medium (*physical)(struct medium_rule *rule, uint64_t address);
+};
+
+#endif

@@ -1,0 +1,40 @@
+/* Another process's maps and mountinfo: the kernel writes the lines, others choose the paths. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/source/maps.h"
+#include "exporter/source/pmem.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data, *rest = text;
+    size_t len = size;
+    struct maps_line line;
+    int more;
+    while ((more = maps_next(&rest, &len, &line)) != 0) {
+        if (rest + len != text + size)
+            abort();
+        if (more > 0 &&
+            (line.end <= line.start || line.path < text ||
+             line.path + line.path_len > text + size || memchr(line.path, '\n', line.path_len)))
+            abort();
+    }
+    char type[16];
+    for (uint32_t minor = 0; minor < 4; minor++)
+        if (mountinfo_type(text, size, 0, minor, type, sizeof type) == 0 &&
+            (type[0] == '\0' || strlen(type) >= sizeof type || strchr(type, ' ')))
+            abort();
+
+    struct pmem_range ranges[4];
+    size_t n = 0;
+    if (pmem_iomem_parse(text, size, ranges, 4, &n) == 0)
+        for (size_t i = 0; i < n && i < 4; i++)
+            if (ranges[i].start == 0 || ranges[i].end <= ranges[i].start)
+                abort();
+    return 0;
+}
