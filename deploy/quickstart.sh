@@ -171,7 +171,7 @@ probe() {
     }' "$work/metrics"
 }
 
-# The containers, slowest first; rates are of the time since the table before.
+# The running containers, slowest first; rates are of the time since the table before.
 table() {
     local rows=20
     if [ -n "$terminal" ] && [ "${LINES:-0}" -gt 24 ]; then
@@ -181,12 +181,11 @@ table() {
     jq -r --slurpfile before "$work/before" --argjson seconds "$1" '
         def value($name): .values["interference_container_" + $name];
         def total($name): value($name + "_total");
-        def name: ([.namespace, .pod, .container] | map(select(. != "")) | join("/"))
-            + (if .values.running == 0 then " (ended)" else "" end);
+        def name: [.namespace, .pod, .container] | map(select(. != "")) | join("/");
         ($before[0].containers | map({key: .container_id, value: .}) | from_entries) as $old
         | .containers
-        | map(. as $c | ($old[.container_id] // $c) as $o | {
-            name: name, id: .container_id, ended: (.values.running == 0),
+        | map(select(.values.running != 0) | . as $c | ($old[.container_id] // $c) as $o | {
+            name: name, id: .container_id,
             latency: value("memory_read_latency_seconds"),
             baseline: value("memory_read_latency_baseline_seconds"),
             reads: (total("memory_reads") as $n | ($o | total("memory_reads")) as $m
@@ -196,7 +195,7 @@ table() {
                 | total("cpu_instructions") as $i | ($o | total("cpu_instructions")) as $j
                 | if $n == null or $m == null or $i == null or $j == null or $n <= $m then null
                   else ($i - $j) / ($n - $m) end) })
-        | sort_by(.ended, -(.latency // 0), -(.reads // 0), .name)[]
+        | sort_by(-(.latency // 0), -(.reads // 0), .name)[]
         | [.name, .id, .latency, .baseline, .reads, .ipc] | map(. // "") | @tsv' \
         "$work/containers" >"$work/rows"
     awk -F '\t' -v rows="$rows" '
