@@ -24,6 +24,7 @@ struct unit {
     char kind[16];
     int socket;
     int imc;
+    int die;     /* of the socket, where several have a box of this number; 0 under replay */
     int channel; /* pseudo-channel; 0 under replay, where the key tells them apart */
 };
 

@@ -42,7 +42,8 @@ struct perf_config {
 int perf_source_new(const struct perf_config *config, struct source **out);
 
 /*
- * The memory controllers that sysfs shows: one unit per uncore_imc_<n> and socket, in that order.
+ * The memory controllers that sysfs shows: one unit per uncore_imc_<n> and CPU of its cpumask (one
+ * per die, which mostly is one per socket), in that order.
  * Stores at most 'cap' of them and the full number in *n. 0 or -errno; none is not an error.
  *
  * A scope of such a unit names a pseudo-channel; opening one that the CPU does not have gives

@@ -13,7 +13,7 @@ static const char placeholder[] = "pmu:NAME/";
 
 enum { MASK_CPUS = 64, MAX_IMCS = 1024 };
 
-/* The CPUs that a PMU is opened on: one per socket. */
+/* The CPUs that a PMU is opened on: one per die, which on most machines is one per socket. */
 static int pmu_cpus(const struct fsroot *fs, const char *pmu, int *cpus, size_t *n)
 {
     char path[160], text[1024];
@@ -64,6 +64,18 @@ static int find_imcs(const struct fsroot *fs, bool *present)
     return 0;
 }
 
+/* Sets the unit's socket and die: the cpumask's at-th CPU stands for them. */
+static void place_unit(const struct fsroot *fs, const int *cpus, size_t at, struct unit *unit)
+{
+    unit->socket = cpu_socket(fs, cpus[at]);
+    for (size_t i = 0; i < at; i++)
+        unit->die += cpu_socket(fs, cpus[i]) == unit->socket;
+    char die[16] = "";
+    if (unit->die > 0)
+        snprintf(die, sizeof die, ".die%d", unit->die);
+    snprintf(unit->key, sizeof unit->key, "socket%d%s.imc%d", unit->socket, die, unit->imc);
+}
+
 int perf_units(const struct fsroot *fs, struct unit *out, size_t cap, size_t *n)
 {
     bool present[MAX_IMCS] = {false};
@@ -81,9 +93,8 @@ int perf_units(const struct fsroot *fs, struct unit *out, size_t cap, size_t *n)
         for (size_t i = 0; i < n_cpus; i++, found++) {
             if (found >= cap)
                 continue;
-            struct unit *unit = &out[found];
-            *unit = (struct unit){.kind = "imc", .socket = cpu_socket(fs, cpus[i]), .imc = imc};
-            snprintf(unit->key, sizeof unit->key, "socket%d.imc%d", unit->socket, imc);
+            out[found] = (struct unit){.kind = "imc", .imc = imc};
+            place_unit(fs, cpus, i, &out[found]);
         }
     }
     *n = found;
@@ -125,16 +136,16 @@ static int encode_unit_event(const struct perf_source *source, const struct unit
     return encode_event(source->config.fs, text, out, why);
 }
 
-/* The CPU of the unit's socket in the PMU's cpumask; any online one for other kinds of events. */
+/* The CPU of the unit's die in the PMU's cpumask; any online one for other kinds of events. */
 static int unit_cpu(const struct perf_source *source, const struct unit *unit)
 {
     char name[32];
-    int cpus[MASK_CPUS];
+    int cpus[MASK_CPUS], die = 0;
     size_t n;
     snprintf(name, sizeof name, "%s%d", imc_prefix, unit->imc);
     if (pmu_cpus(source->config.fs, name, cpus, &n) == 0)
         for (size_t i = 0; i < n; i++)
-            if (cpu_socket(source->config.fs, cpus[i]) == unit->socket)
+            if (cpu_socket(source->config.fs, cpus[i]) == unit->socket && die++ == unit->die)
                 return cpus[i];
     return source->cpus.n ? source->cpus.at[0] : 0;
 }

@@ -64,16 +64,6 @@ static void test_units(void **state)
     assert_int_equal(units[3].socket, 0x5a5a5a5a);
 }
 
-static int open_unit(struct perf_fixture *fixture, enum group group, int socket, int channel,
-                     uint64_t *handle, struct verdict *why)
-{
-    struct unit unit = {.key = "u", .kind = "imc", .socket = socket, .imc = 1};
-    struct scope scope = {
-        .kind = SCOPE_UNIT, .key = "u", .cgroup_fd = -1, .channel = channel, .unit = &unit};
-    memset(why, 0, sizeof *why);
-    return fixture->source->ops->open(fixture->source, &scope, group, handle, why);
-}
-
 /* The configs of what is open on a CPU, in order; returns how many. */
 static size_t open_configs(const struct perf_fixture *fixture, int cpu, uint64_t *out)
 {
@@ -87,6 +77,52 @@ static size_t open_configs(const struct perf_fixture *fixture, int cpu, uint64_t
         out[n++] = event->attr.config;
     }
     return n;
+}
+
+/* Cascade Lake-AP: two dies per socket, each with controllers of the same numbers. */
+static void test_dies(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct unit units[8];
+    struct verdict why;
+    size_t n;
+    char path[160];
+    add_imcs(fixture, 1);
+    snprintf(path, sizeof path, "%s/uncore_imc_0/cpumask", devices);
+    fixture_write(&fixture->tree, path, "0-3\n");
+    for (int cpu = 0; cpu < 4; cpu++) {
+        snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%d/topology/physical_package_id",
+                 cpu);
+        fixture_write(&fixture->tree, path, "%d\n", cpu / 2);
+        fixture->pmu.online[cpu] = true;
+    }
+    fixture_write(&fixture->tree, "sys/devices/system/cpu/online", "0-3\n");
+    perf_fixture_start(fixture);
+    assert_int_equal(perf_units(&fixture->tree.fs, units, 8, &n), 0);
+    assert_int_equal(n, 4);
+    static const char *const keys[] = {"socket0.imc0", "socket0.die1.imc0", "socket1.imc0",
+                                       "socket1.die1.imc0"};
+    for (int i = 0; i < 4; i++) {
+        uint64_t handle, configs[16];
+        struct scope scope = {
+            .kind = SCOPE_UNIT, .key = units[i].key, .cgroup_fd = -1, .unit = &units[i]};
+        assert_string_equal(units[i].key, keys[i]);
+        assert_int_equal(units[i].socket, i / 2);
+        assert_int_equal(open_configs(fixture, i, configs), 0);
+        assert_int_equal(
+            fixture->source->ops->open(fixture->source, &scope, GROUP_RPQ, &handle, &why), 0);
+        assert_int_equal(open_configs(fixture, i, configs), 3);
+    }
+}
+
+static int open_unit(struct perf_fixture *fixture, enum group group, int socket, int channel,
+                     uint64_t *handle, struct verdict *why)
+{
+    struct unit unit = {.key = "u", .kind = "imc", .socket = socket, .imc = 1};
+    struct scope scope = {
+        .kind = SCOPE_UNIT, .key = "u", .cgroup_fd = -1, .channel = channel, .unit = &unit};
+    memset(why, 0, sizeof *why);
+    return fixture->source->ops->open(fixture->source, &scope, group, handle, why);
 }
 
 static void test_unit_channels(void **state)
@@ -311,6 +347,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, perf_fixture_setup, perf_fixture_teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_units),
+        TEST(test_dies),
         TEST(test_unit_channels),
         TEST(test_channel_with_fewer_roles),
         TEST(test_unit_refusals),
