@@ -8,6 +8,7 @@
 #include "collectors/events/events.h"
 #include "exporter/source/chase.h"
 #include "exporter/source/perf.h"
+#include "exporter/source/units.h"
 
 /* The source itself, or the recorder around it. Takes it over also on failure. */
 static int wrapped(struct sources *sources, struct source *source, struct source **out)
@@ -157,34 +158,6 @@ static int start_probe(struct sources *sources, const struct options *options,
     return source_set_route_probes(sources->set, source);
 }
 
-/* Each memory controller that sysfs shows, by pseudo-channel. */
-static int add_units(struct sources *sources, const struct fsroot *fs,
-                     const struct event_table *table)
-{
-    enum { MOST = 256 };
-    struct unit *units = calloc(MOST, sizeof *units);
-    if (!units)
-        return -ENOMEM;
-    size_t n = 0;
-    int err = 0;
-    if (perf_units(fs, units, MOST, &n) != 0)
-        n = 0; /* unreadable: as if there were none, which the collectors then say */
-    for (size_t i = 0; i < n && i < MOST && !err; i++) {
-        int channels = table && table->channels > 1 ? table->channels : 1;
-        for (int channel = 0; channel < channels && !err; channel++) {
-            struct unit unit = units[i];
-            unit.channel = channel;
-            if (channels > 1)
-                snprintf(unit.key, sizeof unit.key, "%.19s.%d", units[i].key, channel);
-            err = source_set_add_unit(sources->set, &unit);
-            if (!err && sources->recorder)
-                recorder_unit(sources->recorder, &unit);
-        }
-    }
-    free(units);
-    return err;
-}
-
 static int init_live(struct sources *sources, const struct options *options,
                      const struct fsroot *fs, const struct log *log, struct facts *facts,
                      bool probe_wanted, char *error, size_t error_size)
@@ -220,7 +193,7 @@ static int init_live(struct sources *sources, const struct options *options,
     if (!err)
         err = route_all(sources, source);
     if (!err)
-        err = add_units(sources, fs, table);
+        err = units_add(sources->set, fs, table, sources->recorder);
     if (!err && probe_wanted)
         err = start_probe(sources, options, fs, log, facts);
     if (err)
