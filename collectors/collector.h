@@ -51,6 +51,7 @@ struct collector_config {
 /* What a collector tells about itself; the loop exports it. */
 struct collector_status {
     struct verdict verdict; /* may change while running */
+    bool unavailable;       /* found out while running: nothing to count here, see the verdict */
     bool failed;            /* the last collect returned an error */
     /* Set by collect: reconcile is to be called before the next tick even if no container came or
      * went, since what could not be opened may be now. Taken back by reconcile. */

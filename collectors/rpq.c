@@ -11,16 +11,23 @@
 /* One memory controller of one socket, its channels summed. */
 struct controller {
     int socket, imc;
+    bool incomplete;                    /* a channel could not be opened: not counted at all */
     struct series *series[RPQ_METRICS]; /* NULL where the kind does not export it */
-    bool window;                        /* this tick gave a window; the four below are of it */
-    uint64_t clockticks;                /* of one channel: they share the clock */
-    uint64_t clock_ns;                  /* the time that these clockticks took */
-    uint64_t inserts, occupancy;
+
+    /* Of this tick. */
+    size_t expected, counted; /* channels that have the queue; of these, with a window */
+    uint64_t reach;           /* ticks that those windows span */
+    bool torn;                /* they do not span the same */
+    uint32_t present;         /* bit m: count[m] is there */
+    uint64_t count[RPQ_COUNTS];
+    uint64_t clock_ns; /* the time that the clockticks took: of one channel, they share the clock */
 };
 
 struct channel {
     size_t controller; /* index */
     group_handle handle;
+    bool seen;       /* gave a reading once; under replay, units may lack the queue */
+    uint64_t missed; /* ticks since its last reading, or since the opening */
 };
 
 struct rpq {
@@ -32,6 +39,8 @@ struct rpq {
     size_t n_controllers;
     struct channel *channels;
     size_t n_channels;
+    int open_error;          /* the first, of a unit that has the queue but cannot be opened */
+    struct verdict counting; /* the status's, but while no channel ever gave a reading */
 };
 
 static bool is_imc(const struct unit *unit)
@@ -39,41 +48,44 @@ static bool is_imc(const struct unit *unit)
     return strcmp(unit->kind, "imc") == 0;
 }
 
+/* The source speaks first: it knows whether this machine or a recording lacks them. */
 bool rpq_probe(const struct collector_env *env, const struct rpq_kind *kind, struct verdict *why)
 {
     size_t n;
     const struct unit *units = source_set_units(env->sources, &n);
+    if (!source_set_check(env->sources, SCOPE_UNIT, kind->group, why))
+        return false;
     for (size_t i = 0; i < n; i++)
         if (is_imc(&units[i]))
-            return source_set_check(env->sources, SCOPE_UNIT, kind->group, why);
-    verdict_set(why, REASON_NO_DEVICE,
-                "this machine shows no memory controller counters (uncore_imc) for %s; virtual "
-                "machines rarely do, bare metal does",
+            return true;
+    verdict_set(why, REASON_NO_DEVICE, "there is no memory controller whose %s could be counted",
                 kind->reads);
     return false;
 }
 
 /* ---- a tick ---- */
 
-/* A channel without a window adds nothing to its controller: both of its counts miss alike, so the
- * latency stays that of the channels that counted. */
+/* A role that a channel lacks is counted in another channel for all of them (events/spr.c). */
 static void add_channel(const struct rpq *rpq, struct controller *controller,
-                        const struct window_sum *sum)
+                        const struct channel *channel, const struct window_sum *sum)
 {
     enum group group = rpq->kind->group;
-    const enum role *roles = group_descs[group].roles;
-    uint64_t clockticks, inserts, occupancy;
-    if (!window_count(sum, group, roles[0], &clockticks) ||
-        !window_count(sum, group, roles[1], &inserts) ||
-        !window_count(sum, group, roles[2], &occupancy))
-        return;
-    if (!controller->window) {
-        controller->clockticks = clockticks;
-        controller->clock_ns = sum->enabled_ns;
+    for (int m = 0; m < RPQ_COUNTS; m++) {
+        uint64_t count;
+        if (!window_count(sum, group, group_descs[group].roles[m], &count))
+            continue;
+        if (m != RPQ_CLOCKTICKS) {
+            controller->count[m] += count;
+        } else if (controller->clock_ns == 0) {
+            controller->count[m] = count;
+            controller->clock_ns = sum->enabled_ns;
+        }
+        controller->present |= UINT32_C(1) << m;
     }
-    controller->window = true;
-    controller->inserts += inserts;
-    controller->occupancy += occupancy;
+    uint64_t reach = channel->missed + 1;
+    controller->torn |= controller->counted > 0 && reach != controller->reach;
+    controller->reach = reach;
+    controller->counted++;
 }
 
 static int read_channels(struct rpq *rpq)
@@ -81,36 +93,77 @@ static int read_channels(struct rpq *rpq)
     int result = 0;
     for (size_t i = 0; i < rpq->n_controllers; i++) {
         struct controller *c = &rpq->controllers[i];
-        c->window = false;
-        c->clockticks = c->clock_ns = c->inserts = c->occupancy = 0;
+        c->expected = c->counted = 0;
+        c->present = 0;
+        c->torn = false;
+        memset(c->count, 0, sizeof c->count);
+        c->clock_ns = 0;
     }
     for (size_t i = 0; i < rpq->n_channels; i++) {
+        struct channel *channel = &rpq->channels[i];
+        struct controller *controller = &rpq->controllers[channel->controller];
         struct window_sum sum;
         enum window_status status;
-        int err = window_read(rpq->sources, rpq->channels[i].handle, rpq->status, &sum, &status);
+        int err = window_read(rpq->sources, channel->handle, rpq->status, &sum, &status);
+        channel->seen = channel->seen || !err;
+        controller->expected += channel->seen || err != -ENODATA;
         if (!err && status == WINDOW_OK)
-            add_channel(rpq, &rpq->controllers[rpq->channels[i].controller], &sum);
+            add_channel(rpq, controller, channel, &sum);
         else if (err && err != -ENODATA && !result)
             result = err;
+        channel->missed = err ? channel->missed + 1 : 0;
     }
     return result;
+}
+
+/* All or nothing: where one channel has no window, or one that reaches further back, inserts and
+ * occupancy might not belong together, and the counters would be those of a part. */
+static bool has_window(const struct controller *c)
+{
+    return c->counted > 0 && c->counted == c->expected && !c->torn;
 }
 
 static bool latency_of(const struct rpq *rpq, const struct controller *c, double *out)
 {
     double frequency;
-    if (!c->window || imc_frequency_hz(c->clockticks, c->clock_ns, &frequency) != 0)
+    uint64_t inserts = c->count[RPQ_INSERTS], occupancy = c->count[RPQ_OCCUPANCY];
+    if (!has_window(c) || c->present != (1u << RPQ_COUNTS) - 1 ||
+        imc_frequency_hz(c->count[RPQ_CLOCKTICKS], c->clock_ns, &frequency) != 0)
         return false;
     if (rpq->kind->adds_cas_latency)
-        return imc_dram_latency_seconds(c->occupancy, c->inserts, frequency,
-                                        rpq->cas_latency_seconds, out) == 0;
-    return imc_pmm_latency_seconds(c->occupancy, c->inserts, frequency, out) == 0;
+        return imc_dram_latency_seconds(occupancy, inserts, frequency, rpq->cas_latency_seconds,
+                                        out) == 0;
+    return imc_pmm_latency_seconds(occupancy, inserts, frequency, out) == 0;
 }
 
-static void add_count(struct series *series, uint64_t count)
+static void update(const struct rpq *rpq, struct controller *c)
 {
-    if (series)
-        series_add_u64(series, count);
+    double latency;
+    for (int m = 0; m < RPQ_COUNTS && has_window(c); m++)
+        if (c->series[m] && c->present >> m & 1)
+            series_add_u64(c->series[m], c->count[m]);
+    if (latency_of(rpq, c, &latency))
+        series_set(c->series[RPQ_LATENCY], latency);
+    else
+        series_clear(c->series[RPQ_LATENCY]);
+}
+
+/* Only a recording knows units that never give a reading: its machine did not have the queue. */
+static void say_silent(struct rpq *rpq)
+{
+    bool silent = true;
+    for (size_t i = 0; i < rpq->n_controllers && silent; i++)
+        silent = rpq->controllers[i].expected == 0;
+    if (silent == rpq->status->unavailable)
+        return;
+    rpq->status->unavailable = silent;
+    if (silent) {
+        rpq->counting = rpq->status->verdict;
+        verdict_set(&rpq->status->verdict, REASON_NO_DEVICE, "the recording has no counts of %s",
+                    rpq->kind->reads);
+    } else {
+        rpq->status->verdict = rpq->counting;
+    }
 }
 
 int rpq_collect(void *self, const struct tick *tick)
@@ -118,17 +171,10 @@ int rpq_collect(void *self, const struct tick *tick)
     struct rpq *rpq = self;
     (void)tick;
     int err = read_channels(rpq);
-    for (size_t i = 0; i < rpq->n_controllers; i++) {
-        struct controller *c = &rpq->controllers[i];
-        double latency;
-        add_count(c->series[RPQ_CLOCKTICKS], c->clockticks);
-        add_count(c->series[RPQ_INSERTS], c->inserts);
-        add_count(c->series[RPQ_OCCUPANCY], c->occupancy);
-        if (latency_of(rpq, c, &latency))
-            series_set(c->series[RPQ_LATENCY], latency);
-        else
-            series_clear(c->series[RPQ_LATENCY]);
-    }
+    for (size_t i = 0; i < rpq->n_controllers; i++)
+        if (!rpq->controllers[i].incomplete)
+            update(rpq, &rpq->controllers[i]);
+    say_silent(rpq);
     return err;
 }
 
@@ -156,14 +202,32 @@ static void open_unit(struct rpq *rpq, const struct collector_env *env, const st
     int err = source_set_open(rpq->sources, &scope, rpq->kind->group, &channel->handle, &why);
     if (err == -ENODEV)
         return; /* this unit, or this channel of it, does not have the queue */
-    if (err) {
-        rpq->status->open_failures[why.reason]++;
-        rpq->status->verdict = why;
-        log_warn(env->log, rpq->kind->collector, "%s is not counted: %s", unit->key, why.words);
+    size_t controller = controller_of(rpq, unit);
+    if (!err) {
+        channel->controller = controller;
+        rpq->n_channels++;
         return;
     }
-    channel->controller = controller_of(rpq, unit);
-    rpq->n_channels++;
+    rpq->controllers[controller].incomplete = true;
+    rpq->status->open_failures[why.reason]++;
+    log_warn(env->log, rpq->kind->collector, "%s is not counted: %s", unit->key, why.words);
+    if (!rpq->open_error) {
+        rpq->open_error = err;
+        rpq->status->verdict = why;
+    }
+}
+
+/* A controller of which a part would be missing is not counted. */
+static void close_incomplete(struct rpq *rpq)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < rpq->n_channels; i++) {
+        if (rpq->controllers[rpq->channels[i].controller].incomplete)
+            source_set_close(rpq->sources, rpq->channels[i].handle);
+        else
+            rpq->channels[kept++] = rpq->channels[i];
+    }
+    rpq->n_channels = kept;
 }
 
 static int open_units(struct rpq *rpq, const struct collector_env *env)
@@ -177,7 +241,10 @@ static int open_units(struct rpq *rpq, const struct collector_env *env)
     for (size_t i = 0; i < n; i++)
         if (is_imc(&units[i]))
             open_unit(rpq, env, &units[i]);
-    return rpq->n_channels > 0 ? 0 : -ENODEV;
+    close_incomplete(rpq);
+    if (rpq->n_channels > 0)
+        return 0;
+    return rpq->open_error ? rpq->open_error : -ENODEV;
 }
 
 static int make_series(const struct controller *controller, struct family *family,
@@ -187,7 +254,10 @@ static int make_series(const struct controller *controller, struct family *famil
     snprintf(socket, sizeof socket, "%d", controller->socket);
     snprintf(imc, sizeof imc, "%d", controller->imc);
     const struct label own[] = {{"socket", socket}, {"imc", imc}};
-    return series_new(family, NULL, own, 2, out);
+    int err = series_new(family, NULL, own, 2, out);
+    if (!err)
+        series_clear(*out); /* until there is a window: no zero for a queue that is not there */
+    return err;
 }
 
 static int make_families(struct rpq *rpq, struct store *store)
@@ -198,7 +268,8 @@ static int make_families(struct rpq *rpq, struct store *store)
             continue;
         int err = store_family(store, rpq->kind->descs[m], rpq->kind->collector, &family);
         for (size_t i = 0; i < rpq->n_controllers && !err; i++)
-            err = make_series(&rpq->controllers[i], family, &rpq->controllers[i].series[m]);
+            if (!rpq->controllers[i].incomplete)
+                err = make_series(&rpq->controllers[i], family, &rpq->controllers[i].series[m]);
         if (err)
             return err;
     }

@@ -1,19 +1,31 @@
 /*
  * What the collectors of memory-controller read queues share: units opened, windows read,
  * (pseudo-)channels summed before anything is divided (FORMULAS.md section 2).
+ *
+ * A box has four general counters and each group takes three of them, so that the groups of
+ * pseudo-channels and of both queues take turns; every window is scaled for that on its own.
  */
 #ifndef IE_COLLECTORS_RPQ_H
 #define IE_COLLECTORS_RPQ_H
 
 #include "collectors/collector.h"
 
-enum rpq_metric { RPQ_CLOCKTICKS, RPQ_INSERTS, RPQ_OCCUPANCY, RPQ_LATENCY, RPQ_CAS, RPQ_METRICS };
+/* The first three are counters, in the order of the group's roles. */
+enum rpq_metric {
+    RPQ_CLOCKTICKS,
+    RPQ_INSERTS,
+    RPQ_OCCUPANCY,
+    RPQ_COUNTS,
+    RPQ_LATENCY = RPQ_COUNTS,
+    RPQ_CAS,
+    RPQ_METRICS
+};
 
 /* One kind of queue. */
 struct rpq_kind {
     const char *collector;                        /* its name */
     const char *reads;                            /* what is read, for the reason in words */
-    enum group group;                             /* its roles: clockticks, inserts, occupancy */
+    enum group group;                             /* three roles: clockticks, inserts, occupancy */
     const struct metric_desc *descs[RPQ_METRICS]; /* NULL: this kind does not export it */
     /* DRAM: a read leaves the queue when its command is issued, so the column access is added. */
     bool adds_cas_latency;

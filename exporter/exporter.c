@@ -115,7 +115,8 @@ static void collect(struct exporter *e, size_t i)
 /* Running, and not found out to be useless since. */
 static bool is_available(const struct running *c)
 {
-    return c->instance && c->status.verdict.reason != REASON_EVENT_FILTERED;
+    return c->instance && !c->status.unavailable &&
+           c->status.verdict.reason != REASON_EVENT_FILTERED;
 }
 
 static void publish(struct exporter *e)

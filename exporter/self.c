@@ -246,7 +246,7 @@ static void update_collector(struct collector_series *c, const struct self_colle
     if (!state->enabled && reason == REASON_OK)
         reason = REASON_DISABLED;
     /* The other reasons may hold for some containers only, while the rest is served. */
-    bool available = state->enabled && reason != REASON_EVENT_FILTERED;
+    bool available = state->enabled && !status->unavailable && reason != REASON_EVENT_FILTERED;
 
     series_set_u64(c->available, available);
     series_set_u64(c->success, available && !status->failed);

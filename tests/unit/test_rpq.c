@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,9 +146,111 @@ static void no_controllers_is_a_reason_never_a_zero(void **state)
     struct verdict why;
     assert_false(imc_rpq_collector.probe(&rig->env, &why));
     assert_int_equal(why.reason, REASON_NO_DEVICE);
-    assert_non_null(strstr(why.words, "uncore_imc"));
+    assert_string_equal(why.words,
+                        "there is no memory controller whose reads of DRAM could be counted");
+    /* The source knows better why. */
+    verdict_set(&rig->fake.check, REASON_NO_PERMISSION, "ask the administrator");
     assert_false(pmm_rpq_collector.probe(&rig->env, &why));
-    assert_int_equal(why.reason, REASON_NO_DEVICE);
+    assert_int_equal(why.reason, REASON_NO_PERMISSION);
+    assert_string_equal(why.words, "ask the administrator");
+    done(rig);
+}
+
+static const char pmm_latency[] = "interference_pmm_read_latency_seconds";
+static const char pmm_inserts[] = "interference_pmm_read_queue_inserts";
+static const char pmm_occupancy[] = "interference_pmm_read_queue_occupancy_cycles";
+
+/* Sapphire Rapids counts inserts for both subchannels together, occupancy for each: 900 + 300 ticks
+ * over 4 inserts at 1 GHz are 300 ns. Without either part there is no number, not a smaller one. */
+static void inserts_may_be_counted_once_for_all_channels(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of(&pmm_rpq_collector);
+    add_unit(rig, "imc0.0", 0, 0, 0);
+    add_unit(rig, "imc0.1", 0, 0, 1);
+    rig_start(rig);
+    struct fake_group *second = fake_group(&rig->fake, "imc0.1", GROUP_PMM_RPQ);
+    second->present = 1 << 0 | 1 << 2;
+    count(rig, "imc0.0", GROUP_PMM_RPQ, 1000000000, 4, 900);
+    count(rig, "imc0.1", GROUP_PMM_RPQ, 1000000000, 0, 300);
+    rig_tick(rig);
+    assert_true(fabs(rig_value(rig, pmm_latency, "") - 300e-9) < 1e-15);
+    assert_true(rig_value(rig, pmm_inserts, "") == 4);
+    assert_true(rig_value(rig, pmm_occupancy, "") == 1200);
+
+    count(rig, "imc0.0", GROUP_PMM_RPQ, 1000000000, 4, 900);
+    second->enabled_ns[0] += SECOND; /* others held its counters: starved */
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, pmm_latency, "")));
+    assert_true(rig_value(rig, pmm_inserts, "") == 4);
+    assert_true(rig_value(rig, pmm_occupancy, "") == 1200);
+    assert_int_equal(rig->status.discarded[DISCARD_STARVED], 1);
+
+    count(rig, "imc0.0", GROUP_PMM_RPQ, 1000000000, 4, 900);
+    second->read_error = -EIO;
+    assert_int_equal(rig_tick(rig), -EIO);
+    assert_true(isnan(rig_value(rig, pmm_latency, "")));
+    /* Its next window also holds what went unread: more than the first channel's. */
+    second->read_error = 0;
+    count(rig, "imc0.0", GROUP_PMM_RPQ, 1000000000, 5, 700);
+    count(rig, "imc0.1", GROUP_PMM_RPQ, 1000000000, 0, 1300);
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, pmm_latency, "")));
+    count(rig, "imc0.0", GROUP_PMM_RPQ, 1000000000, 5, 700);
+    count(rig, "imc0.1", GROUP_PMM_RPQ, 1000000000, 0, 1300);
+    rig_tick(rig);
+    assert_true(fabs(rig_value(rig, pmm_latency, "") - 400e-9) < 1e-15);
+    assert_true(rig_value(rig, pmm_inserts, "") == 9);
+    assert_true(rig_value(rig, pmm_occupancy, "") == 3200);
+    done(rig);
+}
+
+/* Units of a recording whose machine had no such queue: no zeros, and a reason. */
+static void units_that_never_speak_have_no_series(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of(&pmm_rpq_collector);
+    add_unit(rig, "imc0.0", 0, 0, 0);
+    add_unit(rig, "imc0.1", 0, 0, 1);
+    rig_start(rig);
+    struct fake_group *first = fake_group(&rig->fake, "imc0.0", GROUP_PMM_RPQ);
+    struct fake_group *second = fake_group(&rig->fake, "imc0.1", GROUP_PMM_RPQ);
+    first->no_reading = second->no_reading = true;
+    assert_int_equal(rig_tick(rig), 0);
+    assert_int_equal(rig_series(rig, "socket"), 0);
+    assert_true(rig->status.unavailable);
+    assert_int_equal(rig->status.verdict.reason, REASON_NO_DEVICE);
+    assert_string_equal(rig->status.verdict.words,
+                        "the recording has no counts of reads of persistent memory");
+
+    /* One channel has the queue, as on Ice Lake: it alone is the controller's. */
+    first->no_reading = false;
+    count(rig, "imc0.0", GROUP_PMM_RPQ, 1000000000, 10, 2000);
+    assert_int_equal(rig_tick(rig), 0);
+    assert_false(rig->status.unavailable);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+    assert_true(fabs(rig_value(rig, pmm_latency, "") - 200e-9) < 1e-15);
+    /* But once it spoke, it is missed. */
+    first->no_reading = true;
+    assert_int_equal(rig_tick(rig), 0);
+    assert_true(isnan(rig_value(rig, pmm_latency, "")));
+    assert_true(rig_value(rig, pmm_inserts, "") == 10);
+    assert_false(rig->status.unavailable);
+    done(rig);
+}
+
+static void a_refusal_of_all_units_keeps_its_reason(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of(&imc_rpq_collector);
+    add_unit(rig, "imc0", 0, 0, 0);
+    verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "no descriptors");
+    void *collector = NULL;
+    assert_true(imc_rpq_collector.probe(&rig->env, &rig->status.verdict));
+    assert_int_equal(imc_rpq_collector.start(&rig->env, &rig->status, &collector), -EMFILE);
+    assert_null(collector);
+    assert_int_equal(rig->status.verdict.reason, REASON_FD_LIMIT);
+    assert_int_equal(rig->status.open_failures[REASON_FD_LIMIT], 1);
     done(rig);
 }
 
@@ -160,6 +263,9 @@ int main(void)
         cmocka_unit_test(without_the_column_access_time_there_is_no_latency),
         cmocka_unit_test(persistent_memory_adds_nothing),
         cmocka_unit_test(no_controllers_is_a_reason_never_a_zero),
+        cmocka_unit_test(inserts_may_be_counted_once_for_all_channels),
+        cmocka_unit_test(units_that_never_speak_have_no_series),
+        cmocka_unit_test(a_refusal_of_all_units_keeps_its_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
