@@ -6,9 +6,15 @@
 
 enum { FIRST_FD = 5000, SELF_READ_NS = 1000000 };
 
+static bool is_uncore(const struct perf_event_attr *attr)
+{
+    return attr->type >= FAKE_PMU_UNCORE_TYPE &&
+           attr->type < FAKE_PMU_UNCORE_TYPE + FAKE_PMU_UNCORES;
+}
+
 static bool is_hardware(const struct perf_event_attr *attr)
 {
-    return attr->type == PERF_TYPE_RAW || attr->type == FAKE_PMU_UNCORE_TYPE;
+    return attr->type == PERF_TYPE_RAW || is_uncore(attr);
 }
 
 uint64_t fake_pmu_rate(const struct perf_event_attr *attr)
@@ -31,7 +37,7 @@ static bool fits(const struct fake_pmu *pmu, int leader, bool running)
         const struct fake_event *event = &pmu->events[i];
         if (!event->used || event->leader != leader)
             continue;
-        if (event->attr.type == FAKE_PMU_UNCORE_TYPE)
+        if (is_uncore(&event->attr))
             uncore++;
         if (event->attr.type != PERF_TYPE_RAW)
             continue;
@@ -43,7 +49,7 @@ static bool fits(const struct fake_pmu *pmu, int leader, bool running)
             general += event->attr.config != 0xc0;
     }
     general += running ? pmu->held : 0;
-    return general <= pmu->general && fixed_only <= 1 && uncore <= 4;
+    return general <= pmu->general && fixed_only <= 1 && uncore <= pmu->box;
 }
 
 static int find_free(const struct fake_pmu *pmu)
@@ -82,7 +88,7 @@ static int refusal(const struct fake_pmu *pmu, const struct perf_event_attr *att
         return -ENODEV;
     if (pmu->no_pmu && is_hardware(attr))
         return -ENOENT;
-    if (attr->type == FAKE_PMU_UNCORE_TYPE && (pid != -1 || attr->exclude_kernel))
+    if (is_uncore(attr) && (pid != -1 || attr->exclude_kernel))
         return -EINVAL;
     return 0;
 }
@@ -147,9 +153,15 @@ static int fake_enable(void *context, int fd)
     return 0;
 }
 
-static void pass(struct fake_pmu *pmu, int leader, uint64_t ns)
+static uint64_t counted(const struct fake_pmu *pmu, const struct fake_event *event, uint64_t ns)
 {
-    bool runs = fits(pmu, leader, true);
+    if (is_uncore(&event->attr) && pmu->uncore_rate)
+        return pmu->uncore_rate(pmu->uncore_context, &event->attr, event->cpu) * ns / 1000;
+    return ns * fake_pmu_rate(&event->attr);
+}
+
+static void pass(struct fake_pmu *pmu, int leader, uint64_t ns, bool runs)
+{
     if (!pmu->events[leader].enabled)
         return;
     for (int i = 0; i < FAKE_PMU_EVENTS; i++) {
@@ -161,22 +173,62 @@ static void pass(struct fake_pmu *pmu, int leader, uint64_t ns)
             continue;
         event->running_ns += ns;
         if (!pmu->filtered)
-            event->count += ns * fake_pmu_rate(&event->attr);
+            event->count += counted(pmu, event, ns);
     }
+}
+
+/* One box: its groups in the order of their opening, another one first at each turn; what follows
+ * the first that does not fit waits. */
+static void run_box(struct fake_pmu *pmu, uint32_t type, int cpu, uint64_t ns)
+{
+    int leaders[FAKE_PMU_EVENTS], size[FAKE_PMU_EVENTS] = {0}, n = 0;
+    for (int i = 0; i < FAKE_PMU_EVENTS; i++) {
+        const struct fake_event *event = &pmu->events[i];
+        if (!event->used || event->attr.type != type || event->cpu != cpu)
+            continue;
+        size[event->leader]++;
+        if (event->leader == i)
+            leaders[n++] = i;
+    }
+    for (uint64_t now = pmu->uncore_ns[cpu], end = now + ns; n > 0 && now < end;) {
+        uint64_t turn = now / FAKE_PMU_TURN_NS, until = (turn + 1) * FAKE_PMU_TURN_NS;
+        int free = pmu->box - pmu->box_held, used = 0;
+        bool fit = true;
+        if (until > end)
+            until = end;
+        for (int i = 0; i < n; i++) {
+            int leader = leaders[(turn + (uint64_t)i) % (uint64_t)n];
+            fit = fit && used + size[leader] <= free;
+            used += fit ? size[leader] : 0;
+            pass(pmu, leader, until - now, fit);
+        }
+        if (used > pmu->box_peak)
+            pmu->box_peak = used;
+        now = until;
+    }
+}
+
+static void run_boxes(struct fake_pmu *pmu, int cpu, uint64_t ns)
+{
+    for (uint32_t i = 0; i < FAKE_PMU_UNCORES; i++)
+        run_box(pmu, FAKE_PMU_UNCORE_TYPE + i, cpu, ns);
+    pmu->uncore_ns[cpu] += ns;
 }
 
 void fake_pmu_run(struct fake_pmu *pmu, uint64_t cgroup, int tid, int cpu, uint64_t ns)
 {
     for (int i = 0; i < FAKE_PMU_EVENTS; i++) {
         const struct fake_event *event = &pmu->events[i];
-        if (!event->used || event->leader != i || event->detached)
+        if (!event->used || event->leader != i || event->detached || is_uncore(&event->attr))
             continue;
         bool mine = tid ? event->pid == tid
                         : event->cpu == cpu && (cgroup ? event->cgroup == cgroup
                                                        : event->pid == -1 && !event->cgroup);
         if (mine)
-            pass(pmu, i, ns);
+            pass(pmu, i, ns, fits(pmu, i, true));
     }
+    if (!tid && !cgroup)
+        run_boxes(pmu, cpu, ns);
 }
 
 static ssize_t fake_read(void *context, int fd, void *buffer, size_t size)
@@ -191,7 +243,7 @@ static ssize_t fake_read(void *context, int fd, void *buffer, size_t size)
         return -EIO;
     int self = (int)(event - pmu->events);
     if (event->pid == 0 && !event->cgroup && event->cpu == -1)
-        pass(pmu, event->leader, SELF_READ_NS);
+        pass(pmu, event->leader, SELF_READ_NS, fits(pmu, event->leader, true));
     raw[1] = event->enabled_ns;
     raw[2] = event->running_ns;
     raw[n++] = event->count;
@@ -225,7 +277,7 @@ void fake_pmu_set_online(struct fake_pmu *pmu, int cpu, bool online)
     pmu->online[cpu] = online;
     for (int i = 0; i < FAKE_PMU_EVENTS && !online; i++) {
         struct fake_event *event = &pmu->events[i];
-        if (!event->used || event->cpu != cpu || event->attr.type == FAKE_PMU_UNCORE_TYPE)
+        if (!event->used || event->cpu != cpu || is_uncore(&event->attr))
             continue;
         event->leader = i;
         event->detached = true;
@@ -235,7 +287,7 @@ void fake_pmu_set_online(struct fake_pmu *pmu, int cpu, bool online)
 
 void fake_pmu_init(struct fake_pmu *pmu)
 {
-    *pmu = (struct fake_pmu){.general = 4, .fail_read_cpu = -1};
+    *pmu = (struct fake_pmu){.general = 4, .box = 4, .fail_read_cpu = -1};
     pmu->kernel = (struct perf_kernel){
         .event_open = fake_open,
         .enable = fake_enable,

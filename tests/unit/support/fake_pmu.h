@@ -1,6 +1,7 @@
 /*
  * A kernel with a PMU, for tests: perf_event_open, enable, read and close as Linux answers them on
- * an Intel server core (three fixed counters, 'general' others) and an uncore memory controller.
+ * an Intel server core (three fixed counters, 'general' others) and of uncore memory controllers:
+ * a box per PMU type and CPU, whose groups take turns where its counters do not suffice for all.
  *
  * Time passes only in fake_pmu_run(), and 1 ms with every read of a group on our own thread.
  */
@@ -9,7 +10,13 @@
 
 #include "exporter/source/perf.h"
 
-enum { FAKE_PMU_EVENTS = 512, FAKE_PMU_CPUS = 8, FAKE_PMU_UNCORE_TYPE = 14 };
+enum {
+    FAKE_PMU_EVENTS = 512,
+    FAKE_PMU_CPUS = 8,
+    FAKE_PMU_UNCORE_TYPE = 14, /* the first uncore PMU's; each has a type of its own */
+    FAKE_PMU_UNCORES = 64,
+    FAKE_PMU_TURN_NS = 4000000, /* between groups that do not fit a box together */
+};
 
 struct fake_event {
     bool used;
@@ -29,6 +36,8 @@ struct fake_pmu {
     int general;           /* general counters, 4 after init */
     bool watchdog;         /* holds the fixed cycles counter, which only shows when running */
     int held;              /* general counters that others hold, likewise */
+    int box;               /* counters of an uncore box, 4 after init */
+    int box_held;          /* counters of each that others hold, likewise */
     bool no_pmu;           /* hardware events: ENOENT */
     bool filtered;         /* counts stay 0 */
     int system_wide_error; /* for events that are not on our own threads; 0: allowed */
@@ -37,15 +46,21 @@ struct fake_pmu {
     int fail_open;         /* this many opens from now fails with EMFILE; 0: none */
     int fail_read_cpu;     /* reads of this CPU's events fail with EIO; -1: none */
     bool online[FAKE_PMU_CPUS];
+    /* Counts per microsecond of an uncore event; NULL: fake_pmu_rate() per nanosecond. */
+    uint64_t (*uncore_rate)(const void *context, const struct perf_event_attr *attr, int cpu);
+    const void *uncore_context;
 
     struct fake_event events[FAKE_PMU_EVENTS];
-    size_t open, opens; /* now; ever */
-    size_t misuse;      /* bad descriptors, members of other places than their leader's */
+    size_t open, opens;                /* now; ever */
+    int box_peak;                      /* counters of one box that ever ran at once */
+    uint64_t uncore_ns[FAKE_PMU_CPUS]; /* how long uncore boxes ran, by their CPU */
+    size_t misuse; /* bad descriptors, members of other places than their leader's */
 };
 
 void fake_pmu_init(struct fake_pmu *pmu);
 
-/* A cgroup (or thread, or all of a CPU when both are 0) runs on a CPU for some time. */
+/* A cgroup (or thread, or all of a CPU when both are 0: its uncore boxes, too) runs on a CPU for
+ * some time. */
 void fake_pmu_run(struct fake_pmu *pmu, uint64_t cgroup, int tid, int cpu, uint64_t ns);
 
 /* Counts per nanosecond of an event: differs between roles. */
