@@ -33,13 +33,14 @@ static const struct metric_desc descs[RPQ_METRICS] = {
                          "Mean time of a DRAM read inside the memory controller in the last "
                          "window, the column access included. High: its channels are contended; "
                          "it leaves out caches and interconnect, and so is below what cores see."},
-    [RPQ_CAS] = {.name = "interference_imc_cas_latency_seconds",
-                 .type = METRIC_GAUGE,
-                 .number = METRIC_DOUBLE,
-                 .labels = "socket, imc",
-                 .help =
-                     "The column access time that is part of the read latency, as configured or "
-                     "recorded. High: slow DIMMs. Wrong: so is the latency, by the same time."},
+    [RPQ_CAS] =
+        {.name = "interference_imc_cas_latency_seconds",
+         .type = METRIC_GAUGE,
+         .number = METRIC_DOUBLE,
+         .labels = "socket, imc",
+         .help = "The column access time that is part of the read latency: "
+                 "--collector.imc_rpq.cas-latency, else what the recording says, else absent "
+                 "with the latency. High: slow DIMMs. Wrong: so is the latency, by the same time."},
 };
 
 static const struct metric_desc *const metrics[] = {&descs[RPQ_CLOCKTICKS], &descs[RPQ_INSERTS],

@@ -80,8 +80,9 @@ const struct flag flag_table[] = {
      .min = 1,
      .max = 1000,
      .unit = "DURATION",
-     .help = "CAS latency of the DIMMs, for example 14.3ns for DDR4-2933 CL21. While it is neither "
-             "given nor recorded, memory controllers have queue lengths but no latency."},
+     .help = "CAS latency of the DIMMs, for example 14.3ns for DDR4-2933 CL21; goes before a "
+             "recording's. While it is neither given nor recorded, memory controllers have queue "
+             "lengths but no latency."},
     {.name = "collector.slowdown.alone-rate",
      .type = FLAG_BOOL,
      .offset = MEMBER(config.slowdown_alone_rate),
