@@ -16,6 +16,7 @@
 
 #include "exporter/store/store.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/store_parts.h"
 
 static const double edges[] = {1, 2, 5};
 static const struct metric_desc reads = {
@@ -29,52 +30,6 @@ static const struct metric_desc window = {.name = "t_window_seconds",
                                           .help = "Windows.",
                                           .edges = edges,
                                           .n_edges = 3};
-
-static struct store *new_store(void)
-{
-    struct store *store;
-    assert_int_equal(store_new(&store), 0);
-    return store;
-}
-
-static struct family *add_family(struct store *store, const struct metric_desc *desc)
-{
-    struct family *family;
-    assert_int_equal(store_family(store, desc, NULL, &family), 0);
-    return family;
-}
-
-static struct series *add_series(struct family *family, struct labelset *set, const char *name,
-                                 const char *value)
-{
-    struct series *series;
-    const struct label own = {name, value};
-    assert_int_equal(series_new(family, set, &own, name ? 1 : 0, &series), 0);
-    return series;
-}
-
-static struct labelset *new_set(const char *container)
-{
-    struct labelset *set;
-    const struct label labels[] = {{"namespace", ""}, {"container", container}};
-    assert_int_equal(labelset_new(labels, 2, &set), 0);
-    return set;
-}
-
-static struct snapshot *publish(struct store *store, uint64_t number)
-{
-    const struct tick tick = {.number = number, .wall_ns = number * 1000};
-    assert_int_equal(store_publish(store, &tick), 0);
-    return store_acquire(store);
-}
-
-static const struct snapshot_family *family_at(const struct snapshot *snapshot, size_t i)
-{
-    size_t n;
-    const struct snapshot_family *families = snapshot_families(snapshot, &n);
-    assert_true(i < n);
-    return &families[i];
-}
 
 enum { CONTAINERS = 300, PER_CONTAINER = 4 };
 
