@@ -7,6 +7,7 @@
 #include "collectors/calm.h"
 #include "collectors/collector.h"
 #include "collectors/formulas/core_latency.h"
+#include "collectors/lanes.h"
 #include "collectors/latency_edges.h"
 #include "collectors/window_read.h"
 
@@ -283,9 +284,7 @@ struct core_latency_collector {
     struct series *base_frequency;
     struct series *cache_cycles;
 
-    struct lane **lanes; /* by slot; lanes move for nobody */
-    size_t n_lanes;
-    size_t unopened; /* lanes that should count and do not */
+    struct lanes lanes;
 
     uint64_t last_mono_ns;
     double node_peak_rate; /* reads per second, highest ever */
@@ -300,25 +299,16 @@ static bool core_latency_probe(const struct collector_env *env, struct verdict *
 
 /* ---- containers ---- */
 
-static struct lane *lane_of(const struct core_latency_collector *self,
-                            const struct container *container)
-{
-    if (container->slot >= self->n_lanes)
-        return NULL;
-    struct lane *lane = self->lanes[container->slot];
-    return lane && lane->container == container ? lane : NULL;
-}
-
 static void lane_close(struct core_latency_collector *self, struct lane *lane)
 {
     source_set_close(self->env.sources, lane->core);
     lane->core = 0;
 }
 
-static void lane_free(struct core_latency_collector *self, struct lane *lane)
+static void lane_free(void *collector, void *opaque)
 {
-    if (!lane)
-        return;
+    struct core_latency_collector *self = collector;
+    struct lane *lane = opaque;
     if (lane->core)
         lane_close(self, lane);
     for (int i = 0; i < C_METRICS; i++)
@@ -327,8 +317,10 @@ static void lane_free(struct core_latency_collector *self, struct lane *lane)
     free(lane);
 }
 
-static void lane_open(struct core_latency_collector *self, struct lane *lane)
+static bool lane_open(void *collector, void *opaque)
 {
+    struct core_latency_collector *self = collector;
+    struct lane *lane = opaque;
     const struct scope scope = {
         .kind = SCOPE_CGROUP,
         .key = lane->container->key,
@@ -338,39 +330,15 @@ static void lane_open(struct core_latency_collector *self, struct lane *lane)
     int err = source_set_open(self->env.sources, &scope, GROUP_CORE, &lane->core, &why);
     lane->opened |= err == 0;
     if (!err)
-        return;
-    self->unopened++;
+        return true;
     bool first = self->status->open_failures[why.reason]++ == 0;
     if (why.reason == REASON_NO_DEVICE) /* only a container that is gone already */
-        return;
+        return false;
     self->status->verdict = why;
     if (first)
         log_warn(self->env.log, "core_latency", "%s is not counted: %s", lane->container->path,
                  why.words);
-}
-
-static struct lane *lane_new(struct core_latency_collector *self, const struct container *container)
-{
-    if (container->slot >= self->n_lanes) {
-        size_t n = self->n_lanes ? self->n_lanes : 64;
-        while (n <= container->slot)
-            n *= 2;
-        struct lane **lanes = realloc(self->lanes, n * sizeof *lanes);
-        if (!lanes)
-            return NULL;
-        for (size_t i = self->n_lanes; i < n; i++)
-            lanes[i] = NULL;
-        self->lanes = lanes;
-        self->n_lanes = n;
-    }
-    struct lane *lane = calloc(1, sizeof *lane);
-    if (!lane)
-        return NULL;
-    lane->container = container;
-    lane->last_mono_ns = container->found_mono_ns;
-    lane_free(self, self->lanes[container->slot]);
-    self->lanes[container->slot] = lane;
-    return lane;
+    return false;
 }
 
 static void set_or_clear(struct series *series, bool present, double value)
@@ -404,8 +372,10 @@ static void lane_find_threshold(const struct core_latency_collector *self, struc
                                             &lane->threshold_seconds);
 }
 
-static void lane_name(struct core_latency_collector *self, struct lane *lane)
+static void lane_name(void *collector, void *opaque)
 {
+    struct core_latency_collector *self = collector;
+    struct lane *lane = opaque;
     struct labelset *labels = container_labels_get(self->env.labels, lane->container);
     if (!labels || lane->series[0])
         return;
@@ -430,8 +400,10 @@ static void lane_name(struct core_latency_collector *self, struct lane *lane)
 }
 
 /* The labels changed: the same numbers under new names. */
-static void lane_rename(struct core_latency_collector *self, struct lane *lane)
+static void lane_rename(void *collector, void *opaque)
 {
+    struct core_latency_collector *self = collector;
+    struct lane *lane = opaque;
     struct labelset *labels = container_labels_get(self->env.labels, lane->container);
     for (int i = 0; i < C_METRICS; i++) {
         if (lane->series[i] && (!labels || series_relabel(lane->series[i], labels) != 0)) {
@@ -454,57 +426,45 @@ static void refresh_verdict(struct core_latency_collector *self)
         self->status->verdict = now;
 }
 
-static void retry_unopened(struct core_latency_collector *self)
+static void *lane_make(void *collector, const struct container *container)
 {
-    self->unopened = 0;
-    for (size_t i = 0; i < self->n_lanes; i++) {
-        struct lane *lane = self->lanes[i];
-        if (lane && !lane->core && !lane->ending && lane->container->state == CONTAINER_LIVE)
-            lane_open(self, lane);
-    }
-    if (self->unopened == 0)
-        refresh_verdict(self);
+    (void)collector;
+    struct lane *lane = calloc(1, sizeof *lane);
+    if (!lane)
+        return NULL;
+    lane->container = container;
+    lane->last_mono_ns = container->found_mono_ns;
+    return lane;
 }
+
+static bool lane_is_open(const void *lane)
+{
+    return ((const struct lane *)lane)->core != 0;
+}
+
+static void lane_end(void *lane)
+{
+    ((struct lane *)lane)->ending = true;
+}
+
+static const struct lane_ops lane_ops = {
+    .collector = "core_latency",
+    .make = lane_make,
+    .open = lane_open,
+    .is_open = lane_is_open,
+    .name = lane_name,
+    .rename = lane_rename,
+    .end = lane_end,
+    .free = lane_free,
+};
 
 static void core_latency_reconcile(void *opaque, const struct container_diff *diff)
 {
     struct core_latency_collector *self = opaque;
     if (self->off)
         return;
-    for (size_t i = 0; i < diff->forgotten.n; i++) {
-        struct lane *lane = lane_of(self, diff->forgotten.at[i]);
-        if (!lane)
-            continue;
-        self->lanes[lane->container->slot] = NULL;
-        lane_free(self, lane);
-    }
-    for (size_t i = 0; i < diff->added.n; i++) {
-        struct lane *lane = lane_new(self, diff->added.at[i]);
-        if (lane)
-            lane_open(self, lane);
-        else
-            log_error(self->env.log, "core_latency", "out of memory: %s is not counted",
-                      diff->added.at[i]->path);
-    }
-    for (size_t i = 0; i < diff->named.n; i++) {
-        struct lane *lane = lane_of(self, diff->named.at[i]);
-        if (lane)
-            lane_name(self, lane);
-    }
-    for (size_t i = 0; i < diff->renamed.n; i++) {
-        struct lane *lane = lane_of(self, diff->renamed.at[i]);
-        if (lane)
-            lane_rename(self, lane);
-    }
-    for (size_t i = 0; i < diff->ended.n; i++) {
-        struct lane *lane = lane_of(self, diff->ended.at[i]);
-        if (lane)
-            lane->ending = true;
-    }
-    bool retry = self->status->wants_reconcile || diff->ended.n + diff->forgotten.n > 0;
-    self->status->wants_reconcile = false;
-    if (self->unopened > 0 && retry)
-        retry_unopened(self);
+    if (lanes_reconcile(&self->lanes, diff, self->status, self->env.log))
+        refresh_verdict(self);
 }
 
 /* ---- a tick ---- */
@@ -641,10 +601,7 @@ static void switch_off(struct core_latency_collector *self)
         "the counter of memory reads opens but counts nothing while the probe reads memory: "
         "the hypervisor filters it; use an instance type that exposes it (bare metal does)");
     log_warn(self->env.log, "core_latency", "%s", self->status->verdict.words);
-    for (size_t i = 0; i < self->n_lanes; i++) {
-        lane_free(self, self->lanes[i]);
-        self->lanes[i] = NULL;
-    }
+    lanes_release(&self->lanes);
     for (int i = 0; i < N_METRICS; i++)
         series_clear(self->node[i]);
     series_clear(self->node_histogram);
@@ -662,8 +619,8 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
 
     int result = 0;
     uint64_t node_reads = 0;
-    for (size_t i = 0; i < self->n_lanes; i++) {
-        struct lane *lane = self->lanes[i];
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        struct lane *lane = lanes_at(&self->lanes, i);
         if (!lane)
             continue;
         int err = lane_read(self, lane, tick);
@@ -682,8 +639,8 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
 
     bool reloaded = self->thresholds_version != self->env.thresholds->version;
     self->thresholds_version = self->env.thresholds->version;
-    for (size_t i = 0; i < self->n_lanes; i++) {
-        struct lane *lane = self->lanes[i];
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        struct lane *lane = lanes_at(&self->lanes, i);
         if (!lane)
             continue;
         if (reloaded)
@@ -695,7 +652,7 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
         lane_publish(self, lane);
         if (lane->ending && lane->core) {
             lane_close(self, lane);
-            self->status->wants_reconcile = self->unopened > 0;
+            lanes_closed_one(&self->lanes, self->status);
         }
     }
     if (self->status->verdict.reason == REASON_OK)
@@ -710,9 +667,7 @@ static void core_latency_stop(void *opaque)
     struct core_latency_collector *self = opaque;
     if (!self)
         return;
-    for (size_t i = 0; i < self->n_lanes; i++)
-        lane_free(self, self->lanes[i]);
-    free(self->lanes);
+    lanes_release(&self->lanes);
     for (int i = 0; i < N_METRICS; i++)
         series_free(self->node[i]);
     series_free(self->node_histogram);
@@ -771,6 +726,7 @@ static int core_latency_start(const struct collector_env *env, struct collector_
     if (!self)
         return -ENOMEM;
     self->env = *env;
+    lanes_init(&self->lanes, &lane_ops, self);
     self->status = status;
     self->thresholds_version = env->thresholds->version;
     int err = register_all(self, core_latency_collector.name);

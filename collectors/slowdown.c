@@ -10,6 +10,7 @@
 #include "collectors/collector.h"
 #include "collectors/formulas/core_latency.h"
 #include "collectors/formulas/slowdown.h"
+#include "collectors/lanes.h"
 #include "collectors/unloaded.h"
 #include "collectors/window_read.h"
 
@@ -174,9 +175,7 @@ struct slowdown_collector {
     struct family *family[METRICS];
     bool epochs_possible;
 
-    struct lane **lanes; /* by slot */
-    size_t n_lanes;
-    size_t unopened; /* lanes that should count and do not */
+    struct lanes lanes;
 
     uint64_t last_mono_ns;
     double node_peak_rate; /* reads per second, highest ever */
@@ -192,15 +191,6 @@ static bool slowdown_probe(const struct collector_env *env, struct verdict *why)
 }
 
 /* ---- containers ---- */
-
-static struct lane *lane_of(const struct slowdown_collector *self,
-                            const struct container *container)
-{
-    if (container->slot >= self->n_lanes)
-        return NULL;
-    struct lane *lane = self->lanes[container->slot];
-    return lane && lane->container == container ? lane : NULL;
-}
 
 static void lane_close(struct slowdown_collector *self, struct lane *lane)
 {
@@ -220,17 +210,19 @@ static void lane_drop_series(struct lane *lane)
     lane->named = false;
 }
 
-static void lane_free(struct slowdown_collector *self, struct lane *lane)
+static void lane_free(void *collector, void *opaque)
 {
-    if (!lane)
-        return;
+    struct slowdown_collector *self = collector;
+    struct lane *lane = opaque;
     lane_close(self, lane);
     lane_drop_series(lane);
     free(lane);
 }
 
-static void lane_open(struct slowdown_collector *self, struct lane *lane)
+static bool lane_open(void *collector, void *opaque)
 {
+    struct slowdown_collector *self = collector;
+    struct lane *lane = opaque;
     const struct scope scope = {
         .kind = SCOPE_CGROUP,
         .key = lane->container->key,
@@ -241,8 +233,7 @@ static void lane_open(struct slowdown_collector *self, struct lane *lane)
         source_set_open(self->env.sources, &scope, GROUP_ASM_EPOCHS, &lane->epochs, &why) != 0)
         self->status->open_failures[why.reason]++;
     if (source_set_open(self->env.sources, &scope, GROUP_CORE, &lane->core, &why) == 0)
-        return;
-    self->unopened++;
+        return true;
     if (self->status->open_failures[why.reason]++ == 0)
         log_warn(self->env.log, "slowdown", "%s has no estimate: %s", lane->container->path,
                  why.words);
@@ -250,31 +241,7 @@ static void lane_open(struct slowdown_collector *self, struct lane *lane)
         self->status->verdict = why;
         self->state = STATE_UNOPENED;
     }
-}
-
-static struct lane *lane_new(struct slowdown_collector *self, const struct container *container)
-{
-    if (container->slot >= self->n_lanes) {
-        size_t n = self->n_lanes ? self->n_lanes : 64;
-        while (n <= container->slot)
-            n *= 2;
-        struct lane **lanes = realloc(self->lanes, n * sizeof *lanes);
-        if (!lanes)
-            return NULL;
-        for (size_t i = self->n_lanes; i < n; i++)
-            lanes[i] = NULL;
-        self->lanes = lanes;
-        self->n_lanes = n;
-    }
-    struct lane *lane = calloc(1, sizeof *lane);
-    if (!lane)
-        return NULL;
-    lane->container = container;
-    lane->last_mono_ns = container->found_mono_ns;
-    lane->gap = GAP_IDLE;
-    lane_free(self, self->lanes[container->slot]);
-    self->lanes[container->slot] = lane;
-    return lane;
+    return false;
 }
 
 static bool wanted(const struct slowdown_collector *self, int i)
@@ -338,8 +305,10 @@ static void lane_show(const struct slowdown_collector *self, const struct lane *
         set_count(lane->series[S_ASM_OBSERVED], lane->epochs_seen, lane->epochs_observed_cycles);
 }
 
-static void lane_name(struct slowdown_collector *self, struct lane *lane)
+static void lane_name(void *collector, void *opaque)
 {
+    struct slowdown_collector *self = collector;
+    struct lane *lane = opaque;
     struct labelset *labels = container_labels_get(self->env.labels, lane->container);
     if (!labels || lane->named)
         return;
@@ -360,67 +329,59 @@ static void lane_name(struct slowdown_collector *self, struct lane *lane)
 }
 
 /* The labels changed: the same numbers under new names. */
-static void lane_rename(struct slowdown_collector *self, struct lane *lane)
+static void lane_rename(void *collector, void *opaque)
 {
+    struct slowdown_collector *self = collector;
+    struct lane *lane = opaque;
     struct labelset *labels = container_labels_get(self->env.labels, lane->container);
     for (int i = 0; i < LANE_SERIES && lane->named; i++)
         if (lane->series[i] && (!labels || series_relabel(lane->series[i], labels) != 0))
             lane_drop_series(lane);
 }
 
-static void retry_unopened(struct slowdown_collector *self)
+static void *lane_make(void *collector, const struct container *container)
 {
-    self->unopened = 0;
-    for (size_t i = 0; i < self->n_lanes; i++) {
-        struct lane *lane = self->lanes[i];
-        if (lane && !lane->core && !lane->ending && lane->container->state == CONTAINER_LIVE)
-            lane_open(self, lane);
-    }
-    if (self->unopened == 0 && self->state == STATE_UNOPENED) {
-        self->status->verdict = (struct verdict){.reason = REASON_OK};
-        self->state = STATE_OK;
-    }
+    (void)collector;
+    struct lane *lane = calloc(1, sizeof *lane);
+    if (!lane)
+        return NULL;
+    lane->container = container;
+    lane->last_mono_ns = container->found_mono_ns;
+    lane->gap = GAP_IDLE;
+    return lane;
 }
+
+static bool lane_is_open(const void *lane)
+{
+    return ((const struct lane *)lane)->core != 0;
+}
+
+static void lane_end(void *lane)
+{
+    ((struct lane *)lane)->ending = true;
+}
+
+static const struct lane_ops lane_ops = {
+    .collector = "slowdown",
+    .make = lane_make,
+    .open = lane_open,
+    .is_open = lane_is_open,
+    .name = lane_name,
+    .rename = lane_rename,
+    .end = lane_end,
+    .free = lane_free,
+};
 
 static void slowdown_reconcile(void *opaque, const struct container_diff *diff)
 {
     struct slowdown_collector *self = opaque;
     if (self->off)
         return;
-    for (size_t i = 0; i < diff->forgotten.n; i++) {
-        struct lane *lane = lane_of(self, diff->forgotten.at[i]);
-        if (!lane)
-            continue;
-        self->lanes[lane->container->slot] = NULL;
-        lane_free(self, lane);
+    if (lanes_reconcile(&self->lanes, diff, self->status, self->env.log) &&
+        self->state == STATE_UNOPENED) {
+        self->status->verdict = (struct verdict){.reason = REASON_OK};
+        self->state = STATE_OK;
     }
-    for (size_t i = 0; i < diff->added.n; i++) {
-        struct lane *lane = lane_new(self, diff->added.at[i]);
-        if (lane)
-            lane_open(self, lane);
-        else
-            log_error(self->env.log, "slowdown", "out of memory: %s has no estimate",
-                      diff->added.at[i]->path);
-    }
-    for (size_t i = 0; i < diff->named.n; i++) {
-        struct lane *lane = lane_of(self, diff->named.at[i]);
-        if (lane)
-            lane_name(self, lane);
-    }
-    for (size_t i = 0; i < diff->renamed.n; i++) {
-        struct lane *lane = lane_of(self, diff->renamed.at[i]);
-        if (lane)
-            lane_rename(self, lane);
-    }
-    for (size_t i = 0; i < diff->ended.n; i++) {
-        struct lane *lane = lane_of(self, diff->ended.at[i]);
-        if (lane)
-            lane->ending = true;
-    }
-    bool retry = self->status->wants_reconcile || diff->ended.n + diff->forgotten.n > 0;
-    self->status->wants_reconcile = false;
-    if (self->unopened > 0 && retry)
-        retry_unopened(self);
 }
 
 /* ---- a tick: reading ---- */
@@ -675,10 +636,7 @@ static int lane_asm(struct slowdown_collector *self, struct lane *lane)
 
 static void drop_all(struct slowdown_collector *self)
 {
-    for (size_t i = 0; i < self->n_lanes; i++) {
-        lane_free(self, self->lanes[i]);
-        self->lanes[i] = NULL;
-    }
+    lanes_release(&self->lanes);
 }
 
 /* The counter for memory reads turned out to be dead. */
@@ -727,12 +685,12 @@ static void say(struct slowdown_collector *self, enum state state)
 static void judge(struct slowdown_collector *self)
 {
     size_t counted = 0, lacking = 0;
-    for (size_t i = 0; i < self->n_lanes; i++) {
-        const struct lane *lane = self->lanes[i];
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        const struct lane *lane = lanes_at(&self->lanes, i);
         counted += lane && lane->counted;
         lacking += lane && lane->window && !lane->counted && lane->counts.cycles > 0;
     }
-    if (self->unopened > 0 || counted + lacking == 0)
+    if (self->lanes.unopened > 0 || counted + lacking == 0)
         return;
     enum state state = STATE_OK;
     if (counted == 0)
@@ -772,8 +730,8 @@ static int slowdown_collect(void *opaque, const struct tick *tick)
 
     int result = 0;
     uint64_t node_reads = 0;
-    for (size_t i = 0; i < self->n_lanes; i++) {
-        struct lane *lane = self->lanes[i];
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        struct lane *lane = lanes_at(&self->lanes, i);
         if (!lane)
             continue;
         note_error(&result, lane_read(self, lane, tick));
@@ -781,8 +739,8 @@ static int slowdown_collect(void *opaque, const struct tick *tick)
     }
     update_peak(self, tick, node_reads);
     judge(self);
-    for (size_t i = 0; i < self->n_lanes; i++) {
-        struct lane *lane = self->lanes[i];
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        struct lane *lane = lanes_at(&self->lanes, i);
         struct slowdown_passive estimate = {0};
         if (!lane)
             continue;
@@ -791,7 +749,7 @@ static int slowdown_collect(void *opaque, const struct tick *tick)
         note_error(&result, lane_asm(self, lane));
         if (lane->ending && lane->core) {
             lane_close(self, lane);
-            self->status->wants_reconcile = self->unopened > 0;
+            lanes_closed_one(&self->lanes, self->status);
         }
     }
     return result;
@@ -805,7 +763,6 @@ static void slowdown_stop(void *opaque)
     if (!self)
         return;
     drop_all(self);
-    free(self->lanes);
     free(self);
 }
 
@@ -831,6 +788,7 @@ static int slowdown_start(const struct collector_env *env, struct collector_stat
     if (!self)
         return -ENOMEM;
     self->env = *env;
+    lanes_init(&self->lanes, &lane_ops, self);
     self->status = status;
     struct verdict ignored;
     self->epochs_possible =
