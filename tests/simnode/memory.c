@@ -92,6 +92,13 @@ bool memory_write_queue_full(struct simnode *node, uint64_t line)
     return !place.pmm && dram_write_queue_full(&unit_of(node, &place)->dram);
 }
 
+static double hop_ns(const struct machine_spec *machine, int from, int to)
+{
+    int64_t board = machine->board_sockets;
+
+    return board && from / board != to / board ? machine->board_hop_ns : machine->hop_ns;
+}
+
 uint64_t memory_cross(struct simnode *node, int from, int to, uint64_t time_fs)
 {
     if (from == to)
@@ -101,7 +108,7 @@ uint64_t memory_cross(struct simnode *node, int from, int to, uint64_t time_fs)
     uint64_t start = *free_fs > time_fs ? *free_fs : time_fs;
 
     *free_fs = start + node->link_transfer_fs;
-    return start + (uint64_t)(node->machine->hop_ns * FS_PER_NS);
+    return start + (uint64_t)(hop_ns(node->machine, from, to) * FS_PER_NS);
 }
 
 void memory_deliver(struct simnode *node, struct request *request, uint64_t time_fs)

@@ -134,6 +134,8 @@ static const struct field pmm_fields[] = {
 static const struct field interconnect_fields[] = {
     {"hop_ns", FIELD_REAL, M(hop_ns), 0, 1e6},
     {"bytes_per_second", FIELD_REAL, M(link_bytes_per_second), 1e6, 1e14},
+    {"board_sockets", FIELD_INT, M(board_sockets), 0, 8},
+    {"board_hop_ns", FIELD_REAL, M(board_hop_ns), 0, 1e6},
 };
 static const struct field machine_fields[] = {
     {"preset", FIELD_OTHER, 0, 0, 0},

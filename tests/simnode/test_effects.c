@@ -154,6 +154,39 @@ static void test_remote_memory(void **state)
     scenario_free(scenario);
 }
 
+/* Serrano 2011, table 1: two boards of two sockets, cores in order; 100 cycles to the own memory,
+ * 142 to the board's other, 410 to the other board. */
+static void test_three_regions_of_an_in_order_core(void **state)
+{
+    static const uint64_t latency_ns[] = {100, 142, 410, 410};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct scenario *scenario = two_sockets("0");
+        struct machine_spec *machine = &scenario->machine;
+        struct simnode *node;
+        struct result result;
+
+        machine->width = machine->window = 1;
+        machine->sockets = 4;
+        machine->request_ns += 59; /* 41 without */
+        machine->hop_ns = 21;
+        machine->board_sockets = 2;
+        machine->board_hop_ns = 155;
+        scenario->containers[0].memory[0].node = (int64_t)i;
+        set_trace(scenario, 0, "0 0\n1000000 0\n");
+        node = new_node(scenario);
+        result = run_node(node);
+        assert_true(result.true_ns == (double)latency_ns[i]);
+        assert_int_equal(21 + result.occupancy, latency_ns[i]);
+        assert_int_equal(total_of(node, 0, GROUP_STALLS, ROLE_LOADS_REMOTE_DRAM), i > 0);
+        /* Nothing is dispatched from cycle 1 until the value is there. */
+        assert_int_equal(total_of(node, 0, GROUP_STALLS, ROLE_STALLS_L3_MISS), latency_ns[i] - 1);
+        simnode_free(node);
+        scenario_free(scenario);
+    }
+}
+
 static void test_remote_cache_hit(void **state)
 {
     struct scenario *scenario = two_sockets("0");
@@ -215,10 +248,15 @@ static void test_lookup_at_its_own_clock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tlb_miss),           cmocka_unit_test(test_full_super_queue),
-        cmocka_unit_test(test_busy_llc),           cmocka_unit_test(test_dirty_eviction),
-        cmocka_unit_test(test_remote_memory),      cmocka_unit_test(test_remote_cache_hit),
-        cmocka_unit_test(test_joining_a_prefetch), cmocka_unit_test(test_lookup_at_its_own_clock),
+        cmocka_unit_test(test_tlb_miss),
+        cmocka_unit_test(test_full_super_queue),
+        cmocka_unit_test(test_busy_llc),
+        cmocka_unit_test(test_dirty_eviction),
+        cmocka_unit_test(test_remote_memory),
+        cmocka_unit_test(test_remote_cache_hit),
+        cmocka_unit_test(test_joining_a_prefetch),
+        cmocka_unit_test(test_lookup_at_its_own_clock),
+        cmocka_unit_test(test_three_regions_of_an_in_order_core),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
