@@ -124,18 +124,31 @@ static void test_bandwidth_stays_below_the_peak(void **state)
     scenario_free(scenario);
 }
 
-static void check_monotony(struct simnode *node, uint64_t (*before)[GROUP_COUNT][GROUP_MAX_ROLES])
+enum { CONTAINERS = 4, UNITS = 10 };
+
+static int read_any(struct simnode *node, size_t i, enum group group, struct simnode_reading *out)
 {
-    for (size_t i = 0; i < node->n_apps; i++) {
+    return i < CONTAINERS ? simnode_read_container(node, i, group, out)
+                          : simnode_read_unit(node, i - CONTAINERS, group, out);
+}
+
+/* Of all containers and units. */
+static void check_monotony(struct simnode *node,
+                           uint64_t (*before)[GROUP_COUNT][GROUP_MAX_ROLES + 1])
+{
+    for (size_t i = 0; i < CONTAINERS + UNITS; i++) {
         for (int group = 0; group < GROUP_COUNT; group++) {
             struct simnode_reading reading;
+            uint64_t *last = before[i][group];
 
-            if (simnode_read_container(node, i, (enum group)group, &reading) != 0)
+            if (read_any(node, i, (enum group)group, &reading) != 0)
                 continue;
             for (size_t k = 0; k < group_descs[group].n; k++) {
-                assert_true(reading.values[k] >= before[i][group][k]);
-                before[i][group][k] = reading.values[k];
+                assert_true(reading.values[k] >= last[k]);
+                last[k] = reading.values[k];
             }
+            assert_true(reading.enabled_ns >= last[GROUP_MAX_ROLES]);
+            last[GROUP_MAX_ROLES] = reading.enabled_ns;
         }
     }
 }
@@ -143,15 +156,20 @@ static void check_monotony(struct simnode *node, uint64_t (*before)[GROUP_COUNT]
 static void test_counters_never_fall(void **state)
 {
     struct scenario *scenario = parse_scenario(FULL_MIX);
-    struct simnode *node = new_node(scenario);
-    uint64_t before[4][GROUP_COUNT][GROUP_MAX_ROLES] = {{{0}}};
+    uint64_t before[CONTAINERS + UNITS][GROUP_COUNT][GROUP_MAX_ROLES + 1] = {{{0}}};
+    struct simnode *node;
 
     (void)state;
+    scenario->containers[1].memory[0].pmm = true;
+    node = new_node(scenario);
+    assert_int_equal(simnode_units(node), UNITS);
     for (int i = 0; i < 3000; i++) {
         assert_int_equal(simnode_run_cycles(node, 97 + (uint64_t)i % 13), 0);
         check_monotony(node, before);
     }
     assert_true(before[0][GROUP_CORE][3] > 1000);
+    assert_true(before[CONTAINERS][GROUP_RPQ][1] > 100);
+    assert_true(before[CONTAINERS][GROUP_PMM_RPQ][2] > 1000);
     simnode_free(node);
     scenario_free(scenario);
 }
