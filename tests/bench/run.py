@@ -19,7 +19,7 @@ import time
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 COMMAND = "sudo tests/bench/run.py > tests/bench/RESULTS.md"
 TARGETS = ["interference_exporter", "bench_kernel", "bench_node", "bench_probe", "bench_render", "bench_scrape",
-           "bench_workload", "preload_malloc"]
+           "bench_workload", "preload_malloc", "simnode_bench"]
 NEEDED = {"strace": "strace", "prometheus-node-exporter": "prometheus-node-exporter"}
 
 
@@ -98,6 +98,7 @@ def measure_all(scale, workdir):
     import measure
     import rows_daemon
     import rows_serving
+    import rows_simnode
     import rows_tick
     import rows_workloads
 
@@ -124,6 +125,7 @@ def measure_all(scale, workdir):
         add(rows_daemon.synthetic_load, scale)
         if not scale.smoke:  # its cross-check takes a gigabyte
             add(rows_daemon.probe, scale)
+        add(rows_simnode.rows, scale)
     return found, facts
 
 

@@ -1,11 +1,15 @@
-/* How fast the simulation is: core-cycles per second of one host core, four simulated cores. */
+/*
+ * How fast the simulation is: core-cycles per second of one host core, four simulated cores.
+ * simnode_bench [TICKS]; a tick is 5 million cycles.
+ */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "tests/simnode/simnode.h"
 
-enum { TICKS = 6 };
+enum { DEFAULT_TICKS = 6 };
 
 static const struct {
     const char *name, *workloads[4];
@@ -24,7 +28,7 @@ static double cpu_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static int run_mix(size_t mix)
+static int run_mix(size_t mix, int ticks)
 {
     static const char workloads[] =
         "\"compute\":{\"kind\":\"compute\",\"instructions_per_access\":6},"
@@ -57,21 +61,23 @@ static int run_mix(size_t mix)
     }
     err = simnode_new(scenario, &node);
     start = cpu_seconds();
-    for (int i = 0; i < TICKS && !err; i++)
+    for (int i = 0; i < ticks && !err; i++)
         err = simnode_run_tick(node);
     if (!err)
         printf("| %-22s | %6.1f |\n", mixes[mix].name,
-               4.0 * TICKS * (double)scenario->tick_cycles / (cpu_seconds() - start) / 1e6);
+               4.0 * ticks * (double)scenario->tick_cycles / (cpu_seconds() - start) / 1e6);
     simnode_free(node);
     scenario_free(scenario);
     return err != 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    int ticks = argc > 1 ? atoi(argv[1]) : DEFAULT_TICKS;
+
     printf("| four cores, epochs on  | million core-cycles per CPU second |\n|---|---|\n");
     for (size_t i = 0; i < sizeof(mixes) / sizeof(mixes[0]); i++)
-        if (run_mix(i))
+        if (run_mix(i, ticks))
             return 1;
     return 0;
 }
