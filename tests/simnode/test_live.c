@@ -1,7 +1,12 @@
 /* The node behind the interface of counter sources. */
 #include "tests/simnode/test_support.h"
 
+#include <math.h>
+
 #include "tests/simnode/live.h"
+#include "tests/unit/support/collector_rig.h"
+
+extern const struct collector_ops core_latency_collector, probe_collector;
 
 static int open_key(struct source *source, enum scope_kind kind, const char *key, enum group group,
                     uint64_t *handle)
@@ -75,10 +80,96 @@ static void test_reads_what_the_node_counts(void **state)
     scenario_free(scenario);
 }
 
+static struct rig *new_rig(const struct collector_ops *ops, struct source *source)
+{
+    struct rig *rig = malloc(sizeof(*rig));
+
+    assert_non_null(rig);
+    rig_init(rig, ops);
+    assert_int_equal(source_set_route(rig->sources, SCOPE_CGROUP, GROUP_CORE, source), 0);
+    assert_int_equal(source_set_route(rig->sources, SCOPE_THREAD, GROUP_CORE, source), 0);
+    assert_int_equal(source_set_route_probes(rig->sources, source), 0);
+    return rig;
+}
+
+/* The collector's latency, tick by tick, beside the truth of the same tick; the node speeds up. */
+static void test_core_latency_of_a_running_node(void **state)
+{
+    struct scenario *scenario = parse_scenario(
+        "{'scenario':1,'tick_cycles':500000,'machine':{'preset':'clx','cores_per_socket':2},"
+        "'frequency_changes':[{'tick':3,'core_frequency_hz':2.6e9}],"
+        "'workloads':{'c':{'kind':'chase'},'r':{'kind':'random','instructions_per_access':9}},"
+        "'containers':[{'key':'c1','workload':'c','cpus':[0],'memory':[{'node':1}]},"
+        "{'key':'c2','workload':'r','cpus':[1,2],'memory':[{'node':0}]}]}");
+    static const char *const labels[] = {"container=\"c1\"", "container=\"c2\""};
+    struct simnode *node = new_node(scenario);
+    struct simnode_truth before[2] = {{0}}, now;
+    struct source *source;
+    struct rig *rig;
+
+    (void)state;
+    assert_int_equal(simnode_source_new(node, scenario, &source), 0);
+    rig = new_rig(&core_latency_collector, source);
+    rig_start(rig);
+    rig_container(rig, "c1");
+    rig_container(rig, "c2");
+    for (int tick = 1; tick <= 4; tick++) {
+        assert_int_equal(rig_tick(rig), 0);
+        for (size_t i = 0; i < 2; i++) {
+            double latency =
+                rig_value(rig, "interference_container_memory_read_latency_seconds", labels[i]);
+
+            simnode_truth(node, i, &now);
+            assert_float_equal(latency * 1e9 / (now.latency_ns_sum - before[i].latency_ns_sum) *
+                                   (double)(now.reads - before[i].reads),
+                               1, 0.005);
+            assert_true(rig_value(rig, "interference_container_memory_reads", labels[i]) ==
+                        (double)total_of(node, i, GROUP_CORE, ROLE_L3_MISS_READS));
+            before[i] = now;
+        }
+    }
+    rig_release(rig);
+    free(rig);
+    simnode_free(node);
+    scenario_free(scenario);
+}
+
+/* A machine whose constant nobody has written down. */
+static void test_the_probe_calibrates_on_a_running_node(void **state)
+{
+    struct scenario *scenario = parse_scenario(
+        "{'scenario':1,'tick_cycles':100000,'machine':{'preset':'clx','cores_per_socket':2,"
+        "'llc':{'lookup_cycles':39}},'workloads':{'c':{'kind':'chase'}},"
+        "'containers':[{'key':'p0','workload':'c','cpus':[0],'probe':true}]}");
+    const struct thread thread = {.key = "p0", .kind = "probe", .tid = 1};
+    struct simnode *node = new_node(scenario);
+    struct source *source;
+    struct rig *rig;
+
+    (void)state;
+    assert_int_equal(simnode_source_new(node, scenario, &source), 0);
+    rig = new_rig(&probe_collector, source);
+    rig->facts.cache_cycles_final = false;
+    assert_int_equal(source_set_add_thread(rig->sources, &thread), 0);
+    rig_start(rig);
+    for (int tick = 1; tick <= 40 && !rig->facts.cache_cycles_final; tick++)
+        assert_int_equal(rig_tick(rig), 0);
+    assert_true(rig->facts.cache_cycles_final);
+    assert_float_equal(rig->facts.machine.cache_cycles, 5 + 9 + 39 + 4, 0.2);
+    assert_int_equal(rig_tick(rig), 0);
+    assert_true(rig_value(rig, "interference_core_latency_error_ratio", "numa_node=\"0\"") < 0.005);
+    rig_release(rig);
+    free(rig);
+    simnode_free(node);
+    scenario_free(scenario);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_what_the_node_counts),
+        cmocka_unit_test(test_core_latency_of_a_running_node),
+        cmocka_unit_test(test_the_probe_calibrates_on_a_running_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
