@@ -229,6 +229,28 @@ static void test_a_run_is_a_function_of_its_scenario(void **state)
     }
 }
 
+static void test_another_seed_is_another_run(void **state)
+{
+    uint64_t reads[3];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        char text[2048];
+        struct scenario *scenario;
+        struct simnode *node;
+
+        snprintf(text, sizeof(text), "{'seed':%d,%s", i == 2 ? 7 : 8, &ASM_MIX[1]);
+        scenario = parse_scenario(text);
+        node = new_node(scenario);
+        assert_int_equal(simnode_run_tick(node), 0);
+        reads[i] = total_of(node, 1, GROUP_CORE, ROLE_L3_MISS_READS);
+        simnode_free(node);
+        scenario_free(scenario);
+    }
+    assert_int_equal(reads[0], reads[1]);
+    assert_int_not_equal(reads[0], reads[2]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_counters_never_fall),
         cmocka_unit_test(test_reads_are_conserved),
         cmocka_unit_test(test_a_run_is_a_function_of_its_scenario),
+        cmocka_unit_test(test_another_seed_is_another_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
