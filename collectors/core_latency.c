@@ -4,39 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "collectors/calm.h"
+#include "collectors/baseline.h"
 #include "collectors/collector.h"
+#include "collectors/core_latency_metrics.h"
 #include "collectors/formulas/core_latency.h"
 #include "collectors/lanes.h"
-#include "collectors/latency_edges.h"
 #include "collectors/window_read.h"
-
-/* A baseline from fewer calm windows than this would be noise. */
-enum { BASELINE_MIN_WINDOWS = 10 };
-/* After this many the mean forgets: an hour of one-second windows. */
-enum { BASELINE_MEMORY_WINDOWS = 3600 };
-/* A busy window has at least this many reads and this share of one CPU: the baseline is to say what
- * the container sees when it works, not what a housekeeping thread of it saw. */
-enum { BUSY_MIN_READS = 1000 };
-static const double busy_min_cpu = 0.1;
-
-enum container_metric {
-    C_CYCLES,
-    C_REF_CYCLES,
-    C_INSTRUCTIONS,
-    C_READS,
-    C_OCCUPANCY,
-    C_LLC_READS,
-    C_ACTIVE,
-    C_COUNTS, /* the counts end here */
-    C_WAIT = C_COUNTS,
-    C_OBSERVED,
-    C_OVER,
-    C_LATENCY,
-    C_BASELINE,
-    C_THRESHOLD,
-    C_METRICS
-};
 
 static const enum role count_role[C_COUNTS] = {
     [C_CYCLES] = ROLE_CYCLES,
@@ -48,199 +21,12 @@ static const enum role count_role[C_COUNTS] = {
     [C_ACTIVE] = ROLE_L3_MISS_READ_ACTIVE,
 };
 
-static const double latency_edges[LATENCY_EDGES_N] = {LATENCY_EDGES};
-
-#define CONTAINER(n) "interference_container_" n
-static const struct metric_desc container_descs[C_METRICS] = {
-    [C_CYCLES] = {.name = CONTAINER("cpu_cycles"),
-                  .type = METRIC_COUNTER,
-                  .number = METRIC_U64,
-                  .labels = "container",
-                  .help = "Unhalted core cycles of the container. High: it uses much CPU."},
-    [C_REF_CYCLES] = {.name = CONTAINER("cpu_reference_cycles"),
-                      .type = METRIC_COUNTER,
-                      .number = METRIC_U64,
-                      .labels = "container",
-                      .help = "Unhalted cycles at the TSC's frequency. High: it uses much CPU "
-                              "time. cpu_cycles divided by this, "
-                              "times the base frequency, is the mean core frequency."},
-    [C_INSTRUCTIONS] = {.name = CONTAINER("cpu_instructions"),
-                        .type = METRIC_COUNTER,
-                        .number = METRIC_U64,
-                        .labels = "container",
-                        .help = "Instructions retired. Few per cycle: the container waits much."},
-    [C_READS] = {.name = CONTAINER("memory_reads"),
-                 .type = METRIC_COUNTER,
-                 .number = METRIC_U64,
-                 .labels = "container",
-                 .help = "Demand data reads that missed the last-level cache and went to memory. "
-                         "High: it depends on memory, and loads it for others."},
-    [C_OCCUPANCY] = {.name = CONTAINER("memory_read_occupancy_cycles"),
-                     .type = METRIC_COUNTER,
-                     .number = METRIC_U64,
-                     .labels = "container",
-                     .help = "Sum over core cycles of memory reads outstanding. High: its reads "
-                             "are many or wait long. Divided by "
-                             "memory_reads: cycles that a read waits beyond the caches."},
-    [C_LLC_READS] = {.name = CONTAINER("llc_reads"),
-                     .type = METRIC_COUNTER,
-                     .number = METRIC_U64,
-                     .labels = "container",
-                     .help = "Demand data reads that left the core's own caches. High beside "
-                             "memory_reads: the last-level cache serves it well, and it has much "
-                             "to lose there."},
-    [C_ACTIVE] = {.name = CONTAINER("memory_read_active_cycles"),
-                  .type = METRIC_COUNTER,
-                  .number = METRIC_U64,
-                  .labels = "container",
-                  .help = "Core cycles with at least one memory read outstanding. Near cpu_cycles: "
-                          "the container lives on memory."},
-    [C_WAIT] = {.name = CONTAINER("memory_read_wait_seconds"),
-                .type = METRIC_COUNTER,
-                .number = METRIC_DOUBLE,
-                .labels = "container",
-                .help = "Sum over memory reads of their estimated latency. High: its reads are "
-                        "many or slow. rate(wait) / "
-                        "rate(memory_reads) is the mean latency over any range."},
-    [C_OBSERVED] =
-        {.name = CONTAINER("memory_read_latency_observed_seconds"),
-         .type = METRIC_COUNTER,
-         .number = METRIC_DOUBLE,
-         .labels = "container",
-         .help = "Time in windows for which a memory read latency is known. A rate near 1: nearly "
-                 "always. Low: the container hardly reads memory, or windows are discarded."},
-    [C_OVER] = {.name = CONTAINER("memory_read_latency_over_threshold_seconds"),
-                .type = METRIC_COUNTER,
-                .number = METRIC_DOUBLE,
-                .labels = "container",
-                .help = "Of the observed time, the part with the latency above the threshold. A "
-                        "high share: a neighbour makes the container wait. Absent until there is a "
-                        "threshold."},
-    [C_LATENCY] = {.name = CONTAINER("memory_read_latency_seconds"),
-                   .type = METRIC_GAUGE,
-                   .number = METRIC_DOUBLE,
-                   .labels = "container",
-                   .help = "Mean memory read latency of the last window, estimated from core "
-                           "counters. High against the baseline: memory is contended."},
-    [C_BASELINE] = {.name = CONTAINER("memory_read_latency_baseline_seconds"),
-                    .type = METRIC_GAUGE,
-                    .number = METRIC_DOUBLE,
-                    .labels = "container",
-                    .help = "Mean latency of the container's busy windows in which its neighbours "
-                            "were calm: what it sees when left alone. High: its memory is slow by "
-                            "itself, such as remote or persistent memory."},
-    [C_THRESHOLD] = {.name = CONTAINER("memory_read_latency_threshold_seconds"),
-                     .type = METRIC_GAUGE,
-                     .number = METRIC_DOUBLE,
-                     .labels = "container",
-                     .help = "The latency that counts as too high: from the thresholds file, else "
-                             "the baseline times a factor."},
-};
-
-static const struct metric_desc container_histogram_desc = {
-    .name = CONTAINER("memory_read_window_latency_seconds"),
-    .type = METRIC_HISTOGRAM,
-    .labels = "container",
-    .help = "Memory read latency, one observation per window. A tail to the right: it waits long "
-            "at times. Only with "
-            "--collector.core_latency.histogram=container.",
-    .edges = latency_edges,
-    .n_edges = LATENCY_EDGES_N};
-
-enum node_metric {
-    N_CYCLES,
-    N_REF_CYCLES,
-    N_READS,
-    N_OCCUPANCY,
-    N_COUNTS,
-    N_WAIT = N_COUNTS,
-    N_METRICS
-};
-
 static const enum container_metric node_count[N_COUNTS] = {
     [N_CYCLES] = C_CYCLES,
     [N_REF_CYCLES] = C_REF_CYCLES,
     [N_READS] = C_READS,
     [N_OCCUPANCY] = C_OCCUPANCY,
 };
-
-static const struct metric_desc node_descs[N_METRICS] = {
-    [N_CYCLES] = {.name = "interference_node_cpu_cycles",
-                  .type = METRIC_COUNTER,
-                  .number = METRIC_U64,
-                  .help = "Unhalted core cycles of all monitored containers, ended ones included. "
-                          "High: the node's CPUs are busy."},
-    [N_REF_CYCLES] = {.name = "interference_node_cpu_reference_cycles",
-                      .type = METRIC_COUNTER,
-                      .number = METRIC_U64,
-                      .help = "Unhalted cycles at the TSC's frequency of all monitored containers, "
-                              "ended ones included. High: the node's CPUs are busy."},
-    [N_READS] = {.name = "interference_node_memory_reads",
-                 .type = METRIC_COUNTER,
-                 .number = METRIC_U64,
-                 .help = "Memory reads of all monitored containers, ended ones included. High: the "
-                         "node's memory is busy."},
-    [N_OCCUPANCY] =
-        {.name = "interference_node_memory_read_occupancy_cycles",
-         .type = METRIC_COUNTER,
-         .number = METRIC_U64,
-         .help = "Sum over core cycles of memory reads outstanding, of all monitored containers, "
-                 "ended ones included. High: the node's memory is busy or slow."},
-    [N_WAIT] = {.name = "interference_node_memory_read_wait_seconds",
-                .type = METRIC_COUNTER,
-                .number = METRIC_DOUBLE,
-                .help = "Sum over memory reads of their estimated latency, of all monitored "
-                        "containers, ended ones included. High: the node's memory is busy or slow. "
-                        "Divided by memory_reads: the node's mean "
-                        "latency."},
-};
-
-static const struct metric_desc node_histogram_desc = {
-    .name = "interference_node_memory_read_window_latency_seconds",
-    .type = METRIC_HISTOGRAM,
-    .help = "Memory read latency, one observation per container and window. A tail to the right: "
-            "some containers wait long.",
-    .edges = latency_edges,
-    .n_edges = LATENCY_EDGES_N};
-
-static const struct metric_desc base_frequency_desc = {
-    .name = "interference_cpu_base_frequency_hertz",
-    .type = METRIC_GAUGE,
-    .number = METRIC_DOUBLE,
-    .help = "The TSC's frequency, at which reference cycles count. It never changes; high only "
-            "means a fast clock."};
-
-static const struct metric_desc cache_cycles_desc = {
-    .name = "interference_core_cache_lookup_cycles",
-    .type = METRIC_GAUGE,
-    .number = METRIC_DOUBLE,
-    .help = "Core cycles to look through the caches, which every memory read's latency includes. "
-            "High: deep caches, or a calibration on a busy machine. It is given, calibrated by the "
-            "probe, or the CPU model's published value."};
-
-static const struct metric_desc *const metrics[] = {&container_descs[C_CYCLES],
-                                                    &container_descs[C_REF_CYCLES],
-                                                    &container_descs[C_INSTRUCTIONS],
-                                                    &container_descs[C_READS],
-                                                    &container_descs[C_OCCUPANCY],
-                                                    &container_descs[C_LLC_READS],
-                                                    &container_descs[C_ACTIVE],
-                                                    &container_descs[C_WAIT],
-                                                    &container_descs[C_OBSERVED],
-                                                    &container_descs[C_OVER],
-                                                    &container_descs[C_LATENCY],
-                                                    &container_descs[C_BASELINE],
-                                                    &container_descs[C_THRESHOLD],
-                                                    &container_histogram_desc,
-                                                    &node_descs[N_CYCLES],
-                                                    &node_descs[N_REF_CYCLES],
-                                                    &node_descs[N_READS],
-                                                    &node_descs[N_OCCUPANCY],
-                                                    &node_descs[N_WAIT],
-                                                    &node_histogram_desc,
-                                                    &base_frequency_desc,
-                                                    &cache_cycles_desc,
-                                                    NULL};
 
 /* One container. */
 struct lane {
@@ -267,9 +53,7 @@ struct lane {
     uint64_t count[C_COUNTS];
     struct core_latency estimate;
 
-    struct calm calm;
-    double baseline_seconds;
-    unsigned baseline_windows;
+    struct baseline baseline;
     bool threshold_given;
     double threshold_seconds; /* valid with threshold_given */
 };
@@ -527,16 +311,19 @@ static int lane_read(struct core_latency_collector *self, struct lane *lane,
 static void learn_baseline(struct lane *lane, const struct core_latency_collector *self,
                            const struct tick *tick, uint64_t node_reads)
 {
-    double corunners = (double)(node_reads - lane->count[C_READS]) / lane->window_seconds;
-    bool calm = calm_window(&lane->calm, tick->mono_ns, corunners, self->node_peak_rate);
-    double cpu = (double)lane->count[C_REF_CYCLES] /
-                 (self->env.facts->machine.base_frequency_hz * lane->window_seconds);
-    if (!calm || !lane->latency || lane->count[C_READS] < BUSY_MIN_READS || cpu < busy_min_cpu)
-        return;
-    if (lane->baseline_windows < BASELINE_MEMORY_WINDOWS)
-        lane->baseline_windows++;
-    lane->baseline_seconds +=
-        (lane->estimate.latency_seconds - lane->baseline_seconds) / lane->baseline_windows;
+    double corunners = (double)(node_reads - lane->count[C_READS]);
+    const struct baseline_window window = {
+        .mono_ns = tick->mono_ns,
+        .length_seconds = lane->window_seconds,
+        .corunner_rate = corunners / lane->window_seconds,
+        .node_peak_rate = self->node_peak_rate,
+        .reads = lane->count[C_READS],
+        .cpu_seconds =
+            (double)lane->count[C_REF_CYCLES] / self->env.facts->machine.base_frequency_hz,
+        .known = lane->latency,
+        .latency_seconds = lane->estimate.latency_seconds,
+    };
+    baseline_learn(&lane->baseline, &window);
 }
 
 static bool lane_threshold(const struct core_latency_collector *self, const struct lane *lane,
@@ -544,8 +331,8 @@ static bool lane_threshold(const struct core_latency_collector *self, const stru
 {
     if (lane->threshold_given)
         *out = lane->threshold_seconds;
-    else if (lane->baseline_windows >= BASELINE_MIN_WINDOWS)
-        *out = lane->baseline_seconds * self->env.config->core_latency_threshold_factor;
+    else if (baseline_find(&lane->baseline, out))
+        *out *= self->env.config->core_latency_threshold_factor;
     else
         return false;
     return true;
@@ -571,8 +358,9 @@ static void lane_publish(struct core_latency_collector *self, struct lane *lane)
     if (limited)
         series_set(lane->series[C_OVER], lane->over_seconds);
     set_or_clear(lane->series[C_LATENCY], gauges && lane->latency, lane->estimate.latency_seconds);
-    set_or_clear(lane->series[C_BASELINE], gauges && lane->baseline_windows >= BASELINE_MIN_WINDOWS,
-                 lane->baseline_seconds);
+    double baseline = 0;
+    bool learned = baseline_find(&lane->baseline, &baseline);
+    set_or_clear(lane->series[C_BASELINE], gauges && learned, baseline);
     set_or_clear(lane->series[C_THRESHOLD], gauges && limited, threshold);
 }
 
@@ -689,18 +477,19 @@ static int register_all(struct core_latency_collector *self, const char *owner)
 {
     int err = 0;
     for (int i = 0; i < C_METRICS && !err; i++)
-        err = store_family(self->env.store, &container_descs[i], owner, &self->container_family[i]);
+        err = store_family(self->env.store, &core_latency_container_descs[i], owner,
+                           &self->container_family[i]);
     if (!err && self->env.config->core_latency_container_histogram)
-        err = store_family(self->env.store, &container_histogram_desc, owner,
+        err = store_family(self->env.store, &core_latency_container_histogram_desc, owner,
                            &self->container_histogram_family);
     for (int i = 0; i < N_METRICS && !err; i++)
-        err = node_series(self, &node_descs[i], owner, &self->node[i]);
+        err = node_series(self, &core_latency_node_descs[i], owner, &self->node[i]);
     if (!err)
-        err = node_series(self, &node_histogram_desc, owner, &self->node_histogram);
+        err = node_series(self, &core_latency_node_histogram_desc, owner, &self->node_histogram);
     if (!err)
-        err = node_series(self, &base_frequency_desc, owner, &self->base_frequency);
+        err = node_series(self, &core_latency_base_frequency_desc, owner, &self->base_frequency);
     if (!err)
-        err = node_series(self, &cache_cycles_desc, owner, &self->cache_cycles);
+        err = node_series(self, &core_latency_cache_cycles_desc, owner, &self->cache_cycles);
     return err;
 }
 
@@ -711,7 +500,7 @@ const struct collector_ops core_latency_collector = {
     .name = "core_latency",
     .summary = "memory read latency per container, from core counters",
     .default_on = COLLECTOR_ON,
-    .metrics = metrics,
+    .metrics = core_latency_metrics,
     .probe = core_latency_probe,
     .start = core_latency_start,
     .reconcile = core_latency_reconcile,

@@ -1,0 +1,47 @@
+/*
+ * What core_latency exports: names, help, and which entry is which.
+ */
+#ifndef IE_COLLECTORS_CORE_LATENCY_METRICS_H
+#define IE_COLLECTORS_CORE_LATENCY_METRICS_H
+
+#include "exporter/store/metric.h"
+
+enum container_metric {
+    C_CYCLES,
+    C_REF_CYCLES,
+    C_INSTRUCTIONS,
+    C_READS,
+    C_OCCUPANCY,
+    C_LLC_READS,
+    C_ACTIVE,
+    C_COUNTS, /* the counts end here */
+    C_WAIT = C_COUNTS,
+    C_OBSERVED,
+    C_OVER,
+    C_LATENCY,
+    C_BASELINE,
+    C_THRESHOLD,
+    C_METRICS
+};
+
+enum node_metric {
+    N_CYCLES,
+    N_REF_CYCLES,
+    N_READS,
+    N_OCCUPANCY,
+    N_COUNTS,
+    N_WAIT = N_COUNTS,
+    N_METRICS
+};
+
+extern const struct metric_desc core_latency_container_descs[C_METRICS];
+extern const struct metric_desc core_latency_container_histogram_desc;
+extern const struct metric_desc core_latency_node_descs[N_METRICS];
+extern const struct metric_desc core_latency_node_histogram_desc;
+extern const struct metric_desc core_latency_base_frequency_desc;
+extern const struct metric_desc core_latency_cache_cycles_desc;
+
+/* All of them, ended by NULL. */
+extern const struct metric_desc *const core_latency_metrics[];
+
+#endif
