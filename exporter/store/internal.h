@@ -64,7 +64,7 @@ struct family {
 
 struct labelset {
     size_t refs;
-    size_t shown; /* see labelset_shown */
+    size_t shown;              /* see labelset_shown */
     const struct store *store; /* the only store it may be used in; NULL: not yet used */
     uint64_t hash;             /* with that store's seed */
     struct label *labels;
