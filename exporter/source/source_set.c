@@ -24,6 +24,7 @@ struct entry {
     int error;     /* what that read gave */
     unsigned latest;
     struct reading readings[2];
+    struct window_memo memo;
 };
 
 struct backend {
@@ -425,6 +426,7 @@ int source_set_read(struct source_set *set, group_handle handle, struct group_wi
         return -EBADF;
     if (entry->turn != set->turn) {
         entry->turn = set->turn;
+        entry->memo.valid = false;
         entry->error = read_spare(entry, &entry->readings[!entry->latest]);
         if (!entry->error)
             entry->latest = !entry->latest;
@@ -434,6 +436,7 @@ int source_set_read(struct source_set *set, group_handle handle, struct group_wi
     out->group = entry->group;
     out->before = &entry->readings[!entry->latest];
     out->after = &entry->readings[entry->latest];
+    out->memo = &entry->memo;
     return 0;
 }
 
