@@ -47,6 +47,7 @@ class Scale:
     serve_rounds: int = 10
     serve_pause_seconds: float = 0.3
     memory_containers: tuple = (10, 210)
+    start_containers: tuple = (10, 250, 500)
     starts: int = 15
     counted: int = 150
     counted_containers: int = 250
@@ -61,8 +62,8 @@ SMOKE = Scale(smoke=True, repeats=1, settle_seconds=0.3, quiet_seconds=0, worklo
               trace_seconds=0.4, kernel_rounds=2, node_containers=50, wide_containers=10,
               live_containers=12, live_windows=1, live_window_seconds=0.3,
               render_arguments=(50, 1), serve_containers=50, serve_rounds=1,
-              serve_pause_seconds=0.05, memory_containers=(2, 6), starts=1, load_containers=50,
-              load_seconds=0.5, load_tick_ms=100)
+              serve_pause_seconds=0.05, memory_containers=(2, 6), start_containers=(2, 12), starts=1,
+              load_containers=50, load_seconds=0.5, load_tick_ms=100)
 
 
 def build():
