@@ -11,127 +11,9 @@
 #include "collectors/formulas/core_latency.h"
 #include "collectors/formulas/slowdown.h"
 #include "collectors/lanes.h"
+#include "collectors/slowdown_series.h"
 #include "collectors/unloaded.h"
 #include "collectors/window_read.h"
-
-/* 'epochs', which steers resctrl, will be a program of its own that hands its estimates in here. */
-enum model { MODEL_ASM, MODEL_EPOCHS, MODEL_PASSIVE, MODELS };
-static const char *const model_names[MODELS] = {"asm", "epochs", "passive"};
-
-/* Why a container has no estimate by model passive at the moment; the label of the note. */
-enum gap {
-    GAP_NONE,
-    GAP_IDLE,                /* nothing ran in the window, or it was discarded */
-    GAP_NOT_COUNTED,         /* llc_reads or l3_miss_read_active are missing */
-    GAP_NO_FREQUENCY,        /* base frequency unknown */
-    GAP_LEARNING,            /* too few calm windows so far */
-    GAP_NEVER_CALM,          /* no calm window at all */
-    GAP_NO_UNLOADED_LATENCY, /* calm windows without reads, and no probe that may stand in */
-    GAP_NO_HIT_CYCLES,       /* llc_hit_cycles unknown: only the memory's part is estimated */
-    GAP_NO_ACCESSES,
-    GAP_NO_MISSES,
-    GAP_DENOMINATOR,
-    GAPS
-};
-static const char *const gap_names[GAPS] = {
-    [GAP_NONE] = "",
-    [GAP_IDLE] = "idle",
-    [GAP_NOT_COUNTED] = "not_counted",
-    [GAP_NO_FREQUENCY] = "no_frequency",
-    [GAP_LEARNING] = "learning",
-    [GAP_NEVER_CALM] = "never_calm",
-    [GAP_NO_UNLOADED_LATENCY] = "no_unloaded_latency",
-    [GAP_NO_HIT_CYCLES] = "no_hit_cycles",
-    [GAP_NO_ACCESSES] = "no_accesses",
-    [GAP_NO_MISSES] = "no_misses",
-    [GAP_DENOMINATOR] = "denominator",
-};
-
-/* ---- metrics ---- */
-
-enum metric { M_RATIO, M_OBSERVED, M_INTERFERENCE, M_ALONE_RATE, M_CALM_WINDOWS, M_GAP, METRICS };
-
-#define CONTAINER(n) "interference_container_" n
-static const struct metric_desc descs[METRICS] = {
-    [M_RATIO] = {.name = CONTAINER("slowdown_ratio"),
-                 .type = METRIC_GAUGE,
-                 .number = METRIC_DOUBLE,
-                 .labels = "container, model",
-                 .help = "How many times slower the container ran in the last window than it would "
-                         "have alone, estimated. 1: its neighbours do not hurt it; high: they do. "
-                         "Absent where there is no estimate; /api/v1/containers says why."},
-    [M_OBSERVED] = {.name = CONTAINER("slowdown_observed_cycles"),
-                    .type = METRIC_COUNTER,
-                    .number = METRIC_U64,
-                    .labels = "container, model",
-                    .help = "Cycles of the windows with an estimate. A rate near that of "
-                            "cpu_cycles: nearly every window has one. interference_cycles divided "
-                            "by this is the share of time lost to neighbours."},
-    [M_INTERFERENCE] = {.name = CONTAINER("interference_cycles"),
-                        .type = METRIC_COUNTER,
-                        .number = METRIC_U64,
-                        .labels = "container, model, resource",
-                        .help = "Cycles lost to neighbours in windows with an estimate, by what "
-                                "was contended: cache (they evicted its lines) or memory (they "
-                                "kept it busy). Rising fast: that resource hurts."},
-    [M_ALONE_RATE] = {.name = CONTAINER("alone_llc_access_rate_hertz"),
-                      .type = METRIC_GAUGE,
-                      .number = METRIC_DOUBLE,
-                      .labels = "container, model",
-                      .help = "Accesses to the last-level cache per second of its running time "
-                              "that the container would make alone, estimated; only with "
-                              "--collector.slowdown.alone-rate. High: it depends on that cache."},
-    [M_CALM_WINDOWS] = {.name = "slowdown_calm_windows",
-                        .type = METRIC_NOTE,
-                        .number = METRIC_U64,
-                        .labels = "container",
-                        .help = "Calm windows that the model passive has learned from. High: its "
-                                "estimate stands on much."},
-    [M_GAP] = {.name = "slowdown_no_estimate",
-               .type = METRIC_NOTE,
-               .number = METRIC_U64,
-               .labels = "container, model, reason",
-               .help = "1 with the reason why there is no estimate by this model at the moment."},
-};
-
-static const struct metric_desc *const metrics[] = {&descs[M_RATIO],
-                                                    &descs[M_OBSERVED],
-                                                    &descs[M_INTERFERENCE],
-                                                    &descs[M_ALONE_RATE],
-                                                    &descs[M_CALM_WINDOWS],
-                                                    &descs[M_GAP],
-                                                    NULL};
-
-/* A container's series, and what each is. */
-enum lane_series {
-    S_RATIO,
-    S_OBSERVED,
-    S_MEMORY,
-    S_CACHE,
-    S_ALONE_RATE,
-    S_CALM_WINDOWS,
-    S_ASM_RATIO,
-    S_ASM_OBSERVED,
-    S_ASM_ALONE_RATE,
-    S_GAPS, /* one per reason, GAP_NONE's is never made */
-    LANE_SERIES = S_GAPS + GAPS
-};
-
-static const struct {
-    enum metric metric;
-    enum model model;
-    const char *resource;
-} series_defs[S_GAPS] = {
-    [S_RATIO] = {M_RATIO, MODEL_PASSIVE, NULL},
-    [S_OBSERVED] = {M_OBSERVED, MODEL_PASSIVE, NULL},
-    [S_MEMORY] = {M_INTERFERENCE, MODEL_PASSIVE, "memory"},
-    [S_CACHE] = {M_INTERFERENCE, MODEL_PASSIVE, "cache"},
-    [S_ALONE_RATE] = {M_ALONE_RATE, MODEL_PASSIVE, NULL},
-    [S_CALM_WINDOWS] = {M_CALM_WINDOWS, MODELS, NULL},
-    [S_ASM_RATIO] = {M_RATIO, MODEL_ASM, NULL},
-    [S_ASM_OBSERVED] = {M_OBSERVED, MODEL_ASM, NULL},
-    [S_ASM_ALONE_RATE] = {M_ALONE_RATE, MODEL_ASM, NULL},
-};
 
 /* ---- state ---- */
 
@@ -143,10 +25,10 @@ struct counts {
 /* One container. */
 struct lane {
     const struct container *container;
-    group_handle core, epochs; /* 0: not open */
-    bool ending;               /* its next reading is its last */
-    bool named;
-    struct series *series[LANE_SERIES]; /* NULL: not named, or not wanted */
+    group_handle core, epochs;  /* 0: not open */
+    bool opened;                /* core was, once */
+    bool ending;                /* its next reading is its last */
+    struct slowdown_set series; /* made once it is named */
 
     uint64_t last_mono_ns; /* where the current window began */
     bool read_once;
@@ -158,7 +40,7 @@ struct lane {
     struct counts counts;
 
     struct unloaded unloaded;
-    enum gap gap; /* shown */
+    enum slowdown_gap gap; /* shown */
     uint64_t observed_cycles;
     double memory_cycles, cache_cycles;
 
@@ -172,8 +54,7 @@ enum state { STATE_OK, STATE_UNOPENED, STATE_NOT_COUNTED, STATE_NO_FREQUENCY, ST
 struct slowdown_collector {
     struct collector_env env;
     struct collector_status *status;
-    struct family *family[METRICS];
-    bool epochs_possible;
+    struct slowdown_families families;
 
     struct lanes lanes;
 
@@ -201,21 +82,12 @@ static void lane_close(struct slowdown_collector *self, struct lane *lane)
     lane->core = lane->epochs = 0;
 }
 
-static void lane_drop_series(struct lane *lane)
-{
-    for (int i = 0; i < LANE_SERIES; i++) {
-        series_free(lane->series[i]);
-        lane->series[i] = NULL;
-    }
-    lane->named = false;
-}
-
 static void lane_free(void *collector, void *opaque)
 {
     struct slowdown_collector *self = collector;
     struct lane *lane = opaque;
     lane_close(self, lane);
-    lane_drop_series(lane);
+    slowdown_set_release(&lane->series);
     free(lane);
 }
 
@@ -229,11 +101,11 @@ static bool lane_open(void *collector, void *opaque)
         .cgroup_fd = lane->container->cgroup_fd,
     };
     struct verdict why;
-    if (self->epochs_possible && !lane->epochs &&
+    if (self->families.epochs && !lane->epochs &&
         source_set_open(self->env.sources, &scope, GROUP_ASM_EPOCHS, &lane->epochs, &why) != 0)
         self->status->open_failures[why.reason]++;
     if (source_set_open(self->env.sources, &scope, GROUP_CORE, &lane->core, &why) == 0)
-        return true;
+        return lane->opened = true;
     if (self->status->open_failures[why.reason]++ == 0)
         log_warn(self->env.log, "slowdown", "%s has no estimate: %s", lane->container->path,
                  why.words);
@@ -244,65 +116,23 @@ static bool lane_open(void *collector, void *opaque)
     return false;
 }
 
-static bool wanted(const struct slowdown_collector *self, int i)
-{
-    if (i >= S_GAPS)
-        return i > S_GAPS + GAP_NONE;
-    if (series_defs[i].metric == M_ALONE_RATE && !self->env.config->slowdown_alone_rate)
-        return false;
-    return series_defs[i].model != MODEL_ASM || self->epochs_possible;
-}
-
-static int lane_series(struct slowdown_collector *self, struct labelset *labels, int i,
-                       struct series **out)
-{
-    struct label own[2] = {{"model", model_names[MODEL_PASSIVE]}};
-    if (i >= S_GAPS) {
-        own[1] = (struct label){"reason", gap_names[i - S_GAPS]};
-        return series_new(self->family[M_GAP], labels, own, 2, out);
-    }
-    size_t n = 0;
-    if (series_defs[i].model != MODELS)
-        own[n++].value = model_names[series_defs[i].model];
-    if (series_defs[i].resource)
-        own[n++] = (struct label){"resource", series_defs[i].resource};
-    return series_new(self->family[series_defs[i].metric], labels, own, n, out);
-}
-
-static void set_or_clear(struct series *series, bool present, double value)
-{
-    if (!series)
-        return;
-    if (present)
-        series_set(series, value);
-    else
-        series_clear(series);
-}
-
-static void set_count(struct series *series, bool present, uint64_t value)
-{
-    if (present)
-        series_set_u64(series, value);
-    else
-        series_clear(series);
-}
-
 static bool hit_cycles_known(const struct slowdown_collector *self)
 {
     return self->env.facts->machine.llc_hit_cycles > 0;
 }
 
 /* What lasts: counters and notes. */
-static void lane_show(const struct slowdown_collector *self, const struct lane *lane)
+static void lane_show(const struct slowdown_collector *self, struct lane *lane)
 {
-    bool possible = self->state != STATE_NOT_COUNTED && self->state != STATE_NO_FREQUENCY;
-    set_count(lane->series[S_OBSERVED], possible, lane->observed_cycles);
-    set_count(lane->series[S_MEMORY], possible, (uint64_t)lane->memory_cycles);
-    set_count(lane->series[S_CACHE], possible && hit_cycles_known(self),
-              (uint64_t)lane->cache_cycles);
-    series_set_u64(lane->series[S_CALM_WINDOWS], lane->unloaded.calm_windows);
-    if (lane->series[S_ASM_OBSERVED])
-        set_count(lane->series[S_ASM_OBSERVED], lane->epochs_seen, lane->epochs_observed_cycles);
+    struct slowdown_set *set = &lane->series;
+    bool possible =
+        lane->opened && self->state != STATE_NOT_COUNTED && self->state != STATE_NO_FREQUENCY;
+    slowdown_set_count(set, S_OBSERVED, possible, lane->observed_cycles);
+    slowdown_set_count(set, S_MEMORY, possible, (uint64_t)lane->memory_cycles);
+    slowdown_set_count(set, S_CACHE, possible && hit_cycles_known(self),
+                       (uint64_t)lane->cache_cycles);
+    slowdown_set_count(set, S_CALM_WINDOWS, true, lane->unloaded.calm_windows);
+    slowdown_set_count(set, S_ASM_OBSERVED, lane->epochs_seen, lane->epochs_observed_cycles);
 }
 
 static void lane_name(void *collector, void *opaque)
@@ -310,21 +140,15 @@ static void lane_name(void *collector, void *opaque)
     struct slowdown_collector *self = collector;
     struct lane *lane = opaque;
     struct labelset *labels = container_labels_get(self->env.labels, lane->container);
-    if (!labels || lane->named)
+    if (!labels || lane->series.made)
         return;
-    for (int i = 0; i < LANE_SERIES; i++) {
-        int err = wanted(self, i) ? lane_series(self, labels, i, &lane->series[i]) : 0;
-        if (err) {
-            log_warn(self->env.log, "slowdown", "no series for %s: error %d", lane->container->path,
-                     -err);
-            lane->series[i] = NULL;
-            lane_drop_series(lane);
-            return;
-        }
+    int err = slowdown_set_make(&lane->series, &self->families, labels);
+    if (err) {
+        log_warn(self->env.log, "slowdown", "no series for %s: error %d", lane->container->path,
+                 -err);
+        return;
     }
-    lane->named = true;
-    if (lane->gap != GAP_NONE)
-        series_set_u64(lane->series[S_GAPS + lane->gap], 1);
+    slowdown_set_gap(&lane->series, GAP_NONE, lane->gap);
     lane_show(self, lane);
 }
 
@@ -333,10 +157,7 @@ static void lane_rename(void *collector, void *opaque)
 {
     struct slowdown_collector *self = collector;
     struct lane *lane = opaque;
-    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
-    for (int i = 0; i < LANE_SERIES && lane->named; i++)
-        if (lane->series[i] && (!labels || series_relabel(lane->series[i], labels) != 0))
-            lane_drop_series(lane);
+    slowdown_set_relabel(&lane->series, container_labels_get(self->env.labels, lane->container));
 }
 
 static void *lane_make(void *collector, const struct container *container)
@@ -439,7 +260,7 @@ static double unloaded_seconds(const struct slowdown_collector *self, const stru
     return seconds;
 }
 
-static void count_gap(struct slowdown_collector *self, enum gap gap)
+static void count_gap(struct slowdown_collector *self, enum slowdown_gap gap)
 {
     static const int discards[GAPS] = {
         [GAP_LEARNING] = DISCARD_LEARNING,     [GAP_NO_UNLOADED_LATENCY] = DISCARD_LEARNING,
@@ -450,8 +271,8 @@ static void count_gap(struct slowdown_collector *self, enum gap gap)
         self->status->discarded[discards[gap]]++;
 }
 
-static enum gap lane_estimate(struct slowdown_collector *self, struct lane *lane,
-                              double frequency_hz, struct slowdown_passive *out)
+static enum slowdown_gap lane_estimate(struct slowdown_collector *self, struct lane *lane,
+                                       double frequency_hz, struct slowdown_passive *out)
 {
     const struct counts *c = &lane->counts;
     const struct slowdown_passive_counts counts = {.cycles = c->cycles,
@@ -483,13 +304,13 @@ static enum gap lane_estimate(struct slowdown_collector *self, struct lane *lane
 }
 
 /* What the window teaches, and then what can be said of it. */
-static enum gap lane_passive(struct slowdown_collector *self, struct lane *lane,
-                             const struct tick *tick, uint64_t node_reads,
-                             struct slowdown_passive *out)
+static enum slowdown_gap lane_passive(struct slowdown_collector *self, struct lane *lane,
+                                      const struct tick *tick, uint64_t node_reads,
+                                      struct slowdown_passive *out)
 {
     const struct counts *c = &lane->counts;
     if (!lane->window)
-        return GAP_IDLE;
+        return lane->opened ? GAP_IDLE : GAP_NOT_COUNTED;
     double frequency_hz = 0;
     bool clocked =
         core_frequency_hz(c->cycles, c->ref_cycles, self->env.facts->machine.base_frequency_hz,
@@ -513,7 +334,7 @@ static enum gap lane_passive(struct slowdown_collector *self, struct lane *lane,
     }
     if (!clocked)
         return GAP_NO_FREQUENCY;
-    enum gap gap = lane_estimate(self, lane, frequency_hz, out);
+    enum slowdown_gap gap = lane_estimate(self, lane, frequency_hz, out);
     count_gap(self, gap);
     if (gap != GAP_NONE && gap != GAP_NO_HIT_CYCLES)
         return gap;
@@ -530,23 +351,22 @@ static double alone_rate_hz(double accesses, uint64_t enabled_ns, double ratio)
     return enabled_ns > 0 ? accesses / ((double)enabled_ns * 1e-9) * ratio : NAN;
 }
 
-static void lane_publish(struct slowdown_collector *self, struct lane *lane, enum gap gap,
+static void lane_publish(struct slowdown_collector *self, struct lane *lane, enum slowdown_gap gap,
                          const struct slowdown_passive *estimate)
 {
-    if (lane->named && gap != lane->gap) {
-        if (lane->gap != GAP_NONE)
-            series_clear(lane->series[S_GAPS + lane->gap]);
-        if (gap != GAP_NONE)
-            series_set_u64(lane->series[S_GAPS + gap], 1);
-    }
-    lane->gap = gap;
-    if (!lane->named)
-        return;
+    struct slowdown_set *set = &lane->series;
+    enum slowdown_gap before = lane->gap;
     bool present = gap == GAP_NONE && !lane->ending;
+    lane->gap = gap;
+    if (!set->made)
+        return;
+    if (gap != before)
+        slowdown_set_gap(set, before, gap);
     lane_show(self, lane);
-    set_or_clear(lane->series[S_RATIO], present, estimate->ratio);
-    set_or_clear(lane->series[S_ALONE_RATE], present,
-                 alone_rate_hz((double)lane->counts.accesses, lane->enabled_ns, estimate->ratio));
+    slowdown_set_gauge(set, S_RATIO, present, estimate->ratio);
+    slowdown_set_gauge(
+        set, S_ALONE_RATE, present,
+        alone_rate_hz((double)lane->counts.accesses, lane->enabled_ns, estimate->ratio));
 }
 
 /* ---- a tick: model asm ---- */
@@ -616,19 +436,17 @@ static int lane_asm(struct slowdown_collector *self, struct lane *lane)
         lane->epochs_seen = true;
         known = status == WINDOW_OK && asm_estimate(self, lane, &sum, &estimate);
     }
-    if (lane->named) {
-        bool present = known && !lane->ending;
+    bool present = known && !lane->ending;
+    double rate = 0;
+    if (present) {
         uint64_t cycles = 0;
-        if (known)
-            window_count(&sum, GROUP_ASM_EPOCHS, ROLE_QUANTUM_CYCLES, &cycles);
-        set_count(lane->series[S_ASM_OBSERVED], lane->epochs_seen, lane->epochs_observed_cycles);
-        set_or_clear(lane->series[S_ASM_RATIO], present, estimate.ratio);
-        if (present)
-            set_or_clear(lane->series[S_ASM_ALONE_RATE], true,
-                         alone_rate_hz((double)cycles, sum.enabled_ns, estimate.alone_rate));
-        else
-            set_or_clear(lane->series[S_ASM_ALONE_RATE], false, 0);
+        window_count(&sum, GROUP_ASM_EPOCHS, ROLE_QUANTUM_CYCLES, &cycles);
+        rate = alone_rate_hz((double)cycles, sum.enabled_ns, estimate.alone_rate);
     }
+    slowdown_set_count(&lane->series, S_ASM_OBSERVED, lane->epochs_seen,
+                       lane->epochs_observed_cycles);
+    slowdown_set_gauge(&lane->series, S_ASM_RATIO, present, estimate.ratio);
+    slowdown_set_gauge(&lane->series, S_ASM_ALONE_RATE, present, rate);
     return err == -ENODATA ? 0 : err;
 }
 
@@ -744,10 +562,10 @@ static int slowdown_collect(void *opaque, const struct tick *tick)
         struct slowdown_passive estimate = {0};
         if (!lane)
             continue;
-        enum gap gap = lane_passive(self, lane, tick, node_reads, &estimate);
+        enum slowdown_gap gap = lane_passive(self, lane, tick, node_reads, &estimate);
         lane_publish(self, lane, gap, &estimate);
         note_error(&result, lane_asm(self, lane));
-        if (lane->ending && lane->core) {
+        if (lane->ending && (lane->core || lane->epochs)) {
             lane_close(self, lane);
             lanes_closed_one(&self->lanes, self->status);
         }
@@ -773,7 +591,7 @@ const struct collector_ops slowdown_collector = {
     .name = "slowdown",
     .summary = "how many times slower each container runs because of its neighbours",
     .default_on = COLLECTOR_ON,
-    .metrics = metrics,
+    .metrics = slowdown_metrics,
     .probe = slowdown_probe,
     .start = slowdown_start,
     .reconcile = slowdown_reconcile,
@@ -791,14 +609,13 @@ static int slowdown_start(const struct collector_env *env, struct collector_stat
     lanes_init(&self->lanes, &lane_ops, self);
     self->status = status;
     struct verdict ignored;
-    self->epochs_possible =
+    self->families.alone_rate = env->config->slowdown_alone_rate;
+    self->families.epochs =
         source_set_check(env->sources, SCOPE_CGROUP, GROUP_ASM_EPOCHS, &ignored);
-    for (int i = 0; i < METRICS; i++) {
-        int err = store_family(env->store, &descs[i], slowdown_collector.name, &self->family[i]);
-        if (err) {
-            slowdown_stop(self);
-            return err;
-        }
+    int err = slowdown_families_register(&self->families, env->store, slowdown_collector.name);
+    if (err) {
+        slowdown_stop(self);
+        return err;
     }
     *out = self;
     return 0;

@@ -44,18 +44,28 @@ static bool no_gap(struct rig *rig)
     return isnan(rig_value(rig, "slowdown_no_estimate", "reason="));
 }
 
-static int setup(void **state)
+static int setup_with(void **state, bool alone_rate)
 {
     struct rig *rig = malloc(sizeof *rig);
     rig_init(rig, &slowdown_collector);
     rig->facts.machine.llc_hit_cycles = 20;
     rig->facts.machine.numa_nodes = 2;
-    rig->config.slowdown_alone_rate = true;
+    rig->config.slowdown_alone_rate = alone_rate;
     rig_start(rig);
     fake_group(&rig->fake, "a", GROUP_ASM_EPOCHS)->no_reading = true;
     fake_group(&rig->fake, "hog", GROUP_ASM_EPOCHS)->no_reading = true;
     *state = rig;
     return 0;
+}
+
+static int setup(void **state)
+{
+    return setup_with(state, true);
+}
+
+static int setup_default(void **state)
+{
+    return setup_with(state, false);
 }
 
 static int teardown(void **state)
@@ -436,7 +446,6 @@ static void quanta_without_an_estimate_are_counted(void **state)
 static void a_default_container_has_four_series(void **state)
 {
     struct rig *rig = *state;
-    rig->config.slowdown_alone_rate = false;
     rig_container(rig, "a");
     learn(rig, 20);
     assert_false(isnan(passive(rig, C("slowdown_ratio"))));
@@ -506,6 +515,9 @@ static void without_file_descriptors_it_says_so_and_tries_again(void **state)
     verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many open files");
     rig_container(rig, "a");
     assert_int_equal(rig->status.verdict.reason, REASON_FD_LIMIT);
+    rig_tick(rig);
+    assert_int_equal(rig_series(rig, A), 0); /* no zeros for what was never counted */
+    assert_true(of_a(rig, "slowdown_no_estimate", "not_counted") == 1);
     rig->fake.open_error.reason = REASON_OK;
     rig_end(rig, hogger);
     assert_int_equal(rig->status.verdict.reason, REASON_OK);
@@ -574,7 +586,8 @@ int main(void)
         T(the_probe_is_the_second_choice),
         T(the_worked_number_of_asm),
         T(quanta_without_an_estimate_are_counted),
-        T(a_default_container_has_four_series),
+        cmocka_unit_test_setup_teardown(a_default_container_has_four_series, setup_default,
+                                        teardown),
         T(an_ended_container_keeps_its_counters_only),
         T(new_names_keep_the_numbers),
         T(names_may_come_late),

@@ -1,0 +1,85 @@
+/*
+ * The series of the slowdown collector: what each container shows, by which model.
+ *
+ * One set per container; made at once or not at all. Loop thread.
+ */
+#ifndef IE_COLLECTORS_SLOWDOWN_SERIES_H
+#define IE_COLLECTORS_SLOWDOWN_SERIES_H
+
+#include "exporter/store/store.h"
+
+/* 'epochs', which steers resctrl, will be a program of its own that hands its estimates in here. */
+enum slowdown_model { MODEL_ASM, MODEL_EPOCHS, MODEL_PASSIVE, MODELS };
+
+/* Why a container has no estimate by model passive at the moment; the label of the note. */
+enum slowdown_gap {
+    GAP_NONE,
+    GAP_IDLE,                /* nothing ran in the window, or it was discarded */
+    GAP_NOT_COUNTED,         /* llc_reads or l3_miss_read_active are missing */
+    GAP_NO_FREQUENCY,        /* base frequency unknown */
+    GAP_LEARNING,            /* too few calm windows so far */
+    GAP_NEVER_CALM,          /* no calm window at all */
+    GAP_NO_UNLOADED_LATENCY, /* calm windows without reads, and no probe that may stand in */
+    GAP_NO_HIT_CYCLES,       /* llc_hit_cycles unknown: only the memory's part is estimated */
+    GAP_NO_ACCESSES,
+    GAP_NO_MISSES,
+    GAP_DENOMINATOR,
+    GAPS
+};
+
+enum slowdown_metric {
+    M_RATIO,
+    M_OBSERVED,
+    M_INTERFERENCE,
+    M_ALONE_RATE,
+    M_CALM_WINDOWS,
+    M_GAP,
+    SLOWDOWN_METRICS
+};
+/* For the ops: ended by NULL. */
+extern const struct metric_desc *const slowdown_metrics[];
+
+/* A container's series. The unmarked ones are model passive's. */
+enum slowdown_series {
+    S_RATIO,
+    S_OBSERVED,
+    S_MEMORY,
+    S_CACHE,
+    S_ALONE_RATE, /* NULL unless wanted */
+    S_CALM_WINDOWS,
+    S_ASM_RATIO, /* NULL where the source has no epochs, as the next two */
+    S_ASM_OBSERVED,
+    S_ASM_ALONE_RATE, /* NULL unless wanted */
+    S_GAPS,           /* one per reason; GAP_NONE's is never made */
+    SLOWDOWN_SERIES = S_GAPS + GAPS
+};
+
+struct slowdown_families {
+    struct family *at[SLOWDOWN_METRICS];
+    bool alone_rate, epochs; /* which series are wanted */
+};
+
+struct slowdown_set {
+    bool made;
+    struct series *at[SLOWDOWN_SERIES];
+};
+
+int slowdown_families_register(struct slowdown_families *families, struct store *store,
+                               const char *owner);
+
+/* 0, or -errno with nothing made. */
+int slowdown_set_make(struct slowdown_set *set, const struct slowdown_families *families,
+                      struct labelset *labels);
+/* The same numbers under new labels; NULL, or a failure, drops them. */
+void slowdown_set_relabel(struct slowdown_set *set, struct labelset *labels);
+void slowdown_set_release(struct slowdown_set *set);
+
+/* Of a set that is made: present or absent. A series that is not wanted is ignored. */
+void slowdown_set_gauge(struct slowdown_set *set, enum slowdown_series series, bool present,
+                        double value);
+void slowdown_set_count(struct slowdown_set *set, enum slowdown_series series, bool present,
+                        uint64_t value);
+/* Replaces the note of the one reason by that of the other. */
+void slowdown_set_gap(struct slowdown_set *set, enum slowdown_gap before, enum slowdown_gap now);
+
+#endif
