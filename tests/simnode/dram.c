@@ -370,6 +370,22 @@ static struct dram_command issue(struct dram_channel *channel, const struct cand
     return command;
 }
 
+/* Not counting those that wait before a full queue: others must be served to let them in. */
+static bool priority_is_queued(struct dram_channel *channel)
+{
+    if (channel->priority_app < 0 || channel->reads_of_app[channel->priority_app] == 0)
+        return false;
+    if (!channel->overflow.head)
+        return true;
+    for (int64_t i = 0; i < channel->config->banks; i++) {
+        const struct request *best = best_of(channel, &channel->banks[i], READS);
+
+        if (best && is_priority(channel, best))
+            return true;
+    }
+    return false;
+}
+
 struct dram_command dram_step(struct dram_channel *channel, uint64_t clock, uint64_t *next)
 {
     const struct dram_config *config = channel->config;
@@ -380,8 +396,7 @@ struct dram_command dram_step(struct dram_channel *channel, uint64_t clock, uint
         return (struct dram_command){.kind = DRAM_NOTHING};
 
     bool write = choose_writes(channel);
-    bool exclusive = config->priority_exclusive && !write && channel->priority_app >= 0 &&
-                     channel->reads_of_app[channel->priority_app] > 0;
+    bool exclusive = config->priority_exclusive && !write && priority_is_queued(channel);
     struct candidate chosen = {0};
 
     for (int64_t i = 0; i < config->banks; i++) {

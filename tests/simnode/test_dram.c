@@ -204,6 +204,32 @@ static void test_exclusive_priority_leaves_nothing_to_others(void **state)
     dram_release(&channel);
 }
 
+/* The queue is full of others, and the prioritised read waits before it: only they can make room.
+ */
+static void test_exclusive_priority_needs_a_place_in_the_queue(void **state)
+{
+    struct dram_config config = simple_config();
+    struct dram_channel channel;
+    struct request first = request_at(0, 1, 0), second = request_at(0, 1, 0);
+    struct request chosen = request_at(3, 9, 1);
+    uint64_t clock = 0;
+
+    (void)state;
+    config.priority_exclusive = true;
+    config.read_queue = 2;
+    assert_int_equal(dram_init(&channel, &config, 4), 0);
+    dram_prioritise(&channel, 1);
+    assert_true(dram_push(&channel, &first, 0));
+    assert_true(dram_push(&channel, &second, 0));
+    assert_false(dram_push(&channel, &chosen, 0));
+    expect(&channel, 0, DRAM_ACT, 0);
+    expect(&channel, 6, DRAM_READ, 0);
+    expect(&channel, 7, DRAM_ACT, 1); /* in the queue now, and alone */
+    expect(&channel, 13, DRAM_READ, 1);
+    expect(&channel, 17, DRAM_READ, 0);
+    dram_release(&channel);
+}
+
 static void test_four_activate_window(void **state)
 {
     struct dram_config config = simple_config();
@@ -352,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_priority_goes_before_row_hits),
         cmocka_unit_test(test_between_banks_ready_reads_then_age),
         cmocka_unit_test(test_exclusive_priority_leaves_nothing_to_others),
+        cmocka_unit_test(test_exclusive_priority_needs_a_place_in_the_queue),
         cmocka_unit_test(test_four_activate_window),
         cmocka_unit_test(test_writes_drain_between_high_and_low),
         cmocka_unit_test(test_a_full_queue_holds_reads_before_it),
