@@ -98,6 +98,7 @@ static void measure_instance(const struct slow_set *set, const struct slow_run *
 {
     static const uint64_t zero[SLOW_VALUES];
     double actual = 0, error[SLOW_MODELS] = {0}, bias[SLOW_MODELS] = {0};
+    unsigned moved = 0; /* quanta in which it got on; others have no slowdown */
 
     out->quanta = 0;
     for (unsigned row = set->quantum_rows; row <= run->rows; row += set->quantum_rows) {
@@ -108,7 +109,12 @@ static void measure_instance(const struct slow_set *set, const struct slow_run *
 
         slow_estimate(before, after, set->variant.epoch_cycles, alone, &quantum);
         out->quanta++;
-        actual += quantum.actual;
+        if (isfinite(quantum.actual)) {
+            actual += quantum.actual;
+            moved++;
+        } else {
+            quantum.actual = NAN;
+        }
         for (int m = 0; m < SLOW_MODELS; m++) {
             double e = quantum.estimate[m] / quantum.actual - 1;
 
@@ -120,9 +126,9 @@ static void measure_instance(const struct slow_set *set, const struct slow_run *
         }
     }
     if (plain)
-        out->plain_actual = actual / out->quanta;
+        out->plain_actual = actual / moved;
     else
-        out->actual = actual / out->quanta;
+        out->actual = actual / moved;
     for (int m = 0; m < SLOW_MODELS; m++) {
         double with = out->quanta - out->without[m];
 
