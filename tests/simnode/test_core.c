@@ -174,6 +174,23 @@ static void test_frequency_change(void **state)
     scenario_free(scenario);
 }
 
+/* A core that runs faster than its base frequency from the start. */
+static void test_reference_cycles_are_those_of_the_base_frequency(void **state)
+{
+    struct scenario *scenario = parse_scenario(ONE_TRACE);
+    struct simnode *node;
+
+    (void)state;
+    scenario->machine.core_hz = 2e9;
+    set_trace(scenario, 0, "0 0\n1000000 0\n");
+    node = new_node(scenario);
+    assert_int_equal(simnode_run_tick(node), 0);
+    assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_CYCLES), 1000);
+    assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_REF_CYCLES), 500);
+    simnode_free(node);
+    scenario_free(scenario);
+}
+
 static void test_in_order_core(void **state)
 {
     struct scenario *scenario = parse_scenario(
@@ -290,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_retired_instructions),
         cmocka_unit_test(test_frequency_change),
         cmocka_unit_test(test_in_order_core),
+        cmocka_unit_test(test_reference_cycles_are_those_of_the_base_frequency),
         cmocka_unit_test(test_window_equals_the_naive_model),
     };
 

@@ -154,6 +154,74 @@ static void test_remote_memory(void **state)
     scenario_free(scenario);
 }
 
+/* The link moves a line in 10 ns: what leaves together arrives one after the other. */
+static void test_link_bandwidth(void **state)
+{
+    static const double second_ns[] = {65, 71};
+
+    (void)state;
+    for (int limited = 0; limited < 2; limited++) {
+        struct scenario *scenario = two_sockets("1");
+        struct simnode *node;
+        struct result result;
+
+        scenario->machine.link_bytes_per_second = limited ? 6.4e9 : 0;
+        set_trace(scenario, 0, "0 0\n0 64\n1000000 0\n");
+        node = new_node(scenario);
+        result = run_node(node);
+        assert_int_equal(result.true_reads, 2);
+        /* Without a limit both are known at 21 and there at 34, read at 40 and 44, at the link
+         * at 51 and 55, back at 61 and 65. With it the second is there at 44, just in time to be
+         * read, and finds the link busy until 61 on its way back. */
+        assert_true(result.true_ns == 61.0 + second_ns[limited]);
+        simnode_free(node);
+        scenario_free(scenario);
+    }
+}
+
+struct seen {
+    uint64_t base, lines[16];
+    size_t n;
+};
+
+static void see_prefetch(void *context, const struct request *request, uint64_t done_fs)
+{
+    struct seen *seen = context;
+
+    (void)done_fs;
+    if (request->kind == REQUEST_PREFETCH && seen->n < 16)
+        seen->lines[seen->n++] = request->line - seen->base;
+}
+
+static void test_prefetcher(void **state)
+{
+    /* Every second line. The third equal step starts it, two at a time; then it keeps four strides
+     * ahead. And lines in no order, which it leaves alone. */
+    static const char *const traces[] = {
+        "0 0\n300 128\n300 256\n300 384\n300 512\n300 640\n300 768\n1000000 0\n",
+        "0 0\n300 320\n300 448\n300 1280\n300 1344\n300 960\n300 64\n1000000 0\n"};
+    static const uint64_t expected[] = {8, 10, 12, 14, 16, 18, 20};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct scenario *scenario = parse_scenario(ONE_CONTAINER);
+        struct seen seen = {0};
+        struct simnode *node;
+
+        scenario->machine.prefetch_degree = 2;
+        scenario->machine.prefetch_distance = 4;
+        set_trace(scenario, 0, traces[i]);
+        node = new_node(scenario);
+        seen.base = node->cores[0].line_base;
+        simnode_observe(node, see_prefetch, &seen);
+        run_node(node);
+        assert_int_equal(seen.n, i == 0 ? 7 : 0);
+        assert_memory_equal(seen.lines, expected, seen.n * sizeof(*expected));
+        simnode_free(node);
+        scenario_free(scenario);
+    }
+}
+
 /* Serrano 2011, table 1: two boards of two sockets, cores in order; 100 cycles to the own memory,
  * 142 to the board's other, 410 to the other board. */
 static void test_three_regions_of_an_in_order_core(void **state)
@@ -257,6 +325,8 @@ int main(void)
         cmocka_unit_test(test_joining_a_prefetch),
         cmocka_unit_test(test_lookup_at_its_own_clock),
         cmocka_unit_test(test_three_regions_of_an_in_order_core),
+        cmocka_unit_test(test_link_bandwidth),
+        cmocka_unit_test(test_prefetcher),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
