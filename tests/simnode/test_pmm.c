@@ -113,19 +113,21 @@ static void test_counters_of_a_node_with_pmm(void **state)
     scenario_free(scenario);
 }
 
-static void test_pages_are_placed_by_share(void **state)
+static void test_pages_are_placed_by_share_and_stores_sampled(void **state)
 {
     struct scenario *scenario = parse_scenario(
         "{'scenario':1,'tick_cycles':2000000,'machine':{'preset':'clx','cores_per_socket':2},"
         "'workloads':{'w':{'kind':'random','bytes':268435456,'instructions_per_access':20,"
         "'store_share':0.3}},'containers':[{'key':'a','workload':'w','cpus':[0],"
-        "'page_bytes':4096,'memory':[{'node':0,'medium':'pmm','share':0.2},"
+        "'page_bytes':4096,'sample_period':10,'memory':[{'node':0,'medium':'pmm','share':0.2},"
         "{'node':0,'share':0.3},{'node':1,'share':0.5}]}]}");
     static const enum role regions[] = {ROLE_LOADS_LOCAL_PMM, ROLE_LOADS_LOCAL_DRAM,
                                         ROLE_LOADS_REMOTE_DRAM};
     static const double shares[] = {0.2, 0.3, 0.5};
     struct simnode *node = new_node(scenario);
+    const struct simnode_sample *samples;
     struct simnode_truth truth;
+    size_t n, in_pmm = 0;
 
     (void)state;
     assert_int_equal(simnode_run_tick(node), 0);
@@ -141,6 +143,14 @@ static void test_pages_are_placed_by_share(void **state)
     assert_float_equal((double)truth.store_bytes[1] /
                            (double)(truth.store_bytes[0] + truth.store_bytes[1]),
                        0.2, 0.03);
+    /* Every tenth is sampled. */
+    samples = simnode_samples(node, &n);
+    assert_int_equal(n, total_of(node, 0, GROUP_STORES, ROLE_STORES) / 10);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(samples[i].bytes, 8);
+        in_pmm += samples[i].pmm;
+    }
+    assert_float_equal((double)in_pmm / (double)n, 0.2, 0.05);
     simnode_free(node);
     scenario_free(scenario);
 }
@@ -152,7 +162,7 @@ int main(void)
         cmocka_unit_test(test_media_bandwidth),
         cmocka_unit_test(test_writes_combine_to_granules),
         cmocka_unit_test(test_counters_of_a_node_with_pmm),
-        cmocka_unit_test(test_pages_are_placed_by_share),
+        cmocka_unit_test(test_pages_are_placed_by_share_and_stores_sampled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
