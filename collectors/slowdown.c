@@ -100,19 +100,23 @@ static bool lane_open(void *collector, void *opaque)
         .key = lane->container->key,
         .cgroup_fd = lane->container->cgroup_fd,
     };
-    struct verdict why;
-    if (self->families.epochs && !lane->epochs &&
-        source_set_open(self->env.sources, &scope, GROUP_ASM_EPOCHS, &lane->epochs, &why) != 0)
-        self->status->open_failures[why.reason]++;
-    if (source_set_open(self->env.sources, &scope, GROUP_CORE, &lane->core, &why) == 0)
+    struct verdict why, epochs_why;
+    bool no_epochs =
+        self->families.epochs && !lane->epochs &&
+        source_set_open(self->env.sources, &scope, GROUP_ASM_EPOCHS, &lane->epochs, &epochs_why);
+    bool opened = !source_set_open(self->env.sources, &scope, GROUP_CORE, &lane->core, &why);
+    bool first = !opened && self->status->open_failures[why.reason]++ == 0;
+    if (no_epochs)
+        self->status->open_failures[epochs_why.reason]++;
+    if (opened)
         return lane->opened = true;
-    if (self->status->open_failures[why.reason]++ == 0)
+    if (why.reason == REASON_NO_DEVICE) /* only a container that is gone already */
+        return false;
+    self->status->verdict = why;
+    self->state = STATE_UNOPENED;
+    if (first)
         log_warn(self->env.log, "slowdown", "%s has no estimate: %s", lane->container->path,
                  why.words);
-    if (why.reason != REASON_NO_DEVICE) { /* that is only a container that is gone already */
-        self->status->verdict = why;
-        self->state = STATE_UNOPENED;
-    }
     return false;
 }
 

@@ -1,5 +1,6 @@
 /* The slowdown collector on windows made by hand; the worked numbers are FORMULAS.md section 3. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -525,6 +527,28 @@ static void without_file_descriptors_it_says_so_and_tries_again(void **state)
     assert_true(fabs(of_a(rig, C("slowdown_ratio"), "passive") - 1) < 1e-9);
 }
 
+/* Containers that end while they are opened are everyday; nobody can act on it. */
+static void one_that_is_gone_already_is_not_worth_a_line(void **state)
+{
+    struct rig *rig = *state;
+    int pipes[2];
+    assert_int_equal(pipe2(pipes, O_NONBLOCK), 0);
+    rig->log.fd = pipes[1];
+    verdict_set(&rig->fake.open_error, REASON_NO_DEVICE, "cgroup c0.1 is gone");
+    rig_container(rig, "a");
+    char text[256];
+    assert_int_equal(read(pipes[0], text, sizeof text), -1);
+    assert_true(rig->status.open_failures[REASON_NO_DEVICE] > 0);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+
+    verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many open files");
+    rig_container(rig, "b");
+    assert_true(read(pipes[0], text, sizeof text) > 0); /* this log does show lines */
+    rig->log.fd = -1;
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
 static void what_an_ended_container_frees_is_used_at_once(void **state)
 {
     struct rig *rig = *state;
@@ -594,6 +618,7 @@ int main(void)
         T(a_dead_counter_switches_the_collector_off),
         T(without_file_descriptors_it_says_so_and_tries_again),
         T(what_an_ended_container_frees_is_used_at_once),
+        T(one_that_is_gone_already_is_not_worth_a_line),
         T(a_failed_read_is_reported),
         T(a_steady_tick_allocates_nothing),
     };
