@@ -25,9 +25,8 @@ class SeriesCount(unittest.TestCase):
 
     def test_limit(self):
         counts = self.counts()
-        self.assertLessEqual(max(counts.values()), LIMIT)
-        # The victim has all that this recording can give: this test counts something.
-        self.assertGreaterEqual(max(counts.values()), 14)
+        # The victim has everything that there is by default, so one series more would show.
+        self.assertEqual(max(counts.values()), LIMIT)
 
     def test_histogram_is_not_default(self):
         self.assertGreater(
