@@ -20,7 +20,7 @@ from harness import Cgroups, Exporter, run_exporter, wait_until
 GOOD_TICK = '{"tick":1,"mono_ns":1000000000,"wall_ns":1790000000000000000}'
 HEADER = ('{"recording":1,"machine":{"microarchitecture":"clx","base_frequency_hz":2.1e9,'
           '"cache_cycles":44,"sockets":1,"numa_nodes":1,"cpus":2},"interval_ns":1000000000}')
-ENDS_QUICKLY = 5.0 if harness.sanitized() else 1.0
+ENDS_QUICKLY = 5.0 if harness.sanitized() else 0.1
 
 
 class Base(unittest.TestCase):
@@ -395,8 +395,8 @@ class Peers(Base):
         for connection in connections[::2]:
             with contextlib.suppress(OSError):
                 connection.sendall(b"GET /metrics HT")
-        wait_until(self.try_served, 40, "a scraper is served", 0.5)
-        self.assertLess(self.exporter.fds("socket"), 1100)
+        wait_until(self.try_served, 15, "a scraper is served", 0.5)
+        self.assertLess(self.exporter.fds("socket"), 400)
         self.assertEqual(self.exporter.get("/-/healthy")[0], 200)
 
     def try_served(self):
@@ -459,17 +459,24 @@ class Peers(Base):
 
 
 class Signals(Base):
+    def seconds_to_end(self, number):
+        with Exporter() as exporter:
+            # In the middle of everything: half a request, an open connection, a scrape.
+            idle = socket.create_connection(("127.0.0.1", exporter.port))
+            idle.sendall(b"GET /met")
+            code, seconds = exporter.stop(number)
+            idle.close()
+            self.assertEqual(code, 0, exporter.log())
+            return seconds
+
     def test_ends_quickly(self):
+        """Within 100 ms. A busy machine may delay one end, not each of several."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            with Exporter() as exporter:
-                # In the middle of everything: half a request, an open connection, a scrape.
-                idle = socket.create_connection(("127.0.0.1", exporter.port))
-                idle.sendall(b"GET /met")
-                code, seconds = exporter.stop(number)
-                idle.close()
-                print(f"{signal.Signals(number).name}: ended after {seconds * 1e3:.0f} ms")
-                self.assertEqual(code, 0, exporter.log())
-                self.assertLess(seconds, ENDS_QUICKLY)
+            ends = []
+            while len(ends) < 8 and (not ends or min(ends) > ENDS_QUICKLY):
+                ends.append(self.seconds_to_end(number))
+            print(f"{signal.Signals(number).name}: ended after {min(ends) * 1e3:.0f} ms")
+            self.assertLessEqual(min(ends), ENDS_QUICKLY)
 
     def test_reload(self):
         path = self.file("thresholds.json", '[{"container":"a","latency_seconds":1e-7}]')
