@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 """The memory probe tells a neighbour that is hard on memory from one that only computes.
 
-Bursts of the probe with the neighbours stopped and running take turns (SIGSTOP, SIGCONT), so that
+Readings of the probe with the neighbours stopped and running take turns (SIGSTOP, SIGCONT), so that
 drift of the machine falls on both sides alike. Compared are not nanoseconds but P, the probability
-that a burst under load is slower than one at rest: 0.5 means that the load cannot be seen.
+that a reading under load is slower than one at rest: 0.5 means that the load cannot be seen. A
+reading is the median of five bursts: one neighbour may slow memory by a hundredth only, which is
+less than single bursts differ on a busy machine.
 
-With n bursts on each side and no effect, P has a standard error of sqrt((2n + 1) / (12 n^2)), 0.041
+With n readings on each side and no effect, P has a standard error of sqrt((2n + 1) / (12 n^2)), 0.041
 for 100. The compute neighbours must stay within 5 of those around 0.5, the others above 0.7, so that
 the two cannot be taken for each other.
 
@@ -21,7 +23,7 @@ import subprocess
 import sys
 import time
 
-BURSTS = 100
+READINGS, BURSTS = 100, 5
 SETTLE_S = 0.02
 MOST_HOGS = 8
 SYSFS = pathlib.Path("/sys/devices/system")
@@ -79,6 +81,11 @@ def burst(probe, kind="probe"):
     return None if answer == "none" else float(answer)
 
 
+def reading(probe, kind="probe"):
+    bursts = [x for x in (burst(probe, kind) for _ in range(BURSTS)) if x is not None]
+    return statistics.median(bursts) if len(bursts) > BURSTS // 2 else None
+
+
 def signal_all(hogs, number):
     for hog in hogs:
         hog.send_signal(number)
@@ -91,15 +98,15 @@ def superiority(idle, loaded):
 
 
 def measure(probe, neighbours):
-    bursts = {mode: ([], []) for mode in neighbours}
-    for _ in range(BURSTS):
+    readings = {mode: ([], []) for mode in neighbours}
+    for _ in range(READINGS):
         for mode, hogs in neighbours.items():
             time.sleep(SETTLE_S)
-            bursts[mode][0].append(burst(probe))
+            readings[mode][0].append(reading(probe))
             signal_all(hogs, signal.SIGCONT)
-            bursts[mode][1].append(burst(probe))
+            readings[mode][1].append(reading(probe))
             signal_all(hogs, signal.SIGSTOP)
-    return bursts
+    return readings
 
 
 def flushing_works(probe):
@@ -122,14 +129,14 @@ def judge(mode, idle, loaded):
     idle = [x for x in idle if x is not None]
     loaded = [x for x in loaded if x is not None]
     if len(idle) + len(loaded) < made * 3 // 4:
-        print(f"{mode}: only {len(idle) + len(loaded)} of {made} bursts gave a reading")
+        print(f"{mode}: only {len(idle) + len(loaded)} of {made} readings could be taken")
         return False
     p = superiority(idle, loaded)
     error = math.sqrt((len(idle) + len(loaded) + 1) / (12 * len(idle) * len(loaded)))
     low, high = (0.7, 1) if mode != "compute" else (0.5 - 5 * error, 0.5 + 5 * error)
     print(f"{mode:8} idle {statistics.median(idle):6.1f} ns  loaded {statistics.median(loaded):6.1f} "
           f"ns  P(loaded > idle) {p:.3f}, wanted {low:.2f} to {high:.2f}, "
-          f"{len(idle)} and {len(loaded)} bursts")
+          f"{len(idle)} and {len(loaded)} readings")
     return low < p <= high
 
 
