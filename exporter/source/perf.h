@@ -8,6 +8,7 @@
 #define IE_SOURCE_PERF_H
 
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <sys/types.h>
 
 #include "exporter/base/fsroot.h"
@@ -23,6 +24,11 @@ struct perf_kernel {
     int (*enable)(void *context, int fd); /* a group's leader, and with it the group */
     ssize_t (*read)(void *context, int fd, void *buffer, size_t size);
     int (*close)(void *context, int fd);
+    /* For samplers: an event's ring buffer, and waiting for some of them (the number ready, or 0
+     * after the time). */
+    int (*map)(void *context, int fd, size_t size, void **out);
+    int (*unmap)(void *context, void *at, size_t size);
+    int (*wait)(void *context, struct pollfd *fds, size_t n, int timeout_ms);
     void *context;
 };
 

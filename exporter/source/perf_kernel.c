@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,11 +35,37 @@ static int linux_close(void *context, int fd)
     return close(fd) < 0 ? -errno : 0;
 }
 
+static int linux_map(void *context, int fd, size_t size, void **out)
+{
+    (void)context;
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        return -errno;
+    *out = at;
+    return 0;
+}
+
+static int linux_unmap(void *context, void *at, size_t size)
+{
+    (void)context;
+    return munmap(at, size) < 0 ? -errno : 0;
+}
+
+static int linux_wait(void *context, struct pollfd *fds, size_t n, int timeout_ms)
+{
+    (void)context;
+    int ready = poll(fds, n, timeout_ms);
+    return ready < 0 ? -errno : ready;
+}
+
 const struct perf_kernel perf_kernel_linux = {
     .event_open = linux_event_open,
     .enable = linux_enable,
     .read = linux_read,
     .close = linux_close,
+    .map = linux_map,
+    .unmap = linux_unmap,
+    .wait = linux_wait,
 };
 
 size_t perf_raise_fd_limit(void)

@@ -1,0 +1,564 @@
+/* Samples of all CPUs in one order: from buffers made here, and from the real kernel. */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "exporter/source/sampler.h"
+
+enum { CPUS = 3, MS = 1000000, MAX_SEEN = 1 << 18 };
+
+/* ---- a kernel ---- */
+
+struct fake {
+    struct perf_event_attr attr;
+    struct perf_event_mmap_page *ring[CPUS];
+    size_t size;
+    int opened, mapped, enabled; /* those that are now */
+    int refuse_open, refuse_map; /* the CPU for which to; -1: none */
+    uint64_t now;
+};
+
+static int fake_open(void *context, const struct perf_event_attr *attr, pid_t pid, int cpu,
+                     int group_fd, unsigned long flags)
+{
+    struct fake *fake = context;
+    assert_int_equal(pid, -1);
+    assert_int_equal(group_fd, -1);
+    assert_true((flags & PERF_FLAG_FD_CLOEXEC) != 0);
+    if (cpu == fake->refuse_open)
+        return -EACCES;
+    fake->attr = *attr;
+    fake->opened++;
+    return 100000 + cpu;
+}
+
+static int fake_enable(void *context, int fd)
+{
+    struct fake *fake = context;
+    (void)fd;
+    fake->enabled++;
+    return 0;
+}
+
+static int fake_close(void *context, int fd)
+{
+    struct fake *fake = context;
+    assert_in_range(fd, 100000, 100000 + CPUS - 1);
+    fake->opened--;
+    return 0;
+}
+
+static int fake_map(void *context, int fd, size_t size, void **out)
+{
+    struct fake *fake = context;
+    int cpu = fd - 100000;
+    if (cpu == fake->refuse_map)
+        return -EPERM;
+    fake->ring[cpu] = calloc(1, size);
+    assert_non_null(fake->ring[cpu]);
+    fake->size = size;
+    fake->mapped++;
+    *out = fake->ring[cpu];
+    return 0;
+}
+
+static int fake_unmap(void *context, void *at, size_t size)
+{
+    struct fake *fake = context;
+    assert_int_equal(size, fake->size);
+    free(at);
+    fake->mapped--;
+    return 0;
+}
+
+/* Nothing ever wakes it; it does not sleep long, to be quick. */
+static int fake_wait(void *context, struct pollfd *fds, size_t n, int timeout_ms)
+{
+    (void)context;
+    (void)timeout_ms;
+    int ready = poll(&fds[n - 1], 1, 1); /* the descriptor that ends it is real */
+    return ready;
+}
+
+static uint64_t fake_now(void *context)
+{
+    const struct fake *fake = context;
+    return fake->now;
+}
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Writes bytes as the kernel does; false when there is no room. */
+static bool put(struct fake *fake, int cpu, const void *bytes, size_t n)
+{
+    struct perf_event_mmap_page *page = fake->ring[cpu];
+    uint8_t *data = (uint8_t *)page + page_size();
+    size_t size = fake->size - page_size();
+    uint64_t head = page->data_head;
+    uint64_t tail = __atomic_load_n(&page->data_tail, __ATOMIC_ACQUIRE);
+    if (head + n - tail > size)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        data[(head + i) & (size - 1)] = ((const uint8_t *)bytes)[i];
+    __atomic_store_n(&page->data_head, head + n, __ATOMIC_RELEASE);
+    return true;
+}
+
+static bool put_sample(struct fake *fake, int cpu, uint64_t time, uint64_t address)
+{
+    const struct {
+        struct perf_event_header header;
+        uint64_t ip;
+        uint32_t pid, tid;
+        uint64_t time, address;
+    } sample = {{PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, 40}, 0x401000, 7, 8, time, address};
+    return put(fake, cpu, &sample, sizeof sample);
+}
+
+static void put_lost(struct fake *fake, int cpu, uint32_t type, uint64_t time, uint64_t n)
+{
+    const struct {
+        struct perf_event_header header;
+        uint64_t first, second;
+        uint32_t pid, tid;
+        uint64_t time;
+    } lost = {{type, 0, 40}, type == PERF_RECORD_LOST ? 1 : n, n, 0, 0, time};
+    assert_true(put(fake, cpu, &lost, sizeof lost));
+}
+
+/* ---- what comes out ---- */
+
+struct seen {
+    size_t n;
+    struct perf_record *at; /* without paths */
+    uint64_t settled;
+    bool late_is_fine, child_ended;
+    pid_t child;
+    pthread_mutex_t lock;
+};
+
+static void see(void *context, const struct perf_record *record)
+{
+    struct seen *seen = context;
+    pthread_mutex_lock(&seen->lock);
+    assert_true(record->time_ns >= seen->settled || seen->late_is_fine);
+    if (seen->n < MAX_SEEN)
+        seen->at[seen->n++] = *record;
+    if (record->kind == PERF_RECORDS_EXIT && (pid_t)record->pid == seen->child)
+        seen->child_ended = true;
+    pthread_mutex_unlock(&seen->lock);
+}
+
+static void see_settled(void *context, uint64_t time_ns)
+{
+    struct seen *seen = context;
+    assert_true(time_ns >= seen->settled);
+    seen->settled = time_ns;
+}
+
+struct rig {
+    struct fake fake;
+    struct perf_kernel kernel;
+    struct encoded_event event;
+    struct seen seen;
+    int cpus[CPUS];
+    struct sampler_config config;
+    struct sampler *sampler;
+};
+
+static void rig_init(struct rig *rig)
+{
+    memset(rig, 0, sizeof *rig);
+    rig->fake.refuse_open = rig->fake.refuse_map = -1;
+    rig->fake.now = 1000 * (uint64_t)MS;
+    rig->kernel = (struct perf_kernel){.event_open = fake_open,
+                                       .enable = fake_enable,
+                                       .close = fake_close,
+                                       .map = fake_map,
+                                       .unmap = fake_unmap,
+                                       .wait = fake_wait,
+                                       .context = &rig->fake};
+    rig->event.attr.type = PERF_TYPE_RAW;
+    rig->event.attr.config = 0x82d0;
+    rig->event.attr.precise_ip = 2;
+    rig->seen.at = calloc(MAX_SEEN, sizeof *rig->seen.at);
+    assert_non_null(rig->seen.at);
+    pthread_mutex_init(&rig->seen.lock, NULL);
+    for (int i = 0; i < CPUS; i++)
+        rig->cpus[i] = i;
+    rig->config = (struct sampler_config){
+        .kernel = &rig->kernel,
+        .event = &rig->event,
+        .period = 10007,
+        .data_pages = 1,
+        .cpus = rig->cpus,
+        .n_cpus = CPUS,
+        .sink = {.record = see, .settle = see_settled, .context = &rig->seen},
+        .now_ns = fake_now,
+        .now_context = &rig->fake};
+}
+
+static void rig_release(struct rig *rig)
+{
+    sampler_free(rig->sampler);
+    assert_int_equal(rig->fake.opened, 0);
+    assert_int_equal(rig->fake.mapped, 0);
+    pthread_mutex_destroy(&rig->seen.lock);
+    free(rig->seen.at);
+}
+
+static void rig_open(struct rig *rig)
+{
+    rig_init(rig);
+    assert_int_equal(sampler_new(&rig->config, &rig->sampler), 0);
+}
+
+static void assert_addresses(const struct rig *rig, const uint64_t *want, size_t n)
+{
+    assert_int_equal(rig->seen.n, n);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(rig->seen.at[i].sample.address, want[i]);
+}
+
+static void what_is_opened(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig);
+    const struct perf_event_attr *attr = &rig.fake.attr;
+    assert_int_equal(rig.fake.opened, CPUS);
+    assert_int_equal(rig.fake.enabled, CPUS);
+    assert_true(attr->config == 0x82d0 && attr->precise_ip == 2);
+    assert_int_equal(attr->sample_period, 10007);
+    assert_int_equal(attr->sample_type, PERF_RECORDS_SAMPLE_TYPE);
+    assert_true(attr->exclude_kernel && attr->exclude_hv && attr->sample_id_all);
+    assert_true(attr->use_clockid && attr->clockid == CLOCK_MONOTONIC);
+    assert_true(attr->watermark && attr->wakeup_watermark == page_size() / 4);
+    assert_true(attr->disabled && !attr->mmap && !attr->task && !attr->comm && !attr->inherit);
+    rig_release(&rig);
+
+    rig_init(&rig);
+    rig.config.physical = rig.config.cgroup = rig.config.mappings = true;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
+    assert_int_equal(attr->sample_type,
+                     PERF_RECORDS_SAMPLE_TYPE | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP);
+    assert_true(attr->mmap && attr->mmap_data && attr->mmap2 && attr->comm && attr->comm_exec &&
+                attr->task);
+    rig_release(&rig);
+}
+
+static void all_or_none(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    rig.fake.refuse_open = 2;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), -EACCES);
+    assert_null(rig.sampler);
+    assert_int_equal(rig.fake.opened + rig.fake.mapped + rig.fake.enabled, 0);
+    rig.fake.refuse_open = -1;
+    rig.fake.refuse_map = 1;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), -EPERM);
+    assert_int_equal(rig.fake.opened + rig.fake.mapped + rig.fake.enabled, 0);
+    rig.fake.refuse_map = -1;
+    rig.config.data_pages = 3; /* no power of two */
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), -EINVAL);
+    rig.config.data_pages = 1;
+    rig.config.period = 0;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), -EINVAL);
+    rig_release(&rig);
+}
+
+static void one_order_over_all_cpus(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig);
+    for (uint64_t i = 1; i <= 12; i++) /* in turn, but for CPU 0, which has two each */
+        assert_true(put_sample(&rig.fake, i % 4 < 2 ? 0 : (int)(i % 4) - 1, i, i));
+    sampler_drain(rig.sampler);
+    assert_addresses(&rig, (const uint64_t[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 12);
+    assert_int_equal(sampler_counts(rig.sampler).samples, 12);
+    assert_int_equal(rig.seen.settled, 998 * (uint64_t)MS);
+
+    /* Too new: on another CPU there may be an earlier one that did not arrive. */
+    uint64_t now = rig.fake.now += 10 * MS;
+    assert_true(put_sample(&rig.fake, 0, now - 3 * MS, 20));
+    assert_true(put_sample(&rig.fake, 0, now - 1 * MS, 22));
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.n, 13);
+    assert_true(put_sample(&rig.fake, 1, now - 2 * MS, 21));
+    rig.fake.now += 10 * MS;
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.n, 15);
+    for (uint64_t i = 0; i < 3; i++)
+        assert_int_equal(rig.seen.at[12 + i].sample.address, 20 + i);
+    rig_release(&rig);
+}
+
+static void around_the_end_of_the_buffer(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig);
+    uint64_t time = 1, n = 0;
+    for (int round = 0; round < 40; round++) {
+        uint64_t before = n;
+        while (put_sample(&rig.fake, round % CPUS, time, time)) {
+            time++;
+            n++;
+        }
+        assert_int_equal(n - before, page_size() / 40); /* all the room is there again */
+        rig.fake.now = time + 2 * MS;
+        sampler_drain(rig.sampler);
+    }
+    assert_int_equal(rig.seen.n, n);
+    for (uint64_t i = 0; i < n; i++)
+        assert_int_equal(rig.seen.at[i].sample.address, i + 1);
+    assert_int_equal(sampler_counts(rig.sampler).broken, 0);
+    rig_release(&rig);
+}
+
+/* What must wait fills the room there is, and the last record of it is cut. */
+static void no_room_for_more(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig);
+    uint64_t n = 0, first = rig.fake.now;
+    for (int round = 0; round < 3; round++) {
+        while (put_sample(&rig.fake, 0, first + n, n))
+            n++;
+        sampler_drain(rig.sampler);
+        assert_int_equal(rig.seen.n, 0);
+    }
+    while (put_sample(&rig.fake, 0, first + n, n))
+        n++;
+    sampler_drain(rig.sampler);
+    assert_false(put_sample(&rig.fake, 0, first + n, n)); /* here the kernel counts it lost */
+    rig.fake.now += 10 * MS;
+    sampler_drain(rig.sampler); /* all of it, for it says so */
+    assert_int_equal(rig.seen.n, n);
+    for (uint64_t i = 0; i < n; i++)
+        assert_int_equal(rig.seen.at[i].sample.address, i);
+    assert_int_equal(sampler_counts(rig.sampler).broken, 0);
+    rig_release(&rig);
+}
+
+static void losses_and_throttling(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig);
+    put_lost(&rig.fake, 0, PERF_RECORD_LOST, 5, 12);
+    put_lost(&rig.fake, 1, PERF_RECORD_LOST_SAMPLES, 6, 30);
+    put_lost(&rig.fake, 2, PERF_RECORD_THROTTLE, 7, 0);
+    put_lost(&rig.fake, 2, PERF_RECORD_UNTHROTTLE, 8, 0);
+    assert_true(put_sample(&rig.fake, 0, 9, 9));
+    sampler_drain(rig.sampler);
+    struct sampler_counts counts = sampler_counts(rig.sampler);
+    assert_int_equal(counts.samples, 1);
+    assert_int_equal(counts.lost, 42);
+    assert_int_equal(counts.throttles, 1);
+    assert_int_equal(rig.seen.n, 5); /* who keeps mappings must hear of losses */
+    rig_release(&rig);
+}
+
+static void a_broken_buffer(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig);
+    static const uint8_t nonsense[40] = {9, 0, 0, 0, 2, 0, 0xff, 0xff};
+    static const uint8_t empty[8] = {9, 0, 0, 0, 2, 0, 0, 0};
+    assert_true(put(&rig.fake, 0, nonsense, sizeof nonsense)); /* larger than any buffer */
+    assert_true(put(&rig.fake, 1, empty, sizeof empty));
+    rig.fake.ring[2]->data_head = 1000000; /* further than the buffer is large */
+    sampler_drain(rig.sampler);
+    assert_int_equal(sampler_counts(rig.sampler).broken, 3);
+    assert_int_equal(rig.seen.n, 0);
+    for (int cpu = 0; cpu < CPUS; cpu++) /* it goes on */
+        assert_true(put_sample(&rig.fake, cpu, rig.fake.now + (uint64_t)cpu, (uint64_t)cpu));
+    rig.fake.now += 10 * MS;
+    sampler_drain(rig.sampler);
+    assert_addresses(&rig, (const uint64_t[]){0, 1, 2}, 3);
+    assert_int_equal(sampler_counts(rig.sampler).broken, 3);
+    rig_release(&rig);
+}
+
+static void the_thread_keeps_up(void **state)
+{
+    (void)state;
+    enum { N = 100000 };
+    struct rig rig;
+    rig_open(&rig);
+    rig.seen.late_is_fine = true; /* this clock stands still */
+    assert_int_equal(sampler_start(rig.sampler), 0);
+    assert_int_equal(sampler_start(rig.sampler), -EALREADY);
+    for (uint64_t i = 1; i <= N; i++)
+        while (!put_sample(&rig.fake, (int)(i % CPUS), i, i))
+            sched_yield(); /* the buffer is full: the thread is to empty it */
+    while (sampler_counts(rig.sampler).samples < N)
+        usleep(1000);
+    sampler_free(rig.sampler);
+    rig.sampler = NULL;
+    assert_int_equal(rig.seen.n, N);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < N; i++)
+        sum += rig.seen.at[i].sample.address;
+    assert_true(sum == (uint64_t)N * (N + 1) / 2);
+    rig_release(&rig);
+}
+
+/* ---- the real kernel: page faults, each of them a sample ---- */
+
+#if defined(__x86_64__)
+void store_one_byte(char *at);
+__asm__(".text\n.globl store_one_byte\n.type store_one_byte,@function\n"
+        "store_one_byte:\n movb $1,(%rdi)\n ret\n.size store_one_byte,.-store_one_byte\n");
+
+enum { PAGES = 500 };
+
+static _Noreturn void touch_pages(int in, void *where)
+{
+    char c, *at;
+    if (read(in, &c, 1) != 1) /* until the parent knows whom to expect */
+        _exit(1);
+    at = mmap(where, PAGES * page_size(), PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (at == MAP_FAILED)
+        _exit(1);
+    madvise(at, PAGES * page_size(), MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < PAGES; i++)
+        store_one_byte(at + i * page_size() + i);
+    _exit(0);
+}
+
+static void check_faults(const struct rig *rig, pid_t child, uint64_t where)
+{
+    size_t faults = 0;
+    uint64_t mapped_ns = 0;
+    for (size_t i = 0; i < rig->seen.n; i++) {
+        const struct perf_record *r = &rig->seen.at[i];
+        if ((pid_t)r->pid != child)
+            continue;
+        if (r->kind == PERF_RECORDS_MMAP && r->mmap.start == where) {
+            assert_int_equal(r->mmap.length, PAGES * page_size());
+            assert_true(r->mmap.writable && !r->mmap.shared && r->mmap.inode == 0);
+            mapped_ns = r->time_ns;
+        }
+        if (r->kind != PERF_RECORDS_SAMPLE || r->sample.address < where ||
+            r->sample.address >= where + PAGES * page_size())
+            continue;
+        assert_int_equal(r->sample.address, where + faults * page_size() + faults);
+        assert_int_equal(r->sample.ip, (uintptr_t)store_one_byte);
+        assert_true(r->sample.user && r->sample.cgroup_id != 0);
+        assert_true(mapped_ns != 0 && mapped_ns <= r->time_ns);
+        faults++;
+    }
+    assert_int_equal(faults, PAGES);
+}
+
+static void real_page_faults(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct fsroot fs;
+    struct verdict why;
+    int pipes[2], status = -1;
+    int cpus[64], n = 0;
+    rig_init(&rig);
+    assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
+    for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF) && n < 64; cpu++)
+        cpus[n++] = (int)cpu;
+    struct encoded_event event;
+    assert_int_equal(encode_event(&fs, "software:page-faults", &event, &why), 0);
+    rig.config.kernel = &perf_kernel_linux;
+    rig.config.event = &event;
+    rig.config.cpus = cpus;
+    rig.config.n_cpus = (size_t)n;
+    rig.config.period = 1;
+    rig.config.data_pages = 64;
+    rig.config.mappings = rig.config.cgroup = true;
+    rig.config.now_ns = NULL;
+    /* A free place, for the child to map. */
+    void *where = mmap(NULL, PAGES * page_size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(where != MAP_FAILED);
+    assert_int_equal(pipe(pipes), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        touch_pages(pipes[0], where);
+    rig.seen.child = child;
+    rig.seen.late_is_fine = true; /* a stopped virtual CPU */
+    int err = sampler_new(&rig.config, &rig.sampler);
+    if (!err) {
+        assert_int_equal(sampler_start(rig.sampler), 0);
+        assert_int_equal(write(pipes[1], "x", 1), 1);
+        waitpid(child, &status, 0);
+        for (int i = 0; i < 10000; i++) { /* its exit was the last that it did */
+            pthread_mutex_lock(&rig.seen.lock);
+            bool ended = rig.seen.child_ended;
+            pthread_mutex_unlock(&rig.seen.lock);
+            if (ended)
+                break;
+            usleep(1000);
+        }
+        struct sampler_counts counts = sampler_counts(rig.sampler);
+        sampler_free(rig.sampler);
+        rig.sampler = NULL;
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        assert_true(rig.seen.child_ended);
+        assert_int_equal(counts.lost + counts.broken, 0);
+        check_faults(&rig, child, (uintptr_t)where);
+    }
+    close(pipes[1]);
+    close(pipes[0]);
+    if (err)
+        waitpid(child, NULL, 0);
+    munmap(where, PAGES * page_size());
+    encoded_event_release(&event);
+    fsroot_release(&fs);
+    rig_release(&rig);
+    if (err) {
+        print_message("no system-wide sampling here: %s\n", strerror(-err));
+        assert_true(err == -EACCES || err == -EPERM);
+        skip();
+    }
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_opened),
+        cmocka_unit_test(all_or_none),
+        cmocka_unit_test(one_order_over_all_cpus),
+        cmocka_unit_test(around_the_end_of_the_buffer),
+        cmocka_unit_test(no_room_for_more),
+        cmocka_unit_test(losses_and_throttling),
+        cmocka_unit_test(a_broken_buffer),
+        cmocka_unit_test(the_thread_keeps_up),
+#if defined(__x86_64__)
+        cmocka_unit_test(real_page_faults),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
