@@ -201,6 +201,9 @@ static int read_all(struct field_reader *reader, json_t *root, const char *folde
         err = scenario_read_workloads(reader, json_object_get(root, "workloads"), folder, out);
     if (!err)
         err = scenario_read_containers(reader, json_object_get(root, "containers"), out);
+    if (!err &&
+        (double)out->ticks * (double)out->tick_cycles > SCENARIO_MAX_SECONDS * out->machine.core_hz)
+        err = field_error(reader, "ticks", "the run lasts more than an hour of simulated time");
     if (!err && out->ats_sets &&
         (uint64_t)out->ats_sets > (uint64_t)(out->machine.llc.bytes / 64 / out->machine.llc.ways))
         err = field_error(reader, "ats_sets", "the last-level cache has fewer sets");

@@ -14,6 +14,10 @@
 #include "tests/simnode/pmm.h"
 #include "tests/simnode/workload.h"
 
+/* Simulated time is 64 bits of femtoseconds, five hours; what a scenario asks for ends well before.
+ */
+#define SCENARIO_MAX_SECONDS 3600.0
+
 struct cache_spec {
     int64_t bytes; /* 0: there is none */
     int64_t ways;

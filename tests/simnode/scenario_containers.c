@@ -203,6 +203,8 @@ static int read_container(struct field_reader *reader, json_t *object, struct sc
             err = field_error(reader, "key", "another container has the key \"%s\"", spec->key);
     if (!err && (spec->page_bytes & (spec->page_bytes - 1)) != 0)
         err = field_error(reader, "page_bytes", "must be a power of two");
+    if (!err && (double)spec->wander_cycles > SCENARIO_MAX_SECONDS * scenario->machine.core_hz)
+        err = field_error(reader, "wander_cycles", "is more than an hour of simulated time");
     if (!err)
         err = find_workload(reader, json_object_get(object, "workload"), scenario, spec);
     if (!err)

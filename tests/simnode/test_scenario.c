@@ -33,6 +33,9 @@ static void test_errors_name_line_and_key(void **state)
     expect_error("{'scenario':1,\n'seeed':4}", "s.json:2: seeed: unknown key");
     expect_error("{'scenario':1,\n'ticks':0}",
                  "s.json:2: ticks: must be between 1 and 1000000000, is 0");
+    expect_error("{'scenario':1,\n'ticks':100,'tick_cycles':1000000000,"
+                 "'machine':{'core_frequency_hz':2e7}," GOOD_TAIL,
+                 "s.json:2: ticks: the run lasts more than an hour of simulated time");
     expect_error("{'scenario':1,\n'ticks':1.5}", "s.json:2: ticks: must be a whole number");
     expect_error("{'scenario':1,'machine':{\n'core':{\n'window':0}}," GOOD_TAIL,
                  "s.json:3: machine.core.window: must be between 1 and 4096, is 0");
@@ -78,6 +81,10 @@ static void test_errors_in_workloads_and_containers(void **state)
     expect_error(HEAD "'workloads':{'w':{'kind':'compute'}},\n'containers':[\n"
                       "{'key':'a','workload':'x','cpus':[0]}]}",
                  "s.json:4: containers[0].workload: there is no workload \"x\"");
+    expect_error("{'scenario':1,'machine':{'core_frequency_hz':1e6},"
+                 "'workloads':{'w':{'kind':'compute'}},\n'containers':["
+                 "{'key':'a','workload':'w','cpus':[0],'wander_cycles':4e9}]}",
+                 "s.json:2: containers[0].wander_cycles: is more than an hour of simulated time");
     expect_error(HEAD "'workloads':{'w':{'kind':'compute'}},\n'containers':["
                       "{'key':'a','workload':'w','cpus':[4]}]}",
                  "s.json:3: containers[0].cpus: must be whole numbers from 0 to 3");
