@@ -486,6 +486,11 @@ static int register_all(struct core_latency_collector *self, const char *owner)
         err = node_series(self, &core_latency_node_descs[i], owner, &self->node[i]);
     if (!err)
         err = node_series(self, &core_latency_node_histogram_desc, owner, &self->node_histogram);
+    /* Nothing was read yet: a recording may not even have counts of reads. */
+    for (int i = 0; i < N_METRICS && !err; i++)
+        series_clear(self->node[i]);
+    if (!err)
+        series_clear(self->node_histogram);
     if (!err)
         err = node_series(self, &core_latency_base_frequency_desc, owner, &self->base_frequency);
     if (!err)

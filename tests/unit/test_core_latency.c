@@ -267,6 +267,20 @@ static void without_calm_windows_there_is_no_baseline(void **state)
         isnan(rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "container=\"a\"")));
 }
 
+/* As under replay of a recording from a machine without counters. */
+static void before_any_window_the_node_shows_nothing(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    fake_group(&rig->fake, "a", GROUP_CORE)->no_reading = true;
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, N("memory_reads"), "")));
+    assert_true(isnan(rig_value(rig, N("memory_read_window_latency_seconds"), "")));
+    fake_group(&rig->fake, "a", GROUP_CORE)->no_reading = false;
+    rig_tick(rig); /* idle, but read */
+    assert_true(rig_value(rig, N("memory_reads"), "") == 0);
+}
+
 static void the_node_adds_up_and_observes_once_per_window(void **state)
 {
     struct rig *rig = *state;
@@ -418,6 +432,7 @@ int main(void)
         T(a_default_container_has_at_most_eighteen_series),
         T(the_threshold_is_the_baseline_times_a_factor),
         T(without_calm_windows_there_is_no_baseline),
+        T(before_any_window_the_node_shows_nothing),
         T(the_node_adds_up_and_observes_once_per_window),
         T(without_the_base_frequency_counters_stay_and_latency_is_absent),
         T(a_dead_counter_switches_the_collector_off),
