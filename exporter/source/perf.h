@@ -83,7 +83,9 @@ struct cpu_identity {
 };
 int cpu_identify(const struct fsroot *fs, struct cpu_identity *out);
 
-/* Raises RLIMIT_NOFILE to its hard limit; returns the limit now in force. */
+/* Raises RLIMIT_NOFILE to its hard limit; returns the limit now in force. For main, before there
+ * are threads: from then on the kernel waits some 10 ms each time that the counters' descriptors
+ * outgrow their table, so it is made wide here. */
 size_t perf_raise_fd_limit(void);
 
 #endif
