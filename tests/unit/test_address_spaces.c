@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -425,9 +426,11 @@ static void this_process_and_a_child(void **state)
 
     pid_t child = fork();
     assert_true(child >= 0);
-    if (child == 0)
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when the test fails */
         for (;;)
             pause();
+    }
     assert_int_equal(address_spaces_find(spaces, (uint32_t)child, (uintptr_t)&rig, UINT64_MAX,
                                          ACCESS_STORE, &medium),
                      0);
