@@ -42,6 +42,12 @@ struct container {
     uint64_t ended_mono_ns; /* 0 while live */
 };
 
+/* Never 0; the same for one container from first to last, and no other's. */
+static inline uint64_t container_tag(uint32_t slot, uint32_t gen)
+{
+    return (uint64_t)gen << 32 | slot;
+}
+
 /*
  * What happened since the last diff, each list in order of happening. Consumers handle the lists
  * in the order of the members below.

@@ -8,7 +8,7 @@ enum { CACHE_LINE = 64 };
 
 struct sample_queue {
     size_t mask;
-    struct sample *at;
+    struct access_sample *at;
     /* Counts of samples, which only grow. Each is written by one side; a line of its own each, so
      * that the sides do not slow each other down. */
     _Alignas(CACHE_LINE) _Atomic uint64_t put;
@@ -44,7 +44,7 @@ void sample_queue_free(struct sample_queue *queue)
     free(queue);
 }
 
-bool sample_queue_put(struct sample_queue *queue, const struct sample *sample)
+bool sample_queue_put(struct sample_queue *queue, const struct access_sample *sample)
 {
     uint64_t put = atomic_load_explicit(&queue->put, memory_order_relaxed);
     uint64_t taken = atomic_load_explicit(&queue->taken, memory_order_acquire);
@@ -62,7 +62,7 @@ void sample_queue_settle(struct sample_queue *queue, uint64_t time_ns)
     atomic_store_explicit(&queue->settled_ns, time_ns, memory_order_release);
 }
 
-size_t sample_queue_take(struct sample_queue *queue, struct sample *out, size_t cap)
+size_t sample_queue_take(struct sample_queue *queue, struct access_sample *out, size_t cap)
 {
     uint64_t taken = atomic_load_explicit(&queue->taken, memory_order_relaxed);
     uint64_t put = atomic_load_explicit(&queue->put, memory_order_acquire);

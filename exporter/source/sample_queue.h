@@ -7,20 +7,7 @@
 #ifndef IE_SOURCE_SAMPLE_QUEUE_H
 #define IE_SOURCE_SAMPLE_QUEUE_H
 
-#include "exporter/source/access_size.h"
-#include "exporter/source/medium.h"
-
-/* One load or store, with everything known about it. */
-struct sample {
-    uint64_t time_ns; /* CLOCK_MONOTONIC */
-    uint64_t ip, address;
-    uint64_t cgroup_id; /* 0: not known, then pid says whose it is */
-    uint32_t pid, tid;
-    enum access access;
-    enum medium medium;
-    enum access_size size; /* why 'bytes' is 0 */
-    uint32_t bytes;
-};
+#include "exporter/source/access_sample.h"
 
 struct sample_queue;
 
@@ -30,12 +17,12 @@ int sample_queue_new(size_t cap, struct sample_queue **out);
 void sample_queue_free(struct sample_queue *queue);
 
 /* The putting thread. Takes a copy; false when it was dropped. */
-bool sample_queue_put(struct sample_queue *queue, const struct sample *sample);
+bool sample_queue_put(struct sample_queue *queue, const struct access_sample *sample);
 /* All samples of accesses before this time have been put. */
 void sample_queue_settle(struct sample_queue *queue, uint64_t time_ns);
 
 /* The taking thread: at most 'cap', in the order they were put; returns how many. */
-size_t sample_queue_take(struct sample_queue *queue, struct sample *out, size_t cap);
+size_t sample_queue_take(struct sample_queue *queue, struct access_sample *out, size_t cap);
 /* What the other side settled. Asked before taking, it holds for what is then taken. Any thread. */
 uint64_t sample_queue_settled(const struct sample_queue *queue);
 /* Since the start. Any thread. */

@@ -13,6 +13,7 @@
 
 #include "exporter/base/reason.h"
 #include "exporter/base/tick.h"
+#include "exporter/source/access_sample.h"
 #include "exporter/source/machine.h"
 #include "exporter/source/role.h"
 
@@ -27,6 +28,7 @@ struct scope {
     int cpu;         /* SCOPE_CPU */
     int channel;     /* SCOPE_UNIT: pseudo-channel, from 0 */
     const struct unit *unit; /* SCOPE_UNIT */
+    uint64_t owner;          /* what samples of this scope carry; 0: they are not wanted */
 };
 
 /*
@@ -97,6 +99,15 @@ struct source_ops {
 
     /* Finished bursts since the last call, at most cap. NULL for sources without a probe. */
     int (*probes)(struct source *source, struct probe_reading *out, size_t cap, size_t *n);
+
+    /* Whether accesses of this kind are sampled; if so, of all scopes whose group of that kind
+     * (stores, loads) is open with an owner. NULL for sources without samples, like the next two.
+     */
+    bool (*samples)(struct source *source, enum access access, struct verdict *why);
+    /* Samples since the last call, at most cap; returns how many. Fewer than cap: no more now. */
+    size_t (*drain)(struct source *source, struct access_sample *out, size_t cap);
+    /* Asked before drain, 'settled_ns' holds for what is then handed out. */
+    void (*sampling)(struct source *source, enum access access, struct sampling *out);
 
     void (*close)(struct source *source, uint64_t handle);
 

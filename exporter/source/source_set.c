@@ -36,6 +36,7 @@ struct source_set {
     const struct log *log;
     struct source *routes[SCOPE_KINDS][GROUP_COUNT];
     struct source *probe_source;
+    struct source *sample_source;
     struct backend *backends; /* every routed source, each once */
     size_t n_backends;
     struct entry **entries;
@@ -137,6 +138,15 @@ int source_set_route_probes(struct source_set *set, struct source *source)
 
     if (!error)
         set->probe_source = source;
+    return error;
+}
+
+int source_set_route_samples(struct source_set *set, struct source *source)
+{
+    int error = adopt(set, source);
+
+    if (!error)
+        set->sample_source = source;
     return error;
 }
 
@@ -444,6 +454,38 @@ const struct probe_reading *source_set_probes(struct source_set *set, size_t *n)
 {
     *n = set->n_probes;
     return set->probes;
+}
+
+/* ---- samples ---- */
+
+bool source_set_samples(struct source_set *set, enum access access, struct verdict *why)
+{
+    struct source *source = set->sample_source;
+    struct verdict unused;
+    if (!why)
+        why = &unused;
+    memset(why, 0, sizeof *why);
+
+    if (source && source->ops->samples)
+        return source->ops->samples(source, access, why);
+    verdict_set(why, REASON_NO_DEVICE, "no source here samples %ss", access_name(access));
+    return false;
+}
+
+size_t source_set_drain(struct source_set *set, struct access_sample *out, size_t cap)
+{
+    struct source *source = set->sample_source;
+
+    return source && source->ops->drain ? source->ops->drain(source, out, cap) : 0;
+}
+
+void source_set_sampling(const struct source_set *set, enum access access, struct sampling *out)
+{
+    struct source *source = set->sample_source;
+
+    *out = (struct sampling){0};
+    if (source && source->ops->sampling)
+        source->ops->sampling(source, access, out);
 }
 
 size_t source_set_open_counters(struct source_set *set)

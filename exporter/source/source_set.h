@@ -44,6 +44,9 @@ int source_set_route(struct source_set *set, enum scope_kind kind, enum group gr
 /* As route, for the source whose probes() op is asked. */
 int source_set_route_probes(struct source_set *set, struct source *source);
 
+/* As route, for the source whose samples are asked for. */
+int source_set_route_samples(struct source_set *set, struct source *source);
+
 /* Units and threads that exist on this machine, for collectors to open. Copied. */
 int source_set_add_unit(struct source_set *set, const struct unit *unit);
 int source_set_add_thread(struct source_set *set, const struct thread *thread);
@@ -71,6 +74,13 @@ int source_set_read(struct source_set *set, group_handle handle, struct group_wi
 
 /* The probe bursts that finished before this tick began; the same list for everyone. */
 const struct probe_reading *source_set_probes(struct source_set *set, size_t *n);
+
+/* Whether accesses of this kind are sampled here; if not, why. */
+bool source_set_samples(struct source_set *set, enum access access, struct verdict *why);
+/* As the ops of the same names; nothing, and all zero, without a source that samples. Samples are
+ * handed out once: to one taker, the collector of persistent memory. */
+size_t source_set_drain(struct source_set *set, struct access_sample *out, size_t cap);
+void source_set_sampling(const struct source_set *set, enum access access, struct sampling *out);
 
 size_t source_set_open_counters(struct source_set *set);
 

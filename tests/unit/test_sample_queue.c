@@ -11,18 +11,18 @@
 
 #include "exporter/source/sample_queue.h"
 
-static struct sample numbered(uint64_t i)
+static struct access_sample numbered(uint64_t i)
 {
-    return (struct sample){.time_ns = i,
-                           .ip = ~i,
-                           .address = i * 3,
-                           .pid = (uint32_t)i,
-                           .access = ACCESS_STORE,
-                           .medium = MEDIUM_NVMM,
-                           .bytes = (uint32_t)(i % 64)};
+    return (struct access_sample){.time_ns = i,
+                                  .ip = ~i,
+                                  .address = i * 3,
+                                  .pid = (uint32_t)i,
+                                  .access = ACCESS_STORE,
+                                  .medium = MEDIUM_NVMM,
+                                  .bytes = (uint32_t)(i % 64)};
 }
 
-static void assert_numbered(const struct sample *sample, uint64_t i)
+static void assert_numbered(const struct access_sample *sample, uint64_t i)
 {
     assert_true(sample->time_ns == i && sample->ip == ~i && sample->address == i * 3);
     assert_true(sample->pid == (uint32_t)i && sample->bytes == i % 64);
@@ -32,14 +32,14 @@ static void order_and_room(void **state)
 {
     (void)state;
     struct sample_queue *queue;
-    struct sample out[8];
+    struct access_sample out[8];
     assert_int_equal(sample_queue_new(0, &queue), -EINVAL);
     assert_int_equal(sample_queue_new((1u << 24) + 1, &queue), -EINVAL);
     assert_int_equal(sample_queue_new(3, &queue), 0); /* four */
     assert_int_equal(sample_queue_take(queue, out, 8), 0);
     uint64_t next = 0, read = 0, dropped = 0;
     for (int round = 0; round < 10; round++) {
-        struct sample sample;
+        struct access_sample sample;
         while (sample = numbered(next), sample_queue_put(queue, &sample))
             next++;
         assert_int_equal(next - read, 4);
@@ -61,7 +61,7 @@ static void *put_all(void *argument)
 {
     struct sample_queue *queue = argument;
     for (uint64_t i = 1; i <= N; i++) {
-        struct sample sample = numbered(i);
+        struct access_sample sample = numbered(i);
         while (!sample_queue_put(queue, &sample))
             sched_yield();
         sample_queue_settle(queue, i);
@@ -73,7 +73,7 @@ static void two_threads(void **state)
 {
     (void)state;
     struct sample_queue *queue;
-    struct sample out[100];
+    struct access_sample out[100];
     pthread_t thread;
     uint64_t last = 0;
     assert_int_equal(sample_queue_new(256, &queue), 0);

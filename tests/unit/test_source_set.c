@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "exporter/containers/container.h"
 #include "exporter/source/source_set.h"
 #include "tests/unit/support/ledger_source.h"
 #include "tests/unit/support/malloc_count.h"
@@ -409,6 +410,63 @@ static void test_units_and_threads(void **state)
     source_set_free(NULL);
 }
 
+static bool samples_stores(struct source *source, enum access access, struct verdict *why)
+{
+    (void)source;
+    if (access == ACCESS_LOAD)
+        verdict_set(why, REASON_DISABLED, "loads were not asked for");
+    return access == ACCESS_STORE;
+}
+
+static size_t drain_two(struct source *source, struct access_sample *out, size_t cap)
+{
+    (void)source;
+    for (size_t i = 0; i < 2 && i < cap; i++)
+        out[i] = (struct access_sample){.owner = container_tag(7, 1), .bytes = 8};
+    return cap < 2 ? cap : 2;
+}
+
+static void samples_far(struct source *source, enum access access, struct sampling *out)
+{
+    (void)source;
+    out->lost = access == ACCESS_STORE ? 5 : 6;
+}
+
+static void test_samples_come_from_the_source_routed_for_them(void **state)
+{
+    (void)state;
+    struct ledger ledger = {0};
+    struct fake *fake = fake_new(&ledger);
+    struct source_set *set = set_with(fake);
+    struct access_sample taken[4];
+    struct sampling sampling = {.lost = 1};
+    struct verdict why;
+
+    assert_false(source_set_samples(set, ACCESS_STORE, &why));
+    assert_int_equal(why.reason, REASON_NO_DEVICE);
+    assert_string_equal(why.words, "no source here samples stores");
+    assert_int_equal(source_set_drain(set, taken, 4), 0);
+    source_set_sampling(set, ACCESS_STORE, &sampling);
+    assert_int_equal(sampling.lost, 0);
+
+    struct source_ops ops = *fake->source.ops;
+    ops.samples = samples_stores;
+    ops.drain = drain_two;
+    ops.sampling = samples_far;
+    fake->source.ops = &ops;
+    assert_int_equal(source_set_route_samples(set, &fake->source), 0);
+    assert_true(source_set_samples(set, ACCESS_STORE, &why));
+    assert_int_equal(why.reason, REASON_OK);
+    assert_false(source_set_samples(set, ACCESS_LOAD, &why));
+    assert_int_equal(why.reason, REASON_DISABLED);
+    assert_false(source_set_samples(set, ACCESS_LOAD, NULL));
+    assert_int_equal(source_set_drain(set, taken, 4), 2);
+    assert_true(taken[1].owner == container_tag(7, 1));
+    source_set_sampling(set, ACCESS_LOAD, &sampling);
+    assert_int_equal(sampling.lost, 6);
+    source_set_free(set);
+}
+
 /* Containers come and go by the thousand: handles stay distinct, every one finds its own group. */
 static void test_churn(void **state)
 {
@@ -457,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_begin_asks_all_and_returns_the_first_error),
         cmocka_unit_test(test_probes_are_the_same_list_for_everyone),
         cmocka_unit_test(test_units_and_threads),
+        cmocka_unit_test(test_samples_come_from_the_source_routed_for_them),
         cmocka_unit_test(test_churn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

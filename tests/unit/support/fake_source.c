@@ -69,6 +69,27 @@ static int probes(struct source *source, struct probe_reading *out, size_t cap, 
     return 0;
 }
 
+static bool samples(struct source *source, enum access access, struct verdict *why)
+{
+    *why = fake_of(source)->sampled[access];
+    return why->reason == REASON_OK;
+}
+
+static size_t drain(struct source *source, struct access_sample *out, size_t cap)
+{
+    struct fake_source *fake = fake_of(source);
+    size_t n = fake->n_samples < cap ? fake->n_samples : cap;
+    memcpy(out, fake->samples, n * sizeof *out);
+    fake->n_samples -= n;
+    memmove(fake->samples, fake->samples + n, fake->n_samples * sizeof *out);
+    return n;
+}
+
+static void sampling(struct source *source, enum access access, struct sampling *out)
+{
+    *out = fake_of(source)->sampling[access];
+}
+
 static void close_group(struct source *source, uint64_t handle)
 {
     struct fake_source *fake = fake_of(source);
@@ -93,6 +114,9 @@ static const struct source_ops ops = {
     .width = width,
     .read = read_group,
     .probes = probes,
+    .samples = samples,
+    .drain = drain,
+    .sampling = sampling,
     .close = close_group,
     .open_counters = open_counters,
     .free = free_source,

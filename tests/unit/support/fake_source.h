@@ -6,7 +6,7 @@
 
 #include "exporter/source/source.h"
 
-enum { FAKE_CPUS = 2, FAKE_GROUPS = 64, FAKE_PROBES = 8 };
+enum { FAKE_CPUS = 2, FAKE_GROUPS = 64, FAKE_PROBES = 8, FAKE_SAMPLES = 4096 };
 
 struct fake_group {
     char key[32];
@@ -26,9 +26,13 @@ struct fake_source {
     size_t n_groups;
     size_t n_open;
     struct probe_reading probes[FAKE_PROBES];
-    size_t n_probes;           /* handed out at the next begin, then 0 */
-    struct verdict check;      /* REASON_OK: everything works, perhaps with words */
-    struct verdict open_error; /* REASON_OK: opening works */
+    size_t n_probes; /* handed out at the next begin, then 0 */
+    struct access_sample samples[FAKE_SAMPLES];
+    size_t n_samples; /* handed out by drains, oldest first, then 0 */
+    struct sampling sampling[ACCESS_KINDS];
+    struct verdict sampled[ACCESS_KINDS]; /* REASON_OK: this kind of access is sampled */
+    struct verdict check;                 /* REASON_OK: everything works, perhaps with words */
+    struct verdict open_error;            /* REASON_OK: opening works */
     bool freed;
 };
 
