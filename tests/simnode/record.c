@@ -34,7 +34,8 @@ static void put_header(struct recorder *recorder)
 {
     const struct scenario *scenario = recorder->scenario;
     const struct machine_spec *machine = &scenario->machine;
-    double tick_seconds = (double)scenario->tick_cycles / machine->core_hz;
+    double tick_seconds =
+        (double)scenario->tick_cycles / machine->core_hz * (double)scenario->stretch;
     json_t *facts = json_pack(
         "{s:s,s:f,s:I,s:I,s:f,s:I,s:I,s:I}", "microarchitecture", machine->microarchitecture,
         "base_frequency_hz", machine->base_hz, "cache_cycles",
@@ -80,19 +81,29 @@ static void put_container(struct recorder *recorder, size_t index)
                   "container", spec->container, "image", "simnode", "pod_uid", uid));
 }
 
+/* Times and totals are those of 'stretch' ticks alike for each one simulated. */
+static json_int_t stretched(const struct recorder *recorder, uint64_t total)
+{
+    return (json_int_t)total * recorder->scenario->stretch;
+}
+
 static void put_read(struct recorder *recorder, const char *key, enum group group,
                      const struct simnode_reading *reading)
 {
     const struct group_desc *desc = &group_descs[group];
+    json_int_t enabled_ns = stretched(recorder, reading->enabled_ns);
     json_t *values = json_object();
 
-    for (size_t i = 0; i < desc->n; i++)
+    for (size_t i = 0; i < desc->n; i++) {
+        json_int_t value = desc->roles[i] == ROLE_EPOCH_LENGTH
+                               ? (json_int_t)reading->values[i]
+                               : stretched(recorder, reading->values[i]);
+
         if (reading->present & 1U << i)
-            json_object_set_new(values, role_name(desc->roles[i]),
-                                json_integer((json_int_t)reading->values[i]));
+            json_object_set_new(values, role_name(desc->roles[i]), json_integer(value));
+    }
     put(recorder, json_pack("{s:s,s:s,s:I,s:I,s:o}", "read", key, "group", desc->name, "enabled_ns",
-                            (json_int_t)reading->enabled_ns, "running_ns",
-                            (json_int_t)reading->enabled_ns, "values", values));
+                            enabled_ns, "running_ns", enabled_ns, "values", values));
 }
 
 static void put_container_reads(struct recorder *recorder, size_t index)
@@ -134,7 +145,7 @@ static void put_samples(struct recorder *recorder)
                                 "tid", samples[i].tid, "ip", (json_int_t)samples[i].ip, "addr",
                                 (json_int_t)samples[i].addr, "bytes", (json_int_t)samples[i].bytes,
                                 "medium", samples[i].pmm ? "nvmm" : "other", "period",
-                                (json_int_t)spec->sample_period));
+                                stretched(recorder, (uint64_t)spec->sample_period)));
     }
 }
 
@@ -178,10 +189,12 @@ static void put_truth(struct recorder *recorder, size_t index)
             json_object_set_new(truth, "slowdown",
                                 json_real((double)scenario->tick_cycles / (end - start)));
     }
-    json_object_set_new(truth, "nvmm_store_bytes",
-                        json_integer((json_int_t)(now.store_bytes[1] - before->store_bytes[1])));
-    json_object_set_new(truth, "dram_store_bytes",
-                        json_integer((json_int_t)(now.store_bytes[0] - before->store_bytes[0])));
+    json_object_set_new(
+        truth, "nvmm_store_bytes",
+        json_integer(stretched(recorder, now.store_bytes[1] - before->store_bytes[1])));
+    json_object_set_new(
+        truth, "dram_store_bytes",
+        json_integer(stretched(recorder, now.store_bytes[0] - before->store_bytes[0])));
     put(recorder, json_pack("{s:o}", "truth", truth));
     *before = now;
 }
@@ -189,7 +202,7 @@ static void put_truth(struct recorder *recorder, size_t index)
 static void put_tick(struct recorder *recorder)
 {
     const struct scenario *scenario = recorder->scenario;
-    json_int_t now_ns = (json_int_t)simnode_now_ns(recorder->node);
+    json_int_t now_ns = stretched(recorder, simnode_now_ns(recorder->node));
 
     put(recorder, json_pack("{s:I,s:I,s:I}", "tick", (json_int_t)simnode_ticks(recorder->node),
                             "mono_ns", now_ns, "wall_ns", (json_int_t)WALL_START_NS + now_ns));

@@ -14,6 +14,7 @@ static const struct field top_fields[] = {
     {"seed", FIELD_INT, S(seed), 0, 1e15},
     {"ticks", FIELD_INT, S(ticks), 1, 1e9},
     {"tick_cycles", FIELD_INT, S(tick_cycles), 1000, 1e13},
+    {"stretch", FIELD_INT, S(stretch), 1, 1e6},
     {"epochs", FIELD_OTHER, 0, 0, 0},
     {"ats_sets", FIELD_INT, S(ats_sets), 0, 1 << 20},
     {"truth_slowdown", FIELD_BOOL, S(truth_slowdown), 0, 0},
@@ -204,6 +205,9 @@ static int read_all(struct field_reader *reader, json_t *root, const char *folde
     if (!err &&
         (double)out->ticks * (double)out->tick_cycles > SCENARIO_MAX_SECONDS * out->machine.core_hz)
         err = field_error(reader, "ticks", "the run lasts more than an hour of simulated time");
+    if (!err && (double)out->ticks * (double)out->tick_cycles * (double)out->stretch >
+                    SCENARIO_MAX_STRETCHED_SECONDS * out->machine.core_hz)
+        err = field_error(reader, "stretch", "the recording lasts more than thirty days");
     if (!err && out->ats_sets &&
         (uint64_t)out->ats_sets > (uint64_t)(out->machine.llc.bytes / 64 / out->machine.llc.ways))
         err = field_error(reader, "ats_sets", "the last-level cache has fewer sets");
@@ -241,6 +245,7 @@ int scenario_parse(const char *name, const char *text, size_t len, struct scenar
     scenario->seed = 1;
     scenario->ticks = 10;
     scenario->tick_cycles = 5000000;
+    scenario->stretch = 1;
     err = read_all(&reader, root, folder, scenario);
 out:
     if (err && !*error)

@@ -17,6 +17,8 @@
 /* Simulated time is 64 bits of femtoseconds, five hours; what a scenario asks for ends well before.
  */
 #define SCENARIO_MAX_SECONDS 3600.0
+/* Stretched totals stay within 63 bits. */
+#define SCENARIO_MAX_STRETCHED_SECONDS (30 * 86400.0)
 
 struct cache_spec {
     int64_t bytes; /* 0: there is none */
@@ -97,6 +99,7 @@ struct frequency_change {
 
 struct scenario {
     int64_t seed, ticks, tick_cycles;
+    int64_t stretch;      /* a tick is recorded as lasting so many times as long */
     int64_t epoch_cycles; /* 0: no epochs */
     enum epoch_order epoch_order;
     int64_t ats_sets;    /* sampled sets; 0: all */

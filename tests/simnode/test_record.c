@@ -144,6 +144,82 @@ static void test_a_probe_and_pmm_stores(void **state)
     assert_true(seen.truths[3].nvmm_store_bytes > 36 * 1000);
 }
 
+static FILE *recording_of(const char *text)
+{
+    struct scenario *scenario = parse_scenario(text);
+    FILE *file = tmpfile();
+
+    assert_non_null(file);
+    assert_int_equal(record_run(scenario, NULL, file), 0);
+    scenario_free(scenario);
+    rewind(file);
+    return file;
+}
+
+static bool next_line(FILE *file, struct recording_line *out)
+{
+    char *line = NULL, error[256];
+    size_t size = 0;
+    ssize_t len = getline(&line, &size, file);
+
+    if (len > 0)
+        assert_int_equal(recording_parse_line(line, (size_t)len, out, error, sizeof(error)), 0);
+    free(line);
+    return len > 0;
+}
+
+static void assert_stretched(const struct recording_line *a, const struct recording_line *b)
+{
+    assert_int_equal(a->kind, b->kind);
+    if (a->kind == RECORDING_HEADER) {
+        assert_int_equal(b->header.interval_ns, 1000 * a->header.interval_ns);
+    } else if (a->kind == RECORDING_TICK) {
+        assert_int_equal(b->tick.mono_ns, 1000 * a->tick.mono_ns);
+        assert_int_equal(b->tick.wall_ns - a->tick.wall_ns, 999 * a->tick.mono_ns);
+    } else if (a->kind == RECORDING_READ) {
+        assert_int_equal(b->read.enabled_ns, 1000 * a->read.enabled_ns);
+        assert_int_equal(b->read.present, a->read.present);
+        for (size_t i = 0; i < group_descs[a->read.group].n; i++)
+            if (group_descs[a->read.group].roles[i] == ROLE_EPOCH_LENGTH)
+                assert_int_equal(b->read.values[i], a->read.values[i]);
+            else
+                assert_int_equal(b->read.values[i], 1000 * a->read.values[i]);
+    } else if (a->kind == RECORDING_SAMPLE) {
+        assert_int_equal(b->sample.period, 1000 * a->sample.period);
+        assert_int_equal(b->sample.bytes, a->sample.bytes);
+    } else if (a->kind == RECORDING_TRUTH) {
+        assert_int_equal(b->truth.nvmm_store_bytes, 1000 * a->truth.nvmm_store_bytes);
+    }
+}
+
+static void test_a_stretched_tick_is_many_alike(void **state)
+{
+#define STRETCHED(more)                                                                            \
+    "{'scenario':1,'ticks':3,'tick_cycles':420000," more                                           \
+    "'epochs':{'length_cycles':10000},'machine':{'preset':'clx','cores_per_socket':2},"            \
+    "'workloads':{'w':{'kind':'random','store_share':0.5}},"                                       \
+    "'containers':[{'key':'w','workload':'w','cpus':[0],'sample_period':50,"                       \
+    "'memory':[{'node':0,'medium':'pmm'}]}]}"
+    FILE *plain = recording_of(STRETCHED("")),
+         *stretched = recording_of(STRETCHED("'stretch':1000,"));
+    struct recording_line a, b;
+    int seen[RECORDING_UNKNOWN + 1] = {0};
+
+    (void)state;
+    while (next_line(plain, &a)) {
+        assert_true(next_line(stretched, &b));
+        assert_stretched(&a, &b);
+        seen[a.kind]++;
+        recording_line_release(&a);
+        recording_line_release(&b);
+    }
+    assert_false(next_line(stretched, &b));
+    assert_true(seen[RECORDING_READ] > 3 && seen[RECORDING_SAMPLE] > 3);
+    assert_int_equal(seen[RECORDING_TRUTH], 3);
+    fclose(plain);
+    fclose(stretched);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +227,7 @@ int main(void)
         cmocka_unit_test(test_a_neighbour_slows_down_and_comes_and_goes),
         cmocka_unit_test(test_alone_runs_are_kept_on_disk),
         cmocka_unit_test(test_a_probe_and_pmm_stores),
+        cmocka_unit_test(test_a_stretched_tick_is_many_alike),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

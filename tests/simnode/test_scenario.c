@@ -36,6 +36,9 @@ static void test_errors_name_line_and_key(void **state)
     expect_error("{'scenario':1,\n'ticks':100,'tick_cycles':1000000000,"
                  "'machine':{'core_frequency_hz':2e7}," GOOD_TAIL,
                  "s.json:2: ticks: the run lasts more than an hour of simulated time");
+    expect_error("{'scenario':1,\n'stretch':1000000,'ticks':1000,'tick_cycles':50000000,"
+                 "'machine':{}," GOOD_TAIL,
+                 "s.json:2: stretch: the recording lasts more than thirty days");
     expect_error("{'scenario':1,\n'ticks':1.5}", "s.json:2: ticks: must be a whole number");
     expect_error("{'scenario':1,'machine':{\n'core':{\n'window':0}}," GOOD_TAIL,
                  "s.json:3: machine.core.window: must be between 1 and 4096, is 0");
