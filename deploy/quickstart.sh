@@ -171,13 +171,53 @@ probe() {
     }' "$work/metrics"
 }
 
+# The container that its neighbours slow down most, or why there is none to name. The model passive
+# counts only where there is no other; shares are of the time since the table before, or of all time
+# when nothing happened since.
+most_slowed() {
+    jq -r --slurpfile before "$work/before" --slurpfile status "$work/status" '
+        def list($name): .values[$name] // [] | if type == "array" then . else [] end;
+        def of($name; $model): list("interference_container_" + $name)
+            | map(select(.labels.model == $model));
+        def lost($model; $resource): of("interference_cycles_total"; $model)
+            | map(select(.labels.resource == $resource).value) | add // 0;
+        def percent: . * 100 | round | "\(.) %";
+        def name: [.namespace, .pod, .container] | map(select(. != "")) | join("/");
+        ($before[0].containers | map({key: .container_id, value: .}) | from_entries) as $old
+        | ($status[0].collectors[] | select(.name == "slowdown")) as $collector
+        | .containers | map(select(.values.running != 0))
+        | ([.[] | list("interference_container_slowdown_ratio")[].labels.model] | unique
+            | map(select(. != "passive"))[0] // "passive") as $model
+        | (map(select(of("slowdown_ratio"; $model) != []))
+            | max_by(of("slowdown_ratio"; $model)[0].value)) as $worst
+        | if $worst then
+            $worst | ($old[.container_id] // {values: {}}) as $earlier
+            | of("slowdown_ratio"; $model)[0].value as $ratio
+            | lost($model; "cache") as $all_cache | lost($model; "memory") as $all_memory
+            | ($all_cache - ($earlier | lost($model; "cache"))) as $new_cache
+            | ($all_memory - ($earlier | lost($model; "memory"))) as $new_memory
+            | (if $new_cache + $new_memory > 0 then [$new_cache, $new_memory]
+               else [$all_cache, $all_memory] end) as [$cache, $memory]
+            | "most slowed: \(name) takes \($ratio * 100 | round / 100) times as long as alone (\($model)"
+            + (if $cache + $memory > 0 then "; cache \($cache / ($cache + $memory) | percent), memory \(
+                $memory / ($cache + $memory) | percent) of what it loses" else "" end) + ")"
+          elif $collector.available | not then
+            "most slowed: not known, the collector slowdown is off (\($collector.reason))"
+          else
+            "most slowed: no estimate yet (" + ([.[] | list("slowdown_no_estimate")[].labels.reason]
+                | group_by(.) | map("\(.[0]) \(length)") | join(", ")
+                | if . == "" then "no containers" else . end) + ")"
+          end' "$work/containers"
+}
+
 # The running containers, slowest first; rates are of the time since the table before.
 table() {
     local rows=20
     if [ -n "$terminal" ] && [ "${LINES:-0}" -gt 24 ]; then
-        rows=$((LINES - 14))
+        rows=$((LINES - 15))
     fi
     [ -e "$work/before" ] || cp "$work/containers" "$work/before"
+    most_slowed
     jq -r --slurpfile before "$work/before" --argjson seconds "$1" '
         def value($name): .values["interference_container_" + $name];
         def total($name): value($name + "_total");
