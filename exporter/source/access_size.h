@@ -28,6 +28,9 @@ enum access_size {
     ACCESS_SIZE_NO_ACCESS, /* an instruction that makes no such access */
     ACCESS_SIZE_INVALID,   /* no instruction */
     ACCESS_SIZE_TRUNCATED, /* the beginning of an instruction; its end is missing */
+    /* Not from access_size() but from those who read the code for it: the process is gone, or runs
+     * other code there by now. */
+    ACCESS_SIZE_UNREADABLE,
     ACCESS_SIZES
 };
 
