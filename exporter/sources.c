@@ -83,6 +83,8 @@ static int init_replay(struct sources *sources, const struct options *options, s
         err = route_all(sources, source);
     if (!err)
         err = source_set_route_probes(sources->set, source);
+    if (!err)
+        err = source_set_route_samples(sources->set, source);
     if (err)
         snprintf(error, error_size, "cannot replay %s: %s", options->replay_file, strerror(-err));
     return err;

@@ -19,6 +19,23 @@ struct access_sample {
     uint32_t bytes;
 };
 
+/* Spelled as in labels and recordings: "nvmm", "other", "unknown". */
+const char *medium_name(enum medium medium);
+/* 0 and *out, or -ENOENT; the same for sizes. */
+int medium_parse(const char *text, enum medium *out);
+
+/* "known", or why not: "repeated", "masked", "variable", "no_access", "invalid", "truncated" or
+ * "unreadable". */
+const char *access_size_name(enum access_size size);
+int access_size_parse(const char *text, enum access_size *out);
+
+/* Whether the size depends on what is not sampled: of others of its kind it says nothing. */
+static inline bool access_size_unknowable(enum access_size size)
+{
+    return size == ACCESS_SIZE_REPEATED || size == ACCESS_SIZE_MASKED ||
+           size == ACCESS_SIZE_VARIABLE;
+}
+
 /* How sampling of one kind of access goes. Totals since the start, of the whole machine. */
 struct sampling {
     uint64_t period;     /* events per sample; 0: not known */

@@ -295,3 +295,46 @@ void recorder_probe(struct recorder *recorder, const struct probe_reading *probe
     add_nodes(out, probe->initiator_numa_node, probe->target_numa_node);
     textbuf_printf(out, ",\"latency_ns\":%.17g}}\n", probe->latency_ns);
 }
+
+static void add_known(struct textbuf *out, const char *name, uint64_t value)
+{
+    if (value > 0 && value <= INT64_MAX)
+        add_whole(out, name, value);
+}
+
+void recorder_sample(struct recorder *recorder, const char *key, const struct access_sample *sample)
+{
+    struct textbuf *out = line_begin(recorder);
+
+    if (!out)
+        return;
+    textbuf_str(out, "{\"sample\":");
+    textbuf_quoted(out, key);
+    add_member(out, "access", access_name(sample->access));
+    add_whole(out, "pid", sample->pid & INT32_MAX);
+    add_whole(out, "tid", sample->tid & INT32_MAX);
+    add_known(out, "ip", sample->ip);
+    add_known(out, "addr", sample->address);
+    if (sample->bytes > 0)
+        add_whole(out, "bytes", sample->bytes & INT32_MAX);
+    else
+        add_member(out, "size", access_size_name(sample->size));
+    add_member(out, "medium", medium_name(sample->medium));
+    add_whole(out, "mono_ns", sample->time_ns);
+    textbuf_str(out, "}\n");
+}
+
+void recorder_sampling(struct recorder *recorder, enum access access, const struct sampling *before,
+                       const struct sampling *now)
+{
+    struct textbuf *out = line_begin(recorder);
+
+    if (!out)
+        return;
+    textbuf_printf(out, "{\"lost\":%" PRIu64, now->lost - before->lost);
+    add_member(out, "access", access_name(access));
+    add_known(out, "throttles", now->throttles - before->throttles);
+    add_known(out, "period", now->period);
+    add_whole(out, "settled_ns", now->settled_ns);
+    textbuf_str(out, "}\n");
+}

@@ -7,7 +7,9 @@
  *
  * What was written replays to the same readings: counts and clocks are written as integers, other
  * numbers with 17 digits. Of a group, rows that did not change since their last line are left out
- * (a replay's totals hold), as are counts of 2^63 and more, which the format cannot say.
+ * (a replay's totals hold), as are counts of 2^63 and more, which the format cannot say. Samples
+ * keep their times, and what was settled is written with them, so that a replay pairs them with
+ * counts as it was done here.
  */
 #ifndef IE_SOURCE_RECORD_H
 #define IE_SOURCE_RECORD_H
@@ -42,8 +44,8 @@ void recorder_tick(struct recorder *recorder, const struct tick *tick);
 /* Once per tick, after all reads of it: lines reach the file. */
 void recorder_flush(struct recorder *recorder);
 
-/* Takes ownership of inner, also on failure. Its reads and probe readings are written as they pass
- * between recorder_tick and recorder_flush; everything else is inner's, its name too. */
+/* Takes ownership of inner, also on failure. Its reads, probe readings and samples are written as
+ * they pass between recorder_tick and recorder_flush; everything else is inner's, its name too. */
 int record_wrap(struct recorder *recorder, struct source *inner, struct source **out);
 
 #endif

@@ -8,6 +8,12 @@
 bool recorder_takes_readings(const struct recorder *recorder);
 void recorder_read(struct recorder *recorder, const char *key, enum group group,
                    const struct reading_row *row);
+/* 'key' is that of the container that the sample is of. */
+void recorder_sample(struct recorder *recorder, const char *key,
+                     const struct access_sample *sample);
+/* What was lost and how often sampling was paused since 'before'. */
+void recorder_sampling(struct recorder *recorder, enum access access, const struct sampling *before,
+                       const struct sampling *now);
 void recorder_probe(struct recorder *recorder, const struct probe_reading *probe);
 
 #endif

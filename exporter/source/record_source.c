@@ -4,11 +4,22 @@
 
 #include "exporter/source/record_internal.h"
 
+/* Who samples are of: the scopes that were opened with an owner. */
+struct record_owner {
+    uint64_t owner;
+    unsigned refs; /* open groups */
+    char key[RECORDING_MAX_KEY + 1];
+};
+
 struct record_source {
     struct source source;
     struct source_ops ops; /* ours around inner's; what inner lacks is lacking here */
     struct recorder *recorder;
     struct source *inner;
+    struct record_owner *owners; /* ascending */
+    size_t n_owners, cap_owners;
+    struct sampling sampling[ACCESS_KINDS]; /* as it was written last */
+    bool sampling_written[ACCESS_KINDS];
 };
 
 /* An open group: what inner calls it, and what of it is in the file. */
@@ -16,6 +27,7 @@ struct record_handle {
     uint64_t inner;
     enum group group;
     char *key;
+    uint64_t owner;
     struct reading last; /* the rows as they were written last */
 };
 
@@ -37,6 +49,67 @@ static bool record_check(struct source *source, enum scope_kind kind, enum group
     return inner->ops->check(inner, kind, group, why);
 }
 
+/* ---- owners ---- */
+
+/* The index of an owner, or where it belongs. */
+static size_t owner_place(const struct record_source *self, uint64_t owner)
+{
+    size_t low = 0, high = self->n_owners;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (self->owners[middle].owner < owner)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct record_owner *owner_find(const struct record_source *self, uint64_t owner)
+{
+    size_t at = owner_place(self, owner);
+
+    return at < self->n_owners && self->owners[at].owner == owner ? &self->owners[at] : NULL;
+}
+
+static int owner_hold(struct record_source *self, uint64_t owner, const char *key)
+{
+    struct record_owner *known = owner_find(self, owner);
+
+    if (known)
+        known->refs++;
+    if (known || owner == 0)
+        return 0;
+    if (self->n_owners == self->cap_owners) {
+        size_t cap = self->cap_owners ? self->cap_owners * 2 : 64;
+        struct record_owner *grown = realloc(self->owners, cap * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        self->owners = grown;
+        self->cap_owners = cap;
+    }
+    size_t at = owner_place(self, owner);
+    memmove(&self->owners[at + 1], &self->owners[at], (self->n_owners - at) * sizeof *self->owners);
+    self->n_owners++;
+    self->owners[at] = (struct record_owner){.owner = owner, .refs = 1};
+    strncpy(self->owners[at].key, key, RECORDING_MAX_KEY);
+    return 0;
+}
+
+static void owner_drop(struct record_source *self, uint64_t owner)
+{
+    struct record_owner *known = owner_find(self, owner);
+
+    if (!known || --known->refs > 0)
+        return;
+    size_t at = (size_t)(known - self->owners);
+    self->n_owners--;
+    memmove(known, known + 1, (self->n_owners - at) * sizeof *known);
+}
+
+/* ---- groups ---- */
+
 static void handle_free(struct record_handle *handle)
 {
     free(handle->last.rows);
@@ -47,7 +120,8 @@ static void handle_free(struct record_handle *handle)
 static int record_open(struct source *source, const struct scope *scope, enum group group,
                        uint64_t *out, struct verdict *why)
 {
-    struct source *inner = self_of(source)->inner;
+    struct record_source *self = self_of(source);
+    struct source *inner = self->inner;
     struct record_handle *handle = calloc(1, sizeof *handle);
     int error = -ENOMEM;
 
@@ -56,12 +130,14 @@ static int record_open(struct source *source, const struct scope *scope, enum gr
     handle->group = group;
     handle->last.stride_bytes = reading_stride(group);
     handle->key = strdup(scope->key);
-    if (!handle->key) {
+    if (!handle->key || owner_hold(self, scope->owner, scope->key)) {
         handle_free(handle);
         goto no_memory;
     }
+    handle->owner = scope->owner;
     error = inner->ops->open(inner, scope, group, &handle->inner, why);
     if (error) {
+        owner_drop(self, handle->owner);
         handle_free(handle);
         return error;
     }
@@ -147,11 +223,51 @@ static int record_probes(struct source *source, struct probe_reading *out, size_
     return error;
 }
 
+/* ---- samples ---- */
+
+static bool record_samples(struct source *source, enum access access, struct verdict *why)
+{
+    struct source *inner = self_of(source)->inner;
+
+    return inner->ops->samples(inner, access, why);
+}
+
+static size_t record_drain(struct source *source, struct access_sample *out, size_t cap)
+{
+    struct record_source *self = self_of(source);
+    size_t n = self->inner->ops->drain(self->inner, out, cap);
+
+    if (!recorder_takes_readings(self->recorder))
+        return n;
+    for (size_t i = 0; i < n; i++) {
+        const struct record_owner *owner = owner_find(self, out[i].owner);
+        if (owner)
+            recorder_sample(self->recorder, owner->key, &out[i]);
+    }
+    return n;
+}
+
+/* Lost samples before the first tick are told in it. */
+static void record_sampling(struct source *source, enum access access, struct sampling *out)
+{
+    struct record_source *self = self_of(source);
+    struct sampling *last = &self->sampling[access];
+
+    self->inner->ops->sampling(self->inner, access, out);
+    if (!recorder_takes_readings(self->recorder) ||
+        (self->sampling_written[access] && memcmp(last, out, sizeof *last) == 0))
+        return;
+    recorder_sampling(self->recorder, access, last, out);
+    self->sampling_written[access] = true;
+    *last = *out;
+}
+
 static void record_close(struct source *source, uint64_t handle)
 {
     struct source *inner = self_of(source)->inner;
 
     inner->ops->close(inner, handle_of(handle)->inner);
+    owner_drop(self_of(source), handle_of(handle)->owner);
     handle_free(handle_of(handle));
 }
 
@@ -167,6 +283,7 @@ static void record_free(struct source *source)
     struct source *inner = self_of(source)->inner;
 
     inner->ops->free(inner);
+    free(self_of(source)->owners);
     free(source);
 }
 
@@ -186,6 +303,9 @@ int record_wrap(struct recorder *recorder, struct source *inner, struct source *
         .begin = inner->ops->begin ? record_begin : NULL,
         .read = inner->ops->read ? record_read : NULL,
         .probes = inner->ops->probes ? record_probes : NULL,
+        .samples = inner->ops->samples ? record_samples : NULL,
+        .drain = inner->ops->drain ? record_drain : NULL,
+        .sampling = inner->ops->sampling ? record_sampling : NULL,
         .close = inner->ops->close ? record_close : NULL,
         .open_counters = inner->ops->open_counters ? record_open_counters : NULL,
         .free = record_free,

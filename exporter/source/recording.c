@@ -279,34 +279,65 @@ static void parse_read(struct fields *in, struct recording_line *out)
     parse_values(in, read);
 }
 
-static const char *take_access(struct fields *in)
+static enum access take_access(struct fields *in)
 {
-    const char *access = take_text(in, "access", REQUIRED);
+    enum access access = ACCESS_STORE;
 
-    if (strcmp(access, "store") != 0 && strcmp(access, "load") != 0)
+    if (access_parse(take_text(in, "access", REQUIRED), &access))
         fail(in, "%s: \"access\" must be \"store\" or \"load\"", in->line);
     return access;
 }
 
+static enum medium take_medium(struct fields *in)
+{
+    enum medium medium = MEDIUM_UNKNOWN;
+    const char *text = take_text(in, "medium", OPTIONAL);
+
+    if (*text && medium_parse(text, &medium))
+        fail(in, "%s: \"medium\" must be \"nvmm\", \"other\" or \"unknown\"", in->line);
+    return medium;
+}
+
+/* Of an access whose bytes are not told. */
+static enum access_size take_size(struct fields *in)
+{
+    enum access_size size = ACCESS_SIZE_UNREADABLE;
+    const char *text = take_text(in, "size", OPTIONAL);
+
+    if (*text && (access_size_parse(text, &size) || size == ACCESS_SIZE_KNOWN))
+        fail(in, "%s: \"size\" must say why there are no bytes", in->line);
+    return size;
+}
+
 static void parse_sample(struct fields *in, struct recording_line *out)
 {
-    struct recording_sample *sample = &out->sample;
+    struct recording_sample *line = &out->sample;
+    struct access_sample *sample = &line->sample;
 
-    sample->key = take_key(in, "sample");
-    sample->access = take_access(in);
-    sample->medium = take_text(in, "medium", OPTIONAL);
-    sample->pid = take_int(in, "pid", OPTIONAL, INT_MAX);
-    sample->tid = take_int(in, "tid", OPTIONAL, INT_MAX);
+    line->key = take_key(in, "sample");
+    line->timed = json_object_get(in->object, "mono_ns") != NULL;
+    line->period = take_whole(in, "period", OPTIONAL);
+    sample->time_ns = take_whole(in, "mono_ns", OPTIONAL);
     sample->ip = take_whole(in, "ip", OPTIONAL);
-    sample->addr = take_whole(in, "addr", OPTIONAL);
-    sample->bytes = take_whole(in, "bytes", OPTIONAL);
-    sample->period = take_whole(in, "period", OPTIONAL);
+    sample->address = take_whole(in, "addr", OPTIONAL);
+    sample->pid = (uint32_t)take_int(in, "pid", OPTIONAL, INT_MAX);
+    sample->tid = (uint32_t)take_int(in, "tid", OPTIONAL, INT_MAX);
+    sample->access = take_access(in);
+    sample->medium = take_medium(in);
+    sample->bytes = (uint32_t)take_int(in, "bytes", OPTIONAL, INT_MAX);
+    sample->size = sample->bytes > 0 ? ACCESS_SIZE_KNOWN : take_size(in);
 }
 
 static void parse_lost(struct fields *in, struct recording_line *out)
 {
-    out->lost.count = take_whole(in, "lost", REQUIRED);
-    out->lost.access = take_access(in);
+    struct recording_lost *lost = &out->lost;
+
+    lost->count = take_whole(in, "lost", REQUIRED);
+    lost->access = take_access(in);
+    lost->throttles = take_whole(in, "throttles", OPTIONAL);
+    lost->period = take_whole(in, "period", OPTIONAL);
+    lost->settled = json_object_get(in->object, "settled_ns") != NULL;
+    lost->settled_ns = take_whole(in, "settled_ns", OPTIONAL);
 }
 
 static void parse_probe(struct fields *in, struct recording_line *out)

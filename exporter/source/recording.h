@@ -56,9 +56,23 @@ struct recording_read {
 };
 
 struct recording_sample {
-    const char *key, *access, *medium;
-    int pid, tid;
-    uint64_t ip, addr, bytes, period;
+    const char *key;
+    /* Without 'owner'. No "medium": unknown. No "bytes", or 0: why not is in the optional key of
+     * ours "size"; without that, the instruction could not be read. */
+    struct access_sample sample;
+    bool timed;      /* optional key of ours "mono_ns": sample.time_ns */
+    uint64_t period; /* 0: not said */
+};
+
+/* How sampling went since the last such line. */
+struct recording_lost {
+    uint64_t count; /* samples lost */
+    enum access access;
+    /* Optional keys of ours. */
+    uint64_t throttles; /* times that sampling was paused */
+    uint64_t period;    /* 0: not said */
+    bool settled;       /* "settled_ns" is there: of struct sampling */
+    uint64_t settled_ns;
 };
 
 struct recording_truth {
@@ -83,10 +97,7 @@ struct recording_line {
         } tick;
         struct recording_read read;
         struct recording_sample sample;
-        struct {
-            uint64_t count;
-            const char *access;
-        } lost;
+        struct recording_lost lost;
         struct probe_reading probe;
         struct {
             const char *key;

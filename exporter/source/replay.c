@@ -203,7 +203,10 @@ static int take_sample(struct replay *replay, const struct recording_line *line)
 {
     struct replay_key *key;
 
-    return check_key(replay, "sample", line->sample.key, &key);
+    int error = check_key(replay, "sample", line->sample.key, &key);
+    if (error)
+        return error;
+    return replay_samples_put(&replay->samples, &line->sample, key) ? no_memory(replay) : 0;
 }
 
 static int take_probe(struct replay *replay, const struct recording_line *line)
@@ -260,6 +263,8 @@ static int take_line(struct replay *replay, const struct recording_line *line)
     case RECORDING_PROBE:
         return take_probe(replay, line);
     case RECORDING_LOST:
+        replay_samples_lost(&replay->samples, &line->lost);
+        break;
     case RECORDING_TRUTH:
     case RECORDING_UNKNOWN:
         break;
@@ -339,6 +344,7 @@ void replay_free(struct replay *replay)
     replay_keys_release(&replay->keys);
     free(replay->events);
     free(replay->probes);
+    replay_samples_release(&replay->samples);
     free(replay->units);
     free(replay->threads);
     free(replay->path);
@@ -348,6 +354,7 @@ void replay_free(struct replay *replay)
 int replay_next(struct replay *replay, struct tick *out, char *error, size_t error_size)
 {
     drop_events(replay);
+    replay_samples_begin(&replay->samples, replay->have_ahead ? &replay->ahead : NULL);
     replay_keys_settle(&replay->keys);
     replay->n_probes = 0;
     replay->turn++; /* at the end too: no reading is handed out twice */
@@ -360,6 +367,7 @@ int replay_next(struct replay *replay, struct tick *out, char *error, size_t err
     if (code) {
         replay->have_ahead = false;
         replay->n_probes = 0;
+        replay_samples_begin(&replay->samples, NULL);
         replay->turn++;
         drop_events(replay);
         return code;

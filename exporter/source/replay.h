@@ -1,6 +1,6 @@
 /*
  * A recording read back: one cursor that main owns, from which ticks, containers, machine facts,
- * counters and probe readings come.
+ * counters, probe readings and samples come.
  *
  * Streams the file (gzip is not read): memory does not grow with its length.
  */
@@ -42,8 +42,8 @@ int replay_next(struct replay *replay, struct tick *out, char *error, size_t err
 const struct replay_container_event *replay_container_events(const struct replay *replay,
                                                              size_t *n);
 
-/* A source that serves the current tick's reads and probes. Owned by the caller (usually given to
- * a source set); must be freed before the cursor. */
+/* A source that serves the current tick's reads, probes and samples. Owned by the caller (usually
+ * given to a source set); must be freed before the cursor. */
 int replay_source_new(struct replay *replay, struct source **out);
 
 #endif

@@ -5,6 +5,7 @@
 #include "exporter/source/lines.h"
 #include "exporter/source/replay.h"
 #include "exporter/source/replay_keys.h"
+#include "exporter/source/replay_samples.h"
 
 struct replay {
     char *path;
@@ -26,6 +27,7 @@ struct replay {
     size_t n_events, cap_events;
     struct probe_reading *probes;
     size_t n_probes, cap_probes;
+    struct replay_samples samples;
 
     char *error; /* the caller's buffer, during replay_open and replay_next */
     size_t error_size;

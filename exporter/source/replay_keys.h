@@ -18,6 +18,7 @@
 struct replay_group {
     unsigned refs;
     enum group group;
+    uint64_t owner;      /* of the scope that it is open with; 0: none wants its samples */
     struct reading rows; /* in the order in which the CPUs first had a line */
     uint64_t *row_turn;  /* beside each row: the tick of its last line */
     uint64_t turn;       /* the tick of the last line of any row; 0: none yet */

@@ -51,6 +51,7 @@ static int replay_source_open(struct source *source, const struct scope *scope, 
         return -ENOMEM;
     }
     replay_group_hold(found);
+    found->owner = scope->owner;
     *handle = (uint64_t)(uintptr_t)found;
     return 0;
 }
@@ -83,7 +84,27 @@ static int replay_probes(struct source *source, struct probe_reading *out, size_
 static void replay_close(struct source *source, uint64_t handle)
 {
     (void)source;
+    group_of(handle)->owner = 0;
     replay_group_drop(group_of(handle));
+}
+
+/* Whether a recording has samples shows only as it plays. */
+static bool replay_sampled(struct source *source, enum access access, struct verdict *why)
+{
+    (void)source;
+    (void)access;
+    (void)why;
+    return true;
+}
+
+static size_t replay_drain(struct source *source, struct access_sample *out, size_t cap)
+{
+    return replay_samples_take(&replay_of(source)->samples, out, cap);
+}
+
+static void replay_sampling(struct source *source, enum access access, struct sampling *out)
+{
+    *out = replay_of(source)->samples.sampling[access];
 }
 
 static void replay_source_free(struct source *source)
@@ -98,6 +119,9 @@ static const struct source_ops replay_ops = {
     .width = replay_width,
     .read = replay_read,
     .probes = replay_probes,
+    .samples = replay_sampled,
+    .drain = replay_drain,
+    .sampling = replay_sampling,
     .close = replay_close,
     .free = replay_source_free,
 };

@@ -61,6 +61,12 @@ static inline struct reading_row *reading_row(const struct reading *reading, siz
     return (struct reading_row *)((char *)reading->rows + i * reading->stride_bytes);
 }
 
+/* The group whose events are sampled as accesses of this kind. */
+static inline enum group access_group(enum access access)
+{
+    return access == ACCESS_STORE ? GROUP_STORES : GROUP_LOADS;
+}
+
 /* A finished burst of the memory probe. */
 struct probe_reading {
     int initiator_numa_node;

@@ -34,6 +34,14 @@ static void check_line(const char *text, size_t len)
             require(line.read.values[i] <= 1ull << 63);
         require(strlen(line.read.key) - 1 < RECORDING_MAX_KEY);
     }
+    if (line.kind == RECORDING_SAMPLE) {
+        const struct access_sample *sample = &line.sample.sample;
+        require(sample->access < ACCESS_KINDS && sample->medium < MEDIA);
+        require(sample->size < ACCESS_SIZES);
+        require((sample->bytes == 0) == (sample->size != ACCESS_SIZE_KNOWN));
+    }
+    if (line.kind == RECORDING_LOST)
+        require(line.lost.access < ACCESS_KINDS);
     if (line.kind == RECORDING_PROBE)
         require(line.probe.latency_ns > 0);
     if (line.kind == RECORDING_HEADER)
@@ -60,7 +68,8 @@ static void read_all(struct replay *replay, struct source_set *set, uint64_t tic
     const struct replay_container_event *events = replay_container_events(replay, &n);
 
     for (size_t i = 0; i < n; i++) {
-        const struct scope scope = {.kind = SCOPE_CGROUP, .key = events[i].container.key};
+        const struct scope scope = {
+            .kind = SCOPE_CGROUP, .key = events[i].container.key, .owner = tick + i};
         for (int group = 0; group < GROUP_COUNT; group++) {
             struct group_window window;
             struct verdict why;
@@ -74,6 +83,23 @@ static void read_all(struct replay *replay, struct source_set *set, uint64_t tic
                 source_set_close(set, handle);
         }
     }
+}
+
+/* Samples are of scopes that were opened with an owner, and come once. */
+static void drain_all(struct source_set *set)
+{
+    struct access_sample samples[3];
+    struct sampling sampling;
+    size_t n;
+
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        source_set_sampling(set, (enum access)access, &sampling);
+    do {
+        n = source_set_drain(set, samples, 3);
+        for (size_t i = 0; i < n; i++)
+            require(samples[i].owner != 0);
+    } while (n == 3);
+    require(source_set_drain(set, samples, 3) == 0);
 }
 
 static void play(const char *path)
@@ -94,11 +120,13 @@ static void play(const char *path)
     for (int group = 0; group < GROUP_COUNT; group++)
         require(source_set_route(set, SCOPE_CGROUP, group, source) == 0);
     require(source_set_route_probes(set, source) == 0);
+    require(source_set_route_samples(set, source) == 0);
     read_all(replay, set, 0);
     while ((got = replay_next(replay, &tick, error, sizeof error)) == 1) {
         require(tick.number > last.number && (last.number == 0 || tick.mono_ns > last.mono_ns));
         require(source_set_begin(set, &tick) == 0);
         read_all(replay, set, tick.number);
+        drain_all(set);
         last = tick;
     }
     require(got == 0 || strncmp(error, path, strlen(path)) == 0);

@@ -186,7 +186,7 @@ static void assert_stretched(const struct recording_line *a, const struct record
                 assert_int_equal(b->read.values[i], 1000 * a->read.values[i]);
     } else if (a->kind == RECORDING_SAMPLE) {
         assert_int_equal(b->sample.period, 1000 * a->sample.period);
-        assert_int_equal(b->sample.bytes, a->sample.bytes);
+        assert_int_equal(b->sample.sample.bytes, a->sample.sample.bytes);
     } else if (a->kind == RECORDING_TRUTH) {
         assert_int_equal(b->truth.nvmm_store_bytes, 1000 * a->truth.nvmm_store_bytes);
     }

@@ -213,25 +213,47 @@ static void test_samples(void **state)
 
     assert_int_equal(line.kind, RECORDING_SAMPLE);
     assert_string_equal(line.sample.key, "c1");
-    assert_string_equal(line.sample.access, "store");
-    assert_string_equal(line.sample.medium, "nvmm");
-    assert_int_equal(line.sample.pid, 7);
-    assert_int_equal(line.sample.tid, 8);
-    assert_int_equal(line.sample.ip, 4198400);
-    assert_true(line.sample.addr == 140000000000);
-    assert_int_equal(line.sample.bytes, 64);
+    const struct access_sample *sample = &line.sample.sample;
+    assert_int_equal(sample->access, ACCESS_STORE);
+    assert_int_equal(sample->medium, MEDIUM_NVMM);
+    assert_int_equal(sample->pid, 7);
+    assert_int_equal(sample->tid, 8);
+    assert_int_equal(sample->ip, 4198400);
+    assert_true(sample->address == 140000000000);
+    assert_int_equal(sample->bytes, 64);
+    assert_int_equal(sample->size, ACCESS_SIZE_KNOWN);
     assert_int_equal(line.sample.period, 10007);
+    assert_false(line.sample.timed);
     recording_line_release(&line);
 
     line = parse("{\"sample\":\"c1\",\"access\":\"load\"}");
-    assert_string_equal(line.sample.medium, "");
-    assert_int_equal(line.sample.bytes, 0);
+    assert_int_equal(sample->access, ACCESS_LOAD);
+    assert_int_equal(sample->medium, MEDIUM_UNKNOWN);
+    assert_int_equal(sample->bytes, 0);
+    assert_int_equal(sample->size, ACCESS_SIZE_UNREADABLE);
+    recording_line_release(&line);
+
+    line = parse("{\"sample\":\"c1\",\"access\":\"load\",\"medium\":\"other\",\"bytes\":0,"
+                 "\"size\":\"repeated\",\"mono_ns\":12}");
+    assert_int_equal(sample->medium, MEDIUM_OTHER);
+    assert_int_equal(sample->size, ACCESS_SIZE_REPEATED);
+    assert_true(line.sample.timed);
+    assert_int_equal(sample->time_ns, 12);
     recording_line_release(&line);
 
     line = parse("{\"lost\":12,\"access\":\"load\"}");
     assert_int_equal(line.kind, RECORDING_LOST);
     assert_int_equal(line.lost.count, 12);
-    assert_string_equal(line.lost.access, "load");
+    assert_int_equal(line.lost.access, ACCESS_LOAD);
+    assert_false(line.lost.settled);
+    recording_line_release(&line);
+
+    line = parse("{\"lost\":0,\"access\":\"store\",\"throttles\":3,\"period\":10007,"
+                 "\"settled_ns\":0}");
+    assert_int_equal(line.lost.throttles, 3);
+    assert_int_equal(line.lost.period, 10007);
+    assert_true(line.lost.settled);
+    assert_int_equal(line.lost.settled_ns, 0);
     recording_line_release(&line);
 }
 
@@ -378,6 +400,18 @@ static const char *const malformed[][2] = {
     {"{\"sample\":\"c1\",\"access\":\"load\",\"pid\":2147483648}",
      "sample: \"pid\" is larger than 2147483647"},
     {"{\"sample\":\"c1\",\"access\":\"load\",\"addr\":-1}", "sample: \"addr\" is negative"},
+    {"{\"sample\":\"c1\",\"access\":\"load\",\"medium\":\"pmem\"}",
+     "sample: \"medium\" must be \"nvmm\", \"other\" or \"unknown\""},
+    {"{\"sample\":\"c1\",\"access\":\"load\",\"medium\":1}", "sample: \"medium\" must be a string"},
+    {"{\"sample\":\"c1\",\"access\":\"load\",\"size\":\"known\"}",
+     "sample: \"size\" must say why there are no bytes"},
+    {"{\"sample\":\"c1\",\"access\":\"load\",\"bytes\":4294967296}",
+     "sample: \"bytes\" is larger than 2147483647"},
+    {"{\"sample\":\"c1\",\"access\":\"load\",\"mono_ns\":1.5}",
+     "sample: \"mono_ns\" must be a whole number"},
+    {"{\"lost\":1,\"access\":\"load\",\"settled_ns\":\"\"}",
+     "lost: \"settled_ns\" must be a number"},
+    {"{\"lost\":1,\"access\":\"load\",\"throttles\":-1}", "lost: \"throttles\" is negative"},
     {"{\"lost\":-1,\"access\":\"load\"}", "lost: \"lost\" is negative"},
     {"{\"lost\":1}", "lost: \"access\" is missing"},
 
