@@ -22,7 +22,7 @@
 struct pmem_node {
     size_t dimms;       /* NVDIMMs, also those in use as ordinary memory */
     size_t dax_disks;   /* pmem disks that can do DAX */
-    size_t other_disks; /* pmem disks that cannot: sector mode */
+    size_t other_disks; /* pmem disks that cannot: raw and sector mode */
     size_t dax_devices; /* device-dax on the NVDIMM bus */
 };
 

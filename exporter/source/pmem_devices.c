@@ -190,8 +190,8 @@ bool pmem_node_usable(const struct pmem_node *node, struct verdict *why)
         return true;
     if (node->other_disks > 0)
         verdict_set(why, REASON_NO_DEVICE,
-                    "the persistent memory of this node is in sector mode: programs cannot map it, "
-                    "all accesses are the kernel's (ndctl create-namespace -m fsdax)");
+                    "the persistent memory of this node is in raw or sector mode: programs cannot "
+                    "map it, all accesses are the kernel's (ndctl create-namespace -m fsdax)");
     else if (node->dimms > 0)
         verdict_set(why, REASON_NO_DEVICE,
                     "this node has %zu persistent memory modules but no namespace on them: they "
