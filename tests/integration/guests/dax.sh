@@ -1,0 +1,145 @@
+#!/bin/sh
+# A machine with persistent memory of every kind, each known by its size in MiB:
+# 64 and 72 set aside on the kernel's command line, 48, 56 and 32 as NVDIMMs.
+
+# shellcheck source=/dev/null
+. /common.sh
+
+step node.none lib_pmem node
+must modprobe nfit
+step node.modules lib_pmem node
+must modprobe nd_pmem
+step node.raw lib_pmem node
+for module in nd_e820 nd_btt dax_pmem device_dax dm_mod overlay; do
+    must modprobe "$module"
+done
+nd=/sys/bus/nd
+
+# The number that region, namespace and disk of a size have in common.
+number_of_size() {
+    for region in "$nd"/devices/region*; do
+        [ "$(cat "$region/size")" = $(($1 << 20)) ] && echo "${region##*region}" && return
+    done
+    return 1
+}
+
+# What ndctl create-namespace does: claim NUMBER pfn|dax|btt DRIVER
+claim() {
+    namespace=namespace$1.0
+    seed=$(cat "$nd/devices/region$1/$2_seed")
+    echo "$namespace" >"$nd/drivers/nd_pmem/unbind"
+    cat /proc/sys/kernel/random/uuid >"$nd/devices/$seed/uuid"
+    if [ "$2" = btt ]; then
+        echo 4096 >"$nd/devices/$seed/sector_size"
+    else
+        echo 4096 >"$nd/devices/$seed/align"
+        echo ram >"$nd/devices/$seed/mode"
+    fi
+    echo "$namespace" >"$nd/devices/$seed/namespace"
+    echo "$seed" >"$nd/drivers/$3/bind"
+}
+
+file() {
+    must dd if=/dev/zero of="$1" bs=4096 count=64 2>/dev/null
+}
+
+# file_system DEVICE DIRECTORY OPTIONS: with a file in it
+file_system() {
+    mkdir -p "$2"
+    must mkfs.ext4 -q -F -b 4096 "$1" >/dev/null
+    must mount -t ext4 -o "$3" "$1" "$2"
+    file "$2/file"
+}
+
+rule() {
+    step "rule.$1" lib_pmem rule "$2"
+}
+
+number=$(number_of_size 64) && legacy=/dev/pmem$number
+number=$(number_of_size 72) && parted=/dev/pmem$number
+number=$(number_of_size 48) && must claim "$number" dax dax_pmem
+device=dax$number.0
+number=$(number_of_size 56) && must claim "$number" pfn nd_pmem
+fsdax=/dev/pmem$number
+number=$(number_of_size 32) && must claim "$number" btt nd_pmem
+sector=/dev/pmem${number}s
+step node lib_pmem node
+
+# Two partitions: from sector 2048, 32 MiB each.
+printf '\000\000\000\000\203\000\000\000\000\010\000\000\000\000\001\000\000\000\000\000\203\000\000\000\000\010\001\000\000\000\001\000' |
+    must dd of="$parted" bs=1 seek=446 conv=notrunc 2>/dev/null
+printf '\125\252' | must dd of="$parted" bs=1 seek=510 conv=notrunc 2>/dev/null
+must blockdev --rereadpt "$parted"
+must dmsetup create --noudevsync over_part --table "0 65536 linear ${parted}p2 0"
+must dmsetup create --noudevsync over_sector --table "0 32768 linear $sector 0"
+over_part=/dev/dm-0
+over_sector=/dev/dm-1
+
+file_system "$legacy" /mnt/legacy dax=inode
+mkdir /mnt/legacy/dax
+must chattr +x /mnt/legacy/dax
+file /mnt/legacy/dax/file
+file_system "${parted}p1" /mnt/part dax=always
+file_system "$over_part" /mnt/over_part dax=always
+file_system "$over_sector" /mnt/over_sector defaults
+file_system "$fsdax" /mnt/fsdax dax=always
+umount /mnt/fsdax
+must mkdir /mnt/part/lower /mnt/part/upper /mnt/part/work /mnt/merged /mnt/bound
+file /mnt/part/lower/file
+must mount -t overlay -o lowerdir=/mnt/part/lower,upperdir=/mnt/part/upper,workdir=/mnt/part/work \
+    overlay /mnt/merged
+must mount --bind /mnt/part /mnt/bound
+file /tmp/file
+
+rule file_with_flag "store_pages /mnt/legacy/dax/file shared 64 mov8"
+rule file_without_flag "store_pages /mnt/legacy/file shared 64 mov8"
+rule file_in_partition "store_pages /mnt/part/file shared 64 mov8"
+rule file_bound "store_pages /mnt/bound/file shared 64 mov8"
+rule file_private "store_pages /mnt/part/file private 64 mov8"
+rule file_readonly "store_pages /mnt/part/file readonly 64 load8"
+rule file_deleted "exec 3<>/mnt/part/deleted; cat /tmp/file >&3; rm /mnt/part/deleted
+                   exec store_pages /proc/self/fd/3 shared 64 mov8"
+rule file_in_overlay "store_pages /mnt/merged/file shared 64 mov8"
+rule file_over_partition "store_pages /mnt/over_part/file shared 64 mov8"
+rule file_over_sector "store_pages /mnt/over_sector/file shared 64 mov8"
+rule file_in_namespace "exec unshare -m sh -c 'mount -t ext4 -o dax=always $fsdax /mnt/fsdax &&
+                        exec store_pages /mnt/fsdax/file shared 64 mov8'"
+rule file_gone_from_sight "mount -t ext4 -o dax=always $fsdax /mnt/fsdax
+    exec 3<>/mnt/fsdax/file; umount -l /mnt/fsdax; exec store_pages /proc/self/fd/3 shared 64 mov8"
+rule device "store_pages /dev/$device shared 64 mov8"
+rule device_readonly "store_pages /dev/$device readonly 64 load8"
+IFS=: read -r major minor <"/sys/bus/dax/devices/$device/dev"
+must mknod /tmp/device c "$major" "$minor"
+rule device_by_other_node "store_pages /tmp/device shared 64 mov8"
+rule tmpfs "store_pages /tmp/file shared 64 mov8"
+rule zero "store_pages /dev/zero shared 64 mov8"
+rule anonymous "store_pages anonymous shared 64 mov8"
+rule anonymous_private "store_pages anonymous private 64 mov8"
+
+set --
+for instruction in mov1 mov2 mov4 mov8 movnti8 movaps16 movntdq16 vmovdqu32 push8 call8 add4 \
+    cmpxchg16 masked repeated load8; do
+    file "/mnt/part/$instruction"
+    set -- "$@" "store_pages /mnt/part/$instruction shared 64 $instruction"
+done
+file /mnt/legacy/dax/again
+step samples.instructions lib_pmem samples "$@"
+step samples.media lib_pmem samples \
+    "store_pages /mnt/legacy/dax/again shared 64 mov8" \
+    "store_pages /mnt/legacy/file shared 64 mov8" \
+    "store_pages /mnt/over_part/file shared 64 mov8" \
+    "store_pages /mnt/over_sector/file shared 64 mov8" \
+    "store_pages /mnt/part/file private 64 mov8" \
+    "exec unshare -m sh -c 'mount -t ext4 -o dax=always $fsdax /mnt/fsdax &&
+        exec store_pages /mnt/fsdax/file shared 64 mov8'" \
+    "store_pages /dev/$device shared 64 mov8" \
+    "store_pages /tmp/file shared 64 mov8" \
+    "store_pages anonymous private 64 mov8"
+
+umount /mnt/legacy
+must mount -t ext4 -o dax=never "$legacy" /mnt/legacy
+rule file_never "store_pages /mnt/legacy/dax/file shared 64 mov8"
+umount /mnt/legacy
+must mount -t ext4 -o dax=always "$legacy" /mnt/legacy
+rule file_always "store_pages /mnt/legacy/file shared 64 mov8"
+finish

@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+"""Persistent memory that is there: a virtual machine with DAX file systems, device-dax and disks in
+sector mode, where the exporter's own code says which mappings and which page-fault samples are
+persistent memory. Physical addresses, which that code does not use for this, must agree."""
+import unittest
+
+import harness
+import virtual_machine
+
+PROGRAMS = [harness.PROGRAMS / "lib_pmem", harness.PROGRAMS / "store_pages"]
+PAGES = 64
+
+# Stores, loads; the medium of the physical page that was accessed; what its block device is.
+# "unknown" for loads: a page of a private mapping is the file's until the process writes to it.
+RULES = {
+    "file_with_flag": ("nvmm", "nvmm", "nvmm", "dax"),
+    "file_without_flag": ("other", "other", "other", "dax"),
+    "file_always": ("nvmm", "nvmm", "nvmm", "dax"),
+    "file_never": ("other", "other", "other", "dax"),
+    "file_in_partition": ("nvmm", "nvmm", "nvmm", "dax"),
+    "file_over_partition": ("nvmm", "nvmm", "nvmm", "dax"),
+    "file_over_sector": ("other", "other", "other", "no"),
+    "file_bound": ("nvmm", "nvmm", "nvmm", "dax"),
+    "file_private": ("other", "unknown", "other", "dax"),
+    "file_readonly": ("nvmm", "nvmm", "nvmm", "dax"),
+    "file_deleted": ("nvmm", "nvmm", "nvmm", "dax"),
+    "file_in_namespace": ("nvmm", "nvmm", "nvmm", "dax"),
+    "file_gone_from_sight": ("nvmm", "nvmm", "nvmm", "dax"),
+    # The mapping shows the file below the overlay, everything else the overlay's.
+    "file_in_overlay": ("unknown", "unknown", "nvmm", "dax"),
+    "device": ("nvmm", "nvmm", "nvmm", "none"),
+    "device_readonly": ("nvmm", "nvmm", "nvmm", "none"),
+    "device_by_other_node": ("nvmm", "nvmm", "nvmm", "none"),
+    "tmpfs": ("other", "other", "other", "none"),
+    "zero": ("other", "other", "other", "none"),
+    "anonymous": ("other", "other", "other", "none"),
+    "anonymous_private": ("other", "other", "other", "none"),
+}
+
+# What one execution stores; for some the instruction alone does not say.
+INSTRUCTIONS = (("known", 1), ("known", 2), ("known", 4), ("known", 8), ("known", 8),
+                ("known", 16), ("known", 16), ("known", 32), ("known", 8), ("known", 8),
+                ("known", 4), ("known", 16), ("masked", 0), ("repeated", 0), ("no_access", 0))
+
+# Of the guest's step samples.media, in its order.
+MEDIA = ("nvmm", "other", "nvmm", "other", "other", "nvmm", "nvmm", "other", "other")
+
+
+def nvdimm(number, mebibytes):
+    return ["-object", f"memory-backend-ram,id=memory{number},size={mebibytes}M",
+            "-device", f"nvdimm,id=nvdimm{number},memdev=memory{number}"]
+
+
+def samples_line(medium, size, size_bytes):
+    """Every page one sample, at its address and by the program's instruction; nothing unknown."""
+    media = {"nvmm": 0, "other": 0, "unknown": 0, medium: PAGES}
+    return (f"samples={PAGES} once={PAGES} elsewhere=0 not_from_program=0 nvmm={media['nvmm']} "
+            f"other={media['other']} unknown={media['unknown']} no_medium=0 "
+            f"size_{size}={PAGES} bytes={PAGES * size_bytes}")
+
+
+NOTHING_LOST = "lost=0 throttles=0 broken=0"
+
+
+class Dax(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.maxDiff = None
+        cls.steps = virtual_machine.run(
+            "dax.sh", PROGRAMS, "memmap=64M!256M memmap=72M!384M",
+            [*nvdimm(0, 48), *nvdimm(1, 56), *nvdimm(2, 32)], "1G,slots=4,maxmem=4G")
+
+    def lines(self, name):
+        self.assertIn(name, self.steps)
+        step = self.steps[name]
+        self.assertEqual(step.status, 0, step.text)
+        return step.lines
+
+    def test_node(self):
+        """As its drivers come: none, the modules, their raw namespaces, namespaces for programs."""
+        nothing = "dax_disks=0 other_disks=0 dax_devices=0 usable=0"
+        self.assertEqual(self.lines("node.none"),
+                         [f"dimms=0 {nothing} this node has no persistent memory"])
+        line, = self.lines("node.modules")
+        self.assertRegex(line, f"^dimms=3 {nothing} this node has 3 persistent memory modules but")
+        line, = self.lines("node.raw")
+        self.assertRegex(line, "^dimms=3 dax_disks=0 other_disks=3 dax_devices=0 usable=0 "
+                               ".* raw or sector mode: .*-m fsdax")
+        self.assertEqual(self.lines("node"),
+                         ["dimms=3 dax_disks=3 other_disks=1 dax_devices=1 usable=1 "])
+
+    def test_rule(self):
+        self.assertEqual({name.removeprefix("rule.") for name in self.steps
+                          if name.startswith("rule.")}, set(RULES))
+        for name, (store, load, physical, disk) in RULES.items():
+            with self.subTest(name):
+                line, = self.lines(f"rule.{name}")
+                self.assertEqual(
+                    line.rsplit(" ", 1)[0],
+                    f"store={store} load={load} physical={physical} disk={disk}", line)
+
+    def test_samples_of_instructions(self):
+        """Each store form, on pages of a DAX file."""
+        self.assertEqual(self.lines("samples.instructions"),
+                         [*(samples_line("nvmm", *size) for size in INSTRUCTIONS), NOTHING_LOST])
+
+    def test_samples_of_media(self):
+        self.assertEqual(self.lines("samples.media"),
+                         [*(samples_line(medium, "known", 8) for medium in MEDIA), NOTHING_LOST])
+
+
+if __name__ == "__main__":
+    virtual_machine.need_virtual_machine()
+    harness.main()
