@@ -1,0 +1,250 @@
+// Alerts. Each has a runbook of its name and tests in ../tests; every join carries the cluster.
+local promql = import '../lib/promql.libsonnet';
+
+{
+  local config = $._config,
+  local q = promql(config),
+  local node = '{{ $labels.%s }}' % config.nodeLabel,
+  local container = '{{ $labels.namespace }}/{{ $labels.pod }}/{{ $labels.container }}',
+  local alert(name, wait, severity, expr, summary, description) = {
+    alert: name,
+    expr: std.rstripChars(expr, '\n'),
+    'for': wait,
+    labels: { severity: severity },
+    annotations: {
+      summary: summary,
+      description: description,
+      runbook_url: config.runbookUrlPrefix + name + '.md',
+    },
+  },
+  // Where this node's counts come from a recording, times are the recording's.
+  local replay = q.select('interference_exporter_source_info', 'source="replay"'),
+  local remedies = 'reason=~"no_permission|fd_limit|event_filtered"',
+
+  prometheusAlerts+:: {
+    groups+: [
+      {
+        name: 'interference-containers',
+        interval: config.interval,
+        rules: [
+          alert(
+            'InterferenceMemoryLatencyHigh',
+            '5m',
+            'warning',
+            |||
+              container:interference_memory_read_latency_over_threshold:ratio15m > %(share)g
+              and
+              container:interference_memory_read_latency_observed:ratio15m > %(observed)g
+            ||| % { share: config.latencyShare, observed: config.minimumObserved },
+            'Container %s waits for memory longer than its threshold.' % container,
+            'On node %s, reads from memory by %s took longer than its threshold for {{ $value | humanizePercentage }} of the last 15 minutes. Something else on the node keeps the memory busy.' % [node, container]
+          ),
+          alert(
+            'InterferenceContainerSlowdown',
+            '15m',
+            config.slowdownSeverity,
+            |||
+              (
+                container:interference_slowdown:ratio5m{model="%(model)s"}
+                > on (%(workload)s) group_left ()
+                max by (%(workload)s) (interference:slowdown:bound)
+                or
+                (
+                  container:interference_slowdown:ratio5m{model="%(model)s"}
+                  unless on (%(workload)s)
+                  interference:slowdown:bound
+                ) > %(bound)g
+              )
+              and
+              container:interference_slowdown_observed:ratio5m{model="%(model)s"} > %(observed)g
+            ||| % {
+              model: config.slowdownModel,
+              workload: q.workload,
+              bound: config.slowdownBound,
+              observed: config.minimumObserved,
+            },
+            'Container %s is slowed down by its neighbours.' % container,
+            'On node %s, %s runs {{ $value | humanize }} times slower than it would alone, by the estimate of model {{ $labels.model }}.' % [node, container]
+          ),
+        ],
+      },
+      {
+        name: 'interference-nodes',
+        interval: config.interval,
+        rules: [
+          alert(
+            'InterferenceQueueLatencyHigh',
+            '15m',
+            'warning',
+            'socket:interference_imc_read_latency_seconds:mean5m > %g' % config.imcLatencySeconds,
+            'Memory controllers of %s have long queues.' % node,
+            'A read of DRAM takes {{ $value | humanize }}s inside the memory controllers of socket {{ $labels.socket }} of %s, for everybody who runs there. An idle controller takes 50 to 60 ns.' % node
+          ),
+          alert(
+            'InterferenceProbeLatencyHigh',
+            '15m',
+            'warning',
+            |||
+              numa:interference_memory_probe_latency_seconds:mean5m
+              > %g *
+              numa:interference_memory_probe_latency_seconds:baseline1d
+            ||| % config.probeFactor,
+            'Memory of %s is far slower than it usually is.' % node,
+            'On %s, a load from memory of NUMA node {{ $labels.target_numa_node }} by a CPU of node {{ $labels.initiator_numa_node }} takes {{ $value | humanize }}s, more than %g times its usual best.' % [node, config.probeFactor]
+          ),
+        ],
+      },
+      {
+        name: 'interference-persistent-memory',
+        interval: config.interval,
+        rules: [
+          alert(
+            'InterferenceNvmmWriterThreadsHigh',
+            '15m',
+            'warning',
+            |||
+              avg_over_time(node:interference_nvmm_writer_threads:sum[10m])
+              / on (%(node)s)
+              (max by (%(node)s) (%(dimms)s) > 0)
+              > %(limit)g
+            ||| % {
+              node: q.node,
+              dimms: q.select('interference_pmem_dimms'),
+              limit: config.nvmmWritersPerDimm,
+            },
+            'Too many threads write persistent memory of %s.' % node,
+            '{{ $value | humanize }} threads per DIMM write the persistent memory of %s. Its write bandwidth peaks at one to four, and falls beyond.' % node
+          ),
+          alert(
+            'InterferenceNvmmSmallStores',
+            '15m',
+            'warning',
+            |||
+              container:interference_nvmm_bytes:rate5m{access="store"}
+              / (container:interference_nvmm_accesses:rate5m{access="store"} > 0)
+              < %(bytes)g
+              and
+              container:interference_nvmm_bytes:rate5m{access="store"} > %(rate)g
+            ||| % { bytes: config.nvmmStoreBytes, rate: config.nvmmStoreBytesPerSecond },
+            'Container %s stores to persistent memory in small pieces.' % container,
+            'On node %s, %s stores {{ $value | humanize }} bytes at a time to persistent memory, which writes %d at a time: unless they are consecutive, each costs a read and a write of the media.' % [node, container, config.nvmmGranuleBytes]
+          ),
+        ],
+      },
+      {
+        name: 'interference-exporter',
+        interval: config.interval,
+        rules: [
+          alert(
+            'InterferenceExporterDown',
+            '10m',
+            'warning',
+            'max by (%s, job) (%s) == 0' % [q.exporter, 'up{%s}' % config.jobSelector],
+            'interference_exporter on {{ $labels.instance }} cannot be scraped.',
+            'Prometheus could not scrape interference_exporter on {{ $labels.instance }} (job {{ $labels.job }}) for 10 minutes: interference there goes unseen.'
+          ),
+          alert(
+            'InterferenceExporterStuck',
+            '5m',
+            'warning',
+            |||
+              time() - max by (%(exporter)s) (%(tick)s) > %(stale)g
+              unless on (%(exporter)s)
+              %(replay)s
+            ||| % {
+              exporter: q.exporter,
+              tick: q.select('interference_exporter_last_tick_timestamp_seconds'),
+              stale: config.tickStaleSeconds,
+              replay: replay,
+            },
+            'interference_exporter on {{ $labels.instance }} no longer measures.',
+            'The last tick of interference_exporter on {{ $labels.instance }} was {{ $value | humanizeDuration }} ago: what it serves is old.'
+          ),
+          alert(
+            'InterferenceCollectorFailing',
+            '10m',
+            'warning',
+            |||
+              max by (%(exporter)s, collector) (%(success)s) == 0
+              and
+              max by (%(exporter)s, collector) (%(available)s) == 1
+            ||| % {
+              exporter: q.exporter,
+              success: q.select('interference_exporter_collector_success'),
+              available: q.select('interference_exporter_collector_available'),
+            },
+            'Collector {{ $labels.collector }} fails on {{ $labels.instance }}.',
+            'Collector {{ $labels.collector }} of interference_exporter on {{ $labels.instance }} runs, but its collections fail; its metrics stand still.'
+          ),
+          alert(
+            'InterferenceCollectorImpaired',
+            '15m',
+            'warning',
+            'max by (%s, collector, reason) (%s) == 1'
+            % [q.exporter, q.select('interference_exporter_collector_info', remedies)],
+            'Collector {{ $labels.collector }} is kept from counting on {{ $labels.instance }}.',
+            'Collector {{ $labels.collector }} on {{ $labels.instance }} cannot do all its work: {{ $labels.reason }}. A setting of the machine or of the deployment keeps it from counters that the machine has.'
+          ),
+          alert(
+            'InterferenceCountersStarved',
+            '15m',
+            'warning',
+            '%s\n< %g' % [
+              q.ratio(
+                q.rate(q.exporter + ', collector', 'interference_exporter_pmu_running_seconds_total'),
+                q.rate(q.exporter + ', collector', 'interference_exporter_pmu_enabled_seconds_total'),
+              ),
+              config.pmuRunningShare,
+            ],
+            'Counters of collector {{ $labels.collector }} on {{ $labels.instance }} are shared with others.',
+            'The counters of collector {{ $labels.collector }} on {{ $labels.instance }} counted for only {{ $value | humanizePercentage }} of their time; the rest is extrapolated.'
+          ),
+          alert(
+            'InterferenceSamplesLost',
+            '15m',
+            'warning',
+            '%s\n> %g' % [
+              q.ratio(
+                q.rate(q.exporter + ', access', 'interference_sampler_samples_lost_total'),
+                '(%s\n+\n%s)' % [
+                  q.rate(q.exporter + ', access', 'interference_sampler_samples_lost_total'),
+                  q.rate(q.exporter + ', access', 'interference_container_memory_samples_total'),
+                ],
+              ),
+              config.samplesLostShare,
+            ],
+            'Samples of memory accesses are lost on {{ $labels.instance }}.',
+            '{{ $value | humanizePercentage }} of the samples of access {{ $labels.access }} on {{ $labels.instance }} are lost before they are read. Persistent memory usage is then estimated from the rest, wrongly if the losses depend on the medium.'
+          ),
+          alert(
+            'InterferenceContainersNotMonitored',
+            '15m',
+            'warning',
+            |||
+              max by (%(exporter)s) (%(over)s) > 0
+              or
+              max by (%(exporter)s) (
+                sum by (%(exporter)s, collector) (increase(%(failures)s[15m]))
+              ) > 0
+            ||| % {
+              exporter: q.exporter,
+              over: q.select('interference_exporter_containers', 'state="over_limit"'),
+              failures: q.select('interference_exporter_perf_open_failures_total', remedies),
+            },
+            'Not all containers of {{ $labels.instance }} are monitored.',
+            'About {{ $value | humanize }} containers on {{ $labels.instance }} are not counted: they are over the limit, or their counters could not be opened.'
+          ),
+          alert(
+            'InterferenceThresholdsRejected',
+            '5m',
+            'warning',
+            'max by (%s) (%s) == 0'
+            % [q.exporter, q.select('interference_exporter_config_last_reload_successful')],
+            'The thresholds file of {{ $labels.instance }} was rejected.',
+            'interference_exporter on {{ $labels.instance }} could not read its thresholds file the last time; earlier thresholds are in force.'
+          ),
+        ],
+      },
+    ],
+  },
+}

@@ -1,0 +1,54 @@
+// Everything a user may want to change. Override it as in README.md.
+{
+  _config+:: {
+    // Labels that the scraper gives. `node` names the machine; where the scrape configuration has no
+    // such label (plain hosts), set nodeLabel to 'instance'. A missing cluster label does no harm.
+    clusterLabel: 'cluster',
+    nodeLabel: 'node',
+    // Added to every selector of the exporter's own metrics, e.g. 'env="prod"'.
+    selector: '',
+    // For metrics that other programs have too: up, process_*.
+    jobSelector: 'job=~".*interference.*"',
+
+    // How often rules are evaluated.
+    interval: '1m',
+
+    // A container waits: share of its observed time above its threshold (Shen & Li: the baseline
+    // times 1.25, set in the exporter), and how much of the time must have been observed.
+    latencyShare: 0.5,
+    minimumObserved: 0.1,
+
+    // A container is slowed down: times slower than alone, where no bound of its own is recorded.
+    // The model is pinned: models differ in their error, and their maximum means nothing.
+    slowdownModel: 'passive',
+    slowdownBound: 1.5,
+    // `passive` may warn; a model that has the paper's error may page.
+    slowdownSeverity: if self.slowdownModel == 'passive' then 'warning' else 'critical',
+
+    // Mean DRAM read latency inside a socket's controllers; idle ones take 50 to 60 ns.
+    imcLatencySeconds: 120e-9,
+
+    // Schmidt 2022: write bandwidth of a DIMM peaks at one to four threads.
+    nvmmWritersPerDimm: 4,
+    // The media writes 256 bytes at a time. One instruction stores at most 64, so full granules are
+    // made of consecutive full-line stores; the mean size tells those from scattered small ones.
+    nvmmGranuleBytes: 256,
+    nvmmStoreBytes: 32,
+    nvmmStoreBytesPerSecond: 10e6,
+
+    // The probe's latency against the 5th percentile of its own last day.
+    probeFactor: 1.5,
+
+    // The exporter itself.
+    tickStaleSeconds: 60,
+    pmuRunningShare: 0.8,
+    samplesLostShare: 0.05,
+
+    // Rules, alerts and runbooks are found here; the alert's name and .md are appended.
+    runbookUrlPrefix: 'https://github.com/interference-exporter/interference_exporter/blob/main/dashboards/runbooks/',
+
+    dashboardTags: ['interference'],
+    dashboardRefresh: '30s',
+    dashboardPrefix: 'Interference / ',
+  },
+}

@@ -1,0 +1,24 @@
+// Selectors and label lists, made from the configuration.
+function(config) {
+  local names(labels) = std.join(', ', labels),
+
+  node:: names([config.clusterLabel, config.nodeLabel]),
+  // The exporter's process: two of them on one node (a replay beside a live one) stay apart.
+  exporter:: names([config.clusterLabel, config.nodeLabel, 'instance']),
+  // container_id is aggregated away: a restarted container is the same one to its users.
+  container:: names([config.clusterLabel, config.nodeLabel, 'namespace', 'pod', 'container']),
+  // What a user's own bound is given for: every replica of a container.
+  workload:: names([config.clusterLabel, 'namespace', 'container']),
+
+  select(metric, matchers='')::
+    local all = std.filter(function(m) m != '', [matchers, config.selector]);
+    metric + (if all == [] then '' else '{' + std.join(', ', all) + '}'),
+
+  // sum by (labels) (rate(metric[range]))
+  rate(labels, metric, range='5m', matchers='')::
+    'sum by (%s) (rate(%s[%s]))' % [labels, self.select(metric, matchers), range],
+
+  // A ratio that is absent, not NaN or infinite, where there is nothing to divide by.
+  ratio(numerator, denominator, matching='')::
+    std.join('\n', [numerator, std.rstripChars('/ ' + matching, ' '), '(%s > 0)' % denominator]),
+}

@@ -1,0 +1,3 @@
+(import 'config.libsonnet') +
+(import 'rules/rules.libsonnet') +
+(import 'alerts/alerts.libsonnet') + { grafanaDashboards:: {} }

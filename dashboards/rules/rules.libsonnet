@@ -1,0 +1,116 @@
+// Recording rules: what alerts and the fleet's dashboard need, from the raw counters.
+//
+// Names are level:metric:operation. A level stands for the labels that are left:
+//   container  cluster, node, namespace, pod, container (never container_id)
+//   socket     cluster, node, socket
+//   numa       cluster, node and the pair of NUMA nodes
+//   node       cluster, node
+local promql = import '../lib/promql.libsonnet';
+
+{
+  local config = $._config,
+  local q = promql(config),
+  local rule(record, expr) = { record: record, expr: std.rstripChars(expr, '\n') },
+  local numa = q.node + ', initiator_numa_node, target_numa_node',
+  local socket = q.node + ', socket',
+
+  // Mean time in a controller's queue, by the exporter's own formula, over any range. Occupancies and
+  // inserts are summed before dividing; the clock is one for all controllers of a socket.
+  local queueLatency(kind) =
+    q.ratio(
+      q.rate(socket, 'interference_%s_read_queue_occupancy_cycles_total' % kind),
+      q.rate(socket, 'interference_%s_read_queue_inserts_total' % kind),
+    ) + '\n/\n(avg by (%s) (rate(%s[5m])) > 0)'
+        % [socket, q.select('interference_imc_clockticks_total')],
+
+  prometheusRules+:: {
+    groups+: [
+      {
+        name: 'interference-containers.rules',
+        interval: config.interval,
+        rules: [
+          rule('container:interference_memory_reads:rate5m',
+               q.rate(q.container, 'interference_container_memory_reads_total')),
+          rule('container:interference_memory_read_latency_seconds:mean5m',
+               q.ratio(
+                 q.rate(q.container, 'interference_container_memory_read_wait_seconds_total'),
+                 q.rate(q.container, 'interference_container_memory_reads_total')
+               )),
+          rule('container:interference_memory_read_latency_observed:ratio15m',
+               q.rate(q.container,
+                      'interference_container_memory_read_latency_observed_seconds_total',
+                      '15m')),
+          rule('container:interference_memory_read_latency_over_threshold:ratio15m',
+               q.ratio(
+                 q.rate(q.container,
+                        'interference_container_memory_read_latency_over_threshold_seconds_total',
+                        '15m'),
+                 'container:interference_memory_read_latency_observed:ratio15m'
+               )),
+          rule('container:interference_lost_cycles:ratio5m',
+               q.ratio(
+                 q.rate(q.container + ', model, resource',
+                        'interference_container_interference_cycles_total'),
+                 q.rate(q.container + ', model',
+                        'interference_container_slowdown_observed_cycles_total'),
+                 'on (%s, model) group_left ()' % q.container
+               )),
+          // From the counters; where a model has no cycles to lose, from what scrapes saw of its gauge.
+          rule('container:interference_slowdown:ratio5m',
+               '1 / ((1 - sum by (%s, model) (container:interference_lost_cycles:ratio5m)) > 0)\nor\n'
+               % q.container +
+               'max by (%s, model) (avg_over_time(%s[5m]))'
+               % [q.container, q.select('interference_container_slowdown_ratio')]),
+          rule('container:interference_slowdown_observed:ratio5m',
+               q.ratio(
+                 q.rate(q.container + ', model',
+                        'interference_container_slowdown_observed_cycles_total'),
+                 q.rate(q.container, 'interference_container_cpu_cycles_total'),
+                 'on (%s) group_left ()' % q.container
+               )),
+          rule('container:interference_nvmm_accesses:rate5m',
+               q.rate(q.container + ', access', 'interference_container_nvmm_accesses_total')),
+          rule('container:interference_nvmm_bytes:rate5m',
+               q.rate(q.container + ', access', 'interference_container_nvmm_bytes_total')),
+        ],
+      },
+      {
+        name: 'interference-nodes.rules',
+        interval: config.interval,
+        rules: [
+          rule('node:interference_memory_reads:rate5m',
+               q.rate(q.node, 'interference_node_memory_reads_total')),
+          rule('node:interference_memory_read_latency_seconds:mean5m',
+               q.ratio(
+                 q.rate(q.node, 'interference_node_memory_read_wait_seconds_total'),
+                 q.rate(q.node, 'interference_node_memory_reads_total')
+               )),
+          rule('node:interference_memory_read_latency_over_threshold:max_ratio15m',
+               'max by (%s) (container:interference_memory_read_latency_over_threshold:ratio15m)'
+               % q.node),
+          rule('node:interference_slowdown:max_ratio5m',
+               'max by (%s, model) (container:interference_slowdown:ratio5m)' % q.node),
+          rule('node:interference_nvmm_writer_threads:sum',
+               'sum by (%s) (%s)' % [q.node, q.select('interference_container_nvmm_writer_threads')]),
+          rule('socket:interference_imc_read_latency_seconds:mean5m',
+               '%s\n+\navg by (%s) (%s)' % [
+                 queueLatency('imc'),
+                 socket,
+                 q.select('interference_imc_cas_latency_seconds'),
+               ]),
+          rule('socket:interference_pmm_read_latency_seconds:mean5m', queueLatency('pmm')),
+          rule('numa:interference_memory_probe_latency_seconds:mean5m',
+               q.ratio(
+                 q.rate(numa, 'interference_memory_probe_window_latency_seconds_sum'),
+                 q.rate(numa, 'interference_memory_probe_window_latency_seconds_count')
+               )),
+          rule('numa:interference_memory_probe_latency_seconds:baseline1d', |||
+            quantile_over_time(0.05, numa:interference_memory_probe_latency_seconds:mean5m[1d])
+            and
+            count_over_time(numa:interference_memory_probe_latency_seconds:mean5m[1d]) >= 60
+          |||),
+        ],
+      },
+    ],
+  },
+}
