@@ -59,6 +59,7 @@ struct node {
     uint64_t run_until_ns; /* 0: ticks come from commands only */
     size_t n_ticks;        /* since the last command */
     double cpu_us[PARTS][MOST_TICKS], wall_ms[MOST_TICKS];
+    double collector_us[PAGES_MAX_COLLECTORS][MOST_TICKS];
 };
 
 static double cpu_s(void)
@@ -125,9 +126,15 @@ static void run_tick(struct node *node, const struct tick *tick)
     container_table_advance(node->table, tick->mono_ns);
     reconcile(node);
     at[1] = cpu_s();
-    for (size_t c = 0; collector_table[c]; c++)
-        if (node->collector[c])
-            collector_table[c]->collect(node->collector[c], tick);
+    double before = at[1];
+    for (size_t c = 0; collector_table[c]; c++) {
+        if (!node->collector[c])
+            continue;
+        collector_table[c]->collect(node->collector[c], tick);
+        at[2] = cpu_s();
+        node->collector_us[c][i] = (at[2] - before) * 1e6;
+        before = at[2];
+    }
     at[2] = cpu_s();
     update_self(node);
     at[3] = cpu_s();
@@ -193,6 +200,9 @@ static void report(struct node *node)
         total += middle;
         printf(", \"%s_us\": %.1f", names[part], middle);
     }
+    for (size_t c = 0; collector_table[c]; c++)
+        if (node->collector[c])
+            printf(", \"%s_us\": %.1f", collector_table[c]->name, median(node->collector_us[c], n));
     printf(", \"tick_us\": %.1f, \"synthetic_us\": %.1f", total, reads_us(node, containers));
     double middle = median(node->wall_ms, n);
     printf(", \"wall_ms\": %.2f, \"wall_max_ms\": %.2f}\n", middle, n ? node->wall_ms[n - 1] : 0);

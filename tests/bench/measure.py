@@ -6,6 +6,7 @@ import statistics
 import subprocess
 import sys
 import time
+import urllib.request
 
 import harness
 
@@ -92,6 +93,11 @@ class Node:
     def tick(self, n=1):
         self.send(f"tick {n}")
         return self.answer()
+
+    def samples(self, name):
+        """How many series of a metric its page has."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=60) as page:
+            return sum(line.startswith(name.encode() + b"{") for line in page)
 
 
 # Software events stand in for the core group's seven roles: they cost the kernel the same calls,

@@ -92,6 +92,24 @@ def _own(scale):
     return found
 
 
+def _slowdown(scale):
+    """What one collector adds, beside the one that it shares its counters with."""
+    share, ours, latency = Samples(), Samples(), Samples()
+    for _ in range(scale.repeats):
+        with measure.Node(scale.node_containers, 2, 2) as node:
+            node.tick(measure.WARM_TICKS)
+            report = node.tick(24)
+            estimates = node.samples("interference_container_slowdown_ratio")
+        share.append(100 * report["slowdown_us"] / report["tick_us"])
+        ours.append(report["slowdown_us"] / report["containers"])
+        latency.append(report["core_latency_us"] / report["containers"])
+    return Row("steady tick: of it the slowdown collector, per container", "reported",
+               ours.show("us", 2), "reported",
+               f"{share.median():.0f} % of our CPU in a tick, model passive, an estimate for "
+               f"{estimates:,} of {scale.node_containers:,} containers; core_latency in the same ticks "
+               f"{latency.show('us', 2)}: it comes first and pays for reading the group that both use")
+
+
 def _total(live, scale):
     """The same daemon with the kernel's reads, over real cgroups."""
     n = scale.live_containers
@@ -127,6 +145,6 @@ def _slab_kib():
 
 def rows(live, scale):
     measure.say("steady tick")
-    found = [_steady(live, scale), *_own(scale)]
+    found = [_steady(live, scale), *_own(scale), _slowdown(scale)]
     total, facts = _total(live, scale)
     return [*found, total], facts
