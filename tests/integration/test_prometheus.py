@@ -7,11 +7,10 @@ import subprocess
 import tempfile
 import time
 import unittest
-import urllib.parse
-import urllib.request
 
 import harness
 from harness import Exporter, wait_until
+from monitoring import Prometheus
 
 BASE_HZ, CACHE_CYCLES = 2.1e9, 44
 TICKS = 90
@@ -67,46 +66,9 @@ def write_recording(path):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-class Prometheus:
-    """Scrapes one target each second, from a directory of its own."""
-
-    def __init__(self, directory, target):
-        self.port = harness.free_port()
-        config = directory / "prometheus.yml"
-        config.write_text(
-            "global: {scrape_interval: 1s, scrape_timeout: 900ms}\n"
-            "scrape_configs:\n"
-            "- job_name: interference\n"
-            f"  static_configs: [{{targets: ['127.0.0.1:{target}']}}]\n")
-        self.log = open(directory / "prometheus.log", "w+b")
-        self.process = harness.start(
-            ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={directory / 'tsdb'}",
-             f"--web.listen-address=127.0.0.1:{self.port}"],
-            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        harness.stop(self.process)
-        self.log.close()
-
-    def api(self, path, **arguments):
-        url = f"http://127.0.0.1:{self.port}/api/v1/{path}?" + urllib.parse.urlencode(arguments)
-        with urllib.request.urlopen(url, timeout=5) as answer:
-            return json.load(answer)["data"]
-
-    def query(self, query):
-        """{container: value}"""
-        return {r["metric"].get("container", ""): float(r["value"][1])
-                for r in self.api("query", query=query)["result"]}
-
-    def target(self):
-        try:
-            targets = self.api("targets")["activeTargets"]
-        except OSError:
-            return None
-        return targets[0] if targets and targets[0]["health"] != "unknown" else None
+def containers_of(result):
+    """{container: value}"""
+    return {labels.get("container", ""): value for labels, value in result}
 
 
 class Scrape(unittest.TestCase):
@@ -118,19 +80,22 @@ class Scrape(unittest.TestCase):
         write_recording(recording)
         with Exporter("--source=replay", f"--source.replay.file={recording}",
                       "--source.replay.speed=1") as exporter, \
-                Prometheus(self.directory, exporter.port) as prometheus:
+                Prometheus(self.directory, {
+                    "global": {"scrape_interval": "1s", "scrape_timeout": "900ms"},
+                    "scrape_configs": [{"job_name": "interference", "static_configs": [
+                        {"targets": [f"127.0.0.1:{exporter.port}"]}]}]}) as prometheus:
             target = wait_until(prometheus.target, 20, "Prometheus has scraped", 0.2)
             self.assertEqual((target["health"], target["lastError"]), ("up", ""))
             wait_until(lambda: len(prometheus.query(FROM_COUNTERS)) == len(RATES), 20,
                        "rates are there", 0.5)
             time.sleep(5)  # several samples in the range
             for query in (FROM_COUNTERS, FROM_WAIT):
-                result = prometheus.query(query)
+                result = containers_of(prometheus.query(query))
                 self.assertEqual(set(result), set(RATES))
                 for name, rates in RATES.items():
                     self.assertTrue(harness.close(result[name], latency(rates), 1e-3),
                                     f"{name}: {result[name]} is not {latency(rates)}")
-            self.assertEqual(prometheus.query("up"), {"": 1})
+            self.assertEqual(containers_of(prometheus.query("up")), {"": 1})
             page = exporter.scrape()
             self.assertEqual(page.get("interference_exporter_source_info", source="replay",
                                       microarchitecture="clx"), 1)
