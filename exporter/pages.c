@@ -211,9 +211,10 @@ static void api_status(void *context, const struct http_request *request,
                                    (json_int_t)s.containers[CONTAINERS_EXCLUDED], "over_limit",
                                    (json_int_t)s.containers[CONTAINERS_OVER_LIMIT]);
     answer_json(response,
-                json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "version", IE_VERSION, "source",
-                          s.source ? s.source : "", "machine", machine_json(&s.machine), "tick",
-                          tick, "collectors", collectors_json(&s), "containers", containers));
+                json_pack("{s:s, s:s, s:b, s:o, s:o, s:o, s:o}", "version", IE_VERSION, "source",
+                          s.source ? s.source : "", "replay_ended", s.replay_ended, "machine",
+                          machine_json(&s.machine), "tick", tick, "collectors", collectors_json(&s),
+                          "containers", containers));
 }
 
 static void api_containers(void *context, const struct http_request *request,

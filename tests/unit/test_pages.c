@@ -105,10 +105,15 @@ static void ready_after_the_first_publication(void **state)
     assert_int_equal(get(f, "/api/v1/containers"), 200);
 }
 
+static bool response_says(const struct fixture *f, const char *words)
+{
+    return memmem(f->response.bytes, f->response.len, words, strlen(words)) != NULL;
+}
+
 static bool landing_says(struct fixture *f, const char *words)
 {
     assert_int_equal(get(f, "/"), 200);
-    return memmem(f->response.bytes, f->response.len, words, strlen(words)) != NULL;
+    return response_says(f, words);
 }
 
 static void a_replay_is_marked(void **state)
@@ -120,7 +125,12 @@ static void a_replay_is_marked(void **state)
     updated_before(f, 0);
     assert_true(landing_says(f, "replay of a recording"));
     assert_int_equal(get(f, "/api/v1/status"), 200);
-    assert_non_null(memmem(f->response.bytes, f->response.len, "\"source\": \"replay\"", 18));
+    assert_true(response_says(f, "\"source\": \"replay\""));
+    assert_true(response_says(f, "\"replay_ended\": false"));
+    f->status.replay_ended = true;
+    updated_before(f, 0);
+    assert_int_equal(get(f, "/api/v1/status"), 200);
+    assert_true(response_says(f, "\"replay_ended\": true"));
 }
 
 int main(void)
