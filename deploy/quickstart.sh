@@ -3,19 +3,31 @@
 #
 #   --port N      listen on 127.0.0.1:N (default 10066)
 #   --rounds N    end after N tables (default: at Ctrl-C)
+#   --stack       also Prometheus with the alert rules, and Alertmanager, on 127.0.0.1
+#                 (--prometheus-port, 9090; --alertmanager-port, 9093)
+#   --demo        instead of measuring, replay a quarter of an hour of a simulated node on which a
+#                 batch job hurts its neighbours, again and again; --demo=FILE: another recording
 #   -- FLAG...    further flags for the exporter
 #
 # Installs what is missing with apt. Builds below build/quickstart of the tree and leaves nothing
 # running. On a terminal the table refreshes in place; else it is printed again and again.
 set -euo pipefail
 export LC_ALL=C
+caller=$PWD
 cd "$(dirname "$0")/.."
+# shellcheck source=/dev/null
+. deploy/stack.sh
 
 port=10066
+prometheus_port=9090
+alertmanager_port=9093
 rounds=0
+stack=
+demo=
+recording=
 flags=()
 usage() {
-    sed -n 's/^# \{0,1\}//; 2,9p' deploy/quickstart.sh
+    sed -n 's/^# \{0,1\}//; 2,14p' deploy/quickstart.sh
 }
 number() {
     case $2 in
@@ -27,15 +39,30 @@ number() {
 }
 while [ $# -gt 0 ]; do
     case $1 in
-    --port | --rounds)
+    --port | --rounds | --prometheus-port | --alertmanager-port)
         number "$1" "${2-}"
-        declare "${1#--}=$2"
+        option=${1#--}
+        declare "${option//-/_}=$2"
         shift 2
         ;;
-    --port=* | --rounds=*)
+    --port=* | --rounds=* | --prometheus-port=* | --alertmanager-port=*)
         option=${1%%=*}
         number "$option" "${1#*=}"
-        declare "${option#--}=${1#*=}"
+        option=${option#--}
+        declare "${option//-/_}=${1#*=}"
+        shift
+        ;;
+    --stack)
+        stack=yes
+        shift
+        ;;
+    --demo)
+        demo=yes
+        shift
+        ;;
+    --demo=*)
+        demo=yes
+        recording=$(realpath "$caller/${1#*=}" 2>/dev/null || realpath "${1#*=}")
         shift
         ;;
     --)
@@ -55,6 +82,7 @@ while [ $# -gt 0 ]; do
     esac
 done
 url=http://127.0.0.1:$port
+prometheus_url=http://127.0.0.1:$prometheus_port
 build=build/quickstart
 
 # A container runtime: its socket, or the state of containers that it has started.
@@ -77,74 +105,126 @@ runtime() {
 }
 
 exporter=
+started=()
 work=$(mktemp -d)
 finish() {
-    if [ -n "$exporter" ] && kill -TERM "$exporter" 2>/dev/null; then
-        wait "$exporter" || true
+    trap '' INT TERM
+    if [ "${#started[@]}" -gt 0 ]; then
+        kill -TERM "${started[@]}" 2>/dev/null || true
+        wait "${started[@]}" || true
     fi
     rm -rf "$work"
 }
 trap finish EXIT
 trap 'echo; echo "stopped"; exit 0' INT TERM
+# In the background, and not for longer than this script.
+run() {
+    setpriv --pdeathsig TERM -- "$@" </dev/null &
+    started+=($!)
+}
 
-deploy/install-packages.sh deploy/packages-build.txt deploy/packages-quickstart.txt
+lists=(deploy/packages-build.txt deploy/packages-quickstart.txt)
+options=()
+if [ -n "$stack" ]; then
+    lists+=(deploy/packages-stack.txt)
+fi
+if [ -n "$demo" ] && [ -z "$recording" ]; then
+    lists+=(deploy/packages-demo.txt)
+    options=(-DIE_DEMO=ON)
+    recording=$build/demo.jsonl
+fi
+deploy/install-packages.sh "${lists[@]}"
 
 mkdir -p "$build"
 echo "building in $build"
 if ! {
-    cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DIE_TESTS=OFF &&
-        cmake --build "$build"
+    cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DIE_TESTS=OFF \
+        -DIE_DEMO=OFF "${options[@]}" && cmake --build "$build"
 } >"$build/build.log" 2>&1; then
     tail -n 30 "$build/build.log" >&2
     echo "the build failed; all of it is in $build/build.log" >&2
     exit 1
 fi
 
-found=$(runtime)
-if [ -n "$found" ]; then
-    echo "container runtime: $found"
-else
-    echo "no container runtime found: every cgroup that has processes is shown (--containers.all-cgroups)"
-    flags=(--containers.all-cgroups "${flags[@]}")
+if [ -n "$demo" ]; then
+    flags=(--source=replay "--source.replay.file=$recording" "${flags[@]}")
+elif [[ " ${flags[*]-}" != *" --source=replay"* ]]; then
+    found=$(runtime)
+    if [ -n "$found" ]; then
+        echo "container runtime: $found"
+    else
+        echo "no container runtime found: every cgroup that has processes is shown (--containers.all-cgroups)"
+        flags=(--containers.all-cgroups "${flags[@]}")
+    fi
 fi
 
-# Another server's answers must not be taken for the exporter's.
-if (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-    echo "127.0.0.1:$port is in use; choose another port with --port" >&2
-    exit 1
-fi
-
-log=$build/exporter.log
-"$build/interference_exporter" "--web.listen-address=127.0.0.1:$port" "${flags[@]}" \
-    >"$log" 2>&1 </dev/null &
-exporter=$!
+# Another server's answers must not be taken for ours.
+for option in port ${stack:+prometheus_port alertmanager_port}; do
+    if (: <"/dev/tcp/127.0.0.1/${!option}") 2>/dev/null; then
+        echo "127.0.0.1:${!option} is in use; choose another with --${option//_/-}" >&2
+        exit 1
+    fi
+done
 
 pause() {
     sleep "$1" &
     wait $! || true
 }
+log=$build/exporter.log
 alive() {
-    if ! kill -0 "$exporter" 2>/dev/null; then
-        echo "the exporter ended:" >&2
-        tail -n 5 "$log" >&2
-        exporter=
-        exit 1
-    fi
+    local process
+    for process in "${started[@]}"; do
+        if ! kill -0 "$process" 2>/dev/null; then
+            echo "a server ended; the logs are $build/*.log" >&2
+            if [ "$process" = "$exporter" ]; then
+                tail -n 5 "$log" >&2
+            fi
+            exit 1
+        fi
+    done
 }
+# wait_ready URL HINT
+wait_ready() {
+    local i
+    for ((i = 0; ; i++)); do
+        alive
+        if curl -fs --max-time 2 -o "$work/ready" "$1/-/ready"; then
+            break
+        fi
+        if [ "$i" -ge 200 ]; then
+            echo "$1 is not ready after 20 s; $2" >&2
+            exit 1
+        fi
+        pause 0.1
+    done
+}
+start_exporter() {
+    run "$build/interference_exporter" "--web.listen-address=127.0.0.1:$port" "${flags[@]}" \
+        >"$log" 2>&1
+    exporter=$!
+    wait_ready "$url" "its log is $log"
+}
+# The demo's recording begins again when it has ended.
+restart_exporter() {
+    local process others=()
+    kill -TERM "$exporter"
+    wait "$exporter" || true
+    for process in "${started[@]}"; do
+        if [ "$process" != "$exporter" ]; then
+            others+=("$process")
+        fi
+    done
+    started=("${others[@]}")
+    start_exporter
+}
+
+start_exporter
+if [ -n "$stack" ]; then
+    start_stack
+fi
 fetch() {
     curl -fsS --max-time 5 "$url$1" -o "$work/$2"
 }
-for ((i = 0; ; i++)); do
-    alive
-    if curl -fs --max-time 2 -o /dev/null "$url/-/ready"; then
-        break
-    fi
-    if [ "$i" -ge 200 ]; then
-        echo "the exporter is not ready after 20 s; its log is $log" >&2
-        exit 1
-    fi
-    pause 0.1
-done
 # The first tick only lays the base line.
 for ((i = 0; i < 50; i++)); do
     fetch /api/v1/status status && [ "$(jq .tick.number "$work/status")" -ge 2 ] && break
@@ -254,7 +334,12 @@ table() {
 screen() {
     jq -r '"interference_exporter \(.version), source \(.source), \(.machine.cpus) CPUs, \(
         if .machine.microarchitecture == "" then "no supported PMU"
-        else .machine.microarchitecture end)"' "$work/status"
+        else .machine.microarchitecture end)",
+        if .source == "replay" then "REPLAY: nothing here is measured on this machine" else empty end' \
+        "$work/status"
+    if [ -n "$replays" ]; then
+        echo "the demo's recording, run $replays${stack:+; $demo_words}"
+    fi
     echo "collectors:"
     collectors
     echo
@@ -263,6 +348,11 @@ screen() {
         .excluded) excluded, \(.over_limit) over the limit"' "$work/status"
     table "$1"
     echo
+    if [ -n "$stack" ]; then
+        show_alerts
+        echo
+        echo "Prometheus $prometheus_url/alerts  Alertmanager http://127.0.0.1:$alertmanager_port/"
+    fi
     echo "$url/  $url/metrics  $url/api/v1/status  $url/api/v1/containers"
     echo "Ctrl-C ends it. The exporter's log: $log"
 }
@@ -276,8 +366,16 @@ if [ -t 1 ]; then
     (:) # lets bash look up LINES
 fi
 last=0
+replays=${demo:+1}
 for ((round = 1; ; round++)); do
     alive
+    if [ -n "$demo" ] && fetch /api/v1/status status &&
+        [ "$(jq .replay_ended "$work/status")" = true ]; then
+        echo "the recording has ended and begins again"
+        restart_exporter
+        replays=$((replays + 1))
+        last=0
+    fi
     if fetch /api/v1/status status && fetch /api/v1/containers containers &&
         fetch /metrics metrics; then
         # Rates are over ticks, which is when the numbers change.

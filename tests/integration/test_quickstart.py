@@ -38,26 +38,28 @@ NOISY = {
         {"key": "hog again", "workload": "hog", "cpus": [2, 3, 4], "start_tick": 50}]}
 
 
-def exporters(port):
-    """Processes of the exporter that were told this port."""
+def servers(*ports):
+    """Command lines of servers that were told to listen on one of these ports."""
     found = []
     for directory in pathlib.Path("/proc").iterdir():
         if directory.name.isdigit():
             try:
-                line = (directory / "cmdline").read_bytes()
+                line = (directory / "cmdline").read_bytes().decode()
             except OSError:
                 continue
-            if b"interference_exporter\0" in line and f":{port}".encode() in line:
-                found.append(int(directory.name))
+            if any(f"--web.listen-address=127.0.0.1:{port}\0" in line for port in ports):
+                found.append(line)
     return found
 
 
 class Quickstart(unittest.TestCase):
     def setUp(self):
-        self.port = harness.free_port()
+        self.port, self.prometheus, self.alertmanager = (harness.free_port() for _ in range(3))
+        self.ports = self.port, self.prometheus, self.alertmanager
+        self.directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def tearDown(self):
-        self.assertEqual(exporters(self.port), [])
+        self.assertEqual(servers(*self.ports), [])
 
     def test_rounds(self):
         with harness.Cgroups() as groups:
@@ -80,12 +82,15 @@ class Quickstart(unittest.TestCase):
         if "--containers.all-cgroups" in text:
             self.assertIn("visible-to-quickstart", text)
 
+    def record(self, scenario):
+        file, recording = self.directory / "scenario.json", self.directory / "recording.jsonl"
+        file.write_text(json.dumps(scenario))
+        subprocess.run([SIMNODE, file, recording], check=True, timeout=60)
+        return recording
+
     def test_most_slowed(self):
         """The line above the table names who suffers, by how much, and from what."""
-        directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        scenario, recording = directory / "noisy.json", directory / "noisy.jsonl"
-        scenario.write_text(json.dumps(NOISY))
-        subprocess.run([SIMNODE, scenario, recording], check=True, timeout=60)
+        recording = self.record(NOISY)
         replay = ["--source=replay", f"--source.replay.file={recording}"]
         once = harness.run_exporter(*replay, "--once")
         page = harness.parse_text(once.stdout)
@@ -130,12 +135,81 @@ class Quickstart(unittest.TestCase):
             os.killpg(process.pid, signal.SIGINT)
             wait_until(lambda: process.poll() is not None, 10, "it ends")
             self.assertEqual(process.returncode, 0)
-            wait_until(lambda: not exporters(self.port), 5, "the exporter ends")
+            wait_until(lambda: not servers(self.port), 5, "the exporter ends")
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
             os.close(primary)
+
+    def get(self, port, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+            return answer.read().decode()
+
+    def test_stack_and_demo(self):
+        """Exporter, Prometheus and Alertmanager know each other; the replay is marked as one in all
+        of them; at the end all are gone, and so is what they wrote."""
+        scratch = self.directory / "tmp"
+        scratch.mkdir()
+        log = self.directory / "log"
+        with open(log, "w", encoding="utf-8") as file:
+            process = subprocess.Popen(
+                [SCRIPT, "--stack", "--demo", f"--port={self.port}",
+                 f"--prometheus-port={self.prometheus}", f"--alertmanager-port={self.alertmanager}"],
+                stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
+                env={**os.environ, "TMPDIR": str(scratch)})
+        try:
+            def shown():
+                self.assertIsNone(process.poll(), log.read_text())
+                return "Ctrl-C ends it" in log.read_text()
+
+            wait_until(shown, 250, "the first table", 0.2)
+            self.assertEqual(len(servers(*self.ports)), 3)
+            text = log.read_text()
+            self.assertIn("REPLAY: nothing here is measured on this machine", text)
+            self.assertIn("durations are divided by 10", text)
+            self.check_stack()
+            process.terminate()  # the script alone, which has to end the others
+            wait_until(lambda: process.poll() is not None, 20, "it ends")
+            self.assertEqual(process.returncode, 0, log.read_text())
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        wait_until(lambda: not servers(*self.ports), 5, "all servers end")
+        self.assertEqual(list(scratch.iterdir()), [])
+
+    def check_stack(self):
+        def api(path):
+            return json.loads(self.get(self.prometheus, f"/api/v1/{path}"))["data"]
+
+        wait_until(lambda: [t["health"] for t in api("targets")["activeTargets"]] == ["up"], 20,
+                   "a scrape", 0.2)
+        wait_until(lambda: api("alertmanagers")["activeAlertmanagers"], 20, "an Alertmanager")
+        labels = api("targets")["activeTargets"][0]["labels"]
+        self.assertEqual(labels["node"], "replay")
+        rules = {(rule["type"], rule["name"]) for group in api("rules")["groups"]
+                 for rule in group["rules"]}
+        committed = "".join((SOURCE / f"dashboards/rendered/{name}.yaml").read_text()
+                            for name in ("rules", "alerts"))
+        names = {(kind, name) for word, kind in (("record", "recording"), ("alert", "alerting"))
+                 for name in re.findall(rf'(?m)^ +(?:- )?{word}: "?([\w:]+)', committed)}
+        self.assertGreater(len(names), 20)
+        self.assertEqual(rules, names)
+        self.assertIn("REPLAY", self.get(self.prometheus, "/classic/graph"))
+        self.assertIn("REPLAY", api("status/config")["yaml"])
+        self.assertIn("This is a replay", self.get(self.port, "/"))
+        self.assertIn('"nobody"', self.get(self.alertmanager, "/api/v2/receivers"))
+
+    def test_demo_begins_again(self):
+        recording = self.record({**NOISY, "ticks": 3, "containers": NOISY["containers"][:2]})
+        result = subprocess.run([SCRIPT, f"--port={self.port}", f"--demo={recording}", "--rounds=3"],
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                timeout=280)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(re.findall(r"(?m)^the demo's recording, run (\d)$", result.stdout),
+                         ["1", "2", "3"])
+        self.assertEqual(result.stdout.count("\nthe recording has ended and begins again"), 2)
 
     def test_port_in_use(self):
         with harness.Exporter("--no-collector.probe", port=self.port):
