@@ -26,6 +26,10 @@ struct facts {
      * known. */
     double probe_calm_seconds;
 
+    /* What a load takes that hits the last-level cache, measured by the probe; 0: not known. Stands
+     * in where machine.llc_hit_cycles is not known. */
+    double llc_hit_seconds;
+
     /* The probe's chase must show l3_miss_reads: false where --events.file says what that role
      * counts, and under replay. */
     bool chase_must_miss;

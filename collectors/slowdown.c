@@ -122,7 +122,20 @@ static bool lane_open(void *collector, void *opaque)
 
 static bool hit_cycles_known(const struct slowdown_collector *self)
 {
-    return self->env.facts->machine.llc_hit_cycles > 0;
+    const struct facts *facts = self->env.facts;
+    return facts->machine.llc_hit_cycles > 0 ||
+           (facts->llc_hit_seconds > 0 && facts->machine.cache_cycles > 0);
+}
+
+/* NaN when not known. */
+static double hit_cycles(const struct slowdown_collector *self, double frequency_hz)
+{
+    const struct facts *facts = self->env.facts;
+    if (!hit_cycles_known(self))
+        return NAN;
+    if (facts->machine.llc_hit_cycles > 0)
+        return facts->machine.llc_hit_cycles;
+    return slowdown_hit_cycles(facts->llc_hit_seconds, facts->machine.cache_cycles, frequency_hz);
 }
 
 /* What lasts: counters and notes. */
@@ -288,7 +301,7 @@ static enum slowdown_gap lane_estimate(struct slowdown_collector *self, struct l
     const struct slowdown_passive_alone alone = {
         .latency_cycles = lat0_seconds * frequency_hz,
         .miss_ratio = unloaded_miss_ratio(&lane->unloaded),
-        .hit_cycles = hit_cycles_known(self) ? self->env.facts->machine.llc_hit_cycles : NAN,
+        .hit_cycles = hit_cycles(self, frequency_hz),
     };
     switch (slowdown_passive(&counts, &alone, out)) {
     case SLOWDOWN_OK:
@@ -492,9 +505,11 @@ static void say(struct slowdown_collector *self, enum state state)
         break;
     case STATE_NO_HIT_CYCLES:
         verdict_set(verdict, REASON_UNSUPPORTED_CPU,
-                    "only the memory's part is estimated: for the cache's part and the slowdown "
-                    "give the cycles that a hit in this CPU's last-level cache costs, "
-                    "machine.llc_hit_cycles in --events.file");
+                    "only the memory's part is estimated %s what a hit in this CPU's last-level "
+                    "cache costs; it can also be given, as machine.llc_hit_cycles in --events.file",
+                    self->env.facts->probe.reason == REASON_OK
+                        ? "until the probe has measured, some minutes after the start,"
+                        : "since there is no probe to measure");
         break;
     default:
         *verdict = (struct verdict){.reason = REASON_OK};

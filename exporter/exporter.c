@@ -68,6 +68,7 @@ void exporter_publish(struct exporter *e)
     struct status status = {
         .source = e->sources.name,
         .machine = e->facts.machine,
+        .llc_hit_seconds = e->facts.llc_hit_seconds,
         .tick = e->tick,
         .missed_ticks = e->ticker.missed,
         .replay_ended = e->replay_ended,

@@ -171,13 +171,14 @@ static json_t *fact(double value)
     return value > 0 ? json_real(value) : json_null();
 }
 
-static json_t *machine_json(const struct machine *m)
+static json_t *machine_json(const struct machine *m, double llc_hit_seconds)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:i, s:i, s:i}", "microarchitecture",
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i}", "microarchitecture",
                      m->microarchitecture, "base_frequency_hz", fact(m->base_frequency_hz),
                      "cache_cycles", fact(m->cache_cycles), "llc_hit_cycles",
-                     fact(m->llc_hit_cycles), "cas_latency_seconds", fact(m->cas_latency_seconds),
-                     "sockets", m->sockets, "numa_nodes", m->numa_nodes, "cpus", m->cpus);
+                     fact(m->llc_hit_cycles), "llc_hit_seconds", fact(llc_hit_seconds),
+                     "cas_latency_seconds", fact(m->cas_latency_seconds), "sockets", m->sockets,
+                     "numa_nodes", m->numa_nodes, "cpus", m->cpus);
 }
 
 static json_t *collectors_json(const struct status *status)
@@ -213,8 +214,8 @@ static void api_status(void *context, const struct http_request *request,
     answer_json(response,
                 json_pack("{s:s, s:s, s:b, s:o, s:o, s:o, s:o}", "version", IE_VERSION, "source",
                           s.source ? s.source : "", "replay_ended", s.replay_ended, "machine",
-                          machine_json(&s.machine), "tick", tick, "collectors", collectors_json(&s),
-                          "containers", containers));
+                          machine_json(&s.machine, s.llc_hit_seconds), "tick", tick, "collectors",
+                          collectors_json(&s), "containers", containers));
 }
 
 static void api_containers(void *context, const struct http_request *request,

@@ -23,6 +23,7 @@ enum { PAGES_MAX_COLLECTORS = 16 };
 struct status {
     const char *source; /* constant, like all strings here */
     struct machine machine;
+    double llc_hit_seconds; /* measured by the probe; 0: not known */
     struct tick tick;
     uint64_t missed_ticks;
     bool replay_ended; /* no further tick will come, and that is healthy */

@@ -75,3 +75,11 @@ double slowdown_probe_latency(double probe_seconds, double cache_cycles, double 
     double seconds = probe_seconds - cache_cycles / frequency_hz;
     return seconds > 0 ? seconds : NAN;
 }
+
+double slowdown_hit_cycles(double hit_seconds, double cache_cycles, double frequency_hz)
+{
+    if (!(hit_seconds > 0) || !(cache_cycles > 0) || !(frequency_hz > 0))
+        return NAN;
+    double cycles = hit_seconds * frequency_hz - cache_cycles;
+    return cycles > 0 ? cycles : 0;
+}

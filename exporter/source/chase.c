@@ -113,6 +113,8 @@ static void chase_free(struct source *source)
     stop_threads(chase);
     for (size_t i = 0; i < chase->n_rings; i++)
         chase_ring_release(&chase->rings[i]);
+    for (size_t i = 0; chase->threads && i < chase->shared.n_threads; i++)
+        chase_hit_release(&chase->threads[i].hit);
     for (size_t i = 0; i < chase->shared.n_buffers; i++)
         chase_buffer_release(&chase->buffers[i]);
     free(chase->rings);
@@ -210,6 +212,20 @@ static int make_rings(struct chase_source *chase, size_t n_threads)
     return 0;
 }
 
+/* Of the last-level cache's hits, in the buffer of the thread's own node; else it goes without. */
+static int make_hit_ring(const struct chase_source *chase, struct chase_thread *thread)
+{
+    for (size_t i = 0; i < chase->shared.n_buffers; i++) {
+        const struct chase_buffer *buffer = &chase->buffers[i];
+        if (buffer->node != thread->node)
+            continue;
+        int err = chase_hit_init(&thread->hit, chase->shared.fs, thread->cpu, buffer->base,
+                                 buffer->bytes, thread->random);
+        return err == -ENOTSUP ? 0 : err;
+    }
+    return 0;
+}
+
 /* Before the thread starts: from then on its turn is its own. */
 static void describe(const struct chase_source *chase, size_t i)
 {
@@ -241,7 +257,9 @@ static int start_threads(struct chase_source *chase, const struct chase_topology
         thread->rings = &chase->rings[i * chase->shared.n_buffers];
         thread->turn = i % chase->shared.n_buffers;
         describe(chase, i);
-        int err = chase_thread_start(thread);
+        int err = make_hit_ring(chase, thread);
+        if (!err)
+            err = chase_thread_start(thread);
         if (err)
             return err;
         chase->n_running++;

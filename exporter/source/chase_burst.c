@@ -70,9 +70,10 @@ static uint64_t least_burst_ns(const struct chase_account *account)
 uint64_t chase_account_wait_ns(const struct chase_account *account)
 {
     uint64_t least = least_burst_ns(account);
-    if (account->credit_ns >= least)
+    uint64_t needed = least + account->debt_ns;
+    if (account->credit_ns >= needed)
         return 0;
-    return (least - account->credit_ns) * 1000000 / PARTS_PER_MILLION + 1000000;
+    return (needed - account->credit_ns) * 1000000 / PARTS_PER_MILLION + 1000000;
 }
 
 uint64_t chase_account_budget(struct chase_account *account, uint64_t now_ns)
@@ -80,7 +81,10 @@ uint64_t chase_account_budget(struct chase_account *account, uint64_t now_ns)
     uint64_t least = least_burst_ns(account);
     uint64_t most = 2 * account->share_ns > MOST_CREDIT_NS ? 2 * account->share_ns : MOST_CREDIT_NS;
     uint64_t budget = account->share_ns > least ? account->share_ns : least;
-    account->credit_ns += earned(now_ns - account->seen_ns);
+    uint64_t pay = earned(now_ns - account->seen_ns);
+    uint64_t repaid = pay < account->debt_ns ? pay : account->debt_ns;
+    account->debt_ns -= repaid;
+    account->credit_ns += pay - repaid;
     account->seen_ns = now_ns;
     if (account->credit_ns > most)
         account->credit_ns = most;
@@ -91,7 +95,11 @@ uint64_t chase_account_budget(struct chase_account *account, uint64_t now_ns)
 
 void chase_account_spend(struct chase_account *account, uint64_t cpu_ns, uint64_t loads)
 {
-    account->credit_ns -= cpu_ns < account->credit_ns ? cpu_ns : account->credit_ns;
+    uint64_t paid = cpu_ns < account->credit_ns ? cpu_ns : account->credit_ns;
+    account->credit_ns -= paid;
+    account->debt_ns += cpu_ns - paid;
+    if (account->debt_ns > MOST_CREDIT_NS)
+        account->debt_ns = MOST_CREDIT_NS;
     if (loads > 0)
         account->load_ns = cpu_ns / loads < SLOWEST_LOAD_NS ? cpu_ns / loads + 1 : SLOWEST_LOAD_NS;
 }

@@ -33,6 +33,7 @@ void chase_burst(struct chase_ring *ring, enum chase_flush how, int cpu, uint64_
 /* CPU time earned and spent. Times are the caller's: it can be tested without a clock. */
 struct chase_account {
     uint64_t credit_ns;
+    uint64_t debt_ns;  /* paid off before there is credit again; one of the two is 0 */
     uint64_t share_ns; /* earned per interval */
     uint64_t seen_ns;  /* wall clock of the last earning */
     uint64_t load_ns;  /* CPU time per load of the last burst, everything included */
@@ -44,7 +45,8 @@ uint64_t chase_account_budget(struct chase_account *account, uint64_t now_ns);
 /* How long to sleep, counted from the last earning, until there is a budget again: even waking up
  * to find none costs too much where intervals are short. */
 uint64_t chase_account_wait_ns(const struct chase_account *account);
-/* CPU time used, for a burst of this many loads (0: for something else). */
+/* CPU time used, for a burst of this many loads (0: for something else). More than there is credit
+ * for becomes a debt, up to what some seconds pay off. */
 void chase_account_spend(struct chase_account *account, uint64_t cpu_ns, uint64_t loads);
 
 uint64_t chase_thread_cpu_ns(void);

@@ -38,7 +38,7 @@ static uint32_t random_below(uint64_t *state, uint32_t n)
 
 static char *ring_line(const struct chase_ring *ring, uint32_t i)
 {
-    return ring->base + (size_t)ring->order[i] * CHASE_LINE_BYTES;
+    return ring->base + (size_t)ring->order[i] * CHASE_LINE_BYTES + ring->offset;
 }
 
 /* A random line of each slot: all channels are reached, whatever bits of the address choose them.
@@ -51,6 +51,18 @@ static void pick_lines(struct chase_ring *ring, uint32_t share, uint32_t shares,
     for (uint32_t slot = share; slot < slots; slot += shares)
         if (slot % SLOTS_PER_PAGE != 0)
             ring->order[ring->lines++] = slot * LINES_PER_SLOT + random_below(seed, LINES_PER_SLOT);
+}
+
+/* A shuffled order closed to a ring is a uniformly random cyclic permutation. */
+static void tie(struct chase_ring *ring, uint64_t *seed)
+{
+    for (uint32_t i = ring->lines - 1; i > 0; i--) {
+        uint32_t j = random_below(seed, i + 1), line = ring->order[i];
+        ring->order[i] = ring->order[j];
+        ring->order[j] = line;
+    }
+    for (uint32_t i = 0; i < ring->lines; i++)
+        *(void **)ring_line(ring, i) = ring_line(ring, (i + 1) % ring->lines);
 }
 
 int chase_ring_init(struct chase_ring *ring, char *base, size_t bytes, uint32_t share,
@@ -67,14 +79,24 @@ int chase_ring_init(struct chase_ring *ring, char *base, size_t bytes, uint32_t 
         chase_ring_release(&made);
         return -EINVAL;
     }
-    for (uint32_t i = made.lines - 1; i > 0; i--) {
-        uint32_t j = random_below(&seed, i + 1), line = made.order[i];
-        made.order[i] = made.order[j];
-        made.order[j] = line;
-    }
-    /* A shuffled order closed to a ring is a uniformly random cyclic permutation. */
-    for (uint32_t i = 0; i < made.lines; i++)
-        *(void **)ring_line(&made, i) = ring_line(&made, (i + 1) % made.lines);
+    tie(&made, &seed);
+    *ring = made;
+    return 0;
+}
+
+int chase_ring_init_spaced(struct chase_ring *ring, char *base, size_t bytes, uint32_t slot_bytes,
+                           uint32_t offset, uint64_t seed)
+{
+    size_t lines = bytes / slot_bytes;
+    struct chase_ring made = {.base = base, .bytes = bytes, .offset = offset};
+    if (lines < 2 || lines > UINT32_MAX / 8)
+        return -EINVAL;
+    made.order = malloc(lines * sizeof *made.order);
+    if (!made.order)
+        return -ENOMEM;
+    for (made.lines = 0; made.lines < lines; made.lines++)
+        made.order[made.lines] = made.lines * (slot_bytes / CHASE_LINE_BYTES);
+    tie(&made, &seed);
     *ring = made;
     return 0;
 }

@@ -32,6 +32,7 @@ struct chase_ring {
     char *base;      /* borrowed; the chase_buffer's */
     size_t bytes;    /* of the buffer */
     uint32_t *order; /* owned; the lines in the ring's order, as multiples of CHASE_LINE_BYTES */
+    uint32_t offset; /* of the pointers in their lines */
     uint32_t lines;  /* in the ring */
     uint32_t next;   /* index into order where the next run starts */
 };
@@ -43,6 +44,10 @@ struct chase_ring {
  */
 int chase_ring_init(struct chase_ring *ring, char *base, size_t bytes, uint32_t share,
                     uint32_t shares, uint64_t seed);
+/* As init, of the first line in every 'slot_bytes' (a multiple of a line's) of the whole buffer,
+ * with the pointers at an offset in their lines. */
+int chase_ring_init_spaced(struct chase_ring *ring, char *base, size_t bytes, uint32_t slot_bytes,
+                           uint32_t offset, uint64_t seed);
 void chase_ring_release(struct chase_ring *ring);
 
 /* What was seen around one run. */

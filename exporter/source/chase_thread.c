@@ -99,8 +99,17 @@ static void discard(struct chase_shared *shared, enum chase_discard cause, uint3
         atomic_fetch_add_explicit(&shared->discarded[cause], n, memory_order_relaxed);
 }
 
-/* Returns the loads made. */
-static uint64_t take_turn(struct chase_thread *thread, uint64_t budget_ns)
+/* What the thread has used since the last time. */
+static void charge(struct chase_account *account, uint64_t *spent, uint64_t loads)
+{
+    uint64_t cpu = chase_thread_cpu_ns();
+    chase_account_spend(account, cpu - *spent, loads);
+    *spent = cpu;
+}
+
+/* Charges the account for the burst; the caller does for the rest. */
+static void take_turn(struct chase_thread *thread, struct chase_account *account,
+                      uint64_t budget_ns, uint64_t *spent)
 {
     struct chase_shared *shared = thread->shared;
     size_t target = thread->turn;
@@ -108,9 +117,10 @@ static uint64_t take_turn(struct chase_thread *thread, uint64_t budget_ns)
     thread->turn = (target + 1) % shared->n_buffers;
     if (!ensure_pinned(thread) || !chase_buffer_in_place(&shared->buffers[target])) {
         discard(shared, CHASE_MIGRATED, 1);
-        return 0;
+        return;
     }
     chase_burst(&thread->rings[target], shared->how, thread->cpu, budget_ns, &burst);
+    charge(account, spent, CHASE_WARM_LOADS + (uint64_t)burst.runs * CHASE_RUN_LOADS);
     for (int cause = 0; cause < CHASE_DISCARDS; cause++)
         discard(shared, (enum chase_discard)cause, burst.discarded[cause]);
     if (burst.valid) {
@@ -119,9 +129,10 @@ static uint64_t take_turn(struct chase_thread *thread, uint64_t budget_ns)
             .target_numa_node = shared->buffers[target].node,
             .latency_ns = burst.latency_ns,
         };
+        if (reading.target_numa_node == thread->node)
+            reading.llc_hit_ns = chase_hit_burst(&thread->hit, thread->cpu, burst.latency_ns);
         chase_queue_put(&thread->queue, &reading);
     }
-    return CHASE_WARM_LOADS + (uint64_t)burst.runs * CHASE_RUN_LOADS;
 }
 
 /* The turn that comes next: none that is over, none that could not be paid for. */
@@ -142,12 +153,10 @@ static void take_turns(struct chase_thread *thread)
     while (wait_until(shared, shared->epoch_ns + chase_turn_ns(shared->interval_ns, thread->index,
                                                                shared->n_threads, turn,
                                                                chase_random(&thread->random)))) {
-        uint64_t budget = chase_account_budget(&account, monotonic_ns()), loads = 0;
+        uint64_t budget = chase_account_budget(&account, monotonic_ns());
         if (budget > 0)
-            loads = take_turn(thread, budget);
-        uint64_t cpu = chase_thread_cpu_ns();
-        chase_account_spend(&account, cpu - spent, loads);
-        spent = cpu;
+            take_turn(thread, &account, budget, &spent);
+        charge(&account, &spent, 0);
         turn = next_turn(shared, &account, turn);
     }
 }

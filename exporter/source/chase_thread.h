@@ -14,6 +14,7 @@
 #include "exporter/base/log.h"
 #include "exporter/source/chase_buffer.h"
 #include "exporter/source/chase_burst.h"
+#include "exporter/source/chase_hit.h"
 #include "exporter/source/source.h"
 
 enum { CHASE_QUEUE = 64 };
@@ -56,6 +57,7 @@ struct chase_thread {
     bool started;
     uint64_t random;
     struct chase_ring *rings; /* one per buffer; owned by the source */
+    struct chase_hit hit;     /* in the buffer of its own node; released by the source */
     size_t turn;              /* the next target */
     struct chase_queue queue;
     pthread_t handle;

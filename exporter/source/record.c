@@ -293,7 +293,10 @@ void recorder_probe(struct recorder *recorder, const struct probe_reading *probe
         return;
     textbuf_str(out, "{\"probe\":{");
     add_nodes(out, probe->initiator_numa_node, probe->target_numa_node);
-    textbuf_printf(out, ",\"latency_ns\":%.17g}}\n", probe->latency_ns);
+    textbuf_printf(out, ",\"latency_ns\":%.17g", probe->latency_ns);
+    if (probe->llc_hit_ns > 0)
+        textbuf_printf(out, ",\"llc_hit_ns\":%.17g", probe->llc_hit_ns);
+    textbuf_str(out, "}}\n");
 }
 
 static void add_known(struct textbuf *out, const char *name, uint64_t value)

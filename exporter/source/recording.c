@@ -348,6 +348,7 @@ static void parse_probe(struct fields *in, struct recording_line *out)
     out->probe.latency_ns = take_real(in, "latency_ns", REQUIRED, 0);
     if (out->probe.latency_ns == 0)
         fail(in, "probe: \"latency_ns\" must not be 0");
+    out->probe.llc_hit_ns = take_real(in, "llc_hit_ns", OPTIONAL, 0);
 }
 
 static void parse_gone(struct fields *in, struct recording_line *out)

@@ -72,6 +72,7 @@ struct probe_reading {
     int initiator_numa_node;
     int target_numa_node;
     double latency_ns;
+    double llc_hit_ns; /* of a load that hits the last-level cache; 0: not measured this time */
 };
 
 struct source;

@@ -153,8 +153,9 @@ static void test_median(void **state)
     assert_true(chase_median((double[]){5, 5, 1, 5, 9}, 5) == 5);
 }
 
-/* A machine whose load costs load_ns, for an hour: the share of a CPU used, and readings made. */
-static double simulate(uint64_t interval_ns, uint64_t load_ns, size_t *bursts)
+/* A machine whose load costs load_ns, for an hour, with something extra after every fifth burst:
+ * the share of a CPU used, and bursts made. */
+static double simulate(uint64_t interval_ns, uint64_t load_ns, uint64_t extra_ns, size_t *bursts)
 {
     struct chase_account account;
     uint64_t used = 0, hour = 3600000000000U;
@@ -171,6 +172,10 @@ static double simulate(uint64_t interval_ns, uint64_t load_ns, size_t *bursts)
         }
         chase_account_spend(&account, cpu, loads);
         used += cpu;
+        if (loads > 0 && extra_ns > 0 && *bursts % 5 == 0) {
+            chase_account_spend(&account, extra_ns, 0);
+            used += extra_ns;
+        }
         now += (chase_account_wait_ns(&account) / interval_ns + 1) * interval_ns;
     }
     return (double)used / (double)hour;
@@ -182,16 +187,19 @@ static void test_budget_holds_at_every_speed(void **state)
     size_t bursts;
     (void)state;
     for (size_t i = 0; i < sizeof load_ns / sizeof load_ns[0]; i++) {
-        assert_true(simulate(1000000000, load_ns[i], &bursts) <= 0.001);
+        assert_true(simulate(1000000000, load_ns[i], 0, &bursts) <= 0.001);
         assert_true(bursts >=
                     3600 * 90 / (load_ns[i] < 500 ? 90 : load_ns[i])); /* still measuring */
-        assert_true(simulate(20000000, load_ns[i], &bursts) <= 0.001);
+        assert_true(simulate(20000000, load_ns[i], 0, &bursts) <= 0.001);
         assert_true(bursts >= 900);
-        assert_true(simulate(15000000000U, load_ns[i], &bursts) <= 0.001);
+        assert_true(simulate(15000000000U, load_ns[i], 0, &bursts) <= 0.001);
         assert_true(bursts == 240);
     }
-    assert_true(simulate(1000000000, 150, &bursts) > 0.0007); /* and uses what it may */
+    assert_true(simulate(1000000000, 150, 0, &bursts) > 0.0007); /* and uses what it may */
     assert_int_equal(bursts, 3600);
+    /* What goes beyond a burst's share is saved up for afterwards. */
+    assert_true(simulate(1000000000, 150, 3000000, &bursts) <= 0.001);
+    assert_in_range(bursts, 1800, 3000);
 }
 
 static void test_turns_do_not_overlap(void **state)
@@ -223,8 +231,8 @@ static void test_queue_keeps_order_and_bounds(void **state)
     assert_false(chase_queue_take(&queue, &reading));
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < CHASE_QUEUE; i++)
-            assert_true(chase_queue_put(&queue, &(struct probe_reading){round, i, 1.5 * i}));
-        assert_false(chase_queue_put(&queue, &(struct probe_reading){9, 9, 9}));
+            assert_true(chase_queue_put(&queue, &(struct probe_reading){round, i, 1.5 * i, 0}));
+        assert_false(chase_queue_put(&queue, &(struct probe_reading){9, 9, 9, 0}));
         for (int i = 0; i < CHASE_QUEUE; i++) {
             assert_true(chase_queue_take(&queue, &reading));
             assert_int_equal(reading.initiator_numa_node, round);

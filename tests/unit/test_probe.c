@@ -142,6 +142,36 @@ static void the_constant_is_calibrated_from_calm_bursts_then_frozen(void **state
     assert_true(fabs(rig->facts.machine.cache_cycles - 44) < 0.01);
 }
 
+/* The second lowest, once there are eight: neighbours make hits longer, never shorter. */
+static void hits_in_the_cache_are_learnt(void **state)
+{
+    static const struct {
+        double ns, known_ns;
+    } hits[] = {{50, 0}, {33, 0}, {90, 0},  {31, 0},      {70, 0},
+                {34, 0}, {60, 0}, {45, 33}, {32.5, 32.5}, {99, 32.5}};
+    struct rig *rig = *state;
+    for (size_t i = 0; i < sizeof hits / sizeof *hits; i++) {
+        burst(rig, 0, 0, 80);
+        rig->fake.probes[0].llc_hit_ns = hits[i].ns;
+        rig_tick(rig);
+        burst(rig, 0, 0, 80); /* most bursts do not measure it */
+        rig_tick(rig);
+        assert_true(fabs(rig->facts.llc_hit_seconds - hits[i].known_ns * 1e-9) < 1e-15);
+    }
+}
+
+/* The thread's counters are then of misses and of hits. */
+static void a_burst_with_hits_judges_nothing(void **state)
+{
+    struct rig *rig = *state;
+    witness(rig, 124.5);
+    burst(rig, 0, 0, 80.238095);
+    rig->fake.probes[0].llc_hit_ns = 30;
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, ERROR, "")));
+    assert_true(fabs(rig_value(rig, LATENCY, "") - 80.238095e-9) < 1e-15);
+}
+
 static void a_window_with_two_targets_judges_nothing(void **state)
 {
     struct rig *rig = *state;
@@ -215,6 +245,8 @@ int main(void)
         T(a_right_constant_shows_a_small_error),
         T(a_wrong_constant_shows_in_the_error),
         T(the_constant_is_calibrated_from_calm_bursts_then_frozen),
+        T(hits_in_the_cache_are_learnt),
+        T(a_burst_with_hits_judges_nothing),
         T(a_window_with_two_targets_judges_nothing),
         T(a_counter_that_misses_the_chase_is_called_filtered),
         T(a_role_that_the_user_defined_is_not_judged),

@@ -267,6 +267,11 @@ static void test_probe_gone_truth(void **state)
     assert_int_equal(line.probe.initiator_numa_node, 0);
     assert_int_equal(line.probe.target_numa_node, 1);
     assert_true(line.probe.latency_ns == 88.8);
+    assert_true(line.probe.llc_hit_ns == 0);
+    recording_line_release(&line);
+    line = parse("{\"probe\":{\"initiator_numa_node\":0,\"target_numa_node\":0,"
+                 "\"latency_ns\":88.8,\"llc_hit_ns\":21.5}}");
+    assert_true(line.probe.llc_hit_ns == 21.5);
     recording_line_release(&line);
 
     line = parse("{\"gone\":\"c1\"}");

@@ -332,6 +332,30 @@ static void without_hit_cycles_only_the_memory_part_is_there(void **state)
     assert_non_null(strstr(rig->status.verdict.words, "llc_hit_cycles"));
 }
 
+/* 64 cycles at 2.1 GHz, less c_cache: the 20 that the machine's constant else says. */
+static void the_probe_may_know_what_a_hit_costs(void **state)
+{
+    struct rig *rig = *state;
+    know(rig);
+    disturb(rig, disturbed);
+    double ratio = of_a(rig, C("slowdown_ratio"), "passive");
+    double cycles = of_a(rig, C("interference_cycles"), "cache");
+    assert_false(isnan(ratio));
+
+    rig->facts.machine.llc_hit_cycles = 0;
+    disturb(rig, disturbed);
+    assert_true(isnan(of_a(rig, C("slowdown_ratio"), "passive")));
+    assert_non_null(strstr(rig->status.verdict.words, "until the probe has measured"));
+    rig->facts.llc_hit_seconds = 64 / 2.1e9;
+    disturb(rig, disturbed);
+    assert_true(fabs(of_a(rig, C("slowdown_ratio"), "passive") - ratio) < 1e-9);
+    assert_true(fabs(of_a(rig, C("interference_cycles"), "cache") - 2 * cycles) < 2);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+    rig->facts.machine.cache_cycles = 0; /* not calibrated yet */
+    disturb(rig, disturbed);
+    assert_true(isnan(of_a(rig, C("slowdown_ratio"), "passive")));
+}
+
 static void without_the_base_frequency_slowdown_is_off(void **state)
 {
     struct rig *rig = *state;
@@ -606,6 +630,7 @@ int main(void)
         T(misses_without_cycles_are_implausible),
         T(where_the_ladder_dropped_events_slowdown_is_off),
         T(without_hit_cycles_only_the_memory_part_is_there),
+        T(the_probe_may_know_what_a_hit_costs),
         T(without_the_base_frequency_slowdown_is_off),
         T(the_probe_is_the_second_choice),
         T(the_worked_number_of_asm),

@@ -253,6 +253,16 @@ static void the_probe_less_the_caches(void **state)
     assert_true(isnan(slowdown_probe_latency(20e-9, 44, 2.1e9)));
 }
 
+static void hits_cost_what_lies_beyond_the_look_up(void **state)
+{
+    (void)state;
+    assert_near(slowdown_hit_cycles(30e-9, 44, 2.1e9), 19, 1e-9);
+    assert_true(slowdown_hit_cycles(20e-9, 44, 2.1e9) == 0);
+    assert_true(isnan(slowdown_hit_cycles(0, 44, 2.1e9)));
+    assert_true(isnan(slowdown_hit_cycles(30e-9, 0, 2.1e9)));
+    assert_true(isnan(slowdown_hit_cycles(30e-9, 44, 0)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +279,7 @@ int main(void)
         cmocka_unit_test(without_hit_cycles_only_the_memory_part_is_known),
         cmocka_unit_test(passive_without_an_estimate),
         cmocka_unit_test(the_probe_less_the_caches),
+        cmocka_unit_test(hits_cost_what_lies_beyond_the_look_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
