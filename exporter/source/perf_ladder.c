@@ -164,26 +164,26 @@ static int try_cpu(struct perf_source *source, enum group group, uint32_t mask,
 }
 
 static int try_rung(struct perf_source *source, enum scope_kind kind, enum group group,
-                    uint32_t mask, enum trial *out, struct verdict *why)
+                    uint32_t mask, enum trial *out, size_t *failed, struct verdict *why)
 {
     const struct encoded_event *events[GROUP_MAX_ROLES];
     int fds[GROUP_MAX_ROLES];
-    size_t failed = 0;
     struct perf_target target = {.pid = 0, .cpu = -1, .user_only = kind == SCOPE_THREAD};
     struct scope self = {.kind = SCOPE_THREAD, .key = "self", .cgroup_fd = -1};
 
     perf_events_of_core(source, group, events);
     *out = TRIAL_RUNS;
-    int err = perf_events_open(source, group, mask, events, &target, fds, &failed);
+    *failed = 0;
+    int err = perf_events_open(source, group, mask, events, &target, fds, failed);
     if (!err) {
         if (!perf_events_software(group, mask, events))
             err = watch(source, group, mask, events, fds[__builtin_ctz(mask)], out);
         perf_events_close(source, group, fds);
     }
     if (!err && kind != SCOPE_THREAD)
-        err = try_cpu(source, group, mask, events, fds, &failed);
+        err = try_cpu(source, group, mask, events, fds, failed);
     if (err)
-        perf_explain_open(source, &self, group, events, failed, err, why);
+        perf_explain_open(source, &self, group, events, *failed, err, why);
     return err;
 }
 
@@ -230,21 +230,40 @@ static bool step(struct perf_source *source, enum group group, bool starved)
     return true;
 }
 
+/* A role that the kernel does not know here, where the group can do without: so --events.file may
+ * name software events for some roles, while the CPU's table names hardware events for the rest. */
+static bool drop_unknown(struct perf_source *source, enum group group, int error, size_t failed,
+                         const struct verdict *why)
+{
+    struct perf_group *state = &source->groups[group];
+    if ((error != -ENOENT && error != -EOPNOTSUPP) || perf_in(group_descs[group].required, failed))
+        return false;
+    log_warn(source->config.log, "perf", "role %s is not counted: %s",
+             role_name(group_descs[group].roles[failed]), why->words);
+    state->available &= ~(UINT32_C(1) << failed);
+    state->roles = perf_ladder_rung(group, state->available, state->rung);
+    return true;
+}
+
 static int check(struct perf_source *source, enum scope_kind kind, enum group group,
                  struct verdict *why)
 {
     struct perf_group *state = &source->groups[group];
     enum trial trial;
+    size_t failed;
+    bool again;
     int err = perf_group_prepare(source, group, why);
     if (err)
         return err;
     if (!state->roles)
         state->roles = perf_ladder_rung(group, state->available, 0);
     do {
-        err = try_rung(source, kind, group, state->roles, &trial, why);
-        if (err && err != -EINVAL)
+        err = try_rung(source, kind, group, state->roles, &trial, &failed, why);
+        again = err && drop_unknown(source, group, err, failed, why);
+        if (err && err != -EINVAL && !again)
             return err;
-    } while ((err == -EINVAL || trial == TRIAL_STARVES) && step(source, group, err == 0));
+    } while (again ||
+             ((err == -EINVAL || trial == TRIAL_STARVES) && step(source, group, err == 0)));
     if (err)
         return err;
     if (trial == TRIAL_FILTERED) {
