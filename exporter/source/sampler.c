@@ -17,28 +17,42 @@ enum { PASS_MS = 100 };
 /* Between a record's time and its appearance in the buffer; a hypervisor may stop the CPU there. */
 static const uint64_t slack_ns = 2000000;
 
-/* One CPU's event. */
+/* One event on one CPU. */
 struct stream {
-    int fd;        /* -1: not open */
+    int cpu;
+    size_t event;
+    int fd;        /* -1: not open any more; what is left in the buffer is still to be read */
     void *mapping; /* NULL: not mapped */
     struct perf_ring ring;
     struct perf_record next; /* where 'size' is not 0 */
     size_t size;
 };
 
-struct sampler {
-    struct sampler_config config; /* event and cpus are not to be used after new */
-    uint64_t sample_type;
-    size_t page_size, mapping_size;
-    size_t n;
-    struct stream *streams;
-    size_t *heap; /* streams with a next record, the earliest first */
-    size_t n_heap;
-    struct pollfd *fds; /* of the streams, then the stop descriptor */
-    int stop_fd;
-    bool started;
-    pthread_t thread;
+struct totals {
     _Atomic uint64_t samples, lost, throttles, broken;
+};
+
+struct sampler {
+    struct sampler_config config; /* its cpus are not to be used after new */
+    size_t page_size;
+    size_t n, cap;
+    struct stream **streams;
+    size_t *heap; /* streams with a next record, the earliest first; room for 'cap' */
+    size_t n_heap;
+    struct pollfd *fds; /* of the streams, then the wake descriptor; room for 'cap' and one */
+    int wake_fd;
+    bool started;
+    _Atomic bool stop;
+    pthread_t thread;
+    struct totals totals[SAMPLER_EVENTS];
+    _Atomic int error;
+    _Atomic size_t open_events;
+    int *cpus; /* to be sampled */
+    size_t n_cpus;
+    bool incomplete;      /* some stream of theirs is missing */
+    pthread_mutex_t lock; /* of what follows; held for moments only */
+    int *new_cpus;        /* NULL: no change */
+    size_t n_new_cpus;
 };
 
 static uint64_t now_of(const struct sampler *sampler)
@@ -59,8 +73,8 @@ static void count(_Atomic uint64_t *counter, uint64_t n)
 
 static bool earlier(const struct sampler *sampler, size_t a, size_t b)
 {
-    const struct stream *x = &sampler->streams[sampler->heap[a]];
-    const struct stream *y = &sampler->streams[sampler->heap[b]];
+    const struct stream *x = sampler->streams[sampler->heap[a]];
+    const struct stream *y = sampler->streams[sampler->heap[b]];
     return x->next.time_ns < y->next.time_ns;
 }
 
@@ -94,33 +108,41 @@ static void add_to_heap(struct sampler *sampler, size_t stream)
         swap(sampler, i, (i - 1) / 2);
 }
 
+static uint64_t sample_type(const struct sampler_event *event)
+{
+    return PERF_RECORDS_SAMPLE_TYPE | (event->physical ? (uint64_t)PERF_SAMPLE_PHYS_ADDR : 0) |
+           (event->cgroup ? (uint64_t)PERF_SAMPLE_CGROUP : 0);
+}
+
 /* The stream's next record, or none. */
 static bool advance(struct sampler *sampler, struct stream *stream)
 {
     stream->size = 0;
-    int got = perf_ring_peek(&stream->ring, sampler->sample_type, &stream->next, &stream->size);
+    int got = perf_ring_peek(&stream->ring, sample_type(&sampler->config.events[stream->event]),
+                             &stream->next, &stream->size);
     if (got < 0)
-        count(&sampler->broken, 1);
+        count(&sampler->totals[stream->event].broken, 1);
     return got > 0;
 }
 
-static void hand_out(struct sampler *sampler, const struct perf_record *record)
+static void hand_out(struct sampler *sampler, size_t event, const struct perf_record *record)
 {
+    struct totals *totals = &sampler->totals[event];
     switch (record->kind) {
     case PERF_RECORDS_SAMPLE:
-        count(&sampler->samples, 1);
+        count(&totals->samples, 1);
         break;
     case PERF_RECORDS_LOST:
     case PERF_RECORDS_LOST_SAMPLES:
-        count(&sampler->lost, record->lost);
+        count(&totals->lost, record->lost);
         break;
     case PERF_RECORDS_THROTTLE:
-        count(&sampler->throttles, 1);
+        count(&totals->throttles, 1);
         break;
     default:
         break;
     }
-    sampler->config.sink.record(sampler->config.sink.context, record);
+    sampler->config.sink.record(sampler->config.sink.context, event, record);
 }
 
 /* Copies all buffers; true when something had to be left in one of them. */
@@ -129,10 +151,10 @@ static bool copy_all(struct sampler *sampler)
     bool left = false;
     sampler->n_heap = 0;
     for (size_t i = 0; i < sampler->n; i++) {
-        struct stream *stream = &sampler->streams[i];
+        struct stream *stream = sampler->streams[i];
         int got = perf_ring_copy(&stream->ring);
         if (got < 0)
-            count(&sampler->broken, 1);
+            count(&sampler->totals[stream->event].broken, 1);
         left |= got > 0;
         if (advance(sampler, stream))
             add_to_heap(sampler, i);
@@ -145,10 +167,10 @@ static size_t merge(struct sampler *sampler, uint64_t until)
 {
     size_t n = 0;
     for (; sampler->n_heap > 0; n++) {
-        struct stream *stream = &sampler->streams[sampler->heap[0]];
+        struct stream *stream = sampler->streams[sampler->heap[0]];
         if (stream->next.time_ns >= until)
             break;
-        hand_out(sampler, &stream->next);
+        hand_out(sampler, stream->event, &stream->next);
         perf_ring_skip(&stream->ring, stream->size);
         if (!advance(sampler, stream))
             sampler->heap[0] = sampler->heap[--sampler->n_heap];
@@ -156,6 +178,234 @@ static size_t merge(struct sampler *sampler, uint64_t until)
     }
     return n;
 }
+
+struct sampler_counts sampler_counts(const struct sampler *sampler, size_t event)
+{
+    const struct totals *totals = &sampler->totals[event];
+    return (struct sampler_counts){
+        .samples = atomic_load_explicit(&totals->samples, memory_order_relaxed),
+        .lost = atomic_load_explicit(&totals->lost, memory_order_relaxed),
+        .throttles = atomic_load_explicit(&totals->throttles, memory_order_relaxed),
+        .broken = atomic_load_explicit(&totals->broken, memory_order_relaxed),
+    };
+}
+
+/* ---- streams ---- */
+
+static struct perf_event_attr attributes(const struct sampler_event *event, size_t data_size)
+{
+    struct perf_event_attr attr = event->event->attr;
+    attr.size = sizeof attr;
+    attr.disabled = 1;
+    attr.sample_period = event->period;
+    attr.freq = 0;
+    attr.sample_type = sample_type(event);
+    attr.read_format = 0;
+    attr.sample_id_all = 1;
+    attr.exclude_kernel = 1;
+    attr.exclude_hv = 1;
+    attr.use_clockid = 1;
+    attr.clockid = CLOCK_MONOTONIC;
+    attr.watermark = 1;
+    attr.wakeup_watermark = (uint32_t)(data_size / 4);
+    if (event->mappings)
+        attr.mmap = attr.mmap_data = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
+    return attr;
+}
+
+static size_t data_size_of(const struct sampler *sampler, size_t event)
+{
+    return sampler->config.events[event].data_pages * sampler->page_size;
+}
+
+static void close_event(struct sampler *sampler, struct stream *stream)
+{
+    const struct perf_kernel *kernel = sampler->config.kernel;
+    if (stream->fd < 0)
+        return;
+    kernel->close(kernel->context, stream->fd);
+    stream->fd = -1;
+    atomic_fetch_sub(&sampler->open_events, 1);
+}
+
+static void stream_free(struct sampler *sampler, struct stream *stream)
+{
+    const struct perf_kernel *kernel = sampler->config.kernel;
+    perf_ring_release(&stream->ring);
+    if (stream->mapping)
+        kernel->unmap(kernel->context, stream->mapping,
+                      data_size_of(sampler, stream->event) + sampler->page_size);
+    close_event(sampler, stream);
+    free(stream);
+}
+
+/* Not yet enabled. */
+static int stream_new(struct sampler *sampler, int cpu, size_t event, struct stream **out)
+{
+    const struct perf_kernel *kernel = sampler->config.kernel;
+    size_t size = data_size_of(sampler, event);
+    struct perf_event_attr attr = attributes(&sampler->config.events[event], size);
+    struct stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return -ENOMEM;
+    *stream = (struct stream){.cpu = cpu, .event = event, .fd = -1};
+    int fd = kernel->event_open(kernel->context, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    int err = fd < 0 ? fd : 0;
+    if (!err) {
+        stream->fd = fd;
+        atomic_fetch_add(&sampler->open_events, 1);
+        err = kernel->map(kernel->context, fd, size + sampler->page_size, &stream->mapping);
+    }
+    if (!err)
+        err = perf_ring_init(&stream->ring, stream->mapping, sampler->page_size, size);
+    if (err)
+        stream_free(sampler, stream);
+    else
+        *out = stream;
+    return err;
+}
+
+static int reserve(struct sampler *sampler, size_t n)
+{
+    if (n <= sampler->cap)
+        return 0;
+    struct stream **streams = realloc(sampler->streams, n * sizeof *streams);
+    if (streams)
+        sampler->streams = streams;
+    size_t *heap = realloc(sampler->heap, n * sizeof *heap);
+    if (heap)
+        sampler->heap = heap;
+    struct pollfd *fds = realloc(sampler->fds, (n + 1) * sizeof *fds);
+    if (fds)
+        sampler->fds = fds;
+    if (!streams || !heap || !fds)
+        return -ENOMEM;
+    sampler->cap = n;
+    return 0;
+}
+
+static bool is_wanted(const struct sampler *sampler, int cpu)
+{
+    for (size_t i = 0; i < sampler->n_cpus; i++)
+        if (sampler->cpus[i] == cpu)
+            return true;
+    return false;
+}
+
+static bool is_open(const struct sampler *sampler, int cpu, size_t event)
+{
+    for (size_t i = 0; i < sampler->n; i++) {
+        const struct stream *stream = sampler->streams[i];
+        if (stream->cpu == cpu && stream->event == event && stream->fd >= 0)
+            return true;
+    }
+    return false;
+}
+
+/* Opens what is wanted and not there; stops at the first error. */
+static int open_missing(struct sampler *sampler)
+{
+    int err = reserve(sampler, sampler->n + sampler->n_cpus * sampler->config.n_events);
+    for (size_t c = 0; c < sampler->n_cpus && !err; c++)
+        for (size_t event = 0; event < sampler->config.n_events && !err; event++)
+            if (!is_open(sampler, sampler->cpus[c], event)) {
+                err = stream_new(sampler, sampler->cpus[c], event, &sampler->streams[sampler->n]);
+                sampler->n += err == 0;
+            }
+    return err;
+}
+
+static int enable_from(struct sampler *sampler, size_t first)
+{
+    const struct perf_kernel *kernel = sampler->config.kernel;
+    int err = 0;
+    for (size_t i = first; i < sampler->n && !err; i++)
+        err = kernel->enable(kernel->context, sampler->streams[i]->fd);
+    return err;
+}
+
+/* Those that are closed and read to their end go. */
+static void drop_closed(struct sampler *sampler)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < sampler->n; i++) {
+        struct stream *stream = sampler->streams[i];
+        if (stream->fd < 0 && stream->size == 0)
+            stream_free(sampler, stream);
+        else
+            sampler->streams[kept++] = stream;
+    }
+    sampler->n = kept;
+}
+
+static void list_fds(struct sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->n; i++)
+        sampler->fds[i] = (struct pollfd){.fd = sampler->streams[i]->fd, .events = POLLIN};
+    sampler->fds[sampler->n] = (struct pollfd){.fd = sampler->wake_fd, .events = POLLIN};
+}
+
+static bool take_new_cpus(struct sampler *sampler)
+{
+    pthread_mutex_lock(&sampler->lock);
+    int *cpus = sampler->new_cpus;
+    size_t n = sampler->n_new_cpus;
+    sampler->new_cpus = NULL;
+    pthread_mutex_unlock(&sampler->lock);
+    if (!cpus)
+        return false;
+    free(sampler->cpus);
+    sampler->cpus = cpus;
+    sampler->n_cpus = n;
+    return true;
+}
+
+/* After a pass. What is closed here is read in the next one, and then goes. */
+static void follow_cpus(struct sampler *sampler)
+{
+    size_t before = sampler->n;
+    drop_closed(sampler);
+    if (!take_new_cpus(sampler) && sampler->n == before && !sampler->incomplete)
+        return;
+    for (size_t i = 0; i < sampler->n; i++)
+        if (!is_wanted(sampler, sampler->streams[i]->cpu))
+            close_event(sampler, sampler->streams[i]);
+    size_t first = sampler->n;
+    int err = open_missing(sampler), failed = enable_from(sampler, first);
+    err = err ? err : failed;
+    sampler->incomplete = err != 0;
+    atomic_store(&sampler->error, err);
+    list_fds(sampler);
+}
+
+int sampler_set_cpus(struct sampler *sampler, const int *cpus, size_t n)
+{
+    int *copy = malloc((n ? n : 1) * sizeof *copy);
+    uint64_t one = 1;
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, cpus, n * sizeof *copy);
+    pthread_mutex_lock(&sampler->lock);
+    free(sampler->new_cpus);
+    sampler->new_cpus = copy;
+    sampler->n_new_cpus = n;
+    pthread_mutex_unlock(&sampler->lock);
+    while (write(sampler->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
+        ;
+    return 0;
+}
+
+int sampler_error(const struct sampler *sampler)
+{
+    return atomic_load(&sampler->error);
+}
+
+size_t sampler_open_events(const struct sampler *sampler)
+{
+    return atomic_load(&sampler->open_events);
+}
+
+/* ---- a pass ---- */
 
 void sampler_drain(struct sampler *sampler)
 {
@@ -167,16 +417,7 @@ void sampler_drain(struct sampler *sampler)
         left = copy_all(sampler);
     } while (merge(sampler, until) > 0 && left);
     sampler->config.sink.settle(sampler->config.sink.context, until);
-}
-
-struct sampler_counts sampler_counts(const struct sampler *sampler)
-{
-    return (struct sampler_counts){
-        .samples = atomic_load_explicit(&sampler->samples, memory_order_relaxed),
-        .lost = atomic_load_explicit(&sampler->lost, memory_order_relaxed),
-        .throttles = atomic_load_explicit(&sampler->throttles, memory_order_relaxed),
-        .broken = atomic_load_explicit(&sampler->broken, memory_order_relaxed),
-    };
+    follow_cpus(sampler);
 }
 
 /* ---- the thread ---- */
@@ -185,15 +426,23 @@ static void *thread_main(void *argument)
 {
     struct sampler *sampler = argument;
     const struct perf_kernel *kernel = sampler->config.kernel;
-    struct pollfd *stop = &sampler->fds[sampler->n];
-    while (!(stop->revents & POLLIN)) {
+    while (!atomic_load(&sampler->stop)) {
+        uint64_t wakes;
         int ready = kernel->wait(kernel->context, sampler->fds, sampler->n + 1, PASS_MS);
-        if (ready < 0 && ready != -EINTR)
+        if (ready < 0 && ready != -EINTR) {
+            atomic_store(&sampler->error, ready);
             break;
-        /* An event whose CPU went away stays ready for ever: it is looked at with each pass. */
+        }
+        /* An event whose CPU went away stays ready for ever. It counts no more, also when the CPU
+         * comes back. */
         for (size_t i = 0; ready > 0 && i < sampler->n; i++)
-            if (sampler->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL))
+            if (sampler->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL)) {
                 sampler->fds[i].fd = -1;
+                close_event(sampler, sampler->streams[i]);
+            }
+        if (ready > 0 && sampler->fds[sampler->n].revents & POLLIN)
+            while (read(sampler->wake_fd, &wakes, sizeof wakes) < 0 && errno == EINTR)
+                ;
         sampler_drain(sampler);
     }
     return NULL;
@@ -212,97 +461,44 @@ int sampler_start(struct sampler *sampler)
 
 /* ---- life ---- */
 
-static struct perf_event_attr attributes(const struct sampler_config *config, uint64_t sample_type,
-                                         size_t data_size)
+static bool is_valid(const struct sampler_config *config)
 {
-    struct perf_event_attr attr = config->event->attr;
-    attr.size = sizeof attr;
-    attr.disabled = 1;
-    attr.sample_period = config->period;
-    attr.freq = 0;
-    attr.sample_type = sample_type;
-    attr.read_format = 0;
-    attr.sample_id_all = 1;
-    attr.exclude_kernel = 1;
-    attr.exclude_hv = 1;
-    attr.use_clockid = 1;
-    attr.clockid = CLOCK_MONOTONIC;
-    attr.watermark = 1;
-    attr.wakeup_watermark = (uint32_t)(data_size / 4);
-    if (config->mappings)
-        attr.mmap = attr.mmap_data = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
-    return attr;
-}
-
-static int open_stream(struct sampler *sampler, struct stream *stream, int cpu)
-{
-    const struct perf_kernel *kernel = sampler->config.kernel;
-    size_t data_size = sampler->mapping_size - sampler->page_size;
-    struct perf_event_attr attr = attributes(&sampler->config, sampler->sample_type, data_size);
-    int fd = kernel->event_open(kernel->context, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-    if (fd < 0)
-        return fd;
-    stream->fd = fd;
-    int err = kernel->map(kernel->context, fd, sampler->mapping_size, &stream->mapping);
-    if (!err)
-        err = perf_ring_init(&stream->ring, stream->mapping, sampler->page_size, data_size);
-    return err;
-}
-
-static int open_all(struct sampler *sampler)
-{
-    const struct perf_kernel *kernel = sampler->config.kernel;
-    int err = 0;
-    for (size_t i = 0; i < sampler->n && !err; i++) {
-        err = open_stream(sampler, &sampler->streams[i], sampler->config.cpus[i]);
-        sampler->fds[i] = (struct pollfd){.fd = sampler->streams[i].fd, .events = POLLIN};
+    if (config->n_cpus == 0 || config->n_events == 0 || config->n_events > SAMPLER_EVENTS)
+        return false;
+    for (size_t i = 0; i < config->n_events; i++) {
+        const struct sampler_event *event = &config->events[i];
+        if (event->period == 0 || event->data_pages == 0 || event->data_pages > 1 << 16)
+            return false;
     }
-    for (size_t i = 0; i < sampler->n && !err; i++)
-        err = kernel->enable(kernel->context, sampler->streams[i].fd);
-    return err;
-}
-
-static int allocate(struct sampler *sampler)
-{
-    sampler->streams = calloc(sampler->n, sizeof *sampler->streams);
-    sampler->heap = calloc(sampler->n, sizeof *sampler->heap);
-    sampler->fds = calloc(sampler->n + 1, sizeof *sampler->fds);
-    if (!sampler->streams || !sampler->heap || !sampler->fds)
-        return -ENOMEM;
-    for (size_t i = 0; i < sampler->n; i++)
-        sampler->streams[i].fd = -1;
-    sampler->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (sampler->stop_fd < 0)
-        return -errno;
-    sampler->fds[sampler->n] = (struct pollfd){.fd = sampler->stop_fd, .events = POLLIN};
-    return 0;
+    return true;
 }
 
 int sampler_new(const struct sampler_config *config, struct sampler **out)
 {
-    if (config->n_cpus == 0 || config->period == 0 || config->data_pages == 0 ||
-        config->data_pages > 1 << 16)
+    if (!is_valid(config))
         return -EINVAL;
     struct sampler *sampler = calloc(1, sizeof *sampler);
     if (!sampler)
         return -ENOMEM;
     sampler->config = *config;
-    sampler->sample_type = PERF_RECORDS_SAMPLE_TYPE |
-                           (config->physical ? (uint64_t)PERF_SAMPLE_PHYS_ADDR : 0) |
-                           (config->cgroup ? (uint64_t)PERF_SAMPLE_CGROUP : 0);
+    sampler->config.cpus = NULL;
     sampler->page_size = (size_t)sysconf(_SC_PAGESIZE);
-    sampler->mapping_size = (config->data_pages + 1) * sampler->page_size;
-    sampler->n = config->n_cpus;
-    sampler->stop_fd = -1;
-    int err = allocate(sampler);
+    pthread_mutex_init(&sampler->lock, NULL);
+    sampler->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int err = sampler->wake_fd < 0 ? -errno : 0;
     if (!err)
-        err = open_all(sampler);
+        err = sampler_set_cpus(sampler, config->cpus, config->n_cpus);
+    if (!err) {
+        take_new_cpus(sampler);
+        err = open_missing(sampler);
+    }
+    if (!err)
+        err = enable_from(sampler, 0);
     if (err) {
         sampler_free(sampler);
         return err;
     }
-    sampler->config.event = NULL;
-    sampler->config.cpus = NULL;
+    list_fds(sampler);
     *out = sampler;
     return 0;
 }
@@ -311,23 +507,20 @@ void sampler_free(struct sampler *sampler)
 {
     if (!sampler)
         return;
-    const struct perf_kernel *kernel = sampler->config.kernel;
     if (sampler->started) {
         uint64_t one = 1;
-        while (write(sampler->stop_fd, &one, sizeof one) < 0 && errno == EINTR)
+        atomic_store(&sampler->stop, true);
+        while (write(sampler->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
             ;
         pthread_join(sampler->thread, NULL);
     }
-    for (size_t i = 0; sampler->streams && i < sampler->n; i++) {
-        struct stream *stream = &sampler->streams[i];
-        perf_ring_release(&stream->ring);
-        if (stream->mapping)
-            kernel->unmap(kernel->context, stream->mapping, sampler->mapping_size);
-        if (stream->fd >= 0)
-            kernel->close(kernel->context, stream->fd);
-    }
-    if (sampler->stop_fd >= 0)
-        close(sampler->stop_fd);
+    for (size_t i = 0; i < sampler->n; i++)
+        stream_free(sampler, sampler->streams[i]);
+    if (sampler->wake_fd >= 0)
+        close(sampler->wake_fd);
+    pthread_mutex_destroy(&sampler->lock);
+    free(sampler->new_cpus);
+    free(sampler->cpus);
     free(sampler->fds);
     free(sampler->heap);
     free(sampler->streams);

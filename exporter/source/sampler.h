@@ -1,6 +1,6 @@
 /*
- * Precise samples of the whole machine: one event per CPU, its ring buffers drained by a thread of
- * the sampler's own, records handed out in the order of their times over all CPUs.
+ * Precise samples of the whole machine: some events on every CPU, their ring buffers drained by a
+ * thread of the sampler's own, records handed out in the order of their times over all of them.
  *
  * The sink works in the sampler's thread; what it keeps for other threads is its own affair. Times
  * are CLOCK_MONOTONIC, as in struct tick. (With a clock of its own the kernel takes an interrupt
@@ -14,21 +14,32 @@
 #include "exporter/source/perf_records.h"
 
 struct sampler_sink {
-    /* Ascending in time, but for records that the kernel delivers late. */
-    void (*record)(void *context, const struct perf_record *record);
+    /* Ascending in time, but for records that the kernel delivers late. 'event' is its index in
+     * the configuration. */
+    void (*record)(void *context, size_t event, const struct perf_record *record);
     /* After a pass over all buffers: all records before this time were handed out. */
     void (*settle)(void *context, uint64_t time_ns);
     void *context;
 };
 
-struct sampler_config {
-    const struct perf_kernel *kernel;  /* borrowed for its life */
-    const struct encoded_event *event; /* of the sampled role; copied */
+/* Each event has buffers of its own: a flood of one's records costs the others nothing. */
+struct sampler_event {
+    const struct encoded_event *event; /* borrowed for the sampler's life */
     uint64_t period;                   /* events per sample; a prime, against patterns */
     bool physical, cgroup;             /* sample these as well */
-    bool mappings;     /* mmap, exec, fork and exit as well: one sampler of a process suffices */
-    size_t data_pages; /* per CPU, a power of two; 128 in all are every user's without privilege */
-    const int *cpus;   /* copied */
+    bool mappings; /* mmap, exec, fork and exit as well: of all events one suffices */
+    /* Per CPU, a power of two. Of all events together 128, with one more for each event, are every
+     * user's without privilege. */
+    size_t data_pages;
+};
+
+enum { SAMPLER_EVENTS = 4 };
+
+struct sampler_config {
+    const struct perf_kernel *kernel; /* borrowed for its life */
+    struct sampler_event events[SAMPLER_EVENTS];
+    size_t n_events;
+    const int *cpus; /* copied */
     size_t n_cpus;
     struct sampler_sink sink;
     uint64_t (*now_ns)(void *context); /* NULL: the clock itself; for tests */
@@ -37,8 +48,8 @@ struct sampler_config {
 
 struct sampler;
 
-/* Opens every CPU's event and buffer, or none. -errno as perf_event_open and mmap say it: EPERM for
- * the buffer means that the locked memory of this user is used up. */
+/* Opens every CPU's events and buffers, or none. -errno as perf_event_open and mmap say it: EPERM
+ * for a buffer means that the locked memory of this user is used up. */
 int sampler_new(const struct sampler_config *config, struct sampler **out);
 /* Ends the thread, closes everything. Accepts NULL. */
 void sampler_free(struct sampler *sampler);
@@ -49,13 +60,21 @@ int sampler_start(struct sampler *sampler);
 /* One pass over all buffers: what the thread does when woken. Tests call it instead of a thread. */
 void sampler_drain(struct sampler *sampler);
 
-/* Since the start. Any thread. */
+/* The CPUs that are online from now on: the thread opens and closes in its next pass. What cannot
+ * be opened is tried again with each pass. Any thread. 0 or -ENOMEM. */
+int sampler_set_cpus(struct sampler *sampler, const int *cpus, size_t n);
+/* 0, or the -errno for which a CPU is not sampled at present. Any thread. */
+int sampler_error(const struct sampler *sampler);
+/* Descriptors open for events. Any thread. */
+size_t sampler_open_events(const struct sampler *sampler);
+
+/* Of one event, since the start. Any thread. */
 struct sampler_counts {
     uint64_t samples;
     uint64_t lost;      /* records without room in a buffer, samples that the hardware dropped */
     uint64_t throttles; /* times that the kernel paused sampling on a CPU */
     uint64_t broken;    /* buffers thrown away: not what the kernel promises */
 };
-struct sampler_counts sampler_counts(const struct sampler *sampler);
+struct sampler_counts sampler_counts(const struct sampler *sampler, size_t event);
 
 #endif

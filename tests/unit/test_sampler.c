@@ -19,18 +19,31 @@
 
 #include "exporter/source/sampler.h"
 
-enum { CPUS = 3, MS = 1000000, MAX_SEEN = 1 << 18 };
+enum { CPUS = 3, EVENTS = 2, MS = 1000000, MAX_SEEN = 1 << 18 };
 
 /* ---- a kernel ---- */
 
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
 struct fake {
     struct perf_event_attr attr;
-    struct perf_event_mmap_page *ring[CPUS];
-    size_t size;
-    int opened, mapped, enabled; /* those that are now */
-    int refuse_open, refuse_map; /* the CPU for which to; -1: none */
+    struct perf_event_mmap_page *ring[EVENTS * CPUS]; /* event 1 behind event 0 */
+    uint64_t config[EVENTS];                          /* of the events, in the order of opening */
+    int opened, mapped, enabled;                      /* those that are now */
+    int refuse_open, refuse_map;                      /* the CPU for which to; -1: none */
     uint64_t now;
+    pthread_mutex_t lock; /* of 'hung' */
+    int hung;             /* the descriptor whose CPU went away; 0: none */
 };
+
+/* Which event of which CPU; descriptors are 100000 and this. */
+static int place_of(const struct fake *fake, uint64_t config, int cpu)
+{
+    return config == fake->config[0] ? cpu : CPUS + cpu;
+}
 
 static int fake_open(void *context, const struct perf_event_attr *attr, pid_t pid, int cpu,
                      int group_fd, unsigned long flags)
@@ -43,7 +56,9 @@ static int fake_open(void *context, const struct perf_event_attr *attr, pid_t pi
         return -EACCES;
     fake->attr = *attr;
     fake->opened++;
-    return 100000 + cpu;
+    if (fake->config[0] == 0)
+        fake->config[0] = attr->config;
+    return 100000 + place_of(fake, attr->config, cpu);
 }
 
 static int fake_enable(void *context, int fd)
@@ -57,7 +72,7 @@ static int fake_enable(void *context, int fd)
 static int fake_close(void *context, int fd)
 {
     struct fake *fake = context;
-    assert_in_range(fd, 100000, 100000 + CPUS - 1);
+    assert_in_range(fd, 100000, 100000 + EVENTS * CPUS - 1);
     fake->opened--;
     return 0;
 }
@@ -65,32 +80,41 @@ static int fake_close(void *context, int fd)
 static int fake_map(void *context, int fd, size_t size, void **out)
 {
     struct fake *fake = context;
-    int cpu = fd - 100000;
-    if (cpu == fake->refuse_map)
+    int at = fd - 100000;
+    if (at == fake->refuse_map)
         return -EPERM;
-    fake->ring[cpu] = calloc(1, size);
-    assert_non_null(fake->ring[cpu]);
-    fake->size = size;
+    fake->ring[at] = calloc(1, size);
+    assert_non_null(fake->ring[at]);
+    fake->ring[at]->data_size = size - page_size();
     fake->mapped++;
-    *out = fake->ring[cpu];
+    *out = fake->ring[at];
     return 0;
 }
 
 static int fake_unmap(void *context, void *at, size_t size)
 {
     struct fake *fake = context;
-    assert_int_equal(size, fake->size);
+    assert_int_equal(size, ((struct perf_event_mmap_page *)at)->data_size + page_size());
     free(at);
     fake->mapped--;
     return 0;
 }
 
-/* Nothing ever wakes it; it does not sleep long, to be quick. */
+/* Nothing but a CPU that goes away ever wakes it; it does not sleep long, to be quick. */
 static int fake_wait(void *context, struct pollfd *fds, size_t n, int timeout_ms)
 {
-    (void)context;
+    struct fake *fake = context;
     (void)timeout_ms;
     int ready = poll(&fds[n - 1], 1, 1); /* the descriptor that ends it is real */
+    pthread_mutex_lock(&fake->lock);
+    for (size_t i = 0; i + 1 < n; i++) {
+        bool hung = fake->hung != 0 && fds[i].fd == fake->hung;
+        fds[i].revents = hung ? POLLHUP : 0;
+        ready += hung;
+        if (hung)
+            fake->hung = 0;
+    }
+    pthread_mutex_unlock(&fake->lock);
     return ready;
 }
 
@@ -100,17 +124,12 @@ static uint64_t fake_now(void *context)
     return fake->now;
 }
 
-static size_t page_size(void)
-{
-    return (size_t)sysconf(_SC_PAGESIZE);
-}
-
 /* Writes bytes as the kernel does; false when there is no room. */
 static bool put(struct fake *fake, int cpu, const void *bytes, size_t n)
 {
     struct perf_event_mmap_page *page = fake->ring[cpu];
     uint8_t *data = (uint8_t *)page + page_size();
-    size_t size = fake->size - page_size();
+    size_t size = page->data_size;
     uint64_t head = page->data_head;
     uint64_t tail = __atomic_load_n(&page->data_tail, __ATOMIC_ACQUIRE);
     if (head + n - tail > size)
@@ -146,7 +165,7 @@ static void put_lost(struct fake *fake, int cpu, uint32_t type, uint64_t time, u
 /* ---- what comes out ---- */
 
 struct seen {
-    size_t n;
+    size_t n, of_event[2];
     struct perf_record *at; /* without paths */
     uint64_t settled;
     bool late_is_fine, child_ended;
@@ -154,9 +173,11 @@ struct seen {
     pthread_mutex_t lock;
 };
 
-static void see(void *context, const struct perf_record *record)
+static void see(void *context, size_t event, const struct perf_record *record)
 {
     struct seen *seen = context;
+    assert_in_range(event, 0, 1);
+    seen->of_event[event]++;
     pthread_mutex_lock(&seen->lock);
     assert_true(record->time_ns >= seen->settled || seen->late_is_fine);
     if (seen->n < MAX_SEEN)
@@ -188,6 +209,7 @@ static void rig_init(struct rig *rig)
     memset(rig, 0, sizeof *rig);
     rig->fake.refuse_open = rig->fake.refuse_map = -1;
     rig->fake.now = 1000 * (uint64_t)MS;
+    pthread_mutex_init(&rig->fake.lock, NULL);
     rig->kernel = (struct perf_kernel){.event_open = fake_open,
                                        .enable = fake_enable,
                                        .close = fake_close,
@@ -205,9 +227,8 @@ static void rig_init(struct rig *rig)
         rig->cpus[i] = i;
     rig->config = (struct sampler_config){
         .kernel = &rig->kernel,
-        .event = &rig->event,
-        .period = 10007,
-        .data_pages = 1,
+        .events = {{.event = &rig->event, .period = 10007, .data_pages = 1}},
+        .n_events = 1,
         .cpus = rig->cpus,
         .n_cpus = CPUS,
         .sink = {.record = see, .settle = see_settled, .context = &rig->seen},
@@ -255,7 +276,8 @@ static void what_is_opened(void **state)
     rig_release(&rig);
 
     rig_init(&rig);
-    rig.config.physical = rig.config.cgroup = rig.config.mappings = true;
+    rig.config.events[0].physical = rig.config.events[0].cgroup = rig.config.events[0].mappings =
+        true;
     assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
     assert_int_equal(attr->sample_type,
                      PERF_RECORDS_SAMPLE_TYPE | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP);
@@ -278,10 +300,10 @@ static void all_or_none(void **state)
     assert_int_equal(sampler_new(&rig.config, &rig.sampler), -EPERM);
     assert_int_equal(rig.fake.opened + rig.fake.mapped + rig.fake.enabled, 0);
     rig.fake.refuse_map = -1;
-    rig.config.data_pages = 3; /* no power of two */
+    rig.config.events[0].data_pages = 3; /* no power of two */
     assert_int_equal(sampler_new(&rig.config, &rig.sampler), -EINVAL);
-    rig.config.data_pages = 1;
-    rig.config.period = 0;
+    rig.config.events[0].data_pages = 1;
+    rig.config.events[0].period = 0;
     assert_int_equal(sampler_new(&rig.config, &rig.sampler), -EINVAL);
     rig_release(&rig);
 }
@@ -295,7 +317,7 @@ static void one_order_over_all_cpus(void **state)
         assert_true(put_sample(&rig.fake, i % 4 < 2 ? 0 : (int)(i % 4) - 1, i, i));
     sampler_drain(rig.sampler);
     assert_addresses(&rig, (const uint64_t[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 12);
-    assert_int_equal(sampler_counts(rig.sampler).samples, 12);
+    assert_int_equal(sampler_counts(rig.sampler, 0).samples, 12);
     assert_int_equal(rig.seen.settled, 998 * (uint64_t)MS);
 
     /* Too new: on another CPU there may be an earlier one that did not arrive. */
@@ -332,7 +354,7 @@ static void around_the_end_of_the_buffer(void **state)
     assert_int_equal(rig.seen.n, n);
     for (uint64_t i = 0; i < n; i++)
         assert_int_equal(rig.seen.at[i].sample.address, i + 1);
-    assert_int_equal(sampler_counts(rig.sampler).broken, 0);
+    assert_int_equal(sampler_counts(rig.sampler, 0).broken, 0);
     rig_release(&rig);
 }
 
@@ -358,7 +380,7 @@ static void no_room_for_more(void **state)
     assert_int_equal(rig.seen.n, n);
     for (uint64_t i = 0; i < n; i++)
         assert_int_equal(rig.seen.at[i].sample.address, i);
-    assert_int_equal(sampler_counts(rig.sampler).broken, 0);
+    assert_int_equal(sampler_counts(rig.sampler, 0).broken, 0);
     rig_release(&rig);
 }
 
@@ -373,11 +395,107 @@ static void losses_and_throttling(void **state)
     put_lost(&rig.fake, 2, PERF_RECORD_UNTHROTTLE, 8, 0);
     assert_true(put_sample(&rig.fake, 0, 9, 9));
     sampler_drain(rig.sampler);
-    struct sampler_counts counts = sampler_counts(rig.sampler);
+    struct sampler_counts counts = sampler_counts(rig.sampler, 0);
     assert_int_equal(counts.samples, 1);
     assert_int_equal(counts.lost, 42);
     assert_int_equal(counts.throttles, 1);
     assert_int_equal(rig.seen.n, 5); /* who keeps mappings must hear of losses */
+    rig_release(&rig);
+}
+
+/* Each event with buffers of its own: what drowns one does not touch the other. */
+static void two_events(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct encoded_event other = {0};
+    rig_init(&rig);
+    other.attr.type = PERF_TYPE_SOFTWARE;
+    other.attr.config = PERF_COUNT_SW_DUMMY;
+    rig.config.events[1] = (struct sampler_event){.event = &other, .period = 1, .data_pages = 2};
+    rig.config.n_events = 2;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
+    assert_int_equal(rig.fake.opened, EVENTS * CPUS);
+    assert_int_equal(rig.fake.enabled, EVENTS * CPUS);
+    assert_int_equal(sampler_open_events(rig.sampler), EVENTS * CPUS);
+    uint64_t n = 0;
+    while (put_sample(&rig.fake, 0, 10 + n, 10 + n))
+        n++;
+    put_lost(&rig.fake, 0 + CPUS, PERF_RECORD_LOST, 1, 7);
+    assert_true(put_sample(&rig.fake, 1 + CPUS, 10, 10));
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.n, n + 2);
+    assert_int_equal(rig.seen.of_event[0], n);
+    assert_int_equal(rig.seen.of_event[1], 2);
+    assert_int_equal(rig.seen.at[0].kind, PERF_RECORDS_LOST);
+    assert_true(sampler_counts(rig.sampler, 0).samples == n);
+    assert_true(sampler_counts(rig.sampler, 0).lost == 0);
+    assert_true(sampler_counts(rig.sampler, 1).samples == 1);
+    assert_true(sampler_counts(rig.sampler, 1).lost == 7);
+    rig_release(&rig);
+}
+
+static void cpus_come_and_go(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    rig.config.n_cpus = 2;
+    rig.seen.late_is_fine = true; /* this clock stands still */
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
+    assert_int_equal(rig.fake.opened, 2);
+    assert_int_equal(sampler_set_cpus(rig.sampler, (const int[]){1, 2}, 2), 0);
+    assert_true(put_sample(&rig.fake, 0, 1, 1));
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.fake.opened, 2);
+    assert_int_equal(rig.fake.enabled, 3);
+    assert_int_equal(rig.fake.mapped, 3); /* what came in between is still to be read */
+    assert_true(put_sample(&rig.fake, 0, 2, 2));
+    assert_true(put_sample(&rig.fake, 2, 3, 3));
+    sampler_drain(rig.sampler);
+    assert_addresses(&rig, (const uint64_t[]){1, 2, 3}, 3);
+    assert_int_equal(rig.fake.mapped, 2);
+
+    /* One that cannot be opened is tried again, the others go on. */
+    rig.fake.refuse_open = 0;
+    assert_int_equal(sampler_set_cpus(rig.sampler, (const int[]){0, 1, 2}, 3), 0);
+    sampler_drain(rig.sampler);
+    assert_int_equal(sampler_error(rig.sampler), -EACCES);
+    assert_true(put_sample(&rig.fake, 1, 4, 4));
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.n, 4);
+    assert_int_equal(sampler_open_events(rig.sampler), 2);
+    rig.fake.refuse_open = -1;
+    sampler_drain(rig.sampler);
+    assert_int_equal(sampler_error(rig.sampler), 0);
+    assert_int_equal(sampler_open_events(rig.sampler), 3);
+    assert_true(put_sample(&rig.fake, 0, 5, 5));
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.n, 5);
+    rig_release(&rig);
+}
+
+/* Gone and back before anyone looked: the event is dead, and made anew. */
+static void a_cpu_that_was_away(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig);
+    assert_int_equal(sampler_start(rig.sampler), 0);
+    pthread_mutex_lock(&rig.fake.lock);
+    rig.fake.hung = 100001;
+    pthread_mutex_unlock(&rig.fake.lock);
+    uint64_t one = 1;
+    for (int i = 0; one != 0 && i < 10000; i++) {
+        usleep(1000);
+        pthread_mutex_lock(&rig.fake.lock);
+        one = (uint64_t)rig.fake.hung;
+        pthread_mutex_unlock(&rig.fake.lock);
+    }
+    sampler_free(rig.sampler);
+    rig.sampler = NULL;
+    assert_int_equal(one, 0);
+    assert_int_equal(rig.fake.enabled, CPUS + 1);
     rig_release(&rig);
 }
 
@@ -392,14 +510,14 @@ static void a_broken_buffer(void **state)
     assert_true(put(&rig.fake, 1, empty, sizeof empty));
     rig.fake.ring[2]->data_head = 1000000; /* further than the buffer is large */
     sampler_drain(rig.sampler);
-    assert_int_equal(sampler_counts(rig.sampler).broken, 3);
+    assert_int_equal(sampler_counts(rig.sampler, 0).broken, 3);
     assert_int_equal(rig.seen.n, 0);
     for (int cpu = 0; cpu < CPUS; cpu++) /* it goes on */
         assert_true(put_sample(&rig.fake, cpu, rig.fake.now + (uint64_t)cpu, (uint64_t)cpu));
     rig.fake.now += 10 * MS;
     sampler_drain(rig.sampler);
     assert_addresses(&rig, (const uint64_t[]){0, 1, 2}, 3);
-    assert_int_equal(sampler_counts(rig.sampler).broken, 3);
+    assert_int_equal(sampler_counts(rig.sampler, 0).broken, 3);
     rig_release(&rig);
 }
 
@@ -415,7 +533,7 @@ static void the_thread_keeps_up(void **state)
     for (uint64_t i = 1; i <= N; i++)
         while (!put_sample(&rig.fake, (int)(i % CPUS), i, i))
             sched_yield(); /* the buffer is full: the thread is to empty it */
-    while (sampler_counts(rig.sampler).samples < N)
+    while (sampler_counts(rig.sampler, 0).samples < N)
         usleep(1000);
     sampler_free(rig.sampler);
     rig.sampler = NULL;
@@ -491,12 +609,12 @@ static void real_page_faults(void **state)
     struct encoded_event event;
     assert_int_equal(encode_event(&fs, "software:page-faults", &event, &why), 0);
     rig.config.kernel = &perf_kernel_linux;
-    rig.config.event = &event;
+    rig.config.events[0].event = &event;
     rig.config.cpus = cpus;
     rig.config.n_cpus = (size_t)n;
-    rig.config.period = 1;
-    rig.config.data_pages = 64;
-    rig.config.mappings = rig.config.cgroup = true;
+    rig.config.events[0].period = 1;
+    rig.config.events[0].data_pages = 64;
+    rig.config.events[0].mappings = rig.config.events[0].cgroup = true;
     rig.config.now_ns = NULL;
     /* A free place, for the child to map. */
     void *where = mmap(NULL, PAGES * page_size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -521,7 +639,7 @@ static void real_page_faults(void **state)
                 break;
             usleep(1000);
         }
-        struct sampler_counts counts = sampler_counts(rig.sampler);
+        struct sampler_counts counts = sampler_counts(rig.sampler, 0);
         sampler_free(rig.sampler);
         rig.sampler = NULL;
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -554,6 +672,9 @@ int main(void)
         cmocka_unit_test(around_the_end_of_the_buffer),
         cmocka_unit_test(no_room_for_more),
         cmocka_unit_test(losses_and_throttling),
+        cmocka_unit_test(two_events),
+        cmocka_unit_test(cpus_come_and_go),
+        cmocka_unit_test(a_cpu_that_was_away),
         cmocka_unit_test(a_broken_buffer),
         cmocka_unit_test(the_thread_keeps_up),
 #if defined(__x86_64__)

@@ -232,10 +232,11 @@ static void attribute(struct attribution *a, const struct perf_record *record, s
     size_up(tally, record);
 }
 
-static void on_record(void *context, const struct perf_record *record)
+static void on_record(void *context, size_t event, const struct perf_record *record)
 {
     struct attribution *a = context;
     size_t page;
+    (void)event;
     if (record->kind == PERF_RECORDS_LOST)
         address_spaces_lost(a->spaces);
     if (record->kind != PERF_RECORDS_SAMPLE) {
@@ -318,7 +319,7 @@ static int print_samples(struct sampler *sampler, struct attribution *a, char **
 {
     int err = sampler_start(sampler);
     bool good = !err && run_storers(a, commands);
-    struct sampler_counts counts = sampler_counts(sampler);
+    struct sampler_counts counts = sampler_counts(sampler, 0);
     sampler_free(sampler); /* from here on nobody else counts */
     for (size_t i = 0; i < a->n_storers; i++) {
         print_tally(&a->tallies[i]);
@@ -346,15 +347,14 @@ static int samples(const struct fsroot *fs, struct medium_rule *rule, char **com
     if (address_spaces_new(&spaces, &a.spaces) != 0 ||
         encode_event(fs, "software:page-faults", &event, &why) != 0)
         return 1;
-    const struct sampler_config config = {.kernel = &perf_kernel_linux,
-                                          .event = &event,
-                                          .period = 1,
-                                          .mappings = true,
-                                          .cgroup = true,
-                                          .data_pages = 64,
-                                          .cpus = cpus,
-                                          .n_cpus = (size_t)n,
-                                          .sink = {on_record, on_settle, &a}};
+    const struct sampler_config config = {
+        .kernel = &perf_kernel_linux,
+        .events =
+            {{.event = &event, .period = 1, .mappings = true, .cgroup = true, .data_pages = 64}},
+        .n_events = 1,
+        .cpus = cpus,
+        .n_cpus = (size_t)n,
+        .sink = {on_record, on_settle, &a}};
     int err = sampler_new(&config, &sampler);
     if (err)
         fprintf(stderr, "lib_pmem: no sampler: %s\n", strerror(-err));
