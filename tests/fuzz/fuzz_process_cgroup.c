@@ -1,0 +1,34 @@
+/* Another process's cgroup and stat: the kernel writes the lines, others choose the names. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/containers/process_cgroup.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data, *path;
+    size_t len;
+    for (int version = 1; version <= 2; version++) {
+        char out[64];
+        if (process_cgroup_path(text, size, version, &path, &len) != 0)
+            continue;
+        if (path < text || path + len > text + size || len == 0 || *path != '/')
+            abort();
+        if (process_cgroup_resolve("/a/b", path, len, out, sizeof out) == 0 &&
+            (strlen(out) >= sizeof out || (out[0] != '\0' && out[0] != '/')))
+            abort();
+    }
+    char *copy = malloc(size + 1);
+    uint64_t ticks;
+    if (!copy)
+        return 0;
+    memcpy(copy, data, size);
+    copy[size] = '\0';
+    process_start_ticks(copy, &ticks);
+    free(copy);
+    return 0;
+}
