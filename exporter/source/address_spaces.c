@@ -32,6 +32,9 @@ struct address_spaces {
     size_t cap, n;
     uint64_t turn;
     uint64_t settled_ns;
+    uint64_t lost_ns; /* of records before this time some are missing */
+    size_t dead;
+    uint64_t first_death_ns; /* where there are dead */
     char *text;
     size_t text_cap;
 };
@@ -59,6 +62,7 @@ static void forget(struct address_spaces *spaces, struct process *process)
 {
     size_t mask = spaces->cap - 1, hole = (size_t)(process - spaces->processes);
     address_space_release(&process->space);
+    spaces->dead -= process->died_ns != 0;
     *process = (struct process){0};
     spaces->n--;
     for (size_t i = (hole + 1) & mask; spaces->processes[i].pid != 0; i = (i + 1) & mask) {
@@ -149,15 +153,17 @@ static int load(struct address_spaces *spaces, struct process *process)
 /* ---- records ---- */
 
 /* Everything known is of another program, or of another process with that number. */
-static void begin_anew(struct process *process, uint64_t time_ns)
+static void begin_anew(struct address_spaces *spaces, struct process *process, uint64_t time_ns)
 {
+    spaces->dead -= process->died_ns != 0;
     address_space_clear(&process->space);
     process->loaded = process->gone = false;
     process->epoch_ns = time_ns;
     process->died_ns = 0;
 }
 
-static void map(struct process *process, const struct perf_record *record)
+static void map(struct address_spaces *spaces, struct process *process,
+                const struct perf_record *record)
 {
     const struct maps_line line = {.start = record->mmap.start,
                                    .end = record->mmap.start + record->mmap.length,
@@ -174,7 +180,15 @@ static void map(struct process *process, const struct perf_record *record)
     if (!process->loaded || process->gone || line.end <= line.start)
         return;
     if (address_space_put(&process->space, &line, record->time_ns) != 0)
-        begin_anew(process, record->time_ns); /* no room: what is not known must not be guessed */
+        begin_anew(spaces, process,
+                   record->time_ns); /* no room: what is not known must not be guessed */
+}
+
+static void die(struct address_spaces *spaces, struct process *process, uint64_t time_ns)
+{
+    if (process->died_ns == 0 && spaces->dead++ == 0)
+        spaces->first_death_ns = time_ns;
+    process->died_ns = time_ns;
 }
 
 void address_spaces_apply(struct address_spaces *spaces, const struct perf_record *record)
@@ -184,26 +198,27 @@ void address_spaces_apply(struct address_spaces *spaces, const struct perf_recor
         return; /* never asked for; it will be loaded then */
     switch (record->kind) {
     case PERF_RECORDS_MMAP:
-        map(process, record);
+        map(spaces, process, record);
         break;
     case PERF_RECORDS_EXEC:
-        begin_anew(process, record->time_ns);
+        begin_anew(spaces, process, record->time_ns);
         break;
     case PERF_RECORDS_FORK:
         if (record->pid == record->tid) /* a new process, not a thread */
-            begin_anew(process, record->time_ns);
+            begin_anew(spaces, process, record->time_ns);
         break;
     case PERF_RECORDS_EXIT:
         if (record->pid == record->tid)
-            process->died_ns = record->time_ns;
+            die(spaces, process, record->time_ns);
         break;
     default:
         break;
     }
 }
 
-void address_spaces_lost(struct address_spaces *spaces)
+void address_spaces_lost(struct address_spaces *spaces, uint64_t time_ns)
 {
+    spaces->lost_ns = time_ns;
     for (size_t i = 0; i < spaces->cap; i++)
         spaces->processes[i].loaded = spaces->processes[i].gone = false;
 }
@@ -211,13 +226,20 @@ void address_spaces_lost(struct address_spaces *spaces)
 void address_spaces_settle(struct address_spaces *spaces, uint64_t time_ns)
 {
     spaces->settled_ns = time_ns;
+    if (spaces->dead == 0 || spaces->first_death_ns + grave_ns >= time_ns)
+        return;
+    uint64_t first = UINT64_MAX;
     for (size_t i = 0; i < spaces->cap;) {
         struct process *process = &spaces->processes[i];
-        if (process->pid != 0 && process->died_ns != 0 && process->died_ns + grave_ns < time_ns)
+        if (process->pid != 0 && process->died_ns != 0 && process->died_ns + grave_ns < time_ns) {
             forget(spaces, process); /* and look at the slot again */
-        else
-            i++;
+            continue;
+        }
+        if (process->died_ns != 0 && process->died_ns < first)
+            first = process->died_ns;
+        i++;
     }
+    spaces->first_death_ns = first;
 }
 
 /* ---- questions ---- */
@@ -254,7 +276,7 @@ int address_spaces_find(struct address_spaces *spaces, uint32_t pid, uint64_t ad
     if (!process)
         return -ESRCH;
     process->used = ++spaces->turn;
-    if (time_ns < process->epoch_ns)
+    if (time_ns < process->epoch_ns || time_ns < spaces->lost_ns)
         return -ESTALE;
     if (process->died_ns != 0 && time_ns > process->died_ns)
         return -ESRCH;
@@ -272,6 +294,18 @@ int address_spaces_find(struct address_spaces *spaces, uint32_t pid, uint64_t ad
     if (time_ns < mapping->since_ns)
         return -ESTALE;
     return medium_of(spaces, process, mapping, access, out);
+}
+
+bool address_spaces_has_fixed_code(const struct address_spaces *spaces, uint32_t pid,
+                                   uint64_t address)
+{
+    const struct process *process = lookup(spaces, pid);
+    if (!process || !process->loaded)
+        return false;
+    /* What is shared may be written through another mapping of it. */
+    const struct mapping *mapping = address_space_find(&process->space, address);
+    return mapping && mapping->inode != 0 && mapping->executable && !mapping->writable &&
+           !mapping->shared;
 }
 
 struct address_spaces_size address_spaces_size(const struct address_spaces *spaces)

@@ -20,6 +20,8 @@
 #ifndef IE_SOURCE_ADDRESS_SPACES_H
 #define IE_SOURCE_ADDRESS_SPACES_H
 
+#include <stdbool.h>
+
 #include "exporter/base/fsroot.h"
 #include "exporter/source/medium.h"
 #include "exporter/source/perf_records.h"
@@ -41,8 +43,9 @@ void address_spaces_free(struct address_spaces *spaces);
 
 /* Records in the order of their times. Kinds that say nothing about mappings are ignored. */
 void address_spaces_apply(struct address_spaces *spaces, const struct perf_record *record);
-/* Records were lost: everything is loaded anew when next asked for. */
-void address_spaces_lost(struct address_spaces *spaces);
+/* Records from before this time were lost: everything is loaded anew when next asked for, and of
+ * accesses before it nothing is known any more. */
+void address_spaces_lost(struct address_spaces *spaces, uint64_t time_ns);
 /* All records up to this time have been applied. */
 void address_spaces_settle(struct address_spaces *spaces, uint64_t time_ns);
 
@@ -50,13 +53,21 @@ void address_spaces_settle(struct address_spaces *spaces, uint64_t time_ns);
  * The medium of an access at a time. 0 with *out, which may be MEDIUM_UNKNOWN: the rule could not
  * tell. Else *out is untouched:
  * -EAGAIN  ask again after the next settle: the process was loaded after the access
- * -ESTALE  the process ran another program, or mapped something else there, since the access
+ * -ESTALE  the process ran another program, or mapped something else there, since the access; or
+ *          records were lost since
  * -ENXIO   nothing is mapped there any more
  * -ESRCH   the process is gone, or not for us to see
  * -ENOMEM
  */
 int address_spaces_find(struct address_spaces *spaces, uint32_t pid, uint64_t address,
                         uint64_t time_ns, enum access access, enum medium *out);
+
+/*
+ * Whether the instructions at an address are a program's file, in a mapping of which nothing is
+ * written: such code changes only by records. False for what is not known.
+ */
+bool address_spaces_has_fixed_code(const struct address_spaces *spaces, uint32_t pid,
+                                   uint64_t address);
 
 /* For tests and the books: processes known, mappings kept, and bytes in use. */
 struct address_spaces_size {

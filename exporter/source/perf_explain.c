@@ -95,7 +95,29 @@ void perf_explain(int error, const char *what, int paranoid, struct verdict *out
     }
 }
 
-static int paranoid_level(const struct fsroot *fs)
+void perf_explain_no_event(const struct fsroot *fs, const struct event_table *table,
+                           enum group group, enum role role, struct verdict *why)
+{
+    uint64_t type;
+    const char *name = group_descs[group].name;
+    if (table) {
+        verdict_set(why, REASON_UNSUPPORTED_CPU,
+                    "group %s: %s has no event for role %s; --events.file can name one", name,
+                    table->microarchitecture, role_name(role));
+    } else if (fsroot_read_u64(fs, FSROOT_SYS, "bus/event_source/devices/cpu/type", &type) == 0) {
+        verdict_set(why, REASON_UNSUPPORTED_CPU,
+                    "group %s: no verified events for this CPU (known are Skylake-SP to Granite "
+                    "Rapids); --events.file can name one for role %s",
+                    name, role_name(role));
+    } else {
+        verdict_set(why, REASON_NO_PMU,
+                    "group %s: this machine shows no hardware counters, as most virtual machines "
+                    "do; use bare metal or an instance type with a PMU",
+                    name);
+    }
+}
+
+int perf_paranoid_level(const struct fsroot *fs)
 {
     char text[32], *end;
     if (fsroot_read(fs, FSROOT_PROC, "sys/kernel/perf_event_paranoid", text, sizeof text, NULL))
@@ -156,7 +178,7 @@ void perf_explain_open(struct perf_source *source, const struct scope *scope, en
         verdict_set(why, REASON_NO_DEVICE, "%s: %s does not exist here (ENOENT)", what,
                     event->path ? event->path : "the event");
     else
-        perf_explain(error, what, paranoid_level(source->config.fs), why);
+        perf_explain(error, what, perf_paranoid_level(source->config.fs), why);
 }
 
 /* Everything else needs descriptors too: connections, cgroup directories, files. */

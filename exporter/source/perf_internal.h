@@ -7,6 +7,7 @@
  *   perf_ladder.c    which roles of a group this machine can count, at start and later
  *   perf_unit.c      memory controllers
  *   perf_cpus.c      which CPUs are online
+ *   perf_samples.c   samples of loads and stores: another source, with the CPUs of this one
  *   perf_explain.c   errors in words
  *   perf_kernel.c    the real kernel
  */
@@ -177,6 +178,11 @@ int perf_unit_check(struct perf_source *source, enum group group, struct verdict
 void perf_explain_open(struct perf_source *source, const struct scope *scope, enum group group,
                        const struct encoded_event *const *events, size_t failed, int error,
                        struct verdict *why);
+/* No text says how the role is counted. */
+void perf_explain_no_event(const struct fsroot *fs, const struct event_table *table,
+                           enum group group, enum role role, struct verdict *why);
+/* kernel.perf_event_paranoid, or PERF_PARANOID_UNKNOWN. */
+int perf_paranoid_level(const struct fsroot *fs);
 /* 0, or -EMFILE with *why when a group of so many events on so many CPUs does not fit. */
 int perf_fd_budget(const struct perf_source *source, enum group group, size_t events, size_t cpus,
                    struct verdict *why);

@@ -46,37 +46,15 @@ static const char *event_text(const struct perf_source *source, enum role role)
     return config->table ? config->table->event[role] : NULL;
 }
 
-static int no_text(const struct perf_source *source, enum group group, enum role role,
-                   struct verdict *why)
-{
-    uint64_t type;
-    const struct fsroot *fs = source->config.fs;
-    const char *name = group_descs[group].name;
-    if (source->config.table) {
-        verdict_set(why, REASON_UNSUPPORTED_CPU,
-                    "group %s: %s has no event for role %s; --events.file can name one", name,
-                    source->config.table->microarchitecture, role_name(role));
-    } else if (fsroot_read_u64(fs, FSROOT_SYS, "bus/event_source/devices/cpu/type", &type) == 0) {
-        verdict_set(why, REASON_UNSUPPORTED_CPU,
-                    "group %s: no verified events for this CPU (known are Skylake-SP to Granite "
-                    "Rapids); --events.file can name one for role %s",
-                    name, role_name(role));
-    } else {
-        verdict_set(why, REASON_NO_PMU,
-                    "group %s: this machine shows no hardware counters, as most virtual machines "
-                    "do; use bare metal or an instance type with a PMU",
-                    name);
-    }
-    return -ENOENT;
-}
-
 static int prepare_role(struct perf_source *source, enum group group, enum role role,
                         struct verdict *why)
 {
     struct perf_event *event = &source->events[role];
     const char *text = event_text(source, role);
-    if (!text)
-        return no_text(source, group, role, why);
+    if (!text) {
+        perf_explain_no_event(source->config.fs, source->config.table, group, role, why);
+        return -ENOENT;
+    }
     if (!event->tried) {
         event->error = encode_event(source->config.fs, text, &event->encoded, &event->why);
         event->tried = true;

@@ -228,6 +228,11 @@ void pmem_refresh(struct pmem *pmem)
         pmem->n_ranges = n;
 }
 
+static void refresh_rule(struct medium_rule *rule)
+{
+    pmem_refresh((struct pmem *)rule);
+}
+
 /* ---- life ---- */
 
 int pmem_new(const struct fsroot *fs, const struct pmem_files *files, struct pmem **out)
@@ -235,7 +240,8 @@ int pmem_new(const struct fsroot *fs, const struct pmem_files *files, struct pme
     struct pmem *pmem = calloc(1, sizeof *pmem);
     if (!pmem)
         return -ENOMEM;
-    pmem->rule = (struct medium_rule){.mapping = pmem_mapping, .physical = pmem_physical};
+    pmem->rule = (struct medium_rule){
+        .mapping = pmem_mapping, .physical = pmem_physical, .refresh = refresh_rule};
     pmem->fs = fs;
     pmem->files = files;
     pmem_refresh(pmem);

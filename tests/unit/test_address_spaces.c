@@ -332,11 +332,15 @@ static void loaded_anew(void **state)
     /* Records were lost: whatever is known may be wrong. */
     write_maps(&rig, 7, usual);
     rig.now = 1005000;
-    address_spaces_lost(rig.spaces);
+    address_spaces_lost(rig.spaces, 1004000);
     assert_int_equal(ask(&rig, 7, 0xa000, 1004000), -EAGAIN);
     address_spaces_settle(rig.spaces, 1005000);
     assert_int_equal(ask(&rig, 7, 0xa000, 1004000), -ENXIO);
     assert_int_equal(ask(&rig, 7, 0x7000, 1004000), MEDIUM_NVMM);
+    /* Before, something else may have been there, of which the record is missing. */
+    assert_int_equal(ask(&rig, 7, 0x7000, 1003999), -ESTALE);
+    write_maps(&rig, 9, usual);
+    assert_int_equal(ask(&rig, 9, 0x7000, 1003999), -ESTALE);
     rig_release(&rig);
 }
 
@@ -436,7 +440,7 @@ static void this_process_and_a_child(void **state)
                      0);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    address_spaces_lost(spaces);
+    address_spaces_lost(spaces, 0);
     assert_int_equal(address_spaces_find(spaces, (uint32_t)child, (uintptr_t)&rig, UINT64_MAX,
                                          ACCESS_STORE, &medium),
                      -ESRCH);

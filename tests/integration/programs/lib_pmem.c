@@ -238,7 +238,7 @@ static void on_record(void *context, size_t event, const struct perf_record *rec
     size_t page;
     (void)event;
     if (record->kind == PERF_RECORDS_LOST)
-        address_spaces_lost(a->spaces);
+        address_spaces_lost(a->spaces, record->time_ns);
     if (record->kind != PERF_RECORDS_SAMPLE) {
         address_spaces_apply(a->spaces, record);
         return;

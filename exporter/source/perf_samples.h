@@ -1,0 +1,37 @@
+/*
+ * The kernel's samples of stores and loads, as a source: opened when first asked for, attributed in
+ * the sampler's thread (attribution.h), handed out in the loop's.
+ *
+ * Three events on each CPU: stores, loads if wanted, and one that never counts, for the records of
+ * mappings: so the flood of samples cannot drown those. An event that the hardware samples
+ * precisely is sampled without the cgroup, for which the kernel would take an interrupt at each
+ * sample instead of collecting some dozens; whose it is, is then found by its process. Others have
+ * the cgroup.
+ */
+#ifndef IE_SOURCE_PERF_SAMPLES_H
+#define IE_SOURCE_PERF_SAMPLES_H
+
+#include "exporter/base/log.h"
+#include "exporter/source/attribution.h"
+#include "exporter/source/perf.h"
+
+struct perf_samples_config {
+    const struct fsroot *fs; /* borrowed for the source's life, like all pointers here */
+    const struct log *log;
+    const struct perf_kernel *kernel;
+    const struct event_table *table; /* NULL: an unsupported CPU */
+    const struct events_file *file;  /* NULL: no --events.file */
+    /* Not REASON_OK: why there is nothing to sample here; copied. The source then only says so. */
+    struct verdict nothing;
+    struct medium_rule *rule;
+    const struct sample_owners *owners;
+    uint64_t period;
+    bool loads;
+    bool physical;   /* the rule knows physical addresses */
+    bool no_cgroups; /* for tests: find processes' cgroups also where samples could have them */
+};
+
+/* 0 or -ENOMEM. */
+int perf_samples_new(const struct perf_samples_config *config, struct source **out);
+
+#endif
