@@ -46,6 +46,8 @@ struct collector_config {
     double core_latency_threshold_factor;  /* baseline times this; default 1.25 */
     double imc_rpq_cas_latency_seconds;    /* 0: from the recording, else unknown */
     bool slowdown_alone_rate;              /* --collector.slowdown.alone-rate */
+    size_t pebs_nvmm_period;               /* events per sample; default 10007 */
+    bool pebs_nvmm_loads;                  /* --collector.pebs_nvmm.loads */
 };
 
 /* What a collector tells about itself; the loop exports it. */

@@ -35,6 +35,9 @@ void exporter_stop(struct exporter *exporter);
 /* --once: two ticks live, all ticks of a recording; then text 0.0.4 on 'file'. */
 int exporter_once(struct exporter *exporter, FILE *file, char *error, size_t error_size);
 
+/* Whether a collector is switched on, by a flag or by default. */
+bool exporter_wants(const struct options *options, const char *collector);
+
 /* The port of the i-th listener; 0 when there is none. */
 uint16_t exporter_port(const struct exporter *exporter, size_t i);
 

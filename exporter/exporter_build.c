@@ -12,10 +12,10 @@ static bool wanted(const struct options *options, size_t i)
     return !options->disable_defaults && collector_table[i]->default_on != COLLECTOR_OFF;
 }
 
-static bool probe_wanted(const struct options *options)
+bool exporter_wants(const struct options *options, const char *collector)
 {
     for (size_t i = 0; collector_table[i]; i++)
-        if (strcmp(collector_table[i]->name, "probe") == 0)
+        if (strcmp(collector_table[i]->name, collector) == 0)
             return wanted(options, i);
     return false;
 }
@@ -193,9 +193,11 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
     share_descriptors(e);
     if (!err)
         err = build_table(e, error, error_size);
+    const struct sources_needs needs = {.probe = exporter_wants(o, "probe"),
+                                        .samples = exporter_wants(o, "pebs_nvmm"),
+                                        .map = e->map};
     if (!err)
-        err = sources_init(&e->sources, o, &e->fs, e->log, &e->facts, probe_wanted(o), error,
-                           error_size);
+        err = sources_init(&e->sources, o, &e->fs, e->log, &e->facts, &needs, error, error_size);
     if (!err && !is_replay(e))
         find_containers(e);
     if (!err)
@@ -253,6 +255,7 @@ void exporter_free(struct exporter *e)
     for (size_t i = 0; i < e->n_running; i++)
         if (e->running[i].instance)
             e->running[i].ops->stop(e->running[i].instance);
+    sources_release(&e->sources);
     loop_free(e->loop);
     pages_free(e->pages);
     expose_free(e->expose);
@@ -263,7 +266,6 @@ void exporter_free(struct exporter *e)
     container_table_free(e->table);
     cgroup_map_free(e->map);
     feed_free(e->feed);
-    sources_release(&e->sources);
     thresholds_release(&e->thresholds);
     fsroot_release(&e->fs);
     free(e);

@@ -8,6 +8,7 @@
 #include "exporter/options.h"
 #include "exporter/privileges.h"
 #include "exporter/source/perf.h"
+#include "exporter/sources.h"
 
 enum { EXIT_OK = 0, EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
 
@@ -60,7 +61,8 @@ int main(int argc, char **argv)
     const struct log log = {
         .fd = STDERR_FILENO, .level = options.log_level, .format = options.log_format};
     perf_raise_fd_limit();
-    err = privileges_drop(options.procfs, options.events_file);
+    bool samples = exporter_wants(&options, "pebs_nvmm") && sources_can_sample(&options);
+    err = privileges_drop(options.procfs, options.events_file, samples);
     if (err)
         log_warn(&log, "main", "privileges are kept: %s", strerror(-err));
     return run(&options, &log, options.once ? NULL : &signals);

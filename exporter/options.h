@@ -13,6 +13,7 @@
 #include "collectors/collector.h"
 #include "exporter/base/log.h"
 #include "exporter/containers/names.h"
+#include "exporter/source/medium.h"
 
 enum option_source { SOURCE_AUTO, SOURCE_PERF, SOURCE_REPLAY };
 enum option_switch { SWITCH_DEFAULT, SWITCH_ON, SWITCH_OFF };
@@ -44,6 +45,8 @@ struct options {
 
     const char *thresholds_file, *events_file; /* NULL: not given */
     enum option_source source;                 /* a replay file makes it SOURCE_REPLAY */
+    struct medium_rule *medium_rule; /* no flag: in programs of tests what is to be persistent
+                                        memory; NULL: what really is */
     const char *replay_file, *record_file;
     bool replay_max_speed; /* --source.replay.speed=max */
 

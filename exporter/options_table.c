@@ -89,6 +89,20 @@ const struct flag flag_table[] = {
      .help = "Also export, per container, the rate at which it would access the last-level cache "
              "if it were alone."},
 
+    {.name = "collector.pebs_nvmm.period",
+     .type = FLAG_COUNT,
+     .offset = MEMBER(config.pebs_nvmm_period),
+     .min = 1,
+     .max = 2147483647,
+     .fallback = "10007",
+     .unit = "ACCESSES",
+     .help = "One store of so many is sampled. A prime, or loops of a length that divides it are "
+             "seen at one instruction only."},
+    {.name = "collector.pebs_nvmm.loads",
+     .type = FLAG_BOOL,
+     .offset = MEMBER(config.pebs_nvmm_loads),
+     .help = "Also sample loads, with the same period."},
+
     {.name = "path.procfs",
      .type = FLAG_TEXT,
      .offset = MEMBER(procfs),

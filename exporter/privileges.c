@@ -55,15 +55,21 @@ static int keep_only(cap_t now, cap_t wanted, const cap_value_t *values, int n)
     return 0;
 }
 
-int privileges_drop(const char *procfs, const char *events_path)
+int privileges_drop(const char *procfs, const char *events_path, bool samples)
 {
-    const cap_value_t values[] = {CAP_PERFMON, CAP_SYS_ADMIN};
-    bool sys_admin = paranoid_beyond_perfmon(procfs) || uprobes_are_asked_for(events_path);
+    cap_value_t values[4] = {CAP_PERFMON};
+    int n = 1;
+    if (paranoid_beyond_perfmon(procfs) || uprobes_are_asked_for(events_path))
+        values[n++] = CAP_SYS_ADMIN;
+    if (samples) {
+        values[n++] = CAP_SYS_PTRACE;
+        values[n++] = CAP_CHECKPOINT_RESTORE;
+    }
     cap_t now = cap_get_proc();
     cap_t wanted = cap_init();
     int err = now && wanted ? 0 : -ENOMEM;
     if (!err)
-        err = keep_only(now, wanted, values, sys_admin ? 2 : 1);
+        err = keep_only(now, wanted, values, n);
     if (!err && cap_set_proc(wanted) != 0)
         err = -errno;
     if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)

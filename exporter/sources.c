@@ -8,6 +8,7 @@
 #include "collectors/events/events.h"
 #include "exporter/source/chase.h"
 #include "exporter/source/perf.h"
+#include "exporter/source/perf_samples.h"
 #include "exporter/source/units.h"
 
 /* The source itself, or the recorder around it. Takes it over also on failure. */
@@ -160,9 +161,66 @@ static int start_probe(struct sources *sources, const struct options *options,
     return source_set_route_probes(sources->set, source);
 }
 
+/* Whether there is persistent memory; tests say what stands for it. */
+static bool memory_to_sample(const struct options *options, const struct fsroot *fs,
+                             struct verdict *why)
+{
+    struct pmem_node node;
+    if (options->medium_rule)
+        return true;
+    pmem_node_detect(fs, &node);
+    return pmem_node_usable(&node, why);
+}
+
+bool sources_can_sample(const struct options *options)
+{
+    struct fsroot fs;
+    struct verdict why;
+    if (options->source == SOURCE_REPLAY ||
+        fsroot_init(&fs, options->procfs, options->sysfs, options->cgroupfs, options->rootfs) != 0)
+        return false;
+    bool can = memory_to_sample(options, &fs, &why);
+    fsroot_release(&fs);
+    return can;
+}
+
+/* Nothing is opened before the collector asks. */
+static int add_samples(struct sources *sources, const struct options *options,
+                       const struct fsroot *fs, const struct log *log,
+                       const struct event_table *table, struct cgroup_map *map)
+{
+    struct perf_samples_config config = {
+        .fs = fs,
+        .log = log,
+        .kernel = &perf_kernel_linux,
+        .table = table,
+        .file = &sources->events,
+        .rule = options->medium_rule,
+        .owners = &sources->owners.owners,
+        .period = options->config.pebs_nvmm_period,
+        .loads = options->config.pebs_nvmm_loads,
+    };
+    char error[512];
+    struct source *source;
+    int err = 0;
+    if (memory_to_sample(options, fs, &config.nothing)) {
+        if (container_owners_init(&sources->owners, fs, map, error, sizeof error) != 0)
+            verdict_set(&config.nothing, REASON_NO_DEVICE, "samples have no owners: %s", error);
+        else if (!options->medium_rule)
+            err = pmem_new(fs, &pmem_files_linux, &sources->pmem);
+    }
+    if (sources->pmem)
+        config.rule = pmem_rule(sources->pmem);
+    if (!err)
+        err = perf_samples_new(&config, &source);
+    if (!err)
+        err = wrapped(sources, source, &source);
+    return err ? err : source_set_route_samples(sources->set, source);
+}
+
 static int init_live(struct sources *sources, const struct options *options,
                      const struct fsroot *fs, const struct log *log, struct facts *facts,
-                     bool probe_wanted, char *error, size_t error_size)
+                     const struct sources_needs *needs, char *error, size_t error_size)
 {
     sources->name = "perf";
     int err;
@@ -196,20 +254,22 @@ static int init_live(struct sources *sources, const struct options *options,
         err = route_all(sources, source);
     if (!err)
         err = units_add(sources->set, fs, table, sources->recorder);
-    if (!err && probe_wanted)
+    if (!err && needs->probe)
         err = start_probe(sources, options, fs, log, facts);
+    if (!err && needs->samples)
+        err = add_samples(sources, options, fs, log, table, needs->map);
     if (err)
         snprintf(error, error_size, "cannot set up the counters: %s", strerror(-err));
     return err;
 }
 
 int sources_init(struct sources *sources, const struct options *options, const struct fsroot *fs,
-                 const struct log *log, struct facts *facts, bool probe_wanted, char *error,
-                 size_t error_size)
+                 const struct log *log, struct facts *facts, const struct sources_needs *needs,
+                 char *error, size_t error_size)
 {
     *sources = (struct sources){0};
     *facts = (struct facts){0};
-    if (!probe_wanted)
+    if (!needs->probe)
         verdict_set(&facts->probe, REASON_DISABLED, "switched off by a flag");
     sources->set = source_set_new(log);
     if (!sources->set) {
@@ -218,7 +278,7 @@ int sources_init(struct sources *sources, const struct options *options, const s
     }
     int err = options->source == SOURCE_REPLAY
                   ? init_replay(sources, options, facts, error, error_size)
-                  : init_live(sources, options, fs, log, facts, probe_wanted, error, error_size);
+                  : init_live(sources, options, fs, log, facts, needs, error, error_size);
     if (err)
         sources_release(sources);
     return err;
@@ -229,6 +289,7 @@ void sources_release(struct sources *sources)
     source_set_free(sources->set);
     replay_free(sources->replay);
     recorder_free(sources->recorder);
+    pmem_free(sources->pmem);
     events_file_release(&sources->events);
     *sources = (struct sources){0};
 }

@@ -9,7 +9,9 @@
 #include "exporter/base/fsroot.h"
 #include "exporter/base/log.h"
 #include "exporter/options.h"
+#include "exporter/sample_owners.h"
 #include "exporter/source/events_file.h"
+#include "exporter/source/pmem.h"
 #include "exporter/source/record.h"
 #include "exporter/source/replay.h"
 #include "exporter/source/source_set.h"
@@ -20,7 +22,15 @@ struct sources {
     struct recorder *recorder; /* owned; NULL unless asked for */
     struct source *chase;      /* borrowed from the set; NULL: no probe running */
     struct events_file events; /* owned; all zero unless given */
-    const char *name;          /* label 'source': "perf" or "replay" */
+    struct pmem *pmem;         /* owned; NULL unless samples are taken */
+    struct container_owners owners;
+    const char *name; /* label 'source': "perf" or "replay" */
+};
+
+/* What collectors that are switched on will ask for. */
+struct sources_needs {
+    bool probe, samples;
+    struct cgroup_map *map; /* borrowed for the sources' life; from cgroups to containers */
 };
 
 /*
@@ -29,8 +39,13 @@ struct sources {
  * facts and checks say so.
  */
 int sources_init(struct sources *sources, const struct options *options, const struct fsroot *fs,
-                 const struct log *log, struct facts *facts, bool probe_wanted, char *error,
-                 size_t error_size);
+                 const struct log *log, struct facts *facts, const struct sources_needs *needs,
+                 char *error, size_t error_size);
+/* Ends all threads. Before what was borrowed is freed. */
 void sources_release(struct sources *sources);
+
+/* Whether a collector that samples accesses would find anything to sample here: then, and only
+ * then, this process must be allowed to look into others. */
+bool sources_can_sample(const struct options *options);
 
 #endif

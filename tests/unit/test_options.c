@@ -383,6 +383,26 @@ static void test_errors(void **state)
     }
 }
 
+static void test_sampling(void **state)
+{
+    (void)state;
+    bool present = false;
+    for (size_t i = 0; collector_table[i]; i++)
+        present |= strcmp(collector_table[i]->name, "pebs_nvmm") == 0;
+    if (!present)
+        skip();
+    struct options o = good(NULL, NULL);
+    assert_int_equal(o.config.pebs_nvmm_period, 10007);
+    assert_false(o.config.pebs_nvmm_loads);
+    assert_null(o.medium_rule);
+    assert_int_equal(both("--collector.pebs_nvmm.period", "2503").config.pebs_nvmm_period, 2503);
+    assert_int_equal(both("--collector.pebs_nvmm.period", "1").config.pebs_nvmm_period, 1);
+    assert_int_equal(parse("--collector.pebs_nvmm.period=0", NULL).err, -EINVAL);
+    assert_int_equal(parse("--collector.pebs_nvmm.period=2147483648", NULL).err, -EINVAL);
+    assert_true(good("--collector.pebs_nvmm.loads", NULL).config.pebs_nvmm_loads);
+    assert_false(good("--no-collector.pebs_nvmm.loads", NULL).config.pebs_nvmm_loads);
+}
+
 /* Flags of collectors that this build does not have. */
 static void test_absent_collectors(void **state)
 {
@@ -582,6 +602,7 @@ int main(void)
         cmocka_unit_test(test_collectors),
         cmocka_unit_test(test_source_and_replay),
         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_sampling),
         cmocka_unit_test(test_absent_collectors),
         cmocka_unit_test(test_messages_are_one_line),
         cmocka_unit_test(test_durations),
