@@ -1,3 +1,7 @@
 (import 'config.libsonnet') +
 (import 'rules/rules.libsonnet') +
-(import 'alerts/alerts.libsonnet') + { grafanaDashboards:: {} }
+(import 'alerts/alerts.libsonnet') +
+(import 'dashboards/fleet.libsonnet') +
+(import 'dashboards/node.libsonnet') +
+(import 'dashboards/container.libsonnet') +
+(import 'dashboards/persistent-memory.libsonnet')

@@ -1,0 +1,179 @@
+// Fleet: which nodes and containers suffer now?
+local grafana = import '../lib/grafana.libsonnet';
+local promql = import '../lib/promql.libsonnet';
+
+{
+  local config = $._config,
+  local g = grafana(config),
+  local q = promql(config),
+  local model = 'model="%s"' % config.slowdownModel,
+  local here = g.onNodes,
+  local name = '{{%s}} {{namespace}}/{{pod}}/{{container}}' % config.nodeLabel,
+  local nodeName = '{{%s}} {{%s}}' % [config.clusterLabel, config.nodeLabel],
+  local share = 'container:interference_memory_read_latency_over_threshold:ratio15m{%s}' % here,
+  local slowdown = 'container:interference_slowdown:ratio5m{%s, %s}' % [here, model],
+  // The same series at each step of a range: those that are highest over all of it.
+  local highest(n, series) = '%s\nand\ntopk(%d, avg_over_time(%s[$__range] @ end()))' % [series, n, series],
+
+  local suffering = g.table(
+    'Containers that suffer most, now',
+    'The twenty containers with the highest slowdown, and their latency. High: neighbours make them wait; follow the link to see who was busy at the time. Empty values: not measured on that machine, or the container hardly reads memory.',
+    [
+      {
+        name: 'Slowdown',
+        unit: 'suffix:×',
+        decimals: 2,
+        steps: [['text', null], ['orange', config.slowdownBound]],
+        expr: 'topk(20, sum by (%s) (%s))' % [q.container, slowdown],
+      },
+      {
+        name: 'Above threshold',
+        unit: 'percentunit',
+        decimals: 0,
+        steps: [['text', null], ['orange', config.latencyShare]],
+        expr: 'sum by (%s) (%s)\nand on (%s)\ntopk(20, sum by (%s) (%s))' % [q.container, share, q.container, q.container, slowdown],
+      },
+      {
+        name: 'Latency',
+        unit: 's',
+        decimals: 0,
+        expr: 'sum by (%s) (container:interference_memory_read_latency_seconds:mean5m{%s})\nand on (%s)\ntopk(20, sum by (%s) (%s))'
+              % [q.container, here, q.container, q.container, slowdown],
+      },
+      {
+        name: 'Reads',
+        unit: 'cps',
+        expr: 'sum by (%s) (container:interference_memory_reads:rate5m{%s})\nand on (%s)\ntopk(20, sum by (%s) (%s))'
+              % [q.container, here, q.container, q.container, slowdown],
+      },
+    ],
+    [config.clusterLabel, config.nodeLabel, 'namespace', 'pod', 'container'],
+    { h: 9, linked: ['container', g.rowToContainer] }
+  ),
+
+  grafanaDashboards+:: {
+    'fleet.json': g.dashboard(
+      g.uid.fleet,
+      'Fleet',
+      'Which nodes and containers suffer from their neighbours now.',
+      g.variables(),
+      [
+        ['Now', [
+          g.stat(
+            'Nodes',
+            'Nodes whose exporter was scraped. Fewer than you have: look for InterferenceExporterDown, or for nodes without the exporter.',
+            'short',
+            'count(count by (%s) (%s))' % [q.node, q.select('interference_exporter_build_info', here)],
+            { noValue: 'none' }
+          ),
+          g.stat(
+            'Containers',
+            'Containers that are monitored.',
+            'short',
+            'sum(%s)' % q.select('interference_exporter_containers', here + ', state="monitored"'),
+            { noValue: 'none' }
+          ),
+          g.stat(
+            'Waiting too long',
+            'Containers whose memory reads were above their threshold for more than %d %% of the last 15 minutes. Above 0: see the tables below, and the runbook of InterferenceMemoryLatencyHigh.' % (config.latencyShare * 100),
+            'short',
+            'count(%s > %g)' % [share, config.latencyShare],
+            { noValue: '0', steps: [['green', null], ['orange', 1]] }
+          ),
+          g.stat(
+            'Most slowed down',
+            'How many times slower than alone the most slowed container runs (model %s). High: see the table below, and the runbook of InterferenceContainerSlowdown.' % config.slowdownModel,
+            'suffix:×',
+            'max(%s)' % slowdown,
+            { decimals: 2, noValue: 'no estimate', steps: [['green', null], ['orange', config.slowdownBound]] }
+          ),
+          g.stat(
+            'Alerts firing',
+            'Alerts of this mixin that fire. Each leads to a runbook.',
+            'short',
+            'count(ALERTS{alertname=~"Interference.+", alertstate="firing", %s})' % here,
+            { noValue: '0', steps: [['green', null], ['orange', 1]] }
+          ),
+          g.stat(
+            'Nodes without counters',
+            'Nodes that show no hardware counters (most virtual machines): only the probe measures there. That is normal, and no fault of the exporter.',
+            'short',
+            'count(count by (%s) (%s))'
+            % [q.node, q.select('interference_exporter_collector_info', here + ', collector="core_latency", reason=~"no_pmu|unsupported_cpu"')],
+            { noValue: '0' }
+          ),
+        ]],
+        ['Containers', [
+          suffering,
+          g.timeseries(
+            'Slowdown of the ten most slowed',
+            'How many times slower than alone containers run, over five minutes (model %s). Above %g for 15 minutes it alerts. High: see the container, then move or limit its neighbour.' % [config.slowdownModel, config.slowdownBound],
+            'suffix:×',
+            [g.target(highest(10, slowdown), name)],
+            { links: [g.toContainer, g.toNode], min: 1, limits: [['orange', config.slowdownBound]], noValue: 'no estimate' }
+          ),
+          g.timeseries(
+            'Time above the threshold, ten highest',
+            'Share of the last 15 minutes in which memory reads took a container longer than its threshold. Above %d %% it alerts. High: a neighbour keeps the memory busy.' % (config.latencyShare * 100),
+            'percentunit',
+            [g.target(highest(10, share), name)],
+            { links: [g.toContainer, g.toNode], min: 0, max: 1, limits: [['orange', config.latencyShare]] }
+          ),
+        ]],
+        ['Nodes', [
+          g.history(
+            'Memory read latency by node',
+            'Mean latency of memory reads of all containers of a node, the 30 highest. Red: everybody there waits; look at that node. A node that is red all day is packed too tightly.',
+            's',
+            g.target(highest(30, 'node:interference_memory_read_latency_seconds:mean5m{%s}' % here), nodeName),
+            { min: 60e-9, max: 300e-9, h: 10, links: [g.toNode] }
+          ),
+          g.heatmap(
+            'All windows of all containers',
+            'How many one-second windows of containers had which memory read latency, over all nodes chosen above. A second band above the usual one: some containers wait while others do not.',
+            'sum by (le) (%s)' % g.rate('le', 'interference_node_memory_read_window_latency_seconds_bucket', here),
+            { h: 10 }
+          ),
+          g.timeseries(
+            'Memory reads by node, ten highest',
+            'Reads from memory per second, of all containers of a node. High: the node uses its memory much, and its containers will hurt each other first.',
+            'cps',
+            [g.target(highest(10, 'node:interference_memory_reads:rate5m{%s}' % here), nodeName)],
+            { links: [g.toNode], min: 0 }
+          ),
+          g.timeseries(
+            'Probe against its baseline, ten highest',
+            "Measured latency of a load, by the exporter's own pointer chase, against the best of the last day. Works on every machine. Above %g it alerts. High: the node's memory is contended, or another guest of the same host is." % config.probeFactor,
+            'suffix:×',
+            [g.target(
+              'topk(10, max by (%s) (\n  numa:interference_memory_probe_latency_seconds:mean5m{%s}\n  / numa:interference_memory_probe_latency_seconds:baseline1d\n))' % [q.node, here],
+              nodeName
+            )],
+            { links: [g.toNode], limits: [['orange', config.probeFactor]], noValue: 'less than an hour of history' }
+          ),
+        ]],
+        ['What the exporters can see', [
+          g.table(
+            'Collectors',
+            'How many nodes have which collector, and why not. no_permission, fd_limit and event_filtered alert: something keeps the exporter from counters that the machine has.',
+            [{
+              name: 'Nodes',
+              unit: 'short',
+              expr: 'count by (collector, reason) (%s == 1)' % q.select('interference_exporter_collector_info', here),
+            }],
+            ['collector', 'reason'],
+            { w: 12, h: 8 }
+          ),
+          g.timeseries(
+            'Exporters that cannot be scraped',
+            'Instances that Prometheus failed to scrape. Above 0: interference there goes unseen; see the runbook of InterferenceExporterDown.',
+            'short',
+            [g.target('count by (%s) (up{%s, %s} == 0)' % [config.clusterLabel, config.jobSelector, here],
+                      'down {{%s}}' % config.clusterLabel)],
+            { min: 0, decimals: 0, noValue: 'none' }
+          ),
+        ]],
+      ],
+    ),
+  },
+}

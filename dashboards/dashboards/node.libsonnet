@@ -1,0 +1,202 @@
+// Node: its containers side by side, and its memory as seen from three places.
+local grafana = import '../lib/grafana.libsonnet';
+local promql = import '../lib/promql.libsonnet';
+
+{
+  local config = $._config,
+  local g = grafana(config),
+  local q = promql(config),
+  local here = g.onNodes,
+  local model = here + ', model="%s"' % config.slowdownModel,
+  local name = '{{namespace}}/{{pod}}/{{container}}',
+  local socket = q.node + ', socket',
+  local pair = q.node + ', initiator_numa_node, target_numa_node',
+  local latency(labels, what) = q.ratio(
+    g.rate(labels, 'interference_%s_memory_read_wait_seconds_total' % what, here),
+    g.rate(labels, 'interference_%s_memory_reads_total' % what, here)
+  ),
+  local queue(kind) = q.ratio(
+    g.rate(socket, 'interference_%s_read_queue_occupancy_cycles_total' % kind, here),
+    g.rate(socket, 'interference_%s_read_queue_inserts_total' % kind, here)
+  ) + '\n/\n(avg by (%s) (rate(%s[$__rate_interval])) > 0)' % [socket, q.select('interference_imc_clockticks_total', here)],
+  local imc = '%s\n+\navg by (%s) (%s)' % [queue('imc'), socket, q.select('interference_imc_cas_latency_seconds', here)],
+  local probe = q.ratio(
+    g.rate(pair, 'interference_memory_probe_window_latency_seconds_sum', here),
+    g.rate(pair, 'interference_memory_probe_window_latency_seconds_count', here)
+  ),
+  local lost(resource) = q.ratio(
+    g.rate(q.container, 'interference_container_interference_cycles_total', model + ', resource="%s"' % resource),
+    g.rate(q.container, 'interference_container_slowdown_observed_cycles_total', model)
+  ),
+  local slowdown =
+    '1 / ((1 -\n%s\n) > 0)' % q.ratio(
+      g.rate(q.container, 'interference_container_interference_cycles_total', model),
+      g.rate(q.container, 'interference_container_slowdown_observed_cycles_total', model)
+    ),
+
+  grafanaDashboards+:: {
+    'node.json': g.dashboard(
+      g.uid.node,
+      'Node',
+      'The containers of one node side by side, and the latency of its memory as controllers, cores and probe see it.',
+      g.variables(oneNode=true),
+      [
+        ['Now', [
+          g.stat(
+            'Memory read latency',
+            'Mean latency of a memory read, of all containers. High against its usual value: the memory is contended.',
+            's',
+            latency(q.node, 'node'),
+            { decimals: 0, noValue: 'not measured here' }
+          ),
+          g.stat(
+            'Worst time above threshold',
+            'Share of the last 15 minutes above the threshold, of the container that has most. High: see the panels below for which one.',
+            'percentunit',
+            'max(node:interference_memory_read_latency_over_threshold:max_ratio15m{%s})' % here,
+            { decimals: 0, noValue: 'no threshold yet', steps: [['green', null], ['orange', config.latencyShare]] }
+          ),
+          g.stat(
+            'Most slowed down',
+            'How many times slower than alone the most slowed container runs. High: see the panels below for which one.',
+            'suffix:×',
+            'max(node:interference_slowdown:max_ratio5m{%s})' % model,
+            { decimals: 2, noValue: 'no estimate', steps: [['green', null], ['orange', config.slowdownBound]] }
+          ),
+          g.stat(
+            'Probe',
+            'Latency of a load as the exporter measures it itself, of the local memory. High against its usual value: the memory is contended. Present on every machine.',
+            's',
+            'avg(%s)' % probe,
+            { decimals: 0, noValue: 'no probe' }
+          ),
+          g.stat(
+            'Containers',
+            'Containers that are monitored.',
+            'short',
+            'sum(%s)' % q.select('interference_exporter_containers', here + ', state="monitored"'),
+            { noValue: 'none' }
+          ),
+          g.stat(
+            'Source',
+            'Where the counts come from. "replay": nothing here is measured now, all comes from a recording.',
+            'short',
+            'sum by (source, microarchitecture) (%s)' % q.select('interference_exporter_source_info', here),
+            { now: true, name: true, legend: '{{source}} {{microarchitecture}}', noValue: 'no exporter' }
+          ),
+        ]],
+        ['Containers', [
+          g.timeseries(
+            'Memory read latency',
+            'Mean latency of the memory reads of each container. One line above the others: its memory is remote, slow, or it waits behind itself. All rise together: somebody keeps the memory busy.',
+            's',
+            [g.target(latency(q.container, 'container'), name)],
+            { links: [g.toContainer], noValue: 'not measured here' }
+          ),
+          g.timeseries(
+            'Slowdown',
+            'How many times slower each container runs than it would alone (model %s). High: its neighbours hurt it; whether by the memory or by the cache is shown below.' % config.slowdownModel,
+            'suffix:×',
+            [g.target(slowdown, name)],
+            { links: [g.toContainer], min: 1, noValue: 'no estimate', limits: [['orange', config.slowdownBound]] }
+          ),
+          g.timeseries(
+            'Lost to memory',
+            'Share of its cycles that a container loses because others keep the memory busy. High: move or limit who reads most.',
+            'percentunit',
+            [g.target(lost('memory'), name)],
+            { links: [g.toContainer], min: 0, noValue: 'no estimate' }
+          ),
+          g.timeseries(
+            'Lost to the cache',
+            "Share of its cycles that a container loses because others evict its lines from the last-level cache. High: separate them, by socket or by parts of the cache. Absent where the machine's llc_hit_cycles is not known.",
+            'percentunit',
+            [g.target(lost('cache'), name)],
+            { links: [g.toContainer], min: 0, noValue: 'no estimate' }
+          ),
+          g.timeseries(
+            'Memory reads',
+            'Reads from memory per second, stacked. Who is large here makes the others wait.',
+            'cps',
+            [g.target(g.rate(q.container, 'interference_container_memory_reads_total', here), name)],
+            { links: [g.toContainer], min: 0, stack: true, noValue: 'not measured here' }
+          ),
+          g.timeseries(
+            'Time above the threshold',
+            'Share of the observed time in which a container waited longer than its threshold. Above %d %% over 15 minutes it alerts.' % (config.latencyShare * 100),
+            'percentunit',
+            [g.target(q.ratio(
+              g.rate(q.container, 'interference_container_memory_read_latency_over_threshold_seconds_total', here),
+              g.rate(q.container, 'interference_container_memory_read_latency_observed_seconds_total', here)
+            ), name)],
+            { links: [g.toContainer], min: 0, max: 1, noValue: 'no threshold yet', limits: [['orange', config.latencyShare]] }
+          ),
+        ]],
+        ['Memory', [
+          g.timeseries(
+            'One read, seen from three places',
+            'Controllers: the time inside them, shared by all. Cores: what containers wait on average, caches and interconnect included. Probe: one load at a time, measured. All high: the memory is contended. Only the cores high: a container on remote or persistent memory, or caches that are busy.',
+            's',
+            [
+              g.target(imc, 'controllers of socket {{socket}}'),
+              g.target(latency(q.node, 'node'), 'cores'),
+              g.target(probe, 'probe {{initiator_numa_node}} to {{target_numa_node}}'),
+              g.target(queue('pmm'), 'persistent memory, socket {{socket}}'),
+            ],
+            { h: 10, min: 0 }
+          ),
+          g.heatmap(
+            'All windows of all containers',
+            'How many one-second windows of containers had which latency. A band that widens upwards: some wait at times.',
+            'sum by (le) (%s)' % g.rate('le', 'interference_node_memory_read_window_latency_seconds_bucket', here),
+            { h: 10, noValue: 'not measured here' }
+          ),
+          g.timeseries(
+            'Reads by controller',
+            'Reads that entered each memory controller per second, devices and prefetchers included. One far above the others: channels are filled unevenly.',
+            'cps',
+            [g.target(g.rate(socket + ', imc', 'interference_imc_read_queue_inserts_total', here), 'socket {{socket}} controller {{imc}}')],
+            { min: 0, noValue: 'controllers are not visible here' }
+          ),
+          g.timeseries(
+            'How wrong the estimate is',
+            "The cores' estimate for the probe's own thread against what the probe measured. Above 10 %: do not trust the latencies of this machine now; see /api/v1/status.",
+            'percentunit',
+            [g.target('max by (%s, numa_node) (%s)' % [q.node, q.select('interference_core_latency_error_ratio', here)], 'NUMA node {{numa_node}}')],
+            { min: 0, noValue: 'needs counters and probe' }
+          ),
+        ]],
+        ['Exporter', [
+          g.table(
+            'Collectors',
+            'Which collectors work here, and why not. /api/v1/status of the exporter says it in words, with the remedy.',
+            [{
+              name: 'Works',
+              unit: 'short',
+              expr: 'max by (collector, reason) (%s == 1)' % q.select('interference_exporter_collector_info', here),
+            }],
+            ['collector', 'reason'],
+            { w: 8, h: 8, hidden: ['Works'] }
+          ),
+          g.timeseries(
+            'Counters at work',
+            'Share of the time in which counters should have counted and did. Below %d %%: others hold the hardware counters; see the runbook of InterferenceCountersStarved.' % (config.pmuRunningShare * 100),
+            'percentunit',
+            [g.target(q.ratio(
+              g.rate(q.exporter + ', collector', 'interference_exporter_pmu_running_seconds_total', here),
+              g.rate(q.exporter + ', collector', 'interference_exporter_pmu_enabled_seconds_total', here)
+            ), '{{collector}}')],
+            { w: 8, min: 0, max: 1, noValue: 'no counters here' }
+          ),
+          g.timeseries(
+            'Windows without a result',
+            "Windows per second that gave no latency, by reason. starved: others hold the counters. preempted, migrated, stolen: the probe's CPU is not quiet.",
+            'cps',
+            [g.target('%s > 0' % g.rate(q.exporter + ', collector, reason', 'interference_exporter_windows_discarded_total', here), '{{collector}} {{reason}}')],
+            { w: 8, min: 0, noValue: 'none' }
+          ),
+        ]],
+      ],
+    ),
+  },
+}

@@ -1,0 +1,181 @@
+// Persistent memory: who writes it, how much, from how many threads, in which pieces.
+local grafana = import '../lib/grafana.libsonnet';
+local promql = import '../lib/promql.libsonnet';
+
+{
+  local config = $._config,
+  local g = grafana(config),
+  local q = promql(config),
+  local here = g.onContainers,
+  local nodes = g.onNodes,
+  local name = '{{%s}} {{namespace}}/{{pod}}/{{container}}' % config.nodeLabel,
+  local sum(metric, matchers) = g.rate(q.container, 'interference_container_nvmm_%s_total' % metric, matchers),
+  local store = here + ', access="store"',
+  local load = here + ', access="load"',
+  local writers = 'sum by (%s) (%s)' % [q.node, q.select('interference_container_nvmm_writer_threads', nodes)],
+  local dimms = 'max by (%s) (%s)' % [q.node, q.select('interference_pmem_dimms', nodes)],
+  local perDimm = '%s\n/\n(%s > 0)' % [writers, dimms],
+  local size(matchers) = q.ratio(sum('bytes', matchers), sum('accesses', matchers)),
+  local socket = q.node + ', socket',
+  local queue = q.ratio(
+    g.rate(socket, 'interference_pmm_read_queue_occupancy_cycles_total', nodes),
+    g.rate(socket, 'interference_pmm_read_queue_inserts_total', nodes)
+  ) + '\n/\n(avg by (%s) (rate(%s[$__rate_interval])) > 0)' % [socket, q.select('interference_imc_clockticks_total', nodes)],
+  local none = 'no persistent memory in use',
+
+  grafanaDashboards+:: {
+    'persistent-memory.json': g.dashboard(
+      g.uid.persistentMemory,
+      'Persistent memory',
+      'Who writes persistent memory, how much, from how many threads, and in which pieces.',
+      g.variables(containers=true),
+      [
+        ['Now', [
+          g.stat('Writer threads per DIMM',
+                 'Threads that wrote persistent memory in the last second, by DIMM, of the node with most. Its write bandwidth peaks at one to four; above, use fewer threads.',
+                 'short',
+                 'max(%s)' % perDimm,
+                 {
+                   decimals: 1,
+                   noValue: none,
+                   steps: [['green', null], ['orange', config.nvmmWritersPerDimm]],
+                 }),
+          g.stat('DIMMs',
+                 'Modules of persistent memory in the nodes chosen above.',
+                 'short',
+                 'sum(%s)' % dimms,
+                 { noValue: 'none' }),
+          g.stat('Written',
+                 'Bytes stored to persistent memory per second, estimated from samples. Above about 2 GB/s per DIMM the modules are at their limit.',
+                 'Bps',
+                 'sum(%s)' % sum('bytes', store),
+                 { noValue: none }),
+          g.stat('Read',
+                 'Bytes loaded from persistent memory per second, estimated from samples; only with loads switched on. Above about 6 GB/s per DIMM the modules are at their limit.',
+                 'Bps',
+                 'sum(%s)' % sum('bytes', load),
+                 { noValue: 'loads are not sampled' }),
+          g.stat('Mean store',
+                 'Bytes of one store instruction. 64 is the most there is; below %d it alerts. Small: unless consecutive, each store makes the media read and write %d bytes.' % [config.nvmmStoreBytes, config.nvmmGranuleBytes],
+                 'decbytes',
+                 q.ratio('sum(%s)' % sum('bytes', store), 'sum(%s)' % sum('accesses', store)),
+                 { decimals: 0, noValue: none }),
+          g.stat('Queue latency',
+                 'Mean time of a read of persistent memory from the controller on, of the worst socket. High: the modules are contended, often by writers.',
+                 's',
+                 'max(socket:interference_pmm_read_latency_seconds:mean5m{%s})' % nodes,
+                 { decimals: 0, noValue: 'no reads' }),
+        ]],
+        ['Writers', [
+          g.timeseries(
+            'Writer threads against the peak',
+            'Threads that wrote persistent memory in the last second, by container, stacked; dashed: one and four threads per DIMM, between which the write bandwidth peaks. Above four: use fewer writer threads.',
+            'short',
+            [
+              g.target('sum by (%s) (%s)' % [q.container, q.select('interference_container_nvmm_writer_threads', here)], name),
+              g.target('sum(%s)' % dimms, 'one per DIMM'),
+              g.target('sum(%s) * %g' % [dimms, config.nvmmWritersPerDimm], '%g per DIMM' % config.nvmmWritersPerDimm),
+            ],
+            {
+              min: 0,
+              decimals: 0,
+              stack: true,
+              h: 9,
+              links: [g.toContainer],
+              noValue: none,
+              overrides: [
+                g.byName(line[0], {
+                  'custom.lineStyle': { fill: 'dash', dash: [8, 6] },
+                  'custom.stacking': { mode: 'none', group: 'A' },
+                  'custom.fillOpacity': 0,
+                  color: { mode: 'fixed', fixedColor: line[1] },
+                })
+                for line in [['one per DIMM', 'green'], ['%g per DIMM' % config.nvmmWritersPerDimm, 'orange']]
+              ],
+            }
+          ),
+          g.timeseries(
+            'Bytes written',
+            'Bytes stored to persistent memory per second, by container, stacked. High beside a rising queue latency: this container makes the others wait. More threads and fewer bytes: too many threads.',
+            'Bps',
+            [g.target(sum('bytes', store), name)],
+            { min: 0, stack: true, h: 9, links: [g.toContainer], noValue: none }
+          ),
+          g.timeseries(
+            'Mean store against a line and a granule',
+            'Bytes of one store instruction; dashed: a cache line, which only the largest stores fill, and the %d bytes that the media writes at a time, which takes consecutive ones. Small: collect changes in DRAM and write whole pieces.' % config.nvmmGranuleBytes,
+            'decbytes',
+            [
+              g.target(size(store), name),
+              g.target('vector(64)', 'cache line'),
+              g.target('vector(%d)' % config.nvmmGranuleBytes, 'media granule'),
+            ],
+            {
+              min: 0,
+              max: 300,
+              links: [g.toContainer],
+              overrides: [g.dashed('cache line', 'green'), g.dashed('media granule', 'blue')],
+            }
+          ),
+          g.timeseries(
+            'Stores',
+            'Stores to persistent memory per second, by container. Many beside few bytes: small ones.',
+            'cps',
+            [g.target(sum('accesses', store), name)],
+            { min: 0, links: [g.toContainer], noValue: none }
+          ),
+        ]],
+        ['Readers and the modules', [
+          g.timeseries(
+            'Queue latency by socket',
+            'Mean time of a read of persistent memory from the controller on. High: the modules are contended; look for writers above, since writes hold up reads.',
+            's',
+            [g.target(queue, '{{%s}} socket {{socket}}' % config.nodeLabel)],
+            { w: 8, min: 0, noValue: 'no reads' }
+          ),
+          g.timeseries(
+            'Reads at the controllers',
+            'Reads that entered the queues for persistent memory, per second. High: it is read much; hot data belongs in DRAM.',
+            'cps',
+            [g.target(g.rate(socket, 'interference_pmm_read_queue_inserts_total', nodes), '{{%s}} socket {{socket}}' % config.nodeLabel)],
+            { w: 8, min: 0, noValue: 'no reads' }
+          ),
+          g.timeseries(
+            'Bytes read',
+            'Bytes loaded from persistent memory per second, by container; only with loads switched on.',
+            'Bps',
+            [g.target(sum('bytes', load), name)],
+            { w: 8, min: 0, stack: true, links: [g.toContainer], noValue: 'loads are not sampled' }
+          ),
+        ]],
+        ['Samples', [
+          g.timeseries(
+            'Samples by medium',
+            'Samples per second from which all of the above is estimated. unknown: the process was gone, or its mapping could not be read. Few: the estimate is coarse.',
+            'cps',
+            [g.target(g.rate('access, medium', 'interference_container_memory_samples_total', here), '{{access}} {{medium}}')],
+            { w: 8, min: 0, stack: true, noValue: 'no samples' }
+          ),
+          g.timeseries(
+            'Samples lost, undecoded, throttled',
+            'lost: the buffers were full. undecoded: the size of the access is not known. throttles: the kernel held sampling back. High: see the runbook of InterferenceSamplesLost.',
+            'cps',
+            [
+              g.target('%s > 0' % g.rate(q.exporter + ', access', 'interference_sampler_samples_lost_total', nodes), 'lost {{%s}} {{access}}' % config.nodeLabel),
+              g.target('%s > 0' % g.rate(q.exporter + ', reason', 'interference_sampler_samples_undecoded_total', nodes), 'undecoded {{%s}} {{reason}}' % config.nodeLabel),
+              g.target('%s > 0' % g.rate(q.exporter + ', access', 'interference_sampler_throttles_total', nodes), 'throttles {{%s}} {{access}}' % config.nodeLabel),
+            ],
+            { w: 8, min: 0, noValue: 'none' }
+          ),
+          g.timeseries(
+            'Reads for ownership, from counters',
+            'The alternative that counts instead of sampling (--collector.pebs_nvmm.rfo). Far below the stores above: full-line non-temporal stores, which it cannot see.',
+            'cps',
+            [g.target(sum('rfo_accesses', here), name)],
+            { w: 8, min: 0, noValue: 'off' }
+          ),
+        ]],
+      ],
+    ),
+  },
+}

@@ -1,0 +1,322 @@
+// What the dashboards are made of: panels, variables, links, and rows that lay themselves out.
+local promql = import 'promql.libsonnet';
+
+function(config) {
+  local g = self,
+  local q = promql(config),
+  local datasource = { type: 'prometheus', uid: '${datasource}' },
+
+  // The dashboards' uids, for links.
+  uid:: {
+    fleet: 'interference-fleet',
+    node: 'interference-node',
+    container: 'interference-container',
+    persistentMemory: 'interference-pmem',
+  },
+
+  // Matchers for the variables, outermost first.
+  onNodes:: '%s=~"$cluster", %s=~"$node"' % [config.clusterLabel, config.nodeLabel],
+  onContainers:: g.onNodes + ', namespace=~"$namespace", pod=~"$pod", container=~"$container"',
+
+  // Queries over the range that fits the dashboard's zoom.
+  rate(labels, metric, matchers):: q.rate(labels, metric, '$__rate_interval', matchers),
+
+  target(expr, legend='', extra={}):: {
+    datasource: datasource,
+    editorMode: 'code',
+    expr: expr,
+    legendFormat: if legend == '' then '__auto' else legend,
+    range: true,
+  } + extra,
+  // One value, now; `range` and `instant` are the two ways of asking.
+  instant(expr, legend=''):: g.target(expr, legend, { range: false, instant: true }),
+  column(expr):: g.target(expr, '', { range: false, instant: true, format: 'table' }),
+  buckets(expr):: g.target(expr, '{{le}}', { format: 'heatmap' }),
+
+  steps(list):: {
+    mode: 'absolute',
+    steps: [{ color: s[0], value: s[1] } for s in list],
+  },
+
+  // Width and height of the grid are taken out again by rows().
+  local panel(type, title, description, unit, targets, o) = {
+    local refs = ['A', 'B', 'C', 'D', 'E', 'F', 'G'],
+    type: type,
+    title: title,
+    description: description,
+    datasource: datasource,
+    targets: std.mapWithIndex(function(i, t) t { refId: refs[i] }, targets),
+    fieldConfig: {
+      defaults: {
+        unit: unit,
+        noValue: if 'noValue' in o then o.noValue else 'no data',
+        [if 'decimals' in o then 'decimals']: o.decimals,
+        [if 'min' in o then 'min']: o.min,
+        [if 'max' in o then 'max']: o.max,
+        [if 'links' in o then 'links']: o.links,
+        [if 'mappings' in o then 'mappings']: o.mappings,
+      },
+      overrides: if 'overrides' in o then o.overrides else [],
+    },
+    [if 'transformations' in o then 'transformations']: o.transformations,
+    [if 'maxDataPoints' in o then 'maxDataPoints']: o.maxDataPoints,
+    size:: { w: if 'w' in o then o.w else 8, h: if 'h' in o then o.h else 8 },
+  },
+
+  timeseries(title, description, unit, targets, o={})::
+    panel('timeseries', title, description, unit, targets, { w: 12 } + o) + {
+      fieldConfig+: {
+        defaults+: {
+          color: { mode: 'palette-classic' },
+          [if 'limits' in o then 'thresholds']: g.steps([['transparent', null]] + o.limits),
+          custom: {
+            drawStyle: 'line',
+            lineWidth: 1,
+            fillOpacity: if 'stack' in o then 30 else 0,
+            showPoints: 'never',
+            spanNulls: false,
+            [if 'stack' in o then 'stacking']: { mode: 'normal', group: 'A' },
+            [if 'limits' in o then 'thresholdsStyle']: { mode: 'line' },
+          },
+        },
+      },
+      options: {
+        legend: {
+          displayMode: 'table',
+          placement: 'bottom',
+          showLegend: true,
+          calcs: ['mean', 'max'],
+          sortBy: 'Max',
+          sortDesc: true,
+        },
+        tooltip: { mode: 'multi', sort: 'desc' },
+      },
+    },
+
+  stat(title, description, unit, expr, o={})::
+    panel('stat',
+          title,
+          description,
+          unit,
+          [(if 'now' in o then g.instant else g.target)(expr, if 'legend' in o then o.legend else '')],
+          { w: 4, h: 4 } + o) + {
+      fieldConfig+: {
+        defaults+: {
+          color: { mode: 'thresholds' },
+          thresholds: g.steps(if 'steps' in o then o.steps else [['text', null]]),
+        },
+      },
+      options: {
+        colorMode: 'value',
+        graphMode: if 'now' in o then 'none' else 'area',
+        justifyMode: 'auto',
+        orientation: 'auto',
+        percentChangeColorMode: 'standard',
+        showPercentChange: false,
+        textMode: if 'name' in o then 'name' else 'auto',
+        wideLayout: true,
+        reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
+      },
+    },
+
+  // Columns: of the queries' values, in their order, named and with units; labels come before them.
+  table(title, description, columns, labels, o={}):: panel(
+    'table',
+    title,
+    description,
+    'short',
+    [g.column(c.expr) for c in columns],
+    {
+      w: 24,
+      overrides: [
+        {
+          matcher: { id: 'byName', options: c.name },
+          properties: [{ id: 'unit', value: c.unit }]
+                      + (if 'steps' in c then [
+                           { id: 'thresholds', value: g.steps(c.steps) },
+                           { id: 'custom.cellOptions', value: { type: 'color-text' } },
+                         ] else [])
+                      + (if 'decimals' in c then [{ id: 'decimals', value: c.decimals }] else []),
+        }
+        for c in columns
+      ] + (if 'linked' in o then [
+             { matcher: { id: 'byName', options: o.linked[0] }, properties: [{ id: 'links', value: [o.linked[1]] }] },
+           ] else []),
+      transformations: [
+        { id: 'merge', options: {} },
+        {
+          id: 'organize',
+          options: {
+            local value(i) = if std.length(columns) == 1 then 'Value' else 'Value #' + ['A', 'B', 'C', 'D', 'E'][i],
+            excludeByName: { Time: true } + { [l]: true for l in (if 'hidden' in o then o.hidden else []) },
+            indexByName: { [labels[i]]: i for i in std.range(0, std.length(labels) - 1) }
+                         + { [value(i)]: std.length(labels) + i for i in std.range(0, std.length(columns) - 1) },
+            renameByName: { [value(i)]: columns[i].name for i in std.range(0, std.length(columns) - 1) },
+          },
+        },
+      ],
+    } + o
+  ) + {
+    options: {
+      cellHeight: 'sm',
+      frameIndex: 0,
+      showHeader: true,
+      sortBy: [{ displayName: columns[0].name, desc: true }],
+    },
+  },
+
+  heatmap(title, description, expr, o={})::
+    panel('heatmap', title, description, 's', [g.buckets(expr)], { w: 12, maxDataPoints: 120 } + o) + {
+      fieldConfig+: { defaults+: { custom: { scaleDistribution: { type: 'linear' } } } },
+      options: {
+        calculate: false,
+        cellGap: 1,
+        color: {
+          mode: 'scheme',
+          scheme: 'Oranges',
+          fill: 'dark-orange',
+          reverse: false,
+          exponent: 0.5,
+          steps: 64,
+          scale: 'exponential',
+        },
+        exemplars: { color: 'rgba(255,0,255,0.7)' },
+        filterValues: { le: 1e-9 },
+        legend: { show: true },
+        rowsFrame: { layout: 'auto' },
+        showValue: 'never',
+        tooltip: { mode: 'single', yHistogram: true },
+        yAxis: { axisPlacement: 'left', unit: 's' },
+      },
+    },
+
+  // A row for each series, coloured by its value.
+  history(title, description, unit, target, o={})::
+    panel('status-history', title, description, unit, [target], { w: 12, maxDataPoints: 100 } + o) + {
+      fieldConfig+: {
+        defaults+: {
+          color: { mode: 'continuous-GrYlRd' },
+          custom: { fillOpacity: 80, lineWidth: 0 },
+        },
+      },
+      options: {
+        legend: { showLegend: false, displayMode: 'list', placement: 'bottom', calcs: [] },
+        rowHeight: 0.9,
+        showValue: 'never',
+        tooltip: { mode: 'single', sort: 'none' },
+      },
+    },
+
+  // One series looks different: byName(legend, {property: value}).
+  byName(name, properties):: {
+    matcher: { id: 'byName', options: name },
+    properties: [{ id: id, value: properties[id] } for id in std.objectFields(properties)],
+  },
+  dashed(name, color):: g.byName(name, {
+    'custom.lineStyle': { fill: 'dash', dash: [8, 6] },
+    color: { mode: 'fixed', fixedColor: color },
+  }),
+
+  // Links to the dashboard of one thing, from a field's labels or a table's row.
+  local link(title, uid, values) = {
+    title: title,
+    url: '/d/%s?${datasource:queryparam}&${__url_time_range}' % uid
+         + std.join('', ['&var-%s=${%s}' % [v[0], v[1]] for v in values]),
+  },
+  local nodeValues(from) = [['cluster', from + config.clusterLabel], ['node', from + config.nodeLabel]],
+  local containerValues(from) = nodeValues(from) + [[l, from + l] for l in ['namespace', 'pod', 'container']],
+  toNode:: link('Node', g.uid.node, nodeValues('__field.labels.')),
+  toContainer:: link('Container', g.uid.container, containerValues('__field.labels.')),
+  rowToNode:: link('Node', g.uid.node, nodeValues('__data.fields.')),
+  rowToContainer:: link('Container', g.uid.container, containerValues('__data.fields.')),
+
+  // Labels as variables; a variable's values depend on those before it.
+  local variable(name, label, metric, matchers, o) = {
+    name: name,
+    label: o.label,
+    type: 'query',
+    datasource: datasource,
+    query: { query: 'label_values(%s, %s)' % [q.select(metric, matchers), label], refId: name },
+    refresh: 2,
+    sort: 1,
+  } + (if o.many then { multi: true } else {}) + (
+    if o.all then {
+      includeAll: true,
+      // Also what has no such label: hosts without Kubernetes, a Prometheus of one cluster.
+      allValue: '.*',
+      current: { text: 'All', value: '$__all' },
+    } else {}
+  ),
+  local nodeInfo = 'interference_exporter_build_info',
+  local containerInfo = 'interference_container_info',
+  variables(oneNode=false, containers=false)::
+    local cluster = config.clusterLabel;
+    local node = config.nodeLabel;
+    local inCluster = cluster + '=~"$cluster"';
+    [
+      { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus', refresh: 1 },
+      variable('cluster', cluster, nodeInfo, '', { label: 'Cluster', many: true, all: true }),
+      variable('node', node, nodeInfo, inCluster, { label: 'Node', many: !oneNode, all: !oneNode }),
+    ] + (if containers then [
+           variable('namespace', 'namespace', containerInfo, g.onNodes, { label: 'Namespace', many: true, all: true }),
+           variable('pod', 'pod', containerInfo, g.onNodes + ', namespace=~"$namespace"', { label: 'Pod', many: true, all: true }),
+           variable('container',
+                    'container',
+                    containerInfo,
+                    g.onNodes + ', namespace=~"$namespace", pod=~"$pod"',
+                    { label: 'Container', many: true, all: true }),
+         ] else []),
+
+  // Rows of panels, from left to right and wrapped at 24 columns.
+  rows(list)::
+    local place(state, panel) =
+      local w = panel.size.w;
+      local h = panel.size.h;
+      local wrap = state.x + w > 24;
+      local x = if wrap then 0 else state.x;
+      local y = if wrap then state.y + state.h else state.y;
+      {
+        x: x + w,
+        y: y,
+        h: if wrap then h else std.max(state.h, h),
+        panels: state.panels + [panel { gridPos: { x: x, y: y, w: w, h: h } }],
+      };
+    local row(state, r) =
+      local y = state.y + state.h;
+      local head = {
+        type: 'row',
+        title: r[0],
+        collapsed: false,
+        panels: [],
+        gridPos: { x: 0, y: y, w: 24, h: 1 },
+      };
+      std.foldl(place, r[1], { x: 0, y: y + 1, h: 0, panels: state.panels + [head] });
+    local placed = std.foldl(row, list, { x: 0, y: 0, h: 0, panels: [] }).panels;
+    std.mapWithIndex(function(i, p) p { id: i + 1 }, placed),
+
+  dashboard(uid, title, description, variables, rows):: {
+    uid: uid,
+    title: config.dashboardPrefix + title,
+    description: description,
+    tags: config.dashboardTags,
+    schemaVersion: 39,
+    editable: true,
+    graphTooltip: 1,
+    refresh: config.dashboardRefresh,
+    time: { from: 'now-1h', to: 'now' },
+    timezone: 'browser',
+    templating: { list: variables },
+    links: [{
+      type: 'dashboards',
+      title: 'Interference',
+      tags: config.dashboardTags,
+      asDropdown: false,
+      includeVars: true,
+      keepTime: true,
+      targetBlank: false,
+      icon: 'external link',
+      tooltip: '',
+    }],
+    panels: g.rows(rows),
+  },
+}

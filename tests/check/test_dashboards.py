@@ -1,0 +1,237 @@
+#!/usr/bin/python3
+"""Holds the rendered dashboards to what Grafana and Prometheus make of them:
+tests/check/test_dashboards.py BUILD
+
+Their JSON fits Grafana's own types. Each query of panels, variables, rules and alerts parses, names
+metrics and labels that exist, and joins what can be joined; legends name labels that are left. Each
+panel says what it shows, in which unit, and what it means that there is nothing to show.
+"""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import yaml
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+TOOLS = SOURCE / "tests/dashboards"
+RENDERED = SOURCE / "dashboards/rendered"
+DASHBOARDS = sorted(RENDERED.glob("*.json"))
+BUILD = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else SOURCE / "build/plain"
+WORK = BUILD / "dashboards"
+
+# What the scraper adds, and what Prometheus itself makes.
+SCRAPED = ["cluster", "node", "instance", "job"]
+OTHERS = {
+    "up": {"type": "gauge", "labels": SCRAPED},
+    "ALERTS": {"type": "gauge", "labels": SCRAPED + ["alertname", "alertstate", "severity"]},
+    # Users record it: runbooks/InterferenceContainerSlowdown.md.
+    "interference:slowdown:bound": {"type": "gauge", "labels": ["cluster", "namespace", "container"]},
+}
+CONTAINER = ["namespace", "pod", "container", "container_id"]
+
+
+def rules(file):
+    for group in yaml.safe_load((RENDERED / file).read_text())["groups"]:
+        yield from group["rules"]
+
+
+def metrics():
+    """{name: type and labels}, from the generated reference and from what is still to come."""
+    found = dict(OTHERS)
+
+    def add(name, kind, labels):
+        labels = [label.strip() for label in labels.split(",") if label.strip()]
+        if "container" in labels:
+            labels = CONTAINER + [label for label in labels if label != "container"]
+        labels += SCRAPED
+        if kind == "histogram":
+            found[name + "_bucket"] = {"type": "counter", "labels": labels + ["le"]}
+            found[name + "_sum"] = found[name + "_count"] = {"type": "counter", "labels": labels}
+        else:
+            found[name] = {"type": "counter" if kind == "counter" else "gauge", "labels": labels}
+
+    text = (SOURCE / "collectors/METRICS.md").read_text()
+    for row in re.findall(r"^\| `([a-z_]+)` \| (\w+) \| [^|]* \| ([^|]*) \|", text, re.MULTILINE):
+        add(*row)
+    for row in json.loads((TOOLS / "later.json").read_text()):
+        assert row[0] not in found, f"{row[0]} exists now: take it out of later.json"
+        add(*row)
+    return found
+
+
+def panels():
+    for file in DASHBOARDS:
+        for panel in json.loads(file.read_text())["panels"]:
+            if panel["type"] != "row":
+                yield f"{file.name}: {panel['title']}", panel
+
+
+def substituted(expr):
+    """As Prometheus gets it; `.*` for each variable."""
+    for interval in ("$__rate_interval", "$__range", "$__interval"):
+        expr = expr.replace(interval, "5m")
+    return re.sub(r"\$\w+", ".*", expr)
+
+
+def queries():
+    """Every expression, with the labels that must be left in its result."""
+    for file in ("rules.yaml", "alerts.yaml"):
+        for rule in rules(file):
+            used = " ".join(rule.get("annotations", {}).values())
+            yield {"where": rule.get("alert") or rule["record"], "expr": rule["expr"],
+                   "uses": re.findall(r"\$labels\.(\w+)", used)}
+    for where, panel in panels():
+        for target in panel["targets"]:
+            uses = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+            for transformation in panel.get("transformations", []):
+                names = transformation["options"].get("indexByName", {})
+                uses |= {name for name in names if not name.startswith("Value")}
+            yield {"where": where, "expr": substituted(target["expr"]), "uses": sorted(uses)}
+    for file in DASHBOARDS:
+        for variable in json.loads(file.read_text())["templating"]["list"]:
+            if variable["type"] == "query":
+                match = re.fullmatch(r"label_values\((.*), (\w+)\)", variable["query"]["query"])
+                yield {"where": f"{file.name}: ${variable['name']}",
+                       "expr": substituted(match.group(1)), "uses": [match.group(2)]}
+
+
+def install():
+    """The tools' packages, once per lock file."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    stamp, lock = WORK / "installed", (TOOLS / "package-lock.json").read_text()
+    for file in TOOLS.iterdir():
+        if file.is_file():
+            shutil.copy(file, WORK)
+    if not stamp.exists() or stamp.read_text() != lock:
+        subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund",
+                        "--loglevel=error", "--fetch-retries=5"], cwd=WORK, check=True, timeout=100)
+        stamp.write_text(lock)
+
+
+def node(*arguments, text=None):
+    result = subprocess.run(["node", *map(str, arguments)], cwd=WORK, input=text, text=True,
+                            capture_output=True, timeout=100)
+    return result.returncode, result.stdout + result.stderr
+
+
+class Dashboards(unittest.TestCase):
+    maxDiff = None
+
+    def test_fit_grafanas_types(self):
+        code, output = node("schema.mjs", *DASHBOARDS)
+        self.assertEqual(code, 0, output)
+
+    def test_queries_ask_for_what_exists(self):
+        found = {"metrics": metrics(), "queries": list(queries()),
+                 "rules": [{"record": r["record"], "expr": r["expr"]} for r in rules("rules.yaml")]}
+        self.assertGreater(len(found["queries"]), 100)
+        code, output = node("promql.mjs", text=json.dumps(found))
+        self.assertEqual(code, 0, output)
+
+    def test_checker_sees_each_mistake(self):
+        reads = "interference_container_memory_reads_total"
+        info = "interference_container_info"
+        cases = {
+            "sum(": "does not parse",
+            "rate(interference_container_memory_read_total[5m])": "no such metric",
+            reads: "a counter as it is",
+            f"rate({info}[5m])": "the rate of a gauge",
+            f'{info}{{nmespace="a"}}': "has no label nmespace",
+            f"sum by (cluster, image) (rate({reads}[5m]))": "aggregates by image",
+            f"sum without (pod) ({info})": "aggregate by",
+            f"rate({reads}[5m]) * on (cluster, socket) {info}": "matches on socket",
+            f"rate({reads}[5m]) / sum by (node) ({info})": "different labels",
+            f"rate({reads}[5m]) * on (node) group_left () {info}": "not one for each",
+            f"rate({reads}[5m]) / on (node) sum by (node) ({info})": "one to one",
+            f"sum by (cluster) ({info})": "no label node in the result",
+        }
+        bad = [{"where": problem, "expr": expr, "uses": ["node"]} for expr, problem in cases.items()]
+        code, output = node("promql.mjs", text=json.dumps(
+            {"metrics": metrics(), "rules": [], "queries": bad}))
+        self.assertEqual(code, 1)
+        for expr, problem in cases.items():
+            self.assertRegex(output, f"(?m)^{problem}: .*{problem}", expr)
+
+    def test_schema_sees_each_mistake(self):
+        whole = json.loads((RENDERED / "container.json").read_text())
+        graph = next(i for i, p in enumerate(whole["panels"]) if p["type"] == "timeseries")
+        cases = [
+            (["refreshh"], "1s"),
+            (["panels", graph, "type"], "graph"),
+            (["panels", graph, "options", "legend", "placement"], "left"),
+            (["panels", graph, "fieldConfig", "defaults", "custom", "drawStile"], "line"),
+            (["panels", graph, "fieldConfig", "overrides", 0, "properties", 0, "id"], "custom.fil"),
+            (["panels", graph, "targets", 0, "expression"], "up"),
+            (["templating", "list", 1, "sort"], "up"),
+        ]
+        files = []
+        for path, value in cases:
+            copy = json.loads(json.dumps(whole))
+            at = copy
+            for key in path[:-1]:
+                at = at[key]
+            at[path[-1]] = value
+            files.append(WORK / f"wrong-{len(files)}.json")
+            files[-1].write_text(json.dumps(copy))
+        code, output = node("schema.mjs", *files)
+        self.assertEqual(code, 1)
+        for file, (path, _) in zip(files, cases):
+            self.assertIn(file.name, output, path)
+
+    def test_promtool_parses_them(self):
+        """Prometheus' own parser, of the version that is installed."""
+        group = [{"record": f"query:{i}", "expr": query["expr"]}
+                 for i, query in enumerate(queries())]
+        file = WORK / "queries.yaml"
+        file.write_text(json.dumps({"groups": [{"name": "queries", "rules": group}]}))
+        result = subprocess.run(["promtool", "check", "rules", file], capture_output=True, text=True,
+                                timeout=60)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_panels_explain_themselves(self):
+        for where, panel in panels():
+            defaults = panel["fieldConfig"]["defaults"]
+            self.assertGreater(len(panel["description"]), 20, where)
+            self.assertTrue(defaults["unit"] and defaults["noValue"], where)
+
+    def test_panels_do_not_overlap(self):
+        for file in DASHBOARDS:
+            taken, ids = set(), set()
+            for panel in json.loads(file.read_text())["panels"]:
+                at = panel["gridPos"]
+                cells = {(x, y) for x in range(at["x"], at["x"] + at["w"])
+                         for y in range(at["y"], at["y"] + at["h"])}
+                self.assertFalse(cells & taken, f"{file.name}: {panel['title']}")
+                self.assertLessEqual(at["x"] + at["w"], 24)
+                self.assertNotIn(panel["id"], ids)
+                taken |= cells
+                ids.add(panel["id"])
+
+    def test_variables_and_links_lead_somewhere(self):
+        known = {}
+        for file in DASHBOARDS:
+            dashboard = json.loads(file.read_text())
+            known[dashboard["uid"]] = {v["name"] for v in dashboard["templating"]["list"]}
+        self.assertEqual(len(known), len(DASHBOARDS))
+        for file in DASHBOARDS:
+            text = file.read_text()
+            own = known[json.loads(text)["uid"]]
+            for variable in re.findall(r"\$\{?(\w+)", text):
+                if not variable.startswith("__"):
+                    self.assertIn(variable, own, file.name)
+            for uid, rest in re.findall(r'"/d/([\w-]+)\?([^"]*)"', text):
+                for variable in re.findall(r"var-(\w+)=", rest):
+                    self.assertIn(variable, known[uid], file.name)
+
+
+if __name__ == "__main__":
+    for command in ("node", "npm", "promtool"):
+        if not shutil.which(command):
+            print(f"skipped: needs the command {command}")
+            sys.exit(77)
+    install()
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
