@@ -15,6 +15,8 @@ PAGES = 64
 RULES = {
     "file_with_flag": ("nvmm", "nvmm", "nvmm", "dax"),
     "file_without_flag": ("other", "other", "other", "dax"),
+    "xfs_file_with_flag": ("nvmm", "nvmm", "nvmm", "dax"),
+    "xfs_file_without_flag": ("other", "other", "other", "dax"),
     "file_always": ("nvmm", "nvmm", "nvmm", "dax"),
     "file_never": ("other", "other", "other", "dax"),
     "file_in_partition": ("nvmm", "nvmm", "nvmm", "dax"),
@@ -43,7 +45,7 @@ INSTRUCTIONS = (("known", 1), ("known", 2), ("known", 4), ("known", 8), ("known"
                 ("known", 4), ("known", 16), ("masked", 0), ("repeated", 0), ("no_access", 0))
 
 # Of the guest's step samples.media, in its order.
-MEDIA = ("nvmm", "other", "nvmm", "other", "other", "nvmm", "nvmm", "other", "other")
+MEDIA = ("nvmm", "other", "nvmm", "other", "nvmm", "other", "other", "nvmm", "nvmm", "other", "other")
 
 
 def nvdimm(number, mebibytes):
@@ -67,7 +69,7 @@ class Dax(unittest.TestCase):
     def setUpClass(cls):
         cls.maxDiff = None
         cls.steps = virtual_machine.run(
-            "dax.sh", PROGRAMS, "memmap=64M!256M memmap=72M!384M",
+            "dax.sh", PROGRAMS, "memmap=64M!256M memmap=72M!384M memmap=320M!512M",
             [*nvdimm(0, 48), *nvdimm(1, 56), *nvdimm(2, 32)], "1G,slots=4,maxmem=4G")
 
     def lines(self, name):
@@ -87,7 +89,7 @@ class Dax(unittest.TestCase):
         self.assertRegex(line, "^dimms=3 dax_disks=0 other_disks=3 dax_devices=0 usable=0 "
                                ".* raw or sector mode: .*-m fsdax")
         self.assertEqual(self.lines("node"),
-                         ["dimms=3 dax_disks=3 other_disks=1 dax_devices=1 usable=1 "])
+                         ["dimms=3 dax_disks=4 other_disks=1 dax_devices=1 usable=1 "])
 
     def test_rule(self):
         self.assertEqual({name.removeprefix("rule.") for name in self.steps

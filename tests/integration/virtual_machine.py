@@ -21,8 +21,8 @@ KERNEL_PLACE = PLACE / "kernel"
 GUESTS = harness.SOURCE / "tests/integration/guests"
 KERNEL = "linux-image-cloud-amd64"  # depends on the kernel of the day
 MODULES = ("drivers/nvdimm/*", "drivers/dax/*", "drivers/acpi/nfit/*", "drivers/md/dm-mod.ko*",
-           "fs/overlayfs/*")
-TOOLS = ("mkfs.ext4", "chattr", "dmsetup")
+           "fs/overlayfs/*", "fs/xfs/*", "lib/libcrc32c.ko*")
+TOOLS = ("mkfs.ext4", "mkfs.xfs", "chattr", "dmsetup")
 
 
 def need_virtual_machine():
@@ -30,7 +30,7 @@ def need_virtual_machine():
     if platform.machine() != "x86_64":
         harness.skip("needs x86_64: the guest is emulated")
     harness.need_command("qemu-system-x86_64", "busybox", *TOOLS)
-    if not (KERNEL_PLACE / "complete").exists():
+    if not _kernel_is_there():
         harness.need_command("apt-get", "apt-cache", "dpkg")
         _fetch_kernel()
 
@@ -40,6 +40,11 @@ def need_virtual_machine():
 
 def _run(*argv, **options):
     return subprocess.run(argv, text=True, capture_output=True, **options)
+
+
+def _kernel_is_there():
+    complete = KERNEL_PLACE / "complete"
+    return complete.exists() and complete.read_text() == str(MODULES)
 
 
 def _download(directory):
@@ -71,7 +76,7 @@ def _fetch_kernel():
     package.unlink()
     version = next((KERNEL_PLACE / "lib/modules").iterdir()).name
     subprocess.run(["busybox", "depmod", "-b", KERNEL_PLACE, version], check=True)
-    (KERNEL_PLACE / "complete").touch()
+    (KERNEL_PLACE / "complete").write_text(str(MODULES))
 
 
 # --- the image: an archive that the kernel unpacks into its root --------------------------------

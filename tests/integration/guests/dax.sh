@@ -1,6 +1,6 @@
 #!/bin/sh
 # A machine with persistent memory of every kind, each known by its size in MiB:
-# 64 and 72 set aside on the kernel's command line, 48, 56 and 32 as NVDIMMs.
+# 64, 72 and 320 set aside on the kernel's command line, 48, 56 and 32 as NVDIMMs.
 
 # shellcheck source=/dev/null
 . /common.sh
@@ -10,7 +10,7 @@ must modprobe nfit
 step node.modules lib_pmem node
 must modprobe nd_pmem
 step node.raw lib_pmem node
-for module in nd_e820 nd_btt dax_pmem device_dax dm_mod overlay; do
+for module in nd_e820 nd_btt dax_pmem device_dax dm_mod overlay xfs; do
     must modprobe "$module"
 done
 nd=/sys/bus/nd
@@ -57,6 +57,7 @@ rule() {
 
 number=$(number_of_size 64) && legacy=/dev/pmem$number
 number=$(number_of_size 72) && parted=/dev/pmem$number
+number=$(number_of_size 320) && large=/dev/pmem$number
 number=$(number_of_size 48) && must claim "$number" dax dax_pmem
 device=dax$number.0
 number=$(number_of_size 56) && must claim "$number" pfn nd_pmem
@@ -79,6 +80,13 @@ file_system "$legacy" /mnt/legacy dax=inode
 mkdir /mnt/legacy/dax
 must chattr +x /mnt/legacy/dax
 file /mnt/legacy/dax/file
+must mkfs.xfs -q -m reflink=0 "$large"
+mkdir /mnt/xfs
+must mount -t xfs "$large" /mnt/xfs
+file /mnt/xfs/file
+mkdir /mnt/xfs/dax
+must chattr +x /mnt/xfs/dax
+file /mnt/xfs/dax/file
 file_system "${parted}p1" /mnt/part dax=always
 file_system "$over_part" /mnt/over_part dax=always
 file_system "$over_sector" /mnt/over_sector defaults
@@ -93,6 +101,8 @@ file /tmp/file
 
 rule file_with_flag "store_pages /mnt/legacy/dax/file shared 64 mov8"
 rule file_without_flag "store_pages /mnt/legacy/file shared 64 mov8"
+rule xfs_file_with_flag "store_pages /mnt/xfs/dax/file shared 64 mov8"
+rule xfs_file_without_flag "store_pages /mnt/xfs/file shared 64 mov8"
 rule file_in_partition "store_pages /mnt/part/file shared 64 mov8"
 rule file_bound "store_pages /mnt/bound/file shared 64 mov8"
 rule file_private "store_pages /mnt/part/file private 64 mov8"
@@ -127,6 +137,8 @@ step samples.instructions lib_pmem samples "$@"
 step samples.media lib_pmem samples \
     "store_pages /mnt/legacy/dax/again shared 64 mov8" \
     "store_pages /mnt/legacy/file shared 64 mov8" \
+    "store_pages /mnt/xfs/dax/file shared 64 mov8" \
+    "store_pages /mnt/xfs/file shared 64 mov8" \
     "store_pages /mnt/over_part/file shared 64 mov8" \
     "store_pages /mnt/over_sector/file shared 64 mov8" \
     "store_pages /mnt/part/file private 64 mov8" \
