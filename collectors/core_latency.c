@@ -115,9 +115,10 @@ static bool lane_open(void *collector, void *opaque)
     lane->opened |= err == 0;
     if (!err)
         return true;
-    bool first = self->status->open_failures[why.reason]++ == 0;
-    if (why.reason == REASON_NO_DEVICE) /* only a container that is gone already */
+    self->status->open_failures[why.reason]++;
+    if (err == -ESRCH) /* the container is gone already */
         return false;
+    bool first = self->status->verdict.reason != why.reason;
     self->status->verdict = why;
     if (first)
         log_warn(self->env.log, "core_latency", "%s is not counted: %s", lane->container->path,

@@ -104,14 +104,16 @@ static bool lane_open(void *collector, void *opaque)
     bool no_epochs =
         self->families.epochs && !lane->epochs &&
         source_set_open(self->env.sources, &scope, GROUP_ASM_EPOCHS, &lane->epochs, &epochs_why);
-    bool opened = !source_set_open(self->env.sources, &scope, GROUP_CORE, &lane->core, &why);
-    bool first = !opened && self->status->open_failures[why.reason]++ == 0;
+    int err = source_set_open(self->env.sources, &scope, GROUP_CORE, &lane->core, &why);
+    if (err)
+        self->status->open_failures[why.reason]++;
     if (no_epochs)
         self->status->open_failures[epochs_why.reason]++;
-    if (opened)
+    if (!err)
         return lane->opened = true;
-    if (why.reason == REASON_NO_DEVICE) /* only a container that is gone already */
+    if (err == -ESRCH) /* the container is gone already */
         return false;
+    bool first = self->status->verdict.reason != why.reason;
     self->status->verdict = why;
     self->state = STATE_UNOPENED;
     if (first)

@@ -131,6 +131,14 @@ bool perf_cgroup_alive(int cgroup_fd)
     return faccessat(cgroup_fd, "cgroup.procs", F_OK, 0) == 0;
 }
 
+int perf_open_error(const struct scope *scope, int error)
+{
+    bool may_be_gone = error == -ENOENT || error == -EBADF || error == -ENODEV;
+    if (scope->kind == SCOPE_CGROUP && may_be_gone && !perf_cgroup_alive(scope->cgroup_fd))
+        return -ESRCH;
+    return error;
+}
+
 /* Whether the event opens where cgroups play no part. */
 static bool opens_on_self(struct perf_source *source, enum group group,
                           const struct encoded_event *const *events, size_t failed)
@@ -147,13 +155,13 @@ static bool explain_cgroup(struct perf_source *source, const struct scope *scope
                            const struct encoded_event *const *events, size_t failed, int error,
                            struct verdict *why)
 {
-    if (scope->kind != SCOPE_CGROUP || (error != -ENOENT && error != -EBADF && error != -ENODEV))
+    if (scope->kind != SCOPE_CGROUP)
         return false;
-    if (!perf_cgroup_alive(scope->cgroup_fd)) {
+    if (error == -ESRCH) {
         verdict_set(why, REASON_NO_DEVICE, "cgroup %s is gone", scope->key);
         return true;
     }
-    if (error == -ENODEV || !opens_on_self(source, group, events, failed))
+    if ((error != -ENOENT && error != -EBADF) || !opens_on_self(source, group, events, failed))
         return false;
     verdict_set(
         why, REASON_NO_DEVICE,

@@ -332,6 +332,7 @@ int perf_handle_new(struct perf_source *source, const struct scope *scope, enum 
             err = open_rows(source, handle, events, &failed);
     }
     if (err) {
+        err = perf_open_error(scope, err);
         perf_explain_open(source, scope, group, events, failed, err, why);
         goto done;
     }

@@ -174,6 +174,8 @@ int perf_unit_events(struct perf_source *source, const struct unit *unit, enum g
 void perf_unit_events_release(struct encoded_event *events);
 int perf_unit_check(struct perf_source *source, enum group group, struct verdict *why);
 
+/* What the kernel said, or -ESRCH when it said so because the cgroup is gone. */
+int perf_open_error(const struct scope *scope, int error);
 /* Why opening failed, with what only the source knows: limits, cgroups, kinds of events. */
 void perf_explain_open(struct perf_source *source, const struct scope *scope, enum group group,
                        const struct encoded_event *const *events, size_t failed, int error,

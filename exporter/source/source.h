@@ -85,7 +85,8 @@ struct source_ops {
     bool (*check)(struct source *source, enum scope_kind kind, enum group group,
                   struct verdict *why);
 
-    /* Opens a group, all or nothing. On failure -errno, *why set, *handle untouched. */
+    /* Opens a group, all or nothing. On failure -errno, *why set, *handle untouched. -ESRCH: what
+     * the scope is of has ended already, which happens every day. */
     int (*open)(struct source *source, const struct scope *scope, enum group group,
                 uint64_t *handle, struct verdict *why);
 

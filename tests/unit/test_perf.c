@@ -196,7 +196,7 @@ static void test_cgroup_refusals(void **state)
     snprintf(path, sizeof path, "%s/host/cgroup/a/cgroup.procs", fixture->tree.root);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(fixture->source->ops->open(fixture->source, &scope, GROUP_CORE, &handle, &why),
-                     -ENOENT);
+                     -ESRCH);
     assert_non_null(strstr(why.words, "/a is gone"));
     assert_int_equal(handle, 77);
     assert_int_equal(fixture->pmu.open, 0);

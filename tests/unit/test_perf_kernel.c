@@ -310,7 +310,7 @@ static void test_cgroup_is_gone(void **state)
         printf("SKIPPED: %s\n", why.words);
         skip();
     }
-    assert_true(err < 0);
+    assert_int_equal(err, -ESRCH);
     assert_int_equal(why.reason, REASON_NO_DEVICE);
     assert_non_null(strstr(why.words, "/ended is gone"));
 }

@@ -24,7 +24,7 @@ static int open_group(struct source *source, const struct scope *scope, enum gro
     struct fake_source *fake = fake_of(source);
     if (fake->open_error.reason != REASON_OK) {
         *why = fake->open_error;
-        return -EMFILE;
+        return fake->open_errno ? fake->open_errno : -EMFILE;
     }
     struct fake_group *found = fake_group(fake, scope->key, group);
     found->open = true;
