@@ -69,8 +69,10 @@ class Dax(unittest.TestCase):
     def setUpClass(cls):
         cls.maxDiff = None
         cls.steps = virtual_machine.run(
-            "dax.sh", PROGRAMS, "memmap=64M!256M memmap=72M!384M memmap=320M!512M",
-            [*nvdimm(0, 48), *nvdimm(1, 56), *nvdimm(2, 32)], "1G,slots=4,maxmem=4G")
+            "dax.sh", PROGRAMS,
+            kernel_flags="memmap=64M!256M memmap=72M!384M memmap=320M!512M",
+            devices=[*nvdimm(0, 48), *nvdimm(1, 56), *nvdimm(2, 32)],
+            memory="1G,slots=4,maxmem=4G")
 
     def lines(self, name):
         self.assertIn(name, self.steps)

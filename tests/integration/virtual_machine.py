@@ -134,7 +134,7 @@ class Image:
         out.write(b"\0" * (-(110 + len(name)) % 4) + data + b"\0" * (-len(data) % 4))
 
 
-def image(script, programs):
+def image(script, programs, files):
     """What a guest has: busybox, the tools, the programs in /bin, the script as its first process."""
     result = Image()
     result.program("bin/busybox", shutil.which("busybox"))
@@ -145,6 +145,8 @@ def image(script, programs):
         result.program(f"sbin/{tool}", shutil.which(tool))
     for program in programs:
         result.program(f"bin/{program.name}", program)
+    for path, data in files.items():
+        result.file(path, data, 0o644)
     for path in ("dev", "proc", "sys", "tmp", "mnt", "etc"):
         result.directory(path)
     result.tree("lib/modules", KERNEL_PLACE / "lib/modules")
@@ -166,15 +168,15 @@ class Step:
         return self.text.splitlines()
 
 
-_STEP = re.compile(r"^@begin (\S+)\n(.*?)^@end \1 (\d+)\n", re.DOTALL | re.MULTILINE)
+_STEP = re.compile(r"^@begin (\S+)\n(.*?)\n@end \1 (\d+)\n", re.DOTALL | re.MULTILINE)
 
 
-def run(script, programs, kernel_flags="", devices=(), memory="1G", seconds=240):
+def run(script, programs, files=None, kernel_flags="", devices=(), memory="1G", seconds=240):
     """One life of a guest: {step: Step}. It fails when the guest does not come to its end."""
     place = PLACE / pathlib.Path(script).stem
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    image(script, programs).write(place / "initramfs")
+    image(script, programs, files or {}).write(place / "initramfs")
     console, results = place / "console", place / "results"
     process = harness.start(
         ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max",

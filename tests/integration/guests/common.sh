@@ -6,6 +6,8 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs tmp /tmp
+mount -t cgroup2 none /sys/fs/cgroup
+ip link set lo up
 stty -F /dev/ttyS1 raw -echo
 
 # step NAME COMMAND...: its output and status are the test's to judge. Outside of steps output goes
@@ -18,6 +20,7 @@ step() {
     {
         echo "@begin $step_name"
         cat /tmp/step
+        echo
         echo "@end $step_name $step_status"
     } >/dev/ttyS1
 }
@@ -33,4 +36,60 @@ must() {
     "$@" && return
     echo "failed: $*"
     poweroff -f
+}
+
+seconds() {
+    cut -d. -f1 /proc/uptime
+}
+
+# A minute is enough for anything here.
+wait_for() {
+    until=$(($(seconds) + 60))
+    until "$@"; do
+        [ "$(seconds)" -lt "$until" ] || must false "$@"
+        sleep 0.05
+    done
+}
+
+# ---- the exporter, one at a time ----
+
+get() {
+    wget -q -O - "http://127.0.0.1:10066$1"
+}
+
+ready() {
+    get /-/ready >/dev/null 2>&1
+}
+
+# serve FLAG...: until end_serving; its log is in /tmp/log.
+serve() {
+    interference_exporter --web.listen-address=127.0.0.1:10066 --containers.names=none \
+        --no-collector.probe --sampling.interval=300ms "$@" >/tmp/log 2>&1 &
+    exporter=$!
+    wait_for ready
+}
+
+end_serving() {
+    must kill $exporter
+    wait $exporter
+    step "$1" cat /tmp/log
+}
+
+ticks() {
+    get /metrics | sed -n 's/^interference_exporter_ticks_total //p'
+}
+
+ticked() {
+    [ "$(ticks)" -gt "$tick" ]
+}
+
+# Until a tick that began after this call is published.
+next_tick() {
+    tick=$(($(ticks) + 1))
+    wait_for ticked
+}
+
+# shown TEXT: on the exporter's page
+shown() {
+    get /metrics | grep -qF "$1"
 }

@@ -1,0 +1,41 @@
+#!/bin/sh
+# A machine of Debian's kernel with nothing to it: no PMU, no persistent memory, cgroup v2 only.
+# /events.json has uprobes on functions of /bin/uprobe_roles for roles.
+
+# shellcheck source=/dev/null
+. /common.sh
+
+id=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+container=/sys/fs/cgroup/kubepods/burstable/pod11111111-2222-3333-4444-555555555555/$id
+mkdir -p "$container/child"
+
+step untouched interference_exporter --once --source=perf --events.file=/events.json \
+    --no-collector.probe --containers.names=none --sampling.interval=300ms
+echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+
+for unit in test_sampler test_perf_kernel test_process_code test_pmem; do
+    step "unit.$unit" "$unit"
+done
+
+# in_group DIRECTORY COMMAND...
+in_group() {
+    (
+        cd "$1" || exit 1
+        shift
+        # The subshell's own process, under which number the kernel knows it.
+        echo 0 >cgroup.procs
+        exec "$@"
+    )
+}
+serve --source=perf --events.file=/events.json
+wait_for shown 'containers{state="monitored"} 1'
+must in_group "$container/child" uprobe_roles 0:cycles=1234,l3_miss_reads=77 1:cycles=321
+must uprobe_roles 0:cycles=5000
+next_tick
+step page get /metrics
+rmdir "$container/child" "$container"
+wait_for shown 'containers{state="lingering"} 1'
+next_tick
+step page.ended get /metrics
+end_serving log
+finish

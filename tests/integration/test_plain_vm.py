@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+"""The kernel's interfaces as Debian's kernel has them, which is not the one that tests run on: the
+unit tests of those, counts of known calls in a container, and what is said of a machine on which
+nothing has been set up."""
+import json
+import unittest
+
+import harness
+import virtual_machine
+
+UNITS = ("test_sampler", "test_perf_kernel", "test_process_code", "test_pmem")
+ROLES = ("cycles", "ref_cycles", "l3_miss_reads", "l3_miss_read_occupancy")
+ID = "0123456789ab"
+
+
+class Plain(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        program = harness.PROGRAMS / "uprobe_roles"
+        offsets = harness.function_offsets(program, "role_")
+        events = {"machine": {"base_frequency_hz": 1e9, "cache_cycles": 44},
+                  "roles": {role: f"uprobe:/bin/uprobe_roles:{offsets['role_' + role]:#x}"
+                            for role in ROLES}}
+        cls.steps = virtual_machine.run(
+            "plain.sh", [harness.EXPORTER, program, *(harness.BUILD / "tests" / u for u in UNITS)],
+            files={"events.json": json.dumps(events).encode()})
+
+    def text(self, name):
+        self.assertIn(name, self.steps)
+        step = self.steps[name]
+        self.assertEqual(step.status, 0, step.text)
+        return step.text
+
+    def test_units(self):
+        for unit in UNITS:
+            with self.subTest(unit):
+                self.assertIn("[  PASSED  ]", self.text(f"unit.{unit}"))
+
+    def test_untouched(self):
+        """No controller is on: the kernel refuses to count per cgroup, and the remedy is named."""
+        text = self.text("untouched")
+        self.assertIn('collector_info{collector="core_latency",reason="no_device"} 1', text)
+        self.assertIn("echo +cpu > /sys/fs/cgroup/cgroup.subtree_control", text)
+
+    def test_counts(self):
+        for name in ("page", "page.ended"):
+            page = harness.parse_text(self.text(name))
+            self.assertEqual(page.get("interference_container_cpu_cycles_total", container_id=ID),
+                             1234 + 321)
+            self.assertEqual(page.get("interference_container_memory_reads_total",
+                                      container_id=ID), 77)
+
+
+if __name__ == "__main__":
+    virtual_machine.need_virtual_machine()
+    harness.main()
