@@ -200,6 +200,25 @@ static int find_root(struct process_cgroups *cgroups)
     return err;
 }
 
+/* The hierarchy may have been given as a part of it only; the kernel writes whole paths. */
+static int go_to_top(struct cgroup_hierarchy *hierarchy)
+{
+    char path[sizeof hierarchy->path], procs[sizeof hierarchy->path + 32];
+    struct stat here, above;
+    if (!realpath(hierarchy->path, path) || stat(path, &here) != 0)
+        return -errno;
+    for (;;) {
+        snprintf(hierarchy->path, sizeof hierarchy->path, "%s", path);
+        char *slash = strrchr(path, '/');
+        if (!slash || slash == path)
+            return 0;
+        *slash = '\0';
+        snprintf(procs, sizeof procs, "%s/cgroup.procs", path);
+        if (stat(procs, &above) != 0 || above.st_dev != here.st_dev)
+            return 0;
+    }
+}
+
 int process_cgroups_init(struct process_cgroups *cgroups, const struct fsroot *fs, char *error,
                          size_t error_size)
 {
@@ -207,9 +226,11 @@ int process_cgroups_init(struct process_cgroups *cgroups, const struct fsroot *f
     int err = cgroup_hierarchy_find(fs, &cgroups->hierarchy, error, error_size);
     if (err)
         return err;
+    err = go_to_top(&cgroups->hierarchy);
     if (strcmp(cgroups->hierarchy.path, "/") == 0)
         cgroups->hierarchy.path[0] = '\0';
-    err = find_root(cgroups);
+    if (!err)
+        err = find_root(cgroups);
     if (err)
         snprintf(error, error_size,
                  "this exporter's own cgroup is not in %s: it is not the host's tree, or the "

@@ -21,7 +21,8 @@ struct process_cgroups {
     char root[4096]; /* of our cgroup namespace, below the hierarchy's; "" is that one's */
 };
 
-/* -ENOENT with the message in error when there is no hierarchy, or none that we are in. */
+/* The hierarchy that cgroup_hierarchy_find finds, or, if that is given as a part of one, the whole.
+ * -errno with the message in error when there is none, or none that we are in. */
 int process_cgroups_init(struct process_cgroups *cgroups, const struct fsroot *fs, char *error,
                          size_t error_size);
 

@@ -172,6 +172,31 @@ static pid_t start_below(const struct rig *rig, int *ready)
     return pid;
 }
 
+/* As tests have it: the exporter is to see a part of the tree only. */
+static void a_part_of_the_hierarchy(void **state)
+{
+    (void)state;
+    struct rig rig;
+    if (!rig_init(&rig)) {
+        fsroot_release(&rig.fs);
+        skip();
+    }
+    struct process_cgroups cgroups;
+    char error[512];
+    uint64_t id = 0;
+    int ready;
+    pid_t pid = start_below(&rig, &ready);
+    rig.fs.path[FSROOT_CGROUP] = strdup(rig.top);
+    assert_int_equal(process_cgroups_init(&cgroups, &rig.fs, error, sizeof error), 0);
+    assert_string_equal(cgroups.hierarchy.path, rig.cgroups.hierarchy.path);
+    assert_int_equal(process_cgroup_id(&cgroups, (uint32_t)pid, monotonic(), &id), 0);
+    assert_int_equal(id, inode_of(rig.child));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    close(ready);
+    rig_release(&rig);
+}
+
 static void real_processes(void **state)
 {
     (void)state;
@@ -247,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_of_the_kernel), cmocka_unit_test(paths_from_a_namespace),
         cmocka_unit_test(start_times),         cmocka_unit_test(real_processes),
+        cmocka_unit_test(a_part_of_the_hierarchy),
         cmocka_unit_test(from_a_namespace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
