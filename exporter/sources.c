@@ -113,6 +113,9 @@ static void learn_machine(const struct sources *sources, const struct fsroot *fs
         facts->cache_cycles_final = true;
     }
     facts->chase_must_miss = !file->event[ROLE_L3_MISS_READS];
+    struct pmem_node node;
+    pmem_node_detect(fs, &node);
+    facts->machine.pmem_dimms = (int)node.dimms;
 }
 
 static int start_recorder(struct sources *sources, const struct options *options,

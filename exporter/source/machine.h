@@ -16,6 +16,7 @@ struct machine {
     int sockets;
     int numa_nodes;
     int cpus;
+    int pmem_dimms; /* persistent memory modules; 0: none that could be counted */
 };
 
 /* A memory controller or similar, outside the cores; where it has pseudo-channels, one of them. */

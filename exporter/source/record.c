@@ -10,6 +10,7 @@
 
 #include "exporter/base/textbuf.h"
 #include "exporter/source/record_internal.h"
+#include "exporter/source/record_owners.h"
 
 /* Lines are gathered up to this size, so that a tick of many containers does not grow the buffer.
  */
@@ -29,6 +30,7 @@ struct recorder {
     char *path;
     struct textbuf lines;
     struct textbuf waiting;
+    struct record_owners owners;
 };
 
 static void stop(struct recorder *recorder, int error)
@@ -103,9 +105,11 @@ static void add_header(struct textbuf *out, const struct machine *machine, uint6
     add_fact(out, "cache_cycles", machine->cache_cycles);
     add_fact(out, "llc_hit_cycles", machine->llc_hit_cycles);
     add_fact(out, "cas_latency_seconds", machine->cas_latency_seconds);
-    textbuf_printf(out, ",\"sockets\":%d,\"numa_nodes\":%d,\"cpus\":%d},\"interval_ns\":%" PRIu64,
-                   machine->sockets, machine->numa_nodes, machine->cpus, interval_ns);
-    textbuf_str(out, "}\n");
+    textbuf_printf(out, ",\"sockets\":%d,\"numa_nodes\":%d,\"cpus\":%d", machine->sockets,
+                   machine->numa_nodes, machine->cpus);
+    if (machine->pmem_dimms > 0)
+        textbuf_printf(out, ",\"pmem_dimms\":%d", machine->pmem_dimms);
+    textbuf_printf(out, "},\"interval_ns\":%" PRIu64 "}\n", interval_ns);
 }
 
 int recorder_new(const char *path, const struct machine *machine, uint64_t interval_ns,
@@ -149,6 +153,7 @@ int recorder_free(struct recorder *recorder)
         error = -errno;
     textbuf_release(&recorder->lines);
     textbuf_release(&recorder->waiting);
+    record_owners_release(&recorder->owners);
     free(recorder->path);
     free(recorder);
     return error;
@@ -297,6 +302,21 @@ void recorder_probe(struct recorder *recorder, const struct probe_reading *probe
     if (probe->llc_hit_ns > 0)
         textbuf_printf(out, ",\"llc_hit_ns\":%.17g", probe->llc_hit_ns);
     textbuf_str(out, "}}\n");
+}
+
+int recorder_own(struct recorder *recorder, uint64_t owner, const char *key)
+{
+    return record_owners_hold(&recorder->owners, owner, key);
+}
+
+void recorder_disown(struct recorder *recorder, uint64_t owner)
+{
+    record_owners_drop(&recorder->owners, owner);
+}
+
+const char *recorder_key(const struct recorder *recorder, uint64_t owner)
+{
+    return record_owners_key(&recorder->owners, owner);
 }
 
 static void add_known(struct textbuf *out, const char *name, uint64_t value)

@@ -8,6 +8,11 @@
 bool recorder_takes_readings(const struct recorder *recorder);
 void recorder_read(struct recorder *recorder, const char *key, enum group group,
                    const struct reading_row *row);
+/* Whose samples an owner's are: known while a group is open with it, by any of the sources. 0 or
+ * -ENOMEM; an owner of 0 is nobody. */
+int recorder_own(struct recorder *recorder, uint64_t owner, const char *key);
+void recorder_disown(struct recorder *recorder, uint64_t owner);
+const char *recorder_key(const struct recorder *recorder, uint64_t owner);
 /* 'key' is that of the container that the sample is of. */
 void recorder_sample(struct recorder *recorder, const char *key,
                      const struct access_sample *sample);

@@ -4,20 +4,11 @@
 
 #include "exporter/source/record_internal.h"
 
-/* Who samples are of: the scopes that were opened with an owner. */
-struct record_owner {
-    uint64_t owner;
-    unsigned refs; /* open groups */
-    char key[RECORDING_MAX_KEY + 1];
-};
-
 struct record_source {
     struct source source;
     struct source_ops ops; /* ours around inner's; what inner lacks is lacking here */
     struct recorder *recorder;
     struct source *inner;
-    struct record_owner *owners; /* ascending */
-    size_t n_owners, cap_owners;
     struct sampling sampling[ACCESS_KINDS]; /* as it was written last */
     bool sampling_written[ACCESS_KINDS];
 };
@@ -49,67 +40,6 @@ static bool record_check(struct source *source, enum scope_kind kind, enum group
     return inner->ops->check(inner, kind, group, why);
 }
 
-/* ---- owners ---- */
-
-/* The index of an owner, or where it belongs. */
-static size_t owner_place(const struct record_source *self, uint64_t owner)
-{
-    size_t low = 0, high = self->n_owners;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (self->owners[middle].owner < owner)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static struct record_owner *owner_find(const struct record_source *self, uint64_t owner)
-{
-    size_t at = owner_place(self, owner);
-
-    return at < self->n_owners && self->owners[at].owner == owner ? &self->owners[at] : NULL;
-}
-
-static int owner_hold(struct record_source *self, uint64_t owner, const char *key)
-{
-    struct record_owner *known = owner_find(self, owner);
-
-    if (known)
-        known->refs++;
-    if (known || owner == 0)
-        return 0;
-    if (self->n_owners == self->cap_owners) {
-        size_t cap = self->cap_owners ? self->cap_owners * 2 : 64;
-        struct record_owner *grown = realloc(self->owners, cap * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        self->owners = grown;
-        self->cap_owners = cap;
-    }
-    size_t at = owner_place(self, owner);
-    memmove(&self->owners[at + 1], &self->owners[at], (self->n_owners - at) * sizeof *self->owners);
-    self->n_owners++;
-    self->owners[at] = (struct record_owner){.owner = owner, .refs = 1};
-    strncpy(self->owners[at].key, key, RECORDING_MAX_KEY);
-    return 0;
-}
-
-static void owner_drop(struct record_source *self, uint64_t owner)
-{
-    struct record_owner *known = owner_find(self, owner);
-
-    if (!known || --known->refs > 0)
-        return;
-    size_t at = (size_t)(known - self->owners);
-    self->n_owners--;
-    memmove(known, known + 1, (self->n_owners - at) * sizeof *known);
-}
-
-/* ---- groups ---- */
-
 static void handle_free(struct record_handle *handle)
 {
     free(handle->last.rows);
@@ -130,14 +60,14 @@ static int record_open(struct source *source, const struct scope *scope, enum gr
     handle->group = group;
     handle->last.stride_bytes = reading_stride(group);
     handle->key = strdup(scope->key);
-    if (!handle->key || owner_hold(self, scope->owner, scope->key)) {
+    if (!handle->key || recorder_own(self->recorder, scope->owner, scope->key)) {
         handle_free(handle);
         goto no_memory;
     }
     handle->owner = scope->owner;
     error = inner->ops->open(inner, scope, group, &handle->inner, why);
     if (error) {
-        owner_drop(self, handle->owner);
+        recorder_disown(self->recorder, handle->owner);
         handle_free(handle);
         return error;
     }
@@ -240,9 +170,9 @@ static size_t record_drain(struct source *source, struct access_sample *out, siz
     if (!recorder_takes_readings(self->recorder))
         return n;
     for (size_t i = 0; i < n; i++) {
-        const struct record_owner *owner = owner_find(self, out[i].owner);
-        if (owner)
-            recorder_sample(self->recorder, owner->key, &out[i]);
+        const char *key = recorder_key(self->recorder, out[i].owner);
+        if (key)
+            recorder_sample(self->recorder, key, &out[i]);
     }
     return n;
 }
@@ -267,7 +197,7 @@ static void record_close(struct source *source, uint64_t handle)
     struct source *inner = self_of(source)->inner;
 
     inner->ops->close(inner, handle_of(handle)->inner);
-    owner_drop(self_of(source), handle_of(handle)->owner);
+    recorder_disown(self_of(source)->recorder, handle_of(handle)->owner);
     handle_free(handle_of(handle));
 }
 
@@ -283,7 +213,6 @@ static void record_free(struct source *source)
     struct source *inner = self_of(source)->inner;
 
     inner->ops->free(inner);
-    free(self_of(source)->owners);
     free(source);
 }
 

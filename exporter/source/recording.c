@@ -192,6 +192,7 @@ static void parse_header(struct fields *in, struct recording_line *out)
     machine->sockets = take_int(in, "sockets", OPTIONAL, MAX_NODES);
     machine->numa_nodes = take_int(in, "numa_nodes", OPTIONAL, MAX_NODES);
     machine->cpus = take_int(in, "cpus", OPTIONAL, MAX_CPUS);
+    machine->pmem_dimms = take_int(in, "pmem_dimms", OPTIONAL, MAX_CPUS);
 }
 
 static void parse_container(struct fields *in, struct recording_line *out)

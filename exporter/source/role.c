@@ -76,6 +76,7 @@ const struct group_desc group_descs[GROUP_COUNT] = {
         },
     [GROUP_STORES] = {.name = "stores", .n = 1, .roles = {ROLE_STORES}, .required = 1},
     [GROUP_LOADS] = {.name = "loads", .n = 1, .roles = {ROLE_LOADS}, .required = 1},
+    [GROUP_PMM_RFO] = {.name = "pmm_rfo", .n = 1, .roles = {ROLE_PMM_RFO}, .required = 1},
     [GROUP_RPQ] = {.name = "rpq",
                    .n = 3,
                    .roles = {ROLE_IMC_CLOCKTICKS, ROLE_RPQ_INSERTS, ROLE_RPQ_OCCUPANCY},

@@ -54,6 +54,7 @@ enum group {
     GROUP_STALLS,
     GROUP_STORES,
     GROUP_LOADS,
+    GROUP_PMM_RFO,
     GROUP_RPQ,
     GROUP_PMM_RPQ,
     GROUP_ASM_EPOCHS,

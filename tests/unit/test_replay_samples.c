@@ -370,6 +370,39 @@ static void test_closed_scopes_are_not_recorded(void **state)
     unlink(path);
 }
 
+/* Live, one source counts and another samples: whom a sample is of is known from the first. */
+static void test_a_source_that_only_samples(void **state)
+{
+    (void)state;
+    static struct fake_source counting, sampling;
+    struct recording_container c1 = recording_named("c1", "a");
+    struct access_sample at[4];
+    struct source *counts, *samples;
+    char path[64];
+
+    recording_temporary(path);
+    struct recorder *recorder = recording_start(path);
+    fake_source_init(&counting);
+    fake_source_init(&sampling);
+    recorder_container(recorder, &c1);
+    assert_int_equal(record_wrap(recorder, &counting.source, &counts), 0);
+    assert_int_equal(record_wrap(recorder, &sampling.source, &samples), 0);
+    struct source_set *set = set_of(counts);
+    assert_int_equal(source_set_route_samples(set, samples), 0);
+    open_owned(set, "c1", GROUP_STORES, 4);
+    recording_tick(recorder, 1);
+    sampling.samples[0] = (struct access_sample){.owner = 4, .bytes = 8};
+    sampling.n_samples = 1;
+    assert_int_equal(source_set_drain(set, at, 4), 1);
+    recorder_flush(recorder);
+    source_set_free(set);
+    assert_int_equal(recorder_free(recorder), 0);
+    char *text = recording_contents(path);
+    assert_int_equal(occurrences(text, "{\"sample\":\"c1\""), 1);
+    free(text);
+    unlink(path);
+}
+
 /* ---- words ---- */
 
 static void test_words(void **state)
@@ -401,6 +434,7 @@ int main(void)
         cmocka_unit_test(test_memory_is_bounded),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_closed_scopes_are_not_recorded),
+        cmocka_unit_test(test_a_source_that_only_samples),
         cmocka_unit_test(test_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
