@@ -48,6 +48,7 @@ struct collector_config {
     bool slowdown_alone_rate;              /* --collector.slowdown.alone-rate */
     size_t pebs_nvmm_period;               /* events per sample; default 10007 */
     bool pebs_nvmm_loads;                  /* --collector.pebs_nvmm.loads */
+    bool pebs_nvmm_rfo;                    /* --collector.pebs_nvmm.rfo */
 };
 
 /* What a collector tells about itself; the loop exports it. */
@@ -64,6 +65,8 @@ struct collector_status {
     double pmu_running_seconds;
 };
 
+struct nvmm_board;
+
 /* Everything a collector may use. Outlives it. */
 struct collector_env {
     struct source_set *sources;
@@ -72,6 +75,7 @@ struct collector_env {
     const struct collector_config *config;
     const struct thresholds *thresholds; /* contents change on reload, between ticks */
     struct facts *facts;
+    struct nvmm_board *nvmm_board; /* for the page about processes; NULL: there is none */
     const struct source *chase; /* the running probe, for its discards; NULL: none, or a replay */
     const struct log *log;
 };

@@ -2,13 +2,19 @@
 
 extern const struct collector_ops core_latency_collector;
 extern const struct collector_ops imc_rpq_collector;
+extern const struct collector_ops pebs_nvmm_collector;
 extern const struct collector_ops pmm_rpq_collector;
 extern const struct collector_ops probe_collector;
 extern const struct collector_ops slowdown_collector;
 
 const struct collector_ops *const collector_table[] = {
-    &core_latency_collector, &slowdown_collector, &imc_rpq_collector,
-    &pmm_rpq_collector,      &probe_collector,    NULL,
+    &core_latency_collector,
+    &slowdown_collector,
+    &imc_rpq_collector,
+    &pmm_rpq_collector,
+    &pebs_nvmm_collector,
+    &probe_collector,
+    NULL,
 };
 
 const char *discard_name(enum discard discard)

@@ -102,6 +102,11 @@ const struct flag flag_table[] = {
      .type = FLAG_BOOL,
      .offset = MEMBER(config.pebs_nvmm_loads),
      .help = "Also sample loads, with the same period."},
+    {.name = "collector.pebs_nvmm.rfo",
+     .type = FLAG_BOOL,
+     .offset = MEMBER(config.pebs_nvmm_rfo),
+     .help = "Also count reads for ownership that persistent memory serves (Cascade Lake, Ice "
+             "Lake). Blind for non-temporal stores of whole cache lines."},
 
     {.name = "path.procfs",
      .type = FLAG_TEXT,

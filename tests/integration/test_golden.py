@@ -158,6 +158,28 @@ class ByHand(unittest.TestCase):
         self.near(page.get("interference_core_latency_error_ratio", numa_node="0"), 16 / 168.5)
         self.assertEqual(page.get("interference_core_cache_lookup_cycles"), 60)
 
+    def test_nvmm(self):
+        page = self.page("nvmm")
+        accesses, size = self.C + "nvmm_accesses_total", self.C + "nvmm_bytes_total"
+        stores = {"writer": (2500 + 4000, 2500 * 64 + 3000 * 20), "reader": (0, 0),
+                  "ended": (200 + 300, 200 * 64 + 300 * 8)}
+        for container, (count, written) in stores.items():
+            self.assertEqual(page.get(accesses, container=container, access="store"), count)
+            self.assertEqual(page.get(size, container=container, access="store"), written)
+        self.assertEqual(page.get(accesses, container="reader", access="load"), 2000)
+        self.assertEqual(page.get(size, container="reader", access="load"), 32000)
+        self.assertIsNone(page.get(accesses, container="writer", access="load"))
+        writers = self.C + "nvmm_writer_threads"
+        self.assertEqual([page.get(writers, container=c) for c in stores], [3, 0, None])
+        self.assertEqual(page.get(self.C + "nvmm_rfo_accesses_total", container="writer"), 270)
+        sampler = "interference_sampler_"
+        self.assertEqual(page.get(sampler + "samples_lost_total", access="store"), 15)
+        self.assertEqual(page.get(sampler + "throttles_total", access="store"), 2)
+        undecoded = sampler + "samples_undecoded_total"
+        self.assertEqual(page.get(undecoded, access="store", reason="repeated"), 1)
+        self.assertEqual(page.get(undecoded, access="store", reason="unreadable"), 1)
+        self.assertEqual(page.get("interference_pmem_dimms"), 6)
+
 
 def write():
     for recording in RECORDINGS:

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""By default a container costs at most 18 series: fleets have millions."""
+"""By default a container costs at most 18 series, and six more on the few nodes that have
+persistent memory: fleets have millions."""
 import collections
 import unittest
 
@@ -9,10 +10,10 @@ LIMIT = 18
 
 
 class SeriesCount(unittest.TestCase):
-    def counts(self, *flags):
+    def counts(self, *flags, recording="baseline"):
         """Series per container, on a page where every role was counted and every gauge is set."""
         result = harness.run_exporter(
-            "--source=replay", f"--source.replay.file={harness.REPLAYS / 'baseline.jsonl'}",
+            "--source=replay", f"--source.replay.file={harness.REPLAYS / recording}.jsonl",
             "--once", *flags)
         page = harness.parse_text(result.stdout)
         counts = collections.Counter()
@@ -27,6 +28,13 @@ class SeriesCount(unittest.TestCase):
         counts = self.counts()
         # The victim has everything that there is by default, so one series more would show.
         self.assertEqual(max(counts.values()), LIMIT)
+
+    def test_nodes_with_persistent_memory(self):
+        """Few nodes have it: six more there, five more with loads, and info is in both."""
+        counts = self.counts("--collector.disable-defaults", "--collector.pebs_nvmm",
+                             recording="nvmm")
+        self.assertEqual(max(counts.values()) - 1, 6 + 5)
+        self.assertEqual(min(counts.values()) - 1, 5)  # ended: the counters only
 
     def test_histogram_is_not_default(self):
         self.assertGreater(

@@ -27,6 +27,7 @@ void rig_init(struct rig *rig, const struct collector_ops *ops)
                                   &rig->fake.source) == 0,
                  "route");
     must(source_set_route_probes(rig->sources, &rig->fake.source) == 0, "probes");
+    must(source_set_route_samples(rig->sources, &rig->fake.source) == 0, "samples");
     must(store_new(&rig->store) == 0, "store");
     must(container_labels_new(rig->store, &rig->labels) == 0, "labels");
     rig->config.core_latency_threshold_factor = 1.25;

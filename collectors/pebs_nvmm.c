@@ -1,0 +1,570 @@
+/*
+ * Who writes (and reads) persistent memory, how much, from how many threads: estimated from precise
+ * samples, FORMULAS.md section 4; or, for CPUs that count it, from reads for ownership.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collectors/collector.h"
+#include "collectors/lanes.h"
+#include "collectors/nvmm_board.h"
+#include "collectors/nvmm_series.h"
+#include "collectors/nvmm_threads.h"
+#include "collectors/window_read.h"
+
+enum { DRAIN = 512 };
+
+static const uint64_t second_ns = 1000000000u;
+
+/* ---- state ---- */
+
+/* A container's loads, or its stores. */
+struct use {
+    group_handle handle; /* 0: not open */
+    struct nvmm_windows windows;
+    bool counted;            /* there was a reading once */
+    uint64_t samples[MEDIA]; /* totals, like the next two */
+    double accesses, bytes;
+    struct nvmm_settled settled[NVMM_RING]; /* in this tick */
+    size_t n_settled;
+};
+
+/* One container. */
+struct lane {
+    const struct container *container;
+    uint64_t tag; /* what its samples carry */
+    struct use use[ACCESS_KINDS];
+    group_handle rfo;
+    bool rfo_counted;
+    uint64_t rfo_total;
+    unsigned writers;     /* of this tick */
+    bool ending;          /* its next readings are its last */
+    unsigned ended_ticks; /* since those were read; 0: not yet */
+    bool listed;          /* on the board that is being written */
+    struct nvmm_set series;
+};
+
+/* What holds for the node, in words of the verdict. */
+enum state { STATE_OK, STATE_UNOPENED, STATE_SILENT };
+
+struct pebs_nvmm {
+    struct collector_env env;
+    struct collector_status *status;
+    struct verdict verdict; /* while all is well: it may say what is missing */
+    struct nvmm_families families;
+    struct nvmm_node_set node;
+    struct lanes lanes;
+    struct nvmm_threads *threads;
+    bool sampled[ACCESS_KINDS], rfo;
+    enum state state;
+    bool seen[ACCESS_KINDS], rfo_seen; /* was counted for some container once */
+
+    struct sampling sampling[ACCESS_KINDS]; /* of this tick */
+    uint64_t undecoded[ACCESS_KINDS][ACCESS_SIZES];
+    uint64_t shown_ns; /* up to where the board has told */
+    struct access_sample drained[DRAIN];
+};
+
+static bool rfo_possible(const struct collector_env *env, struct verdict *why)
+{
+    return source_set_check(env->sources, SCOPE_CGROUP, GROUP_PMM_RFO, why);
+}
+
+static bool pebs_nvmm_probe(const struct collector_env *env, struct verdict *why)
+{
+    struct verdict ignored;
+    return source_set_samples(env->sources, ACCESS_STORE, why) ||
+           (env->config->pebs_nvmm_rfo && rfo_possible(env, &ignored));
+}
+
+/* ---- containers ---- */
+
+static void close_group(struct pebs_nvmm *self, group_handle *handle)
+{
+    if (*handle)
+        source_set_close(self->env.sources, *handle);
+    *handle = 0;
+}
+
+static void lane_close(struct pebs_nvmm *self, struct lane *lane)
+{
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        close_group(self, &lane->use[access].handle);
+    close_group(self, &lane->rfo);
+}
+
+static void lane_free(void *collector, void *opaque)
+{
+    struct pebs_nvmm *self = collector;
+    struct lane *lane = opaque;
+    lane_close(self, lane);
+    nvmm_threads_forget_owner(self->threads, lane->tag);
+    nvmm_set_release(&lane->series);
+    free(lane);
+}
+
+static bool open_group(struct pebs_nvmm *self, const struct lane *lane, enum group group,
+                       group_handle *handle, struct verdict *why)
+{
+    const struct scope scope = {
+        .kind = SCOPE_CGROUP,
+        .key = lane->container->key,
+        .cgroup_fd = lane->container->cgroup_fd,
+        .owner = group == GROUP_PMM_RFO ? 0 : lane->tag,
+    };
+    if (*handle || !source_set_open(self->env.sources, &scope, group, handle, why))
+        return true;
+    bool first = self->status->open_failures[why->reason]++ == 0;
+    if (first && why->reason != REASON_NO_DEVICE) /* a container that is gone already */
+        log_warn(self->env.log, "pebs_nvmm", "%s: %s is not counted: %s", lane->container->path,
+                 group_descs[group].name, why->words);
+    return false;
+}
+
+static bool lane_open(void *collector, void *opaque)
+{
+    struct pebs_nvmm *self = collector;
+    struct lane *lane = opaque;
+    struct verdict why = {0};
+    bool opened = true;
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        if (self->sampled[access])
+            opened &= open_group(self, lane, access_group((enum access)access),
+                                 &lane->use[access].handle, &why);
+    if (self->rfo)
+        opened &= open_group(self, lane, GROUP_PMM_RFO, &lane->rfo, &why);
+    if (!opened && why.reason != REASON_NO_DEVICE) {
+        self->status->verdict = why;
+        self->state = STATE_UNOPENED;
+    }
+    return opened;
+}
+
+static bool lane_is_open(const void *opaque)
+{
+    const struct lane *lane = opaque;
+    return lane->use[ACCESS_STORE].handle || lane->rfo;
+}
+
+/* What lasts: counters. A kind of access is shown once it was counted. */
+static void lane_show(struct lane *lane)
+{
+    struct nvmm_set *set = &lane->series;
+    for (int access = 0; access < ACCESS_KINDS && set->made; access++) {
+        const struct use *use = &lane->use[access];
+        if (!use->counted || !set->use[access].accesses)
+            continue;
+        series_set_u64(set->use[access].accesses, (uint64_t)use->accesses);
+        series_set_u64(set->use[access].bytes, (uint64_t)use->bytes);
+        for (int medium = 0; medium < MEDIA; medium++)
+            series_set_u64(set->use[access].samples[medium], use->samples[medium]);
+    }
+    if (set->rfo && lane->rfo_counted)
+        series_set_u64(set->rfo, lane->rfo_total);
+}
+
+static void lane_name(void *collector, void *opaque)
+{
+    struct pebs_nvmm *self = collector;
+    struct lane *lane = opaque;
+    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    if (!labels || lane->series.made)
+        return;
+    int err = nvmm_set_make(&lane->series, &self->families, labels);
+    if (err)
+        log_warn(self->env.log, "pebs_nvmm", "no series for %s: error %d", lane->container->path,
+                 -err);
+    lane_show(lane);
+}
+
+/* The labels changed: the same numbers under new names. */
+static void lane_rename(void *collector, void *opaque)
+{
+    struct pebs_nvmm *self = collector;
+    struct lane *lane = opaque;
+    nvmm_set_relabel(&lane->series, container_labels_get(self->env.labels, lane->container));
+}
+
+static void *lane_make(void *collector, const struct container *container)
+{
+    (void)collector;
+    struct lane *lane = calloc(1, sizeof *lane);
+    if (!lane)
+        return NULL;
+    lane->container = container;
+    lane->tag = container_tag(container->slot, container->gen);
+    return lane;
+}
+
+static void lane_end(void *lane)
+{
+    ((struct lane *)lane)->ending = true;
+}
+
+static const struct lane_ops lane_ops = {
+    .collector = "pebs_nvmm",
+    .make = lane_make,
+    .open = lane_open,
+    .is_open = lane_is_open,
+    .name = lane_name,
+    .rename = lane_rename,
+    .end = lane_end,
+    .free = lane_free,
+};
+
+static void pebs_nvmm_reconcile(void *opaque, const struct container_diff *diff)
+{
+    struct pebs_nvmm *self = opaque;
+    if (lanes_reconcile(&self->lanes, diff, self->status, self->env.log) &&
+        self->state == STATE_UNOPENED) {
+        self->status->verdict = self->verdict;
+        self->state = STATE_OK;
+    }
+}
+
+/* ---- a tick: counts ---- */
+
+static int use_read(struct pebs_nvmm *self, const struct lane *lane, enum access access,
+                    const struct tick *tick)
+{
+    struct use *use = &((struct lane *)lane)->use[access];
+    struct window_sum sum;
+    enum window_status status;
+    uint64_t events = 0;
+    if (!use->handle || (nvmm_windows_full(&use->windows) && !lane->ending))
+        return 0;
+    int err = window_read(self->env.sources, use->handle, self->status, &sum, &status);
+    if (err)
+        return err == -ENODATA ? 0 : err;
+    use->counted = true;
+    if (status == WINDOW_OK)
+        window_count(&sum, access_group(access), access == ACCESS_STORE ? ROLE_STORES : ROLE_LOADS,
+                     &events);
+    nvmm_windows_count(&use->windows, events, tick->mono_ns);
+    return 0;
+}
+
+static int rfo_read(struct pebs_nvmm *self, struct lane *lane)
+{
+    struct window_sum sum;
+    enum window_status status;
+    uint64_t count = 0;
+    if (!lane->rfo)
+        return 0;
+    int err = window_read(self->env.sources, lane->rfo, self->status, &sum, &status);
+    if (err)
+        return err == -ENODATA ? 0 : err;
+    lane->rfo_counted = true;
+    if (status == WINDOW_OK)
+        window_count(&sum, GROUP_PMM_RFO, ROLE_PMM_RFO, &count);
+    lane->rfo_total += count;
+    return 0;
+}
+
+static int lane_read(struct pebs_nvmm *self, struct lane *lane, const struct tick *tick)
+{
+    int result = 0;
+    if (lane->ended_ticks > 0)
+        return 0;
+    for (int access = 0; access < ACCESS_KINDS; access++) {
+        int err = use_read(self, lane, (enum access)access, tick);
+        result = result ? result : err;
+    }
+    int err = rfo_read(self, lane);
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        self->seen[access] |= lane->use[access].counted;
+    self->rfo_seen |= lane->rfo_counted;
+    return result ? result : err;
+}
+
+/* ---- a tick: samples ---- */
+
+static struct lane *lane_of(const struct pebs_nvmm *self, uint64_t tag)
+{
+    size_t slot = (uint32_t)tag;
+    struct lane *lane = slot < self->lanes.n ? lanes_at(&self->lanes, slot) : NULL;
+    return lane && lane->tag == tag ? lane : NULL;
+}
+
+static void take_sample(struct pebs_nvmm *self, const struct access_sample *sample)
+{
+    struct lane *lane = lane_of(self, sample->owner);
+    if (!lane)
+        return;
+    struct use *use = &lane->use[sample->access];
+    uint32_t number = nvmm_windows_number(&use->windows, sample->time_ns);
+    use->samples[sample->medium]++;
+    nvmm_windows_add(&use->windows, number, sample);
+    if (sample->medium != MEDIUM_NVMM)
+        return;
+    if (sample->bytes == 0)
+        self->undecoded[sample->access][sample->size]++;
+    nvmm_threads_add(self->threads, sample, number);
+}
+
+static void take_samples(struct pebs_nvmm *self)
+{
+    size_t n;
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        source_set_sampling(self->env.sources, (enum access)access, &self->sampling[access]);
+    do {
+        n = source_set_drain(self->env.sources, self->drained, DRAIN);
+        for (size_t i = 0; i < n; i++)
+            take_sample(self, &self->drained[i]);
+    } while (n == DRAIN);
+}
+
+/* ---- a tick: estimates ---- */
+
+static void use_settle(struct use *use, uint64_t settled_ns)
+{
+    use->n_settled = 0;
+    while (nvmm_windows_settle(&use->windows, settled_ns, &use->settled[use->n_settled])) {
+        const struct nvmm_usage *usage = &use->settled[use->n_settled++].usage;
+        use->accesses += usage->accesses;
+        use->bytes += usage->bytes;
+    }
+}
+
+static void share_out(struct pebs_nvmm *self, uint64_t now_ns)
+{
+    for (size_t i = 0; i < self->threads->n; i++) {
+        struct nvmm_thread *thread = &self->threads->at[i];
+        struct lane *lane = lane_of(self, thread->owner);
+        if (!lane)
+            continue;
+        for (int access = 0; access < ACCESS_KINDS; access++)
+            for (size_t k = 0; k < lane->use[access].n_settled; k++)
+                nvmm_thread_share(thread, (enum access)access, &lane->use[access].settled[k]);
+        lane->writers += thread->stored_ns > 0 && thread->stored_ns + second_ns >= now_ns;
+    }
+}
+
+/* ---- a tick: what is shown ---- */
+
+static bool used(const struct nvmm_thread *thread)
+{
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        if (thread->use[access].accesses > 0 || thread->use[access].bytes > 0)
+            return true;
+    return false;
+}
+
+/* The threads of one container, from the first of them on. */
+static void list_container(struct pebs_nvmm *self, struct nvmm_board_list *list, size_t first)
+{
+    uint64_t owner = self->threads->at[first].owner;
+    for (size_t i = first; i < self->threads->n; i++) {
+        struct nvmm_thread *thread = &self->threads->at[i];
+        if (thread->owner != owner || !used(thread))
+            continue;
+        struct nvmm_board_row row = {.pid = thread->pid, .tid = thread->tid};
+        for (int access = 0; access < ACCESS_KINDS; access++) {
+            row.accesses[access] = thread->use[access].accesses / list->seconds;
+            row.bytes[access] = thread->use[access].bytes / list->seconds;
+        }
+        nvmm_board_row(list, &row);
+    }
+}
+
+/* Once a second, however short the ticks are. */
+static void write_board(struct pebs_nvmm *self, const struct tick *tick)
+{
+    if (self->shown_ns == 0 && tick->mono_ns > tick->interval_ns)
+        self->shown_ns = tick->mono_ns - tick->interval_ns;
+    uint64_t since_ns = self->shown_ns;
+    if (tick->mono_ns <= since_ns || tick->mono_ns - since_ns + tick->interval_ns / 2 < second_ns)
+        return;
+    struct nvmm_board_list *list = nvmm_board_begin(self->env.nvmm_board);
+    list->wall_ns = tick->wall_ns;
+    list->seconds = (double)(tick->mono_ns - since_ns) * 1e-9;
+    list->loads = self->sampled[ACCESS_LOAD];
+    self->shown_ns = tick->mono_ns;
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        struct lane *lane = lanes_at(&self->lanes, i);
+        if (lane)
+            lane->listed = false;
+    }
+    for (size_t i = 0; i < self->threads->n; i++) {
+        struct lane *lane = lane_of(self, self->threads->at[i].owner);
+        if (!lane || lane->listed || !used(&self->threads->at[i]))
+            continue;
+        lane->listed = true;
+        const struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+        if (labels && nvmm_board_container(list, labels))
+            list_container(self, list, i);
+    }
+    list->cut |= self->threads->n == NVMM_MAX_THREADS;
+    nvmm_board_show(self->env.nvmm_board);
+    for (size_t i = 0; i < self->threads->n; i++)
+        for (int access = 0; access < ACCESS_KINDS; access++)
+            self->threads->at[i].use[access].accesses = self->threads->at[i].use[access].bytes = 0;
+}
+
+static void show_node(struct pebs_nvmm *self)
+{
+    int dimms = self->env.facts->machine.pmem_dimms;
+    if (dimms > 0)
+        series_set_u64(self->node.dimms, (uint64_t)dimms);
+    for (int access = 0; access < ACCESS_KINDS; access++) {
+        if (!self->seen[access])
+            continue;
+        series_set_u64(self->node.use[access].lost, self->sampling[access].lost);
+        series_set_u64(self->node.use[access].throttles, self->sampling[access].throttles);
+        for (int size = ACCESS_SIZE_KNOWN + 1; size < ACCESS_SIZES; size++)
+            series_set_u64(self->node.use[access].undecoded[size], self->undecoded[access][size]);
+    }
+}
+
+/* An ended container waits for its last samples, but not for a sampler that stands still. */
+static bool may_close(const struct lane *lane)
+{
+    bool waits = false;
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        waits |= lane->use[access].handle && !nvmm_windows_empty(&lane->use[access].windows);
+    return !waits || lane->ended_ticks > NVMM_RING;
+}
+
+static void lane_publish(struct pebs_nvmm *self, struct lane *lane)
+{
+    lane_show(lane);
+    if (lane->series.writers && lane->use[ACCESS_STORE].counted && !lane->ending)
+        series_set_u64(lane->series.writers, lane->writers);
+    else if (lane->series.writers)
+        series_clear(lane->series.writers);
+    if (!lane->ending)
+        return;
+    lane->ended_ticks++;
+    if (!lane_is_open(lane) || !may_close(lane))
+        return;
+    lane_close(self, lane);
+    lanes_closed_one(&self->lanes, self->status);
+}
+
+/* A recording may have no samples, which shows only as it plays. */
+static void judge(struct pebs_nvmm *self)
+{
+    bool any = false;
+    for (size_t i = 0; i < self->lanes.n && !any; i++)
+        any = lanes_at(&self->lanes, i) != NULL;
+    bool silent =
+        any && !self->seen[ACCESS_STORE] && !self->rfo_seen && self->state != STATE_UNOPENED;
+    self->status->unavailable = silent;
+    if (silent == (self->state == STATE_SILENT) || self->state == STATE_UNOPENED)
+        return;
+    self->state = silent ? STATE_SILENT : STATE_OK;
+    self->status->verdict = self->verdict;
+    if (silent)
+        verdict_set(&self->status->verdict, REASON_NO_DEVICE,
+                    "the source does not count the stores of containers");
+}
+
+static int pebs_nvmm_collect(void *opaque, const struct tick *tick)
+{
+    struct pebs_nvmm *self = opaque;
+    int result = 0;
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        struct lane *lane = lanes_at(&self->lanes, i);
+        int err = lane ? lane_read(self, lane, tick) : 0;
+        result = result ? result : err;
+    }
+    take_samples(self);
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        struct lane *lane = lanes_at(&self->lanes, i);
+        if (!lane)
+            continue;
+        lane->writers = 0;
+        for (int access = 0; access < ACCESS_KINDS; access++)
+            use_settle(&lane->use[access], self->sampling[access].settled_ns);
+    }
+    uint64_t now_ns = self->sampling[ACCESS_STORE].settled_ns;
+    now_ns = now_ns < tick->mono_ns ? now_ns : tick->mono_ns;
+    share_out(self, now_ns);
+    judge(self);
+    for (size_t i = 0; i < self->lanes.n; i++)
+        if (lanes_at(&self->lanes, i))
+            lane_publish(self, lanes_at(&self->lanes, i));
+    if (self->env.nvmm_board)
+        write_board(self, tick);
+    show_node(self);
+    uint64_t kept_ns = 2 * second_ns + 2 * NVMM_RING * tick->interval_ns;
+    nvmm_threads_forget(self->threads, now_ns > second_ns ? now_ns - second_ns : 0,
+                        tick->mono_ns > kept_ns ? tick->mono_ns - kept_ns : 0);
+    return result;
+}
+
+/* ---- life ---- */
+
+static void pebs_nvmm_stop(void *opaque)
+{
+    struct pebs_nvmm *self = opaque;
+    if (!self)
+        return;
+    lanes_release(&self->lanes);
+    nvmm_node_set_release(&self->node);
+    nvmm_threads_free(self->threads);
+    if (self->env.nvmm_board)
+        nvmm_board_clear(self->env.nvmm_board);
+    free(self);
+}
+
+static int pebs_nvmm_start(const struct collector_env *env, struct collector_status *status,
+                           void **out);
+
+const struct collector_ops pebs_nvmm_collector = {
+    .name = "pebs_nvmm",
+    .summary = "use of persistent memory per container, from precise samples",
+    .default_on = COLLECTOR_AUTO,
+    .metrics = nvmm_metrics,
+    .probe = pebs_nvmm_probe,
+    .start = pebs_nvmm_start,
+    .reconcile = pebs_nvmm_reconcile,
+    .collect = pebs_nvmm_collect,
+    .stop = pebs_nvmm_stop,
+};
+
+/* What can be had here, and what was asked for and cannot. */
+static void choose(struct pebs_nvmm *self)
+{
+    struct verdict why = {0};
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        self->sampled[access] =
+            source_set_samples(self->env.sources, (enum access)access, access ? NULL : &why);
+    if (!self->sampled[ACCESS_STORE])
+        verdict_set(&self->verdict, why.reason, "only reads for ownership are counted: %s",
+                    why.words);
+    if (self->env.config->pebs_nvmm_rfo) {
+        self->rfo = rfo_possible(&self->env, &why);
+        if (!self->rfo)
+            verdict_set(&self->verdict, why.reason, "reads for ownership are not counted: %s",
+                        why.words);
+    }
+    self->status->verdict = self->verdict;
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        self->families.sampled[access] = self->sampled[access];
+    self->families.rfo = self->rfo;
+}
+
+static int pebs_nvmm_start(const struct collector_env *env, struct collector_status *status,
+                           void **out)
+{
+    struct pebs_nvmm *self = calloc(1, sizeof *self);
+    int err = -ENOMEM;
+    if (!self)
+        return err;
+    self->env = *env;
+    self->status = status;
+    lanes_init(&self->lanes, &lane_ops, self);
+    choose(self);
+    self->threads = nvmm_threads_new();
+    if (self->threads)
+        err = nvmm_families_register(&self->families, env->store, pebs_nvmm_collector.name);
+    if (!err)
+        err = nvmm_node_set_make(&self->node, &self->families);
+    if (err) {
+        pebs_nvmm_stop(self);
+        return err;
+    }
+    *out = self;
+    return 0;
+}
