@@ -102,6 +102,8 @@ static int build_collectors(struct exporter *e)
     int err = store_new(&e->store);
     if (!err)
         err = container_labels_new(e->store, &e->labels);
+    if (!err)
+        err = nvmm_board_new(&e->nvmm_board);
     if (err)
         return err;
     e->env = (struct collector_env){
@@ -111,6 +113,7 @@ static int build_collectors(struct exporter *e)
         .config = &e->options->config,
         .thresholds = &e->thresholds,
         .facts = &e->facts,
+        .nvmm_board = e->nvmm_board,
         .chase = e->sources.chase,
         .log = e->log,
     };
@@ -135,6 +138,7 @@ static int build_pages(struct exporter *e)
         .telemetry_path = e->options->telemetry_path,
         .expose = e->expose,
         .store = e->store,
+        .nvmm_board = e->nvmm_board,
         .collector_names = e->names,
         .n_collector_names = e->n_running,
     };
@@ -260,6 +264,7 @@ void exporter_free(struct exporter *e)
     pages_free(e->pages);
     expose_free(e->expose);
     self_free(e->self);
+    nvmm_board_free(e->nvmm_board);
     container_labels_free(e->labels);
     store_free(e->store);
     discovery_free(e->discovery);

@@ -6,6 +6,7 @@
 #define IE_EXPORTER_EXPORTER_INTERNAL_H
 
 #include "collectors/collector.h"
+#include "collectors/nvmm_board.h"
 #include "exporter/containers/discovery.h"
 #include "exporter/descriptors.h"
 #include "exporter/exporter.h"
@@ -46,6 +47,7 @@ struct exporter {
     const char *names[PAGES_MAX_COLLECTORS];
     size_t n_running; /* collectors known, running or not */
     struct self *self;
+    struct nvmm_board *nvmm_board;
 
     struct expose *expose;
     struct pages *pages;

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "exporter/pages_nvmm.h"
+
 /* The last tick may be this many intervals old before the exporter calls itself unhealthy. */
 enum { UNHEALTHY_INTERVALS = 10 };
-enum { PAGES_ROUTES = 6 };
+enum { PAGES_ROUTES = 7 };
 
 struct pages {
     struct pages_config config;
@@ -234,6 +236,20 @@ static void api_containers(void *context, const struct http_request *request,
     snapshot_release(snapshot);
 }
 
+static void api_nvmm(void *context, const struct http_request *request,
+                     struct http_response *response)
+{
+    (void)request;
+    struct pages *pages = context;
+    struct nvmm_board_list *list =
+        pages->config.nvmm_board ? nvmm_board_copy(pages->config.nvmm_board) : NULL;
+    struct status status;
+    uint64_t updated_ns;
+    take_status(pages, &status, &updated_ns);
+    answer_json(response, pages_nvmm_json(list, status.source ? status.source : ""));
+    free(list);
+}
+
 /* ---- the landing page ---- */
 
 static void html_text(struct textbuf *out, const char *text)
@@ -299,7 +315,8 @@ static void landing(void *context, const struct http_request *request,
     html_text(&out, pages->config.telemetry_path);
     textbuf_str(&out,
                 "\">Metrics</a></li><li><a href=\"/api/v1/containers\">Containers</a> (JSON)"
-                "</li><li><a href=\"/api/v1/status\">Status</a> (JSON)</li>"
+                "</li><li><a href=\"/api/v1/nvmm\">Persistent memory by process and thread</a> "
+                "(JSON)</li><li><a href=\"/api/v1/status\">Status</a> (JSON)</li>"
                 "<li><a href=\"/-/healthy\">Health</a>, <a href=\"/-/ready\">readiness</a></li>"
                 "</ul>\n");
     landing_collectors(&out, &status);
@@ -335,6 +352,7 @@ int pages_new(const struct pages_config *config, struct pages **out)
          .handler = "containers",
          .handle = api_containers,
          .limited = true},
+        {.path = "/api/v1/nvmm", .handler = "nvmm", .handle = api_nvmm, .limited = true},
     };
     memcpy(pages->routes, routes, sizeof routes);
     pages->updated_ns = mono_ns();

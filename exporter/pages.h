@@ -1,5 +1,5 @@
 /*
- * The endpoints: /metrics, /, health, readiness, and the two API documents.
+ * The endpoints: /metrics, /, health, readiness, and the three API documents.
  *
  * Handlers run on the server's thread. They read published snapshots and a copy of the status that
  * the loop leaves here once a tick; they never touch the loop's own state.
@@ -37,12 +37,14 @@ struct status {
     size_t containers[CONTAINER_COUNTS];
 };
 
+struct nvmm_board;
 struct pages;
 
 struct pages_config {
     const char *telemetry_path; /* borrowed, like all pointers here */
     struct expose *expose;
     struct store *store;
+    struct nvmm_board *nvmm_board; /* NULL: there never is anything */
     const char *const *collector_names;
     size_t n_collector_names;
 };

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
+#include "collectors/nvmm_board.h"
 #include "exporter/loop.h"
 #include "exporter/pages.h"
 
@@ -16,6 +18,7 @@ static const uint64_t second_ns = 1000000000u;
 struct fixture {
     struct store *store;
     struct expose *expose;
+    struct nvmm_board *board;
     struct pages *pages;
     struct status status;
     struct http_response response;
@@ -27,8 +30,11 @@ static int setup(void **state)
     assert_non_null(f);
     assert_int_equal(store_new(&f->store), 0);
     assert_int_equal(expose_new(f->store, false, &f->expose), 0);
-    const struct pages_config config = {
-        .telemetry_path = "/metrics", .expose = f->expose, .store = f->store};
+    assert_int_equal(nvmm_board_new(&f->board), 0);
+    const struct pages_config config = {.telemetry_path = "/metrics",
+                                        .expose = f->expose,
+                                        .store = f->store,
+                                        .nvmm_board = f->board};
     assert_int_equal(pages_new(&config, &f->pages), 0);
     f->status.source = "perf";
     f->status.tick = (struct tick){.number = 1, .interval_ns = second_ns};
@@ -49,6 +55,7 @@ static int teardown(void **state)
     drop(f);
     pages_free(f->pages);
     expose_free(f->expose);
+    nvmm_board_free(f->board);
     store_free(f->store);
     free(f);
     return 0;
@@ -133,6 +140,81 @@ static void a_replay_is_marked(void **state)
     assert_true(response_says(f, "\"replay_ended\": true"));
 }
 
+/* ---- persistent memory ---- */
+
+static json_t *nvmm(struct fixture *f)
+{
+    assert_int_equal(get(f, "/api/v1/nvmm"), 200);
+    json_t *root = json_loadb(f->response.bytes, f->response.len, 0, NULL);
+    assert_non_null(root);
+    return root;
+}
+
+static double number(const json_t *object, const char *access, const char *key)
+{
+    return json_number_value(json_object_get(json_object_get(object, access), key));
+}
+
+static void nobody_uses_persistent_memory(void **state)
+{
+    struct fixture *f = *state;
+    updated_before(f, 0);
+    json_t *root = nvmm(f);
+    assert_true(json_is_null(json_object_get(root, "window_seconds")));
+    assert_int_equal(json_array_size(json_object_get(root, "containers")), 0);
+    assert_string_equal(json_string_value(json_object_get(root, "source")), "perf");
+    json_decref(root);
+}
+
+static void threads_by_process_and_container(void **state)
+{
+    struct fixture *f = *state;
+    const struct label labels[] = {{"namespace", "shop"},
+                                   {"pod", "db-0"},
+                                   {"container", "db"},
+                                   {"container_id", "0123456789ab"}};
+    struct labelset *set;
+    assert_int_equal(labelset_new(labels, 4, &set), 0);
+    struct nvmm_board_list *list = nvmm_board_begin(f->board);
+    list->wall_ns = 1500000000;
+    list->seconds = 1;
+    for (uint32_t container = 0; container < 2; container++) {
+        assert_true(nvmm_board_container(list, set));
+        for (uint32_t i = 0; i < 3; i++) /* threads 10, 11 of process 10 and 12 of process 12 */
+            nvmm_board_row(list, &(struct nvmm_board_row){.pid = i > 0 ? 10 : 12,
+                                                          .tid = 12 - i,
+                                                          .accesses = {1 + i, 7},
+                                                          .bytes = {100 * (1 + i), 7}});
+    }
+    nvmm_board_show(f->board);
+    labelset_unref(set);
+    updated_before(f, 0);
+    json_t *root = nvmm(f);
+    assert_true(json_number_value(json_object_get(root, "timestamp_seconds")) == 1.5);
+    assert_true(json_is_false(json_object_get(root, "truncated")));
+    json_t *containers = json_object_get(root, "containers");
+    assert_int_equal(json_array_size(containers), 2);
+    for (size_t i = 0; i < 2; i++) {
+        json_t *container = json_array_get(containers, i);
+        assert_string_equal(json_string_value(json_object_get(container, "pod")), "db-0");
+        json_t *processes = json_object_get(container, "processes");
+        assert_int_equal(json_array_size(processes), 2);
+        json_t *first = json_array_get(processes, 0);
+        assert_int_equal(json_integer_value(json_object_get(first, "pid")), 10);
+        assert_true(number(first, "store", "accesses_per_second") == 5);
+        assert_true(number(first, "store", "bytes_per_second") == 500);
+        assert_null(json_object_get(first, "load")); /* not sampled */
+        json_t *threads = json_object_get(first, "threads");
+        assert_int_equal(json_array_size(threads), 2);
+        json_t *thread = json_array_get(threads, 0);
+        assert_int_equal(json_integer_value(json_object_get(thread, "tid")), 10);
+        assert_true(number(thread, "store", "accesses_per_second") == 3);
+        json_t *second = json_array_get(processes, 1);
+        assert_int_equal(json_array_size(json_object_get(second, "threads")), 1);
+    }
+    json_decref(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +223,8 @@ int main(void)
         T(a_replay_that_ended_is_healthy),
         T(ready_after_the_first_publication),
         T(a_replay_is_marked),
+        T(nobody_uses_persistent_memory),
+        T(threads_by_process_and_container),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
