@@ -1,7 +1,9 @@
 #include "exporter/notify.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -29,4 +31,14 @@ int notify_systemd(const char *state)
     int err = sent < 0 ? -errno : 0;
     close(fd);
     return err;
+}
+
+int notify_ready(uint64_t silence_us)
+{
+    const char *text = getenv("WATCHDOG_USEC");
+    uint64_t set_us = text ? strtoull(text, NULL, 10) : 0;
+    char state[64] = "READY=1";
+    if (set_us && (silence_us == 0 || silence_us > set_us))
+        snprintf(state, sizeof state, "READY=1\nWATCHDOG_USEC=%" PRIu64, silence_us);
+    return notify_systemd(state);
 }

@@ -9,8 +9,6 @@
 
 #include "exporter/pages_nvmm.h"
 
-/* The last tick may be this many intervals old before the exporter calls itself unhealthy. */
-enum { UNHEALTHY_INTERVALS = 10 };
 enum { PAGES_ROUTES = 7 };
 
 struct pages {
@@ -139,7 +137,7 @@ static void healthy(void *context, const struct http_request *request,
     struct status status;
     uint64_t updated_ns;
     take_status(context, &status, &updated_ns);
-    uint64_t limit = status.tick.interval_ns * UNHEALTHY_INTERVALS;
+    uint64_t limit = status.tick.interval_ns * PAGES_UNHEALTHY_INTERVALS;
     if (!status.replay_ended && mono_ns() - updated_ns >= limit)
         answer_text(response, 503, "the last tick is 10 intervals old\n");
     else

@@ -18,7 +18,10 @@
 #include "exporter/http/http.h"
 #include "exporter/source/machine.h"
 
-enum { PAGES_MAX_COLLECTORS = 16 };
+enum {
+    PAGES_MAX_COLLECTORS = 16,
+    PAGES_UNHEALTHY_INTERVALS = 10, /* how old the last tick may be */
+};
 
 struct status {
     const char *source; /* constant, like all strings here */

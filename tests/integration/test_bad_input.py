@@ -544,6 +544,30 @@ class Systemd(Base):
                 while b"STOPPING=1" not in messages:
                     messages += receiver.recv(4096) + b"\n"
 
+    def test_watchdog(self):
+        """It is fed by ticks, and never asked for more than it can get."""
+        def first_message(*flags, watchdog="30000000", pings=0):
+            path = self.directory / "notify"
+            path.unlink(missing_ok=True)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+                receiver.bind(str(path))
+                receiver.settimeout(10)
+                with Exporter("--no-collector.probe", *flags,
+                              env={"NOTIFY_SOCKET": str(path), "WATCHDOG_USEC": watchdog}):
+                    message = receiver.recv(4096)
+                    for _ in range(pings):
+                        self.assertEqual(receiver.recv(4096), b"WATCHDOG=1")
+                    return message
+
+        self.assertEqual(first_message("--sampling.interval=200ms", pings=2), b"READY=1")
+        self.assertEqual(first_message("--sampling.interval=20s"),
+                         b"READY=1\nWATCHDOG_USEC=200000000")
+        self.assertEqual(first_message("--sampling.interval=20s", watchdog=""), b"READY=1")
+        # A recording's ticks come when they were recorded, and they end.
+        self.assertEqual(first_message("--source=replay",
+                                       f"--source.replay.file={harness.REPLAYS / 'idle.jsonl'}"),
+                         b"READY=1\nWATCHDOG_USEC=0")
+
     def test_socket(self):
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
