@@ -25,13 +25,17 @@ class Install(unittest.TestCase):
         if not program.exists():
             program = root / "usr/local/bin/interference_exporter"
         self.assertIn("interference_exporter", run(program, "--version"))
+        # Its service starts the program where it is.
+        (unit,) = root.rglob("interference_exporter.service")
+        self.assertEqual(unit.parent, program.parent.parent / "lib/systemd/system")
+        self.assertIn(f"ExecStart=/{program.relative_to(root)} ", unit.read_text())
         return program
 
     def test_cmake_install(self):
         run("cmake", "--install", harness.BUILD, env={**os.environ, "DESTDIR": str(self.root)})
         self.check_program(self.root)
-        self.assertEqual([p.name for p in self.root.rglob("*") if p.is_file()],
-                         ["interference_exporter"])
+        self.assertEqual({p.name for p in self.root.rglob("*") if p.is_file()},
+                         {"interference_exporter", "interference_exporter.service"})
 
     def test_package(self):
         run("cpack", "-G", "DEB", "--config", harness.BUILD / "CPackConfig.cmake", "-B", self.root)
@@ -52,6 +56,9 @@ class Install(unittest.TestCase):
         run(*dpkg, "--install", package)
         program = self.check_program(target)
         self.assertNotIn("not stripped", run("file", program))
+        # The scripts leave the machine's own systemd alone while this root is installed.
+        for script in ("postinst", "prerm", "postrm"):
+            self.assertIn("systemctl", run("dpkg-deb", "--info", package, script))
         run(*dpkg, "--purge", "interference-exporter")
         self.assertFalse(program.exists())
 
