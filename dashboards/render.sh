@@ -18,3 +18,12 @@ yaml() {
 yaml prometheusRules rules.yaml
 yaml prometheusAlerts alerts.yaml
 jsonnet -m "$out" -J "$here" -e "(import '$mixin').grafanaDashboards" >/dev/null
+
+# The Helm chart has copies, since its package holds no links out of it.
+files=$here/../deploy/kubernetes/chart/files
+if [ "$out" = "$here/rendered" ] && [ -d "$files" ]; then
+    rm -rf "$files"
+    mkdir -p "$files/rules" "$files/dashboards"
+    cp "$out"/*.yaml "$files/rules/"
+    find "$out" -name '*.json' -exec cp -t "$files/dashboards/" {} +
+fi

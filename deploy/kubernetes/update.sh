@@ -1,0 +1,30 @@
+#!/bin/bash
+# Makes again what is made from other files: deploy/kubernetes/update.sh
+#
+#   chart/files/   copies of dashboards/rendered, by dashboards/render.sh
+#   manifests/     the chart with its defaults, as release interference-exporter in the namespace
+#                  monitoring
+#
+# Needs what tests/packages.txt has for jsonnet and Go. Tests compare.
+set -euo pipefail
+export LC_ALL=C
+cd "$(dirname "$0")/../.."
+chart=deploy/kubernetes/chart
+manifests=deploy/kubernetes/manifests
+
+dashboards/render.sh
+rm -rf "$manifests"
+mkdir -p "$manifests"
+
+build=${BUILD:-build/chart}
+mkdir -p "$build"
+GO111MODULE=off GOFLAGS='' GOPATH=/usr/share/gocode GOCACHE=$PWD/$build/go \
+    go build -o "$build/render" tests/chart/render.go
+"$build/render" "$chart" | awk -v out="$manifests" '
+    /^---$/ { file = ""; next }
+    /^# Source: / {
+        file = out "/" substr($3, length("templates/") + 1)
+        print "# Rendered from the chart by deploy/kubernetes/update.sh; change that." >file
+        next
+    }
+    file { print >file }'

@@ -1,0 +1,478 @@
+#!/usr/bin/python3
+"""The Helm chart, rendered with several sets of values (tests/chart/values).
+
+What is rendered holds against the schemas of Kubernetes and of the Prometheus operator, unknown
+fields included; it asks for the privileges that are documented and for no others; its flags are the
+exporter's. The plain manifests and the chart's copies are what they are made from. And a real
+Prometheus, with the scrape configuration that follows from the ServiceMonitor, the PodMonitor and the
+examples, gives each series the labels of the container that was measured.
+"""
+import copy
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+import urllib.parse
+import urllib.request
+
+import yaml
+
+import harness
+from harness import Exporter, wait_until
+
+CHART = harness.SOURCE / "deploy/kubernetes/chart"
+MANIFESTS = harness.SOURCE / "deploy/kubernetes/manifests"
+TESTS = harness.SOURCE / "tests/chart"
+CASES = {file.stem: [file] for file in sorted((TESTS / "values").glob("*.yaml"))}
+CASES["defaults"] = []
+WORK = harness.BUILD / "chart"
+
+
+class StrictLoader(yaml.SafeLoader):
+    """YAML in which a key stands once."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        twice = {key for key in keys if keys.count(key) > 1}
+        assert not twice, f"{node.start_mark}: twice: {twice}"
+        return super().construct_mapping(node, deep)
+
+
+def load(text):
+    return [document for document in yaml.load_all(text, StrictLoader) if document]
+
+
+def run(*argv, **options):
+    return subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=240,
+                          **options)
+
+
+def build_renderer():
+    WORK.mkdir(exist_ok=True)
+    result = run("go", "build", "-o", WORK / "render", TESTS / "render.go", env={
+        **os.environ, "GO111MODULE": "off", "GOFLAGS": "", "GOPATH": "/usr/share/gocode",
+        "GOCACHE": str(WORK / "go")})
+    assert result.returncode == 0, result.stderr
+
+
+def render(*values, **given):
+    """The chart's objects; with keywords, values in place of a file."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        json.dump(given, file)
+        file.flush()
+        result = run(WORK / "render", CHART, *values, file.name)
+    assert result.returncode == 0, result.stderr
+    return load(result.stdout)
+
+
+def of_kind(objects, kind):
+    (found,) = [o for o in objects if o["kind"] == kind]
+    return found
+
+
+def pod_of(objects):
+    return of_kind(objects, "DaemonSet")["spec"]["template"]["spec"]
+
+
+class Rendered(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        build_renderer()
+        cls.cases = {name: render(*files) for name, files in CASES.items()}
+
+    def test_schemas(self):
+        """Valid as they are; and with any one unknown field not."""
+        folder = WORK / "npm"
+        self.install_schemas(folder)
+        objects = [o for case in self.cases.values() for o in case]
+        objects += [o for file in sorted(MANIFESTS.glob("*.yaml")) for o in load(file.read_text())]
+        broken = []
+        for kind in sorted({o["kind"] for o in self.cases["full"] + self.cases["podmonitor"]}):
+            good = next(o for o in objects if o["kind"] == kind and o in self.cases["full"] or
+                        o["kind"] == kind and o in self.cases["podmonitor"])
+            broken += [(f"{kind}.{path}", bad) for path, bad in with_unknown_fields(good)]
+        self.assertGreater(len(broken), 60)
+        wrong = copy.deepcopy(of_kind(self.cases["defaults"], "DaemonSet"))
+        wrong["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["memory"] = "1MB"
+        broken.append(("a memory of 1MB", wrong))
+
+        result = run("node", TESTS / "validate.mjs", folder,
+                     input=json.dumps(objects + [bad for _, bad in broken]))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        complaints = json.loads(result.stdout)
+        for o, complaint in zip(objects, complaints):
+            self.assertEqual(complaint, [], f"{o['kind']} {o['metadata']['name']}")
+        passed = [what for (what, _), c in zip(broken, complaints[len(objects):]) if not c]
+        self.assertEqual(passed, [], "unknown fields that were let through")
+
+    def install_schemas(self, folder):
+        lock = (TESTS / "package-lock.json").read_bytes()
+        stamp = folder / "installed"
+        if stamp.exists() and stamp.read_bytes() == lock:
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(TESTS / name, folder)
+        result = run("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", cwd=folder)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        stamp.write_bytes(lock)
+
+    def test_privileges(self):
+        """UID 0 with CAP_PERFMON; each switch adds what it says, and nothing else does."""
+        extra = {"defaults": [], "podmonitor": [], "least": [], "paranoid": ["SYS_ADMIN"],
+                 "memory-nodes": ["SYS_NICE"], "pebs": ["SYS_PTRACE"],
+                 "full": ["SYS_ADMIN", "SYS_NICE", "SYS_PTRACE"]}
+        self.assertEqual(extra.keys(), self.cases.keys())
+        for name, objects in self.cases.items():
+            with self.subTest(name):
+                pod = pod_of(objects)
+                (container,) = pod["containers"]
+                self.assertEqual(container["securityContext"], {
+                    "allowPrivilegeEscalation": False, "privileged": False,
+                    "readOnlyRootFilesystem": True,
+                    "capabilities": {"drop": ["ALL"], "add": ["PERFMON", *extra[name]]}})
+                self.assertNotIn("command", container)
+                self.assertEqual(pod["securityContext"]["runAsUser"], 0)
+                self.assertEqual(pod["securityContext"]["seccompProfile"]["type"],
+                                 "Localhost" if name == "full" else "RuntimeDefault")
+                self.assertEqual(pod["hostPID"], name in ("pebs", "full"))
+                self.assertEqual(pod["hostNetwork"], name == "full")
+                self.assertIs(pod["hostIPC"], False)
+                self.assertIs(pod["automountServiceAccountToken"], False)
+
+                # Nothing of the host can be written to, and every volume is used.
+                volumes = {v["name"]: v for v in pod["volumes"]}
+                mounts = {m["name"]: m for m in container["volumeMounts"]}
+                self.assertEqual(volumes.keys(), mounts.keys())
+                hosts = {v["hostPath"]["path"] for v in volumes.values() if "hostPath" in v}
+                for volume in volumes:
+                    if "hostPath" in volumes[volume]:
+                        self.assertIs(mounts[volume]["readOnly"], True)
+                self.assertEqual(hosts - {"/sys/fs/cgroup"}, {
+                    "least": set(), "full": {"/run/containerd/io.containerd.runtime.v2.task"},
+                }.get(name, {"/var/log/containers", "/var/log/pods"}))
+
+    def test_names_agree(self):
+        """Selectors select, references refer, ports are named alike."""
+        for name, objects in self.cases.items():
+            with self.subTest(name):
+                daemonset = of_kind(objects, "DaemonSet")
+                labels = daemonset["spec"]["template"]["metadata"]["labels"]
+                selectors = [daemonset["spec"]["selector"]["matchLabels"]]
+                kinds = {o["kind"]: o for o in objects}
+                port = pod_of(objects)["containers"][0]["ports"][0]
+                if "Service" in kinds:
+                    selectors.append(kinds["Service"]["spec"]["selector"])
+                    self.assertEqual(kinds["Service"]["spec"]["ports"][0]["targetPort"],
+                                     port["name"])
+                if "ServiceMonitor" in kinds:
+                    monitor = kinds["ServiceMonitor"]["spec"]
+                    self.assertLessEqual(monitor["selector"]["matchLabels"].items(),
+                                         kinds["Service"]["metadata"]["labels"].items())
+                    self.assertEqual(monitor["endpoints"][0]["port"],
+                                     kinds["Service"]["spec"]["ports"][0]["name"])
+                if "PodMonitor" in kinds:
+                    selectors.append(kinds["PodMonitor"]["spec"]["selector"]["matchLabels"])
+                    self.assertEqual(
+                        kinds["PodMonitor"]["spec"]["podMetricsEndpoints"][0]["port"], port["name"])
+                if "NetworkPolicy" in kinds:
+                    policy = kinds["NetworkPolicy"]["spec"]
+                    selectors.append(policy["podSelector"]["matchLabels"])
+                    self.assertEqual(policy["egress"], [])
+                    self.assertEqual(policy["ingress"][0]["ports"],
+                                     [{"port": port["name"], "protocol": "TCP"}])
+                if "PriorityClass" in kinds:
+                    self.assertEqual(pod_of(objects)["priorityClassName"],
+                                     kinds["PriorityClass"]["metadata"]["name"])
+                if "ServiceAccount" in kinds:
+                    self.assertEqual(pod_of(objects)["serviceAccountName"],
+                                     kinds["ServiceAccount"]["metadata"]["name"])
+                for selector in selectors:
+                    self.assertLessEqual(selector.items(), labels.items())
+                ids = [(o["kind"], o["metadata"]["name"]) for o in objects]
+                self.assertEqual(len(ids), len(set(ids)))
+
+    def test_flags(self):
+        """The exporter knows every flag it is given, and the probes' paths."""
+        known = harness.run_exporter("--help").stdout
+        for name, objects in self.cases.items():
+            with self.subTest(name):
+                (container,) = pod_of(objects)["containers"]
+                # In the contract; an exporter that does not have the collector yet refuses it.
+                flags = [flag for flag in container["args"]
+                         if flag != "--collector.pebs_nvmm" or flag in known]
+                result = harness.run_exporter(*flags, "--version")
+                self.assertEqual(result.returncode, 0, result.stderr)
+        with Exporter("--source=replay",
+                      f"--source.replay.file={harness.REPLAYS / 'idle.jsonl'}") as exporter:
+            for probe in ("livenessProbe", "readinessProbe"):
+                self.assertEqual(exporter.get(container[probe]["httpGet"]["path"])[0], 200)
+
+    def test_config(self):
+        """Thresholds and events reach the exporter as it wants them."""
+        objects = self.cases["full"]
+        config = next(o for o in objects if o["kind"] == "ConfigMap" and
+                      "thresholds.json" in o["data"])
+        (mount,) = [m for m in pod_of(objects)["containers"][0]["volumeMounts"]
+                    if m["name"] == "config"]
+        with tempfile.TemporaryDirectory() as directory:
+            for name, text in config["data"].items():
+                pathlib.Path(directory, name).write_text(text)
+            flags = [f.replace(mount["mountPath"], directory)
+                     for f in pod_of(objects)["containers"][0]["args"] if mount["mountPath"] in f]
+            self.assertEqual(len(flags), 2)
+            result = harness.run_exporter(
+                *flags, "--once", "--source=replay",
+                f"--source.replay.file={harness.REPLAYS / 'idle.jsonl'}")
+            self.assertEqual(result.returncode, 0, result.stderr)
+        # Other values, other pods: the change rolls out.
+        def checksum(latency):
+            return of_kind(render(thresholds=[{"latency_seconds": latency}]), "DaemonSet")[
+                "spec"]["template"]["metadata"]["annotations"]["checksum/config"]
+        self.assertNotEqual(checksum(1e-7), checksum(2e-7))
+
+    def test_refused(self):
+        for words, given in (
+                ("containers.names", {"containers": {"names": "docker"}}),
+                ("service.enabled", {"service": {"enabled": False}, "monitor": {"enabled": True}}),
+                ("twice", {"monitor": {"enabled": True}, "podMonitor": {"enabled": True}})):
+            with self.assertRaisesRegex(AssertionError, words):
+                render(**given)
+
+    def test_made_from(self):
+        """Manifests and copies are what deploy/kubernetes/update.sh makes."""
+        advice = "run deploy/kubernetes/update.sh"
+        manifests = [o for file in sorted(MANIFESTS.glob("*.yaml")) for o in load(file.read_text())]
+        self.assertEqual(manifests, self.cases["defaults"], advice)
+        rendered = harness.SOURCE / "dashboards/rendered"
+        copies = {f"files/{folder}/{file.name}": file.read_bytes()
+                  for folder, suffix in (("rules", "yaml"), ("dashboards", "json"))
+                  for file in rendered.glob(f"*.{suffix}")}
+        self.assertTrue(copies)
+        self.assertEqual({str(f.relative_to(CHART)): f.read_bytes()
+                          for f in CHART.glob("files/*/*")}, copies, advice)
+        chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+        version = re.search(r"project\(interference_exporter VERSION (\S+)",
+                            (harness.SOURCE / "CMakeLists.txt").read_text())[1]
+        self.assertEqual(chart["appVersion"], version)
+
+    def test_rules_and_dashboards(self):
+        """As they came: templates within them are Prometheus' and Grafana's."""
+        objects = self.cases["full"]
+        rendered = harness.SOURCE / "dashboards/rendered"
+        data = {name: text for o in objects if o["kind"] == "ConfigMap"
+                for name, text in o["data"].items()}
+        rules = {}
+        for o in objects:
+            if o["kind"] == "PrometheusRule":
+                rules[o["metadata"]["name"].removeprefix("ie-")] = o["spec"]
+        for file in rendered.glob("*.yaml"):
+            want = yaml.safe_load(file.read_text())
+            self.assertEqual(yaml.safe_load(data[f"interference-{file.name}"]), want)
+            self.assertEqual(rules[file.stem], want)
+        for file in rendered.glob("*.json"):
+            self.assertEqual(json.loads(data[file.name]), json.loads(file.read_text()))
+        for o in objects:
+            if o["kind"] == "ConfigMap":  # what the API server takes
+                self.assertLess(len(json.dumps(o["data"])), 1 << 20, o["metadata"]["name"])
+
+
+# Maps whose keys are the user's own.
+FREE = {"labels", "annotations", "matchLabels", "data", "nodeSelector", "limits", "requests",
+        "additionalLabels"}
+
+
+def with_unknown_fields(document):
+    """Copies of it, each with one unknown field, for every map that has named fields."""
+    paths = []
+
+    def walk(value, path):
+        if isinstance(value, dict):
+            if not path or path[-1] not in FREE and not (path[-1] == "selector" and
+                                                         document["kind"] == "Service"):
+                paths.append(path)
+                for key, item in value.items():
+                    walk(item, (*path, key))
+        elif isinstance(value, list):
+            for i, item in enumerate(value[:1]):
+                walk(item, (*path, i))
+
+    walk(document, ())
+    for path in paths:
+        bad = copy.deepcopy(document)
+        at = bad
+        for step in path:
+            at = at[step]
+        at["unknownField"] = "x"
+        yield ".".join(map(str, path)), bad
+
+
+# What a service discovery knows of one pod of the exporter.
+DISCOVERED = {
+    "__meta_kubernetes_namespace": "monitoring",
+    "__meta_kubernetes_pod_name": "interference-exporter-x7k2p",
+    "__meta_kubernetes_pod_node_name": "node-7",
+    "__meta_kubernetes_pod_phase": "Running",
+    "__meta_kubernetes_pod_container_name": "exporter",
+    "__meta_kubernetes_pod_container_port_name": "metrics",
+    "__meta_kubernetes_pod_label_app_kubernetes_io_name": "interference-exporter",
+    "__meta_kubernetes_service_name": "interference-exporter",
+    "__meta_kubernetes_service_label_app_kubernetes_io_name": "interference-exporter",
+    "__meta_kubernetes_endpoint_port_name": "metrics",
+    "__meta_kubernetes_endpoint_address_target_kind": "Pod",
+    "__meta_kubernetes_endpoint_address_target_name": "interference-exporter-x7k2p",
+}
+
+
+def replace(label, *sources, regex="(.*)"):
+    return {"source_labels": list(sources), "target_label": label, "regex": regex}
+
+
+# What the Prometheus operator writes before a monitor's own relabelings: labels of the pod that was
+# scraped, which is what this chart's must undo.
+OPERATOR = {
+    "ServiceMonitor": [
+        replace("__tmp_prometheus_job_name", "job"),
+        replace("node", "__meta_kubernetes_endpoint_address_target_kind",
+                "__meta_kubernetes_endpoint_address_target_name", regex="Node;(.*)"),
+        replace("pod", "__meta_kubernetes_endpoint_address_target_kind",
+                "__meta_kubernetes_endpoint_address_target_name", regex="Pod;(.*)"),
+        replace("namespace", "__meta_kubernetes_namespace"),
+        replace("service", "__meta_kubernetes_service_name"),
+        replace("pod", "__meta_kubernetes_pod_name"),
+        replace("container", "__meta_kubernetes_pod_container_name"),
+        replace("job", "__meta_kubernetes_service_name"),
+        replace("job", "__meta_kubernetes_service_label_app_kubernetes_io_name", regex="(.+)"),
+        {"target_label": "endpoint", "replacement": "metrics"},
+    ],
+    "PodMonitor": [
+        replace("__tmp_prometheus_job_name", "job"),
+        replace("namespace", "__meta_kubernetes_namespace"),
+        replace("container", "__meta_kubernetes_pod_container_name"),
+        replace("pod", "__meta_kubernetes_pod_name"),
+        {"target_label": "job", "replacement": "monitoring/interference-exporter"},
+        replace("job", "__meta_kubernetes_pod_label_app_kubernetes_io_name", regex="(.+)"),
+        {"target_label": "endpoint", "replacement": "metrics"},
+    ],
+}
+
+
+def snake(config):
+    """As Prometheus spells what monitors spell in camelCase."""
+    return {re.sub("[A-Z]", lambda m: "_" + m[0].lower(), key): value
+            for key, value in config.items()}
+
+
+def of_monitor(kind, objects):
+    spec = of_kind(objects, kind)["spec"]
+    (endpoint,) = spec.get("endpoints") or spec["podMetricsEndpoints"]
+    return {"job_name": kind, "honor_labels": endpoint["honorLabels"],
+            "relabel_configs": OPERATOR[kind] +
+            [snake(c) for c in endpoint["relabelings"]],
+            "metric_relabel_configs": [snake(c) for c in endpoint.get("metricRelabelings", [])]}
+
+
+def of_example(name, job):
+    (config,) = yaml.safe_load(
+        (harness.SOURCE / "deploy/prometheus" / name).read_text())["scrape_configs"]
+    return {"job_name": job, "honor_labels": config["honor_labels"],
+            "relabel_configs": config["relabel_configs"]}
+
+
+class Labels(unittest.TestCase):
+    def test_examples(self):
+        """promtool takes them, but for the discovery that Debian's Prometheus is built without."""
+        folder = harness.SOURCE / "deploy/prometheus"
+        for file in sorted(folder.glob("*.yml")):
+            config = yaml.load(file.read_text(), StrictLoader)
+            for scrape in config["scrape_configs"]:
+                if scrape.pop("kubernetes_sd_configs", None):
+                    scrape["static_configs"] = []
+            config["rule_files"] = [str(folder / pattern) for pattern in config["rule_files"]]
+            with tempfile.NamedTemporaryFile("w", suffix=".yml") as checked:
+                yaml.safe_dump(config, checked)
+                checked.flush()
+                result = run("promtool", "check", "config", checked.name)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            self.assertIn("rules found", result.stdout)
+
+    def test_whose_series(self):
+        build_renderer()
+        bare = of_monitor("ServiceMonitor", render(monitor={"enabled": True}))
+        bare.update(job_name="bare", relabel_configs=OPERATOR["ServiceMonitor"])
+        configs = [of_monitor("ServiceMonitor", render(monitor={"enabled": True})),
+                   of_monitor("PodMonitor", render(podMonitor={"enabled": True})),
+                   of_example("kubernetes.yml", "example"), of_example("hosts.yml", "hosts"), bare]
+        directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        exporter = self.enterContext(Exporter(
+            "--source=replay", f"--source.replay.file={harness.REPLAYS / 'baseline.jsonl'}",
+            "--source.replay.speed=max"))
+        wait_until(lambda: exporter.status()["tick"]["number"] > 3, 10, "the replay has run")
+        for config in configs:
+            targets = directory / f"{config['job_name']}.json"
+            targets.write_text(json.dumps([{"targets": [f"127.0.0.1:{exporter.port}"],
+                                            "labels": DISCOVERED}]))
+            config["file_sd_configs"] = [{"files": [str(targets)]}]
+            # Which configuration a series came by, whatever its job is called.
+            config.setdefault("relabel_configs", []).append(
+                {"target_label": "configuration", "replacement": config["job_name"]})
+        main = directory / "prometheus.yml"
+        main.write_text(json.dumps({"global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
+                                    "scrape_configs": configs}))
+        port = harness.free_port()
+        log = self.enterContext(open(directory / "log", "w+b"))
+        prometheus = harness.start(
+            ["prometheus", f"--config.file={main}", f"--storage.tsdb.path={directory / 'tsdb'}",
+             f"--web.listen-address=127.0.0.1:{port}"], stdin=subprocess.DEVNULL, stdout=log,
+            stderr=log)
+        self.addCleanup(harness.stop, prometheus)
+
+        def series(selector):
+            query = urllib.parse.urlencode({"match[]": selector})
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/series?{query}",
+                                        timeout=10) as answer:
+                return json.load(answer)["data"]
+
+        def scraped():
+            try:
+                return {s["configuration"] for s in series("interference_exporter_build_info")} \
+                    == {c["job_name"] for c in configs}
+            except OSError:
+                return False
+        wait_until(scraped, 30, "all were scraped", 0.2)
+
+        page = exporter.scrape()
+        wanted = {tuple(dict(key)[name] for name in ("namespace", "pod", "container"))
+                  for key in page.select("interference_container_memory_reads_total")}
+        self.assertTrue(wanted)
+        own = {"namespace", "pod", "container", "service", "endpoint"}
+        for config in configs[:-1]:
+            name = config["job_name"]
+            node = "127.0.0.1" if name == "hosts" else "node-7"
+            with self.subTest(name):
+                found = series(f'interference_container_memory_reads_total{{configuration="{name}"}}')
+                self.assertEqual({(s["namespace"], s["pod"], s["container"]) for s in found}, wanted)
+                for selector in ("up", "interference_exporter_build_info"):
+                    (one,) = series(f'{selector}{{configuration="{name}"}}')
+                    self.assertEqual((one["node"], one["instance"]), (node, node))
+                    self.assertEqual(own & one.keys(), set())
+                for s in series(f'{{configuration="{name}"}}'):
+                    self.assertEqual((s["node"], s["instance"]), (node, node))
+                    self.assertNotIn("exported_namespace", s)
+                    if name.endswith("Monitor"):
+                        self.assertEqual(s["job"], "interference-exporter")
+                    self.assertNotEqual(s.get("pod"), DISCOVERED["__meta_kubernetes_pod_name"])
+
+        # Without the chart's relabelings the exporter's own pod is on every series of the node.
+        (one,) = series('interference_exporter_build_info{configuration="bare"}')
+        self.assertEqual(one["pod"], DISCOVERED["__meta_kubernetes_pod_name"])
+
+
+if __name__ == "__main__":
+    harness.need_command("go", "node", "npm", "prometheus", "promtool")
+    harness.main()
