@@ -306,7 +306,8 @@ static void take_samples(struct pebs_nvmm *self)
 {
     size_t n;
     for (int access = 0; access < ACCESS_KINDS; access++)
-        source_set_sampling(self->env.sources, (enum access)access, &self->sampling[access]);
+        if (self->sampled[access])
+            source_set_sampling(self->env.sources, (enum access)access, &self->sampling[access]);
     do {
         n = source_set_drain(self->env.sources, self->drained, DRAIN);
         for (size_t i = 0; i < n; i++)

@@ -2,8 +2,8 @@
 
 #include "exporter/source/perf_internal.h"
 
-static struct perf_event_attr attributes(const struct encoded_event *event, bool leader,
-                                         bool user_only)
+static struct perf_event_attr attributes(const struct encoded_event *event, enum group group,
+                                         bool leader, bool user_only)
 {
     struct perf_event_attr attr = event->attr;
     attr.size = sizeof attr;
@@ -14,6 +14,9 @@ static struct perf_event_attr attributes(const struct encoded_event *event, bool
     attr.disabled = leader;
     if (user_only && !event->software)
         attr.exclude_kernel = 1;
+    /* As it is sampled (sampler.c): the samples are to be a share of what is counted. */
+    if (group == GROUP_STORES || group == GROUP_LOADS)
+        attr.exclude_kernel = attr.exclude_hv = 1;
     return attr;
 }
 
@@ -29,7 +32,7 @@ int perf_events_open(struct perf_source *source, enum group group, uint32_t mask
     for (size_t i = 0; i < perf_n_roles(group); i++) {
         if (!perf_in(mask, i))
             continue;
-        struct perf_event_attr attr = attributes(events[i], leader < 0, target->user_only);
+        struct perf_event_attr attr = attributes(events[i], group, leader < 0, target->user_only);
         int fd = kernel->event_open(kernel->context, &attr, target->pid, target->cpu, leader,
                                     target->flags | PERF_FLAG_FD_CLOEXEC);
         if (fd < 0) {

@@ -72,6 +72,27 @@ static void test_attributes(void **state)
     assert_int_equal(leaders, 2);
 }
 
+/* What is sampled in user mode only is counted so as well: the one is to be a share of the other.
+ */
+static void test_sampled_groups_count_user_mode(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    static const enum group sampled[] = {GROUP_STORES, GROUP_LOADS};
+    uint64_t inode;
+    size_t n = 0;
+    perf_fixture_start(fixture);
+    for (size_t i = 0; i < sizeof sampled / sizeof *sampled; i++)
+        perf_fixture_open(fixture, i ? "b" : "a", sampled[i], &inode);
+    for (int i = 0; i < FAKE_PMU_EVENTS; i++) {
+        const struct fake_event *event = &fixture->pmu.events[i];
+        if (!event->used)
+            continue;
+        assert_true(event->attr.exclude_kernel && event->attr.exclude_hv);
+        n++;
+    }
+    assert_int_equal(n, 4);
+}
+
 static void test_steady_read_allocates_nothing(void **state)
 {
     struct perf_fixture *fixture = *state;
@@ -362,6 +383,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_counts_per_cpu),
         TEST(test_attributes),
+        TEST(test_sampled_groups_count_user_mode),
         TEST(test_steady_read_allocates_nothing),
         TEST(test_handles),
         TEST(test_missing_hardware),

@@ -11,51 +11,21 @@
  * Says "ready" or, if sampling cannot work here, why. Then answers each line on standard input with
  * a line of JSON: all that was sampled since the last one, up to now.
  */
-#include <dirent.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "exporter/containers/container.h"
 #include "exporter/sample_owners.h"
 #include "exporter/source/perf_samples.h"
+#include "tests/integration/programs/directory_rule.h"
 
 enum { MAX_LINES = 1 << 16, BATCH = 1024 };
-
-/* ---- what stands for persistent memory ---- */
-
-struct directory_rule {
-    struct medium_rule rule; /* first */
-    const char *path;
-};
-
-/* By device and inode: through whichever mount and under whichever name it was opened. */
-static enum medium in_directory(struct medium_rule *rule, pid_t pid, const struct maps_line *line,
-                                enum access access)
-{
-    const struct directory_rule *directory = (const struct directory_rule *)rule;
-    enum medium medium = MEDIUM_OTHER;
-    struct dirent *entry;
-    struct stat st;
-    (void)pid;
-    (void)access;
-    DIR *dir = line->inode ? opendir(directory->path) : NULL;
-    while (dir && (entry = readdir(dir)))
-        if (fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 && S_ISREG(st.st_mode) &&
-            st.st_ino == line->inode && major(st.st_dev) == line->major &&
-            minor(st.st_dev) == line->minor)
-            medium = MEDIUM_NVMM;
-    if (dir)
-        closedir(dir);
-    return medium;
-}
 
 /* ---- what arrived ---- */
 

@@ -1,0 +1,42 @@
+/*
+ * The whole exporter, but that what lies in a directory stands for persistent memory:
+ *
+ *     lib_exporter_pmem [flags of the exporter]       the directory is in PMEM_DIRECTORY
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "exporter/exporter.h"
+#include "exporter/source/perf.h"
+#include "tests/integration/programs/directory_rule.h"
+
+int main(int argc, char **argv)
+{
+    struct directory_rule rule = {.rule.mapping = in_directory, .path = getenv("PMEM_DIRECTORY")};
+    struct exporter *exporter = NULL;
+    struct options options;
+    char error[512] = "no PMEM_DIRECTORY";
+    sigset_t signals;
+    if (!rule.path || options_parse(&options, argc, argv, error, sizeof error) != 0) {
+        fprintf(stderr, "%s\n", error);
+        return 2;
+    }
+    options.medium_rule = &rule.rule;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    const struct log log = {
+        .fd = STDERR_FILENO, .level = options.log_level, .format = options.log_format};
+    perf_raise_fd_limit();
+    int err = exporter_new(&options, &log, &signals, &exporter, error, sizeof error);
+    if (!err)
+        err = exporter_run(exporter, error, sizeof error);
+    exporter_free(exporter);
+    if (err)
+        fprintf(stderr, "%s\n", error);
+    return err ? 1 : 0;
+}
