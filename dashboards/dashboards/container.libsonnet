@@ -89,7 +89,7 @@ local promql = import '../lib/promql.libsonnet';
                   'custom.lineStyle': { fill: 'dash', dash: [8, 6] },
                   color: { mode: 'fixed', fixedColor: 'orange' },
                 }),
-                g.dashed('baseline', 'green'),
+                g.dashed('baseline', 'blue'),
               ],
             }
           ),
@@ -104,12 +104,12 @@ local promql = import '../lib/promql.libsonnet';
             'Share of its observed time above the threshold. Above %d %% over 15 minutes it alerts.' % (config.latencyShare * 100),
             'percentunit',
             [g.target(q.ratio(sum('memory_read_latency_over_threshold_seconds'), sum('memory_read_latency_observed_seconds')), pod)],
-            { min: 0, max: 1, noValue: 'no threshold yet', limits: [['orange', config.latencyShare]] }
+            { min: 0, max: 1, noValue: 'no threshold yet', limits: [['red', config.latencyShare]] }
           ),
           g.timeseries(
             'Memory reads',
             'Reads from memory per second. High: it depends on memory, and loads it for others. Rising with its latency: it makes itself wait.',
-            'cps',
+            'rps',
             [g.target(sum('memory_reads'), pod)],
             { min: 0 }
           ),
@@ -120,7 +120,7 @@ local promql = import '../lib/promql.libsonnet';
             'How many times slower it runs than it would alone (model %s). High: its neighbours hurt it.' % config.slowdownModel,
             'suffix:×',
             [g.target('1 / ((1 -\n%s\n) > 0)' % lost(q.container), pod)],
-            { w: 8, min: 1, noValue: 'no estimate', limits: [['orange', config.slowdownBound]] }
+            { w: 8, min: 1, noValue: 'no estimate', limits: [['red', config.slowdownBound]] }
           ),
           g.timeseries(
             'Lost cycles, by what was contended',
@@ -132,7 +132,7 @@ local promql = import '../lib/promql.libsonnet';
           g.timeseries(
             'Last-level cache accesses, shared and alone',
             'Accesses per second of its running time: as it is, and as it would be alone. The further apart, the more it is slowed down. "Alone" needs --collector.slowdown.alone-rate.',
-            'cps',
+            'rps',
             [
               g.target(q.ratio(
                          sum('llc_reads'),
@@ -148,21 +148,21 @@ local promql = import '../lib/promql.libsonnet';
           g.timeseries(
             'Memory reads of others on the node',
             'The ten other containers that read most memory on the same node. One that rises when the latency above rises is the first suspect.',
-            'cps',
+            'rps',
             [g.target(others('interference_container_memory_reads_total'), pod)],
             { w: 8, links: [g.toContainer], min: 0, noValue: 'alone' }
           ),
           g.timeseries(
             'Last-level cache reads of others on the node',
             'The ten other containers that use the last-level cache most. One that rises when cycles are lost to the cache is the first suspect.',
-            'cps',
+            'rps',
             [g.target(others('interference_container_llc_reads_total'), pod)],
             { w: 8, links: [g.toContainer], min: 0, noValue: 'alone' }
           ),
           g.timeseries(
             'CPU cycles of others on the node',
             'The ten other containers that use most CPU. High alone is no interference; beside few reads it is a neighbour that does no harm.',
-            'cps',
+            'hertz',
             [g.target(others('interference_container_cpu_cycles_total'), pod)],
             { w: 8, links: [g.toContainer], min: 0, noValue: 'alone' }
           ),

@@ -42,7 +42,7 @@ local promql = import '../lib/promql.libsonnet';
       },
       {
         name: 'Reads',
-        unit: 'cps',
+        unit: 'rps',
         expr: 'sum by (%s) (container:interference_memory_reads:rate5m{%s})\nand on (%s)\ntopk(20, sum by (%s) (%s))'
               % [q.container, here, q.container, q.container, slowdown],
       },
@@ -110,14 +110,14 @@ local promql = import '../lib/promql.libsonnet';
             'How many times slower than alone containers run, over five minutes (model %s). Above %g for 15 minutes it alerts. High: see the container, then move or limit its neighbour.' % [config.slowdownModel, config.slowdownBound],
             'suffix:×',
             [g.target(highest(10, slowdown), name)],
-            { links: [g.toContainer, g.toNode], min: 1, limits: [['orange', config.slowdownBound]], noValue: 'no estimate' }
+            { links: [g.toContainer, g.toNode], min: 1, limits: [['red', config.slowdownBound]], noValue: 'no estimate' }
           ),
           g.timeseries(
             'Time above the threshold, ten highest',
             'Share of the last 15 minutes in which memory reads took a container longer than its threshold. Above %d %% it alerts. High: a neighbour keeps the memory busy.' % (config.latencyShare * 100),
             'percentunit',
             [g.target(highest(10, share), name)],
-            { links: [g.toContainer, g.toNode], min: 0, max: 1, limits: [['orange', config.latencyShare]] }
+            { links: [g.toContainer, g.toNode], min: 0, max: 1, limits: [['red', config.latencyShare]] }
           ),
         ]],
         ['Nodes', [
@@ -126,7 +126,7 @@ local promql = import '../lib/promql.libsonnet';
             'Mean latency of memory reads of all containers of a node, the 30 highest. Red: everybody there waits; look at that node. A node that is red all day is packed too tightly.',
             's',
             g.target(highest(30, 'node:interference_memory_read_latency_seconds:mean5m{%s}' % here), nodeName),
-            { min: 60e-9, max: 300e-9, h: 10, links: [g.toNode] }
+            { min: 70e-9, max: 200e-9, h: 10, links: [g.toNode] }
           ),
           g.heatmap(
             'All windows of all containers',
@@ -137,7 +137,7 @@ local promql = import '../lib/promql.libsonnet';
           g.timeseries(
             'Memory reads by node, ten highest',
             'Reads from memory per second, of all containers of a node. High: the node uses its memory much, and its containers will hurt each other first.',
-            'cps',
+            'rps',
             [g.target(highest(10, 'node:interference_memory_reads:rate5m{%s}' % here), nodeName)],
             { links: [g.toNode], min: 0 }
           ),
@@ -149,7 +149,7 @@ local promql = import '../lib/promql.libsonnet';
               'topk(10, max by (%s) (\n  numa:interference_memory_probe_latency_seconds:mean5m{%s}\n  / numa:interference_memory_probe_latency_seconds:baseline1d\n))' % [q.node, here],
               nodeName
             )],
-            { links: [g.toNode], limits: [['orange', config.probeFactor]], noValue: 'less than an hour of history' }
+            { links: [g.toNode], limits: [['red', config.probeFactor]], noValue: 'less than an hour of history' }
           ),
         ]],
         ['What the exporters can see', [

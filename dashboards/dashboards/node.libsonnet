@@ -98,7 +98,7 @@ local promql = import '../lib/promql.libsonnet';
             'How many times slower each container runs than it would alone (model %s). High: its neighbours hurt it; whether by the memory or by the cache is shown below.' % config.slowdownModel,
             'suffix:×',
             [g.target(slowdown, name)],
-            { links: [g.toContainer], min: 1, noValue: 'no estimate', limits: [['orange', config.slowdownBound]] }
+            { links: [g.toContainer], min: 1, noValue: 'no estimate', limits: [['red', config.slowdownBound]] }
           ),
           g.timeseries(
             'Lost to memory',
@@ -117,7 +117,7 @@ local promql = import '../lib/promql.libsonnet';
           g.timeseries(
             'Memory reads',
             'Reads from memory per second, stacked. Who is large here makes the others wait.',
-            'cps',
+            'rps',
             [g.target(g.rate(q.container, 'interference_container_memory_reads_total', here), name)],
             { links: [g.toContainer], min: 0, stack: true, noValue: 'not measured here' }
           ),
@@ -129,7 +129,7 @@ local promql = import '../lib/promql.libsonnet';
               g.rate(q.container, 'interference_container_memory_read_latency_over_threshold_seconds_total', here),
               g.rate(q.container, 'interference_container_memory_read_latency_observed_seconds_total', here)
             ), name)],
-            { links: [g.toContainer], min: 0, max: 1, noValue: 'no threshold yet', limits: [['orange', config.latencyShare]] }
+            { links: [g.toContainer], min: 0, max: 1, noValue: 'no threshold yet', limits: [['red', config.latencyShare]] }
           ),
         ]],
         ['Memory', [
@@ -141,7 +141,6 @@ local promql = import '../lib/promql.libsonnet';
               g.target(imc, 'controllers of socket {{socket}}'),
               g.target(latency(q.node, 'node'), 'cores'),
               g.target(probe, 'probe {{initiator_numa_node}} to {{target_numa_node}}'),
-              g.target(queue('pmm'), 'persistent memory, socket {{socket}}'),
             ],
             { h: 10, min: 0 }
           ),
@@ -154,7 +153,7 @@ local promql = import '../lib/promql.libsonnet';
           g.timeseries(
             'Reads by controller',
             'Reads that entered each memory controller per second, devices and prefetchers included. One far above the others: channels are filled unevenly.',
-            'cps',
+            'rps',
             [g.target(g.rate(socket + ', imc', 'interference_imc_read_queue_inserts_total', here), 'socket {{socket}} controller {{imc}}')],
             { min: 0, noValue: 'controllers are not visible here' }
           ),

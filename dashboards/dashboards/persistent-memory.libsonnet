@@ -107,20 +107,21 @@ local promql = import '../lib/promql.libsonnet';
             'decbytes',
             [
               g.target(size(store), name),
-              g.target('vector(64)', 'cache line'),
-              g.target('vector(%d)' % config.nvmmGranuleBytes, 'media granule'),
+              g.target('0 * max(%s) + 64' % size(store), 'cache line'),
+              g.target('0 * max(%s) + %d' % [size(store), config.nvmmGranuleBytes], 'media granule'),
             ],
             {
               min: 0,
               max: 300,
               links: [g.toContainer],
+              noValue: none,
               overrides: [g.dashed('cache line', 'green'), g.dashed('media granule', 'blue')],
             }
           ),
           g.timeseries(
             'Stores',
             'Stores to persistent memory per second, by container. Many beside few bytes: small ones.',
-            'cps',
+            'wps',
             [g.target(sum('accesses', store), name)],
             { min: 0, links: [g.toContainer], noValue: none }
           ),
@@ -136,7 +137,7 @@ local promql = import '../lib/promql.libsonnet';
           g.timeseries(
             'Reads at the controllers',
             'Reads that entered the queues for persistent memory, per second. High: it is read much; hot data belongs in DRAM.',
-            'cps',
+            'rps',
             [g.target(g.rate(socket, 'interference_pmm_read_queue_inserts_total', nodes), '{{%s}} socket {{socket}}' % config.nodeLabel)],
             { w: 8, min: 0, noValue: 'no reads' }
           ),

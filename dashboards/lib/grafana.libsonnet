@@ -76,7 +76,7 @@ function(config) {
             showPoints: 'never',
             spanNulls: false,
             [if 'stack' in o then 'stacking']: { mode: 'normal', group: 'A' },
-            [if 'limits' in o then 'thresholdsStyle']: { mode: 'line' },
+            [if 'limits' in o then 'thresholdsStyle']: { mode: 'dashed' },
           },
         },
       },
