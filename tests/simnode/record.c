@@ -45,6 +45,9 @@ static void put_header(struct recorder *recorder)
         (json_int_t)machine->sockets, "numa_nodes", (json_int_t)machine->sockets, "cpus",
         (json_int_t)(machine->sockets * machine->cores_per_socket));
 
+    if (facts && machine->pmm.dimms > 0)
+        json_object_set_new(facts, "pmem_dimms",
+                            json_integer(machine->pmm.dimms * machine->sockets));
     put(recorder, json_pack("{s:i,s:o,s:I}", "recording", 1, "machine", facts, "interval_ns",
                             (json_int_t)(tick_seconds * 1e9 + 0.5)));
     for (size_t i = 0; i < simnode_units(recorder->node); i++) {

@@ -21,6 +21,7 @@ struct seen {
     struct recording_truth truths[16];
     size_t n_truths;
     double probe_ns;
+    int pmem_dimms;
 };
 
 /* Runs a scenario and reads its recording back with the exporter's parser. */
@@ -47,6 +48,8 @@ static void record_and_parse(const char *text, const char *folder, struct seen *
             print_error("%s: %s", error, line);
         assert_int_equal(err, 0);
         seen->lines[parsed.kind]++;
+        if (parsed.kind == RECORDING_HEADER)
+            seen->pmem_dimms = parsed.header.machine.pmem_dimms;
         if (parsed.kind == RECORDING_PROBE)
             seen->probe_ns = parsed.probe.latency_ns;
         if (parsed.kind == RECORDING_TRUTH && seen->n_truths < 16) {
@@ -134,6 +137,7 @@ static void test_a_probe_and_pmm_stores(void **state)
                      "'containers':[{'key':'p','workload':'c','cpus':[0],'probe':true},"
                      "{'key':'s','workload':'w','cpus':[1],'memory':[{'node':0,'medium':'pmm'}]}]}",
                      NULL, &seen);
+    assert_int_equal(seen.pmem_dimms, 2); /* one a socket */
     assert_int_equal(seen.lines[RECORDING_THREAD], 1);
     assert_int_equal(seen.lines[RECORDING_CONTAINER], 1);
     assert_int_equal(seen.lines[RECORDING_PROBE], 2);
