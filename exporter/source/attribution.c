@@ -29,6 +29,7 @@ struct attribution {
     struct process_table *processes;
     struct code_cache *cache;
     uint64_t settled_ns, refreshed_ns;
+    bool cgroups_come; /* with the samples: nobody need be asked where processes are */
     struct waiting *waiting;
     size_t n_waiting, cap_waiting;
     _Atomic uint64_t dropped[ACCESS_KINDS], foreign, code_reads;
@@ -70,6 +71,7 @@ static uint64_t owner_of(struct attribution *a, const struct perf_record *record
 {
     const struct sample_owners *owners = a->config.owners;
     uint64_t id = record->sample.cgroup_id;
+    a->cgroups_come = id != 0;
     if (id == 0 && process) {
         if (process->looked_ns == 0 || process->looked_ns + look_again_ns < record->time_ns)
             look_at_cgroup(a, process, record->time_ns);
@@ -268,6 +270,16 @@ void attribution_sample(struct attribution *a, enum access access, const struct 
     wait_or_put(a, &w);
 }
 
+/* A child may be gone before it could be asked. Its parent is here still, or was known. */
+static void know_parent(struct attribution *a, const struct perf_record *record)
+{
+    if (a->cgroups_come || record->pid != record->tid)
+        return;
+    struct known_process *parent = process_table_get(a->processes, record->fork.parent_pid);
+    if (parent && parent->looked_ns == 0)
+        look_at_cgroup(a, parent, record->time_ns);
+}
+
 void attribution_event(struct attribution *a, const struct perf_record *record)
 {
     if (record->kind == PERF_RECORDS_LOST) {
@@ -275,6 +287,8 @@ void attribution_event(struct attribution *a, const struct perf_record *record)
         process_table_lost(a->processes);
         return;
     }
+    if (record->kind == PERF_RECORDS_FORK)
+        know_parent(a, record);
     address_spaces_apply(a->spaces, record);
     process_table_apply(a->processes, record);
 }

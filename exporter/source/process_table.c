@@ -127,7 +127,7 @@ static void bear(struct process_table *table, const struct perf_record *record)
     if (record->pid != record->tid)
         return; /* a thread */
     uint64_t cgroup_id = parent ? parent->cgroup_id : 0;
-    uint64_t looked_ns = parent && parent->looked_ns != 0 ? record->time_ns : 0;
+    uint64_t looked_ns = cgroup_id != 0 && parent->looked_ns != 0 ? record->time_ns : 0;
     uint8_t width = parent ? parent->width : WIDTH_UNKNOWN;
     if (!child && !parent)
         return;
