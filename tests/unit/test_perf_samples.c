@@ -47,6 +47,7 @@ struct rig {
     struct source *source;
     struct access_sample *taken;
     size_t n;
+    uint64_t lost;
 };
 
 static enum medium rig_mapping(struct medium_rule *rule, pid_t pid, const struct maps_line *line,
@@ -129,8 +130,9 @@ static bool rig_start(struct rig *rig)
     return false;
 }
 
-/* Everything until now. */
-static void rig_take(struct rig *rig)
+/* Everything until now. False when something was lost since the last time: the whole machine's
+ * page faults are sampled here, and others may make very many. */
+static bool rig_take(struct rig *rig)
 {
     const struct source_ops *ops = rig->source->ops;
     uint64_t until = monotonic();
@@ -140,7 +142,9 @@ static void rig_take(struct rig *rig)
         ops->sampling(rig->source, ACCESS_STORE, &sampling);
         rig->n += ops->drain(rig->source, rig->taken + rig->n, MAX_TAKEN - rig->n);
     } while (sampling.settled_ns < until);
-    assert_int_equal(sampling.lost, 0);
+    bool whole = sampling.lost == rig->lost;
+    rig->lost = sampling.lost;
+    return whole;
 }
 
 /* ---- a process that stores ---- */
@@ -235,7 +239,6 @@ static void check_stores(const struct rig *rig, const struct stores *stores, enu
         const struct access_sample *s = &rig->taken[i];
         uint64_t first = (uintptr_t)stores->where;
         assert_int_equal(s->owner, TAG);
-        assert_true(s->pid == rig->pid || s->pid == (uint32_t)getpid());
         if (s->pid != rig->pid || s->address < first || s->address >= first + PAGES * page_size())
             continue;
         assert_int_equal(s->address, first + n * page_size() + n);
@@ -268,14 +271,19 @@ static void stores_of_a_process(void **state)
     bool started = rig_start(&rig);
     for (size_t i = 0; i < sizeof cases / sizeof *cases && started; i++) {
         struct stores stores = cases[i].stores;
-        struct child child = child_start(store_to_pages, &stores);
-        rig.pid = (uint32_t)child.pid;
-        rig.n = 0;
-        child_tell(child.to);
-        child_hear(child.from);
-        rig_take(&rig);
-        check_stores(&rig, &stores, cases[i].medium, cases[i].bytes);
-        child_end(&child);
+        bool whole = false;
+        for (int attempt = 0; attempt < 20 && !whole; attempt++) {
+            struct child child = child_start(store_to_pages, &stores);
+            rig.pid = (uint32_t)child.pid;
+            rig.n = 0;
+            child_tell(child.to);
+            child_hear(child.from);
+            whole = rig_take(&rig);
+            if (whole)
+                check_stores(&rig, &stores, cases[i].medium, cases[i].bytes);
+            child_end(&child);
+        }
+        assert_true(whole);
     }
     munmap(where, PAGES * page_size());
     rig_release(&rig);
