@@ -270,8 +270,10 @@ static void from_a_namespace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_of_the_kernel), cmocka_unit_test(paths_from_a_namespace),
-        cmocka_unit_test(start_times),         cmocka_unit_test(real_processes),
+        cmocka_unit_test(lines_of_the_kernel),
+        cmocka_unit_test(paths_from_a_namespace),
+        cmocka_unit_test(start_times),
+        cmocka_unit_test(real_processes),
         cmocka_unit_test(a_part_of_the_hierarchy),
         cmocka_unit_test(from_a_namespace),
     };
