@@ -125,7 +125,18 @@ local promql = import '../lib/promql.libsonnet';
               < %(bytes)g
               and
               container:interference_nvmm_bytes:rate5m{access="store"} > %(rate)g
-            ||| % { bytes: config.nvmmStoreBytes, rate: config.nvmmStoreBytesPerSecond },
+              unless on (%(node)s)
+              %(undecoded)s
+              > 0.1 *
+              %(samples)s
+            ||| % {
+              bytes: config.nvmmStoreBytes,
+              rate: config.nvmmStoreBytesPerSecond,
+              node: q.node,
+              // Stores of unknown size add no bytes: the mean is no mean then.
+              undecoded: q.rate(q.node, 'interference_sampler_samples_undecoded_total', '5m', 'access="store"'),
+              samples: q.rate(q.node, 'interference_container_memory_samples_total', '5m', 'access="store", medium="nvmm"'),
+            },
             'Container %s stores to persistent memory in small pieces.' % container,
             'On node %s, %s stores {{ $value | humanize }} bytes at a time to persistent memory, which writes %d at a time: unless they are consecutive, each costs a read and a write of the media.' % [node, container, config.nvmmGranuleBytes]
           ),

@@ -51,7 +51,7 @@ local promql = import '../lib/promql.libsonnet';
                  'sum(%s)' % sum('bytes', store),
                  { noValue: none }),
           g.stat('Read',
-                 'Bytes loaded from persistent memory per second, estimated from samples; only with loads switched on. Above about 6 GB/s per DIMM the modules are at their limit.',
+                 'Bytes loaded from persistent memory per second, estimated from samples; only with --collector.pebs_nvmm.loads. Above about 6 GB/s per DIMM the modules are at their limit.',
                  'Bps',
                  'sum(%s)' % sum('bytes', load),
                  { noValue: 'loads are not sampled' }),
@@ -103,7 +103,7 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.timeseries(
             'Mean store against a line and a granule',
-            'Bytes of one store instruction; dashed: a cache line, which only the largest stores fill, and the %d bytes that the media writes at a time, which takes consecutive ones. Small: collect changes in DRAM and write whole pieces.' % config.nvmmGranuleBytes,
+            'Bytes of one store instruction; dashed: a cache line, which only the largest stores fill, and the %d bytes that the media writes at a time, which takes consecutive ones. Too low where samples are undecoded (below). Small: collect changes in DRAM and write whole pieces.' % config.nvmmGranuleBytes,
             'decbytes',
             [
               g.target(size(store), name),
@@ -143,7 +143,7 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.timeseries(
             'Bytes read',
-            'Bytes loaded from persistent memory per second, by container; only with loads switched on.',
+            'Bytes loaded from persistent memory per second, by container; only with --collector.pebs_nvmm.loads.',
             'Bps',
             [g.target(sum('bytes', load), name)],
             { w: 8, min: 0, stack: true, links: [g.toContainer], noValue: 'loads are not sampled' }
