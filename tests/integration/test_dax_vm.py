@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 """Persistent memory that is there: a virtual machine with DAX file systems, device-dax and disks in
 sector mode, where the exporter's own code says which mappings and which page-fault samples are
-persistent memory. Physical addresses, which that code does not use for this, must agree."""
+persistent memory. Physical addresses, which that code does not use for this, must agree. Then the
+exporter itself, over containers that store."""
+import json
 import unittest
 
 import harness
 import virtual_machine
 
-PROGRAMS = [harness.PROGRAMS / "lib_pmem", harness.PROGRAMS / "store_pages"]
+PROGRAMS = [harness.EXPORTER, harness.PROGRAMS / "lib_pmem", harness.PROGRAMS / "store_pages"]
+EVENTS = {"roles": {"stores": "software:page-faults"}}
 PAGES = 64
 
 # Stores, loads; the medium of the physical page that was accessed; what its block device is.
@@ -47,6 +50,15 @@ INSTRUCTIONS = (("known", 1), ("known", 2), ("known", 4), ("known", 8), ("known"
 # Of the guest's step samples.media, in its order.
 MEDIA = ("nvmm", "other", "nvmm", "other", "nvmm", "other", "other", "nvmm", "nvmm", "other", "other")
 
+# What each container stores to persistent memory, times and bytes, and how often to other memory.
+CONTAINERS = {
+    "a": (64, 64 * 8, 0),  # a DAX file, in a mount namespace of its own
+    "b": (0, 0, 64),  # a file of the same kind of disk, without DAX
+    "c": (48, 48 * 32, 0),  # device-dax
+    "d": (0, 0, 64),  # anonymous memory
+    "e": (32, 32 * 16, 64),  # two child cgroups: a DAX file, a tmpfs
+}
+
 
 def nvdimm(number, mebibytes):
     return ["-object", f"memory-backend-ram,id=memory{number},size={mebibytes}M",
@@ -69,7 +81,7 @@ class Dax(unittest.TestCase):
     def setUpClass(cls):
         cls.maxDiff = None
         cls.steps = virtual_machine.run(
-            "dax.sh", PROGRAMS,
+            "dax.sh", PROGRAMS, {"events.json": json.dumps(EVENTS).encode()},
             kernel_flags="memmap=64M!256M memmap=72M!384M memmap=320M!512M",
             devices=[*nvdimm(0, 48), *nvdimm(1, 56), *nvdimm(2, 32)],
             memory="1G,slots=4,maxmem=4G")
@@ -94,14 +106,14 @@ class Dax(unittest.TestCase):
                          ["dimms=3 dax_disks=4 other_disks=1 dax_devices=1 usable=1 "])
 
     def test_rule(self):
-        self.assertEqual({name.removeprefix("rule.") for name in self.steps
-                          if name.startswith("rule.")}, set(RULES))
+        said = dict(line.split(" ", 1) for step in ("rules", "rules.never", "rules.always")
+                    for line in self.lines(step))
+        self.assertEqual(set(said), set(RULES))
         for name, (store, load, physical, disk) in RULES.items():
             with self.subTest(name):
-                line, = self.lines(f"rule.{name}")
                 self.assertEqual(
-                    line.rsplit(" ", 1)[0],
-                    f"store={store} load={load} physical={physical} disk={disk}", line)
+                    said[name].rsplit(" ", 1)[0],
+                    f"store={store} load={load} physical={physical} disk={disk}", said[name])
 
     def test_samples_of_instructions(self):
         """Each store form, on pages of a DAX file."""
@@ -111,6 +123,37 @@ class Dax(unittest.TestCase):
     def test_samples_of_media(self):
         self.assertEqual(self.lines("samples.media"),
                          [*(samples_line(medium, "known", 8) for medium in MEDIA), NOTHING_LOST])
+
+    def test_exporter(self):
+        """What happens between the two pages are the stores alone."""
+        before = harness.parse_text("\n".join(self.lines("exporter.before")) + "\n")
+        after = harness.parse_text("\n".join(self.lines("exporter.after")) + "\n")
+
+        def grown(name, **labels):
+            return after.get(name, **labels) - before.get(name, **labels)
+
+        prefix = "interference_container_"
+        for letter, (stores, size, others) in CONTAINERS.items():
+            with self.subTest(letter):
+                of = {"container_id": letter * 12, "access": "store"}
+                self.assertEqual(after.get(prefix + "nvmm_accesses_total", **of), stores)
+                self.assertEqual(after.get(prefix + "nvmm_bytes_total", **of), size)
+                samples = {medium: grown(prefix + "memory_samples_total", medium=medium, **of)
+                           for medium in ("nvmm", "other", "unknown")}
+                self.assertEqual(samples, {"nvmm": stores, "other": others, "unknown": 0})
+        self.assertEqual(after.get("interference_pmem_dimms"), 3)
+        self.assertEqual(after.get("interference_sampler_samples_lost_total", access="store"), 0)
+        undecoded = after.select("interference_sampler_samples_undecoded_total")
+        self.assertEqual(set(undecoded.values()), {0})
+        status = json.loads("\n".join(self.lines("exporter.status")))
+        collector = next(c for c in status["collectors"] if c["name"] == "pebs_nvmm")
+        self.assertEqual((collector["available"], collector["reason"]), (True, "ok"))
+        self.assertNotIn("level=warn", "\n".join(self.lines("exporter.log")))
+
+    def test_exporter_without_an_event(self):
+        """There is persistent memory, but no PMU in the guest."""
+        self.assertIn('interference_exporter_collector_info{collector="pebs_nvmm",'
+                      'reason="no_pmu"} 1', self.lines("exporter.no_event"))
 
 
 if __name__ == "__main__":

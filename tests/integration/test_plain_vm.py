@@ -42,6 +42,11 @@ class Plain(unittest.TestCase):
         self.assertIn('collector_info{collector="core_latency",reason="no_device"} 1', text)
         self.assertIn("echo +cpu > /sys/fs/cgroup/cgroup.subtree_control", text)
 
+    def test_no_persistent_memory(self):
+        text = self.text("untouched")
+        self.assertIn('collector_info{collector="pebs_nvmm",reason="no_device"} 1', text)
+        self.assertRegex(text, r"module=pebs_nvmm .*this node has no persistent memory")
+
     def test_counts(self):
         for name in ("page", "page.ended"):
             page = harness.parse_text(self.text(name))

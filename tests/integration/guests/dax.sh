@@ -51,9 +51,6 @@ file_system() {
     file "$2/file"
 }
 
-rule() {
-    step "rule.$1" lib_pmem rule "$2"
-}
 
 number=$(number_of_size 64) && legacy=/dev/pmem$number
 number=$(number_of_size 72) && parted=/dev/pmem$number
@@ -99,32 +96,33 @@ must mount -t overlay -o lowerdir=/mnt/part/lower,upperdir=/mnt/part/upper,workd
 must mount --bind /mnt/part /mnt/bound
 file /tmp/file
 
-rule file_with_flag "store_pages /mnt/legacy/dax/file shared 64 mov8"
-rule file_without_flag "store_pages /mnt/legacy/file shared 64 mov8"
-rule xfs_file_with_flag "store_pages /mnt/xfs/dax/file shared 64 mov8"
-rule xfs_file_without_flag "store_pages /mnt/xfs/file shared 64 mov8"
-rule file_in_partition "store_pages /mnt/part/file shared 64 mov8"
-rule file_bound "store_pages /mnt/bound/file shared 64 mov8"
-rule file_private "store_pages /mnt/part/file private 64 mov8"
-rule file_readonly "store_pages /mnt/part/file readonly 64 load8"
-rule file_deleted "exec 3<>/mnt/part/deleted; cat /tmp/file >&3; rm /mnt/part/deleted
-                   exec store_pages /proc/self/fd/3 shared 64 mov8"
-rule file_in_overlay "store_pages /mnt/merged/file shared 64 mov8"
-rule file_over_partition "store_pages /mnt/over_part/file shared 64 mov8"
-rule file_over_sector "store_pages /mnt/over_sector/file shared 64 mov8"
-rule file_in_namespace "exec unshare -m sh -c 'mount -t ext4 -o dax=always $fsdax /mnt/fsdax &&
-                        exec store_pages /mnt/fsdax/file shared 64 mov8'"
-rule file_gone_from_sight "mount -t ext4 -o dax=always $fsdax /mnt/fsdax
-    exec 3<>/mnt/fsdax/file; umount -l /mnt/fsdax; exec store_pages /proc/self/fd/3 shared 64 mov8"
-rule device "store_pages /dev/$device shared 64 mov8"
-rule device_readonly "store_pages /dev/$device readonly 64 load8"
 IFS=: read -r major minor <"/sys/bus/dax/devices/$device/dev"
 must mknod /tmp/device c "$major" "$minor"
-rule device_by_other_node "store_pages /tmp/device shared 64 mov8"
-rule tmpfs "store_pages /tmp/file shared 64 mov8"
-rule zero "store_pages /dev/zero shared 64 mov8"
-rule anonymous "store_pages anonymous shared 64 mov8"
-rule anonymous_private "store_pages anonymous private 64 mov8"
+step rules lib_pmem rule \
+    file_with_flag "store_pages /mnt/legacy/dax/file shared 64 mov8" \
+    file_without_flag "store_pages /mnt/legacy/file shared 64 mov8" \
+    xfs_file_with_flag "store_pages /mnt/xfs/dax/file shared 64 mov8" \
+    xfs_file_without_flag "store_pages /mnt/xfs/file shared 64 mov8" \
+    file_in_partition "store_pages /mnt/part/file shared 64 mov8" \
+    file_bound "store_pages /mnt/bound/file shared 64 mov8" \
+    file_private "store_pages /mnt/part/file private 64 mov8" \
+    file_readonly "store_pages /mnt/part/file readonly 64 load8" \
+    file_deleted "exec 3<>/mnt/part/deleted; cat /tmp/file >&3; rm /mnt/part/deleted
+                   exec store_pages /proc/self/fd/3 shared 64 mov8" \
+    file_in_overlay "store_pages /mnt/merged/file shared 64 mov8" \
+    file_over_partition "store_pages /mnt/over_part/file shared 64 mov8" \
+    file_over_sector "store_pages /mnt/over_sector/file shared 64 mov8" \
+    file_in_namespace "exec unshare -m sh -c 'mount -t ext4 -o dax=always $fsdax /mnt/fsdax &&
+                        exec store_pages /mnt/fsdax/file shared 64 mov8'" \
+    file_gone_from_sight "mount -t ext4 -o dax=always $fsdax /mnt/fsdax
+    exec 3<>/mnt/fsdax/file; umount -l /mnt/fsdax; exec store_pages /proc/self/fd/3 shared 64 mov8" \
+    device "store_pages /dev/$device shared 64 mov8" \
+    device_readonly "store_pages /dev/$device readonly 64 load8" \
+    device_by_other_node "store_pages /tmp/device shared 64 mov8" \
+    tmpfs "store_pages /tmp/file shared 64 mov8" \
+    zero "store_pages /dev/zero shared 64 mov8" \
+    anonymous "store_pages anonymous shared 64 mov8" \
+    anonymous_private "store_pages anonymous private 64 mov8"
 
 set --
 for instruction in mov1 mov2 mov4 mov8 movnti8 movaps16 movntdq16 vmovdqu32 push8 call8 add4 \
@@ -148,10 +146,70 @@ step samples.media lib_pmem samples \
     "store_pages /tmp/file shared 64 mov8" \
     "store_pages anonymous private 64 mov8"
 
+# ---- the exporter: containers that store, one kind of memory each ----
+
+echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+step exporter.no_event interference_exporter --once --no-collector.probe --containers.names=none
+serve --source=perf --events.file=/events.json --collector.pebs_nvmm \
+    --collector.pebs_nvmm.period=1
+
+# storer ID CGROUP COMMAND: in a container, up to where it waits to be told
+storer() {
+    mkdir -p "$2"
+    mkfifo "/tmp/$1.in"
+    (
+        echo 0 >"$2/cgroup.procs"
+        exec sh -c "$3" <>"/tmp/$1.in" >"/tmp/$1.out"
+    ) &
+    wait_for test -s "/tmp/$1.out"
+}
+
+storer_done() {
+    grep -q '^done' "/tmp/$1.out"
+}
+
+nvmm_samples() {
+    samples=$(get /metrics | sed -n 's/^interference_container_memory_samples_total{.*access="store",medium="nvmm"} //p' |
+        awk '{ sum += $1 } END { print sum }')
+    [ "${samples:-0}" -ge "$1" ]
+}
+
+pods=/sys/fs/cgroup/kubepods/burstable/pod11111111-2222-3333-4444-555555555555
+name() {
+    # sh has no other way to repeat a letter
+    printf '%064d' 0 | tr 0 "$1"
+}
+storer a "$pods/$(name a)" "exec unshare -m sh -c 'mount -t ext4 -o dax=always $fsdax /mnt/fsdax &&
+    exec store_pages /mnt/fsdax/file shared 64 mov8'"
+storer b "$pods/$(name b)" "exec store_pages /mnt/legacy/file shared 64 mov8"
+storer c "$pods/$(name c)" "exec store_pages /dev/$device shared 48 vmovdqu32"
+storer d "$pods/$(name d)" "exec store_pages anonymous private 64 mov8"
+storer e1 "$pods/$(name e)/payload" "exec store_pages /mnt/legacy/dax/file shared 32 movntdq16"
+storer e2 "$pods/$(name e)/other" "exec store_pages /tmp/file shared 64 mov4"
+wait_for shown 'containers{state="monitored"} 5'
+next_tick
+next_tick
+step exporter.before get /metrics
+for id in a b c d e1 e2; do
+    echo go >"/tmp/$id.in"
+    wait_for storer_done $id
+done
+wait_for nvmm_samples 144
+next_tick
+next_tick
+step exporter.after get /metrics
+step exporter.status get /api/v1/status
+end_serving exporter.log
+for id in a b c d e1 e2; do
+    read -r pid _ <"/tmp/$id.out"
+    kill "$pid"
+done
+wait
+
 umount /mnt/legacy
 must mount -t ext4 -o dax=never "$legacy" /mnt/legacy
-rule file_never "store_pages /mnt/legacy/dax/file shared 64 mov8"
+step rules.never lib_pmem rule file_never "store_pages /mnt/legacy/dax/file shared 64 mov8"
 umount /mnt/legacy
 must mount -t ext4 -o dax=always "$legacy" /mnt/legacy
-rule file_always "store_pages /mnt/legacy/file shared 64 mov8"
+step rules.always lib_pmem rule file_always "store_pages /mnt/legacy/file shared 64 mov8"
 finish

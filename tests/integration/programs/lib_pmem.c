@@ -2,7 +2,7 @@
  * What exporter/source says about this machine's persistent memory, for tests that know better.
  *
  *     lib_pmem node                    what pmem_node_detect counts, and whether that is usable
- *     lib_pmem rule COMMAND...         what the rule says of the mapping of a store_pages COMMAND
+ *     lib_pmem rule [NAME COMMAND]...  what the rule says of the mapping of a store_pages COMMAND
  *     lib_pmem samples COMMAND...      what page-fault samples of all COMMANDs at once say
  *
  * A COMMAND is one argument, for a shell; one line of output for each. 'disk' and 'dax' are what
@@ -144,10 +144,11 @@ static int print_rule(const struct fsroot *fs, struct medium_rule *rule,
 static int rules(const struct fsroot *fs, struct medium_rule *rule, char **commands)
 {
     int failed = 0;
-    for (; *commands; commands++) {
+    for (; commands[0] && commands[1]; commands += 2) {
         struct storer storer;
-        if (!storer_start(&storer, *commands))
+        if (!storer_start(&storer, commands[1]))
             return 1;
+        printf("%s ", commands[0]);
         failed |= print_rule(fs, rule, &storer);
         storer_end(&storer);
     }
