@@ -4,7 +4,7 @@ function(config) {
 
   node:: names([config.clusterLabel, config.nodeLabel]),
   // The exporter's process: two of them on one node (a replay beside a live one) stay apart.
-  exporter:: names([config.clusterLabel, config.nodeLabel, 'instance']),
+  exporter:: names([config.clusterLabel, config.nodeLabel] + (if config.nodeLabel == 'instance' then [] else ['instance'])),
   // container_id is aggregated away: a restarted container is the same one to its users.
   container:: names([config.clusterLabel, config.nodeLabel, 'namespace', 'pod', 'container']),
   // What a user's own bound is given for: every replica of a container.

@@ -6,6 +6,7 @@ has a test in which it fires, one in which it does not, a runbook, and what Aler
 join loses the cluster; every metric named in rules, dashboards and docs is in METRICS.md.
 """
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -69,6 +70,30 @@ class Rendered(unittest.TestCase):
         self.assertEqual(sorted(fresh), sorted(committed), "run dashboards/render.sh")
         for name, text in fresh.items():
             self.assertTrue(text == committed[name], f"{name} differs: run dashboards/render.sh")
+
+    def test_settings_reach_everything(self):
+        """As dashboards/README.md shows: other labels, one more selector, another model."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "mine.jsonnet").write_text("""(import 'mixin.libsonnet') + { _config+:: {
+                clusterLabel: 'zone', nodeLabel: 'instance', selector: 'env="prod"',
+                slowdownModel: 'asm', runbookUrlPrefix: 'https://wiki.example.org/' } }""")
+            subprocess.run([MIXIN / "render.sh", folder / "out"], check=True, timeout=60,
+                           env={**os.environ, "MIXIN": str(folder / "mine.jsonnet")})
+            out = {f.name: f.read_text() for f in (folder / "out").iterdir()}
+            code, output = promtool("check", "rules", *(folder / "out").glob("*.yaml"))
+            self.assertEqual(code, 0, output)
+        self.assertEqual(sorted(out), sorted(f.name for f in RENDERED.iterdir()))
+        for name, text in out.items():
+            self.assertNotRegex(text, r"\b(by|on) \([^)]*\b(cluster|node)\b", name)
+            self.assertNotIn("passive", text, name)
+        for name in ("rules.yaml", "alerts.yaml"):
+            for group in yaml.safe_load(out[name])["groups"]:
+                for expr in (rule["expr"] for rule in group["rules"]):
+                    for after in METRIC.split(expr)[1:]:
+                        self.assertRegex(after, r'^\{[^}]*env="prod"', expr)
+        self.assertIn("https://wiki.example.org/InterferenceExporterDown.md", out["alerts.yaml"])
+        self.assertIn("severity: critical", out["alerts.yaml"])
 
     def test_sources_are_formatted(self):
         files = sorted(MIXIN.rglob("*.libsonnet"))
