@@ -104,20 +104,26 @@ static void lane_free(void *collector, void *opaque)
 }
 
 static bool open_group(struct pebs_nvmm *self, const struct lane *lane, enum group group,
-                       group_handle *handle, struct verdict *why)
+                       group_handle *handle)
 {
+    struct verdict why;
     const struct scope scope = {
         .kind = SCOPE_CGROUP,
         .key = lane->container->key,
         .cgroup_fd = lane->container->cgroup_fd,
         .owner = group == GROUP_PMM_RFO ? 0 : lane->tag,
     };
-    if (*handle || !source_set_open(self->env.sources, &scope, group, handle, why))
+    int err = *handle ? 0 : source_set_open(self->env.sources, &scope, group, handle, &why);
+    if (!err)
         return true;
-    bool first = self->status->open_failures[why->reason]++ == 0;
-    if (first && why->reason != REASON_NO_DEVICE) /* a container that is gone already */
+    self->status->open_failures[why.reason]++;
+    if (err == -ESRCH) /* the container is gone already */
+        return false;
+    if (self->status->verdict.reason != why.reason)
         log_warn(self->env.log, "pebs_nvmm", "%s: %s is not counted: %s", lane->container->path,
-                 group_descs[group].name, why->words);
+                 group_descs[group].name, why.words);
+    self->status->verdict = why;
+    self->state = STATE_UNOPENED;
     return false;
 }
 
@@ -125,18 +131,13 @@ static bool lane_open(void *collector, void *opaque)
 {
     struct pebs_nvmm *self = collector;
     struct lane *lane = opaque;
-    struct verdict why = {0};
     bool opened = true;
     for (int access = 0; access < ACCESS_KINDS; access++)
         if (self->sampled[access])
             opened &= open_group(self, lane, access_group((enum access)access),
-                                 &lane->use[access].handle, &why);
+                                 &lane->use[access].handle);
     if (self->rfo)
-        opened &= open_group(self, lane, GROUP_PMM_RFO, &lane->rfo, &why);
-    if (!opened && why.reason != REASON_NO_DEVICE) {
-        self->status->verdict = why;
-        self->state = STATE_UNOPENED;
-    }
+        opened &= open_group(self, lane, GROUP_PMM_RFO, &lane->rfo);
     return opened;
 }
 

@@ -503,6 +503,21 @@ static void without_file_descriptors_it_says_so_and_tries_again(void **state)
     assert_is(stores(rig), 0);
 }
 
+/* The same reason, but one of them is everyday. */
+static void one_that_is_gone_and_one_that_cannot_be_counted(void **state)
+{
+    struct rig *rig = *state;
+    verdict_set(&rig->fake.open_error, REASON_NO_DEVICE, "cgroup a is gone");
+    rig->fake.open_errno = -ESRCH;
+    rig_container(rig, "a");
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+    verdict_set(&rig->fake.open_error, REASON_NO_DEVICE, "perf cannot count per cgroup");
+    rig->fake.open_errno = -ENOENT;
+    rig_container(rig, "b");
+    assert_int_equal(rig->status.verdict.reason, REASON_NO_DEVICE);
+    assert_string_equal(rig->status.verdict.words, "perf cannot count per cgroup");
+}
+
 static void a_source_that_counts_nothing_is_told(void **state)
 {
     struct rig *rig = *state;
@@ -633,6 +648,7 @@ int main(void)
         T(a_slot_changes_hands),
         T(new_names_keep_the_numbers),
         T(without_file_descriptors_it_says_so_and_tries_again),
+        T(one_that_is_gone_and_one_that_cannot_be_counted),
         T(a_source_that_counts_nothing_is_told),
         cmocka_unit_test_setup_teardown(reads_for_ownership, setup_rfo, teardown),
         cmocka_unit_test(what_is_missing_is_said),
