@@ -18,7 +18,8 @@ import time
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 COMMAND = "sudo tests/bench/run.py > tests/bench/RESULTS.md"
-TARGETS = ["interference_exporter", "bench_kernel", "bench_node", "bench_probe", "bench_render", "bench_scrape",
+TARGETS = ["interference_exporter", "bench_kernel", "bench_node", "bench_probe", "bench_render",
+           "bench_samples", "bench_scrape",
            "bench_workload", "preload_malloc", "simnode_bench"]
 NEEDED = {"strace": "strace", "prometheus-node-exporter": "prometheus-node-exporter"}
 
@@ -55,6 +56,8 @@ class Scale:
     load_seconds: float = 30
     load_tick_ms: int = 1000
     probe_seconds: float = 30
+    sample_rounds: int = 41
+    sample_seconds: float = 10
 
 
 SMOKE = Scale(smoke=True, repeats=1, settle_seconds=0.3, quiet_seconds=0, workload_rounds=1,
@@ -63,7 +66,8 @@ SMOKE = Scale(smoke=True, repeats=1, settle_seconds=0.3, quiet_seconds=0, worklo
               live_containers=12, live_windows=1, live_window_seconds=0.3,
               render_arguments=(50, 1), serve_containers=50, serve_rounds=1,
               serve_pause_seconds=0.05, memory_containers=(2, 6), start_containers=(2, 12), starts=1,
-              load_containers=50, load_seconds=0.5, load_tick_ms=100)
+              load_containers=50, load_seconds=0.5, load_tick_ms=100, sample_rounds=1,
+              sample_seconds=0.5)
 
 
 def build():
@@ -98,6 +102,7 @@ def measure_all(scale, workdir):
     import harness
     import measure
     import rows_daemon
+    import rows_samples
     import rows_serving
     import rows_simnode
     import rows_tick
@@ -126,6 +131,7 @@ def measure_all(scale, workdir):
         add(rows_daemon.synthetic_load, scale)
         if not scale.smoke:  # its cross-check takes a gigabyte
             add(rows_daemon.probe, scale)
+        add(rows_samples.rows, scale)
         add(rows_simnode.rows, scale)
     return found, facts
 
