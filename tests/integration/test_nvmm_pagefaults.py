@@ -46,11 +46,15 @@ class Storer:
 class Sampling:
     """lib_samples; owners is a list of (name, cgroup)."""
 
-    def __init__(self, directory, field, owners, **roles):
+    def __init__(self, directory, field, owners, capabilities=None, **roles):
         events = pathlib.Path(directory, "..", "events.json").resolve()
         events.write_text(json.dumps({"roles": {"stores": "software:page-faults", **roles}}))
+        only = []
+        if capabilities is not None:
+            only = ["setpriv", "--no-new-privs",
+                    "--bounding-set=-all" + "".join(f",+{c}" for c in capabilities)]
         self.process = subprocess.Popen(
-            [SAMPLES, directory, field, "1", events, *(f"{n}={c}" for n, c in owners)],
+            [*only, SAMPLES, directory, field, "1", events, *(f"{n}={c}" for n, c in owners)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             preexec_fn=lambda: os.nice(-15))
         said = self.process.stdout.readline().strip()
@@ -199,6 +203,23 @@ class Pagefaults(unittest.TestCase):
             self.assertEqual(sizes["cmpxchg16b"], ("known", 16))
             self.assertEqual(sizes["rep_movsb"], ("repeated", 0))
         self.until_nothing_is_lost(test)
+
+    def test_privileges(self):
+        """PERFMON and SYS_PTRACE suffice, and what is missing is said."""
+        def test():
+            sampling = self.sampling("pid", capabilities=("perfmon", "sys_ptrace"))
+            storer = self.storer(self.a)
+            for how in ("forms", "stay", "exec"):
+                stored = storer.tell(how, self.file, COUNT, *([5] if how != "forms" else []))
+                self.check(sampling.take(), stored, 0)
+        if int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text()) > 2:
+            self.skipTest("this kernel demands SYS_ADMIN")
+        self.until_nothing_is_lost(test)
+        with self.assertRaisesRegex(unittest.SkipTest, "grant CAP_SYS_PTRACE"):
+            self.sampling("pid", capabilities=("perfmon",))
+        if int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text()) > 0:
+            with self.assertRaisesRegex(unittest.SkipTest, "CAP_PERFMON"):
+                self.sampling("pid", capabilities=("sys_ptrace",))
 
     def test_children_that_stay(self):
         def test(sampling):
