@@ -158,8 +158,11 @@ static void explain(const struct perf_samples *self, enum access access, int err
         perf_explain(err, what, perf_paranoid_level(self->config.fs), why);
 }
 
+/* Which samples have their cgroup. */
+enum cgroups { CGROUPS_NONE, CGROUPS_IMPRECISE, CGROUPS_ALL };
+
 static void add_event(struct perf_samples *self, struct sampler_config *config, enum access access,
-                      bool cgroups)
+                      enum cgroups cgroups)
 {
     const struct encoded_event *event = &self->of[access].event;
     self->of[access].index = (int)config->n_events;
@@ -168,13 +171,14 @@ static void add_event(struct perf_samples *self, struct sampler_config *config, 
         .event = event,
         .period = self->config.period,
         .physical = self->config.physical,
-        .cgroup = cgroups && event->attr.precise_ip == 0,
+        .cgroup =
+            cgroups == CGROUPS_ALL || (cgroups == CGROUPS_IMPRECISE && event->attr.precise_ip == 0),
         .data_pages = access == ACCESS_STORE ? STORE_PAGES : LOAD_PAGES,
     };
 }
 
 /* The mappings' event first: of records with the same time its come first. */
-static int open_events(struct perf_samples *self, bool loads, bool cgroups)
+static int open_events(struct perf_samples *self, bool loads, enum cgroups cgroups)
 {
     struct sampler_config config = {
         .kernel = self->config.kernel,
@@ -198,11 +202,20 @@ static int open_events(struct perf_samples *self, bool loads, bool cgroups)
     return err;
 }
 
-/* Kernels before 5.7 do not know the field of the cgroup. */
+/* Whether the cgroup costs anything is known when it is open. Kernels before 5.7 do not know that
+ * field. */
 static int open_with_or_without_cgroups(struct perf_samples *self, bool loads)
 {
-    int err = open_events(self, loads, !self->config.no_cgroups);
-    return err == -EINVAL && !self->config.no_cgroups ? open_events(self, loads, false) : err;
+    enum cgroups cgroups = self->config.no_cgroups ? CGROUPS_NONE : CGROUPS_IMPRECISE;
+    bool precise = self->of[ACCESS_STORE].event.attr.precise_ip > 0 ||
+                   (loads && self->of[ACCESS_LOAD].event.attr.precise_ip > 0);
+    int err = open_events(self, loads, cgroups);
+    if (!err && precise && cgroups != CGROUPS_NONE && !sampler_is_batched(self->sampler)) {
+        sampler_free(self->sampler);
+        self->sampler = NULL;
+        err = open_events(self, loads, CGROUPS_ALL);
+    }
+    return err == -EINVAL && cgroups != CGROUPS_NONE ? open_events(self, loads, CGROUPS_NONE) : err;
 }
 
 static int make_parts(struct perf_samples *self)

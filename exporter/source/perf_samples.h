@@ -3,10 +3,9 @@
  * the sampler's thread (attribution.h), handed out in the loop's.
  *
  * Three events on each CPU: stores, loads if wanted, and one that never counts, for the records of
- * mappings: so the flood of samples cannot drown those. An event that the hardware samples
- * precisely is sampled without the cgroup, for which the kernel would take an interrupt at each
- * sample instead of collecting some dozens; whose it is, is then found by its process. Others have
- * the cgroup.
+ * mappings: so the flood of samples cannot drown those. Where the hardware collects precise
+ * samples by the dozen they are taken without the cgroup, for which the kernel would take an
+ * interrupt at each of them; whose they are is then found by the process. All others have it.
  */
 #ifndef IE_SOURCE_PERF_SAMPLES_H
 #define IE_SOURCE_PERF_SAMPLES_H

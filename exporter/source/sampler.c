@@ -17,6 +17,12 @@ enum { PASS_MS = 100 };
 /* Between a record's time and its appearance in the buffer; a hypervisor may stop the CPU there. */
 static const uint64_t slack_ns = 2000000;
 
+/* Samples that the hardware collects are asked for this often at most: it interrupts every CPU. */
+static const uint64_t collect_ns = 50000000;
+
+/* Two clocks are compared anew with each pass, and not always to the same nanosecond. */
+static const uint64_t comparison_ns = 1000;
+
 /* One event on one CPU. */
 struct stream {
     int cpu;
@@ -35,6 +41,9 @@ struct totals {
 struct sampler {
     struct sampler_config config; /* its cpus are not to be used after new */
     size_t page_size;
+    bool own_clock; /* perf's: events are opened without another one */
+    struct perf_clock clock;
+    uint64_t collected_ns; /* with perf's own clock: when the hardware's samples were asked for */
     size_t n, cap;
     struct stream **streams;
     size_t *heap; /* streams with a next record, the earliest first; room for 'cap' */
@@ -54,15 +63,6 @@ struct sampler {
     int *new_cpus;        /* NULL: no change */
     size_t n_new_cpus;
 };
-
-static uint64_t now_of(const struct sampler *sampler)
-{
-    struct timespec now;
-    if (sampler->config.now_ns)
-        return sampler->config.now_ns(sampler->config.now_context);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void count(_Atomic uint64_t *counter, uint64_t n)
 {
@@ -170,6 +170,7 @@ static size_t merge(struct sampler *sampler, uint64_t until)
         struct stream *stream = sampler->streams[sampler->heap[0]];
         if (stream->next.time_ns >= until)
             break;
+        stream->next.time_ns = perf_clock_monotonic(&sampler->clock, stream->next.time_ns);
         hand_out(sampler, stream->event, &stream->next);
         perf_ring_skip(&stream->ring, stream->size);
         if (!advance(sampler, stream))
@@ -192,7 +193,8 @@ struct sampler_counts sampler_counts(const struct sampler *sampler, size_t event
 
 /* ---- streams ---- */
 
-static struct perf_event_attr attributes(const struct sampler_event *event, size_t data_size)
+static struct perf_event_attr attributes(const struct sampler_event *event, size_t data_size,
+                                         bool own_clock)
 {
     struct perf_event_attr attr = event->event->attr;
     attr.size = sizeof attr;
@@ -204,8 +206,8 @@ static struct perf_event_attr attributes(const struct sampler_event *event, size
     attr.sample_id_all = 1;
     attr.exclude_kernel = 1;
     attr.exclude_hv = 1;
-    attr.use_clockid = 1;
-    attr.clockid = CLOCK_MONOTONIC;
+    attr.use_clockid = !own_clock;
+    attr.clockid = own_clock ? 0 : CLOCK_MONOTONIC;
     attr.watermark = 1;
     attr.wakeup_watermark = (uint32_t)(data_size / 4);
     if (event->mappings)
@@ -244,7 +246,8 @@ static int stream_new(struct sampler *sampler, int cpu, size_t event, struct str
 {
     const struct perf_kernel *kernel = sampler->config.kernel;
     size_t size = data_size_of(sampler, event);
-    struct perf_event_attr attr = attributes(&sampler->config.events[event], size);
+    struct perf_event_attr attr =
+        attributes(&sampler->config.events[event], size, sampler->own_clock);
     struct stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return -ENOMEM;
@@ -324,6 +327,13 @@ static int enable_from(struct sampler *sampler, size_t first)
     return err;
 }
 
+/* Any page will do, but the one that is looked at must stay. */
+static void choose_clock(struct sampler *sampler)
+{
+    sampler->clock.page =
+        sampler->own_clock && sampler->n > 0 ? sampler->streams[0]->mapping : NULL;
+}
+
 /* Those that are closed and read to their end go. */
 static void drop_closed(struct sampler *sampler)
 {
@@ -336,6 +346,7 @@ static void drop_closed(struct sampler *sampler)
             sampler->streams[kept++] = stream;
     }
     sampler->n = kept;
+    choose_clock(sampler);
 }
 
 static void list_fds(struct sampler *sampler)
@@ -376,6 +387,7 @@ static void follow_cpus(struct sampler *sampler)
     sampler->incomplete = err != 0;
     atomic_store(&sampler->error, err);
     list_fds(sampler);
+    choose_clock(sampler);
 }
 
 int sampler_set_cpus(struct sampler *sampler, const int *cpus, size_t n)
@@ -395,6 +407,11 @@ int sampler_set_cpus(struct sampler *sampler, const int *cpus, size_t n)
     return 0;
 }
 
+bool sampler_is_batched(const struct sampler *sampler)
+{
+    return sampler->own_clock;
+}
+
 int sampler_error(const struct sampler *sampler)
 {
     return atomic_load(&sampler->error);
@@ -407,15 +424,41 @@ size_t sampler_open_events(const struct sampler *sampler)
 
 /* ---- a pass ---- */
 
+/*
+ * With perf's own clock samples may lie with the hardware for as long as its room lasts, and no
+ * switch between processes comes: reading the event makes the kernel fetch them. The time up to
+ * which that was done.
+ */
+static uint64_t collect(struct sampler *sampler, uint64_t now)
+{
+    const struct perf_kernel *kernel = sampler->config.kernel;
+    uint64_t count;
+    if (!sampler->own_clock)
+        return now;
+    if (sampler->collected_ns != 0 && now < sampler->collected_ns + collect_ns)
+        return sampler->collected_ns;
+    for (size_t i = 0; i < sampler->n; i++) {
+        const struct stream *stream = sampler->streams[i];
+        if (stream->fd >= 0 && sampler->config.events[stream->event].event->attr.precise_ip > 0)
+            kernel->read(kernel->context, stream->fd, &count, sizeof count);
+    }
+    sampler->collected_ns = now;
+    return now;
+}
+
 void sampler_drain(struct sampler *sampler)
 {
     /* Everything before this time is in the buffers by now; what is later may be so on one CPU and
      * not on another, and waits for the next pass. */
-    uint64_t now = now_of(sampler), until = now > slack_ns ? now - slack_ns : 0;
+    uint64_t now = collect(sampler, perf_clock_now(&sampler->clock));
+    uint64_t until = now > slack_ns ? now - slack_ns : 0;
     bool left;
     do {
         left = copy_all(sampler);
     } while (merge(sampler, until) > 0 && left);
+    until = perf_clock_monotonic(&sampler->clock, until);
+    if (sampler->own_clock)
+        until -= comparison_ns;
     sampler->config.sink.settle(sampler->config.sink.context, until);
     follow_cpus(sampler);
 }
@@ -473,6 +516,29 @@ static bool is_valid(const struct sampler_config *config)
     return true;
 }
 
+static void free_streams(struct sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->n; i++)
+        stream_free(sampler, sampler->streams[i]);
+    sampler->n = 0;
+}
+
+/* With perf's own clock where that is worth it and the kernel tells how to read it. */
+static int open_first(struct sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->config.n_events; i++)
+        sampler->own_clock |= sampler->config.events[i].event->attr.precise_ip > 0;
+    int err = open_missing(sampler);
+    if (!err && sampler->own_clock && !perf_clock_is_told(sampler->streams[0]->mapping)) {
+        sampler->own_clock = false;
+        free_streams(sampler);
+        err = open_missing(sampler);
+    }
+    if (!err)
+        choose_clock(sampler);
+    return err;
+}
+
 int sampler_new(const struct sampler_config *config, struct sampler **out)
 {
     if (!is_valid(config))
@@ -482,6 +548,7 @@ int sampler_new(const struct sampler_config *config, struct sampler **out)
         return -ENOMEM;
     sampler->config = *config;
     sampler->config.cpus = NULL;
+    sampler->clock.sources = config->clock;
     sampler->page_size = (size_t)sysconf(_SC_PAGESIZE);
     pthread_mutex_init(&sampler->lock, NULL);
     sampler->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -490,7 +557,7 @@ int sampler_new(const struct sampler_config *config, struct sampler **out)
         err = sampler_set_cpus(sampler, config->cpus, config->n_cpus);
     if (!err) {
         take_new_cpus(sampler);
-        err = open_missing(sampler);
+        err = open_first(sampler);
     }
     if (!err)
         err = enable_from(sampler, 0);
@@ -514,8 +581,7 @@ void sampler_free(struct sampler *sampler)
             ;
         pthread_join(sampler->thread, NULL);
     }
-    for (size_t i = 0; i < sampler->n; i++)
-        stream_free(sampler, sampler->streams[i]);
+    free_streams(sampler);
     if (sampler->wake_fd >= 0)
         close(sampler->wake_fd);
     pthread_mutex_destroy(&sampler->lock);

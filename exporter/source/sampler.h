@@ -3,14 +3,15 @@
  * thread of the sampler's own, records handed out in the order of their times over all of them.
  *
  * The sink works in the sampler's thread; what it keeps for other threads is its own affair. Times
- * are CLOCK_MONOTONIC, as in struct tick. (With a clock of its own the kernel takes an interrupt
- * for every precise sample, where it else would collect some dozens.)
+ * are CLOCK_MONOTONIC, as in struct tick; of precise events, where possible, made of perf's own
+ * clock (perf_clock.h), good to a microsecond.
  */
 #ifndef IE_SOURCE_SAMPLER_H
 #define IE_SOURCE_SAMPLER_H
 
 #include "exporter/source/encode.h"
 #include "exporter/source/perf.h"
+#include "exporter/source/perf_clock.h"
 #include "exporter/source/perf_records.h"
 
 struct sampler_sink {
@@ -42,8 +43,7 @@ struct sampler_config {
     const int *cpus; /* copied */
     size_t n_cpus;
     struct sampler_sink sink;
-    uint64_t (*now_ns)(void *context); /* NULL: the clock itself; for tests */
-    void *now_context;
+    const struct perf_clock_sources *clock; /* NULL: the real ones; for tests */
 };
 
 struct sampler;
@@ -63,6 +63,9 @@ void sampler_drain(struct sampler *sampler);
 /* The CPUs that are online from now on: the thread opens and closes in its next pass. What cannot
  * be opened is tried again with each pass. Any thread. 0 or -ENOMEM. */
 int sampler_set_cpus(struct sampler *sampler, const int *cpus, size_t n);
+/* Whether the hardware may collect precise samples by the dozen: not with a clock of our own. */
+bool sampler_is_batched(const struct sampler *sampler);
+
 /* 0, or the -errno for which a CPU is not sampled at present. Any thread. */
 int sampler_error(const struct sampler *sampler);
 /* Descriptors open for events. Any thread. */

@@ -270,6 +270,7 @@ struct rig {
     struct sample_queue *queue;
     struct attribution *attribution;
     struct sampler *sampler;
+    struct perf_clock_sources clock;
     struct place place;
     pid_t pids[PROCESSES];
     uint64_t now; /* 0: the clock's */
@@ -348,9 +349,9 @@ static void rig_init(struct rig *rig, uint64_t now, size_t queue)
         .cpus = cpus,
         .n_cpus = CPUS,
         .sink = {on_record, on_settle, rig},
-        .now_ns = rig_now,
-        .now_context = rig,
+        .clock = &rig->clock,
     };
+    rig->clock = (struct perf_clock_sources){.monotonic_ns = rig_now, .context = rig};
     if (attribution_new(&attribution, &rig->attribution) != 0 ||
         sampler_new(&sampler, &rig->sampler) != 0)
         die("sampler");

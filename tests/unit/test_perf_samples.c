@@ -147,6 +147,138 @@ static bool rig_take(struct rig *rig)
     return whole;
 }
 
+/* ---- a kernel with a PMU: page faults pass for precise stores ---- */
+
+struct pmu {
+    struct perf_kernel kernel; /* this machine's, but for the calls here */
+    bool tells_clock, knows_no_cgroups;
+    size_t opened[2]; /* without and with the cgroup, at present */
+    struct {
+        int fd;
+        bool cgroup;
+    } fds[64];
+};
+
+static int pmu_open(void *context, const struct perf_event_attr *attr, pid_t pid, int cpu,
+                    int group_fd, unsigned long flags)
+{
+    struct pmu *pmu = context;
+    struct perf_event_attr stand_in = *attr;
+    bool cgroup = (attr->sample_type & PERF_SAMPLE_CGROUP) != 0;
+    if (attr->precise_ip == 0) /* the one for mappings */
+        return perf_kernel_linux.event_open(NULL, attr, pid, cpu, group_fd, flags);
+    assert_int_equal(attr->config, 0x82d0);
+    assert_int_equal(attr->precise_ip, 2);
+    if (pmu->knows_no_cgroups && cgroup)
+        return -EINVAL;
+    stand_in.type = PERF_TYPE_SOFTWARE;
+    stand_in.config = PERF_COUNT_SW_PAGE_FAULTS;
+    stand_in.precise_ip = 0;
+    int fd = perf_kernel_linux.event_open(NULL, &stand_in, pid, cpu, group_fd, flags);
+    for (size_t i = 0; fd >= 0 && i < 64; i++)
+        if (pmu->fds[i].fd == 0) {
+            pmu->fds[i].fd = fd;
+            pmu->fds[i].cgroup = cgroup;
+            pmu->opened[cgroup]++;
+            break;
+        }
+    return fd;
+}
+
+static int pmu_close(void *context, int fd)
+{
+    struct pmu *pmu = context;
+    for (size_t i = 0; i < 64; i++)
+        if (pmu->fds[i].fd == fd) {
+            pmu->opened[pmu->fds[i].cgroup]--;
+            pmu->fds[i].fd = 0;
+            break;
+        }
+    return perf_kernel_linux.close(NULL, fd);
+}
+
+static int pmu_map(void *context, int fd, size_t size, void **out)
+{
+    const struct pmu *pmu = context;
+    int err = perf_kernel_linux.map(NULL, fd, size, out);
+    struct perf_event_mmap_page *page = err ? NULL : *out;
+    if (page && pmu->tells_clock) {
+        page->cap_user_time_zero = 1;
+        page->time_mult = 1;
+    }
+    return err;
+}
+
+/* Where the hardware collects samples none has its cgroup; else all have, if the kernel can. */
+static void the_cgroup_where_it_is_cheap(void **state)
+{
+    (void)state;
+    for (int told = 0; told < 2; told++) {
+        for (int old = 0; old < 2; old++) {
+            struct rig rig;
+            struct pmu pmu = {.kernel = perf_kernel_linux,
+                              .tells_clock = told != 0,
+                              .knows_no_cgroups = old != 0};
+            pmu.kernel.event_open = pmu_open;
+            pmu.kernel.close = pmu_close;
+            pmu.kernel.map = pmu_map;
+            pmu.kernel.context = &pmu;
+            rig_init(&rig);
+            rig.config.kernel = &pmu.kernel;
+            rig.config.no_cgroups = false;
+            rig.file.event[ROLE_STORES] = (char *)"perf_raw::r82d0";
+            bool started = rig_start(&rig);
+            size_t without = pmu.opened[false], with = pmu.opened[true];
+            rig_release(&rig);
+            if (!started)
+                skip();
+            if (told || old)
+                assert_true(without > 0 && with == 0);
+            else
+                assert_true(without == 0 && with > 0);
+            assert_int_equal(pmu.opened[false] + pmu.opened[true], 0);
+        }
+    }
+}
+
+/* ---- why not ---- */
+
+static void reasons(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct verdict why;
+    rig_init(
+        &rig); /* there is nothing to sample: then nothing is opened, whatever the events are */
+    verdict_set(&rig.config.nothing, REASON_NO_DEVICE, "no such memory");
+    assert_int_equal(perf_samples_new(&rig.config, &rig.source), 0);
+    const struct source_ops *ops = rig.source->ops;
+    assert_false(ops->samples(rig.source, ACCESS_STORE, &why));
+    assert_int_equal(why.reason, REASON_NO_DEVICE);
+    assert_string_equal(why.words, "no such memory");
+    assert_false(ops->samples(rig.source, ACCESS_LOAD, &why));
+    assert_int_equal(why.reason, REASON_DISABLED);
+    assert_int_equal(ops->open_counters(rig.source), 0);
+    assert_int_equal(ops->begin(rig.source, NULL), 0);
+    assert_int_equal(ops->drain(rig.source, rig.taken, MAX_TAKEN), 0);
+    rig_release(&rig);
+
+    rig_init(&rig); /* nobody knows how stores are sampled here */
+    rig.config.file = NULL;
+    assert_int_equal(perf_samples_new(&rig.config, &rig.source), 0);
+    assert_false(rig.source->ops->samples(rig.source, ACCESS_STORE, &why));
+    assert_true(why.reason == REASON_NO_PMU || why.reason == REASON_UNSUPPORTED_CPU);
+    rig_release(&rig);
+
+    rig_init(&rig); /* loads that cannot be sampled take nothing from stores */
+    rig.config.loads = true;
+    if (rig_start(&rig)) {
+        assert_false(rig.source->ops->samples(rig.source, ACCESS_LOAD, &why));
+        assert_true(why.reason == REASON_NO_PMU || why.reason == REASON_UNSUPPORTED_CPU);
+    }
+    rig_release(&rig);
+}
+
 /* ---- a process that stores ---- */
 
 #if defined(__x86_64__)
@@ -295,6 +427,8 @@ static void stores_of_a_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reasons),
+        cmocka_unit_test(the_cgroup_where_it_is_cheap),
 #if defined(__x86_64__)
         cmocka_unit_test(stores_of_a_process),
 #endif

@@ -35,6 +35,10 @@ struct fake {
     int opened, mapped, enabled;                      /* those that are now */
     int refuse_open, refuse_map;                      /* the CPU for which to; -1: none */
     uint64_t now;
+    bool tells_clock; /* in its pages: 5,000 ns and half a nanosecond for each count */
+    uint64_t counter;
+    int reads;
+    uint64_t collected;   /* time of a sample of CPU 2 that comes when the event is read; 0: none */
     pthread_mutex_t lock; /* of 'hung' */
     int hung;             /* the descriptor whose CPU went away; 0: none */
 };
@@ -69,6 +73,21 @@ static int fake_enable(void *context, int fd)
     return 0;
 }
 
+static bool put_sample(struct fake *fake, int cpu, uint64_t time, uint64_t address);
+
+static ssize_t fake_read(void *context, int fd, void *buffer, size_t size)
+{
+    struct fake *fake = context;
+    assert_int_equal(size, sizeof(uint64_t));
+    memset(buffer, 0, size);
+    fake->reads++;
+    if (fd == 100002 && fake->collected) {
+        assert_true(put_sample(fake, 2, fake->collected, 77));
+        fake->collected = 0;
+    }
+    return (ssize_t)size;
+}
+
 static int fake_close(void *context, int fd)
 {
     struct fake *fake = context;
@@ -86,6 +105,12 @@ static int fake_map(void *context, int fd, size_t size, void **out)
     fake->ring[at] = calloc(1, size);
     assert_non_null(fake->ring[at]);
     fake->ring[at]->data_size = size - page_size();
+    if (fake->tells_clock) {
+        fake->ring[at]->cap_user_time_zero = 1;
+        fake->ring[at]->time_zero = 5000;
+        fake->ring[at]->time_mult = 512;
+        fake->ring[at]->time_shift = 10;
+    }
     fake->mapped++;
     *out = fake->ring[at];
     return 0;
@@ -116,6 +141,12 @@ static int fake_wait(void *context, struct pollfd *fds, size_t n, int timeout_ms
     }
     pthread_mutex_unlock(&fake->lock);
     return ready;
+}
+
+static uint64_t fake_counter(void *context)
+{
+    const struct fake *fake = context;
+    return fake->counter;
 }
 
 static uint64_t fake_now(void *context)
@@ -200,6 +231,7 @@ struct rig {
     struct encoded_event event;
     struct seen seen;
     int cpus[CPUS];
+    struct perf_clock_sources clock;
     struct sampler_config config;
     struct sampler *sampler;
 };
@@ -212,6 +244,7 @@ static void rig_init(struct rig *rig)
     pthread_mutex_init(&rig->fake.lock, NULL);
     rig->kernel = (struct perf_kernel){.event_open = fake_open,
                                        .enable = fake_enable,
+                                       .read = fake_read,
                                        .close = fake_close,
                                        .map = fake_map,
                                        .unmap = fake_unmap,
@@ -225,6 +258,7 @@ static void rig_init(struct rig *rig)
     pthread_mutex_init(&rig->seen.lock, NULL);
     for (int i = 0; i < CPUS; i++)
         rig->cpus[i] = i;
+    rig->clock = (struct perf_clock_sources){fake_counter, fake_now, &rig->fake};
     rig->config = (struct sampler_config){
         .kernel = &rig->kernel,
         .events = {{.event = &rig->event, .period = 10007, .data_pages = 1}},
@@ -232,8 +266,7 @@ static void rig_init(struct rig *rig)
         .cpus = rig->cpus,
         .n_cpus = CPUS,
         .sink = {.record = see, .settle = see_settled, .context = &rig->seen},
-        .now_ns = fake_now,
-        .now_context = &rig->fake};
+        .clock = &rig->clock};
 }
 
 static void rig_release(struct rig *rig)
@@ -283,6 +316,76 @@ static void what_is_opened(void **state)
                      PERF_RECORDS_SAMPLE_TYPE | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP);
     assert_true(attr->mmap && attr->mmap_data && attr->mmap2 && attr->comm && attr->comm_exec &&
                 attr->task);
+    rig_release(&rig);
+}
+
+/* Precise samples are cheaper by the kernel's own clock. */
+static void perfs_own_clock(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    rig.fake.tells_clock = true;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
+    assert_false(rig.fake.attr.use_clockid);
+    assert_true(sampler_is_batched(rig.sampler));
+    assert_int_equal(rig.fake.attr.clockid, 0);
+    /* 2 s of counting: 1 s and 5 us by perf's clock, when it is 100 s by the other. */
+    rig.fake.counter = 2000 * (uint64_t)MS;
+    rig.fake.now = 100000 * (uint64_t)MS;
+    uint64_t perf_now = 1000 * (uint64_t)MS + 5000;
+    assert_true(put_sample(&rig.fake, 1, perf_now - 5 * MS, 2));
+    assert_true(put_sample(&rig.fake, 0, perf_now - 6 * MS, 1));
+    assert_true(put_sample(&rig.fake, 0, perf_now - 1 * MS, 3));
+    sampler_drain(rig.sampler);
+    assert_addresses(&rig, (const uint64_t[]){1, 2}, 2);
+    assert_int_equal(rig.seen.at[0].time_ns, rig.fake.now - 6 * MS);
+    assert_int_equal(rig.seen.at[1].time_ns, rig.fake.now - 5 * MS);
+    assert_int_equal(rig.seen.settled, rig.fake.now - 2 * MS - 1000);
+    /* The other clock is steered, and runs away from it. */
+    rig.fake.counter += 2 * 60 * MS;
+    rig.fake.now += 60 * MS + 300;
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.at[2].time_ns, rig.fake.now - 61 * MS);
+    rig_release(&rig);
+
+    /* What the hardware holds back is fetched, but not all the time. */
+    rig_init(&rig);
+    rig.fake.tells_clock = true;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
+    rig.fake.counter = 2000 * (uint64_t)MS;
+    rig.fake.collected = perf_now - 8 * MS;
+    assert_true(put_sample(&rig.fake, 0, perf_now - 7 * MS, 78));
+    sampler_drain(rig.sampler);
+    assert_addresses(&rig, (const uint64_t[]){77, 78}, 2);
+    assert_int_equal(rig.fake.reads, CPUS);
+    rig.fake.counter += 2 * 20 * MS;
+    rig.fake.now += 20 * MS;
+    uint64_t settled = rig.seen.settled;
+    assert_true(put_sample(&rig.fake, 0, perf_now + 10 * MS, 80));
+    sampler_drain(rig.sampler); /* another CPU may hold an earlier one */
+    assert_int_equal(rig.seen.n, 2);
+    assert_int_equal(rig.seen.settled, settled);
+    assert_int_equal(rig.fake.reads, CPUS);
+    rig.fake.collected = perf_now + 9 * MS;
+    rig.fake.counter += 2 * 40 * MS;
+    rig.fake.now += 40 * MS;
+    sampler_drain(rig.sampler);
+    assert_addresses(&rig, (const uint64_t[]){77, 78, 77, 80}, 4);
+    assert_int_equal(rig.fake.reads, 2 * CPUS);
+    rig_release(&rig);
+
+    rig_init(&rig); /* no such help: asked for at once for all */
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
+    assert_true(rig.fake.attr.use_clockid);
+    assert_false(sampler_is_batched(rig.sampler));
+    rig_release(&rig);
+
+    rig_init(&rig); /* no reason to */
+    rig.fake.tells_clock = true;
+    rig.event.attr.precise_ip = 0;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
+    assert_true(rig.fake.attr.use_clockid);
     rig_release(&rig);
 }
 
@@ -614,8 +717,9 @@ static void real_page_faults(void **state)
     rig.config.n_cpus = (size_t)n;
     rig.config.events[0].period = 1;
     rig.config.events[0].data_pages = 64;
+    rig.config.clock = NULL;
     rig.config.events[0].mappings = rig.config.events[0].cgroup = true;
-    rig.config.now_ns = NULL;
+    rig.config.clock = NULL;
     /* A free place, for the child to map. */
     void *where = mmap(NULL, PAGES * page_size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(where != MAP_FAILED);
@@ -667,6 +771,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_opened),
+        cmocka_unit_test(perfs_own_clock),
         cmocka_unit_test(all_or_none),
         cmocka_unit_test(one_order_over_all_cpus),
         cmocka_unit_test(around_the_end_of_the_buffer),
