@@ -58,6 +58,7 @@ struct pebs_nvmm {
     bool sampled[ACCESS_KINDS], rfo;
     enum state state;
     bool seen[ACCESS_KINDS], rfo_seen; /* was counted for some container once */
+    bool active[ACCESS_KINDS];         /* is sampled: a recording may have counts only */
 
     struct sampling sampling[ACCESS_KINDS]; /* of this tick */
     uint64_t undecoded[ACCESS_KINDS][ACCESS_SIZES];
@@ -147,13 +148,13 @@ static bool lane_is_open(const void *opaque)
     return lane->use[ACCESS_STORE].handle || lane->rfo;
 }
 
-/* What lasts: counters. A kind of access is shown once it was counted. */
-static void lane_show(struct lane *lane)
+/* What lasts: counters. A kind of access is shown once it was counted, and sampled. */
+static void lane_show(const struct pebs_nvmm *self, struct lane *lane)
 {
     struct nvmm_set *set = &lane->series;
     for (int access = 0; access < ACCESS_KINDS && set->made; access++) {
         const struct use *use = &lane->use[access];
-        if (!use->counted || !set->use[access].accesses)
+        if (!use->counted || !self->active[access] || !set->use[access].accesses)
             continue;
         series_set_u64(set->use[access].accesses, (uint64_t)use->accesses);
         series_set_u64(set->use[access].bytes, (uint64_t)use->bytes);
@@ -175,7 +176,7 @@ static void lane_name(void *collector, void *opaque)
     if (err)
         log_warn(self->env.log, "pebs_nvmm", "no series for %s: error %d", lane->container->path,
                  -err);
-    lane_show(lane);
+    lane_show(self, lane);
 }
 
 /* The labels changed: the same numbers under new names. */
@@ -289,6 +290,7 @@ static struct lane *lane_of(const struct pebs_nvmm *self, uint64_t tag)
 
 static void take_sample(struct pebs_nvmm *self, const struct access_sample *sample)
 {
+    self->active[sample->access] = true;
     struct lane *lane = lane_of(self, sample->owner);
     if (!lane)
         return;
@@ -309,6 +311,8 @@ static void take_samples(struct pebs_nvmm *self)
     for (int access = 0; access < ACCESS_KINDS; access++)
         if (self->sampled[access])
             source_set_sampling(self->env.sources, (enum access)access, &self->sampling[access]);
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        self->active[access] |= self->sampling[access].period > 0;
     do {
         n = source_set_drain(self->env.sources, self->drained, DRAIN);
         for (size_t i = 0; i < n; i++)
@@ -409,7 +413,7 @@ static void show_node(struct pebs_nvmm *self)
     if (dimms > 0)
         series_set_u64(self->node.dimms, (uint64_t)dimms);
     for (int access = 0; access < ACCESS_KINDS; access++) {
-        if (!self->seen[access])
+        if (!self->seen[access] || !self->active[access])
             continue;
         series_set_u64(self->node.use[access].lost, self->sampling[access].lost);
         series_set_u64(self->node.use[access].throttles, self->sampling[access].throttles);
@@ -429,8 +433,9 @@ static bool may_close(const struct lane *lane)
 
 static void lane_publish(struct pebs_nvmm *self, struct lane *lane)
 {
-    lane_show(lane);
-    if (lane->series.writers && lane->use[ACCESS_STORE].counted && !lane->ending)
+    lane_show(self, lane);
+    if (lane->series.writers && lane->use[ACCESS_STORE].counted && self->active[ACCESS_STORE] &&
+        !lane->ending)
         series_set_u64(lane->series.writers, lane->writers);
     else if (lane->series.writers)
         series_clear(lane->series.writers);
@@ -449,16 +454,17 @@ static void judge(struct pebs_nvmm *self)
     bool any = false;
     for (size_t i = 0; i < self->lanes.n && !any; i++)
         any = lanes_at(&self->lanes, i) != NULL;
-    bool silent =
-        any && !self->seen[ACCESS_STORE] && !self->rfo_seen && self->state != STATE_UNOPENED;
+    bool counted = (self->seen[ACCESS_STORE] && self->active[ACCESS_STORE]) || self->rfo_seen;
+    bool silent = any && !counted && self->state != STATE_UNOPENED;
     self->status->unavailable = silent;
     if (silent == (self->state == STATE_SILENT) || self->state == STATE_UNOPENED)
         return;
     self->state = silent ? STATE_SILENT : STATE_OK;
     self->status->verdict = self->verdict;
     if (silent)
-        verdict_set(&self->status->verdict, REASON_NO_DEVICE,
-                    "the source does not count the stores of containers");
+        verdict_set(
+            &self->status->verdict, REASON_NO_DEVICE,
+            "the source does not count the stores of containers, or has no samples of them");
 }
 
 static int pebs_nvmm_collect(void *opaque, const struct tick *tick)

@@ -33,6 +33,8 @@ static struct rig *setup_common(bool loads, bool rfo)
     rig_init(rig, &pebs_nvmm_collector);
     if (!loads)
         rig->fake.sampled[ACCESS_LOAD] = (struct verdict){.reason = REASON_DISABLED};
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        rig->fake.sampling[access].period = 10007;
     rig->config.pebs_nvmm_rfo = rfo;
     assert_int_equal(nvmm_board_new(&rig->env.nvmm_board), 0);
     rig_start(rig);
@@ -537,6 +539,24 @@ static void a_source_that_counts_nothing_is_told(void **state)
     assert_is(stores(rig), 0);
 }
 
+/* As a recording without sample lines: counts alone are no estimate of 0. */
+static void without_samples_there_is_no_estimate(void **state)
+{
+    struct rig *rig = *state;
+    struct container *c = rig_container(rig, "a");
+    rig->fake.sampling[ACCESS_STORE].period = 0;
+    count(rig, "a", ACCESS_STORE, 100);
+    tick(rig);
+    assert_is(stores(rig), NAN);
+    assert_is(rig_value(rig, C "nvmm_writer_threads", ""), NAN);
+    assert_true(rig->status.unavailable);
+    count(rig, "a", ACCESS_STORE, 100);
+    samples(rig, c, MEDIUM_NVMM, 8, 1);
+    tick(rig);
+    assert_is(stores(rig), 200);
+    assert_false(rig->status.unavailable);
+}
+
 /* ---- reads for ownership ---- */
 
 static void reads_for_ownership(void **state)
@@ -650,6 +670,7 @@ int main(void)
         T(without_file_descriptors_it_says_so_and_tries_again),
         T(one_that_is_gone_and_one_that_cannot_be_counted),
         T(a_source_that_counts_nothing_is_told),
+        T(without_samples_there_is_no_estimate),
         cmocka_unit_test_setup_teardown(reads_for_ownership, setup_rfo, teardown),
         cmocka_unit_test(what_is_missing_is_said),
         T(a_steady_tick_allocates_nothing),
