@@ -48,6 +48,7 @@ struct collector_config {
     bool slowdown_alone_rate;              /* --collector.slowdown.alone-rate */
     size_t pebs_nvmm_period;               /* events per sample; default 10007 */
     bool pebs_nvmm_loads;                  /* --collector.pebs_nvmm.loads */
+    bool pebs_nvmm_per_process;            /* --collector.pebs_nvmm.per-process */
     bool pebs_nvmm_rfo;                    /* --collector.pebs_nvmm.rfo */
 };
 

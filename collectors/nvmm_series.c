@@ -44,6 +44,21 @@ static const struct metric_desc descs[NVMM_METRICS] = {
                        "much. Blind for non-temporal stores of whole 64-byte lines, and sees only "
                        "1 - s/64 of those of s bytes; sees 67 to 100 % of the others. Cascade "
                        "Lake and Ice Lake only, with --collector.pebs_nvmm.rfo."},
+    [M_PROCESS_ACCESSES] = {.name = "interference_process_nvmm_accesses",
+                            .type = METRIC_COUNTER,
+                            .number = METRIC_U64,
+                            .labels = "container, pid, access",
+                            .help = "As interference_container_nvmm_accesses, of one process; only "
+                                    "with --collector.pebs_nvmm.per-process. High: it is this one. "
+                                    "At most 1024 processes at a time have series; another gets "
+                                    "one when one of them has not used persistent memory for two "
+                                    "minutes. The container's counter has all of them."},
+    [M_PROCESS_BYTES] = {.name = "interference_process_nvmm_bytes",
+                         .type = METRIC_COUNTER,
+                         .number = METRIC_U64,
+                         .labels = "container, pid, access",
+                         .help = "As interference_container_nvmm_bytes, of one process; only with "
+                                 "--collector.pebs_nvmm.per-process. High: it is this one."},
     [M_DIMMS] = {.name = "interference_pmem_dimms",
                  .type = METRIC_GAUGE,
                  .number = METRIC_U64,
@@ -74,8 +89,10 @@ static const struct metric_desc descs[NVMM_METRICS] = {
 };
 
 const struct metric_desc *const nvmm_metrics[] = {
-    &descs[M_ACCESSES], &descs[M_BYTES], &descs[M_SAMPLES],   &descs[M_WRITERS],   &descs[M_RFO],
-    &descs[M_DIMMS],    &descs[M_LOST],  &descs[M_UNDECODED], &descs[M_THROTTLES], NULL};
+    &descs[M_ACCESSES],      &descs[M_BYTES],     &descs[M_SAMPLES],
+    &descs[M_WRITERS],       &descs[M_RFO],       &descs[M_PROCESS_ACCESSES],
+    &descs[M_PROCESS_BYTES], &descs[M_DIMMS],     &descs[M_LOST],
+    &descs[M_UNDECODED],     &descs[M_THROTTLES], NULL};
 
 int nvmm_families_register(struct nvmm_families *families, struct store *store, const char *owner)
 {

@@ -16,6 +16,8 @@ enum nvmm_metric {
     M_SAMPLES,
     M_WRITERS,
     M_RFO,
+    M_PROCESS_ACCESSES,
+    M_PROCESS_BYTES,
     M_DIMMS,
     M_LOST,
     M_UNDECODED,

@@ -8,6 +8,7 @@
 #include "collectors/collector.h"
 #include "collectors/lanes.h"
 #include "collectors/nvmm_board.h"
+#include "collectors/nvmm_processes.h"
 #include "collectors/nvmm_series.h"
 #include "collectors/nvmm_threads.h"
 #include "collectors/window_read.h"
@@ -55,8 +56,11 @@ struct pebs_nvmm {
     struct nvmm_node_set node;
     struct lanes lanes;
     struct nvmm_threads *threads;
+    struct nvmm_processes *processes; /* NULL unless asked for */
+    bool processes_full;              /* was, once */
     bool sampled[ACCESS_KINDS], rfo;
     enum state state;
+    uint64_t now_ns;                   /* of the last tick */
     bool seen[ACCESS_KINDS], rfo_seen; /* was counted for some container once */
     bool active[ACCESS_KINDS];         /* is sampled: a recording may have counts only */
 
@@ -100,6 +104,7 @@ static void lane_free(void *collector, void *opaque)
     struct lane *lane = opaque;
     lane_close(self, lane);
     nvmm_threads_forget_owner(self->threads, lane->tag);
+    nvmm_processes_forget(self->processes, lane->tag);
     nvmm_set_release(&lane->series);
     free(lane);
 }
@@ -184,7 +189,9 @@ static void lane_rename(void *collector, void *opaque)
 {
     struct pebs_nvmm *self = collector;
     struct lane *lane = opaque;
-    nvmm_set_relabel(&lane->series, container_labels_get(self->env.labels, lane->container));
+    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    nvmm_set_relabel(&lane->series, labels);
+    nvmm_processes_relabel(self->processes, lane->tag, labels);
 }
 
 static void *lane_make(void *collector, const struct container *container)
@@ -214,6 +221,17 @@ static const struct lane_ops lane_ops = {
     .free = lane_free,
 };
 
+static void reconcile_processes(struct pebs_nvmm *self)
+{
+    nvmm_processes_expire(self->processes, self->now_ns);
+    for (size_t i = 0; self->processes && i < self->lanes.n; i++) {
+        const struct lane *lane = lanes_at(&self->lanes, i);
+        if (lane)
+            nvmm_processes_make(self->processes, lane->tag,
+                                container_labels_get(self->env.labels, lane->container));
+    }
+}
+
 static void pebs_nvmm_reconcile(void *opaque, const struct container_diff *diff)
 {
     struct pebs_nvmm *self = opaque;
@@ -222,6 +240,7 @@ static void pebs_nvmm_reconcile(void *opaque, const struct container_diff *diff)
         self->status->verdict = self->verdict;
         self->state = STATE_OK;
     }
+    reconcile_processes(self);
 }
 
 /* ---- a tick: counts ---- */
@@ -332,6 +351,25 @@ static void use_settle(struct use *use, uint64_t settled_ns)
     }
 }
 
+/* The thread's share of what its container is now known to have done. */
+static void share(struct pebs_nvmm *self, const struct lane *lane, struct nvmm_thread *thread,
+                  enum access access)
+{
+    const struct use *use = &lane->use[access];
+    struct nvmm_thread_use *own = &thread->use[access];
+    double accesses = own->accesses, bytes = own->bytes;
+    for (size_t k = 0; k < use->n_settled; k++)
+        nvmm_thread_share(thread, access, &use->settled[k]);
+    if (nvmm_processes_add(self->processes, thread->owner, thread->pid, access,
+                           own->accesses - accesses, own->bytes - bytes, self->now_ns) ||
+        self->processes_full)
+        return;
+    self->processes_full = true;
+    log_warn(self->env.log, "pebs_nvmm",
+             "more than %d processes use persistent memory: the others have no series",
+             NVMM_MAX_PROCESSES);
+}
+
 static void share_out(struct pebs_nvmm *self, uint64_t now_ns)
 {
     for (size_t i = 0; i < self->threads->n; i++) {
@@ -340,10 +378,11 @@ static void share_out(struct pebs_nvmm *self, uint64_t now_ns)
         if (!lane)
             continue;
         for (int access = 0; access < ACCESS_KINDS; access++)
-            for (size_t k = 0; k < lane->use[access].n_settled; k++)
-                nvmm_thread_share(thread, (enum access)access, &lane->use[access].settled[k]);
+            share(self, lane, thread, (enum access)access);
         lane->writers += thread->stored_ns > 0 && thread->stored_ns + second_ns >= now_ns;
     }
+    if (nvmm_processes_show(self->processes, self->now_ns))
+        self->status->wants_reconcile = true;
 }
 
 /* ---- a tick: what is shown ---- */
@@ -445,7 +484,7 @@ static void lane_publish(struct pebs_nvmm *self, struct lane *lane)
     if (!lane_is_open(lane) || !may_close(lane))
         return;
     lane_close(self, lane);
-    lanes_closed_one(&self->lanes, self->status);
+    self->status->wants_reconcile |= self->lanes.unopened > 0;
 }
 
 /* A recording may have no samples, which shows only as it plays. */
@@ -471,6 +510,7 @@ static int pebs_nvmm_collect(void *opaque, const struct tick *tick)
 {
     struct pebs_nvmm *self = opaque;
     int result = 0;
+    self->now_ns = tick->mono_ns;
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
         int err = lane ? lane_read(self, lane, tick) : 0;
@@ -511,6 +551,7 @@ static void pebs_nvmm_stop(void *opaque)
     lanes_release(&self->lanes);
     nvmm_node_set_release(&self->node);
     nvmm_threads_free(self->threads);
+    nvmm_processes_free(self->processes);
     if (self->env.nvmm_board)
         nvmm_board_clear(self->env.nvmm_board);
     free(self);
@@ -569,6 +610,8 @@ static int pebs_nvmm_start(const struct collector_env *env, struct collector_sta
         err = nvmm_families_register(&self->families, env->store, pebs_nvmm_collector.name);
     if (!err)
         err = nvmm_node_set_make(&self->node, &self->families);
+    if (!err && env->config->pebs_nvmm_per_process)
+        err = nvmm_processes_new(&self->families, &self->processes);
     if (err) {
         pebs_nvmm_stop(self);
         return err;

@@ -102,6 +102,11 @@ const struct flag flag_table[] = {
      .type = FLAG_BOOL,
      .offset = MEMBER(config.pebs_nvmm_loads),
      .help = "Also sample loads, with the same period."},
+    {.name = "collector.pebs_nvmm.per-process",
+     .type = FLAG_BOOL,
+     .offset = MEMBER(config.pebs_nvmm_per_process),
+     .help = "Also export series by process, of at most 1024 processes at a time. What processes "
+             "and threads did in the last second is at /api/v1/nvmm without it."},
     {.name = "collector.pebs_nvmm.rfo",
      .type = FLAG_BOOL,
      .offset = MEMBER(config.pebs_nvmm_rfo),

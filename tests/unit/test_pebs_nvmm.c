@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "collectors/nvmm_board.h"
+#include "collectors/nvmm_processes.h"
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/malloc_count.h"
 
@@ -50,6 +51,19 @@ static int setup(void **state)
 static int setup_loads(void **state)
 {
     *state = setup_common(true, false);
+    return 0;
+}
+
+static int setup_processes(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    rig_init(rig, &pebs_nvmm_collector);
+    rig->fake.sampled[ACCESS_LOAD] = (struct verdict){.reason = REASON_DISABLED};
+    rig->fake.sampling[ACCESS_STORE].period = 1;
+    rig->config.pebs_nvmm_per_process = true;
+    assert_int_equal(nvmm_board_new(&rig->env.nvmm_board), 0);
+    rig_start(rig);
+    *state = rig;
     return 0;
 }
 
@@ -405,6 +419,81 @@ static void short_ticks_are_listed_by_the_second(void **state)
     free(list);
 }
 
+/* ---- series by process ---- */
+
+static double process(struct rig *rig, const char *pid)
+{
+    return rig_value(rig, "interference_process_nvmm_accesses", pid);
+}
+
+static void of_process(struct rig *rig, const struct container *container, uint32_t pid)
+{
+    sample(rig, container, MEDIUM_NVMM, 16, 1)->pid = pid;
+}
+
+static void processes_have_series_when_asked_for(void **state)
+{
+    struct rig *rig = *state;
+    struct container *a = rig_container(rig, "a"), *b = rig_unnamed(rig, "b");
+    count(rig, "a", ACCESS_STORE, 300);
+    count(rig, "b", ACCESS_STORE, 10);
+    of_process(rig, a, 100);
+    of_process(rig, a, 100);
+    of_process(rig, a, 101);
+    of_process(rig, b, 100); /* of another container, which has no name yet */
+    tick(rig);
+    assert_is(process(rig, "pid=\"100\""), NAN); /* made when allocating is allowed */
+    rig_nothing_changed(rig);
+    tick(rig);
+    assert_is(process(rig, "pid=\"100\""), 200);
+    assert_is(process(rig, "pid=\"101\""), 100);
+    assert_is(rig_value(rig, "interference_process_nvmm_bytes", "pid=\"101\""), 1600);
+    rig_name(rig, b);
+    rig_rename(rig, a, "z");
+    count(rig, "a", ACCESS_STORE, 50);
+    of_process(rig, a, 101);
+    tick(rig);
+    assert_is(process(rig, "container=\"b\""), 10);
+    assert_is(process(rig, "pid=\"101\""), 150);
+    assert_is(process(rig, "container=\"a\""), NAN);
+    rig_end(rig, b);
+    tick(rig);
+    assert_is(process(rig, "container=\"b\""), 10); /* a counter, which lingers */
+    rig_forget(rig, b);
+    tick(rig);
+    assert_is(process(rig, "container=\"b\""), NAN);
+}
+
+static void processes_that_stopped_make_room(void **state)
+{
+    struct rig *rig = *state;
+    struct container *c = rig_container(rig, "a");
+    for (uint32_t pid = 0; pid < NVMM_MAX_PROCESSES + 1; pid++)
+        of_process(rig, c, 10000 + pid);
+    count(rig, "a", ACCESS_STORE, NVMM_MAX_PROCESSES + 1);
+    tick(rig);
+    rig_nothing_changed(rig);
+    tick(rig);
+    assert_int_equal(rig_series(rig, "pid="), 2 * NVMM_MAX_PROCESSES);
+    assert_is(process(rig, "pid=\"10000\""), 1);
+    rig->tick.mono_ns += 60 * second;
+    count(rig, "a", ACCESS_STORE, 7);
+    of_process(rig, c, 10001);
+    tick(rig);
+    rig->tick.mono_ns += 61 * second;
+    tick(rig);
+    rig_nothing_changed(rig); /* all but one have not been heard of for two minutes */
+    count(rig, "a", ACCESS_STORE, 1);
+    of_process(rig, c, 5);
+    tick(rig);
+    rig_nothing_changed(rig);
+    tick(rig);
+    assert_int_equal(rig_series(rig, "pid="), 4);
+    assert_is(process(rig, "pid=\"10001\""), 8);
+    assert_is(process(rig, "pid=\"5\""), 1);
+    assert_is(process(rig, "pid=\"10000\""), NAN);
+}
+
 /* ---- containers come and go ---- */
 
 static void an_ended_container_waits_for_its_samples(void **state)
@@ -663,6 +752,11 @@ int main(void)
         T(writers_of_the_last_second),
         T(processes_and_threads_are_listed),
         T(short_ticks_are_listed_by_the_second),
+        cmocka_unit_test_setup_teardown(processes_have_series_when_asked_for, setup_processes,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(processes_that_stopped_make_room, setup_processes,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_steady_tick_allocates_nothing, setup_processes, teardown),
         T(an_ended_container_waits_for_its_samples),
         T(a_dead_sampler_does_not_keep_descriptors),
         T(a_slot_changes_hands),
