@@ -39,7 +39,10 @@ class Storer:
         assert line, f"store_forms ended with {self.process.wait()} at {words}"
         return json.loads(line)
 
-    def end(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.process.stdin.close()
         self.process.stdout.close()
         assert self.process.wait(20) == 0
@@ -66,14 +69,11 @@ class Live(unittest.TestCase):
                             "--collector.pebs_nvmm.period=1", "--containers.names=none",
                             self.groups.only(), "--sampling.interval=1s",
                             f"--source.record.file={self.recording}", *flags,
+                            command=("nice", "-n", "-15"),
                             env={"PMEM_DIRECTORY": str(self.nvmm)})
         finally:
             harness.EXPORTER = program
 
-    def storer(self, cgroup):
-        storer = Storer(self.groups, cgroup)
-        self.addCleanup(storer.end)
-        return storer
 
     def wait_monitored(self, exporter, n):
         wait_until(lambda: exporter.status()["containers"]["monitored"] == n, 20,
@@ -145,27 +145,31 @@ class Live(unittest.TestCase):
             a, a_id = self.groups.docker()
             b, b_id = self.groups.docker()
             self.wait_monitored(exporter, 2)
-            first, second = self.storer(a), self.storer(b)
-            stored_a = first.tell("forms", self.nvmm / "file", COUNT)
-            stored_b = second.tell("stay", self.nvmm / "file", COUNT, 7)
-            first.tell("forms", "-", COUNT)  # ordinary memory
-            self.check_container(self.page(exporter, a_id, stored_a), a_id, stored_a)
-            page = self.page(exporter, b_id, stored_b)
-            self.check_container(page, b_id, stored_b)
-            undecoded = "interference_sampler_samples_undecoded_total"
-            for reason in UNKNOWABLE:
-                self.assertEqual(page.get(undecoded, access="store", reason=reason),
-                                 sum(s["count"] for s in stored_a if s["size"] == reason), reason)
-            # Who writes now, down to the thread.
-            stored = second.tell("stay", self.nvmm / "file", COUNT, 5)
-            self.check_now(exporter, b_id, {s["pid"] for s in stored})
-            second.tell("stay", "-", 1, 1)
-            first.end(), second.end()
-            self._cleanups = [c for c in self._cleanups if c[0] not in (first.end, second.end)]
+            with Storer(self.groups, a) as first, Storer(self.groups, b) as second:
+                stored_b = self.store(exporter, first, a_id, second, b_id)
             self.groups.remove(b)
             self.wait_monitored(exporter, 1)
-            self.check_container(exporter.scrape(), b_id, stored_b + stored)
+            self.check_container(exporter.scrape(), b_id, stored_b)
             self.check_replay(exporter)
+
+    def store(self, exporter, first, a_id, second, b_id):
+        """All that the second one stored."""
+        stored_a = first.tell("forms", self.nvmm / "file", COUNT)
+        stored_b = second.tell("stay", self.nvmm / "file", COUNT, 7)
+        first.tell("forms", "-", COUNT)  # ordinary memory
+        self.check_container(self.page(exporter, a_id, stored_a), a_id, stored_a)
+        page = self.page(exporter, b_id, stored_b)
+        self.check_container(page, b_id, stored_b)
+        undecoded = "interference_sampler_samples_undecoded_total"
+        for reason in UNKNOWABLE:
+            self.assertEqual(page.get(undecoded, access="store", reason=reason),
+                             sum(s["count"] for s in stored_a if s["size"] == reason), reason)
+        # Who writes now, down to the thread.
+        stored = second.tell("stay", self.nvmm / "file", COUNT, 5)
+        self.check_now(exporter, b_id, {s["pid"] for s in stored})
+        second.tell("stay", "-", 1, 1)
+        self.page(exporter, b_id, stored_b + stored)
+        return stored_b + stored
 
     def check_now(self, exporter, container_id, pids):
         """The page of threads lists exactly these, soon and for a second."""
