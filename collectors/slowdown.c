@@ -1,6 +1,7 @@
 /*
  * How many times slower each container runs because of its neighbours, and whether the cache or the
- * memory is to blame: FORMULAS.md section 3, models asm and passive.
+ * memory is to blame: FORMULAS.md section 3, models asm and passive; and shadow, see
+ * formulas/slowdown.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -46,6 +47,9 @@ struct lane {
 
     bool epochs_seen;
     uint64_t epochs_observed_cycles;
+
+    bool shadow_seen;
+    uint64_t shadow_observed_cycles, shadow_memory_cycles, shadow_cache_cycles;
 };
 
 /* What holds for the node's passive estimates, in words of the verdict. */
@@ -152,6 +156,9 @@ static void lane_show(const struct slowdown_collector *self, struct lane *lane)
                        (uint64_t)lane->cache_cycles);
     slowdown_set_count(set, S_CALM_WINDOWS, true, lane->unloaded.calm_windows);
     slowdown_set_count(set, S_ASM_OBSERVED, lane->epochs_seen, lane->epochs_observed_cycles);
+    slowdown_set_count(set, S_SHADOW_OBSERVED, lane->shadow_seen, lane->shadow_observed_cycles);
+    slowdown_set_count(set, S_SHADOW_MEMORY, lane->shadow_seen, lane->shadow_memory_cycles);
+    slowdown_set_count(set, S_SHADOW_CACHE, lane->shadow_seen, lane->shadow_cache_cycles);
 }
 
 static void lane_name(void *collector, void *opaque)
@@ -442,18 +449,40 @@ static bool asm_estimate(struct slowdown_collector *self, struct lane *lane,
     return true;
 }
 
+/* Of the same reading, where the source has shadow clocks. */
+static bool shadow_estimate(struct slowdown_collector *self, struct lane *lane,
+                            const struct window_sum *sum, struct slowdown_shadow *out)
+{
+    struct slowdown_shadow_counts c = {0};
+    if (!window_count(sum, GROUP_ASM_EPOCHS, ROLE_QUANTUM_CYCLES, &c.cycles) ||
+        !window_count(sum, GROUP_ASM_EPOCHS, ROLE_SHADOW_CYCLES, &c.shadow_cycles) ||
+        !window_count(sum, GROUP_ASM_EPOCHS, ROLE_SHADOW_CACHE_CYCLES, &c.shadow_cache_cycles))
+        return false;
+    lane->shadow_seen = true;
+    if (slowdown_shadow(&c, out) != SLOWDOWN_OK) {
+        self->status->discarded[DISCARD_DENOMINATOR]++;
+        return false;
+    }
+    lane->shadow_observed_cycles += c.cycles;
+    lane->shadow_memory_cycles += (uint64_t)out->memory_excess;
+    lane->shadow_cache_cycles += (uint64_t)out->cache_excess;
+    return true;
+}
+
 static int lane_asm(struct slowdown_collector *self, struct lane *lane)
 {
     struct window_sum sum;
     enum window_status status;
     struct slowdown_asm estimate = {0};
-    bool known = false;
+    struct slowdown_shadow shadow = {0};
+    bool known = false, shadow_known = false;
     if (!lane->epochs)
         return 0;
     int err = window_read(self->env.sources, lane->epochs, self->status, &sum, &status);
     if (!err) {
         lane->epochs_seen = true;
         known = status == WINDOW_OK && asm_estimate(self, lane, &sum, &estimate);
+        shadow_known = status == WINDOW_OK && shadow_estimate(self, lane, &sum, &shadow);
     }
     bool present = known && !lane->ending;
     double rate = 0;
@@ -462,8 +491,8 @@ static int lane_asm(struct slowdown_collector *self, struct lane *lane)
         window_count(&sum, GROUP_ASM_EPOCHS, ROLE_QUANTUM_CYCLES, &cycles);
         rate = alone_rate_hz((double)cycles, sum.enabled_ns, estimate.alone_rate);
     }
-    slowdown_set_count(&lane->series, S_ASM_OBSERVED, lane->epochs_seen,
-                       lane->epochs_observed_cycles);
+    lane_show(self, lane);
+    slowdown_set_gauge(&lane->series, S_SHADOW_RATIO, shadow_known && !lane->ending, shadow.ratio);
     slowdown_set_gauge(&lane->series, S_ASM_RATIO, present, estimate.ratio);
     slowdown_set_gauge(&lane->series, S_ASM_ALONE_RATE, present, rate);
     return err == -ENODATA ? 0 : err;

@@ -1,6 +1,6 @@
 #include "collectors/slowdown_series.h"
 
-static const char *const model_names[MODELS] = {"asm", "epochs", "passive"};
+static const char *const model_names[MODELS] = {"asm", "epochs", "passive", "shadow"};
 static const char *const gap_names[GAPS] = {
     [GAP_NONE] = "",
     [GAP_IDLE] = "idle",
@@ -23,6 +23,8 @@ static const struct metric_desc descs[SLOWDOWN_METRICS] = {
                  .labels = "container, model",
                  .help = "How many times slower the container ran in the last window than it would "
                          "have alone, estimated. 1: its neighbours do not hurt it; high: they do. "
+                         "Models: passive from the core's counters; asm and shadow only from "
+                         "sources that count for them (today: recordings of simulated hardware). "
                          "Absent where there is no estimate; /api/v1/containers says why."},
     [M_OBSERVED] = {.name = CONTAINER("slowdown_observed_cycles"),
                     .type = METRIC_COUNTER,
@@ -80,6 +82,10 @@ static const struct {
     [S_ASM_RATIO] = {M_RATIO, MODEL_ASM, NULL},
     [S_ASM_OBSERVED] = {M_OBSERVED, MODEL_ASM, NULL},
     [S_ASM_ALONE_RATE] = {M_ALONE_RATE, MODEL_ASM, NULL},
+    [S_SHADOW_RATIO] = {M_RATIO, MODEL_SHADOW, NULL},
+    [S_SHADOW_OBSERVED] = {M_OBSERVED, MODEL_SHADOW, NULL},
+    [S_SHADOW_MEMORY] = {M_INTERFERENCE, MODEL_SHADOW, "memory"},
+    [S_SHADOW_CACHE] = {M_INTERFERENCE, MODEL_SHADOW, "cache"},
 };
 
 int slowdown_families_register(struct slowdown_families *families, struct store *store,
@@ -97,7 +103,8 @@ static bool wanted(const struct slowdown_families *families, int i)
         return i > S_GAPS + GAP_NONE;
     if (series_defs[i].metric == M_ALONE_RATE && !families->alone_rate)
         return false;
-    return series_defs[i].model != MODEL_ASM || families->epochs;
+    return families->epochs ||
+           (series_defs[i].model != MODEL_ASM && series_defs[i].model != MODEL_SHADOW);
 }
 
 static int make_one(const struct slowdown_families *families, struct labelset *labels, int i,

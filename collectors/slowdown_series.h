@@ -9,7 +9,7 @@
 #include "exporter/store/store.h"
 
 /* 'epochs', which steers resctrl, will be a program of its own that hands its estimates in here. */
-enum slowdown_model { MODEL_ASM, MODEL_EPOCHS, MODEL_PASSIVE, MODELS };
+enum slowdown_model { MODEL_ASM, MODEL_EPOCHS, MODEL_PASSIVE, MODEL_SHADOW, MODELS };
 
 /* Why a container has no estimate by model passive at the moment; the label of the note. */
 enum slowdown_gap {
@@ -47,10 +47,14 @@ enum slowdown_series {
     S_CACHE,
     S_ALONE_RATE, /* NULL unless wanted */
     S_CALM_WINDOWS,
-    S_ASM_RATIO, /* NULL where the source has no epochs, as the next two */
+    S_ASM_RATIO, /* NULL where the source has no epochs, as the next ones */
     S_ASM_OBSERVED,
     S_ASM_ALONE_RATE, /* NULL unless wanted */
-    S_GAPS,           /* one per reason; GAP_NONE's is never made */
+    S_SHADOW_RATIO,
+    S_SHADOW_OBSERVED,
+    S_SHADOW_MEMORY,
+    S_SHADOW_CACHE,
+    S_GAPS, /* one per reason; GAP_NONE's is never made */
     SLOWDOWN_SERIES = S_GAPS + GAPS
 };
 

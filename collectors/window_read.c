@@ -20,6 +20,7 @@ static void sum_rows(const struct group_window *window, struct window_sum *sum)
     }
 }
 
+_Static_assert((int)WINDOW_MAX_COUNTS >= (int)GROUP_MAX_ROLES, "a window's sum holds a group");
 _Static_assert(sizeof(struct window_sum) <= sizeof((struct window_memo *)0)->bytes,
                "a window's sum fits in its memo");
 

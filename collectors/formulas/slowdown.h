@@ -1,7 +1,7 @@
 /*
  * How many times slower an application runs because of its neighbours (FORMULAS.md section 3).
  *
- * Two models. Both are pure; a result that cannot be computed is a status other than SLOWDOWN_OK,
+ * Three models. All are pure; a result that cannot be computed is a status other than SLOWDOWN_OK,
  * which says why, and the output is untouched.
  *
  * asm: Subramanian et al. 2015, "The Application Slowdown Model", section 4. A quantum is split
@@ -21,6 +21,16 @@
  *         miss_time 375000, queueing 25000 -> contention misses 1000, excess 135000,
  *         CAR_alone = 7500 / 1100000 = 6.8182e-3; 27000 accesses in a quantum of 5000000
  *         -> CAR_shared 5.4e-3, slowdown 1.2626.
+ *
+ * shadow: ours, from shadow clocks: hardware that keeps, beside each access, the time at which it
+ * would have been made and served without neighbours (tests/simnode/shadow.h). Over a quantum,
+ *
+ *     slowdown      = cycles / shadow_cycles
+ *     cache_excess  = max(0, cycles - shadow_cache_cycles)         only evictions undone
+ *     memory_excess = max(0, shadow_cache_cycles - shadow_cycles)  the rest
+ *
+ * Worked: cycles 5000000, shadow_cache_cycles 3500000, shadow_cycles 2000000 -> slowdown 2.5,
+ *         cache_excess 1.5e6, memory_excess 1.5e6.
  *
  * passive: ours, from core counters alone. T = cycles, lat = occupancy / misses:
  *
@@ -73,6 +83,23 @@ struct slowdown_asm {
 
 enum slowdown_status slowdown_asm(const struct slowdown_asm_counts *counts,
                                   struct slowdown_asm *out);
+
+/* shadow: differences over one quantum. */
+struct slowdown_shadow_counts {
+    uint64_t cycles;
+    uint64_t shadow_cycles;       /* of the same instructions, without neighbours */
+    uint64_t shadow_cache_cycles; /* the same with memory as slow as it was */
+};
+
+struct slowdown_shadow {
+    double cache_excess, memory_excess; /* cycles */
+    double raw;                         /* cycles / shadow_cycles */
+    double ratio;                       /* the slowdown: raw, but at least 1 */
+};
+
+/* SLOWDOWN_NO_ACCESSES without cycles, SLOWDOWN_DENOMINATOR without shadow cycles. */
+enum slowdown_status slowdown_shadow(const struct slowdown_shadow_counts *counts,
+                                     struct slowdown_shadow *out);
 
 /* passive: differences over one window. */
 struct slowdown_passive_counts {

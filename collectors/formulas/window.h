@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WINDOW_MAX_COUNTS = 12 };
+enum { WINDOW_MAX_COUNTS = 13 };
 
 enum window_status {
     WINDOW_OK,

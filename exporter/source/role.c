@@ -39,6 +39,8 @@ static const char *const role_names[ROLE_COUNT] = {
     [ROLE_ATS_MISSES] = "ats_misses",
     [ROLE_QUEUEING_CYCLES] = "queueing_cycles",
     [ROLE_EPOCH_LENGTH] = "epoch_length",
+    [ROLE_SHADOW_CYCLES] = "shadow_cycles",
+    [ROLE_SHADOW_CACHE_CYCLES] = "shadow_cache_cycles",
 };
 
 /* Bits by position in the core group's role list below. */
@@ -86,10 +88,11 @@ const struct group_desc group_descs[GROUP_COUNT] = {
                        .roles = {ROLE_IMC_CLOCKTICKS, ROLE_PMM_RPQ_INSERTS, ROLE_PMM_RPQ_OCCUPANCY},
                        .required = 7},
     [GROUP_ASM_EPOCHS] = {.name = "asm_epochs",
-                          .n = 11,
+                          .n = 13,
                           .roles = {ROLE_QUANTUM_CYCLES, ROLE_ACCESSES, ROLE_EPOCH_COUNT, ROLE_HITS,
                                     ROLE_MISSES, ROLE_HIT_TIME, ROLE_MISS_TIME, ROLE_ATS_HITS,
-                                    ROLE_ATS_MISSES, ROLE_QUEUEING_CYCLES, ROLE_EPOCH_LENGTH},
+                                    ROLE_ATS_MISSES, ROLE_QUEUEING_CYCLES, ROLE_EPOCH_LENGTH,
+                                    ROLE_SHADOW_CYCLES, ROLE_SHADOW_CACHE_CYCLES},
                           .required = 0x7ff},
 };
 

@@ -46,6 +46,10 @@ enum role {
     ROLE_ATS_MISSES,
     ROLE_QUEUEING_CYCLES,
     ROLE_EPOCH_LENGTH, /* a constant in cycles, not a total */
+    /* What the quantum's instructions would have taken alone, by shadow clocks; and what they would
+     * have taken had neighbours only kept the memory busy, but evicted nothing. */
+    ROLE_SHADOW_CYCLES,
+    ROLE_SHADOW_CACHE_CYCLES,
     ROLE_COUNT
 };
 
@@ -61,7 +65,7 @@ enum group {
     GROUP_COUNT
 };
 
-enum { GROUP_MAX_ROLES = 12 };
+enum { GROUP_MAX_ROLES = 13 };
 
 struct group_desc {
     const char *name;

@@ -43,7 +43,7 @@ struct window_case {
 #define BIG (1ull << 63)
 
 static const struct window_case window_cases[] = {
-    {.name = "no CPU at all", .cpus = 0, .status = WINDOW_IDLE, .present = 0xfff},
+    {.name = "no CPU at all", .cpus = 0, .status = WINDOW_IDLE, .present = 0x1fff},
     {.name = "always running: exact, also beyond 2^53",
      .cpus = 1,
      .cpu = {{0, E9, E9, {5, 7}, 2 * E9, 2 * E9, {5 + 9007199254740993ull, 8}, 3}},
@@ -95,12 +95,12 @@ static const struct window_case window_cases[] = {
      .cpus = 2,
      .cpu = {{0, E9, E9, {5, 5}, E9, E9, {5, 5}, 3}, {0, 7, 6, {1, 1}, 7, 6, {1, 1}, 3}},
      .status = WINDOW_IDLE,
-     .present = 0xfff},
+     .present = 0x1fff},
     {.name = "starved: enabled, never running",
      .cpus = 1,
      .cpu = {{0, E9, E9, {5, 5}, 2 * E9, E9, {5, 5}, 3}},
      .status = WINDOW_STARVED,
-     .present = 0xfff},
+     .present = 0x1fff},
     {.name = "one CPU starved, one ran, one idle: what ran counts, unscaled by the others",
      .cpus = 3,
      .cpu = {{0, E9, E9, {5, 5}, 2 * E9, E9, {5, 5}, 3},

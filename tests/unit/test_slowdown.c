@@ -397,6 +397,7 @@ static void the_probe_is_the_second_choice(void **state)
 
 struct quantum {
     uint64_t epochs, accesses, queueing;
+    uint64_t shadow, shadow_cache; /* 0: the source has no shadow clocks */
 };
 
 /* The worked number, changed where asked for. */
@@ -415,11 +416,17 @@ static void quantum(struct rig *rig, struct quantum q)
     fake_group_add(g, 0, ROLE_ATS_HITS, 160);
     fake_group_add(g, 0, ROLE_ATS_MISSES, 40);
     fake_group_add(g, 0, ROLE_QUEUEING_CYCLES, q.queueing);
+    fake_group_add(g, 0, ROLE_SHADOW_CYCLES, q.shadow);
+    fake_group_add(g, 0, ROLE_SHADOW_CACHE_CYCLES, q.shadow_cache);
+    g->present = group_descs[GROUP_ASM_EPOCHS].required;
+    if (q.shadow_cache)
+        g->present |= 1U << group_index(GROUP_ASM_EPOCHS, ROLE_SHADOW_CYCLES) |
+                      1U << group_index(GROUP_ASM_EPOCHS, ROLE_SHADOW_CACHE_CYCLES);
     g->count[0][group_index(GROUP_ASM_EPOCHS, ROLE_EPOCH_LENGTH)] = 10000;
     rig_tick(rig);
 }
 
-static const struct quantum worked_quantum = {125, 27000, 25000};
+static const struct quantum worked_quantum = {.epochs = 125, .accesses = 27000, .queueing = 25000};
 
 static double asm_ratio(struct rig *rig)
 {
@@ -436,7 +443,9 @@ static void the_worked_number_of_asm(void **state)
     double rate = rig_value(rig, C("alone_llc_access_rate_hertz"), "model=\"asm\"");
     assert_true(fabs(rate - 7500.0 / 1100000 * 5e9) < 1);
     assert_true(rig_value(rig, C("slowdown_observed_cycles"), "model=\"asm\"") == 5e6);
-    quantum(rig, (struct quantum){125, 54000, 25000}); /* the next quantum stands for itself */
+    quantum(rig, (struct quantum){.epochs = 125,
+                                  .accesses = 54000,
+                                  .queueing = 25000}); /* the next quantum stands for itself */
     assert_true(asm_ratio(rig) == 1);
     quantum(rig, worked_quantum);
     assert_true(fabs(asm_ratio(rig) - 1.2626263) < 1e-6);
@@ -447,12 +456,12 @@ static void quanta_without_an_estimate_are_counted(void **state)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
-    quantum(rig, (struct quantum){0, 27000, 25000});
+    quantum(rig, (struct quantum){.accesses = 27000, .queueing = 25000});
     assert_true(isnan(asm_ratio(rig)));
     assert_int_equal(rig->status.discarded[DISCARD_NO_EPOCH], 1);
-    quantum(rig, (struct quantum){125, 0, 25000});
+    quantum(rig, (struct quantum){.epochs = 125, .queueing = 25000});
     assert_int_equal(rig->status.discarded[DISCARD_NO_MISSES], 1);
-    quantum(rig, (struct quantum){125, 27000, 5000000});
+    quantum(rig, (struct quantum){.epochs = 125, .accesses = 27000, .queueing = 5000000});
     assert_int_equal(rig->status.discarded[DISCARD_DENOMINATOR], 1);
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_ASM_EPOCHS);
     memset(g->count, 0, sizeof g->count);
@@ -465,6 +474,54 @@ static void quanta_without_an_estimate_are_counted(void **state)
     g->no_reading = true;
     rig_tick(rig);
     assert_true(isnan(asm_ratio(rig)));
+}
+
+/* ---- shadow ---- */
+
+static double shadow(struct rig *rig, const char *name)
+{
+    return rig_value(rig, name, "model=\"shadow\"");
+}
+
+static double shadow_lost(struct rig *rig, const char *resource)
+{
+    char more[64];
+    snprintf(more, sizeof more, "model=\"shadow\",resource=\"%s\"", resource);
+    return rig_value(rig, C("interference_cycles"), more);
+}
+
+static void the_worked_number_of_shadow(void **state)
+{
+    struct rig *rig = *state;
+    struct quantum q = worked_quantum;
+    rig_container(rig, "a");
+    q.shadow = 2000000;
+    q.shadow_cache = 3500000;
+    quantum(rig, q);
+    assert_true(shadow(rig, C("slowdown_ratio")) == 2.5);
+    assert_true(shadow(rig, C("slowdown_observed_cycles")) == 5e6);
+    assert_true(shadow_lost(rig, "cache") == 1.5e6 && shadow_lost(rig, "memory") == 1.5e6);
+    assert_true(fabs(asm_ratio(rig) - 1.2626263) < 1e-6); /* beside it */
+    quantum(rig, q);
+    assert_true(shadow(rig, C("slowdown_observed_cycles")) == 10e6);
+    q.shadow = 0; /* a clock that stands still says nothing */
+    quantum(rig, q);
+    assert_true(isnan(shadow(rig, C("slowdown_ratio"))));
+    assert_true(shadow(rig, C("slowdown_observed_cycles")) == 10e6);
+    assert_int_equal(rig->status.discarded[DISCARD_DENOMINATOR], 1);
+}
+
+/* As recordings were before there was this model. */
+static void epochs_without_shadow_clocks_give_asm_alone(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    quantum(rig, worked_quantum);
+    assert_true(fabs(asm_ratio(rig) - 1.2626263) < 1e-6);
+    assert_true(isnan(shadow(rig, C("slowdown_ratio"))));
+    assert_true(isnan(shadow(rig, C("slowdown_observed_cycles"))));
+    assert_true(isnan(shadow_lost(rig, "cache")));
+    assert_int_equal(rig->status.discarded[DISCARD_DENOMINATOR], 0);
 }
 
 /* ---- containers and series ---- */
@@ -638,6 +695,8 @@ int main(void)
         T(without_the_base_frequency_slowdown_is_off),
         T(the_probe_is_the_second_choice),
         T(the_worked_number_of_asm),
+        T(the_worked_number_of_shadow),
+        T(epochs_without_shadow_clocks_give_asm_alone),
         T(quanta_without_an_estimate_are_counted),
         cmocka_unit_test_setup_teardown(a_default_container_has_four_series, setup_default,
                                         teardown),
