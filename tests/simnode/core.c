@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/simnode/sim.h"
 
@@ -50,6 +51,8 @@ int core_init(struct core *core, struct simnode *node, size_t container, size_t 
     err = workload_init(&core->workload, spec->workload, seed);
     if (!err)
         err = private_init(core);
+    if (!err)
+        err = shadow_init(core);
     if (err)
         core_release(core);
     return err;
@@ -59,6 +62,7 @@ void core_release(struct core *core)
 {
     workload_release(&core->workload);
     private_release(core);
+    shadow_release(core);
     free(core->ring);
     core->ring = NULL;
 }
@@ -96,8 +100,11 @@ static bool window_admits(struct core *core, uint64_t k)
         if (lag > core->dispatch_lag) {
             if (load->l3_miss)
                 core->stall_slots += (uint64_t)(lag - core->dispatch_lag);
+            if (load->contention)
+                core->contention_stall_slots += (uint64_t)(lag - core->dispatch_lag);
             core->dispatch_lag = lag;
         }
+        shadow_retire(core, load);
         core->ring_head++;
     }
     return true;
@@ -116,27 +123,51 @@ static struct load *remember_load(struct core *core, uint64_t index, uint64_t li
     return load;
 }
 
+/* An access that was seen to wait for the load before; other dependences do not show. */
+static void shadow_wait(const struct core *core, int64_t at[SHADOWS])
+{
+    for (int s = 0; s < SHADOWS; s++)
+        if (core->shadows[s].last_load_done > at[s])
+            at[s] = core->shadows[s].last_load_done;
+}
+
+static void shadow_issue(struct core *core, uint64_t cycle, const int64_t at[SHADOWS])
+{
+    for (int s = 0; s < SHADOWS; s++)
+        core->shadow_shift[s] = (int64_t)cycle - at[s];
+}
+
 static void execute_load(struct core *core, uint64_t k, uint64_t line, uint64_t cycle)
 {
+    int64_t shadow[SHADOWS];
+
     core->loads++;
+    shadow_dispatch(core, shadow);
     if (core->op.dependent) {
         if (core->last_load) {
             struct load *load = remember_load(core, k, line, cycle, LOAD_PENDING);
 
+            memcpy(load->shadow_dispatch, shadow, sizeof(shadow));
             core->last_load->dependent = load;
             core->last_load = load;
             return;
         }
-        if (core->last_load_done > cycle)
+        if (core->last_load_done > cycle) {
             cycle = core->last_load_done;
+            shadow_wait(core, shadow);
+        }
     }
 
     uint64_t issued = cycle;
+
+    shadow_issue(core, cycle, shadow);
+
     int64_t latency = private_lookup(core, line, &cycle, false);
 
     if (latency < 0) {
         struct load *load = remember_load(core, k, line, issued, LOAD_PENDING);
 
+        memcpy(load->shadow_issue, shadow, sizeof(shadow));
         core->last_load = load;
         private_miss(core, REQUEST_READ, line, cycle, load);
         return;
@@ -146,8 +177,10 @@ static void execute_load(struct core *core, uint64_t k, uint64_t line, uint64_t 
 
     core->last_load = NULL;
     core->last_load_done = done;
+    for (int s = 0; s < SHADOWS; s++)
+        core->shadows[s].last_load_done = shadow[s] += (int64_t)(done - issued);
     if ((int64_t)done * core->width - (int64_t)k - core->window > core->dispatch_lag)
-        remember_load(core, k, line, issued, done);
+        memcpy(remember_load(core, k, line, issued, done)->shadow_done, shadow, sizeof(shadow));
 }
 
 static void sample_store(struct core *core, uint64_t line, uint64_t bytes, bool pmm)
@@ -181,7 +214,11 @@ static void execute_store(struct core *core, uint64_t line, uint64_t cycle)
     bool nt = core->op.kind == OP_NT_STORE;
     uint64_t bytes = nt ? 64 : (uint64_t)spec->workload->store_bytes;
     struct request place = {.line = line};
+    int64_t shadow[SHADOWS];
 
+    shadow_take_store(core);
+    shadow_dispatch(core, shadow);
+    shadow_issue(core, cycle, shadow);
     memory_place(node, &place);
     core->truth.store_bytes[place.pmm] += bytes;
     core->stores++;
@@ -201,6 +238,8 @@ static void execute_store(struct core *core, uint64_t line, uint64_t cycle)
     request->core = core;
     request->app = (int)core->container;
     request->line = line;
+    request->store_number = core->n_stores_out++;
+    memcpy(request->shadow_shift, core->shadow_shift, sizeof(request->shadow_shift));
     core->pending_stores++;
     memory_place(node, request);
     sim_schedule(node, simclock_fs(&core->clock, cycle + core->private_cycles), EVENT_ENTER,
@@ -279,6 +318,8 @@ void core_load_done(struct core *core, struct load *load)
         if (core->last_load == load) {
             core->last_load = NULL;
             core->last_load_done = load->done_cycle;
+            for (int s = 0; s < SHADOWS; s++)
+                core->shadows[s].last_load_done = load->shadow_done[s];
         }
         if (!next)
             return;
@@ -288,6 +329,11 @@ void core_load_done(struct core *core, struct load *load)
             load->done_cycle > next->dispatch_cycle ? load->done_cycle : next->dispatch_cycle;
 
         next->issue_cycle = cycle;
+        for (int s = 0; s < SHADOWS; s++)
+            next->shadow_issue[s] = load->shadow_done[s] > next->shadow_dispatch[s]
+                                        ? load->shadow_done[s]
+                                        : next->shadow_dispatch[s];
+        shadow_issue(core, cycle, next->shadow_issue);
 
         int64_t latency = private_lookup(core, next->line, &cycle, false);
 
@@ -296,6 +342,9 @@ void core_load_done(struct core *core, struct load *load)
             return;
         }
         next->done_cycle = cycle + (uint64_t)latency;
+        for (int s = 0; s < SHADOWS; s++)
+            next->shadow_done[s] =
+                next->shadow_issue[s] + (int64_t)(next->done_cycle - next->issue_cycle);
         load = next;
     }
 }

@@ -6,6 +6,8 @@
  * queueing cycle is one in which a read of the epoch's application is at a controller whose last
  * command was another application's; with several channels, one of them suffices.
  */
+#include <string.h>
+
 #include "tests/simnode/sim.h"
 
 static void snapshot(struct simnode *node)
@@ -22,6 +24,41 @@ static void snapshot(struct simnode *node)
     node->epoch_queueing_fs = node->queueing.active_fs;
 }
 
+void epochs_progress(struct simnode *node, int index, uint64_t out[SIMNODE_PROGRESS])
+{
+    const struct app *app = &node->apps[index];
+
+    memset(out, 0, SIMNODE_PROGRESS * sizeof(*out));
+    for (size_t i = 0; i < node->n_cores; i++) {
+        struct core *core = &node->cores[i];
+
+        if ((int)core->container != index)
+            continue;
+        out[PROGRESS_INSTRUCTIONS] += core_retired(core);
+        for (int s = 0; s < SHADOWS; s++)
+            out[PROGRESS_SHADOW + s] += shadow_cycles(core, s);
+        out[PROGRESS_STALLS] += core->stall_slots / (uint64_t)core->width;
+        out[PROGRESS_CONTENTION_STALLS] += core->contention_stall_slots / (uint64_t)core->width;
+    }
+    out[PROGRESS_MEMORY_TIME] = app->extra.memory_fs / node->period_fs;
+    out[PROGRESS_MEMORY_READS] = app->extra.memory_reads;
+    out[PROGRESS_PREFETCHES] = app->extra.prefetches;
+}
+
+static void add_progress(struct simnode *node)
+{
+    struct app *app = app_of(node, node->epoch_app);
+    uint64_t now[SIMNODE_PROGRESS];
+
+    if (!app)
+        return;
+    epochs_progress(node, node->epoch_app, now);
+    for (int i = 0; i < SIMNODE_PROGRESS; i++) {
+        app->extra.progress_in_epochs[i] += now[i] - app->at_epoch[i];
+        app->at_epoch[i] = now[i];
+    }
+}
+
 void epochs_flush(struct simnode *node)
 {
     struct app *app = app_of(node, node->epoch_app);
@@ -31,19 +68,10 @@ void epochs_flush(struct simnode *node)
     if (!app)
         return;
     snapshot(node);
+    add_progress(node);
     app->hit_fs += node->epoch_hit_fs - hit_fs;
     app->miss_fs += node->epoch_miss_fs - miss_fs;
     app->queueing_fs += node->epoch_queueing_fs - queueing_fs;
-}
-
-static uint64_t instructions_of(struct simnode *node, int app)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < node->n_cores; i++)
-        if ((int)node->cores[i].container == app)
-            sum += core_retired(&node->cores[i]);
-    return sum;
 }
 
 static int choose(struct simnode *node)
@@ -69,17 +97,12 @@ void epochs_begin(struct simnode *node)
     int next = choose(node);
 
     epochs_flush(node);
-    if (node->epoch_app >= 0) {
-        struct app *app = &node->apps[node->epoch_app];
-
-        app->extra.instructions_in_epochs +=
-            instructions_of(node, node->epoch_app) - app->instructions_at_epoch;
-    }
     memory_prioritise(node, next);
     node->epoch_app = next;
+    node->epoch_start_fs = node->now_fs;
     if (next >= 0) {
         node->apps[next].epoch_count++;
-        node->apps[next].instructions_at_epoch = instructions_of(node, next);
+        epochs_progress(node, next, node->apps[next].at_epoch);
     }
     snapshot(node);
 }

@@ -179,6 +179,7 @@ static void handle_command(struct simnode *node, struct sim_unit *unit,
 
     if (command->kind == DRAM_READ) {
         request->cas_fs = node->now_fs;
+        shadow_cas(node, (size_t)(unit - node->units), request);
         unit->read_wait_fs += node->now_fs - request->insert_fs;
         unit->reads_served++;
         integral_add(&unit->rpq, node->now_fs, -1);
@@ -290,6 +291,7 @@ void memory_write(struct simnode *node, uint64_t line, int app)
     if (!request)
         return;
     request->kind = REQUEST_WRITE;
+    shadow_write_back(node, line);
     request->line = line;
     request->app = app;
     memory_place(node, request);

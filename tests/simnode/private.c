@@ -1,5 +1,6 @@
 /* A core's own caches, TLB and prefetcher, and the lines it waits for. */
 #include <errno.h>
+#include <string.h>
 
 #include "tests/simnode/sim.h"
 
@@ -129,6 +130,7 @@ static struct request *new_outstanding(struct core *core, enum request_kind kind
     request->core = core;
     request->app = (int)core->container;
     request->line = line;
+    memcpy(request->shadow_shift, core->shadow_shift, sizeof(request->shadow_shift));
     request->chain = *bucket(core, line);
     *bucket(core, line) = request;
     sim_schedule(core->node, simclock_fs(&core->clock, cycle), EVENT_ENTER, request);
@@ -169,6 +171,7 @@ void private_miss(struct core *core, enum request_kind kind, uint64_t line, uint
     request->loads = load;
     if (kind == REQUEST_RFO) {
         request->stored = true;
+        request->store_number = core->n_stores_out++;
         core->pending_stores++;
     }
 }

@@ -69,6 +69,17 @@ static uint64_t app_span_fs(const struct simnode *node, const struct app *app)
     return (app->running ? node->now_fs : app->stop_fs) - app->start_fs;
 }
 
+/* The mean over its threads, as quantum_cycles is the time of each. */
+static uint64_t shadow_of_app(struct simnode *node, const struct app *app, enum shadow_kind kind)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < node->n_cores; i++)
+        if (&node->apps[node->cores[i].container] == app)
+            sum += shadow_cycles(&node->cores[i], kind);
+    return sum / app->spec->n_cpus;
+}
+
 static bool asm_role(struct simnode *node, const struct app *app, enum role role, uint64_t *value)
 {
     const struct scenario *scenario = node->scenario;
@@ -108,6 +119,12 @@ static bool asm_role(struct simnode *node, const struct app *app, enum role role
         return true;
     case ROLE_EPOCH_LENGTH:
         *value = (uint64_t)scenario->epoch_cycles;
+        return true;
+    case ROLE_SHADOW_CYCLES:
+        *value = shadow_of_app(node, app, which ? SHADOW_SAMPLED_TAGS : SHADOW_ALL_TAGS);
+        return true;
+    case ROLE_SHADOW_CACHE_CYCLES:
+        *value = shadow_of_app(node, app, which ? SHADOW_CACHE_SAMPLED : SHADOW_CACHE);
         return true;
     default:
         return false;
@@ -209,6 +226,8 @@ void simnode_asm_extra(struct simnode *node, size_t container, struct simnode_as
 {
     const struct app *app = &node->apps[container];
 
+    epochs_flush(node);
+    epochs_progress(node, (int)container, node->apps[container].extra.progress);
     *out = app->extra;
     for (int i = 0; i < 2; i++) {
         out->ats_hits[i] = app->ats_hits[i];

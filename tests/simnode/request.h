@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/simnode/shadow.h"
+
 enum request_kind {
     REQUEST_READ,      /* demand data read */
     REQUEST_RFO,       /* a store's read for ownership */
@@ -41,6 +43,11 @@ struct request {
     bool queued; /* in the read queue, as opposed to before it */
     /* When it came where; femtoseconds. */
     uint64_t enter_fs, access_fs, label_fs, arrive_fs, insert_fs, cas_fs;
+    /* In shadow time (shadow.h), in core cycles: how much sooner it was made, and served; when its
+     * data came. */
+    int64_t shadow_shift[SHADOWS], shadow_gain[SHADOWS], shadow_ready[SHADOWS];
+    bool contention[SHADOWS];
+    uint64_t store_number; /* of the stores that left the core */
 };
 
 struct request_list {

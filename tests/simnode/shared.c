@@ -121,6 +121,14 @@ static void leave_super_queue(struct simnode *node, struct request *request)
 
 /* --- lookup --- */
 
+static void insert_ats(struct simnode *node, struct app *app, uint64_t line, bool dirty)
+{
+    struct cache_victim victim = cache_insert(&app->ats, line, dirty, CACHE_ALL_WAYS);
+
+    if (victim.dirty)
+        shadow_evict(node, app, victim.line);
+}
+
 static void look_up_ats(struct simnode *node, struct app *app, struct request *request)
 {
     const struct scenario *scenario = node->scenario;
@@ -130,7 +138,7 @@ static void look_up_ats(struct simnode *node, struct app *app, struct request *r
     request->ats_sampled = set % every == 0;
     request->ats_hit = cache_lookup(&app->ats, request->line, false);
     if (!request->ats_hit)
-        cache_insert(&app->ats, request->line, false, CACHE_ALL_WAYS);
+        insert_ats(node, app, request->line, false);
 
     uint64_t *total = request->ats_hit ? app->extra.total_ats_hits : app->extra.total_ats_misses;
     uint64_t *epoch = request->ats_hit ? app->ats_hits : app->ats_misses;
@@ -142,6 +150,19 @@ static void look_up_ats(struct simnode *node, struct app *app, struct request *r
         total[1]++;
         epoch[1] += in_epoch;
     }
+}
+
+/* Prefetches leave the tags as they are. */
+static void peek_ats(struct simnode *node, struct request *request)
+{
+    const struct scenario *scenario = node->scenario;
+    struct app *app = &node->apps[request->app];
+    uint64_t every = scenario->ats_sets ? app->ats.sets / (uint64_t)scenario->ats_sets : 1;
+
+    if (!app->ats.ways)
+        return;
+    request->ats_sampled = cache_set(&app->ats, request->line) % every == 0;
+    request->ats_hit = cache_contains(&app->ats, request->line);
 }
 
 static void count_access(struct simnode *node, struct request *request)
@@ -189,6 +210,9 @@ void shared_access(struct simnode *node, struct request *request)
     request->hit = cache_lookup(llc, request->line, false);
     if (is_demand(request))
         count_access(node, request);
+    else
+        peek_ats(node, request);
+    shadow_classify(node, request);
     if (request->hit) {
         sim_schedule(node, found_fs, EVENT_DONE, request);
         return;
@@ -208,7 +232,7 @@ void shared_writeback(struct simnode *node, int socket, uint64_t line, int app)
     struct cache_victim victim = cache_insert(llc, line, true, owner->llc_ways);
 
     if (owner->ats.ways)
-        cache_insert(&owner->ats, line, false, CACHE_ALL_WAYS);
+        insert_ats(node, owner, line, true);
     if (victim.dirty)
         memory_write(node, victim.line, app);
 }
@@ -316,6 +340,13 @@ static void finish_loads(struct simnode *node, struct request *request)
         load->done_cycle =
             done > load->issue_cycle + core->l1_cycles ? done : load->issue_cycle + core->l1_cycles;
         load->l3_miss = request->labelled;
+        load->contention = request->labelled && request->ats_hit;
+        for (int s = 0; s < SHADOWS; s++) {
+            int64_t ready = request->shadow_ready[s] + node->machine->fill_cycles;
+            int64_t least = load->shadow_issue[s] + (int64_t)core->l1_cycles;
+
+            load->shadow_done[s] = ready > least ? ready : least;
+        }
     }
     while (first) {
         struct load *next = first->merged;
@@ -352,6 +383,15 @@ void shared_done(struct simnode *node, struct request *request)
         integral_add(&core->miss_reads_out, node->now_fs, -1);
     if (is_demand(request))
         integral_add(request->hit ? &app->hits_out : &app->misses_out, node->now_fs, -1);
+    shadow_done(core, request);
+    if (request->kind == REQUEST_RFO)
+        shadow_store_done(core, request);
+    app->extra.prefetches += request->kind == REQUEST_PREFETCH && request->from_memory;
+    if (is_demand(request) && request->from_memory && !request->ats_hit &&
+        node->epoch_app == request->app && request->label_fs >= node->epoch_start_fs) {
+        app->extra.memory_fs += node->now_fs - request->label_fs;
+        app->extra.memory_reads++;
+    }
     private_forget(core, request);
     fill(node, request);
     if (node->observer)

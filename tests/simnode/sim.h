@@ -5,6 +5,7 @@
  *   private.c   the core's own caches, TLB, prefetcher, outstanding lines
  *   shared.c    super queue, last-level cache, auxiliary tags, the way to memory and back
  *   memory.c    placement, channels and their events, interconnect
+ *   shadow.c    the same instructions' time without neighbours
  *   epochs.c    whose requests go first, and ASM's metrics
  *   simnode.c   putting it together, time, readings
  */
@@ -17,6 +18,7 @@
 #include "tests/simnode/cache.h"
 #include "tests/simnode/events.h"
 #include "tests/simnode/rng.h"
+#include "tests/simnode/shadow.h"
 #include "tests/simnode/simclock.h"
 #include "tests/simnode/simnode.h"
 
@@ -53,7 +55,8 @@ struct load {
     uint64_t done_cycle;  /* value usable; LOAD_PENDING */
     struct load *merged;  /* the next load that waits for the same line */
     struct load *dependent;
-    bool l3_miss;
+    bool l3_miss, contention;
+    int64_t shadow_dispatch[SHADOWS], shadow_issue[SHADOWS], shadow_done[SHADOWS]; /* cycles */
 };
 
 struct tracker {
@@ -99,12 +102,16 @@ struct core {
     struct request_list waiting; /* for a super queue entry */
     struct tracker trackers[PREFETCH_TRACKERS];
     uint64_t tracker_uses;
+    struct shadow_clock shadows[SHADOWS];
+    struct shadow_prefetch *prefetched;
+    int64_t shadow_shift[SHADOWS]; /* of the access that is being executed */
+    uint64_t n_stores_out;
 
     /* Counters. Occupancies are integrals over time, turned into cycles when the frequency
      * changes and when read. */
     uint64_t l3_miss_reads, llc_reads, loads, stores;
     uint64_t loads_local_dram, loads_remote_dram, loads_local_pmm;
-    uint64_t stall_slots;
+    uint64_t stall_slots, contention_stall_slots;
     struct integral miss_reads_out;
     uint64_t occupancy_cycles, active_cycles, ref_fs;
     struct simnode_truth truth;
@@ -126,7 +133,9 @@ struct app {
     struct integral hits_out, misses_out;
     uint64_t ats_hits[2], ats_misses[2];
     struct simnode_asm_extra extra;
-    uint64_t instructions_at_epoch;
+    uint64_t at_epoch[SIMNODE_PROGRESS];    /* when its own last one began */
+    struct shadow_sample shadow_samples[2]; /* demand, prefetch */
+    uint64_t shadow_draws, shadow_write_credit;
 };
 
 struct socket {
@@ -162,6 +171,7 @@ struct simnode {
     uint64_t link_transfer_fs;
     int epoch_app; /* -1: none */
     size_t epoch_turn;
+    uint64_t epoch_start_fs;
     struct integral queueing;
     uint64_t epoch_hit_fs, epoch_miss_fs, epoch_queueing_fs; /* integrals at the epoch's start */
     struct request *free_requests;
@@ -190,6 +200,23 @@ void core_store_done(struct core *core);
 void core_wake(struct core *core);
 /* Retired by now. */
 uint64_t core_retired(struct core *core);
+
+/* shadow.c */
+int shadow_init(struct core *core);
+void shadow_release(struct core *core);
+void shadow_retire(struct core *core, const struct load *load);
+/* When the instruction that is being executed enters the window. */
+void shadow_dispatch(const struct core *core, int64_t out[SHADOWS]);
+void shadow_take_store(struct core *core); /* a store is about to be executed */
+void shadow_store_done(struct core *core, const struct request *request);
+void shadow_classify(struct simnode *node, struct request *request);
+void shadow_done(struct core *core, struct request *request);
+/* A dirty line leaves the auxiliary tags, the cache. */
+void shadow_evict(struct simnode *node, struct app *app, uint64_t line);
+void shadow_write_back(struct simnode *node, uint64_t line);
+void shadow_cas(struct simnode *node, size_t unit, struct request *request);
+/* Of all that has retired by now. */
+uint64_t shadow_cycles(struct core *core, int shadow);
 
 /* private.c: latency in cycles when the core's own caches have the line, else -1. */
 int private_init(struct core *core);
@@ -233,6 +260,8 @@ uint64_t memory_cross(struct simnode *node, int from, int to, uint64_t time_fs);
 void epochs_begin(struct simnode *node);
 /* Adds the running epoch's times up to now. */
 void epochs_flush(struct simnode *node);
+/* How far a container got since its start. */
+void epochs_progress(struct simnode *node, int app, uint64_t out[SIMNODE_PROGRESS]);
 
 static inline struct app *app_of(struct simnode *node, int app)
 {

@@ -104,7 +104,7 @@ static int init_apps(struct simnode *node)
         app->class_index = class ? (size_t)(class - scenario->classes) : scenario->n_classes;
         app->mba_gap_fs = class ? mba_gap_fs(machine, class->mba_percent) : 0;
         app->placement_seed = mix64((uint64_t)spec->seed + 77);
-        if (scenario->epoch_cycles) {
+        if (scenario->epoch_cycles || scenario->ats_sets) {
             int err = cache_init(&app->ats, sets, (unsigned)machine->llc.ways);
 
             if (err)
@@ -248,6 +248,8 @@ static void handle(struct simnode *node, const struct event *event)
         shared_done(node, request);
         break;
     case EVENT_STORE_DONE:
+        shadow_done(request->core, request);
+        shadow_store_done(request->core, request);
         core_store_done(request->core);
         core_wake(request->core);
         sim_free_request(node, request);

@@ -14,6 +14,7 @@
 #include "exporter/source/role.h"
 #include "tests/simnode/request.h"
 #include "tests/simnode/scenario.h"
+#include "tests/simnode/shadow.h"
 
 struct simnode;
 
@@ -57,12 +58,26 @@ struct simnode_truth {
 };
 void simnode_truth(struct simnode *node, size_t container, struct simnode_truth *out);
 
+/* How far a container got: totals over its threads. */
+enum {
+    PROGRESS_INSTRUCTIONS,
+    PROGRESS_SHADOW,                             /* cycles; SHADOWS of them, see shadow.h */
+    PROGRESS_STALLS = PROGRESS_SHADOW + SHADOWS, /* cycles that a miss held up dispatch */
+    PROGRESS_CONTENTION_STALLS,                  /* of these, a contention miss */
+    PROGRESS_MEMORY_TIME, /* sum over demand misses that are none of contention and began in the
+                             epoch, cycles */
+    PROGRESS_MEMORY_READS,
+    PROGRESS_PREFETCHES, /* that memory served */
+    SIMNODE_PROGRESS
+};
+
 /* Beyond the recording's roles, for reproductions. */
 struct simnode_asm_extra {
     uint64_t ats_hits[2], ats_misses[2]; /* [0] all sets, [1] the sampled ones */
     uint64_t total_hits, total_misses;   /* outside epochs, too */
     uint64_t total_ats_hits[2], total_ats_misses[2];
-    uint64_t instructions_in_epochs;
+    uint64_t progress[SIMNODE_PROGRESS], progress_in_epochs[SIMNODE_PROGRESS];
+    uint64_t memory_fs, memory_reads, prefetches; /* see PROGRESS_MEMORY_TIME */
 };
 void simnode_asm_extra(struct simnode *node, size_t container, struct simnode_asm_extra *out);
 

@@ -3,7 +3,8 @@
 
 Four containers share the Application Slowdown Model's machine, quantum by quantum, after some
 quanta of the first one alone. Gauges and counters must be those of the equations, written here once
-more, on the recording's own counters; and near the truth.
+more, on the recording's own counters; and near the truth. Without the shadow clocks' roles, as
+recordings were before there were any, the model shadow is not there and the others are as before.
 """
 import json
 import os
@@ -40,12 +41,29 @@ def replay(folder):
     with open(scenario, "w", encoding="utf-8") as out:
         json.dump(SCENARIO, out)
     subprocess.run([simnode, scenario, recording], check=True)
-    text = subprocess.run(
+    text = scrape(recording)
+    with open(recording, encoding="utf-8") as lines:
+        lines = [json.loads(line) for line in lines]
+    return text, scrape(without_shadows(folder, lines)), lines
+
+
+def scrape(recording):
+    return subprocess.run(
         [exporter, "--source=replay", "--source.replay.file=" + recording, "--once",
          "--collector.slowdown.alone-rate", "--log.level=error"],
         check=True, capture_output=True, text=True).stdout
-    with open(recording, encoding="utf-8") as lines:
-        return text, [json.loads(line) for line in lines]
+
+
+def without_shadows(folder, lines):
+    path = os.path.join(folder, "old.jsonl")
+    with open(path, "w", encoding="utf-8") as out:
+        for line in lines:
+            if line.get("group") == "asm_epochs":
+                line = dict(line, values={role: value for role, value in line["values"].items()
+                                          if not role.startswith("shadow_")})
+                assert len(line["values"]) == 11
+            print(json.dumps(line), file=out)
+    return path
 
 
 def samples(text, name, more=""):
@@ -105,6 +123,42 @@ def check_asm(text, lines):
     assert min(truth.values()) > 1.3, "the containers hurt each other"
 
 
+def check_shadow(text, lines):
+    ratio = samples(text, "interference_container_slowdown_ratio", 'model="shadow"')
+    observed = samples(text, "interference_container_slowdown_observed_cycles_total",
+                       'model="shadow"')
+    lost = {resource: samples(text, "interference_container_interference_cycles_total",
+                              'model="shadow",resource="%s"' % resource)
+            for resource in ("cache", "memory")}
+    truth = {line["truth"]["key"]: line["truth"]["slowdown"] for line in lines
+             if "truth" in line and line["truth"]["tick"] == QUANTA}
+    assert set(ratio) == set(truth), (ratio, truth)
+    for key, totals in readings(lines, "asm_epochs").items():
+        window = difference(totals[-2], totals[-1])
+        slowdown = window["quantum_cycles"] / window["shadow_cycles"]
+        assert abs(ratio[key] - max(1, slowdown)) < 1e-9 * slowdown, (key, ratio[key], slowdown)
+        assert observed[key] == totals[-1]["quantum_cycles"], key
+        cache = memory = 0
+        for before, after in zip([{}] + totals, totals):
+            window = difference(before, after)
+            cache += max(0, window["quantum_cycles"] - window["shadow_cache_cycles"])
+            memory += max(0, window["shadow_cache_cycles"] - window["shadow_cycles"])
+        assert lost["cache"][key] == cache and lost["memory"][key] == memory, key
+        assert abs(ratio[key] / truth[key] - 1) < 0.1, (key, ratio[key], truth[key])
+    assert lost["cache"]["deal"] > 0.1 * lost["memory"]["deal"]
+    assert lost["cache"]["wave"] < 0.1 * lost["memory"]["wave"]
+
+
+def check_old(text, old):
+    """No series of the model shadow, and every other as with it."""
+    assert 'model="shadow"' not in old
+    kept = [line for line in text.splitlines() if 'model="shadow"' not in line]
+    names = ("interference_container_slowdown", "interference_container_interference_cycles",
+             "interference_container_alone")
+    assert [line for line in kept if line.startswith(names)] == \
+        [line for line in old.splitlines() if line.startswith(names)]
+
+
 def check_passive(text, lines):
     """"deal" was alone long enough to be known; the others never were."""
     ratio = samples(text, "interference_container_slowdown_ratio", 'model="passive"')
@@ -126,8 +180,10 @@ def check_passive(text, lines):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        text, lines = replay(folder)
+        text, old, lines = replay(folder)
     check_asm(text, lines)
+    check_shadow(text, lines)
+    check_old(text, old)
     check_passive(text, lines)
     print("the exporter's slowdowns are those of the equations, and near the truth")
 
