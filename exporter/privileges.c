@@ -39,14 +39,17 @@ static bool uprobes_are_asked_for(const char *events_path)
     return found;
 }
 
+static bool is_permitted(cap_t now, cap_value_t value)
+{
+    cap_flag_value_t permitted = CAP_CLEAR; /* also where the kernel does not know it */
+    return cap_get_flag(now, value, CAP_PERMITTED, &permitted) == 0 && permitted == CAP_SET;
+}
+
 /* Keeps those of the wanted capabilities that the process has: asking for more would fail. */
 static int keep_only(cap_t now, cap_t wanted, const cap_value_t *values, int n)
 {
     for (int i = 0; i < n; i++) {
-        cap_flag_value_t permitted = CAP_CLEAR;
-        if (cap_get_flag(now, values[i], CAP_PERMITTED, &permitted) != 0)
-            continue; /* a kernel that does not know it */
-        if (permitted == CAP_CLEAR)
+        if (!is_permitted(now, values[i]))
             continue;
         if (cap_set_flag(wanted, CAP_PERMITTED, 1, &values[i], CAP_SET) != 0 ||
             cap_set_flag(wanted, CAP_EFFECTIVE, 1, &values[i], CAP_SET) != 0)
@@ -59,13 +62,14 @@ int privileges_drop(const char *procfs, const char *events_path, bool samples)
 {
     cap_value_t values[4] = {CAP_PERFMON};
     int n = 1;
-    if (paranoid_beyond_perfmon(procfs) || uprobes_are_asked_for(events_path))
+    cap_t now = cap_get_proc();
+    if (paranoid_beyond_perfmon(procfs) || uprobes_are_asked_for(events_path) ||
+        (now && !is_permitted(now, CAP_PERFMON)))
         values[n++] = CAP_SYS_ADMIN;
     if (samples) {
         values[n++] = CAP_SYS_PTRACE;
         values[n++] = CAP_CHECKPOINT_RESTORE;
     }
-    cap_t now = cap_get_proc();
     cap_t wanted = cap_init();
     int err = now && wanted ? 0 : -ENOMEM;
     if (!err)
