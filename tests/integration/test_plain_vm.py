@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The kernel's interfaces as Debian's kernel has them, which is not the one that tests run on: the
-unit tests of those, counts of known calls in a container, and what is said of a machine on which
-nothing has been set up."""
+unit tests of those, counts of known calls in a container, what it takes to be allowed to count, and
+what is said of a machine on which nothing has been set up."""
 import json
 import unittest
 
@@ -21,9 +21,12 @@ class Plain(unittest.TestCase):
         events = {"machine": {"base_frequency_hz": 1e9, "cache_cycles": 44},
                   "roles": {role: f"uprobe:/bin/uprobe_roles:{offsets['role_' + role]:#x}"
                             for role in ROLES}}
+        software = {"machine": events["machine"],
+                    "roles": {role: "software:page-faults" for role in ROLES}}
         cls.steps = virtual_machine.run(
             "plain.sh", [harness.EXPORTER, program, *(harness.BUILD / "tests" / u for u in UNITS)],
-            files={"events.json": json.dumps(events).encode()})
+            {"events.json": json.dumps(events).encode(),
+             "software.json": json.dumps(software).encode()})
 
     def text(self, name):
         self.assertIn(name, self.steps)
@@ -54,6 +57,22 @@ class Plain(unittest.TestCase):
                              1234 + 321)
             self.assertEqual(page.get("interference_container_memory_reads_total",
                                       container_id=ID), 77)
+
+    def test_permission(self):
+        """Who may count: Debian's own setting asks for more than CAP_PERFMON."""
+        for paranoid, capability, remedy in (
+                (3, "sys_admin", None),
+                (3, "perfmon", "set sysctl kernel.perf_event_paranoid=2 and grant CAP_PERFMON"),
+                (3, "sys_ptrace", "set sysctl kernel.perf_event_paranoid=2 and grant CAP_PERFMON"),
+                (2, "sys_admin", None),
+                (2, "perfmon", None),
+                (2, "sys_ptrace", "CAP_PERFMON (CAP_SYS_ADMIN before Linux 5.8) is missing")):
+            with self.subTest(paranoid=paranoid, capability=capability):
+                text = self.text(f"permission.{paranoid}.{capability}")
+                reason = "no_permission" if remedy else "ok"
+                self.assertIn(f'collector_info{{collector="core_latency",reason="{reason}"}} 1',
+                              text)
+                self.assertIn(remedy or "", text)
 
 
 if __name__ == "__main__":

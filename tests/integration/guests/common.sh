@@ -46,8 +46,11 @@ seconds() {
 wait_for() {
     until=$(($(seconds) + 60))
     until "$@"; do
-        [ "$(seconds)" -lt "$until" ] || must false "$@"
-        sleep 0.05
+        if [ "$(seconds)" -ge "$until" ]; then
+            cat /tmp/log
+            must false "$@"
+        fi
+        sleep 0.2
     done
 }
 
@@ -61,10 +64,25 @@ ready() {
     get /-/ready >/dev/null 2>&1
 }
 
-# serve FLAG...: until end_serving; its log is in /tmp/log.
+# As root with these capabilities and no others: as "CAPABILITIES" COMMAND...
+# It becomes the command, so that its process is that. (busybox's own setpriv has no bounding set.)
+as() {
+    list=-all
+    for capability in $1; do
+        list=$list,+$capability
+    done
+    shift
+    exec /sbin/setpriv --inh-caps -all --bounding-set "$list" "$@"
+}
+
+# serve "CAPABILITIES" FLAG...: until end_serving; its log is in /tmp/log.
 serve() {
-    interference_exporter --web.listen-address=127.0.0.1:10066 --containers.names=none \
-        --no-collector.probe --sampling.interval=300ms "$@" >/tmp/log 2>&1 &
+    serve_as=$1
+    shift
+    (
+        as "$serve_as" interference_exporter --web.listen-address=127.0.0.1:10066 \
+            --containers.names=none --no-collector.probe --sampling.interval=300ms "$@"
+    ) >/tmp/log 2>&1 &
     exporter=$!
     wait_for ready
 }

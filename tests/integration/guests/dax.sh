@@ -150,7 +150,9 @@ step samples.media lib_pmem samples \
 
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 step exporter.no_event interference_exporter --once --no-collector.probe --containers.names=none
-serve --source=perf --events.file=/events.json --collector.pebs_nvmm \
+# With the capabilities that the DaemonSet grants and no more.
+echo 2 >/proc/sys/kernel/perf_event_paranoid
+serve "perfmon sys_ptrace" --source=perf --events.file=/events.json --collector.pebs_nvmm \
     --collector.pebs_nvmm.period=1
 
 # storer ID CGROUP COMMAND: in a container, up to where it waits to be told
@@ -186,11 +188,13 @@ storer c "$pods/$(name c)" "exec store_pages /dev/$device shared 48 vmovdqu32"
 storer d "$pods/$(name d)" "exec store_pages anonymous private 64 mov8"
 storer e1 "$pods/$(name e)/payload" "exec store_pages /mnt/legacy/dax/file shared 32 movntdq16"
 storer e2 "$pods/$(name e)/other" "exec store_pages /tmp/file shared 64 mov4"
-wait_for shown 'containers{state="monitored"} 5'
+storer f "$pods/$(name f)" "exec 3<>/mnt/part/deleted; cat /tmp/file >&3; rm /mnt/part/deleted
+    exec store_pages /proc/self/fd/3 shared 64 mov8"
+wait_for shown 'containers{state="monitored"} 6'
 next_tick
 next_tick
 step exporter.before get /metrics
-for id in a b c d e1 e2; do
+for id in a b c d e1 e2 f; do
     echo go >"/tmp/$id.in"
     wait_for storer_done $id
 done
@@ -200,7 +204,7 @@ next_tick
 step exporter.after get /metrics
 step exporter.status get /api/v1/status
 end_serving exporter.log
-for id in a b c d e1 e2; do
+for id in a b c d e1 e2 f; do
     read -r pid _ <"/tmp/$id.out"
     kill "$pid"
 done

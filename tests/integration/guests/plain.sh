@@ -1,6 +1,7 @@
 #!/bin/sh
 # A machine of Debian's kernel with nothing to it: no PMU, no persistent memory, cgroup v2 only.
-# /events.json has uprobes on functions of /bin/uprobe_roles for roles.
+# /events.json has uprobes on functions of /bin/uprobe_roles for roles, /software.json has events
+# that take no more privilege than hardware's.
 
 # shellcheck source=/dev/null
 . /common.sh
@@ -27,7 +28,7 @@ in_group() {
         exec "$@"
     )
 }
-serve --source=perf --events.file=/events.json
+serve all --source=perf --events.file=/events.json
 wait_for shown 'containers{state="monitored"} 1'
 must in_group "$container/child" uprobe_roles 0:cycles=1234,l3_miss_reads=77 1:cycles=321
 must uprobe_roles 0:cycles=5000
@@ -38,4 +39,16 @@ wait_for shown 'containers{state="lingering"} 1'
 next_tick
 step page.ended get /metrics
 end_serving log
+
+# What it takes to count, by the kernel's setting: Debian's own is 3.
+once_as() (
+    as "$1" interference_exporter --once --source=perf --events.file=/software.json \
+        --no-collector.probe --containers.names=none --sampling.interval=100ms
+)
+for paranoid in 3 2; do
+    echo $paranoid >/proc/sys/kernel/perf_event_paranoid
+    for capability in sys_admin perfmon sys_ptrace; do
+        step "permission.$paranoid.$capability" once_as $capability
+    done
+done
 finish
