@@ -30,6 +30,7 @@ struct address_spaces {
     struct address_spaces_config config;
     struct process *processes; /* open addressing; twice max_processes at least */
     size_t cap, n;
+    size_t bytes; /* of all spaces */
     uint64_t turn;
     uint64_t settled_ns;
     uint64_t lost_ns; /* of records before this time some are missing */
@@ -58,9 +59,15 @@ static struct process *lookup(const struct address_spaces *spaces, uint32_t pid)
 }
 
 /* Closes the gap, so that no probe sequence is cut. */
+static size_t bytes_of(const struct address_space *space)
+{
+    return space->cap * sizeof *space->at + space->paths_cap;
+}
+
 static void forget(struct address_spaces *spaces, struct process *process)
 {
     size_t mask = spaces->cap - 1, hole = (size_t)(process - spaces->processes);
+    spaces->bytes -= bytes_of(&process->space);
     address_space_release(&process->space);
     spaces->dead -= process->died_ns != 0;
     *process = (struct process){0};
@@ -89,7 +96,9 @@ static void forget_the_oldest(struct address_spaces *spaces)
 
 static struct process *add(struct address_spaces *spaces, uint32_t pid)
 {
-    if (spaces->n >= spaces->config.max_processes)
+    size_t max_bytes = spaces->config.max_bytes;
+    while (spaces->n > 0 && (spaces->n >= spaces->config.max_processes ||
+                             (max_bytes != 0 && spaces->bytes > max_bytes)))
         forget_the_oldest(spaces);
     size_t i = home_of(spaces, pid);
     while (spaces->processes[i].pid != 0)
@@ -142,7 +151,9 @@ static int load(struct address_spaces *spaces, struct process *process)
     process->gone = err != 0 || len == 0;
     if (process->gone)
         return 0;
+    spaces->bytes -= bytes_of(&process->space);
     err = fill(&process->space, spaces->text, len);
+    spaces->bytes += bytes_of(&process->space);
     if (err) {
         address_space_clear(&process->space);
         process->gone = true;
@@ -179,9 +190,11 @@ static void map(struct address_spaces *spaces, struct process *process,
                                    .path_len = record->mmap.path_len};
     if (!process->loaded || process->gone || line.end <= line.start)
         return;
-    if (address_space_put(&process->space, &line, record->time_ns) != 0)
-        begin_anew(spaces, process,
-                   record->time_ns); /* no room: what is not known must not be guessed */
+    spaces->bytes -= bytes_of(&process->space);
+    int err = address_space_put(&process->space, &line, record->time_ns);
+    spaces->bytes += bytes_of(&process->space);
+    if (err) /* no room: what is not known must not be guessed */
+        begin_anew(spaces, process, record->time_ns);
 }
 
 static void die(struct address_spaces *spaces, struct process *process, uint64_t time_ns)
@@ -312,11 +325,9 @@ struct address_spaces_size address_spaces_size(const struct address_spaces *spac
 {
     struct address_spaces_size size = {.processes = spaces->n,
                                        .bytes = spaces->cap * sizeof *spaces->processes};
-    for (size_t i = 0; i < spaces->cap; i++) {
-        const struct address_space *space = &spaces->processes[i].space;
-        size.mappings += space->n;
-        size.bytes += space->cap * sizeof *space->at + space->paths_cap;
-    }
+    size.bytes += spaces->bytes;
+    for (size_t i = 0; i < spaces->cap; i++)
+        size.mappings += spaces->processes[i].space.n;
     return size;
 }
 

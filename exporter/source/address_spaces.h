@@ -34,6 +34,7 @@ struct address_spaces_config {
     uint64_t (*now_ns)(void *context);
     void *context;
     size_t max_processes; /* beyond, the one not asked for the longest is forgotten */
+    size_t max_bytes;     /* of their mappings and paths, likewise; 0: no limit */
     uint64_t max_age_ns;
 };
 

@@ -32,7 +32,7 @@ struct attribution {
     bool cgroups_come; /* with the samples: nobody need be asked where processes are */
     struct waiting *waiting;
     size_t n_waiting, cap_waiting;
-    _Atomic uint64_t dropped[ACCESS_KINDS], foreign, code_reads;
+    _Atomic uint64_t dropped[ACCESS_KINDS], foreign, unseen, code_reads;
 };
 
 static uint64_t now(const struct attribution *a)
@@ -250,6 +250,8 @@ void attribution_sample(struct attribution *a, enum access access, const struct 
         process = process_table_get(a->processes, record->pid);
     if (!owner || !process) {
         count(&a->foreign);
+        if (record->pid == 0 || record->pid == UINT32_MAX)
+            count(&a->unseen);
         return;
     }
     struct waiting w = {.sample = {.time_ns = record->time_ns,
@@ -312,6 +314,7 @@ struct attribution_counts attribution_counts(const struct attribution *a)
 {
     struct attribution_counts counts = {
         .foreign = atomic_load_explicit(&a->foreign, memory_order_relaxed),
+        .unseen = atomic_load_explicit(&a->unseen, memory_order_relaxed),
         .code_reads = atomic_load_explicit(&a->code_reads, memory_order_relaxed),
     };
     for (int i = 0; i < ACCESS_KINDS; i++)
@@ -340,6 +343,7 @@ int attribution_new(const struct attribution_config *config, struct attribution 
                                                  .now_ns = config->now_ns,
                                                  .context = config->now_context,
                                                  .max_processes = config->max_processes,
+                                                 .max_bytes = config->max_mapping_bytes,
                                                  .max_age_ns = max_age_ns};
     struct attribution *a = calloc(1, sizeof *a);
     if (!a)

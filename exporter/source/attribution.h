@@ -48,9 +48,10 @@ struct attribution_config {
     struct sample_queue *queue;     /* this is its putting side */
     uint64_t (*now_ns)(void *context);
     void *now_context;
-    size_t max_processes; /* with mappings; four times as many are known by their cgroup */
-    size_t code_entries;  /* remembered instructions, of all processes */
-    size_t max_waiting;   /* beyond, samples go on with what is known of them at once */
+    size_t max_processes;     /* with mappings; four times as many are known by their cgroup */
+    size_t max_mapping_bytes; /* of all processes; 0: no limit */
+    size_t code_entries;      /* remembered instructions, of all processes */
+    size_t max_waiting;       /* beyond, samples go on with what is known of them at once */
 };
 
 struct attribution;
@@ -71,7 +72,8 @@ void attribution_settle(struct attribution *attribution, uint64_t time_ns);
 struct attribution_counts {
     uint64_t dropped[ACCESS_KINDS]; /* for want of room in the queue */
     uint64_t foreign;               /* samples of nobody that is wanted */
-    uint64_t code_reads;            /* of the processes' memory */
+    uint64_t unseen;     /* of these, of processes without a number in our PID namespace */
+    uint64_t code_reads; /* of the processes' memory */
 };
 struct attribution_counts attribution_counts(const struct attribution *attribution);
 

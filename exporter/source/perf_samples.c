@@ -1,6 +1,7 @@
 #include "exporter/source/perf_samples.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +19,10 @@ enum {
     MAPPING_PAGES = 16,
     QUEUE_SAMPLES = 1 << 18,
     MAX_PROCESSES = 4096,
+    MAX_MAPPING_BYTES = 64 << 20,
     CODE_ENTRIES = 1 << 17,
     MAX_WAITING = 1 << 16,
+    MANY_UNSEEN = 1000,
 };
 
 static const enum role roles[ACCESS_KINDS] = {
@@ -42,6 +45,7 @@ struct perf_samples {
     struct source source; /* first */
     struct perf_samples_config config;
     bool opened; /* or tried to */
+    bool warned;
     struct perf_cpus cpus;
     struct sampled of[ACCESS_KINDS];
     struct encoded_event mappings;
@@ -226,6 +230,7 @@ static int make_parts(struct perf_samples *self)
         .owners = self->config.owners,
         .now_ns = monotonic_ns,
         .max_processes = MAX_PROCESSES,
+        .max_mapping_bytes = MAX_MAPPING_BYTES,
         .code_entries = CODE_ENTRIES,
         .max_waiting = MAX_WAITING,
     };
@@ -287,6 +292,20 @@ static bool samples(struct source *source, enum access access, struct verdict *w
     return why->reason == REASON_OK;
 }
 
+/* Where procfs is that of our own PID namespace, only the samples show that it is not the host's.
+ */
+static void look_for_unseen(struct perf_samples *self)
+{
+    uint64_t unseen = self->warned ? 0 : attribution_counts(self->attribution).unseen;
+    if (unseen < MANY_UNSEEN)
+        return;
+    self->warned = true;
+    log_warn(self->config.log, "pebs_nvmm",
+             "%" PRIu64 " samples are of processes that cannot be seen from here: this exporter "
+             "is not in the host's PID namespace; in Kubernetes set hostPID: true",
+             unseen);
+}
+
 static int begin(struct source *source, const struct tick *tick)
 {
     struct perf_samples *self = self_of(source);
@@ -294,6 +313,7 @@ static int begin(struct source *source, const struct tick *tick)
     (void)tick;
     if (!self->sampler)
         return 0;
+    look_for_unseen(self);
     int err = perf_cpus_refresh(&self->cpus, &changed);
     if (!err && changed)
         err = sampler_set_cpus(self->sampler, self->cpus.at, self->cpus.n);

@@ -46,13 +46,13 @@ class Storer:
 class Sampling:
     """lib_samples; owners is a list of (name, cgroup)."""
 
-    def __init__(self, directory, field, owners, capabilities=None, **roles):
+    def __init__(self, directory, field, owners, capabilities=None, before=(), **roles):
         events = pathlib.Path(directory, "..", "events.json").resolve()
         events.write_text(json.dumps({"roles": {"stores": "software:page-faults", **roles}}))
-        only = []
+        only = list(before)
         if capabilities is not None:
-            only = ["setpriv", "--no-new-privs",
-                    "--bounding-set=-all" + "".join(f",+{c}" for c in capabilities)]
+            only += ["setpriv", "--no-new-privs",
+                     "--bounding-set=-all" + "".join(f",+{c}" for c in capabilities)]
         self.process = subprocess.Popen(
             [*only, SAMPLES, directory, field, "1", events, *(f"{n}={c}" for n, c in owners)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -220,6 +220,8 @@ class Pagefaults(unittest.TestCase):
         if int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text()) > 0:
             with self.assertRaisesRegex(unittest.SkipTest, "CAP_PERFMON"):
                 self.sampling("pid", capabilities=("sys_ptrace",))
+        with self.assertRaisesRegex(unittest.SkipTest, "hostPID"):
+            self.sampling("pid", before=("unshare", "--pid", "--fork"))
 
     def test_children_that_stay(self):
         def test(sampling):

@@ -23,7 +23,7 @@
 
 /* ---- one address space against the simplest one: an entry for every page ---- */
 
-enum { PAGES = 64, PAGE = 4096 };
+enum { PAGES = 64, PAGE = 4096, MAX_BYTES = 1 << 20 };
 
 static uint64_t next(uint64_t *seed)
 {
@@ -124,6 +124,7 @@ static void rig_init(struct rig *rig, size_t processes)
                                                  .now_ns = rig_now,
                                                  .context = rig,
                                                  .max_processes = processes,
+                                                 .max_bytes = MAX_BYTES,
                                                  .max_age_ns = 1000000};
     assert_int_equal(address_spaces_new(&config, &rig->spaces), 0);
 }
@@ -363,6 +364,43 @@ static void more_processes_than_fit(void **state)
     rig_release(&rig);
 }
 
+/* Nor do the mappings of few processes grow without end. */
+static void more_mappings_than_fit(void **state)
+{
+    (void)state;
+    enum { LINES = 2000, LINE = 64 };
+    struct rig rig;
+    char *text = malloc(LINES * LINE);
+    size_t len = 0, most = 0;
+    assert_non_null(text);
+    for (size_t i = 0; i < LINES; i++)
+        len += (size_t)snprintf(text + len, LINE, "%zx-%zx rw-s 00000000 103:01 5 /n\n", 0x1000 * i,
+                                0x1000 * (i + 1));
+    rig_init(&rig, 64);
+    for (unsigned pid = 1; pid <= 40; pid++) {
+        char path[128];
+        write_maps(&rig, pid, "");
+        snprintf(path, sizeof path, "%s/proc/%u/maps", rig.f.root, pid);
+        FILE *file = fopen(path, "we"); /* more than a fixture's text may be */
+        assert_non_null(file);
+        assert_int_equal(fwrite(text, 1, len, file), len);
+        assert_int_equal(fclose(file), 0);
+    }
+    size_t empty = address_spaces_size(rig.spaces).bytes;
+    for (unsigned pid = 1; pid <= 40; pid++) {
+        assert_int_equal(ask(&rig, pid, 0x7000, 1001), MEDIUM_OTHER);
+        struct address_spaces_size size = address_spaces_size(rig.spaces);
+        assert_true(size.bytes >= empty + size.mappings * sizeof(struct mapping));
+        if (size.bytes > most)
+            most = size.bytes;
+    }
+    /* One more than the limit allows is let in before others go. */
+    assert_in_range(most, MAX_BYTES / 2, empty + MAX_BYTES + 2 * LINES * sizeof(struct mapping));
+    assert_int_equal(ask(&rig, 40, 0x7000, 1001), MEDIUM_OTHER);
+    free(text);
+    rig_release(&rig);
+}
+
 /* A table that removes must still find all others. */
 static void many_come_and_go(void **state)
 {
@@ -461,6 +499,7 @@ int main(void)
         cmocka_unit_test(processes_that_are_gone),
         cmocka_unit_test(loaded_anew),
         cmocka_unit_test(more_processes_than_fit),
+        cmocka_unit_test(more_mappings_than_fit),
         cmocka_unit_test(many_come_and_go),
         cmocka_unit_test(this_process_and_a_child),
     };

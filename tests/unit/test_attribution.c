@@ -476,6 +476,7 @@ static void foreign_ones_cost_little(void **state)
     assert_int_equal(rig->reads, 0);
     assert_int_equal(rig->cgroup_looks, 1);
     assert_int_equal(attribution_counts(rig->a).foreign, 102);
+    assert_int_equal(attribution_counts(rig->a).unseen, 2);
     assert_int_equal(attribution_size(rig->a).processes, 0);
     rig_free(rig);
 }
