@@ -250,6 +250,14 @@ class Pagefaults(unittest.TestCase):
             self.check_never_others(sampling.take(), stored, 0)
         self.both(test)
 
+    def test_another_program_is_run(self):
+        def test(sampling):
+            for _ in range(10):
+                storer = self.storer(self.a)
+                stored = storer.tell("leave", self.file, COUNT, harness.PROGRAMS / "idle")
+                self.check_never_others(sampling.take(), stored, 0)
+        self.both(test)
+
     def test_something_else_is_mapped_there(self):
         def test(sampling):
             self.other.write_bytes(b"x" * 4096 * COUNT)

@@ -10,6 +10,7 @@
  *     stay FILE COUNT N       the same at once; they stay until the next command
  *     exec FILE COUNT N       as stay, but each child first runs this program anew
  *     remap FILE OTHER COUNT  COUNT times a byte to FILE; then OTHER is mapped in its place
+ *     leave FILE COUNT PROGRAM  a child stores COUNT times a byte, then runs PROGRAM
  *     end
  *
  * FILE "-" is anonymous memory.
@@ -338,6 +339,34 @@ static void by_children(const char *path, unsigned long count, unsigned long n, 
     puts("]");
 }
 
+/* The code that stored is gone, and other code may stand where it stood. */
+static void then_leave(const char *path, unsigned long count, const char *program)
+{
+    char *pages = fresh_pages(path, count);
+    int gone[2];
+    char c;
+    if (pipe2(gone, O_CLOEXEC) != 0)
+        die("pipe");
+    fflush(stdout);
+    staying = realloc(staying, sizeof *staying);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        store_all(pages, count, form_mov8);
+        execl(program, program, (char *)NULL);
+        _exit(1);
+    }
+    close(gone[1]);
+    if (pid < 0 || read(gone[0], &c, 1) != 0) /* its end closed by exec */
+        die("leaving");
+    close(gone[0]);
+    staying[n_staying++] = pid;
+    munmap(pages, count * page_size());
+    printf("[{\"form\":\"mov8\",\"pid\":%d,\"ip\":%" PRIuPTR
+           ",\"count\":%lu,\"size\":\"known\",\"bytes\":1}]\n",
+           (int)pid, (uintptr_t)at_mov8, count);
+}
+
 /* Another program in the same process: this one anew, at other addresses. */
 static void by_exec(const char *path, const char *count, unsigned long n)
 {
@@ -410,6 +439,8 @@ static bool obey(char *line)
         by_children(word[1], count, third, true);
     else if (strcmp(word[0], "exec") == 0)
         by_exec(word[1], word[2], third);
+    else if (strcmp(word[0], "leave") == 0 && word[3])
+        then_leave(word[1], count, word[3]);
     else if (strcmp(word[0], "remap") == 0)
         then_another(word[1], word[2], third);
     else
