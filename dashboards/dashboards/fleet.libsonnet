@@ -122,17 +122,24 @@ local promql = import '../lib/promql.libsonnet';
         ]],
         ['Nodes', [
           g.history(
+            'Worst time above the threshold, by node',
+            'Share of 15 minutes above its threshold, of the container of a node that has most; the 30 highest nodes. Red: somebody there waits most of the time; look at that node.',
+            'percentunit',
+            g.target(highest(30, 'node:interference_memory_read_latency_over_threshold:max_ratio15m{%s}' % here), nodeName),
+            { min: 0, max: 1, w: 8, h: 10, links: [g.toNode], noValue: 'no thresholds yet' }
+          ),
+          g.history(
             'Memory read latency by node',
-            'Mean latency of memory reads of all containers of a node, the 30 highest. Red: everybody there waits; look at that node. A node that is red all day is packed too tightly.',
+            'Mean latency of memory reads of all containers of a node, the 30 highest. Green is what local DRAM takes, red is above 200 ns: remote or persistent memory, or everybody there waits. A node that turns red was loaded; one that is always red is built so, or packed too tightly.',
             's',
             g.target(highest(30, 'node:interference_memory_read_latency_seconds:mean5m{%s}' % here), nodeName),
-            { min: 70e-9, max: 200e-9, h: 10, links: [g.toNode] }
+            { min: 70e-9, max: 200e-9, w: 8, h: 10, links: [g.toNode] }
           ),
           g.heatmap(
             'All windows of all containers',
             'How many one-second windows of containers had which memory read latency, over all nodes chosen above. A second band above the usual one: some containers wait while others do not.',
             'sum by (le) (%s)' % g.rate('le', 'interference_node_memory_read_window_latency_seconds_bucket', here),
-            { h: 10 }
+            { w: 8, h: 10 }
           ),
           g.timeseries(
             'Memory reads by node, ten highest',

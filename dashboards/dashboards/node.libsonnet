@@ -91,7 +91,7 @@ local promql = import '../lib/promql.libsonnet';
             'Mean latency of the memory reads of each container. One line above the others: its memory is remote, slow, or it waits behind itself. All rise together: somebody keeps the memory busy.',
             's',
             [g.target(latency(q.container, 'container'), name)],
-            { links: [g.toContainer], noValue: 'not measured here' }
+            { logarithmic: true, links: [g.toContainer], noValue: 'not measured here' }
           ),
           g.timeseries(
             'Slowdown',

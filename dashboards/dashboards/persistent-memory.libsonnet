@@ -45,16 +45,16 @@ local promql = import '../lib/promql.libsonnet';
                  'short',
                  'sum(%s)' % dimms,
                  { noValue: 'none' }),
-          g.stat('Written',
+          g.stat('Bytes written',
                  'Bytes stored to persistent memory per second, estimated from samples. Above about 2 GB/s per DIMM the modules are at their limit.',
                  'Bps',
                  'sum(%s)' % sum('bytes', store),
                  { noValue: none }),
-          g.stat('Read',
+          g.stat('Bytes read',
                  'Bytes loaded from persistent memory per second, estimated from samples; only with --collector.pebs_nvmm.loads. Above about 6 GB/s per DIMM the modules are at their limit.',
                  'Bps',
-                 'sum(%s)' % sum('bytes', load),
-                 { noValue: 'loads are not sampled' }),
+                 'sum(%s) > 0' % sum('bytes', load),
+                 { noValue: 'none, or not sampled' }),
           g.stat('Mean store',
                  'Bytes of one store instruction. 64 is the most there is; below %d it alerts. Small: unless consecutive, each store makes the media read and write %d bytes.' % [config.nvmmStoreBytes, config.nvmmGranuleBytes],
                  'decbytes',
@@ -72,7 +72,7 @@ local promql = import '../lib/promql.libsonnet';
             'Threads that wrote persistent memory in the last second, by container, stacked; dashed: one and four threads per DIMM, between which the write bandwidth peaks. Above four: use fewer writer threads.',
             'short',
             [
-              g.target('sum by (%s) (%s)' % [q.container, q.select('interference_container_nvmm_writer_threads', here)], name),
+              g.target('sum by (%s) (%s) > 0' % [q.container, q.select('interference_container_nvmm_writer_threads', here)], name),
               g.target('sum(%s)' % dimms, 'one per DIMM'),
               g.target('sum(%s) * %g' % [dimms, config.nvmmWritersPerDimm], '%g per DIMM' % config.nvmmWritersPerDimm),
             ],
@@ -98,7 +98,7 @@ local promql = import '../lib/promql.libsonnet';
             'Bytes written',
             'Bytes stored to persistent memory per second, by container, stacked. High beside a rising queue latency: this container makes the others wait. More threads and fewer bytes: too many threads.',
             'Bps',
-            [g.target(sum('bytes', store), name)],
+            [g.target(sum('bytes', store) + ' > 0', name)],
             { min: 0, stack: true, h: 9, links: [g.toContainer], noValue: none }
           ),
           g.timeseries(
@@ -115,14 +115,14 @@ local promql = import '../lib/promql.libsonnet';
               max: 300,
               links: [g.toContainer],
               noValue: none,
-              overrides: [g.dashed('cache line', 'green'), g.dashed('media granule', 'blue')],
+              overrides: [g.dashed('cache line', 'orange'), g.dashed('media granule', 'blue')],
             }
           ),
           g.timeseries(
             'Stores',
             'Stores to persistent memory per second, by container. Many beside few bytes: small ones.',
             'wps',
-            [g.target(sum('accesses', store), name)],
+            [g.target(sum('accesses', store) + ' > 0', name)],
             { min: 0, links: [g.toContainer], noValue: none }
           ),
         ]],
@@ -145,8 +145,8 @@ local promql = import '../lib/promql.libsonnet';
             'Bytes read',
             'Bytes loaded from persistent memory per second, by container; only with --collector.pebs_nvmm.loads.',
             'Bps',
-            [g.target(sum('bytes', load), name)],
-            { w: 8, min: 0, stack: true, links: [g.toContainer], noValue: 'loads are not sampled' }
+            [g.target(sum('bytes', load) + ' > 0', name)],
+            { w: 8, min: 0, stack: true, links: [g.toContainer], noValue: 'none, or not sampled' }
           ),
         ]],
         ['Samples', [
@@ -154,7 +154,7 @@ local promql = import '../lib/promql.libsonnet';
             'Samples by medium',
             'Samples per second from which all of the above is estimated. unknown: the process was gone, or its mapping could not be read. Few: the estimate is coarse.',
             'cps',
-            [g.target(g.rate('access, medium', 'interference_container_memory_samples_total', here), '{{access}} {{medium}}')],
+            [g.target(g.rate('access, medium', 'interference_container_memory_samples_total', here) + ' > 0', '{{access}} {{medium}}')],
             { w: 8, min: 0, stack: true, noValue: 'no samples' }
           ),
           g.timeseries(
@@ -172,7 +172,7 @@ local promql = import '../lib/promql.libsonnet';
             'Reads for ownership, from counters',
             'The alternative that counts instead of sampling (--collector.pebs_nvmm.rfo). Far below the stores above: full-line non-temporal stores, which it cannot see.',
             'cps',
-            [g.target(sum('rfo_accesses', here), name)],
+            [g.target(sum('rfo_accesses', here) + ' > 0', name)],
             { w: 8, min: 0, noValue: 'off' }
           ),
         ]],

@@ -76,6 +76,7 @@ function(config) {
             showPoints: 'never',
             spanNulls: false,
             [if 'stack' in o then 'stacking']: { mode: 'normal', group: 'A' },
+            [if 'logarithmic' in o then 'scaleDistribution']: { type: 'log', log: 2 },
             [if 'limits' in o then 'thresholdsStyle']: { mode: 'dashed' },
           },
         },

@@ -80,6 +80,7 @@ CART = {"namespace": "shop", "pod": "cart-7d9c6b5f4-x2x1p", "container": "cart"}
 MAY_BE_EMPTY = {
     "fleet: Exporters that cannot be scraped": "all can",
     "fleet: Nodes without counters": "software events stand in for them",
+    "persistent-memory: Bytes read": "loads are not sampled",
     "persistent-memory: Samples lost": "none are",
     "persistent-memory: Reads for ownership": "only with --collector.pebs_nvmm.rfo, and real counters",
 }
