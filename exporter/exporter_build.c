@@ -12,6 +12,15 @@ static bool wanted(const struct options *options, size_t i)
     return !options->disable_defaults && collector_table[i]->default_on != COLLECTOR_OFF;
 }
 
+/* By its own flag. */
+static bool asked_for(const struct options *options, const char *collector)
+{
+    for (size_t i = 0; collector_table[i]; i++)
+        if (strcmp(collector_table[i]->name, collector) == 0)
+            return options->collector[i] == SWITCH_ON;
+    return false;
+}
+
 bool exporter_wants(const struct options *options, const char *collector)
 {
     for (size_t i = 0; collector_table[i]; i++)
@@ -199,6 +208,7 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
         err = build_table(e, error, error_size);
     const struct sources_needs needs = {.probe = exporter_wants(o, "probe"),
                                         .samples = exporter_wants(o, "pebs_nvmm"),
+                                        .samples_by_name = asked_for(o, "pebs_nvmm"),
                                         .map = e->map};
     if (!err)
         err = sources_init(&e->sources, o, &e->fs, e->log, &e->facts, &needs, error, error_size);

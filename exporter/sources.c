@@ -190,7 +190,7 @@ bool sources_can_sample(const struct options *options)
 /* Nothing is opened before the collector asks. */
 static int add_samples(struct sources *sources, const struct options *options,
                        const struct fsroot *fs, const struct log *log,
-                       const struct event_table *table, struct cgroup_map *map)
+                       const struct event_table *table, const struct sources_needs *needs)
 {
     struct perf_samples_config config = {
         .fs = fs,
@@ -202,12 +202,13 @@ static int add_samples(struct sources *sources, const struct options *options,
         .owners = &sources->owners.owners,
         .period = options->config.pebs_nvmm_period,
         .loads = options->config.pebs_nvmm_loads,
+        .asked_for = needs->samples_by_name,
     };
     char error[512];
     struct source *source;
     int err = 0;
     if (memory_to_sample(options, fs, &config.nothing)) {
-        if (container_owners_init(&sources->owners, fs, map, error, sizeof error) != 0)
+        if (container_owners_init(&sources->owners, fs, needs->map, error, sizeof error) != 0)
             verdict_set(&config.nothing, REASON_NO_DEVICE, "samples have no owners: %s", error);
         else if (!options->medium_rule)
             err = pmem_new(fs, &pmem_files_linux, &sources->pmem);
@@ -260,7 +261,7 @@ static int init_live(struct sources *sources, const struct options *options,
     if (!err && needs->probe)
         err = start_probe(sources, options, fs, log, facts);
     if (!err && needs->samples)
-        err = add_samples(sources, options, fs, log, table, needs->map);
+        err = add_samples(sources, options, fs, log, table, needs);
     if (err)
         snprintf(error, error_size, "cannot set up the counters: %s", strerror(-err));
     return err;

@@ -95,25 +95,45 @@ void perf_explain(int error, const char *what, int paranoid, struct verdict *out
     }
 }
 
+static bool has_device(const struct fsroot *fs, const char *device)
+{
+    char path[96];
+    uint64_t type;
+    snprintf(path, sizeof path, "bus/event_source/devices/%s/type", device);
+    return fsroot_read_u64(fs, FSROOT_SYS, path, &type) == 0;
+}
+
+/* Not where sysfs shows no devices at all: then nothing is known. */
+static bool lacks_pmu(const struct fsroot *fs)
+{
+    return has_device(fs, "software") && !has_device(fs, "cpu") && !has_device(fs, "cpu_core");
+}
+
+static void explain_no_pmu(const char *what, struct verdict *why)
+{
+    verdict_set(why, REASON_NO_PMU,
+                "%s: this machine shows no hardware counters, as most virtual machines do; use "
+                "bare metal or an instance type with a PMU",
+                what);
+}
+
 void perf_explain_no_event(const struct fsroot *fs, const struct event_table *table,
                            enum group group, enum role role, struct verdict *why)
 {
-    uint64_t type;
     const char *name = group_descs[group].name;
+    char what[64];
+    snprintf(what, sizeof what, "group %s", name);
     if (table) {
         verdict_set(why, REASON_UNSUPPORTED_CPU,
                     "group %s: %s has no event for role %s; --events.file can name one", name,
                     table->microarchitecture, role_name(role));
-    } else if (fsroot_read_u64(fs, FSROOT_SYS, "bus/event_source/devices/cpu/type", &type) == 0) {
+    } else if (has_device(fs, "cpu")) {
         verdict_set(why, REASON_UNSUPPORTED_CPU,
                     "group %s: no verified events for this CPU (known are Skylake-SP to Granite "
                     "Rapids); --events.file can name one for role %s",
                     name, role_name(role));
     } else {
-        verdict_set(why, REASON_NO_PMU,
-                    "group %s: this machine shows no hardware counters, as most virtual machines "
-                    "do; use bare metal or an instance type with a PMU",
-                    name);
+        explain_no_pmu(what, why);
     }
 }
 
@@ -185,6 +205,9 @@ void perf_explain_open(struct perf_source *source, const struct scope *scope, en
     if (error == -ENOENT && event && event->software)
         verdict_set(why, REASON_NO_DEVICE, "%s: %s does not exist here (ENOENT)", what,
                     event->path ? event->path : "the event");
+    else if ((error == -EACCES || error == -EPERM) && event && !event->software &&
+             scope->kind != SCOPE_UNIT && lacks_pmu(source->config.fs))
+        explain_no_pmu(what, why); /* the kernel asks for permission first, whatever there is */
     else
         perf_explain(error, what, perf_paranoid_level(source->config.fs), why);
 }

@@ -122,22 +122,24 @@ static bool may_look_into_processes(void)
 
 /* Processes are told by number: those of the samples must be those of this procfs, and their
  * mappings must be ours to read. */
-static bool sees_processes(const struct fsroot *fs, struct verdict *why)
+static bool sees_processes(const struct perf_samples_config *config, struct verdict *why)
 {
+    const struct fsroot *fs = config->fs;
+    enum reason reason = config->asked_for ? REASON_NO_PERMISSION : REASON_DISABLED;
     char path[4096], self[32];
     int err = fsroot_path(fs, FSROOT_PROC, "self", path, sizeof path);
     ssize_t n = err ? -1 : readlink(path, self, sizeof self - 1);
     if (n > 0)
         self[n] = '\0';
     if (n <= 0 || strtol(self, NULL, 10) != (long)getpid()) {
-        verdict_set(why, REASON_NO_PERMISSION,
+        verdict_set(why, reason,
                     "samples of memory accesses: the processes in %s are not numbered as they are "
                     "here: in Kubernetes set hostPID: true",
                     fs->path[FSROOT_PROC]);
         return false;
     }
     if (!may_look_into_processes()) {
-        verdict_set(why, REASON_NO_PERMISSION,
+        verdict_set(why, reason,
                     "samples of memory accesses: other processes' mappings and code cannot be "
                     "read: grant CAP_SYS_PTRACE");
         return false;
@@ -260,7 +262,7 @@ static void open_all(struct perf_samples *self)
         *stores = self->config.nothing;
         return;
     }
-    if (prepare_event(self, ACCESS_STORE) != 0 || !sees_processes(self->config.fs, stores))
+    if (prepare_event(self, ACCESS_STORE) != 0 || !sees_processes(&self->config, stores))
         return;
     with_loads = with_loads && prepare_event(self, ACCESS_LOAD) == 0;
     int err = make_parts(self), loads_err = 0;

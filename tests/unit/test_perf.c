@@ -197,6 +197,45 @@ static void test_permission(void **state)
     assert_non_null(strstr(why.words, "CAP_SYS_ADMIN"));
 }
 
+/* The kernel refuses before it looks for the PMU, which many virtual machines do not have. */
+static void test_permission_for_what_is_not_there(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct verdict why;
+    char path[128];
+    fixture->pmu.error = -EACCES;
+    fixture_write(&fixture->tree, "sys/bus/event_source/devices/software/type", "1\n");
+    perf_fixture_start(fixture);
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(why.reason, REASON_NO_PERMISSION);
+    fixture->source->ops->free(fixture->source);
+
+    snprintf(path, sizeof path, "%s/sys/bus/event_source/devices/cpu/type", fixture->tree.root);
+    assert_int_equal(unlink(path), 0);
+    for (int error = -EACCES; error != 0; error = error == -EACCES ? -EPERM : 0) {
+        fixture->pmu.error = error;
+        perf_fixture_start(fixture);
+        assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+        assert_int_equal(why.reason, REASON_NO_PMU);
+        assert_non_null(strstr(why.words, "bare metal"));
+        fixture->source->ops->free(fixture->source);
+    }
+
+    /* A software event is there; a sysfs that shows nothing tells nothing. */
+    fixture->file.event[ROLE_CYCLES] = "software:cpu-clock";
+    perf_fixture_start(fixture);
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(why.reason, REASON_NO_PERMISSION);
+    fixture->source->ops->free(fixture->source);
+    fixture->file.event[ROLE_CYCLES] = NULL;
+    snprintf(path, sizeof path, "%s/sys/bus/event_source/devices/software/type",
+             fixture->tree.root);
+    assert_int_equal(unlink(path), 0);
+    perf_fixture_start(fixture);
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(why.reason, REASON_NO_PERMISSION);
+}
+
 static void test_cgroup_refusals(void **state)
 {
     struct perf_fixture *fixture = *state;
@@ -388,6 +427,7 @@ int main(void)
         TEST(test_handles),
         TEST(test_missing_hardware),
         TEST(test_permission),
+        TEST(test_permission_for_what_is_not_there),
         TEST(test_cgroup_refusals),
         TEST(test_fd_exhaustion_leaves_nothing),
         TEST(test_fd_budget),

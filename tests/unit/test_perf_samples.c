@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "exporter/source/perf_samples.h"
+#include "tests/unit/support/fixture.h"
 
 enum { PAGES = 300, MAX_TAKEN = 1 << 16, TAG = 77, CGROUP = 1000 };
 
@@ -424,11 +425,39 @@ static void stores_of_a_process(void **state)
 }
 #endif
 
+/* Where nobody asked for samples, the want of a privilege is no fault. */
+static void without_its_privileges_it_is_off_unless_asked_for(void **state)
+{
+    (void)state;
+    struct verdict why = {0};
+    struct fixture tree;
+    struct rig rig;
+    rig_init(&rig);
+    fixture_init(&tree);
+    char path[128];
+    snprintf(path, sizeof path, "%s/proc/self", tree.root);
+    fixture_mkdir(&tree, "proc");
+    assert_int_equal(symlink("1", path), 0); /* another namespace's numbers */
+    rig.config.fs = &tree.fs;
+    for (int asked = 0; asked < 2; asked++) {
+        rig.config.asked_for = asked;
+        assert_int_equal(perf_samples_new(&rig.config, &rig.source), 0);
+        assert_false(rig.source->ops->samples(rig.source, ACCESS_STORE, &why));
+        assert_int_equal(why.reason, asked ? REASON_NO_PERMISSION : REASON_DISABLED);
+        assert_non_null(strstr(why.words, "hostPID"));
+        rig.source->ops->free(rig.source);
+        rig.source = NULL;
+    }
+    fixture_release(&tree);
+    rig_release(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reasons),
         cmocka_unit_test(the_cgroup_where_it_is_cheap),
+        cmocka_unit_test(without_its_privileges_it_is_off_unless_asked_for),
 #if defined(__x86_64__)
         cmocka_unit_test(stores_of_a_process),
 #endif
