@@ -44,8 +44,9 @@
     pmuRunningShare: 0.8,
     samplesLostShare: 0.05,
 
-    // Rules, alerts and runbooks are found here; the alert's name and .md are appended.
-    runbookUrlPrefix: 'https://github.com/interference-exporter/interference_exporter/blob/main/dashboards/runbooks/',
+    // What stands before an alert's name and .md in runbook_url. As it is, the runbook's place in the
+    // repository; set it to where you serve them: 'https://wiki.example.org/interference/'.
+    runbookUrlPrefix: 'dashboards/runbooks/',
 
     dashboardTags: ['interference'],
     dashboardRefresh: '30s',

@@ -78,7 +78,7 @@ local promql = import '../lib/promql.libsonnet';
             'warning',
             'socket:interference_imc_read_latency_seconds:mean5m > %g' % config.imcLatencySeconds,
             'Memory controllers of %s have long queues.' % node,
-            'A read of DRAM takes {{ $value | humanize }}s inside the memory controllers of socket {{ $labels.socket }} of %s, for everybody who runs there. An idle controller takes 50 to 60 ns.' % node
+            'A read of DRAM takes at least {{ $value | humanize }}s inside the memory controllers of socket {{ $labels.socket }} of %s, for everybody who runs there. An idle controller takes 50 to 60 ns.' % node
           ),
           alert(
             'InterferenceProbeLatencyHigh',
@@ -231,19 +231,10 @@ local promql = import '../lib/promql.libsonnet';
             'InterferenceContainersNotMonitored',
             '15m',
             'warning',
-            |||
-              max by (%(exporter)s) (%(over)s) > 0
-              or
-              max by (%(exporter)s) (
-                sum by (%(exporter)s, collector) (increase(%(failures)s[15m]))
-              ) > 0
-            ||| % {
-              exporter: q.exporter,
-              over: q.select('interference_exporter_containers', 'state="over_limit"'),
-              failures: q.select('interference_exporter_perf_open_failures_total', remedies),
-            },
+            'max by (%s) (%s) > 0'
+            % [q.exporter, q.select('interference_exporter_containers', 'state="over_limit"')],
             'Not all containers of {{ $labels.instance }} are monitored.',
-            'About {{ $value | humanize }} containers on {{ $labels.instance }} are not counted: they are over the limit, or their counters could not be opened.'
+            '{{ $value | humanize }} containers on {{ $labels.instance }} are over the limit of --containers.max, and are not counted.'
           ),
           alert(
             'InterferenceThresholdsRejected',

@@ -55,12 +55,17 @@ local promql = import '../lib/promql.libsonnet';
                         'interference_container_slowdown_observed_cycles_total'),
                  'on (%s, model) group_left ()' % q.container
                )),
-          // From the counters; where a model has no cycles to lose, from what scrapes saw of its gauge.
+          // From the counters; a model that counts no lost cycles (asm) by what scrapes saw of its gauge.
           rule('container:interference_slowdown:ratio5m',
                '1 / ((1 - sum by (%s, model) (container:interference_lost_cycles:ratio5m)) > 0)\nor\n'
                % q.container +
-               'max by (%s, model) (avg_over_time(%s[5m]))'
-               % [q.container, q.select('interference_container_slowdown_ratio')]),
+               'max by (%s, model) (avg_over_time(%s[5m]))\nunless on (%s, model)\n%s'
+               % [
+                 q.container,
+                 q.select('interference_container_slowdown_ratio'),
+                 q.node,
+                 q.rate(q.node + ', model', 'interference_container_interference_cycles_total'),
+               ]),
           rule('container:interference_slowdown_observed:ratio5m',
                q.ratio(
                  q.rate(q.container + ', model',
@@ -92,11 +97,13 @@ local promql = import '../lib/promql.libsonnet';
                'max by (%s, model) (container:interference_slowdown:ratio5m)' % q.node),
           rule('node:interference_nvmm_writer_threads:sum',
                'sum by (%s) (%s)' % [q.node, q.select('interference_container_nvmm_writer_threads')]),
+          // The column access time where it is known; without it, the queue alone is a lower bound.
           rule('socket:interference_imc_read_latency_seconds:mean5m',
-               '%s\n+\navg by (%s) (%s)' % [
+               '%s\n+\n(\navg by (%s) (%s)\nor\n0 *\n%s\n)' % [
                  queueLatency('imc'),
                  socket,
                  q.select('interference_imc_cas_latency_seconds'),
+                 queueLatency('imc'),
                ]),
           rule('socket:interference_pmm_read_latency_seconds:mean5m', queueLatency('pmm')),
           rule('numa:interference_memory_probe_latency_seconds:mean5m',

@@ -281,6 +281,32 @@ class Rendered(unittest.TestCase):
                 self.assertLess(len(json.dumps(o["data"])), 1 << 20, o["metadata"]["name"])
 
 
+    def test_rules_as_the_values_want_them(self):
+        where = "https://wiki.example.org/interference/"
+        gone = {"InterferenceExporterDown", "InterferenceQueueLatencyHigh"}
+
+        def alerts(groups):
+            return {rule["alert"]: rule for group in groups for rule in group["rules"]
+                    if "alert" in rule}
+
+        want = yaml.safe_load((harness.SOURCE / "dashboards/rendered/alerts.yaml").read_text())
+        want = alerts(want["groups"])
+        self.assertLess(gone, set(want))
+        objects = render(rules={"runbookUrlPrefix": where, "disabled": sorted(gone),
+                                "configMap": {"enabled": True}, "prometheusRule": {"enabled": True}})
+        specs = [o["spec"] for o in objects if o["kind"] == "PrometheusRule"]
+        files = [yaml.safe_load(text) for o in objects if o["kind"] == "ConfigMap"
+                 for text in o["data"].values()]
+        for groups in ([group for file in way for group in file["groups"]] for way in (specs, files)):
+            found = alerts(groups)
+            self.assertEqual(set(found), set(want) - gone)
+            for name, rule in found.items():
+                self.assertEqual(rule["annotations"].pop("runbook_url"), f"{where}{name}.md")
+                self.assertEqual(rule, {**want[name], "annotations": {
+                    k: v for k, v in want[name]["annotations"].items() if k != "runbook_url"}})
+            self.assertTrue(any("record" in rule for group in groups for rule in group["rules"]))
+
+
 # Maps whose keys are the user's own.
 FREE = {"labels", "annotations", "matchLabels", "data", "nodeSelector", "limits", "requests",
         "additionalLabels"}

@@ -94,3 +94,26 @@ that happens to the target's labels before the scrape, and node and instance tak
 - action: labeldrop
   regex: namespace|pod|container|service|endpoint
 {{- end }}
+
+{{/* A file of rules as the values want it: (list $ "files/rules/alerts.yaml") */}}
+{{- define "interference-exporter.rules" -}}
+{{- $root := index . 0 }}
+{{- $text := $root.Files.Get (index . 1) }}
+{{- with $root.Values.rules.runbookUrlPrefix }}
+{{- $text = replace "dashboards/runbooks/" . $text }}
+{{- end }}
+{{- if $root.Values.rules.disabled }}
+{{- $groups := list }}
+{{- range (fromYaml $text).groups }}
+{{- $rules := list }}
+{{- range .rules }}
+{{- if not (has .alert $root.Values.rules.disabled) }}
+{{- $rules = append $rules . }}
+{{- end }}
+{{- end }}
+{{- $groups = append $groups (set . "rules" $rules) }}
+{{- end }}
+{{- $text = toYaml (dict "groups" $groups) }}
+{{- end }}
+{{- $text }}
+{{- end }}
