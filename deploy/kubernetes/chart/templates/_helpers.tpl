@@ -77,6 +77,9 @@ add:
 {{- end }}
 {{- if .Values.pebsNvmm.enabled }}
   - SYS_PTRACE
+{{- if .Values.pebsNvmm.checkpointRestore }}
+  - CHECKPOINT_RESTORE
+{{- end }}
 {{- end }}
 {{- end }}
 
