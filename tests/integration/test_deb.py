@@ -35,7 +35,8 @@ class Install(unittest.TestCase):
         run("cmake", "--install", harness.BUILD, env={**os.environ, "DESTDIR": str(self.root)})
         self.check_program(self.root)
         self.assertEqual({p.name for p in self.root.rglob("*") if p.is_file()},
-                         {"interference_exporter", "interference_exporter.service"})
+                         {"interference_exporter", "interference_exporter.service",
+                          "interference_exporter.socket"})
 
     def test_package(self):
         run("cpack", "-G", "DEB", "--config", harness.BUILD / "CPackConfig.cmake", "-B", self.root)

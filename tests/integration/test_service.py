@@ -104,7 +104,7 @@ class Machine:
         self.process = None
         units = directory / "units"
         units.mkdir()
-        for name in ("ie", "basic", "sysinit", "shutdown", "multi-user"):
+        for name in ("ie", "basic", "sysinit", "shutdown", "multi-user", "sockets"):
             (units / f"{name}.target").write_text(f"[Unit]\nDescription={name}\n")
         install(directory)
         (directory / "run/ie/tries.py").write_text(TRIES)
@@ -189,10 +189,12 @@ class Unit(unittest.TestCase):
             subprocess.run(["cmake", "--install", harness.BUILD, "--prefix", directory],
                            check=True, capture_output=True)
             unit = f"{directory}/lib/systemd/system/{UNIT}"
-            result = subprocess.run(["systemd-analyze", "verify", "--man=no", unit],
+            result = subprocess.run(["systemd-analyze", "verify", "--man=no", unit,
+                                     unit.replace(".service", ".socket")],
                                     capture_output=True, text=True, timeout=60)
             # Other units of the machine are not judged here.
-            complaints = [line for line in result.stderr.splitlines() if UNIT in line]
+            complaints = [line for line in result.stderr.splitlines()
+                          if "interference_exporter" in line]
             self.assertEqual(complaints, [])
             subprocess.run(["systemd-analyze", "security", "--offline=true",
                             f"--threshold={int(EXPOSURE * 10)}", unit],
@@ -252,6 +254,18 @@ class Service(unittest.TestCase):
         self.machine.systemctl("reload", UNIT)
         self.machine.systemctl("stop", UNIT)
         self.assertEqual(self.machine.show("Result"), "success")
+
+    def test_socket(self):
+        """On systemd's socket it serves from a network namespace that leads nowhere."""
+        self.machine.inside("bash", "-c", f"sed -i s/10066/127.0.0.1:{self.port}/ "
+                            "/run/units/interference_exporter.socket")
+        self.machine.change("[Service]\nEnvironment=ARGS=--web.systemd-socket\n"
+                            "PrivateNetwork=yes\nRestrictAddressFamilies=\n"
+                            "RestrictAddressFamilies=AF_UNIX\n")
+        self.machine.systemctl("start", "interference_exporter.socket", UNIT)
+        self.assertEqual(self.get("/-/healthy"), "healthy\n")
+        self.assertNotEqual(os.readlink(f"/proc/{self.machine.pid()}/ns/net"),
+                            os.readlink("/proc/self/ns/net"))
 
     def test_fewer_capabilities(self):
         self.start("--events.file=/run/ie/events.json", "--containers.all-cgroups",
