@@ -352,6 +352,7 @@ screen() {
         show_alerts
         echo
         echo "Prometheus $prometheus_url/alerts  Alertmanager http://127.0.0.1:$alertmanager_port/"
+        echo "dashboards, for a Grafana with that data source: dashboards/rendered/*.json"
     fi
     echo "$url/  $url/metrics  $url/api/v1/status  $url/api/v1/containers"
     echo "Ctrl-C ends it. The exporter's log: $log"
