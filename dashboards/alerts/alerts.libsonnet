@@ -154,6 +154,16 @@ local promql = import '../lib/promql.libsonnet';
             'interference_exporter on {{ $labels.instance }} cannot be scraped.',
             'Prometheus could not scrape interference_exporter on {{ $labels.instance }} (job {{ $labels.job }}) for 10 minutes: interference there goes unseen.'
           ),
+          // up == 0 is there as long as the target is; of a target that is gone nothing is left, not even
+          // the cluster's name.
+          alert(
+            'InterferenceExporterAbsent',
+            '15m',
+            'warning',
+            'absent(up{%s} == 1)' % config.jobSelector,
+            'No interference_exporter is scraped at all.',
+            'For 15 minutes Prometheus has not scraped a single interference_exporter (up with %s): interference goes unseen, and no other alert about it can fire.' % config.jobSelector
+          ),
           alert(
             'InterferenceExporterStuck',
             '5m',
@@ -194,7 +204,7 @@ local promql = import '../lib/promql.libsonnet';
             'max by (%s, collector, reason) (%s) == 1'
             % [q.exporter, q.select('interference_exporter_collector_info', remedies)],
             'Collector {{ $labels.collector }} is kept from counting on {{ $labels.instance }}.',
-            'Collector {{ $labels.collector }} on {{ $labels.instance }} cannot do all its work: {{ $labels.reason }}. A setting of the machine or of the deployment keeps it from counters that the machine has.'
+            'Collector {{ $labels.collector }} on {{ $labels.instance }} cannot do all its work: {{ $labels.reason }}. {{ if eq $labels.reason "event_filtered" }}The hypervisor lets its events open, but they count nothing, and no setting on this machine changes that; --no-collector.{{ $labels.collector }} accepts it.{{ else }}A setting of the machine or of the deployment keeps it from counters that the machine has.{{ end }}'
           ),
           alert(
             'InterferenceCountersStarved',
