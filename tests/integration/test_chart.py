@@ -19,6 +19,7 @@ import unittest
 import urllib.parse
 import urllib.request
 
+import jsonschema
 import yaml
 
 import harness
@@ -243,6 +244,37 @@ class Rendered(unittest.TestCase):
             with self.assertRaisesRegex(AssertionError, words):
                 render(**given)
 
+    def test_values_schema(self):
+        """helm holds values against it: every one of ours is known, and a slip is told."""
+        schema = json.loads((CHART / "values.schema.json").read_text())
+        validator = jsonschema.Draft7Validator(schema)
+        validator.check_schema(schema)
+        defaults = yaml.safe_load((CHART / "values.yaml").read_text())
+        for name, files in CASES.items():
+            values = copy.deepcopy(defaults)
+            for file in files:
+                merge(values, yaml.safe_load(file.read_text()))
+            self.assertEqual([e.message for e in validator.iter_errors(values)], [], name)
+
+        def walk(schema, values, path):
+            known = schema.get("properties")
+            if known is None or not values:
+                yield path, [{}] if isinstance(values, dict) else {}
+                return
+            if not path:
+                self.assertEqual(known.keys() - {"global"}, values.keys())
+            yield (*path, "unknownValue"), True
+            for key, value in values.items():
+                yield from walk(known[key], value, (*path, key))
+
+        for path, value in walk(schema, defaults, ()):
+            bad = copy.deepcopy(defaults)
+            at = bad
+            for step in path[:-1]:
+                at = at[step]
+            at[path[-1]] = value
+            self.assertFalse(validator.is_valid(bad), f"{path}: {value}")
+
     def test_made_from(self):
         """Manifests and copies are what deploy/kubernetes/update.sh makes."""
         advice = "run deploy/kubernetes/update.sh"
@@ -305,6 +337,17 @@ class Rendered(unittest.TestCase):
                 self.assertEqual(rule, {**want[name], "annotations": {
                     k: v for k, v in want[name]["annotations"].items() if k != "runbook_url"}})
             self.assertTrue(any("record" in rule for group in groups for rule in group["rules"]))
+
+
+def merge(base, over):
+    """As helm merges values: null takes away."""
+    for key, value in over.items():
+        if value is None:
+            base.pop(key, None)
+        elif isinstance(value, dict) and isinstance(base.get(key), dict):
+            merge(base[key], value)
+        else:
+            base[key] = value
 
 
 # Maps whose keys are the user's own.
