@@ -99,6 +99,23 @@ def queries():
                        "expr": substituted(match.group(1)), "uses": [match.group(2)]}
 
 
+def written():
+    """Queries in runbooks and README: indented lines; what is indented further goes on."""
+    for file in [SOURCE / "README.md", *sorted((SOURCE / "dashboards/runbooks").glob("*.md"))]:
+        for block in re.findall(r"(?:^ {4,}\S.*\n)+", file.read_text(), re.MULTILINE):
+            lines = [line for line in block.splitlines() if not line.lstrip().startswith("#")]
+            indent = min((len(line) - len(line.lstrip()) for line in lines), default=0)
+            queries_of_block = []
+            for line in lines:
+                if len(line) - len(line.lstrip()) > indent and queries_of_block:
+                    queries_of_block[-1] += "\n" + line
+                else:
+                    queries_of_block.append(line)
+            for query in queries_of_block:
+                if re.match(r" *([a-z_]+\(.*)?([a-z]+:)?interference_(?!exporter )\w+[\[{ :]", query):
+                    yield {"where": file.name, "expr": query.strip(), "uses": []}
+
+
 def install():
     """The tools' packages, once per lock file."""
     WORK.mkdir(parents=True, exist_ok=True)
@@ -130,6 +147,14 @@ class Dashboards(unittest.TestCase):
                  "rules": [{"record": r["record"], "expr": r["expr"]} for r in rules("rules.yaml")]}
         self.assertGreater(len(found["queries"]), 100)
         code, output = node("promql.mjs", text=json.dumps(found))
+        self.assertEqual(code, 0, output)
+
+    def test_queries_in_prose_too(self):
+        found = list(written())
+        self.assertGreater(len(found), 9)
+        code, output = node("promql.mjs", text=json.dumps(
+            {"metrics": metrics(), "queries": found,
+             "rules": [{"record": r["record"], "expr": r["expr"]} for r in rules("rules.yaml")]}))
         self.assertEqual(code, 0, output)
 
     def test_checker_sees_each_mistake(self):

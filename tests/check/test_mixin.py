@@ -179,6 +179,17 @@ class Rules(unittest.TestCase):
                 decides(rule["expr"])
 
 
+class Documents(unittest.TestCase):
+    def test_links_lead_to_files(self):
+        for file in (SOURCE / "README.md", *MIXIN.rglob("*.md")):
+            for link in re.findall(r"\]\((?!https?:)([^)#]+)", file.read_text()):
+                self.assertTrue((file.parent / link).exists(), f"{file.name}: {link}")
+
+    def test_pictures_are_small(self):
+        for file in (MIXIN / "screenshots").glob("*.png"):
+            self.assertLess(file.stat().st_size, 150_000, file.name)
+
+
 class Metrics(unittest.TestCase):
     def texts(self):
         yield from sorted(RENDERED.iterdir())

@@ -14,6 +14,7 @@ const problems = [];
 
 const COUNTS = new Set(['rate', 'increase', 'irate']);
 const RANGES = new Set(['avg_over_time', 'quantile_over_time', 'count_over_time', 'max_over_time', 'min_over_time']);
+const SAME = new Set(['sort_desc', 'sort', 'round']);
 const SCALARS = new Set(['time', 'scalar']);
 const SETS = new Set(['And', 'Or', 'Unless']);
 const COMPARISONS = new Set(['Eql', 'Eqlc', 'Neq', 'Gtr', 'Lss', 'Gte', 'Lte']);
@@ -95,7 +96,7 @@ class Query {
     const found = args.map((a) => this.labels(a, COUNTS.has(name)));
     if (SCALARS.has(name)) return null;
     if (name === 'vector' || name === 'absent') return new Set();
-    if (!COUNTS.has(name) && !RANGES.has(name)) this.problem(`${name}() is not known to this checker`);
+    if (!COUNTS.has(name) && !RANGES.has(name) && !SAME.has(name)) this.problem(`${name}() is not known to this checker`);
     return found.find((f) => f !== null) ?? null;
   }
 
