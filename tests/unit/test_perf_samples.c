@@ -280,6 +280,62 @@ static void reasons(void **state)
     rig_release(&rig);
 }
 
+/* ---- CPUs that come and go ---- */
+
+static bool opens(struct rig *rig, size_t events)
+{
+    for (int i = 0; i < 10000; i++) {
+        if (rig->source->ops->open_counters(rig->source) == events)
+            return true;
+        usleep(1000);
+    }
+    return false;
+}
+
+static void cpus_come_and_go(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct fixture f;
+    rig_init(&rig);
+    fixture_init(&f);
+    fixture_write(&f, "sys/devices/system/cpu/online", "0\n");
+    struct fsroot real = rig.fs;
+    rig.fs.path[FSROOT_SYS] = f.fs.path[FSROOT_SYS];
+    bool started = sysconf(_SC_NPROCESSORS_ONLN) > 1 && rig_start(&rig);
+    if (started) {
+        const struct source_ops *ops = rig.source->ops;
+        const struct tick tick = {.number = 1};
+        assert_true(opens(&rig, 2)); /* stores, and mappings */
+        assert_int_equal(ops->begin(rig.source, &tick), 0);
+        fixture_write(&f, "sys/devices/system/cpu/online", "0-1\n");
+        assert_int_equal(ops->begin(rig.source, &tick), 0);
+        assert_true(opens(&rig, 4));
+        fixture_write(&f, "sys/devices/system/cpu/online", "0\n");
+        assert_int_equal(ops->begin(rig.source, &tick), 0);
+        assert_true(opens(&rig, 2));
+        /* One that cannot be opened, which the loop says. */
+        fixture_write(&f, "sys/devices/system/cpu/online", "0,4000\n");
+        int err = 0;
+        for (int i = 0; i < 10000 && !err; i++) {
+            err = ops->begin(rig.source, &tick);
+            usleep(1000);
+        }
+        assert_true(err == -ENODEV || err == -EINVAL);
+        fixture_write(&f, "sys/devices/system/cpu/online", "0\n");
+        for (int i = 0; i < 10000 && err; i++) {
+            err = ops->begin(rig.source, &tick);
+            usleep(1000);
+        }
+        assert_int_equal(err, 0);
+    }
+    rig.fs.path[FSROOT_SYS] = real.path[FSROOT_SYS];
+    rig_release(&rig);
+    fixture_release(&f);
+    if (!started)
+        skip();
+}
+
 /* ---- a process that stores ---- */
 
 #if defined(__x86_64__)
@@ -458,6 +514,7 @@ int main(void)
         cmocka_unit_test(reasons),
         cmocka_unit_test(the_cgroup_where_it_is_cheap),
         cmocka_unit_test(without_its_privileges_it_is_off_unless_asked_for),
+        cmocka_unit_test(cpus_come_and_go),
 #if defined(__x86_64__)
         cmocka_unit_test(stores_of_a_process),
 #endif
