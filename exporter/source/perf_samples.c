@@ -158,6 +158,11 @@ static void explain(const struct perf_samples *self, enum access access, int err
                     "kernel.perf_event_mlock_kb to at least %d, or grant CAP_IPC_LOCK), or a "
                     "seccomp profile forbids perf_event_open",
                     what, (STORE_PAGES + LOAD_PAGES + MAPPING_PAGES + 4) * 4);
+    else if (err == -EOPNOTSUPP)
+        verdict_set(why, REASON_NO_PMU,
+                    "%s: there are no precise samples here (EOPNOTSUPP): they take a CPU with PEBS "
+                    "and a hypervisor that lets it through; bare metal has it",
+                    what);
     else if (err == -ENOMEM)
         verdict_set(why, REASON_FD_LIMIT, "%s: out of memory", what);
     else

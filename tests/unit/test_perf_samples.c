@@ -152,7 +152,7 @@ static bool rig_take(struct rig *rig)
 
 struct pmu {
     struct perf_kernel kernel; /* this machine's, but for the calls here */
-    bool tells_clock, knows_no_cgroups;
+    bool tells_clock, knows_no_cgroups, is_imprecise;
     size_t opened[2]; /* without and with the cgroup, at present */
     struct {
         int fd;
@@ -170,6 +170,8 @@ static int pmu_open(void *context, const struct perf_event_attr *attr, pid_t pid
         return perf_kernel_linux.event_open(NULL, attr, pid, cpu, group_fd, flags);
     assert_int_equal(attr->config, 0x82d0);
     assert_int_equal(attr->precise_ip, 2);
+    if (pmu->is_imprecise)
+        return -EOPNOTSUPP;
     if (pmu->knows_no_cgroups && cgroup)
         return -EINVAL;
     stand_in.type = PERF_TYPE_SOFTWARE;
@@ -269,6 +271,18 @@ static void reasons(void **state)
     assert_int_equal(perf_samples_new(&rig.config, &rig.source), 0);
     assert_false(rig.source->ops->samples(rig.source, ACCESS_STORE, &why));
     assert_true(why.reason == REASON_NO_PMU || why.reason == REASON_UNSUPPORTED_CPU);
+    rig_release(&rig);
+
+    rig_init(&rig); /* a PMU that counts but has no precise samples */
+    struct pmu pmu = {.kernel = perf_kernel_linux, .is_imprecise = true};
+    pmu.kernel.event_open = pmu_open;
+    pmu.kernel.context = &pmu;
+    rig.config.kernel = &pmu.kernel;
+    rig.file.event[ROLE_STORES] = (char *)"perf_raw::r82d0";
+    assert_int_equal(perf_samples_new(&rig.config, &rig.source), 0);
+    assert_false(rig.source->ops->samples(rig.source, ACCESS_STORE, &why));
+    assert_true(why.reason == REASON_NO_PERMISSION ||
+                (why.reason == REASON_NO_PMU && strstr(why.words, "PEBS")));
     rig_release(&rig);
 
     rig_init(&rig); /* loads that cannot be sampled take nothing from stores */
