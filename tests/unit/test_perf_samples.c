@@ -102,6 +102,7 @@ static void rig_init(struct rig *rig)
                                                .rule = &rig->rule,
                                                .owners = &rig->owners,
                                                .period = 1,
+                                               .asked_for = true,
                                                .no_cgroups = true};
     rig->taken = calloc(MAX_TAKEN, sizeof *rig->taken);
     assert_non_null(rig->taken);
