@@ -16,7 +16,7 @@ struct process {
     uint64_t owner;
     uint32_t pid;
     uint64_t used_ns;
-    bool made, failed; /* its series; failed: not tried again */
+    bool failed; /* to make its series: not tried again */
     struct {
         double accesses, bytes;
         struct series *accesses_series, *bytes_series;
@@ -25,17 +25,20 @@ struct process {
 
 struct nvmm_processes {
     const struct nvmm_families *families;
+    const bool *active;
     struct process at[NVMM_MAX_PROCESSES];
     size_t n;
     uint16_t slots[SLOTS]; /* hash -> index + 1; 0: free */
 };
 
-int nvmm_processes_new(const struct nvmm_families *families, struct nvmm_processes **out)
+int nvmm_processes_new(const struct nvmm_families *families, const bool active[ACCESS_KINDS],
+                       struct nvmm_processes **out)
 {
     struct nvmm_processes *processes = calloc(1, sizeof *processes);
     if (!processes)
         return -ENOMEM;
     processes->families = families;
+    processes->active = active;
     *out = processes;
     return 0;
 }
@@ -47,7 +50,6 @@ static void drop_series(struct process *process)
         series_free(process->use[access].bytes_series);
         process->use[access].accesses_series = process->use[access].bytes_series = NULL;
     }
-    process->made = false;
 }
 
 void nvmm_processes_free(struct nvmm_processes *processes)
@@ -93,14 +95,22 @@ static bool expired(const struct process *process, uint64_t now_ns)
     return process->used_ns + linger_ns < now_ns;
 }
 
+static bool lacks_series(const struct nvmm_processes *processes, const struct process *process)
+{
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        if (processes->active[access] && !process->use[access].bytes_series)
+            return !process->failed;
+    return false;
+}
+
 bool nvmm_processes_show(struct nvmm_processes *processes, uint64_t now_ns)
 {
     bool wanting = false;
     for (size_t i = 0; processes && i < processes->n; i++) {
         struct process *process = &processes->at[i];
-        wanting |= (!process->made && !process->failed) || expired(process, now_ns);
-        for (int access = 0; access < ACCESS_KINDS && process->made; access++) {
-            if (!process->use[access].accesses_series)
+        wanting |= lacks_series(processes, process) || expired(process, now_ns);
+        for (int access = 0; access < ACCESS_KINDS; access++) {
+            if (!process->use[access].bytes_series)
                 continue;
             series_set_u64(process->use[access].accesses_series,
                            (uint64_t)process->use[access].accesses);
@@ -110,39 +120,34 @@ bool nvmm_processes_show(struct nvmm_processes *processes, uint64_t now_ns)
     return wanting;
 }
 
-static int make(const struct nvmm_families *families, struct process *process,
+static int make(const struct nvmm_families *families, struct process *process, enum access access,
                 struct labelset *labels)
 {
     char pid[16];
-    int err = 0;
     snprintf(pid, sizeof pid, "%" PRIu32, process->pid);
-    for (int access = 0; access < ACCESS_KINDS && !err; access++) {
-        const struct label own[] = {{"pid", pid}, {"access", access_name((enum access)access)}};
-        if (!families->sampled[access])
-            continue;
-        err = series_new(families->at[M_PROCESS_ACCESSES], labels, own, 2,
-                         &process->use[access].accesses_series);
-        if (err)
-            process->use[access].accesses_series = NULL;
-        else
-            err = series_new(families->at[M_PROCESS_BYTES], labels, own, 2,
-                             &process->use[access].bytes_series);
-        if (err)
-            process->use[access].bytes_series = NULL;
+    const struct label own[] = {{"pid", pid}, {"access", access_name(access)}};
+    struct series *accesses, *bytes;
+    int err = series_new(families->at[M_PROCESS_ACCESSES], labels, own, 2, &accesses);
+    if (err)
+        return err;
+    err = series_new(families->at[M_PROCESS_BYTES], labels, own, 2, &bytes);
+    if (err) {
+        series_free(accesses);
+        return err;
     }
-    return err;
+    process->use[access].accesses_series = accesses;
+    process->use[access].bytes_series = bytes;
+    return 0;
 }
 
 void nvmm_processes_make(struct nvmm_processes *processes, uint64_t owner, struct labelset *labels)
 {
     for (size_t i = 0; processes && labels && i < processes->n; i++) {
         struct process *process = &processes->at[i];
-        if (process->owner != owner || process->made || process->failed)
-            continue;
-        process->failed = make(processes->families, process, labels) != 0;
-        if (process->failed)
-            drop_series(process);
-        process->made = !process->failed;
+        for (int access = 0; access < ACCESS_KINDS && process->owner == owner; access++)
+            if (processes->active[access] && !process->use[access].bytes_series && !process->failed)
+                process->failed =
+                    make(processes->families, process, (enum access)access, labels) != 0;
     }
 }
 

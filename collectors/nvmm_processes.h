@@ -13,8 +13,9 @@ enum { NVMM_MAX_PROCESSES = 1024 };
 
 struct nvmm_processes;
 
-/* 'families' is borrowed. 0, or -errno. */
-int nvmm_processes_new(const struct nvmm_families *families, struct nvmm_processes **out);
+/* Both are borrowed; 'active' says which accesses have series, by now. 0, or -errno. */
+int nvmm_processes_new(const struct nvmm_families *families, const bool active[ACCESS_KINDS],
+                       struct nvmm_processes **out);
 /* Accepts NULL, like the next three. */
 void nvmm_processes_free(struct nvmm_processes *processes);
 

@@ -611,7 +611,7 @@ static int pebs_nvmm_start(const struct collector_env *env, struct collector_sta
     if (!err)
         err = nvmm_node_set_make(&self->node, &self->families);
     if (!err && env->config->pebs_nvmm_per_process)
-        err = nvmm_processes_new(&self->families, &self->processes);
+        err = nvmm_processes_new(&self->families, self->active, &self->processes);
     if (err) {
         pebs_nvmm_stop(self);
         return err;

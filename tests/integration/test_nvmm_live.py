@@ -49,6 +49,8 @@ class Storer:
 
 
 class Live(unittest.TestCase):
+    maxDiff = None
+
     def setUp(self):
         place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.top = tempfile.TemporaryDirectory(dir=place)
@@ -110,18 +112,26 @@ class Live(unittest.TestCase):
         sized = sum(s["count"] * s["bytes"] for s in stored)
         self.assertLessEqual(abs(page.get(C + "nvmm_bytes_total", **labels) - sized),
                              (unknown + 2) * sized / accesses + 1)
+        self.assertGreaterEqual(page.get(C + "nvmm_rfo_accesses_total",
+                                         container_id=container_id[:12]), accesses)
+        by_process = page.select("interference_process_nvmm_accesses_total",
+                                 container_id=container_id[:12])
+        self.assertEqual({int(dict(key)["pid"]) for key in by_process}, {s["pid"] for s in stored})
+        self.assertLessEqual(abs(sum(by_process.values()) - estimated), len(by_process))
 
     def check_replay(self, exporter):
         page = exporter.scrape()
         self.assertEqual(exporter.stop()[0], 0)
         replay = run_exporter("--source=replay", f"--source.replay.file={self.recording}",
                               "--collector.disable-defaults", "--collector.pebs_nvmm", "--once",
+                              "--collector.pebs_nvmm.rfo", "--collector.pebs_nvmm.per-process",
                               "--containers.names=none")
         self.assertEqual(replay.returncode, 0, replay.stderr)
 
         def ours(samples):
             return {key: value for key, value in samples.items()
-                    if key[0].startswith(("interference_container_", "interference_sampler_"))}
+                    if key[0].startswith(("interference_container_", "interference_process_",
+                                          "interference_sampler_"))}
 
         self.assertGreater(len(ours(page.samples)), 15)
         self.assertEqual(ours(harness.parse_text(replay.stdout).samples), ours(page.samples))
@@ -141,7 +151,10 @@ class Live(unittest.TestCase):
     def two_containers(self):
         for left in self.groups.base.glob("docker-*"):
             self.groups.remove(left)
-        with self.exporter() as exporter:
+        # The other way to count, which has no samples; here it counts the same faults.
+        with self.exporter("--collector.pebs_nvmm.rfo",
+                           "--collector.pebs_nvmm.per-process",
+                           pmm_rfo="software:minor-faults") as exporter:
             a, a_id = self.groups.docker()
             b, b_id = self.groups.docker()
             self.wait_monitored(exporter, 2)

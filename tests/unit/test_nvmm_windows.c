@@ -1,5 +1,6 @@
 /* Windows of counts and samples, and the threads' parts of them. */
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -285,6 +286,48 @@ static void test_board(void **state)
     labelset_unref(labels);
 }
 
+static void *read_lists(void *context)
+{
+    uintptr_t lists = 0;
+
+    for (int i = 0; i < 500; i++) {
+        struct nvmm_board_list *list = nvmm_board_copy(context);
+        for (size_t k = 0; list && k < list->n_rows; k++)
+            if (list->rows[k].pid != list->n_rows) /* of two lists */
+                return NULL;
+        lists += list != NULL;
+        free(list);
+    }
+    return (void *)(lists + 1);
+}
+
+/* Lists are of one piece, whenever others look. */
+static void test_board_is_read_by_other_threads(void **state)
+{
+    (void)state;
+    struct nvmm_board *board;
+    struct labelset *labels;
+    const struct label label = {"pod", "a"};
+    pthread_t reader;
+    void *read = NULL;
+
+    assert_int_equal(labelset_new(&label, 1, &labels), 0);
+    assert_int_equal(nvmm_board_new(&board), 0);
+    assert_int_equal(pthread_create(&reader, NULL, read_lists, board), 0);
+    for (uint32_t i = 1; i < 500; i++) {
+        struct nvmm_board_list *list = nvmm_board_begin(board);
+        list->wall_ns = i;
+        nvmm_board_container(list, labels);
+        for (uint32_t k = 0; k < i % 50; k++)
+            nvmm_board_row(list, &(struct nvmm_board_row){.pid = i % 50, .tid = k});
+        nvmm_board_show(board);
+    }
+    assert_int_equal(pthread_join(reader, &read), 0);
+    assert_non_null(read);
+    nvmm_board_free(board);
+    labelset_unref(labels);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +339,7 @@ int main(void)
         cmocka_unit_test(test_the_table_is_bounded),
         cmocka_unit_test(test_who_has_told_everything_is_forgotten),
         cmocka_unit_test(test_board),
+        cmocka_unit_test(test_board_is_read_by_other_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
