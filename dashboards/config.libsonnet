@@ -13,6 +13,10 @@
     // How often rules are evaluated.
     interval: '1m',
 
+    // The probe's baseline reads a day of history each time. Longer than 5 minutes, and what was recorded
+    // is stale before it is recorded again.
+    baselineInterval: '4m',
+
     // A container waits: share of its observed time above its threshold (Shen & Li: the baseline
     // times 1.25, set in the exporter), and how much of the time must have been observed.
     latencyShare: 0.5,

@@ -1,4 +1,7 @@
 // Fleet: which nodes and containers suffer now?
+//
+// Thousands of nodes: over a range it asks for what is recorded per node or cluster, never for
+// containers. Those are asked for once, for now, by the table.
 local grafana = import '../lib/grafana.libsonnet';
 local promql = import '../lib/promql.libsonnet';
 
@@ -8,43 +11,47 @@ local promql = import '../lib/promql.libsonnet';
   local q = promql(config),
   local model = 'model="%s"' % config.slowdownModel,
   local here = g.onNodes,
-  local name = '{{%s}} {{namespace}}/{{pod}}/{{container}}' % config.nodeLabel,
   local nodeName = '{{%s}} {{%s}}' % [config.clusterLabel, config.nodeLabel],
   local share = 'container:interference_memory_read_latency_over_threshold:ratio15m{%s}' % here,
   local slowdown = 'container:interference_slowdown:ratio5m{%s, %s}' % [here, model],
+  local worst = 'node:interference_slowdown:max_ratio5m{%s, %s}' % [here, model],
+  local waiting = 'node:interference_containers_waiting:count15m{%s}' % here,
+  local monitored = 'node:interference_containers_monitored:sum{%s}' % here,
   // The same series at each step of a range: those that are highest over all of it.
   local highest(n, series) = '%s\nand\ntopk(%d, avg_over_time(%s[$__range] @ end()))' % [series, n, series],
 
+  // Not every container that waits has an estimate of its slowdown.
+  local sum(series) = 'sum by (%s) (%s)' % [q.container, series],
+  local chosen = 'topk(20, %s)\nor\ntopk(20, %s > 0)' % [sum(slowdown), sum(share)],
+  local ofChosen(series) = '%s\nand on (%s) (\n%s\n)' % [sum(series), q.container, chosen],
   local suffering = g.table(
     'Containers that suffer most, now',
-    'The twenty containers with the highest slowdown, and their latency. High: neighbours make them wait; follow the link to see who was busy at the time. Empty values: not measured on that machine, or the container hardly reads memory.',
+    'The twenty containers with the highest slowdown, and the twenty that were above their threshold longest. High: neighbours make them wait; follow the link to see who was busy at the time. Empty values: not measured on that machine, or the container hardly reads memory.',
     [
       {
         name: 'Slowdown',
         unit: 'suffix:×',
         decimals: 2,
         steps: [['text', null], ['orange', config.slowdownBound]],
-        expr: 'topk(20, sum by (%s) (%s))' % [q.container, slowdown],
+        expr: ofChosen(slowdown),
       },
       {
         name: 'Above threshold',
         unit: 'percentunit',
         decimals: 0,
         steps: [['text', null], ['orange', config.latencyShare]],
-        expr: 'sum by (%s) (%s)\nand on (%s)\ntopk(20, sum by (%s) (%s))' % [q.container, share, q.container, q.container, slowdown],
+        expr: ofChosen(share),
       },
       {
         name: 'Latency',
         unit: 's',
         decimals: 0,
-        expr: 'sum by (%s) (container:interference_memory_read_latency_seconds:mean5m{%s})\nand on (%s)\ntopk(20, sum by (%s) (%s))'
-              % [q.container, here, q.container, q.container, slowdown],
+        expr: ofChosen('container:interference_memory_read_latency_seconds:mean5m{%s}' % here),
       },
       {
         name: 'Reads',
         unit: 'rps',
-        expr: 'sum by (%s) (container:interference_memory_reads:rate5m{%s})\nand on (%s)\ntopk(20, sum by (%s) (%s))'
-              % [q.container, here, q.container, q.container, slowdown],
+        expr: ofChosen('container:interference_memory_reads:rate5m{%s}' % here),
       },
     ],
     [config.clusterLabel, config.nodeLabel, 'namespace', 'pod', 'container'],
@@ -70,54 +77,54 @@ local promql = import '../lib/promql.libsonnet';
             'Containers',
             'Containers that are monitored.',
             'short',
-            'sum(%s)' % q.select('interference_exporter_containers', here + ', state="monitored"'),
+            'sum(%s)' % monitored,
             { noValue: 'none' }
           ),
           g.stat(
             'Waiting too long',
             'Containers whose memory reads were above their threshold for more than %d %% of the last 15 minutes. Above 0: see the tables below, and the runbook of InterferenceMemoryLatencyHigh.' % (config.latencyShare * 100),
             'short',
-            'count(%s > %g)' % [share, config.latencyShare],
-            { noValue: '0', steps: [['green', null], ['orange', 1]] }
+            'sum(%s)' % waiting,
+            { noValue: 'not measured', steps: [['green', null], ['orange', 1]] }
           ),
           g.stat(
             'Most slowed down',
             'How many times slower than alone the most slowed container runs (model %s). High: see the table below, and the runbook of InterferenceContainerSlowdown.' % config.slowdownModel,
             'suffix:×',
-            'max(%s)' % slowdown,
+            'max(%s)' % worst,
             { decimals: 2, noValue: 'no estimate', steps: [['green', null], ['orange', config.slowdownBound]] }
           ),
           g.stat(
             'Alerts firing',
             'Alerts of this mixin that fire. Each leads to a runbook.',
             'short',
-            'count(ALERTS{alertname=~"Interference.+", alertstate="firing", %s})' % here,
-            { noValue: '0', steps: [['green', null], ['orange', 1]] }
+            'count(ALERTS{alertname=~"Interference.+", alertstate="firing", %s})\nor\n0 * sum(%s)' % [here, monitored],
+            { noValue: 'no rules', steps: [['green', null], ['orange', 1]] }
           ),
           g.stat(
             'Nodes without counters',
             'Nodes that show no hardware counters (most virtual machines): only the probe measures there. That is normal, and no fault of the exporter.',
             'short',
-            'count(count by (%s) (%s))'
-            % [q.node, q.select('interference_exporter_collector_info', here + ', collector="core_latency", reason=~"no_pmu|unsupported_cpu"')],
-            { noValue: '0' }
+            'count(count by (%s) (%s))\nor\n0 * sum(%s)'
+            % [q.node, q.select('interference_exporter_collector_info', here + ', collector="core_latency", reason=~"no_pmu|unsupported_cpu"'), monitored],
+            { noValue: 'no exporter' }
           ),
         ]],
         ['Containers', [
           suffering,
           g.timeseries(
-            'Slowdown of the ten most slowed',
-            'How many times slower than alone containers run, over five minutes (model %s). Above %g for 15 minutes it alerts. High: see the container, then move or limit its neighbour.' % [config.slowdownModel, config.slowdownBound],
+            'Worst slowdown by node, ten highest',
+            'How many times slower than alone the most slowed container of a node runs, over five minutes (model %s). Above %g for 15 minutes it alerts. High: see the node, then move or limit who reads most.' % [config.slowdownModel, config.slowdownBound],
             'suffix:×',
-            [g.target(highest(10, slowdown), name)],
-            { links: [g.toContainer, g.toNode], min: 1, limits: [['red', config.slowdownBound]], noValue: 'no estimate' }
+            [g.target(highest(10, worst), nodeName)],
+            { links: [g.toNode], min: 1, limits: [['red', config.slowdownBound]], noValue: 'no estimate' }
           ),
           g.timeseries(
-            'Time above the threshold, ten highest',
-            'Share of the last 15 minutes in which memory reads took a container longer than its threshold. Above %d %% it alerts. High: a neighbour keeps the memory busy.' % (config.latencyShare * 100),
-            'percentunit',
-            [g.target(highest(10, share), name)],
-            { links: [g.toContainer, g.toNode], min: 0, max: 1, limits: [['red', config.latencyShare]] }
+            'Containers waiting too long, by node, ten highest',
+            'Containers of a node whose memory reads were above their threshold for more than %d %% of the last 15 minutes. Many on one node: it is packed too tightly, or one neighbour keeps its memory busy.' % (config.latencyShare * 100),
+            'short',
+            [g.target(highest(10, waiting), nodeName)],
+            { links: [g.toNode], min: 0, decimals: 0, noValue: 'not measured' }
           ),
         ]],
         ['Nodes', [
@@ -137,8 +144,8 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.heatmap(
             'All windows of all containers',
-            'How many one-second windows of containers had which memory read latency, over all nodes chosen above. A second band above the usual one: some containers wait while others do not.',
-            'sum by (le) (%s)' % g.rate('le', 'interference_node_memory_read_window_latency_seconds_bucket', here),
+            'How many one-second windows of containers had which memory read latency, over all nodes of the clusters chosen above. A second band above the usual one: some containers wait while others do not.',
+            'sum by (le) (cluster:interference_memory_read_window_latency_seconds_bucket:rate5m{%s=~"$cluster"})' % config.clusterLabel,
             { w: 8, h: 10 }
           ),
           g.timeseries(

@@ -5,6 +5,7 @@
 //   socket     cluster, node, socket
 //   numa       cluster, node and the pair of NUMA nodes
 //   node       cluster, node
+//   cluster    cluster
 local promql = import '../lib/promql.libsonnet';
 
 {
@@ -13,6 +14,9 @@ local promql = import '../lib/promql.libsonnet';
   local rule(record, expr) = { record: record, expr: std.rstripChars(expr, '\n') },
   local numa = q.node + ', initiator_numa_node, target_numa_node',
   local socket = q.node + ', socket',
+  local seconds(duration) =
+    local n = std.length(duration) - 1;
+    std.parseInt(duration[:n]) * { s: 1, m: 60, h: 3600 }[duration[n:]],
 
   // Mean time in a controller's queue, by the exporter's own formula, over any range. Occupancies and
   // inserts are summed before dividing; the clock is one for all controllers of a socket.
@@ -93,6 +97,22 @@ local promql = import '../lib/promql.libsonnet';
           rule('node:interference_memory_read_latency_over_threshold:max_ratio15m',
                'max by (%s) (container:interference_memory_read_latency_over_threshold:ratio15m)'
                % q.node),
+          // How many fulfil InterferenceMemoryLatencyHigh; absent where no container has a threshold.
+          rule('node:interference_containers_waiting:count15m', |||
+            count by (%(node)s) (
+              container:interference_memory_read_latency_over_threshold:ratio15m > %(share)g
+              and
+              container:interference_memory_read_latency_observed:ratio15m > %(observed)g
+            )
+            or
+            0 * count by (%(node)s) (container:interference_memory_read_latency_over_threshold:ratio15m)
+          ||| % { node: q.node, share: config.latencyShare, observed: config.minimumObserved }),
+          rule('node:interference_containers_monitored:sum',
+               'sum by (%s) (%s)'
+               % [q.node, q.select('interference_exporter_containers', 'state="monitored"')]),
+          rule('cluster:interference_memory_read_window_latency_seconds_bucket:rate5m',
+               q.rate(config.clusterLabel + ', le',
+                      'interference_node_memory_read_window_latency_seconds_bucket')),
           rule('node:interference_slowdown:max_ratio5m',
                'max by (%s, model) (container:interference_slowdown:ratio5m)' % q.node),
           rule('node:interference_nvmm_writer_threads:sum',
@@ -111,11 +131,18 @@ local promql = import '../lib/promql.libsonnet';
                  q.rate(numa, 'interference_memory_probe_window_latency_seconds_sum'),
                  q.rate(numa, 'interference_memory_probe_window_latency_seconds_count')
                )),
+        ],
+      },
+      {
+        name: 'interference-baselines.rules',
+        interval: config.baselineInterval,
+        rules: [
+          // An hour's history at least.
           rule('numa:interference_memory_probe_latency_seconds:baseline1d', |||
             quantile_over_time(0.05, numa:interference_memory_probe_latency_seconds:mean5m[1d])
             and
-            count_over_time(numa:interference_memory_probe_latency_seconds:mean5m[1d]) >= 60
-          |||),
+            count_over_time(numa:interference_memory_probe_latency_seconds:mean5m[1d]) >= %d
+          ||| % (3600 / seconds(config.interval))),
         ],
       },
     ],

@@ -223,6 +223,22 @@ class Dashboards(unittest.TestCase):
             self.assertGreater(len(panel["description"]), 20, where)
             self.assertTrue(defaults["unit"] and defaults["noValue"], where)
 
+    def test_nothing_measured_is_no_zero(self):
+        for where, panel in panels():
+            self.assertNotRegex(panel["fieldConfig"]["defaults"]["noValue"], r"^\s*\d", where)
+
+    def test_fleet_asks_for_no_container_over_a_range(self):
+        """With thousands of nodes that is more than Prometheus gives by default."""
+        ranges = {where: target["expr"] for where, panel in panels() if where.startswith("fleet.json")
+                  for target in panel["targets"] if target["range"] or "[$__" in target["expr"]}
+        self.assertGreater(len(ranges), 10)
+        per_container = [name for name, metric in metrics().items()
+                         if "container_id" in metric["labels"] or name.endswith("_bucket")]
+        for where, expr in ranges.items():
+            self.assertNotRegex(expr, r"\bcontainer:", where)
+            for name in re.findall(r"(?<![:\w])interference_\w+(?![:\w])", expr):
+                self.assertNotIn(name, per_container, where)
+
     def test_panels_do_not_overlap(self):
         for file in DASHBOARDS:
             taken, ids = set(), set()

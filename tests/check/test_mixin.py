@@ -81,7 +81,7 @@ class Rendered(unittest.TestCase):
             folder = pathlib.Path(folder)
             (folder / "mine.jsonnet").write_text("""(import 'mixin.libsonnet') + { _config+:: {
                 clusterLabel: 'zone', nodeLabel: 'instance', selector: 'env="prod"',
-                slowdownModel: 'asm', runbookUrlPrefix: 'https://wiki.example.org/' } }""")
+                slowdownModel: 'asm', interval: '30s', runbookUrlPrefix: 'https://wiki.example.org/' } }""")
             subprocess.run([MIXIN / "render.sh", folder / "out"], check=True, timeout=60,
                            env={**os.environ, "MIXIN": str(folder / "mine.jsonnet")})
             out = {f.name: f.read_text() for f in (folder / "out").iterdir()}
@@ -98,6 +98,7 @@ class Rendered(unittest.TestCase):
                         self.assertRegex(after, r'^\{[^}]*env="prod"', expr)
         self.assertIn("https://wiki.example.org/InterferenceExporterDown.md", out["alerts.yaml"])
         self.assertIn("severity: critical", out["alerts.yaml"])
+        self.assertIn("mean5m[1d]) >= 120\n", out["rules.yaml"])  # an hour
 
     def test_sources_are_formatted(self):
         files = sorted(MIXIN.rglob("*.libsonnet"))
@@ -126,6 +127,14 @@ class Rules(unittest.TestCase):
                 rests |= {name for test in tests for name in [test["alertname"]]
                           if name not in fired and minutes(test["eval_time"]) > waits[name]}
         self.assertEqual((fires, rests), (set(waits), set(waits)))
+
+    def test_a_days_history_is_read_seldom(self):
+        """But before what it made last is stale, after five minutes."""
+        for group in yaml.safe_load((RENDERED / "rules.yaml").read_text())["groups"]:
+            if any("d]" in rule["expr"] for rule in group["rules"]):
+                self.assertIn(minutes(group["interval"]), (3, 4), group["name"])
+            else:
+                self.assertLessEqual(minutes(group["interval"]), 1, group["name"])
 
     def test_each_record_is_used(self):
         texts = [rule["expr"] for rule in ALERTS + RECORDS]
