@@ -32,7 +32,7 @@ local promql = import '../lib/promql.libsonnet';
       g.uid.container,
       'Container',
       'One container: its memory latency and slowdown, and who else was busy at the time.',
-      g.variables(containers=true),
+      g.variables(oneNode=true, containers=true, oneContainer=true),
       [
         ['Now', [
           g.stat('Latency',

@@ -66,9 +66,9 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.stat(
             'Probe',
-            'Latency of a load as the exporter measures it itself, of the local memory. High against its usual value: the memory is contended. Present on every machine.',
+            'Latency of a load as the exporter measures it itself, of the nearest memory; of several NUMA nodes, the one where it is highest. High against its usual value: the memory is contended. Present on every machine.',
             's',
-            'avg(%s)' % probe,
+            'max(min by (%s, initiator_numa_node) (%s))' % [q.node, probe],
             { decimals: 0, noValue: 'no probe' }
           ),
           g.stat(

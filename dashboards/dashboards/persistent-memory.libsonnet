@@ -28,11 +28,11 @@ local promql = import '../lib/promql.libsonnet';
       g.uid.persistentMemory,
       'Persistent memory',
       'Who writes persistent memory, how much, from how many threads, and in which pieces.',
-      g.variables(containers=true),
+      g.variables(oneNode=true, containers=true),
       [
         ['Now', [
           g.stat('Writer threads per DIMM',
-                 'Threads that wrote persistent memory in the last second, by DIMM, of the node with most. Its write bandwidth peaks at one to four; above, use fewer threads.',
+                 'Threads that wrote persistent memory in the last second, by DIMM. Its write bandwidth peaks at one to four; above, use fewer threads.',
                  'short',
                  'max(%s)' % perDimm,
                  {
@@ -41,7 +41,7 @@ local promql = import '../lib/promql.libsonnet';
                    steps: [['green', null], ['orange', config.nvmmWritersPerDimm]],
                  }),
           g.stat('DIMMs',
-                 'Modules of persistent memory in the nodes chosen above.',
+                 'Modules of persistent memory of the node.',
                  'short',
                  'sum(%s)' % dimms,
                  { noValue: 'none' }),

@@ -250,22 +250,26 @@ function(config) {
   ),
   local nodeInfo = 'interference_exporter_build_info',
   local containerInfo = 'interference_container_info',
-  variables(oneNode=false, containers=false)::
+  // One node where counters are asked for as they are: for all nodes that is too much.
+  variables(oneNode=false, containers=false, oneContainer=false)::
     local cluster = config.clusterLabel;
     local node = config.nodeLabel;
     local inCluster = cluster + '=~"$cluster"';
+    local several = { many: true, all: true };
+    local one = { many: false, all: false };
+    local container = if oneContainer then one else several;
     [
       { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus', refresh: 1 },
-      variable('cluster', cluster, nodeInfo, '', { label: 'Cluster', many: true, all: true }),
-      variable('node', node, nodeInfo, inCluster, { label: 'Node', many: !oneNode, all: !oneNode }),
+      variable('cluster', cluster, nodeInfo, '', { label: 'Cluster' } + several),
+      variable('node', node, nodeInfo, inCluster, { label: 'Node' } + (if oneNode then one else several)),
     ] + (if containers then [
-           variable('namespace', 'namespace', containerInfo, g.onNodes, { label: 'Namespace', many: true, all: true }),
-           variable('pod', 'pod', containerInfo, g.onNodes + ', namespace=~"$namespace"', { label: 'Pod', many: true, all: true }),
+           variable('namespace', 'namespace', containerInfo, g.onNodes, { label: 'Namespace' } + several),
+           variable('pod', 'pod', containerInfo, g.onNodes + ', namespace=~"$namespace"', { label: 'Pod' } + container),
            variable('container',
                     'container',
                     containerInfo,
                     g.onNodes + ', namespace=~"$namespace", pod=~"$pod"',
-                    { label: 'Container', many: true, all: true }),
+                    { label: 'Container' } + container),
          ] else []),
 
   // Rows of panels, from left to right and wrapped at 24 columns.

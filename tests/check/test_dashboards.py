@@ -239,6 +239,17 @@ class Dashboards(unittest.TestCase):
             for name in re.findall(r"(?<![:\w])interference_\w+(?![:\w])", expr):
                 self.assertNotIn(name, per_container, where)
 
+    def test_counters_are_asked_of_one_node(self):
+        """And Container is about one, or nobody is left who else was busy."""
+        for file in DASHBOARDS:
+            dashboard = json.loads(file.read_text())
+            everything = {v["name"] for v in dashboard["templating"]["list"]
+                          if v.get("includeAll") or v.get("multi")}
+            if "rate(interference_container" in file.read_text():
+                self.assertNotIn("node", everything, file.name)
+            if file.name == "container.json":
+                self.assertFalse(everything & {"pod", "container"})
+
     def test_panels_do_not_overlap(self):
         for file in DASHBOARDS:
             taken, ids = set(), set()
