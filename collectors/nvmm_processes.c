@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/formulas/nvmm.h"
+
 static const uint64_t linger_ns = UINT64_C(120000000000);
 
 enum { SLOTS = 2 * NVMM_MAX_PROCESSES };
@@ -113,8 +115,9 @@ bool nvmm_processes_show(struct nvmm_processes *processes, uint64_t now_ns)
             if (!process->use[access].bytes_series)
                 continue;
             series_set_u64(process->use[access].accesses_series,
-                           (uint64_t)process->use[access].accesses);
-            series_set_u64(process->use[access].bytes_series, (uint64_t)process->use[access].bytes);
+                           nvmm_whole(process->use[access].accesses));
+            series_set_u64(process->use[access].bytes_series,
+                           nvmm_whole(process->use[access].bytes));
         }
     }
     return wanting;

@@ -161,8 +161,8 @@ static void lane_show(const struct pebs_nvmm *self, struct lane *lane)
         const struct use *use = &lane->use[access];
         if (!use->counted || !self->active[access] || !set->use[access].accesses)
             continue;
-        series_set_u64(set->use[access].accesses, (uint64_t)use->accesses);
-        series_set_u64(set->use[access].bytes, (uint64_t)use->bytes);
+        series_set_u64(set->use[access].accesses, nvmm_whole(use->accesses));
+        series_set_u64(set->use[access].bytes, nvmm_whole(use->bytes));
         for (int medium = 0; medium < MEDIA; medium++)
             series_set_u64(set->use[access].samples[medium], use->samples[medium]);
     }

@@ -22,9 +22,10 @@ int nvmm_estimate(struct nvmm_carry *carry, const struct nvmm_window *window,
     }
     carry->events = 0;
     *out = (struct nvmm_usage){0};
-    double per_sample = (double)events / (double)window->known;
-    out->accesses = per_sample * (double)window->nvmm;
-    carry->unsized_accesses += per_sample * (double)(window->nvmm - window->unsizable);
+    /* Multiplied first: what comes out whole is whole then. */
+    double known = (double)window->known;
+    out->accesses = (double)events * (double)window->nvmm / known;
+    carry->unsized_accesses += (double)events * (double)(window->nvmm - window->unsizable) / known;
     if (window->sized > 0) {
         out->bytes = carry->unsized_accesses * (double)window->bytes / (double)window->sized;
         carry->unsized_accesses = 0;

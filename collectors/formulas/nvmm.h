@@ -51,4 +51,11 @@ struct nvmm_usage {
 int nvmm_estimate(struct nvmm_carry *carry, const struct nvmm_window *window,
                   struct nvmm_usage *out);
 
+/* A total as a counter shows it: a sum of parts that are not whole may fall short of the whole by a
+ * rounding, and 15.999... bytes are 16. */
+static inline uint64_t nvmm_whole(double total)
+{
+    return (uint64_t)(total + 0.5);
+}
+
 #endif

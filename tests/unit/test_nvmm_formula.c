@@ -39,6 +39,23 @@ static void worked(void **state)
     assert_near(carry.unsized_accesses, 0, 0);
 }
 
+/* When all samples are of persistent memory the estimate is the count, to the last bit. */
+static void nothing_but_persistent_memory(void **state)
+{
+    (void)state;
+    for (uint64_t events = 1; events <= 200; events++) {
+        for (uint64_t known = 1; known <= 200; known++) {
+            struct nvmm_carry carry = {0};
+            struct nvmm_usage usage;
+            const struct nvmm_window window = {
+                .events = events, .known = known, .nvmm = known, .sized = known, .bytes = known};
+            assert_int_equal(nvmm_estimate(&carry, &window, &usage), 0);
+            assert_true(usage.accesses == (double)events);
+            assert_true(usage.bytes == (double)events);
+        }
+    }
+}
+
 static void windows_without_a_sample_are_carried(void **state)
 {
     (void)state;
@@ -326,6 +343,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(worked),
+        cmocka_unit_test(nothing_but_persistent_memory),
         cmocka_unit_test(windows_without_a_sample_are_carried),
         cmocka_unit_test(other_memory_settles_what_was_carried),
         cmocka_unit_test(sizes),

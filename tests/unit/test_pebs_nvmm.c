@@ -166,6 +166,21 @@ static void the_worked_number(void **state)
     assert_is(stores(rig), 1.25e8 + 1000);
 }
 
+/* Ten tenths of a store are a store, whatever their sum is in binary. */
+static void parts_of_stores(void **state)
+{
+    struct rig *rig = *state;
+    struct container *c = rig_container(rig, "a");
+    for (int i = 0; i < 10; i++) {
+        count(rig, "a", ACCESS_STORE, 1);
+        samples(rig, c, MEDIUM_NVMM, 10, 1);
+        samples(rig, c, MEDIUM_OTHER, 8, 9);
+        tick(rig);
+    }
+    assert_is(stores(rig), 1);
+    assert_is(rig_value(rig, C "nvmm_bytes", "access=\"store\""), 10);
+}
+
 static void all_labels_are_there_from_the_start(void **state)
 {
     struct rig *rig = *state;
@@ -761,6 +776,7 @@ int main(void)
         T(a_dead_sampler_does_not_keep_descriptors),
         T(a_slot_changes_hands),
         T(new_names_keep_the_numbers),
+        T(parts_of_stores),
         T(without_file_descriptors_it_says_so_and_tries_again),
         T(one_that_is_gone_and_one_that_cannot_be_counted),
         T(a_source_that_counts_nothing_is_told),
