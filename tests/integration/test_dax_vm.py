@@ -59,6 +59,7 @@ CONTAINERS = {
     "d": (0, 0, 64, 0),  # anonymous memory
     "e": (32, 32 * 16, 64, 0),  # two child cgroups: a DAX file, a tmpfs
     "f": (0, 0, 0, 64),  # a DAX file that was deleted
+    "1": (16, 16 * 16, 0, 0),  # a volume with DAX, in a root directory of its own
 }
 
 

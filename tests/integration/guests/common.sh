@@ -75,13 +75,14 @@ as() {
     exec /sbin/setpriv --inh-caps -all --bounding-set "$list" "$@"
 }
 
-# serve "CAPABILITIES" FLAG...: until end_serving; its log is in /tmp/log.
+# serve INTERVAL "CAPABILITIES" FLAG...: until end_serving; its log is in /tmp/log.
 serve() {
-    serve_as=$1
-    shift
+    interval=$1
+    serve_as=$2
+    shift 2
     (
         as "$serve_as" interference_exporter --web.listen-address=127.0.0.1:10066 \
-            --containers.names=none --no-collector.probe --sampling.interval=300ms "$@"
+            --containers.names=none --no-collector.probe "--sampling.interval=$interval" "$@"
     ) >/tmp/log 2>&1 &
     exporter=$!
     wait_for ready

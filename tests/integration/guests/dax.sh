@@ -152,7 +152,8 @@ echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 step exporter.no_event interference_exporter --once --no-collector.probe --containers.names=none
 # With the capabilities that the DaemonSet grants and no more.
 echo 2 >/proc/sys/kernel/perf_event_paranoid
-serve "perfmon sys_ptrace" --source=perf --events.file=/events.json --collector.pebs_nvmm \
+# On a busy host the sampler may be late, but not by three intervals: then windows are joined.
+serve 1s "perfmon sys_ptrace" --source=perf --events.file=/events.json --collector.pebs_nvmm \
     --collector.pebs_nvmm.period=1
 
 # storer ID CGROUP COMMAND: in a container, up to where it waits to be told
@@ -170,10 +171,11 @@ storer_done() {
     grep -q '^done' "/tmp/$1.out"
 }
 
-nvmm_samples() {
-    samples=$(get /metrics | sed -n 's/^interference_container_memory_samples_total{.*access="store",medium="nvmm"} //p' |
+# nvmm METRIC LABELS NUMBER: all containers have so much of it
+nvmm() {
+    sum=$(get /metrics | sed -n "s/^interference_container_$1{.*$2} //p" |
         awk '{ sum += $1 } END { print sum }')
-    [ "${samples:-0}" -ge "$1" ]
+    [ "${sum:-0}" -ge "$3" ]
 }
 
 pods=/sys/fs/cgroup/kubepods/burstable/pod11111111-2222-3333-4444-555555555555
@@ -190,21 +192,31 @@ storer e1 "$pods/$(name e)/payload" "exec store_pages /mnt/legacy/dax/file share
 storer e2 "$pods/$(name e)/other" "exec store_pages /tmp/file shared 64 mov4"
 storer f "$pods/$(name f)" "exec 3<>/mnt/part/deleted; cat /tmp/file >&3; rm /mnt/part/deleted
     exec store_pages /proc/self/fd/3 shared 64 mov8"
-wait_for shown 'containers{state="monitored"} 6'
+# A root directory of its own with a volume in it, as runtimes make it where the host's root is an
+# initial RAM file system.
+mkdir -p /tmp/root/bin /tmp/root/volume
+cp /bin/store_pages /tmp/root/bin
+file /mnt/legacy/dax/volume
+storer 1 "$pods/$(name 1)" "exec unshare -m sh -c 'mount --bind /tmp/root /tmp/root &&
+    mount --bind /mnt/legacy/dax /tmp/root/volume && cd /tmp/root && mount --move . / &&
+    exec chroot . /bin/store_pages /volume/volume shared 16 movaps16'"
+wait_for shown 'containers{state="monitored"} 7'
 next_tick
 next_tick
 step exporter.before get /metrics
-for id in a b c d e1 e2 f; do
+for id in a b c d e1 e2 f 1; do
     echo go >"/tmp/$id.in"
     wait_for storer_done $id
 done
-wait_for nvmm_samples 144
+wait_for nvmm memory_samples_total 'access="store",medium="nvmm"' 160
+# The estimate comes when the window is settled. Whether it is 160 is the test's to say.
+wait_for nvmm nvmm_accesses_total 'access="store"' 150
 next_tick
 next_tick
 step exporter.after get /metrics
 step exporter.status get /api/v1/status
 end_serving exporter.log
-for id in a b c d e1 e2 f; do
+for id in a b c d e1 e2 f 1; do
     read -r pid _ <"/tmp/$id.out"
     kill "$pid"
 done

@@ -28,7 +28,7 @@ in_group() {
         exec "$@"
     )
 }
-serve all --source=perf --events.file=/events.json
+serve 300ms all --source=perf --events.file=/events.json
 wait_for shown 'containers{state="monitored"} 1'
 must in_group "$container/child" uprobe_roles 0:cycles=1234,l3_miss_reads=77 1:cycles=321
 must uprobe_roles 0:cycles=5000
