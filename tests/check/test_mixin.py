@@ -25,6 +25,9 @@ RUNBOOKS = MIXIN / "runbooks"
 # Metrics of the contract that collectors do not have yet: a line goes when its metric has landed.
 LATER = {row[0] for row in json.loads((SOURCE / "tests/dashboards/later.json").read_text())}
 
+# Of a container's last window only.
+LAST_WINDOW = re.compile(r"interference_container_[a-z_]*(?:latency_seconds|slowdown_ratio|"
+                         r"writer_threads)\b(?!:)")
 METRIC = re.compile(r"(?<![:\w/.-])interference_[a-z0-9_]+\b(?![:/.*-])")
 
 
@@ -159,6 +162,26 @@ class Rules(unittest.TestCase):
             self.assertTrue(text.startswith(f"# {name}\n"), name)
             self.assertIn(f"({name}.md)", index)
 
+    def test_panels_that_runbooks_name_exist(self):
+        """*Title*, of the **Dashboard** that the same paragraph names; *status* is the page."""
+        titles = {}
+        for file in RENDERED.glob("*.json"):
+            dashboard = json.loads(file.read_text())
+            titles[dashboard["title"].rsplit(" / ", 1)[1]] = {p["title"] for p in dashboard["panels"]}
+        named = 0
+        for file in RUNBOOKS.glob("*.md"):
+            text = re.sub(r"`[^`]*`|(?m:^    .*$)", "", file.read_text())
+            for paragraph in re.split(r"\n\s*\n|\n\s*(?:-|\d+\.) ", text):
+                dashboards = re.findall(r"\*\*([^*]+)\*\*", paragraph)
+                self.assertLessEqual(set(dashboards), set(titles), file.name)
+                known = set().union(*(titles[name] for name in dashboards or titles))
+                for title in re.findall(r"(?<!\*)\*([^*]+)\*(?!\*)", paragraph):
+                    title = " ".join(title.split())
+                    if title.lower() != "status":
+                        self.assertIn(title, known, file.name)
+                        named += 1
+        self.assertGreater(named, 8)
+
     def test_no_join_loses_the_cluster(self):
         for rule in ALERTS + RECORDS:
             expr = rule["expr"]
@@ -169,8 +192,6 @@ class Rules(unittest.TestCase):
 
     def test_gauges_of_one_window_decide_nothing(self):
         """Their gaps would start an alert's wait anew; an average over time bridges them."""
-        gauge = re.compile(r"interference_container_[a-z_]*(?:latency_seconds|slowdown_ratio|"
-                           r"writer_threads)\b(?!:)")
         records = {rule["record"]: rule["expr"] for rule in RECORDS}
         averaged = re.compile(r"avg_over_time\([\w:]+(?:{[^}]*})?\[\w+\]\)")
 
@@ -179,7 +200,7 @@ class Rules(unittest.TestCase):
                 self.assertRegex(expr, r"\bunless on \(cluster, node, model\)\s+sum by \(cluster, node, "
                                  r"model\) \(rate\(interference_container_interference_cycles_total\[")
             expr = averaged.sub("", expr)
-            self.assertNotRegex(expr, gauge)
+            self.assertNotRegex(expr, LAST_WINDOW)
             for name in set(re.findall(r"[a-z]+:\w+:\w+", expr)) & set(records):
                 decides(records[name])
 
@@ -215,6 +236,11 @@ class Metrics(unittest.TestCase):
                 if name not in others:
                     self.assertIn(name, known | LATER, f"{file.relative_to(SOURCE)} names it")
         self.assertEqual(known & LATER, set(), "these exist now: take them out of later.json")
+
+    def test_examples_use_the_counters(self):
+        for line in (SOURCE / "README.md").read_text().splitlines():
+            if line.startswith("    "):
+                self.assertNotRegex(line, LAST_WINDOW)
 
 
 if __name__ == "__main__":
