@@ -27,6 +27,7 @@ __attribute__((format(printf, 3, 4))) void expect_that(struct reproduction *repr
 /* 0, or -errno when a simulation could not be run. */
 int reproduce_latency(struct reproduction *reproduction);
 int reproduce_slowdown(struct reproduction *reproduction);
+int reproduce_nvmm(struct reproduction *reproduction);
 
 /* --- measuring one container of a scenario, window by window --- */
 
