@@ -157,3 +157,22 @@ int address_space_put(struct address_space *space, const struct maps_line *line,
         space->at[i] = right;
     return 0;
 }
+
+int address_space_copy(struct address_space *to, const struct address_space *from)
+{
+    void *at = to->at, *paths = to->paths;
+    int err = grow(&at, &to->cap, from->n, sizeof *to->at, MAX_MAPPINGS);
+    to->at = at;
+    if (!err)
+        err = grow(&paths, &to->paths_cap, from->paths_len, 1, MAX_PATHS);
+    to->paths = paths;
+    if (err)
+        return err;
+    if (from->n > 0)
+        memcpy(to->at, from->at, from->n * sizeof *to->at);
+    if (from->paths_len > 0)
+        memcpy(to->paths, from->paths, from->paths_len);
+    to->n = from->n;
+    to->paths_len = from->paths_len;
+    return 0;
+}

@@ -31,6 +31,9 @@ void address_space_clear(struct address_space *space);
  * longer paths than any sane process has; the space is unchanged then. */
 int address_space_put(struct address_space *space, const struct maps_line *line, uint64_t since_ns);
 
+/* Into an empty one. 0 or -ENOMEM; it stays empty then. */
+int address_space_copy(struct address_space *to, const struct address_space *from);
+
 /* NULL when nothing is mapped there. */
 struct mapping *address_space_find(const struct address_space *space, uint64_t address);
 

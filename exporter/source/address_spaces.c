@@ -204,8 +204,40 @@ static void die(struct address_spaces *spaces, struct process *process, uint64_t
     process->died_ns = time_ns;
 }
 
+/* Whether what is known of the parent is what it had when the child was made. */
+static bool is_known_at(const struct process *parent, uint64_t time_ns)
+{
+    return parent && parent->loaded && !parent->gone && parent->died_ns == 0 &&
+           parent->loaded_ns <= time_ns;
+}
+
+static void bear(struct address_spaces *spaces, const struct perf_record *record)
+{
+    const struct process *parent = lookup(spaces, record->fork.parent_pid);
+    struct process *child = lookup(spaces, record->pid);
+    if (record->pid == record->tid && is_known_at(parent, record->time_ns) && !child) {
+        uint64_t used = parent->used;
+        child = add(spaces, record->pid); /* for which others move, and one may go */
+        child->used = used;
+        parent = lookup(spaces, record->fork.parent_pid);
+    }
+    if (!child || record->pid != record->tid)
+        return;
+    begin_anew(spaces, child, record->time_ns);
+    if (!is_known_at(parent, record->time_ns))
+        return;
+    spaces->bytes -= bytes_of(&child->space);
+    child->loaded = address_space_copy(&child->space, &parent->space) == 0;
+    spaces->bytes += bytes_of(&child->space);
+    child->loaded_ns = parent->loaded_ns;
+}
+
 void address_spaces_apply(struct address_spaces *spaces, const struct perf_record *record)
 {
+    if (record->kind == PERF_RECORDS_FORK) {
+        bear(spaces, record);
+        return;
+    }
     struct process *process = lookup(spaces, record->pid);
     if (!process)
         return; /* never asked for; it will be loaded then */
@@ -215,10 +247,6 @@ void address_spaces_apply(struct address_spaces *spaces, const struct perf_recor
         break;
     case PERF_RECORDS_EXEC:
         begin_anew(spaces, process, record->time_ns);
-        break;
-    case PERF_RECORDS_FORK:
-        if (record->pid == record->tid) /* a new process, not a thread */
-            begin_anew(spaces, process, record->time_ns);
         break;
     case PERF_RECORDS_EXIT:
         if (record->pid == record->tid)

@@ -7,6 +7,9 @@
  * records up to the loading have been seen, and only if none of them touched the address. What has
  * changed since is -ESTALE, never another mapping's medium.
  *
+ * A child begins with what its parent had, if that is known as of then: it may be gone before
+ * anyone could look at it.
+ *
  * Neither munmap nor mremap leaves a record. An address that is not mapped any more is not accessed
  * either; against mremap a process is loaded anew after max_age_ns.
  *

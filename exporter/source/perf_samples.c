@@ -14,9 +14,10 @@
 #include "exporter/source/sampler.h"
 
 enum {
-    STORE_PAGES = 64, /* some 6,000 samples a CPU */
-    LOAD_PAGES = 32,
-    MAPPING_PAGES = 16,
+    /* Together not more than every user may lock, 128 pages a CPU and one for each event. */
+    STORE_PAGES = 64,  /* some 6,000 samples a CPU */
+    SHARED_PAGES = 32, /* for stores, and for loads, where there are both */
+    MAPPING_PAGES = 32,
     QUEUE_SAMPLES = 1 << 18,
     MAX_PROCESSES = 4096,
     MAX_MAPPING_BYTES = 64 << 20,
@@ -45,7 +46,7 @@ struct perf_samples {
     struct source source; /* first */
     struct perf_samples_config config;
     bool opened; /* or tried to */
-    bool warned;
+    bool warned_unseen, warned_lost;
     struct perf_cpus cpus;
     struct sampled of[ACCESS_KINDS];
     struct encoded_event mappings;
@@ -157,7 +158,7 @@ static void explain(const struct perf_samples *self, enum access access, int err
                     "%s: forbidden (EPERM): this user's locked memory is used up (raise sysctl "
                     "kernel.perf_event_mlock_kb to at least %d, or grant CAP_IPC_LOCK), or a "
                     "seccomp profile forbids perf_event_open",
-                    what, (STORE_PAGES + LOAD_PAGES + MAPPING_PAGES + 4) * 4);
+                    what, (STORE_PAGES + MAPPING_PAGES + 4) * 4);
     else if (err == -EOPNOTSUPP)
         verdict_set(why, REASON_NO_PMU,
                     "%s: there are no precise samples here (EOPNOTSUPP): they take a CPU with PEBS "
@@ -173,7 +174,7 @@ static void explain(const struct perf_samples *self, enum access access, int err
 enum cgroups { CGROUPS_NONE, CGROUPS_IMPRECISE, CGROUPS_ALL };
 
 static void add_event(struct perf_samples *self, struct sampler_config *config, enum access access,
-                      enum cgroups cgroups)
+                      enum cgroups cgroups, size_t pages)
 {
     const struct encoded_event *event = &self->of[access].event;
     self->of[access].index = (int)config->n_events;
@@ -184,7 +185,7 @@ static void add_event(struct perf_samples *self, struct sampler_config *config, 
         .physical = self->config.physical,
         .cgroup =
             cgroups == CGROUPS_ALL || (cgroups == CGROUPS_IMPRECISE && event->attr.precise_ip == 0),
-        .data_pages = access == ACCESS_STORE ? STORE_PAGES : LOAD_PAGES,
+        .data_pages = pages,
     };
 }
 
@@ -203,10 +204,10 @@ static int open_events(struct perf_samples *self, bool loads, enum cgroups cgrou
         .sink = {.record = on_record, .settle = on_settle, .context = self},
     };
     self->mapping_event = 0;
-    add_event(self, &config, ACCESS_STORE, cgroups);
+    add_event(self, &config, ACCESS_STORE, cgroups, loads ? SHARED_PAGES : STORE_PAGES);
     self->of[ACCESS_LOAD].index = -1;
     if (loads)
-        add_event(self, &config, ACCESS_LOAD, cgroups);
+        add_event(self, &config, ACCESS_LOAD, cgroups, SHARED_PAGES);
     int err = sampler_new(&config, &self->sampler);
     if (err)
         self->of[ACCESS_STORE].index = self->of[ACCESS_LOAD].index = -1;
@@ -303,14 +304,32 @@ static bool samples(struct source *source, enum access access, struct verdict *w
  */
 static void look_for_unseen(struct perf_samples *self)
 {
-    uint64_t unseen = self->warned ? 0 : attribution_counts(self->attribution).unseen;
+    uint64_t unseen = self->warned_unseen ? 0 : attribution_counts(self->attribution).unseen;
     if (unseen < MANY_UNSEEN)
         return;
-    self->warned = true;
+    self->warned_unseen = true;
     log_warn(self->config.log, "pebs_nvmm",
              "%" PRIu64 " samples are of processes that cannot be seen from here: this exporter "
              "is not in the host's PID namespace; in Kubernetes set hostPID: true",
              unseen);
+}
+
+uint64_t perf_samples_lost_mappings(const struct source *source)
+{
+    const struct perf_samples *self = (const struct perf_samples *)source;
+    return self->sampler ? sampler_counts(self->sampler, self->mapping_event).lost : 0;
+}
+
+static void look_for_losses(struct perf_samples *self)
+{
+    uint64_t lost = perf_samples_lost_mappings(&self->source);
+    if (self->warned_lost || lost == 0)
+        return;
+    self->warned_lost = true;
+    log_warn(self->config.log, "pebs_nvmm",
+             "%" PRIu64 " records of mappings were lost; each time this happens, samples from "
+             "around then have neither medium nor size (this is said once)",
+             lost);
 }
 
 static int begin(struct source *source, const struct tick *tick)
@@ -321,6 +340,7 @@ static int begin(struct source *source, const struct tick *tick)
     if (!self->sampler)
         return 0;
     look_for_unseen(self);
+    look_for_losses(self);
     int err = perf_cpus_refresh(&self->cpus, &changed);
     if (!err && changed)
         err = sampler_set_cpus(self->sampler, self->cpus.at, self->cpus.n);

@@ -34,4 +34,8 @@ struct perf_samples_config {
 /* 0 or -ENOMEM. */
 int perf_samples_new(const struct perf_samples_config *config, struct source **out);
 
+/* Records of mappings for which there was no room, since the start: samples from around such a loss
+ * have no medium and no size. */
+uint64_t perf_samples_lost_mappings(const struct source *source);
+
 #endif

@@ -291,6 +291,64 @@ static void the_same_number_for_another_process(void **state)
     rig_release(&rig);
 }
 
+static void give_birth(struct rig *rig, uint32_t parent, uint32_t child, uint64_t time)
+{
+    const struct perf_record record = {.kind = PERF_RECORDS_FORK,
+                                       .pid = child,
+                                       .tid = child,
+                                       .time_ns = time,
+                                       .fork.parent_pid = parent};
+    address_spaces_apply(rig->spaces, &record);
+}
+
+/* Nothing of them is in /proc here, as if they had gone at once. */
+static void children_have_what_their_parents_had(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 8);
+    write_maps(&rig, 7, usual);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1001), MEDIUM_NVMM);
+    int asked = rig.asked;
+    give_birth(&rig, 7, 20, 1100);
+    give_birth(&rig, 20, 21, 1150); /* and their children */
+    assert_int_equal(ask(&rig, 20, 0x7000, 1101), MEDIUM_NVMM);
+    assert_int_equal(ask(&rig, 21, 0x7000, 1151), MEDIUM_NVMM);
+    assert_int_equal(rig.asked, asked); /* nor is the rule asked again */
+    assert_int_equal(ask(&rig, 20, 0x7000, 1099), -ESTALE);
+    tell(&rig, PERF_RECORDS_EXIT, 20, 20, 1200);
+    assert_int_equal(ask(&rig, 20, 0x7000, 1199), MEDIUM_NVMM);
+    assert_int_equal(ask(&rig, 20, 0x7000, 1201), -ESRCH);
+    /* From then on each has its own. */
+    tell(&rig, PERF_RECORDS_EXEC, 7, 7, 1300);
+    assert_int_equal(ask(&rig, 21, 0x7000, 1301), MEDIUM_NVMM);
+    tell(&rig, PERF_RECORDS_EXEC, 21, 21, 1400);
+    rig.now = 1500;
+    assert_int_equal(ask(&rig, 21, 0x7000, 1501), -ESRCH);
+    rig_release(&rig);
+
+    /* A parent that was looked at later than it had the child may have had something else. */
+    rig_init(&rig, 8);
+    write_maps(&rig, 7, usual);
+    rig.now = 1200;
+    assert_int_equal(ask(&rig, 7, 0x7000, 1201), MEDIUM_NVMM);
+    give_birth(&rig, 7, 20, 1100);
+    assert_int_equal(ask(&rig, 20, 0x7000, 1201), -ESRCH);
+    rig_release(&rig);
+
+    /* Room for two: the third takes the place of one, be it its parent. */
+    rig_init(&rig, 2);
+    write_maps(&rig, 7, usual);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1001), MEDIUM_NVMM);
+    for (uint32_t child = 20; child < 40; child++) {
+        give_birth(&rig, child == 20 ? 7 : child - 1, child, 1100 + child);
+        assert_true(address_spaces_size(rig.spaces).processes <= 2);
+    }
+    int found = ask(&rig, 39, 0x7000, 1200);
+    assert_true(found == MEDIUM_NVMM || found == -ESRCH);
+    rig_release(&rig);
+}
+
 static void processes_that_are_gone(void **state)
 {
     (void)state;
@@ -496,6 +554,7 @@ int main(void)
         cmocka_unit_test(remapped),
         cmocka_unit_test(another_program),
         cmocka_unit_test(the_same_number_for_another_process),
+        cmocka_unit_test(children_have_what_their_parents_had),
         cmocka_unit_test(processes_that_are_gone),
         cmocka_unit_test(loaded_anew),
         cmocka_unit_test(more_processes_than_fit),

@@ -144,8 +144,9 @@ static bool rig_take(struct rig *rig)
         ops->sampling(rig->source, ACCESS_STORE, &sampling);
         rig->n += ops->drain(rig->source, rig->taken + rig->n, MAX_TAKEN - rig->n);
     } while (sampling.settled_ns < until);
-    bool whole = sampling.lost == rig->lost;
-    rig->lost = sampling.lost;
+    uint64_t lost = sampling.lost + perf_samples_lost_mappings(rig->source);
+    bool whole = lost == rig->lost;
+    rig->lost = lost;
     return whole;
 }
 

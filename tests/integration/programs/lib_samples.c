@@ -79,7 +79,8 @@ static void take_all(struct source *source)
                     add(&batch[i]);
     } while (stores.settled_ns < until);
     printf("{\"lost\":%" PRIu64 ",\"throttles\":%" PRIu64 ",\"period\":%" PRIu64 ",\"samples\":[",
-           stores.lost + loads.lost, stores.throttles, stores.period);
+           stores.lost + loads.lost + perf_samples_lost_mappings(source), stores.throttles,
+           stores.period);
 }
 
 static void answer(void)
