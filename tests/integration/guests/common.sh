@@ -42,16 +42,19 @@ seconds() {
     cut -d. -f1 /proc/uptime
 }
 
-# A minute is enough for anything here.
-wait_for() {
-    until=$(($(seconds) + 60))
+# A minute is enough for anything here. False when it was not.
+await() {
+    deadline=$(($(seconds) + 60))
     until "$@"; do
-        if [ "$(seconds)" -ge "$until" ]; then
-            cat /tmp/log
-            must false "$@"
-        fi
+        [ "$(seconds)" -lt "$deadline" ] || return
         sleep 0.2
     done
+}
+
+wait_for() {
+    await "$@" && return
+    cat /tmp/log
+    must false "$@"
 }
 
 # ---- the exporter, one at a time ----

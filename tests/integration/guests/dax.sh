@@ -208,9 +208,9 @@ for id in a b c d e1 e2 f 1; do
     echo go >"/tmp/$id.in"
     wait_for storer_done $id
 done
-wait_for nvmm memory_samples_total 'access="store",medium="nvmm"' 160
-# The estimate comes when the window is settled. Whether it is 160 is the test's to say.
-wait_for nvmm nvmm_accesses_total 'access="store"' 150
+await nvmm memory_samples_total 'access="store",medium="nvmm"' 160
+# The estimate comes when the window is settled. What it comes to is the test's to judge.
+await nvmm nvmm_accesses_total 'access="store"' 150
 next_tick
 next_tick
 step exporter.after get /metrics
