@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+#!/bin/sh
 # What the scripts of guests share; each is the first process of a virtual machine.
 
 export PATH=/sbin:/bin
@@ -92,8 +92,8 @@ serve() {
 }
 
 end_serving() {
-    must kill $exporter
-    wait $exporter
+    must kill "$exporter"
+    wait "$exporter"
     step "$1" cat /tmp/log
 }
 
