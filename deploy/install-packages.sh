@@ -7,12 +7,13 @@
 set -euo pipefail
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 
+wanted=$(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$@")
 missing=()
 while read -r package; do
     if ! dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null | grep -q ' installed$'; then
         missing+=("$package")
     fi
-done < <(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$@" | LC_ALL=C sort -u)
+done < <(sort -u <<<"$wanted")
 
 if [ "${#missing[@]}" -eq 0 ]; then
     exit 0
