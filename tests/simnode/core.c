@@ -126,14 +126,14 @@ static struct load *remember_load(struct core *core, uint64_t index, uint64_t li
 /* An access that was seen to wait for the load before; other dependences do not show. */
 static void shadow_wait(const struct core *core, int64_t at[SHADOWS])
 {
-    for (int s = 0; s < SHADOWS; s++)
+    for (int s = 0; s < core->n_shadows; s++)
         if (core->shadows[s].last_load_done > at[s])
             at[s] = core->shadows[s].last_load_done;
 }
 
 static void shadow_issue(struct core *core, uint64_t cycle, const int64_t at[SHADOWS])
 {
-    for (int s = 0; s < SHADOWS; s++)
+    for (int s = 0; s < core->n_shadows; s++)
         core->shadow_shift[s] = (int64_t)cycle - at[s];
 }
 
@@ -177,7 +177,7 @@ static void execute_load(struct core *core, uint64_t k, uint64_t line, uint64_t 
 
     core->last_load = NULL;
     core->last_load_done = done;
-    for (int s = 0; s < SHADOWS; s++)
+    for (int s = 0; s < core->n_shadows; s++)
         core->shadows[s].last_load_done = shadow[s] += (int64_t)(done - issued);
     if ((int64_t)done * core->width - (int64_t)k - core->window > core->dispatch_lag)
         memcpy(remember_load(core, k, line, issued, done)->shadow_done, shadow, sizeof(shadow));
@@ -318,7 +318,7 @@ void core_load_done(struct core *core, struct load *load)
         if (core->last_load == load) {
             core->last_load = NULL;
             core->last_load_done = load->done_cycle;
-            for (int s = 0; s < SHADOWS; s++)
+            for (int s = 0; s < core->n_shadows; s++)
                 core->shadows[s].last_load_done = load->shadow_done[s];
         }
         if (!next)
@@ -329,7 +329,7 @@ void core_load_done(struct core *core, struct load *load)
             load->done_cycle > next->dispatch_cycle ? load->done_cycle : next->dispatch_cycle;
 
         next->issue_cycle = cycle;
-        for (int s = 0; s < SHADOWS; s++)
+        for (int s = 0; s < core->n_shadows; s++)
             next->shadow_issue[s] = load->shadow_done[s] > next->shadow_dispatch[s]
                                         ? load->shadow_done[s]
                                         : next->shadow_dispatch[s];
@@ -342,7 +342,7 @@ void core_load_done(struct core *core, struct load *load)
             return;
         }
         next->done_cycle = cycle + (uint64_t)latency;
-        for (int s = 0; s < SHADOWS; s++)
+        for (int s = 0; s < core->n_shadows; s++)
             next->shadow_done[s] =
                 next->shadow_issue[s] + (int64_t)(next->done_cycle - next->issue_cycle);
         load = next;

@@ -35,7 +35,7 @@ void epochs_progress(struct simnode *node, int index, uint64_t out[SIMNODE_PROGR
         if ((int)core->container != index)
             continue;
         out[PROGRESS_INSTRUCTIONS] += core_retired(core);
-        for (int s = 0; s < SHADOWS; s++)
+        for (int s = 0; s < core->n_shadows; s++)
             out[PROGRESS_SHADOW + s] += shadow_cycles(core, s);
         out[PROGRESS_STALLS] += core->stall_slots / (uint64_t)core->width;
         out[PROGRESS_CONTENTION_STALLS] += core->contention_stall_slots / (uint64_t)core->width;

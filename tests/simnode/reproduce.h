@@ -16,6 +16,7 @@ struct reproduction {
     /* slowdown: */
     const char *folder;         /* where finished runs are kept, to resume; of main */
     unsigned jobs;              /* processes at a time */
+    unsigned seed;              /* of the draws */
     unsigned workloads;         /* 0: as many as the page has */
     unsigned variant_workloads; /* the same, on other machines */
 };
@@ -27,6 +28,7 @@ __attribute__((format(printf, 3, 4))) void expect_that(struct reproduction *repr
 /* 0, or -errno when a simulation could not be run. */
 int reproduce_latency(struct reproduction *reproduction);
 int reproduce_slowdown(struct reproduction *reproduction);
+int reproduce_shadow(struct reproduction *reproduction);
 int reproduce_nvmm(struct reproduction *reproduction);
 
 /* --- measuring one container of a scenario, window by window --- */

@@ -30,14 +30,15 @@ static const struct {
 } reproductions[] = {
     {"latency", reproduce_latency, "Shen & Li 2020: memory latency from core counters"},
     {"slowdown", reproduce_slowdown, "Subramanian 2015: slowdown estimates"},
+    {"shadow", reproduce_shadow, "which of its terms are wrong, and shadow clocks instead"},
     {"nvmm", reproduce_nvmm, "Schmidt 2022: use of persistent memory from samples"},
 };
 
 static int usage(void)
 {
     fprintf(stderr, "usage: reproduce NAME [--reduced] [--folder=DIR] [--jobs=N] [--workloads=N] "
-                    "[--variant-workloads=N]\n"
-                    "  --folder: keeps finished runs of slowdown there, to resume\n");
+                    "[--variant-workloads=N] [--seed=N]\n"
+                    "  --folder: keeps finished runs of slowdown and shadow there, to resume\n");
     for (size_t i = 0; i < sizeof(reproductions) / sizeof(reproductions[0]); i++)
         fprintf(stderr, "  %-10s %s\n", reproductions[i].name, reproductions[i].summary);
     return 2;
@@ -53,7 +54,7 @@ static bool take_number(const char *argument, const char *name, unsigned *out)
 
     unsigned long value = strtoul(argument + len, &end, 10);
 
-    if (end == argument + len || *end || value == 0 || value > 10000)
+    if (end == argument + len || *end || value == 0 || value > 1000000)
         return false;
     *out = (unsigned)value;
     return true;
@@ -69,7 +70,8 @@ static bool take_option(const char *argument, struct reproduction *out)
         out->folder = argument + sizeof(folder) - 1;
         return *out->folder != '\0';
     }
-    return take_number(argument, "--jobs=", &out->jobs) ||
+    return take_number(argument, "--seed=", &out->seed) ||
+           take_number(argument, "--jobs=", &out->jobs) ||
            take_number(argument, "--workloads=", &out->workloads) ||
            take_number(argument, "--variant-workloads=", &out->variant_workloads);
 }
@@ -116,6 +118,7 @@ int main(int argc, char **argv)
     struct reproduction reproduction = {.out = stdout};
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
+    reproduction.seed = 2015;
     reproduction.jobs = cpus > 0 ? (unsigned)cpus : 1;
     for (int i = 2; i < argc; i++)
         if (!take_option(argv[i], &reproduction))

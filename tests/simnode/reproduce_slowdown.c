@@ -60,129 +60,12 @@ static int show_apps(struct reproduction *r, const struct slow_variant *variant)
     return err;
 }
 
-static void table_models(struct reproduction *r, const struct slow_set *set)
-{
-    fprintf(r->out,
-            "| model | mean error | deviation | mean signed error | under 20 %% | largest | quanta "
-            "without estimate |\n|---|---|---|---|---|---|---|\n");
-    for (int m = 0; m < SLOW_MODELS; m++) {
-        struct slow_statistics s = slow_statistics_of(set, m, slow_everyone, 0, 0);
-
-        fprintf(r->out, "| %s | %.1f %% | %.1f | %+.1f %% | %.1f %% | %.0f %% | %.1f %% |\n",
-                slow_model_names[m], s.mean * 100, s.deviation * 100, s.bias * 100,
-                s.under_20 * 100, s.largest * 100, 100.0 * s.without / s.quanta);
-    }
-}
-
-static void row_of_errors(struct reproduction *r, const struct slow_set *set, const char *name,
-                          slow_chosen *choose, double a, double b)
-{
-    struct slow_statistics one = slow_statistics_of(set, SLOW_ONE, choose, a, b);
-
-    if (one.n == 0)
-        return;
-    fprintf(r->out, "| %s | %zu | %.2f |", name, one.n, one.actual);
-    for (int m = 0; m < SLOW_MODELS; m++) {
-        struct slow_statistics s = slow_statistics_of(set, m, choose, a, b);
-
-        if (s.n == 0)
-            fprintf(r->out, " |");
-        else if (m == SLOW_ASM || m == SLOW_PASSIVE)
-            fprintf(r->out, " %.1f (%+.1f) |", s.mean * 100, s.bias * 100);
-        else
-            fprintf(r->out, " %.1f |", s.mean * 100);
-    }
-    fprintf(r->out, "\n");
-}
-
-static void head_of_errors(struct reproduction *r, const char *what)
-{
-    fprintf(r->out, "\n| %s | instances | actual |", what);
-    for (int m = 0; m < SLOW_MODELS; m++)
-        fprintf(r->out, " %s |", slow_model_names[m]);
-    fprintf(r->out, "\n|---|---|---|");
-    for (int m = 0; m < SLOW_MODELS; m++)
-        fprintf(r->out, "---|");
-    fprintf(r->out, "\n");
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
-static void tables_by_class(struct reproduction *r, const struct slow_set *set)
-{
-    static const char *const intensities[] = {"low", "medium", "high"};
-    static const char *const sensitivities[] = {"low", "high"};
-    double *actual = calloc(set->n, sizeof(*actual));
-
-    fprintf(r->out, "\nMean errors in percent (signed in brackets) by class and application.\n");
-    head_of_errors(r, "memory intensity");
-    for (int i = 0; i < INTENSITIES; i++)
-        row_of_errors(r, set, intensities[i], slow_of_intensity, i, 0);
-    head_of_errors(r, "cache sensitivity");
-    for (int i = 0; i < SENSITIVITIES; i++)
-        row_of_errors(r, set, sensitivities[i], slow_of_sensitivity, i, 0);
-    for (size_t i = 0; actual && i < set->n; i++)
-        actual[i] = set->instances[i].actual;
-    if (actual) {
-        qsort(actual, set->n, sizeof(*actual), by_value);
-        head_of_errors(r, "quartile of the actual slowdown");
-        for (int q = 0; q < 4; q++) {
-            double from = actual[set->n * (size_t)q / 4];
-            double to = q < 3 ? actual[set->n * (size_t)(q + 1) / 4] : INFINITY;
-            char name[64];
-
-            snprintf(name, sizeof(name), "%.2f to %.2f", from, q < 3 ? to : actual[set->n - 1]);
-            row_of_errors(r, set, name, slow_slowed_between, from, to);
-        }
-    }
-    free(actual);
-    head_of_errors(r, "application");
-    for (size_t i = 0; i < slow_n_apps; i++)
-        row_of_errors(r, set, slow_apps[i].name, slow_of_app, (double)i, 0);
-}
-
-static void table_distribution(struct reproduction *r, const struct slow_set *set)
-{
-    static const double edges[] = {0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, INFINITY};
-    static const char *const names[] = {"under 5 %", "to 10", "to 15", "to 20",
-                                        "to 30",     "to 40", "to 50", "above"};
-
-    fprintf(r->out, "\nShare of instances by error:\n\n| model |");
-    for (size_t k = 0; k < 8; k++)
-        fprintf(r->out, " %s |", names[k]);
-    fprintf(r->out, "\n|---|---|---|---|---|---|---|---|---|\n");
-    for (int m = 0; m < SLOW_MODELS; m++) {
-        size_t count[8] = {0}, all = 0;
-
-        for (size_t i = 0; i < set->n; i++) {
-            double error = set->instances[i].error[m];
-            size_t k = 0;
-
-            if (isnan(error))
-                continue;
-            while (!(error < edges[k]))
-                k++;
-            count[k]++;
-            all++;
-        }
-        fprintf(r->out, "| %s |", slow_model_names[m]);
-        for (size_t k = 0; k < 8; k++)
-            fprintf(r->out, " %.1f |", all ? 100.0 * (double)count[k] / (double)all : 0);
-        fprintf(r->out, "\n");
-    }
-}
-
 static void row_of_variant(struct reproduction *r, const char *name, const struct slow_set *set)
 {
     struct slow_statistics one = slow_statistics_of(set, SLOW_ONE, slow_everyone, 0, 0);
 
     fprintf(r->out, "| %s | %u | %.2f |", name, set->workloads, one.actual);
-    for (int m = 0; m < SLOW_MODELS; m++)
+    for (int m = 0; m < SLOW_PAPER_MODELS; m++)
         fprintf(r->out, " %.1f |", slow_mean_error(set, m) * 100);
     fprintf(r->out, "\n");
     fflush(r->out);
@@ -191,10 +74,10 @@ static void row_of_variant(struct reproduction *r, const char *name, const struc
 static void head_of_variants(struct reproduction *r, const char *title)
 {
     fprintf(r->out, "\n## %s\n\n| | workloads | actual |", title);
-    for (int m = 0; m < SLOW_MODELS; m++)
+    for (int m = 0; m < SLOW_PAPER_MODELS; m++)
         fprintf(r->out, " %s |", slow_model_names[m]);
     fprintf(r->out, "\n|---|---|---|");
-    for (int m = 0; m < SLOW_MODELS; m++)
+    for (int m = 0; m < SLOW_PAPER_MODELS; m++)
         fprintf(r->out, "---|");
     fprintf(r->out, "\n");
 }
@@ -329,12 +212,12 @@ static void head(struct reproduction *r, const struct slow_variant *variant, uns
             "Made by `tests/simnode/reproduce slowdown%s`.\n\n"
             "**This shows how the models behave on a modelled machine with synthetic applications, "
             "not how\naccurate they are on silicon or on SPEC.** %u workloads of %u cores, %u "
-            "million cycles each, seed %d; 2 MiB\nof last-level cache, DDR3-1333, Q = 5 million, "
+            "million cycles each, seed %u; 2 MiB\nof last-level cache, DDR3-1333, Q = 5 million, "
             "E = 10,000 cycles. Error: |estimate - actual| / actual, unclamped,\nmean over an "
             "instance's quanta; actual: the quantum's cycles over those that the same "
             "instructions take alone.\n",
             r->reduced ? " --reduced" : "", workloads, variant->cores, variant->mega_cycles,
-            SLOW_SEED);
+            r->seed);
 }
 
 static void target(struct reproduction *r, const char *name, double found, bool at_most,
@@ -385,9 +268,9 @@ static int show_main(struct reproduction *r, const struct slow_variant *variant,
 
     fprintf(r->out, "\n## All models, %zu instances\n\nMean actual slowdown: %.2f.\n\n", set.n,
             one.actual);
-    table_models(r, &set);
-    table_distribution(r, &set);
-    tables_by_class(r, &set);
+    slow_table_models(r, &set, &slow_paper_columns);
+    slow_table_distribution(r, &set, &slow_paper_columns);
+    slow_tables_by_class(r, &set, &slow_paper_columns);
     judge(r, &set, one.actual);
     fflush(r->out);
 out:
@@ -397,63 +280,69 @@ out:
 
 static void explain(struct reproduction *r)
 {
-    fputs("\n"
-          "## What the numbers rest on, and why they are what they are\n"
-          "\n"
-          "- ASM and MISE are judged on runs with epochs; the others need none and are judged on "
-          "runs of the same\n"
-          "  workloads without, which is also what any machine of today can run. Each against its "
-          "own run's truth.\n"
-          "- passive is given what calm windows would have taught it: latency and miss ratio of "
-          "the second half of the\n"
-          "  application's alone run, and 20 cycles for a hit. A real node knows that less well.\n"
-          "- FST and PTCA are reconstructed from the requests' time stamps "
-          "(reproduce_slowdown_delays.c): delays by others\n"
-          "  at bus, bank and row buffer, and contention misses found by tags (FST's pollution "
-          "filter as if it were exact).\n"
-          "  They are the published ideas, not their hardware to the last counter. Both count a "
-          "contention miss for all of\n"
-          "  its time, and FST does so although other accesses of the application go on meanwhile: "
-          "hence they overestimate\n"
-          "  applications that are sensitive to the cache. PTCA with 64 sets scales what a few "
-          "requests suffered by 32;\n"
-          "  where nearly all of the time is interference, that leaves a denominator near or below "
-          "0.\n"
-          "- The order is the paper's: ASM, MISE, then with all tags PTCA before FST, with sampled "
-          "ones FST before PTCA.\n"
-          "- The workloads are hard: a high mean slowdown, the largest above 20. ASM's error grows "
-          "with the slowdown; in the\n"
-          "  least slowed quartile it is within the target.\n"
-          "- Where ASM is too high (cache-sensitive applications): the excess of contention misses "
-          "is most of the epochs'\n"
-          "  cycles (83 % for `index` beside `simplex`, `deal` and `colour`), and what is left "
-          "divides: an error of 3 % in the\n"
-          "  excess is one of 15 % in the slowdown. The excess is too large, because it charges "
-          "each contention miss with\n"
-          "  all the cycles in which it is outstanding, though the core goes on until its window "
-          "is full. With a window of\n"
-          "  16 instructions most of that error is gone (table above).\n"
-          "- Where ASM is too low (one sequential stream): alone, nearly all of its reads hit the "
-          "open row. Highest priority\n"
-          "  does not bring that back: whenever none of its requests waits, others are served and "
-          "close its row, so that in its\n"
-          "  epochs a miss of `quantum` takes 68 cycles, alone 44. The queueing term adds back "
-          "some of it, not all. Where rows\n"
-          "  are closed at once (table above), alone and shared runs lose the row hits alike, and "
-          "the sign of the error turns,\n"
-          "  because the queueing counter then takes off more than was lost.\n"
-          "- With the prefetcher, ASM fails for streams: nearly all of their misses are "
-          "prefetches, whose waiting the queueing\n"
-          "  counter sees, while the mean delay divides by the few demand misses. Its term then "
-          "exceeds the epochs themselves\n"
-          "  (no estimate) or comes near them (any number). Without that term `scan` is at 3.67 "
-          "against 3.34 and `wave` at 2.43 "
-          "against 2.63 in two mixes,\n  but `quantum` is at 0.77 against 3.54; that one is not "
-          "explained. The paper reports 7.5 % here.\n"
-          "- What else the paper's machine does differently is not known in such detail; its "
-          "applications are SPEC and NAS,\n"
-          "  ours are synthetic, with one phase each.\n",
-          r->out);
+    fputs(
+        "\n"
+        "## What the numbers rest on, and why they are what they are\n"
+        "\n"
+        "- ASM and MISE are judged on runs with epochs; the others need none and are judged on "
+        "runs of the same\n"
+        "  workloads without, which is also what any machine of today can run. Each against its "
+        "own run's truth.\n"
+        "- passive is given what calm windows would have taught it: latency and miss ratio of "
+        "the second half of the\n"
+        "  application's alone run, and 20 cycles for a hit. A real node knows that less well.\n"
+        "- FST and PTCA are reconstructed from the requests' time stamps "
+        "(reproduce_slowdown_delays.c): delays by others\n"
+        "  at bus, bank and row buffer, and contention misses found by tags (FST's pollution "
+        "filter as if it were exact).\n"
+        "  They are the published ideas, not their hardware to the last counter. Both count a "
+        "contention miss for all of\n"
+        "  its time, and FST does so although other accesses of the application go on meanwhile: "
+        "hence they overestimate\n"
+        "  applications that are sensitive to the cache. PTCA with 64 sets scales what a few "
+        "requests suffered by 32;\n"
+        "  where nearly all of the time is interference, that leaves a denominator near or below "
+        "0.\n"
+        "- The order is the paper's: ASM, MISE, then with all tags PTCA before FST, with sampled "
+        "ones FST before PTCA.\n"
+        "- The workloads are hard: a high mean slowdown, the largest above 20. ASM's error grows "
+        "with the slowdown; in the\n"
+        "  least slowed quartile it is within the target.\n"
+        "- Where ASM is too high (cache-sensitive applications): the excess of contention misses "
+        "is most of the epochs'\n"
+        "  cycles (83 % for `index` beside `simplex`, `deal` and `colour`), and what is left "
+        "divides: an error of 3 % in the\n"
+        "  excess is one of 15 % in the slowdown. The excess is too large, because it charges "
+        "each contention miss with\n"
+        "  all the cycles in which it is outstanding, though the core goes on until its window "
+        "is full. With a window of\n"
+        "  16 instructions most of that error is gone (table above).\n"
+        "- Where ASM is too low (one sequential stream): alone, nearly all of its reads hit the "
+        "open row. Highest priority\n"
+        "  does not bring that back: whenever none of its requests waits, others are served and "
+        "close its row, so that in its\n"
+        "  epochs a miss of `quantum` takes 68 cycles, alone 44. The queueing term adds back "
+        "some of it, not all. Where rows\n"
+        "  are closed at once (table above), alone and shared runs lose the row hits alike, and "
+        "the sign of the error turns,\n"
+        "  because the queueing counter then takes off more than was lost.\n"
+        "- With the prefetcher, ASM fails for streams: nearly all of their misses are "
+        "prefetches, whose waiting the queueing\n"
+        "  counter sees, while the mean delay divides by the few demand misses. Its term then "
+        "exceeds the epochs themselves\n"
+        "  (no estimate) or comes near them (any number). Without that term `scan` is at 3.67 "
+        "against 3.34 and `wave` at 2.43 "
+        "against 2.63 in two mixes,\n  but `quantum` is at 0.77 against 3.54: a demand read that "
+        "joins a prefetch on its way is no access, and per\n"
+        "  instruction its epochs have fewer than half the accesses of the whole quantum. The "
+        "paper "
+        "reports 7.5 % here.\n"
+        "- RESULTS-shadow.md has each of these terms beside what it should be, by application, and "
+        "what does better.\n"
+        "- What else the paper's machine does differently is not known in such detail; its "
+        "applications are SPEC and NAS,\n"
+        "  ours are synthetic, with one phase each.\n",
+        r->out);
 }
 
 int reproduce_slowdown(struct reproduction *r)

@@ -40,6 +40,7 @@ struct slow_variant {
     unsigned cores, channels, llc_mib;
     unsigned epoch_cycles; /* 0: no epochs, as on any machine of today */
     bool prefetch;
+    bool parts;           /* also shadow clocks with parts missing; no other machine */
     bool closed_rows;     /* the controller closes a row when it is not used at once */
     unsigned window;      /* instructions; 0: the machine's 128 */
     unsigned mega_cycles; /* length of a shared run */
@@ -70,6 +71,9 @@ enum {
     V_FST,          /* cycles */
     V_PTCA,
     V_PTCA_SAMPLED,
+    V_PROGRESS, /* SIMNODE_PROGRESS of them, in the whole quantum ... */
+    V_EPOCH_PROGRESS = V_PROGRESS + SIMNODE_PROGRESS, /* ... and in epochs */
+    SLOW_LAST = V_EPOCH_PROGRESS + SIMNODE_PROGRESS - 1,
     SLOW_VALUES
 };
 enum { SLOW_ROW_CYCLES = 1000000 };
@@ -94,14 +98,16 @@ enum { SLOW_STEP_CYCLES = 20000 };
 struct slow_alone {
     size_t n;
     uint64_t *instructions;                  /* after (i + 1) steps */
+    uint64_t *misses;                        /* likewise */
     double mpki, latency_cycles, miss_ratio; /* of the whole run; NaN: no misses, no accesses */
 };
 /* 'ways': of the cache's 16 that it may use. */
 int slow_alone_get(const char *folder, const struct slow_variant *variant, size_t app,
                    unsigned ways, struct slow_alone *out);
 void slow_alone_release(struct slow_alone *alone);
-/* Cycles until so many instructions have retired; NaN beyond the run's end. */
+/* Cycles, misses until so many instructions have retired; NaN beyond the run's end. */
 double slow_alone_cycles(const struct slow_alone *alone, uint64_t instructions);
+double slow_alone_misses(const struct slow_alone *alone, uint64_t instructions);
 
 /* --- interference by request: reproduce_slowdown_delays.c --- */
 
@@ -123,14 +129,41 @@ enum slow_model {
     SLOW_PTCA_SAMPLED,
     SLOW_PASSIVE,
     SLOW_ONE, /* always 1.0 */
+    SLOW_PAPER_MODELS,
+    /* Beyond the paper: shadow clocks, ... */
+    SLOW_SHADOW = SLOW_PAPER_MODELS,
+    SLOW_SHADOW_SAMPLED,
+    SLOW_SHADOW_PLAIN, /* 64 sets; on runs without epochs */
+    SLOW_SHADOW_CACHE, /* ... with parts missing, all tags, ... */
+    SLOW_SHADOW_FIXED,
+    SLOW_SHADOW_NO_WRITES,
+    SLOW_SHADOW_TENTH_OFF,
+    SLOW_TRUE_COUNTS, /* ... and ASM with terms that are true */
+    SLOW_TRUE_EXCESS,
+    SLOW_TRUE_QUEUEING,
+    SLOW_TRUE_CYCLES,
     SLOW_MODELS
 };
 extern const char *const slow_model_names[SLOW_MODELS];
+
+/* What ASM's terms are and should be, in an application's own epochs. */
+enum slow_term {
+    TERM_EXCESS,            /* share of the epochs' cycles: ASM's, ... */
+    TERM_TRUE_EXCESS,       /* ... by the shadow clock that knows contention in the cache only */
+    TERM_QUEUEING,          /* the same: ASM's, ... */
+    TERM_TRUE_QUEUEING,     /* ... what is left to the true time alone */
+    TERM_MISS_CYCLES,       /* a miss that is none of contention: in epochs, ... */
+    TERM_ALONE_MISS_CYCLES, /* ... alone */
+    TERM_ACCESSES,          /* per instruction: in epochs over in the whole quantum */
+    TERM_PREFETCHES,        /* served by memory, per demand miss */
+    SLOW_TERMS
+};
 
 /* One quantum of one application. Unclamped estimates; NaN: no estimate. */
 struct slow_quantum {
     double actual;
     double estimate[SLOW_MODELS];
+    double terms[SLOW_TERMS]; /* NaN: not known */
 };
 void slow_estimate(const uint64_t before[SLOW_VALUES], const uint64_t after[SLOW_VALUES],
                    unsigned epoch_cycles, const struct slow_alone *alone, struct slow_quantum *out);

@@ -163,12 +163,14 @@ static void read_app(struct simnode *node, const struct delays *delays, size_t a
     out[V_SAMPLED_HITS] = extra.ats_hits[1];
     out[V_SAMPLED_MISSES] = extra.ats_misses[1];
     out[V_TOTAL_MISSES] = extra.total_misses;
+    memcpy(&out[V_PROGRESS], extra.progress, sizeof(extra.progress));
+    memcpy(&out[V_EPOCH_PROGRESS], extra.progress_in_epochs, sizeof(extra.progress_in_epochs));
     simnode_truth(node, app, &truth);
     out[V_INSTRUCTIONS] = truth.instructions;
     delays_read(delays, app, &out[V_FST]);
 }
 
-static int simulate(const struct textbuf *text, struct slow_run *run)
+static int simulate(const struct textbuf *text, bool parts, struct slow_run *run)
 {
     struct scenario *scenario = NULL;
     struct simnode *node = NULL;
@@ -177,6 +179,7 @@ static int simulate(const struct textbuf *text, struct slow_run *run)
 
     if (err)
         return err;
+    scenario->shadow_parts = parts;
     err = delays_new(scenario, &delays);
     if (!err)
         err = simnode_new(scenario, &node);
@@ -208,11 +211,11 @@ int slow_run_get(const char *folder, const struct slow_variant *variant, uint64_
     if (!err && !run.values)
         err = -ENOMEM;
     if (!err) {
-        path_of(path, folder, "run", &text);
+        path_of(path, folder, variant->parts ? "run" : "lean", &text);
         err = read_rows(path, run.values[0], rows * SLOW_VALUES);
     }
     if (err == -ENOENT) {
-        err = simulate(&text, &run);
+        err = simulate(&text, variant->parts, &run);
         if (!err)
             err = write_rows(path, run.values[0], rows, SLOW_VALUES);
     }
@@ -244,6 +247,7 @@ static int simulate_alone(const struct textbuf *text, size_t n, uint64_t *values
 
     if (err)
         return err;
+    scenario->ats_sets = 0; /* nobody is there to be told from */
     err = simnode_new(scenario, &node);
     for (size_t i = 0; !err && i < n; i++, values += ALONE_COLUMNS) {
         struct simnode_reading core = {0};
@@ -275,14 +279,19 @@ static int fill_alone(const uint64_t *values, size_t n, struct slow_alone *out)
     *out = (struct slow_alone){
         .n = n,
         .instructions = calloc(n, sizeof(*out->instructions)),
+        .misses = calloc(n, sizeof(*out->misses)),
         .mpki = d[1] / d[0] * 1000,
         .latency_cycles = d[2] > 0 ? d[4] / d[2] : NAN,
         .miss_ratio = d[3] > 0 ? d[2] / d[3] : NAN,
     };
-    if (!out->instructions)
+    if (!out->instructions || !out->misses) {
+        slow_alone_release(out);
         return -ENOMEM;
-    for (size_t i = 0; i < n; i++)
+    }
+    for (size_t i = 0; i < n; i++) {
         out->instructions[i] = values[i * ALONE_COLUMNS];
+        out->misses[i] = values[i * ALONE_COLUMNS + 1];
+    }
     return 0;
 }
 
@@ -320,10 +329,12 @@ int slow_alone_get(const char *folder, const struct slow_variant *variant, size_
 void slow_alone_release(struct slow_alone *alone)
 {
     free(alone->instructions);
-    alone->instructions = NULL;
+    free(alone->misses);
+    alone->instructions = alone->misses = NULL;
 }
 
-double slow_alone_cycles(const struct slow_alone *alone, uint64_t instructions)
+/* Steps until so many instructions have retired, in parts of a step; NaN beyond the run's end. */
+static double steps_to(const struct slow_alone *alone, uint64_t instructions)
 {
     size_t low = 0, high = alone->n; /* the first point with that many */
 
@@ -342,5 +353,24 @@ double slow_alone_cycles(const struct slow_alone *alone, uint64_t instructions)
     uint64_t span = alone->instructions[low] - before;
     double part = span ? (double)(instructions - before) / (double)span : 0;
 
-    return ((double)low + part) * SLOW_STEP_CYCLES;
+    return (double)low + part;
+}
+
+double slow_alone_cycles(const struct slow_alone *alone, uint64_t instructions)
+{
+    return steps_to(alone, instructions) * SLOW_STEP_CYCLES;
+}
+
+double slow_alone_misses(const struct slow_alone *alone, uint64_t instructions)
+{
+    double steps = steps_to(alone, instructions);
+
+    if (isnan(steps))
+        return NAN;
+
+    size_t low = (size_t)steps;
+    double before = low ? (double)alone->misses[low - 1] : 0;
+    double after = low < alone->n ? (double)alone->misses[low] : before;
+
+    return before + (after - before) * (steps - (double)low);
 }

@@ -42,7 +42,7 @@ static int run_task(const struct work *work, unsigned task)
     struct slow_variant plain = without_epochs(work->variant);
     bool second = task >= work->workloads;
 
-    err = slow_run_get(folder, second ? &plain : work->variant, SLOW_SEED,
+    err = slow_run_get(folder, second ? &plain : work->variant, work->reproduction->seed,
                        second ? task - work->workloads : task, &run);
     if (!err)
         slow_run_release(&run);
@@ -88,7 +88,7 @@ static int run_all(const struct work *work)
 static bool needs_epochs(int model)
 {
     return model == SLOW_ASM || model == SLOW_ASM_SAMPLED || model == SLOW_MISE ||
-           model == SLOW_ONE;
+           model == SLOW_ONE || (model >= SLOW_PAPER_MODELS && model != SLOW_SHADOW_PLAIN);
 }
 
 /* Fills in the models that are judged on this run. */
@@ -98,6 +98,8 @@ static void measure_instance(const struct slow_set *set, const struct slow_run *
 {
     static const uint64_t zero[SLOW_VALUES];
     double actual = 0, error[SLOW_MODELS] = {0}, bias[SLOW_MODELS] = {0};
+    double terms[SLOW_TERMS] = {0};
+    unsigned n_terms[SLOW_TERMS] = {0};
     unsigned moved = 0; /* quanta in which it got on; others have no slowdown */
 
     out->quanta = 0;
@@ -109,6 +111,10 @@ static void measure_instance(const struct slow_set *set, const struct slow_run *
 
         slow_estimate(before, after, set->variant.epoch_cycles, alone, &quantum);
         out->quanta++;
+        for (int t = 0; t < SLOW_TERMS; t++) {
+            terms[t] += isfinite(quantum.terms[t]) ? quantum.terms[t] : 0;
+            n_terms[t] += isfinite(quantum.terms[t]);
+        }
         if (isfinite(quantum.actual)) {
             actual += quantum.actual;
             moved++;
@@ -125,6 +131,8 @@ static void measure_instance(const struct slow_set *set, const struct slow_run *
             bias[m] += isnan(e) ? 0 : e;
         }
     }
+    for (int t = 0; !plain && t < SLOW_TERMS; t++)
+        out->terms[t] = n_terms[t] ? terms[t] / n_terms[t] : NAN;
     if (plain)
         out->plain_actual = actual / moved;
     else
@@ -172,12 +180,12 @@ static int measure_set(const struct reproduction *reproduction, bool plain, stru
         struct slow_run run, run_without = {0};
         size_t apps[SLOW_MAX_CORES];
 
-        slow_draw(SLOW_SEED, w, set->variant.cores, apps);
-        err = slow_run_get(reproduction->folder, &set->variant, SLOW_SEED, w, &run);
+        slow_draw(reproduction->seed, w, set->variant.cores, apps);
+        err = slow_run_get(reproduction->folder, &set->variant, reproduction->seed, w, &run);
         if (err)
             break;
         if (plain)
-            err = slow_run_get(reproduction->folder, &without, SLOW_SEED, w, &run_without);
+            err = slow_run_get(reproduction->folder, &without, reproduction->seed, w, &run_without);
         for (unsigned core = 0; !err && core < run.cores; core++) {
             struct slow_instance *instance = &set->instances[set->n++];
 

@@ -7,8 +7,6 @@
 #include "tests/simnode/reproduce.h"
 #include "tests/simnode/reproduce_slowdown.h"
 
-/* Of all draws. */
-#define SLOW_SEED 2015
 enum { SLOW_ALL_WAYS = 16 };
 
 /* One application in one workload: means over its quanta with an estimate. Models that need no
@@ -20,6 +18,7 @@ struct slow_instance {
     double error[SLOW_MODELS]; /* mean of |estimate - actual| / actual; NaN: no estimate */
     double bias[SLOW_MODELS];  /* the same with its sign */
     unsigned quanta, without[SLOW_MODELS];
+    double terms[SLOW_TERMS]; /* means over its quanta, with epochs */
 };
 
 /* A set of workloads on one machine, and what the models say of them. */
@@ -42,6 +41,22 @@ int slow_set_make(const struct reproduction *reproduction, struct slow_variant v
 int slow_alone_all(const struct reproduction *reproduction, const struct slow_variant *variant,
                    struct slow_alone **out);
 void slow_alone_free(struct slow_alone *alone);
+
+/* --- tables: reproduce_slowdown_tables.c --- */
+
+/* Models, one a column. */
+struct slow_columns {
+    const int *models;
+    size_t n;
+};
+extern const struct slow_columns slow_paper_columns;
+
+void slow_table_models(struct reproduction *reproduction, const struct slow_set *set,
+                       const struct slow_columns *columns);
+void slow_table_distribution(struct reproduction *reproduction, const struct slow_set *set,
+                             const struct slow_columns *columns);
+void slow_tables_by_class(struct reproduction *reproduction, const struct slow_set *set,
+                          const struct slow_columns *columns);
 
 /* --- statistics over instances --- */
 

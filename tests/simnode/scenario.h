@@ -104,6 +104,7 @@ struct scenario {
     enum epoch_order epoch_order;
     int64_t ats_sets;    /* sampled sets; 0: all */
     bool truth_slowdown; /* needs alone runs */
+    bool shadow_parts;   /* set by reproductions only: shadow clocks with parts missing as well */
     struct frequency_change *frequency_changes;
     size_t n_frequency_changes;
     struct machine_spec machine;

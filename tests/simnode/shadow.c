@@ -41,10 +41,11 @@ int shadow_init(struct core *core)
     const struct machine_spec *machine = core->node->machine;
     size_t units = (size_t)(machine->sockets * machine->channels);
 
+    core->n_shadows = core->node->n_shadows;
     core->prefetched = calloc(SHADOW_PREFETCHES, sizeof(*core->prefetched));
     if (!core->prefetched)
         return -ENOMEM;
-    for (int s = 0; s < SHADOWS; s++) {
+    for (int s = 0; s < core->n_shadows; s++) {
         struct shadow_clock *shadow = &core->shadows[s];
         int err = 0;
 
@@ -68,7 +69,7 @@ void shadow_release(struct core *core)
 
     free(core->prefetched);
     core->prefetched = NULL;
-    for (int s = 0; s < SHADOWS; s++) {
+    for (int s = 0; s < core->n_shadows; s++) {
         struct shadow_clock *shadow = &core->shadows[s];
 
         for (size_t i = 0; shadow->channels && i < units; i++) {
@@ -85,7 +86,7 @@ void shadow_release(struct core *core)
 
 void shadow_retire(struct core *core, const struct load *load)
 {
-    for (int s = 0; s < SHADOWS; s++) {
+    for (int s = 0; s < core->n_shadows; s++) {
         struct shadow_clock *shadow = &core->shadows[s];
         int64_t lag = load->shadow_done[s] * core->width - (int64_t)load->index;
 
@@ -99,7 +100,7 @@ void shadow_retire(struct core *core, const struct load *load)
 
 void shadow_dispatch(const struct core *core, int64_t out[SHADOWS])
 {
-    for (int s = 0; s < SHADOWS; s++)
+    for (int s = 0; s < core->n_shadows; s++)
         out[s] = ((int64_t)core->op_index + core->shadows[s].dispatch_lag) / core->width;
 }
 
@@ -107,7 +108,7 @@ void shadow_take_store(struct core *core)
 {
     uint64_t at = core->n_stores_out % (uint64_t)core->node->machine->store_buffer;
 
-    for (int s = 0; s < SHADOWS; s++) {
+    for (int s = 0; s < core->n_shadows; s++) {
         struct shadow_clock *shadow = &core->shadows[s];
         int64_t lag = shadow->stores[at] * core->width - (int64_t)core->op_index;
 
@@ -120,7 +121,7 @@ void shadow_store_done(struct core *core, const struct request *request)
 {
     uint64_t at = request->store_number % (uint64_t)core->node->machine->store_buffer;
 
-    for (int s = 0; s < SHADOWS; s++)
+    for (int s = 0; s < core->n_shadows; s++)
         if (request->shadow_ready[s] > core->shadows[s].stores[at])
             core->shadows[s].stores[at] = request->shadow_ready[s];
 }
@@ -177,7 +178,7 @@ static void remember_prefetch(struct core *core, const struct request *request)
     struct shadow_prefetch *entry = &core->prefetched[request->line % SHADOW_PREFETCHES];
 
     entry->line = request->line + 1;
-    for (int s = 0; s < SHADOWS; s++)
+    for (int s = 0; s < core->n_shadows; s++)
         entry->done[s] = request->shadow_ready[s];
 }
 
@@ -189,7 +190,7 @@ void shadow_done(struct core *core, struct request *request)
                     node->machine->llc.latency_cycles;
     const struct shadow_prefetch *entry = &core->prefetched[request->line % SHADOW_PREFETCHES];
 
-    for (int s = 0; s < SHADOWS; s++) {
+    for (int s = 0; s < core->n_shadows; s++) {
         request->shadow_ready[s] = (request->contention[s] && !request->hit ? found : now) -
                                    request->shadow_shift[s] - request->shadow_gain[s];
         if (request->hit && entry->line == request->line + 1 &&
@@ -389,7 +390,7 @@ static void push_write(struct simnode *node, struct app *app, int s, uint64_t li
     struct request place = {.line = line};
 
     memory_place(node, &place);
-    if (place.pmm)
+    if (place.pmm || s >= core->n_shadows)
         return;
     dram_locate(config, line / (uint64_t)node->machine->channels, &place);
 
@@ -432,7 +433,7 @@ void shadow_cas(struct simnode *node, size_t unit, struct request *request)
     double fixed = (double)node->machine->dram.timing.rcd * true_clock_cycles;
 
     request->shadow_gain[SHADOW_FIXED] = (int64_t)llround(now - arrived - fixed);
-    for (int s = 0; s < SHADOWS; s++) {
+    for (int s = 0; s < core->n_shadows; s++) {
         struct shadow_clock *shadow = &core->shadows[s];
         double clock_cycles = true_clock_cycles * (s == SHADOW_TENTH_OFF ? 1.1 : 1);
 

@@ -25,11 +25,11 @@ enum shadow_kind {
     SHADOW_SAMPLED_TAGS,
     SHADOW_CACHE, /* all tags; memory as slow as it is: what contention in the cache costs */
     SHADOW_CACHE_SAMPLED,
-    SHADOW_MEMORY, /* the reverse: every miss is one, but memory as it is alone */
-    /* With less, to see what a part is good for; all tags. */
-    SHADOW_FIXED,     /* any read from memory takes what one at a closed bank takes */
-    SHADOW_NO_WRITES, /* its controller knows nothing of the application's own writes */
-    SHADOW_TENTH_OFF, /* its controller takes all of its times for a tenth longer */
+    SHADOW_PARTS,                 /* from here on only to see what a part is good for */
+    SHADOW_MEMORY = SHADOW_PARTS, /* the reverse: every miss is one, but memory as it is alone */
+    SHADOW_FIXED,                 /* any read from memory takes what one at a closed bank takes */
+    SHADOW_NO_WRITES,             /* its controller knows nothing of the application's own writes */
+    SHADOW_TENTH_OFF,             /* its controller takes all of its times for a tenth longer */
     SHADOWS
 };
 

@@ -341,7 +341,7 @@ static void finish_loads(struct simnode *node, struct request *request)
             done > load->issue_cycle + core->l1_cycles ? done : load->issue_cycle + core->l1_cycles;
         load->l3_miss = request->labelled;
         load->contention = request->labelled && request->ats_hit;
-        for (int s = 0; s < SHADOWS; s++) {
+        for (int s = 0; s < core->n_shadows; s++) {
             int64_t ready = request->shadow_ready[s] + node->machine->fill_cycles;
             int64_t least = load->shadow_issue[s] + (int64_t)core->l1_cycles;
 

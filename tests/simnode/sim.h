@@ -103,6 +103,7 @@ struct core {
     struct tracker trackers[PREFETCH_TRACKERS];
     uint64_t tracker_uses;
     struct shadow_clock shadows[SHADOWS];
+    int n_shadows; /* that are kept */
     struct shadow_prefetch *prefetched;
     int64_t shadow_shift[SHADOWS]; /* of the access that is being executed */
     uint64_t n_stores_out;
@@ -180,6 +181,7 @@ struct simnode {
     size_t n_samples, samples_cap;
     simnode_observer *observer;
     void *observer_context;
+    int n_shadows;
     int failed; /* -errno; sticky */
 };
 

@@ -147,6 +147,8 @@ int simnode_new(const struct scenario *scenario, struct simnode **out)
     node->machine = &scenario->machine;
     node->period_fs = period_of_hz(scenario->machine.core_hz);
     node->epoch_app = -1;
+    if (scenario->epoch_cycles || scenario->ats_sets)
+        node->n_shadows = scenario->shadow_parts ? SHADOWS : SHADOW_PARTS;
     rng_seed(&node->rng, (uint64_t)scenario->seed);
     err = init_sockets(node);
     if (!err)
