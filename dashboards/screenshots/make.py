@@ -44,7 +44,8 @@ BACK = 140  # seconds before the end: a neighbour is busy on two of the nodes
 PICTURES = {
     "fleet": ({}, None),
     "node": ({"node": "node-a"}, ("Now", "Containers", "Memory")),
-    "container": ({"node": "node-a", "namespace": "shop", "container": "cart"},
+    "container": ({"node": "node-a", "namespace": "shop", "pod": "cart-7d9c6b5f4-x2x1p",
+                   "container": "cart"},
                   ("Now", "Latency", "Slowdown", "Who else was busy")),
     "persistent-memory": ({"node": "node-a"}, None),
 }
