@@ -18,6 +18,7 @@ struct pmem {
         uint32_t major, minor;
         enum pmem_disk disk;
     } devices[MAX_DEVICES];
+    bool tells_dax;  /* files say whether they are DAX: kernels since 5.8 */
     size_t n_ranges; /* 0: none, or hidden from us */
     struct pmem_range ranges[MAX_RANGES];
     char text[MOUNTINFO_SIZE];
@@ -99,7 +100,11 @@ static enum medium medium_on_disk(struct pmem *pmem, pid_t pid, const struct map
     }
     if (!file_status(pmem, pid, line, &status))
         return MEDIUM_UNKNOWN;
-    return status.stx_attributes & STATX_ATTR_DAX ? MEDIUM_NVMM : MEDIUM_OTHER;
+    if (status.stx_attributes & STATX_ATTR_DAX)
+        return MEDIUM_NVMM;
+    /* The mask alone does not tell: XFS leaves it out and still sets the attribute. */
+    return pmem->tells_dax || status.stx_attributes_mask & STATX_ATTR_DAX ? MEDIUM_OTHER
+                                                                          : MEDIUM_UNKNOWN;
 }
 
 static bool starts_with(const struct maps_line *line, const char *prefix)
@@ -235,6 +240,14 @@ static void refresh_rule(struct medium_rule *rule)
 
 /* ---- life ---- */
 
+static bool kernel_tells_dax(const struct fsroot *fs)
+{
+    char text[128];
+    int major, minor;
+    return fsroot_read(fs, FSROOT_PROC, "sys/kernel/osrelease", text, sizeof text, NULL) != 0 ||
+           sscanf(text, "%d.%d", &major, &minor) != 2 || major > 5 || (major == 5 && minor >= 8);
+}
+
 int pmem_new(const struct fsroot *fs, const struct pmem_files *files, struct pmem **out)
 {
     struct pmem *pmem = calloc(1, sizeof *pmem);
@@ -244,6 +257,7 @@ int pmem_new(const struct fsroot *fs, const struct pmem_files *files, struct pme
         .mapping = pmem_mapping, .physical = pmem_physical, .refresh = refresh_rule};
     pmem->fs = fs;
     pmem->files = files;
+    pmem->tells_dax = kernel_tells_dax(fs);
     pmem_refresh(pmem);
     *out = pmem;
     return 0;

@@ -348,6 +348,45 @@ static void mappings_without_a_disk(void **state)
     fixture_release(&f);
 }
 
+/* Before Linux 5.8 a file's attributes said nothing about DAX, unless a vendor put it there. */
+static void old_kernels_do_not_tell(void **state)
+{
+    static const struct {
+        const char *release;
+        bool tells;
+    } kernels[] = {{"4.18.0-553.el8.x86_64\n", false},
+                   {"5.4.0-190-generic\n", false},
+                   {"5.7.19\n", false},
+                   {"5.8.0\n", true},
+                   {"5.14.0-1.el9\n", true},
+                   {"6.1.0-9-amd64\n", true},
+                   {"rather new\n", true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        struct fixture f;
+        struct made_up file = {
+            .path = "/7/root/data/x",
+            .status = {
+                .stx_dev_major = 259, .stx_dev_minor = 1, .stx_ino = 12, .stx_mode = S_IFREG}};
+        const struct pmem_files files = {made_up_status, &file};
+        struct maps_line line = mapping(259, 1, 12, "/data/x");
+        struct pmem *pmem;
+        fixture_init(&f);
+        make_machine(&f);
+        fixture_write(&f, "proc/sys/kernel/osrelease", "%s", kernels[i].release);
+        assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
+        struct medium_rule *rule = pmem_rule(pmem);
+        assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE),
+                         kernels[i].tells ? MEDIUM_OTHER : MEDIUM_UNKNOWN);
+        file.status.stx_attributes_mask = STATX_ATTR_DAX;
+        assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
+        file.status.stx_attributes = STATX_ATTR_DAX;
+        assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_NVMM);
+        pmem_free(pmem);
+        fixture_release(&f);
+    }
+}
+
 /* ---- mappings of real processes ---- */
 
 /* The real files; those of a mapping without map_files if 'blind', and all are DAX if 'dax'. */
@@ -536,6 +575,7 @@ int main(void)
         cmocka_unit_test(iomem),
         cmocka_unit_test(physical_addresses),
         cmocka_unit_test(mappings),
+        cmocka_unit_test(old_kernels_do_not_tell),
         cmocka_unit_test(mappings_without_a_disk),
         cmocka_unit_test(files_of_this_process),
         cmocka_unit_test(files_of_another_mount_namespace),
