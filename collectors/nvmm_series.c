@@ -9,7 +9,8 @@ static const struct metric_desc descs[NVMM_METRICS] = {
                     .help = "Loads or stores of programs to persistent memory, estimated: all that "
                             "were counted, times the share of the samples that went there. High: "
                             "the container uses the modules much. Errors shrink with the number "
-                            "of samples; see memory_samples."},
+                            "of samples; see memory_samples. What virtual machines' guests "
+                            "access is not seen."},
     [M_BYTES] = {.name = CONTAINER("nvmm_bytes"),
                  .type = METRIC_COUNTER,
                  .number = METRIC_U64,

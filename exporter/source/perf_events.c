@@ -16,7 +16,7 @@ static struct perf_event_attr attributes(const struct encoded_event *event, enum
         attr.exclude_kernel = 1;
     /* As it is sampled (sampler.c): the samples are to be a share of what is counted. */
     if (group == GROUP_STORES || group == GROUP_LOADS)
-        attr.exclude_kernel = attr.exclude_hv = 1;
+        attr.exclude_kernel = attr.exclude_hv = attr.exclude_guest = 1;
     return attr;
 }
 

@@ -206,6 +206,7 @@ static struct perf_event_attr attributes(const struct sampler_event *event, size
     attr.sample_id_all = 1;
     attr.exclude_kernel = 1;
     attr.exclude_hv = 1;
+    attr.exclude_guest = 1; /* on entry to a guest KVM switches precise samples off */
     attr.use_clockid = !own_clock;
     attr.clockid = own_clock ? 0 : CLOCK_MONOTONIC;
     attr.watermark = 1;

@@ -72,8 +72,8 @@ static void test_attributes(void **state)
     assert_int_equal(leaders, 2);
 }
 
-/* What is sampled in user mode only is counted so as well: the one is to be a share of the other.
- */
+/* What is sampled in user mode of the host only is counted so as well: the one is to be a share of
+ * the other. */
 static void test_sampled_groups_count_user_mode(void **state)
 {
     struct perf_fixture *fixture = *state;
@@ -87,7 +87,8 @@ static void test_sampled_groups_count_user_mode(void **state)
         const struct fake_event *event = &fixture->pmu.events[i];
         if (!event->used)
             continue;
-        assert_true(event->attr.exclude_kernel && event->attr.exclude_hv);
+        assert_true(event->attr.exclude_kernel && event->attr.exclude_hv &&
+                    event->attr.exclude_guest);
         n++;
     }
     assert_int_equal(n, 4);

@@ -302,7 +302,8 @@ static void what_is_opened(void **state)
     assert_true(attr->config == 0x82d0 && attr->precise_ip == 2);
     assert_int_equal(attr->sample_period, 10007);
     assert_int_equal(attr->sample_type, PERF_RECORDS_SAMPLE_TYPE);
-    assert_true(attr->exclude_kernel && attr->exclude_hv && attr->sample_id_all);
+    assert_true(attr->exclude_kernel && attr->exclude_hv && attr->exclude_guest &&
+                attr->sample_id_all);
     assert_true(attr->use_clockid && attr->clockid == CLOCK_MONOTONIC);
     assert_true(attr->watermark && attr->wakeup_watermark == page_size() / 4);
     assert_true(attr->disabled && !attr->mmap && !attr->task && !attr->comm && !attr->inherit);
