@@ -155,10 +155,10 @@ static void explain(const struct perf_samples *self, enum access access, int err
     snprintf(what, sizeof what, "samples of %ss", access_name(access));
     if (err == -EPERM)
         verdict_set(why, REASON_NO_PERMISSION,
-                    "%s: forbidden (EPERM): this user's locked memory is used up (raise sysctl "
-                    "kernel.perf_event_mlock_kb to at least %d, or grant CAP_IPC_LOCK), or a "
-                    "seccomp profile forbids perf_event_open",
-                    what, (STORE_PAGES + MAPPING_PAGES + 4) * 4);
+                    "%s: forbidden (EPERM): others have used up this user's locked memory (raise "
+                    "sysctl kernel.perf_event_mlock_kb by %d, or LimitMEMLOCK= by as many KiB per "
+                    "CPU), or a seccomp profile forbids perf_event_open",
+                    what, (STORE_PAGES + MAPPING_PAGES + ACCESS_KINDS + 1) * 4);
     else if (err == -EOPNOTSUPP)
         verdict_set(why, REASON_NO_PMU,
                     "%s: there are no precise samples here (EOPNOTSUPP): they take a CPU with PEBS "
