@@ -14,7 +14,7 @@ struct lane_ops {
     /* Opens its counters; false when that failed, and is to be tried again when descriptors may
      * have become free. */
     bool (*open)(void *collector, void *lane);
-    bool (*is_open)(const void *lane);
+    bool (*is_open)(const void *lane);           /* all of them */
     void (*name)(void *collector, void *lane);   /* series may be made */
     void (*rename)(void *collector, void *lane); /* series must be made anew */
     void (*end)(void *lane);                     /* its next reading is its last */

@@ -36,6 +36,7 @@ struct lane {
     uint64_t tag; /* what its samples carry */
     struct use use[ACCESS_KINDS];
     group_handle rfo;
+    bool complete; /* all that is wanted was opened */
     bool rfo_counted;
     uint64_t rfo_total;
     unsigned writers;     /* of this tick */
@@ -144,13 +145,21 @@ static bool lane_open(void *collector, void *opaque)
                                  &lane->use[access].handle);
     if (self->rfo)
         opened &= open_group(self, lane, GROUP_PMM_RFO, &lane->rfo);
+    lane->complete = opened;
     return opened;
 }
 
-static bool lane_is_open(const void *opaque)
+static bool lane_is_complete(const void *opaque)
 {
-    const struct lane *lane = opaque;
-    return lane->use[ACCESS_STORE].handle || lane->rfo;
+    return ((const struct lane *)opaque)->complete;
+}
+
+static bool holds_any(const struct lane *lane)
+{
+    bool any = lane->rfo != 0;
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        any |= lane->use[access].handle != 0;
+    return any;
 }
 
 /* What lasts: counters. A kind of access is shown once it was counted, and sampled. */
@@ -214,7 +223,7 @@ static const struct lane_ops lane_ops = {
     .collector = "pebs_nvmm",
     .make = lane_make,
     .open = lane_open,
-    .is_open = lane_is_open,
+    .is_open = lane_is_complete,
     .name = lane_name,
     .rename = lane_rename,
     .end = lane_end,
@@ -481,7 +490,7 @@ static void lane_publish(struct pebs_nvmm *self, struct lane *lane)
     if (!lane->ending)
         return;
     lane->ended_ticks++;
-    if (!lane_is_open(lane) || !may_close(lane))
+    if (!holds_any(lane) || !may_close(lane))
         return;
     lane_close(self, lane);
     self->status->wants_reconcile |= self->lanes.unopened > 0;

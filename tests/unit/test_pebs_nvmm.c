@@ -609,6 +609,28 @@ static void without_file_descriptors_it_says_so_and_tries_again(void **state)
     assert_is(stores(rig), 0);
 }
 
+/* Its stores are counted; it is tried again, and said, until its loads are as well. */
+static void loads_alone_that_could_not_be_opened(void **state)
+{
+    struct rig *rig = *state;
+    verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many");
+    rig->fake.open_error_of = GROUP_LOADS;
+    rig_container(rig, "a");
+    struct container *ended = rig_container(rig, "b");
+    assert_int_equal(rig->fake.n_open, 2);
+    rig_end(rig, ended);
+    assert_int_equal(rig->status.verdict.reason, REASON_FD_LIMIT);
+    tick(rig);
+    rig->status.wants_reconcile = true;
+    rig_nothing_changed(rig);
+    assert_int_equal(rig->status.verdict.reason, REASON_FD_LIMIT);
+    rig->fake.open_error.reason = REASON_OK;
+    rig->status.wants_reconcile = true;
+    rig_nothing_changed(rig);
+    assert_int_equal(rig->fake.n_open, 2); /* both of a; b is closed */
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+}
+
 /* The same reason, but one of them is everyday. */
 static void one_that_is_gone_and_one_that_cannot_be_counted(void **state)
 {
@@ -778,6 +800,8 @@ int main(void)
         T(new_names_keep_the_numbers),
         T(parts_of_stores),
         T(without_file_descriptors_it_says_so_and_tries_again),
+        cmocka_unit_test_setup_teardown(loads_alone_that_could_not_be_opened, setup_loads,
+                                        teardown),
         T(one_that_is_gone_and_one_that_cannot_be_counted),
         T(a_source_that_counts_nothing_is_told),
         T(without_samples_there_is_no_estimate),

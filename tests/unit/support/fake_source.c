@@ -22,7 +22,8 @@ static int open_group(struct source *source, const struct scope *scope, enum gro
                       uint64_t *handle, struct verdict *why)
 {
     struct fake_source *fake = fake_of(source);
-    if (fake->open_error.reason != REASON_OK) {
+    if (fake->open_error.reason != REASON_OK &&
+        (fake->open_error_of == GROUP_COUNT || fake->open_error_of == group)) {
         *why = fake->open_error;
         return fake->open_errno ? fake->open_errno : -EMFILE;
     }
@@ -124,7 +125,7 @@ static const struct source_ops ops = {
 
 void fake_source_init(struct fake_source *fake)
 {
-    *fake = (struct fake_source){.source.ops = &ops};
+    *fake = (struct fake_source){.source.ops = &ops, .open_error_of = GROUP_COUNT};
 }
 
 struct fake_group *fake_group(struct fake_source *fake, const char *key, enum group group)

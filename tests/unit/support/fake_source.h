@@ -33,6 +33,7 @@ struct fake_source {
     struct verdict sampled[ACCESS_KINDS]; /* REASON_OK: this kind of access is sampled */
     struct verdict check;                 /* REASON_OK: everything works, perhaps with words */
     struct verdict open_error;            /* REASON_OK: opening works */
+    enum group open_error_of;             /* this group's only; GROUP_COUNT after init: of all */
     int open_errno;                       /* what it fails with; 0: -EMFILE */
     bool freed;
 };
