@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collectors/collector.h"
 #include "collectors/lanes.h"
@@ -47,7 +48,7 @@ struct lane {
 };
 
 /* What holds for the node, in words of the verdict. */
-enum state { STATE_OK, STATE_UNOPENED, STATE_SILENT };
+enum state { STATE_OK, STATE_UNOPENED, STATE_SILENT, STATE_STUCK };
 
 struct pebs_nvmm {
     struct collector_env env;
@@ -66,6 +67,8 @@ struct pebs_nvmm {
     bool active[ACCESS_KINDS];         /* is sampled: a recording may have counts only */
 
     struct sampling sampling[ACCESS_KINDS]; /* of this tick */
+    uint64_t settled_ns, moved_ns;          /* the latest settled; when stores were counted last */
+    bool stuck;
     uint64_t undecoded[ACCESS_KINDS][ACCESS_SIZES];
     uint64_t shown_ns; /* up to where the board has told */
     struct access_sample drained[DRAIN];
@@ -270,6 +273,8 @@ static int use_read(struct pebs_nvmm *self, const struct lane *lane, enum access
     if (status == WINDOW_OK)
         window_count(&sum, access_group(access), access == ACCESS_STORE ? ROLE_STORES : ROLE_LOADS,
                      &events);
+    if (access == ACCESS_STORE && events > 0)
+        self->moved_ns = tick->mono_ns;
     nvmm_windows_count(&use->windows, events, tick->mono_ns);
     return 0;
 }
@@ -483,7 +488,7 @@ static void lane_publish(struct pebs_nvmm *self, struct lane *lane)
 {
     lane_show(self, lane);
     if (lane->series.writers && lane->use[ACCESS_STORE].counted && self->active[ACCESS_STORE] &&
-        !lane->ending)
+        !lane->ending && !self->stuck)
         series_set_u64(lane->series.writers, lane->writers);
     else if (lane->series.writers)
         series_clear(lane->series.writers);
@@ -496,8 +501,40 @@ static void lane_publish(struct pebs_nvmm *self, struct lane *lane)
     self->status->wants_reconcile |= self->lanes.unopened > 0;
 }
 
+/* The sampler settles ten times a second, whether there are samples or not. */
+static int sampler_alive(struct pebs_nvmm *self, const struct tick *tick)
+{
+    const struct sampling *sampling = &self->sampling[ACCESS_STORE];
+    const uint64_t patience_ns =
+        5 * (tick->interval_ns > second_ns ? tick->interval_ns : second_ns);
+    if (sampling->period == 0) /* none */
+        return 0;
+    if (sampling->error)
+        return (int)sampling->error;
+    if (self->settled_ns == 0) /* it may take as long to begin */
+        self->settled_ns = tick->mono_ns;
+    if (sampling->settled_ns > self->settled_ns)
+        self->settled_ns = sampling->settled_ns;
+    return self->moved_ns > self->settled_ns && tick->mono_ns > self->settled_ns + patience_ns
+               ? -ETIMEDOUT
+               : 0;
+}
+
+static void explain_stuck(struct pebs_nvmm *self, int err)
+{
+    struct verdict *verdict = &self->status->verdict;
+    if (err == -ETIMEDOUT)
+        verdict_set(verdict, REASON_NO_DEVICE,
+                    "stores are counted, but their samples stopped coming: the thread that reads "
+                    "them is stuck; if this lasts, restart the exporter");
+    else
+        verdict_set(verdict, err == -EMFILE || err == -ENFILE ? REASON_FD_LIMIT : REASON_NO_DEVICE,
+                    "samples of some CPU, or of all, are missing: %s", strerror(-err));
+    log_warn(self->env.log, "pebs_nvmm", "%s", verdict->words);
+}
+
 /* A recording may have no samples, which shows only as it plays. */
-static void judge(struct pebs_nvmm *self)
+static void judge(struct pebs_nvmm *self, int sampler_err)
 {
     bool any = false;
     for (size_t i = 0; i < self->lanes.n && !any; i++)
@@ -505,11 +542,15 @@ static void judge(struct pebs_nvmm *self)
     bool counted = (self->seen[ACCESS_STORE] && self->active[ACCESS_STORE]) || self->rfo_seen;
     bool silent = any && !counted && self->state != STATE_UNOPENED;
     self->status->unavailable = silent;
-    if (silent == (self->state == STATE_SILENT) || self->state == STATE_UNOPENED)
+    enum state state = sampler_err ? STATE_STUCK : silent ? STATE_SILENT : STATE_OK;
+    self->stuck = sampler_err != 0;
+    if (state == self->state || self->state == STATE_UNOPENED)
         return;
-    self->state = silent ? STATE_SILENT : STATE_OK;
+    self->state = state;
     self->status->verdict = self->verdict;
-    if (silent)
+    if (state == STATE_STUCK)
+        explain_stuck(self, sampler_err);
+    else if (silent)
         verdict_set(
             &self->status->verdict, REASON_NO_DEVICE,
             "the source does not count the stores of containers, or has no samples of them");
@@ -537,7 +578,8 @@ static int pebs_nvmm_collect(void *opaque, const struct tick *tick)
     uint64_t now_ns = self->sampling[ACCESS_STORE].settled_ns;
     now_ns = now_ns < tick->mono_ns ? now_ns : tick->mono_ns;
     share_out(self, now_ns);
-    judge(self);
+    int sampler_err = sampler_alive(self, tick);
+    judge(self, sampler_err);
     for (size_t i = 0; i < self->lanes.n; i++)
         if (lanes_at(&self->lanes, i))
             lane_publish(self, lanes_at(&self->lanes, i));
@@ -547,7 +589,7 @@ static int pebs_nvmm_collect(void *opaque, const struct tick *tick)
     uint64_t kept_ns = 2 * second_ns + 2 * NVMM_RING * tick->interval_ns;
     nvmm_threads_forget(self->threads, now_ns > second_ns ? now_ns - second_ns : 0,
                         tick->mono_ns > kept_ns ? tick->mono_ns - kept_ns : 0);
-    return result;
+    return result ? result : sampler_err;
 }
 
 /* ---- life ---- */

@@ -42,6 +42,7 @@ struct sampling {
     uint64_t settled_ns; /* samples of accesses before this time have all been handed out */
     uint64_t lost;       /* samples that the hardware, the kernel or a full queue dropped */
     uint64_t throttles;  /* times that the kernel paused sampling on a CPU */
+    int64_t error;       /* below 0: samples of some CPU, or all, are missing at present; -errno */
 };
 
 #endif

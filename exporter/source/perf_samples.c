@@ -366,6 +366,7 @@ static void sampling(struct source *source, enum access access, struct sampling 
     /* A buffer that was thrown away held at least one. */
     out->lost = counts.lost + counts.broken + attributed.dropped[access];
     out->throttles = counts.throttles;
+    out->error = sampler_error(self->sampler);
 }
 
 static size_t open_counters(struct source *source)

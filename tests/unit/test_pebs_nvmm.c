@@ -535,6 +535,72 @@ static void an_ended_container_waits_for_its_samples(void **state)
     assert_is(stores(rig), NAN);
 }
 
+static void a_sampler_that_is_stuck_is_told(void **state)
+{
+    struct rig *rig = *state;
+    struct container *c = rig_container(rig, "a");
+    count(rig, "a", ACCESS_STORE, 100);
+    samples(rig, c, MEDIUM_NVMM, 8, 1);
+    assert_int_equal(tick(rig), 0);
+    for (int i = 0; i < 5; i++) {
+        count(rig, "a", ACCESS_STORE, 100);
+        assert_int_equal(rig_tick(rig), 0);
+    }
+    assert_is(rig_value(rig, C "nvmm_writer_threads", ""), 1);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+    for (int i = 0; i < 30; i++) { /* also when nothing more is read */
+        count(rig, "a", ACCESS_STORE, 100);
+        assert_int_equal(rig_tick(rig), -ETIMEDOUT);
+    }
+    assert_is(rig_value(rig, C "nvmm_writer_threads", ""), NAN);
+    assert_is(stores(rig), 100);
+    assert_false(rig->status.unavailable);
+    assert_int_equal(rig->status.verdict.reason, REASON_NO_DEVICE);
+    assert_non_null(strstr(rig->status.verdict.words, "stuck"));
+    assert_int_equal(tick(rig), 0);
+    assert_is(rig_value(rig, C "nvmm_writer_threads", ""), 0);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+    assert_string_equal(rig->status.verdict.words, "");
+}
+
+/* Five ticks, where these are long; and what a recording says of a time without stores is no
+ * sign of anything. */
+static void a_sampler_is_given_time(void **state)
+{
+    struct rig *rig = *state;
+    struct container *c = rig_container(rig, "a");
+    count(rig, "a", ACCESS_STORE, 100);
+    samples(rig, c, MEDIUM_NVMM, 8, 1);
+    tick(rig);
+    for (int i = 0; i < 20; i++) {
+        count(rig, "a", ACCESS_STORE, 0);
+        assert_int_equal(rig_tick(rig), 0);
+    }
+    count(rig, "a", ACCESS_STORE, 1);
+    tick(rig);
+    rig->tick.interval_ns = 2 * second;
+    for (int i = 0; i < 6; i++) {
+        count(rig, "a", ACCESS_STORE, 1);
+        rig->tick.mono_ns += second; /* beside the rig's own */
+        assert_int_equal(rig_tick(rig), i < 5 ? 0 : -ETIMEDOUT);
+    }
+}
+
+static void an_error_of_the_sampler_is_told(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    count(rig, "a", ACCESS_STORE, 100);
+    rig->fake.sampling[ACCESS_STORE].error = -EMFILE;
+    assert_int_equal(tick(rig), -EMFILE);
+    assert_int_equal(rig->status.verdict.reason, REASON_FD_LIMIT);
+    assert_is(rig_value(rig, C "nvmm_writer_threads", ""), NAN);
+    rig->fake.sampling[ACCESS_STORE].error = 0;
+    assert_int_equal(tick(rig), 0);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+    assert_is(rig_value(rig, C "nvmm_writer_threads", ""), 0);
+}
+
 static void a_dead_sampler_does_not_keep_descriptors(void **state)
 {
     struct rig *rig = *state;
@@ -795,6 +861,9 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_steady_tick_allocates_nothing, setup_processes, teardown),
         T(an_ended_container_waits_for_its_samples),
+        T(a_sampler_that_is_stuck_is_told),
+        T(a_sampler_is_given_time),
+        T(an_error_of_the_sampler_is_told),
         T(a_dead_sampler_does_not_keep_descriptors),
         T(a_slot_changes_hands),
         T(new_names_keep_the_numbers),
