@@ -33,6 +33,7 @@ struct address_spaces {
     size_t bytes; /* of all spaces */
     uint64_t turn;
     uint64_t settled_ns;
+    uint64_t seen_ns; /* records up to here came, also of processes that were not known then */
     uint64_t lost_ns; /* of records before this time some are missing */
     size_t dead;
     uint64_t first_death_ns; /* where there are dead */
@@ -94,6 +95,7 @@ static void forget_the_oldest(struct address_spaces *spaces)
         forget(spaces, oldest);
 }
 
+/* What became of it before, when it was not known or had been forgotten, nobody noted. */
 static struct process *add(struct address_spaces *spaces, uint32_t pid)
 {
     size_t max_bytes = spaces->config.max_bytes;
@@ -104,6 +106,7 @@ static struct process *add(struct address_spaces *spaces, uint32_t pid)
     while (spaces->processes[i].pid != 0)
         i = (i + 1) & (spaces->cap - 1);
     spaces->processes[i].pid = pid;
+    spaces->processes[i].epoch_ns = spaces->seen_ns;
     spaces->n++;
     return &spaces->processes[i];
 }
@@ -162,6 +165,12 @@ static int load(struct address_spaces *spaces, struct process *process)
 }
 
 /* ---- records ---- */
+
+static void see(struct address_spaces *spaces, uint64_t time_ns)
+{
+    if (spaces->seen_ns < time_ns)
+        spaces->seen_ns = time_ns;
+}
 
 /* Everything known is of another program, or of another process with that number. */
 static void begin_anew(struct address_spaces *spaces, struct process *process, uint64_t time_ns)
@@ -234,6 +243,7 @@ static void bear(struct address_spaces *spaces, const struct perf_record *record
 
 void address_spaces_apply(struct address_spaces *spaces, const struct perf_record *record)
 {
+    see(spaces, record->time_ns);
     if (record->kind == PERF_RECORDS_FORK) {
         bear(spaces, record);
         return;
@@ -267,6 +277,7 @@ void address_spaces_lost(struct address_spaces *spaces, uint64_t time_ns)
 void address_spaces_settle(struct address_spaces *spaces, uint64_t time_ns)
 {
     spaces->settled_ns = time_ns;
+    see(spaces, time_ns);
     if (spaces->dead == 0 || spaces->first_death_ns + grave_ns >= time_ns)
         return;
     uint64_t first = UINT64_MAX;
@@ -312,10 +323,12 @@ int address_spaces_find(struct address_spaces *spaces, uint32_t pid, uint64_t ad
                         uint64_t time_ns, enum access access, enum medium *out)
 {
     struct process *process = lookup(spaces, pid);
-    if (!process && pid != 0)
-        process = add(spaces, pid);
-    if (!process)
+    if (pid == 0)
         return -ESRCH;
+    if (!process && time_ns < spaces->seen_ns)
+        return -ESTALE; /* and nobody else need go for it */
+    if (!process)
+        process = add(spaces, pid);
     process->used = ++spaces->turn;
     if (time_ns < process->epoch_ns || time_ns < spaces->lost_ns)
         return -ESTALE;

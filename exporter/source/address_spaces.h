@@ -58,7 +58,7 @@ void address_spaces_settle(struct address_spaces *spaces, uint64_t time_ns);
  * tell. Else *out is untouched:
  * -EAGAIN  ask again after the next settle: the process was loaded after the access
  * -ESTALE  the process ran another program, or mapped something else there, since the access; or
- *          records were lost since
+ *          records were lost since, or came while the process was not known or forgotten
  * -ENXIO   nothing is mapped there any more
  * -ESRCH   the process is gone, or not for us to see
  * -ENOMEM

@@ -424,6 +424,7 @@ static void each_process_has_its_own_code(void **state)
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     set_code(rig, CODE(store_4));
+    rig->now = 11 * S;
     know(rig, 2);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
     const struct perf_record load = record_of(1, TEXT, NVMM, rig->now);
