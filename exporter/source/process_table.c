@@ -171,6 +171,11 @@ void process_table_apply(struct process_table *table, const struct perf_record *
         process = process_table_find(table, record->pid);
         if (process)
             run_another(table, process);
+        if (process && process->died_ns != 0) {
+            /* Another thread ran it, and took the number of the first, which ended for that. */
+            process->died_ns = 0;
+            table->dead--;
+        }
         break;
     case PERF_RECORDS_MMAP:
         process = record->mmap.executable ? process_table_find(table, record->pid) : NULL;

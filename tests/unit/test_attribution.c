@@ -656,6 +656,35 @@ static void many_processes(void **state)
     process_table_free(table);
 }
 
+/* For that the first thread ends, and the process lives on under its number. */
+static void another_thread_runs_a_program(void **state)
+{
+    (void)state;
+    struct process_table *table;
+    assert_int_equal(process_table_new(100, &table), 0);
+    for (uint32_t pid = 1; pid <= 2; pid++) {
+        process_table_get(table, pid)->cgroup_id = OURS;
+        const struct perf_record exit = {
+            .kind = PERF_RECORDS_EXIT, .pid = pid, .tid = pid, .time_ns = 5 * S};
+        process_table_apply(table, &exit);
+    }
+    const struct perf_record exec = {
+        .kind = PERF_RECORDS_EXEC, .pid = 1, .tid = 1, .time_ns = 5 * S + 1};
+    process_table_apply(table, &exec);
+    process_table_apply(table, &exec);
+    process_table_settle(table, 7 * S);
+    assert_int_equal(process_table_count(table), 1);
+    assert_non_null(process_table_find(table, 1));
+    assert_int_equal(process_table_find(table, 1)->cgroup_id, OURS);
+    /* It ends like any other. */
+    const struct perf_record exit = {
+        .kind = PERF_RECORDS_EXIT, .pid = 1, .tid = 1, .time_ns = 8 * S};
+    process_table_apply(table, &exit);
+    process_table_settle(table, 10 * S);
+    assert_int_equal(process_table_count(table), 0);
+    process_table_free(table);
+}
+
 static void much_code(void **state)
 {
     (void)state;
@@ -711,6 +740,7 @@ int main(void)
         cmocka_unit_test(physical_addresses_help),
         cmocka_unit_test(the_rule_looks_again),
         cmocka_unit_test(many_processes),
+        cmocka_unit_test(another_thread_runs_a_program),
         cmocka_unit_test(much_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
