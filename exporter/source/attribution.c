@@ -14,6 +14,10 @@
 static const uint64_t look_again_ns = 2000000000, max_age_ns = 10000000000,
                       refresh_ns = 60000000000;
 
+/* What is not answered after so long may never be: where processes come and go from what is
+ * remembered, each answer can forget what another waits for, and all that is newer waits too. */
+static const uint64_t max_wait_ns = 2000000000;
+
 /* A sample that cannot be answered before the next settle. */
 struct waiting {
     struct access_sample sample;
@@ -192,16 +196,22 @@ static bool reserve(struct attribution *a)
     return true;
 }
 
+/* What is not sure is not known. */
+static void give_up(struct attribution *a, struct waiting *w)
+{
+    if (w->read_ns != 0)
+        no_size(&w->sample);
+    put(a, &w->sample);
+}
+
 static void wait_or_put(struct attribution *a, struct waiting *w)
 {
     if (!w->no_medium && w->read_ns == 0) {
         put(a, &w->sample);
     } else if (reserve(a)) {
         a->waiting[a->n_waiting++] = *w;
-    } else { /* what is not sure is not known */
-        if (w->read_ns != 0)
-            no_size(&w->sample);
-        put(a, &w->sample);
+    } else {
+        give_up(a, w);
     }
 }
 
@@ -228,6 +238,10 @@ static uint64_t answer_all(struct attribution *a)
         struct waiting *w = &a->waiting[i];
         if (answer(a, w)) {
             put(a, &w->sample);
+            continue;
+        }
+        if (w->sample.time_ns + max_wait_ns < a->settled_ns) {
+            give_up(a, w);
             continue;
         }
         if (w->sample.time_ns < done_ns)

@@ -273,6 +273,29 @@ static void what_was_read_later_waits(void **state)
     rig_free(rig);
 }
 
+/* A look-up that is never settled must not hold up what is newer. */
+static void nothing_waits_for_ever(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    rig->now = 100 * S; /* of the look-ups */
+    store(rig, 1, TEXT, NVMM, 10 * S);
+    store(rig, 1, TEXT, NVMM, 11 * S);
+    settle(rig, 12 * S);
+    assert_int_equal(rig->n, 0);
+    assert_int_equal(sample_queue_settled(rig->queue), 10 * S);
+    settle(rig, 12 * S + 1);
+    assert_int_equal(rig->n, 1);
+    assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    assert_int_equal(rig->out[0].time_ns, 10 * S);
+    assert_int_equal(sample_queue_settled(rig->queue), 11 * S);
+    settle(rig, 14 * S);
+    assert_int_equal(rig->n, 1);
+    assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    assert_int_equal(sample_queue_settled(rig->queue), 14 * S);
+    rig_free(rig);
+}
+
 static void new_code_in_a_known_process(void **state)
 {
     (void)state;
@@ -721,6 +744,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_known),
         cmocka_unit_test(what_was_read_later_waits),
+        cmocka_unit_test(nothing_waits_for_ever),
         cmocka_unit_test(new_code_in_a_known_process),
         cmocka_unit_test(another_program_since),
         cmocka_unit_test(other_code_mapped_since),
