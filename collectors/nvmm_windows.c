@@ -26,8 +26,10 @@ void nvmm_windows_add(struct nvmm_windows *windows, uint32_t number,
 {
     struct nvmm_window *sums = &windows->ring[number % NVMM_RING].sums;
 
-    if (sample->medium == MEDIUM_UNKNOWN)
+    if (sample->medium == MEDIUM_UNKNOWN) {
+        sums->unknown++;
         return;
+    }
     sums->known++;
     if (sample->medium != MEDIUM_NVMM)
         return;

@@ -51,7 +51,7 @@ void nvmm_windows_add(struct nvmm_windows *windows, uint32_t number,
 struct nvmm_settled {
     uint32_t number;
     struct nvmm_window window;
-    struct nvmm_usage usage; /* 0 where there was no sample: its events are carried */
+    struct nvmm_usage usage; /* 0 where there was no sample of known medium */
 };
 
 /* Takes the oldest window out, if all samples before 'settled_ns' make it complete. */

@@ -17,7 +17,8 @@ int nvmm_estimate(struct nvmm_carry *carry, const struct nvmm_window *window,
     if (!consistent(window) || __builtin_add_overflow(carry->events, window->events, &events))
         return -EINVAL;
     if (window->known == 0) {
-        carry->events = events;
+        if (window->unknown == 0)
+            carry->events = events;
         return -ENODATA;
     }
     carry->events = 0;

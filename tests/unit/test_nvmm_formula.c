@@ -76,6 +76,27 @@ static void windows_without_a_sample_are_carried(void **state)
     assert_near(usage.bytes, 8000, 1e-9);
 }
 
+/* The first sample that is known says nothing about hours of which none was. */
+static void windows_of_unknown_medium_are_left_out(void **state)
+{
+    (void)state;
+    struct nvmm_carry carry = {0};
+    struct nvmm_usage usage = {-1, -1};
+    assert_int_equal(nvmm_estimate(&carry, &(struct nvmm_window){.events = 7}, &usage), -ENODATA);
+    for (int i = 0; i < 9; i++) {
+        const struct nvmm_window unknown = {.events = 1000, .unknown = 3};
+        assert_int_equal(nvmm_estimate(&carry, &unknown, &usage), -ENODATA);
+        assert_int_equal(carry.events, 7);
+    }
+    assert_near(usage.accesses, -1, 0); /* untouched */
+    /* 7 carried + 100, half of what is known; 8 bytes each */
+    const struct nvmm_window last = {
+        .events = 100, .unknown = 5, .known = 2, .nvmm = 1, .sized = 1, .bytes = 8};
+    assert_int_equal(nvmm_estimate(&carry, &last, &usage), 0);
+    assert_near(usage.accesses, 53.5, 1e-9);
+    assert_near(usage.bytes, 428, 1e-9);
+}
+
 static void other_memory_settles_what_was_carried(void **state)
 {
     (void)state;
@@ -345,6 +366,7 @@ int main(void)
         cmocka_unit_test(worked),
         cmocka_unit_test(nothing_but_persistent_memory),
         cmocka_unit_test(windows_without_a_sample_are_carried),
+        cmocka_unit_test(windows_of_unknown_medium_are_left_out),
         cmocka_unit_test(other_memory_settles_what_was_carried),
         cmocka_unit_test(sizes),
         cmocka_unit_test(contradictions),

@@ -128,6 +128,7 @@ static void test_media_and_sizes(void **state)
     add(&w, 1, &nvmm8);
     nvmm_windows_count(&w, 800, 2);
     assert_true(nvmm_windows_settle(&w, 2, &settled));
+    assert_int_equal(settled.window.unknown, 1);
     assert_int_equal(settled.window.known, 8);
     assert_int_equal(settled.window.nvmm, 7);
     assert_int_equal(settled.window.unsizable, 3);
