@@ -71,11 +71,16 @@ static void count(_Atomic uint64_t *counter, uint64_t n)
 
 /* ---- merging ---- */
 
+/* Of records with the same time those of the first event come first. */
 static bool earlier(const struct sampler *sampler, size_t a, size_t b)
 {
     const struct stream *x = sampler->streams[sampler->heap[a]];
     const struct stream *y = sampler->streams[sampler->heap[b]];
-    return x->next.time_ns < y->next.time_ns;
+    if (x->next.time_ns != y->next.time_ns)
+        return x->next.time_ns < y->next.time_ns;
+    if (x->event != y->event)
+        return x->event < y->event;
+    return sampler->heap[a] < sampler->heap[b];
 }
 
 static void swap(struct sampler *sampler, size_t a, size_t b)

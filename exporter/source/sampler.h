@@ -15,8 +15,8 @@
 #include "exporter/source/perf_records.h"
 
 struct sampler_sink {
-    /* Ascending in time, but for records that the kernel delivers late. 'event' is its index in
-     * the configuration. */
+    /* Ascending in time, but for records that the kernel delivers late; at the same time those of
+     * the first event first. 'event' is its index in the configuration. */
     void (*record)(void *context, size_t event, const struct perf_record *record);
     /* After a pass over all buffers: all records before this time were handed out. */
     void (*settle)(void *context, uint64_t time_ns);

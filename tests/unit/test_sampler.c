@@ -539,6 +539,32 @@ static void two_events(void **state)
     rig_release(&rig);
 }
 
+/* What becomes of a process is known before its samples of the same time are looked at. */
+static void the_first_event_comes_first(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct encoded_event other = {0};
+    rig_init(&rig);
+    other.attr.type = PERF_TYPE_SOFTWARE;
+    other.attr.config = PERF_COUNT_SW_DUMMY;
+    rig.config.events[1] = (struct sampler_event){.event = &other, .period = 1, .data_pages = 1};
+    rig.config.n_events = 2;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
+    for (uint64_t time = 10; time < 20; time++)
+        for (int cpu = 0; cpu < CPUS; cpu++) {
+            assert_true(put_sample(&rig.fake, cpu + CPUS, time, CPUS + (uint64_t)cpu));
+            assert_true(put_sample(&rig.fake, cpu, time, (uint64_t)cpu));
+        }
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.n, 10 * EVENTS * CPUS);
+    for (size_t i = 0; i < rig.seen.n; i++) {
+        assert_int_equal(rig.seen.at[i].time_ns, 10 + i / (EVENTS * CPUS));
+        assert_int_equal(rig.seen.at[i].sample.address, i % (EVENTS * CPUS));
+    }
+    rig_release(&rig);
+}
+
 static void cpus_come_and_go(void **state)
 {
     (void)state;
@@ -779,6 +805,7 @@ int main(void)
         cmocka_unit_test(no_room_for_more),
         cmocka_unit_test(losses_and_throttling),
         cmocka_unit_test(two_events),
+        cmocka_unit_test(the_first_event_comes_first),
         cmocka_unit_test(cpus_come_and_go),
         cmocka_unit_test(a_cpu_that_was_away),
         cmocka_unit_test(a_broken_buffer),
