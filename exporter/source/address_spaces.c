@@ -269,7 +269,8 @@ void address_spaces_apply(struct address_spaces *spaces, const struct perf_recor
 
 void address_spaces_lost(struct address_spaces *spaces, uint64_t time_ns)
 {
-    spaces->lost_ns = time_ns;
+    if (spaces->lost_ns < time_ns)
+        spaces->lost_ns = time_ns;
     for (size_t i = 0; i < spaces->cap; i++)
         spaces->processes[i].loaded = spaces->processes[i].gone = false;
 }

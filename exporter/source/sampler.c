@@ -44,6 +44,9 @@ struct sampler {
     bool own_clock; /* perf's: events are opened without another one */
     struct perf_clock clock;
     uint64_t collected_ns; /* with perf's own clock: when the hardware's samples were asked for */
+    uint64_t missing_ns;   /* on the events' clock: some event's mappings before it are not all in
+                            * the buffers, which is to be said once more; 0: no */
+    size_t missing_event;
     size_t n, cap;
     struct stream **streams;
     size_t *heap; /* streams with a next record, the earliest first; room for 'cap' */
@@ -119,6 +122,40 @@ static uint64_t sample_type(const struct sampler_event *event)
            (event->cgroup ? (uint64_t)PERF_SAMPLE_CGROUP : 0);
 }
 
+/* As of a loss by the kernel. */
+static void say_missing(struct sampler *sampler)
+{
+    const struct perf_record record = {
+        .kind = PERF_RECORDS_LOST,
+        .time_ns = perf_clock_monotonic(&sampler->clock, sampler->missing_ns)};
+    sampler->config.sink.record(sampler->config.sink.context, sampler->missing_event, &record);
+}
+
+/* Said at once, for what is known may be wrong already; and once more in its turn, for what is
+ * found out until then. */
+static void miss_mappings(struct sampler *sampler, size_t event)
+{
+    if (!sampler->config.events[event].mappings)
+        return;
+    sampler->missing_ns = perf_clock_now(&sampler->clock);
+    sampler->missing_event = event;
+    say_missing(sampler);
+}
+
+static void say_missing_before(struct sampler *sampler, uint64_t time)
+{
+    if (sampler->missing_ns == 0 || sampler->missing_ns >= time)
+        return;
+    say_missing(sampler);
+    sampler->missing_ns = 0;
+}
+
+static void discard(struct sampler *sampler, const struct stream *stream)
+{
+    count(&sampler->totals[stream->event].broken, 1);
+    miss_mappings(sampler, stream->event);
+}
+
 /* The stream's next record, or none. */
 static bool advance(struct sampler *sampler, struct stream *stream)
 {
@@ -126,7 +163,7 @@ static bool advance(struct sampler *sampler, struct stream *stream)
     int got = perf_ring_peek(&stream->ring, sample_type(&sampler->config.events[stream->event]),
                              &stream->next, &stream->size);
     if (got < 0)
-        count(&sampler->totals[stream->event].broken, 1);
+        discard(sampler, stream);
     return got > 0;
 }
 
@@ -159,7 +196,7 @@ static bool copy_all(struct sampler *sampler)
         struct stream *stream = sampler->streams[i];
         int got = perf_ring_copy(&stream->ring);
         if (got < 0)
-            count(&sampler->totals[stream->event].broken, 1);
+            discard(sampler, stream);
         left |= got > 0;
         if (advance(sampler, stream))
             add_to_heap(sampler, i);
@@ -175,6 +212,7 @@ static size_t merge(struct sampler *sampler, uint64_t until)
         struct stream *stream = sampler->streams[sampler->heap[0]];
         if (stream->next.time_ns >= until)
             break;
+        say_missing_before(sampler, stream->next.time_ns);
         stream->next.time_ns = perf_clock_monotonic(&sampler->clock, stream->next.time_ns);
         hand_out(sampler, stream->event, &stream->next);
         perf_ring_skip(&stream->ring, stream->size);
@@ -324,13 +362,31 @@ static int open_missing(struct sampler *sampler)
     return err;
 }
 
-static int enable_from(struct sampler *sampler, size_t first)
+static int enable_those(struct sampler *sampler, size_t first, bool mappings)
 {
     const struct perf_kernel *kernel = sampler->config.kernel;
     int err = 0;
     for (size_t i = first; i < sampler->n && !err; i++)
-        err = kernel->enable(kernel->context, sampler->streams[i]->fd);
+        if (sampler->config.events[sampler->streams[i]->event].mappings == mappings)
+            err = kernel->enable(kernel->context, sampler->streams[i]->fd);
     return err;
+}
+
+/* No sample without the mappings of all CPUs from then on. */
+static int enable_from(struct sampler *sampler, size_t first)
+{
+    int err = enable_those(sampler, first, true);
+    return err ? err : enable_those(sampler, first, false);
+}
+
+/* A CPU that came had run for a while before it was listened to. */
+static void miss_mappings_from(struct sampler *sampler, size_t first)
+{
+    for (size_t i = first; i < sampler->n; i++)
+        if (sampler->config.events[sampler->streams[i]->event].mappings) {
+            miss_mappings(sampler, sampler->streams[i]->event);
+            return; /* for all of them */
+        }
 }
 
 /* Any page will do, but the one that is looked at must stay. */
@@ -394,6 +450,7 @@ static void follow_cpus(struct sampler *sampler)
     atomic_store(&sampler->error, err);
     list_fds(sampler);
     choose_clock(sampler);
+    miss_mappings_from(sampler, first);
 }
 
 int sampler_set_cpus(struct sampler *sampler, const int *cpus, size_t n)
@@ -462,6 +519,7 @@ void sampler_drain(struct sampler *sampler)
     do {
         left = copy_all(sampler);
     } while (merge(sampler, until) > 0 && left);
+    say_missing_before(sampler, until);
     until = perf_clock_monotonic(&sampler->clock, until);
     if (sampler->own_clock)
         until -= comparison_ns;

@@ -28,7 +28,9 @@ struct sampler_event {
     const struct encoded_event *event; /* borrowed for the sampler's life */
     uint64_t period;                   /* events per sample; a prime, against patterns */
     bool physical, cgroup;             /* sample these as well */
-    bool mappings; /* mmap, exec, fork and exit as well: of all events one suffices */
+    /* mmap, exec, fork and exit as well: of all events one suffices. Where some are missing because
+     * a CPU came or a buffer was broken, the sink gets PERF_RECORDS_LOST with a count of 0. */
+    bool mappings;
     /* Per CPU, a power of two. Of all events together 128, with one more for each event, are every
      * user's without privilege. */
     size_t data_pages;

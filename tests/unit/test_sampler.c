@@ -33,6 +33,7 @@ struct fake {
     struct perf_event_mmap_page *ring[EVENTS * CPUS]; /* event 1 behind event 0 */
     uint64_t config[EVENTS];                          /* of the events, in the order of opening */
     int opened, mapped, enabled;                      /* those that are now */
+    int enabled_fd[64];                               /* in their order */
     int refuse_open, refuse_map;                      /* the CPU for which to; -1: none */
     uint64_t now;
     bool tells_clock; /* in its pages: 5,000 ns and half a nanosecond for each count */
@@ -68,8 +69,8 @@ static int fake_open(void *context, const struct perf_event_attr *attr, pid_t pi
 static int fake_enable(void *context, int fd)
 {
     struct fake *fake = context;
-    (void)fd;
-    fake->enabled++;
+    assert_in_range(fake->enabled, 0, 63);
+    fake->enabled_fd[fake->enabled++] = fd;
     return 0;
 }
 
@@ -565,6 +566,79 @@ static void the_first_event_comes_first(void **state)
     rig_release(&rig);
 }
 
+static void assert_lost(const struct rig *rig, size_t i, uint64_t time)
+{
+    assert_in_range(i, 0, rig->seen.n - 1);
+    assert_int_equal(rig->seen.at[i].kind, PERF_RECORDS_LOST);
+    assert_int_equal(rig->seen.at[i].time_ns, time);
+    assert_int_equal(rig->seen.at[i].lost, 0);
+}
+
+/* Mappings that nobody heard of must not go unnoticed. */
+static void missing_mappings_are_told_of(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct encoded_event mappings = {0};
+    rig_init(&rig);
+    mappings.attr.type = PERF_TYPE_SOFTWARE;
+    mappings.attr.config = PERF_COUNT_SW_DUMMY;
+    rig.config.events[1] =
+        (struct sampler_event){.event = &mappings, .period = 1, .data_pages = 1, .mappings = true};
+    rig.config.n_events = 2;
+    rig.config.n_cpus = 2;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
+    /* None is missing when the first sample is taken. */
+    assert_int_equal(rig.fake.enabled, 4);
+    for (int i = 0; i < 4; i++)
+        assert_true((rig.fake.enabled_fd[i] >= 100000 + CPUS) == (i < 2));
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.n, 0);
+
+    /* A CPU came: at once, and when all from before is out. */
+    uint64_t came = rig.fake.now += 10 * MS;
+    assert_int_equal(sampler_set_cpus(rig.sampler, rig.cpus, CPUS), 0);
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.fake.enabled, 6);
+    assert_int_equal(rig.fake.enabled_fd[4], 100000 + CPUS + 2);
+    assert_int_equal(rig.seen.n, 1);
+    assert_lost(&rig, 0, came);
+    assert_true(put_sample(&rig.fake, 0, came - 1, 1));
+    assert_true(put_sample(&rig.fake, 1, came + 1, 2));
+    rig.fake.now += 10 * MS;
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.n, 4);
+    assert_int_equal(rig.seen.at[1].sample.address, 1);
+    assert_lost(&rig, 2, came);
+    assert_int_equal(rig.seen.at[3].sample.address, 2);
+
+    /* A buffer was broken; of one that has no mappings nobody need know. */
+    static const uint8_t nonsense[40] = {9, 0, 0, 0, 2, 0, 0xff, 0xff};
+    uint64_t broken = rig.fake.now += 10 * MS;
+    assert_true(put(&rig.fake, 0, nonsense, sizeof nonsense));
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.n, 4);
+    assert_true(put(&rig.fake, CPUS, nonsense, sizeof nonsense));
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.n, 5);
+    assert_lost(&rig, 4, broken);
+    rig.fake.now += 10 * MS;
+    sampler_drain(rig.sampler); /* also when nothing else comes */
+    assert_int_equal(rig.seen.n, 6);
+    assert_lost(&rig, 5, broken);
+    broken = rig.fake.now;
+    rig.fake.ring[CPUS + 1]->data_head = 1000000;
+    sampler_drain(rig.sampler);
+    rig.fake.now += 10 * MS;
+    sampler_drain(rig.sampler);
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.n, 8);
+    assert_lost(&rig, 6, broken);
+    assert_lost(&rig, 7, broken);
+    assert_int_equal(rig.seen.of_event[1], 6);
+    rig_release(&rig);
+}
+
 static void cpus_come_and_go(void **state)
 {
     (void)state;
@@ -806,6 +880,7 @@ int main(void)
         cmocka_unit_test(losses_and_throttling),
         cmocka_unit_test(two_events),
         cmocka_unit_test(the_first_event_comes_first),
+        cmocka_unit_test(missing_mappings_are_told_of),
         cmocka_unit_test(cpus_come_and_go),
         cmocka_unit_test(a_cpu_that_was_away),
         cmocka_unit_test(a_broken_buffer),
