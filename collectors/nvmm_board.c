@@ -92,13 +92,15 @@ void nvmm_board_row(struct nvmm_board_list *list, const struct nvmm_board_row *r
     list->rows[list->n_rows++].container = (uint32_t)list->n_containers - 1;
 }
 
-void nvmm_board_show(struct nvmm_board *board)
+bool nvmm_board_show(struct nvmm_board *board)
 {
-    pthread_mutex_lock(&board->lock);
+    if (pthread_mutex_trylock(&board->lock) != 0)
+        return false;
     struct nvmm_board_list *list = board->hidden;
     board->hidden = board->shown;
     board->shown = list;
     pthread_mutex_unlock(&board->lock);
+    return true;
 }
 
 void nvmm_board_clear(struct nvmm_board *board)

@@ -45,7 +45,8 @@ struct nvmm_board_list *nvmm_board_begin(struct nvmm_board *board);
 /* Adds a container by its labels; false: no room. Its rows follow. */
 bool nvmm_board_container(struct nvmm_board_list *list, const struct labelset *labels);
 void nvmm_board_row(struct nvmm_board_list *list, const struct nvmm_board_row *row);
-void nvmm_board_show(struct nvmm_board *board);
+/* False: somebody is copying; the writer is not to wait for that. */
+bool nvmm_board_show(struct nvmm_board *board);
 /* Nobody writes any more: what is shown is taken away. */
 void nvmm_board_clear(struct nvmm_board *board);
 

@@ -438,7 +438,6 @@ static void write_board(struct pebs_nvmm *self, const struct tick *tick)
     list->wall_ns = tick->wall_ns;
     list->seconds = (double)(tick->mono_ns - since_ns) * 1e-9;
     list->loads = self->sampled[ACCESS_LOAD];
-    self->shown_ns = tick->mono_ns;
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
         if (lane)
@@ -454,7 +453,9 @@ static void write_board(struct pebs_nvmm *self, const struct tick *tick)
             list_container(self, list, i);
     }
     list->cut |= self->threads->n == NVMM_MAX_THREADS;
-    nvmm_board_show(self->env.nvmm_board);
+    if (!nvmm_board_show(self->env.nvmm_board))
+        return; /* the next tick's list holds all of this */
+    self->shown_ns = tick->mono_ns;
     for (size_t i = 0; i < self->threads->n; i++)
         for (int access = 0; access < ACCESS_KINDS; access++)
             self->threads->at[i].use[access].accesses = self->threads->at[i].use[access].bytes = 0;
