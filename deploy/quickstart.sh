@@ -27,7 +27,7 @@ demo=
 recording=
 flags=()
 usage() {
-    sed -n 's/^# \{0,1\}//; 2,14p' deploy/quickstart.sh
+    sed -n '2,/^[^#]/s/^#\( \|$\)//p' deploy/quickstart.sh
 }
 number() {
     case $2 in
