@@ -174,16 +174,21 @@ class Churn(unittest.TestCase):
             cgroup = cgroup.parent
 
     def test_counted_soon(self):
-        """Counters are open within 50 ms of a cgroup's appearing, most times even on a busy
-        machine; and work that starts 50 ms after it is then counted whole."""
+        """Counters are open as soon as a cgroup appears, not with the next tick; and work that
+        starts then is counted whole. How soon in milliseconds is measured in tests/bench."""
         events = self.directory / "events.json"
         software_events(events)
-        trials, pages = 40, 500
-        with self.start(events, "--sampling.interval=1s") as exporter:
-            ids = []
+        trials, pages, interval = 40, 500, 5
+        opened = 7 * len(harness.online_cpus())
+        with self.start(events, f"--sampling.interval={interval}s") as exporter:
+            ids, delays = [], []
             for _ in range(trials):
+                before = exporter.fds("perf_event")
+                began = time.monotonic()
                 cgroup, container_id = self.groups.docker()
-                time.sleep(0.05)
+                wait_until(lambda: exporter.fds("perf_event") >= before + opened, 2 * interval,
+                           "it is counted", 0.0005)
+                delays.append(time.monotonic() - began)
                 self.groups.run(cgroup, [harness.PROGRAMS / "touch_pages", str(pages)])
                 ids.append(container_id)
             exporter.wait_tick()
@@ -192,25 +197,17 @@ class Churn(unittest.TestCase):
             # Beside the pages that it was told to touch the program has those of its start.
             counts = [page.get("interference_container_memory_reads_total",
                                container_id=container_id[:12]) or 0 for container_id in ids]
-            whole = sum(count >= pages for count in counts)
-            self.assertLess(max(counts), pages + 200)
-
-            delays = []
-            for _ in range(trials):
-                before = exporter.fds("perf_event")
-                began = time.monotonic()
-                self.groups.docker()
-                wait_until(lambda: exporter.fds("perf_event") > before, 2, "it is counted", 0.0005)
-                delays.append(time.monotonic() - began)
             counters = exporter.fds("perf_event")
             code, seconds = exporter.stop()
-        print(f"counted whole after 50 ms: {whole} of {trials}; found after "
-              f"{statistics.median(delays) * 1e3:.1f} ms (median), {max(delays) * 1e3:.1f} ms (max); "
-              f"ended with {counters} counters open after {seconds * 1e3:.0f} ms")
+        print(f"found after {statistics.median(delays) * 1e3:.1f} ms (median), "
+              f"{max(delays) * 1e3:.1f} ms (max); ended with {counters} counters open after "
+              f"{seconds * 1e3:.0f} ms")
         self.assertEqual(code, 0)
-        self.assertLess(seconds, 1)
-        self.assertGreaterEqual(whole, trials * 0.8)
-        self.assertLess(statistics.median(delays), 0.05)
+        # Between opening and enabling there is a moment in which a program may already run.
+        self.assertGreaterEqual(sum(count >= pages for count in counts), trials * 0.8)
+        self.assertLess(max(counts), pages + 200)
+        self.assertLess(statistics.median(delays), interval / 10)
+        self.assertLess(seconds, interval)
 
 
 if __name__ == "__main__":
