@@ -9,7 +9,7 @@
 
 static const char devices[] = "bus/event_source/devices";
 static const char imc_prefix[] = "uncore_imc_";
-static const char placeholder[] = "pmu:NAME/";
+static const char any_imc[] = "pmu:NAME/";
 
 enum { MASK_CPUS = 64, MAX_IMCS = 1024 };
 
@@ -124,8 +124,8 @@ static int encode_unit_event(const struct perf_source *source, const struct unit
                              const char *text, struct encoded_event *out, struct verdict *why)
 {
     char filled[256];
-    size_t len = sizeof placeholder - 1;
-    if (strncmp(text, placeholder, len) == 0) {
+    size_t len = sizeof any_imc - 1;
+    if (strncmp(text, any_imc, len) == 0) {
         int n = snprintf(filled, sizeof filled, "pmu:%s%d/%s", imc_prefix, unit->imc, text + len);
         if (n < 0 || (size_t)n >= sizeof filled) {
             verdict_set(why, REASON_UNSUPPORTED_CPU, "event \"%.100s...\" is too long", text);
