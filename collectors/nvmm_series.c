@@ -28,14 +28,16 @@ static const struct metric_desc descs[NVMM_METRICS] = {
                            "memory, or unknown. High: the estimates stand on much; a share is "
                            "uncertain by one part in the square root of its samples. High for "
                            "unknown: processes end, or change mappings, faster than they can be "
-                           "looked at."},
+                           "looked at. Processes that ended before their container was found "
+                           "are in none."},
     [M_WRITERS] = {.name = CONTAINER("nvmm_writer_threads"),
                    .type = METRIC_GAUGE,
                    .number = METRIC_U64,
                    .labels = "container",
                    .help = "Threads that were sampled storing to persistent memory in the last "
                            "second. High: above 4 per module its write bandwidth falls. Threads "
-                           "that store seldom are missed."},
+                           "that store seldom are missed. Absent while the node has more threads "
+                           "that do than are kept, 4096."},
     [M_RFO] = {.name = CONTAINER("nvmm_rfo_accesses"),
                .type = METRIC_COUNTER,
                .number = METRIC_U64,

@@ -71,6 +71,7 @@ struct pebs_nvmm {
     bool stuck;
     uint64_t undecoded[ACCESS_KINDS][ACCESS_SIZES];
     uint64_t shown_ns; /* up to where the board has told */
+    bool crowded;      /* threads had no room in this tick: their number is not known */
     struct access_sample drained[DRAIN];
 };
 
@@ -340,6 +341,7 @@ static void take_sample(struct pebs_nvmm *self, const struct access_sample *samp
 
 static void take_samples(struct pebs_nvmm *self)
 {
+    uint64_t turned_away = self->threads->turned_away;
     size_t n;
     for (int access = 0; access < ACCESS_KINDS; access++)
         if (self->sampled[access])
@@ -351,6 +353,7 @@ static void take_samples(struct pebs_nvmm *self)
         for (size_t i = 0; i < n; i++)
             take_sample(self, &self->drained[i]);
     } while (n == DRAIN);
+    self->crowded = self->threads->turned_away > turned_away;
 }
 
 /* ---- a tick: estimates ---- */
@@ -489,7 +492,7 @@ static void lane_publish(struct pebs_nvmm *self, struct lane *lane)
 {
     lane_show(self, lane);
     if (lane->series.writers && lane->use[ACCESS_STORE].counted && self->active[ACCESS_STORE] &&
-        !lane->ending && !self->stuck)
+        !lane->ending && !self->stuck && !self->crowded)
         series_set_u64(lane->series.writers, lane->writers);
     else if (lane->series.writers)
         series_clear(lane->series.writers);

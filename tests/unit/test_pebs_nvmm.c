@@ -370,6 +370,26 @@ static void writers_of_the_last_second(void **state)
     assert_is(rig_value(rig, C "nvmm_writer_threads", "container=\"b\""), 0);
 }
 
+/* 4096 threads are kept, those of the last tick among them; what has no room is not counted as 0.
+ */
+static void more_writers_than_are_kept(void **state)
+{
+    struct rig *rig = *state;
+    struct container *a = rig_container(rig, "a");
+    count(rig, "a", ACCESS_STORE, 10);
+    for (uint32_t i = 0; i < NVMM_MAX_THREADS; i++)
+        sample(rig, a, MEDIUM_NVMM, 8, 1)->tid = i;
+    tick(rig);
+    assert_is(rig_value(rig, C "nvmm_writer_threads", ""), NVMM_MAX_THREADS);
+    for (int i = 0; i < 2; i++) {
+        count(rig, "a", ACCESS_STORE, 10);
+        for (uint32_t tid = 0; tid < 3; tid++)
+            sample(rig, a, MEDIUM_NVMM, 8, 1)->tid = 5000 + tid;
+        tick(rig);
+        assert_is(rig_value(rig, C "nvmm_writer_threads", ""), i == 0 ? NAN : 3);
+    }
+}
+
 static const struct nvmm_board_row *row_of(const struct nvmm_board_list *list, uint32_t tid)
 {
     for (size_t i = 0; i < list->n_rows; i++)
@@ -885,6 +905,7 @@ int main(void)
         T(losses_are_told),
         T(modules_are_counted_where_there_are_some),
         T(writers_of_the_last_second),
+        T(more_writers_than_are_kept),
         T(processes_and_threads_are_listed),
         T(a_list_that_is_being_copied_is_not_waited_for),
         T(short_ticks_are_listed_by_the_second),
