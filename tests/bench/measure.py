@@ -102,18 +102,7 @@ class Node:
 
 # Software events stand in for the core group's seven roles: they cost the kernel the same calls,
 # but no register of a PMU is touched.
-EVENTS = {
-    "machine": {"base_frequency_hz": 1e9, "cache_cycles": 44},
-    "roles": {
-        "cycles": "software:cpu-clock",
-        "ref_cycles": "software:task-clock",
-        "instructions": "software:context-switches",
-        "l3_miss_reads": "software:page-faults",
-        "l3_miss_read_occupancy": "software:minor-faults",
-        "llc_reads": "software:major-faults",
-        "l3_miss_read_active": "software:cpu-migrations",
-    },
-}
+EVENTS = harness.SOFTWARE_EVENTS
 ROLES = len(EVENTS["roles"])
 CPUS = len(harness.online_cpus())
 

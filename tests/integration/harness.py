@@ -30,6 +30,21 @@ EXPORTER = BUILD / "interference_exporter"
 PROGRAMS = BUILD / "programs"
 REPLAYS = SOURCE / "tests/replay"
 
+# For --events.file: software events, which every machine has, in the places of all of the core
+# group's; what is not given would be this CPU's own events.
+SOFTWARE_EVENTS = {
+    "machine": {"base_frequency_hz": 1e9, "cache_cycles": 44},
+    "roles": {
+        "cycles": "software:cpu-clock",
+        "ref_cycles": "software:task-clock",
+        "instructions": "software:context-switches",
+        "l3_miss_reads": "software:page-faults",
+        "l3_miss_read_occupancy": "software:minor-faults",
+        "llc_reads": "software:major-faults",
+        "l3_miss_read_active": "software:cpu-migrations",
+    },
+}
+
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -24,15 +24,7 @@ INFO = "interference_container_info"
 
 def software_events(path):
     """Events that every machine has, for the roles that the core group needs."""
-    path.write_text(json.dumps({
-        "machine": {"base_frequency_hz": 1e9, "cache_cycles": 44},
-        # All of the group's: what is not given here would be this CPU's own events.
-        "roles": {"cycles": "software:cpu-clock", "ref_cycles": "software:task-clock",
-                  "instructions": "software:context-switches",
-                  "l3_miss_reads": "software:page-faults",
-                  "l3_miss_read_occupancy": "software:minor-faults",
-                  "llc_reads": "software:major-faults",
-                  "l3_miss_read_active": "software:cpu-migrations"}}))
+    path.write_text(json.dumps(harness.SOFTWARE_EVENTS))
 
 
 class Scraper(threading.Thread):

@@ -31,15 +31,7 @@ class RealContainers(unittest.TestCase):
 
     def events(self):
         path = self.directory / "events.json"
-        path.write_text(json.dumps({
-            "machine": {"base_frequency_hz": 1e9, "cache_cycles": 44},
-            # All of the group's: what is not given here would be this CPU's own events.
-            "roles": {"cycles": "software:cpu-clock", "ref_cycles": "software:task-clock",
-                      "instructions": "software:context-switches",
-                      "l3_miss_reads": "software:page-faults",
-                      "l3_miss_read_occupancy": "software:minor-faults",
-                      "llc_reads": "software:major-faults",
-                      "l3_miss_read_active": "software:cpu-migrations"}}))
+        path.write_text(json.dumps(harness.SOFTWARE_EVENTS))
         return path
 
     def start_container(self, pod, name, container_id=None):

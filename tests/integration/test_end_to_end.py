@@ -84,15 +84,6 @@ MAY_BE_EMPTY = {
     "persistent-memory: Reads for ownership": "only with --collector.pebs_nvmm.rfo, and real counters",
 }
 
-# Software events in place of the core's counters.
-EVENTS = {
-    "machine": {"base_frequency_hz": 1e9, "cache_cycles": 44},
-    "roles": {"cycles": "software:cpu-clock", "ref_cycles": "software:task-clock",
-              "instructions": "software:context-switches", "l3_miss_reads": "software:page-faults",
-              "l3_miss_read_occupancy": "software:minor-faults",
-              "llc_reads": "software:major-faults",
-              "l3_miss_read_active": "software:cpu-migrations"}}
-
 
 def scaled_rules(directory):
     """The committed rules with every duration divided by FACTOR."""
@@ -142,7 +133,7 @@ class EndToEnd(unittest.TestCase):
         cls.prometheus = cls.enterClassContext(Prometheus(cls.directory, prometheus_config(
             scaled_rules(rules), alertmanager.port, live, replay)))
         events = cls.directory / "events.json"
-        events.write_text(json.dumps(EVENTS))
+        events.write_text(json.dumps(harness.SOFTWARE_EVENTS))
         cls.live = cls.enterClassContext(Exporter(
             f"--events.file={events}", f"--path.rootfs={cls.containerd.rootfs}",
             cls.groups.only(), port=live))

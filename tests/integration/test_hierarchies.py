@@ -61,11 +61,8 @@ class Hierarchies(unittest.TestCase):
         offsets = harness.function_offsets(PROGRAM, "role_")
         self.events = self.directory / "events.json"
         self.events.write_text(json.dumps({
-            "machine": {"base_frequency_hz": 1e9, "cache_cycles": 44},
-            # What is not given here would be this CPU's own events.
-            "roles": {"instructions": "software:context-switches",
-                      "llc_reads": "software:major-faults",
-                      "l3_miss_read_active": "software:cpu-migrations",
+            **harness.SOFTWARE_EVENTS,
+            "roles": {**harness.SOFTWARE_EVENTS["roles"],
                       **{role: f"uprobe:{PROGRAM}:{offsets['role_' + role]:#x}" for role in ROLES}}}))
 
     def check(self, groups, *flags, command=()):

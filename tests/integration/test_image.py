@@ -158,14 +158,7 @@ class Container(unittest.TestCase):
         config = json.loads(buildah("inspect", "--type", "image", IMAGE))["Docker"]["config"]
         cls.entrypoint = config["Entrypoint"]
         cls.healthcheck = config["Healthcheck"]["Test"][1:]
-        (cls.directory / "events.json").write_text(json.dumps({
-            "machine": {"base_frequency_hz": 1e9, "cache_cycles": 44},
-            "roles": {"cycles": "software:cpu-clock", "ref_cycles": "software:task-clock",
-                      "instructions": "software:cpu-migrations",
-                      "llc_reads": "software:context-switches",
-                      "l3_miss_read_active": "software:major-faults",
-                      "l3_miss_reads": "software:page-faults",
-                      "l3_miss_read_occupancy": "software:minor-faults"}}))
+        (cls.directory / "events.json").write_text(json.dumps(harness.SOFTWARE_EVENTS))
         for name in ("containers", "pods"):
             (cls.directory / "var/log" / name).mkdir(parents=True)
 

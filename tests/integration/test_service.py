@@ -108,14 +108,7 @@ class Machine:
             (units / f"{name}.target").write_text(f"[Unit]\nDescription={name}\n")
         install(directory)
         (directory / "run/ie/tries.py").write_text(TRIES)
-        (directory / "run/ie/events.json").write_text(json.dumps({
-            "machine": {"base_frequency_hz": 1e9, "cache_cycles": 44},
-            "roles": {"cycles": "software:cpu-clock", "ref_cycles": "software:task-clock",
-                      "instructions": "software:cpu-migrations",
-                      "llc_reads": "software:context-switches",
-                      "l3_miss_read_active": "software:major-faults",
-                      "l3_miss_reads": "software:page-faults",
-                      "l3_miss_read_occupancy": "software:minor-faults"}}))
+        (directory / "run/ie/events.json").write_text(json.dumps(harness.SOFTWARE_EVENTS))
         (directory / "run/ie/idle.jsonl").write_bytes(
             (harness.REPLAYS / "idle.jsonl").read_bytes())
 
