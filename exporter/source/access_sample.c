@@ -3,6 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
+static const char *const accesses[ACCESS_KINDS] = {
+    [ACCESS_STORE] = "store",
+    [ACCESS_LOAD] = "load",
+};
+
 static const char *const media[MEDIA] = {
     [MEDIUM_NVMM] = "nvmm",
     [MEDIUM_OTHER] = "other",
@@ -22,6 +27,20 @@ static int find(const char *const *names, int n, const char *text)
         if (strcmp(names[i], text) == 0)
             return i;
     return -ENOENT;
+}
+
+const char *access_name(enum access access)
+{
+    return accesses[access];
+}
+
+int access_parse(const char *text, enum access *out)
+{
+    int found = find(accesses, ACCESS_KINDS, text);
+    if (found < 0)
+        return found;
+    *out = (enum access)found;
+    return 0;
 }
 
 const char *medium_name(enum medium medium)

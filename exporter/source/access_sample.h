@@ -4,8 +4,35 @@
 #ifndef IE_SOURCE_ACCESS_SAMPLE_H
 #define IE_SOURCE_ACCESS_SAMPLE_H
 
-#include "exporter/source/access_size.h"
-#include "exporter/source/medium.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum access { ACCESS_STORE, ACCESS_LOAD, ACCESS_KINDS };
+
+/* Spelled as in labels and recordings: "store", "load". */
+const char *access_name(enum access access);
+/* 0 and *out, or -ENOENT. */
+int access_parse(const char *text, enum access *out);
+
+enum access_size {
+    ACCESS_SIZE_KNOWN,
+    /* These instructions' sizes depend on registers, which are sampled after the instruction. */
+    ACCESS_SIZE_REPEATED, /* rep movs, rep stos, ... */
+    ACCESS_SIZE_MASKED,   /* a vector under a mask, gather and scatter: which elements? */
+    ACCESS_SIZE_VARIABLE, /* xsave, fxsave, tiles, enter with nesting, far calls */
+    /* These cannot be what made the access: the code changed, or the address is off. */
+    ACCESS_SIZE_NO_ACCESS, /* an instruction that makes no such access */
+    ACCESS_SIZE_INVALID,   /* no instruction */
+    ACCESS_SIZE_TRUNCATED, /* the beginning of an instruction; its end is missing */
+    /* Not from access_size() but from those who read the code for it: the process is gone, or runs
+     * other code there by now. */
+    ACCESS_SIZE_UNREADABLE,
+    ACCESS_SIZES
+};
+
+/* UNKNOWN is an answer: it could not be found out, and is not guessed. */
+enum medium { MEDIUM_NVMM, MEDIUM_OTHER, MEDIUM_UNKNOWN, MEDIA };
 
 /* One load or store, with everything known about it. */
 struct access_sample {

@@ -1,29 +1,6 @@
 #include "exporter/source/access_size.h"
 
 #include <Zydis/Zydis.h>
-#include <errno.h>
-#include <string.h>
-
-static const char *const names[ACCESS_KINDS] = {
-    [ACCESS_STORE] = "store",
-    [ACCESS_LOAD] = "load",
-};
-
-const char *access_name(enum access access)
-{
-    return names[access];
-}
-
-int access_parse(const char *text, enum access *out)
-{
-    for (int i = 0; i < ACCESS_KINDS; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *out = (enum access)i;
-            return 0;
-        }
-    }
-    return -ENOENT;
-}
 
 /* The mask of these is an ordinary vector register. */
 static bool has_vector_mask(ZydisMnemonic mnemonic)

@@ -20,6 +20,7 @@
 #define IE_SOURCE_ATTRIBUTION_H
 
 #include "exporter/base/fsroot.h"
+#include "exporter/source/access_size.h"
 #include "exporter/source/medium.h"
 #include "exporter/source/perf_records.h"
 #include "exporter/source/sample_queue.h"

@@ -8,11 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "exporter/source/access_size.h"
+#include "exporter/source/access_sample.h"
 #include "exporter/source/maps.h"
-
-/* UNKNOWN is an answer: it could not be found out, and is not guessed. */
-enum medium { MEDIUM_NVMM, MEDIUM_OTHER, MEDIUM_UNKNOWN, MEDIA };
 
 struct medium_rule {
     /* What a load or store through this mapping of 'pid' reaches. May read files of the process;
