@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "collectors/baseline.h"
-#include "collectors/collector.h"
-#include "collectors/core_latency_metrics.h"
+#include "collectors/contract/collector.h"
+#include "collectors/core_latency/metrics.h"
 #include "collectors/formulas/core_latency.h"
-#include "collectors/lanes.h"
-#include "collectors/window_read.h"
+#include "collectors/learned/baseline.h"
+#include "collectors/parts/lanes.h"
+#include "collectors/parts/window_read.h"
 
 static const enum role count_role[C_COUNTS] = {
     [C_CYCLES] = ROLE_CYCLES,

@@ -2,7 +2,7 @@
  * Memory latency as the memory controllers see it: Shen & Li 2020 section 4.1, FORMULAS.md section
  * 2. Shared by all cores, without caches and interconnect: the alternative, beside core_latency.
  */
-#include "collectors/rpq.h"
+#include "collectors/parts/rpq.h"
 
 static const struct metric_desc descs[RPQ_METRICS] = {
     [RPQ_CLOCKTICKS] = {.name = "interference_imc_clockticks",

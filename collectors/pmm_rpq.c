@@ -2,7 +2,7 @@
  * Latency of persistent memory (PMM) reads as the memory controllers see it: Shen & Li 2020 section
  * 4.1, FORMULAS.md section 2. An entry stays in this queue until it is served.
  */
-#include "collectors/rpq.h"
+#include "collectors/parts/rpq.h"
 
 static const struct metric_desc descs[RPQ_METRICS] = {
     [RPQ_INSERTS] = {.name = "interference_pmm_read_queue_inserts",

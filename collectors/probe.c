@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectors/collector.h"
+#include "collectors/contract/collector.h"
 #include "collectors/formulas/core_latency.h"
-#include "collectors/hour_percentile.h"
-#include "collectors/latency_edges.h"
-#include "collectors/window_read.h"
-#include "exporter/source/chase.h"
+#include "collectors/learned/hour_percentile.h"
+#include "collectors/parts/latency_edges.h"
+#include "collectors/parts/window_read.h"
+#include "exporter/source/probe/chase.h"
 
 /* Local bursts that calibrate: of these, the third with the lowest latency counts as idle. */
 enum { CALIBRATION_BURSTS = 30, CALIBRATION_IDLE = 10 };

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/collector.h"
+#include "collectors/contract/collector.h"
 #include "collectors/formulas/core_latency.h"
 #include "collectors/formulas/slowdown.h"
-#include "collectors/lanes.h"
-#include "collectors/slowdown_series.h"
-#include "collectors/unloaded.h"
-#include "collectors/window_read.h"
+#include "collectors/learned/unloaded.h"
+#include "collectors/parts/lanes.h"
+#include "collectors/parts/window_read.h"
+#include "collectors/slowdown/series.h"
 
 /* ---- state ---- */
 

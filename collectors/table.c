@@ -1,4 +1,4 @@
-#include "collectors/collector.h"
+#include "collectors/contract/collector.h"
 
 extern const struct collector_ops core_latency_collector;
 extern const struct collector_ops imc_rpq_collector;

@@ -4,11 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/exporter.h"
-#include "exporter/options.h"
-#include "exporter/privileges.h"
-#include "exporter/source/perf.h"
-#include "exporter/sources.h"
+#include "exporter/daemon/exporter.h"
+#include "exporter/daemon/sources.h"
+#include "exporter/options/options.h"
+#include "exporter/service/privileges.h"
+#include "exporter/source/perf/perf.h"
 
 enum { EXIT_OK = 0, EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
 

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "exporter/source/event_table.h"
+#include "exporter/source/event/table.h"
 
 extern const struct event_table event_table_skx; /* Skylake-SP */
 extern const struct event_table event_table_clx; /* Cascade Lake, Cooper Lake */

@@ -23,7 +23,8 @@
  *         -> CAR_shared 5.4e-3, slowdown 1.2626.
  *
  * shadow: ours, from shadow clocks: hardware that keeps, beside each access, the time at which it
- * would have been made and served without neighbours (tests/simnode/shadow.h). Over a quantum,
+ * would have been made and served without neighbours (tests/simnode/model/shadow.h). Over a
+ * quantum,
  *
  *     slowdown      = cycles / shadow_cycles
  *     cache_excess  = max(0, cycles - shadow_cache_cycles)         only evictions undone

@@ -13,9 +13,9 @@
 
 #include "exporter/base/reason.h"
 #include "exporter/base/tick.h"
-#include "exporter/source/access_sample.h"
 #include "exporter/source/machine.h"
 #include "exporter/source/role.h"
+#include "exporter/source/sample.h"
 
 enum scope_kind { SCOPE_CGROUP, SCOPE_THREAD, SCOPE_UNIT, SCOPE_CPU, SCOPE_KINDS };
 

@@ -19,13 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/collector.h"
+#include "collectors/contract/collector.h"
 #include "exporter/expose/expose.h"
 #include "exporter/http/http.h"
-#include "exporter/loop.h"
-#include "exporter/pages.h"
-#include "exporter/self.h"
-#include "exporter/ticker.h"
+#include "exporter/pages/pages.h"
+#include "exporter/self/self.h"
+#include "exporter/service/loop.h"
+#include "exporter/service/ticker.h"
 #include "tests/bench/synthetic.h"
 
 enum { MOST_TICKS = 10000 };

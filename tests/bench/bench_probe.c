@@ -18,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "exporter/source/chase.h"
-#include "exporter/source/chase_buffer.h"
-#include "exporter/source/chase_topology.h"
+#include "exporter/source/probe/buffer.h"
+#include "exporter/source/probe/chase.h"
+#include "exporter/source/probe/topology.h"
 
 enum { MOST_READINGS = 8192, CROSS_RUNS = 400, CROSS_LOADS = 250, SMALL_PAGE = 4096 };
 

@@ -28,8 +28,8 @@
 
 #include "exporter/containers/cgroup_map.h"
 #include "exporter/containers/container.h"
-#include "exporter/source/attribution.h"
-#include "exporter/source/sampler.h"
+#include "exporter/source/accesses/attribution.h"
+#include "exporter/source/sampler/sampler.h"
 
 enum {
     CPUS = 2,

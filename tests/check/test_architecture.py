@@ -10,7 +10,7 @@ CHECK = pathlib.Path(__file__).resolve().parent.parent / "architecture.py"
 
 CMAKE = """
 ie_library(base   exporter/base   Threads::Threads)
-ie_library(source exporter/source ie_base)
+ie_library(source exporter/source/perf ie_base)
 ie_library(http   exporter/http   ie_source PkgConfig::MHD)  # ie_base through ie_source
 """
 BASE = '#include "exporter/base/a.h"\nconst char *a(void) { return "no /proc here"; }\n'
@@ -23,11 +23,11 @@ class Tree(unittest.TestCase):
         (self.root / "CMakeLists.txt").write_text(CMAKE)
         self.write("exporter/base/a.h", "const char *a(void);\n")
         self.write("exporter/base/a.c", BASE)
-        self.write("exporter/source/s.h", "/* /proc/self */\n")
-        self.write("exporter/source/s.c", '#include "exporter/source/s.h"\nint perf_event_open;\n')
+        self.write("exporter/source/perf/s.h", "/* /proc/self */\n")
+        self.write("exporter/source/perf/s.c", '#include "exporter/source/perf/s.h"\nint perf_event_open;\n')
         self.write("exporter/http/h.c",
                    '#include <microhttpd.h>\n#include "exporter/base/a.h"\n'
-                   '#include "exporter/source/s.h"\n')
+                   '#include "exporter/source/perf/s.h"\n')
         self.write("exporter/main.c", '#include "exporter/base/a.h"\nstatic int state;\n')
         (self.root / "collectors").mkdir()
 
@@ -64,7 +64,7 @@ class Tree(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
     def test_include_against_the_arrows(self):
-        self.write("exporter/base/a.c", BASE + '#include "exporter/source/s.h"\n')
+        self.write("exporter/base/a.c", BASE + '#include "exporter/source/perf/s.h"\n')
         self.assert_fails("ie_base has no arrow to ie_source")
 
     def test_include_from_no_folder(self):

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/source/access_size.h"
+#include "exporter/source/accesses/instruction.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

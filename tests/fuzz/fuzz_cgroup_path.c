@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/containers/path.h"
+#include "exporter/containers/cgroups/path.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

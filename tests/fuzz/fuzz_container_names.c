@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/containers/names.h"
+#include "exporter/containers/names/names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "exporter/source/events_file.h"
+#include "exporter/source/event/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/source/maps.h"
-#include "exporter/source/pmem.h"
+#include "exporter/source/accesses/maps.h"
+#include "exporter/source/pmem/pmem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

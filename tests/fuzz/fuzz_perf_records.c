@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/source/perf_records.h"
+#include "exporter/source/sampler/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

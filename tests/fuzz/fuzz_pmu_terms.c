@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/source/pmu_terms.h"
+#include "exporter/source/event/pmu_terms.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "exporter/source/replay.h"
+#include "exporter/source/recording/replay.h"
 #include "exporter/source/source_set.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

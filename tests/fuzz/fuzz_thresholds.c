@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/thresholds.h"
+#include "collectors/contract/thresholds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

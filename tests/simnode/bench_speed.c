@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tests/simnode/simnode.h"
+#include "tests/simnode/model/simnode.h"
 
 enum { DEFAULT_TICKS = 6 };
 

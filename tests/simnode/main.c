@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/simnode/record.h"
+#include "tests/simnode/recording/record.h"
 
 static int usage(void)
 {

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "exporter/source/medium.h"
+#include "exporter/source/accesses/medium.h"
 
 struct directory_rule {
     struct medium_rule rule; /* first */

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "exporter/exporter.h"
-#include "exporter/source/perf.h"
+#include "exporter/daemon/exporter.h"
+#include "exporter/source/perf/perf.h"
 #include "tests/integration/programs/directory_rule.h"
 
 int main(int argc, char **argv)

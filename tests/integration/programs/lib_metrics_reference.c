@@ -1,7 +1,7 @@
 /* Prints collectors/METRICS.md. */
 #include <stdio.h>
 
-#include "exporter/reference.h"
+#include "tests/support/reference.h"
 
 int main(void)
 {

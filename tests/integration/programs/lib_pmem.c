@@ -19,11 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "exporter/source/address_spaces.h"
-#include "exporter/source/encode.h"
-#include "exporter/source/pmem.h"
-#include "exporter/source/process_code.h"
-#include "exporter/source/sampler.h"
+#include "exporter/source/accesses/address_spaces.h"
+#include "exporter/source/accesses/code.h"
+#include "exporter/source/event/encode.h"
+#include "exporter/source/pmem/pmem.h"
+#include "exporter/source/sampler/sampler.h"
 
 enum { PAGE = 4096, MAX_STORERS = 64, MAX_SAMPLES = 1 << 16 };
 

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/source/chase_buffer.h"
-#include "exporter/source/chase_burst.h"
+#include "exporter/source/probe/buffer.h"
+#include "exporter/source/probe/burst.h"
 
 enum { BUFFER_BYTES = 4 << 20, SMALL_BYTES = 2 << 20, BUDGET_NS = 900000, SEED = 20240817 };
 

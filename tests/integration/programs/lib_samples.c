@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "exporter/containers/container.h"
-#include "exporter/sample_owners.h"
-#include "exporter/source/perf_samples.h"
+#include "exporter/daemon/sample_owners.h"
+#include "exporter/source/accesses/accesses.h"
 #include "tests/integration/programs/directory_rule.h"
 
 enum { MAX_LINES = 1 << 16, BATCH = 1024 };

@@ -4,7 +4,7 @@
 #ifndef IE_TESTS_COLLECTOR_RIG_H
 #define IE_TESTS_COLLECTOR_RIG_H
 
-#include "collectors/collector.h"
+#include "collectors/contract/collector.h"
 #include "tests/unit/support/fake_source.h"
 
 enum { RIG_CONTAINERS = 32 };

@@ -8,7 +8,7 @@
 #ifndef IE_TESTS_FAKE_PMU_H
 #define IE_TESTS_FAKE_PMU_H
 
-#include "exporter/source/perf.h"
+#include "exporter/source/perf/perf.h"
 
 enum {
     FAKE_PMU_EVENTS = 512,

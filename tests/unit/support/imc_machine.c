@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "collectors/events/events.h"
-#include "exporter/source/units.h"
+#include "exporter/daemon/units.h"
 
 extern const struct collector_ops imc_rpq_collector;
 extern const struct collector_ops pmm_rpq_collector;

@@ -8,9 +8,9 @@
 #ifndef IE_TESTS_IMC_MACHINE_H
 #define IE_TESTS_IMC_MACHINE_H
 
-#include "collectors/collector.h"
-#include "exporter/source/record.h"
-#include "exporter/source/replay.h"
+#include "collectors/contract/collector.h"
+#include "exporter/source/recording/recorder.h"
+#include "exporter/source/recording/replay.h"
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/perf_fixture.h"
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "exporter/source/record.h"
-#include "exporter/source/replay.h"
+#include "exporter/source/recording/recorder.h"
+#include "exporter/source/recording/replay.h"
 
 #define HEADER "{\"recording\":1,\"machine\":{},\"interval_ns\":1000}\n"
 #define CONTAINER(key) "{\"container\":{\"key\":\"" key "\"}}\n"

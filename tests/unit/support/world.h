@@ -4,7 +4,7 @@
 #ifndef IE_TESTS_WORLD_H
 #define IE_TESTS_WORLD_H
 
-#include "exporter/containers/discovery.h"
+#include "exporter/containers/discovery/discovery.h"
 #include "tests/unit/support/fixture.h"
 
 #define WORLD_MS UINT64_C(1000000)

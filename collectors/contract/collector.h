@@ -1,0 +1,117 @@
+/*
+ * The contract of a collector: from raw counts to metrics.
+ *
+ * A collector is one file; everything in it is static but its ops, and it has one line in table.c.
+ * It sees sources, containers and the store's write side; never HTTP, a snapshot, or another
+ * collector. All calls come from the loop's thread, in this order: probe, start, then for every
+ * tick reconcile (if anything changed) and collect, with further reconciles in between; stop last.
+ */
+#ifndef IE_COLLECTORS_CONTRACT_COLLECTOR_H
+#define IE_COLLECTORS_CONTRACT_COLLECTOR_H
+
+#include <stdbool.h>
+
+#include "collectors/contract/container_labels.h"
+#include "collectors/contract/facts.h"
+#include "collectors/contract/thresholds.h"
+#include "exporter/base/log.h"
+#include "exporter/base/reason.h"
+#include "exporter/containers/container.h"
+#include "exporter/source/source_set.h"
+#include "exporter/store/store.h"
+
+/* Why a window (or a run of the probe) gave no result. Labels of
+ * interference_exporter_windows_discarded_total. */
+enum discard {
+    DISCARD_STARVED,     /* enabled, but the PMU never ran the group */
+    DISCARD_RESET,       /* a total fell */
+    DISCARD_READ_ERROR,  /* the kernel did not let us read */
+    DISCARD_IMPLAUSIBLE, /* reads without cycles: no frequency to divide by */
+    DISCARD_PREEMPTED,   /* the probe's: its thread lost the CPU */
+    DISCARD_MIGRATED,    /* the probe's: its thread changed CPU */
+    DISCARD_STOLEN,      /* the probe's: the hypervisor took time */
+    DISCARD_LEARNING,    /* slowdown's: too few calm windows so far to know the container alone */
+    DISCARD_NEVER_CALM,  /* slowdown's: no window of the container was ever calm */
+    DISCARD_NO_EPOCH,    /* slowdown's: none of the quantum's epochs were the container's */
+    DISCARD_NO_MISSES,   /* slowdown's: no accesses, or none that missed: nothing to compare */
+    DISCARD_DENOMINATOR, /* slowdown's: more interference than cycles */
+    DISCARD_COUNT
+};
+
+const char *discard_name(enum discard discard);
+
+/* Options of collectors, --collector.<name>.<option>. */
+struct collector_config {
+    bool core_latency_container_histogram; /* --collector.core_latency.histogram=container */
+    double core_latency_threshold_factor;  /* baseline times this; default 1.25 */
+    double imc_rpq_cas_latency_seconds;    /* 0: from the recording, else unknown */
+    bool slowdown_alone_rate;              /* --collector.slowdown.alone-rate */
+    size_t pebs_nvmm_period;               /* events per sample; default 10007 */
+    bool pebs_nvmm_loads;                  /* --collector.pebs_nvmm.loads */
+    bool pebs_nvmm_per_process;            /* --collector.pebs_nvmm.per-process */
+    bool pebs_nvmm_rfo;                    /* --collector.pebs_nvmm.rfo */
+};
+
+/* What a collector tells about itself; the loop exports it. */
+struct collector_status {
+    struct verdict verdict; /* may change while running */
+    bool unavailable;       /* found out while running: nothing to count here, see the verdict */
+    bool failed;            /* the last collect returned an error */
+    /* Set by collect: reconcile is to be called before the next tick even if no container came or
+     * went, since what could not be opened may be now. Taken back by reconcile. */
+    bool wants_reconcile;
+    uint64_t discarded[DISCARD_COUNT];
+    uint64_t open_failures[REASON_COUNT];
+    double pmu_enabled_seconds; /* of the windows read, summed over CPUs and groups */
+    double pmu_running_seconds;
+};
+
+struct nvmm_board;
+
+/* Everything a collector may use. Outlives it. */
+struct collector_env {
+    struct source_set *sources;
+    struct store *store;
+    struct container_labels *labels;
+    const struct collector_config *config;
+    const struct thresholds *thresholds; /* contents change on reload, between ticks */
+    struct facts *facts;
+    struct nvmm_board *nvmm_board; /* for the page about processes; NULL: there is none */
+    const struct source *chase; /* the running probe, for its discards; NULL: none, or a replay */
+    const struct log *log;
+};
+
+enum collector_default {
+    COLLECTOR_OFF,
+    COLLECTOR_ON,
+    COLLECTOR_AUTO, /* on where its hardware is; without it silently disabled */
+};
+
+struct collector_ops {
+    const char *name; /* as in flags, labels and collect[] */
+    const char *summary;
+    enum collector_default default_on;
+    const struct metric_desc *const *metrics; /* ended by NULL; for the reference and the checks */
+
+    /* Whether it can work here. Must not open anything that stays. */
+    bool (*probe)(const struct collector_env *env, struct verdict *why);
+
+    /* Registers families, allocates. 0 with *self, or -errno with nothing left behind. 'status' is
+     * for the collector to keep up to date. */
+    int (*start)(const struct collector_env *env, struct collector_status *status, void **self);
+
+    /* Containers came, got names, went; or wants_reconcile, with an empty diff. Allocates and
+     * opens; NULL if it has no containers. */
+    void (*reconcile)(void *self, const struct container_diff *diff);
+
+    /* One tick: reads, computes, sets. Neither allocates nor opens. */
+    int (*collect)(void *self, const struct tick *tick);
+
+    /* Frees everything; its families stay in the store, without series. Accepts NULL. */
+    void (*stop)(void *self);
+};
+
+/* The one list, ended by NULL. */
+extern const struct collector_ops *const collector_table[];
+
+#endif

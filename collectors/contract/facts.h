@@ -1,0 +1,40 @@
+/*
+ * What is known about the machine, and may become better known while running.
+ *
+ * Written by main at start and by the probe (calibration); read by every collector. Loop thread.
+ */
+#ifndef IE_COLLECTORS_CONTRACT_FACTS_H
+#define IE_COLLECTORS_CONTRACT_FACTS_H
+
+#include <stdbool.h>
+
+#include "exporter/base/reason.h"
+#include "exporter/source/machine.h"
+
+struct facts {
+    struct machine machine;
+
+    /* Whether there is a memory probe, live or recorded, and why not. */
+    struct verdict probe;
+
+    /* machine.cache_cycles is final: given by --events.file or a recording, or calibrated by the
+     * probe. Until then it is the event table's value, and the probe may replace it, once. */
+    bool cache_cycles_final;
+
+    /* The 5th percentile of the last hour of the probe's latencies of a NUMA node to its own
+     * memory: what memory takes when hardly anyone else uses it. Written by the probe; 0: not
+     * known. */
+    double probe_calm_seconds;
+
+    /* What a load takes that hits the last-level cache, measured by the probe; 0: not known. Stands
+     * in where machine.llc_hit_cycles is not known. */
+    double llc_hit_seconds;
+
+    /* The probe's chase must show l3_miss_reads: false where --events.file says what that role
+     * counts, and under replay. */
+    bool chase_must_miss;
+    /* Set by the probe when its chase went to memory and the counter saw nothing. */
+    bool l3_miss_reads_filtered;
+};
+
+#endif

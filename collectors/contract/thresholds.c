@@ -1,0 +1,206 @@
+#include "collectors/contract/thresholds.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exporter/base/fsroot.h"
+#include "exporter/base/textbuf.h"
+
+enum { FILE_MAX_BYTES = 1 << 20 };
+/* A memory read takes nanoseconds; a number above this was meant in another unit. */
+static const double latency_max_seconds = 1.0;
+
+/* ---- one entry ---- */
+
+/* A key that is not understood would silently widen what the entry matches. */
+static int check_keys(json_t *entry, char *error, size_t error_size)
+{
+    static const char *const known[] = {"namespace", "pod", "container", "latency_seconds"};
+    const char *key;
+    json_t *value;
+    json_object_foreach(entry, key, value)
+    {
+        size_t i = 0;
+        while (i < sizeof known / sizeof *known && strcmp(key, known[i]) != 0)
+            i++;
+        if (i < sizeof known / sizeof *known)
+            continue;
+        char start[24];
+        struct textbuf buf;
+        snprintf(start, sizeof start, "%s", key);
+        textbuf_init_fixed(&buf, error, error_size);
+        textbuf_str(&buf, "unknown key ");
+        textbuf_quoted(&buf, start);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int take_glob(json_t *entry, const char *key, char **out, char *error, size_t error_size)
+{
+    json_t *value = json_object_get(entry, key);
+    if (value && !json_is_string(value)) {
+        snprintf(error, error_size, "\"%s\" is not a string", key);
+        return -EINVAL;
+    }
+    *out = strdup(value ? json_string_value(value) : "*");
+    if (!*out) {
+        snprintf(error, error_size, "out of memory");
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static int take_latency(json_t *entry, double *out, char *error, size_t error_size)
+{
+    json_t *value = json_object_get(entry, "latency_seconds");
+    double seconds = json_number_value(value); /* 0 for what is no number */
+    if (seconds > 0 && seconds <= latency_max_seconds) {
+        *out = seconds;
+        return 0;
+    }
+    if (!value)
+        snprintf(error, error_size, "\"latency_seconds\" is missing");
+    else if (!json_is_number(value))
+        snprintf(error, error_size, "\"latency_seconds\" is not a number");
+    else
+        snprintf(error, error_size,
+                 "\"latency_seconds\" is %g; it must be above 0 and at most 1 (200 ns is 2e-7)",
+                 seconds);
+    return -EINVAL;
+}
+
+static int parse_entry(json_t *entry, struct threshold *out, char *error, size_t error_size)
+{
+    if (!json_is_object(entry)) {
+        snprintf(error, error_size, "not an object");
+        return -EINVAL;
+    }
+    int err = check_keys(entry, error, error_size);
+    if (!err)
+        err = take_glob(entry, "namespace", &out->namespace_, error, error_size);
+    if (!err)
+        err = take_glob(entry, "pod", &out->pod, error, error_size);
+    if (!err)
+        err = take_glob(entry, "container", &out->container, error, error_size);
+    if (!err)
+        err = take_latency(entry, &out->latency_seconds, error, error_size);
+    return err;
+}
+
+/* ---- the list ---- */
+
+static int parse_list(json_t *root, struct thresholds *list, char *error, size_t error_size)
+{
+    if (!json_is_array(root)) {
+        snprintf(error, error_size, "not a list of thresholds");
+        return -EINVAL;
+    }
+    size_t n = json_array_size(root);
+    list->at = calloc(n ? n : 1, sizeof *list->at);
+    if (!list->at) {
+        snprintf(error, error_size, "out of memory");
+        return -ENOMEM;
+    }
+    for (; list->n < n; list->n++) {
+        char why[160];
+        struct threshold *entry = &list->at[list->n];
+        int err = parse_entry(json_array_get(root, list->n), entry, why, sizeof why);
+        if (err) {
+            snprintf(error, error_size, "entry %zu: %s", list->n + 1, why);
+            list->n++; /* half-built, to be released */
+            return err;
+        }
+    }
+    return 0;
+}
+
+int thresholds_parse(const char *text, size_t len, struct thresholds *out, char *error,
+                     size_t error_size)
+{
+    if (len > FILE_MAX_BYTES) {
+        snprintf(error, error_size, "larger than 1 MiB");
+        return -EINVAL;
+    }
+    json_error_t where;
+    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &where);
+    if (!root) {
+        /* The library quotes what it stumbled over, newlines included. */
+        where.text[strcspn(where.text, "\r\n")] = '\0';
+        snprintf(error, error_size, "line %d: %s", where.line, where.text);
+        return -EINVAL;
+    }
+    struct thresholds list = {0};
+    int err = parse_list(root, &list, error, error_size);
+    json_decref(root);
+    if (err)
+        thresholds_release(&list);
+    else
+        *out = list;
+    return err;
+}
+
+static int read_file(const char *path, char *buffer, size_t size, size_t *len)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    int err = fsroot_read_fd(fd, buffer, size, len);
+    close(fd);
+    return err;
+}
+
+int thresholds_load(const char *path, struct thresholds *inout, char *error, size_t error_size)
+{
+    struct thresholds fresh;
+    char why[256];
+    size_t len;
+    char *text = malloc(FILE_MAX_BYTES + 2);
+    int err = text ? read_file(path, text, FILE_MAX_BYTES + 2, &len) : -ENOMEM;
+    if (err == -EFBIG)
+        snprintf(why, sizeof why, "larger than 1 MiB");
+    else if (err)
+        snprintf(why, sizeof why, "%s", strerror(-err));
+    else
+        err = thresholds_parse(text, len, &fresh, why, sizeof why);
+    free(text);
+    if (err) {
+        snprintf(error, error_size, "%s: %s", path, why);
+        return err;
+    }
+    fresh.version = inout->version + 1;
+    thresholds_release(inout);
+    *inout = fresh;
+    return 0;
+}
+
+void thresholds_release(struct thresholds *thresholds)
+{
+    for (size_t i = 0; i < thresholds->n; i++) {
+        free(thresholds->at[i].namespace_);
+        free(thresholds->at[i].pod);
+        free(thresholds->at[i].container);
+    }
+    free(thresholds->at);
+    *thresholds = (struct thresholds){0};
+}
+
+bool thresholds_find(const struct thresholds *thresholds, const char *namespace_, const char *pod,
+                     const char *container, double *latency_seconds)
+{
+    for (size_t i = 0; i < thresholds->n; i++) {
+        const struct threshold *entry = &thresholds->at[i];
+        if (fnmatch(entry->namespace_, namespace_, 0) == 0 && fnmatch(entry->pod, pod, 0) == 0 &&
+            fnmatch(entry->container, container, 0) == 0) {
+            *latency_seconds = entry->latency_seconds;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,38 @@
+/*
+ * Which windows are calm: the co-runners read so little that the container had the memory to
+ * itself (FORMULAS.md section 3).
+ *
+ * A window is calm when the co-runners' read rate is in the lowest decile of the sliding hour AND
+ * below 10 % of the node's highest rate seen. One struct calm per container; pure, embedded, of
+ * bounded size: rates are kept in logarithmic buckets (ratio 2^(1/2)), by ten-minute slices.
+ */
+#ifndef IE_COLLECTORS_LEARNED_CALM_H
+#define IE_COLLECTORS_LEARNED_CALM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Buckets: 0 is everything below 16 reads/s, which is nothing; i begins at 2^(4 + (i - 1)/2); the
+ * last is open (2^35 reads/s are 2 TB/s). Slices: the current ten minutes and the six before, so
+ * the hour is between 60 and 70 minutes long. */
+enum { CALM_BUCKETS = 64, CALM_SLICES = 7, CALM_MIN_WINDOWS = 10 };
+
+/* Zeroed: no history. */
+struct calm {
+    uint16_t count[CALM_SLICES][CALM_BUCKETS]; /* windows, saturating */
+    uint64_t slice; /* number of the newest ten-minute slice, from 1; 0: empty */
+};
+
+/*
+ * Adds a window to the history and says whether it was calm. Rates in reads per second;
+ * node_peak_rate is the node's highest ever, this window included.
+ *
+ * Lowest decile: fewer than a tenth of the hour's windows, this one included, lie in lower buckets;
+ * so windows that differ by less than a bucket are calm together. Below 10 % of the peak: strictly,
+ * but a rate of 0 always is, also on a node that never read. Never calm before CALM_MIN_WINDOWS
+ * windows are in the hour (the tenth may be). Time that runs backwards counts as now; a rate that
+ * is negative or not finite is not calm and not remembered.
+ */
+bool calm_window(struct calm *calm, uint64_t mono_ns, double corunner_rate, double node_peak_rate);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * What processes and threads did with persistent memory in the last second, for a page that other
+ * threads make: too much, and too short-lived, for series.
+ *
+ * The collector writes a list and then shows it at once; readers get a copy. Fixed size.
+ */
+#ifndef IE_COLLECTORS_NVMM_BOARD_H
+#define IE_COLLECTORS_NVMM_BOARD_H
+
+#include "collectors/nvmm/threads.h"
+#include "exporter/store/store.h"
+
+/* Containers that use persistent memory at the same time, each with some threads. */
+enum { NVMM_BOARD_CONTAINERS = 1024 };
+
+struct nvmm_board_container {
+    /* Cut where they are longer than Kubernetes allows. */
+    char namespace_[64], pod[256], name[256], short_id[13];
+};
+
+struct nvmm_board_row {
+    uint32_t container; /* index */
+    uint32_t pid, tid;
+    double accesses[ACCESS_KINDS], bytes[ACCESS_KINDS]; /* a second */
+};
+
+struct nvmm_board_list {
+    uint64_t wall_ns; /* of the tick that ended it; 0: there was none yet */
+    double seconds;   /* that it is the mean of */
+    bool loads;       /* loads are sampled too; else theirs are 0 */
+    bool cut;         /* there were more threads or containers than fit */
+    size_t n_containers, n_rows;
+    struct nvmm_board_container containers[NVMM_BOARD_CONTAINERS];
+    struct nvmm_board_row rows[NVMM_MAX_THREADS]; /* in a copy: by container, pid, tid */
+};
+
+struct nvmm_board;
+
+/* 0 or -ENOMEM. */
+int nvmm_board_new(struct nvmm_board **out);
+void nvmm_board_free(struct nvmm_board *board);
+
+/* The writer: the list to fill, empty and its own until it is shown. */
+struct nvmm_board_list *nvmm_board_begin(struct nvmm_board *board);
+/* Adds a container by its labels; false: no room. Its rows follow. */
+bool nvmm_board_container(struct nvmm_board_list *list, const struct labelset *labels);
+void nvmm_board_row(struct nvmm_board_list *list, const struct nvmm_board_row *row);
+/* False: somebody is copying; the writer is not to wait for that. */
+bool nvmm_board_show(struct nvmm_board *board);
+/* Nobody writes any more: what is shown is taken away. */
+void nvmm_board_clear(struct nvmm_board *board);
+
+/* Any thread: a copy of what is shown, for free(); NULL: nothing is, or out of memory. */
+struct nvmm_board_list *nvmm_board_copy(struct nvmm_board *board);
+
+#endif

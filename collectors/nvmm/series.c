@@ -1,0 +1,225 @@
+#include "collectors/nvmm/series.h"
+
+#define CONTAINER(n) "interference_container_" n
+static const struct metric_desc descs[NVMM_METRICS] = {
+    [M_ACCESSES] = {.name = CONTAINER("nvmm_accesses"),
+                    .type = METRIC_COUNTER,
+                    .number = METRIC_U64,
+                    .labels = "container, access",
+                    .help = "Loads or stores of programs to persistent memory, estimated: all that "
+                            "were counted, times the share of the samples that went there. High: "
+                            "the container uses the modules much. Errors shrink with the number "
+                            "of samples; see memory_samples. What virtual machines' guests "
+                            "access is not seen."},
+    [M_BYTES] = {.name = CONTAINER("nvmm_bytes"),
+                 .type = METRIC_COUNTER,
+                 .number = METRIC_U64,
+                 .labels = "container, access",
+                 .help = "Bytes of these accesses, from the sizes of the sampled instructions. "
+                         "High: near 2.3 GB/s of stores or 6.6 GB/s of loads a module is at its "
+                         "limit. Divided by accesses: the size of one; stores that do not fill "
+                         "256 bytes are amplified. Too low where samples are undecoded with reason "
+                         "repeated, masked or variable: those add nothing."},
+    [M_SAMPLES] = {.name = CONTAINER("memory_samples"),
+                   .type = METRIC_COUNTER,
+                   .number = METRIC_U64,
+                   .labels = "container, access, medium",
+                   .help = "Samples of the container's accesses, by where they went: nvmm, other "
+                           "memory, or unknown. High: the estimates stand on much; a share is "
+                           "uncertain by one part in the square root of its samples. High for "
+                           "unknown: processes end, or change mappings, faster than they can be "
+                           "looked at. Processes that ended before their container was found "
+                           "are in none."},
+    [M_WRITERS] = {.name = CONTAINER("nvmm_writer_threads"),
+                   .type = METRIC_GAUGE,
+                   .number = METRIC_U64,
+                   .labels = "container",
+                   .help = "Threads that were sampled storing to persistent memory in the last "
+                           "second. High: above 4 per module its write bandwidth falls. Threads "
+                           "that store seldom are missed. Absent while the node has more threads "
+                           "that do than are kept, 4096."},
+    [M_RFO] = {.name = CONTAINER("nvmm_rfo_accesses"),
+               .type = METRIC_COUNTER,
+               .number = METRIC_U64,
+               .labels = "container",
+               .help = "Reads for ownership that local persistent memory served, counted without "
+                       "samples: the lines that ordinary stores fetch. High: the container stores "
+                       "much. Blind for non-temporal stores of whole 64-byte lines, and sees only "
+                       "1 - s/64 of those of s bytes; sees 67 to 100 % of the others. Cascade "
+                       "Lake and Ice Lake only, with --collector.pebs_nvmm.rfo."},
+    [M_PROCESS_ACCESSES] = {.name = "interference_process_nvmm_accesses",
+                            .type = METRIC_COUNTER,
+                            .number = METRIC_U64,
+                            .labels = "container, pid, access",
+                            .help = "As interference_container_nvmm_accesses, of one process; only "
+                                    "with --collector.pebs_nvmm.per-process. High: it is this one. "
+                                    "At most 1024 processes at a time have series; another gets "
+                                    "one when one of them has not used persistent memory for two "
+                                    "minutes. The container's counter has all of them."},
+    [M_PROCESS_BYTES] = {.name = "interference_process_nvmm_bytes",
+                         .type = METRIC_COUNTER,
+                         .number = METRIC_U64,
+                         .labels = "container, pid, access",
+                         .help = "As interference_container_nvmm_bytes, of one process; only with "
+                                 "--collector.pebs_nvmm.per-process. High: it is this one."},
+    [M_DIMMS] = {.name = "interference_pmem_dimms",
+                 .type = METRIC_GAUGE,
+                 .number = METRIC_U64,
+                 .help = "Persistent memory modules of the node, also those used as ordinary "
+                         "memory; absent where there is none to be counted. High: room for more "
+                         "writer threads."},
+    [M_LOST] = {.name = "interference_sampler_samples_lost",
+                .type = METRIC_COUNTER,
+                .number = METRIC_U64,
+                .labels = "access",
+                .help = "Samples that the hardware, the kernel or a full queue dropped. High: "
+                        "estimates become coarse, and wrong if accesses to one kind of memory are "
+                        "lost more often; sample less with --collector.pebs_nvmm.period."},
+    [M_UNDECODED] = {.name = "interference_sampler_samples_undecoded",
+                     .type = METRIC_COUNTER,
+                     .number = METRIC_U64,
+                     .labels = "access, reason",
+                     .help = "Samples of persistent memory whose size is not known, by reason: "
+                             "repeated, masked or variable instructions, whose size is in "
+                             "registers; no_access, invalid or truncated code; unreadable code. "
+                             "High: bytes are less certain than accesses."},
+    [M_THROTTLES] = {.name = "interference_sampler_throttles",
+                     .type = METRIC_COUNTER,
+                     .number = METRIC_U64,
+                     .labels = "access",
+                     .help = "Times that the kernel paused sampling on a CPU. High: more samples "
+                             "than it allows; sample less with --collector.pebs_nvmm.period."},
+};
+
+const struct metric_desc *const nvmm_metrics[] = {
+    &descs[M_ACCESSES],      &descs[M_BYTES],     &descs[M_SAMPLES],
+    &descs[M_WRITERS],       &descs[M_RFO],       &descs[M_PROCESS_ACCESSES],
+    &descs[M_PROCESS_BYTES], &descs[M_DIMMS],     &descs[M_LOST],
+    &descs[M_UNDECODED],     &descs[M_THROTTLES], NULL};
+
+int nvmm_families_register(struct nvmm_families *families, struct store *store, const char *owner)
+{
+    int err = 0;
+    for (int i = 0; i < NVMM_METRICS && !err; i++)
+        err = store_family(store, &descs[i], owner, &families->at[i]);
+    return err;
+}
+
+static int make(struct family *family, struct labelset *common, const struct label *own, size_t n,
+                struct series **out)
+{
+    int err = series_new(family, common, own, n, out);
+    if (err)
+        *out = NULL;
+    else
+        series_clear(*out);
+    return err;
+}
+
+/* ---- a container ---- */
+
+enum { MAX_SERIES = ACCESS_KINDS * (2 + MEDIA) + 2 };
+
+/* All places for a series in the set. */
+static size_t places(struct nvmm_set *set, struct series **out[MAX_SERIES])
+{
+    size_t n = 0;
+    for (int access = 0; access < ACCESS_KINDS; access++) {
+        out[n++] = &set->use[access].accesses;
+        out[n++] = &set->use[access].bytes;
+        for (int medium = 0; medium < MEDIA; medium++)
+            out[n++] = &set->use[access].samples[medium];
+    }
+    out[n++] = &set->writers;
+    out[n++] = &set->rfo;
+    return n;
+}
+
+static int make_use(struct nvmm_set *set, const struct nvmm_families *families,
+                    struct labelset *labels, enum access access)
+{
+    struct label own[2] = {{"access", access_name(access)}};
+    int err = make(families->at[M_ACCESSES], labels, own, 1, &set->use[access].accesses);
+    if (!err)
+        err = make(families->at[M_BYTES], labels, own, 1, &set->use[access].bytes);
+    for (int medium = 0; medium < MEDIA && !err; medium++) {
+        own[1] = (struct label){"medium", medium_name((enum medium)medium)};
+        err = make(families->at[M_SAMPLES], labels, own, 2, &set->use[access].samples[medium]);
+    }
+    return err;
+}
+
+int nvmm_set_make(struct nvmm_set *set, const struct nvmm_families *families,
+                  struct labelset *labels)
+{
+    int err = 0;
+    for (int access = 0; access < ACCESS_KINDS && !err; access++)
+        if (families->sampled[access])
+            err = make_use(set, families, labels, (enum access)access);
+    if (!err && families->sampled[ACCESS_STORE])
+        err = make(families->at[M_WRITERS], labels, NULL, 0, &set->writers);
+    if (!err && families->rfo)
+        err = make(families->at[M_RFO], labels, NULL, 0, &set->rfo);
+    if (err)
+        nvmm_set_release(set);
+    else
+        set->made = true;
+    return err;
+}
+
+void nvmm_set_relabel(struct nvmm_set *set, struct labelset *labels)
+{
+    struct series **at[MAX_SERIES];
+    size_t n = places(set, at);
+    for (size_t i = 0; i < n && set->made; i++)
+        if (*at[i] && (!labels || series_relabel(*at[i], labels) != 0))
+            nvmm_set_release(set);
+}
+
+void nvmm_set_release(struct nvmm_set *set)
+{
+    struct series **at[MAX_SERIES];
+    size_t n = places(set, at);
+    for (size_t i = 0; i < n; i++)
+        series_free(*at[i]);
+    *set = (struct nvmm_set){0};
+}
+
+/* ---- the node ---- */
+
+static int make_node_use(struct nvmm_node_set *set, const struct nvmm_families *families,
+                         enum access access)
+{
+    struct label own[2] = {{"access", access_name(access)}};
+    int err = make(families->at[M_LOST], NULL, own, 1, &set->use[access].lost);
+    if (!err)
+        err = make(families->at[M_THROTTLES], NULL, own, 1, &set->use[access].throttles);
+    for (int size = ACCESS_SIZE_KNOWN + 1; size < ACCESS_SIZES && !err; size++) {
+        own[1] = (struct label){"reason", access_size_name((enum access_size)size)};
+        err = make(families->at[M_UNDECODED], NULL, own, 2, &set->use[access].undecoded[size]);
+    }
+    return err;
+}
+
+int nvmm_node_set_make(struct nvmm_node_set *set, const struct nvmm_families *families)
+{
+    int err = make(families->at[M_DIMMS], NULL, NULL, 0, &set->dimms);
+    for (int access = 0; access < ACCESS_KINDS && !err; access++)
+        if (families->sampled[access])
+            err = make_node_use(set, families, (enum access)access);
+    if (err)
+        nvmm_node_set_release(set);
+    return err;
+}
+
+void nvmm_node_set_release(struct nvmm_node_set *set)
+{
+    series_free(set->dimms);
+    for (int access = 0; access < ACCESS_KINDS; access++) {
+        series_free(set->use[access].lost);
+        series_free(set->use[access].throttles);
+        for (int size = 0; size < ACCESS_SIZES; size++)
+            series_free(set->use[access].undecoded[size]);
+    }
+    *set = (struct nvmm_node_set){0};
+}

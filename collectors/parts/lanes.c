@@ -1,0 +1,114 @@
+#include "collectors/parts/lanes.h"
+
+#include <stdlib.h>
+
+void lanes_init(struct lanes *lanes, const struct lane_ops *ops, void *collector)
+{
+    *lanes = (struct lanes){.ops = ops, .collector = collector};
+}
+
+void lanes_release(struct lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->n; i++)
+        if (lanes->at[i].lane)
+            lanes->ops->free(lanes->collector, lanes->at[i].lane);
+    free(lanes->at);
+    *lanes = (struct lanes){.ops = lanes->ops, .collector = lanes->collector};
+}
+
+static struct lane_slot *find(const struct lanes *lanes, const struct container *container)
+{
+    if (container->slot >= lanes->n)
+        return NULL;
+    struct lane_slot *slot = &lanes->at[container->slot];
+    return slot->lane && slot->container == container ? slot : NULL;
+}
+
+static void drop(struct lanes *lanes, struct lane_slot *slot)
+{
+    if (slot->lane)
+        lanes->ops->free(lanes->collector, slot->lane);
+    *slot = (struct lane_slot){0};
+}
+
+static bool reserve(struct lanes *lanes, size_t slot)
+{
+    if (slot < lanes->n)
+        return true;
+    size_t n = lanes->n ? lanes->n : 64;
+    while (n <= slot)
+        n *= 2;
+    struct lane_slot *at = realloc(lanes->at, n * sizeof *at);
+    if (!at)
+        return false;
+    for (size_t i = lanes->n; i < n; i++)
+        at[i] = (struct lane_slot){0};
+    lanes->at = at;
+    lanes->n = n;
+    return true;
+}
+
+static void open_lane(struct lanes *lanes, void *lane)
+{
+    if (!lanes->ops->open(lanes->collector, lane))
+        lanes->unopened++;
+}
+
+static void add(struct lanes *lanes, const struct container *container, const struct log *log)
+{
+    void *lane = NULL;
+    if (reserve(lanes, container->slot))
+        lane = lanes->ops->make(lanes->collector, container);
+    if (!lane) {
+        log_error(log, lanes->ops->collector, "out of memory: %s is not counted", container->path);
+        return;
+    }
+    struct lane_slot *slot = &lanes->at[container->slot];
+    drop(lanes, slot);
+    *slot = (struct lane_slot){lane, container};
+    open_lane(lanes, lane);
+}
+
+static void retry(struct lanes *lanes)
+{
+    lanes->unopened = 0;
+    for (size_t i = 0; i < lanes->n; i++) {
+        const struct lane_slot *slot = &lanes->at[i];
+        if (slot->lane && slot->container->state == CONTAINER_LIVE &&
+            !lanes->ops->is_open(slot->lane))
+            open_lane(lanes, slot->lane);
+    }
+}
+
+bool lanes_reconcile(struct lanes *lanes, const struct container_diff *diff,
+                     struct collector_status *status, const struct log *log)
+{
+    const struct lane_ops *ops = lanes->ops;
+    struct lane_slot *slot;
+    for (size_t i = 0; i < diff->forgotten.n; i++)
+        if ((slot = find(lanes, diff->forgotten.at[i])))
+            drop(lanes, slot);
+    for (size_t i = 0; i < diff->added.n; i++)
+        add(lanes, diff->added.at[i], log);
+    for (size_t i = 0; i < diff->named.n; i++)
+        if ((slot = find(lanes, diff->named.at[i])))
+            ops->name(lanes->collector, slot->lane);
+    for (size_t i = 0; i < diff->renamed.n; i++)
+        if ((slot = find(lanes, diff->renamed.at[i])))
+            ops->rename(lanes->collector, slot->lane);
+    for (size_t i = 0; i < diff->ended.n; i++)
+        if ((slot = find(lanes, diff->ended.at[i])))
+            ops->end(slot->lane);
+
+    bool freed = status->wants_reconcile || diff->ended.n + diff->forgotten.n > 0;
+    status->wants_reconcile = false;
+    if (lanes->unopened == 0 || !freed)
+        return false;
+    retry(lanes);
+    return lanes->unopened == 0;
+}
+
+void lanes_closed_one(const struct lanes *lanes, struct collector_status *status)
+{
+    status->wants_reconcile = lanes->unopened > 0;
+}

@@ -1,0 +1,21 @@
+/*
+ * From a group's two readings to one scaled window, with the collector's books kept.
+ */
+#ifndef IE_COLLECTORS_PARTS_WINDOW_READ_H
+#define IE_COLLECTORS_PARTS_WINDOW_READ_H
+
+#include "collectors/contract/collector.h"
+#include "exporter/source/window.h"
+
+/*
+ * Reads the group for this tick and sums its window over the CPUs. 0 with *status and *sum;
+ * -ENODATA when the source has no reading for this tick; -errno when reading failed. Discarded
+ * windows and PMU times are counted in *books.
+ */
+int window_read(struct source_set *sources, group_handle handle, struct collector_status *books,
+                struct window_sum *sum, enum window_status *status);
+
+/* The count of a role in a window's sum. False when it was not counted. */
+bool window_count(const struct window_sum *sum, enum group group, enum role role, uint64_t *out);
+
+#endif

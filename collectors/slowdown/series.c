@@ -1,0 +1,183 @@
+#include "collectors/slowdown/series.h"
+
+static const char *const model_names[MODELS] = {"asm", "epochs", "passive", "shadow"};
+static const char *const gap_names[GAPS] = {
+    [GAP_NONE] = "",
+    [GAP_IDLE] = "idle",
+    [GAP_NOT_COUNTED] = "not_counted",
+    [GAP_NO_FREQUENCY] = "no_frequency",
+    [GAP_LEARNING] = "learning",
+    [GAP_NEVER_CALM] = "never_calm",
+    [GAP_NO_UNLOADED_LATENCY] = "no_unloaded_latency",
+    [GAP_NO_HIT_CYCLES] = "no_hit_cycles",
+    [GAP_NO_ACCESSES] = "no_accesses",
+    [GAP_NO_MISSES] = "no_misses",
+    [GAP_DENOMINATOR] = "denominator",
+};
+
+#define CONTAINER(n) "interference_container_" n
+static const struct metric_desc descs[SLOWDOWN_METRICS] = {
+    [M_RATIO] = {.name = CONTAINER("slowdown_ratio"),
+                 .type = METRIC_GAUGE,
+                 .number = METRIC_DOUBLE,
+                 .labels = "container, model",
+                 .help = "How many times slower the container ran in the last window than it would "
+                         "have alone, estimated. 1: its neighbours do not hurt it; high: they do. "
+                         "Models: passive from the core's counters; asm and shadow only from "
+                         "sources that count for them (today: recordings of simulated hardware). "
+                         "Absent where there is no estimate; /api/v1/containers says why."},
+    [M_OBSERVED] = {.name = CONTAINER("slowdown_observed_cycles"),
+                    .type = METRIC_COUNTER,
+                    .number = METRIC_U64,
+                    .labels = "container, model",
+                    .help = "Cycles of the windows with an estimate. A rate near that of "
+                            "cpu_cycles: nearly every window has one. interference_cycles divided "
+                            "by this is the share of time lost to neighbours."},
+    [M_INTERFERENCE] = {.name = CONTAINER("interference_cycles"),
+                        .type = METRIC_COUNTER,
+                        .number = METRIC_U64,
+                        .labels = "container, model, resource",
+                        .help = "Cycles lost to neighbours in windows with an estimate, by what "
+                                "was contended: cache (they evicted its lines) or memory (they "
+                                "kept it busy). Rising fast: that resource hurts."},
+    [M_ALONE_RATE] = {.name = CONTAINER("alone_llc_access_rate_hertz"),
+                      .type = METRIC_GAUGE,
+                      .number = METRIC_DOUBLE,
+                      .labels = "container, model",
+                      .help = "Accesses to the last-level cache per second of its running time "
+                              "that the container would make alone, estimated; only with "
+                              "--collector.slowdown.alone-rate. High: it depends on that cache."},
+    [M_CALM_WINDOWS] = {.name = "slowdown_calm_windows",
+                        .type = METRIC_NOTE,
+                        .number = METRIC_U64,
+                        .labels = "container",
+                        .help = "Calm windows that the model passive has learned from. High: its "
+                                "estimate stands on much."},
+    [M_GAP] = {.name = "slowdown_no_estimate",
+               .type = METRIC_NOTE,
+               .number = METRIC_U64,
+               .labels = "container, model, reason",
+               .help = "1 with the reason why there is no estimate by this model at the moment."},
+};
+
+const struct metric_desc *const slowdown_metrics[] = {&descs[M_RATIO],
+                                                      &descs[M_OBSERVED],
+                                                      &descs[M_INTERFERENCE],
+                                                      &descs[M_ALONE_RATE],
+                                                      &descs[M_CALM_WINDOWS],
+                                                      &descs[M_GAP],
+                                                      NULL};
+
+static const struct {
+    enum slowdown_metric metric;
+    enum slowdown_model model;
+    const char *resource;
+} series_defs[S_GAPS] = {
+    [S_RATIO] = {M_RATIO, MODEL_PASSIVE, NULL},
+    [S_OBSERVED] = {M_OBSERVED, MODEL_PASSIVE, NULL},
+    [S_MEMORY] = {M_INTERFERENCE, MODEL_PASSIVE, "memory"},
+    [S_CACHE] = {M_INTERFERENCE, MODEL_PASSIVE, "cache"},
+    [S_ALONE_RATE] = {M_ALONE_RATE, MODEL_PASSIVE, NULL},
+    [S_CALM_WINDOWS] = {M_CALM_WINDOWS, MODELS, NULL},
+    [S_ASM_RATIO] = {M_RATIO, MODEL_ASM, NULL},
+    [S_ASM_OBSERVED] = {M_OBSERVED, MODEL_ASM, NULL},
+    [S_ASM_ALONE_RATE] = {M_ALONE_RATE, MODEL_ASM, NULL},
+    [S_SHADOW_RATIO] = {M_RATIO, MODEL_SHADOW, NULL},
+    [S_SHADOW_OBSERVED] = {M_OBSERVED, MODEL_SHADOW, NULL},
+    [S_SHADOW_MEMORY] = {M_INTERFERENCE, MODEL_SHADOW, "memory"},
+    [S_SHADOW_CACHE] = {M_INTERFERENCE, MODEL_SHADOW, "cache"},
+};
+
+int slowdown_families_register(struct slowdown_families *families, struct store *store,
+                               const char *owner)
+{
+    int err = 0;
+    for (int i = 0; i < SLOWDOWN_METRICS && !err; i++)
+        err = store_family(store, &descs[i], owner, &families->at[i]);
+    return err;
+}
+
+static bool wanted(const struct slowdown_families *families, int i)
+{
+    if (i >= S_GAPS)
+        return i > S_GAPS + GAP_NONE;
+    if (series_defs[i].metric == M_ALONE_RATE && !families->alone_rate)
+        return false;
+    return families->epochs ||
+           (series_defs[i].model != MODEL_ASM && series_defs[i].model != MODEL_SHADOW);
+}
+
+static int make_one(const struct slowdown_families *families, struct labelset *labels, int i,
+                    struct series **out)
+{
+    struct label own[2] = {{"model", model_names[MODEL_PASSIVE]}};
+    if (i >= S_GAPS) {
+        own[1] = (struct label){"reason", gap_names[i - S_GAPS]};
+        return series_new(families->at[M_GAP], labels, own, 2, out);
+    }
+    size_t n = 0;
+    if (series_defs[i].model != MODELS)
+        own[n++].value = model_names[series_defs[i].model];
+    if (series_defs[i].resource)
+        own[n++] = (struct label){"resource", series_defs[i].resource};
+    return series_new(families->at[series_defs[i].metric], labels, own, n, out);
+}
+
+int slowdown_set_make(struct slowdown_set *set, const struct slowdown_families *families,
+                      struct labelset *labels)
+{
+    for (int i = 0; i < SLOWDOWN_SERIES; i++) {
+        int err = wanted(families, i) ? make_one(families, labels, i, &set->at[i]) : 0;
+        if (err) {
+            set->at[i] = NULL;
+            slowdown_set_release(set);
+            return err;
+        }
+    }
+    set->made = true;
+    return 0;
+}
+
+void slowdown_set_relabel(struct slowdown_set *set, struct labelset *labels)
+{
+    for (int i = 0; i < SLOWDOWN_SERIES && set->made; i++)
+        if (set->at[i] && (!labels || series_relabel(set->at[i], labels) != 0))
+            slowdown_set_release(set);
+}
+
+void slowdown_set_release(struct slowdown_set *set)
+{
+    for (int i = 0; i < SLOWDOWN_SERIES; i++)
+        series_free(set->at[i]);
+    *set = (struct slowdown_set){0};
+}
+
+void slowdown_set_gauge(struct slowdown_set *set, enum slowdown_series series, bool present,
+                        double value)
+{
+    if (!set->at[series])
+        return;
+    if (present)
+        series_set(set->at[series], value);
+    else
+        series_clear(set->at[series]);
+}
+
+void slowdown_set_count(struct slowdown_set *set, enum slowdown_series series, bool present,
+                        uint64_t value)
+{
+    if (!set->at[series])
+        return;
+    if (present)
+        series_set_u64(set->at[series], value);
+    else
+        series_clear(set->at[series]);
+}
+
+void slowdown_set_gap(struct slowdown_set *set, enum slowdown_gap before, enum slowdown_gap now)
+{
+    if (before != GAP_NONE)
+        series_clear(set->at[S_GAPS + before]);
+    if (now != GAP_NONE)
+        series_set_u64(set->at[S_GAPS + now], 1);
+}

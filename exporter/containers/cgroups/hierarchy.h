@@ -1,0 +1,28 @@
+/*
+ * Which cgroup hierarchy owns perf_event, and where it is mounted: v2, v1 or hybrid.
+ */
+#ifndef IE_CONTAINERS_CGROUPS_HIERARCHY_H
+#define IE_CONTAINERS_CGROUPS_HIERARCHY_H
+
+#include <stddef.h>
+
+#include "exporter/base/fsroot.h"
+
+struct cgroup_hierarchy {
+    int version;         /* 1 or 2 */
+    char path[4096];     /* without a slash at its end, except for "/" itself */
+    char controller[64]; /* by which libcgroup knows it; "" when a path was given */
+    size_t cgroups;      /* in it when it was found; SIZE_MAX: not known */
+};
+
+/*
+ * With fs->path[FSROOT_CGROUP] given, looks there: a v2 mount or a v1 perf_event mount itself, or
+ * perf_event/ (v1) or unified/ (v2) below it. Otherwise asks libcgroup for the mounts of this
+ * machine; its tables are the process's, so only one thread at a time may call this. A mounted v1
+ * perf_event owns the controller, whatever else is mounted. -ENOENT with the message in error when
+ * there is none.
+ */
+int cgroup_hierarchy_find(const struct fsroot *fs, struct cgroup_hierarchy *out, char *error,
+                          size_t error_size);
+
+#endif

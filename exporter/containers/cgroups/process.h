@@ -1,0 +1,46 @@
+/*
+ * Which cgroup a process is in, by its number: for samples that do not say it.
+ *
+ * The kernel writes paths as seen from the cgroup namespace of who reads, with ".." for what is
+ * above its root; in a container of our own that is not the hierarchy's root, and where it is in
+ * the hierarchy is found out at start, by our own process.
+ */
+#ifndef IE_CONTAINERS_CGROUPS_PROCESS_H
+#define IE_CONTAINERS_CGROUPS_PROCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporter/base/fsroot.h"
+#include "exporter/containers/cgroups/hierarchy.h"
+
+/* Immutable after init; any thread may ask. */
+struct process_cgroups {
+    const struct fsroot *fs; /* borrowed */
+    struct cgroup_hierarchy hierarchy;
+    char root[4096]; /* of our cgroup namespace, below the hierarchy's; "" is that one's */
+};
+
+/* The hierarchy that cgroup_hierarchy_find finds, or, if that is given as a part of one, the whole.
+ * -errno with the message in error when there is none, or none that we are in. */
+int process_cgroups_init(struct process_cgroups *cgroups, const struct fsroot *fs, char *error,
+                         size_t error_size);
+
+/* The cgroup's id. -ESRCH when there is no such process, or it began after 'time_ns'
+ * (CLOCK_MONOTONIC): then the number was another's. -ENOENT when the cgroup is gone. */
+int process_cgroup_id(const struct process_cgroups *cgroups, uint32_t pid, uint64_t time_ns,
+                      uint64_t *out);
+
+/* ---- the parts, for tests ---- */
+
+/* The path in a hierarchy of that version that owns perf_event; points into the text. -ENOENT. */
+int process_cgroup_path(const char *text, size_t len, int version, const char **path,
+                        size_t *path_len);
+/* A path as the kernel writes it, from a namespace's root below the hierarchy's. 0; -EINVAL for one
+ * that leads out of the hierarchy, -ENAMETOOLONG. */
+int process_cgroup_resolve(const char *root, const char *path, size_t path_len, char *out,
+                           size_t size);
+/* When a process began, in clock ticks since boot, from the text of its stat. 0 or -EINVAL. */
+int process_start_ticks(const char *text, uint64_t *out);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * Walks a cgroup hierarchy, or a part of it: every directory once, parents before children.
+ *
+ * The children of a directory are looked for only when the caller asks for the next entry: who
+ * adds a watch to each directory it is handed misses no child, since what the walk comes too early
+ * for, the watch reports. Directories that vanish on the way are stepped over.
+ */
+#ifndef IE_CONTAINERS_CGROUPS_WALK_H
+#define IE_CONTAINERS_CGROUPS_WALK_H
+
+#include <stdint.h>
+
+#include "exporter/containers/cgroups/hierarchy.h"
+
+struct cgroup_walk;
+
+struct cgroup_walk_entry {
+    const char *path; /* below the hierarchy's root, with a leading slash; "/" is the root */
+    uint64_t inode;   /* 0: not known */
+};
+
+/*
+ * From 'below' downwards, itself included ("/": everything).
+ *
+ * The whole of a hierarchy that libcgroup found is walked by libcgroup. It looks at every control
+ * file, and the kernel makes an inode for each: 200 us a cgroup, against 10 without. So that is for
+ * the start, where there are not too many cgroups, and rescans are asked to be cheap.
+ */
+enum walk_effort { WALK_FIRST, WALK_CHEAPLY };
+
+int cgroup_walk_new(const struct cgroup_hierarchy *hierarchy, const char *below,
+                    enum walk_effort effort, struct cgroup_walk **out);
+void cgroup_walk_free(struct cgroup_walk *walk);
+
+/* 1 with *out, whose path is valid until the next call; 0 at the end; -ENOMEM. */
+int cgroup_walk_next(struct cgroup_walk *walk, struct cgroup_walk_entry *out);
+
+#endif

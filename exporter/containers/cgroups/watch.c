@@ -1,0 +1,88 @@
+#include "exporter/containers/cgroups/watch.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+enum { BUFFER_BYTES = 16384 };
+
+int watch_init(struct watch *watch)
+{
+    watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    return watch->fd < 0 ? -errno : 0;
+}
+
+void watch_release(struct watch *watch)
+{
+    if (watch->fd >= 0)
+        close(watch->fd);
+    watch->fd = -1;
+}
+
+int watch_add(struct watch *watch, const char *path, bool files)
+{
+    if (watch->fd < 0)
+        return -ENOSYS;
+    uint32_t mask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR |
+                    IN_DONT_FOLLOW | (files ? IN_MODIFY : 0);
+    int wd = inotify_add_watch(watch->fd, path, mask);
+    return wd < 0 ? -errno : wd;
+}
+
+int watch_add_file(struct watch *watch, const char *path)
+{
+    if (watch->fd < 0)
+        return -ENOSYS;
+    int wd = inotify_add_watch(watch->fd, path, IN_MODIFY | IN_DONT_FOLLOW);
+    return wd < 0 ? -errno : wd;
+}
+
+void watch_remove(struct watch *watch, int wd)
+{
+    if (watch->fd >= 0 && wd >= 0)
+        inotify_rm_watch(watch->fd, wd);
+}
+
+/* False for what nobody wants to know. */
+static bool translate(const struct inotify_event *from, struct watch_event *to)
+{
+    *to = (struct watch_event){.wd = from->wd, .name = from->len > 0 ? from->name : ""};
+    if (from->mask & IN_Q_OVERFLOW)
+        to->what = WATCH_OVERFLOWED;
+    else if (from->mask & IN_IGNORED)
+        to->what = WATCH_FORGOTTEN;
+    else if (from->mask & IN_ISDIR && from->mask & (IN_CREATE | IN_MOVED_TO))
+        to->what = WATCH_APPEARED;
+    else if (from->mask & IN_ISDIR && from->mask & (IN_DELETE | IN_MOVED_FROM))
+        to->what = WATCH_VANISHED;
+    else if (from->mask & IN_MODIFY)
+        to->what = WATCH_MODIFIED;
+    else
+        return false;
+    return true;
+}
+
+int watch_read(struct watch *watch, void (*handle)(void *arg, const struct watch_event *event),
+               void *arg)
+{
+    if (watch->fd < 0)
+        return 0;
+    char buffer[BUFFER_BYTES] __attribute__((aligned(__alignof__(struct inotify_event))));
+    ssize_t n;
+    do
+        n = read(watch->fd, buffer, sizeof buffer);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return errno == EAGAIN ? 0 : -errno;
+    int events = 0;
+    for (ssize_t at = 0; at < n; events++) {
+        const struct inotify_event *from =
+            (const struct inotify_event *)(const void *)(buffer + at);
+        at += (ssize_t)(sizeof *from + from->len);
+        struct watch_event event;
+        if (translate(from, &event))
+            handle(arg, &event);
+    }
+    return events;
+}

@@ -1,0 +1,52 @@
+/*
+ * inotify on directories: which were made, moved or removed below, and, for those who ask, which
+ * control files changed.
+ */
+#ifndef IE_CONTAINERS_CGROUPS_WATCH_H
+#define IE_CONTAINERS_CGROUPS_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct watch {
+    int fd; /* -1: inotify cannot be had */
+};
+
+struct watch_event {
+    enum watch_what {
+        WATCH_APPEARED,   /* a directory of this name */
+        WATCH_VANISHED,   /* a directory of this name */
+        WATCH_MODIFIED,   /* a control file of this name */
+        WATCH_FORGOTTEN,  /* the kernel dropped the watch: its directory is gone */
+        WATCH_OVERFLOWED, /* events were lost; wd is -1 */
+    } what;
+    int wd;
+    const char *name;
+};
+
+/* fd stays -1 on failure, and adding fails with -ENOSYS. */
+int watch_init(struct watch *watch);
+void watch_release(struct watch *watch);
+
+/*
+ * A watch descriptor, or -errno; -ENOSPC: the user's limit is reached
+ * (fs.inotify.max_user_watches). A directory that has a watch already keeps its descriptor and
+ * gets the new choice of files.
+ */
+int watch_add(struct watch *watch, const char *path, bool files);
+/*
+ * The kernel reports changes that it makes itself (cgroup.events) only for files whose inode it has
+ * at hand, so the file needs a watch to hold it. The report comes with the watch of the directory,
+ * too.
+ */
+int watch_add_file(struct watch *watch, const char *path);
+void watch_remove(struct watch *watch, int wd);
+
+/*
+ * Reads what is there, at most one buffer of some hundred events, and hands each to 'handle'. The
+ * number of events, 0 when there was none, or -errno.
+ */
+int watch_read(struct watch *watch, void (*handle)(void *arg, const struct watch_event *event),
+               void *arg);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * Finds containers in the cgroup tree as they appear, and feeds the table.
+ *
+ * inotify on every directory, with a slow full rescan as the net. Loop thread only.
+ */
+#ifndef IE_CONTAINERS_DISCOVERY_DISCOVERY_H
+#define IE_CONTAINERS_DISCOVERY_DISCOVERY_H
+
+#include "exporter/base/fsroot.h"
+#include "exporter/base/log.h"
+#include "exporter/containers/cgroup_map.h"
+#include "exporter/containers/cgroups/hierarchy.h"
+#include "exporter/containers/names/names.h"
+#include "exporter/containers/table/table.h"
+
+struct discovery_config {
+    const struct fsroot *fs; /* borrowed for its life, like log, table and map */
+    const struct log *log;
+    struct container_table *table; /* gets discovery's hooks */
+    struct cgroup_map *map;        /* NULL: nobody wants to attribute samples */
+    enum names_mode names;
+    bool all_cgroups;
+    uint64_t rescan_ns; /* the slow full rescan; 0: the default of 30 s */
+    /* Directories without processes that are held open while young, under all_cgroups: saves
+     * looking them up by path every few milliseconds. */
+    size_t close_candidates_max;
+};
+
+struct discovery;
+
+/* Scans once. -ENOENT with the message in error when there is no usable hierarchy. */
+int discovery_new(const struct discovery_config *config, uint64_t now_ns, struct discovery **out,
+                  char *error, size_t error_size);
+/* Before the table is freed. The containers stay in the table as they are. */
+void discovery_free(struct discovery *discovery);
+
+const struct cgroup_hierarchy *discovery_hierarchy(const struct discovery *discovery);
+
+/* For epoll; -1 when inotify cannot be had (then only the rescan finds containers, every second).
+ */
+int discovery_fd(const struct discovery *discovery);
+/* Something is readable on the descriptor. Bounded work a call: what is left is due at once by
+ * discovery_deadline. */
+void discovery_handle(struct discovery *discovery, uint64_t now_ns);
+/* Retries late names, checks candidates, rescans when due. Bounded work a call, likewise. */
+void discovery_advance(struct discovery *discovery, uint64_t now_ns);
+/* When advance is due next, in CLOCK_MONOTONIC; 0: at once. */
+uint64_t discovery_deadline(const struct discovery *discovery);
+
+#endif

@@ -1,0 +1,401 @@
+/* What each directory is: a container, a child of one, a candidate, or nothing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "exporter/containers/discovery/internal.h"
+
+/* How long an id stays in the map after its cgroup. */
+#define LATE_ID_NS (10 * DISCOVERY_S)
+/* A pod's container without a log link is taken for its sandbox after this; before the table's
+ * patience of 2 s would name it. */
+#define SANDBOX_NS (1800 * DISCOVERY_MS)
+/* Names are asked for often while they are young. */
+#define NAMES_YOUNG_NS (5 * DISCOVERY_S)
+#define NAMES_FIRST_NS (10 * DISCOVERY_MS)
+#define NAMES_SLOWEST 4 /* doublings of the rescan interval */
+/* Candidates are looked at often while they are young. */
+#define CANDIDATE_YOUNG_NS (1 * DISCOVERY_S)
+#define CANDIDATE_CHECK_NS (10 * DISCOVERY_MS)
+
+enum { LATE_IDS_MAX = 65536 };
+
+/* ---- the map ---- */
+
+/* The container that a directory without a kind of its own belongs to. */
+static const struct node *owner_of(const struct node *node)
+{
+    while (node && node->kind != NODE_CONTAINER && node->kind != NODE_SANDBOX)
+        node = node->parent;
+    return node && node->kind == NODE_CONTAINER && node->gen ? node : NULL;
+}
+
+/* Every directory of a container: its own and those below that belong to no other one. */
+static void map_container(struct discovery *d, const struct node *top, bool set)
+{
+    if (!d->config.map)
+        return;
+    bool descend = true;
+    for (const struct node *node = top; node; node = node_next(top, node, descend)) {
+        descend = node == top || (node->kind != NODE_CONTAINER && node->kind != NODE_SANDBOX);
+        if (!descend)
+            continue;
+        if (set)
+            cgroup_map_set(d->config.map, node->cgroup_id, top->slot, top->gen);
+        else
+            cgroup_map_remove(d->config.map, node->cgroup_id);
+    }
+}
+
+static void map_child(struct discovery *d, const struct node *node)
+{
+    const struct node *owner = owner_of(node);
+    if (owner && d->config.map)
+        cgroup_map_set(d->config.map, node->cgroup_id, owner->slot, owner->gen);
+}
+
+static void forget_first_late_id(struct discovery *d)
+{
+    const struct late_id *late = &d->late_ids[d->late_first];
+    uint32_t slot, gen;
+    /* Not if another one has it by now: a directory that was renamed keeps its id. */
+    if (cgroup_map_find(d->config.map, late->cgroup_id, &slot, &gen) && slot == late->slot &&
+        gen == late->gen)
+        cgroup_map_remove(d->config.map, late->cgroup_id);
+    d->late_first = (d->late_first + 1) % d->cap_late;
+    d->n_late--;
+}
+
+void member_forget_late_ids(struct discovery *d)
+{
+    while (d->n_late > 0 && d->late_ids[d->late_first].due_ns <= d->now_ns)
+        forget_first_late_id(d);
+}
+
+static int grow_late_ids(struct discovery *d)
+{
+    size_t cap = d->cap_late ? d->cap_late * 2 : 64;
+    struct late_id *ring = malloc(cap * sizeof *ring);
+    if (!ring)
+        return -ENOMEM;
+    for (size_t i = 0; i < d->n_late; i++)
+        ring[i] = d->late_ids[(d->late_first + i) % d->cap_late];
+    free(d->late_ids);
+    d->late_ids = ring;
+    d->cap_late = cap;
+    d->late_first = 0;
+    return 0;
+}
+
+static void unmap_late(struct discovery *d, const struct node *node)
+{
+    struct late_id late = {.cgroup_id = node->cgroup_id, .due_ns = d->now_ns + LATE_ID_NS};
+    if (!d->config.map || !cgroup_map_find(d->config.map, node->cgroup_id, &late.slot, &late.gen))
+        return;
+    if (d->n_late == LATE_IDS_MAX)
+        forget_first_late_id(d);
+    if (d->n_late == d->cap_late && grow_late_ids(d) != 0) {
+        cgroup_map_remove(d->config.map, node->cgroup_id);
+        return;
+    }
+    d->late_ids[(d->late_first + d->n_late++) % d->cap_late] = late;
+}
+
+/* ---- the table's hooks ---- */
+
+static int open_directory(const struct discovery *d, const struct node *node)
+{
+    char path[8192];
+    if (discovery_path(d, node, "", path, sizeof path) != 0)
+        return -ENAMETOOLONG;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    struct stat st;
+    if (fstat(fd, &st) == 0 && st.st_ino == node->cgroup_id)
+        return fd;
+    close(fd);
+    return -ENOENT; /* another one of the same path by now */
+}
+
+static int hook_open(void *arg, void *owner)
+{
+    return open_directory(arg, owner);
+}
+
+static void hook_held(void *arg, void *owner, const struct container *container)
+{
+    struct node *node = owner;
+    node->slot = container->slot;
+    node->gen = container->gen;
+    map_container(arg, node, true);
+}
+
+static void hook_dropped(void *arg, void *owner, const struct container *container)
+{
+    (void)container;
+    struct node *node = owner;
+    map_container(arg, node, false);
+    node->gen = 0;
+}
+
+const struct container_hooks member_hooks = {
+    .open = hook_open, .held = hook_held, .dropped = hook_dropped};
+
+/* ---- names ---- */
+
+static struct container_spec make_spec(struct node *node, const struct cgroup_path_info *info,
+                                       const struct container_names *names)
+{
+    struct container_spec spec = {
+        .cgroup_id = node->cgroup_id,
+        .cgroup_fd = -1,
+        .path = node->path,
+        .id = info->id,
+        .pod_uid = info->pod_uid,
+        .runtime = info->runtime,
+        .qos_class = info->qos_class,
+        .resolved = node->resolved,
+        .owner = node,
+    };
+    if (!names)
+        return spec;
+    spec.namespace_ = names->namespace_;
+    spec.pod = names->pod;
+    spec.name = names->name;
+    spec.image = names->image;
+    if (*names->pod_uid)
+        spec.pod_uid = names->pod_uid;
+    if (*names->runtime)
+        spec.runtime = names->runtime;
+    return spec;
+}
+
+/* True when something about the names is known. */
+static bool look_up(struct discovery *d, struct node *node, const struct cgroup_path_info *info,
+                    struct container_names *names)
+{
+    int err = names_lookup(d->config.fs, d->config.names, info, names);
+    if (err == -EINVAL && d->now_ns - node->found_ns > NAMES_YOUNG_NS &&
+        discovery_may_log(d, &d->state_log_ns))
+        log_warn(d->config.log, "containers",
+                 "%s: the runtime's state file cannot be understood (truncated, over 1 MiB, or "
+                 "not JSON): names from the cgroup",
+                 node->path);
+    node->resolved = d->config.names == NAMES_NONE || (err == 0 && !names->pod_only);
+    return err == 0;
+}
+
+static void schedule_lookup(struct discovery *d, struct node *node)
+{
+    uint64_t age = d->now_ns - node->found_ns, wait;
+    if (node->kind == NODE_CONTAINER && age < NAMES_YOUNG_NS) {
+        wait = NAMES_FIRST_NS << (node->tries < 7 ? node->tries : 7);
+        if (age < SANDBOX_NS && age + wait > SANDBOX_NS)
+            wait = SANDBOX_NS - age;
+        node->tries++;
+    } else {
+        if (node->tries < 16)
+            node->tries = 16;
+        wait = d->config.rescan_ns << (node->tries - 16);
+        if (node->tries < 16 + NAMES_SLOWEST)
+            node->tries++;
+    }
+    node_start_timer(&d->tree, node, d->now_ns + wait);
+}
+
+/* Only its log link can tell a container from its sandbox, and there is none. */
+static bool must_be_sandbox(const struct discovery *d, const struct node *node,
+                            const struct container_names *names)
+{
+    return names->sandbox || (names->pod_only && d->now_ns - node->found_ns >= SANDBOX_NS);
+}
+
+static void retry_names(struct discovery *d, struct node *node)
+{
+    struct cgroup_path_info info;
+    struct container_names names;
+    cgroup_path_parse(node->path, strlen(node->path), &info);
+    bool known = look_up(d, node, &info, &names);
+    if (known && must_be_sandbox(d, node, &names)) {
+        container_table_discard(d->config.table, node->handle);
+        node->handle = 0;
+        node->kind = NODE_SANDBOX;
+        node->tries = 16;
+        if (names.sandbox)
+            return;
+    } else if (known) {
+        struct container_spec spec = make_spec(node, &info, &names);
+        int err = container_table_rename(d->config.table, node->handle, &spec, d->now_ns);
+        if (err && err != -ENOENT)
+            node->resolved = false;
+    }
+    if (!node->resolved)
+        schedule_lookup(d, node);
+}
+
+/* ---- containers ---- */
+
+/* fd: the open directory, or -1; ownership passes. */
+static void add_to_table(struct discovery *d, struct node *node, struct container_spec *spec,
+                         int fd)
+{
+    spec->cgroup_fd = fd;
+    node->kind = NODE_CONTAINER;
+    int err = container_table_add(d->config.table, spec, d->now_ns, &node->handle);
+    if (!err)
+        return;
+    node->kind = NODE_PLAIN;
+    node->cgroup_id = 0; /* the next rescan takes it for a new one */
+    if (discovery_may_log(d, &d->crowd_log_ns))
+        log_warn(d->config.log, "containers", "%s is not counted: %s", node->path, strerror(-err));
+}
+
+/* A directory that is a container by its path. */
+static void try_container(struct discovery *d, struct node *node,
+                          const struct cgroup_path_info *info)
+{
+    struct container_names names;
+    bool known = look_up(d, node, info, &names);
+    /* What was taken for a sandbox remains one until its own names say otherwise. */
+    bool sandbox = node->kind == NODE_SANDBOX && !(known && !names.pod_only);
+    if (sandbox || (known && names.sandbox)) {
+        node->kind = NODE_SANDBOX;
+    } else {
+        int fd = open_directory(d, node);
+        if (fd == -ENOENT)
+            return; /* gone already */
+        struct container_spec spec = make_spec(node, info, known ? &names : NULL);
+        add_to_table(d, node, &spec, fd < 0 ? -1 : fd);
+    }
+    if (!node->resolved)
+        schedule_lookup(d, node);
+}
+
+/* ---- candidates ---- */
+
+static bool file_has_text(const struct discovery *d, const struct node *node, const char *file,
+                          int *error)
+{
+    char path[8192];
+    int fd = -1;
+    if (node->fd >= 0)
+        fd = openat(node->fd, file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    else if (discovery_path(d, node, file, path, sizeof path) == 0)
+        fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    char byte;
+    ssize_t n = fd >= 0 ? read(fd, &byte, 1) : -1;
+    *error = n < 0 ? errno : 0;
+    if (fd >= 0)
+        close(fd);
+    return n > 0;
+}
+
+/* Those of a threaded cgroup are listed as threads only. */
+static bool has_processes(const struct discovery *d, const struct node *node)
+{
+    int error;
+    if (file_has_text(d, node, "cgroup.procs", &error))
+        return true;
+    return error == EOPNOTSUPP && file_has_text(d, node, "cgroup.threads", &error);
+}
+
+static void leave_closely(struct discovery *d, struct node *node, bool keep_open)
+{
+    if (node->fd < 0)
+        return;
+    d->close_candidates--;
+    if (!keep_open)
+        close(node->fd);
+    node->fd = -1;
+}
+
+static void promote_candidate(struct discovery *d, struct node *node)
+{
+    int fd = node->fd;
+    if (fd >= 0)
+        leave_closely(d, node, true);
+    else
+        fd = open_directory(d, node);
+    if (fd == -ENOENT)
+        return;
+    node_stop_timer(&d->tree, node);
+    node->resolved = true;
+    const struct cgroup_path_info plain = {.runtime = "", .qos_class = ""};
+    struct container_spec spec = make_spec(node, &plain, NULL);
+    add_to_table(d, node, &spec, fd < 0 ? -1 : fd);
+    discovery_watch(d, node); /* its control files are of no interest any more */
+}
+
+static void check_candidate(struct discovery *d, struct node *node)
+{
+    if (has_processes(d, node)) {
+        promote_candidate(d, node);
+        return;
+    }
+    if (d->now_ns - node->found_ns < CANDIDATE_YOUNG_NS)
+        node_start_timer(&d->tree, node, d->now_ns + CANDIDATE_CHECK_NS);
+    else
+        leave_closely(d, node, false); /* from here on its files' events and the rescans tell */
+}
+
+/* ---- from discovery ---- */
+
+void member_classify(struct discovery *d, struct node *node)
+{
+    struct cgroup_path_info info;
+    cgroup_path_parse(node->path, strlen(node->path), &info);
+    node->found_ns = d->now_ns;
+    if (info.is_container) {
+        discovery_watch(d, node);
+        try_container(d, node, &info);
+        return;
+    }
+    map_child(d, node);
+    if (d->config.all_cgroups && node->parent) {
+        node->kind = NODE_CANDIDATE;
+        if (d->close_candidates < d->config.close_candidates_max &&
+            (node->fd = open_directory(d, node)) >= 0)
+            d->close_candidates++;
+        else
+            node->fd = -1;
+    }
+    discovery_watch(d, node);
+    if (node->kind == NODE_CANDIDATE)
+        check_candidate(d, node);
+}
+
+void member_check(struct discovery *d, struct node *node)
+{
+    struct cgroup_path_info info;
+    switch (node->kind) {
+    case NODE_CANDIDATE:
+        check_candidate(d, node);
+        break;
+    case NODE_CONTAINER:
+        if (!node->resolved)
+            retry_names(d, node);
+        break;
+    case NODE_SANDBOX:
+        cgroup_path_parse(node->path, strlen(node->path), &info);
+        if (!node->resolved)
+            try_container(d, node, &info);
+        break;
+    case NODE_PLAIN:
+        break;
+    }
+}
+
+void member_end(struct discovery *d, struct node *node)
+{
+    if (node->kind == NODE_CONTAINER && !node->resolved)
+        retry_names(d, node); /* the last chance */
+    if (node->kind == NODE_CONTAINER)
+        container_table_end(d->config.table, node->handle, d->now_ns);
+    leave_closely(d, node, false);
+    unmap_late(d, node);
+}

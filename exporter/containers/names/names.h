@@ -1,0 +1,57 @@
+/*
+ * Names without the API server: from the runtimes' state files, or from the kubelet's log links.
+ *
+ * State files hold the container's environment. Of a file that was read nothing but the names
+ * below is decoded or kept, and the buffer is wiped.
+ */
+#ifndef IE_CONTAINERS_NAMES_NAMES_H
+#define IE_CONTAINERS_NAMES_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "exporter/base/fsroot.h"
+#include "exporter/containers/cgroups/path.h"
+
+/* auto: the state files, and what they do not tell from the logs. */
+enum names_mode { NAMES_AUTO, NAMES_RUNTIME, NAMES_LOGS, NAMES_NONE };
+
+struct container_names {
+    char namespace_[254], pod[254], name[254], pod_uid[64]; /* "" when not known */
+    char image[512];
+    const char *runtime; /* constant: in whose state they were found; "" when in the logs */
+    bool sandbox;        /* a pause container: not monitored */
+    /* Only the pod is known, by its log folder; the container has no log link. It just starts, or
+     * it is the sandbox, which never gets one. */
+    bool pod_only;
+};
+
+/*
+ * 0 with *out; -ENOENT when nothing is known yet (ask again later); -EINVAL for state that cannot
+ * be understood (truncated, larger than 1 MiB, not JSON, not a regular file). Other -errno mean
+ * the same as -ENOENT for now: no memory, no descriptors.
+ */
+int names_lookup(const struct fsroot *fs, enum names_mode mode, const struct cgroup_path_info *info,
+                 struct container_names *out);
+
+/*
+ * One parser per format, for lookup and for fuzzing. 0 with *out; -EINVAL for malformed text;
+ * -ENOENT when the names are not in it.
+ */
+/* config.json of containerd's shim and of CRI-O */
+int names_parse_oci_config(const char *json, size_t len, struct container_names *out);
+/* config.v2.json of docker */
+int names_parse_docker_config(const char *json, size_t len, struct container_names *out);
+/* containers.json of podman's storage: all containers in one file */
+int names_parse_storage_index(const char *json, size_t len, const char *id,
+                              struct container_names *out);
+/*
+ * "<pod>_<namespace>_<container>-<id>.log". The kubelet cuts what is longer than 255 bytes before
+ * the suffix: then id is the beginning of an id, at least 12 digits, or the answer is -ENOENT.
+ */
+int names_parse_log_link(const char *file, size_t len, struct container_names *out,
+                         char id[CONTAINER_ID_LENGTH + 1]);
+/* "<namespace>_<pod>_<uid>", a folder in /var/log/pods */
+int names_parse_pod_folder(const char *file, size_t len, struct container_names *out);
+
+#endif

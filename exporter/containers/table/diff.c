@@ -1,0 +1,162 @@
+/* What consumers see of the table: slots, and the diffs. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/containers/table/state.h"
+
+static int change_list_reserve(struct change_list *list, size_t n)
+{
+    if (n <= list->cap)
+        return 0;
+    size_t cap = list->cap ? list->cap : 64;
+    while (cap < n)
+        cap *= 2;
+    struct container **at = realloc(list->at, cap * sizeof *at);
+    if (!at)
+        return -ENOMEM;
+    list->at = at;
+    list->cap = cap;
+    return 0;
+}
+
+/* There is room: table_take_slot saw to it when the entry got its slot. */
+void table_change(struct container_table *table, enum change change, struct entry *entry)
+{
+    if (entry->pending & 1U << change)
+        return;
+    entry->pending |= (uint8_t)(1U << change);
+    table->pending[change].at[table->pending[change].n++] = &entry->c;
+}
+
+void table_withdraw(struct container_table *table, struct entry *entry)
+{
+    for (int i = 0; i < CHANGES; i++) {
+        struct change_list *list = &table->pending[i];
+        if (!(entry->pending & 1U << i))
+            continue;
+        size_t at = 0;
+        while (list->at[at] != &entry->c)
+            at++;
+        memmove(&list->at[at], &list->at[at + 1], (list->n - at - 1) * sizeof *list->at);
+        list->n--;
+    }
+    entry->pending = 0;
+}
+
+/* Room for one more slot in use, everywhere: what follows then cannot fail half-way. */
+static int table_reserve(struct container_table *table)
+{
+    size_t n = table->n_slots - table->n_free + 1;
+    for (int i = 0; i < CHANGES; i++) {
+        if (change_list_reserve(&table->pending[i], n) || change_list_reserve(&table->taken[i], n))
+            return -ENOMEM;
+    }
+    if (entry_index_reserve(&table->index[INDEX_LABELS], n))
+        return -ENOMEM;
+    if (table->n_free > 0 || table->n_slots < table->cap_slots)
+        return 0;
+    size_t cap = table->cap_slots ? table->cap_slots * 2 : 64;
+    struct entry **slots = realloc(table->slots, cap * sizeof(struct entry *));
+    if (!slots)
+        return -ENOMEM;
+    table->slots = slots;
+    uint32_t *gens = realloc(table->gens, cap * sizeof *gens);
+    if (!gens)
+        return -ENOMEM;
+    table->gens = gens;
+    uint32_t *free_slots = realloc(table->free_slots, cap * sizeof *free_slots);
+    if (!free_slots)
+        return -ENOMEM;
+    table->free_slots = free_slots;
+    table->cap_slots = cap;
+    return 0;
+}
+
+int table_take_slot(struct container_table *table, struct entry *entry)
+{
+    if (table_reserve(table) != 0)
+        return -ENOMEM;
+    struct container *c = &entry->c;
+    if (table->n_free > 0) {
+        c->slot = table->free_slots[--table->n_free];
+    } else {
+        c->slot = (uint32_t)table->n_slots++;
+        table->gens[c->slot] = 0;
+    }
+    c->gen = ++table->gens[c->slot];
+    if (c->gen == 0) /* the map of cgroup ids knows no generation 0 */
+        c->gen = ++table->gens[c->slot];
+    if (!entry->own_key)
+        snprintf(c->key, sizeof c->key, "c%" PRIu32 ".%" PRIu32, c->slot, c->gen);
+    table->slots[c->slot] = entry;
+    return 0;
+}
+
+static void free_gone(struct container_table *table, struct entry_list *list)
+{
+    struct entry *entry;
+    while ((entry = TAILQ_FIRST(list))) {
+        TAILQ_REMOVE(list, entry, queue);
+        table->slots[entry->c.slot] = NULL;
+        table->free_slots[table->n_free++] = entry->c.slot;
+        entry_free(entry);
+    }
+}
+
+void container_table_take_diff(struct container_table *table, struct container_diff *diff)
+{
+    free_gone(table, &table->delivered);
+    TAILQ_CONCAT(&table->delivered, &table->gone, queue);
+    for (int i = 0; i < CHANGES; i++) {
+        struct change_list list = table->pending[i];
+        table->pending[i] = table->taken[i];
+        table->pending[i].n = 0;
+        table->taken[i] = list;
+        for (size_t k = 0; k < list.n; k++)
+            ((struct entry *)list.at[k])->pending &= (uint8_t) ~(1U << i);
+    }
+    struct container_list *const out[CHANGES] = {
+        [CHANGE_FORGOTTEN] = &diff->forgotten, [CHANGE_ADDED] = &diff->added,
+        [CHANGE_NAMED] = &diff->named,         [CHANGE_RENAMED] = &diff->renamed,
+        [CHANGE_ENDED] = &diff->ended,
+    };
+    for (int i = 0; i < CHANGES; i++)
+        *out[i] = (struct container_list){table->taken[i].at, table->taken[i].n};
+    table_drop_retired(table);
+}
+
+struct container *container_table_next(const struct container_table *table, size_t *cursor)
+{
+    while (*cursor < table->n_slots) {
+        struct entry *entry = table->slots[(*cursor)++];
+        if (entry && entry->place == ENTRY_HELD)
+            return &entry->c;
+    }
+    return NULL;
+}
+
+size_t container_table_slots(const struct container_table *table)
+{
+    return table->n_slots;
+}
+
+size_t container_table_count(const struct container_table *table, enum container_count what)
+{
+    return table->count[what];
+}
+
+void table_release_diffs(struct container_table *table)
+{
+    for (size_t i = 0; i < table->n_slots; i++)
+        entry_free(table->slots[i]);
+    for (int i = 0; i < CHANGES; i++) {
+        free(table->pending[i].at);
+        free(table->taken[i].at);
+    }
+    free(table->slots);
+    free(table->gens);
+    free(table->free_slots);
+}

@@ -1,0 +1,223 @@
+#include "exporter/containers/table/entry.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FNV_START UINT64_C(0xcbf29ce484222325)
+#define FNV_PRIME UINT64_C(0x100000001b3)
+
+/* FNV-1a, the terminating NUL included, so that "a","b" and "ab","" differ. */
+static uint64_t hash_string(uint64_t hash, const char *text)
+{
+    do {
+        hash ^= (unsigned char)*text;
+        hash *= FNV_PRIME;
+    } while (*text++);
+    return hash;
+}
+
+uint64_t entry_hash_labels(const struct container *container)
+{
+    uint64_t hash = hash_string(FNV_START, container->namespace_);
+    hash = hash_string(hash, container->pod);
+    hash = hash_string(hash, container->name);
+    return hash_string(hash, container->short_id);
+}
+
+uint64_t entry_hash_handle(uint64_t handle)
+{
+    return handle;
+}
+
+uint64_t entry_hash_path(const char *key, const char *path)
+{
+    return hash_string(FNV_START, key && *key ? key : path);
+}
+
+/* ---- strings ---- */
+
+static const char *last_component(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+enum { N_STRINGS = 9 };
+
+int entry_set_strings(struct container *container, const struct container_spec *spec,
+                      const char *path, const char *id, char **strings)
+{
+    const char *name = spec->name;
+    if (!name || !*name)
+        name = path && *last_component(path) ? last_component(path) : container->key;
+    const char *const from[N_STRINGS] = {
+        path,           id,          spec->namespace_, spec->pod,
+        name,           spec->image, spec->pod_uid,    spec->runtime,
+        spec->qos_class};
+    const char **const to[N_STRINGS] = {
+        &container->path,    &container->id,      &container->namespace_,
+        &container->pod,     &container->name,    &container->image,
+        &container->pod_uid, &container->runtime, &container->qos_class,
+    };
+    size_t total = 0;
+    for (size_t i = 0; i < N_STRINGS; i++)
+        total += (from[i] ? strlen(from[i]) : 0) + 1;
+    char *block = malloc(total);
+    if (!block)
+        return -ENOMEM;
+    char *at = block;
+    for (size_t i = 0; i < N_STRINGS; i++) {
+        size_t len = from[i] ? strlen(from[i]) : 0;
+        if (len > 0)
+            memcpy(at, from[i], len);
+        at[len] = '\0';
+        *to[i] = at;
+        at += len + 1;
+    }
+    *strings = block;
+    return 0;
+}
+
+bool entry_same_labels(const struct container *a, const struct container *b)
+{
+    return strcmp(a->short_id, b->short_id) == 0 && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->pod, b->pod) == 0 && strcmp(a->namespace_, b->namespace_) == 0;
+}
+
+bool entry_same_strings(const struct container *a, const struct container *b)
+{
+    return entry_same_labels(a, b) && strcmp(a->image, b->image) == 0 &&
+           strcmp(a->pod_uid, b->pod_uid) == 0 && strcmp(a->runtime, b->runtime) == 0 &&
+           strcmp(a->qos_class, b->qos_class) == 0;
+}
+
+/* The first 12 digits of the runtime's id; 12 digits of the cgroup's id for a plain cgroup; under
+ * replay a plain cgroup may have neither, and then only its key is its own. */
+static void set_short_id(struct container *container, const char *id)
+{
+    const uint64_t mask = UINT64_C(0xffffffffffff);
+    if (id && *id)
+        snprintf(container->short_id, sizeof container->short_id, "%.12s", id);
+    else if (container->cgroup_id)
+        snprintf(container->short_id, sizeof container->short_id, "%012" PRIx64,
+                 container->cgroup_id & mask);
+    else
+        snprintf(container->short_id, sizeof container->short_id, "%012" PRIx64,
+                 entry_hash_path(container->key, container->path) & mask);
+}
+
+/* ---- life ---- */
+
+int entry_new(const struct container_spec *spec, uint64_t now_ns, struct entry **out)
+{
+    struct entry *entry = calloc(1, sizeof *entry);
+    if (!entry)
+        return -ENOMEM;
+    struct container *c = &entry->c;
+    c->state = CONTAINER_LIVE;
+    c->cgroup_id = spec->cgroup_id;
+    c->cgroup_fd = -1;
+    c->found_mono_ns = now_ns;
+    if (spec->key && *spec->key) {
+        snprintf(c->key, sizeof c->key, "%s", spec->key);
+        entry->own_key = true;
+    }
+    if (entry_set_strings(c, spec, spec->path, spec->id, &entry->strings) != 0) {
+        free(entry);
+        return -ENOMEM;
+    }
+    set_short_id(c, spec->id);
+    entry->place = ENTRY_WAITING;
+    entry->resolved = spec->resolved;
+    entry->owner = spec->owner;
+    *out = entry;
+    return 0;
+}
+
+void entry_close(struct entry *entry)
+{
+    if (entry->c.cgroup_fd >= 0)
+        close(entry->c.cgroup_fd);
+    entry->c.cgroup_fd = -1;
+}
+
+void entry_free(struct entry *entry)
+{
+    if (!entry)
+        return;
+    entry_close(entry);
+    free(entry->strings);
+    free(entry);
+}
+
+/* ---- indexes ---- */
+
+int entry_index_reserve(struct entry_index *index, size_t n)
+{
+    if (n <= index->n_buckets)
+        return 0;
+    size_t n_buckets = index->n_buckets ? index->n_buckets : 64;
+    while (n_buckets < n)
+        n_buckets *= 2;
+    struct entry **buckets = calloc(n_buckets, sizeof(struct entry *));
+    if (!buckets)
+        return -ENOMEM;
+    for (size_t i = 0; i < index->n_buckets; i++) {
+        struct entry *next;
+        for (struct entry *entry = index->buckets[i]; entry; entry = next) {
+            next = entry->chain[index->kind].next;
+            size_t b = entry->chain[index->kind].hash & (n_buckets - 1);
+            entry->chain[index->kind].next = buckets[b];
+            buckets[b] = entry;
+        }
+    }
+    free(index->buckets);
+    index->buckets = buckets;
+    index->n_buckets = n_buckets;
+    return 0;
+}
+
+void entry_index_release(struct entry_index *index)
+{
+    free(index->buckets);
+    *index = (struct entry_index){.kind = index->kind};
+}
+
+void entry_index_insert(struct entry_index *index, struct entry *entry, uint64_t hash)
+{
+    struct entry **bucket = &index->buckets[hash & (index->n_buckets - 1)];
+    entry->chain[index->kind].hash = hash;
+    entry->chain[index->kind].next = *bucket;
+    entry->chain[index->kind].in = true;
+    *bucket = entry;
+    index->n++;
+}
+
+void entry_index_remove(struct entry_index *index, struct entry *entry)
+{
+    if (!entry->chain[index->kind].in)
+        return;
+    struct entry **at = &index->buckets[entry->chain[index->kind].hash & (index->n_buckets - 1)];
+    while (*at != entry)
+        at = &(*at)->chain[index->kind].next;
+    *at = entry->chain[index->kind].next;
+    entry->chain[index->kind].in = false;
+    entry->chain[index->kind].next = NULL;
+    index->n--;
+}
+
+struct entry *entry_index_find(const struct entry_index *index, uint64_t hash,
+                               const struct entry *after)
+{
+    if (index->n_buckets == 0)
+        return NULL;
+    struct entry *entry =
+        after ? after->chain[index->kind].next : index->buckets[hash & (index->n_buckets - 1)];
+    while (entry && entry->chain[index->kind].hash != hash)
+        entry = entry->chain[index->kind].next;
+    return entry;
+}

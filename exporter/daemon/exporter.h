@@ -1,0 +1,44 @@
+/*
+ * One whole exporter: sources, containers, collectors, store, pages, server, loop.
+ *
+ * Holds no state outside its struct: two of them fit in one process.
+ */
+#ifndef IE_DAEMON_EXPORTER_H
+#define IE_DAEMON_EXPORTER_H
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "exporter/base/log.h"
+#include "exporter/options/options.h"
+
+struct exporter;
+
+/*
+ * Builds everything and publishes for the first time; with options->once no socket is opened.
+ * 'options' and 'log' are borrowed for its life. 'signals' (may be NULL) are those it answers to
+ * while it runs: SIGHUP reloads, any other ends it; the caller has blocked them in all threads.
+ * -EINVAL for what the user got wrong (a file, a value), else -errno; the message is in error.
+ */
+int exporter_new(const struct options *options, const struct log *log, const sigset_t *signals,
+                 struct exporter **out, char *error, size_t error_size);
+/* Accepts NULL. */
+void exporter_free(struct exporter *exporter);
+
+/* Runs until exporter_stop or a signal. 0, or -errno with the message in error. */
+int exporter_run(struct exporter *exporter, char *error, size_t error_size);
+/* Any thread. */
+void exporter_stop(struct exporter *exporter);
+
+/* --once: two ticks live, all ticks of a recording; then text 0.0.4 on 'file'. */
+int exporter_once(struct exporter *exporter, FILE *file, char *error, size_t error_size);
+
+/* Whether a collector is switched on, by a flag or by default. */
+bool exporter_wants(const struct options *options, const char *collector);
+
+/* The port of the i-th listener; 0 when there is none. */
+uint16_t exporter_port(const struct exporter *exporter, size_t i);
+
+#endif

@@ -1,0 +1,165 @@
+#include "exporter/daemon/feed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A recording's key and the table's handle for it. */
+struct known {
+    char *key;
+    uint64_t handle;
+};
+
+struct feed {
+    struct known *known;
+    size_t n_known, cap_known;
+};
+
+int feed_new(struct feed **out)
+{
+    struct feed *feed = calloc(1, sizeof *feed);
+    if (!feed)
+        return -ENOMEM;
+    *out = feed;
+    return 0;
+}
+
+void feed_free(struct feed *feed)
+{
+    if (!feed)
+        return;
+    for (size_t i = 0; i < feed->n_known; i++)
+        free(feed->known[i].key);
+    free(feed->known);
+    free(feed);
+}
+
+/* ---- from a recording ---- */
+
+/* The index of a key, or where it belongs; known is kept sorted. */
+static size_t find_known(const struct feed *feed, const char *key, bool *found)
+{
+    size_t low = 0, high = feed->n_known;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(feed->known[middle].key, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *found = low < feed->n_known && strcmp(feed->known[low].key, key) == 0;
+    return low;
+}
+
+static int remember_key(struct feed *feed, size_t at, const char *key, uint64_t handle)
+{
+    if (feed->n_known == feed->cap_known) {
+        size_t cap = feed->cap_known ? feed->cap_known * 2 : 16;
+        struct known *known = realloc(feed->known, cap * sizeof *known);
+        if (!known)
+            return -ENOMEM;
+        feed->known = known;
+        feed->cap_known = cap;
+    }
+    char *copy = strdup(key);
+    if (!copy)
+        return -ENOMEM;
+    memmove(&feed->known[at + 1], &feed->known[at], (feed->n_known - at) * sizeof *feed->known);
+    feed->known[at] = (struct known){.key = copy, .handle = handle};
+    feed->n_known++;
+    return 0;
+}
+
+static void forget_key(struct feed *feed, size_t at)
+{
+    free(feed->known[at].key);
+    feed->n_known--;
+    memmove(&feed->known[at], &feed->known[at + 1], (feed->n_known - at) * sizeof *feed->known);
+}
+
+static int apply(struct feed *feed, const struct replay_container_event *event,
+                 struct container_table *table, uint64_t now_ns)
+{
+    const struct recording_container *c = &event->container;
+    bool found;
+    size_t at = find_known(feed, c->key, &found);
+    if (event->gone) {
+        if (found) {
+            container_table_end(table, feed->known[at].handle, now_ns);
+            forget_key(feed, at);
+        }
+        return 0;
+    }
+    const struct container_spec spec = {
+        .key = c->key,
+        .cgroup_fd = -1,
+        .path = c->cgroup,
+        .id = c->id,
+        .namespace_ = c->namespace_,
+        .pod = c->pod,
+        .name = c->container,
+        .image = c->image,
+        .pod_uid = c->pod_uid,
+        .runtime = c->runtime,
+        .qos_class = c->qos_class,
+        .resolved = !c->pending,
+    };
+    if (found)
+        return container_table_rename(table, feed->known[at].handle, &spec, now_ns);
+    uint64_t handle;
+    uint64_t found_ns = c->found_mono_ns ? c->found_mono_ns : now_ns;
+    int err = container_table_add(table, &spec, found_ns, &handle);
+    return err ? err : remember_key(feed, at, c->key, handle);
+}
+
+int feed_replay(struct feed *feed, const struct replay *replay, struct container_table *table,
+                uint64_t now_ns)
+{
+    size_t n;
+    const struct replay_container_event *events = replay_container_events(replay, &n);
+    int result = 0;
+    for (size_t i = 0; i < n; i++) {
+        int err = apply(feed, &events[i], table, now_ns);
+        if (err && !result)
+            result = err;
+    }
+    return result;
+}
+
+/* ---- into a recording ---- */
+
+static void record_arrivals(struct recorder *recorder, const struct container_list *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        const struct container *c = list->at[i];
+        const struct recording_container line = {
+            .key = c->key,
+            .cgroup = c->path,
+            /* A plain cgroup has no runtime's id: its own stands in, so that a replay has it. */
+            .id = c->id[0] ? c->id : c->short_id,
+            .namespace_ = c->namespace_,
+            .pod = c->pod,
+            .container = c->name,
+            .image = c->image,
+            .pod_uid = c->pod_uid,
+            .runtime = c->runtime,
+            .qos_class = c->qos_class,
+            .pending = !c->named,
+            .found_mono_ns = c->found_mono_ns,
+        };
+        recorder_container(recorder, &line);
+    }
+}
+
+void feed_record(struct recorder *recorder, const struct container_diff *diff)
+{
+    /* One that is forgotten while it was alive is not counted after all. */
+    for (size_t i = 0; i < diff->forgotten.n; i++)
+        if (diff->forgotten.at[i]->ended_mono_ns == 0)
+            recorder_gone(recorder, diff->forgotten.at[i]->key);
+    record_arrivals(recorder, &diff->added);
+    record_arrivals(recorder, &diff->named);
+    record_arrivals(recorder, &diff->renamed);
+    for (size_t i = 0; i < diff->ended.n; i++)
+        recorder_gone(recorder, diff->ended.at[i]->key);
+}

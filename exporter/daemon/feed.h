@@ -1,0 +1,25 @@
+/*
+ * Containers in and out of recordings: a recording's lines feed the table; the table's diffs feed
+ * the recorder, under the tick at which the collectors first could read them.
+ */
+#ifndef IE_DAEMON_FEED_H
+#define IE_DAEMON_FEED_H
+
+#include "exporter/base/log.h"
+#include "exporter/containers/table/table.h"
+#include "exporter/source/recording/recorder.h"
+#include "exporter/source/recording/replay.h"
+
+struct feed;
+
+int feed_new(struct feed **out);
+void feed_free(struct feed *feed);
+
+/* Applies the current tick's container lines. 0, or -ENOMEM. */
+int feed_replay(struct feed *feed, const struct replay *replay, struct container_table *table,
+                uint64_t now_ns);
+
+/* Tells the recorder what changed. The recorder puts it below the tick at which it can be read. */
+void feed_record(struct recorder *recorder, const struct container_diff *diff);
+
+#endif

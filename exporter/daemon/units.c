@@ -1,0 +1,37 @@
+#include "exporter/daemon/units.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST = 256 };
+
+static int add_unit(struct source_set *set, const struct unit *found, int channel, bool alone,
+                    struct recorder *recorder)
+{
+    struct unit unit = *found;
+    unit.channel = channel;
+    if (!alone)
+        snprintf(unit.key, sizeof unit.key, "%.28s.%d", found->key, channel % 10);
+    int err = source_set_add_unit(set, &unit);
+    if (!err && recorder)
+        recorder_unit(recorder, &unit);
+    return err;
+}
+
+int units_add(struct source_set *set, const struct fsroot *fs, const struct event_table *table,
+              struct recorder *recorder)
+{
+    struct unit *found = calloc(MOST, sizeof *found);
+    size_t n = 0;
+    int channels = table && table->channels > 1 ? table->channels : 1, err = 0;
+    if (!found)
+        return -ENOMEM;
+    if (perf_units(fs, found, MOST, &n) != 0)
+        n = 0;
+    for (size_t i = 0; i < n && i < MOST && !err; i++)
+        for (int channel = 0; channel < channels && !err; channel++)
+            err = add_unit(set, &found[i], channel, channels == 1, recorder);
+    free(found);
+    return err;
+}

@@ -1,0 +1,206 @@
+#include "exporter/options/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collectors/contract/collector.h"
+#include "exporter/base/textbuf.h"
+
+const char *text_quote(const char *text, char out[QUOTED_SIZE])
+{
+    /* A byte becomes at most six, "\u001b"; what is cut ends in dots. */
+    char start[80];
+    size_t len = strnlen(text, sizeof start);
+    bool cut = len == sizeof start;
+    if (cut)
+        len -= sizeof "...";
+    memcpy(start, text, len);
+    strcpy(start + len, cut ? "..." : "");
+
+    struct textbuf buf;
+    textbuf_init_fixed(&buf, out, QUOTED_SIZE);
+    textbuf_quoted(&buf, start);
+    return out;
+}
+
+/* ---- durations ---- */
+
+static const struct {
+    const char *name;
+    uint64_t ps;
+} units[] = {
+    {"h", 3600000000000000ull}, {"m", 60000000000000ull}, {"s", 1000000000000ull},
+    {"ms", 1000000000ull},      {"us", 1000000ull},       {"ns", 1000ull},
+};
+enum { UNITS = sizeof units / sizeof *units };
+
+/* Digits with at most one point among them, as value * 10^-places. */
+static int take_number(const char **text, uint64_t *value, uint64_t *scale)
+{
+    const char *p = *text;
+    bool digits = false, point = false;
+    *value = 0;
+    *scale = 1;
+    for (; (*p >= '0' && *p <= '9') || (*p == '.' && !point); p++) {
+        if (*p == '.') {
+            point = true;
+            continue;
+        }
+        digits = true;
+        if (__builtin_mul_overflow(*value, 10, value) ||
+            __builtin_add_overflow(*value, (uint64_t)(*p - '0'), value) ||
+            (point && __builtin_mul_overflow(*scale, 10, scale)))
+            return -EINVAL;
+    }
+    *text = p;
+    return digits && p[-1] != '.' ? 0 : -EINVAL;
+}
+
+int duration_parse_ps(const char *text, uint64_t *out_ps)
+{
+    uint64_t total = 0;
+    size_t next = 0; /* units before this one are used up */
+    do {
+        uint64_t value, scale;
+        if (take_number(&text, &value, &scale))
+            return -EINVAL;
+        size_t len = strspn(text, "hmsun");
+        size_t i = next;
+        while (i < UNITS && (strlen(units[i].name) != len || strncmp(units[i].name, text, len)))
+            i++;
+        if (i == UNITS)
+            return -EINVAL;
+        unsigned __int128 ps = (unsigned __int128)value * units[i].ps;
+        if (ps % scale != 0)
+            return -EINVAL;
+        ps = ps / scale + total;
+        if (ps > UINT64_MAX)
+            return -EINVAL;
+        total = (uint64_t)ps;
+        text += len;
+        next = i + 1;
+    } while (*text);
+    *out_ps = total;
+    return 0;
+}
+
+static void add_duration(struct textbuf *buf, double ns)
+{
+    uint64_t ps = (uint64_t)(ns * 1000);
+    for (size_t i = 0; i < UNITS; i++) {
+        if (ps >= units[i].ps && ps % units[i].ps == 0) {
+            textbuf_u64(buf, ps / units[i].ps);
+            textbuf_str(buf, units[i].name);
+            return;
+        }
+    }
+    textbuf_double(buf, ns);
+    textbuf_str(buf, ns > 0 ? "ns" : "s");
+}
+
+void flag_range(const struct flag *flag, char *out, size_t size)
+{
+    bool duration = flag->type == FLAG_DURATION || flag->type == FLAG_SECONDS;
+    void (*add)(struct textbuf *, double) = duration ? add_duration : textbuf_double;
+    struct textbuf buf;
+    textbuf_init_fixed(&buf, out, size);
+    add(&buf, flag->min);
+    textbuf_str(&buf, " and ");
+    add(&buf, flag->max);
+}
+
+void flag_words(const struct flag *flag, const char *separator, char *out, size_t size)
+{
+    struct textbuf buf;
+    textbuf_init_fixed(&buf, out, size);
+    for (size_t i = 0; flag->choices[i]; i++) {
+        if (i > 0)
+            textbuf_str(&buf, separator);
+        textbuf_str(&buf, flag->choices[i]);
+    }
+}
+
+/* ---- suggestions ---- */
+
+void flag_each_spelling(void (*each)(void *context, const char *name), void *context)
+{
+    char name[FLAG_NAME_MAX];
+    for (size_t i = 0; i < flag_count; i++) {
+        if (!flag_exists(&flag_table[i]))
+            continue;
+        each(context, flag_table[i].name);
+        if (flag_table[i].type != FLAG_BOOL)
+            continue;
+        snprintf(name, sizeof name, "no-%s", flag_table[i].name);
+        each(context, name);
+    }
+    for (size_t i = 0; collector_table[i]; i++) {
+        snprintf(name, sizeof name, "no-collector.%s", collector_table[i]->name);
+        each(context, name + 3);
+        each(context, name);
+    }
+}
+
+/* Levenshtein's distance; both shorter than FLAG_NAME_MAX. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[FLAG_NAME_MAX + 1];
+    size_t width = strlen(b);
+    for (size_t j = 0; j <= width; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= width; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            if (best > row[j] + 1)
+                best = row[j] + 1;
+            if (best > row[j - 1] + 1)
+                best = row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[width];
+}
+
+struct suggestion {
+    const char *given;
+    size_t best; /* distances at or above this are no suggestion */
+    char *out;
+};
+
+static void consider(void *context, const char *name)
+{
+    struct suggestion *suggestion = context;
+    size_t distance = edit_distance(suggestion->given, name);
+    /* "listen-address" and "sampling" are parts of what was meant, if long enough to tell. */
+    if (distance > 2 && strlen(suggestion->given) > 3 && strstr(name, suggestion->given))
+        distance = 2;
+    if (distance >= suggestion->best)
+        return;
+    suggestion->best = distance;
+    strcpy(suggestion->out, name);
+}
+
+bool flag_suggest(const char *argument, size_t len, char out[FLAG_NAME_MAX])
+{
+    for (; len > 0 && *argument == '-'; argument++)
+        len--;
+    char given[FLAG_NAME_MAX];
+    if (len == 0 || len >= sizeof given)
+        return false;
+    memcpy(given, argument, len);
+    given[len] = '\0';
+    struct suggestion suggestion = {.given = given,
+                                    .best = len < 5   ? 2
+                                            : len < 9 ? 3
+                                                      : 4,
+                                    .out = out};
+    if (strcmp(given, "h") == 0)
+        strcpy(given, "help");
+    out[0] = '\0';
+    flag_each_spelling(consider, &suggestion);
+    return out[0] != '\0';
+}

@@ -1,0 +1,65 @@
+#include "exporter/pages/nvmm.h"
+
+/* Accesses and bytes a second, by kind of access. */
+static void add_use(json_t *object, const struct nvmm_board_list *list, const double *accesses,
+                    const double *bytes)
+{
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        if (access == ACCESS_STORE || list->loads)
+            json_object_set_new(object, access_name((enum access)access),
+                                json_pack("{s:f, s:f}", "accesses_per_second", accesses[access],
+                                          "bytes_per_second", bytes[access]));
+}
+
+static json_t *thread_json(const struct nvmm_board_list *list, const struct nvmm_board_row *row)
+{
+    json_t *thread = json_pack("{s:I}", "tid", (json_int_t)row->tid);
+    add_use(thread, list, row->accesses, row->bytes);
+    return thread;
+}
+
+/* The process of row *next, which moves behind its last thread. */
+static json_t *process_json(const struct nvmm_board_list *list, size_t *next)
+{
+    const struct nvmm_board_row *first = &list->rows[*next], *row = first;
+    double accesses[ACCESS_KINDS] = {0}, bytes[ACCESS_KINDS] = {0};
+    json_t *threads = json_array();
+    for (; row < list->rows + list->n_rows && row->container == first->container &&
+           row->pid == first->pid;
+         row++) {
+        json_array_append_new(threads, thread_json(list, row));
+        for (int access = 0; access < ACCESS_KINDS; access++) {
+            accesses[access] += row->accesses[access];
+            bytes[access] += row->bytes[access];
+        }
+    }
+    *next = (size_t)(row - list->rows);
+    json_t *process = json_pack("{s:I}", "pid", (json_int_t)first->pid);
+    add_use(process, list, accesses, bytes);
+    json_object_set_new(process, "threads", threads);
+    return process;
+}
+
+static json_t *container_json(const struct nvmm_board_list *list, size_t index, size_t *next)
+{
+    const struct nvmm_board_container *c = &list->containers[index];
+    json_t *processes = json_array();
+    while (*next < list->n_rows && list->rows[*next].container == index)
+        json_array_append_new(processes, process_json(list, next));
+    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "namespace", c->namespace_, "pod", c->pod,
+                     "container", c->name, "container_id", c->short_id, "processes", processes);
+}
+
+json_t *pages_nvmm_json(const struct nvmm_board_list *list, const char *source)
+{
+    json_t *containers = json_array();
+    if (!list)
+        return json_pack("{s:s, s:n, s:n, s:b, s:o}", "source", source, "timestamp_seconds",
+                         "window_seconds", "truncated", 0, "containers", containers);
+    size_t next = 0;
+    for (size_t i = 0; i < list->n_containers; i++)
+        json_array_append_new(containers, container_json(list, i, &next));
+    return json_pack("{s:s, s:f, s:f, s:b, s:o}", "source", source, "timestamp_seconds",
+                     (double)list->wall_ns * 1e-9, "window_seconds", list->seconds, "truncated",
+                     list->cut, "containers", containers);
+}

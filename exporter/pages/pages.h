@@ -1,0 +1,64 @@
+/*
+ * The endpoints: /metrics, /, health, readiness, and the three API documents.
+ *
+ * Handlers run on the server's thread. They read published snapshots and a copy of the status that
+ * the loop leaves here once a tick; they never touch the loop's own state.
+ */
+#ifndef IE_PAGES_PAGES_H
+#define IE_PAGES_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporter/base/reason.h"
+#include "exporter/base/tick.h"
+#include "exporter/containers/table/table.h"
+#include "exporter/expose/expose.h"
+#include "exporter/http/http.h"
+#include "exporter/source/machine.h"
+
+enum {
+    PAGES_MAX_COLLECTORS = 16,
+    PAGES_UNHEALTHY_INTERVALS = 10, /* how old the last tick may be */
+};
+
+struct status {
+    const char *source; /* constant, like all strings here */
+    struct machine machine;
+    double llc_hit_seconds; /* measured by the probe; 0: not known */
+    struct tick tick;
+    uint64_t missed_ticks;
+    bool replay_ended; /* no further tick will come, and that is healthy */
+    size_t n_collectors;
+    struct {
+        const char *name;
+        const char *summary;
+        bool available;
+        struct verdict verdict;
+    } collectors[PAGES_MAX_COLLECTORS];
+    size_t containers[CONTAINER_COUNTS];
+};
+
+struct nvmm_board;
+struct pages;
+
+struct pages_config {
+    const char *telemetry_path; /* borrowed, like all pointers here */
+    struct expose *expose;
+    struct store *store;
+    struct nvmm_board *nvmm_board; /* NULL: there never is anything */
+    const char *const *collector_names;
+    size_t n_collector_names;
+};
+
+int pages_new(const struct pages_config *config, struct pages **out);
+void pages_free(struct pages *pages);
+
+/* Loop thread, once a tick; copies. 'now_ns' is the real monotonic clock, also under replay. */
+void pages_update(struct pages *pages, const struct status *status, uint64_t now_ns);
+
+/* For http_config; the context is the struct pages. */
+const struct http_route *pages_routes(const struct pages *pages, size_t *n);
+
+#endif

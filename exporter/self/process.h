@@ -1,0 +1,48 @@
+/*
+ * What the kernel says about this process, for the process_* metrics: its CPU time, memory, file
+ * descriptors and start.
+ *
+ * Always this machine's own view, never that of --path.procfs, which may be another's. Files are
+ * opened once; reading neither allocates nor opens.
+ */
+#ifndef IE_SELF_PROCESS_H
+#define IE_SELF_PROCESS_H
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exporter/base/fsroot.h"
+
+struct process {
+    int memory_fd;      /* -1: cannot be read */
+    DIR *fds;           /* NULL: cannot be read */
+    bool fds_have_size; /* Linux 6.2 and later: the directory's size is the number of its entries */
+    uint64_t fds_counted;
+    unsigned fds_age; /* readings since fds_counted */
+    double start_time_seconds;
+};
+
+enum process_known {
+    PROCESS_MEMORY = 1,
+    PROCESS_OPEN_FDS = 2,
+    PROCESS_MAX_FDS = 4,
+    PROCESS_START_TIME = 8,
+};
+
+struct process_numbers {
+    unsigned known; /* bits of enum process_known */
+    double cpu_seconds;
+    uint64_t virtual_memory_bytes, resident_memory_bytes;
+    uint64_t open_fds; /* on older kernels, where counting is dear, up to 15 readings old */
+    uint64_t max_fds;
+    double start_time_seconds; /* since the epoch */
+};
+
+/* 'fs' is used for this call only; it is a parameter for tests. What cannot be opened is unknown
+ * from then on. */
+void process_init(struct process *process, const struct fsroot *fs);
+void process_release(struct process *process);
+void process_read(struct process *process, struct process_numbers *out);
+
+#endif

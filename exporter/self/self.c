@@ -1,0 +1,349 @@
+#include "exporter/self/self.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/self/metrics.h"
+#include "exporter/self/process.h"
+
+struct collector_series {
+    struct series *available, *success, *duration, *last_success;
+    struct series *reason[REASON_COUNT]; /* of the info; one is present */
+    struct series *discarded[DISCARD_COUNT];
+    struct series *open_failures[REASON_COUNT]; /* NULL for what is no failure */
+    struct series *pmu_enabled, *pmu_running;
+};
+
+struct http_series {
+    char handler[32], format[16];
+    int code;
+    struct series *series;
+};
+
+struct self {
+    struct family *family[SELF_METRICS];
+    struct series *single[SELF_METRICS]; /* of families without labels */
+    struct series *build, *source;
+    struct series *containers[CONTAINER_COUNTS];
+    struct collector_series *collectors;
+    size_t n_collectors;
+    struct http_series *http;
+    size_t n_http, http_cap;
+    struct process process;
+};
+
+/* Beyond this many combinations of requests somebody is making them up. */
+enum { HTTP_SERIES_MAX = 256 };
+
+static bool is_failure(enum reason reason)
+{
+    return reason != REASON_OK && reason != REASON_DISABLED;
+}
+
+/* ---- making ---- */
+
+static int make_collector(struct self *self, struct collector_series *c, const char *name)
+{
+    struct label labels[2] = {{"collector", name}, {"reason", NULL}};
+    int err = series_new(self->family[SELF_COLLECTOR_AVAILABLE], NULL, labels, 1, &c->available);
+    if (!err)
+        err = series_new(self->family[SELF_COLLECTOR_SUCCESS], NULL, labels, 1, &c->success);
+    if (!err)
+        err = series_new(self->family[SELF_COLLECTOR_DURATION], NULL, labels, 1, &c->duration);
+    if (!err)
+        err = series_new(self->family[SELF_COLLECTOR_LAST_SUCCESS], NULL, labels, 1,
+                         &c->last_success);
+    if (!err)
+        err = series_new(self->family[SELF_PMU_ENABLED], NULL, labels, 1, &c->pmu_enabled);
+    if (!err)
+        err = series_new(self->family[SELF_PMU_RUNNING], NULL, labels, 1, &c->pmu_running);
+    for (int i = 0; !err && i < DISCARD_COUNT; i++) {
+        labels[1].value = discard_name((enum discard)i);
+        err = series_new(self->family[SELF_WINDOWS_DISCARDED], NULL, labels, 2, &c->discarded[i]);
+    }
+    for (int i = 0; !err && i < REASON_COUNT; i++) {
+        labels[1].value = reason_name((enum reason)i);
+        err = series_new(self->family[SELF_COLLECTOR], NULL, labels, 2, &c->reason[i]);
+        if (!err && is_failure((enum reason)i))
+            err =
+                series_new(self->family[SELF_OPEN_FAILURES], NULL, labels, 2, &c->open_failures[i]);
+    }
+    return err;
+}
+
+static int make_collectors(struct self *self, const struct collector_ops *const *collectors)
+{
+    size_t n = 0;
+    while (collectors[n])
+        n++;
+    self->collectors = calloc(n ? n : 1, sizeof *self->collectors);
+    if (!self->collectors)
+        return -ENOMEM;
+    int err = 0;
+    for (; !err && self->n_collectors < n; self->n_collectors++)
+        err = make_collector(self, &self->collectors[self->n_collectors],
+                             collectors[self->n_collectors]->name);
+    return err;
+}
+
+static int make_containers(struct self *self)
+{
+    static const char *const states[CONTAINER_COUNTS] = {
+        [CONTAINERS_MONITORED] = "monitored",
+        [CONTAINERS_LINGERING] = "lingering",
+        [CONTAINERS_EXCLUDED] = "excluded",
+        [CONTAINERS_OVER_LIMIT] = "over_limit",
+    };
+    int err = 0;
+    for (int i = 0; !err && i < CONTAINER_COUNTS; i++) {
+        const struct label state = {"state", states[i]};
+        err = series_new(self->family[SELF_CONTAINERS], NULL, &state, 1, &self->containers[i]);
+    }
+    return err;
+}
+
+static int make_infos(struct self *self, const struct self_config *config)
+{
+    const char *arch = config->microarchitecture;
+    const struct label build = {"version", config->version};
+    const struct label source[] = {
+        {"source", config->source},
+        {"microarchitecture", arch && *arch ? arch : "unknown"},
+    };
+    int err = series_new(self->family[SELF_BUILD], NULL, &build, 1, &self->build);
+    if (!err)
+        err = series_new(self->family[SELF_SOURCE], NULL, source, 2, &self->source);
+    if (!err) {
+        series_set_u64(self->build, 1);
+        series_set_u64(self->source, 1);
+    }
+    return err;
+}
+
+static int make_families(struct self *self, struct store *store, bool all)
+{
+    int err = 0;
+    for (int i = 0; !err && i < (all ? SELF_METRICS : SELF_ALWAYS); i++) {
+        err = store_family(store, &self_descs[i], NULL, &self->family[i]);
+        if (!err && !self_descs[i].labels)
+            err = series_new(self->family[i], NULL, NULL, 0, &self->single[i]);
+    }
+    return err;
+}
+
+/* Each handler with its usual answers, and each kind of failure where it is to be alerted on: rates
+ * need the 0 before the first. Rarer combinations appear when they happen. */
+static void expect_requests(struct self *self)
+{
+    static const struct {
+        const char *handler, *format;
+        int code;
+    } expected[] = {
+        {"metrics", "text", 200},    {"metrics", "openmetrics", 200}, {"metrics", "text", 400},
+        {"metrics", "text", 405},    {"metrics", "text", 413},        {"metrics", "text", 500},
+        {"metrics", "text", 503},    {"landing", "html", 200},        {"healthy", "text", 200},
+        {"healthy", "text", 503},    {"ready", "text", 200},          {"ready", "text", 503},
+        {"status", "json", 200},     {"status", "text", 503},         {"containers", "json", 200},
+        {"containers", "text", 503}, {"other", "text", 404},
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        self_http_requests(self, expected[i].handler, expected[i].format, expected[i].code, 0);
+}
+
+int self_new(struct store *store, const struct self_config *config, struct self **out)
+{
+    struct self *self = calloc(1, sizeof *self);
+    if (!self)
+        return -ENOMEM;
+    self->process.memory_fd = -1;
+    bool all = !config->disable_exporter_metrics;
+    int err = make_families(self, store, all);
+    if (!err)
+        err = make_infos(self, config);
+    if (!err)
+        err = make_collectors(self, config->collectors);
+    if (!err)
+        err = make_containers(self);
+    struct fsroot own;
+    if (!err && all)
+        err = fsroot_init(&own, NULL, NULL, NULL, NULL);
+    if (err) {
+        self_free(self);
+        return err;
+    }
+    if (all) {
+        process_init(&self->process, &own);
+        fsroot_release(&own);
+        expect_requests(self);
+    }
+    *out = self;
+    return 0;
+}
+
+static void free_all(struct series **series, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        series_free(series[i]);
+}
+
+void self_free(struct self *self)
+{
+    if (!self)
+        return;
+    free_all(self->single, SELF_METRICS);
+    series_free(self->build);
+    series_free(self->source);
+    free_all(self->containers, CONTAINER_COUNTS);
+    for (size_t i = 0; i < self->n_collectors; i++) {
+        struct collector_series *c = &self->collectors[i];
+        series_free(c->available);
+        series_free(c->success);
+        series_free(c->duration);
+        series_free(c->last_success);
+        series_free(c->pmu_enabled);
+        series_free(c->pmu_running);
+        free_all(c->reason, REASON_COUNT);
+        free_all(c->discarded, DISCARD_COUNT);
+        free_all(c->open_failures, REASON_COUNT);
+    }
+    for (size_t i = 0; i < self->n_http; i++)
+        series_free(self->http[i].series);
+    free(self->collectors);
+    free(self->http);
+    process_release(&self->process);
+    free(self);
+}
+
+/* ---- updating ---- */
+
+static double seconds_of(uint64_t ns)
+{
+    /* A date in ns has more digits than a double. */
+    return (double)(ns / 1000000000) + (double)(ns % 1000000000) / 1e9;
+}
+
+static void set_known(struct series *series, bool known, double value)
+{
+    if (known)
+        series_set(series, value);
+    else
+        series_clear(series);
+}
+
+/* What never happened has no date. */
+static void set_date(struct series *series, uint64_t wall_ns)
+{
+    set_known(series, wall_ns > 0, seconds_of(wall_ns));
+}
+
+static void update_collector(struct collector_series *c, const struct self_collector *state)
+{
+    static const struct collector_status nothing = {.verdict.reason = REASON_OK};
+    const struct collector_status *status = state->status ? state->status : &nothing;
+    enum reason reason = status->verdict.reason;
+    if (!state->enabled && reason == REASON_OK)
+        reason = REASON_DISABLED;
+    /* The other reasons may hold for some containers only, while the rest is served. */
+    bool available = state->enabled && !status->unavailable && reason != REASON_EVENT_FILTERED;
+
+    series_set_u64(c->available, available);
+    series_set_u64(c->success, available && !status->failed);
+    series_set(c->duration, state->duration_seconds);
+    set_date(c->last_success, state->last_success_wall_ns);
+    series_set(c->pmu_enabled, status->pmu_enabled_seconds);
+    series_set(c->pmu_running, status->pmu_running_seconds);
+    for (int i = 0; i < DISCARD_COUNT; i++)
+        series_set_u64(c->discarded[i], status->discarded[i]);
+    for (int i = 0; i < REASON_COUNT; i++) {
+        if (i == (int)reason)
+            series_set_u64(c->reason[i], 1);
+        else
+            series_clear(c->reason[i]);
+        if (c->open_failures[i])
+            series_set_u64(c->open_failures[i], status->open_failures[i]);
+    }
+}
+
+static void update_process(struct self *self)
+{
+    struct process_numbers now;
+    process_read(&self->process, &now);
+    series_set(self->single[SELF_CPU_SECONDS], now.cpu_seconds);
+    set_known(self->single[SELF_OPEN_FDS], now.known & PROCESS_OPEN_FDS, (double)now.open_fds);
+    set_known(self->single[SELF_MAX_FDS], now.known & PROCESS_MAX_FDS, (double)now.max_fds);
+    set_known(self->single[SELF_VIRTUAL_MEMORY], now.known & PROCESS_MEMORY,
+              (double)now.virtual_memory_bytes);
+    set_known(self->single[SELF_RESIDENT_MEMORY], now.known & PROCESS_MEMORY,
+              (double)now.resident_memory_bytes);
+    set_known(self->single[SELF_START_TIME], now.known & PROCESS_START_TIME,
+              now.start_time_seconds);
+}
+
+void self_update(struct self *self, const struct self_state *state)
+{
+    for (size_t i = 0; i < self->n_collectors; i++)
+        update_collector(&self->collectors[i], &state->collectors[i]);
+    series_set_u64(self->single[SELF_TICKS], state->ticks);
+    series_set_u64(self->single[SELF_MISSED_TICKS], state->missed_ticks);
+    set_date(self->single[SELF_LAST_TICK], state->tick->number > 0 ? state->tick->wall_ns : 0);
+    for (int i = 0; i < CONTAINER_COUNTS; i++)
+        series_set_u64(self->containers[i], state->containers[i]);
+    series_set_u64(self->single[SELF_CONTAINERS_LIMIT], state->containers_limit);
+    series_set_u64(self->single[SELF_OPEN_COUNTERS], state->open_counters);
+    series_set_u64(self->single[SELF_RELOAD_SUCCESSFUL], state->reload_successful);
+    set_date(self->single[SELF_RELOAD_TIME], state->reload_success_wall_ns);
+    if (self->family[SELF_CPU_SECONDS])
+        update_process(self);
+}
+
+/* ---- requests ---- */
+
+static struct http_series *add_http(struct self *self, const char *handler, const char *format,
+                                    int code)
+{
+    if (self->n_http == HTTP_SERIES_MAX)
+        return NULL;
+    if (self->n_http == self->http_cap) {
+        size_t cap = self->http_cap ? 2 * self->http_cap : 16;
+        struct http_series *http = realloc(self->http, cap * sizeof *http);
+        if (!http)
+            return NULL;
+        self->http = http;
+        self->http_cap = cap;
+    }
+    struct http_series *entry = &self->http[self->n_http];
+    *entry = (struct http_series){.code = code};
+    snprintf(entry->handler, sizeof entry->handler, "%s", handler);
+    snprintf(entry->format, sizeof entry->format, "%s", format);
+    char number[16];
+    snprintf(number, sizeof number, "%d", code);
+    const struct label labels[] = {
+        {"handler", entry->handler}, {"format", entry->format}, {"code", number}};
+    if (series_new(self->family[SELF_HTTP_REQUESTS], NULL, labels, 3, &entry->series) != 0)
+        return NULL;
+    self->n_http++;
+    return entry;
+}
+
+void self_http_requests(void *context, const char *handler, const char *format, int code,
+                        uint64_t count)
+{
+    struct self *self = context;
+    if (!self->family[SELF_HTTP_REQUESTS])
+        return;
+    format = format ? format : "";
+    struct http_series *entry = NULL;
+    for (size_t i = 0; i < self->n_http && !entry; i++) {
+        struct http_series *known = &self->http[i];
+        if (known->code == code &&
+            strncmp(known->handler, handler, sizeof known->handler - 1) == 0 &&
+            strncmp(known->format, format, sizeof known->format - 1) == 0)
+            entry = known;
+    }
+    if (!entry)
+        entry = add_http(self, handler, format, code);
+    if (entry)
+        series_set_u64(entry->series, count);
+}

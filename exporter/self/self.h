@@ -1,0 +1,65 @@
+/*
+ * The exporter's own metrics: is it working, can its numbers be trusted, what does it cost.
+ *
+ * Families are registered without owner, so every scrape has them. Loop thread only.
+ */
+#ifndef IE_SELF_SELF_H
+#define IE_SELF_SELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collectors/contract/collector.h"
+#include "exporter/containers/table/table.h"
+
+struct self_config {
+    const char *version;
+    const char *source;                            /* "perf" or "replay" */
+    const char *microarchitecture;                 /* "" or NULL is shown as "unknown" */
+    const struct collector_ops *const *collectors; /* ended by NULL; borrowed, like their names */
+    bool disable_exporter_metrics;                 /* no process_*, no http_requests */
+};
+
+/* What the loop knows of a collector. */
+struct self_collector {
+    /* NULL: nothing known. Its verdict also explains a collector that is not enabled: with
+     * REASON_OK (or no status) that is REASON_DISABLED. In an enabled one it may speak of some
+     * containers only; REASON_EVENT_FILTERED alone is about all. */
+    const struct collector_status *status;
+    bool enabled;                  /* asked for, and started */
+    double duration_seconds;       /* in collect, since the start */
+    uint64_t last_success_wall_ns; /* 0: never */
+};
+
+/* All since the start. */
+struct self_state {
+    const struct self_collector *collectors; /* one for each of self_config.collectors */
+    const struct tick *tick;
+    uint64_t ticks, missed_ticks;
+    size_t containers[CONTAINER_COUNTS];
+    size_t containers_limit;
+    size_t open_counters;
+    bool reload_successful; /* of the last reload; the start counts as one */
+    uint64_t reload_success_wall_ns;
+};
+
+struct self;
+
+/* Registers families and makes the series of everything that is known beforehand. 0 or -errno with
+ * families left in the store without series. The store must outlive it. */
+int self_new(struct store *store, const struct self_config *config, struct self **out);
+void self_free(struct self *self);
+
+/* Once a tick, before publishing. Neither allocates nor opens. */
+void self_update(struct self *self, const struct self_state *state);
+
+/*
+ * The requests so far of one combination; 'self' is void for http_server_requests(server,
+ * self_http_requests, self), once a tick before publishing. A combination that was not seen before
+ * allocates; if that fails it is tried again the next time.
+ */
+void self_http_requests(void *self, const char *handler, const char *format, int code,
+                        uint64_t count);
+
+#endif

@@ -1,0 +1,16 @@
+/* systemd's readiness protocol, where NOTIFY_SOCKET is set; otherwise nothing happens. */
+#ifndef IE_SERVICE_NOTIFY_H
+#define IE_SERVICE_NOTIFY_H
+
+#include <stdint.h>
+
+/* 'state' is e.g. "READY=1". 0 (also without a socket), or -errno. */
+int notify_systemd(const char *state);
+
+/*
+ * READY=1. Where a watchdog is set (WATCHDOG_USEC), it is told at the same time how long we may be
+ * silent: 'silence_us' if that is longer than what it was set to; 0 switches it off. Same result.
+ */
+int notify_ready(uint64_t silence_us);
+
+#endif

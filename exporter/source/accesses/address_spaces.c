@@ -1,0 +1,409 @@
+#include "exporter/source/accesses/address_spaces.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exporter/source/accesses/address_space.h"
+
+enum { FIRST_TEXT = 1 << 16, MAX_TEXT = 1 << 26 };
+
+/* The dead stay so long after everything up to their end is settled: their last samples may still
+ * be waiting. */
+static const uint64_t grave_ns = 1000000000;
+
+struct process {
+    uint32_t pid; /* 0: free slot */
+    bool loaded;
+    bool gone;          /* /proc had nothing for us at loaded_ns */
+    uint64_t loaded_ns; /* after reading */
+    uint64_t epoch_ns;  /* exec, or birth: what is older is not of these mappings */
+    uint64_t died_ns;   /* 0: lives */
+    uint64_t used;      /* turn of the last question */
+    struct address_space space;
+};
+
+struct address_spaces {
+    struct address_spaces_config config;
+    struct process *processes; /* open addressing; twice max_processes at least */
+    size_t cap, n;
+    size_t bytes; /* of all spaces */
+    uint64_t turn;
+    uint64_t settled_ns;
+    uint64_t seen_ns; /* records up to here came, also of processes that were not known then */
+    uint64_t lost_ns; /* of records before this time some are missing */
+    size_t dead;
+    uint64_t first_death_ns; /* where there are dead */
+    char *text;
+    size_t text_cap;
+};
+
+/* ---- the table ---- */
+
+static size_t home_of(const struct address_spaces *spaces, uint32_t pid)
+{
+    return (size_t)(pid * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (spaces->cap - 1);
+}
+
+static struct process *lookup(const struct address_spaces *spaces, uint32_t pid)
+{
+    if (pid == 0)
+        return NULL; /* the idle task, which has nothing mapped */
+    for (size_t i = home_of(spaces, pid); spaces->processes[i].pid != 0;
+         i = (i + 1) & (spaces->cap - 1))
+        if (spaces->processes[i].pid == pid)
+            return &spaces->processes[i];
+    return NULL;
+}
+
+/* Closes the gap, so that no probe sequence is cut. */
+static size_t bytes_of(const struct address_space *space)
+{
+    return space->cap * sizeof *space->at + space->paths_cap;
+}
+
+static void forget(struct address_spaces *spaces, struct process *process)
+{
+    size_t mask = spaces->cap - 1, hole = (size_t)(process - spaces->processes);
+    spaces->bytes -= bytes_of(&process->space);
+    address_space_release(&process->space);
+    spaces->dead -= process->died_ns != 0;
+    *process = (struct process){0};
+    spaces->n--;
+    for (size_t i = (hole + 1) & mask; spaces->processes[i].pid != 0; i = (i + 1) & mask) {
+        size_t home = home_of(spaces, spaces->processes[i].pid);
+        if (((i - home) & mask) < ((i - hole) & mask))
+            continue;
+        spaces->processes[hole] = spaces->processes[i];
+        spaces->processes[i] = (struct process){0};
+        hole = i;
+    }
+}
+
+static void forget_the_oldest(struct address_spaces *spaces)
+{
+    struct process *oldest = NULL;
+    for (size_t i = 0; i < spaces->cap; i++) {
+        struct process *process = &spaces->processes[i];
+        if (process->pid != 0 && (!oldest || process->used < oldest->used))
+            oldest = process;
+    }
+    if (oldest)
+        forget(spaces, oldest);
+}
+
+/* What became of it before, when it was not known or had been forgotten, nobody noted. */
+static struct process *add(struct address_spaces *spaces, uint32_t pid)
+{
+    size_t max_bytes = spaces->config.max_bytes;
+    while (spaces->n > 0 && (spaces->n >= spaces->config.max_processes ||
+                             (max_bytes != 0 && spaces->bytes > max_bytes)))
+        forget_the_oldest(spaces);
+    size_t i = home_of(spaces, pid);
+    while (spaces->processes[i].pid != 0)
+        i = (i + 1) & (spaces->cap - 1);
+    spaces->processes[i].pid = pid;
+    spaces->processes[i].epoch_ns = spaces->seen_ns;
+    spaces->n++;
+    return &spaces->processes[i];
+}
+
+/* ---- loading ---- */
+
+static int read_text(struct address_spaces *spaces, uint32_t pid, size_t *len)
+{
+    char relative[32];
+    snprintf(relative, sizeof relative, "%u/maps", pid);
+    for (;;) {
+        int err = fsroot_read(spaces->config.fs, FSROOT_PROC, relative, spaces->text,
+                              spaces->text_cap, len);
+        if (err != -EFBIG || spaces->text_cap >= MAX_TEXT)
+            return err;
+        char *bigger = realloc(spaces->text, spaces->text_cap * 4);
+        if (!bigger)
+            return -ENOMEM;
+        spaces->text = bigger;
+        spaces->text_cap *= 4;
+    }
+}
+
+static int fill(struct address_space *space, const char *text, size_t len)
+{
+    struct maps_line line;
+    int more, err = 0;
+    while (!err && (more = maps_next(&text, &len, &line)) != 0)
+        if (more > 0)
+            err = address_space_put(space, &line, 0);
+    return err;
+}
+
+/* Mappings that could not all be kept are none: half of the truth would be a wrong answer. */
+static int load(struct address_spaces *spaces, struct process *process)
+{
+    size_t len = 0;
+    address_space_clear(&process->space);
+    int err = read_text(spaces, process->pid, &len);
+    if (err == -ENOMEM)
+        return err;
+    process->loaded_ns = spaces->config.now_ns(spaces->config.context);
+    process->loaded = true;
+    /* A process that ended, and a kernel thread, have no text at all. */
+    process->gone = err != 0 || len == 0;
+    if (process->gone)
+        return 0;
+    spaces->bytes -= bytes_of(&process->space);
+    err = fill(&process->space, spaces->text, len);
+    spaces->bytes += bytes_of(&process->space);
+    if (err) {
+        address_space_clear(&process->space);
+        process->gone = true;
+    }
+    return err == -ENOMEM ? err : 0;
+}
+
+/* ---- records ---- */
+
+static void see(struct address_spaces *spaces, uint64_t time_ns)
+{
+    if (spaces->seen_ns < time_ns)
+        spaces->seen_ns = time_ns;
+}
+
+/* Everything known is of another program, or of another process with that number. */
+static void begin_anew(struct address_spaces *spaces, struct process *process, uint64_t time_ns)
+{
+    spaces->dead -= process->died_ns != 0;
+    address_space_clear(&process->space);
+    process->loaded = process->gone = false;
+    process->epoch_ns = time_ns;
+    process->died_ns = 0;
+}
+
+static void map(struct address_spaces *spaces, struct process *process,
+                const struct perf_record *record)
+{
+    const struct maps_line line = {.start = record->mmap.start,
+                                   .end = record->mmap.start + record->mmap.length,
+                                   .offset = record->mmap.offset,
+                                   .readable = record->mmap.readable,
+                                   .writable = record->mmap.writable,
+                                   .executable = record->mmap.executable,
+                                   .shared = record->mmap.shared,
+                                   .major = record->mmap.major,
+                                   .minor = record->mmap.minor,
+                                   .inode = record->mmap.inode,
+                                   .path = record->mmap.path,
+                                   .path_len = record->mmap.path_len};
+    if (!process->loaded || process->gone || line.end <= line.start)
+        return;
+    spaces->bytes -= bytes_of(&process->space);
+    int err = address_space_put(&process->space, &line, record->time_ns);
+    spaces->bytes += bytes_of(&process->space);
+    if (err) /* no room: what is not known must not be guessed */
+        begin_anew(spaces, process, record->time_ns);
+}
+
+static void die(struct address_spaces *spaces, struct process *process, uint64_t time_ns)
+{
+    if (process->died_ns == 0 && spaces->dead++ == 0)
+        spaces->first_death_ns = time_ns;
+    process->died_ns = time_ns;
+}
+
+/* Whether what is known of the parent is what it had when the child was made. */
+static bool is_known_at(const struct process *parent, uint64_t time_ns)
+{
+    return parent && parent->loaded && !parent->gone && parent->died_ns == 0 &&
+           parent->loaded_ns <= time_ns;
+}
+
+static void bear(struct address_spaces *spaces, const struct perf_record *record)
+{
+    const struct process *parent = lookup(spaces, record->fork.parent_pid);
+    struct process *child = lookup(spaces, record->pid);
+    if (record->pid == record->tid && is_known_at(parent, record->time_ns) && !child) {
+        uint64_t used = parent->used;
+        child = add(spaces, record->pid); /* for which others move, and one may go */
+        child->used = used;
+        parent = lookup(spaces, record->fork.parent_pid);
+    }
+    if (!child || record->pid != record->tid)
+        return;
+    begin_anew(spaces, child, record->time_ns);
+    if (!is_known_at(parent, record->time_ns))
+        return;
+    spaces->bytes -= bytes_of(&child->space);
+    child->loaded = address_space_copy(&child->space, &parent->space) == 0;
+    spaces->bytes += bytes_of(&child->space);
+    child->loaded_ns = parent->loaded_ns;
+}
+
+void address_spaces_apply(struct address_spaces *spaces, const struct perf_record *record)
+{
+    see(spaces, record->time_ns);
+    if (record->kind == PERF_RECORDS_FORK) {
+        bear(spaces, record);
+        return;
+    }
+    struct process *process = lookup(spaces, record->pid);
+    if (!process)
+        return; /* never asked for; it will be loaded then */
+    switch (record->kind) {
+    case PERF_RECORDS_MMAP:
+        map(spaces, process, record);
+        break;
+    case PERF_RECORDS_EXEC:
+        begin_anew(spaces, process, record->time_ns);
+        break;
+    case PERF_RECORDS_EXIT:
+        if (record->pid == record->tid)
+            die(spaces, process, record->time_ns);
+        break;
+    default:
+        break;
+    }
+}
+
+void address_spaces_lost(struct address_spaces *spaces, uint64_t time_ns)
+{
+    if (spaces->lost_ns < time_ns)
+        spaces->lost_ns = time_ns;
+    for (size_t i = 0; i < spaces->cap; i++)
+        spaces->processes[i].loaded = spaces->processes[i].gone = false;
+}
+
+void address_spaces_settle(struct address_spaces *spaces, uint64_t time_ns)
+{
+    spaces->settled_ns = time_ns;
+    see(spaces, time_ns);
+    if (spaces->dead == 0 || spaces->first_death_ns + grave_ns >= time_ns)
+        return;
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < spaces->cap;) {
+        struct process *process = &spaces->processes[i];
+        if (process->pid != 0 && process->died_ns != 0 && process->died_ns + grave_ns < time_ns) {
+            forget(spaces, process); /* and look at the slot again */
+            continue;
+        }
+        if (process->died_ns != 0 && process->died_ns < first)
+            first = process->died_ns;
+        i++;
+    }
+    spaces->first_death_ns = first;
+}
+
+/* ---- questions ---- */
+
+/* Loads what is not known, or known for too long. */
+static int ensure_loaded(struct address_spaces *spaces, struct process *process)
+{
+    bool old = process->loaded && process->died_ns == 0 &&
+               spaces->settled_ns > process->loaded_ns + spaces->config.max_age_ns;
+    if (process->loaded && !old)
+        return 0;
+    return load(spaces, process);
+}
+
+static int medium_of(struct address_spaces *spaces, struct process *process,
+                     struct mapping *mapping, enum access access, enum medium *out)
+{
+    if (!mapping->resolved[access]) {
+        struct maps_line line = address_space_line(&process->space, mapping);
+        mapping->medium[access] = (uint8_t)spaces->config.rule->mapping(
+            spaces->config.rule, (pid_t)process->pid, &line, access);
+        mapping->resolved[access] = true;
+    }
+    *out = (enum medium)mapping->medium[access];
+    return 0;
+}
+
+int address_spaces_find(struct address_spaces *spaces, uint32_t pid, uint64_t address,
+                        uint64_t time_ns, enum access access, enum medium *out)
+{
+    struct process *process = lookup(spaces, pid);
+    if (pid == 0)
+        return -ESRCH;
+    if (!process && time_ns < spaces->seen_ns)
+        return -ESTALE; /* and nobody else need go for it */
+    if (!process)
+        process = add(spaces, pid);
+    process->used = ++spaces->turn;
+    if (time_ns < process->epoch_ns || time_ns < spaces->lost_ns)
+        return -ESTALE;
+    if (process->died_ns != 0 && time_ns > process->died_ns)
+        return -ESRCH;
+    int err = ensure_loaded(spaces, process);
+    if (err)
+        return err;
+    /* The access was before the loading: records in between may not have been seen yet. */
+    if (time_ns < process->loaded_ns && spaces->settled_ns < process->loaded_ns)
+        return -EAGAIN;
+    if (process->gone)
+        return -ESRCH;
+    struct mapping *mapping = address_space_find(&process->space, address);
+    if (!mapping)
+        return -ENXIO;
+    if (time_ns < mapping->since_ns)
+        return -ESTALE;
+    return medium_of(spaces, process, mapping, access, out);
+}
+
+bool address_spaces_has_fixed_code(const struct address_spaces *spaces, uint32_t pid,
+                                   uint64_t address)
+{
+    const struct process *process = lookup(spaces, pid);
+    if (!process || !process->loaded)
+        return false;
+    /* What is shared may be written through another mapping of it. */
+    const struct mapping *mapping = address_space_find(&process->space, address);
+    return mapping && mapping->inode != 0 && mapping->executable && !mapping->writable &&
+           !mapping->shared;
+}
+
+struct address_spaces_size address_spaces_size(const struct address_spaces *spaces)
+{
+    struct address_spaces_size size = {.processes = spaces->n,
+                                       .bytes = spaces->cap * sizeof *spaces->processes};
+    size.bytes += spaces->bytes;
+    for (size_t i = 0; i < spaces->cap; i++)
+        size.mappings += spaces->processes[i].space.n;
+    return size;
+}
+
+/* ---- life ---- */
+
+int address_spaces_new(const struct address_spaces_config *config, struct address_spaces **out)
+{
+    if (config->max_processes == 0 || config->max_processes > 1u << 20)
+        return -EINVAL;
+    struct address_spaces *spaces = calloc(1, sizeof *spaces);
+    if (!spaces)
+        return -ENOMEM;
+    spaces->config = *config;
+    spaces->cap = 16;
+    while (spaces->cap < config->max_processes * 2)
+        spaces->cap *= 2;
+    spaces->processes = calloc(spaces->cap, sizeof *spaces->processes);
+    spaces->text_cap = FIRST_TEXT;
+    spaces->text = malloc(spaces->text_cap);
+    if (!spaces->processes || !spaces->text) {
+        address_spaces_free(spaces);
+        return -ENOMEM;
+    }
+    *out = spaces;
+    return 0;
+}
+
+void address_spaces_free(struct address_spaces *spaces)
+{
+    if (!spaces)
+        return;
+    for (size_t i = 0; spaces->processes && i < spaces->cap; i++)
+        address_space_release(&spaces->processes[i].space);
+    free(spaces->processes);
+    free(spaces->text);
+    free(spaces);
+}

@@ -1,0 +1,82 @@
+/*
+ * What processes have mapped, for samples that arrive a little later than the accesses they are of:
+ * which medium an address of a process belonged to at the time of the sample.
+ *
+ * Loaded from /proc when a process is first asked for, then kept by perf's records of mappings,
+ * exec, fork and exit. A sample may be older than what was loaded: it is answered only when all
+ * records up to the loading have been seen, and only if none of them touched the address. What has
+ * changed since is -ESTALE, never another mapping's medium.
+ *
+ * A child begins with what its parent had, if that is known as of then: it may be gone before
+ * anyone could look at it.
+ *
+ * Neither munmap nor mremap leaves a record. An address that is not mapped any more is not accessed
+ * either; against mremap a process is loaded anew after max_age_ns.
+ *
+ * A process whose first thread ended is taken for ended, even if others run on.
+ *
+ * The caller merges the rings of all CPUs: whatever it asks or applies, all records before that
+ * time are applied already.
+ *
+ * One thread. All times are of one clock, that of the records.
+ */
+#ifndef IE_SOURCE_ACCESSES_ADDRESS_SPACES_H
+#define IE_SOURCE_ACCESSES_ADDRESS_SPACES_H
+
+#include <stdbool.h>
+
+#include "exporter/base/fsroot.h"
+#include "exporter/source/accesses/medium.h"
+#include "exporter/source/sampler/record.h"
+
+struct address_spaces;
+
+struct address_spaces_config {
+    const struct fsroot *fs; /* borrowed, like the rule */
+    struct medium_rule *rule;
+    uint64_t (*now_ns)(void *context);
+    void *context;
+    size_t max_processes; /* beyond, the one not asked for the longest is forgotten */
+    size_t max_bytes;     /* of their mappings and paths, likewise; 0: no limit */
+    uint64_t max_age_ns;
+};
+
+/* 0 or -ENOMEM; -EINVAL without room for a process. */
+int address_spaces_new(const struct address_spaces_config *config, struct address_spaces **out);
+void address_spaces_free(struct address_spaces *spaces);
+
+/* Records in the order of their times. Kinds that say nothing about mappings are ignored. */
+void address_spaces_apply(struct address_spaces *spaces, const struct perf_record *record);
+/* Records from before this time were lost: everything is loaded anew when next asked for, and of
+ * accesses before it nothing is known any more. */
+void address_spaces_lost(struct address_spaces *spaces, uint64_t time_ns);
+/* All records up to this time have been applied. */
+void address_spaces_settle(struct address_spaces *spaces, uint64_t time_ns);
+
+/*
+ * The medium of an access at a time. 0 with *out, which may be MEDIUM_UNKNOWN: the rule could not
+ * tell. Else *out is untouched:
+ * -EAGAIN  ask again after the next settle: the process was loaded after the access
+ * -ESTALE  the process ran another program, or mapped something else there, since the access; or
+ *          records were lost since, or came while the process was not known or forgotten
+ * -ENXIO   nothing is mapped there any more
+ * -ESRCH   the process is gone, or not for us to see
+ * -ENOMEM
+ */
+int address_spaces_find(struct address_spaces *spaces, uint32_t pid, uint64_t address,
+                        uint64_t time_ns, enum access access, enum medium *out);
+
+/*
+ * Whether the instructions at an address are a program's file, in a mapping of which nothing is
+ * written: such code changes only by records. False for what is not known.
+ */
+bool address_spaces_has_fixed_code(const struct address_spaces *spaces, uint32_t pid,
+                                   uint64_t address);
+
+/* For tests and the books: processes known, mappings kept, and bytes in use. */
+struct address_spaces_size {
+    size_t processes, mappings, bytes;
+};
+struct address_spaces_size address_spaces_size(const struct address_spaces *spaces);
+
+#endif

@@ -1,0 +1,387 @@
+#include "exporter/source/accesses/attribution.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "exporter/source/accesses/address_spaces.h"
+#include "exporter/source/accesses/code.h"
+#include "exporter/source/accesses/code_cache.h"
+#include "exporter/source/accesses/process_table.h"
+
+/* Processes that were moved to another cgroup, and disks that came or went, are found out about
+ * after so long; neither tells. */
+static const uint64_t look_again_ns = 2000000000, max_age_ns = 10000000000,
+                      refresh_ns = 60000000000;
+
+/* What is not answered after so long may never be: where processes come and go from what is
+ * remembered, each answer can forget what another waits for, and all that is newer waits too. */
+static const uint64_t max_wait_ns = 2000000000;
+
+/* A sample that cannot be answered before the next settle. */
+struct waiting {
+    struct access_sample sample;
+    uint64_t physical;
+    uint64_t read_ns; /* when its instruction was read; 0: its size is final */
+    uint32_t space;   /* whose code that was */
+    bool no_medium;   /* not known yet */
+};
+
+struct attribution {
+    struct attribution_config config;
+    struct address_spaces *spaces;
+    struct process_table *processes;
+    struct code_cache *cache;
+    uint64_t settled_ns, refreshed_ns;
+    bool cgroups_come; /* with the samples: nobody need be asked where processes are */
+    struct waiting *waiting;
+    size_t n_waiting, cap_waiting;
+    _Atomic uint64_t dropped[ACCESS_KINDS], foreign, unseen, code_reads;
+};
+
+static uint64_t now(const struct attribution *a)
+{
+    return a->config.now_ns(a->config.now_context);
+}
+
+/* One thread counts, others look. */
+static void count(_Atomic uint64_t *counter)
+{
+    uint64_t n = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, n + 1, memory_order_relaxed);
+}
+
+static void put(struct attribution *a, const struct access_sample *sample)
+{
+    if (!sample_queue_put(a->config.queue, sample))
+        count(&a->dropped[sample->access]);
+}
+
+/* ---- whose ---- */
+
+/* What cannot be found out any more stays as it was: a process that has ended was where its parent
+ * was, or where it was seen last. */
+static void look_at_cgroup(struct attribution *a, struct known_process *process, uint64_t time_ns)
+{
+    const struct sample_owners *owners = a->config.owners;
+    uint64_t cgroup_id;
+    if (owners->cgroup(owners->context, process->pid, time_ns, &cgroup_id) == 0)
+        process->cgroup_id = cgroup_id;
+    process->looked_ns = now(a);
+}
+
+static uint64_t owner_of(struct attribution *a, const struct perf_record *record,
+                         struct known_process *process)
+{
+    const struct sample_owners *owners = a->config.owners;
+    uint64_t id = record->sample.cgroup_id;
+    a->cgroups_come = id != 0;
+    if (id == 0 && process) {
+        if (process->looked_ns == 0 || process->looked_ns + look_again_ns < record->time_ns)
+            look_at_cgroup(a, process, record->time_ns);
+        id = process->cgroup_id;
+    }
+    return id ? owners->owner(owners->context, id) : 0;
+}
+
+/* ---- which medium ---- */
+
+/* False: ask again after the next settle. */
+static bool find_medium(struct attribution *a, struct access_sample *sample, uint64_t physical)
+{
+    struct medium_rule *rule = a->config.rule;
+    enum medium medium = MEDIUM_UNKNOWN;
+    int err = address_spaces_find(a->spaces, sample->pid, sample->address, sample->time_ns,
+                                  sample->access, &medium);
+    if (medium == MEDIUM_UNKNOWN && physical != 0 && rule->physical)
+        medium = rule->physical(rule, physical);
+    sample->medium = medium;
+    return err != -EAGAIN || medium != MEDIUM_UNKNOWN;
+}
+
+/* ---- how many bytes ---- */
+
+static bool is_wide(struct attribution *a, struct known_process *process, uint64_t ip, bool *out)
+{
+    bool wide = true;
+    /* No 32-bit code lies there. */
+    if (ip > UINT32_MAX) {
+        *out = true;
+        return true;
+    }
+    if (process->width == WIDTH_UNKNOWN) {
+        const struct code_reader *code = a->config.code;
+        int err = code ? code->is_wide(code->context, process->pid, &wide)
+                       : process_code_is_wide(a->config.fs, (pid_t)process->pid, &wide);
+        if (err)
+            return false;
+        process->width = wide ? WIDTH_64 : WIDTH_32;
+    }
+    *out = process->width == WIDTH_64;
+    return true;
+}
+
+static enum access_size decode(struct attribution *a, struct known_process *process, uint64_t ip,
+                               enum access access, uint32_t *bytes)
+{
+    const struct code_reader *reader = a->config.code;
+    uint8_t code[ACCESS_CODE_BYTES];
+    bool wide;
+    count(&a->code_reads);
+    int got = reader ? reader->read(reader->context, process->pid, ip, code)
+                     : process_code_read((pid_t)process->pid, ip, code);
+    if (got <= 0 || !is_wide(a, process, ip, &wide))
+        return ACCESS_SIZE_UNREADABLE;
+    return access_size(code, (size_t)got, wide, access, bytes);
+}
+
+/* Reads the instruction now. What is remembered of it, if anything. */
+static struct code_size read_size(struct attribution *a, struct known_process *process,
+                                  const struct access_sample *sample)
+{
+    uint32_t bytes = 0;
+    enum access_size size = decode(a, process, sample->ip, sample->access, &bytes);
+    struct code_size entry = {
+        .ip = sample->ip,
+        .read_ns = now(a),
+        .space = process->space,
+        .access = (uint8_t)sample->access,
+        .size = (uint8_t)size,
+        .bytes = (uint8_t)bytes,
+        .passing = !address_spaces_has_fixed_code(a->spaces, sample->pid, sample->ip),
+    };
+    if (size != ACCESS_SIZE_UNREADABLE)
+        code_cache_put(a->cache, &entry);
+    return entry;
+}
+
+/* When the code was read and that is too new to be sure of, its time; else 0. */
+static uint64_t find_size(struct attribution *a, struct known_process *process,
+                          struct access_sample *sample)
+{
+    const struct code_size *known =
+        code_cache_find(a->cache, process->space, sample->ip, sample->access);
+    struct code_size entry;
+    if (known && (!known->passing || sample->time_ns <= known->read_ns))
+        entry = *known;
+    else
+        entry = read_size(a, process, sample);
+    sample->size = (enum access_size)entry.size;
+    sample->bytes = entry.size == ACCESS_SIZE_KNOWN ? entry.bytes : 0;
+    return sample->size == ACCESS_SIZE_UNREADABLE || entry.read_ns <= a->settled_ns ? 0
+                                                                                    : entry.read_ns;
+}
+
+static void no_size(struct access_sample *sample)
+{
+    sample->size = ACCESS_SIZE_UNREADABLE;
+    sample->bytes = 0;
+}
+
+/* ---- waiting ---- */
+
+static bool reserve(struct attribution *a)
+{
+    if (a->n_waiting < a->cap_waiting)
+        return true;
+    size_t cap = a->cap_waiting ? a->cap_waiting * 2 : 256;
+    if (cap > a->config.max_waiting)
+        cap = a->config.max_waiting;
+    struct waiting *waiting =
+        cap > a->cap_waiting ? realloc(a->waiting, cap * sizeof *waiting) : NULL;
+    if (!waiting)
+        return false;
+    a->waiting = waiting;
+    a->cap_waiting = cap;
+    return true;
+}
+
+/* What is not sure is not known. */
+static void give_up(struct attribution *a, struct waiting *w)
+{
+    if (w->read_ns != 0)
+        no_size(&w->sample);
+    put(a, &w->sample);
+}
+
+static void wait_or_put(struct attribution *a, struct waiting *w)
+{
+    if (!w->no_medium && w->read_ns == 0) {
+        put(a, &w->sample);
+    } else if (reserve(a)) {
+        a->waiting[a->n_waiting++] = *w;
+    } else {
+        give_up(a, w);
+    }
+}
+
+/* True when it is final. */
+static bool answer(struct attribution *a, struct waiting *w)
+{
+    if (w->no_medium)
+        w->no_medium = !find_medium(a, &w->sample, w->physical);
+    if (w->read_ns != 0 && w->read_ns <= a->settled_ns) {
+        const struct known_process *process = process_table_find(a->processes, w->sample.pid);
+        if (!process || process->space != w->space)
+            no_size(&w->sample);
+        w->read_ns = 0;
+    }
+    return !w->no_medium && w->read_ns == 0;
+}
+
+/* The time before which all samples are out. */
+static uint64_t answer_all(struct attribution *a)
+{
+    uint64_t done_ns = a->settled_ns;
+    size_t kept = 0;
+    for (size_t i = 0; i < a->n_waiting; i++) {
+        struct waiting *w = &a->waiting[i];
+        if (answer(a, w)) {
+            put(a, &w->sample);
+            continue;
+        }
+        if (w->sample.time_ns + max_wait_ns < a->settled_ns) {
+            give_up(a, w);
+            continue;
+        }
+        if (w->sample.time_ns < done_ns)
+            done_ns = w->sample.time_ns;
+        a->waiting[kept++] = *w;
+    }
+    a->n_waiting = kept;
+    return done_ns;
+}
+
+/* ---- records ---- */
+
+void attribution_sample(struct attribution *a, enum access access, const struct perf_record *record)
+{
+    struct known_process *process = NULL;
+    if (record->sample.cgroup_id == 0)
+        process = process_table_get(a->processes, record->pid);
+    uint64_t owner = owner_of(a, record, process);
+    if (owner && !process)
+        process = process_table_get(a->processes, record->pid);
+    if (!owner || !process) {
+        count(&a->foreign);
+        if (record->pid == 0 || record->pid == UINT32_MAX)
+            count(&a->unseen);
+        return;
+    }
+    struct waiting w = {.sample = {.time_ns = record->time_ns,
+                                   .owner = owner,
+                                   .ip = record->sample.ip,
+                                   .address = record->sample.address,
+                                   .pid = record->pid,
+                                   .tid = record->tid,
+                                   .access = access},
+                        .physical = record->sample.physical,
+                        .space = process->space};
+    /* The medium first: for that the process's mappings are loaded. */
+    w.no_medium = !find_medium(a, &w.sample, w.physical);
+    if (record->sample.user)
+        w.read_ns = find_size(a, process, &w.sample);
+    else
+        no_size(&w.sample);
+    wait_or_put(a, &w);
+}
+
+/* A child may be gone before it could be asked. Its parent is here still, or was known. */
+static void know_parent(struct attribution *a, const struct perf_record *record)
+{
+    if (a->cgroups_come || record->pid != record->tid)
+        return;
+    struct known_process *parent = process_table_get(a->processes, record->fork.parent_pid);
+    if (parent && parent->looked_ns == 0)
+        look_at_cgroup(a, parent, record->time_ns);
+}
+
+void attribution_event(struct attribution *a, const struct perf_record *record)
+{
+    if (record->kind == PERF_RECORDS_LOST) {
+        address_spaces_lost(a->spaces, record->time_ns);
+        process_table_lost(a->processes);
+        return;
+    }
+    if (record->kind == PERF_RECORDS_FORK)
+        know_parent(a, record);
+    address_spaces_apply(a->spaces, record);
+    process_table_apply(a->processes, record);
+}
+
+void attribution_settle(struct attribution *a, uint64_t time_ns)
+{
+    struct medium_rule *rule = a->config.rule;
+    a->settled_ns = time_ns;
+    address_spaces_settle(a->spaces, time_ns);
+    uint64_t done_ns = answer_all(a);
+    process_table_settle(a->processes, time_ns);
+    if (rule->refresh && a->refreshed_ns + refresh_ns < time_ns) {
+        if (a->refreshed_ns != 0)
+            rule->refresh(rule);
+        a->refreshed_ns = time_ns;
+    }
+    sample_queue_settle(a->config.queue, done_ns);
+}
+
+struct attribution_counts attribution_counts(const struct attribution *a)
+{
+    struct attribution_counts counts = {
+        .foreign = atomic_load_explicit(&a->foreign, memory_order_relaxed),
+        .unseen = atomic_load_explicit(&a->unseen, memory_order_relaxed),
+        .code_reads = atomic_load_explicit(&a->code_reads, memory_order_relaxed),
+    };
+    for (int i = 0; i < ACCESS_KINDS; i++)
+        counts.dropped[i] = atomic_load_explicit(&a->dropped[i], memory_order_relaxed);
+    return counts;
+}
+
+struct attribution_size attribution_size(const struct attribution *a)
+{
+    struct address_spaces_size spaces = address_spaces_size(a->spaces);
+    return (struct attribution_size){
+        .processes = spaces.processes,
+        .mapping_bytes = spaces.bytes,
+        .process_bytes = process_table_bytes(a->processes),
+        .code_bytes = code_cache_bytes(a->cache),
+        .waiting_bytes = a->cap_waiting * sizeof *a->waiting,
+    };
+}
+
+/* ---- life ---- */
+
+int attribution_new(const struct attribution_config *config, struct attribution **out)
+{
+    const struct address_spaces_config spaces = {.fs = config->fs,
+                                                 .rule = config->rule,
+                                                 .now_ns = config->now_ns,
+                                                 .context = config->now_context,
+                                                 .max_processes = config->max_processes,
+                                                 .max_bytes = config->max_mapping_bytes,
+                                                 .max_age_ns = max_age_ns};
+    struct attribution *a = calloc(1, sizeof *a);
+    if (!a)
+        return -ENOMEM;
+    a->config = *config;
+    int err = address_spaces_new(&spaces, &a->spaces);
+    if (!err)
+        err = process_table_new(config->max_processes * 4, &a->processes);
+    if (!err)
+        err = code_cache_new(config->code_entries, &a->cache);
+    if (err)
+        attribution_free(a);
+    else
+        *out = a;
+    return err;
+}
+
+void attribution_free(struct attribution *a)
+{
+    if (!a)
+        return;
+    address_spaces_free(a->spaces);
+    process_table_free(a->processes);
+    code_cache_free(a->cache);
+    free(a->waiting);
+    free(a);
+}

@@ -1,0 +1,89 @@
+/*
+ * From the kernel's records to samples of accesses: whose, to what memory, how many bytes.
+ *
+ * The records come in the order of their times, over all CPUs. What a sample needs is looked up
+ * later than it was taken: a process's mappings and the bytes of its code are read now. So such a
+ * sample waits until all records up to the reading have been seen. If none of them touched what was
+ * read, it held at the time of the sample; else it is unknown, and never another's. It waits two
+ * seconds at most, then it is unknown as well.
+ *
+ * Sizes are remembered per process and address of the instruction: of private, unwritable mappings
+ * of files until something executable is mapped or the process runs another program; of all other
+ * code, which a compiler may rewrite at any time, only for samples from before it was read.
+ *
+ * Without a cgroup in the samples, a container's process is known by its cgroup in /proc: see
+ * process_table.h.
+ *
+ * One thread, but for counts.
+ */
+#ifndef IE_SOURCE_ACCESSES_ATTRIBUTION_H
+#define IE_SOURCE_ACCESSES_ATTRIBUTION_H
+
+#include "exporter/base/fsroot.h"
+#include "exporter/source/accesses/instruction.h"
+#include "exporter/source/accesses/medium.h"
+#include "exporter/source/accesses/queue.h"
+#include "exporter/source/sampler/record.h"
+
+/* Whose samples are wanted. Called from the sampler's thread. */
+struct sample_owners {
+    /* What a scope with this cgroup, or with one above it, was opened with; 0: nobody's. Must not
+     * wait. */
+    uint64_t (*owner)(void *context, uint64_t cgroup_id);
+    /* The cgroup that a process is in now, if it began at or before 'time_ns'. 0 or -errno. */
+    int (*cgroup)(void *context, uint32_t pid, uint64_t time_ns, uint64_t *cgroup_id);
+    void *context;
+};
+
+/* Other processes' code; as process_code.h, which is what NULL stands for. For tests. */
+struct code_reader {
+    int (*read)(void *context, uint32_t pid, uint64_t address, uint8_t out[ACCESS_CODE_BYTES]);
+    int (*is_wide)(void *context, uint32_t pid, bool *out);
+    void *context;
+};
+
+struct attribution_config {
+    const struct fsroot *fs; /* borrowed for its life, like all pointers here */
+    struct medium_rule *rule;
+    const struct sample_owners *owners;
+    const struct code_reader *code; /* NULL: the real one */
+    struct sample_queue *queue;     /* this is its putting side */
+    uint64_t (*now_ns)(void *context);
+    void *now_context;
+    size_t max_processes;     /* with mappings; four times as many are known by their cgroup */
+    size_t max_mapping_bytes; /* of all processes; 0: no limit */
+    size_t code_entries;      /* remembered instructions, of all processes */
+    size_t max_waiting;       /* beyond, samples go on with what is known of them at once */
+};
+
+struct attribution;
+
+/* 0 or -errno. */
+int attribution_new(const struct attribution_config *config, struct attribution **out);
+void attribution_free(struct attribution *attribution);
+
+/* A sample of an access of this kind. */
+void attribution_sample(struct attribution *attribution, enum access access,
+                        const struct perf_record *record);
+/* What becomes of processes: all records that are not samples, of the event that has them. */
+void attribution_event(struct attribution *attribution, const struct perf_record *record);
+/* All records before this time were handed in. */
+void attribution_settle(struct attribution *attribution, uint64_t time_ns);
+
+/* Since the start. Any thread. */
+struct attribution_counts {
+    uint64_t dropped[ACCESS_KINDS]; /* for want of room in the queue */
+    uint64_t foreign;               /* samples of nobody that is wanted */
+    uint64_t unseen;     /* of these, of processes without a number in our PID namespace */
+    uint64_t code_reads; /* of the processes' memory */
+};
+struct attribution_counts attribution_counts(const struct attribution *attribution);
+
+/* For the books: what is held for processes and their code. Its own thread. */
+struct attribution_size {
+    size_t processes; /* with mappings */
+    size_t mapping_bytes, process_bytes, code_bytes, waiting_bytes;
+};
+struct attribution_size attribution_size(const struct attribution *attribution);
+
+#endif

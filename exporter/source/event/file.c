@@ -1,0 +1,208 @@
+#include "exporter/source/event/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EVENTS_FILE_LARGEST = 1 << 20 };
+
+/* The text that is parsed and the buffer for the one message. */
+struct parse {
+    const char *text;
+    size_t len;
+    char *error;
+    size_t error_size;
+};
+
+/*
+ * jansson keeps no positions of values, so the line of a wrong one is where its key first stands
+ * in quotes. 0 when it is not found (a key written with escapes).
+ */
+static size_t line_of_key(const struct parse *parse, const char *key)
+{
+    size_t n = strlen(key), line = 1;
+    for (size_t i = 0; i + n + 2 <= parse->len; i++) {
+        const char *p = parse->text + i;
+        if (*p == '\n')
+            line++;
+        if (*p == '"' && p[n + 1] == '"' && memcmp(p + 1, key, n) == 0)
+            return line;
+    }
+    return 0;
+}
+
+/* Always -EINVAL. 'key' (may be NULL) is what the message is about. */
+__attribute__((format(printf, 3, 4))) static int fail(const struct parse *parse, const char *key,
+                                                      const char *format, ...)
+{
+    size_t line = key ? line_of_key(parse, key) : 0;
+    int n = 0;
+    va_list args;
+    if (line > 0)
+        n = snprintf(parse->error, parse->error_size, "line %zu: ", line);
+    if (n < 0 || (size_t)n >= parse->error_size)
+        return -EINVAL;
+    va_start(args, format);
+    vsnprintf(parse->error + n, parse->error_size - (size_t)n, format, args);
+    va_end(args);
+    return -EINVAL;
+}
+
+static int parse_machine(const struct parse *parse, json_t *machine, struct events_file *out)
+{
+    const struct {
+        const char *key;
+        double *value;
+        double largest;
+    } facts[] = {
+        {"base_frequency_hz", &out->base_frequency_hz, 1e11},
+        {"cache_cycles", &out->cache_cycles, 1e6},
+        {"llc_hit_cycles", &out->llc_hit_cycles, 1e6},
+    };
+    const size_t n = sizeof facts / sizeof *facts;
+    const char *key;
+    json_t *value;
+
+    if (!json_is_object(machine))
+        return fail(parse, "machine", "\"machine\" must be an object");
+    json_object_foreach(machine, key, value)
+    {
+        size_t i = 0;
+        while (i < n && strcmp(key, facts[i].key) != 0)
+            i++;
+        if (i == n)
+            return fail(parse, key, "unknown machine fact \"%.100s\"", key);
+        double number = json_number_value(value);
+        if (!json_is_number(value) || !(number > 0) || number > facts[i].largest)
+            return fail(parse, key, "\"%s\" must be a number above 0, at most %g", key,
+                        facts[i].largest);
+        *facts[i].value = number;
+    }
+    return 0;
+}
+
+static int parse_roles(const struct parse *parse, json_t *roles, struct events_file *out)
+{
+    const char *key;
+    json_t *value;
+
+    if (!json_is_object(roles))
+        return fail(parse, "roles", "\"roles\" must be an object of role and event text");
+    json_object_foreach(roles, key, value)
+    {
+        enum role role;
+        if (role_parse(key, strlen(key), &role))
+            return fail(parse, key, "unknown role \"%.100s\"", key);
+        if (!json_is_string(value) || json_string_length(value) == 0)
+            return fail(parse, key, "role \"%s\" needs an event's text", key);
+        if (strlen(json_string_value(value)) != json_string_length(value))
+            return fail(parse, key, "the event of role \"%s\" contains a NUL", key);
+        out->event[role] = strdup(json_string_value(value));
+        if (!out->event[role]) {
+            fail(parse, NULL, "out of memory");
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static int parse_root(const struct parse *parse, json_t *root, struct events_file *out)
+{
+    const char *key;
+    json_t *value;
+
+    if (!json_is_object(root))
+        return fail(parse, NULL, "line 1: the file must be an object with \"machine\", \"roles\"");
+    json_object_foreach(root, key, value)
+    {
+        int err;
+        if (strcmp(key, "machine") == 0)
+            err = parse_machine(parse, value, out);
+        else if (strcmp(key, "roles") == 0)
+            err = parse_roles(parse, value, out);
+        else
+            err = fail(parse, key, "unknown key \"%.100s\"; known are \"machine\" and \"roles\"",
+                       key);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+int events_file_parse(const char *text, size_t len, struct events_file *out, char *error,
+                      size_t error_size)
+{
+    struct parse parse = {text, len, error, error_size};
+    struct events_file file = {0};
+    json_error_t json_error;
+
+    if (len > EVENTS_FILE_LARGEST)
+        return fail(&parse, NULL, "larger than 1 MiB: not an events file");
+    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &json_error);
+    if (!root)
+        return fail(&parse, NULL, "line %d: %s", json_error.line, json_error.text);
+    int err = parse_root(&parse, root, &file);
+    json_decref(root);
+    if (err)
+        events_file_release(&file);
+    else
+        *out = file;
+    return err;
+}
+
+/* The whole of a file that may be larger than allowed by one byte, not more. */
+static int read_whole(const char *path, char *text, size_t size, size_t *len)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    size_t have = 0;
+    int err = 0;
+    while (have < size) {
+        ssize_t n = read(fd, text + have, size - have);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            err = -errno;
+        if (n <= 0)
+            break;
+        have += (size_t)n;
+    }
+    close(fd);
+    *len = have;
+    return err;
+}
+
+int events_file_load(const char *path, struct events_file *out, char *error, size_t error_size)
+{
+    const size_t size = EVENTS_FILE_LARGEST + 1;
+    char detail[256];
+    size_t len = 0;
+    char *text = malloc(size);
+    if (!text) {
+        snprintf(error, error_size, "%s: out of memory", path);
+        return -ENOMEM;
+    }
+    int err = read_whole(path, text, size, &len);
+    if (err) {
+        snprintf(error, error_size, "%s: %s", path, strerror(-err));
+    } else {
+        err = events_file_parse(text, len, out, detail, sizeof detail);
+        if (err)
+            snprintf(error, error_size, "%s: %s", path, detail);
+    }
+    free(text);
+    return err;
+}
+
+void events_file_release(struct events_file *file)
+{
+    for (int i = 0; i < ROLE_COUNT; i++)
+        free(file->event[i]);
+    *file = (struct events_file){0};
+}

@@ -1,0 +1,153 @@
+#include "exporter/source/machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+#include "exporter/base/cpulist.h"
+#include "exporter/source/perf/perf.h"
+
+enum { MAX_CPUS = 8192, MAX_SOCKETS = 1024 };
+
+/* CPUID leaf 15H: the TSC runs at crystal * b / a. Many server CPUs leave the crystal out. */
+static double frequency_of_cpuid(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    unsigned a, b, c, d;
+    if (__get_cpuid_count(0x15, 0, &a, &b, &c, &d) && a && b && c)
+        return (double)c * b / a;
+#endif
+    return 0;
+}
+
+/* The kernel tells user space how it turns TSC ticks into time: ns = ticks * mult >> shift. */
+static double frequency_of_perf(void)
+{
+    const struct perf_kernel *kernel = &perf_kernel_linux;
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof attr,
+        .config = PERF_COUNT_SW_DUMMY,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+    };
+    double frequency = 0;
+    long size = sysconf(_SC_PAGESIZE);
+    int fd = kernel->event_open(kernel->context, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    void *page = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, fd, 0);
+    if (page != MAP_FAILED) {
+        const struct perf_event_mmap_page *info = page;
+        if (info->cap_user_time && info->time_mult && info->time_shift < 64)
+            frequency = 1e9 * (double)(UINT64_C(1) << info->time_shift) / info->time_mult;
+        munmap(page, (size_t)size);
+    }
+    kernel->close(kernel->context, fd);
+    return frequency;
+}
+
+/* Reads a list of CPUs or nodes; 0 when there is none. */
+static size_t read_list(const struct fsroot *fs, const char *path, int *out, size_t cap)
+{
+    char text[4096];
+    size_t len, n;
+    if (fsroot_read(fs, FSROOT_SYS, path, text, sizeof text, &len) ||
+        cpulist_parse(text, len, out, cap, &n))
+        return 0;
+    return n;
+}
+
+static int count_sockets(const struct fsroot *fs, const int *cpus, size_t n)
+{
+    bool seen[MAX_SOCKETS] = {false};
+    int sockets = 0;
+    for (size_t i = 0; i < n; i++) {
+        char path[96];
+        uint64_t id;
+        snprintf(path, sizeof path, "devices/system/cpu/cpu%d/topology/physical_package_id",
+                 cpus[i]);
+        if (fsroot_read_u64(fs, FSROOT_SYS, path, &id) || id >= MAX_SOCKETS || seen[id])
+            continue;
+        seen[id] = true;
+        sockets++;
+    }
+    return sockets;
+}
+
+void machine_detect(const struct fsroot *fs, struct machine *out)
+{
+    int *cpus = calloc(MAX_CPUS, sizeof *cpus);
+    *out = (struct machine){.base_frequency_hz = frequency_of_cpuid()};
+    if (out->base_frequency_hz <= 0)
+        out->base_frequency_hz = frequency_of_perf();
+    if (!cpus)
+        return;
+    size_t n = read_list(fs, "devices/system/cpu/online", cpus, MAX_CPUS);
+    out->cpus = (int)n;
+    out->sockets = count_sockets(fs, cpus, n < MAX_CPUS ? n : MAX_CPUS);
+    out->numa_nodes = (int)read_list(fs, "devices/system/node/online", NULL, 0);
+    free(cpus);
+}
+
+/* The value of "name<tabs>: value" in the first processor's lines, or NULL. */
+static const char *cpuinfo_value(const char *text, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *line = text; line && *line && *line != '\n';) {
+        if (strncmp(line, name, len) == 0) {
+            const char *rest = line + len + strspn(line + len, " \t");
+            if (*rest == ':')
+                return rest + 1 + strspn(rest + 1, " \t");
+        }
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    return NULL;
+}
+
+static int cpuinfo_number(const char *text, const char *name, int *out)
+{
+    const char *value = cpuinfo_value(text, name);
+    if (!value || *value < '0' || *value > '9')
+        return -ENOENT;
+    long n = strtol(value, NULL, 10);
+    if (n > 0xffff)
+        return -ENOENT;
+    *out = (int)n;
+    return 0;
+}
+
+int cpu_identify(const struct fsroot *fs, struct cpu_identity *out)
+{
+    char text[8192]; /* the first processor's lines are under 2 KiB */
+    struct cpu_identity found = {.family = 0};
+    int fd = fsroot_open(fs, FSROOT_PROC, "cpuinfo", O_RDONLY);
+    if (fd < 0)
+        return fd;
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    int err = n < 0 ? -errno : 0;
+    close(fd);
+    if (err)
+        return err;
+    text[n] = '\0';
+
+    const char *vendor = cpuinfo_value(text, "vendor_id");
+    size_t len = vendor ? strcspn(vendor, "\n") : 0;
+    if (len == 0 || len >= sizeof found.vendor)
+        return -ENOENT;
+    memcpy(found.vendor, vendor, len);
+    if (cpuinfo_number(text, "cpu family", &found.family) ||
+        cpuinfo_number(text, "model", &found.model) ||
+        cpuinfo_number(text, "stepping", &found.stepping))
+        return -ENOENT;
+    *out = found;
+    return 0;
+}

@@ -1,0 +1,241 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "exporter/source/perf/internal.h"
+
+static void explain_access(const char *what, int paranoid, struct verdict *out)
+{
+    if (paranoid > 2)
+        verdict_set(out, REASON_NO_PERMISSION,
+                    "%s: no permission (EACCES): kernel.perf_event_paranoid is %d, a setting of "
+                    "Debian and Ubuntu that demands CAP_SYS_ADMIN; grant that, or set "
+                    "sysctl kernel.perf_event_paranoid=2 and grant CAP_PERFMON",
+                    what, paranoid);
+    else if (paranoid == PERF_PARANOID_UNKNOWN)
+        verdict_set(out, REASON_NO_PERMISSION,
+                    "%s: no permission (EACCES): grant CAP_PERFMON (CAP_SYS_ADMIN before Linux "
+                    "5.8), or lower sysctl kernel.perf_event_paranoid",
+                    what);
+    else
+        verdict_set(out, REASON_NO_PERMISSION,
+                    "%s: no permission (EACCES): kernel.perf_event_paranoid is %d and CAP_PERFMON "
+                    "(CAP_SYS_ADMIN before Linux 5.8) is missing; grant it, or set the sysctl to "
+                    "-1",
+                    what, paranoid);
+}
+
+void perf_explain(int error, const char *what, int paranoid, struct verdict *out)
+{
+    switch (error < 0 ? -error : error) {
+    case 0:
+        out->reason = REASON_OK;
+        out->words[0] = '\0';
+        return;
+    case ENOENT:
+    case ENXIO:
+    case EOPNOTSUPP:
+        verdict_set(out, REASON_NO_PMU,
+                    "%s: this machine has no such hardware counter (%s): most virtual machines "
+                    "hide the PMU; use bare metal or an instance type that has one",
+                    what, strerrorname_np(error < 0 ? -error : error));
+        return;
+    case EACCES:
+        explain_access(what, paranoid, out);
+        return;
+    case EPERM:
+        verdict_set(out, REASON_NO_PERMISSION,
+                    "%s: perf_event_open is forbidden (EPERM), usually by a seccomp profile or a "
+                    "security module: allow it in the container's profile, and grant CAP_PERFMON",
+                    what);
+        return;
+    case EMFILE:
+        verdict_set(out, REASON_FD_LIMIT,
+                    "%s: no file descriptors left (EMFILE): counters take containers x CPUs x "
+                    "events of them; raise LimitNOFILE= or ulimit -n, or lower --containers.max",
+                    what);
+        return;
+    case ENFILE:
+        verdict_set(out, REASON_FD_LIMIT,
+                    "%s: the whole machine is out of file descriptors (ENFILE): raise sysctl "
+                    "fs.file-max",
+                    what);
+        return;
+    case ENODEV:
+        verdict_set(out, REASON_NO_DEVICE,
+                    "%s: the CPU or device is not there (ENODEV): it is offline, or this machine "
+                    "does not have it",
+                    what);
+        return;
+    case ESRCH:
+        verdict_set(out, REASON_NO_DEVICE, "%s: the thread has ended (ESRCH)", what);
+        return;
+    case ENOSYS:
+        verdict_set(out, REASON_NO_PMU,
+                    "%s: this kernel was built without perf events (ENOSYS, CONFIG_PERF_EVENTS)",
+                    what);
+        return;
+    case EBUSY:
+        verdict_set(out, REASON_NO_DEVICE,
+                    "%s: another user holds the PMU for itself (EBUSY): end the other profiler",
+                    what);
+        return;
+    case EINVAL:
+        verdict_set(out, REASON_UNSUPPORTED_CPU,
+                    "%s: the kernel refuses the events (EINVAL): this CPU or kernel cannot count "
+                    "them, or not together, or not per cgroup (CONFIG_CGROUP_PERF)",
+                    what);
+        return;
+    default:
+        verdict_set(out, REASON_NO_DEVICE, "%s: %s", what, strerror(error < 0 ? -error : error));
+    }
+}
+
+static bool has_device(const struct fsroot *fs, const char *device)
+{
+    char path[96];
+    uint64_t type;
+    snprintf(path, sizeof path, "bus/event_source/devices/%s/type", device);
+    return fsroot_read_u64(fs, FSROOT_SYS, path, &type) == 0;
+}
+
+/* Not where sysfs shows no devices at all: then nothing is known. */
+static bool lacks_pmu(const struct fsroot *fs)
+{
+    return has_device(fs, "software") && !has_device(fs, "cpu") && !has_device(fs, "cpu_core");
+}
+
+static void explain_no_pmu(const char *what, struct verdict *why)
+{
+    verdict_set(why, REASON_NO_PMU,
+                "%s: this machine shows no hardware counters, as most virtual machines do; use "
+                "bare metal or an instance type with a PMU",
+                what);
+}
+
+void perf_explain_no_event(const struct fsroot *fs, const struct event_table *table,
+                           enum group group, enum role role, struct verdict *why)
+{
+    const char *name = group_descs[group].name;
+    char what[64];
+    snprintf(what, sizeof what, "group %s", name);
+    if (table) {
+        verdict_set(why, REASON_UNSUPPORTED_CPU,
+                    "group %s: %s has no event for role %s; --events.file can name one", name,
+                    table->microarchitecture, role_name(role));
+    } else if (has_device(fs, "cpu")) {
+        verdict_set(why, REASON_UNSUPPORTED_CPU,
+                    "group %s: no verified events for this CPU (known are Skylake-SP to Granite "
+                    "Rapids); --events.file can name one for role %s",
+                    name, role_name(role));
+    } else {
+        explain_no_pmu(what, why);
+    }
+}
+
+int perf_paranoid_level(const struct fsroot *fs)
+{
+    char text[32], *end;
+    if (fsroot_read(fs, FSROOT_PROC, "sys/kernel/perf_event_paranoid", text, sizeof text, NULL))
+        return PERF_PARANOID_UNKNOWN;
+    long level = strtol(text, &end, 10);
+    return end == text || level < -1 || level > 9 ? PERF_PARANOID_UNKNOWN : (int)level;
+}
+
+bool perf_cgroup_alive(int cgroup_fd)
+{
+    return faccessat(cgroup_fd, "cgroup.procs", F_OK, 0) == 0;
+}
+
+int perf_open_error(const struct scope *scope, int error)
+{
+    bool may_be_gone = error == -ENOENT || error == -EBADF || error == -ENODEV;
+    if (scope->kind == SCOPE_CGROUP && may_be_gone && !perf_cgroup_alive(scope->cgroup_fd))
+        return -ESRCH;
+    return error;
+}
+
+/* Whether the event opens where cgroups play no part. */
+static bool opens_on_self(struct perf_source *source, enum group group,
+                          const struct encoded_event *const *events, size_t failed)
+{
+    struct perf_target self = {.pid = 0, .cpu = -1};
+    int fds[GROUP_MAX_ROLES];
+    size_t ignored;
+    int err = perf_events_open(source, group, UINT32_C(1) << failed, events, &self, fds, &ignored);
+    perf_events_close(source, group, fds);
+    return err == 0;
+}
+
+static bool explain_cgroup(struct perf_source *source, const struct scope *scope, enum group group,
+                           const struct encoded_event *const *events, size_t failed, int error,
+                           struct verdict *why)
+{
+    if (scope->kind != SCOPE_CGROUP)
+        return false;
+    if (error == -ESRCH) {
+        verdict_set(why, REASON_NO_DEVICE, "cgroup %s is gone", scope->key);
+        return true;
+    }
+    if ((error != -ENOENT && error != -EBADF) || !opens_on_self(source, group, events, failed))
+        return false;
+    verdict_set(
+        why, REASON_NO_DEVICE,
+        "perf cannot count per cgroup in this hierarchy (%s): on a bare cgroup v2 system "
+        "write any controller once, e.g. echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; "
+        "where a v1 perf_event hierarchy is mounted, cgroups must be taken from that one",
+        strerrorname_np(-error));
+    return true;
+}
+
+void perf_explain_open(struct perf_source *source, const struct scope *scope, enum group group,
+                       const struct encoded_event *const *events, size_t failed, int error,
+                       struct verdict *why)
+{
+    const struct encoded_event *event = events[failed];
+    char what[96];
+    snprintf(what, sizeof what, "group %s, role %s", group_descs[group].name,
+             role_name(group_descs[group].roles[failed]));
+    if (explain_cgroup(source, scope, group, events, failed, error, why))
+        return;
+    if (error == -ENOENT && event && event->software)
+        verdict_set(why, REASON_NO_DEVICE, "%s: %s does not exist here (ENOENT)", what,
+                    event->path ? event->path : "the event");
+    else if ((error == -EACCES || error == -EPERM) && event && !event->software &&
+             scope->kind != SCOPE_UNIT && lacks_pmu(source->config.fs))
+        explain_no_pmu(what, why); /* the kernel asks for permission first, whatever there is */
+    else
+        perf_explain(error, what, perf_paranoid_level(source->config.fs), why);
+}
+
+/* Everything else needs descriptors too: connections, cgroup directories, files. */
+static size_t fd_limit(const struct perf_source *source)
+{
+    struct rlimit limit;
+    if (source->config.fd_limit)
+        return source->config.fd_limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    size_t all = (size_t)limit.rlim_cur, reserve = all / 4 < 512 ? all / 4 : 512;
+    return all - reserve;
+}
+
+int perf_fd_budget(const struct perf_source *source, enum group group, size_t events, size_t cpus,
+                   struct verdict *why)
+{
+    /* A container's directory is open twice: by its finder, and here. */
+    size_t used = source->open_counters + 2 * source->cgroup_handles;
+    size_t limit = fd_limit(source), need = events * cpus;
+    if (used <= limit && need <= limit - used)
+        return 0;
+    verdict_set(why, REASON_FD_LIMIT,
+                "group %s needs %zu more file descriptors (%zu events on each of %zu CPUs, for "
+                "every container), but %zu of the %zu for counters are taken: raise LimitNOFILE= "
+                "or ulimit -n, or lower --containers.max",
+                group_descs[group].name, need, events, cpus, used, limit);
+    return -EMFILE;
+}

@@ -1,0 +1,88 @@
+#include <errno.h>
+
+#include "exporter/source/perf/internal.h"
+
+static struct perf_event_attr attributes(const struct encoded_event *event, enum group group,
+                                         bool leader, bool user_only)
+{
+    struct perf_event_attr attr = event->attr;
+    attr.size = sizeof attr;
+    attr.read_format =
+        PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    /* A group starts when its leader does: until it is complete nothing counts, so that no role
+     * is ahead of another. */
+    attr.disabled = leader;
+    if (user_only && !event->software)
+        attr.exclude_kernel = 1;
+    /* As it is sampled (sampler.c): the samples are to be a share of what is counted. */
+    if (group == GROUP_STORES || group == GROUP_LOADS)
+        attr.exclude_kernel = attr.exclude_hv = attr.exclude_guest = 1;
+    return attr;
+}
+
+int perf_events_open(struct perf_source *source, enum group group, uint32_t mask,
+                     const struct encoded_event *const *events, const struct perf_target *target,
+                     int *fds, size_t *failed)
+{
+    const struct perf_kernel *kernel = source->config.kernel;
+    int leader = -1, err = 0;
+
+    for (size_t i = 0; i < perf_n_roles(group); i++)
+        fds[i] = -1;
+    for (size_t i = 0; i < perf_n_roles(group); i++) {
+        if (!perf_in(mask, i))
+            continue;
+        struct perf_event_attr attr = attributes(events[i], group, leader < 0, target->user_only);
+        int fd = kernel->event_open(kernel->context, &attr, target->pid, target->cpu, leader,
+                                    target->flags | PERF_FLAG_FD_CLOEXEC);
+        if (fd < 0) {
+            *failed = i;
+            err = fd;
+            goto fail;
+        }
+        source->open_counters++;
+        fds[i] = fd;
+        if (leader < 0) {
+            leader = fd;
+            *failed = i;
+        }
+    }
+    err = kernel->enable(kernel->context, leader);
+    if (err)
+        goto fail;
+    return 0;
+fail:
+    perf_events_close(source, group, fds);
+    return err;
+}
+
+void perf_events_close(struct perf_source *source, enum group group, int *fds)
+{
+    const struct perf_kernel *kernel = source->config.kernel;
+    /* The leader last: members that lose their leader would count on alone. */
+    for (size_t i = perf_n_roles(group); i-- > 0;) {
+        if (fds[i] < 0)
+            continue;
+        kernel->close(kernel->context, fds[i]);
+        fds[i] = -1;
+        source->open_counters--;
+    }
+}
+
+void perf_events_of_core(struct perf_source *source, enum group group,
+                         const struct encoded_event **events)
+{
+    for (size_t i = 0; i < perf_n_roles(group); i++)
+        events[i] = perf_in(source->groups[group].available, i)
+                        ? &source->events[group_descs[group].roles[i]].encoded
+                        : NULL;
+}
+
+bool perf_events_software(enum group group, uint32_t mask,
+                          const struct encoded_event *const *events)
+{
+    for (size_t i = 0; i < perf_n_roles(group); i++)
+        if (perf_in(mask, i) && !events[i]->software)
+            return false;
+    return true;
+}

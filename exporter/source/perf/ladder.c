@@ -1,0 +1,324 @@
+/*
+ * Which roles of a group this machine can count.
+ *
+ * A group that the PMU refuses, or takes and never runs (the NMI watchdog holds a counter that the
+ * group needs), steps down to the next set of roles: found out at start by a group on our own
+ * thread, and later when every container's group starves.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "exporter/base/textbuf.h"
+#include "exporter/source/perf/internal.h"
+
+enum {
+    TRIAL_ROUNDS = 200,
+    TRIAL_FILTERED_NS = 1000000, /* counting so long without a cycle */
+    TRIAL_STARVED_NS = 20000000, /* five turns of the kernel's rotation between groups */
+};
+
+uint32_t perf_ladder_rung(enum group group, uint32_t available, unsigned rung)
+{
+    const struct group_desc *desc = &group_descs[group];
+    const size_t n = sizeof desc->fallback / sizeof *desc->fallback;
+    uint32_t previous = 0;
+    unsigned found = 0;
+    for (size_t i = 0; i <= n; i++) {
+        uint32_t wanted = i == 0 ? (UINT32_C(1) << desc->n) - 1 : desc->fallback[i - 1];
+        uint32_t roles = wanted & available;
+        if (!wanted)
+            break;
+        if ((roles & desc->required) != desc->required || roles == previous)
+            continue;
+        if (found++ == rung)
+            return roles;
+        previous = roles;
+    }
+    return 0;
+}
+
+/* The event's text for a role: the user's file wins over the CPU's table. */
+static const char *event_text(const struct perf_source *source, enum role role)
+{
+    const struct perf_config *config = &source->config;
+    if (config->file && config->file->event[role])
+        return config->file->event[role];
+    return config->table ? config->table->event[role] : NULL;
+}
+
+static int prepare_role(struct perf_source *source, enum group group, enum role role,
+                        struct verdict *why)
+{
+    struct perf_event *event = &source->events[role];
+    const char *text = event_text(source, role);
+    if (!text) {
+        perf_explain_no_event(source->config.fs, source->config.table, group, role, why);
+        return -ENOENT;
+    }
+    if (!event->tried) {
+        event->error = encode_event(source->config.fs, text, &event->encoded, &event->why);
+        event->tried = true;
+    }
+    if (event->error)
+        *why = event->why;
+    return event->error;
+}
+
+int perf_group_prepare(struct perf_source *source, enum group group, struct verdict *why)
+{
+    struct perf_group *state = &source->groups[group];
+    const struct group_desc *desc = &group_descs[group];
+    for (size_t i = 0; i < desc->n && !state->prepared; i++) {
+        struct verdict role_why;
+        int err = prepare_role(source, group, desc->roles[i], &role_why);
+        if (!err) {
+            state->available |= UINT32_C(1) << i;
+        } else if (perf_in(desc->required, i) && !state->prepare_error) {
+            state->prepare_error = err;
+            state->prepare_why = role_why;
+        } else if (event_text(source, desc->roles[i])) {
+            log_warn(source->config.log, "perf", "role %s is not counted: %s",
+                     role_name(desc->roles[i]), role_why.words);
+        }
+    }
+    state->prepared = true;
+    if (state->prepare_error)
+        *why = state->prepare_why;
+    return state->prepare_error;
+}
+
+static void work(void)
+{
+    volatile uint32_t x = 0;
+    for (int i = 0; i < 100000; i++)
+        x = x + 1;
+}
+
+enum trial { TRIAL_RUNS, TRIAL_STARVES, TRIAL_FILTERED };
+
+/* Watches a group on our own busy thread until it is clear what becomes of it. */
+static int watch(struct perf_source *source, enum group group, uint32_t mask,
+                 const struct encoded_event *const *events, int leader, enum trial *out)
+{
+    const struct perf_kernel *kernel = source->config.kernel;
+    uint64_t raw[3 + GROUP_MAX_ROLES];
+    int cycles = group_index(group, ROLE_CYCLES);
+    size_t at = 3;
+    if (cycles < 0 || !perf_in(mask, (size_t)cycles) || events[cycles]->software)
+        cycles = -1;
+    else
+        at += (size_t)__builtin_popcount(mask & ((UINT32_C(1) << cycles) - 1));
+
+    *out = TRIAL_STARVES;
+    for (int round = 0; round < TRIAL_ROUNDS; round++) {
+        work();
+        ssize_t got = kernel->read(kernel->context, leader, raw, sizeof raw);
+        if (got < 0)
+            return (int)got;
+        if (got != (ssize_t)((3 + (size_t)__builtin_popcount(mask)) * sizeof *raw))
+            return -EIO;
+        if (raw[2] == 0 && raw[1] >= TRIAL_STARVED_NS)
+            return 0;
+        if (raw[2] == 0)
+            continue;
+        *out = TRIAL_RUNS;
+        if (cycles < 0 || raw[at] > 0)
+            return 0;
+        *out = TRIAL_FILTERED;
+        if (raw[2] >= TRIAL_FILTERED_NS)
+            return 0;
+    }
+    return 0;
+}
+
+/* Counting others needs more privilege than counting oneself: one event on a CPU tells. */
+static int try_cpu(struct perf_source *source, enum group group, uint32_t mask,
+                   const struct encoded_event *const *events, int *fds, size_t *failed)
+{
+    struct perf_target target = {.pid = -1, .cpu = source->cpus.n ? source->cpus.at[0] : 0};
+    int err = perf_events_open(source, group, mask & -mask, events, &target, fds, failed);
+    perf_events_close(source, group, fds);
+    return err;
+}
+
+static int try_rung(struct perf_source *source, enum scope_kind kind, enum group group,
+                    uint32_t mask, enum trial *out, size_t *failed, struct verdict *why)
+{
+    const struct encoded_event *events[GROUP_MAX_ROLES];
+    int fds[GROUP_MAX_ROLES];
+    struct perf_target target = {.pid = 0, .cpu = -1, .user_only = kind == SCOPE_THREAD};
+    struct scope self = {.kind = SCOPE_THREAD, .key = "self", .cgroup_fd = -1};
+
+    perf_events_of_core(source, group, events);
+    *out = TRIAL_RUNS;
+    *failed = 0;
+    int err = perf_events_open(source, group, mask, events, &target, fds, failed);
+    if (!err) {
+        if (!perf_events_software(group, mask, events))
+            err = watch(source, group, mask, events, fds[__builtin_ctz(mask)], out);
+        perf_events_close(source, group, fds);
+    }
+    if (!err && kind != SCOPE_THREAD)
+        err = try_cpu(source, group, mask, events, fds, failed);
+    if (err)
+        perf_explain_open(source, &self, group, events, *failed, err, why);
+    return err;
+}
+
+/* What is counted, when that is less than it could be: REASON_OK with words. */
+static void describe(const struct perf_source *source, enum group group, struct verdict *why)
+{
+    const struct perf_group *state = &source->groups[group];
+    const struct group_desc *desc = &group_descs[group];
+    uint32_t dropped = state->available & ~state->roles;
+    uint64_t watchdog = 0;
+    char text[128];
+    struct textbuf names;
+
+    why->reason = REASON_OK;
+    why->words[0] = '\0';
+    if (!dropped)
+        return;
+    textbuf_init_fixed(&names, text, sizeof text);
+    for (size_t i = 0; i < desc->n; i++) {
+        if (!perf_in(dropped, i))
+            continue;
+        textbuf_printf(&names, "%s%s", names.len ? ", " : "", role_name(desc->roles[i]));
+    }
+    (void)fsroot_read_u64(source->config.fs, FSROOT_PROC, "sys/kernel/nmi_watchdog", &watchdog);
+    verdict_set(why, REASON_OK, "group %s counts without %s%s: %s", desc->name, text,
+                group == GROUP_CORE ? ", so slowdown is off" : "",
+                !state->starved ? "the PMU has too few counters for all of them"
+                : watchdog
+                    ? "the NMI watchdog holds a counter; sysctl kernel.nmi_watchdog=0 frees it, "
+                      "then restart the exporter"
+                    : "someone else holds a counter (another perf user, or the NMI watchdog: "
+                      "kernel.nmi_watchdog=0 frees it); then restart the exporter");
+}
+
+static bool step(struct perf_source *source, enum group group, bool starved)
+{
+    struct perf_group *state = &source->groups[group];
+    uint32_t roles = perf_ladder_rung(group, state->available, state->rung + 1);
+    if (!roles)
+        return false;
+    state->rung++;
+    state->roles = roles;
+    state->starved = starved;
+    return true;
+}
+
+/* A role that the kernel does not know here, where the group can do without: so --events.file may
+ * name software events for some roles, while the CPU's table names hardware events for the rest. */
+static bool drop_unknown(struct perf_source *source, enum group group, int error, size_t failed,
+                         const struct verdict *why)
+{
+    struct perf_group *state = &source->groups[group];
+    if ((error != -ENOENT && error != -EOPNOTSUPP) || perf_in(group_descs[group].required, failed))
+        return false;
+    log_warn(source->config.log, "perf", "role %s is not counted: %s",
+             role_name(group_descs[group].roles[failed]), why->words);
+    state->available &= ~(UINT32_C(1) << failed);
+    state->roles = perf_ladder_rung(group, state->available, state->rung);
+    return true;
+}
+
+static int check(struct perf_source *source, enum scope_kind kind, enum group group,
+                 struct verdict *why)
+{
+    struct perf_group *state = &source->groups[group];
+    enum trial trial;
+    size_t failed;
+    bool again;
+    int err = perf_group_prepare(source, group, why);
+    if (err)
+        return err;
+    if (!state->roles)
+        state->roles = perf_ladder_rung(group, state->available, 0);
+    do {
+        err = try_rung(source, kind, group, state->roles, &trial, &failed, why);
+        again = err && drop_unknown(source, group, err, failed, why);
+        if (err && err != -EINVAL && !again)
+            return err;
+    } while (again ||
+             ((err == -EINVAL || trial == TRIAL_STARVES) && step(source, group, err == 0)));
+    if (err)
+        return err;
+    if (trial == TRIAL_FILTERED) {
+        verdict_set(why, REASON_EVENT_FILTERED,
+                    "group %s opens, but counts no cycles on a busy thread: the hypervisor filters "
+                    "events; use bare metal or an instance type with a full PMU",
+                    group_descs[group].name);
+        return -ENOTSUP;
+    }
+    describe(source, group, why);
+    return 0;
+}
+
+int perf_ladder_check(struct perf_source *source, enum scope_kind kind, enum group group,
+                      struct verdict *why)
+{
+    struct perf_group *state = &source->groups[group];
+    if (!state->checked[kind].done) {
+        uint32_t before = state->roles;
+        struct verdict *answer = &state->checked[kind].why;
+        int err = check(source, kind, group, answer);
+        state->checked[kind].error = err;
+        /* Want of memory or descriptors may pass; the rest is the machine's nature. */
+        state->checked[kind].done = err != -EMFILE && err != -ENFILE && err != -ENOMEM;
+        if (!err && answer->words[0] && state->roles != before)
+            log_warn(source->config.log, "perf", "%s", answer->words);
+    }
+    *why = state->checked[kind].why;
+    return state->checked[kind].error;
+}
+
+void perf_ladder_account(struct perf_group *state, uint64_t enabled_ns, uint64_t running_ns)
+{
+    if (enabled_ns == 0)
+        return;
+    state->active_rows++;
+    if (running_ns == 0) {
+        state->starved_rows++;
+        state->starved_ns += enabled_ns;
+    }
+}
+
+/* True when the ticks up to now say that the group cannot run. */
+static bool starves(struct perf_group *state)
+{
+    if (state->active_rows > 0 && state->starved_rows == state->active_rows) {
+        state->streak++;
+        state->streak_ns += state->starved_ns;
+    } else if (state->active_rows > 0) {
+        state->streak = 0;
+        state->streak_ns = 0;
+    }
+    state->active_rows = state->starved_rows = 0;
+    state->starved_ns = 0;
+    return state->streak >= PERF_STARVED_TICKS && state->streak_ns >= PERF_STARVED_NS;
+}
+
+bool perf_ladder_tick(struct perf_source *source, enum group group)
+{
+    struct perf_group *state = &source->groups[group];
+    struct verdict why;
+    if (!starves(state))
+        return false;
+    state->streak = 0;
+    state->streak_ns = 0;
+    if (!step(source, group, true)) {
+        if (!state->reported)
+            log_warn(source->config.log, "perf",
+                     "group %s never runs: other users hold the counters it needs",
+                     group_descs[group].name);
+        state->reported = true;
+        return false;
+    }
+    describe(source, group, &why);
+    log_warn(source->config.log, "perf", "%s", why.words);
+    for (int kind = 0; kind < SCOPE_KINDS; kind++)
+        if (state->checked[kind].done && !state->checked[kind].error)
+            state->checked[kind].why = why;
+    return true;
+}

@@ -1,0 +1,209 @@
+#include "exporter/source/probe/thread.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "exporter/source/probe/topology.h"
+
+enum { STACK_BYTES = 256 << 10 };
+
+bool chase_queue_put(struct chase_queue *queue, const struct probe_reading *reading)
+{
+    unsigned put = atomic_load_explicit(&queue->put, memory_order_relaxed);
+    if (put - atomic_load_explicit(&queue->taken, memory_order_acquire) == CHASE_QUEUE)
+        return false;
+    queue->slots[put % CHASE_QUEUE] = *reading;
+    atomic_store_explicit(&queue->put, put + 1, memory_order_release);
+    return true;
+}
+
+bool chase_queue_take(struct chase_queue *queue, struct probe_reading *out)
+{
+    unsigned taken = atomic_load_explicit(&queue->taken, memory_order_relaxed);
+    if (taken == atomic_load_explicit(&queue->put, memory_order_acquire))
+        return false;
+    *out = queue->slots[taken % CHASE_QUEUE];
+    atomic_store_explicit(&queue->taken, taken + 1, memory_order_release);
+    return true;
+}
+
+uint64_t chase_turn_ns(uint64_t interval_ns, size_t index, size_t n, uint64_t turn, uint64_t random)
+{
+    uint64_t part = interval_ns / n, play = part / 5 * 4;
+    return turn * interval_ns + index * part + (play > 0 ? random % play : 0);
+}
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
+}
+
+/* False when it is time to stop. */
+static bool wait_until(struct chase_shared *shared, uint64_t when_ns)
+{
+    struct timespec t = {.tv_sec = (time_t)(when_ns / 1000000000U),
+                         .tv_nsec = (long)(when_ns % 1000000000U)};
+    int err = 0;
+    pthread_mutex_lock(&shared->mutex);
+    while (!shared->stop && err == 0)
+        err = pthread_cond_timedwait(&shared->changed, &shared->mutex, &t);
+    bool go_on = !shared->stop;
+    pthread_mutex_unlock(&shared->mutex);
+    return go_on;
+}
+
+static int pin(int cpu)
+{
+    struct chase_allowed only = {{0}, {0}};
+    chase_bit_set(only.cpus, cpu);
+    if (sched_setaffinity(0, sizeof only.cpus, (cpu_set_t *)(void *)only.cpus) < 0)
+        return -errno;
+    return 0;
+}
+
+/* The kernel moves a pinned thread when its CPU goes offline or leaves our cpuset: choose anew. */
+static bool ensure_pinned(struct chase_thread *thread)
+{
+    struct chase_shared *shared = thread->shared;
+    struct chase_allowed allowed;
+    int cpu;
+    if (thread->cpu >= 0 && sched_getcpu() == thread->cpu)
+        return true;
+    chase_allowed_read(&allowed);
+    int err = chase_topology_cpu(shared->fs, &allowed, thread->node, &cpu);
+    if (!err)
+        err = pin(cpu);
+    if (err) {
+        if (thread->cpu >= 0)
+            log_warn(shared->log, "probe", "NUMA node %d: CPU %d was taken away, no other: %s",
+                     thread->node, thread->cpu, strerror(-err));
+        thread->cpu = -1;
+        return false;
+    }
+    log_info(shared->log, "probe", "NUMA node %d: loads now start on CPU %d", thread->node, cpu);
+    thread->cpu = cpu;
+    return true;
+}
+
+static void discard(struct chase_shared *shared, enum chase_discard cause, uint32_t n)
+{
+    if (n > 0)
+        atomic_fetch_add_explicit(&shared->discarded[cause], n, memory_order_relaxed);
+}
+
+/* What the thread has used since the last time. */
+static void charge(struct chase_account *account, uint64_t *spent, uint64_t loads)
+{
+    uint64_t cpu = chase_thread_cpu_ns();
+    chase_account_spend(account, cpu - *spent, loads);
+    *spent = cpu;
+}
+
+/* Charges the account for the burst; the caller does for the rest. */
+static void take_turn(struct chase_thread *thread, struct chase_account *account,
+                      uint64_t budget_ns, uint64_t *spent)
+{
+    struct chase_shared *shared = thread->shared;
+    size_t target = thread->turn;
+    struct chase_burst burst;
+    thread->turn = (target + 1) % shared->n_buffers;
+    if (!ensure_pinned(thread) || !chase_buffer_in_place(&shared->buffers[target])) {
+        discard(shared, CHASE_MIGRATED, 1);
+        return;
+    }
+    chase_burst(&thread->rings[target], shared->how, thread->cpu, budget_ns, &burst);
+    charge(account, spent, CHASE_WARM_LOADS + (uint64_t)burst.runs * CHASE_RUN_LOADS);
+    for (int cause = 0; cause < CHASE_DISCARDS; cause++)
+        discard(shared, (enum chase_discard)cause, burst.discarded[cause]);
+    if (burst.valid) {
+        struct probe_reading reading = {
+            .initiator_numa_node = thread->node,
+            .target_numa_node = shared->buffers[target].node,
+            .latency_ns = burst.latency_ns,
+        };
+        if (reading.target_numa_node == thread->node)
+            reading.llc_hit_ns = chase_hit_burst(&thread->hit, thread->cpu, burst.latency_ns);
+        chase_queue_put(&thread->queue, &reading);
+    }
+}
+
+/* The turn that comes next: none that is over, none that could not be paid for. */
+static uint64_t next_turn(const struct chase_shared *shared, const struct chase_account *account,
+                          uint64_t turn)
+{
+    uint64_t at_ns = monotonic_ns() - shared->epoch_ns, wait_ns = chase_account_wait_ns(account);
+    uint64_t first = (at_ns + wait_ns) / shared->interval_ns;
+    return first > turn ? first : turn + 1;
+}
+
+static void take_turns(struct chase_thread *thread)
+{
+    struct chase_shared *shared = thread->shared;
+    struct chase_account account;
+    uint64_t turn = 0, spent = chase_thread_cpu_ns();
+    chase_account_init(&account, shared->interval_ns, shared->epoch_ns);
+    while (wait_until(shared, shared->epoch_ns + chase_turn_ns(shared->interval_ns, thread->index,
+                                                               shared->n_threads, turn,
+                                                               chase_random(&thread->random)))) {
+        uint64_t budget = chase_account_budget(&account, monotonic_ns());
+        if (budget > 0)
+            take_turn(thread, &account, budget, &spent);
+        charge(&account, &spent, 0);
+        turn = next_turn(shared, &account, turn);
+    }
+}
+
+static void *thread_main(void *argument)
+{
+    struct chase_thread *thread = argument;
+    struct chase_shared *shared = thread->shared;
+    char name[16];
+    snprintf(name, sizeof name, "probe-node%d", thread->node);
+    pthread_setname_np(pthread_self(), name);
+    thread->tid = (int)syscall(SYS_gettid);
+    if (pin(thread->cpu) < 0)
+        thread->cpu = -1; /* the first turn looks for another */
+    pthread_mutex_lock(&shared->mutex);
+    thread->started = true;
+    pthread_cond_broadcast(&shared->changed);
+    pthread_mutex_unlock(&shared->mutex);
+    take_turns(thread);
+    return NULL;
+}
+
+int chase_thread_start(struct chase_thread *thread)
+{
+    struct chase_shared *shared = thread->shared;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    sigfillset(&all);
+    int err = pthread_attr_init(&attributes);
+    if (err)
+        return -err;
+    err = pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (!err)
+        err = pthread_create(&thread->handle, &attributes, thread_main, thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (err)
+        return -err;
+    pthread_mutex_lock(&shared->mutex);
+    while (!thread->started)
+        pthread_cond_wait(&shared->changed, &shared->mutex);
+    pthread_mutex_unlock(&shared->mutex);
+    return 0;
+}
+
+void chase_thread_join(struct chase_thread *thread)
+{
+    pthread_join(thread->handle, NULL);
+}

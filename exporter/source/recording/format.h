@@ -1,0 +1,124 @@
+/*
+ * The recording format, version 1: JSON Lines (DESIGN.md, "CONTRACT: recording").
+ *
+ * One line in, one value out; no state between lines. Values are checked for type and range here,
+ * so that everything behind may trust them.
+ */
+#ifndef IE_SOURCE_RECORDING_FORMAT_H
+#define IE_SOURCE_RECORDING_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporter/source/machine.h"
+#include "exporter/source/role.h"
+#include "exporter/source/source.h"
+
+enum recording_kind {
+    RECORDING_HEADER,
+    RECORDING_CONTAINER,
+    RECORDING_UNIT,
+    RECORDING_THREAD,
+    RECORDING_TICK,
+    RECORDING_READ,
+    RECORDING_SAMPLE,
+    RECORDING_LOST,
+    RECORDING_PROBE,
+    RECORDING_GONE,
+    RECORDING_TRUTH,   /* read by tests; the exporter ignores it */
+    RECORDING_UNKNOWN, /* an object whose first-class key is of a later version: ignored */
+};
+
+/* Keys name containers, units and threads: 1 to 31 bytes. */
+enum { RECORDING_MAX_KEY = 31 };
+
+/* Longer lines are refused. */
+enum { RECORDING_MAX_LINE = 1 << 20 };
+
+/* Strings are NUL-terminated, never NULL ("" when absent). */
+struct recording_container {
+    const char *key, *cgroup, *id, *namespace_, *pod, *container, *image, *pod_uid;
+    const char *runtime, *qos_class; /* optional keys of ours; "" when absent */
+    /* Optional key of ours: the names are not resolved yet, so no series may be made. */
+    bool pending;
+    /* Optional key of ours: when it was found, between two ticks; 0 when absent. */
+    uint64_t found_mono_ns;
+};
+
+struct recording_read {
+    const char *key;
+    enum group group;
+    int cpu; /* -1: the sum over all CPUs */
+    uint64_t enabled_ns, running_ns;
+    uint32_t present; /* bits by index in the group */
+    uint64_t values[GROUP_MAX_ROLES];
+};
+
+struct recording_sample {
+    const char *key;
+    /* Without 'owner'. No "medium": unknown. No "bytes", or 0: why not is in the optional key of
+     * ours "size"; without that, the instruction could not be read. */
+    struct access_sample sample;
+    bool timed;      /* optional key of ours "mono_ns": sample.time_ns */
+    uint64_t period; /* 0: not said */
+};
+
+/* How sampling went since the last such line. */
+struct recording_lost {
+    uint64_t count; /* samples lost */
+    enum access access;
+    /* Optional keys of ours. */
+    uint64_t throttles; /* times that sampling was paused */
+    uint64_t period;    /* 0: not said */
+    bool settled;       /* "settled_ns" is there: of struct sampling */
+    uint64_t settled_ns;
+};
+
+struct recording_truth {
+    const char *key;
+    uint64_t tick;
+    double latency_ns, slowdown; /* NaN when absent */
+    uint64_t nvmm_store_bytes;
+};
+
+struct recording_line {
+    enum recording_kind kind;
+    union {
+        struct {
+            struct machine machine;
+            uint64_t interval_ns;
+        } header;
+        struct recording_container container;
+        struct unit unit;
+        struct thread thread;
+        struct {
+            uint64_t number, mono_ns, wall_ns;
+        } tick;
+        struct recording_read read;
+        struct recording_sample sample;
+        struct recording_lost lost;
+        struct probe_reading probe;
+        struct {
+            const char *key;
+        } gone;
+        struct recording_truth truth;
+    };
+    void *owner; /* keeps the strings alive */
+};
+
+/*
+ * Parses one line (no newline at its end needed). 0, with *out to be released; or -EINVAL with
+ * what is wrong in 'error' (the caller knows file and line number).
+ *
+ * What is checked: exactly one first-class key ("read", "tick", ...), every key that the line
+ * needs, no key twice, types, and ranges: counts and clocks are whole numbers from 0 to 2^63, also
+ * when written as 2.1e9; other numbers are finite. Unknown keys, and roles that are not of the
+ * line's group, are ignored; an unknown group is an error, since a typing mistake would else look
+ * like a machine that counts nothing.
+ */
+int recording_parse_line(const char *text, size_t len, struct recording_line *out, char *error,
+                         size_t error_size);
+void recording_line_release(struct recording_line *line);
+
+#endif

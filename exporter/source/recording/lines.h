@@ -1,0 +1,30 @@
+/*
+ * A text file read line by line, in memory of the longest line.
+ */
+#ifndef IE_SOURCE_RECORDING_LINES_H
+#define IE_SOURCE_RECORDING_LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct lines {
+    int fd; /* owned */
+    char *buffer;
+    size_t start, end, cap; /* unread bytes are buffer[start..end) */
+    size_t max;             /* longest line, without its newline */
+    uint64_t number;        /* of the line handed out last, from 1; 0 before */
+    int at_end;             /* read(2) gave 0 */
+};
+
+/* Opens the file, which may be a pipe. 0 or -errno. */
+int lines_init(struct lines *lines, const char *path, size_t max);
+void lines_release(struct lines *lines);
+
+/*
+ * 1 with the next line, without its newline, valid until the next call; 0 at the end of the file;
+ * -EMSGSIZE for a line that is longer than max ('number' is then its number); else read's -errno or
+ * -ENOMEM. A last line without newline is a line.
+ */
+int lines_next(struct lines *lines, const char **text, size_t *len);
+
+#endif

@@ -1,0 +1,363 @@
+#include "exporter/source/recording/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exporter/base/textbuf.h"
+#include "exporter/source/recording/recorder_internal.h"
+#include "exporter/source/recording/recorder_owners.h"
+
+/* Lines are gathered up to this size, so that a tick of many containers does not grow the buffer.
+ */
+enum { FLUSH_BYTES = 256 << 10, BUFFER_BYTES = FLUSH_BYTES + (16 << 10) };
+
+enum recorder_state {
+    STATE_START,   /* before the first tick */
+    STATE_TICK,    /* between recorder_tick and recorder_flush */
+    STATE_BETWEEN, /* ticks: container lines wait for the next one */
+};
+
+struct recorder {
+    int fd;
+    int error; /* the first; then nothing more is written */
+    enum recorder_state state;
+    const struct log *log;
+    char *path;
+    struct textbuf lines;
+    struct textbuf waiting;
+    struct record_owners owners;
+};
+
+static void stop(struct recorder *recorder, int error)
+{
+    recorder->error = error;
+    log_error(recorder->log, "record", "the recording %s stops here: %s", recorder->path,
+              strerror(-error));
+}
+
+static void write_out(struct recorder *recorder)
+{
+    int error = textbuf_finish(&recorder->lines);
+    size_t done = 0;
+
+    if (recorder->error)
+        return;
+    while (!error && done < recorder->lines.len) {
+        ssize_t n = write(recorder->fd, recorder->lines.data + done, recorder->lines.len - done);
+        if (n >= 0)
+            done += (size_t)n;
+        else if (errno != EINTR)
+            error = -errno;
+    }
+    textbuf_clear(&recorder->lines);
+    if (error)
+        stop(recorder, error);
+}
+
+/* Where the next line goes; NULL when nothing is recorded any more. */
+static struct textbuf *line_begin(struct recorder *recorder)
+{
+    if (recorder->error)
+        return NULL;
+    if (recorder->lines.len >= FLUSH_BYTES)
+        write_out(recorder);
+    return recorder->error ? NULL : &recorder->lines;
+}
+
+/* As line_begin, for lines that wait for the next tick when there is none now. */
+static struct textbuf *event_begin(struct recorder *recorder)
+{
+    if (recorder->state != STATE_BETWEEN)
+        return line_begin(recorder);
+    return recorder->error ? NULL : &recorder->waiting;
+}
+
+static void add_member(struct textbuf *out, const char *name, const char *text)
+{
+    textbuf_printf(out, ",\"%s\":", name);
+    textbuf_quoted(out, text);
+}
+
+static void add_whole(struct textbuf *out, const char *name, uint64_t value)
+{
+    textbuf_str(out, ",\"");
+    textbuf_str(out, name);
+    textbuf_str(out, "\":");
+    textbuf_u64(out, value);
+}
+
+static void add_fact(struct textbuf *out, const char *name, double value)
+{
+    if (isfinite(value) && value > 0) /* 0: not known */
+        textbuf_printf(out, ",\"%s\":%.17g", name, value);
+}
+
+static void add_header(struct textbuf *out, const struct machine *machine, uint64_t interval_ns)
+{
+    textbuf_str(out, "{\"recording\":1,\"machine\":{\"microarchitecture\":");
+    textbuf_quoted(out, machine->microarchitecture);
+    add_fact(out, "base_frequency_hz", machine->base_frequency_hz);
+    add_fact(out, "cache_cycles", machine->cache_cycles);
+    add_fact(out, "llc_hit_cycles", machine->llc_hit_cycles);
+    add_fact(out, "cas_latency_seconds", machine->cas_latency_seconds);
+    textbuf_printf(out, ",\"sockets\":%d,\"numa_nodes\":%d,\"cpus\":%d", machine->sockets,
+                   machine->numa_nodes, machine->cpus);
+    if (machine->pmem_dimms > 0)
+        textbuf_printf(out, ",\"pmem_dimms\":%d", machine->pmem_dimms);
+    textbuf_printf(out, "},\"interval_ns\":%" PRIu64 "}\n", interval_ns);
+}
+
+int recorder_new(const char *path, const struct machine *machine, uint64_t interval_ns,
+                 const struct log *log, struct recorder **out)
+{
+    struct recorder *recorder = calloc(1, sizeof *recorder);
+    int error = -ENOMEM;
+
+    if (!recorder)
+        return error;
+    recorder->fd = -1;
+    recorder->path = strdup(path);
+    if (!recorder->path || textbuf_reserve(&recorder->lines, BUFFER_BYTES))
+        goto fail;
+    recorder->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (recorder->fd < 0) {
+        error = -errno;
+        goto fail;
+    }
+    add_header(&recorder->lines, machine, interval_ns);
+    write_out(recorder);
+    error = recorder->error;
+    if (error)
+        goto fail;
+    recorder->log = log; /* until here the caller tells */
+    *out = recorder;
+    return 0;
+fail:
+    recorder->error = error;
+    recorder_free(recorder);
+    return error;
+}
+
+int recorder_free(struct recorder *recorder)
+{
+    if (!recorder)
+        return 0;
+    write_out(recorder);
+    int error = recorder->error;
+    if (recorder->fd >= 0 && close(recorder->fd) && !error)
+        error = -errno;
+    textbuf_release(&recorder->lines);
+    textbuf_release(&recorder->waiting);
+    record_owners_release(&recorder->owners);
+    free(recorder->path);
+    free(recorder);
+    return error;
+}
+
+void recorder_unit(struct recorder *recorder, const struct unit *unit)
+{
+    struct textbuf *out = line_begin(recorder);
+
+    if (!out)
+        return;
+    textbuf_str(out, "{\"unit\":{\"key\":");
+    textbuf_quoted(out, unit->key);
+    add_member(out, "kind", unit->kind);
+    textbuf_printf(out, ",\"socket\":%d,\"imc\":%d}}\n", unit->socket, unit->imc);
+}
+
+static void add_nodes(struct textbuf *out, int initiator, int target)
+{
+    textbuf_printf(out, "\"initiator_numa_node\":%d,\"target_numa_node\":%d", initiator, target);
+}
+
+void recorder_thread(struct recorder *recorder, const struct thread *thread)
+{
+    struct textbuf *out = line_begin(recorder);
+
+    if (!out)
+        return;
+    textbuf_str(out, "{\"thread\":{\"key\":");
+    textbuf_quoted(out, thread->key);
+    add_member(out, "kind", thread->kind);
+    textbuf_char(out, ',');
+    add_nodes(out, thread->initiator_numa_node, thread->target_numa_node);
+    textbuf_str(out, "}}\n");
+}
+
+void recorder_container(struct recorder *recorder, const struct recording_container *container)
+{
+    struct textbuf *out = event_begin(recorder);
+
+    if (!out)
+        return;
+    textbuf_str(out, "{\"container\":{\"key\":");
+    textbuf_quoted(out, container->key);
+    add_member(out, "cgroup", container->cgroup);
+    add_member(out, "id", container->id);
+    add_member(out, "namespace", container->namespace_);
+    add_member(out, "pod", container->pod);
+    add_member(out, "container", container->container);
+    add_member(out, "image", container->image);
+    add_member(out, "pod_uid", container->pod_uid);
+    if (*container->runtime)
+        add_member(out, "runtime", container->runtime);
+    if (*container->qos_class)
+        add_member(out, "qos_class", container->qos_class);
+    if (container->pending)
+        textbuf_str(out, ",\"pending\":true");
+    if (container->found_mono_ns)
+        textbuf_printf(out, ",\"found_mono_ns\":%" PRIu64, container->found_mono_ns);
+    textbuf_str(out, "}}\n");
+}
+
+void recorder_gone(struct recorder *recorder, const char *key)
+{
+    /* Never above the first tick, which has the last reads of what ended before it. */
+    struct textbuf *out = recorder->state == STATE_TICK ? line_begin(recorder) : &recorder->waiting;
+
+    if (!out || recorder->error)
+        return;
+    textbuf_str(out, "{\"gone\":");
+    textbuf_quoted(out, key);
+    textbuf_str(out, "}\n");
+}
+
+void recorder_tick(struct recorder *recorder, const struct tick *tick)
+{
+    struct textbuf *out = line_begin(recorder);
+
+    recorder->state = STATE_TICK;
+    if (!out)
+        return;
+    textbuf_printf(out, "{\"tick\":%" PRIu64 ",\"mono_ns\":%" PRIu64 ",\"wall_ns\":%" PRIu64 "}\n",
+                   tick->number, tick->mono_ns, tick->wall_ns);
+    int error = textbuf_finish(&recorder->waiting);
+    if (error) {
+        stop(recorder, error);
+        return;
+    }
+    if (recorder->waiting.len > 0)
+        textbuf_add(out, recorder->waiting.data, recorder->waiting.len);
+    textbuf_clear(&recorder->waiting);
+}
+
+void recorder_flush(struct recorder *recorder)
+{
+    if (recorder->state == STATE_TICK)
+        recorder->state = STATE_BETWEEN;
+    write_out(recorder);
+}
+
+bool recorder_takes_readings(const struct recorder *recorder)
+{
+    return !recorder->error && recorder->state == STATE_TICK;
+}
+
+void recorder_read(struct recorder *recorder, const char *key, enum group group,
+                   const struct reading_row *row)
+{
+    const struct group_desc *desc = &group_descs[group];
+    struct textbuf *out = line_begin(recorder);
+    bool first = true;
+
+    if (!out)
+        return;
+    textbuf_str(out, "{\"read\":");
+    textbuf_quoted(out, key);
+    textbuf_str(out, ",\"group\":\"");
+    textbuf_str(out, desc->name);
+    textbuf_char(out, '"');
+    if (row->cpu >= 0)
+        add_whole(out, "cpu", (uint64_t)row->cpu);
+    add_whole(out, "enabled_ns", row->enabled_ns);
+    add_whole(out, "running_ns", row->running_ns);
+    textbuf_str(out, ",\"values\":{");
+    for (size_t i = 0; i < desc->n; i++) {
+        if (!(row->present >> i & 1) || row->count[i] > INT64_MAX)
+            continue;
+        textbuf_str(out, first ? "\"" : ",\"");
+        textbuf_str(out, role_name(desc->roles[i]));
+        textbuf_str(out, "\":");
+        textbuf_u64(out, row->count[i]);
+        first = false;
+    }
+    textbuf_str(out, "}}\n");
+}
+
+void recorder_probe(struct recorder *recorder, const struct probe_reading *probe)
+{
+    struct textbuf *out = line_begin(recorder);
+
+    if (!out || !isfinite(probe->latency_ns) || !(probe->latency_ns > 0))
+        return;
+    textbuf_str(out, "{\"probe\":{");
+    add_nodes(out, probe->initiator_numa_node, probe->target_numa_node);
+    textbuf_printf(out, ",\"latency_ns\":%.17g", probe->latency_ns);
+    if (probe->llc_hit_ns > 0)
+        textbuf_printf(out, ",\"llc_hit_ns\":%.17g", probe->llc_hit_ns);
+    textbuf_str(out, "}}\n");
+}
+
+int recorder_own(struct recorder *recorder, uint64_t owner, const char *key)
+{
+    return record_owners_hold(&recorder->owners, owner, key);
+}
+
+void recorder_disown(struct recorder *recorder, uint64_t owner)
+{
+    record_owners_drop(&recorder->owners, owner);
+}
+
+const char *recorder_key(const struct recorder *recorder, uint64_t owner)
+{
+    return record_owners_key(&recorder->owners, owner);
+}
+
+static void add_known(struct textbuf *out, const char *name, uint64_t value)
+{
+    if (value > 0 && value <= INT64_MAX)
+        add_whole(out, name, value);
+}
+
+void recorder_sample(struct recorder *recorder, const char *key, const struct access_sample *sample)
+{
+    struct textbuf *out = line_begin(recorder);
+
+    if (!out)
+        return;
+    textbuf_str(out, "{\"sample\":");
+    textbuf_quoted(out, key);
+    add_member(out, "access", access_name(sample->access));
+    add_whole(out, "pid", sample->pid & INT32_MAX);
+    add_whole(out, "tid", sample->tid & INT32_MAX);
+    add_known(out, "ip", sample->ip);
+    add_known(out, "addr", sample->address);
+    if (sample->bytes > 0)
+        add_whole(out, "bytes", sample->bytes & INT32_MAX);
+    else
+        add_member(out, "size", access_size_name(sample->size));
+    add_member(out, "medium", medium_name(sample->medium));
+    add_whole(out, "mono_ns", sample->time_ns);
+    textbuf_str(out, "}\n");
+}
+
+void recorder_sampling(struct recorder *recorder, enum access access, const struct sampling *before,
+                       const struct sampling *now)
+{
+    struct textbuf *out = line_begin(recorder);
+
+    if (!out)
+        return;
+    textbuf_printf(out, "{\"lost\":%" PRIu64, now->lost - before->lost);
+    add_member(out, "access", access_name(access));
+    add_known(out, "throttles", now->throttles - before->throttles);
+    add_known(out, "period", now->period);
+    add_whole(out, "settled_ns", now->settled_ns);
+    textbuf_str(out, "}\n");
+}

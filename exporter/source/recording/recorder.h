@@ -1,0 +1,51 @@
+/*
+ * Writes what a source set delivers as a recording, version 1.
+ *
+ * record_wrap() puts itself around a backend: every reading that passes is also written. The
+ * exporter tells the rest (ticks, containers). A write error stops the recording with one log
+ * line, never the exporter. Loop thread only.
+ *
+ * What was written replays to the same readings: counts and clocks are written as integers, other
+ * numbers with 17 digits. Of a group, rows that did not change since their last line are left out
+ * (a replay's totals hold), as are counts of 2^63 and more, which the format cannot say. Samples
+ * keep their times, and what was settled is written with them, so that a replay pairs them with
+ * counts as it was done here.
+ */
+#ifndef IE_SOURCE_RECORDING_RECORDER_H
+#define IE_SOURCE_RECORDING_RECORDER_H
+
+#include "exporter/base/log.h"
+#include "exporter/source/recording/format.h"
+#include "exporter/source/source.h"
+
+struct recorder;
+
+/* Creates the file (mode 0600, truncating) and writes the header; -errno when either fails. 'log'
+ * must outlive it. */
+int recorder_new(const char *path, const struct machine *machine, uint64_t interval_ns,
+                 const struct log *log, struct recorder **out);
+/* Flushes and closes; returns the first write error, or 0. Accepts NULL. Sources that were wrapped
+ * must be freed before. */
+int recorder_free(struct recorder *recorder);
+
+/* Before the first tick. */
+void recorder_unit(struct recorder *recorder, const struct unit *unit);
+void recorder_thread(struct recorder *recorder, const struct thread *thread);
+
+/*
+ * Before the first tick containers describe the start. What happens between a flush and the next
+ * tick is written below that tick: a replay then makes it known before that tick's reads, as it was
+ * here.
+ */
+void recorder_container(struct recorder *recorder, const struct recording_container *container);
+void recorder_gone(struct recorder *recorder, const char *key);
+/* Before source_set_begin, whose probe readings belong to this tick. */
+void recorder_tick(struct recorder *recorder, const struct tick *tick);
+/* Once per tick, after all reads of it: lines reach the file. */
+void recorder_flush(struct recorder *recorder);
+
+/* Takes ownership of inner, also on failure. Its reads, probe readings and samples are written as
+ * they pass between recorder_tick and recorder_flush; everything else is inner's, its name too. */
+int record_wrap(struct recorder *recorder, struct source *inner, struct source **out);
+
+#endif

@@ -1,0 +1,75 @@
+#include "exporter/source/recording/recorder_owners.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void record_owners_release(struct record_owners *owners)
+{
+    free(owners->at);
+    *owners = (struct record_owners){0};
+}
+
+/* The index of an owner, or where it belongs. */
+static size_t place(const struct record_owners *owners, uint64_t owner)
+{
+    size_t low = 0, high = owners->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (owners->at[middle].owner < owner)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct record_owner *find(const struct record_owners *owners, uint64_t owner)
+{
+    size_t at = place(owners, owner);
+
+    return at < owners->n && owners->at[at].owner == owner ? &owners->at[at] : NULL;
+}
+
+int record_owners_hold(struct record_owners *owners, uint64_t owner, const char *key)
+{
+    struct record_owner *known = find(owners, owner);
+
+    if (known)
+        known->refs++;
+    if (known || owner == 0)
+        return 0;
+    if (owners->n == owners->cap) {
+        size_t cap = owners->cap ? owners->cap * 2 : 64;
+        struct record_owner *grown = realloc(owners->at, cap * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        owners->at = grown;
+        owners->cap = cap;
+    }
+    size_t at = place(owners, owner);
+    memmove(&owners->at[at + 1], &owners->at[at], (owners->n - at) * sizeof *owners->at);
+    owners->n++;
+    owners->at[at] = (struct record_owner){.owner = owner, .refs = 1};
+    strncpy(owners->at[at].key, key, RECORDING_MAX_KEY);
+    return 0;
+}
+
+void record_owners_drop(struct record_owners *owners, uint64_t owner)
+{
+    struct record_owner *known = find(owners, owner);
+
+    if (!known || --known->refs > 0)
+        return;
+    size_t at = (size_t)(known - owners->at);
+    owners->n--;
+    memmove(known, known + 1, (owners->n - at) * sizeof *known);
+}
+
+const char *record_owners_key(const struct record_owners *owners, uint64_t owner)
+{
+    const struct record_owner *known = find(owners, owner);
+
+    return known ? known->key : NULL;
+}

@@ -1,0 +1,405 @@
+#include "exporter/source/recording/replay.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/source/recording/replay_internal.h"
+
+/* "FILE:LINE: ..." for the line read last. Returns the code, for the caller to return. */
+static int broken(struct replay *replay, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int broken(struct replay *replay, int code, const char *format, ...)
+{
+    va_list args;
+    int n = snprintf(replay->error, replay->error_size, "%s:%llu: ", replay->path,
+                     (unsigned long long)replay->lines.number);
+
+    if (n < 0 || (size_t)n >= replay->error_size)
+        return code;
+    va_start(args, format);
+    vsnprintf(replay->error + n, replay->error_size - (size_t)n, format, args);
+    va_end(args);
+    return code;
+}
+
+static int no_memory(struct replay *replay)
+{
+    return broken(replay, -ENOMEM, "out of memory");
+}
+
+/* ---- the current tick's events ---- */
+
+static void drop_events(struct replay *replay)
+{
+    for (size_t i = 0; i < replay->n_events; i++)
+        free((char *)replay->events[i].container.key);
+    replay->n_events = 0;
+}
+
+/* Room for one more element of 'size' bytes in a growing array. */
+static int reserve(void **array, size_t n, size_t *cap, size_t size)
+{
+    if (n < *cap)
+        return 0;
+    size_t bigger = *cap ? *cap * 2 : 16;
+    void *grown = realloc(*array, bigger * size);
+    if (!grown)
+        return -ENOMEM;
+    *array = grown;
+    *cap = bigger;
+    return 0;
+}
+
+/* Copies the strings one behind the other into a single allocation, which .key points to. */
+static int own_strings(struct recording_container *container)
+{
+    const char **all[] = {&container->key,        &container->cgroup,  &container->id,
+                          &container->namespace_, &container->pod,     &container->container,
+                          &container->image,      &container->pod_uid, &container->runtime,
+                          &container->qos_class};
+    size_t size = 0;
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        size += strlen(*all[i]) + 1;
+    char *text = malloc(size);
+    if (!text)
+        return -ENOMEM;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        size_t len = strlen(*all[i]) + 1;
+        memcpy(text, *all[i], len);
+        *all[i] = text;
+        text += len;
+    }
+    return 0;
+}
+
+static int add_event(struct replay *replay, const struct recording_container *container, bool gone)
+{
+    struct replay_container_event event = {.gone = gone, .container = *container};
+
+    if (reserve((void **)&replay->events, replay->n_events, &replay->cap_events, sizeof event) ||
+        own_strings(&event.container))
+        return no_memory(replay);
+    replay->events[replay->n_events++] = event;
+    return 0;
+}
+
+/* ---- one line of each kind ---- */
+
+static int take_header(struct replay *replay, const struct recording_line *line)
+{
+    if (replay->lines.number != 1)
+        return broken(replay, -EINVAL, "a second header");
+    replay->machine = line->header.machine;
+    replay->interval_ns = line->header.interval_ns;
+    return 0;
+}
+
+static int take_container(struct replay *replay, const struct recording_line *line)
+{
+    const char *key = line->container.key;
+    struct replay_key *known = replay_keys_find(&replay->keys, key);
+
+    if (known && known->kind != SCOPE_CGROUP)
+        return broken(replay, -EINVAL, "container: \"%s\" is the key of a unit or thread", key);
+    if (known && known->gone)
+        return broken(replay, -EINVAL, "container: \"%s\" is gone in this very tick", key);
+    if (!known && replay_keys_add(&replay->keys, key, SCOPE_CGROUP))
+        return no_memory(replay);
+    return add_event(replay, &line->container, false);
+}
+
+static int take_gone(struct replay *replay, const struct recording_line *line)
+{
+    const struct recording_container container = {
+        line->gone.key, "", "", "", "", "", "", "", "", "", false, 0};
+    struct replay_key *known = replay_keys_find(&replay->keys, line->gone.key);
+
+    if (!known || known->kind != SCOPE_CGROUP)
+        return broken(replay, -EINVAL, "gone: no container line has the key \"%s\"",
+                      line->gone.key);
+    if (known->gone)
+        return broken(replay, -EINVAL, "gone: \"%s\" is gone already", line->gone.key);
+    replay_keys_gone(&replay->keys, known);
+    return add_event(replay, &container, true);
+}
+
+/* Units and threads: what a new one is, before it is added. */
+static int check_fixed(struct replay *replay, const char *what, const char *key)
+{
+    if (replay->turn > 0)
+        return broken(replay, -EINVAL, "%s: only before the first tick", what);
+    if (replay_keys_find(&replay->keys, key))
+        return broken(replay, -EINVAL, "%s: the key \"%s\" is in use", what, key);
+    return 0;
+}
+
+static int take_unit(struct replay *replay, const struct recording_line *line)
+{
+    int error = check_fixed(replay, "unit", line->unit.key);
+    if (error)
+        return error;
+    struct unit *grown = realloc(replay->units, (replay->n_units + 1) * sizeof *grown);
+    if (!grown)
+        return no_memory(replay);
+    replay->units = grown;
+    replay->units[replay->n_units++] = line->unit;
+    return replay_keys_add(&replay->keys, line->unit.key, SCOPE_UNIT) ? no_memory(replay) : 0;
+}
+
+static int take_thread(struct replay *replay, const struct recording_line *line)
+{
+    int error = check_fixed(replay, "thread", line->thread.key);
+    if (error)
+        return error;
+    struct thread *grown = realloc(replay->threads, (replay->n_threads + 1) * sizeof *grown);
+    if (!grown)
+        return no_memory(replay);
+    replay->threads = grown;
+    replay->threads[replay->n_threads++] = line->thread;
+    return replay_keys_add(&replay->keys, line->thread.key, SCOPE_THREAD) ? no_memory(replay) : 0;
+}
+
+/* For lines that only make sense within a tick and of a known key. */
+static int check_key(struct replay *replay, const char *what, const char *key,
+                     struct replay_key **out)
+{
+    if (replay->turn == 0)
+        return broken(replay, -EINVAL, "%s: before the first tick", what);
+    *out = replay_keys_find(&replay->keys, key);
+    if (!*out)
+        return broken(replay, -EINVAL, "%s: no container, unit or thread line has the key \"%s\"",
+                      what, key);
+    return 0;
+}
+
+static int take_read(struct replay *replay, const struct recording_line *line)
+{
+    const struct recording_read *read = &line->read;
+    struct replay_key *key;
+    int error = check_key(replay, "read", read->key, &key);
+
+    if (error)
+        return error;
+    struct replay_group *group = replay_key_group(key, read->group);
+    if (!group)
+        return no_memory(replay);
+    error = replay_group_put(group, read, replay->turn);
+    const char *name = group_descs[read->group].name;
+    if (error == -EEXIST)
+        return broken(replay, -EINVAL, "read: a second reading of \"%s\" %s in this tick",
+                      read->key, name);
+    if (error == -EINVAL)
+        return broken(replay, error, "read: \"%s\" %s comes both with and without \"cpu\"",
+                      read->key, name);
+    return error ? no_memory(replay) : 0;
+}
+
+static int take_sample(struct replay *replay, const struct recording_line *line)
+{
+    struct replay_key *key;
+
+    int error = check_key(replay, "sample", line->sample.key, &key);
+    if (error)
+        return error;
+    return replay_samples_put(&replay->samples, &line->sample, key) ? no_memory(replay) : 0;
+}
+
+static int take_probe(struct replay *replay, const struct recording_line *line)
+{
+    if (replay->turn == 0)
+        return broken(replay, -EINVAL, "probe: before the first tick");
+    if (reserve((void **)&replay->probes, replay->n_probes, &replay->cap_probes,
+                sizeof *replay->probes))
+        return no_memory(replay);
+    replay->probes[replay->n_probes++] = line->probe;
+    return 0;
+}
+
+/* The next tick's line: kept for the next call. */
+static int take_tick(struct replay *replay, const struct recording_line *line)
+{
+    const struct tick *last = &replay->ahead;
+
+    if (replay->turn > 0 && line->tick.number <= last->number)
+        return broken(replay, -EINVAL, "tick: %llu after %llu",
+                      (unsigned long long)line->tick.number, (unsigned long long)last->number);
+    if (replay->turn > 0 && line->tick.mono_ns <= last->mono_ns)
+        return broken(replay, -EINVAL, "tick: \"mono_ns\" does not grow (%llu after %llu)",
+                      (unsigned long long)line->tick.mono_ns, (unsigned long long)last->mono_ns);
+    replay->ahead = (struct tick){.number = line->tick.number,
+                                  .mono_ns = line->tick.mono_ns,
+                                  .wall_ns = line->tick.wall_ns,
+                                  .interval_ns = replay->interval_ns};
+    replay->have_ahead = true;
+    return 0;
+}
+
+static int take_line(struct replay *replay, const struct recording_line *line)
+{
+    if (replay->lines.number == 1 && line->kind != RECORDING_HEADER)
+        return broken(replay, -EINVAL, "the first line must be the header, {\"recording\":1,...}");
+    switch (line->kind) {
+    case RECORDING_HEADER:
+        return take_header(replay, line);
+    case RECORDING_CONTAINER:
+        return take_container(replay, line);
+    case RECORDING_GONE:
+        return take_gone(replay, line);
+    case RECORDING_UNIT:
+        return take_unit(replay, line);
+    case RECORDING_THREAD:
+        return take_thread(replay, line);
+    case RECORDING_TICK:
+        return take_tick(replay, line);
+    case RECORDING_READ:
+        return take_read(replay, line);
+    case RECORDING_SAMPLE:
+        return take_sample(replay, line);
+    case RECORDING_PROBE:
+        return take_probe(replay, line);
+    case RECORDING_LOST:
+        replay_samples_lost(&replay->samples, &line->lost);
+        break;
+    case RECORDING_TRUTH:
+    case RECORDING_UNKNOWN:
+        break;
+    }
+    return 0;
+}
+
+/* ---- the cursor ---- */
+
+/* Reads lines up to and with the next tick line, or to the end of the file. */
+static int read_to_tick(struct replay *replay)
+{
+    replay->have_ahead = false;
+    while (!replay->have_ahead) {
+        struct recording_line line;
+        const char *text;
+        char what[256];
+        size_t len;
+
+        int got = lines_next(&replay->lines, &text, &len);
+        if (got == 0)
+            return 0;
+        if (got == -EMSGSIZE)
+            return broken(replay, -EINVAL, "longer than %d bytes", RECORDING_MAX_LINE);
+        if (got < 0) {
+            replay->lines.number++; /* the line that could not be read */
+            return broken(replay, got, "%s", strerror(-got));
+        }
+        if (recording_parse_line(text, len, &line, what, sizeof what))
+            return broken(replay, -EINVAL, "%s", what);
+        int error = take_line(replay, &line);
+        recording_line_release(&line);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+int replay_open(const char *path, struct replay **out, char *error, size_t error_size)
+{
+    struct replay *replay = calloc(1, sizeof *replay);
+    int code = -ENOMEM;
+
+    if (replay)
+        replay->path = strdup(path);
+    if (!replay || !replay->path) {
+        free(replay);
+        snprintf(error, error_size, "%s: out of memory", path);
+        return code;
+    }
+    replay->error = error;
+    replay->error_size = error_size;
+    code = lines_init(&replay->lines, path, RECORDING_MAX_LINE);
+    if (code) {
+        snprintf(error, error_size, "%s: %s", path, strerror(-code));
+    } else {
+        code = read_to_tick(replay);
+        if (!code && replay->lines.number == 0) {
+            snprintf(error, error_size, "%s: empty, not a recording", path);
+            code = -EINVAL;
+        }
+    }
+    if (code) {
+        replay_free(replay);
+        return code;
+    }
+    *out = replay;
+    return 0;
+}
+
+void replay_free(struct replay *replay)
+{
+    if (!replay)
+        return;
+    drop_events(replay);
+    lines_release(&replay->lines);
+    replay_keys_release(&replay->keys);
+    free(replay->events);
+    free(replay->probes);
+    replay_samples_release(&replay->samples);
+    free(replay->units);
+    free(replay->threads);
+    free(replay->path);
+    free(replay);
+}
+
+int replay_next(struct replay *replay, struct tick *out, char *error, size_t error_size)
+{
+    drop_events(replay);
+    replay_samples_begin(&replay->samples, replay->have_ahead ? &replay->ahead : NULL);
+    replay_keys_settle(&replay->keys);
+    replay->n_probes = 0;
+    replay->turn++; /* at the end too: no reading is handed out twice */
+    if (!replay->have_ahead)
+        return 0;
+    struct tick tick = replay->ahead;
+    replay->error = error;
+    replay->error_size = error_size;
+    int code = read_to_tick(replay);
+    if (code) {
+        replay->have_ahead = false;
+        replay->n_probes = 0;
+        replay_samples_begin(&replay->samples, NULL);
+        replay->turn++;
+        drop_events(replay);
+        return code;
+    }
+    *out = tick;
+    return 1;
+}
+
+const struct machine *replay_machine(const struct replay *replay)
+{
+    return &replay->machine;
+}
+
+uint64_t replay_interval_ns(const struct replay *replay)
+{
+    return replay->interval_ns;
+}
+
+const struct unit *replay_units(const struct replay *replay, size_t *n)
+{
+    *n = replay->n_units;
+    return replay->units;
+}
+
+const struct thread *replay_threads(const struct replay *replay, size_t *n)
+{
+    *n = replay->n_threads;
+    return replay->threads;
+}
+
+const struct replay_container_event *replay_container_events(const struct replay *replay, size_t *n)
+{
+    *n = replay->n_events;
+    return replay->events;
+}

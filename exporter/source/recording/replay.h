@@ -1,0 +1,49 @@
+/*
+ * A recording read back: one cursor that main owns, from which ticks, containers, machine facts,
+ * counters, probe readings and samples come.
+ *
+ * Streams the file (gzip is not read): memory does not grow with its length.
+ */
+#ifndef IE_SOURCE_RECORDING_REPLAY_H
+#define IE_SOURCE_RECORDING_REPLAY_H
+
+#include "exporter/source/recording/format.h"
+#include "exporter/source/source.h"
+
+struct replay;
+
+/* Something that happened to a container, in file order. Strings live until the next
+ * replay_next. */
+struct replay_container_event {
+    bool gone;
+    struct recording_container container; /* with gone only .key is set */
+};
+
+/*
+ * Opens the file and reads up to the first tick line: header, containers, units, threads. On
+ * failure -errno and "FILE:LINE: what is wrong" in error.
+ */
+int replay_open(const char *path, struct replay **out, char *error, size_t error_size);
+void replay_free(struct replay *replay);
+
+const struct machine *replay_machine(const struct replay *replay);
+uint64_t replay_interval_ns(const struct replay *replay);
+const struct unit *replay_units(const struct replay *replay, size_t *n);
+const struct thread *replay_threads(const struct replay *replay, size_t *n);
+
+/*
+ * Moves to the next tick and reads all its lines. 1 with *out set; 0 at the end of the recording;
+ * -errno with the message in error. After an error the cursor stays at its end.
+ */
+int replay_next(struct replay *replay, struct tick *out, char *error, size_t error_size);
+
+/* Container lines of the current tick; before the first replay_next, those that describe the
+ * start. */
+const struct replay_container_event *replay_container_events(const struct replay *replay,
+                                                             size_t *n);
+
+/* A source that serves the current tick's reads, probes and samples. Owned by the caller (usually
+ * given to a source set); must be freed before the cursor. */
+int replay_source_new(struct replay *replay, struct source **out);
+
+#endif

@@ -1,0 +1,36 @@
+/* The cursor as its own source sees it: for replay.c and replay_source.c only. */
+#ifndef IE_SOURCE_RECORDING_REPLAY_INTERNAL_H
+#define IE_SOURCE_RECORDING_REPLAY_INTERNAL_H
+
+#include "exporter/source/recording/lines.h"
+#include "exporter/source/recording/replay.h"
+#include "exporter/source/recording/replay_keys.h"
+#include "exporter/source/recording/replay_samples.h"
+
+struct replay {
+    char *path;
+    struct lines lines;
+    struct machine machine;
+    uint64_t interval_ns;
+    struct unit *units;
+    size_t n_units;
+    struct thread *threads;
+    size_t n_threads;
+
+    bool have_ahead; /* the next tick's line was read: the one line of lookahead */
+    struct tick ahead;
+    uint64_t turn; /* counts calls of replay_next; lines before the first tick have turn 0 */
+
+    struct replay_keys keys;
+    /* Of the current tick; the buffers are kept from tick to tick. */
+    struct replay_container_event *events; /* .container.key owns all strings of its event */
+    size_t n_events, cap_events;
+    struct probe_reading *probes;
+    size_t n_probes, cap_probes;
+    struct replay_samples samples;
+
+    char *error; /* the caller's buffer, during replay_open and replay_next */
+    size_t error_size;
+};
+
+#endif

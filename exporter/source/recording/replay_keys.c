@@ -1,0 +1,164 @@
+#include "exporter/source/recording/replay_keys.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void key_free(struct replay_key *key)
+{
+    for (int i = 0; i < GROUP_COUNT; i++)
+        if (key->groups[i])
+            replay_group_drop(key->groups[i]);
+    free(key);
+}
+
+void replay_keys_release(struct replay_keys *keys)
+{
+    for (size_t i = 0; i < keys->map.cap; i++)
+        if (keys->map.slots[i].key)
+            key_free(keys->map.slots[i].value);
+    keymap_release(&keys->map);
+    keys->gone = NULL;
+}
+
+struct replay_key *replay_keys_find(const struct replay_keys *keys, const char *key)
+{
+    return keymap_get(&keys->map, key, 0);
+}
+
+int replay_keys_add(struct replay_keys *keys, const char *key, enum scope_kind kind)
+{
+    struct replay_key *made = calloc(1, sizeof *made);
+
+    if (!made)
+        return -ENOMEM;
+    strncpy(made->key, key, sizeof made->key - 1);
+    made->kind = kind;
+    int error = keymap_put(&keys->map, made->key, 0, made);
+    if (error)
+        free(made);
+    return error;
+}
+
+void replay_keys_gone(struct replay_keys *keys, struct replay_key *key)
+{
+    key->gone = true;
+    key->next_gone = keys->gone;
+    keys->gone = key;
+}
+
+void replay_keys_settle(struct replay_keys *keys)
+{
+    while (keys->gone) {
+        struct replay_key *key = keys->gone;
+        keys->gone = key->next_gone;
+        keymap_remove(&keys->map, key->key, 0);
+        key_free(key);
+    }
+}
+
+struct replay_group *replay_key_group(struct replay_key *key, enum group group)
+{
+    struct replay_group *made = key->groups[group];
+
+    if (made)
+        return made;
+    made = calloc(1, sizeof *made);
+    if (!made)
+        return NULL;
+    made->refs = 1;
+    made->group = group;
+    made->rows.stride_bytes = reading_stride(group);
+    key->groups[group] = made;
+    return made;
+}
+
+void replay_group_hold(struct replay_group *group)
+{
+    group->refs++;
+}
+
+void replay_group_drop(struct replay_group *group)
+{
+    if (--group->refs > 0)
+        return;
+    free(group->rows.rows);
+    free(group->row_turn);
+    free(group);
+}
+
+static int add_row(struct replay_group *group, int32_t cpu)
+{
+    struct reading *rows = &group->rows;
+
+    if (rows->n == rows->cap) {
+        size_t cap = rows->cap ? rows->cap * 2 : 1;
+        void *grown = realloc(rows->rows, cap * rows->stride_bytes);
+        if (!grown)
+            return -ENOMEM;
+        rows->rows = grown;
+        uint64_t *turns = realloc(group->row_turn, cap * sizeof *turns);
+        if (!turns)
+            return -ENOMEM;
+        group->row_turn = turns;
+        rows->cap = cap;
+    }
+    memset(reading_row(rows, rows->n), 0, rows->stride_bytes);
+    reading_row(rows, rows->n)->cpu = cpu;
+    group->row_turn[rows->n] = 0;
+    rows->n++;
+    return 0;
+}
+
+/* The index of the CPU's row, made when it is the CPU's first line. */
+static int find_row(struct replay_group *group, int32_t cpu, size_t *out)
+{
+    struct reading *rows = &group->rows;
+    size_t i = group->next < rows->n ? group->next : 0;
+
+    for (size_t tried = 0; tried < rows->n; tried++, i = i + 1 < rows->n ? i + 1 : 0) {
+        if (reading_row(rows, i)->cpu != cpu)
+            continue;
+        *out = i;
+        return 0;
+    }
+    if (rows->n > 0 && (cpu == -1 || reading_row(rows, 0)->cpu == -1))
+        return -EINVAL;
+    *out = rows->n;
+    return add_row(group, cpu);
+}
+
+int replay_group_put(struct replay_group *group, const struct recording_read *read, uint64_t turn)
+{
+    size_t i;
+    int error = find_row(group, read->cpu, &i);
+
+    if (error)
+        return error;
+    if (group->row_turn[i] == turn)
+        return -EEXIST;
+    struct reading_row *row = reading_row(&group->rows, i);
+    row->present = read->present;
+    row->enabled_ns = read->enabled_ns;
+    row->running_ns = read->running_ns;
+    for (size_t role = 0; role < group_descs[group->group].n; role++)
+        if (read->present >> role & 1)
+            row->count[role] = read->values[role];
+    group->row_turn[i] = turn;
+    group->turn = turn;
+    group->next = i + 1;
+    return 0;
+}
+
+int replay_group_read(const struct replay_group *group, uint64_t turn, struct reading *out)
+{
+    const struct reading *rows = &group->rows;
+
+    if (group->turn != turn || turn == 0)
+        return -ENODATA;
+    if (out->cap < rows->n)
+        return -ENOSPC;
+    memcpy(out->rows, rows->rows, rows->n * rows->stride_bytes);
+    out->n = rows->n;
+    return 0;
+}

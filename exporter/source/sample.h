@@ -1,0 +1,75 @@
+/*
+ * Samples of loads and stores, as sources hand them out: whose, where to, and how many bytes.
+ */
+#ifndef IE_SOURCE_SAMPLE_H
+#define IE_SOURCE_SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum access { ACCESS_STORE, ACCESS_LOAD, ACCESS_KINDS };
+
+/* Spelled as in labels and recordings: "store", "load". */
+const char *access_name(enum access access);
+/* 0 and *out, or -ENOENT. */
+int access_parse(const char *text, enum access *out);
+
+enum access_size {
+    ACCESS_SIZE_KNOWN,
+    /* These instructions' sizes depend on registers, which are sampled after the instruction. */
+    ACCESS_SIZE_REPEATED, /* rep movs, rep stos, ... */
+    ACCESS_SIZE_MASKED,   /* a vector under a mask, gather and scatter: which elements? */
+    ACCESS_SIZE_VARIABLE, /* xsave, fxsave, tiles, enter with nesting, far calls */
+    /* These cannot be what made the access: the code changed, or the address is off. */
+    ACCESS_SIZE_NO_ACCESS, /* an instruction that makes no such access */
+    ACCESS_SIZE_INVALID,   /* no instruction */
+    ACCESS_SIZE_TRUNCATED, /* the beginning of an instruction; its end is missing */
+    /* Not from access_size() but from those who read the code for it: the process is gone, or runs
+     * other code there by now. */
+    ACCESS_SIZE_UNREADABLE,
+    ACCESS_SIZES
+};
+
+/* UNKNOWN is an answer: it could not be found out, and is not guessed. */
+enum medium { MEDIUM_NVMM, MEDIUM_OTHER, MEDIUM_UNKNOWN, MEDIA };
+
+/* One load or store, with everything known about it. */
+struct access_sample {
+    uint64_t time_ns; /* CLOCK_MONOTONIC; as ticks have it */
+    uint64_t owner;   /* of the scope that it belongs to: what the scope was opened with */
+    uint64_t ip, address;
+    uint32_t pid, tid;
+    enum access access;
+    enum medium medium;
+    enum access_size size; /* why 'bytes' is 0 */
+    uint32_t bytes;
+};
+
+/* Spelled as in labels and recordings: "nvmm", "other", "unknown". */
+const char *medium_name(enum medium medium);
+/* 0 and *out, or -ENOENT; the same for sizes. */
+int medium_parse(const char *text, enum medium *out);
+
+/* "known", or why not: "repeated", "masked", "variable", "no_access", "invalid", "truncated" or
+ * "unreadable". */
+const char *access_size_name(enum access_size size);
+int access_size_parse(const char *text, enum access_size *out);
+
+/* Whether the size depends on what is not sampled: of others of its kind it says nothing. */
+static inline bool access_size_unknowable(enum access_size size)
+{
+    return size == ACCESS_SIZE_REPEATED || size == ACCESS_SIZE_MASKED ||
+           size == ACCESS_SIZE_VARIABLE;
+}
+
+/* How sampling of one kind of access goes. Totals since the start, of the whole machine. */
+struct sampling {
+    uint64_t period;     /* events per sample; 0: not known */
+    uint64_t settled_ns; /* samples of accesses before this time have all been handed out */
+    uint64_t lost;       /* samples that the hardware, the kernel or a full queue dropped */
+    uint64_t throttles;  /* times that the kernel paused sampling on a CPU */
+    int64_t error;       /* below 0: samples of some CPU, or all, are missing at present; -errno */
+};
+
+#endif

@@ -1,0 +1,132 @@
+#include "exporter/source/window.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+const char *window_status_name(enum window_status status)
+{
+    static const char *const names[] = {
+        [WINDOW_OK] = "ok",
+        [WINDOW_IDLE] = "idle",
+        [WINDOW_STARVED] = "starved",
+        [WINDOW_RESET] = "reset",
+    };
+    return names[status];
+}
+
+void window_init(struct window_sum *sum, size_t n)
+{
+    memset(sum, 0, sizeof *sum);
+    sum->n = n < WINDOW_MAX_COUNTS ? n : WINDOW_MAX_COUNTS;
+    sum->present = UINT32_MAX >> (32 - WINDOW_MAX_COUNTS);
+}
+
+/* count * enabled / running to the nearest integer; false when that needs more than 64 bits. */
+static bool scale(uint64_t count, uint64_t enabled, uint64_t running, uint64_t *out)
+{
+    if (enabled == running) {
+        *out = count;
+        return true;
+    }
+    /* At most (2^64 - 1)^2 + 2^63, which 128 bits hold. */
+    unsigned __int128 scaled = ((unsigned __int128)count * enabled + running / 2) / running;
+    if (scaled > UINT64_MAX)
+        return false;
+    *out = (uint64_t)scaled;
+    return true;
+}
+
+/* A tick has a row for every container and CPU, nearly all of them idle or with nothing to scale:
+ * those have loops of their own. */
+static bool any_fell(size_t n, const uint64_t *before, const uint64_t *count, uint32_t present)
+{
+    uint32_t fell = 0;
+    for (size_t i = 0; i < n; i++)
+        fell |= (uint32_t)(count[i] < before[i]) << i;
+    return (fell & present) != 0;
+}
+
+/* Every count is there, and the group ran all the time. What wraps is taken back. */
+static bool add_unscaled(struct window_sum *restrict sum, const uint64_t *restrict before,
+                         const uint64_t *restrict count)
+{
+    bool wrong = false;
+    for (size_t i = 0; i < sum->n; i++) {
+        uint64_t added;
+        wrong |= __builtin_sub_overflow(count[i], before[i], &added);
+        wrong |= __builtin_add_overflow(sum->count[i], added, &sum->count[i]);
+    }
+    for (size_t i = 0; wrong && i < sum->n; i++)
+        sum->count[i] -= count[i] - before[i];
+    return !wrong;
+}
+
+/* Out of line, since its array would cost every row a larger frame. */
+__attribute__((noinline)) static bool add_scaled(struct window_sum *sum, const uint64_t *before,
+                                                 const uint64_t *count, uint32_t present,
+                                                 uint64_t enabled, uint64_t running)
+{
+    uint64_t total[WINDOW_MAX_COUNTS];
+
+    for (size_t i = 0; i < sum->n; i++) {
+        if (!(present >> i & 1))
+            continue;
+        uint64_t scaled;
+        if (count[i] < before[i] || !scale(count[i] - before[i], enabled, running, &scaled))
+            return false;
+        if (__builtin_add_overflow(sum->count[i], scaled, &total[i]))
+            return false;
+    }
+    for (size_t i = 0; i < sum->n; i++)
+        if (present >> i & 1)
+            sum->count[i] = total[i];
+    return true;
+}
+
+void window_add(struct window_sum *sum, uint64_t before_enabled_ns, uint64_t before_running_ns,
+                const uint64_t *before_count, uint64_t enabled_ns, uint64_t running_ns,
+                const uint64_t *count, uint32_t present)
+{
+    static const uint64_t zeros[WINDOW_MAX_COUNTS];
+    if (!before_count) {
+        before_enabled_ns = before_running_ns = 0;
+        before_count = zeros;
+    }
+    if (enabled_ns < before_enabled_ns || running_ns < before_running_ns) {
+        sum->reset++;
+        return;
+    }
+    uint64_t enabled = enabled_ns - before_enabled_ns;
+    uint64_t running = running_ns - before_running_ns;
+    bool ran = enabled > 0 && running > 0, good;
+    uint32_t all = (UINT32_C(1) << sum->n) - 1;
+
+    /* An idle or starved CPU adds nothing, but a fallen total must not pass unseen there either. */
+    if (!ran)
+        good = !any_fell(sum->n, before_count, count, present);
+    else if (enabled == running && (present & all) == all)
+        good = add_unscaled(sum, before_count, count);
+    else
+        good = add_scaled(sum, before_count, count, present, enabled, running);
+    if (!good) {
+        sum->reset++;
+        return;
+    }
+    sum->enabled_ns += enabled;
+    sum->running_ns += running;
+    if (ran) {
+        sum->ran++;
+        sum->present &= present;
+    } else if (enabled > 0) {
+        sum->starved++;
+    }
+}
+
+enum window_status window_status(const struct window_sum *sum)
+{
+    if (sum->reset > 0)
+        return WINDOW_RESET;
+    if (sum->ran > 0)
+        return WINDOW_OK;
+    return sum->starved > 0 ? WINDOW_STARVED : WINDOW_IDLE;
+}

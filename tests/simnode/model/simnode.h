@@ -1,0 +1,106 @@
+/*
+ * A simulated node that knows the truth: cores, caches, memory controllers, and the counters that
+ * hardware would show, one tick at a time.
+ *
+ * A run is a function of its scenario. Nothing here is thread-safe; two nodes share nothing.
+ */
+#ifndef IE_SIMNODE_MODEL_SIMNODE_H
+#define IE_SIMNODE_MODEL_SIMNODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporter/source/role.h"
+#include "tests/simnode/model/request.h"
+#include "tests/simnode/model/shadow.h"
+#include "tests/simnode/scenario/scenario.h"
+
+struct simnode;
+
+/* Borrows the scenario. 0, -ENOMEM or -EINVAL (a machine that cannot be built). */
+int simnode_new(const struct scenario *scenario, struct simnode **out);
+void simnode_free(struct simnode *node);
+
+/* Runs to the end of the next tick. 0 or -ENOMEM. Ticks may go beyond scenario.ticks. */
+int simnode_run_tick(struct simnode *node);
+/* Runs so many cycles of the nominal core clock further, without ending a tick. */
+int simnode_run_cycles(struct simnode *node, uint64_t cycles);
+
+uint64_t simnode_ticks(const struct simnode *node);  /* finished ones */
+uint64_t simnode_now_ns(const struct simnode *node); /* simulated time */
+
+/* Raw totals since the container started, at the current moment. */
+struct simnode_reading {
+    uint64_t enabled_ns;
+    uint32_t present; /* bit i: the group's role i is counted */
+    uint64_t values[GROUP_MAX_ROLES];
+};
+
+/* Container by index in the scenario: groups core, stalls, loads, stores, asm_epochs. -ENODATA
+ * before it started, -ENOENT for a group that is not counted here. After its end totals stay. */
+int simnode_read_container(struct simnode *node, size_t container, enum group group,
+                           struct simnode_reading *out);
+
+/* One unit per channel: sockets x channels of them; groups rpq, pmm_rpq. */
+size_t simnode_units(const struct simnode *node);
+int simnode_read_unit(struct simnode *node, size_t unit, enum group group,
+                      struct simnode_reading *out);
+
+bool simnode_container_runs(const struct simnode *node, size_t container);
+
+/* What is true, as totals since the container started; independent of every counter above. */
+struct simnode_truth {
+    uint64_t reads;          /* demand loads that memory served ... */
+    double latency_ns_sum;   /* ... from address known to value usable */
+    uint64_t instructions;   /* retired */
+    uint64_t store_bytes[2]; /* program's stores to DRAM, to PMM */
+};
+void simnode_truth(struct simnode *node, size_t container, struct simnode_truth *out);
+
+/* How far a container got: totals over its threads. */
+enum {
+    PROGRESS_INSTRUCTIONS,
+    PROGRESS_SHADOW,                             /* cycles; SHADOWS of them, see shadow.h */
+    PROGRESS_STALLS = PROGRESS_SHADOW + SHADOWS, /* cycles that a miss held up dispatch */
+    PROGRESS_CONTENTION_STALLS,                  /* of these, a contention miss */
+    PROGRESS_MEMORY_TIME, /* sum over demand misses that are none of contention and began in the
+                             epoch, cycles */
+    PROGRESS_MEMORY_READS,
+    PROGRESS_PREFETCHES, /* that memory served */
+    SIMNODE_PROGRESS
+};
+
+/* Beyond the recording's roles, for reproductions. */
+struct simnode_asm_extra {
+    uint64_t ats_hits[2], ats_misses[2]; /* [0] all sets, [1] the sampled ones */
+    uint64_t total_hits, total_misses;   /* outside epochs, too */
+    uint64_t total_ats_hits[2], total_ats_misses[2];
+    uint64_t progress[SIMNODE_PROGRESS], progress_in_epochs[SIMNODE_PROGRESS];
+    uint64_t memory_fs, memory_reads, prefetches; /* see PROGRESS_MEMORY_TIME */
+};
+void simnode_asm_extra(struct simnode *node, size_t container, struct simnode_asm_extra *out);
+
+struct simnode_unit_totals {
+    uint64_t cas_reads, cas_writes, activates, inserts;
+    uint64_t pmm_media_bytes_written, pmm_media_bytes_read, pmm_reads;
+    uint64_t
+        read_wait_fs; /* sum over served reads of the time in the queue, by their time stamps */
+    uint64_t reads_served;
+};
+void simnode_unit_totals(struct simnode *node, size_t unit, struct simnode_unit_totals *out);
+
+/* Store samples since the last call, oldest first; borrowed until the next tick. */
+struct simnode_sample {
+    size_t container;
+    int tid;
+    uint64_t ip, addr, bytes;
+    bool pmm;
+};
+const struct simnode_sample *simnode_samples(struct simnode *node, size_t *n);
+
+/* Called for each request that is done, with all its time stamps. May be NULL. */
+typedef void simnode_observer(void *context, const struct request *request, uint64_t done_fs);
+void simnode_observe(struct simnode *node, simnode_observer *observer, void *context);
+
+#endif

@@ -1,0 +1,260 @@
+#include "tests/simnode/recording/record.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/simnode/model/rng.h"
+
+/* Any fixed date: a recording depends on nothing but its scenario. */
+#define WALL_START_NS 1790000000000000000LL
+
+struct recorder {
+    const struct scenario *scenario;
+    struct simnode *node;
+    struct alone_runs *runs;
+    FILE *out;
+    struct simnode_truth *before; /* by container, at the tick's start */
+    bool *present;                /* its container line was written, and it is not gone */
+    int err;
+};
+
+static void put(struct recorder *recorder, json_t *line)
+{
+    if (!line)
+        recorder->err = -ENOMEM;
+    else if (json_dumpf(line, recorder->out, JSON_COMPACT) != 0 ||
+             fputc('\n', recorder->out) == EOF)
+        recorder->err = errno ? -errno : -EIO;
+    json_decref(line);
+}
+
+static void put_header(struct recorder *recorder)
+{
+    const struct scenario *scenario = recorder->scenario;
+    const struct machine_spec *machine = &scenario->machine;
+    double tick_seconds =
+        (double)scenario->tick_cycles / machine->core_hz * (double)scenario->stretch;
+    json_t *facts = json_pack(
+        "{s:s,s:f,s:I,s:I,s:f,s:I,s:I,s:I}", "microarchitecture", machine->microarchitecture,
+        "base_frequency_hz", machine->base_hz, "cache_cycles",
+        (json_int_t)scenario_cache_cycles(machine), "llc_hit_cycles",
+        (json_int_t)(machine->llc.latency_cycles + machine->fill_cycles), "cas_latency_seconds",
+        (double)machine->dram.timing.cl / machine->dram.clock_hz, "sockets",
+        (json_int_t)machine->sockets, "numa_nodes", (json_int_t)machine->sockets, "cpus",
+        (json_int_t)(machine->sockets * machine->cores_per_socket));
+
+    if (facts && machine->pmm.dimms > 0)
+        json_object_set_new(facts, "pmem_dimms",
+                            json_integer(machine->pmm.dimms * machine->sockets));
+    put(recorder, json_pack("{s:i,s:o,s:I}", "recording", 1, "machine", facts, "interval_ns",
+                            (json_int_t)(tick_seconds * 1e9 + 0.5)));
+    for (size_t i = 0; i < simnode_units(recorder->node); i++) {
+        char key[32];
+
+        snprintf(key, sizeof(key), "imc%zu", i);
+        put(recorder,
+            json_pack("{s:{s:s,s:s,s:I,s:I}}", "unit", "key", key, "kind", "imc", "socket",
+                      (json_int_t)i / machine->channels, "imc", (json_int_t)i % machine->channels));
+    }
+}
+
+static void put_container(struct recorder *recorder, size_t index)
+{
+    const struct container_spec *spec = &recorder->scenario->containers[index];
+    uint64_t a = mix64(index + 1), b = mix64(index + 0x10001);
+    char uid[40], cgroup[160];
+
+    if (spec->probe) {
+        put(recorder,
+            json_pack("{s:{s:s,s:s,s:I,s:I}}", "thread", "key", spec->key, "kind", "probe",
+                      "initiator_numa_node",
+                      (json_int_t)(spec->cpus[0] / recorder->scenario->machine.cores_per_socket),
+                      "target_numa_node", (json_int_t)spec->memory[0].node));
+        return;
+    }
+    snprintf(uid, sizeof(uid), "%08x-%04x-%04x-%04x-%08x%04x", (unsigned)(a >> 32),
+             (unsigned)(a >> 16) & 0xffff, (unsigned)a & 0xffff, (unsigned)(b >> 48),
+             (unsigned)(b >> 16), (unsigned)b & 0xffff);
+    snprintf(cgroup, sizeof(cgroup), "/kubepods/burstable/pod%s/%.64s", uid, spec->id);
+    put(recorder,
+        json_pack("{s:{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s}}", "container", "key", spec->key, "cgroup",
+                  cgroup, "id", spec->id, "namespace", spec->namespace_, "pod", spec->pod,
+                  "container", spec->container, "image", "simnode", "pod_uid", uid));
+}
+
+/* Times and totals are those of 'stretch' ticks alike for each one simulated. */
+static json_int_t stretched(const struct recorder *recorder, uint64_t total)
+{
+    return (json_int_t)total * recorder->scenario->stretch;
+}
+
+static void put_read(struct recorder *recorder, const char *key, enum group group,
+                     const struct simnode_reading *reading)
+{
+    const struct group_desc *desc = &group_descs[group];
+    json_int_t enabled_ns = stretched(recorder, reading->enabled_ns);
+    json_t *values = json_object();
+
+    for (size_t i = 0; i < desc->n; i++) {
+        json_int_t value = desc->roles[i] == ROLE_EPOCH_LENGTH
+                               ? (json_int_t)reading->values[i]
+                               : stretched(recorder, reading->values[i]);
+
+        if (reading->present & 1U << i)
+            json_object_set_new(values, role_name(desc->roles[i]), json_integer(value));
+    }
+    put(recorder, json_pack("{s:s,s:s,s:I,s:I,s:o}", "read", key, "group", desc->name, "enabled_ns",
+                            enabled_ns, "running_ns", enabled_ns, "values", values));
+}
+
+static void put_container_reads(struct recorder *recorder, size_t index)
+{
+    static const enum group groups[] = {GROUP_CORE, GROUP_STALLS, GROUP_LOADS, GROUP_STORES,
+                                        GROUP_ASM_EPOCHS};
+    const struct container_spec *spec = &recorder->scenario->containers[index];
+    struct simnode_reading reading;
+
+    /* Of the probe's own thread the exporter reads one group only. */
+    for (size_t i = 0; i < (spec->probe ? 1 : sizeof(groups) / sizeof(groups[0])); i++)
+        if (simnode_read_container(recorder->node, index, groups[i], &reading) == 0)
+            put_read(recorder, spec->key, groups[i], &reading);
+}
+
+static void put_unit_reads(struct recorder *recorder)
+{
+    struct simnode_reading reading;
+    char key[32];
+
+    for (size_t i = 0; i < simnode_units(recorder->node); i++) {
+        snprintf(key, sizeof(key), "imc%zu", i);
+        for (int group = GROUP_RPQ; group <= GROUP_PMM_RPQ; group++)
+            if (simnode_read_unit(recorder->node, i, (enum group)group, &reading) == 0)
+                put_read(recorder, key, (enum group)group, &reading);
+    }
+}
+
+static void put_samples(struct recorder *recorder)
+{
+    size_t n;
+    const struct simnode_sample *samples = simnode_samples(recorder->node, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct container_spec *spec = &recorder->scenario->containers[samples[i].container];
+
+        put(recorder, json_pack("{s:s,s:s,s:i,s:i,s:I,s:I,s:I,s:s,s:I}", "sample", spec->key,
+                                "access", "store", "pid", (int)(1000 + samples[i].container * 100),
+                                "tid", samples[i].tid, "ip", (json_int_t)samples[i].ip, "addr",
+                                (json_int_t)samples[i].addr, "bytes", (json_int_t)samples[i].bytes,
+                                "medium", samples[i].pmm ? "nvmm" : "other", "period",
+                                stretched(recorder, (uint64_t)spec->sample_period)));
+    }
+}
+
+static void put_probe(struct recorder *recorder, size_t index, double latency_ns)
+{
+    const struct scenario *scenario = recorder->scenario;
+    const struct container_spec *spec = &scenario->containers[index];
+
+    put(recorder,
+        json_pack("{s:{s:I,s:I,s:f}}", "probe", "initiator_numa_node",
+                  (json_int_t)(spec->cpus[0] / scenario->machine.cores_per_socket),
+                  "target_numa_node", (json_int_t)spec->memory[0].node, "latency_ns", latency_ns));
+}
+
+static void put_truth(struct recorder *recorder, size_t index)
+{
+    const struct scenario *scenario = recorder->scenario;
+    const struct container_spec *spec = &scenario->containers[index];
+    struct simnode_truth *before = &recorder->before[index], now;
+    json_t *truth =
+        json_pack("{s:s,s:I}", "key", spec->key, "tick", (json_int_t)simnode_ticks(recorder->node));
+
+    simnode_truth(recorder->node, index, &now);
+    if (now.reads > before->reads) {
+        double latency_ns =
+            (now.latency_ns_sum - before->latency_ns_sum) / (double)(now.reads - before->reads);
+
+        json_object_set_new(truth, "latency_ns", json_real(latency_ns));
+        if (spec->probe)
+            put_probe(recorder, index, latency_ns);
+    }
+    if (scenario->truth_slowdown && now.instructions > before->instructions) {
+        double start, end;
+        int err = alone_cycles(recorder->runs, scenario, index, before->instructions, &start);
+
+        if (!err)
+            err = alone_cycles(recorder->runs, scenario, index, now.instructions, &end);
+        if (err)
+            recorder->err = err;
+        else
+            json_object_set_new(truth, "slowdown",
+                                json_real((double)scenario->tick_cycles / (end - start)));
+    }
+    json_object_set_new(
+        truth, "nvmm_store_bytes",
+        json_integer(stretched(recorder, now.store_bytes[1] - before->store_bytes[1])));
+    json_object_set_new(
+        truth, "dram_store_bytes",
+        json_integer(stretched(recorder, now.store_bytes[0] - before->store_bytes[0])));
+    put(recorder, json_pack("{s:o}", "truth", truth));
+    *before = now;
+}
+
+static void put_tick(struct recorder *recorder)
+{
+    const struct scenario *scenario = recorder->scenario;
+    json_int_t now_ns = stretched(recorder, simnode_now_ns(recorder->node));
+
+    put(recorder, json_pack("{s:I,s:I,s:I}", "tick", (json_int_t)simnode_ticks(recorder->node),
+                            "mono_ns", now_ns, "wall_ns", (json_int_t)WALL_START_NS + now_ns));
+    for (size_t i = 0; i < scenario->n_containers; i++) {
+        bool runs = simnode_container_runs(recorder->node, i);
+
+        if (runs && !recorder->present[i])
+            put_container(recorder, i);
+        if (runs)
+            put_container_reads(recorder, i);
+        else if (recorder->present[i])
+            put(recorder, json_pack("{s:s}", "gone", scenario->containers[i].key));
+        recorder->present[i] = runs;
+    }
+    put_unit_reads(recorder);
+    put_samples(recorder);
+    for (size_t i = 0; i < scenario->n_containers; i++)
+        if (recorder->present[i])
+            put_truth(recorder, i);
+}
+
+int record_run(const struct scenario *scenario, struct alone_runs *runs, FILE *out)
+{
+    struct recorder recorder = {.scenario = scenario, .runs = runs, .out = out};
+    int err = -ENOMEM;
+
+    recorder.before = calloc(scenario->n_containers, sizeof(*recorder.before));
+    recorder.present = calloc(scenario->n_containers, sizeof(*recorder.present));
+    if (!recorder.before || !recorder.present)
+        goto out;
+    err = simnode_new(scenario, &recorder.node);
+    if (err)
+        goto out;
+    put_header(&recorder);
+    for (size_t i = 0; i < scenario->n_containers; i++) {
+        recorder.present[i] = scenario->containers[i].start_tick <= 1;
+        if (recorder.present[i])
+            put_container(&recorder, i);
+    }
+    for (int64_t tick = 0; !err && !recorder.err && tick < scenario->ticks; tick++) {
+        err = simnode_run_tick(recorder.node);
+        if (!err)
+            put_tick(&recorder);
+    }
+    if (!err)
+        err = recorder.err;
+out:
+    simnode_free(recorder.node);
+    free(recorder.before);
+    free(recorder.present);
+    return err;
+}

@@ -1,0 +1,62 @@
+/*
+ * Reproductions of the papers' experiments on the simulated node: pages of tables in Markdown.
+ */
+#ifndef IE_SIMNODE_REPRODUCTIONS_REPRODUCE_H
+#define IE_SIMNODE_REPRODUCTIONS_REPRODUCE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "tests/simnode/model/simnode.h"
+
+struct reproduction {
+    FILE *out;
+    bool reduced; /* short windows, for the test suite */
+    int failures; /* expectations that did not hold */
+    /* slowdown: */
+    const char *folder;         /* where finished runs are kept, to resume; of main */
+    unsigned jobs;              /* processes at a time */
+    unsigned seed;              /* of the draws */
+    unsigned workloads;         /* 0: as many as the page has */
+    unsigned variant_workloads; /* the same, on other machines */
+};
+
+/* An expectation of the page: said on stderr when it fails. */
+__attribute__((format(printf, 3, 4))) void expect_that(struct reproduction *reproduction,
+                                                       bool holds, const char *format, ...);
+
+/* 0, or -errno when a simulation could not be run. */
+int reproduce_latency(struct reproduction *reproduction);
+int reproduce_slowdown(struct reproduction *reproduction);
+int reproduce_shadow(struct reproduction *reproduction);
+int reproduce_nvmm(struct reproduction *reproduction);
+
+/* --- measuring one container of a scenario, window by window --- */
+
+enum { MEASURE_MAX_WINDOWS = 64 };
+
+struct latency_window {
+    double truth_ns;
+    double core_ns, core_cycles; /* FORMULAS.md section 1 */
+    double controller_ns;        /* section 2, at the node its memory is on; NaN: none */
+    double frequency_hz;
+    uint64_t reads, loads_local, loads_remote;
+    double dram_bytes_per_second; /* of that node, all containers */
+    /* What calibration needs. */
+    uint64_t cycles, ref_cycles, occupancy;
+};
+
+struct measurement {
+    size_t n;
+    struct latency_window windows[MEASURE_MAX_WINDOWS];
+    struct latency_window mean; /* of the windows' values, as the paper averages them */
+};
+
+/*
+ * Runs the scenario (JSON text) and measures its container 'index' from tick 'warm_up' + 1 to the
+ * last, with the machine's true cache cycles or, if not 0, with 'cache_cycles'.
+ */
+int measure(const char *scenario_json, size_t index, unsigned warm_up, double cache_cycles,
+            struct measurement *out);
+
+#endif

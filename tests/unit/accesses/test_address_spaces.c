@@ -1,0 +1,613 @@
+/* What processes have mapped, kept by records: never another mapping's medium. */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "exporter/source/accesses/address_space.h"
+#include "exporter/source/accesses/address_spaces.h"
+#include "tests/unit/support/fixture.h"
+
+/* ---- one address space against the simplest one: an entry for every page ---- */
+
+enum { PAGES = 64, PAGE = 4096, MAX_BYTES = 1 << 20 };
+
+static uint64_t next(uint64_t *seed)
+{
+    *seed ^= *seed >> 12;
+    *seed ^= *seed << 25;
+    *seed ^= *seed >> 27;
+    return *seed * UINT64_C(2685821657736338717) >> 32;
+}
+
+static void same_as_pages(const struct address_space *space, const uint64_t *inode,
+                          const uint64_t *since)
+{
+    for (size_t i = 0; i < space->n; i++) {
+        assert_true(space->at[i].start < space->at[i].end);
+        assert_true(i == 0 || space->at[i - 1].end <= space->at[i].start);
+    }
+    for (uint64_t page = 0; page < PAGES; page++) {
+        const struct mapping *m = address_space_find(space, page * PAGE + 17);
+        if (since[page] == UINT64_MAX) {
+            assert_null(m);
+            continue;
+        }
+        assert_non_null(m);
+        assert_true(m->inode == inode[page] && m->since_ns == since[page]);
+        struct maps_line line = address_space_line(space, m);
+        char path[32];
+        int n = m->inode ? snprintf(path, sizeof path, "/file%" PRIu64, inode[page]) : 0;
+        assert_int_equal(line.path_len, n);
+        assert_memory_equal(line.path, path, (size_t)n);
+        /* Each file is mapped so that a page's offset is its address. */
+        if (m->inode)
+            assert_true(m->offset == m->start);
+    }
+}
+
+static void one_space_against_pages(void **state)
+{
+    (void)state;
+    uint64_t seed = 42, inode[PAGES], since[PAGES];
+    for (int round = 0; round < 50; round++) {
+        struct address_space space = {0};
+        memset(since, 0xff, sizeof since);
+        for (uint64_t step = 0; step < 60; step++) {
+            char path[32];
+            uint64_t first = next(&seed) % PAGES, n = 1 + next(&seed) % 9;
+            uint64_t file = next(&seed) % 4, time = step / 2;
+            if (first + n > PAGES)
+                n = PAGES - first;
+            struct maps_line line = {.start = first * PAGE,
+                                     .end = (first + n) * PAGE,
+                                     .offset = first * PAGE,
+                                     .inode = file,
+                                     .path = path};
+            line.path_len = (size_t)snprintf(path, sizeof path, "/file%" PRIu64, file);
+            assert_int_equal(address_space_put(&space, &line, time), 0);
+            for (uint64_t page = first; page < first + n; page++) {
+                inode[page] = file;
+                since[page] = time;
+            }
+            same_as_pages(&space, inode, since);
+        }
+        address_space_release(&space);
+    }
+}
+
+/* ---- many, from a made-up /proc ---- */
+
+struct rig {
+    struct medium_rule rule; /* first: files below /nvmm are */
+    struct fixture f;
+    uint64_t now;
+    int asked;
+    struct address_spaces *spaces;
+};
+
+static enum medium rig_mapping(struct medium_rule *rule, pid_t pid, const struct maps_line *line,
+                               enum access access)
+{
+    struct rig *rig = (struct rig *)rule;
+    (void)pid;
+    (void)access;
+    rig->asked++;
+    return line->path_len > 6 && memcmp(line->path, "/nvmm/", 6) == 0 ? MEDIUM_NVMM : MEDIUM_OTHER;
+}
+
+static uint64_t rig_now(void *context)
+{
+    const struct rig *rig = context;
+    return rig->now;
+}
+
+static void rig_init(struct rig *rig, size_t processes)
+{
+    *rig = (struct rig){.rule.mapping = rig_mapping, .now = 1000};
+    fixture_init(&rig->f);
+    const struct address_spaces_config config = {.fs = &rig->f.fs,
+                                                 .rule = &rig->rule,
+                                                 .now_ns = rig_now,
+                                                 .context = rig,
+                                                 .max_processes = processes,
+                                                 .max_bytes = MAX_BYTES,
+                                                 .max_age_ns = 1000000};
+    assert_int_equal(address_spaces_new(&config, &rig->spaces), 0);
+}
+
+static void rig_release(struct rig *rig)
+{
+    address_spaces_free(rig->spaces);
+    fixture_release(&rig->f);
+}
+
+static void write_maps(struct rig *rig, unsigned pid, const char *text)
+{
+    char path[64];
+    snprintf(path, sizeof path, "proc/%u/maps", pid);
+    fixture_write(&rig->f, path, "%s", text);
+}
+
+/* The medium, or the error. */
+static int ask(struct rig *rig, uint32_t pid, uint64_t address, uint64_t time)
+{
+    enum medium medium;
+    int err = address_spaces_find(rig->spaces, pid, address, time, ACCESS_STORE, &medium);
+    return err ? err : (int)medium;
+}
+
+static struct perf_record mmap_record(uint32_t pid, uint64_t time, uint64_t start, uint64_t end,
+                                      const char *path)
+{
+    return (struct perf_record){.kind = PERF_RECORDS_MMAP,
+                                .pid = pid,
+                                .tid = pid,
+                                .time_ns = time,
+                                .mmap = {.start = start,
+                                         .length = end - start,
+                                         .inode = path[0] ? 5 : 0,
+                                         .shared = true,
+                                         .writable = true,
+                                         .path = path,
+                                         .path_len = strlen(path)}};
+}
+
+static void tell(struct rig *rig, enum perf_record_kind kind, uint32_t pid, uint32_t tid,
+                 uint64_t time)
+{
+    const struct perf_record record = {.kind = kind, .pid = pid, .tid = tid, .time_ns = time};
+    address_spaces_apply(rig->spaces, &record);
+}
+
+static const char usual[] = "1000-2000 r-xp 00000000 08:01 9 /bin/x\n"
+                            "2000-3000 rw-p 00001000 08:01 9 /bin/x\n"
+                            "3000-5000 rw-p 00000000 00:00 0 [heap]\n"
+                            "7000-9000 rw-s 00000000 103:01 5 /nvmm/a\n";
+
+static void loaded_once_and_asked_once(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 4);
+    write_maps(&rig, 7, usual);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1000), MEDIUM_NVMM);
+    write_maps(&rig, 7, "");
+    assert_int_equal(ask(&rig, 7, 0x8fff, 1001), MEDIUM_NVMM);
+    assert_int_equal(rig.asked, 1);
+    assert_int_equal(ask(&rig, 7, 0x3000, 1001), MEDIUM_OTHER);
+    assert_int_equal(ask(&rig, 7, 0x2fff, 1001), MEDIUM_OTHER);
+    assert_int_equal(ask(&rig, 7, 0x6000, 1001), -ENXIO);
+    assert_int_equal(ask(&rig, 7, 0x9000, 1001), -ENXIO);
+    assert_int_equal(ask(&rig, 7, 0, 1001), -ENXIO);
+    assert_int_equal(ask(&rig, 0, 0x7000, 1001), -ESRCH);
+    assert_int_equal(address_spaces_size(rig.spaces).mappings, 4);
+    rig_release(&rig);
+}
+
+static void an_access_before_the_loading_waits(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 4);
+    write_maps(&rig, 7, usual);
+    address_spaces_settle(rig.spaces, 800);
+    assert_int_equal(ask(&rig, 7, 0x7000, 900), -EAGAIN);
+    assert_int_equal(ask(&rig, 7, 0x3000, 900), -EAGAIN);
+    /* Mapped at 950, between the access and the loading: before, something else was there. */
+    struct perf_record record = mmap_record(7, 950, 0x7000, 0x8000, "/nvmm/a");
+    address_spaces_apply(rig.spaces, &record);
+    address_spaces_settle(rig.spaces, 999);
+    assert_int_equal(ask(&rig, 7, 0x3000, 900), -EAGAIN);
+    address_spaces_settle(rig.spaces, 1000);
+    assert_int_equal(ask(&rig, 7, 0x7000, 900), -ESTALE);
+    assert_int_equal(ask(&rig, 7, 0x8000, 900), MEDIUM_NVMM);
+    assert_int_equal(ask(&rig, 7, 0x3000, 900), MEDIUM_OTHER);
+    assert_int_equal(ask(&rig, 7, 0x7000, 960), MEDIUM_NVMM);
+    rig_release(&rig);
+}
+
+static void remapped(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 4);
+    write_maps(&rig, 7, usual);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1001), MEDIUM_NVMM);
+    /* In the middle of the file's mapping, at 1100: memory; of the heap: the file. */
+    struct perf_record record = mmap_record(7, 1100, 0x7800, 0x8800, "");
+    address_spaces_apply(rig.spaces, &record);
+    record = mmap_record(7, 1100, 0x4000, 0x5000, "/nvmm/b");
+    address_spaces_apply(rig.spaces, &record);
+    address_spaces_settle(rig.spaces, 1200);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1150), MEDIUM_NVMM);
+    assert_int_equal(ask(&rig, 7, 0x7800, 1150), MEDIUM_OTHER);
+    assert_int_equal(ask(&rig, 7, 0x8800, 1150), MEDIUM_NVMM);
+    assert_int_equal(ask(&rig, 7, 0x3fff, 1150), MEDIUM_OTHER);
+    assert_int_equal(ask(&rig, 7, 0x4000, 1150), MEDIUM_NVMM);
+    /* What was there at 1050 is not known any more, and not guessed. */
+    assert_int_equal(ask(&rig, 7, 0x7800, 1050), -ESTALE);
+    assert_int_equal(ask(&rig, 7, 0x4000, 1050), -ESTALE);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1050), MEDIUM_NVMM);
+    /* A record of another process, and one of no length, change nothing. */
+    record = mmap_record(8, 1300, 0x7000, 0x9000, "");
+    address_spaces_apply(rig.spaces, &record);
+    record = mmap_record(7, 1300, 0x7000, 0x7000, "");
+    address_spaces_apply(rig.spaces, &record);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1350), MEDIUM_NVMM);
+    rig_release(&rig);
+}
+
+static void another_program(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 4);
+    write_maps(&rig, 7, usual);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1001), MEDIUM_NVMM);
+    rig.now = 2100;
+    write_maps(&rig, 7, "7000-9000 rw-p 00000000 00:00 0\n");
+    tell(&rig, PERF_RECORDS_EXEC, 7, 7, 2000);
+    address_spaces_settle(rig.spaces, 2100);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1999), -ESTALE);
+    assert_int_equal(ask(&rig, 7, 0x7000, 2001), MEDIUM_OTHER);
+    assert_int_equal(ask(&rig, 7, 0x3000, 2001), -ENXIO);
+    rig_release(&rig);
+}
+
+static void the_same_number_for_another_process(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 4);
+    write_maps(&rig, 7, usual);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1001), MEDIUM_NVMM);
+    tell(&rig, PERF_RECORDS_EXIT, 7, 9, 1100); /* a thread only */
+    assert_int_equal(ask(&rig, 7, 0x7000, 1150), MEDIUM_NVMM);
+    tell(&rig, PERF_RECORDS_EXIT, 7, 7, 1200);
+    rig.now = 3000;
+    write_maps(&rig, 7, "7000-9000 rw-p 00000000 00:00 0\n");
+    assert_int_equal(ask(&rig, 7, 0x7000, 1199), MEDIUM_NVMM); /* it still lived */
+    assert_int_equal(ask(&rig, 7, 0x7000, 1250), -ESRCH);
+    tell(&rig, PERF_RECORDS_FORK, 7, 8, 1900); /* a thread is no new process */
+    assert_int_equal(ask(&rig, 7, 0x7000, 1199), MEDIUM_NVMM);
+    tell(&rig, PERF_RECORDS_FORK, 7, 7, 2000);
+    address_spaces_settle(rig.spaces, 3000);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1199), -ESTALE);
+    assert_int_equal(ask(&rig, 7, 0x7000, 2001), MEDIUM_OTHER);
+    rig_release(&rig);
+}
+
+static void give_birth(struct rig *rig, uint32_t parent, uint32_t child, uint64_t time)
+{
+    const struct perf_record record = {.kind = PERF_RECORDS_FORK,
+                                       .pid = child,
+                                       .tid = child,
+                                       .time_ns = time,
+                                       .fork.parent_pid = parent};
+    address_spaces_apply(rig->spaces, &record);
+}
+
+/* Nothing of them is in /proc here, as if they had gone at once. */
+static void children_have_what_their_parents_had(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 8);
+    write_maps(&rig, 7, usual);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1001), MEDIUM_NVMM);
+    int asked = rig.asked;
+    give_birth(&rig, 7, 20, 1100);
+    give_birth(&rig, 20, 21, 1150); /* and their children */
+    assert_int_equal(ask(&rig, 20, 0x7000, 1101), MEDIUM_NVMM);
+    assert_int_equal(ask(&rig, 21, 0x7000, 1151), MEDIUM_NVMM);
+    assert_int_equal(rig.asked, asked); /* nor is the rule asked again */
+    assert_int_equal(ask(&rig, 20, 0x7000, 1099), -ESTALE);
+    tell(&rig, PERF_RECORDS_EXIT, 20, 20, 1200);
+    assert_int_equal(ask(&rig, 20, 0x7000, 1199), MEDIUM_NVMM);
+    assert_int_equal(ask(&rig, 20, 0x7000, 1201), -ESRCH);
+    /* Known as long as its parent's would be. */
+    give_birth(&rig, 7, 22, 1250);
+    address_spaces_settle(rig.spaces, 1000900);
+    assert_int_equal(ask(&rig, 22, 0x7000, 1000950), MEDIUM_NVMM);
+    address_spaces_settle(rig.spaces, 1001100);
+    assert_int_equal(ask(&rig, 22, 0x7000, 1001150), -ESRCH);
+    address_spaces_settle(rig.spaces, 1000);
+    /* From then on each has its own. */
+    tell(&rig, PERF_RECORDS_EXEC, 7, 7, 1300);
+    assert_int_equal(ask(&rig, 21, 0x7000, 1301), MEDIUM_NVMM);
+    tell(&rig, PERF_RECORDS_EXEC, 21, 21, 1400);
+    rig.now = 1500;
+    assert_int_equal(ask(&rig, 21, 0x7000, 1501), -ESRCH);
+    rig_release(&rig);
+
+    /* A parent that was looked at later than it had the child may have had something else. */
+    rig_init(&rig, 8);
+    write_maps(&rig, 7, usual);
+    rig.now = 1200;
+    assert_int_equal(ask(&rig, 7, 0x7000, 1201), MEDIUM_NVMM);
+    give_birth(&rig, 7, 20, 1100);
+    assert_int_equal(ask(&rig, 20, 0x7000, 1201), -ESRCH);
+    rig_release(&rig);
+
+    /* With little room others go and move for a child: it still has its own parent's. */
+    uint64_t seed = 5;
+    rig_init(&rig, 5);
+    for (uint32_t pid = 1; pid < 10; pid++)
+        write_maps(&rig, pid, pid % 2 ? usual : "7000-9000 rw-p 00000000 00:00 0\n");
+    for (uint32_t child = 100; child < 2000; child++) {
+        uint32_t parent = 1 + (uint32_t)(next(&seed) % 9);
+        int has = parent % 2 ? MEDIUM_NVMM : MEDIUM_OTHER;
+        assert_int_equal(ask(&rig, parent, 0x7000, 1100 + child), has);
+        give_birth(&rig, parent, child, 1100 + child);
+        assert_true(address_spaces_size(rig.spaces).processes <= 5);
+        assert_int_equal(ask(&rig, child, 0x7000, 5000), has);
+    }
+    rig_release(&rig);
+}
+
+static void processes_that_are_gone(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 4);
+    /* Asked for after its end: not loaded, and not looked for with every sample. */
+    address_spaces_settle(rig.spaces, 1000);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1000), -ESRCH);
+    write_maps(&rig, 7, usual); /* the number is used again */
+    assert_int_equal(ask(&rig, 7, 0x7000, 1050), -ESRCH);
+    tell(&rig, PERF_RECORDS_FORK, 7, 7, 1100);
+    rig.now = 1200;
+    address_spaces_settle(rig.spaces, 1200);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1150), MEDIUM_NVMM);
+    /* A kernel thread has no text, an ended process likewise. */
+    write_maps(&rig, 8, "");
+    assert_int_equal(ask(&rig, 8, 0x7000, 1200), -ESRCH);
+    /* The dead are forgotten, but not at once. */
+    tell(&rig, PERF_RECORDS_EXIT, 7, 7, 1300);
+    address_spaces_settle(rig.spaces, 1000000000);
+    assert_int_equal(address_spaces_size(rig.spaces).processes, 2);
+    address_spaces_settle(rig.spaces, 1000001400);
+    assert_int_equal(address_spaces_size(rig.spaces).processes, 1);
+    rig_release(&rig);
+}
+
+static void loaded_anew(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 4);
+    write_maps(&rig, 7, usual);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1001), MEDIUM_NVMM);
+    /* mremap leaves no record: only loading shows it. */
+    write_maps(&rig, 7, "a000-c000 rw-s 00000000 103:01 5 /nvmm/a\n");
+    assert_int_equal(ask(&rig, 7, 0xa000, 1002), -ENXIO);
+    rig.now = 1003000;
+    address_spaces_settle(rig.spaces, 1002000);
+    assert_int_equal(ask(&rig, 7, 0xa000, 1003001), MEDIUM_NVMM);
+    /* Records were lost: whatever is known may be wrong. */
+    write_maps(&rig, 7, usual);
+    rig.now = 1005000;
+    address_spaces_lost(rig.spaces, 1004000);
+    assert_int_equal(ask(&rig, 7, 0xa000, 1004000), -EAGAIN);
+    address_spaces_settle(rig.spaces, 1005000);
+    assert_int_equal(ask(&rig, 7, 0xa000, 1004000), -ENXIO);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1004000), MEDIUM_NVMM);
+    /* Before, something else may have been there, of which the record is missing. */
+    assert_int_equal(ask(&rig, 7, 0x7000, 1003999), -ESTALE);
+    write_maps(&rig, 9, usual);
+    assert_int_equal(ask(&rig, 9, 0x7000, 1003999), -ESTALE);
+    /* Of two losses the earlier one may come last. */
+    address_spaces_lost(rig.spaces, 1003000);
+    assert_int_equal(ask(&rig, 7, 0x7000, 1003999), -ESTALE);
+    rig_release(&rig);
+}
+
+static void more_processes_than_fit(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 3);
+    for (unsigned pid = 1; pid <= 40; pid++)
+        write_maps(&rig, pid, pid % 2 ? usual : "7000-9000 rw-p 00000000 00:00 0\n");
+    for (int round = 0; round < 3; round++) {
+        for (unsigned pid = 1; pid <= 40; pid++) {
+            assert_int_equal(ask(&rig, pid, 0x7000, 1001), pid % 2 ? MEDIUM_NVMM : MEDIUM_OTHER);
+            assert_true(address_spaces_size(rig.spaces).processes <= 3);
+            /* The one asked for all the time stays. */
+            assert_int_equal(ask(&rig, 1, 0x7000, 1001), MEDIUM_NVMM);
+        }
+        write_maps(&rig, 1, "");
+    }
+    rig_release(&rig);
+}
+
+/* What becomes of a process while it is forgotten nobody notes: what is from before is not answered
+ * by what it has later. */
+static void forgotten_while_an_access_waits(void **state)
+{
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        struct rig rig;
+        rig_init(&rig, 2);
+        for (unsigned pid = 7; pid <= 9; pid++)
+            write_maps(&rig, pid, usual);
+        address_spaces_settle(rig.spaces, 800);
+        assert_int_equal(ask(&rig, 7, 0x7000, 900), -EAGAIN);
+        ask(&rig, 8, 0x7000, 910);
+        ask(&rig, 9, 0x7000, 920); /* for which 7 goes */
+        assert_int_equal(address_spaces_size(rig.spaces).processes, 2);
+        write_maps(&rig, 7, "7000-9000 rw-p 00000000 00:00 0\n");
+        tell(&rig, PERF_RECORDS_EXEC, 7, 7, 950);
+        rig.now = 1100;
+        if (again) /* a newer access of the new program loads it */
+            assert_int_equal(ask(&rig, 7, 0x7000, 1100), MEDIUM_OTHER);
+        /* Some records may be newer than what is settled. */
+        address_spaces_settle(rig.spaces, 940);
+        assert_int_equal(ask(&rig, 7, 0x7000, 945), -ESTALE);
+        address_spaces_settle(rig.spaces, 1100);
+        assert_int_equal(ask(&rig, 7, 0x7000, 900), -ESTALE);
+        assert_int_equal(ask(&rig, 7, 0x7000, 1101), MEDIUM_OTHER);
+        /* The others are still there: for an access that cannot be answered none of them goes. */
+        write_maps(&rig, 9, "");
+        assert_int_equal(ask(&rig, 9, 0x7000, 1101), MEDIUM_NVMM);
+        rig_release(&rig);
+    }
+}
+
+/* Nor do the mappings of few processes grow without end. */
+static void more_mappings_than_fit(void **state)
+{
+    (void)state;
+    enum { LINES = 2000, LINE = 64 };
+    struct rig rig;
+    char *text = malloc(LINES * LINE);
+    size_t len = 0, most = 0;
+    assert_non_null(text);
+    for (size_t i = 0; i < LINES; i++)
+        len += (size_t)snprintf(text + len, LINE, "%zx-%zx rw-s 00000000 103:01 5 /n\n", 0x1000 * i,
+                                0x1000 * (i + 1));
+    rig_init(&rig, 64);
+    for (unsigned pid = 1; pid <= 40; pid++) {
+        char path[128];
+        write_maps(&rig, pid, "");
+        snprintf(path, sizeof path, "%s/proc/%u/maps", rig.f.root, pid);
+        FILE *file = fopen(path, "we"); /* more than a fixture's text may be */
+        assert_non_null(file);
+        assert_int_equal(fwrite(text, 1, len, file), len);
+        assert_int_equal(fclose(file), 0);
+    }
+    size_t empty = address_spaces_size(rig.spaces).bytes;
+    for (unsigned pid = 1; pid <= 40; pid++) {
+        assert_int_equal(ask(&rig, pid, 0x7000, 1001), MEDIUM_OTHER);
+        struct address_spaces_size size = address_spaces_size(rig.spaces);
+        assert_true(size.bytes >= empty + size.mappings * sizeof(struct mapping));
+        if (size.bytes > most)
+            most = size.bytes;
+    }
+    /* One more than the limit allows is let in before others go. */
+    assert_in_range(most, MAX_BYTES / 2, empty + MAX_BYTES + 2 * LINES * sizeof(struct mapping));
+    assert_int_equal(ask(&rig, 40, 0x7000, 1001), MEDIUM_OTHER);
+    free(text);
+    rig_release(&rig);
+}
+
+/* A table that removes must still find all others. */
+static void many_come_and_go(void **state)
+{
+    (void)state;
+    enum { PIDS = 64 };
+    struct rig rig;
+    uint64_t seed = 7, time = 1001, end[PIDS + 1] = {0};
+    rig_init(&rig, PIDS);
+    for (unsigned pid = 1; pid <= PIDS; pid++)
+        write_maps(&rig, pid, usual);
+    for (int step = 0; step < 4000; step++) {
+        unsigned pid = 1 + (unsigned)(next(&seed) % PIDS);
+        time += 50000000;
+        rig.now = time;
+        address_spaces_settle(rig.spaces, time);
+        if (next(&seed) % 3 == 0) {
+            enum medium medium;
+            /* Known or not: from here on it has ended. */
+            (void)address_spaces_find(rig.spaces, pid, 0x7000, time, ACCESS_STORE, &medium);
+            tell(&rig, PERF_RECORDS_EXIT, pid, pid, time);
+            end[pid] = time;
+        } else if (end[pid] && time - end[pid] < 900000000) {
+            assert_int_equal(ask(&rig, pid, 0x7000, time), -ESRCH);
+        } else if (end[pid] == 0) {
+            assert_int_equal(ask(&rig, pid, 0x7000, time), MEDIUM_NVMM);
+        }
+    }
+    rig_release(&rig);
+}
+
+/* ---- a real process ---- */
+
+static uint64_t monotonic(void *context)
+{
+    struct timespec now;
+    (void)context;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void this_process_and_a_child(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct fsroot fs;
+    enum medium medium;
+    rig_init(&rig, 4);
+    assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
+    struct address_spaces *spaces;
+    const struct address_spaces_config config = {.fs = &fs,
+                                                 .rule = &rig.rule,
+                                                 .now_ns = monotonic,
+                                                 .max_processes = 4,
+                                                 .max_age_ns = UINT64_C(1) << 40};
+    assert_int_equal(address_spaces_new(&config, &spaces), 0);
+    uint32_t self = (uint32_t)getpid();
+    uint64_t before = monotonic(NULL);
+    assert_int_equal(
+        address_spaces_find(spaces, self, (uintptr_t)&rig, before, ACCESS_STORE, &medium), -EAGAIN);
+    address_spaces_settle(spaces, monotonic(NULL));
+    assert_int_equal(
+        address_spaces_find(spaces, self, (uintptr_t)&rig, before, ACCESS_STORE, &medium), 0);
+    assert_int_equal(medium, MEDIUM_OTHER);
+    assert_int_equal(address_spaces_find(spaces, self, 64, before, ACCESS_STORE, &medium), -ENXIO);
+
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when the test fails */
+        for (;;)
+            pause();
+    }
+    assert_int_equal(address_spaces_find(spaces, (uint32_t)child, (uintptr_t)&rig, UINT64_MAX,
+                                         ACCESS_STORE, &medium),
+                     0);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    address_spaces_lost(spaces, 0);
+    assert_int_equal(address_spaces_find(spaces, (uint32_t)child, (uintptr_t)&rig, UINT64_MAX,
+                                         ACCESS_STORE, &medium),
+                     -ESRCH);
+    address_spaces_free(spaces);
+    fsroot_release(&fs);
+    rig_release(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_space_against_pages),
+        cmocka_unit_test(loaded_once_and_asked_once),
+        cmocka_unit_test(an_access_before_the_loading_waits),
+        cmocka_unit_test(remapped),
+        cmocka_unit_test(another_program),
+        cmocka_unit_test(the_same_number_for_another_process),
+        cmocka_unit_test(children_have_what_their_parents_had),
+        cmocka_unit_test(processes_that_are_gone),
+        cmocka_unit_test(loaded_anew),
+        cmocka_unit_test(more_processes_than_fit),
+        cmocka_unit_test(forgotten_while_an_access_waits),
+        cmocka_unit_test(more_mappings_than_fit),
+        cmocka_unit_test(many_come_and_go),
+        cmocka_unit_test(this_process_and_a_child),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

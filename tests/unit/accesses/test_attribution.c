@@ -1,0 +1,771 @@
+/* From records to samples of accesses, with everything that can happen in between. */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/source/accesses/attribution.h"
+#include "exporter/source/accesses/code_cache.h"
+#include "exporter/source/accesses/process_table.h"
+#include "tests/unit/support/fixture.h"
+
+#define S UINT64_C(1000000000)
+
+enum { OURS = 500, ALSO_OURS = 501, FOREIGN = 502, TAG = 77, MAX = 1 << 14 };
+
+/* Program text, a file's pages that stand for persistent memory, memory, and code made at run
+ * time. */
+static const char usual[] = "400000-402000 r-xp 00000000 103:01 9 /bin/x\n"
+                            "7000000-7010000 rw-s 00000000 103:01 5 /nvmm/a\n"
+                            "8000000-8010000 rw-p 00000000 00:00 0 \n"
+                            "9000000-9001000 rwxp 00000000 00:00 0 \n";
+enum { TEXT = 0x400100, NVMM = 0x7000040, DRAM = 0x8000040, JIT = 0x9000010 };
+
+static const uint8_t store_1[] = {0x88, 0x07, 0xc3}, store_4[] = {0x89, 0x07, 0xc3},
+                     store_8[] = {0x48, 0x89, 0x07, 0xc3};
+
+struct rig {
+    struct medium_rule rule; /* first: files below /nvmm are */
+    struct fixture f;
+    uint64_t now, last;
+    uint64_t physical_nvmm;  /* an address that is; 0: none */
+    uint64_t cgroup_of[100]; /* by pid; 0: it is gone */
+    int cgroup_looks, refreshes;
+    const uint8_t *code; /* of every process, at every address; NULL: cannot be read */
+    size_t code_len;
+    bool narrow;
+    int reads;
+    struct sample_owners owners;
+    struct code_reader reader;
+    struct sample_queue *queue;
+    struct attribution *a;
+    struct access_sample out[MAX];
+    size_t n;
+};
+
+static enum medium rig_mapping(struct medium_rule *rule, pid_t pid, const struct maps_line *line,
+                               enum access access)
+{
+    (void)rule;
+    (void)pid;
+    (void)access;
+    return line->path_len > 6 && memcmp(line->path, "/nvmm/", 6) == 0 ? MEDIUM_NVMM : MEDIUM_OTHER;
+}
+
+static enum medium rig_physical(struct medium_rule *rule, uint64_t address)
+{
+    const struct rig *rig = (const struct rig *)rule;
+    return address == rig->physical_nvmm ? MEDIUM_NVMM : MEDIUM_UNKNOWN;
+}
+
+static void rig_refresh(struct medium_rule *rule)
+{
+    struct rig *rig = (struct rig *)rule;
+    rig->refreshes++;
+}
+
+static uint64_t rig_now(void *context)
+{
+    const struct rig *rig = context;
+    return rig->now;
+}
+
+static uint64_t rig_owner(void *context, uint64_t cgroup_id)
+{
+    (void)context;
+    return cgroup_id == OURS || cgroup_id == ALSO_OURS ? TAG + cgroup_id - OURS : 0;
+}
+
+static int rig_cgroup(void *context, uint32_t pid, uint64_t time_ns, uint64_t *cgroup_id)
+{
+    struct rig *rig = context;
+    (void)time_ns;
+    rig->cgroup_looks++;
+    if (pid >= 100 || rig->cgroup_of[pid] == 0)
+        return -ESRCH;
+    *cgroup_id = rig->cgroup_of[pid];
+    return 0;
+}
+
+static int rig_read(void *context, uint32_t pid, uint64_t address, uint8_t out[ACCESS_CODE_BYTES])
+{
+    struct rig *rig = context;
+    (void)pid;
+    (void)address;
+    rig->reads++;
+    if (!rig->code)
+        return -ESRCH;
+    memcpy(out, rig->code, rig->code_len);
+    return (int)rig->code_len;
+}
+
+static int rig_is_wide(void *context, uint32_t pid, bool *out)
+{
+    const struct rig *rig = context;
+    (void)pid;
+    *out = !rig->narrow;
+    return 0;
+}
+
+static void set_code(struct rig *rig, const uint8_t *code, size_t len)
+{
+    rig->code = code;
+    rig->code_len = len;
+}
+
+#define CODE(code) code, sizeof(code)
+
+static void write_maps(struct rig *rig, uint32_t pid, const char *text)
+{
+    char path[64];
+    snprintf(path, sizeof path, "proc/%" PRIu32 "/maps", pid);
+    fixture_write(&rig->f, path, "%s", text);
+}
+
+static struct rig *rig_new(size_t queue, size_t max_waiting)
+{
+    struct rig *rig = calloc(1, sizeof *rig);
+    assert_non_null(rig);
+    rig->rule = (struct medium_rule){rig_mapping, rig_physical, rig_refresh};
+    rig->now = 10 * S;
+    fixture_init(&rig->f);
+    for (uint32_t pid = 1; pid < 10; pid++) {
+        rig->cgroup_of[pid] = OURS;
+        write_maps(rig, pid, usual);
+    }
+    rig->cgroup_of[9] = FOREIGN;
+    set_code(rig, CODE(store_8));
+    rig->owners = (struct sample_owners){rig_owner, rig_cgroup, rig};
+    rig->reader = (struct code_reader){rig_read, rig_is_wide, rig};
+    assert_int_equal(sample_queue_new(queue, &rig->queue), 0);
+    const struct attribution_config config = {.fs = &rig->f.fs,
+                                              .rule = &rig->rule,
+                                              .owners = &rig->owners,
+                                              .code = &rig->reader,
+                                              .queue = rig->queue,
+                                              .now_ns = rig_now,
+                                              .now_context = rig,
+                                              .max_processes = 16,
+                                              .code_entries = 64,
+                                              .max_waiting = max_waiting};
+    assert_int_equal(attribution_new(&config, &rig->a), 0);
+    return rig;
+}
+
+static void rig_free(struct rig *rig)
+{
+    attribution_free(rig->a);
+    sample_queue_free(rig->queue);
+    fixture_release(&rig->f);
+    free(rig);
+}
+
+static struct perf_record record_of(uint32_t pid, uint64_t ip, uint64_t address, uint64_t time)
+{
+    return (struct perf_record){.kind = PERF_RECORDS_SAMPLE,
+                                .pid = pid,
+                                .tid = pid + 1000,
+                                .time_ns = time,
+                                .sample = {.ip = ip, .address = address, .user = true}};
+}
+
+static void store(struct rig *rig, uint32_t pid, uint64_t ip, uint64_t address, uint64_t time)
+{
+    const struct perf_record record = record_of(pid, ip, address, time);
+    attribution_sample(rig->a, ACCESS_STORE, &record);
+}
+
+static void task(struct rig *rig, enum perf_record_kind kind, uint32_t pid, uint32_t parent,
+                 uint64_t time)
+{
+    struct perf_record record = {.kind = kind, .pid = pid, .tid = pid, .time_ns = time};
+    if (kind == PERF_RECORDS_FORK)
+        record.fork.parent_pid = parent;
+    attribution_event(rig->a, &record);
+}
+
+static void map(struct rig *rig, uint32_t pid, uint64_t start, uint64_t length, bool executable,
+                uint64_t time)
+{
+    const struct perf_record record = {.kind = PERF_RECORDS_MMAP,
+                                       .pid = pid,
+                                       .tid = pid,
+                                       .time_ns = time,
+                                       .mmap = {.start = start,
+                                                .length = length,
+                                                .readable = true,
+                                                .executable = executable,
+                                                .path = ""}};
+    attribution_event(rig->a, &record);
+}
+
+static void settle(struct rig *rig, uint64_t time)
+{
+    attribution_settle(rig->a, time);
+    rig->n = sample_queue_take(rig->queue, rig->out, MAX);
+}
+
+/* A process with everything loaded and its code at TEXT remembered. */
+static void know(struct rig *rig, uint32_t pid)
+{
+    store(rig, pid, TEXT, NVMM, rig->now);
+    settle(rig, rig->now + 1);
+    assert_int_equal(rig->n, 1);
+    rig->reads = rig->cgroup_looks = 0;
+}
+
+static void assert_sample(const struct access_sample *s, enum medium medium, enum access_size size,
+                          uint32_t bytes)
+{
+    assert_int_equal(s->owner, TAG);
+    assert_int_equal(s->medium, medium);
+    assert_int_equal(s->size, size);
+    assert_int_equal(s->bytes, bytes);
+}
+
+/* ---- the usual ---- */
+
+static void everything_is_known(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(4096, 64);
+    know(rig, 1);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
+    assert_int_equal(rig->out[0].tid, 1001);
+    assert_int_equal(rig->out[0].ip, TEXT);
+    assert_int_equal(rig->out[0].address, NVMM);
+    rig->now = 11 * S;
+    for (uint64_t i = 0; i < 1000; i++)
+        store(rig, 1, TEXT, i % 2 ? NVMM + i : DRAM + i, 11 * S + i);
+    rig->n = sample_queue_take(rig->queue, rig->out, MAX); /* they need not wait */
+    assert_int_equal(rig->n, 1000);
+    for (size_t i = 0; i < rig->n; i++)
+        assert_sample(&rig->out[i], i % 2 ? MEDIUM_NVMM : MEDIUM_OTHER, ACCESS_SIZE_KNOWN, 8);
+    assert_int_equal(rig->reads, 0);
+    assert_int_equal(rig->cgroup_looks, 0);
+    assert_int_equal(attribution_counts(rig->a).code_reads, 1);
+    rig_free(rig);
+}
+
+static void what_was_read_later_waits(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    rig->now = 10 * S + 50; /* of the look-up */
+    store(rig, 1, TEXT, NVMM, 10 * S);
+    store(rig, 1, TEXT, NVMM, 10 * S + 10);
+    settle(rig, 10 * S + 49);
+    assert_int_equal(rig->n, 0);
+    assert_int_equal(sample_queue_settled(rig->queue), 10 * S);
+    settle(rig, 10 * S + 50);
+    assert_int_equal(rig->n, 2);
+    assert_int_equal(sample_queue_settled(rig->queue), 10 * S + 50);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
+    assert_sample(&rig->out[1], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
+    assert_int_equal(rig->reads, 1);
+    rig_free(rig);
+}
+
+/* A look-up that is never settled must not hold up what is newer. */
+static void nothing_waits_for_ever(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    rig->now = 100 * S; /* of the look-ups */
+    store(rig, 1, TEXT, NVMM, 10 * S);
+    store(rig, 1, TEXT, NVMM, 11 * S);
+    settle(rig, 12 * S);
+    assert_int_equal(rig->n, 0);
+    assert_int_equal(sample_queue_settled(rig->queue), 10 * S);
+    settle(rig, 12 * S + 1);
+    assert_int_equal(rig->n, 1);
+    assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    assert_int_equal(rig->out[0].time_ns, 10 * S);
+    assert_int_equal(sample_queue_settled(rig->queue), 11 * S);
+    settle(rig, 14 * S);
+    assert_int_equal(rig->n, 1);
+    assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    assert_int_equal(sample_queue_settled(rig->queue), 14 * S);
+    rig_free(rig);
+}
+
+static void new_code_in_a_known_process(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    know(rig, 1);
+    rig->now = 11 * S + 50;
+    store(rig, 1, TEXT + 4, NVMM, 11 * S); /* its mapping is known, its code is read just now */
+    settle(rig, 11 * S + 49);
+    assert_int_equal(rig->n, 0);
+    settle(rig, 11 * S + 50);
+    assert_int_equal(rig->n, 1);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
+    rig_free(rig);
+}
+
+/* ---- changes between the access and the look-up ---- */
+
+static void another_program_since(void **state)
+{
+    (void)state;
+    for (int known = 0; known < 2; known++) {
+        struct rig *rig = rig_new(64, 64);
+        if (known)
+            know(rig, 1);
+        rig->now = 11 * S + 50;
+        store(rig, 1, TEXT + 8, NVMM, 11 * S); /* read here: the new program's */
+        task(rig, PERF_RECORDS_EXEC, 1, 0, 11 * S + 20);
+        settle(rig, 11 * S + 60);
+        assert_int_equal(rig->n, 1);
+        /* What was known before the access was right. */
+        assert_sample(&rig->out[0], known ? MEDIUM_NVMM : MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE,
+                      0);
+        /* Nor is it remembered for the new program. */
+        set_code(rig, CODE(store_4));
+        rig->now = 12 * S;
+        store(rig, 1, TEXT + 8, NVMM, 12 * S);
+        settle(rig, 12 * S + 1);
+        assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
+        rig_free(rig);
+    }
+}
+
+static void other_code_mapped_since(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    know(rig, 1);
+    rig->now = 11 * S + 50;
+    store(rig, 1, TEXT + 8, NVMM, 11 * S);
+    map(rig, 1, 0x400000, 0x1000, true, 11 * S + 20);
+    settle(rig, 11 * S + 60);
+    assert_int_equal(rig->n, 1);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_UNREADABLE, 0);
+    /* What was remembered is read anew. */
+    set_code(rig, CODE(store_1));
+    rig->now = 12 * S;
+    store(rig, 1, TEXT, NVMM, 12 * S);
+    settle(rig, 12 * S + 1);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 1);
+    rig_free(rig);
+}
+
+static void something_else_mapped_since(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    rig->now = 10 * S + 50;
+    store(rig, 1, TEXT, NVMM, 10 * S);
+    map(rig, 1, 0x7000000, 0x1000, false, 10 * S + 20);
+    settle(rig, 10 * S + 60);
+    assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_KNOWN, 8);
+    rig_free(rig);
+}
+
+static void ended_since(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    rig->code = NULL;
+    fixture_write(&rig->f, "proc/1/maps", "%s", ""); /* as that of a process that is ending */
+    rig->now = 10 * S + 50;
+    store(rig, 1, TEXT, NVMM, 10 * S);
+    task(rig, PERF_RECORDS_EXIT, 1, 0, 10 * S + 20);
+    settle(rig, 10 * S + 60);
+    assert_int_equal(rig->n, 1);
+    assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    /* Another process with its number. */
+    set_code(rig, CODE(store_4));
+    write_maps(rig, 1, usual);
+    task(rig, PERF_RECORDS_FORK, 1, 2, 11 * S);
+    rig->now = 12 * S;
+    store(rig, 1, TEXT, NVMM, 12 * S);
+    settle(rig, 12 * S + 1);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
+    rig_free(rig);
+}
+
+static void records_were_lost(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    know(rig, 1);
+    rig->now = 11 * S + 50;
+    store(rig, 1, TEXT + 8, NVMM, 11 * S);  /* its mapping was known, its code not */
+    store(rig, 2, TEXT, NVMM, 11 * S + 10); /* nothing of it was known */
+    const struct perf_record lost = {.kind = PERF_RECORDS_LOST, .time_ns = 11 * S + 20, .lost = 3};
+    attribution_event(rig->a, &lost);
+    settle(rig, 11 * S + 60);
+    assert_int_equal(rig->n, 2);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_UNREADABLE, 0);
+    assert_sample(&rig->out[1], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    /* And from here on everything is found out anew. */
+    set_code(rig, CODE(store_4));
+    rig->cgroup_looks = 0;
+    rig->now = 12 * S;
+    store(rig, 1, TEXT, NVMM, 12 * S);
+    settle(rig, 12 * S + 1);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
+    assert_int_equal(rig->cgroup_looks, 1);
+    rig_free(rig);
+}
+
+/* ---- code ---- */
+
+/* A compiler may put other code there at any time: good for samples from before the reading. */
+static void code_made_at_run_time(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    know(rig, 1);
+    rig->now = 11 * S + 50;
+    for (uint64_t i = 0; i < 5; i++)
+        store(rig, 1, JIT, NVMM, 11 * S + 10 * i);
+    assert_int_equal(rig->reads, 1);
+    set_code(rig, CODE(store_4));
+    rig->now = 11 * S + 100;
+    store(rig, 1, JIT, NVMM, 11 * S + 60);
+    assert_int_equal(rig->reads, 2);
+    settle(rig, 11 * S + 100);
+    assert_int_equal(rig->n, 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_sample(&rig->out[i], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, i < 5 ? 8 : 4);
+    rig_free(rig);
+}
+
+static void each_process_has_its_own_code(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    know(rig, 1);
+    set_code(rig, CODE(store_4));
+    rig->now = 11 * S;
+    know(rig, 2);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
+    const struct perf_record load = record_of(1, TEXT, NVMM, rig->now);
+    attribution_sample(rig->a, ACCESS_LOAD, &load); /* nor is a load's size that of a store */
+    settle(rig, rig->now + 1);
+    assert_int_equal(rig->out[0].access, ACCESS_LOAD);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_NO_ACCESS, 0);
+    rig_free(rig);
+}
+
+static void narrow_processes(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    rig->narrow = true;
+    know(rig, 1); /* 0x48 is an instruction of its own there, without memory */
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_NO_ACCESS, 0);
+    store(rig, 1, UINT64_C(0x7f0000000000), NVMM, rig->now + 2); /* no 32-bit code lies there */
+    settle(rig, rig->now + 3);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
+    rig_free(rig);
+}
+
+static void the_kernels_instructions(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    know(rig, 1);
+    struct perf_record record = record_of(1, TEXT, NVMM, rig->now + 5);
+    record.sample.user = false;
+    attribution_sample(rig->a, ACCESS_STORE, &record);
+    settle(rig, rig->now + 6);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_UNREADABLE, 0);
+    rig_free(rig);
+}
+
+/* ---- whose ---- */
+
+static void foreign_ones_cost_little(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    rig->now = 11 * S;
+    for (uint64_t i = 0; i < 100; i++)
+        store(rig, 9, TEXT + i, NVMM, 11 * S + i);
+    store(rig, 0, TEXT, NVMM, 11 * S + 200);
+    store(rig, UINT32_MAX, TEXT, NVMM, 11 * S + 201);
+    settle(rig, 12 * S);
+    assert_int_equal(rig->n, 0);
+    assert_int_equal(rig->reads, 0);
+    assert_int_equal(rig->cgroup_looks, 1);
+    assert_int_equal(attribution_counts(rig->a).foreign, 102);
+    assert_int_equal(attribution_counts(rig->a).unseen, 2);
+    assert_int_equal(attribution_size(rig->a).processes, 0);
+    rig_free(rig);
+}
+
+static void samples_with_a_cgroup(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    struct perf_record record = record_of(9, TEXT, NVMM, 10 * S);
+    record.sample.cgroup_id = ALSO_OURS; /* the moment's truth, whatever is known of the process */
+    attribution_sample(rig->a, ACCESS_STORE, &record);
+    record = record_of(1, TEXT, NVMM, 10 * S);
+    record.sample.cgroup_id = FOREIGN;
+    attribution_sample(rig->a, ACCESS_STORE, &record);
+    settle(rig, 10 * S + 1);
+    assert_int_equal(rig->n, 1);
+    assert_int_equal(rig->out[0].owner, TAG + 1);
+    assert_int_equal(rig->cgroup_looks, 0);
+    rig_free(rig);
+}
+
+static void children_begin_where_their_parents_are(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    know(rig, 1);
+    for (uint32_t pid = 20; pid < 24; pid++) /* each the child of the one before; all gone by now */
+        task(rig, PERF_RECORDS_FORK, pid, pid == 20 ? 1 : pid - 1, 11 * S + pid);
+    for (uint32_t pid = 20; pid < 24; pid++)
+        task(rig, PERF_RECORDS_EXIT, pid, 0, 11 * S + 100 + pid);
+    rig->now = 11 * S + 200;
+    store(rig, 23, TEXT, NVMM, 11 * S + 50);
+    settle(rig, 11 * S + 300);
+    assert_int_equal(rig->n, 1);
+    assert_int_equal(rig->out[0].owner, TAG);
+    assert_int_equal(rig->cgroup_looks, 0);
+    /* A parent that is not known is looked at when it has a child. */
+    task(rig, PERF_RECORDS_FORK, 30, 2, 12 * S);
+    assert_int_equal(rig->cgroup_looks, 1);
+    rig->now = 12 * S;
+    store(rig, 30, TEXT, NVMM, 12 * S);
+    settle(rig, 12 * S + 1);
+    assert_int_equal(rig->n, 1);
+    /* And the child itself, where the parent is gone as well. */
+    task(rig, PERF_RECORDS_FORK, 5, 31, 13 * S);
+    rig->now = 13 * S;
+    store(rig, 5, TEXT, NVMM, 13 * S);
+    settle(rig, 13 * S + 1);
+    assert_int_equal(rig->n, 1);
+    rig_free(rig);
+}
+
+/* A runtime forks, moves the child into a container's cgroup, and runs the payload. */
+static void a_child_that_was_moved(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    store(rig, 9, TEXT, NVMM, rig->now);
+    task(rig, PERF_RECORDS_FORK, 5, 9, 11 * S);
+    rig->now = 11 * S + 10;
+    store(rig, 5, TEXT, NVMM, 11 * S + 5);
+    settle(rig, 11 * S + 11);
+    assert_int_equal(rig->n, 0);
+    task(rig, PERF_RECORDS_EXEC, 5, 0, 11 * S + 20);
+    rig->now = 11 * S + 30;
+    store(rig, 5, TEXT, NVMM, 11 * S + 30);
+    settle(rig, 11 * S + 31);
+    assert_int_equal(rig->n, 1);
+    /* Moved without anything else: found out after a while. */
+    rig->cgroup_of[5] = ALSO_OURS;
+    rig->now = 15 * S;
+    store(rig, 5, TEXT, NVMM, 15 * S);
+    settle(rig, 15 * S + 1);
+    assert_int_equal(rig->n, 1);
+    assert_int_equal(rig->out[0].owner, TAG + 1);
+    rig_free(rig);
+}
+
+/* ---- bounds ---- */
+
+static void no_room_to_wait(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 4);
+    know(rig, 1);
+    rig->now = 11 * S + 50;
+    for (uint64_t i = 0; i < 6; i++)
+        store(rig, 2, TEXT + 8, NVMM, 11 * S + i);
+    rig->n = sample_queue_take(rig->queue, rig->out, MAX);
+    assert_int_equal(rig->n, 2); /* what is not sure of them is not known */
+    for (size_t i = 0; i < rig->n; i++)
+        assert_sample(&rig->out[i], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    store(rig, 1, TEXT, NVMM, 11 * S + 10); /* others pass */
+    rig->n = sample_queue_take(rig->queue, rig->out, MAX);
+    assert_int_equal(rig->n, 1);
+    settle(rig, 11 * S + 60);
+    assert_int_equal(rig->n, 4);
+    rig_free(rig);
+}
+
+static void no_room_in_the_queue(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(4, 64);
+    know(rig, 1);
+    for (uint64_t i = 0; i < 10; i++)
+        store(rig, 1, TEXT, NVMM, 11 * S + i);
+    struct attribution_counts counts = attribution_counts(rig->a);
+    assert_int_equal(counts.dropped[ACCESS_STORE], 6);
+    assert_int_equal(counts.dropped[ACCESS_LOAD], 0);
+    rig_free(rig);
+}
+
+static void physical_addresses_help(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    rig->physical_nvmm = 0x240000000;
+    rig->now = 10 * S + 50;
+    struct perf_record record = record_of(1, TEXT, 0xdead0000, 10 * S); /* mapped nowhere now */
+    record.sample.physical = 0x240000000;
+    attribution_sample(rig->a, ACCESS_STORE, &record);
+    record.sample.physical = 0x1000;
+    attribution_sample(rig->a, ACCESS_STORE, &record);
+    settle(rig, 10 * S + 60);
+    assert_int_equal(rig->n, 2);
+    assert_int_equal(rig->out[0].medium + rig->out[1].medium, MEDIUM_NVMM + MEDIUM_UNKNOWN);
+    rig_free(rig);
+}
+
+static void the_rule_looks_again(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    for (uint64_t t = 100; t <= 300; t++)
+        settle(rig, t * S);
+    assert_in_range(rig->refreshes, 3, 4);
+    rig_free(rig);
+}
+
+/* ---- the parts ---- */
+
+static void many_processes(void **state)
+{
+    (void)state;
+    struct process_table *table;
+    assert_int_equal(process_table_new(0, &table), -EINVAL);
+    assert_int_equal(process_table_new(100, &table), 0);
+    assert_null(process_table_get(table, 0));
+    for (uint32_t pid = 1; pid <= 10000; pid++) {
+        struct known_process *process = process_table_get(table, pid);
+        assert_int_equal(process->pid, pid);
+        process->cgroup_id = pid;
+        assert_non_null(process_table_get(table, 1)); /* who is used all the time stays */
+        assert_true(process_table_count(table) <= 100);
+    }
+    size_t found = 0;
+    for (uint32_t pid = 1; pid <= 10000; pid++) {
+        const struct known_process *process = process_table_find(table, pid);
+        if (process)
+            assert_int_equal(process->cgroup_id, pid);
+        found += process != NULL;
+    }
+    assert_int_equal(found, process_table_count(table));
+    assert_non_null(process_table_find(table, 1));
+    /* The dead go, but not at once. */
+    for (uint32_t pid = 1; pid <= 10000; pid++) {
+        const struct perf_record record = {
+            .kind = PERF_RECORDS_EXIT, .pid = pid, .tid = pid, .time_ns = 5 * S + pid};
+        process_table_apply(table, &record);
+    }
+    process_table_settle(table, 6 * S);
+    assert_int_equal(process_table_count(table), 100);
+    process_table_settle(table, 7 * S);
+    assert_int_equal(process_table_count(table), 0);
+    process_table_free(table);
+}
+
+/* For that the first thread ends, and the process lives on under its number. */
+static void another_thread_runs_a_program(void **state)
+{
+    (void)state;
+    struct process_table *table;
+    assert_int_equal(process_table_new(100, &table), 0);
+    for (uint32_t pid = 1; pid <= 2; pid++) {
+        process_table_get(table, pid)->cgroup_id = OURS;
+        const struct perf_record exit = {
+            .kind = PERF_RECORDS_EXIT, .pid = pid, .tid = pid, .time_ns = 5 * S};
+        process_table_apply(table, &exit);
+    }
+    const struct perf_record exec = {
+        .kind = PERF_RECORDS_EXEC, .pid = 1, .tid = 1, .time_ns = 5 * S + 1};
+    process_table_apply(table, &exec);
+    process_table_apply(table, &exec);
+    process_table_settle(table, 7 * S);
+    assert_int_equal(process_table_count(table), 1);
+    assert_non_null(process_table_find(table, 1));
+    assert_int_equal(process_table_find(table, 1)->cgroup_id, OURS);
+    /* It ends like any other. */
+    const struct perf_record exit = {
+        .kind = PERF_RECORDS_EXIT, .pid = 1, .tid = 1, .time_ns = 8 * S};
+    process_table_apply(table, &exit);
+    process_table_settle(table, 10 * S);
+    assert_int_equal(process_table_count(table), 0);
+    process_table_free(table);
+}
+
+static void much_code(void **state)
+{
+    (void)state;
+    struct code_cache *cache;
+    assert_int_equal(code_cache_new(0, &cache), -EINVAL);
+    assert_int_equal(code_cache_new(1000, &cache), 0);
+    size_t bytes = code_cache_bytes(cache), found = 0;
+    for (uint64_t i = 1; i <= 5000; i++) {
+        const struct code_size entry = {.ip = 0x400000 + 3 * i,
+                                        .read_ns = i,
+                                        .space = 1 + (uint32_t)i % 7,
+                                        .access = i % 2,
+                                        .bytes = (uint8_t)(i % 64)};
+        code_cache_put(cache, &entry);
+        assert_int_equal(code_cache_find(cache, entry.space, entry.ip, i % 2)->read_ns, i);
+    }
+    for (uint64_t i = 1; i <= 5000; i++) {
+        const struct code_size *entry =
+            code_cache_find(cache, 1 + (uint32_t)i % 7, 0x400000 + 3 * i, i % 2);
+        assert_null(code_cache_find(cache, 100, 0x400000 + 3 * i, i % 2));
+        if (entry)
+            assert_int_equal(entry->bytes, i % 64);
+        found += entry != NULL;
+    }
+    assert_in_range(found, 500, 1024);
+    assert_int_equal(code_cache_bytes(cache), bytes);
+    code_cache_clear(cache);
+    assert_null(code_cache_find(cache, 0, 0, ACCESS_STORE));
+    code_cache_free(cache);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_is_known),
+        cmocka_unit_test(what_was_read_later_waits),
+        cmocka_unit_test(nothing_waits_for_ever),
+        cmocka_unit_test(new_code_in_a_known_process),
+        cmocka_unit_test(another_program_since),
+        cmocka_unit_test(other_code_mapped_since),
+        cmocka_unit_test(something_else_mapped_since),
+        cmocka_unit_test(ended_since),
+        cmocka_unit_test(records_were_lost),
+        cmocka_unit_test(code_made_at_run_time),
+        cmocka_unit_test(each_process_has_its_own_code),
+        cmocka_unit_test(narrow_processes),
+        cmocka_unit_test(the_kernels_instructions),
+        cmocka_unit_test(foreign_ones_cost_little),
+        cmocka_unit_test(samples_with_a_cgroup),
+        cmocka_unit_test(children_begin_where_their_parents_are),
+        cmocka_unit_test(a_child_that_was_moved),
+        cmocka_unit_test(no_room_to_wait),
+        cmocka_unit_test(no_room_in_the_queue),
+        cmocka_unit_test(physical_addresses_help),
+        cmocka_unit_test(the_rule_looks_again),
+        cmocka_unit_test(many_processes),
+        cmocka_unit_test(another_thread_runs_a_program),
+        cmocka_unit_test(much_code),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

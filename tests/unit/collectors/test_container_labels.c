@@ -1,0 +1,140 @@
+/* A container without any collector's series: listed in the API, absent from the pages. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "collectors/contract/container_labels.h"
+#include "exporter/expose/expose.h"
+
+static const struct metric_desc reads_desc = {
+    .name = "t_reads", .type = METRIC_COUNTER, .number = METRIC_U64, .help = "x"};
+
+struct fixture {
+    struct store *store;
+    struct container_labels *labels;
+    struct family *reads;
+    struct container container;
+};
+
+static int setup(void **state)
+{
+    static struct fixture f;
+    f = (struct fixture){.container = {.slot = 3,
+                                       .gen = 1,
+                                       .named = true,
+                                       .short_id = "0123456789ab",
+                                       .path = "/docker/0123456789ab",
+                                       .id = "",
+                                       .namespace_ = "",
+                                       .pod = "",
+                                       .name = "web",
+                                       .image = "",
+                                       .pod_uid = "",
+                                       .runtime = "docker",
+                                       .qos_class = ""}};
+    assert_int_equal(store_new(&f.store), 0);
+    assert_int_equal(container_labels_new(f.store, &f.labels), 0);
+    assert_int_equal(store_family(f.store, &reads_desc, NULL, &f.reads), 0);
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    container_labels_free(f->labels);
+    store_free(f->store);
+    return 0;
+}
+
+static void named(struct fixture *f)
+{
+    struct container *list[] = {&f->container};
+    const struct container_diff diff = {.named = {list, 1}};
+    assert_int_equal(container_labels_reconcile(f->labels, &diff), 0);
+}
+
+static void ended(struct fixture *f)
+{
+    struct container *list[] = {&f->container};
+    const struct container_diff diff = {.ended = {list, 1}};
+    f->container.state = CONTAINER_ENDED;
+    assert_int_equal(container_labels_reconcile(f->labels, &diff), 0);
+}
+
+static void forgotten(struct fixture *f)
+{
+    struct container *list[] = {&f->container};
+    const struct container_diff diff = {.forgotten = {list, 1}};
+    assert_int_equal(container_labels_reconcile(f->labels, &diff), 0);
+}
+
+/* Whether the page, or the API's document, has this text after publishing. */
+static bool shows(struct fixture *f, bool api, const char *text)
+{
+    const struct tick tick = {.number = 1, .interval_ns = 1000000000};
+    container_labels_settle(f->labels);
+    assert_int_equal(store_publish(f->store, &tick), 0);
+    struct snapshot *snapshot = store_acquire(f->store);
+    bool found;
+    if (api) {
+        struct page *page;
+        size_t len;
+        assert_int_equal(expose_containers_json(snapshot, &page), 0);
+        const char *bytes = page_bytes(page, &len);
+        found = memmem(bytes, len, text, strlen(text)) != NULL;
+        page_unref(page);
+    } else {
+        struct textbuf page = TEXTBUF_INIT;
+        assert_int_equal(expose_render(snapshot, EXPOSE_TEXT_004, NULL, 0, false, &page), 0);
+        found = page.data && strstr(page.data, text);
+        textbuf_release(&page);
+    }
+    snapshot_release(snapshot);
+    return found;
+}
+
+static void test_without_series(void **state)
+{
+    struct fixture *f = *state;
+    named(f);
+    assert_false(shows(f, false, "0123456789ab"));
+    assert_true(shows(f, true, "0123456789ab"));
+    assert_true(shows(f, true, "\"running\": 1") || shows(f, true, "\"running\":1"));
+    ended(f);
+    assert_true(shows(f, true, "\"running\": 0") || shows(f, true, "\"running\":0"));
+    forgotten(f);
+    assert_false(shows(f, true, "0123456789ab"));
+}
+
+static void test_with_series(void **state)
+{
+    struct fixture *f = *state;
+    struct series *reads;
+    named(f);
+    assert_int_equal(
+        series_new(f->reads, container_labels_get(f->labels, &f->container), NULL, 0, &reads), 0);
+    assert_true(shows(f, false,
+                      "interference_container_info{namespace=\"\",pod=\"\","
+                      "container=\"web\",container_id=\"0123456789ab\""));
+    assert_false(shows(f, false, "running"));
+    series_clear(reads); /* kept, but not shown */
+    assert_false(shows(f, false, "interference_container_info{"));
+    series_set_u64(reads, 1);
+    assert_true(shows(f, false, "interference_container_info{"));
+    series_free(reads);
+    assert_false(shows(f, false, "interference_container_info{"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_without_series, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_with_series, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* What calm windows teach about a container, and the percentile of an hour of probe latencies. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "collectors/learned/hour_percentile.h"
+#include "collectors/learned/unloaded.h"
+
+#define SECOND 1000000000ull
+#define MINUTE (60 * SECOND)
+
+static const double peak = 1e9;
+
+static bool learn(struct unloaded *u, double corunners, uint64_t accesses, uint64_t misses,
+                  double latency)
+{
+    const struct unloaded_window window = {.mono_ns = SECOND,
+                                           .corunner_rate = corunners,
+                                           .node_peak_rate = peak,
+                                           .accesses = accesses,
+                                           .misses = misses,
+                                           .wait_seconds = latency * (double)misses};
+    return unloaded_learn(u, &window);
+}
+
+static void sums_over_calm_windows(void **state)
+{
+    (void)state;
+    struct unloaded u = {0};
+    for (int i = 0; i < 9; i++)
+        assert_false(learn(&u, 0, 1000, 900, 1)); /* not yet known to be calm */
+    assert_true(learn(&u, 0, 4000, 1000, 100e-9));
+    for (int i = 0; i < 8; i++)
+        learn(&u, 0, 1000, 250, 100e-9);
+    assert_true(isnan(unloaded_latency_seconds(&u)));
+    assert_true(isnan(unloaded_miss_ratio(&u)));
+    learn(&u, 0, 4000, 3000, 50e-9);
+    /* (3000 * 100 + 3000 * 50) / 6000; 6000 of 16000. */
+    assert_true(fabs(unloaded_latency_seconds(&u) - 75e-9) < 1e-15);
+    assert_true(fabs(unloaded_miss_ratio(&u) - 0.375) < 1e-12);
+    assert_false(learn(&u, peak, 1000000, 1000000, 1)); /* loaded: teaches nothing */
+    assert_true(fabs(unloaded_miss_ratio(&u) - 0.375) < 1e-12);
+    assert_int_equal(u.calm_windows, 10);
+}
+
+static void the_ratio_may_be_known_and_the_latency_not(void **state)
+{
+    (void)state;
+    struct unloaded u = {0};
+    for (int i = 0; i < 30; i++)
+        learn(&u, 0, 1000, 1, 100e-9);
+    assert_true(fabs(unloaded_miss_ratio(&u) - 0.001) < 1e-12);
+    assert_true(isnan(unloaded_latency_seconds(&u)));
+}
+
+static void idle_calm_windows_are_calm_but_teach_nothing(void **state)
+{
+    (void)state;
+    struct unloaded u = {0};
+    for (int i = 0; i < 30; i++)
+        learn(&u, 0, 0, 0, 0);
+    assert_int_equal(u.calm_windows, 0);
+    assert_false(unloaded_never_calm(&u));
+    assert_true(isnan(unloaded_miss_ratio(&u)));
+}
+
+static void never_calm_needs_windows_enough_to_tell(void **state)
+{
+    (void)state;
+    struct unloaded u = {0};
+    for (int i = 0; i < 9; i++)
+        learn(&u, peak, 1000, 500, 100e-9);
+    assert_false(unloaded_never_calm(&u));
+    learn(&u, peak, 1000, 500, 100e-9);
+    assert_true(unloaded_never_calm(&u));
+}
+
+/* After two memories at another latency the old one weighs e^-2. */
+static void the_past_fades(void **state)
+{
+    (void)state;
+    struct unloaded u = {0};
+    for (int i = 0; i < 9 + UNLOADED_MEMORY_WINDOWS; i++)
+        learn(&u, 0, 2000, 1000, 100e-9);
+    assert_true(fabs(unloaded_latency_seconds(&u) - 100e-9) < 1e-13);
+    for (int i = 0; i < 2 * UNLOADED_MEMORY_WINDOWS; i++)
+        learn(&u, 0, 2000, 1000, 200e-9);
+    double want = 200e-9 - 100e-9 * exp(-2);
+    assert_true(fabs(unloaded_latency_seconds(&u) - want) < 0.1e-9);
+}
+
+static void a_percentile_within_its_bucket(void **state)
+{
+    (void)state;
+    struct hour_percentile hour = {0};
+    assert_true(isnan(hour_percentile_seconds(&hour, 0.05)));
+    for (int i = 1; i <= 100; i++) /* 80.0 ... 178 ns: the fifth is 83.96 */
+        hour_percentile_add(&hour, SECOND, 79e-9 + i * 0.99e-9);
+    double got = hour_percentile_seconds(&hour, 0.05);
+    assert_true(fabs(got / 83.95e-9 - 1) < 0.011);
+    got = hour_percentile_seconds(&hour, 1);
+    assert_true(fabs(got / 178e-9 - 1) < 0.011);
+}
+
+static void nonsense_is_ignored_and_extremes_are_kept(void **state)
+{
+    (void)state;
+    struct hour_percentile hour = {0};
+    hour_percentile_add(&hour, 0, 0);
+    hour_percentile_add(&hour, 0, -1);
+    hour_percentile_add(&hour, 0, NAN);
+    hour_percentile_add(&hour, 0, INFINITY);
+    assert_true(isnan(hour_percentile_seconds(&hour, 0.5)));
+    hour_percentile_add(&hour, 0, 1e-12);
+    assert_true(hour_percentile_seconds(&hour, 1) < 10.3e-9);
+    hour_percentile_add(&hour, 0, 1);
+    assert_true(hour_percentile_seconds(&hour, 1) > 9e-6);
+}
+
+static void after_an_hour_it_is_forgotten(void **state)
+{
+    (void)state;
+    struct hour_percentile hour = {0};
+    hour_percentile_add(&hour, 5 * MINUTE, 50e-9);
+    hour_percentile_add(&hour, 65 * MINUTE, 100e-9);
+    assert_true(hour_percentile_seconds(&hour, 0.05) < 51e-9);
+    hour_percentile_add(&hour, 75 * MINUTE, 100e-9);
+    assert_true(hour_percentile_seconds(&hour, 0.05) > 99e-9);
+    hour_percentile_add(&hour, 1000 * MINUTE, 200e-9);
+    assert_true(hour_percentile_seconds(&hour, 0.05) > 198e-9);
+    hour_percentile_add(&hour, 10 * MINUTE, 50e-9); /* backwards: now */
+    assert_true(hour_percentile_seconds(&hour, 0.05) < 51e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_over_calm_windows),
+        cmocka_unit_test(the_ratio_may_be_known_and_the_latency_not),
+        cmocka_unit_test(idle_calm_windows_are_calm_but_teach_nothing),
+        cmocka_unit_test(never_calm_needs_windows_enough_to_tell),
+        cmocka_unit_test(the_past_fades),
+        cmocka_unit_test(a_percentile_within_its_bucket),
+        cmocka_unit_test(nonsense_is_ignored_and_extremes_are_kept),
+        cmocka_unit_test(after_an_hour_it_is_forgotten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

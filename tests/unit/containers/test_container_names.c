@@ -1,0 +1,500 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "exporter/containers/names/names.h"
+#include "exporter/json/span.h"
+#include "tests/unit/support/fixture.h"
+
+#define ID_A "aaaa0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
+#define UID "11112222-3333-4444-5555-666677778888"
+#define CONTAINERD "run/containerd/io.containerd.runtime.v2.task/k8s.io/"
+#define CRIO "run/containers/storage/overlay-containers/"
+
+/* A copy of a file in a block of its exact size, so that a sanitizer sees a read past the end. */
+static char *read_fixture(const char *name, size_t *len)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/fixtures/containers/%s", IE_SOURCE_DIR, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    assert_true(fd >= 0 && fstat(fd, &st) == 0);
+    char *text = malloc((size_t)st.st_size);
+    assert_non_null(text);
+    assert_int_equal(read(fd, text, (size_t)st.st_size), st.st_size);
+    close(fd);
+    *len = (size_t)st.st_size;
+    return text;
+}
+
+typedef int (*parser)(const char *json, size_t len, struct container_names *out);
+
+static int parse_index(const char *json, size_t len, struct container_names *out)
+{
+    return names_parse_storage_index(json, len, ID_A, out);
+}
+
+static const struct row {
+    const char *file;
+    parser parse;
+    int result;
+    const char *namespace_, *pod, *name, *pod_uid, *image;
+    bool sandbox;
+} rows[] = {
+    {"containerd-container.json", names_parse_oci_config, 0, "shop", "cart-0", "cart", UID,
+     "registry.example/shop/cart:1.4.2", false},
+    {"containerd-sandbox.json", names_parse_oci_config, 0, "shop", "cart-0", "", UID, "", true},
+    {"containerd-old.json", names_parse_oci_config, -ENOENT, "", "", "", "", "", false},
+    {"crio-container.json", names_parse_oci_config, 0, "shop", "cart-0", "cart", UID,
+     "registry.example/shop/cart:1.4.2", false},
+    {"crio-sandbox.json", names_parse_oci_config, 0, "shop", "cart-0", "POD", UID, "", true},
+    {"docker-kubernetes.json", names_parse_docker_config, 0, "shop", "cart-0", "cart", UID,
+     "sha256:4567", false},
+    {"docker-sandbox.json", names_parse_docker_config, 0, "shop", "cart-0", "POD", UID,
+     "registry.k8s.io/pause:3.9", true},
+    {"docker-plain.json", names_parse_docker_config, 0, "", "", "web", "", "nginx:1.27", false},
+    {"docker-no-labels.json", names_parse_docker_config, 0, "", "", "web", "", "nginx:1.27", false},
+    {"podman-containers.json", parse_index, 0, "", "", "web1", "", "docker.io/library/nginx:1.27",
+     false},
+};
+
+static void check_names(const struct row *row, const struct container_names *names)
+{
+    assert_string_equal(names->namespace_, row->namespace_);
+    assert_string_equal(names->pod, row->pod);
+    assert_string_equal(names->name, row->name);
+    assert_string_equal(names->pod_uid, row->pod_uid);
+    assert_string_equal(names->image, row->image);
+    assert_int_equal(names->sandbox, row->sandbox);
+    assert_false(names->pod_only);
+    assert_null(memmem(names, sizeof *names, "hunter2", 7));
+}
+
+static void every_format(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t len;
+        char *text = read_fixture(rows[i].file, &len);
+        struct container_names names = {.image = "untouched"};
+        int err = rows[i].parse(text, len, &names);
+        if (err != rows[i].result)
+            fail_msg("%s: %d", rows[i].file, err);
+        if (err)
+            assert_string_equal(names.image, "untouched");
+        else
+            check_names(&rows[i], &names);
+        free(text);
+    }
+}
+
+/* A file that is still being written, cut at any byte, is not taken for a whole one. */
+static void truncated_anywhere(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t len;
+        char *text = read_fixture(rows[i].file, &len);
+        if (text[len - 1] == '\n')
+            len--;
+        for (size_t cut = 0; cut < len; cut++) {
+            char *part = malloc(cut ? cut : 1);
+            assert_non_null(part);
+            memcpy(part, text, cut);
+            struct container_names names;
+            assert_int_equal(rows[i].parse(part, cut, &names), -EINVAL);
+            free(part);
+        }
+        free(text);
+    }
+}
+
+static void not_what_it_should_be(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        int result;
+    } cases[] = {
+        {"", -EINVAL},
+        {"null", -EINVAL},
+        {"[]", -EINVAL},
+        {"{}", -ENOENT},
+        {" {} \n", -ENOENT},
+        {"{}x", -EINVAL},
+        {"{]", -EINVAL},
+        {"{\"annotations\"}", -EINVAL},
+        {"{\"annotations\":}", -EINVAL},
+        {"{\"annotations\":null}", -ENOENT},
+        {"{\"annotations\":[]}", -ENOENT},
+        {"{\"annotations\":{}}", -ENOENT},
+        {"{\"annotations\":{},}", -EINVAL},
+        {"{\"annotations\":{\"io.kubernetes.cri.container-type\":\"sandbox\"}}", 0},
+        {"{\"annotations\":{\"io.kubernetes.cri.container-type\":7}}", -ENOENT},
+        {"{\"annotations\":{\"io.kubernetes.cri.container-type\":\"\\u12\"}}", -EINVAL},
+        {"{\"annotations\":{\"io.kubernetes.cri.container-type\":\"\xff\"}}", -EINVAL},
+        {"{\"annotations\":{\"io.kubernetes.cri.container-type\":\"sandbox\"]}", -EINVAL},
+        {"{\"annotations\":{\"io.kubernetes.cri.container-type\":\"sandbox\"}]", -EINVAL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct container_names names;
+        int err = names_parse_oci_config(cases[i].json, strlen(cases[i].json), &names);
+        if (err != cases[i].result)
+            fail_msg("%s: %d", cases[i].json, err);
+    }
+}
+
+static void deep_and_long(void **state)
+{
+    (void)state;
+    size_t len = 1 << 20;
+    char *text = malloc(len);
+    assert_non_null(text);
+    struct container_names names;
+    memset(text, '[', len);
+    assert_int_equal(names_parse_oci_config(text, len, &names), -EINVAL);
+    memset(text, '{', len);
+    assert_int_equal(names_parse_docker_config(text, len, &names), -EINVAL);
+    memset(text + len / 2, ']', len / 2);
+    memset(text, '[', len / 2);
+    assert_int_equal(names_parse_storage_index(text, len, ID_A, &names), -EINVAL);
+    free(text);
+
+    /* Longer than any name may be: cut, at a character's boundary. */
+    char json[2048], pod[512];
+    memset(pod, 'p', sizeof pod);
+    memcpy(pod + 252, "\xc3\xa9", 2); /* e with acute accent on bytes 253 and 254 */
+    snprintf(json, sizeof json,
+             "{\"annotations\":{\"io.kubernetes.cri.sandbox-name\":\"%.400s\","
+             "\"io.kubernetes.cri.container-name\":\"c\\u00e9\\n\"}}",
+             pod);
+    assert_int_equal(names_parse_oci_config(json, strlen(json), &names), 0);
+    assert_int_equal(strlen(names.pod), 252);
+    assert_string_equal(names.name, "c\xc3\xa9\n");
+}
+
+static void escaped_and_repeated(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{ \"annotations\" : { \"x\" : \"}\\\"{\", \"io.kubernetes.cri.sandbox-name\":\"old\" ,"
+        "\"io.kubernetes.cri.sandbox-name\" : \"p\" , \"io.kubernetes.cri.container-name\":\"n\"},"
+        "\"process\":{\"args\":[\"\\\\\",\"]\"]} }";
+    struct container_names names;
+    assert_int_equal(names_parse_oci_config(json, sizeof json - 1, &names), 0);
+    assert_string_equal(names.pod, "p");
+    assert_string_equal(names.name, "n");
+}
+
+static void storage_index(void **state)
+{
+    (void)state;
+    size_t len;
+    char *text = read_fixture("podman-containers.json", &len);
+    struct container_names names;
+    assert_int_equal(names_parse_storage_index(text, len, "0000", &names), -ENOENT);
+    char id[65] = "7777";
+    memcpy(id + 4, &ID_A[4], 61);
+    assert_int_equal(names_parse_storage_index(text, len, id, &names), -ENOENT); /* no names */
+    free(text);
+    assert_int_equal(names_parse_storage_index("[]", 2, ID_A, &names), -ENOENT);
+    assert_int_equal(names_parse_storage_index("[1]", 3, ID_A, &names), -EINVAL);
+    assert_int_equal(names_parse_storage_index("[{},]", 5, ID_A, &names), -EINVAL);
+}
+
+/* ---- log links ---- */
+
+static void check_link(const char *file, int result, const char *pod, const char *namespace_,
+                       const char *name, const char *id)
+{
+    struct container_names names;
+    char got[65] = "";
+    int err = names_parse_log_link(file, strlen(file), &names, got);
+    if (err != result)
+        fail_msg("%s: %d", file, err);
+    if (err)
+        return;
+    assert_string_equal(names.pod, pod);
+    assert_string_equal(names.namespace_, namespace_);
+    assert_string_equal(names.name, name);
+    assert_string_equal(got, id);
+}
+
+static void log_links(void **state)
+{
+    (void)state;
+    check_link("cart-0_shop_cart-" ID_A ".log", 0, "cart-0", "shop", "cart", ID_A);
+    check_link("a.b-c_ns-1_side-car-2-" ID_A ".log", 0, "a.b-c", "ns-1", "side-car-2", ID_A);
+    check_link("cart-0_shop_cart-" ID_A, -EINVAL, "", "", "", "");
+    check_link("cart-0_shop_cart-" ID_A "0.log", -EINVAL, "", "", "", "");
+    check_link("cart-0_shop_cart-aaaa0123456789ab.log", -EINVAL, "", "", "", "");
+    check_link("cart-0_shop_-" ID_A ".log", -EINVAL, "", "", "", "");
+    check_link("cart-0__cart-" ID_A ".log", -EINVAL, "", "", "", "");
+    check_link("_shop_cart-" ID_A ".log", -EINVAL, "", "", "", "");
+    check_link("cart-0_shop-" ID_A ".log", -EINVAL, "", "", "", "");
+    check_link("cart-0_shop_cart" ID_A ".log", -EINVAL, "", "", "", "");
+    check_link("cart-0_shop_cart-AAAA0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
+               ".log",
+               -EINVAL, "", "", "", "");
+    check_link(".log", -EINVAL, "", "", "", "");
+    check_link("", -EINVAL, "", "", "", "");
+}
+
+/* The kubelet cuts at 251 bytes and adds ".log". */
+static void cut_link(size_t pod_len, int result, size_t id_len)
+{
+    char pod[256], whole[512], file[256], id[65];
+    memset(pod, 'p', pod_len);
+    pod[pod_len] = '\0';
+    snprintf(whole, sizeof whole, "%s_shop_cart-cafe-%s", pod, ID_A);
+    assert_true(strlen(whole) > 251);
+    snprintf(file, sizeof file, "%.251s.log", whole);
+    snprintf(id, sizeof id, "%.*s", (int)id_len, ID_A);
+    check_link(file, result, pod, "shop", "cart-cafe", id);
+}
+
+static void cut_log_links(void **state)
+{
+    (void)state;
+    /* 251 = pod + "_shop_cart-cafe-" (16) + digits */
+    cut_link(251 - 16 - 63, 0, 63);
+    cut_link(251 - 16 - 12, 0, 12);
+    cut_link(251 - 16 - 11, -ENOENT, 0); /* too few to be sure */
+    cut_link(251 - 16, -ENOENT, 0);
+    cut_link(251 - 15, -ENOENT, 0); /* within the container's name: "cafe" is no id */
+    cut_link(250, -ENOENT, 0);
+}
+
+static void pod_folders(void **state)
+{
+    (void)state;
+    struct container_names names;
+    static const char folder[] = "shop_cart-0_" UID;
+    assert_int_equal(names_parse_pod_folder(folder, sizeof folder - 1, &names), 0);
+    assert_string_equal(names.namespace_, "shop");
+    assert_string_equal(names.pod, "cart-0");
+    assert_string_equal(names.pod_uid, UID);
+    assert_true(names.pod_only);
+    assert_int_equal(names_parse_pod_folder("a_b", 3, &names), -EINVAL);
+    assert_int_equal(names_parse_pod_folder("_b_c", 4, &names), -EINVAL);
+    assert_int_equal(names_parse_pod_folder("a__c", 4, &names), -EINVAL);
+    assert_int_equal(names_parse_pod_folder("a_b_", 4, &names), -EINVAL);
+}
+
+/* ---- lookup in a tree ---- */
+
+static void put(struct fixture *f, const char *path, const char *fixture_file)
+{
+    size_t len;
+    char *text = read_fixture(fixture_file, &len);
+    fixture_write(f, path, "%.*s", (int)len, text);
+    free(text);
+}
+
+static int lookup(struct fixture *f, enum names_mode mode, const char *cgroup,
+                  struct container_names *out)
+{
+    struct cgroup_path_info info;
+    cgroup_path_parse(cgroup, strlen(cgroup), &info);
+    return names_lookup(&f->fs, mode, &info, out);
+}
+
+#define POD_CGROUP "/kubepods/burstable/pod" UID "/"
+
+static void lookup_by_runtime(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *file, *cgroup, *runtime, *name;
+    } cases[] = {
+        {"host/" CONTAINERD ID_A "/config.json", "containerd-container.json", POD_CGROUP ID_A,
+         "containerd", "cart"},
+        {"host/" CONTAINERD ID_A "/config.json", "containerd-container.json",
+         POD_CGROUP "cri-containerd-" ID_A ".scope", "containerd", "cart"},
+        {"host/run/k3s/containerd/io.containerd.runtime.v2.task/k8s.io/" ID_A "/config.json",
+         "containerd-container.json", POD_CGROUP ID_A, "containerd", "cart"},
+        {"host/" CRIO ID_A "/userdata/config.json", "crio-container.json",
+         POD_CGROUP "crio-" ID_A ".scope", "cri-o", "cart"},
+        {"host/var/lib/docker/containers/" ID_A "/config.v2.json", "docker-plain.json",
+         "/docker/" ID_A, "docker", "web"},
+        {"host/var/lib/docker/containers/" ID_A "/config.v2.json", "docker-kubernetes.json",
+         POD_CGROUP ID_A, "docker", "cart"},
+        {"host/var/lib/containers/storage/overlay-containers/containers.json",
+         "podman-containers.json", "/machine.slice/libpod-" ID_A ".scope", "podman", "web1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture f;
+        fixture_init(&f);
+        struct container_names names;
+        assert_int_equal(lookup(&f, NAMES_AUTO, cases[i].cgroup, &names), -ENOENT);
+        put(&f, cases[i].path, cases[i].file);
+        assert_int_equal(lookup(&f, NAMES_AUTO, cases[i].cgroup, &names), 0);
+        assert_string_equal(names.runtime, cases[i].runtime);
+        assert_string_equal(names.name, cases[i].name);
+        assert_int_equal(lookup(&f, NAMES_RUNTIME, cases[i].cgroup, &names), 0);
+        assert_int_equal(lookup(&f, NAMES_LOGS, cases[i].cgroup, &names), -ENOENT);
+        assert_int_equal(lookup(&f, NAMES_NONE, cases[i].cgroup, &names), -ENOENT);
+        assert_int_equal(lookup(&f, NAMES_AUTO, "/system.slice/ssh.service", &names), -ENOENT);
+        fixture_release(&f);
+    }
+}
+
+static void lookup_by_logs(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct container_names names;
+    for (int i = 0; i < 50; i++) {
+        char path[256];
+        snprintf(path, sizeof path,
+                 "host/var/log/containers/other-%d_shop_cart-"
+                 "%04d0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab.log",
+                 i, i);
+        fixture_write(&f, path, "x");
+    }
+    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -ENOENT);
+    /* The pod's folder comes before the container's link, and the sandbox gets no link at all. */
+    fixture_mkdir(&f, "host/var/log/pods/shop_cart-0_" UID);
+    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
+    assert_true(names.pod_only);
+    assert_string_equal(names.namespace_, "shop");
+    assert_string_equal(names.pod, "cart-0");
+    assert_string_equal(names.name, "");
+    /* A container inside that container has nothing to do with the kubelet. */
+    char nested[256] = POD_CGROUP ID_A "/docker/bbbb";
+    strncat(nested, &ID_A[4], sizeof nested - strlen(nested) - 1);
+    assert_int_equal(lookup(&f, NAMES_AUTO, nested, &names), -ENOENT);
+
+    fixture_write(&f, "host/var/log/containers/cart-0_shop_cart-" ID_A ".log", "x");
+    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
+    assert_false(names.pod_only);
+    assert_string_equal(names.name, "cart");
+    assert_string_equal(names.pod, "cart-0");
+    assert_string_equal(names.namespace_, "shop");
+    assert_string_equal(names.pod_uid, UID); /* from the cgroup's path */
+    assert_string_equal(names.runtime, "");
+    assert_int_equal(lookup(&f, NAMES_LOGS, POD_CGROUP ID_A, &names), 0);
+    assert_int_equal(lookup(&f, NAMES_RUNTIME, POD_CGROUP ID_A, &names), -ENOENT);
+
+    /* auto prefers the state file, which knows the image; a broken one does not hide the logs. */
+    put(&f, "host/" CONTAINERD ID_A "/config.json", "containerd-container.json");
+    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
+    assert_string_equal(names.image, "registry.example/shop/cart:1.4.2");
+    fixture_write(&f, "host/" CONTAINERD ID_A "/config.json", "{\"annot");
+    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
+    assert_string_equal(names.image, "");
+    assert_int_equal(lookup(&f, NAMES_RUNTIME, POD_CGROUP ID_A, &names), -EINVAL);
+    fixture_release(&f);
+}
+
+static void in_fixture(struct fixture *f, const char *path, char *out, size_t size)
+{
+    snprintf(out, size, "%s/%s", f->root, path);
+}
+
+/* What is no regular file of a sane size is refused, quickly. */
+static void strange_state_files(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct container_names names;
+    char path[512], other[512];
+    in_fixture(&f, "host/" CONTAINERD ID_A "/config.json", path, sizeof path);
+
+    fixture_mkdir(&f, "host/" CONTAINERD ID_A "/config.json");
+    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
+    assert_int_equal(rmdir(path), 0);
+
+    assert_int_equal(mkfifo(path, 0600), 0); /* nobody writes: must not wait */
+    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
+    assert_int_equal(unlink(path), 0);
+
+    put(&f, "host/elsewhere.json", "containerd-container.json");
+    in_fixture(&f, "host/elsewhere.json", other, sizeof other);
+    assert_int_equal(symlink(other, path), 0);
+    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
+    assert_int_equal(unlink(path), 0);
+
+    put(&f, "host/" CONTAINERD ID_A "/config.json", "containerd-container.json");
+    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
+    assert_int_equal(truncate(path, 10 << 20), 0); /* 10 MB */
+    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
+    fixture_release(&f);
+}
+
+/* A real config.json is often 10 KiB and may be a few hundred. */
+static void large_but_fine(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    put(&f, "host/" CONTAINERD ID_A "/config.json", "containerd-container.json");
+    char path[512], spaces[4096];
+    in_fixture(&f, "host/" CONTAINERD ID_A "/config.json", path, sizeof path);
+    memset(spaces, ' ', sizeof spaces);
+    FILE *file = fopen(path, "ae");
+    assert_non_null(file);
+    for (int i = 0; i < 150; i++)
+        assert_int_equal(fwrite(spaces, 1, sizeof spaces, file), sizeof spaces);
+    fclose(file);
+    struct container_names names;
+    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
+    assert_string_equal(names.name, "cart");
+    fixture_release(&f);
+}
+
+/* The host's absolute links are meant from the host's root, wherever that is mounted. */
+static void links_on_the_host(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    put(&f, "host/data/docker/containers/" ID_A "/config.v2.json", "docker-plain.json");
+    fixture_mkdir(&f, "host/var/lib");
+    char path[512];
+    in_fixture(&f, "host/var/lib/docker", path, sizeof path);
+    assert_int_equal(symlink("/data/docker", path), 0);
+    struct container_names names;
+    assert_int_equal(lookup(&f, NAMES_AUTO, "/docker/" ID_A, &names), 0);
+    assert_string_equal(names.name, "web");
+    /* ... and cannot lead out of it. */
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink("../../../../../../../../../../data/docker", path), 0);
+    assert_int_equal(lookup(&f, NAMES_AUTO, "/docker/" ID_A, &names), 0);
+    fixture_release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_format),
+        cmocka_unit_test(truncated_anywhere),
+        cmocka_unit_test(not_what_it_should_be),
+        cmocka_unit_test(deep_and_long),
+        cmocka_unit_test(escaped_and_repeated),
+        cmocka_unit_test(storage_index),
+        cmocka_unit_test(log_links),
+        cmocka_unit_test(cut_log_links),
+        cmocka_unit_test(pod_folders),
+        cmocka_unit_test(lookup_by_runtime),
+        cmocka_unit_test(lookup_by_logs),
+        cmocka_unit_test(strange_state_files),
+        cmocka_unit_test(large_but_fine),
+        cmocka_unit_test(links_on_the_host),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,281 @@
+/* From a process to its cgroup: the kernel's text, and real processes, also seen from a cgroup
+ * namespace of our own. */
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "exporter/containers/cgroups/process.h"
+
+static void check_path(const char *text, int version, const char *want)
+{
+    const char *path = NULL;
+    size_t len = 0;
+    int err = process_cgroup_path(text, strlen(text), version, &path, &len);
+    assert_int_equal(err, want ? 0 : -ENOENT);
+    if (!want)
+        return;
+    assert_int_equal(len, strlen(want));
+    assert_memory_equal(path, want, len);
+}
+
+static void lines_of_the_kernel(void **state)
+{
+    (void)state;
+    static const char hybrid[] = "9:name=systemd:/\n4:net_cls,perf_event:/docker/1:2\n"
+                                 "3:perf_events:/no\n0::/docker/2\n";
+    check_path(hybrid, 2, "/docker/2");
+    check_path(hybrid, 1, "/docker/1:2");
+    check_path("0::/a", 2, "/a");
+    check_path("0::/a\n", 1, NULL);
+    check_path("12:perf_event:/x\n", 1, "/x");
+    check_path("12:perf_event,cpu:/x\n", 1, "/x");
+    check_path("12:cpu,perf_event,cpuset:/x\n", 1, "/x");
+    check_path("12:xperf_event:/x\n10:cpu:/y\n", 1, NULL);
+    check_path("10:cpu:/y\n", 2, NULL);
+    check_path("", 2, NULL);
+    check_path("0::\n", 2, NULL);
+    check_path("0:\n0\n\n::/x\n", 2, NULL);
+}
+
+static void check_resolved(const char *root, const char *path, int err, const char *want)
+{
+    char out[32] = "untouched";
+    assert_int_equal(process_cgroup_resolve(root, path, strlen(path), out, sizeof out), err);
+    if (!err)
+        assert_string_equal(out, want);
+}
+
+static void paths_from_a_namespace(void **state)
+{
+    (void)state;
+    check_resolved("", "/", 0, "");
+    check_resolved("", "/a/b", 0, "/a/b");
+    check_resolved("/k/p/c", "/", 0, "/k/p/c");
+    check_resolved("/k/p/c", "/../d", 0, "/k/p/d");
+    check_resolved("/k/p/c", "/../../..", 0, "");
+    check_resolved("/k/p/c", "/../../../system/x", 0, "/system/x");
+    check_resolved("/k/p/c", "/../../../../x", -EINVAL, NULL);
+    check_resolved("/k", "/..a/...", 0, "/k/..a/...");
+    check_resolved("", "/0123456789012345678901234567890", -ENAMETOOLONG, NULL);
+    check_resolved("", "/012345678901234567890123456789", 0, "/012345678901234567890123456789");
+}
+
+static void start_times(void **state)
+{
+    (void)state;
+    uint64_t ticks = 0;
+    assert_int_equal(process_start_ticks("7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 "
+                                         "123456 1000 2",
+                                         &ticks),
+                     0);
+    assert_int_equal(ticks, 123456);
+    assert_int_equal(
+        process_start_ticks("7 (a) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0", &ticks),
+        -EINVAL);
+    assert_int_equal(process_start_ticks("", &ticks), -EINVAL);
+    assert_int_equal(process_start_ticks("7 (a", &ticks), -EINVAL);
+}
+
+/* ---- real processes ---- */
+
+static uint64_t monotonic(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct rig {
+    struct fsroot fs;
+    struct process_cgroups cgroups;
+    char top[8300], child[8400]; /* two cgroups, one below the other */
+};
+
+static bool rig_init(struct rig *rig)
+{
+    char error[512] = "";
+    *rig = (struct rig){0};
+    assert_int_equal(fsroot_init(&rig->fs, NULL, NULL, NULL, NULL), 0);
+    if (process_cgroups_init(&rig->cgroups, &rig->fs, error, sizeof error) != 0) {
+        print_message("%s\n", error);
+        return false;
+    }
+    snprintf(rig->top, sizeof rig->top, "%s%s/ie-process-cgroup-%d", rig->cgroups.hierarchy.path,
+             rig->cgroups.root, (int)getpid());
+    snprintf(rig->child, sizeof rig->child, "%s/child", rig->top);
+    if (mkdir(rig->top, 0755) != 0 || mkdir(rig->child, 0755) != 0) {
+        print_message("no cgroup can be made: %s\n", strerror(errno));
+        rmdir(rig->top);
+        return false;
+    }
+    return true;
+}
+
+static void rig_release(struct rig *rig)
+{
+    rmdir(rig->child);
+    rmdir(rig->top);
+    fsroot_release(&rig->fs);
+}
+
+static void enter(const char *cgroup)
+{
+    char path[8500];
+    snprintf(path, sizeof path, "%s/cgroup.procs", cgroup);
+    FILE *file = fopen(path, "we");
+    if (!file || fprintf(file, "%d", (int)getpid()) < 0 || fclose(file) != 0)
+        _exit(2);
+}
+
+static uint64_t inode_of(const char *path)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_ino;
+}
+
+/* A process in the lower cgroup that waits for its end. */
+static pid_t start_below(const struct rig *rig, int *ready)
+{
+    int pipes[2];
+    assert_int_equal(pipe(pipes), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        enter(rig->child);
+        if (write(pipes[1], "x", 1) != 1)
+            _exit(3);
+        for (;;)
+            pause();
+    }
+    char c;
+    close(pipes[1]);
+    assert_int_equal(read(pipes[0], &c, 1), 1);
+    *ready = pipes[0];
+    return pid;
+}
+
+/* As tests have it: the exporter is to see a part of the tree only. */
+static void a_part_of_the_hierarchy(void **state)
+{
+    (void)state;
+    struct rig rig;
+    if (!rig_init(&rig)) {
+        fsroot_release(&rig.fs);
+        skip();
+    }
+    struct process_cgroups cgroups;
+    char error[512];
+    uint64_t id = 0;
+    int ready;
+    pid_t pid = start_below(&rig, &ready);
+    rig.fs.path[FSROOT_CGROUP] = strdup(rig.top);
+    assert_int_equal(process_cgroups_init(&cgroups, &rig.fs, error, sizeof error), 0);
+    assert_string_equal(cgroups.hierarchy.path, rig.cgroups.hierarchy.path);
+    assert_int_equal(process_cgroup_id(&cgroups, (uint32_t)pid, monotonic(), &id), 0);
+    assert_int_equal(id, inode_of(rig.child));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    close(ready);
+    rig_release(&rig);
+}
+
+static void real_processes(void **state)
+{
+    (void)state;
+    struct rig rig;
+    if (!rig_init(&rig)) {
+        fsroot_release(&rig.fs);
+        skip();
+    }
+    uint64_t id = 0, before = monotonic() - 50000000;
+    int ready;
+    struct timespec ticks = {.tv_nsec = 60000000}; /* starts are stamped in ticks of 10 ms */
+    nanosleep(&ticks, NULL);
+    pid_t pid = start_below(&rig, &ready);
+    assert_int_equal(process_cgroup_id(&rig.cgroups, (uint32_t)pid, monotonic(), &id), 0);
+    assert_int_equal(id, inode_of(rig.child));
+    /* Before it began the number was not its. */
+    assert_int_equal(process_cgroup_id(&rig.cgroups, (uint32_t)pid, before, &id), -ESRCH);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_int_equal(process_cgroup_id(&rig.cgroups, (uint32_t)pid, monotonic(), &id), -ESRCH);
+    close(ready);
+    rig_release(&rig);
+}
+
+/* An exporter in a container: its cgroup is the root of what it sees. */
+static void from_a_namespace(void **state)
+{
+    (void)state;
+    struct rig rig;
+    if (!rig_init(&rig)) {
+        fsroot_release(&rig.fs);
+        skip();
+    }
+    int ready, status = -1;
+    pid_t other = start_below(&rig, &ready);
+    uint64_t want = inode_of(rig.child), own = inode_of(rig.top);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct process_cgroups cgroups;
+        char error[512];
+        uint64_t id = 0;
+        enter(rig.top);
+        if (unshare(CLONE_NEWCGROUP) != 0)
+            _exit(77);
+        if (process_cgroups_init(&cgroups, &rig.fs, error, sizeof error) != 0)
+            _exit(4);
+        if (process_cgroup_id(&cgroups, (uint32_t)getpid(), UINT64_MAX / 2, &id) != 0 || id != own)
+            _exit(5);
+        if (process_cgroup_id(&cgroups, (uint32_t)other, UINT64_MAX / 2, &id) != 0 || id != want)
+            _exit(6);
+        /* What is above is written with "..". */
+        if (process_cgroup_id(&cgroups, (uint32_t)getppid(), UINT64_MAX / 2, &id) != 0)
+            _exit(7);
+        char path[8400];
+        snprintf(path, sizeof path, "%s%s", rig.cgroups.hierarchy.path, rig.cgroups.root);
+        struct stat st;
+        _exit(stat(path, &st) == 0 && id == st.st_ino ? 0 : 8);
+    }
+    waitpid(pid, &status, 0);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+    close(ready);
+    rig_release(&rig);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_of_the_kernel),
+        cmocka_unit_test(paths_from_a_namespace),
+        cmocka_unit_test(start_times),
+        cmocka_unit_test(real_processes),
+        cmocka_unit_test(a_part_of_the_hierarchy),
+        cmocka_unit_test(from_a_namespace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,613 @@
+/* Flags: every one of the contract, every error message, and the table itself. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/options/options.h"
+#include "exporter/options/table.h"
+#include "exporter/options/text.h"
+
+enum { MAX_ARGS = 40 };
+
+struct outcome {
+    int err;
+    struct options options;
+    char error[512];
+};
+
+/* argv from the arguments, ended by NULL. */
+static struct outcome parse(const char *first, ...)
+{
+    struct outcome outcome = {.err = 1};
+    char *argv[MAX_ARGS] = {(char *)"interference_exporter"};
+    int argc = 1;
+    va_list args;
+    va_start(args, first);
+    for (const char *arg = first; arg; arg = va_arg(args, const char *))
+        argv[argc++] = (char *)arg;
+    va_end(args);
+    outcome.err = options_parse(&outcome.options, argc, argv, outcome.error, sizeof outcome.error);
+    return outcome;
+}
+
+static struct options good(const char *first, const char *second)
+{
+    struct outcome outcome = parse(first, second, NULL);
+    if (outcome.err)
+        fail_msg("%s %s: %s", first, second ? second : "", outcome.error);
+    return outcome.options;
+}
+
+static size_t collector_index(const char *name)
+{
+    for (size_t i = 0; collector_table[i]; i++) {
+        if (strcmp(collector_table[i]->name, name) == 0)
+            return i;
+    }
+    fail_msg("no collector %s", name);
+    return 0;
+}
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    struct options o = good(NULL, NULL);
+    assert_int_equal(o.n_listen, 1);
+    assert_string_equal(o.listen[0], ":10066");
+    assert_string_equal(o.telemetry_path, "/metrics");
+    assert_int_equal(o.max_requests, 40);
+    assert_false(o.disable_exporter_metrics || o.systemd_socket || o.openmetrics_created);
+    for (size_t i = 0; i < OPTIONS_MAX_COLLECTORS; i++)
+        assert_int_equal(o.collector[i], SWITCH_DEFAULT);
+    assert_false(o.disable_defaults);
+    assert_false(o.config.core_latency_container_histogram);
+    assert_true(o.config.core_latency_threshold_factor == 1.25);
+    assert_true(o.config.imc_rpq_cas_latency_seconds == 0);
+    assert_null(o.procfs);
+    assert_null(o.sysfs);
+    assert_null(o.cgroupfs);
+    assert_null(o.rootfs);
+    assert_int_equal(o.interval_ns, 1000000000);
+    assert_null(o.include);
+    assert_null(o.exclude);
+    assert_int_equal(o.containers_max, 512);
+    assert_int_equal(o.linger_ns, 120000000000);
+    assert_int_equal(o.linger_max, 2048);
+    assert_false(o.all_cgroups);
+    assert_int_equal(o.names, NAMES_AUTO);
+    assert_null(o.thresholds_file);
+    assert_null(o.events_file);
+    assert_int_equal(o.source, SOURCE_AUTO);
+    assert_null(o.replay_file);
+    assert_null(o.record_file);
+    assert_false(o.replay_max_speed || o.once || o.help || o.version);
+    assert_int_equal(o.log_level, LOG_LEVEL_INFO);
+    assert_int_equal(o.log_format, LOG_FORMAT_LOGFMT);
+}
+
+static void test_no_arguments_at_all(void **state)
+{
+    (void)state;
+    struct options options;
+    char error[64];
+    assert_int_equal(options_parse(&options, 0, (char *[]){NULL}, error, sizeof error), 0);
+    assert_int_equal(options.containers_max, 512);
+}
+
+static void test_booleans(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t offset;
+    } flags[] = {
+        {"web.disable-exporter-metrics", offsetof(struct options, disable_exporter_metrics)},
+        {"web.systemd-socket", offsetof(struct options, systemd_socket)},
+        {"web.openmetrics-created", offsetof(struct options, openmetrics_created)},
+        {"collector.disable-defaults", offsetof(struct options, disable_defaults)},
+        {"containers.all-cgroups", offsetof(struct options, all_cgroups)},
+        {"once", offsetof(struct options, once)},
+    };
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        char on[64], off[64];
+        snprintf(on, sizeof on, "--%s", flags[i].name);
+        snprintf(off, sizeof off, "--no-%s", flags[i].name);
+        struct options only = good(on, NULL), last_off = good(on, off), last_on = good(off, on);
+        assert_true(*((bool *)((char *)&only + flags[i].offset)));
+        assert_false(*((bool *)((char *)&last_off + flags[i].offset)));
+        assert_true(*((bool *)((char *)&last_on + flags[i].offset)));
+    }
+    assert_true(good("--help", NULL).help);
+    assert_true(good("--version", NULL).version);
+}
+
+/* --flag value must give the same as --flag=value. */
+static struct options both(const char *flag, const char *value)
+{
+    char joined[256];
+    size_t skip = (size_t)snprintf(joined, sizeof joined, "%s=", flag);
+    strcpy(joined + skip, value);
+    struct options apart = good(flag, value), one = good(joined, NULL);
+    for (size_t at = 0; at + sizeof(char *) <= sizeof one; at += sizeof(char *)) {
+        const char **word = (const char **)((char *)&one + at);
+        if (*word == joined + skip)
+            *word = value;
+    }
+    assert_memory_equal(&apart, &one, sizeof one);
+    return apart;
+}
+
+static void test_texts(void **state)
+{
+    (void)state;
+    assert_string_equal(both("--path.procfs", "/host/proc").procfs, "/host/proc");
+    assert_string_equal(both("--path.sysfs", "/host/sys").sysfs, "/host/sys");
+    assert_string_equal(both("--path.cgroupfs", "/host/cgroup").cgroupfs, "/host/cgroup");
+    assert_string_equal(both("--path.rootfs", "/host").rootfs, "/host");
+    assert_string_equal(both("--thresholds.file", "t.json").thresholds_file, "t.json");
+    assert_string_equal(both("--events.file", "e.json").events_file, "e.json");
+    assert_string_equal(both("--source.record.file", "r.jsonl").record_file, "r.jsonl");
+    assert_string_equal(both("--containers.include", "shop/.*").include, "shop/.*");
+    assert_string_equal(both("--containers.exclude", "(a|b)/x/y").exclude, "(a|b)/x/y");
+    assert_string_equal(both("--web.telemetry-path", "/m.x/y_z-1~").telemetry_path, "/m.x/y_z-1~");
+    assert_string_equal(good("--events.file=--odd", NULL).events_file, "--odd");
+    assert_string_equal(good("--events.file=a=b", NULL).events_file, "a=b");
+    assert_string_equal(good("--events.file", "-").events_file, "-");
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    assert_int_equal(both("--web.max-requests", "0").max_requests, 0);
+    assert_int_equal(both("--web.max-requests", "100000").max_requests, 100000);
+    assert_int_equal(both("--containers.max", "1").containers_max, 1);
+    assert_int_equal(both("--containers.max", "100000").containers_max, 100000);
+    assert_int_equal(both("--containers.linger-max", "0").linger_max, 0);
+    assert_int_equal(both("--containers.linger", "0s").linger_ns, 0);
+    assert_int_equal(both("--containers.linger", "24h").linger_ns, 86400000000000);
+    assert_int_equal(both("--sampling.interval", "100ms").interval_ns, 100000000);
+    assert_int_equal(both("--sampling.interval", "1h").interval_ns, 3600000000000);
+    double factor = both("--collector.core_latency.threshold-factor", "1.5")
+                        .config.core_latency_threshold_factor;
+    assert_true(factor == 1.5);
+}
+
+static void test_choices(void **state)
+{
+    (void)state;
+    assert_int_equal(both("--containers.names", "auto").names, NAMES_AUTO);
+    assert_int_equal(both("--containers.names", "runtime").names, NAMES_RUNTIME);
+    assert_int_equal(both("--containers.names", "logs").names, NAMES_LOGS);
+    assert_int_equal(both("--containers.names", "none").names, NAMES_NONE);
+    assert_int_equal(both("--source", "auto").source, SOURCE_AUTO);
+    assert_int_equal(both("--source", "perf").source, SOURCE_PERF);
+    assert_int_equal(both("--log.level", "debug").log_level, LOG_LEVEL_DEBUG);
+    assert_int_equal(both("--log.level", "info").log_level, LOG_LEVEL_INFO);
+    assert_int_equal(both("--log.level", "warn").log_level, LOG_LEVEL_WARN);
+    assert_int_equal(both("--log.level", "error").log_level, LOG_LEVEL_ERROR);
+    assert_int_equal(both("--log.format", "logfmt").log_format, LOG_FORMAT_LOGFMT);
+    assert_int_equal(both("--log.format", "json").log_format, LOG_FORMAT_JSON);
+    assert_true(both("--source.replay.speed", "max").replay_max_speed);
+    assert_false(both("--source.replay.speed", "1").replay_max_speed);
+    const char *histogram = "--collector.core_latency.histogram";
+    assert_true(both(histogram, "container").config.core_latency_container_histogram);
+    assert_false(both(histogram, "node").config.core_latency_container_histogram);
+}
+
+static void test_listen(void **state)
+{
+    (void)state;
+    struct options o = good("--web.listen-address=127.0.0.1:0", NULL);
+    assert_int_equal(o.n_listen, 1); /* the default is gone */
+    assert_string_equal(o.listen[0], "127.0.0.1:0");
+
+    o = good("--web.listen-address=127.0.0.1:1", "--web.listen-address=[::1]:2");
+    assert_int_equal(o.n_listen, 2);
+    assert_string_equal(o.listen[0], "127.0.0.1:1");
+    assert_string_equal(o.listen[1], "[::1]:2");
+
+    char *argv[OPTIONS_MAX_LISTEN + 2] = {(char *)"x"};
+    for (int i = 1; i <= OPTIONS_MAX_LISTEN + 1; i++)
+        argv[i] = (char *)"--web.listen-address=:9";
+    char error[256];
+    assert_int_equal(options_parse(&o, OPTIONS_MAX_LISTEN + 1, argv, error, sizeof error), 0);
+    assert_int_equal(o.n_listen, OPTIONS_MAX_LISTEN);
+    assert_int_equal(options_parse(&o, OPTIONS_MAX_LISTEN + 2, argv, error, sizeof error), -EINVAL);
+    assert_string_equal(error, "--web.listen-address: given more than 16 times");
+}
+
+static void test_last_wins(void **state)
+{
+    (void)state;
+    assert_int_equal(good("--containers.max=3", "--containers.max=4").containers_max, 4);
+    assert_string_equal(good("--events.file=a", "--events.file=b").events_file, "b");
+    assert_int_equal(good("--source=replay", "--source=perf").source, SOURCE_PERF);
+}
+
+static void test_collectors(void **state)
+{
+    (void)state;
+    for (size_t i = 0; collector_table[i]; i++) {
+        char on[64], off[64];
+        snprintf(on, sizeof on, "--collector.%s", collector_table[i]->name);
+        snprintf(off, sizeof off, "--no-collector.%s", collector_table[i]->name);
+        struct options o = good(on, NULL);
+        for (size_t j = 0; collector_table[j]; j++)
+            assert_int_equal(o.collector[j], i == j ? SWITCH_ON : SWITCH_DEFAULT);
+        assert_int_equal(good(off, NULL).collector[i], SWITCH_OFF);
+        assert_int_equal(good(on, off).collector[i], SWITCH_OFF);
+        assert_int_equal(good(off, on).collector[i], SWITCH_ON);
+    }
+    assert_int_equal(good("--no-collector.probe", NULL).collector[collector_index("probe")],
+                     SWITCH_OFF);
+}
+
+static void test_source_and_replay(void **state)
+{
+    (void)state;
+    struct options o = good("--source.replay.file=f", NULL);
+    assert_int_equal(o.source, SOURCE_REPLAY);
+    assert_string_equal(o.replay_file, "f");
+    assert_int_equal(good("--source=replay", "--source.replay.file=f").source, SOURCE_REPLAY);
+    assert_int_equal(good("--source.replay.file=f", "--source=auto").source, SOURCE_REPLAY);
+    o = good("--source.replay.file=f", "--source.record.file=g");
+    assert_string_equal(o.record_file, "g");
+    /* Help is given whatever else is wrong together. */
+    assert_true(good("--source=replay", "--help").help);
+}
+
+static const struct {
+    const char *first, *second, *error;
+} errors[] = {
+    {"x", NULL, "unexpected argument \"x\": only flags are understood"},
+    {"", NULL, "unexpected argument \"\": only flags are understood"},
+    {"a\nb", NULL, "unexpected argument \"a\\nb\": only flags are understood"},
+    {"-", NULL, "unknown flag \"-\"; --help lists all"},
+    {"--", NULL, "unknown flag \"--\"; --help lists all"},
+    {"--=", NULL, "unknown flag \"--\"; --help lists all"},
+    {"-=x", NULL, "unknown flag \"-\"; --help lists all"},
+    {"-h", NULL, "unknown flag \"-h\" (did you mean \"--help\"?)"},
+    {"-once", NULL, "unknown flag \"-once\" (did you mean \"--once\"?)"},
+    {"--frobnicate", NULL, "unknown flag \"--frobnicate\"; --help lists all"},
+    {"--frobnicate=3", NULL, "unknown flag \"--frobnicate\"; --help lists all"},
+    {"--web.listen-addres=:1", NULL,
+     "unknown flag \"--web.listen-addres\" (did you mean \"--web.listen-address\"?)"},
+    {"--listen-address", ":1",
+     "unknown flag \"--listen-address\" (did you mean \"--web.listen-address\"?)"},
+    {"--sampling=1s", NULL, "unknown flag \"--sampling\" (did you mean \"--sampling.interval\"?)"},
+    {"--collector.core-latency", NULL,
+     "unknown flag \"--collector.core-latency\" (did you mean \"--collector.core_latency\"?)"},
+    {"--no-colector.probe", NULL,
+     "unknown flag \"--no-colector.probe\" (did you mean \"--no-collector.probe\"?)"},
+    {"--collector.nobody", NULL, "unknown flag \"--collector.nobody\"; --help lists all"},
+    {"--collector.", NULL,
+     "unknown flag \"--collector.\" (did you mean \"--collector.disable-defaults\"?)"},
+    {"--no-", NULL, "unknown flag \"--no-\"; --help lists all"},
+    {"--no-help", NULL, "unknown flag \"--no-help\"; --help lists all"},
+    {"--no-log.level", NULL, "unknown flag \"--no-log.level\" (did you mean \"--log.level\"?)"},
+    {"--once=true", NULL, "--once takes no value"},
+    {"--no-once=", NULL, "--no-once takes no value"},
+    {"--help=1", NULL, "--help takes no value"},
+    {"--collector.probe=1", NULL, "--collector.probe takes no value"},
+    {"--no-collector.probe=1", NULL, "--no-collector.probe takes no value"},
+    {"--web.config.file=w.yml", NULL, "--web.config.file is not supported yet"},
+    {"--web.config.file", "w.yml", "--web.config.file is not supported yet"},
+    {"--web.config.file", NULL, "--web.config.file is not supported yet"},
+    {"--thresholds.file", NULL, "--thresholds.file needs a value"},
+    {"--thresholds.file=", NULL, "--thresholds.file needs a value"},
+    {"--thresholds.file", "", "--thresholds.file needs a value"},
+    {"--thresholds.file", "--once", "--thresholds.file needs a value"},
+    {"--containers.max=many", NULL, "--containers.max: \"many\" is not a whole number"},
+    {"--containers.max=-1", NULL, "--containers.max: \"-1\" is not a whole number"},
+    {"--containers.max=1.5", NULL, "--containers.max: \"1.5\" is not a whole number"},
+    {"--containers.max=0", NULL, "--containers.max: \"0\" is not between 1 and 100000"},
+    {"--containers.max=100001", NULL, "--containers.max: \"100001\" is not between 1 and 100000"},
+    {"--containers.max=18446744073709551617", NULL,
+     "--containers.max: \"18446744073709551617\" is not between 1 and 100000"},
+    {"--containers.linger-max=1000001", NULL,
+     "--containers.linger-max: \"1000001\" is not between 0 and 1000000"},
+    {"--web.max-requests=100001", NULL,
+     "--web.max-requests: \"100001\" is not between 0 and 100000"},
+    {"--collector.core_latency.threshold-factor=x", NULL,
+     "--collector.core_latency.threshold-factor: \"x\" is not a number"},
+    {"--collector.core_latency.threshold-factor=0x10", NULL,
+     "--collector.core_latency.threshold-factor: \"0x10\" is not a number"},
+    {"--collector.core_latency.threshold-factor=nan", NULL,
+     "--collector.core_latency.threshold-factor: \"nan\" is not a number"},
+    {"--collector.core_latency.threshold-factor=1e999", NULL,
+     "--collector.core_latency.threshold-factor: \"1e999\" is not a number"},
+    {"--collector.core_latency.threshold-factor=0.9", NULL,
+     "--collector.core_latency.threshold-factor: \"0.9\" is not between 1 and 100"},
+    {"--collector.core_latency.histogram=both", NULL,
+     "--collector.core_latency.histogram: \"both\" is not one of node, container"},
+    {"--sampling.interval=5", NULL,
+     "--sampling.interval: \"5\" is not a duration such as 500ms, 1.5s, 2m or 1h30m"},
+    {"--sampling.interval=99ms", NULL, "--sampling.interval: \"99ms\" is not between 100ms and 1h"},
+    {"--sampling.interval=61m", NULL, "--sampling.interval: \"61m\" is not between 100ms and 1h"},
+    {"--sampling.interval=200.0000005ms", NULL,
+     "--sampling.interval: \"200.0000005ms\" is finer than a nanosecond"},
+    {"--containers.linger=25h", NULL, "--containers.linger: \"25h\" is not between 0s and 24h"},
+    {"--containers.names=docker", NULL,
+     "--containers.names: \"docker\" is not one of auto, runtime, logs, none"},
+    {"--containers.include=(", NULL,
+     "--containers.include: \"(\" is not a regular expression: Unmatched ( or \\("},
+    {"--containers.exclude=[a", NULL,
+     "--containers.exclude: \"[a\" is not a regular expression: Unmatched [, [^, [:, [., or [="},
+    {"--web.listen-address=10066", NULL,
+     "--web.listen-address: \"10066\" is not an address such as :10066, 127.0.0.1:10066 or "
+     "[::1]:10066"},
+    {"--web.listen-address=:65536", NULL,
+     "--web.listen-address: \":65536\" is not an address such as :10066, 127.0.0.1:10066 or "
+     "[::1]:10066"},
+    {"--web.telemetry-path=metrics", NULL,
+     "--web.telemetry-path: \"metrics\" is not a path of letters, digits, -, ., _, ~ and / that "
+     "begins with /"},
+    {"--web.telemetry-path=/m?x", NULL,
+     "--web.telemetry-path: \"/m?x\" is not a path of letters, digits, -, ., _, ~ and / that "
+     "begins with /"},
+    {"--web.telemetry-path=/", NULL, "--web.telemetry-path: \"/\" is taken by another page"},
+    {"--web.telemetry-path=/-/ready", NULL,
+     "--web.telemetry-path: \"/-/ready\" is taken by another page"},
+    {"--web.telemetry-path=/api/v1/status", NULL,
+     "--web.telemetry-path: \"/api/v1/status\" is taken by another page"},
+    {"--source=bpf", NULL, "--source: \"bpf\" is not one of auto, perf, replay"},
+    {"--source=replay", NULL, "--source=replay needs --source.replay.file"},
+    {"--source=perf", "--source.replay.file=f", "--source.replay.file contradicts --source=perf"},
+    {"--source.replay.file=f", "--source.record.file=f",
+     "--source.record.file would overwrite --source.replay.file"},
+    {"--source.replay.speed=2", NULL, "--source.replay.speed: \"2\" is not one of 1, max"},
+    {"--log.level=loud", NULL, "--log.level: \"loud\" is not one of debug, info, warn, error"},
+    {"--log.format=xml", NULL, "--log.format: \"xml\" is not one of logfmt, json"},
+};
+
+static void test_errors(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        struct options untouched, options;
+        memset(&untouched, 0x5a, sizeof untouched);
+        options = untouched;
+        char *argv[] = {(char *)"x", (char *)errors[i].first, (char *)errors[i].second, NULL};
+        char error[512] = "";
+        int err = options_parse(&options, errors[i].second ? 3 : 2, argv, error, sizeof error);
+        assert_string_equal(error, errors[i].error);
+        assert_int_equal(err, -EINVAL);
+        assert_memory_equal(&options, &untouched, sizeof options);
+    }
+}
+
+static void test_sampling(void **state)
+{
+    (void)state;
+    bool present = false;
+    for (size_t i = 0; collector_table[i]; i++)
+        present |= strcmp(collector_table[i]->name, "pebs_nvmm") == 0;
+    if (!present)
+        skip();
+    struct options o = good(NULL, NULL);
+    assert_int_equal(o.config.pebs_nvmm_period, 10007);
+    assert_false(o.config.pebs_nvmm_loads);
+    assert_null(o.medium_rule);
+    assert_int_equal(both("--collector.pebs_nvmm.period", "2503").config.pebs_nvmm_period, 2503);
+    assert_int_equal(both("--collector.pebs_nvmm.period", "1").config.pebs_nvmm_period, 1);
+    assert_int_equal(parse("--collector.pebs_nvmm.period=0", NULL).err, -EINVAL);
+    assert_int_equal(parse("--collector.pebs_nvmm.period=2147483648", NULL).err, -EINVAL);
+    assert_true(good("--collector.pebs_nvmm.loads", NULL).config.pebs_nvmm_loads);
+    assert_false(good("--no-collector.pebs_nvmm.loads", NULL).config.pebs_nvmm_loads);
+}
+
+/* Flags of collectors that this build does not have. */
+static void test_absent_collectors(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"slowdown", "imc_rpq", "pmm_rpq", "pebs_nvmm"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bool present = false;
+        for (size_t j = 0; collector_table[j]; j++)
+            present |= strcmp(collector_table[j]->name, names[i]) == 0;
+        char flag[64];
+        snprintf(flag, sizeof flag, "--collector.%s", names[i]);
+        struct outcome outcome = parse(flag, NULL);
+        assert_int_equal(outcome.err, present ? 0 : -EINVAL);
+        if (strcmp(names[i], "imc_rpq") != 0)
+            continue;
+        outcome = parse("--collector.imc_rpq.cas-latency=14.3ns", NULL);
+        assert_int_equal(outcome.err, present ? 0 : -EINVAL);
+        if (present)
+            assert_true(outcome.options.config.imc_rpq_cas_latency_seconds == 1.43e-8);
+    }
+}
+
+static void test_messages_are_one_line(void **state)
+{
+    (void)state;
+    char text[4000];
+    memset(text, '\n', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    struct outcome outcome = parse(text, NULL);
+    assert_int_equal(outcome.err, -EINVAL);
+    assert_null(strchr(outcome.error, '\n'));
+    assert_non_null(strstr(outcome.error, "...\": only flags"));
+
+    memcpy(text, "--containers.names=", 19);
+    outcome = parse(text, NULL);
+    assert_null(strchr(outcome.error, '\n'));
+    assert_non_null(strstr(outcome.error, "not one of auto"));
+    memcpy(text, "--containers.mames\x1b\xff", 20);
+    outcome = parse(text, NULL);
+    assert_null(strchr(outcome.error, '\n'));
+    assert_null(strchr(outcome.error, '\x1b'));
+
+    memset(text, '(', sizeof text - 1);
+    memcpy(text, "--containers.include=", 21);
+    outcome = parse(text, NULL);
+    assert_non_null(strstr(outcome.error, "...\" is not a regular expression: Unmatched"));
+    static char longer[8000];
+    memset(longer, '(', sizeof longer - 1);
+    memcpy(longer, "--containers.include=", 21);
+    outcome = parse(longer, NULL);
+    assert_non_null(strstr(outcome.error, "...\" is longer than 4096 bytes"));
+
+    /* A caller with little room gets the beginning. */
+    char *argv[] = {(char *)"x", (char *)"--frobnicate"};
+    char small[10];
+    assert_int_equal(options_parse(&outcome.options, 2, argv, small, sizeof small), -EINVAL);
+    assert_string_equal(small, "unknown f");
+}
+
+static void test_durations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t ns; /* UINT64_MAX: refused */
+    } cases[] = {
+        {"1s", 1000000000},
+        {"500ms", 500000000},
+        {"2m", 120000000000},
+        {"1h30m", 5400000000000},
+        {"1h0m0.5s", 3600500000000},
+        {"1.5s", 1500000000},
+        {"0.25ms", 250000},
+        {"7us", 7000},
+        {"14ns", 14},
+        {".5us", 500},
+        {"0s", 0},
+        {"1000ms", 1000000000},
+        {"5124h", 18446400000000000},
+        {"5125h", UINT64_MAX},
+        {"99999999999999999999s", UINT64_MAX},
+        {"0.000000000000000000001s", UINT64_MAX},
+        {"14.3ns", UINT64_MAX},
+        {"", UINT64_MAX},
+        {"5", UINT64_MAX},
+        {"0", UINT64_MAX},
+        {"s", UINT64_MAX},
+        {".s", UINT64_MAX},
+        {"1.s", UINT64_MAX},
+        {"1..5s", UINT64_MAX},
+        {"1.2.3s", UINT64_MAX},
+        {"-1s", UINT64_MAX},
+        {"+1s", UINT64_MAX},
+        {" 1s", UINT64_MAX},
+        {"1s ", UINT64_MAX},
+        {"1 s", UINT64_MAX},
+        {"1e3s", UINT64_MAX},
+        {"1d", UINT64_MAX},
+        {"1sec", UINT64_MAX},
+        {"1S", UINT64_MAX},
+        {"30m1h", UINT64_MAX},
+        {"1s1s", UINT64_MAX},
+        {"1m30", UINT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t ns = 42;
+        int err = options_parse_duration(cases[i].text, &ns);
+        bool refused = cases[i].ns == UINT64_MAX;
+        if (err != (refused ? -EINVAL : 0) || ns != (refused ? 42 : cases[i].ns))
+            fail_msg("\"%s\": %d, %llu", cases[i].text, err, (unsigned long long)ns);
+    }
+    uint64_t ps;
+    assert_int_equal(duration_parse_ps("14.3ns", &ps), 0);
+    assert_int_equal(ps, 14300);
+}
+
+struct names {
+    char at[200][FLAG_NAME_MAX];
+    size_t n;
+};
+
+static void collect_name(void *context, const char *name)
+{
+    struct names *names = context;
+    for (size_t i = 0; i < names->n; i++)
+        assert_string_not_equal(names->at[i], name);
+    assert_true(names->n < 200);
+    assert_true(strlen(name) < FLAG_NAME_MAX - 1);
+    strcpy(names->at[names->n++], name);
+}
+
+static void test_table(void **state)
+{
+    (void)state;
+    static struct names names;
+    flag_each_spelling(collect_name, &names);
+    assert_true(names.n > 40);
+    for (size_t i = 0; i < flag_count; i++) {
+        const struct flag *flag = &flag_table[i];
+        size_t len = strlen(flag->help);
+        assert_true(len > 0 && flag->help[len - 1] == '.');
+        assert_int_equal(flag->choices != NULL,
+                         flag->type == FLAG_CHOICE || flag->type == FLAG_EITHER);
+        bool switches = flag->type == FLAG_BOOL || flag->type == FLAG_ACTION;
+        assert_int_equal(!flag->unit && !flag->choices, switches);
+        bool ranged = flag->type == FLAG_COUNT || flag->type == FLAG_NUMBER ||
+                      flag->type == FLAG_DURATION || flag->type == FLAG_SECONDS;
+        assert_int_equal(flag->max > flag->min, ranged);
+    }
+    size_t collectors = 0;
+    while (collector_table[collectors])
+        collectors++;
+    assert_true(collectors <= OPTIONS_MAX_COLLECTORS);
+}
+
+static void test_help(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t len = 0;
+    FILE *file = open_memstream(&text, &len);
+    assert_non_null(file);
+    options_print_help(file);
+    fclose(file);
+
+    assert_non_null(strstr(text, "\n  --web.listen-address=ADDRESS:PORT\n"));
+    assert_non_null(strstr(text, "\n  --[no-]once\n"));
+    assert_non_null(strstr(text, "\n  --help\n"));
+    assert_non_null(strstr(text, "\n  --source=auto|perf|replay\n"));
+    assert_non_null(strstr(text, "Between 100ms and 1h. Default: 1s.\n"));
+    for (size_t i = 0; collector_table[i]; i++) {
+        char line[96];
+        snprintf(line, sizeof line, "\n  --[no-]collector.%s\n", collector_table[i]->name);
+        assert_non_null(strstr(text, line));
+        assert_non_null(strstr(
+            text, collector_table[i]->default_on == COLLECTOR_ON ? "Default: on." : "Default: o"));
+    }
+    for (const char *line = text; *line;) {
+        size_t width = strcspn(line, "\n");
+        assert_true(width <= 104);
+        line += width + (line[width] == '\n');
+    }
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_no_arguments_at_all),
+        cmocka_unit_test(test_booleans),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_listen),
+        cmocka_unit_test(test_last_wins),
+        cmocka_unit_test(test_collectors),
+        cmocka_unit_test(test_source_and_replay),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_sampling),
+        cmocka_unit_test(test_absent_collectors),
+        cmocka_unit_test(test_messages_are_one_line),
+        cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_help),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,584 @@
+/* Which mappings are persistent memory: trees of sysfs as such machines have them, and this
+ * machine's own processes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "exporter/source/pmem/pmem.h"
+#include "tests/unit/support/fixture.h"
+
+/* A link in the fixture's sysfs, and the folder that it leads to. */
+static void link_device(struct fixture *f, const char *link, const char *devices_path,
+                        const char *up)
+{
+    char path[512], target[512];
+    snprintf(path, sizeof path, "sys/%s", devices_path);
+    fixture_mkdir(f, path);
+    snprintf(path, sizeof path, "%s/sys/%s", f->root, link);
+    snprintf(target, sizeof target, "%s%s", up, devices_path);
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    fixture_mkdir(f, path + strlen(f->root) + 1);
+    *slash = '/';
+    assert_int_equal(symlink(target, path), 0);
+}
+
+#define ND "devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0012:00/ndbus0"
+
+/* pmem0 with DAX and a partition, pmem1s in sector mode, sda; a linear dm over pmem0p1 and pmem2,
+ * one over pmem2 and sda; two device-dax, of which one is volatile. */
+static void make_machine(struct fixture *f)
+{
+    link_device(f, "dev/block/259:0", ND "/region0/namespace0.0/block/pmem0", "../../");
+    link_device(f, "dev/block/259:1", ND "/region0/namespace0.0/block/pmem0/pmem0p1", "../../");
+    link_device(f, "dev/block/259:2", ND "/region1/btt1.0/block/pmem1s", "../../");
+    link_device(f, "dev/block/259:3", ND "/region2/pfn2.0/block/pmem2.1", "../../");
+    link_device(f, "dev/block/8:0", "devices/pci0000:00/ata1/block/sda", "../../");
+    link_device(f, "dev/block/8:1", "devices/pci0000:00/ata1/block/sda/sda1", "../../");
+    link_device(f, "dev/block/253:0", "devices/virtual/block/dm-0", "../../");
+    link_device(f, "dev/block/253:1", "devices/virtual/block/dm-1", "../../");
+    link_device(f, "dev/block/253:2", "devices/virtual/block/dm-2", "../../");
+    fixture_write(f, "sys/" ND "/region0/namespace0.0/block/pmem0/queue/dax", "1\n");
+    fixture_write(f, "sys/" ND "/region0/namespace0.0/block/pmem0/pmem0p1/partition", "1\n");
+    fixture_write(f, "sys/" ND "/region0/namespace0.0/block/pmem0/pmem0p1/dev", "259:1\n");
+    fixture_write(f, "sys/" ND "/region1/btt1.0/block/pmem1s/queue/dax", "0\n");
+    fixture_write(f, "sys/" ND "/region2/pfn2.0/block/pmem2.1/queue/dax", "1\n");
+    fixture_write(f, "sys/" ND "/region2/pfn2.0/block/pmem2.1/dev", "259:3\n");
+    fixture_write(f, "sys/devices/pci0000:00/ata1/block/sda/queue/dax", "0\n");
+    fixture_write(f, "sys/devices/pci0000:00/ata1/block/sda/dev", "8:0\n");
+    fixture_write(f, "sys/devices/pci0000:00/ata1/block/sda/sda1/partition", "1\n");
+    fixture_write(f, "sys/devices/virtual/block/dm-0/queue/dax", "1\n");
+    fixture_write(f, "sys/devices/virtual/block/dm-1/queue/dax", "1\n");
+    fixture_write(f, "sys/devices/virtual/block/dm-2/queue/dax", "0\n");
+    link_device(f, "devices/virtual/block/dm-0/slaves/pmem0p1",
+                ND "/region0/namespace0.0/block/pmem0/pmem0p1", "../../../../../");
+    link_device(f, "devices/virtual/block/dm-0/slaves/pmem2.1", ND "/region2/pfn2.0/block/pmem2.1",
+                "../../../../../");
+    link_device(f, "devices/virtual/block/dm-1/slaves/pmem2.1", ND "/region2/pfn2.0/block/pmem2.1",
+                "../../../../../");
+    link_device(f, "devices/virtual/block/dm-1/slaves/sda", "devices/pci0000:00/ata1/block/sda",
+                "../../../../../");
+    link_device(f, "devices/virtual/block/dm-2/slaves/pmem2.1", ND "/region2/pfn2.0/block/pmem2.1",
+                "../../../../../");
+
+    link_device(f, "dev/char/252:1", ND "/region3/dax3.0/dax3.0", "../../");
+    link_device(f, "dev/char/252:2", "devices/platform/hmem.0/dax0.0", "../../");
+    link_device(f, "dev/char/1:5", "devices/virtual/mem/zero", "../../");
+    link_device(f, ND "/region3/dax3.0/dax3.0/subsystem", "bus/dax", "../../../../../../../../");
+    link_device(f, "devices/platform/hmem.0/dax0.0/subsystem", "bus/dax", "../../../../");
+    link_device(f, "devices/virtual/mem/zero/subsystem", "class/mem", "../../../../");
+
+    link_device(f, "bus/dax/devices/dax3.0", ND "/region3/dax3.0/dax3.0", "../../../");
+    link_device(f, "bus/dax/devices/dax0.0", "devices/platform/hmem.0/dax0.0", "../../../");
+    link_device(f, "bus/nd/devices/nmem0", ND "/nmem0", "../../../");
+    link_device(f, "bus/nd/devices/nmem1", ND "/nmem1", "../../../");
+    link_device(f, "bus/nd/devices/region0", ND "/region0", "../../../");
+    link_device(f, "block/pmem0", ND "/region0/namespace0.0/block/pmem0", "../");
+    link_device(f, "block/pmem1s", ND "/region1/btt1.0/block/pmem1s", "../");
+    link_device(f, "block/pmem2.1", ND "/region2/pfn2.0/block/pmem2.1", "../");
+    link_device(f, "block/sda", "devices/pci0000:00/ata1/block/sda", "../");
+    link_device(f, "block/dm-0", "devices/virtual/block/dm-0", "../");
+}
+
+static void disks(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    make_machine(&f);
+    assert_int_equal(pmem_disk_of(&f.fs, 259, 0), PMEM_DISK_DAX);
+    assert_int_equal(pmem_disk_of(&f.fs, 259, 1), PMEM_DISK_DAX); /* a partition */
+    assert_int_equal(pmem_disk_of(&f.fs, 259, 2), PMEM_DISK_NO);  /* sector mode */
+    assert_int_equal(pmem_disk_of(&f.fs, 8, 0), PMEM_DISK_NO);
+    assert_int_equal(pmem_disk_of(&f.fs, 8, 1), PMEM_DISK_NO);
+    assert_int_equal(pmem_disk_of(&f.fs, 253, 0), PMEM_DISK_DAX);     /* two pmem disks */
+    assert_int_equal(pmem_disk_of(&f.fs, 253, 1), PMEM_DISK_UNKNOWN); /* one of them is not */
+    assert_int_equal(pmem_disk_of(&f.fs, 253, 2), PMEM_DISK_NO);      /* dm without DAX */
+    assert_int_equal(pmem_disk_of(&f.fs, 7, 7), PMEM_DISK_UNKNOWN);   /* sysfs has no such disk */
+    /* A device that is its own slave. */
+    link_device(&f, "dev/block/253:9", "devices/virtual/block/dm-9", "../../");
+    fixture_write(&f, "sys/devices/virtual/block/dm-9/queue/dax", "1\n");
+    fixture_write(&f, "sys/devices/virtual/block/dm-9/dev", "253:9\n");
+    link_device(&f, "devices/virtual/block/dm-9/slaves/dm-9", "devices/virtual/block/dm-9",
+                "../../../../../");
+    assert_int_equal(pmem_disk_of(&f.fs, 253, 9), PMEM_DISK_UNKNOWN);
+    fixture_release(&f);
+}
+
+static void dax_devices(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    make_machine(&f);
+    assert_true(pmem_is_dax_device(&f.fs, 252, 1));
+    assert_false(pmem_is_dax_device(&f.fs, 252, 2)); /* set aside by firmware, volatile */
+    assert_false(pmem_is_dax_device(&f.fs, 1, 5));
+    assert_false(pmem_is_dax_device(&f.fs, 9, 9));
+    fixture_release(&f);
+}
+
+static void the_node(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct pmem_node node;
+    struct verdict why = {0};
+    fixture_init(&f);
+    pmem_node_detect(&f.fs, &node);
+    assert_int_equal(node.dimms + node.dax_disks + node.other_disks + node.dax_devices, 0);
+    assert_false(pmem_node_usable(&node, &why));
+    assert_int_equal(why.reason, REASON_NO_DEVICE);
+    assert_non_null(strstr(why.words, "no persistent memory"));
+
+    make_machine(&f);
+    pmem_node_detect(&f.fs, &node);
+    assert_int_equal(node.dimms, 2);
+    assert_int_equal(node.dax_disks, 2);
+    assert_int_equal(node.other_disks, 1);
+    assert_int_equal(node.dax_devices, 1);
+    assert_true(pmem_node_usable(&node, &why));
+
+    node = (struct pmem_node){.dimms = 2};
+    assert_false(pmem_node_usable(&node, &why));
+    assert_non_null(strstr(why.words, "2 persistent memory modules"));
+    node.other_disks = 1;
+    assert_false(pmem_node_usable(&node, &why));
+    assert_non_null(strstr(why.words, "sector mode"));
+    fixture_release(&f);
+}
+
+static void iomem(void **state)
+{
+    (void)state;
+    static const char text[] = "00001000-0009fbff : System RAM\n"
+                               "240000000-43fffffff : Persistent Memory\n"
+                               "  240000000-2401fffff : namespace0.0\n"
+                               "500000000-5ffffffff : Something else\n"
+                               "  500000000-50fffffff : Persistent Memory (legacy)\n"
+                               "700000000-6ffffffff : Persistent Memory\n"
+                               "garbage : Persistent Memory\n";
+    struct pmem_range ranges[2];
+    size_t n = 77;
+    assert_int_equal(pmem_iomem_parse(text, sizeof text - 1, ranges, 2, &n), 0);
+    assert_int_equal(n, 2);
+    assert_true(ranges[0].start == 0x240000000 && ranges[0].end == 0x440000000);
+    assert_true(ranges[1].start == 0x500000000 && ranges[1].end == 0x510000000);
+    assert_int_equal(pmem_iomem_parse(text, sizeof text - 1, ranges, 1, &n), 0);
+    assert_int_equal(n, 2);
+
+    static const char hidden[] = "00000000-00000000 : Persistent Memory\n";
+    n = 77;
+    assert_int_equal(pmem_iomem_parse(hidden, sizeof hidden - 1, ranges, 2, &n), -EACCES);
+    assert_int_equal(n, 77);
+}
+
+static void physical_addresses(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct pmem *pmem;
+    fixture_init(&f);
+    fixture_write(&f, "proc/iomem", "00000000-00000000 : Persistent Memory\n");
+    assert_int_equal(pmem_new(&f.fs, &pmem_files_linux, &pmem), 0);
+    struct medium_rule *rule = pmem_rule(pmem);
+    assert_int_equal(rule->physical(rule, 0x240000000), MEDIUM_UNKNOWN);
+
+    fixture_write(&f, "proc/iomem", "240000000-43fffffff : Persistent Memory\n");
+    pmem_refresh(pmem);
+    assert_int_equal(rule->physical(rule, 0x23fffffff), MEDIUM_OTHER);
+    assert_int_equal(rule->physical(rule, 0x240000000), MEDIUM_NVMM);
+    assert_int_equal(rule->physical(rule, 0x43fffffff), MEDIUM_NVMM);
+    assert_int_equal(rule->physical(rule, 0x440000000), MEDIUM_OTHER);
+    assert_int_equal(rule->physical(rule, 0), MEDIUM_UNKNOWN);
+    pmem_free(pmem);
+    fixture_release(&f);
+}
+
+/* ---- mappings, with files of a made-up machine ---- */
+
+struct made_up {
+    const char *path; /* end of the one path that exists */
+    struct statx status;
+    int asked;
+};
+
+static int made_up_status(void *context, const char *path, bool follow, struct statx *out)
+{
+    struct made_up *file = context;
+    (void)follow;
+    file->asked++;
+    size_t n = strlen(path), m = strlen(file->path);
+    if (n < m || strcmp(path + n - m, file->path) != 0)
+        return -ENOENT;
+    *out = file->status;
+    return 0;
+}
+
+static struct maps_line mapping(uint32_t major, uint32_t minor, uint64_t inode, const char *path)
+{
+    return (struct maps_line){.start = 0x7f0000000000,
+                              .end = 0x7f0000200000,
+                              .readable = true,
+                              .writable = true,
+                              .shared = true,
+                              .major = major,
+                              .minor = minor,
+                              .inode = inode,
+                              .path = path,
+                              .path_len = strlen(path)};
+}
+
+static void mappings(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct pmem *pmem;
+    struct made_up file = {.path = "/7/map_files/7f0000000000-7f0000200000"};
+    const struct pmem_files files = {.status = made_up_status, .context = &file};
+    fixture_init(&f);
+    make_machine(&f);
+    fixture_write(&f, "proc/7/mountinfo",
+                  "1 0 0:50 / / rw - overlay overlay rw\n2 1 0:51 / /dev rw - tmpfs tmpfs rw\n"
+                  "3 1 0:52 / /far rw - fuse.sshfs far rw\n");
+    assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
+    struct medium_rule *rule = pmem_rule(pmem);
+    struct maps_line line;
+
+    /* A DAX file, by map_files and by the process's root. */
+    file.status = (struct statx){.stx_dev_major = 259,
+                                 .stx_dev_minor = 1,
+                                 .stx_ino = 12,
+                                 .stx_mode = S_IFREG,
+                                 .stx_attributes = STATX_ATTR_DAX};
+    line = mapping(259, 1, 12, "/data/x");
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_NVMM);
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_LOAD), MEDIUM_NVMM);
+    file.path = "/7/root/data/x";
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_NVMM);
+    /* Another process has no such file, another file is not believed. */
+    assert_int_equal(rule->mapping(rule, 8, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
+    line.inode = 13;
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
+    line.inode = 12;
+    file.status.stx_dev_minor = 0;
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
+    file.status.stx_dev_minor = 1;
+    /* Private: stores go to a copy in DRAM, loads to the file until then. */
+    line.shared = false;
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_LOAD), MEDIUM_UNKNOWN);
+    line.writable = false;
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_LOAD), MEDIUM_NVMM);
+    /* A file without DAX on the same disk. */
+    line = mapping(259, 1, 12, "/data/x");
+    file.status.stx_attributes = 0;
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
+
+    /* Disks that are none or mixed need no look at the file. */
+    file.asked = 0;
+    line = mapping(8, 1, 12, "/data/x");
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
+    line = mapping(259, 2, 12, "/data/x");
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
+    line = mapping(253, 1, 12, "/data/x");
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
+    line = mapping(0, 0, 0, "[heap]");
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
+    line = mapping(0, 1, 5, "/memfd:x (deleted)");
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
+    line = mapping(0, 52, 5, "/far/file");
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
+    assert_int_equal(file.asked, 0);
+    pmem_free(pmem);
+    fixture_release(&f);
+}
+
+static void mappings_without_a_disk(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct pmem *pmem;
+    struct made_up file = {.path = "/7/root/dev/dax3.0"};
+    const struct pmem_files files = {.status = made_up_status, .context = &file};
+    fixture_init(&f);
+    make_machine(&f);
+    fixture_write(&f, "proc/7/mountinfo",
+                  "1 0 0:50 / / rw - overlay overlay rw\n2 1 0:51 / /dev rw - tmpfs tmpfs rw\n");
+    assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
+    struct medium_rule *rule = pmem_rule(pmem);
+
+    file.status = (struct statx){.stx_dev_minor = 51,
+                                 .stx_ino = 3,
+                                 .stx_mode = S_IFCHR,
+                                 .stx_rdev_major = 252,
+                                 .stx_rdev_minor = 1};
+    struct maps_line line = mapping(0, 51, 3, "/dev/dax3.0");
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_NVMM);
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_LOAD), MEDIUM_NVMM);
+    file.status.stx_rdev_minor = 2;
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
+    line.inode = 4;
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
+
+    /* An overlay's file, over DAX and not. */
+    file.path = "/7/root/data/x";
+    file.status = (struct statx){.stx_dev_minor = 50, .stx_ino = 3, .stx_mode = S_IFREG};
+    line = mapping(0, 50, 3, "/data/x");
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
+    file.status.stx_attributes = STATX_ATTR_DAX;
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
+    pmem_free(pmem);
+    fixture_release(&f);
+}
+
+/* Before Linux 5.8 a file's attributes said nothing about DAX, unless a vendor put it there. */
+static void old_kernels_do_not_tell(void **state)
+{
+    static const struct {
+        const char *release;
+        bool tells;
+    } kernels[] = {{"4.18.0-553.el8.x86_64\n", false},
+                   {"5.4.0-190-generic\n", false},
+                   {"5.7.19\n", false},
+                   {"5.8.0\n", true},
+                   {"5.14.0-1.el9\n", true},
+                   {"6.1.0-9-amd64\n", true},
+                   {"rather new\n", true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        struct fixture f;
+        struct made_up file = {
+            .path = "/7/root/data/x",
+            .status = {
+                .stx_dev_major = 259, .stx_dev_minor = 1, .stx_ino = 12, .stx_mode = S_IFREG}};
+        const struct pmem_files files = {made_up_status, &file};
+        struct maps_line line = mapping(259, 1, 12, "/data/x");
+        struct pmem *pmem;
+        fixture_init(&f);
+        make_machine(&f);
+        fixture_write(&f, "proc/sys/kernel/osrelease", "%s", kernels[i].release);
+        assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
+        struct medium_rule *rule = pmem_rule(pmem);
+        assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE),
+                         kernels[i].tells ? MEDIUM_OTHER : MEDIUM_UNKNOWN);
+        file.status.stx_attributes_mask = STATX_ATTR_DAX;
+        assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
+        file.status.stx_attributes = STATX_ATTR_DAX;
+        assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_NVMM);
+        pmem_free(pmem);
+        fixture_release(&f);
+    }
+}
+
+/* ---- mappings of real processes ---- */
+
+/* The real files; those of a mapping without map_files if 'blind', and all are DAX if 'dax'. */
+struct real {
+    bool blind, dax;
+};
+
+static int real_status(void *context, const char *path, bool follow, struct statx *out)
+{
+    const struct real *real = context;
+    if (real->blind && strstr(path, "/map_files/"))
+        return -EPERM;
+    int err = pmem_files_linux.status(NULL, path, follow, out);
+    if (!err && real->dax)
+        out->stx_attributes |= STATX_ATTR_DAX;
+    return err;
+}
+
+/* The mapping at an address, from the real text. */
+static void find_mapping(pid_t pid, const void *address, char *text, size_t size,
+                         struct maps_line *out)
+{
+    char path[64];
+    size_t len;
+    int more;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(fsroot_read_fd(fd, text, size, &len), 0);
+    close(fd);
+    const char *rest = text;
+    while ((more = maps_next(&rest, &len, out)) != 0) {
+        assert_int_equal(more, 1); /* every line that this kernel writes */
+        if (out->start <= (uintptr_t)address && (uintptr_t)address < out->end)
+            return;
+    }
+    fail_msg("the address is not mapped");
+}
+
+enum { TEXT_SIZE = 1 << 20 };
+
+/* /proc is real, in sysfs the file's device is a pmem disk with DAX. */
+static void with_real_proc(struct fixture *f, const struct stat *status)
+{
+    char link[64];
+    free(f->fs.path[FSROOT_PROC]);
+    f->fs.path[FSROOT_PROC] = strdup("/proc");
+    assert_non_null(f->fs.path[FSROOT_PROC]);
+    snprintf(link, sizeof link, "dev/block/%u:%u", major(status->st_dev), minor(status->st_dev));
+    link_device(f, link, ND "/region0/namespace0.0/block/pmem0", "../../");
+    fixture_write(f, "sys/" ND "/region0/namespace0.0/block/pmem0/queue/dax", "1\n");
+}
+
+static void files_of_this_process(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct stat status;
+    struct real real = {.dax = true};
+    const struct pmem_files files = {.status = real_status, .context = &real};
+    struct pmem *pmem;
+    char path[128], *text = malloc(TEXT_SIZE);
+    assert_non_null(text);
+    fixture_init(&f);
+    fixture_write(&f, "files/a file", "%4096s", "");
+    snprintf(path, sizeof path, "%s/files/a file", f.root);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0 && fstat(fd, &status) == 0);
+    if (major(status.st_dev) == 0) {
+        print_message("%s is on no disk: nothing to see here\n", f.root);
+        close(fd);
+        free(text);
+        fixture_release(&f);
+        skip();
+    }
+    with_real_proc(&f, &status);
+    void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(at != MAP_FAILED);
+    assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
+    struct medium_rule *rule = pmem_rule(pmem);
+    struct maps_line line;
+    pid_t self = getpid();
+
+    find_mapping(self, at, text, TEXT_SIZE, &line);
+    assert_int_equal(rule->mapping(rule, self, &line, ACCESS_STORE), MEDIUM_NVMM);
+    real.blind = true; /* by the root directory */
+    assert_int_equal(rule->mapping(rule, self, &line, ACCESS_STORE), MEDIUM_NVMM);
+    real.dax = false;
+    assert_int_equal(rule->mapping(rule, self, &line, ACCESS_STORE), MEDIUM_OTHER);
+    real.dax = true;
+
+    /* Replaced by another file under the same name: the mapping is of the old one. */
+    char other[160];
+    snprintf(other, sizeof other, "%s/files/another", f.root);
+    fixture_write(&f, "files/another", "x");
+    assert_int_equal(rename(other, path), 0);
+    assert_int_equal(rule->mapping(rule, self, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
+    if (geteuid() == 0) { /* map_files still knows it */
+        real.blind = false;
+        assert_int_equal(rule->mapping(rule, self, &line, ACCESS_STORE), MEDIUM_NVMM);
+    }
+    /* Remapped since the line was read. */
+    real.blind = false;
+    assert_true(mmap(at, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                     0) == at);
+    assert_int_equal(rule->mapping(rule, self, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
+
+    pmem_free(pmem);
+    munmap(at, 4096);
+    close(fd);
+    free(text);
+    fixture_release(&f);
+}
+
+/* In a mount namespace of its own: maps a file of a tmpfs that only it sees, tells the address,
+ * waits for the end. */
+static _Noreturn void child_with_own_mounts(const char *directory, int out, int in)
+{
+    char path[256], c;
+    void *at = MAP_FAILED;
+    snprintf(path, sizeof path, "%s/own", directory);
+    if (unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+        mount("own", directory, "tmpfs", 0, NULL) == 0) {
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (fd >= 0 && ftruncate(fd, 4096) == 0)
+            at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    if (write(out, &at, sizeof at) == sizeof at)
+        while (read(in, &c, 1) > 0)
+            ;
+    _exit(0);
+}
+
+static void files_of_another_mount_namespace(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct real real = {.blind = true}; /* by its root directory */
+    const struct pmem_files files = {.status = real_status, .context = &real};
+    struct pmem *pmem;
+    struct maps_line line;
+    int up[2], down[2];
+    void *at;
+    char *text = malloc(TEXT_SIZE);
+    assert_non_null(text);
+    fixture_init(&f);
+    free(f.fs.path[FSROOT_PROC]);
+    f.fs.path[FSROOT_PROC] = strdup("/proc");
+    assert_non_null(f.fs.path[FSROOT_PROC]);
+    assert_int_equal(pipe(up), 0);
+    assert_int_equal(pipe(down), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        close(down[1]);
+        child_with_own_mounts(f.root, up[1], down[0]);
+    }
+    assert_int_equal(read(up[0], &at, sizeof at), sizeof at);
+    bool possible = at != MAP_FAILED;
+    if (possible) {
+        find_mapping(pid, at, text, TEXT_SIZE, &line);
+        assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
+        struct medium_rule *rule = pmem_rule(pmem);
+        /* Found: it is no DAX file. This process has no such file under that name. */
+        assert_int_equal(rule->mapping(rule, pid, &line, ACCESS_STORE), MEDIUM_OTHER);
+        assert_int_equal(rule->mapping(rule, getpid(), &line, ACCESS_STORE), MEDIUM_UNKNOWN);
+        pmem_free(pmem);
+    }
+    close(down[1]);
+    close(down[0]);
+    close(up[0]);
+    close(up[1]);
+    waitpid(pid, NULL, 0);
+    free(text);
+    fixture_release(&f);
+    if (!possible)
+        skip(); /* not root */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(disks),
+        cmocka_unit_test(dax_devices),
+        cmocka_unit_test(the_node),
+        cmocka_unit_test(iomem),
+        cmocka_unit_test(physical_addresses),
+        cmocka_unit_test(mappings),
+        cmocka_unit_test(old_kernels_do_not_tell),
+        cmocka_unit_test(mappings_without_a_disk),
+        cmocka_unit_test(files_of_this_process),
+        cmocka_unit_test(files_of_another_mount_namespace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

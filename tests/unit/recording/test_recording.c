@@ -1,0 +1,495 @@
+/* One line of a recording: every kind, every way to be malformed, with its message. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/source/recording/format.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct recording_line parse(const char *text)
+{
+    struct recording_line line;
+    char error[256] = "";
+
+    if (recording_parse_line(text, strlen(text), &line, error, sizeof error))
+        fail_msg("%s\n  %s", text, error);
+    return line;
+}
+
+static void test_header(void **state)
+{
+    (void)state;
+    struct recording_line line =
+        parse("{\"recording\":1,\"machine\":{\"microarchitecture\":\"clx\","
+              "\"base_frequency_hz\":2.1e9,\"cache_cycles\":44,\"llc_hit_cycles\":20,"
+              "\"cas_latency_seconds\":1.43e-8,\"sockets\":2,\"numa_nodes\":3,\"cpus\":48,"
+              "\"colour\":\"blue\"},\"interval_ns\":1000000000}");
+    const struct machine *machine = &line.header.machine;
+
+    assert_int_equal(line.kind, RECORDING_HEADER);
+    assert_string_equal(machine->microarchitecture, "clx");
+    assert_true(machine->base_frequency_hz == 2.1e9);
+    assert_true(machine->cache_cycles == 44);
+    assert_true(machine->llc_hit_cycles == 20);
+    assert_true(machine->cas_latency_seconds == 1.43e-8);
+    assert_int_equal(machine->sockets, 2);
+    assert_int_equal(machine->numa_nodes, 3);
+    assert_int_equal(machine->cpus, 48);
+    assert_int_equal(line.header.interval_ns, 1000000000);
+    recording_line_release(&line);
+
+    /* Facts that nobody knows. */
+    line = parse("{\"interval_ns\":1e9,\"machine\":{},\"recording\":1}");
+    assert_string_equal(line.header.machine.microarchitecture, "");
+    assert_true(line.header.machine.base_frequency_hz == 0);
+    assert_int_equal(line.header.machine.cpus, 0);
+    recording_line_release(&line);
+}
+
+static void test_container(void **state)
+{
+    (void)state;
+    struct recording_line line = parse(
+        "{\"container\":{\"key\":\"c1\",\"cgroup\":\"/kubepods/a\",\"id\":\"0123\","
+        "\"namespace\":\"shop\",\"pod\":\"cart-0\",\"container\":\"c\\u00e4rt\",\"image\":\"i:1\","
+        "\"pod_uid\":\"u-1\",\"runtime\":\"containerd\",\"qos_class\":\"burstable\","
+        "\"pending\":true,\"tick\":\"not a first-class key in here\"}}");
+    const struct recording_container *c = &line.container;
+
+    assert_int_equal(line.kind, RECORDING_CONTAINER);
+    assert_string_equal(c->key, "c1");
+    assert_string_equal(c->cgroup, "/kubepods/a");
+    assert_string_equal(c->id, "0123");
+    assert_string_equal(c->namespace_, "shop");
+    assert_string_equal(c->pod, "cart-0");
+    assert_string_equal(c->container, "c\xc3\xa4rt");
+    assert_string_equal(c->image, "i:1");
+    assert_string_equal(c->pod_uid, "u-1");
+    assert_string_equal(c->runtime, "containerd");
+    assert_string_equal(c->qos_class, "burstable");
+    assert_true(c->pending);
+    recording_line_release(&line);
+
+    line = parse("{\"container\":{\"key\":\"1234567890123456789012345678901\"}}");
+    assert_int_equal(strlen(line.container.key), RECORDING_MAX_KEY);
+    assert_string_equal(line.container.cgroup, "");
+    assert_string_equal(line.container.qos_class, "");
+    assert_false(line.container.pending);
+    recording_line_release(&line);
+}
+
+static void test_unit_and_thread(void **state)
+{
+    (void)state;
+    struct recording_line line =
+        parse("{\"unit\":{\"key\":\"imc3\",\"kind\":\"imc\",\"socket\":1,\"imc\":3}}");
+
+    assert_int_equal(line.kind, RECORDING_UNIT);
+    assert_string_equal(line.unit.key, "imc3");
+    assert_string_equal(line.unit.kind, "imc");
+    assert_int_equal(line.unit.socket, 1);
+    assert_int_equal(line.unit.imc, 3);
+    recording_line_release(&line);
+
+    line = parse("{\"thread\":{\"key\":\"p0\",\"kind\":\"probe\",\"initiator_numa_node\":1,"
+                 "\"target_numa_node\":2}}");
+    assert_int_equal(line.kind, RECORDING_THREAD);
+    assert_string_equal(line.thread.key, "p0");
+    assert_string_equal(line.thread.kind, "probe");
+    assert_int_equal(line.thread.initiator_numa_node, 1);
+    assert_int_equal(line.thread.target_numa_node, 2);
+    assert_int_equal(line.thread.tid, 0);
+    recording_line_release(&line);
+}
+
+static void test_tick(void **state)
+{
+    (void)state;
+    struct recording_line line =
+        parse(" {\"tick\":1,\"mono_ns\":1000000000,\"wall_ns\":1790000000000000001}\r");
+
+    assert_int_equal(line.kind, RECORDING_TICK);
+    assert_int_equal(line.tick.number, 1);
+    assert_int_equal(line.tick.mono_ns, 1000000000);
+    assert_true(line.tick.wall_ns == 1790000000000000001);
+    recording_line_release(&line);
+}
+
+static void test_read(void **state)
+{
+    (void)state;
+    struct recording_line line =
+        parse("{\"read\":\"c1\",\"group\":\"core\",\"cpu\":3,\"enabled_ns\":1000000001,"
+              "\"running_ns\":5e8,\"values\":{\"l3_miss_reads\":7,\"cycles\":2.1e9,"
+              "\"ref_cycles\":9223372036854775807,\"stores\":-1,\"no_role\":\"x\"}}");
+    const struct recording_read *read = &line.read;
+
+    assert_int_equal(line.kind, RECORDING_READ);
+    assert_string_equal(read->key, "c1");
+    assert_int_equal(read->group, GROUP_CORE);
+    assert_int_equal(read->cpu, 3);
+    assert_int_equal(read->enabled_ns, 1000000001);
+    assert_int_equal(read->running_ns, 500000000);
+    assert_int_equal(read->present, 1 << 0 | 1 << 1 | 1 << 3);
+    assert_int_equal(read->values[0], 2100000000);
+    assert_true(read->values[1] == INT64_MAX);
+    assert_int_equal(read->values[3], 7);
+    recording_line_release(&line);
+
+    line = parse("{\"read\":\"imc0\",\"group\":\"rpq\",\"enabled_ns\":0,\"running_ns\":0,"
+                 "\"values\":{}}");
+    assert_int_equal(line.read.group, GROUP_RPQ);
+    assert_int_equal(line.read.cpu, -1);
+    assert_int_equal(line.read.present, 0);
+    recording_line_release(&line);
+}
+
+/* Each group's roles land at the index that group_descs gives them. */
+static void test_read_of_every_group(void **state)
+{
+    (void)state;
+    for (int group = 0; group < GROUP_COUNT; group++) {
+        const struct group_desc *desc = &group_descs[group];
+        char text[1024];
+        int n = snprintf(text, sizeof text,
+                         "{\"read\":\"k\",\"group\":\"%s\",\"enabled_ns\":1,\"running_ns\":1,"
+                         "\"values\":{",
+                         desc->name);
+        for (size_t i = desc->n; i-- > 0;)
+            n += snprintf(text + n, sizeof text - (size_t)n, "\"%s\":%zu%s",
+                          role_name(desc->roles[i]), 100 + i, i ? "," : "}}");
+        struct recording_line line = parse(text);
+        assert_int_equal(line.read.group, group);
+        assert_int_equal(line.read.present, (1u << desc->n) - 1);
+        for (size_t i = 0; i < desc->n; i++)
+            assert_int_equal(line.read.values[i], 100 + i);
+        recording_line_release(&line);
+    }
+}
+
+static uint64_t cycles_of(const char *number)
+{
+    char text[256];
+
+    snprintf(text, sizeof text,
+             "{\"read\":\"k\",\"group\":\"core\",\"enabled_ns\":1,\"running_ns\":1,"
+             "\"values\":{\"cycles\":%s}}",
+             number);
+    struct recording_line line = parse(text);
+    uint64_t value = line.read.values[0];
+    recording_line_release(&line);
+    return value;
+}
+
+static void test_counts_up_to_2_63(void **state)
+{
+    (void)state;
+    assert_true(cycles_of("0") == 0);
+    assert_true(cycles_of("-0") == 0);
+    assert_true(cycles_of("0.0") == 0);
+    assert_true(cycles_of("1e0") == 1);
+    assert_true(cycles_of("2100000000.0") == 2100000000);
+    assert_true(cycles_of("9007199254740993") == 9007199254740993); /* no double has this value */
+    assert_true(cycles_of("9223372036854775807") == INT64_MAX);
+    assert_true(cycles_of("9223372036854775808") == 1ull << 63);
+    assert_true(cycles_of("9.223372036854775808e18") == 1ull << 63);
+}
+
+static void test_samples(void **state)
+{
+    (void)state;
+    struct recording_line line =
+        parse("{\"sample\":\"c1\",\"access\":\"store\",\"pid\":7,\"tid\":8,\"ip\":4198400,"
+              "\"addr\":140000000000,\"bytes\":64,\"medium\":\"nvmm\",\"period\":10007}");
+
+    assert_int_equal(line.kind, RECORDING_SAMPLE);
+    assert_string_equal(line.sample.key, "c1");
+    const struct access_sample *sample = &line.sample.sample;
+    assert_int_equal(sample->access, ACCESS_STORE);
+    assert_int_equal(sample->medium, MEDIUM_NVMM);
+    assert_int_equal(sample->pid, 7);
+    assert_int_equal(sample->tid, 8);
+    assert_int_equal(sample->ip, 4198400);
+    assert_true(sample->address == 140000000000);
+    assert_int_equal(sample->bytes, 64);
+    assert_int_equal(sample->size, ACCESS_SIZE_KNOWN);
+    assert_int_equal(line.sample.period, 10007);
+    assert_false(line.sample.timed);
+    recording_line_release(&line);
+
+    line = parse("{\"sample\":\"c1\",\"access\":\"load\"}");
+    assert_int_equal(sample->access, ACCESS_LOAD);
+    assert_int_equal(sample->medium, MEDIUM_UNKNOWN);
+    assert_int_equal(sample->bytes, 0);
+    assert_int_equal(sample->size, ACCESS_SIZE_UNREADABLE);
+    recording_line_release(&line);
+
+    line = parse("{\"sample\":\"c1\",\"access\":\"load\",\"medium\":\"other\",\"bytes\":0,"
+                 "\"size\":\"repeated\",\"mono_ns\":12}");
+    assert_int_equal(sample->medium, MEDIUM_OTHER);
+    assert_int_equal(sample->size, ACCESS_SIZE_REPEATED);
+    assert_true(line.sample.timed);
+    assert_int_equal(sample->time_ns, 12);
+    recording_line_release(&line);
+
+    line = parse("{\"lost\":12,\"access\":\"load\"}");
+    assert_int_equal(line.kind, RECORDING_LOST);
+    assert_int_equal(line.lost.count, 12);
+    assert_int_equal(line.lost.access, ACCESS_LOAD);
+    assert_false(line.lost.settled);
+    recording_line_release(&line);
+
+    line = parse("{\"lost\":0,\"access\":\"store\",\"throttles\":3,\"period\":10007,"
+                 "\"settled_ns\":0}");
+    assert_int_equal(line.lost.throttles, 3);
+    assert_int_equal(line.lost.period, 10007);
+    assert_true(line.lost.settled);
+    assert_int_equal(line.lost.settled_ns, 0);
+    recording_line_release(&line);
+}
+
+static void test_probe_gone_truth(void **state)
+{
+    (void)state;
+    struct recording_line line = parse("{\"probe\":{\"initiator_numa_node\":0,"
+                                       "\"target_numa_node\":1,\"latency_ns\":88.8}}");
+
+    assert_int_equal(line.kind, RECORDING_PROBE);
+    assert_int_equal(line.probe.initiator_numa_node, 0);
+    assert_int_equal(line.probe.target_numa_node, 1);
+    assert_true(line.probe.latency_ns == 88.8);
+    assert_true(line.probe.llc_hit_ns == 0);
+    recording_line_release(&line);
+    line = parse("{\"probe\":{\"initiator_numa_node\":0,\"target_numa_node\":0,"
+                 "\"latency_ns\":88.8,\"llc_hit_ns\":21.5}}");
+    assert_true(line.probe.llc_hit_ns == 21.5);
+    recording_line_release(&line);
+
+    line = parse("{\"gone\":\"c1\"}");
+    assert_int_equal(line.kind, RECORDING_GONE);
+    assert_string_equal(line.gone.key, "c1");
+    recording_line_release(&line);
+
+    line = parse("{\"truth\":{\"key\":\"c1\",\"tick\":4,\"latency_ns\":80.238,\"slowdown\":1.26,"
+                 "\"nvmm_store_bytes\":9}}");
+    assert_int_equal(line.kind, RECORDING_TRUTH);
+    assert_string_equal(line.truth.key, "c1");
+    assert_int_equal(line.truth.tick, 4);
+    assert_true(line.truth.latency_ns == 80.238);
+    assert_true(line.truth.slowdown == 1.26);
+    assert_int_equal(line.truth.nvmm_store_bytes, 9);
+    recording_line_release(&line);
+
+    line = parse("{\"truth\":{\"key\":\"c1\"}}");
+    assert_true(isnan(line.truth.latency_ns));
+    assert_true(isnan(line.truth.slowdown));
+    recording_line_release(&line);
+}
+
+static void test_unknown_lines_are_ignored(void **state)
+{
+    (void)state;
+    struct recording_line line = parse("{}");
+    assert_int_equal(line.kind, RECORDING_UNKNOWN);
+    recording_line_release(&line);
+    line = parse("{\"comment\":\"hello\",\"big\":18446744073709551616}");
+    assert_int_equal(line.kind, RECORDING_UNKNOWN);
+    recording_line_release(&line);
+}
+
+/* ---- malformed ---- */
+
+#define READ "{\"read\":\"c1\",\"group\":\"core\",\"enabled_ns\":1,\"running_ns\":1,"
+#define UNIT "{\"unit\":{\"key\":\"u\",\"kind\":\"imc\","
+#define KEY32 "12345678901234567890123456789012"
+
+/* Each line, and what is said about it; a message that ends in "..." is the start of it. */
+static const char *const malformed[][2] = {
+    {"", "the line is empty"},
+    {"   ", "malformed JSON at column 3: ..."},
+    {"tick", "malformed JSON at column 4: ..."},
+    {"{\"tick\":1,\"mono_ns\":5,\"wall_n", "malformed JSON at column 29: ..."},
+    {"{\"tick\":1} {\"tick\":2}", "malformed JSON at column 12: ..."},
+    {"{\"gone\":\"c\xff\"}", "malformed JSON at column ..."},
+    {"{\"gone\":\"a\\u0000b\"}", "malformed JSON at column ..."},
+    {"{\"gone\":1e999}", "malformed JSON at column ..."},
+    {"{\"gone\":NaN}", "malformed JSON at column ..."},
+    {"{\"gone\":\"a\",\"gone\":\"b\"}",
+     "malformed JSON at column 18: duplicate object key near ..."},
+    {"[]", "a line must be an object"},
+    {"{\"gone\":\"a\",\"tick\":1}", "a line cannot be both \"gone\" and \"tick\""},
+
+    {"{\"recording\":2,\"interval_ns\":1,\"machine\":{}}",
+     "recording version 2 is not supported, only 1"},
+    {"{\"recording\":\"1\"}", "recording: \"recording\" must be a number"},
+    {"{\"recording\":1,\"machine\":{}}", "recording: \"interval_ns\" is missing"},
+    {"{\"recording\":1,\"machine\":{},\"interval_ns\":0}",
+     "recording: \"interval_ns\" must not be 0"},
+    {"{\"recording\":1,\"interval_ns\":1}", "recording: \"machine\" is missing"},
+    {"{\"recording\":1,\"interval_ns\":1,\"machine\":[]}",
+     "recording: \"machine\" must be an object"},
+    {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"microarchitecture\":1}}",
+     "machine: \"microarchitecture\" must be a string"},
+    {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"microarchitecture\":\"0123456789abcdef\"}}",
+     "machine: \"microarchitecture\" is longer than 15 bytes"},
+    {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"base_frequency_hz\":\"2.1e9\"}}",
+     "machine: \"base_frequency_hz\" must be a number"},
+    {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"cache_cycles\":-1}}",
+     "machine: \"cache_cycles\" is negative"},
+    {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"cpus\":65536}}",
+     "machine: \"cpus\" is larger than 65535"},
+
+    {"{\"container\":\"c1\"}", "\"container\" must be an object"},
+    {"{\"container\":{}}", "container: \"key\" is missing"},
+    {"{\"container\":{\"key\":\"\"}}", "container: \"key\" must have 1 to 31 bytes"},
+    {"{\"container\":{\"key\":\"" KEY32 "\"}}", "container: \"key\" must have 1 to 31 bytes"},
+    {"{\"container\":{\"key\":\"c\",\"pod\":null}}", "container: \"pod\" must be a string"},
+    {"{\"container\":{\"key\":\"c\",\"pending\":1}}",
+     "container: \"pending\" must be true or false"},
+
+    {"{\"unit\":[]}", "\"unit\" must be an object"},
+    {"{\"unit\":{\"kind\":\"imc\"}}", "unit: \"key\" is missing"},
+    {"{\"unit\":{\"key\":\"u\"}}", "unit: \"kind\" is missing"},
+    {"{\"unit\":{\"key\":\"u\",\"kind\":\"0123456789abcdef\"}}",
+     "unit: \"kind\" is longer than 15 bytes"},
+    {UNIT "\"imc\":0}}", "unit: \"socket\" is missing"},
+    {UNIT "\"socket\":0}}", "unit: \"imc\" is missing"},
+    {UNIT "\"socket\":4096,\"imc\":0}}", "unit: \"socket\" is larger than 4095"},
+
+    {"{\"thread\":1}", "\"thread\" must be an object"},
+    {"{\"thread\":{\"key\":\"p\",\"kind\":\"probe\"}}",
+     "thread: \"initiator_numa_node\" is missing"},
+    {"{\"thread\":{\"key\":\"p\",\"kind\":\"probe\",\"initiator_numa_node\":0}}",
+     "thread: \"target_numa_node\" is missing"},
+
+    {"{\"tick\":0,\"mono_ns\":1,\"wall_ns\":1}", "tick: numbers start at 1"},
+    {"{\"tick\":1.5,\"mono_ns\":1,\"wall_ns\":1}", "tick: \"tick\" must be a whole number"},
+    {"{\"tick\":1,\"wall_ns\":1}", "tick: \"mono_ns\" is missing"},
+    {"{\"tick\":1,\"mono_ns\":1}", "tick: \"wall_ns\" is missing"},
+    {"{\"tick\":1,\"mono_ns\":true,\"wall_ns\":1}", "tick: \"mono_ns\" must be a number"},
+
+    {"{\"read\":1}", "read: \"read\" must be a string"},
+    {"{\"read\":\"c1\"}", "read: \"group\" is missing"},
+    {"{\"read\":\"c1\",\"group\":\"core\"}", "read: \"enabled_ns\" is missing"},
+    {"{\"read\":\"c1\",\"group\":\"core\",\"enabled_ns\":1}", "read: \"running_ns\" is missing"},
+    {READ "\"cpu\":0}", "read: \"values\" is missing"},
+    {READ "\"values\":[]}", "read: \"values\" must be an object"},
+    {READ "\"cpu\":-1,\"values\":{}}", "read: \"cpu\" is negative"},
+    {READ "\"cpu\":65536,\"values\":{}}", "read: \"cpu\" is larger than 65535"},
+    {READ "\"cpu\":\"3\",\"values\":{}}", "read: \"cpu\" must be a number"},
+    {"{\"read\":\"c1\",\"group\":\"cores\",\"enabled_ns\":1,\"running_ns\":1,\"values\":{}}",
+     "read: unknown group \"cores\""},
+    {"{\"read\":\"c1\",\"group\":\"core\",\"enabled_ns\":-1,\"running_ns\":1,\"values\":{}}",
+     "read: \"enabled_ns\" is negative"},
+    {READ "\"values\":{\"cycles\":-5}}", "read: \"cycles\" is negative"},
+    {READ "\"values\":{\"cycles\":-5.0}}", "read: \"cycles\" is negative"},
+    {READ "\"values\":{\"cycles\":null}}", "read: \"cycles\" must be a number"},
+    {READ "\"values\":{\"cycles\":0.5}}", "read: \"cycles\" must be a whole number"},
+    {READ "\"values\":{\"cycles\":9223372036854777856}}", "read: \"cycles\" is larger than 2^63"},
+    {READ "\"values\":{\"cycles\":1e19}}", "read: \"cycles\" is larger than 2^63"},
+    {READ "\"values\":{\"cycles\":9007199254740994,\"ref_cycles\":9223372036854775808}}",
+     "read: \"cycles\" beside an integer larger than 2^63 cannot be read exactly"},
+
+    {"{\"sample\":\"c1\"}", "sample: \"access\" is missing"},
+    {"{\"sample\":\"c1\",\"access\":\"fetch\"}",
+     "sample: \"access\" must be \"store\" or \"load\""},
+    {"{\"sample\":\"c1\",\"access\":\"load\",\"pid\":2147483648}",
+     "sample: \"pid\" is larger than 2147483647"},
+    {"{\"sample\":\"c1\",\"access\":\"load\",\"addr\":-1}", "sample: \"addr\" is negative"},
+    {"{\"sample\":\"c1\",\"access\":\"load\",\"medium\":\"pmem\"}",
+     "sample: \"medium\" must be \"nvmm\", \"other\" or \"unknown\""},
+    {"{\"sample\":\"c1\",\"access\":\"load\",\"medium\":1}", "sample: \"medium\" must be a string"},
+    {"{\"sample\":\"c1\",\"access\":\"load\",\"size\":\"known\"}",
+     "sample: \"size\" must say why there are no bytes"},
+    {"{\"sample\":\"c1\",\"access\":\"load\",\"bytes\":4294967296}",
+     "sample: \"bytes\" is larger than 2147483647"},
+    {"{\"sample\":\"c1\",\"access\":\"load\",\"mono_ns\":1.5}",
+     "sample: \"mono_ns\" must be a whole number"},
+    {"{\"lost\":1,\"access\":\"load\",\"settled_ns\":\"\"}",
+     "lost: \"settled_ns\" must be a number"},
+    {"{\"lost\":1,\"access\":\"load\",\"throttles\":-1}", "lost: \"throttles\" is negative"},
+    {"{\"lost\":-1,\"access\":\"load\"}", "lost: \"lost\" is negative"},
+    {"{\"lost\":1}", "lost: \"access\" is missing"},
+
+    {"{\"probe\":88.8}", "\"probe\" must be an object"},
+    {"{\"probe\":{\"initiator_numa_node\":0,\"target_numa_node\":0}}",
+     "probe: \"latency_ns\" is missing"},
+    {"{\"probe\":{\"initiator_numa_node\":0,\"target_numa_node\":0,\"latency_ns\":0}}",
+     "probe: \"latency_ns\" must not be 0"},
+    {"{\"probe\":{\"initiator_numa_node\":0,\"target_numa_node\":0,\"latency_ns\":-3}}",
+     "probe: \"latency_ns\" is negative"},
+    {"{\"gone\":7}", "gone: \"gone\" must be a string"},
+    {"{\"truth\":7}", "\"truth\" must be an object"},
+    {"{\"truth\":{\"tick\":1}}", "truth: \"key\" is missing"},
+    {"{\"truth\":{\"key\":\"c\",\"slowdown\":\"1\"}}", "truth: \"slowdown\" must be a number"},
+};
+
+static void test_malformed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(malformed); i++) {
+        const char *text = malformed[i][0], *want = malformed[i][1];
+        struct recording_line line = {.kind = RECORDING_TICK, .owner = NULL};
+        char error[256] = "";
+
+        if (recording_parse_line(text, strlen(text), &line, error, sizeof error) != -EINVAL)
+            fail_msg("accepted: %s", text);
+        assert_int_equal(line.kind, RECORDING_TICK); /* untouched */
+        assert_null(line.owner);
+        const char *dots = strstr(want, "...");
+        size_t n = dots ? (size_t)(dots - want) : sizeof error;
+        if (strncmp(error, want, n) != 0)
+            fail_msg("%s\n  says  %s\n  wants %s", text, error, want);
+    }
+}
+
+/* The line is bytes with a length: what lies behind it is not looked at, and its NULs are bytes. */
+static void test_length_is_respected(void **state)
+{
+    (void)state;
+    const char text[] = "{\"gone\":\"c1\"}garbage";
+    const char nul[] = "{\"gone\":\0\"c1\"}";
+    struct recording_line line;
+    char error[16];
+
+    assert_int_equal(recording_parse_line(text, 13, &line, error, sizeof error), 0);
+    recording_line_release(&line);
+    assert_int_equal(recording_parse_line(text, 14, &line, error, sizeof error), -EINVAL);
+    assert_true(strlen(error) < sizeof error);
+    assert_int_equal(recording_parse_line(nul, sizeof nul - 1, &line, error, sizeof error),
+                     -EINVAL);
+    for (size_t n = 0; n < 13; n++) {
+        char *exact = malloc(n ? n : 1);
+        memcpy(exact, text, n);
+        assert_int_equal(recording_parse_line(exact, n, &line, error, sizeof error), -EINVAL);
+        free(exact);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_header),
+        cmocka_unit_test(test_container),
+        cmocka_unit_test(test_unit_and_thread),
+        cmocka_unit_test(test_tick),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_read_of_every_group),
+        cmocka_unit_test(test_counts_up_to_2_63),
+        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_probe_gone_truth),
+        cmocka_unit_test(test_unknown_lines_are_ignored),
+        cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_length_is_respected),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
