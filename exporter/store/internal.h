@@ -137,6 +137,7 @@ struct series *series_index_find(const struct series_index *index, const struct 
 void series_index_insert(struct series_index *index, struct series *series);
 void series_index_remove(struct series_index *index, const struct series *series);
 
+/* Both parts of a series' labels; 'common' may be NULL. */
 struct label_text series_labels(const struct labelset *common, const char *own, size_t own_len);
 
 void graveyard_bury_own(struct graveyard *graveyard, struct own_labels *own, uint64_t now);

@@ -7,12 +7,6 @@
 
 enum { LARGEST_CHUNK = 256 };
 
-struct label_text series_labels(const struct labelset *common, const char *own, size_t own_len)
-{
-    return (struct label_text){{common ? common->text : "", own},
-                               {common ? common->len : 0, own_len}};
-}
-
 static int family_reserve(struct family *family)
 {
     if (family->free)
