@@ -224,18 +224,10 @@ static double seconds_of(uint64_t ns)
     return (double)(ns / 1000000000) + (double)(ns % 1000000000) / 1e9;
 }
 
-static void set_known(struct series *series, bool known, double value)
-{
-    if (known)
-        series_set(series, value);
-    else
-        series_clear(series);
-}
-
 /* What never happened has no date. */
 static void set_date(struct series *series, uint64_t wall_ns)
 {
-    set_known(series, wall_ns > 0, seconds_of(wall_ns));
+    series_show(series, wall_ns > 0, seconds_of(wall_ns));
 }
 
 static void update_collector(struct collector_series *c, const struct self_collector *state)
@@ -257,10 +249,7 @@ static void update_collector(struct collector_series *c, const struct self_colle
     for (int i = 0; i < DISCARD_COUNT; i++)
         series_set_u64(c->discarded[i], status->discarded[i]);
     for (int i = 0; i < REASON_COUNT; i++) {
-        if (i == (int)reason)
-            series_set_u64(c->reason[i], 1);
-        else
-            series_clear(c->reason[i]);
+        series_show_u64(c->reason[i], i == (int)reason, 1);
         if (c->open_failures[i])
             series_set_u64(c->open_failures[i], status->open_failures[i]);
     }
@@ -271,14 +260,14 @@ static void update_process(struct self *self)
     struct process_numbers now;
     process_read(&self->process, &now);
     series_set(self->single[SELF_CPU_SECONDS], now.cpu_seconds);
-    set_known(self->single[SELF_OPEN_FDS], now.known & PROCESS_OPEN_FDS, (double)now.open_fds);
-    set_known(self->single[SELF_MAX_FDS], now.known & PROCESS_MAX_FDS, (double)now.max_fds);
-    set_known(self->single[SELF_VIRTUAL_MEMORY], now.known & PROCESS_MEMORY,
-              (double)now.virtual_memory_bytes);
-    set_known(self->single[SELF_RESIDENT_MEMORY], now.known & PROCESS_MEMORY,
-              (double)now.resident_memory_bytes);
-    set_known(self->single[SELF_START_TIME], now.known & PROCESS_START_TIME,
-              now.start_time_seconds);
+    series_show(self->single[SELF_OPEN_FDS], now.known & PROCESS_OPEN_FDS, (double)now.open_fds);
+    series_show(self->single[SELF_MAX_FDS], now.known & PROCESS_MAX_FDS, (double)now.max_fds);
+    series_show(self->single[SELF_VIRTUAL_MEMORY], now.known & PROCESS_MEMORY,
+                (double)now.virtual_memory_bytes);
+    series_show(self->single[SELF_RESIDENT_MEMORY], now.known & PROCESS_MEMORY,
+                (double)now.resident_memory_bytes);
+    series_show(self->single[SELF_START_TIME], now.known & PROCESS_START_TIME,
+                now.start_time_seconds);
 }
 
 void self_update(struct self *self, const struct self_state *state)

@@ -252,6 +252,22 @@ void series_clear(struct series *series)
         series->u64 = 0;
 }
 
+void series_show(struct series *series, bool present, double value)
+{
+    if (present)
+        series_set(series, value);
+    else
+        series_clear(series);
+}
+
+void series_show_u64(struct series *series, bool present, uint64_t value)
+{
+    if (present)
+        series_set_u64(series, value);
+    else
+        series_clear(series);
+}
+
 void series_observe(struct series *series, double value)
 {
     const struct metric_desc *desc = series->family->desc;

@@ -63,6 +63,9 @@ void series_add(struct series *series, double value);
 /* Absent until the next set: never zero, never a stale number. Counters and histograms continue
  * from where they were. */
 void series_clear(struct series *series);
+/* Sets it where there is a value ('present'), clears it otherwise. */
+void series_show(struct series *series, bool present, double value);
+void series_show_u64(struct series *series, bool present, uint64_t value);
 /* One observation of a histogram; ignored unless finite. */
 void series_observe(struct series *series, double value);
 

@@ -136,6 +136,26 @@ static void test_values(void **state)
     store_free(store);
 }
 
+static void test_shown_or_cleared(void **state)
+{
+    (void)state;
+    struct store *store = new_store();
+    struct series *count = add_series(add_family(store, &reads), NULL, NULL, NULL);
+    struct series *gauge = add_series(add_family(store, &latency), NULL, NULL, NULL);
+    series_show(gauge, true, 8e-8);
+    series_show_u64(count, true, UINT64_C(9007199254740993)); /* 2^53 + 1: no double */
+    assert_true(series_present(gauge) && series_double(gauge) == 8e-8);
+    assert_true(series_present(count) && series_u64(count) == UINT64_C(9007199254740993));
+    series_show(gauge, false, 1);
+    series_show_u64(count, false, 1);
+    assert_false(series_present(gauge) || series_present(count));
+    series_show(gauge, true, NAN); /* as series_set(): absent */
+    assert_false(series_present(gauge));
+    series_add_u64(count, 1); /* the counter went on from where it was */
+    assert_true(series_u64(count) == UINT64_C(9007199254740994));
+    store_free(store);
+}
+
 static void test_histogram(void **state)
 {
     (void)state;
@@ -395,12 +415,19 @@ static void test_created(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_units),         cmocka_unit_test(test_families),
-        cmocka_unit_test(test_values),        cmocka_unit_test(test_histogram),
-        cmocka_unit_test(test_duplicates),    cmocka_unit_test(test_how_many_are_shown),
-        cmocka_unit_test(test_relabel),       cmocka_unit_test(test_duplicates_under_churn),
-        cmocka_unit_test(test_bad_labels),    cmocka_unit_test(test_labelset),
-        cmocka_unit_test(test_held_snapshot), cmocka_unit_test(test_before_first),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_shown_or_cleared),
+        cmocka_unit_test(test_histogram),
+        cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_how_many_are_shown),
+        cmocka_unit_test(test_relabel),
+        cmocka_unit_test(test_duplicates_under_churn),
+        cmocka_unit_test(test_bad_labels),
+        cmocka_unit_test(test_labelset),
+        cmocka_unit_test(test_held_snapshot),
+        cmocka_unit_test(test_before_first),
         cmocka_unit_test(test_created),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
