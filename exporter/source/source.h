@@ -77,26 +77,33 @@ struct probe_reading {
 
 struct source;
 
+/*
+ * A source does one or more of three things, and leaves out (NULL) the ops of what it does not do:
+ *
+ *   counting   check, open, width, read, close: all five, or it does not count
+ *   probing    probes
+ *   sampling   samples, drain, sampling: all three, or it does not sample
+ *
+ * The source set never calls an op that is missing: it answers for the source that nothing here
+ * does that. 'begin' and 'open_counters' may be left out by any source, 'name' and 'free' by none.
+ */
 struct source_ops {
     const char *name; /* as in interference_exporter_source_info{source}: "perf", "replay", ... */
+
+    /* ---- counting ---- */
 
     /* Whether groups of this scope can work at all. May take some milliseconds: it runs at start.
      */
     bool (*check)(struct source *source, enum scope_kind kind, enum group group,
                   struct verdict *why);
 
-    /* Opens a group, all or nothing. On failure -errno, *why set, *handle untouched. -ESRCH: what
-     * the scope is of has ended already, which happens every day. */
+    /* Opens a group, all or nothing. On failure -errno, *why set, *handle untouched. -ESRCH: the
+     * container or thread has ended already, which happens every day. */
     int (*open)(struct source *source, const struct scope *scope, enum group group,
                 uint64_t *handle, struct verdict *why);
 
     /* Rows that a reading of this handle may need; for sizing the buffers of read. */
     size_t (*width)(struct source *source, uint64_t handle);
-
-    /* Once a tick, before any read: for backends that read everything at once, and for the CPUs
-     * that came or went. NULL if there is nothing to do. May open and allocate only when the
-     * machine changed. */
-    int (*begin)(struct source *source, const struct tick *tick);
 
     /*
      * Fills out->rows and out->n. 0; -ENODATA when there is no reading for this tick (replay);
@@ -105,21 +112,30 @@ struct source_ops {
      */
     int (*read)(struct source *source, uint64_t handle, struct reading *out);
 
-    /* Finished bursts since the last call, at most cap. NULL for sources without a probe. */
+    void (*close)(struct source *source, uint64_t handle);
+
+    /* ---- probing ---- */
+
+    /* Finished bursts since the last call, at most cap. */
     int (*probes)(struct source *source, struct probe_reading *out, size_t cap, size_t *n);
 
-    /* Whether accesses of this kind are sampled; if so, of all scopes whose group of that kind
-     * (stores, loads) is open with an owner. NULL for sources without samples, like the next two.
-     */
+    /* ---- sampling ---- */
+
+    /* Whether accesses of this kind are sampled; if so, those of all scopes whose group of that
+     * kind (stores, loads) is open with an owner. */
     bool (*samples)(struct source *source, enum access access, struct verdict *why);
     /* Samples since the last call, at most cap; returns how many. Fewer than cap: no more now. */
     size_t (*drain)(struct source *source, struct access_sample *out, size_t cap);
     /* Asked before drain, 'settled_ns' holds for what is then handed out. */
     void (*sampling)(struct source *source, enum access access, struct sampling *out);
 
-    void (*close)(struct source *source, uint64_t handle);
+    /* ---- all ---- */
 
-    /* File descriptors held for counters; NULL means 0. */
+    /* Once a tick, before any read: for backends that read everything at once, and for the CPUs
+     * that came or went. May open and allocate only when the machine changed. */
+    int (*begin)(struct source *source, const struct tick *tick);
+
+    /* File descriptors held for counters; left out: 0. */
     size_t (*open_counters)(struct source *source);
 
     void (*free)(struct source *source);

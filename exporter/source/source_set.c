@@ -195,15 +195,22 @@ static const char *kind_words(enum scope_kind kind)
     return words[kind];
 }
 
+static bool counts(const struct source *source)
+{
+    const struct source_ops *ops = source->ops;
+    return ops->check && ops->open && ops->width && ops->read && ops->close;
+}
+
 static struct source *route(const struct source_set *set, enum scope_kind kind, enum group group,
                             struct verdict *why)
 {
     struct source *source = set->routes[kind][group];
 
-    if (!source)
-        verdict_set(why, REASON_NO_DEVICE, "no source here counts the group %s of %s",
-                    group_descs[group].name, kind_words(kind));
-    return source;
+    if (source && counts(source))
+        return source;
+    verdict_set(why, REASON_NO_DEVICE, "no source here counts the group %s of %s",
+                group_descs[group].name, kind_words(kind));
+    return NULL;
 }
 
 bool source_set_check(struct source_set *set, enum scope_kind kind, enum group group,
@@ -458,15 +465,24 @@ const struct probe_reading *source_set_probes(struct source_set *set, size_t *n)
 
 /* ---- samples ---- */
 
-bool source_set_samples(struct source_set *set, enum access access, struct verdict *why)
+/* The source to ask for samples; NULL: none here samples. */
+static struct source *sampler(const struct source_set *set)
 {
     struct source *source = set->sample_source;
+    const struct source_ops *ops = source ? source->ops : NULL;
+
+    return ops && ops->samples && ops->drain && ops->sampling ? source : NULL;
+}
+
+bool source_set_samples(struct source_set *set, enum access access, struct verdict *why)
+{
+    struct source *source = sampler(set);
     struct verdict unused;
     if (!why)
         why = &unused;
     memset(why, 0, sizeof *why);
 
-    if (source && source->ops->samples)
+    if (source)
         return source->ops->samples(source, access, why);
     verdict_set(why, REASON_NO_DEVICE, "no source here samples %ss", access_name(access));
     return false;
@@ -474,17 +490,17 @@ bool source_set_samples(struct source_set *set, enum access access, struct verdi
 
 size_t source_set_drain(struct source_set *set, struct access_sample *out, size_t cap)
 {
-    struct source *source = set->sample_source;
+    struct source *source = sampler(set);
 
-    return source && source->ops->drain ? source->ops->drain(source, out, cap) : 0;
+    return source ? source->ops->drain(source, out, cap) : 0;
 }
 
 void source_set_sampling(const struct source_set *set, enum access access, struct sampling *out)
 {
-    struct source *source = set->sample_source;
+    struct source *source = sampler(set);
 
     *out = (struct sampling){0};
-    if (source && source->ops->sampling)
+    if (source)
         source->ops->sampling(source, access, out);
 }
 

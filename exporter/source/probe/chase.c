@@ -34,45 +34,6 @@ static const struct chase_source *of_const(const struct source *source)
     return (const struct chase_source *)source;
 }
 
-static bool chase_check(struct source *source, enum scope_kind kind, enum group group,
-                        struct verdict *why)
-{
-    (void)source;
-    (void)kind;
-    (void)group;
-    verdict_set(why, REASON_NO_DEVICE, "the memory probe counts no events");
-    return false;
-}
-
-static int chase_open(struct source *source, const struct scope *scope, enum group group,
-                      uint64_t *handle, struct verdict *why)
-{
-    (void)handle;
-    chase_check(source, scope->kind, group, why);
-    return -ENOTSUP;
-}
-
-static size_t chase_width(struct source *source, uint64_t handle)
-{
-    (void)source;
-    (void)handle;
-    return 0;
-}
-
-static int chase_read(struct source *source, uint64_t handle, struct reading *out)
-{
-    (void)source;
-    (void)handle;
-    (void)out;
-    return -ENODATA;
-}
-
-static void chase_close(struct source *source, uint64_t handle)
-{
-    (void)source;
-    (void)handle;
-}
-
 static int chase_probes(struct source *source, struct probe_reading *out, size_t cap, size_t *n)
 {
     struct chase_source *chase = of(source);
@@ -126,12 +87,7 @@ static void chase_free(struct source *source)
 
 static const struct source_ops chase_ops = {
     .name = "probe",
-    .check = chase_check,
-    .open = chase_open,
-    .width = chase_width,
-    .read = chase_read,
     .probes = chase_probes,
-    .close = chase_close,
     .free = chase_free,
 };
 
