@@ -259,13 +259,13 @@ static int lane_read(struct slowdown_collector *self, struct lane *lane, const s
     int err = window_read(self->env.sources, lane->core, self->status, &sum, &status);
     if (err == -ENODATA)
         return 0;
+    if (err) /* the next window reaches back to where this one began */
+        return err;
     uint64_t length_ns = tick->mono_ns - lane->last_mono_ns;
     if (tick->mono_ns <= lane->last_mono_ns || (!lane->read_once && length_ns > tick->interval_ns))
         length_ns = tick->interval_ns;
     lane->window_seconds = (double)length_ns * 1e-9;
     lane->last_mono_ns = tick->mono_ns;
-    if (err)
-        return err;
     lane->read_once = true;
     if (status == WINDOW_OK || status == WINDOW_IDLE)
         lane_take(lane, &sum, status);

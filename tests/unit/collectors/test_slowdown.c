@@ -658,6 +658,27 @@ static void a_failed_read_is_reported(void **state)
     assert_int_equal(rig->status.discarded[DISCARD_READ_ERROR], 1);
 }
 
+/* The window after a failed read is as long as what it counted: beside a neighbour that reads as
+ * much as ever it is calm. */
+static void a_failed_read_lengthens_the_next_window(void **state)
+{
+    struct rig *rig = *state;
+    const struct load light = {1000 * M, 1000 * M, 2000, 1000, 100000, 100000};
+    struct fake_group *groups[] = {fake_group(&rig->fake, "a", GROUP_CORE),
+                                   fake_group(&rig->fake, "hog", GROUP_CORE)};
+    rig_container(rig, "a");
+    rig_container(rig, "hog");
+    for (int i = 0; i < 12; i++) {
+        for (int k = 0; k < 2; k++)
+            groups[k]->read_error = i == 10 ? -EIO : 0;
+        work(rig, "a", alone);
+        work(rig, "hog", light);
+        rig_tick(rig);
+    }
+    /* The tenth is the first that can be called calm; the eleventh was not read. */
+    assert_true(of_a(rig, "slowdown_calm_windows", "") == 2);
+}
+
 static void a_steady_tick_allocates_nothing(void **state)
 {
     struct rig *rig = *state;
@@ -708,6 +729,7 @@ int main(void)
         T(what_an_ended_container_frees_is_used_at_once),
         T(one_that_is_gone_already_is_not_worth_a_line),
         T(a_failed_read_is_reported),
+        T(a_failed_read_lengthens_the_next_window),
         T(a_steady_tick_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
