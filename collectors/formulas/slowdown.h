@@ -14,8 +14,9 @@
  *     excess_cycles      = contention_misses * (miss_time / misses - hit_time / hits)
  *     avg_queueing_delay = queueing_cycles / misses
  *     CAR_alone          = (hits + misses)
- *                          / (epoch_count * E - excess_cycles - epoch_ats_misses *
- * avg_queueing_delay) slowdown           = CAR_alone / CAR_shared
+ *                          / (epoch_count * E - excess_cycles
+ *                             - epoch_ats_misses * avg_queueing_delay)
+ *     slowdown           = CAR_alone / CAR_shared
  *
  * Worked: epoch_count 125, E 10000, hits 5000, misses 2500, ATS hit fraction 0.8, hit_time 75000,
  *         miss_time 375000, queueing 25000 -> contention misses 1000, excess 135000,
