@@ -9,6 +9,7 @@
 #include "collectors/formulas/core_latency.h"
 #include "collectors/learned/baseline.h"
 #include "collectors/parts/lanes.h"
+#include "collectors/parts/named_series.h"
 #include "collectors/parts/window_read.h"
 
 static const enum role count_role[C_COUNTS] = {
@@ -35,8 +36,8 @@ struct lane {
     bool opened;                       /* it was open once: its totals are true, 0 included */
     bool ending;                       /* its next reading is its last */
 
-    struct series *series[C_METRICS]; /* all or none */
-    struct series *histogram;
+    bool made;                       /* the series are */
+    struct series *series[C_SERIES]; /* NULL where not asked for */
 
     uint64_t total[C_COUNTS];
     uint32_t counted; /* bit c: total[c] was ever counted */
@@ -61,8 +62,7 @@ struct lane {
 struct core_latency_collector {
     struct collector_env env;
     struct collector_status *status;
-    struct family *container_family[C_METRICS];
-    struct family *container_histogram_family; /* NULL unless asked for */
+    struct family *container_family[C_SERIES]; /* NULL where not asked for */
     struct series *node[N_METRICS];
     struct series *node_histogram;
     struct series *base_frequency;
@@ -95,9 +95,7 @@ static void lane_free(void *collector, void *opaque)
     struct lane *lane = opaque;
     if (lane->core)
         lane_close(self, lane);
-    for (int i = 0; i < C_METRICS; i++)
-        series_free(lane->series[i]);
-    series_free(lane->histogram);
+    named_series_release(lane->series, C_SERIES);
     free(lane);
 }
 
@@ -157,28 +155,32 @@ static void lane_find_threshold(const struct core_latency_collector *self, struc
                                             &lane->threshold_seconds);
 }
 
+static int lane_make_series(struct core_latency_collector *self, struct lane *lane,
+                            struct labelset *labels)
+{
+    int err = 0;
+    for (int i = 0; i < C_SERIES && !err; i++)
+        if (self->container_family[i])
+            err = series_new(self->container_family[i], labels, NULL, 0, &lane->series[i]);
+    if (err)
+        named_series_release(lane->series, C_SERIES);
+    return err;
+}
+
 static void lane_name(void *collector, void *opaque)
 {
     struct core_latency_collector *self = collector;
     struct lane *lane = opaque;
     struct labelset *labels = container_labels_get(self->env.labels, lane->container);
-    if (!labels || lane->series[0])
+    if (!labels || lane->made)
         return;
-    for (int i = 0; i < C_METRICS; i++) {
-        int err = series_new(self->container_family[i], labels, NULL, 0, &lane->series[i]);
-        if (err) {
-            log_warn(self->env.log, "core_latency", "no series for %s: error %d",
-                     lane->container->path, -err);
-            while (i-- > 0) {
-                series_free(lane->series[i]);
-                lane->series[i] = NULL;
-            }
-            return;
-        }
+    int err = lane_make_series(self, lane, labels);
+    if (err) {
+        log_warn(self->env.log, "core_latency", "no series for %s: error %d", lane->container->path,
+                 -err);
+        return;
     }
-    if (self->container_histogram_family &&
-        series_new(self->container_histogram_family, labels, NULL, 0, &lane->histogram) != 0)
-        lane->histogram = NULL;
+    lane->made = true;
     series_clear(lane->series[C_OVER]);
     lane_find_threshold(self, lane);
     lane_show(lane);
@@ -190,16 +192,7 @@ static void lane_rename(void *collector, void *opaque)
     struct core_latency_collector *self = collector;
     struct lane *lane = opaque;
     struct labelset *labels = container_labels_get(self->env.labels, lane->container);
-    for (int i = 0; i < C_METRICS; i++) {
-        if (lane->series[i] && (!labels || series_relabel(lane->series[i], labels) != 0)) {
-            series_free(lane->series[i]);
-            lane->series[i] = NULL;
-        }
-    }
-    if (lane->histogram && (!labels || series_relabel(lane->histogram, labels) != 0)) {
-        series_free(lane->histogram);
-        lane->histogram = NULL;
-    }
+    lane->made = lane->made && named_series_relabel(lane->series, C_SERIES, labels);
     lane_find_threshold(self, lane);
 }
 
@@ -349,10 +342,10 @@ static void lane_publish(struct core_latency_collector *self, struct lane *lane)
         lane->observed_seconds += lane->window_seconds;
         if (over)
             lane->over_seconds += lane->window_seconds;
-        if (lane->histogram)
-            series_observe(lane->histogram, lane->estimate.latency_seconds);
+        if (lane->series[C_HISTOGRAM])
+            series_observe(lane->series[C_HISTOGRAM], lane->estimate.latency_seconds);
     }
-    if (!lane->series[0])
+    if (!lane->made)
         return;
     lane_show(lane);
     bool gauges = !lane->ending;
@@ -482,7 +475,7 @@ static int register_all(struct core_latency_collector *self, const char *owner)
                            &self->container_family[i]);
     if (!err && self->env.config->core_latency_container_histogram)
         err = store_family(self->env.store, &core_latency_container_histogram_desc, owner,
-                           &self->container_histogram_family);
+                           &self->container_family[C_HISTOGRAM]);
     for (int i = 0; i < N_METRICS && !err; i++)
         err = node_series(self, &core_latency_node_descs[i], owner, &self->node[i]);
     if (!err)

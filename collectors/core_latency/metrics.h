@@ -21,7 +21,9 @@ enum container_metric {
     C_LATENCY,
     C_BASELINE,
     C_THRESHOLD,
-    C_METRICS
+    C_METRICS,
+    C_HISTOGRAM = C_METRICS, /* described apart: only where it is asked for */
+    C_SERIES
 };
 
 enum node_metric {

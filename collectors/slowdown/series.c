@@ -1,5 +1,7 @@
 #include "collectors/slowdown/series.h"
 
+#include "collectors/parts/named_series.h"
+
 static const char *const model_names[MODELS] = {"asm", "epochs", "passive", "shadow"};
 static const char *const gap_names[GAPS] = {
     [GAP_NONE] = "",
@@ -129,7 +131,6 @@ int slowdown_set_make(struct slowdown_set *set, const struct slowdown_families *
     for (int i = 0; i < SLOWDOWN_SERIES; i++) {
         int err = wanted(families, i) ? make_one(families, labels, i, &set->at[i]) : 0;
         if (err) {
-            set->at[i] = NULL;
             slowdown_set_release(set);
             return err;
         }
@@ -140,16 +141,13 @@ int slowdown_set_make(struct slowdown_set *set, const struct slowdown_families *
 
 void slowdown_set_relabel(struct slowdown_set *set, struct labelset *labels)
 {
-    for (int i = 0; i < SLOWDOWN_SERIES && set->made; i++)
-        if (set->at[i] && (!labels || series_relabel(set->at[i], labels) != 0))
-            slowdown_set_release(set);
+    set->made = set->made && named_series_relabel(set->at, SLOWDOWN_SERIES, labels);
 }
 
 void slowdown_set_release(struct slowdown_set *set)
 {
-    for (int i = 0; i < SLOWDOWN_SERIES; i++)
-        series_free(set->at[i]);
-    *set = (struct slowdown_set){0};
+    named_series_release(set->at, SLOWDOWN_SERIES);
+    set->made = false;
 }
 
 void slowdown_set_gauge(struct slowdown_set *set, enum slowdown_series series, bool present,

@@ -213,6 +213,22 @@ static void new_names_keep_the_numbers(void **state)
     assert_true(rig_value(rig, "interference_container", "container=\"b\"") == 1);
 }
 
+/* One of a container's series cannot have the new labels: then it shows none, and still counts. */
+static void refused_names_drop_all_of_a_container(void **state)
+{
+    struct rig *rig = *state;
+    struct container *a = rig_container(rig, "a");
+    work(rig, "a", 700, 100);
+    rig_tick(rig);
+    rig_take_name(rig, C("memory_read_wait_seconds"), a, "b");
+    rig_rename(rig, a, "b");
+    work(rig, "a", 300, 100);
+    rig_tick(rig);
+    assert_int_equal(rig_series(rig, "container=\"a\""), 0);
+    assert_true(isnan(rig_value(rig, C("memory_reads"), "container=\"b\"")));
+    assert_true(rig_value(rig, N("memory_reads"), "") == 1000);
+}
+
 static void a_default_container_has_at_most_eighteen_series(void **state)
 {
     struct rig *rig = *state;
@@ -429,6 +445,7 @@ int main(void)
         T(an_ended_container_is_read_once_more_then_lingers),
         T(a_container_without_names_counts_already),
         T(new_names_keep_the_numbers),
+        T(refused_names_drop_all_of_a_container),
         T(a_default_container_has_at_most_eighteen_series),
         T(the_threshold_is_the_baseline_times_a_factor),
         T(without_calm_windows_there_is_no_baseline),

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/store/internal.h" /* families by name */
+
 static void must(bool ok, const char *what)
 {
     if (ok)
@@ -113,6 +115,23 @@ void rig_rename(struct rig *rig, struct container *container, const char *name)
     container->name = name;
     const struct container_diff diff = {.renamed = {&container, 1}};
     reconcile(rig, &diff);
+}
+
+void rig_take_name(struct rig *rig, const char *family, const struct container *container,
+                   const char *name)
+{
+    const struct label labels[] = {{"namespace", container->namespace_},
+                                   {"pod", container->pod},
+                                   {"container", name},
+                                   {"container_id", container->short_id}};
+    struct labelset *set;
+    struct series *taken = NULL;
+    must(labelset_new(labels, sizeof labels / sizeof *labels, &set) == 0, "a labelset");
+    for (size_t i = 0; i < rig->store->n_families; i++)
+        if (strcmp(rig->store->families[i]->desc->name, family) == 0)
+            must(series_new(rig->store->families[i], set, NULL, 0, &taken) == 0, "a series");
+    must(taken != NULL, family);
+    labelset_unref(set);
 }
 
 void rig_end(struct rig *rig, struct container *container)

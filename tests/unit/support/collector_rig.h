@@ -39,6 +39,10 @@ struct container *rig_container(struct rig *rig, const char *name);
 struct container *rig_unnamed(struct rig *rig, const char *name);
 void rig_name(struct rig *rig, struct container *container);
 void rig_rename(struct rig *rig, struct container *container, const char *name);
+/* From now on the store refuses the container one series under this name: the family has one with
+ * these labels. */
+void rig_take_name(struct rig *rig, const char *family, const struct container *container,
+                   const char *name);
 void rig_end(struct rig *rig, struct container *container);
 void rig_forget(struct rig *rig, struct container *container);
 /* What the loop does before a tick when no container came or went. */
