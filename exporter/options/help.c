@@ -52,7 +52,7 @@ static void print_collectors(FILE *file)
     static const char *const words[] = {
         [COLLECTOR_OFF] = "off",
         [COLLECTOR_ON] = "on",
-        [COLLECTOR_AUTO] = "on where its hardware is",
+        [COLLECTOR_AUTO] = "on if its hardware is present",
     };
     for (size_t i = 0; collector_table[i]; i++) {
         const struct collector_ops *collector = collector_table[i];
@@ -68,9 +68,9 @@ static void print_collectors(FILE *file)
 void options_print_help(FILE *file)
 {
     static const char before[] = "collector.disable-defaults";
-    fputs("Usage: interference_exporter [FLAGS]\n\n"
-          "Measures per container how long it waits for memory and serves it to Prometheus.\n"
-          "Values follow as --flag=value or --flag value. Durations: 500ms, 1.5s, 2m, 1h30m.\n\n",
+    fputs("Usage: interference_exporter [FLAGS]\n\nMeasures how long each container waits for "
+          "memory and serves the results to Prometheus.\nGive values as --flag=value or --flag "
+          "value. Durations: 500ms, 1.5s, 2m, 1h30m.\n\n",
           file);
     for (size_t i = 0; i < flag_count; i++) {
         if (strcmp(flag_table[i].name, before) == 0)

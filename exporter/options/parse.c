@@ -148,7 +148,7 @@ static int set_url_path(struct parse *parse, const struct flag *flag, const char
                             "is not a path of letters, digits, -, ., _, ~ and / that begins with "
                             "/");
     if (strcmp(text, "/") == 0 || strncmp(text, "/-/", 3) == 0 || strncmp(text, "/api/", 5) == 0)
-        return refuse_value(parse, flag, text, "is taken by another page");
+        return refuse_value(parse, flag, text, "is the path of another page");
     *(const char **)member = text;
     return 0;
 }
@@ -261,7 +261,7 @@ static int take_argument(struct parse *parse, int argc, char *const *argv, int *
     const char *argument = argv[(*next)++];
     if (argument[0] != '-') {
         char quoted[QUOTED_SIZE];
-        return fail(parse, "unexpected argument %s: only flags are understood",
+        return fail(parse, "unexpected argument %s: only flags are accepted",
                     text_quote(argument, quoted));
     }
     const char *name = argument + 2;

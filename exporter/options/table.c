@@ -21,7 +21,7 @@ const struct flag flag_table[] = {
      .type = FLAG_LISTEN,
      .fallback = ":10066",
      .unit = "ADDRESS:PORT",
-     .help = "Address to serve HTTP on; may be given several times. Port 0 takes any free port."},
+     .help = "Address on which HTTP is served; may be repeated. Port 0 selects any free port."},
     {.name = "web.telemetry-path",
      .type = FLAG_URL_PATH,
      .offset = MEMBER(telemetry_path),
@@ -35,16 +35,17 @@ const struct flag flag_table[] = {
      .max = 100000,
      .fallback = "40",
      .unit = "REQUESTS",
-     .help = "Scrapes served at the same time; further ones get 503. 0 means no limit."},
+     .help = "Maximum number of scrapes served at the same time; others get status 503. 0 means no "
+             "limit."},
     {.name = "web.disable-exporter-metrics",
      .type = FLAG_BOOL,
      .offset = MEMBER(disable_exporter_metrics),
-     .help = "Leave out process_* and the count of HTTP requests. What says whether the other "
-             "metrics can be trusted (collectors, source, ticks) stays."},
+     .help = "Leave out process_* and the count of HTTP requests. The metrics that show whether "
+             "the others can be trusted (collectors, source, ticks) stay."},
     {.name = "web.systemd-socket",
      .type = FLAG_BOOL,
      .offset = MEMBER(systemd_socket),
-     .help = "Serve on the sockets that systemd passes instead of --web.listen-address."},
+     .help = "Serve on the sockets that systemd passes, instead of --web.listen-address."},
     {.name = "web.openmetrics-created",
      .type = FLAG_BOOL,
      .offset = MEMBER(openmetrics_created),
@@ -52,19 +53,19 @@ const struct flag flag_table[] = {
     {.name = "web.config.file",
      .type = FLAG_UNSUPPORTED,
      .unit = "FILE",
-     .help = "TLS and authentication as in the Prometheus exporter-toolkit: not supported yet."},
+     .help = "TLS and authentication, as in the Prometheus exporter-toolkit. Not supported yet."},
 
     {.name = "collector.disable-defaults",
      .type = FLAG_BOOL,
      .offset = MEMBER(disable_defaults),
-     .help = "Run only the collectors that are switched on by a flag of their own."},
+     .help = "Run only the collectors that a --collector.NAME flag switches on."},
     {.name = "collector.core_latency.histogram",
      .type = FLAG_EITHER,
      .offset = MEMBER(config.core_latency_container_histogram),
      .fallback = "node",
      .choices = histogram_words,
-     .help = "Who gets a histogram of latencies: the node, or every container as well, which adds "
-             "20 series to each."},
+     .help = "Latency histograms: one for the node only, or also one for each container, which "
+             "adds 20 series per container."},
     {.name = "collector.core_latency.threshold-factor",
      .type = FLAG_NUMBER,
      .offset = MEMBER(config.core_latency_threshold_factor),
@@ -72,22 +73,22 @@ const struct flag flag_table[] = {
      .max = 100,
      .fallback = "1.25",
      .unit = "FACTOR",
-     .help = "Where the thresholds file says nothing, a container's threshold is its baseline "
-             "times this."},
+     .help = "A container's latency threshold is its baseline times this factor, unless the "
+             "thresholds file sets another."},
     {.name = "collector.imc_rpq.cas-latency",
      .type = FLAG_SECONDS,
      .offset = MEMBER(config.imc_rpq_cas_latency_seconds),
      .min = 1,
      .max = 1000,
      .unit = "DURATION",
-     .help = "CAS latency of the DIMMs, for example 14.3ns for DDR4-2933 CL21; goes before a "
-             "recording's. While it is neither given nor recorded, memory controllers have queue "
-             "lengths but no latency."},
+     .help = "CAS latency of the DIMMs, for example 14.3ns for DDR4-2933 CL21. It overrides the "
+             "value in a recording. Without either value, the metrics of the memory controllers "
+             "include queue lengths but no latency."},
     {.name = "collector.slowdown.alone-rate",
      .type = FLAG_BOOL,
      .offset = MEMBER(config.slowdown_alone_rate),
      .help = "Also export, per container, the rate at which it would access the last-level cache "
-             "if it were alone."},
+             "if it ran alone."},
 
     {.name = "collector.pebs_nvmm.period",
      .type = FLAG_COUNT,
@@ -96,8 +97,8 @@ const struct flag flag_table[] = {
      .max = 2147483647,
      .fallback = "10007",
      .unit = "ACCESSES",
-     .help = "One store of so many is sampled. A prime, or loops of a length that divides it are "
-             "seen at one instruction only."},
+     .help = "Number of stores per sample. Use a prime number: otherwise a loop whose length "
+             "divides the period is sampled at one instruction only."},
     {.name = "collector.pebs_nvmm.loads",
      .type = FLAG_BOOL,
      .offset = MEMBER(config.pebs_nvmm_loads),
@@ -105,13 +106,13 @@ const struct flag flag_table[] = {
     {.name = "collector.pebs_nvmm.per-process",
      .type = FLAG_BOOL,
      .offset = MEMBER(config.pebs_nvmm_per_process),
-     .help = "Also export series by process, of at most 1024 processes at a time. What processes "
-             "and threads did in the last second is at /api/v1/nvmm without it."},
+     .help = "Also export series per process, for at most 1024 processes at a time. /api/v1/nvmm "
+             "lists what processes and threads did in the last second, with or without this flag."},
     {.name = "collector.pebs_nvmm.rfo",
      .type = FLAG_BOOL,
      .offset = MEMBER(config.pebs_nvmm_rfo),
-     .help = "Also count reads for ownership that persistent memory serves (Cascade Lake, Ice "
-             "Lake). Blind for non-temporal stores of whole cache lines."},
+     .help = "Also count reads for ownership that persistent memory serves (Cascade Lake and Ice "
+             "Lake only). They do not include non-temporal stores of whole cache lines."},
 
     {.name = "path.procfs",
      .type = FLAG_TEXT,
@@ -127,13 +128,13 @@ const struct flag flag_table[] = {
      .type = FLAG_TEXT,
      .offset = MEMBER(cgroupfs),
      .unit = "DIRECTORY",
-     .help = "Where the host's cgroups are mounted; found by itself when not given."},
+     .help = "Where the host's cgroups are mounted. Detected automatically if not given."},
     {.name = "path.rootfs",
      .type = FLAG_TEXT,
      .offset = MEMBER(rootfs),
      .unit = "DIRECTORY",
-     .help = "Where the host's root is mounted; container runtimes' state and logs are read "
-             "below it."},
+     .help = "Where the host's root file system is mounted. The state and logs of container "
+             "runtimes are read below it."},
 
     {.name = "sampling.interval",
      .type = FLAG_DURATION,
@@ -142,18 +143,18 @@ const struct flag flag_table[] = {
      .max = HOUR,
      .fallback = "1s",
      .unit = "DURATION",
-     .help = "Distance between ticks: how often counters are read."},
+     .help = "Time between two ticks. Each tick reads the counters."},
 
     {.name = "containers.include",
      .type = FLAG_REGEX,
      .offset = MEMBER(include),
      .unit = "REGEX",
-     .help = "Monitor only containers whose namespace/pod/container matches as a whole."},
+     .help = "Monitor only containers whose full namespace/pod/container name matches."},
     {.name = "containers.exclude",
      .type = FLAG_REGEX,
      .offset = MEMBER(exclude),
      .unit = "REGEX",
-     .help = "Do not monitor containers whose namespace/pod/container matches as a whole."},
+     .help = "Do not monitor containers whose full namespace/pod/container name matches."},
     {.name = "containers.max",
      .type = FLAG_COUNT,
      .offset = MEMBER(containers_max),
@@ -161,7 +162,7 @@ const struct flag flag_table[] = {
      .max = 100000,
      .fallback = "512",
      .unit = "CONTAINERS",
-     .help = "Live containers that are monitored at most; the rest waits for room."},
+     .help = "Maximum number of live containers monitored; others wait."},
     {.name = "containers.linger",
      .type = FLAG_DURATION,
      .offset = MEMBER(linger_ns),
@@ -169,8 +170,8 @@ const struct flag flag_table[] = {
      .max = 24 * HOUR,
      .fallback = "2m",
      .unit = "DURATION",
-     .help = "How long the counters of an ended container stay, so that its last counts are "
-             "scraped."},
+     .help = "How long the counters of an ended container are still served, so that a scrape gets "
+             "its last counts."},
     {.name = "containers.linger-max",
      .type = FLAG_COUNT,
      .offset = MEMBER(linger_max),
@@ -178,25 +179,27 @@ const struct flag flag_table[] = {
      .max = 1000000,
      .fallback = "2048",
      .unit = "CONTAINERS",
-     .help = "Ended containers that stay at most; beyond it the oldest go first."},
+     .help = "Maximum number of ended containers whose counters are still served; the oldest are "
+             "dropped first."},
     {.name = "containers.all-cgroups",
      .type = FLAG_BOOL,
      .offset = MEMBER(all_cgroups),
-     .help = "Count every cgroup that has processes of its own, not only containers. A parent "
-             "includes its descendants."},
+     .help = "Count every cgroup that has processes of its own, not only containers. The counts of "
+             "a parent include its descendants."},
     {.name = "containers.names",
      .type = FLAG_CHOICE,
      .offset = MEMBER(names),
      .fallback = "auto",
      .choices = names_words,
-     .help = "Where names come from: the runtimes' state files, the kubelet's log links, "
-             "whichever is there, or nowhere."},
+     .help = "Where container names come from. runtime: the state files of the container runtimes; "
+             "logs: the kubelet's log links; auto: runtime, otherwise logs; none: ids instead of "
+             "names."},
 
     {.name = "thresholds.file",
      .type = FLAG_TEXT,
      .offset = MEMBER(thresholds_file),
      .unit = "FILE",
-     .help = "Latency thresholds by namespace, pod and container (JSON). Read again on SIGHUP."},
+     .help = "Latency thresholds by namespace, pod and container (JSON). SIGHUP reloads the file."},
     {.name = "events.file",
      .type = FLAG_TEXT,
      .offset = MEMBER(events_file),
@@ -208,8 +211,8 @@ const struct flag flag_table[] = {
      .offset = MEMBER(source),
      .fallback = "auto",
      .choices = source_words,
-     .help = "Where counts come from: this machine's kernel, or a recording. auto means perf, or "
-             "replay when --source.replay.file is given."},
+     .help = "Where counts come from: this machine's kernel (perf) or a recording (replay). auto "
+             "means replay if --source.replay.file is given, otherwise perf."},
     {.name = "source.replay.file",
      .type = FLAG_TEXT,
      .offset = MEMBER(replay_file),
@@ -220,24 +223,24 @@ const struct flag flag_table[] = {
      .offset = MEMBER(replay_max_speed),
      .fallback = "1",
      .choices = speed_words,
-     .help = "Replay as fast as it was recorded, or as fast as possible."},
+     .help = "Replay at the speed of the recording, or as fast as possible."},
     {.name = "source.record.file",
      .type = FLAG_TEXT,
      .offset = MEMBER(record_file),
      .unit = "FILE",
-     .help = "Write everything that is read to this file, for replay."},
+     .help = "Write everything that is read to this file, for a later replay."},
 
     {.name = "once",
      .type = FLAG_BOOL,
      .offset = MEMBER(once),
-     .help = "Print the metrics after two ticks (replay: after all of them) and exit; no socket is "
-             "opened."},
+     .help = "Print the metrics after two ticks (replay: after the last tick) and exit, without "
+             "opening a socket."},
     {.name = "log.level",
      .type = FLAG_CHOICE,
      .offset = MEMBER(log_level),
      .fallback = "info",
      .choices = level_words,
-     .help = "Least severity of the lines logged to standard error."},
+     .help = "Minimum severity of the lines logged to standard error."},
     {.name = "log.format",
      .type = FLAG_CHOICE,
      .offset = MEMBER(log_format),

@@ -266,9 +266,9 @@ static void test_source_and_replay(void **state)
 static const struct {
     const char *first, *second, *error;
 } errors[] = {
-    {"x", NULL, "unexpected argument \"x\": only flags are understood"},
-    {"", NULL, "unexpected argument \"\": only flags are understood"},
-    {"a\nb", NULL, "unexpected argument \"a\\nb\": only flags are understood"},
+    {"x", NULL, "unexpected argument \"x\": only flags are accepted"},
+    {"", NULL, "unexpected argument \"\": only flags are accepted"},
+    {"a\nb", NULL, "unexpected argument \"a\\nb\": only flags are accepted"},
     {"-", NULL, "unknown flag \"-\"; --help lists all"},
     {"--", NULL, "unknown flag \"--\"; --help lists all"},
     {"--=", NULL, "unknown flag \"--\"; --help lists all"},
@@ -352,11 +352,11 @@ static const struct {
     {"--web.telemetry-path=/m?x", NULL,
      "--web.telemetry-path: \"/m?x\" is not a path of letters, digits, -, ., _, ~ and / that "
      "begins with /"},
-    {"--web.telemetry-path=/", NULL, "--web.telemetry-path: \"/\" is taken by another page"},
+    {"--web.telemetry-path=/", NULL, "--web.telemetry-path: \"/\" is the path of another page"},
     {"--web.telemetry-path=/-/ready", NULL,
-     "--web.telemetry-path: \"/-/ready\" is taken by another page"},
+     "--web.telemetry-path: \"/-/ready\" is the path of another page"},
     {"--web.telemetry-path=/api/v1/status", NULL,
-     "--web.telemetry-path: \"/api/v1/status\" is taken by another page"},
+     "--web.telemetry-path: \"/api/v1/status\" is the path of another page"},
     {"--source=bpf", NULL, "--source: \"bpf\" is not one of auto, perf, replay"},
     {"--source=replay", NULL, "--source=replay needs --source.replay.file"},
     {"--source=perf", "--source.replay.file=f", "--source.replay.file contradicts --source=perf"},
