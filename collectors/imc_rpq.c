@@ -10,37 +10,37 @@ static const struct metric_desc descs[RPQ_METRICS] = {
                         .number = METRIC_U64,
                         .labels = "socket, imc",
                         .help = "Clock ticks of the memory controller. Their rate is its "
-                                "frequency; high only means fast memory."},
+                                "frequency. High only means fast memory."},
     [RPQ_INSERTS] = {.name = "interference_imc_read_queue_inserts",
                      .type = METRIC_COUNTER,
                      .number = METRIC_U64,
                      .labels = "socket, imc",
-                     .help =
-                         "Reads that entered the memory controller's queue. High: the memory is "
-                         "read much."},
+                     .help = "Reads that entered the memory controller's read queue. High: "
+                             "programs read memory a lot."},
     [RPQ_OCCUPANCY] = {.name = "interference_imc_read_queue_occupancy_cycles",
                        .type = METRIC_COUNTER,
                        .number = METRIC_U64,
                        .labels = "socket, imc",
                        .help =
-                           "Sum over the controller's clock ticks of reads in its queue. Divided "
-                           "by inserts: ticks that a read waits; high: the queue is long."},
-    [RPQ_LATENCY] = {.name = "interference_imc_read_latency_seconds",
-                     .type = METRIC_GAUGE,
-                     .number = METRIC_DOUBLE,
-                     .labels = "socket, imc",
-                     .help =
-                         "Mean time of a DRAM read inside the memory controller in the last "
-                         "window, the column access included. High: its channels are contended; "
-                         "it leaves out caches and interconnect, and so is below what cores see."},
-    [RPQ_CAS] =
-        {.name = "interference_imc_cas_latency_seconds",
+                           "Sum, over the controller's clock ticks, of the reads in its queue. "
+                           "Divided by inserts: ticks that a read waits. High: the queue is long."},
+    [RPQ_LATENCY] =
+        {.name = "interference_imc_read_latency_seconds",
          .type = METRIC_GAUGE,
          .number = METRIC_DOUBLE,
          .labels = "socket, imc",
-         .help = "The column access time that is part of the read latency: "
-                 "--collector.imc_rpq.cas-latency, else what the recording says, else absent "
-                 "with the latency. High: slow DIMMs. Wrong: so is the latency, by the same time."},
+         .help =
+             "Mean time of a DRAM read inside the memory controller in the last window, including "
+             "the column access. High: its channels are contended. Caches and interconnect are not "
+             "included, so the value is below the latency that cores see."},
+    [RPQ_CAS] = {.name = "interference_imc_cas_latency_seconds",
+                 .type = METRIC_GAUGE,
+                 .number = METRIC_DOUBLE,
+                 .labels = "socket, imc",
+                 .help = "Column access time that is part of the read latency: from "
+                         "--collector.imc_rpq.cas-latency, otherwise from the recording. Without "
+                         "either, this metric and the latency are absent. High: slow DIMMs. An "
+                         "error in it shifts the latency by the same time."},
 };
 
 static const struct metric_desc *const metrics[] = {&descs[RPQ_CLOCKTICKS], &descs[RPQ_INSERTS],

@@ -9,22 +9,22 @@ static const struct metric_desc descs[RPQ_METRICS] = {
                      .type = METRIC_COUNTER,
                      .number = METRIC_U64,
                      .labels = "socket, imc",
-                     .help = "Reads that entered the controller's persistent memory queue. High: "
-                             "the persistent memory is read much."},
-    [RPQ_OCCUPANCY] =
-        {.name = "interference_pmm_read_queue_occupancy_cycles",
-         .type = METRIC_COUNTER,
-         .number = METRIC_U64,
+                     .help = "Reads that entered the memory controller's queue for persistent "
+                             "memory. High: programs read persistent memory a lot."},
+    [RPQ_OCCUPANCY] = {.name = "interference_pmm_read_queue_occupancy_cycles",
+                       .type = METRIC_COUNTER,
+                       .number = METRIC_U64,
+                       .labels = "socket, imc",
+                       .help = "Sum, over the controller's clock ticks, of the persistent memory "
+                               "reads in its queue. High: the reads are many, or each waits long. "
+                               "Divided by inserts: ticks that a read takes."},
+    [RPQ_LATENCY] =
+        {.name = "interference_pmm_read_latency_seconds",
+         .type = METRIC_GAUGE,
+         .number = METRIC_DOUBLE,
          .labels = "socket, imc",
-         .help = "Sum over the controller's clock ticks of persistent memory reads in its queue. "
-                 "High: they are many or wait long. Divided by inserts: ticks that a read takes."},
-    [RPQ_LATENCY] = {.name = "interference_pmm_read_latency_seconds",
-                     .type = METRIC_GAUGE,
-                     .number = METRIC_DOUBLE,
-                     .labels = "socket, imc",
-                     .help = "Mean time of a persistent memory read from the memory controller on, "
-                             "in the last window. High: the modules are contended, often by "
-                             "writers."},
+         .help = "Mean time of a persistent memory read in the last window, from the memory "
+                 "controller on. High: the modules are contended, often by writers."},
 };
 
 static const struct metric_desc *const metrics[] = {&descs[RPQ_INSERTS], &descs[RPQ_OCCUPANCY],

@@ -33,15 +33,15 @@ static const struct metric_desc latency_desc = {
     .type = METRIC_GAUGE,
     .number = METRIC_DOUBLE,
     .labels = "initiator_numa_node, target_numa_node",
-    .help = "Measured load-to-use latency of memory, last burst of the pointer chase. High against "
-            "its usual value: the memory of the target node is contended."};
+    .help = "Measured load-to-use latency of memory in the last burst of the pointer chase. High "
+            "compared with its usual value: the memory of the target node is contended."};
 
 static const struct metric_desc histogram_desc = {
     .name = "interference_memory_probe_window_latency_seconds",
     .type = METRIC_HISTOGRAM,
     .labels = "initiator_numa_node, target_numa_node",
     .help = "Measured load-to-use latency of memory, one observation per burst. A tail to the "
-            "right: the memory is contended at times.",
+            "right: the memory of the target node is sometimes contended.",
     .edges = latency_edges,
     .n_edges = LATENCY_EDGES_N};
 
@@ -50,8 +50,9 @@ static const struct metric_desc error_desc = {
     .type = METRIC_GAUGE,
     .number = METRIC_DOUBLE,
     .labels = "numa_node",
-    .help = "How far the estimate from core counters is from the probe's measured latency, for the "
-            "probe's own thread. High: do not trust the estimates of this machine now."};
+    .help = "Error of the estimate from core counters, as a share of the latency that the probe "
+            "measured, for the probe's own thread. High: do not trust the estimates of this "
+            "machine now."};
 
 static const struct metric_desc *const metrics[] = {&latency_desc, &histogram_desc, &error_desc,
                                                     NULL};

@@ -7,8 +7,8 @@
 const struct metric_desc container_info_desc = {
     .name = "interference_container",
     .type = METRIC_INFO,
-    .help = "What is known about a container, value 1; present where other series of it are. Join "
-            "on the container's labels.",
+    .help = "What is known about a container; the value is 1. Present while the container has "
+            "other series. Join on the container's labels.",
     .labels = "container, pod_uid, image, runtime, qos_class, id, runtime_container_id",
 };
 
@@ -17,7 +17,7 @@ static const struct metric_desc running_desc = {
     .name = "running",
     .type = METRIC_NOTE,
     .number = METRIC_U64,
-    .help = "1 while the container runs, 0 once it has ended.",
+    .help = "1 while the container runs, 0 after it has ended.",
     .labels = "container",
 };
 

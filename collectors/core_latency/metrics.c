@@ -10,94 +10,99 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
                   .type = METRIC_COUNTER,
                   .number = METRIC_U64,
                   .labels = "container",
-                  .help = "Unhalted core cycles of the container. High: it uses much CPU."},
+                  .help = "Unhalted core cycles of the container. High: it uses a lot of CPU."},
     [C_REF_CYCLES] = {.name = CONTAINER("cpu_reference_cycles"),
                       .type = METRIC_COUNTER,
                       .number = METRIC_U64,
                       .labels = "container",
-                      .help = "Unhalted cycles at the TSC's frequency. High: it uses much CPU "
-                              "time. cpu_cycles divided by this, "
-                              "times the base frequency, is the mean core frequency."},
-    [C_INSTRUCTIONS] = {.name = CONTAINER("cpu_instructions"),
-                        .type = METRIC_COUNTER,
-                        .number = METRIC_U64,
-                        .labels = "container",
-                        .help = "Instructions retired. Few per cycle: the container waits much."},
+                      .help = "Unhalted cycles of the container, counted at the TSC's frequency. "
+                              "High: it uses a lot of CPU time. cpu_cycles divided by this, times "
+                              "the base frequency, is the mean core frequency."},
+    [C_INSTRUCTIONS] =
+        {.name = CONTAINER("cpu_instructions"),
+         .type = METRIC_COUNTER,
+         .number = METRIC_U64,
+         .labels = "container",
+         .help =
+             "Instructions that the container retired. Few per cycle: the container often waits."},
     [C_READS] = {.name = CONTAINER("memory_reads"),
                  .type = METRIC_COUNTER,
                  .number = METRIC_U64,
                  .labels = "container",
-                 .help = "Demand data reads that missed the last-level cache and went to memory. "
-                         "High: it depends on memory, and loads it for others."},
+                 .help =
+                     "Demand data reads that missed the last-level cache and went to memory. High: "
+                     "the container depends on memory, and its reads add to the load on memory."},
     [C_OCCUPANCY] = {.name = CONTAINER("memory_read_occupancy_cycles"),
                      .type = METRIC_COUNTER,
                      .number = METRIC_U64,
                      .labels = "container",
-                     .help = "Sum over core cycles of memory reads outstanding. High: its reads "
-                             "are many or wait long. Divided by "
+                     .help = "Sum, over core cycles, of the container's outstanding memory reads. "
+                             "High: the reads are many, or each waits long. Divided by "
                              "memory_reads: cycles that a read waits beyond the caches."},
     [C_LLC_READS] = {.name = CONTAINER("llc_reads"),
                      .type = METRIC_COUNTER,
                      .number = METRIC_U64,
                      .labels = "container",
-                     .help = "Demand data reads that left the core's own caches. High beside "
-                             "memory_reads: the last-level cache serves it well, and it has much "
-                             "to lose there."},
+                     .help = "Demand data reads that left the core's own caches. High compared "
+                             "with memory_reads: the last-level cache serves most of these reads, "
+                             "so the container has much to lose there."},
     [C_ACTIVE] = {.name = CONTAINER("memory_read_active_cycles"),
                   .type = METRIC_COUNTER,
                   .number = METRIC_U64,
                   .labels = "container",
-                  .help = "Core cycles with at least one memory read outstanding. Near cpu_cycles: "
-                          "the container lives on memory."},
+                  .help = "Core cycles with at least one outstanding memory read. Near cpu_cycles: "
+                          "the container reads memory almost all the time."},
     [C_WAIT] = {.name = CONTAINER("memory_read_wait_seconds"),
                 .type = METRIC_COUNTER,
                 .number = METRIC_DOUBLE,
                 .labels = "container",
-                .help = "Sum over memory reads of their estimated latency. High: its reads are "
-                        "many or slow. rate(wait) / "
-                        "rate(memory_reads) is the mean latency over any range."},
+                .help = "Estimated latency of the container's memory reads, summed over all reads. "
+                        "High: the reads are many or slow. The rate of this, divided by the rate "
+                        "of memory_reads, is the mean latency over any range."},
     [C_OBSERVED] =
         {.name = CONTAINER("memory_read_latency_observed_seconds"),
          .type = METRIC_COUNTER,
          .number = METRIC_DOUBLE,
          .labels = "container",
-         .help = "Time in windows for which a memory read latency is known. A rate near 1: nearly "
-                 "always. Low: the container hardly reads memory, or windows are discarded."},
+         .help =
+             "Time covered by windows whose memory read latency is known. A rate near 1: nearly "
+             "all windows. Low: the container hardly reads memory, or windows are discarded."},
     [C_OVER] = {.name = CONTAINER("memory_read_latency_over_threshold_seconds"),
                 .type = METRIC_COUNTER,
                 .number = METRIC_DOUBLE,
                 .labels = "container",
-                .help = "Of the observed time, the part with the latency above the threshold. A "
-                        "high share: a neighbour makes the container wait. Absent until there is a "
-                        "threshold."},
+                .help = "Part of the observed time in which the latency was above the threshold. A "
+                        "high share of the observed time: reads often take longer than the "
+                        "threshold allows. Absent until there is a threshold."},
     [C_LATENCY] = {.name = CONTAINER("memory_read_latency_seconds"),
                    .type = METRIC_GAUGE,
                    .number = METRIC_DOUBLE,
                    .labels = "container",
-                   .help = "Mean memory read latency of the last window, estimated from core "
-                           "counters. High against the baseline: memory is contended."},
+                   .help = "Mean memory read latency of the container in the last window, "
+                           "estimated from core counters. High compared with the baseline: reads "
+                           "take longer than when the neighbours are calm."},
     [C_BASELINE] = {.name = CONTAINER("memory_read_latency_baseline_seconds"),
                     .type = METRIC_GAUGE,
                     .number = METRIC_DOUBLE,
                     .labels = "container",
-                    .help = "Mean latency of the container's busy windows in which its neighbours "
-                            "were calm: what it sees when left alone. High: its memory is slow by "
-                            "itself, such as remote or persistent memory."},
+                    .help = "Mean memory read latency of the container's busy windows in which its "
+                            "neighbours were calm. High: its memory is slow even without "
+                            "contention, for example remote or persistent memory."},
     [C_THRESHOLD] = {.name = CONTAINER("memory_read_latency_threshold_seconds"),
                      .type = METRIC_GAUGE,
                      .number = METRIC_DOUBLE,
                      .labels = "container",
-                     .help = "The latency that counts as too high: from the thresholds file, else "
-                             "the baseline times a factor."},
+                     .help = "Memory read latency above which a window counts as too high: from "
+                             "the thresholds file, otherwise the baseline times a factor."},
 };
 
 const struct metric_desc core_latency_container_histogram_desc = {
     .name = CONTAINER("memory_read_window_latency_seconds"),
     .type = METRIC_HISTOGRAM,
     .labels = "container",
-    .help = "Memory read latency, one observation per window. A tail to the right: it waits long "
-            "at times. Only with "
-            "--collector.core_latency.histogram=container.",
+    .help =
+        "Memory read latency of the container, one observation per window. A tail to the right: "
+        "reads sometimes take long. Only with --collector.core_latency.histogram=container.",
     .edges = latency_edges,
     .n_edges = LATENCY_EDGES_N};
 
@@ -105,38 +110,37 @@ const struct metric_desc core_latency_node_descs[N_METRICS] = {
     [N_CYCLES] = {.name = "interference_node_cpu_cycles",
                   .type = METRIC_COUNTER,
                   .number = METRIC_U64,
-                  .help = "Unhalted core cycles of all monitored containers, ended ones included. "
+                  .help = "Unhalted core cycles of all monitored containers, including ended ones. "
                           "High: the node's CPUs are busy."},
     [N_REF_CYCLES] = {.name = "interference_node_cpu_reference_cycles",
                       .type = METRIC_COUNTER,
                       .number = METRIC_U64,
-                      .help = "Unhalted cycles at the TSC's frequency of all monitored containers, "
-                              "ended ones included. High: the node's CPUs are busy."},
+                      .help = "Unhalted cycles of all monitored containers, including ended ones, "
+                              "counted at the TSC's frequency. High: the node's CPUs are busy."},
     [N_READS] = {.name = "interference_node_memory_reads",
                  .type = METRIC_COUNTER,
                  .number = METRIC_U64,
-                 .help = "Memory reads of all monitored containers, ended ones included. High: the "
-                         "node's memory is busy."},
+                 .help = "Memory reads of all monitored containers, including ended ones. High: "
+                         "the node's memory is busy."},
     [N_OCCUPANCY] =
         {.name = "interference_node_memory_read_occupancy_cycles",
          .type = METRIC_COUNTER,
          .number = METRIC_U64,
-         .help = "Sum over core cycles of memory reads outstanding, of all monitored containers, "
-                 "ended ones included. High: the node's memory is busy or slow."},
+         .help = "Sum, over core cycles, of the outstanding memory reads of all monitored "
+                 "containers, including ended ones. High: the node's memory is busy or slow."},
     [N_WAIT] = {.name = "interference_node_memory_read_wait_seconds",
                 .type = METRIC_COUNTER,
                 .number = METRIC_DOUBLE,
-                .help = "Sum over memory reads of their estimated latency, of all monitored "
-                        "containers, ended ones included. High: the node's memory is busy or slow. "
-                        "Divided by memory_reads: the node's mean "
-                        "latency."},
+                .help = "Estimated latency of the memory reads of all monitored containers, "
+                        "including ended ones, summed over all reads. High: the node's memory is "
+                        "busy or slow. Divided by memory_reads: the node's mean latency."},
 };
 
 const struct metric_desc core_latency_node_histogram_desc = {
     .name = "interference_node_memory_read_window_latency_seconds",
     .type = METRIC_HISTOGRAM,
     .help = "Memory read latency, one observation per container and window. A tail to the right: "
-            "some containers wait long.",
+            "reads of some containers take long.",
     .edges = latency_edges,
     .n_edges = LATENCY_EDGES_N};
 
@@ -144,16 +148,16 @@ const struct metric_desc core_latency_base_frequency_desc = {
     .name = "interference_cpu_base_frequency_hertz",
     .type = METRIC_GAUGE,
     .number = METRIC_DOUBLE,
-    .help = "The TSC's frequency, at which reference cycles count. It never changes; high only "
-            "means a fast clock."};
+    .help = "Frequency of the TSC, at which reference cycles are counted. It never changes. High "
+            "only means a fast clock."};
 
 const struct metric_desc core_latency_cache_cycles_desc = {
     .name = "interference_core_cache_lookup_cycles",
     .type = METRIC_GAUGE,
     .number = METRIC_DOUBLE,
-    .help = "Core cycles to look through the caches, which every memory read's latency includes. "
-            "High: deep caches, or a calibration on a busy machine. It is given, calibrated by the "
-            "probe, or the CPU model's published value."};
+    .help = "Core cycles that a memory read needs to look through the caches; every latency "
+            "includes them. High: deep caches, or a calibration on a busy machine. The value is "
+            "configured, calibrated by the probe, or published for the CPU model."};
 
 const struct metric_desc *const core_latency_metrics[] = {
     &core_latency_container_descs[C_CYCLES],

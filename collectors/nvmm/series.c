@@ -2,93 +2,98 @@
 
 #define CONTAINER(n) "interference_container_" n
 static const struct metric_desc descs[NVMM_METRICS] = {
-    [M_ACCESSES] = {.name = CONTAINER("nvmm_accesses"),
-                    .type = METRIC_COUNTER,
-                    .number = METRIC_U64,
-                    .labels = "container, access",
-                    .help = "Loads or stores of programs to persistent memory, estimated: all that "
-                            "were counted, times the share of the samples that went there. High: "
-                            "the container uses the modules much. Errors shrink with the number "
-                            "of samples; see memory_samples. What virtual machines' guests "
-                            "access is not seen."},
+    [M_ACCESSES] =
+        {.name = CONTAINER("nvmm_accesses"),
+         .type = METRIC_COUNTER,
+         .number = METRIC_U64,
+         .labels = "container, access",
+         .help = "Estimated loads or stores of programs to persistent memory: all counted loads or "
+                 "stores, times the share of the samples that went there. High: the container uses "
+                 "the modules a lot. More samples make the estimate more exact; see "
+                 "memory_samples. Accesses by the guests of virtual machines are not included."},
     [M_BYTES] = {.name = CONTAINER("nvmm_bytes"),
                  .type = METRIC_COUNTER,
                  .number = METRIC_U64,
                  .labels = "container, access",
-                 .help = "Bytes of these accesses, from the sizes of the sampled instructions. "
-                         "High: near 2.3 GB/s of stores or 6.6 GB/s of loads a module is at its "
-                         "limit. Divided by accesses: the size of one; stores that do not fill "
-                         "256 bytes are amplified. Too low where samples are undecoded with reason "
-                         "repeated, masked or variable: those add nothing."},
-    [M_SAMPLES] = {.name = CONTAINER("memory_samples"),
-                   .type = METRIC_COUNTER,
-                   .number = METRIC_U64,
-                   .labels = "container, access, medium",
-                   .help = "Samples of the container's accesses, by where they went: nvmm, other "
-                           "memory, or unknown. High: the estimates stand on much; a share is "
-                           "uncertain by one part in the square root of its samples. High for "
-                           "unknown: processes end, or change mappings, faster than they can be "
-                           "looked at. Processes that ended before their container was found "
-                           "are in none."},
+                 .help =
+                     "Estimated bytes of the accesses in nvmm_accesses, from the sizes of the "
+                     "sampled instructions. High: near 2.3 GB/s of stores or 6.6 GB/s of loads, a "
+                     "module is at its limit. Divided by nvmm_accesses: the size of one access; "
+                     "the module amplifies stores that do not fill 256 bytes. Too low if samples "
+                     "are undecoded with reason repeated, masked or variable: those add no bytes."},
+    [M_SAMPLES] =
+        {.name = CONTAINER("memory_samples"),
+         .type = METRIC_COUNTER,
+         .number = METRIC_U64,
+         .labels = "container, access, medium",
+         .help = "Samples of the container's accesses, by where the accesses went: nvmm, other "
+                 "memory, or unknown. High: the estimates rest on many samples; a share from n "
+                 "samples is uncertain by one part in the square root of n. High for unknown: "
+                 "processes end, or change their mappings, before the exporter can look at them. "
+                 "Processes that ended before their container was found are not included."},
     [M_WRITERS] = {.name = CONTAINER("nvmm_writer_threads"),
                    .type = METRIC_GAUGE,
                    .number = METRIC_U64,
                    .labels = "container",
                    .help = "Threads that were sampled storing to persistent memory in the last "
-                           "second. High: above 4 per module its write bandwidth falls. Threads "
-                           "that store seldom are missed. Absent while the node has more threads "
-                           "that do than are kept, 4096."},
+                           "second. High: with more than 4 threads per module, its write bandwidth "
+                           "falls. Threads that rarely store are missed. Absent while the node has "
+                           "more such threads than the exporter keeps, 4096."},
     [M_RFO] = {.name = CONTAINER("nvmm_rfo_accesses"),
                .type = METRIC_COUNTER,
                .number = METRIC_U64,
                .labels = "container",
-               .help = "Reads for ownership that local persistent memory served, counted without "
-                       "samples: the lines that ordinary stores fetch. High: the container stores "
-                       "much. Blind for non-temporal stores of whole 64-byte lines, and sees only "
-                       "1 - s/64 of those of s bytes; sees 67 to 100 % of the others. Cascade "
-                       "Lake and Ice Lake only, with --collector.pebs_nvmm.rfo."},
-    [M_PROCESS_ACCESSES] = {.name = "interference_process_nvmm_accesses",
-                            .type = METRIC_COUNTER,
-                            .number = METRIC_U64,
-                            .labels = "container, pid, access",
-                            .help = "As interference_container_nvmm_accesses, of one process; only "
-                                    "with --collector.pebs_nvmm.per-process. High: it is this one. "
-                                    "At most 1024 processes at a time have series; another gets "
-                                    "one when one of them has not used persistent memory for two "
-                                    "minutes. The container's counter has all of them."},
-    [M_PROCESS_BYTES] = {.name = "interference_process_nvmm_bytes",
-                         .type = METRIC_COUNTER,
-                         .number = METRIC_U64,
-                         .labels = "container, pid, access",
-                         .help = "As interference_container_nvmm_bytes, of one process; only with "
-                                 "--collector.pebs_nvmm.per-process. High: it is this one."},
-    [M_DIMMS] = {.name = "interference_pmem_dimms",
-                 .type = METRIC_GAUGE,
-                 .number = METRIC_U64,
-                 .help = "Persistent memory modules of the node, also those used as ordinary "
-                         "memory; absent where there is none to be counted. High: room for more "
-                         "writer threads."},
+               .help =
+                   "Reads for ownership that local persistent memory served: the cache lines that "
+                   "ordinary stores fetch, counted without sampling. High: the container stores a "
+                   "lot. Non-temporal stores of whole 64-byte lines are not included, and only 1 - "
+                   "s/64 of those of s bytes are; of the other stores, 67 to 100 % are included. "
+                   "Cascade Lake and Ice Lake only, with --collector.pebs_nvmm.rfo."},
+    [M_PROCESS_ACCESSES] =
+        {.name = "interference_process_nvmm_accesses",
+         .type = METRIC_COUNTER,
+         .number = METRIC_U64,
+         .labels = "container, pid, access",
+         .help = "Like interference_container_nvmm_accesses, for one process; only with "
+                 "--collector.pebs_nvmm.per-process. High: this process makes the accesses. At "
+                 "most 1024 processes at a time have series; another process gets series when one "
+                 "of them has not used persistent memory for two minutes. The container's counter "
+                 "includes all processes."},
+    [M_PROCESS_BYTES] =
+        {.name = "interference_process_nvmm_bytes",
+         .type = METRIC_COUNTER,
+         .number = METRIC_U64,
+         .labels = "container, pid, access",
+         .help = "Like interference_container_nvmm_bytes, for one process; only with "
+                 "--collector.pebs_nvmm.per-process. High: this process makes the accesses."},
+    [M_DIMMS] =
+        {.name = "interference_pmem_dimms",
+         .type = METRIC_GAUGE,
+         .number = METRIC_U64,
+         .help = "Persistent memory modules of the node, including those used as ordinary memory; "
+                 "absent if there are none to count. High: there is room for more writer threads."},
     [M_LOST] = {.name = "interference_sampler_samples_lost",
                 .type = METRIC_COUNTER,
                 .number = METRIC_U64,
                 .labels = "access",
                 .help = "Samples that the hardware, the kernel or a full queue dropped. High: "
-                        "estimates become coarse, and wrong if accesses to one kind of memory are "
-                        "lost more often; sample less with --collector.pebs_nvmm.period."},
-    [M_UNDECODED] = {.name = "interference_sampler_samples_undecoded",
-                     .type = METRIC_COUNTER,
-                     .number = METRIC_U64,
-                     .labels = "access, reason",
-                     .help = "Samples of persistent memory whose size is not known, by reason: "
-                             "repeated, masked or variable instructions, whose size is in "
-                             "registers; no_access, invalid or truncated code; unreadable code. "
-                             "High: bytes are less certain than accesses."},
+                        "estimates become coarse, and wrong if samples of one kind of memory are "
+                        "dropped more often; raise --collector.pebs_nvmm.period to sample less."},
+    [M_UNDECODED] =
+        {.name = "interference_sampler_samples_undecoded",
+         .type = METRIC_COUNTER,
+         .number = METRIC_U64,
+         .labels = "access, reason",
+         .help = "Samples of persistent memory whose access size is unknown, by reason: repeated, "
+                 "masked or variable instructions, whose size is in registers; no_access, invalid "
+                 "or truncated code; unreadable code. High: bytes are less certain than accesses."},
     [M_THROTTLES] = {.name = "interference_sampler_throttles",
                      .type = METRIC_COUNTER,
                      .number = METRIC_U64,
                      .labels = "access",
-                     .help = "Times that the kernel paused sampling on a CPU. High: more samples "
-                             "than it allows; sample less with --collector.pebs_nvmm.period."},
+                     .help =
+                         "Times that the kernel paused sampling on a CPU. High: more samples than "
+                         "the kernel allows; raise --collector.pebs_nvmm.period to sample less."},
 };
 
 const struct metric_desc *const nvmm_metrics[] = {

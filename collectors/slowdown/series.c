@@ -23,43 +23,45 @@ static const struct metric_desc descs[SLOWDOWN_METRICS] = {
                  .type = METRIC_GAUGE,
                  .number = METRIC_DOUBLE,
                  .labels = "container, model",
-                 .help = "How many times slower the container ran in the last window than it would "
-                         "have alone, estimated. 1: its neighbours do not hurt it; high: they do. "
-                         "Models: passive from the core's counters; asm and shadow only from "
-                         "sources that count for them (today: recordings of simulated hardware). "
-                         "Absent where there is no estimate; /api/v1/containers says why."},
+                 .help = "Estimate of how many times slower the container ran in the last window "
+                         "than it would have run alone. 1: its neighbours do not slow it down. "
+                         "High: they do. Models: passive uses the core's counters; asm and shadow "
+                         "need counters that only recordings of simulated hardware have today. "
+                         "Absent if there is no estimate; /api/v1/containers says why."},
     [M_OBSERVED] = {.name = CONTAINER("slowdown_observed_cycles"),
                     .type = METRIC_COUNTER,
                     .number = METRIC_U64,
                     .labels = "container, model",
-                    .help = "Cycles of the windows with an estimate. A rate near that of "
-                            "cpu_cycles: nearly every window has one. interference_cycles divided "
-                            "by this is the share of time lost to neighbours."},
+                    .help = "Cycles of the container in windows that have an estimate. A rate near "
+                            "that of cpu_cycles: nearly every window has one. interference_cycles "
+                            "divided by this is the share of cycles lost to neighbours."},
     [M_INTERFERENCE] = {.name = CONTAINER("interference_cycles"),
                         .type = METRIC_COUNTER,
                         .number = METRIC_U64,
                         .labels = "container, model, resource",
-                        .help = "Cycles lost to neighbours in windows with an estimate, by what "
-                                "was contended: cache (they evicted its lines) or memory (they "
-                                "kept it busy). Rising fast: that resource hurts."},
+                        .help =
+                            "Estimated cycles that the container lost to its neighbours, by "
+                            "contended resource: cache (they evicted its lines) or memory (they "
+                            "kept memory busy). Only windows that have an estimate. Rising fast: "
+                            "the container loses much to contention for that resource."},
     [M_ALONE_RATE] = {.name = CONTAINER("alone_llc_access_rate_hertz"),
                       .type = METRIC_GAUGE,
                       .number = METRIC_DOUBLE,
                       .labels = "container, model",
-                      .help = "Accesses to the last-level cache per second of its running time "
-                              "that the container would make alone, estimated; only with "
+                      .help = "Estimated rate at which the container would access the last-level "
+                              "cache if it ran alone, per second of its running time; only with "
                               "--collector.slowdown.alone-rate. High: it depends on that cache."},
     [M_CALM_WINDOWS] = {.name = "slowdown_calm_windows",
                         .type = METRIC_NOTE,
                         .number = METRIC_U64,
                         .labels = "container",
-                        .help = "Calm windows that the model passive has learned from. High: its "
-                                "estimate stands on much."},
+                        .help = "Calm windows from which the model passive has learned. High: its "
+                                "estimate rests on much data."},
     [M_GAP] = {.name = "slowdown_no_estimate",
                .type = METRIC_NOTE,
                .number = METRIC_U64,
                .labels = "container, model, reason",
-               .help = "1 with the reason why there is no estimate by this model at the moment."},
+               .help = "1 with the reason why this model has no estimate at the moment."},
 };
 
 const struct metric_desc *const slowdown_metrics[] = {&descs[M_RATIO],

@@ -79,7 +79,7 @@ static void write_collector(struct textbuf *out, const struct collector_ops *col
     static const char *const defaults[] = {
         [COLLECTOR_OFF] = "Off by default",
         [COLLECTOR_ON] = "On by default",
-        [COLLECTOR_AUTO] = "On where its hardware is",
+        [COLLECTOR_AUTO] = "On if its hardware is present",
     };
     const char *summary = collector->summary;
     write_heading(out, collector->name);
@@ -96,18 +96,15 @@ static void write_collector(struct textbuf *out, const struct collector_ops *col
 int reference_write(struct textbuf *out)
 {
     textbuf_str(
-        out,
-        "# Metrics\n\n"
-        "Made from the definitions in the code; after changing one:\n"
-        "`build/programs/lib_metrics_reference > collectors/METRICS.md`.\n\n"
-        "- A value that cannot be computed is absent: never zero, never a stale number.\n"
-        "- Where it says *container* below labels, the series carries `namespace`, `pod`,\n"
-        "  `container` and `container_id`. Outside Kubernetes `namespace` and `pod` are empty.\n"
-        "- Counters of a container stay for a while after it ended, its gauges do not.\n"
-        "- Rules should use counters: a gauge is the last window only, and a scrape every 30 s\n"
-        "  sees one window in 30.\n"
-        "- A histogram has `_bucket`, `_sum` and `_count`. `_created` comes with\n"
-        "  `--web.openmetrics-created`, in OpenMetrics.\n");
+        out, "# Metrics\n\nThis page is generated from the definitions in the code. After changing "
+             "one, run\n`build/programs/lib_metrics_reference > collectors/METRICS.md`.\n\n- A "
+             "value that cannot be computed is absent: never zero, never a stale number.\n- The "
+             "label *container* in the tables stands for `namespace`, `pod`, `container` and\n  "
+             "`container_id`. Outside Kubernetes `namespace` and `pod` are empty.\n- Counters of a "
+             "container stay for a while after it has ended; its gauges do not.\n- Use counters in "
+             "rules: a gauge shows only the last window, and a scrape every 30 s\n  sees one "
+             "window in 30.\n- A histogram has `_bucket`, `_sum` and `_count`. With "
+             "`--web.openmetrics-created`,\n  OpenMetrics also has `_created`.\n");
     for (size_t i = 0; collector_table[i]; i++)
         write_collector(out, collector_table[i]);
 
@@ -116,9 +113,10 @@ int reference_write(struct textbuf *out)
     write_row(out, &container_info_desc);
 
     write_heading(out, "The exporter itself");
-    textbuf_str(out, "Served whatever `collect[]` asks for. From `");
+    textbuf_str(
+        out, "These metrics are on every page, whatever `collect[]` selects. The metrics from\n`");
     reference_name(&self_descs[SELF_ALWAYS], out);
-    textbuf_str(out, "` on:\nnot with `--web.disable-exporter-metrics`.\n\n");
+    textbuf_str(out, "` on are left\nout with `--web.disable-exporter-metrics`.\n\n");
     write_table_head(out);
     for (size_t i = 0; i < SELF_METRICS; i++)
         write_row(out, &self_descs[i]);
