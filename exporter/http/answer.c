@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "exporter/base/clock.h"
+
 static struct connection *tracked(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
@@ -36,7 +38,7 @@ void answer_connection(void *closure, struct MHD_Connection *connection, void **
         return;
     bool evicted;
     *socket_context =
-        connections_add(&listener->connections, info->connect_fd, http_now_ns(), &evicted);
+        connections_add(&listener->connections, info->connect_fd, clock_mono_ns(), &evicted);
     if (evicted && !atomic_exchange(&listener->server->complained, true))
         log_warn(listener->server->log, "http",
                  "more than %u connections: closing those that are idle longest (said once)",
@@ -53,7 +55,7 @@ void answer_completed(void *closure, struct MHD_Connection *connection, void **r
     (void)why;
     if (!track)
         return;
-    connections_idle(&listener->connections, track, http_now_ns());
+    connections_idle(&listener->connections, track, clock_mono_ns());
     give_place_back(listener->server, track);
 }
 
@@ -174,7 +176,7 @@ static enum MHD_Result respond(struct listener *listener, struct MHD_Connection 
         request_counts_add(&listener->server->counts, handler,
                            response->format ? response->format : "text", response->status);
         if (track)
-            connections_active(&listener->connections, track, http_now_ns(), response->bytes,
+            connections_active(&listener->connections, track, clock_mono_ns(), response->bytes,
                                response->len);
     }
     return result;
@@ -203,7 +205,7 @@ static bool take_place(struct listener *listener, struct connection *track)
         return false;
     if (atomic_fetch_add(&server->limited, 1) >= server->max_requests) {
         atomic_fetch_sub(&server->limited, 1);
-        if (!connections_take_place(&listener->connections, http_now_ns()))
+        if (!connections_take_place(&listener->connections, clock_mono_ns()))
             return false;
     }
     track->limited = true;
@@ -249,7 +251,7 @@ enum MHD_Result answer_request(void *closure, struct MHD_Connection *connection,
     for (size_t i = 0; i < server->n_routes && !route; i++)
         if (strcmp(server->routes[i].path, url) == 0)
             route = &server->routes[i];
-    connections_hurry(&listener->connections, http_now_ns());
+    connections_hurry(&listener->connections, clock_mono_ns());
 
     if (!route)
         response = refusal(404);

@@ -107,6 +107,4 @@ struct http_server {
     struct listener listeners[];
 };
 
-uint64_t http_now_ns(void);
-
 #endif

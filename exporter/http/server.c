@@ -5,20 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "exporter/http/answer.h"
 
 /* Request line and headers must fit; more is answered with 414 or 431. */
 static const size_t connection_memory = 16384;
-
-uint64_t http_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /*
  * Without a descriptor for a new connection the daemon stops accepting until one is closed, which

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/pages/nvmm.h"
 
 enum { PAGES_ROUTES = 7 };
@@ -123,13 +123,6 @@ static void metrics(void *context, const struct http_request *request,
 
 /* ---- health ---- */
 
-static uint64_t mono_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void healthy(void *context, const struct http_request *request,
                     struct http_response *response)
 {
@@ -138,7 +131,7 @@ static void healthy(void *context, const struct http_request *request,
     uint64_t updated_ns;
     take_status(context, &status, &updated_ns);
     uint64_t limit = status.tick.interval_ns * PAGES_UNHEALTHY_INTERVALS;
-    if (!status.replay_ended && mono_ns() - updated_ns >= limit)
+    if (!status.replay_ended && clock_mono_ns() - updated_ns >= limit)
         answer_text(response, 503, "the last tick is 10 intervals old\n");
     else
         answer_text(response, 200, "healthy\n");
@@ -353,7 +346,7 @@ int pages_new(const struct pages_config *config, struct pages **out)
         {.path = "/api/v1/nvmm", .handler = "nvmm", .handle = api_nvmm, .limited = true},
     };
     memcpy(pages->routes, routes, sizeof routes);
-    pages->updated_ns = mono_ns();
+    pages->updated_ns = clock_mono_ns();
     pthread_mutex_init(&pages->lock, NULL);
     *out = pages;
     return 0;

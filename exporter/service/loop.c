@@ -8,8 +8,9 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "exporter/base/clock.h"
 
 struct loop {
     struct loop_callbacks callbacks;
@@ -18,16 +19,9 @@ struct loop {
     atomic_bool stopped;
 };
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 uint64_t loop_now_ns(void)
 {
-    return clock_ns(CLOCK_MONOTONIC);
+    return clock_mono_ns();
 }
 
 uint64_t loop_wall_ns(void)

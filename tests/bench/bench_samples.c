@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/containers/cgroup_map.h"
 #include "exporter/containers/container.h"
 #include "exporter/source/accesses/attribution.h"
@@ -42,13 +43,6 @@ enum {
     RATE = 100000,
     MAX_ROUNDS = 1000,
 };
-
-static uint64_t clock_ns(clockid_t id)
-{
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static _Noreturn void die(const char *what)
 {

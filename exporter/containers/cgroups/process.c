@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/containers/cgroups/walk.h"
 
 enum { TEXT_SIZE = 16384 };
@@ -119,13 +119,6 @@ static int read_path(const struct process_cgroups *cgroups, const char *relative
     return err;
 }
 
-static uint64_t clock_of(clockid_t id)
-{
-    struct timespec now;
-    clock_gettime(id, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Processes are stamped with the time since boot, which goes on in suspend, in whole ticks. */
 static bool began_after(const struct process_cgroups *cgroups, uint32_t pid, uint64_t time_ns)
 {
@@ -135,7 +128,7 @@ static bool began_after(const struct process_cgroups *cgroups, uint32_t pid, uin
     if (fsroot_read(cgroups->fs, FSROOT_PROC, relative, text, sizeof text, NULL) != 0 ||
         process_start_ticks(text, &ticks) != 0)
         return true;
-    uint64_t asleep_ns = clock_of(CLOCK_BOOTTIME) - clock_of(CLOCK_MONOTONIC);
+    uint64_t asleep_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
     return ticks * tick_ns > time_ns + asleep_ns + tick_ns;
 }
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/source/perf/internal.h"
 #include "exporter/source/sampler/sampler.h"
 
@@ -64,10 +64,8 @@ static struct perf_samples *self_of(struct source *source)
 
 static uint64_t monotonic_ns(void *context)
 {
-    struct timespec now;
     (void)context;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return clock_mono_ns();
 }
 
 /* ---- the sampler's thread ---- */

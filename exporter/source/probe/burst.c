@@ -1,7 +1,8 @@
 #include "exporter/source/probe/burst.h"
 
 #include <string.h>
-#include <time.h>
+
+#include "exporter/base/clock.h"
 
 enum {
     PARTS_PER_MILLION = 900, /* a tenth of the promised 0.1 % stays in reserve */
@@ -12,9 +13,7 @@ enum {
 
 uint64_t chase_thread_cpu_ns(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void chase_burst(struct chase_ring *ring, enum chase_flush how, int cpu, uint64_t budget_ns,

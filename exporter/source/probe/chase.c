@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/source/probe/buffer.h"
 #include "exporter/source/probe/thread.h"
 #include "exporter/source/probe/topology.h"
@@ -91,13 +91,6 @@ static const struct source_ops chase_ops = {
     .free = chase_free,
 };
 
-static uint64_t monotonic_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
-}
-
 static int make_shared(struct chase_source *chase, const struct chase_config *config)
 {
     struct chase_shared *shared = &chase->shared;
@@ -153,7 +146,7 @@ static int make_buffers(struct chase_source *chase, const struct chase_config *c
 static int make_rings(struct chase_source *chase, size_t n_threads)
 {
     size_t n_buffers = chase->shared.n_buffers;
-    uint64_t seed = monotonic_ns();
+    uint64_t seed = clock_mono_ns();
     chase->rings = calloc(n_threads * n_buffers, sizeof *chase->rings);
     if (!chase->rings)
         return -ENOMEM;
@@ -196,13 +189,13 @@ static void describe(const struct chase_source *chase, size_t i)
 static int start_threads(struct chase_source *chase, const struct chase_topology *topology)
 {
     size_t n = topology->n_initiators;
-    uint64_t seed = monotonic_ns();
+    uint64_t seed = clock_mono_ns();
     chase->threads = calloc(n, sizeof *chase->threads);
     chase->identities = calloc(n, sizeof *chase->identities);
     if (!chase->threads || !chase->identities)
         return -ENOMEM;
     chase->shared.n_threads = n;
-    chase->shared.epoch_ns = monotonic_ns();
+    chase->shared.epoch_ns = clock_mono_ns();
     for (size_t i = 0; i < n; i++) {
         struct chase_thread *thread = &chase->threads[i];
         thread->shared = &chase->shared;
@@ -308,12 +301,10 @@ uint64_t chase_source_discarded(const struct source *source, enum chase_discard 
 uint64_t chase_source_cpu_ns(const struct source *source, size_t thread)
 {
     clockid_t clock;
-    struct timespec t;
     if (thread >= of_const(source)->n_running ||
-        pthread_getcpuclockid(of_const(source)->threads[thread].handle, &clock) != 0 ||
-        clock_gettime(clock, &t) < 0)
+        pthread_getcpuclockid(of_const(source)->threads[thread].handle, &clock) != 0)
         return 0;
-    return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
+    return clock_ns(clock);
 }
 
 size_t chase_source_buffer_bytes(const struct source *source)

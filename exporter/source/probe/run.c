@@ -4,8 +4,8 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/source/probe/buffer.h"
 
 #define NO_SANITIZE __attribute__((no_sanitize_address, no_sanitize_thread))
@@ -105,13 +105,6 @@ void chase_ring_release(struct chase_ring *ring)
 {
     free(ring->order);
     *ring = (struct chase_ring){0};
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
 }
 
 static int64_t context_switches(void)

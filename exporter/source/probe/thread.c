@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/source/probe/topology.h"
 
 enum { STACK_BYTES = 256 << 10 };
@@ -37,13 +38,6 @@ uint64_t chase_turn_ns(uint64_t interval_ns, size_t index, size_t n, uint64_t tu
 {
     uint64_t part = interval_ns / n, play = part / 5 * 4;
     return turn * interval_ns + index * part + (play > 0 ? random % play : 0);
-}
-
-static uint64_t monotonic_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
 }
 
 /* False when it is time to stop. */
@@ -139,7 +133,7 @@ static void take_turn(struct chase_thread *thread, struct chase_account *account
 static uint64_t next_turn(const struct chase_shared *shared, const struct chase_account *account,
                           uint64_t turn)
 {
-    uint64_t at_ns = monotonic_ns() - shared->epoch_ns, wait_ns = chase_account_wait_ns(account);
+    uint64_t at_ns = clock_mono_ns() - shared->epoch_ns, wait_ns = chase_account_wait_ns(account);
     uint64_t first = (at_ns + wait_ns) / shared->interval_ns;
     return first > turn ? first : turn + 1;
 }
@@ -153,7 +147,7 @@ static void take_turns(struct chase_thread *thread)
     while (wait_until(shared, shared->epoch_ns + chase_turn_ns(shared->interval_ns, thread->index,
                                                                shared->n_threads, turn,
                                                                chase_random(&thread->random)))) {
-        uint64_t budget = chase_account_budget(&account, monotonic_ns());
+        uint64_t budget = chase_account_budget(&account, clock_mono_ns());
         if (budget > 0)
             take_turn(thread, &account, budget, &spent);
         charge(&account, &spent, 0);

@@ -1,9 +1,10 @@
 #include "exporter/source/sampler/clock.h"
 
 #include <stddef.h>
-#include <time.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
+
+#include "exporter/base/clock.h"
 #endif
 
 /* Of so many comparisons the one that was interrupted least counts. */
@@ -11,11 +12,9 @@ enum { COMPARISONS = 3 };
 
 static uint64_t monotonic_of(const struct perf_clock *clock)
 {
-    struct timespec now;
     if (clock->sources && clock->sources->monotonic_ns)
         return clock->sources->monotonic_ns(clock->sources->context);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return clock_mono_ns();
 }
 
 static uint64_t counter_of(const struct perf_clock *clock)

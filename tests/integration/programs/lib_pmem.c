@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/source/accesses/address_spaces.h"
 #include "exporter/source/accesses/code.h"
 #include "exporter/source/event/encode.h"
@@ -292,10 +293,8 @@ static void print_tally(const struct tally *tally)
 
 static uint64_t now_ns(void *context)
 {
-    struct timespec now;
     (void)context;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return clock_mono_ns();
 }
 
 static bool run_storers(struct attribution *a, char **commands)

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/source/accesses/address_space.h"
 #include "exporter/source/accesses/address_spaces.h"
 #include "tests/unit/support/fixture.h"
@@ -539,10 +540,8 @@ static void many_come_and_go(void **state)
 
 static uint64_t monotonic(void *context)
 {
-    struct timespec now;
     (void)context;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return clock_mono_ns();
 }
 
 static void this_process_and_a_child(void **state)

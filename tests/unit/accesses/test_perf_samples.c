@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/source/accesses/accesses.h"
 #include "tests/unit/support/fixture.h"
 
@@ -27,13 +28,6 @@ enum { PAGES = 300, MAX_TAKEN = 1 << 16, TAG = 77, CGROUP = 1000 };
 static size_t page_size(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static uint64_t monotonic(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 struct rig {
@@ -137,7 +131,7 @@ static bool rig_start(struct rig *rig)
 static bool rig_take(struct rig *rig)
 {
     const struct source_ops *ops = rig->source->ops;
-    uint64_t until = monotonic();
+    uint64_t until = clock_mono_ns();
     struct sampling sampling;
     do {
         usleep(1000);

@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/containers/cgroups/process.h"
 
 static void check_path(const char *text, int version, const char *want)
@@ -93,13 +94,6 @@ static void start_times(void **state)
 }
 
 /* ---- real processes ---- */
-
-static uint64_t monotonic(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 struct rig {
     struct fsroot fs;
@@ -189,7 +183,7 @@ static void a_part_of_the_hierarchy(void **state)
     rig.fs.path[FSROOT_CGROUP] = strdup(rig.top);
     assert_int_equal(process_cgroups_init(&cgroups, &rig.fs, error, sizeof error), 0);
     assert_string_equal(cgroups.hierarchy.path, rig.cgroups.hierarchy.path);
-    assert_int_equal(process_cgroup_id(&cgroups, (uint32_t)pid, monotonic(), &id), 0);
+    assert_int_equal(process_cgroup_id(&cgroups, (uint32_t)pid, clock_mono_ns(), &id), 0);
     assert_int_equal(id, inode_of(rig.child));
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
@@ -205,18 +199,18 @@ static void real_processes(void **state)
         fsroot_release(&rig.fs);
         skip();
     }
-    uint64_t id = 0, before = monotonic() - 50000000;
+    uint64_t id = 0, before = clock_mono_ns() - 50000000;
     int ready;
     struct timespec ticks = {.tv_nsec = 60000000}; /* starts are stamped in ticks of 10 ms */
     nanosleep(&ticks, NULL);
     pid_t pid = start_below(&rig, &ready);
-    assert_int_equal(process_cgroup_id(&rig.cgroups, (uint32_t)pid, monotonic(), &id), 0);
+    assert_int_equal(process_cgroup_id(&rig.cgroups, (uint32_t)pid, clock_mono_ns(), &id), 0);
     assert_int_equal(id, inode_of(rig.child));
     /* Before it began the number was not its. */
     assert_int_equal(process_cgroup_id(&rig.cgroups, (uint32_t)pid, before, &id), -ESRCH);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    assert_int_equal(process_cgroup_id(&rig.cgroups, (uint32_t)pid, monotonic(), &id), -ESRCH);
+    assert_int_equal(process_cgroup_id(&rig.cgroups, (uint32_t)pid, clock_mono_ns(), &id), -ESRCH);
     close(ready);
     rig_release(&rig);
 }
