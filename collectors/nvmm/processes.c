@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collectors/formulas/nvmm.h"
+#include "exporter/base/hash.h"
 
 static const uint64_t linger_ns = UINT64_C(120000000000);
 
@@ -64,7 +65,7 @@ void nvmm_processes_free(struct nvmm_processes *processes)
 /* The slot of a process, or the free one where it belongs. Half of the slots are always free. */
 static uint16_t *find(struct nvmm_processes *processes, uint64_t owner, uint32_t pid)
 {
-    uint64_t hash = (owner ^ (uint64_t)pid << 32) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = hash_u64(owner ^ (uint64_t)pid << 32);
     for (size_t slot = (size_t)(hash >> 40) & (SLOTS - 1);; slot = (slot + 1) & (SLOTS - 1)) {
         uint16_t index = processes->slots[slot];
         if (index == 0 ||

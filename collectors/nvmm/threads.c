@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/hash.h"
+
 enum { SLOTS = 2 * NVMM_MAX_THREADS };
 
 _Static_assert((SLOTS & (SLOTS - 1)) == 0, "slots are found with a mask");
@@ -21,7 +23,7 @@ void nvmm_threads_free(struct nvmm_threads *threads)
 
 static size_t first_slot(uint64_t owner, uint32_t pid, uint32_t tid)
 {
-    uint64_t hash = (owner ^ (uint64_t)pid << 32 ^ tid) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = hash_u64(owner ^ (uint64_t)pid << 32 ^ tid);
 
     return (size_t)(hash >> 40) & (SLOTS - 1);
 }

@@ -15,6 +15,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "exporter/base/hash.h"
+
 enum { CELLS_MIN = 256, EPOCHS = 2 };
 
 struct cell {
@@ -76,8 +78,7 @@ void cgroup_map_free(struct cgroup_map *map)
 
 static uint64_t mix(uint64_t id)
 {
-    id ^= id >> 31;
-    id *= UINT64_C(0x9e3779b97f4a7c15);
+    id = hash_u64(id ^ id >> 31);
     return id ^ id >> 32;
 }
 

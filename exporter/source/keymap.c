@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a over the key, the tag mixed in last. */
+#include "exporter/base/hash.h"
+
 static uint64_t hash_of(const char *key, uint32_t tag)
 {
-    uint64_t hash = 14695981039346656037ull;
-
-    for (const unsigned char *p = (const unsigned char *)key; *p; p++)
-        hash = (hash ^ *p) * 1099511628211ull;
-    hash = (hash ^ tag) * 1099511628211ull;
+    uint64_t hash = hash_bytes(HASH_START, key, strlen(key));
+    hash = hash_bytes(hash, &tag, sizeof tag);
     return hash ^ hash >> 32;
 }
 

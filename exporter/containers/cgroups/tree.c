@@ -4,21 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS_MIN = 256 };
+#include "exporter/base/hash.h"
 
-static uint64_t hash_bytes(const char *text, size_t len)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < len; i++) {
-        hash ^= (unsigned char)text[i];
-        hash *= UINT64_C(0x100000001b3);
-    }
-    return hash;
-}
+enum { BUCKETS_MIN = 256 };
 
 static struct node **path_bucket(const struct node_tree *tree, const char *path, size_t len)
 {
-    return &tree->by_path[hash_bytes(path, len) & (tree->n_buckets - 1)];
+    return &tree->by_path[hash_bytes(HASH_START, path, len) & (tree->n_buckets - 1)];
 }
 
 static struct node **wd_bucket(const struct node_tree *tree, int wd)

@@ -7,22 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FNV_START UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
+#include "exporter/base/hash.h"
 
-/* FNV-1a, the terminating NUL included, so that "a","b" and "ab","" differ. */
+/* With the terminating NUL, so that "a","b" and "ab","" differ. */
 static uint64_t hash_string(uint64_t hash, const char *text)
 {
-    do {
-        hash ^= (unsigned char)*text;
-        hash *= FNV_PRIME;
-    } while (*text++);
-    return hash;
+    return hash_bytes(hash, text, strlen(text) + 1);
 }
 
 uint64_t entry_hash_labels(const struct container *container)
 {
-    uint64_t hash = hash_string(FNV_START, container->namespace_);
+    uint64_t hash = hash_string(HASH_START, container->namespace_);
     hash = hash_string(hash, container->pod);
     hash = hash_string(hash, container->name);
     return hash_string(hash, container->short_id);
@@ -35,7 +30,7 @@ uint64_t entry_hash_handle(uint64_t handle)
 
 uint64_t entry_hash_path(const char *key, const char *path)
 {
-    return hash_string(FNV_START, key && *key ? key : path);
+    return hash_string(HASH_START, key && *key ? key : path);
 }
 
 /* ---- strings ---- */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exporter/base/hash.h"
 #include "exporter/source/accesses/address_space.h"
 
 enum { FIRST_TEXT = 1 << 16, MAX_TEXT = 1 << 26 };
@@ -45,7 +46,7 @@ struct address_spaces {
 
 static size_t home_of(const struct address_spaces *spaces, uint32_t pid)
 {
-    return (size_t)(pid * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (spaces->cap - 1);
+    return (size_t)(hash_u64(pid) >> 32) & (spaces->cap - 1);
 }
 
 static struct process *lookup(const struct address_spaces *spaces, uint32_t pid)

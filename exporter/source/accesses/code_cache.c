@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/hash.h"
+
 /* An entry may stand in any place of its row. */
 enum { WAYS = 4 };
 
@@ -41,7 +43,7 @@ void code_cache_free(struct code_cache *cache)
 
 static struct code_size *row_of(const struct code_cache *cache, uint32_t space, uint64_t ip)
 {
-    uint64_t mixed = (ip ^ (uint64_t)space << 40) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t mixed = hash_u64(ip ^ (uint64_t)space << 40);
     return &cache->at[(size_t)(mixed >> 32 & cache->mask) * WAYS];
 }
 

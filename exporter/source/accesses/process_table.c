@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "exporter/base/hash.h"
+
 /* The dead stay so long: their last samples may still be waiting. */
 static const uint64_t grave_ns = 1000000000;
 
@@ -44,7 +46,7 @@ void process_table_free(struct process_table *table)
 
 static size_t home_of(const struct process_table *table, uint32_t pid)
 {
-    return (size_t)(pid * UINT64_C(0x9e3779b97f4a7c15) >> 32) & table->mask;
+    return (size_t)(hash_u64(pid) >> 32) & table->mask;
 }
 
 struct known_process *process_table_find(struct process_table *table, uint32_t pid)

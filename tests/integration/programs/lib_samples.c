@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exporter/base/clock.h"
+#include "exporter/base/hash.h"
 #include "exporter/containers/container.h"
 #include "exporter/daemon/sample_owners.h"
 #include "exporter/source/accesses/accesses.h"
@@ -44,7 +46,7 @@ static bool same(const struct access_sample *a, const struct access_sample *b)
 
 static void add(const struct access_sample *sample)
 {
-    uint64_t hash = (sample->ip ^ (uint64_t)sample->pid << 32) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = hash_u64(sample->ip ^ (uint64_t)sample->pid << 32);
     for (size_t i = hash >> 48;; i++) {
         struct line *line = &lines[i % MAX_LINES];
         if (line->n == 0)
@@ -56,17 +58,10 @@ static void add(const struct access_sample *sample)
     }
 }
 
-static uint64_t monotonic(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void take_all(struct source *source)
 {
     static struct access_sample batch[BATCH];
-    uint64_t until = monotonic();
+    uint64_t until = clock_mono_ns();
     struct sampling stores, loads;
     size_t n;
     do {

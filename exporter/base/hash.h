@@ -1,0 +1,28 @@
+/* Hashes for tables in memory: fast and well spread, not safe against an adversary, never stored.
+ */
+#ifndef IE_BASE_HASH_H
+#define IE_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): 2^64 divided by the golden
+ * ratio. The high bits are the mixed ones: a table takes its index from those. */
+static inline uint64_t hash_u64(uint64_t value)
+{
+    return value * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+#define HASH_START UINT64_C(0xcbf29ce484222325)
+
+/* FNV-1a over n bytes, continued from 'hash': HASH_START for the first. hash_bytes of "a" continued
+ * over "b" is that of "ab"; what must tell the two apart hashes the terminating NUL with them. */
+static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+#endif
