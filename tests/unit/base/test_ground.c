@@ -1,0 +1,106 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/base/array.h"
+#include "exporter/base/clock.h"
+#include "exporter/base/hash.h"
+
+static void clocks_go_on_in_nanoseconds(void **state)
+{
+    (void)state;
+    struct timespec now;
+    uint64_t before = clock_mono_ns();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t after = clock_mono_ns();
+    uint64_t between = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    assert_true(before > 0 && before <= between && between <= after);
+    before = clock_ns(CLOCK_REALTIME);
+    assert_true(before > UINT64_C(1600000000) * 1000000000u); /* later than September 2020 */
+    assert_int_equal(clock_ns((clockid_t)12345), 0);
+}
+
+/* Values of the FNV reference code, http://www.isthe.com/chongo/tech/comp/fnv/. */
+static void bytes_are_hashed_by_fnv_1a(void **state)
+{
+    (void)state;
+    assert_true(hash_bytes(HASH_START, "", 0) == UINT64_C(0xcbf29ce484222325));
+    assert_true(hash_bytes(HASH_START, "a", 1) == UINT64_C(0xaf63dc4c8601ec8c));
+    assert_true(hash_bytes(HASH_START, "foobar", 6) == UINT64_C(0x85944171f73967e8));
+    assert_true(hash_bytes(hash_bytes(HASH_START, "foo", 3), "bar", 3) ==
+                UINT64_C(0x85944171f73967e8));
+    assert_true(hash_bytes(HASH_START, "\xff", 1) != hash_bytes(HASH_START, "\x7f", 1));
+}
+
+/* Consecutive numbers, such as pids, fall on different places of a table by the high bits. */
+static void numbers_are_spread(void **state)
+{
+    (void)state;
+    uint8_t seen[256] = {0};
+    size_t places = 0;
+    for (uint64_t i = 1; i <= 128; i++) {
+        uint64_t place = hash_u64(i) >> 56;
+        places += seen[place]++ == 0;
+    }
+    assert_int_equal(hash_u64(0), 0);
+    assert_int_equal(places, 128); /* the golden ratio: none twice */
+}
+
+static void an_array_doubles(void **state)
+{
+    (void)state;
+    uint32_t *at = NULL;
+    size_t cap = 0;
+    assert_int_equal(array_reserve(&at, &cap, 0, sizeof *at), 0);
+    assert_null(at); /* nothing was asked for */
+    for (uint32_t i = 0; i < 1000; i++) {
+        size_t before = cap;
+        assert_int_equal(array_reserve(&at, &cap, i + 1, sizeof *at), 0);
+        assert_true(cap == before || cap == (before ? before * 2 : 16));
+        at[i] = i;
+    }
+    assert_int_equal(cap, 1024);
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(at[i], i);
+    assert_int_equal(array_reserve(&at, &cap, 5000, sizeof *at), 0);
+    assert_int_equal(cap, 8192);
+    assert_int_equal(at[999], 999);
+    free(at);
+}
+
+static void an_array_that_cannot_grow_stays(void **state)
+{
+    (void)state;
+    uint64_t *at = NULL;
+    size_t cap = 0;
+    assert_int_equal(array_reserve(&at, &cap, 1, sizeof *at), 0);
+    at[0] = 7;
+    uint64_t *before = at;
+    /* The first does not double, the bytes of the second overflow. */
+    static const size_t too_many[] = {SIZE_MAX, SIZE_MAX / 4};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(array_reserve(&at, &cap, too_many[i], sizeof *at), -ENOMEM);
+        assert_ptr_equal(at, before);
+        assert_int_equal(cap, 16);
+        assert_int_equal(at[0], 7);
+    }
+    free(at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clocks_go_on_in_nanoseconds),
+        cmocka_unit_test(bytes_are_hashed_by_fnv_1a),
+        cmocka_unit_test(numbers_are_spread),
+        cmocka_unit_test(an_array_doubles),
+        cmocka_unit_test(an_array_that_cannot_grow_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
