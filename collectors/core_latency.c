@@ -8,6 +8,7 @@
 #include "collectors/core_latency/metrics.h"
 #include "collectors/formulas/core_latency.h"
 #include "collectors/learned/baseline.h"
+#include "collectors/parts/core_lane.h"
 #include "collectors/parts/lanes.h"
 #include "collectors/parts/named_series.h"
 #include "collectors/parts/window_read.h"
@@ -31,26 +32,19 @@ static const enum container_metric node_count[N_COUNTS] = {
 
 /* One container. */
 struct lane {
-    const struct container *container; /* NULL: free */
-    group_handle core;                 /* 0: not open */
-    bool opened;                       /* it was open once: its totals are true, 0 included */
-    bool ending;                       /* its next reading is its last */
+    struct core_lane core; /* first */
 
     bool made;                       /* the series are */
     struct series *series[C_SERIES]; /* NULL where not asked for */
 
     uint64_t total[C_COUNTS];
     uint32_t counted; /* bit c: total[c] was ever counted */
-    bool read_once;
-    bool known; /* which counts this machine can do: a window of it ran */
+    bool known;       /* which counts this machine can do: a window of it ran */
     double wait_seconds, observed_seconds, over_seconds;
-
-    uint64_t last_mono_ns; /* where the current window began */
 
     /* The window just read. */
     bool window;  /* counts are valid */
     bool latency; /* so is the estimate */
-    double window_seconds;
     uint64_t count[C_COUNTS];
     struct core_latency estimate;
 
@@ -70,8 +64,7 @@ struct core_latency_collector {
 
     struct lanes lanes;
 
-    uint64_t last_mono_ns;
-    double node_peak_rate; /* reads per second, highest ever */
+    struct node_peak peak;
     unsigned thresholds_version;
     bool off; /* found out while running that it cannot work */
 };
@@ -83,18 +76,11 @@ static bool core_latency_probe(const struct collector_env *env, struct verdict *
 
 /* ---- containers ---- */
 
-static void lane_close(struct core_latency_collector *self, struct lane *lane)
-{
-    source_set_close(self->env.sources, lane->core);
-    lane->core = 0;
-}
-
 static void lane_free(void *collector, void *opaque)
 {
     struct core_latency_collector *self = collector;
     struct lane *lane = opaque;
-    if (lane->core)
-        lane_close(self, lane);
+    core_lane_close(&lane->core, self->env.sources);
     named_series_release(lane->series, C_SERIES);
     free(lane);
 }
@@ -103,25 +89,8 @@ static bool lane_open(void *collector, void *opaque)
 {
     struct core_latency_collector *self = collector;
     struct lane *lane = opaque;
-    const struct scope scope = {
-        .kind = SCOPE_CGROUP,
-        .key = lane->container->key,
-        .cgroup_fd = lane->container->cgroup_fd,
-    };
-    struct verdict why;
-    int err = source_set_open(self->env.sources, &scope, GROUP_CORE, &lane->core, &why);
-    lane->opened |= err == 0;
-    if (!err)
-        return true;
-    self->status->open_failures[why.reason]++;
-    if (err == -ESRCH) /* the container is gone already */
-        return false;
-    bool first = self->status->verdict.reason != why.reason;
-    self->status->verdict = why;
-    if (first)
-        log_warn(self->env.log, "core_latency", "%s is not counted: %s", lane->container->path,
-                 why.words);
-    return false;
+    return core_lane_open(&lane->core, &self->env, self->status, "core_latency",
+                          "is not counted") == 0;
 }
 
 static void set_or_clear(struct series *series, bool present, double value)
@@ -139,18 +108,18 @@ static void lane_show(const struct lane *lane)
         /* Until a window ran, the counts that every machine has are 0; afterwards a count that this
          * machine cannot do is absent. */
         bool basic = c != C_LLC_READS && c != C_ACTIVE;
-        if (lane->counted & 1u << c || (lane->opened && !lane->known && basic))
+        if (lane->counted & 1u << c || (lane->core.opened && !lane->known && basic))
             series_set_u64(lane->series[c], lane->total[c]);
         else
             series_clear(lane->series[c]);
     }
-    set_or_clear(lane->series[C_WAIT], lane->opened, lane->wait_seconds);
-    set_or_clear(lane->series[C_OBSERVED], lane->opened, lane->observed_seconds);
+    set_or_clear(lane->series[C_WAIT], lane->core.opened, lane->wait_seconds);
+    set_or_clear(lane->series[C_OBSERVED], lane->core.opened, lane->observed_seconds);
 }
 
 static void lane_find_threshold(const struct core_latency_collector *self, struct lane *lane)
 {
-    const struct container *c = lane->container;
+    const struct container *c = lane->core.container;
     lane->threshold_given = thresholds_find(self->env.thresholds, c->namespace_, c->pod, c->name,
                                             &lane->threshold_seconds);
 }
@@ -171,13 +140,13 @@ static void lane_name(void *collector, void *opaque)
 {
     struct core_latency_collector *self = collector;
     struct lane *lane = opaque;
-    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    struct labelset *labels = container_labels_get(self->env.labels, lane->core.container);
     if (!labels || lane->made)
         return;
     int err = lane_make_series(self, lane, labels);
     if (err) {
-        log_warn(self->env.log, "core_latency", "no series for %s: error %d", lane->container->path,
-                 -err);
+        log_warn(self->env.log, "core_latency", "no series for %s: error %d",
+                 lane->core.container->path, -err);
         return;
     }
     lane->made = true;
@@ -191,7 +160,7 @@ static void lane_rename(void *collector, void *opaque)
 {
     struct core_latency_collector *self = collector;
     struct lane *lane = opaque;
-    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    struct labelset *labels = container_labels_get(self->env.labels, lane->core.container);
     lane->made = lane->made && named_series_relabel(lane->series, C_SERIES, labels);
     lane_find_threshold(self, lane);
 }
@@ -210,29 +179,18 @@ static void *lane_make(void *collector, const struct container *container)
     struct lane *lane = calloc(1, sizeof *lane);
     if (!lane)
         return NULL;
-    lane->container = container;
-    lane->last_mono_ns = container->found_mono_ns;
+    core_lane_init(&lane->core, container);
     return lane;
-}
-
-static bool lane_is_open(const void *lane)
-{
-    return ((const struct lane *)lane)->core != 0;
-}
-
-static void lane_end(void *lane)
-{
-    ((struct lane *)lane)->ending = true;
 }
 
 static const struct lane_ops lane_ops = {
     .collector = "core_latency",
     .make = lane_make,
     .open = lane_open,
-    .is_open = lane_is_open,
+    .is_open = core_lane_is_open,
     .name = lane_name,
     .rename = lane_rename,
-    .end = lane_end,
+    .end = core_lane_end,
     .free = lane_free,
 };
 
@@ -269,21 +227,11 @@ static int lane_read(struct core_latency_collector *self, struct lane *lane,
                      const struct tick *tick)
 {
     lane->window = lane->latency = false;
-    if (!lane->core)
-        return 0;
     struct window_sum sum;
     enum window_status status;
-    int err = window_read(self->env.sources, lane->core, self->status, &sum, &status);
-    if (err == -ENODATA)
-        return 0;
-    if (err) /* the next window reaches back to where this one began */
-        return err;
-    uint64_t length_ns = tick->mono_ns - lane->last_mono_ns;
-    if (tick->mono_ns <= lane->last_mono_ns || (!lane->read_once && length_ns > tick->interval_ns))
-        length_ns = tick->interval_ns;
-    lane->window_seconds = (double)length_ns * 1e-9;
-    lane->last_mono_ns = tick->mono_ns;
-    lane->read_once = true;
+    int err = core_lane_read(&lane->core, self->env.sources, self->status, tick, &sum, &status);
+    if (err)
+        return err == -ENODATA ? 0 : err;
     if (status == WINDOW_STARVED || status == WINDOW_RESET)
         return 0;
     if (status == WINDOW_OK) {
@@ -302,15 +250,12 @@ static int lane_read(struct core_latency_collector *self, struct lane *lane,
     return 0;
 }
 
-static void learn_baseline(struct lane *lane, const struct core_latency_collector *self,
+static void learn_baseline(const struct core_latency_collector *self, struct lane *lane,
                            const struct tick *tick, uint64_t node_reads)
 {
-    double corunners = (double)(node_reads - lane->count[C_READS]);
     const struct baseline_window window = {
-        .mono_ns = tick->mono_ns,
-        .length_seconds = lane->window_seconds,
-        .corunner_rate = corunners / lane->window_seconds,
-        .node_peak_rate = self->node_peak_rate,
+        .calm = core_lane_calm(&lane->core, tick, lane->count[C_READS], node_reads, &self->peak),
+        .length_seconds = lane->core.window_seconds,
         .reads = lane->count[C_READS],
         .cpu_seconds =
             (double)lane->count[C_REF_CYCLES] / self->env.facts->machine.base_frequency_hz,
@@ -339,16 +284,16 @@ static void lane_publish(struct core_latency_collector *self, struct lane *lane)
     bool over = limited && lane->latency && lane->estimate.latency_seconds > threshold;
     if (lane->latency) {
         lane->wait_seconds += lane->estimate.wait_seconds;
-        lane->observed_seconds += lane->window_seconds;
+        lane->observed_seconds += lane->core.window_seconds;
         if (over)
-            lane->over_seconds += lane->window_seconds;
+            lane->over_seconds += lane->core.window_seconds;
         if (lane->series[C_HISTOGRAM])
             series_observe(lane->series[C_HISTOGRAM], lane->estimate.latency_seconds);
     }
     if (!lane->made)
         return;
     lane_show(lane);
-    bool gauges = !lane->ending;
+    bool gauges = !lane->core.ending;
     if (limited)
         series_set(lane->series[C_OVER], lane->over_seconds);
     set_or_clear(lane->series[C_LATENCY], gauges && lane->latency, lane->estimate.latency_seconds);
@@ -378,10 +323,7 @@ static void show_facts(const struct core_latency_collector *self)
 /* The counter for memory reads turned out to be dead: nothing we showed of it was true. */
 static void switch_off(struct core_latency_collector *self)
 {
-    verdict_set(
-        &self->status->verdict, REASON_EVENT_FILTERED,
-        "the counter of memory reads opens but counts nothing while the probe reads memory: "
-        "the hypervisor filters it; use an instance type that exposes it (bare metal does)");
+    core_group_is_filtered(&self->status->verdict);
     log_warn(self->env.log, "core_latency", "%s", self->status->verdict.words);
     lanes_release(&self->lanes);
     for (int i = 0; i < N_METRICS; i++)
@@ -412,13 +354,7 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
             node_reads += lane->count[C_READS];
     }
 
-    uint64_t length_ns =
-        self->last_mono_ns ? tick->mono_ns - self->last_mono_ns : tick->interval_ns;
-    self->last_mono_ns = tick->mono_ns;
-    double node_rate = length_ns ? (double)node_reads / ((double)length_ns * 1e-9) : 0;
-    if (node_rate > self->node_peak_rate)
-        self->node_peak_rate = node_rate;
-
+    node_peak_update(&self->peak, tick, node_reads);
     bool reloaded = self->thresholds_version != self->env.thresholds->version;
     self->thresholds_version = self->env.thresholds->version;
     for (size_t i = 0; i < self->lanes.n; i++) {
@@ -429,11 +365,11 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
             lane_find_threshold(self, lane);
         if (lane->window) {
             add_to_node(self, lane);
-            learn_baseline(lane, self, tick, node_reads);
+            learn_baseline(self, lane, tick, node_reads);
         }
         lane_publish(self, lane);
-        if (lane->ending && lane->core) {
-            lane_close(self, lane);
+        if (lane->core.ending && core_lane_is_open(lane)) {
+            core_lane_close(&lane->core, self->env.sources);
             lanes_closed_one(&self->lanes, self->status);
         }
     }

@@ -12,6 +12,8 @@
 #include "collectors/formulas/core_latency.h"
 #include "collectors/formulas/slowdown.h"
 #include "collectors/learned/unloaded.h"
+#include "collectors/parts/container_group.h"
+#include "collectors/parts/core_lane.h"
 #include "collectors/parts/lanes.h"
 #include "collectors/parts/window_read.h"
 #include "collectors/slowdown/series.h"
@@ -25,18 +27,12 @@ struct counts {
 
 /* One container. */
 struct lane {
-    const struct container *container;
-    group_handle core, epochs;  /* 0: not open */
-    bool opened;                /* core was, once */
-    bool ending;                /* its next reading is its last */
+    struct core_lane core;      /* first */
+    group_handle epochs;        /* 0: not open */
     struct slowdown_set series; /* made once it is named */
-
-    uint64_t last_mono_ns; /* where the current window began */
-    bool read_once;
 
     bool window;  /* counts are valid; else all are 0 */
     bool counted; /* so are llc_reads and l3_miss_read_active */
-    double window_seconds;
     uint64_t enabled_ns;
     struct counts counts;
 
@@ -62,8 +58,7 @@ struct slowdown_collector {
 
     struct lanes lanes;
 
-    uint64_t last_mono_ns;
-    double node_peak_rate; /* reads per second, highest ever */
+    struct node_peak peak;
     enum state state;
     bool off; /* found out while running that it cannot work */
 };
@@ -79,11 +74,10 @@ static bool slowdown_probe(const struct collector_env *env, struct verdict *why)
 
 static void lane_close(struct slowdown_collector *self, struct lane *lane)
 {
-    if (lane->core)
-        source_set_close(self->env.sources, lane->core);
+    core_lane_close(&lane->core, self->env.sources);
     if (lane->epochs)
         source_set_close(self->env.sources, lane->epochs);
-    lane->core = lane->epochs = 0;
+    lane->epochs = 0;
 }
 
 static void lane_free(void *collector, void *opaque)
@@ -99,31 +93,14 @@ static bool lane_open(void *collector, void *opaque)
 {
     struct slowdown_collector *self = collector;
     struct lane *lane = opaque;
-    const struct scope scope = {
-        .kind = SCOPE_CGROUP,
-        .key = lane->container->key,
-        .cgroup_fd = lane->container->cgroup_fd,
-    };
-    struct verdict why, epochs_why;
-    bool no_epochs =
-        self->families.epochs && !lane->epochs &&
-        source_set_open(self->env.sources, &scope, GROUP_ASM_EPOCHS, &lane->epochs, &epochs_why);
-    int err = source_set_open(self->env.sources, &scope, GROUP_CORE, &lane->core, &why);
-    if (err)
-        self->status->open_failures[why.reason]++;
-    if (no_epochs)
-        self->status->open_failures[epochs_why.reason]++;
-    if (!err)
-        return lane->opened = true;
-    if (err == -ESRCH) /* the container is gone already */
-        return false;
-    bool first = self->status->verdict.reason != why.reason;
-    self->status->verdict = why;
-    self->state = STATE_UNOPENED;
-    if (first)
-        log_warn(self->env.log, "slowdown", "%s has no estimate: %s", lane->container->path,
-                 why.words);
-    return false;
+    struct verdict ignored;
+    if (self->families.epochs && !lane->epochs)
+        container_group_open(self->env.sources, self->status, lane->core.container,
+                             GROUP_ASM_EPOCHS, 0, &lane->epochs, &ignored);
+    int err = core_lane_open(&lane->core, &self->env, self->status, "slowdown", "has no estimate");
+    if (err && err != -ESRCH)
+        self->state = STATE_UNOPENED;
+    return err == 0;
 }
 
 static bool hit_cycles_known(const struct slowdown_collector *self)
@@ -149,7 +126,7 @@ static void lane_show(const struct slowdown_collector *self, struct lane *lane)
 {
     struct slowdown_set *set = &lane->series;
     bool possible =
-        lane->opened && self->state != STATE_NOT_COUNTED && self->state != STATE_NO_FREQUENCY;
+        lane->core.opened && self->state != STATE_NOT_COUNTED && self->state != STATE_NO_FREQUENCY;
     slowdown_set_count(set, S_OBSERVED, possible, lane->observed_cycles);
     slowdown_set_count(set, S_MEMORY, possible, (uint64_t)lane->memory_cycles);
     slowdown_set_count(set, S_CACHE, possible && hit_cycles_known(self),
@@ -165,13 +142,13 @@ static void lane_name(void *collector, void *opaque)
 {
     struct slowdown_collector *self = collector;
     struct lane *lane = opaque;
-    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    struct labelset *labels = container_labels_get(self->env.labels, lane->core.container);
     if (!labels || lane->series.made)
         return;
     int err = slowdown_set_make(&lane->series, &self->families, labels);
     if (err) {
-        log_warn(self->env.log, "slowdown", "no series for %s: error %d", lane->container->path,
-                 -err);
+        log_warn(self->env.log, "slowdown", "no series for %s: error %d",
+                 lane->core.container->path, -err);
         return;
     }
     slowdown_set_gap(&lane->series, GAP_NONE, lane->gap);
@@ -183,7 +160,8 @@ static void lane_rename(void *collector, void *opaque)
 {
     struct slowdown_collector *self = collector;
     struct lane *lane = opaque;
-    slowdown_set_relabel(&lane->series, container_labels_get(self->env.labels, lane->container));
+    slowdown_set_relabel(&lane->series,
+                         container_labels_get(self->env.labels, lane->core.container));
 }
 
 static void *lane_make(void *collector, const struct container *container)
@@ -192,30 +170,19 @@ static void *lane_make(void *collector, const struct container *container)
     struct lane *lane = calloc(1, sizeof *lane);
     if (!lane)
         return NULL;
-    lane->container = container;
-    lane->last_mono_ns = container->found_mono_ns;
+    core_lane_init(&lane->core, container);
     lane->gap = GAP_IDLE;
     return lane;
-}
-
-static bool lane_is_open(const void *lane)
-{
-    return ((const struct lane *)lane)->core != 0;
-}
-
-static void lane_end(void *lane)
-{
-    ((struct lane *)lane)->ending = true;
 }
 
 static const struct lane_ops lane_ops = {
     .collector = "slowdown",
     .make = lane_make,
     .open = lane_open,
-    .is_open = lane_is_open,
+    .is_open = core_lane_is_open,
     .name = lane_name,
     .rename = lane_rename,
-    .end = lane_end,
+    .end = core_lane_end,
     .free = lane_free,
 };
 
@@ -252,21 +219,11 @@ static int lane_read(struct slowdown_collector *self, struct lane *lane, const s
 {
     lane->window = lane->counted = false;
     lane->counts = (struct counts){0};
-    if (!lane->core)
-        return 0;
     struct window_sum sum;
     enum window_status status;
-    int err = window_read(self->env.sources, lane->core, self->status, &sum, &status);
-    if (err == -ENODATA)
-        return 0;
-    if (err) /* the next window reaches back to where this one began */
-        return err;
-    uint64_t length_ns = tick->mono_ns - lane->last_mono_ns;
-    if (tick->mono_ns <= lane->last_mono_ns || (!lane->read_once && length_ns > tick->interval_ns))
-        length_ns = tick->interval_ns;
-    lane->window_seconds = (double)length_ns * 1e-9;
-    lane->last_mono_ns = tick->mono_ns;
-    lane->read_once = true;
+    int err = core_lane_read(&lane->core, self->env.sources, self->status, tick, &sum, &status);
+    if (err)
+        return err == -ENODATA ? 0 : err;
     if (status == WINDOW_OK || status == WINDOW_IDLE)
         lane_take(lane, &sum, status);
     return 0;
@@ -336,15 +293,13 @@ static enum slowdown_gap lane_passive(struct slowdown_collector *self, struct la
 {
     const struct counts *c = &lane->counts;
     if (!lane->window)
-        return lane->opened ? GAP_IDLE : GAP_NOT_COUNTED;
+        return lane->core.opened ? GAP_IDLE : GAP_NOT_COUNTED;
     double frequency_hz = 0;
     bool clocked =
         core_frequency_hz(c->cycles, c->ref_cycles, self->env.facts->machine.base_frequency_hz,
                           &frequency_hz) == 0;
     const struct unloaded_window window = {
-        .mono_ns = tick->mono_ns,
-        .corunner_rate = (double)(node_reads - c->misses) / lane->window_seconds,
-        .node_peak_rate = self->node_peak_rate,
+        .calm = core_lane_calm(&lane->core, tick, c->misses, node_reads, &self->peak),
         .accesses = clocked && lane->counted ? c->accesses : 0,
         .misses = c->misses,
         .wait_seconds = clocked ? (double)c->occupancy / frequency_hz : 0,
@@ -382,7 +337,7 @@ static void lane_publish(struct slowdown_collector *self, struct lane *lane, enu
 {
     struct slowdown_set *set = &lane->series;
     enum slowdown_gap before = lane->gap;
-    bool present = gap == GAP_NONE && !lane->ending;
+    bool present = gap == GAP_NONE && !lane->core.ending;
     lane->gap = gap;
     if (!set->made)
         return;
@@ -484,7 +439,7 @@ static int lane_asm(struct slowdown_collector *self, struct lane *lane)
         known = status == WINDOW_OK && asm_estimate(self, lane, &sum, &estimate);
         shadow_known = status == WINDOW_OK && shadow_estimate(self, lane, &sum, &shadow);
     }
-    bool present = known && !lane->ending;
+    bool present = known && !lane->core.ending;
     double rate = 0;
     if (present) {
         uint64_t cycles = 0;
@@ -492,7 +447,8 @@ static int lane_asm(struct slowdown_collector *self, struct lane *lane)
         rate = alone_rate_hz((double)cycles, sum.enabled_ns, estimate.alone_rate);
     }
     lane_show(self, lane);
-    slowdown_set_gauge(&lane->series, S_SHADOW_RATIO, shadow_known && !lane->ending, shadow.ratio);
+    slowdown_set_gauge(&lane->series, S_SHADOW_RATIO, shadow_known && !lane->core.ending,
+                       shadow.ratio);
     slowdown_set_gauge(&lane->series, S_ASM_RATIO, present, estimate.ratio);
     slowdown_set_gauge(&lane->series, S_ASM_ALONE_RATE, present, rate);
     return err == -ENODATA ? 0 : err;
@@ -500,19 +456,11 @@ static int lane_asm(struct slowdown_collector *self, struct lane *lane)
 
 /* ---- a tick ---- */
 
-static void drop_all(struct slowdown_collector *self)
-{
-    lanes_release(&self->lanes);
-}
-
 /* The counter for memory reads turned out to be dead. */
 static void switch_off(struct slowdown_collector *self)
 {
-    verdict_set(&self->status->verdict, REASON_EVENT_FILTERED,
-                "the counter of memory reads opens but counts nothing while the probe reads "
-                "memory: the hypervisor filters it; use an instance type that exposes it (bare "
-                "metal does)");
-    drop_all(self);
+    core_group_is_filtered(&self->status->verdict);
+    lanes_release(&self->lanes);
     self->off = true;
 }
 
@@ -577,17 +525,6 @@ static void note_error(int *result, int err)
         *result = err;
 }
 
-static void update_peak(struct slowdown_collector *self, const struct tick *tick,
-                        uint64_t node_reads)
-{
-    uint64_t length_ns =
-        self->last_mono_ns ? tick->mono_ns - self->last_mono_ns : tick->interval_ns;
-    self->last_mono_ns = tick->mono_ns;
-    double rate = length_ns ? (double)node_reads / ((double)length_ns * 1e-9) : 0;
-    if (rate > self->node_peak_rate)
-        self->node_peak_rate = rate;
-}
-
 static int slowdown_collect(void *opaque, const struct tick *tick)
 {
     struct slowdown_collector *self = opaque;
@@ -605,7 +542,7 @@ static int slowdown_collect(void *opaque, const struct tick *tick)
         note_error(&result, lane_read(self, lane, tick));
         node_reads += lane->counts.misses;
     }
-    update_peak(self, tick, node_reads);
+    node_peak_update(&self->peak, tick, node_reads);
     judge(self);
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
@@ -615,7 +552,7 @@ static int slowdown_collect(void *opaque, const struct tick *tick)
         enum slowdown_gap gap = lane_passive(self, lane, tick, node_reads, &estimate);
         lane_publish(self, lane, gap, &estimate);
         note_error(&result, lane_asm(self, lane));
-        if (lane->ending && (lane->core || lane->epochs)) {
+        if (lane->core.ending && (core_lane_is_open(lane) || lane->epochs)) {
             lane_close(self, lane);
             lanes_closed_one(&self->lanes, self->status);
         }
@@ -630,7 +567,7 @@ static void slowdown_stop(void *opaque)
     struct slowdown_collector *self = opaque;
     if (!self)
         return;
-    drop_all(self);
+    lanes_release(&self->lanes);
     free(self);
 }
 

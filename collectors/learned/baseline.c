@@ -10,12 +10,9 @@ static const double busy_min_cpu = 0.1;
 
 void baseline_learn(struct baseline *baseline, const struct baseline_window *window)
 {
-    /* Every window is history for the next ones, also where it is not learned from. */
-    bool calm = calm_window(&baseline->calm, window->mono_ns, window->corunner_rate,
-                            window->node_peak_rate);
     bool busy = window->reads >= BUSY_MIN_READS &&
                 window->cpu_seconds >= busy_min_cpu * window->length_seconds;
-    if (!calm || !busy || !window->known)
+    if (!window->calm || !busy || !window->known)
         return;
     if (baseline->windows < MEMORY_WINDOWS)
         baseline->windows++;

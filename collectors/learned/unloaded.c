@@ -2,15 +2,13 @@
 
 #include <math.h>
 
-bool unloaded_learn(struct unloaded *unloaded, const struct unloaded_window *window)
+void unloaded_learn(struct unloaded *unloaded, const struct unloaded_window *window)
 {
-    bool calm = calm_window(&unloaded->calm, window->mono_ns, window->corunner_rate,
-                            window->node_peak_rate);
     if (unloaded->windows < CALM_MIN_WINDOWS)
         unloaded->windows++;
-    unloaded->ever_calm |= calm;
-    if (!calm || window->accesses == 0)
-        return calm;
+    unloaded->ever_calm |= window->calm;
+    if (!window->calm || window->accesses == 0)
+        return;
     if (unloaded->calm_windows >= UNLOADED_MEMORY_WINDOWS) {
         const double fade = 1 - 1.0 / UNLOADED_MEMORY_WINDOWS;
         unloaded->accesses *= fade;
@@ -22,7 +20,6 @@ bool unloaded_learn(struct unloaded *unloaded, const struct unloaded_window *win
     unloaded->accesses += (double)window->accesses;
     unloaded->misses += (double)window->misses;
     unloaded->wait_seconds += window->wait_seconds;
-    return true;
 }
 
 double unloaded_latency_seconds(const struct unloaded *unloaded)

@@ -20,7 +20,6 @@ enum { UNLOADED_MEMORY_WINDOWS = 3600 };
 
 /* Zeroed: nothing learned. */
 struct unloaded {
-    struct calm calm;
     uint32_t windows;      /* seen, saturating at CALM_MIN_WINDOWS */
     uint32_t calm_windows; /* learned from, saturating at UINT32_MAX */
     bool ever_calm;
@@ -28,14 +27,13 @@ struct unloaded {
 };
 
 struct unloaded_window {
-    uint64_t mono_ns;
-    double corunner_rate, node_peak_rate; /* reads per second, as calm_window() takes them */
+    bool calm;
     uint64_t accesses, misses;
     double wait_seconds; /* occupancy / f: the sum of its misses' time beyond the caches */
 };
 
-/* Adds a window and says whether it was calm. Windows without accesses teach nothing. */
-bool unloaded_learn(struct unloaded *unloaded, const struct unloaded_window *window);
+/* Adds a window, calm or not. Those without accesses teach nothing. */
+void unloaded_learn(struct unloaded *unloaded, const struct unloaded_window *window);
 
 /* NaN until there are UNLOADED_MIN_WINDOWS calm windows with UNLOADED_MIN_COUNT misses (latency) or
  * accesses (ratio). */

@@ -13,18 +13,13 @@
 #define SECOND 1000000000ull
 #define MINUTE (60 * SECOND)
 
-static const double peak = 1e9;
-
-static bool learn(struct unloaded *u, double corunners, uint64_t accesses, uint64_t misses,
-                  double latency)
+static void learn(struct unloaded *u, bool calm, uint64_t accesses, uint64_t misses, double latency)
 {
-    const struct unloaded_window window = {.mono_ns = SECOND,
-                                           .corunner_rate = corunners,
-                                           .node_peak_rate = peak,
+    const struct unloaded_window window = {.calm = calm,
                                            .accesses = accesses,
                                            .misses = misses,
                                            .wait_seconds = latency * (double)misses};
-    return unloaded_learn(u, &window);
+    unloaded_learn(u, &window);
 }
 
 static void sums_over_calm_windows(void **state)
@@ -32,17 +27,17 @@ static void sums_over_calm_windows(void **state)
     (void)state;
     struct unloaded u = {0};
     for (int i = 0; i < 9; i++)
-        assert_false(learn(&u, 0, 1000, 900, 1)); /* not yet known to be calm */
-    assert_true(learn(&u, 0, 4000, 1000, 100e-9));
+        learn(&u, false, 1000, 900, 1);
+    learn(&u, true, 4000, 1000, 100e-9);
     for (int i = 0; i < 8; i++)
-        learn(&u, 0, 1000, 250, 100e-9);
+        learn(&u, true, 1000, 250, 100e-9);
     assert_true(isnan(unloaded_latency_seconds(&u)));
     assert_true(isnan(unloaded_miss_ratio(&u)));
-    learn(&u, 0, 4000, 3000, 50e-9);
+    learn(&u, true, 4000, 3000, 50e-9);
     /* (3000 * 100 + 3000 * 50) / 6000; 6000 of 16000. */
     assert_true(fabs(unloaded_latency_seconds(&u) - 75e-9) < 1e-15);
     assert_true(fabs(unloaded_miss_ratio(&u) - 0.375) < 1e-12);
-    assert_false(learn(&u, peak, 1000000, 1000000, 1)); /* loaded: teaches nothing */
+    learn(&u, false, 1000000, 1000000, 1); /* loaded: teaches nothing */
     assert_true(fabs(unloaded_miss_ratio(&u) - 0.375) < 1e-12);
     assert_int_equal(u.calm_windows, 10);
 }
@@ -52,7 +47,7 @@ static void the_ratio_may_be_known_and_the_latency_not(void **state)
     (void)state;
     struct unloaded u = {0};
     for (int i = 0; i < 30; i++)
-        learn(&u, 0, 1000, 1, 100e-9);
+        learn(&u, true, 1000, 1, 100e-9);
     assert_true(fabs(unloaded_miss_ratio(&u) - 0.001) < 1e-12);
     assert_true(isnan(unloaded_latency_seconds(&u)));
 }
@@ -62,7 +57,7 @@ static void idle_calm_windows_are_calm_but_teach_nothing(void **state)
     (void)state;
     struct unloaded u = {0};
     for (int i = 0; i < 30; i++)
-        learn(&u, 0, 0, 0, 0);
+        learn(&u, true, 0, 0, 0);
     assert_int_equal(u.calm_windows, 0);
     assert_false(unloaded_never_calm(&u));
     assert_true(isnan(unloaded_miss_ratio(&u)));
@@ -73,9 +68,9 @@ static void never_calm_needs_windows_enough_to_tell(void **state)
     (void)state;
     struct unloaded u = {0};
     for (int i = 0; i < 9; i++)
-        learn(&u, peak, 1000, 500, 100e-9);
+        learn(&u, false, 1000, 500, 100e-9);
     assert_false(unloaded_never_calm(&u));
-    learn(&u, peak, 1000, 500, 100e-9);
+    learn(&u, false, 1000, 500, 100e-9);
     assert_true(unloaded_never_calm(&u));
 }
 
@@ -84,11 +79,11 @@ static void the_past_fades(void **state)
 {
     (void)state;
     struct unloaded u = {0};
-    for (int i = 0; i < 9 + UNLOADED_MEMORY_WINDOWS; i++)
-        learn(&u, 0, 2000, 1000, 100e-9);
+    for (int i = 0; i < UNLOADED_MEMORY_WINDOWS; i++)
+        learn(&u, true, 2000, 1000, 100e-9);
     assert_true(fabs(unloaded_latency_seconds(&u) - 100e-9) < 1e-13);
     for (int i = 0; i < 2 * UNLOADED_MEMORY_WINDOWS; i++)
-        learn(&u, 0, 2000, 1000, 200e-9);
+        learn(&u, true, 2000, 1000, 200e-9);
     double want = 200e-9 - 100e-9 * exp(-2);
     assert_true(fabs(unloaded_latency_seconds(&u) - want) < 0.1e-9);
 }
