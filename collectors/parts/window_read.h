@@ -8,9 +8,9 @@
 #include "exporter/source/window.h"
 
 /*
- * Reads the group for this tick and sums its window over the CPUs. 0 with *status and *sum;
- * -ENODATA when the source has no reading for this tick; -errno when reading failed. Discarded
- * windows and PMU times are counted in *books.
+ * Reads the group for this tick. 0 with *status and *sum, the window's sum over the CPUs; -ENODATA
+ * when the source has no reading for this tick; -errno when reading failed. Discarded windows and
+ * PMU times are counted in *books.
  */
 int window_read(struct source_set *sources, group_handle handle, struct collector_status *books,
                 struct window_sum *sum, enum window_status *status);

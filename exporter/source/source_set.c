@@ -24,7 +24,7 @@ struct entry {
     int error;     /* what that read gave */
     unsigned latest;
     struct reading readings[2];
-    struct window_memo memo;
+    struct window_sum sum; /* of the window between them */
 };
 
 struct backend {
@@ -443,17 +443,19 @@ int source_set_read(struct source_set *set, group_handle handle, struct group_wi
         return -EBADF;
     if (entry->turn != set->turn) {
         entry->turn = set->turn;
-        entry->memo.valid = false;
         entry->error = read_spare(entry, &entry->readings[!entry->latest]);
-        if (!entry->error)
+        if (!entry->error) {
             entry->latest = !entry->latest;
+            window_sum_rows(&entry->sum, entry->group, &entry->readings[!entry->latest],
+                            &entry->readings[entry->latest]);
+        }
     }
     if (entry->error)
         return entry->error;
     out->group = entry->group;
     out->before = &entry->readings[!entry->latest];
     out->after = &entry->readings[entry->latest];
-    out->memo = &entry->memo;
+    out->sum = &entry->sum;
     return 0;
 }
 

@@ -10,27 +10,26 @@
 
 #include "exporter/base/log.h"
 #include "exporter/source/source.h"
+#include "exporter/source/window.h"
 
 struct source_set;
 
 /* Handle 0 is never valid. */
 typedef uint32_t group_handle;
 
-/* Room for what is made of a window's rows, so that its second reader need not go through them
- * again. Not valid in a window that is new. The set does not look at the bytes. */
-struct window_memo {
-    bool valid;
-    _Alignas(8) unsigned char bytes[160];
-};
-
-/* The two readings around a window; rows with the same index are of the same CPU. Before the first
- * reading 'before' has n == 0: everything since the opening lies in the window. Borrowed until the
- * next begin, read or close of this handle. */
+/*
+ * The two readings around a window, and its scaled sum over the CPUs. Rows with the same index are
+ * of the same CPU. Before the first reading 'before' has n == 0: everything since the opening lies
+ * in the window. Borrowed until the next begin, or until this handle is closed.
+ *
+ * The set makes the sum, once a tick, however many collectors read the group: with many CPUs that
+ * is most of a tick.
+ */
 struct group_window {
     enum group group;
     const struct reading *before;
     const struct reading *after;
-    struct window_memo *memo;
+    const struct window_sum *sum;
 };
 
 struct source_set *source_set_new(const struct log *log);

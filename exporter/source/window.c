@@ -3,22 +3,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-const char *window_status_name(enum window_status status)
-{
-    static const char *const names[] = {
-        [WINDOW_OK] = "ok",
-        [WINDOW_IDLE] = "idle",
-        [WINDOW_STARVED] = "starved",
-        [WINDOW_RESET] = "reset",
-    };
-    return names[status];
-}
+#include "exporter/source/source.h"
 
 void window_init(struct window_sum *sum, size_t n)
 {
     memset(sum, 0, sizeof *sum);
-    sum->n = n < WINDOW_MAX_COUNTS ? n : WINDOW_MAX_COUNTS;
-    sum->present = UINT32_MAX >> (32 - WINDOW_MAX_COUNTS);
+    sum->n = n < GROUP_MAX_ROLES ? n : GROUP_MAX_ROLES;
+    sum->present = UINT32_MAX >> (32 - GROUP_MAX_ROLES);
 }
 
 /* count * enabled / running to the nearest integer; false when that needs more than 64 bits. */
@@ -66,7 +57,7 @@ __attribute__((noinline)) static bool add_scaled(struct window_sum *sum, const u
                                                  const uint64_t *count, uint32_t present,
                                                  uint64_t enabled, uint64_t running)
 {
-    uint64_t total[WINDOW_MAX_COUNTS];
+    uint64_t total[GROUP_MAX_ROLES];
 
     for (size_t i = 0; i < sum->n; i++) {
         if (!(present >> i & 1))
@@ -87,7 +78,7 @@ void window_add(struct window_sum *sum, uint64_t before_enabled_ns, uint64_t bef
                 const uint64_t *before_count, uint64_t enabled_ns, uint64_t running_ns,
                 const uint64_t *count, uint32_t present)
 {
-    static const uint64_t zeros[WINDOW_MAX_COUNTS];
+    static const uint64_t zeros[GROUP_MAX_ROLES];
     if (!before_count) {
         before_enabled_ns = before_running_ns = 0;
         before_count = zeros;
@@ -119,6 +110,23 @@ void window_add(struct window_sum *sum, uint64_t before_enabled_ns, uint64_t bef
         sum->present &= present;
     } else if (enabled > 0) {
         sum->starved++;
+    }
+}
+
+void window_sum_rows(struct window_sum *sum, enum group group, const struct reading *before,
+                     const struct reading *after)
+{
+    window_init(sum, group_descs[group].n);
+    for (size_t i = 0; i < after->n; i++) {
+        const struct reading_row *now = reading_row(after, i);
+        if (!now->present)
+            continue;
+        const struct reading_row *then = i < before->n ? reading_row(before, i) : NULL;
+        if (then && !then->present)
+            then = NULL;
+        window_add(sum, then ? then->enabled_ns : 0, then ? then->running_ns : 0,
+                   then ? then->count : NULL, now->enabled_ns, now->running_ns, now->count,
+                   then ? now->present & then->present : now->present);
     }
 }
 

@@ -14,8 +14,8 @@
  *
  * Worked: d(count) 3,000,000, d(enabled) 1,000,000,000 ns, d(running) 750,000,000 ns -> 4,000,000.
  *
- * Usage: window_init, window_add once per CPU, window_status. Pure: no clock, no store, no memory
- * of the previous window.
+ * Usage: window_sum_rows, or window_init and window_add once per CPU; then window_status. Pure: no
+ * clock, no store, no memory of the previous window.
  */
 #ifndef IE_SOURCE_WINDOW_H
 #define IE_SOURCE_WINDOW_H
@@ -23,7 +23,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WINDOW_MAX_COUNTS = 13 };
+#include "exporter/source/role.h"
+
+struct reading;
 
 enum window_status {
     WINDOW_OK,
@@ -32,13 +34,10 @@ enum window_status {
     WINDOW_RESET,   /* a total fell on some CPU: discard; the new totals are the next baseline */
 };
 
-/* The spelling of interference_exporter_windows_discarded_total{reason}, e.g. "starved". */
-const char *window_status_name(enum window_status status);
-
 struct window_sum {
-    size_t n;         /* counts per row */
+    size_t n;         /* counts per row: the group's roles, in its order */
     uint32_t present; /* bit i: count[i] was counted on every CPU that contributed */
-    uint64_t count[WINDOW_MAX_COUNTS];
+    uint64_t count[GROUP_MAX_ROLES];
     uint64_t enabled_ns; /* sums over CPUs, starved ones included: these are clocks, not counts */
     uint64_t running_ns;
     unsigned ran;     /* CPUs that contributed */
@@ -46,7 +45,7 @@ struct window_sum {
     unsigned reset;   /* CPUs on which a total fell */
 };
 
-/* 'n' counts per row, at most WINDOW_MAX_COUNTS. */
+/* 'n' counts per row, at most GROUP_MAX_ROLES. */
 void window_init(struct window_sum *sum, size_t n);
 
 /*
@@ -64,6 +63,11 @@ void window_init(struct window_sum *sum, size_t n);
 void window_add(struct window_sum *sum, uint64_t before_enabled_ns, uint64_t before_running_ns,
                 const uint64_t *before_count, uint64_t enabled_ns, uint64_t running_ns,
                 const uint64_t *count, uint32_t present);
+
+/* All of the above for two readings of a group: the sum over the rows of 'after', each with the row
+ * of the same index in 'before', if there is one and it holds a reading. */
+void window_sum_rows(struct window_sum *sum, enum group group, const struct reading *before,
+                     const struct reading *after);
 
 /*
  * The verdict over all CPUs. RESET if any CPU was reset, since the sum then lacks that CPU and a

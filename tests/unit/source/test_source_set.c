@@ -81,6 +81,8 @@ static void test_window_lies_between_two_readings(void **state)
     assert_int_equal(source_set_read(set, handle, &window), 0);
     assert_int_equal(count0(window.before, 0), 250);
     assert_int_equal(count0(window.after, 0), 260);
+    assert_int_equal(window.sum->count[0], 10);
+    assert_int_equal(window.sum->running_ns, 10);
     source_set_free(set);
 }
 
@@ -103,6 +105,8 @@ static void test_one_read_per_tick(void **state)
     assert_int_equal(source_set_read(set, handle, &second), 0);
     assert_ptr_equal(first.before, second.before);
     assert_ptr_equal(first.after, second.after);
+    assert_ptr_equal(first.sum, second.sum);
+    assert_int_equal(second.sum->count[0], 1);
     assert_int_equal(count0(second.before, 0), 1);
     assert_int_equal(count0(second.after, 0), 2);
     assert_int_equal(ledger.reads, 2);
