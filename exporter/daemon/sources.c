@@ -8,6 +8,7 @@
 #include "collectors/events/events.h"
 #include "exporter/daemon/units.h"
 #include "exporter/source/accesses/accesses.h"
+#include "exporter/source/perf/detect.h"
 #include "exporter/source/perf/perf.h"
 #include "exporter/source/probe/chase.h"
 

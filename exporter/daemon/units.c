@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "exporter/source/perf/unit.h"
+
 enum { MOST = 256 };
 
 static int add_unit(struct source_set *set, const struct unit *found, int channel, bool alone,

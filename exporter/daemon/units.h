@@ -4,7 +4,8 @@
 #ifndef IE_DAEMON_UNITS_H
 #define IE_DAEMON_UNITS_H
 
-#include "exporter/source/perf/perf.h"
+#include "exporter/base/fsroot.h"
+#include "exporter/source/event/table.h"
 #include "exporter/source/recording/recorder.h"
 #include "exporter/source/source_set.h"
 

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "exporter/base/clock.h"
-#include "exporter/source/perf/internal.h"
+#include "exporter/source/perf/cpus.h"
+#include "exporter/source/perf/explain.h"
 #include "exporter/source/sampler/sampler.h"
 
 enum {

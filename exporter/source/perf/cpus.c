@@ -1,3 +1,5 @@
+#include "exporter/source/perf/cpus.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -5,7 +7,6 @@
 #include <unistd.h>
 
 #include "exporter/base/cpulist.h"
-#include "exporter/source/perf/internal.h"
 
 static int set_list(struct perf_cpus *cpus, const char *text, size_t len)
 {

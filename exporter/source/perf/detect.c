@@ -1,7 +1,8 @@
-#include "exporter/source/machine.h"
+#include "exporter/source/perf/detect.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #endif
 
 #include "exporter/base/cpulist.h"
-#include "exporter/source/perf/perf.h"
+#include "exporter/source/perf/kernel.h"
 
 enum { MAX_CPUS = 8192, MAX_SOCKETS = 1024 };
 

@@ -1,12 +1,13 @@
+#include "exporter/source/perf/explain.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include "exporter/source/perf/internal.h"
+#include "exporter/source/perf/group.h"
 
 static void explain_access(const char *what, int paranoid, struct verdict *out)
 {
@@ -160,20 +161,20 @@ int perf_open_error(const struct scope *scope, int error)
 }
 
 /* Whether the event opens where cgroups play no part. */
-static bool opens_on_self(struct perf_source *source, enum group group,
+static bool opens_on_self(struct perf_context *context, enum group group,
                           const struct encoded_event *const *events, size_t failed)
 {
     struct perf_target self = {.pid = 0, .cpu = -1};
     int fds[GROUP_MAX_ROLES];
     size_t ignored;
-    int err = perf_events_open(source, group, UINT32_C(1) << failed, events, &self, fds, &ignored);
-    perf_events_close(source, group, fds);
+    int err = perf_events_open(context, group, UINT32_C(1) << failed, events, &self, fds, &ignored);
+    perf_events_close(context, group, fds);
     return err == 0;
 }
 
-static bool explain_cgroup(struct perf_source *source, const struct scope *scope, enum group group,
-                           const struct encoded_event *const *events, size_t failed, int error,
-                           struct verdict *why)
+static bool explain_cgroup(struct perf_context *context, const struct scope *scope,
+                           enum group group, const struct encoded_event *const *events,
+                           size_t failed, int error, struct verdict *why)
 {
     if (scope->kind != SCOPE_CGROUP)
         return false;
@@ -181,7 +182,7 @@ static bool explain_cgroup(struct perf_source *source, const struct scope *scope
         verdict_set(why, REASON_NO_DEVICE, "cgroup %s is gone", scope->key);
         return true;
     }
-    if ((error != -ENOENT && error != -EBADF) || !opens_on_self(source, group, events, failed))
+    if ((error != -ENOENT && error != -EBADF) || !opens_on_self(context, group, events, failed))
         return false;
     verdict_set(
         why, REASON_NO_DEVICE,
@@ -192,7 +193,7 @@ static bool explain_cgroup(struct perf_source *source, const struct scope *scope
     return true;
 }
 
-void perf_explain_open(struct perf_source *source, const struct scope *scope, enum group group,
+void perf_explain_open(struct perf_context *context, const struct scope *scope, enum group group,
                        const struct encoded_event *const *events, size_t failed, int error,
                        struct verdict *why)
 {
@@ -200,42 +201,14 @@ void perf_explain_open(struct perf_source *source, const struct scope *scope, en
     char what[96];
     snprintf(what, sizeof what, "group %s, role %s", group_descs[group].name,
              role_name(group_descs[group].roles[failed]));
-    if (explain_cgroup(source, scope, group, events, failed, error, why))
+    if (explain_cgroup(context, scope, group, events, failed, error, why))
         return;
     if (error == -ENOENT && event && event->software)
         verdict_set(why, REASON_NO_DEVICE, "%s: %s does not exist here (ENOENT)", what,
                     event->path ? event->path : "the event");
     else if ((error == -EACCES || error == -EPERM) && event && !event->software &&
-             scope->kind != SCOPE_UNIT && lacks_pmu(source->config.fs))
+             scope->kind != SCOPE_UNIT && lacks_pmu(context->fs))
         explain_no_pmu(what, why); /* the kernel asks for permission first, whatever there is */
     else
-        perf_explain(error, what, perf_paranoid_level(source->config.fs), why);
-}
-
-/* Everything else needs descriptors too: connections, cgroup directories, files. */
-static size_t fd_limit(const struct perf_source *source)
-{
-    struct rlimit limit;
-    if (source->config.fd_limit)
-        return source->config.fd_limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
-        return SIZE_MAX;
-    size_t all = (size_t)limit.rlim_cur, reserve = all / 4 < 512 ? all / 4 : 512;
-    return all - reserve;
-}
-
-int perf_fd_budget(const struct perf_source *source, enum group group, size_t events, size_t cpus,
-                   struct verdict *why)
-{
-    /* A container's directory is open twice: by its finder, and here. */
-    size_t used = source->open_counters + 2 * source->cgroup_handles;
-    size_t limit = fd_limit(source), need = events * cpus;
-    if (used <= limit && need <= limit - used)
-        return 0;
-    verdict_set(why, REASON_FD_LIMIT,
-                "group %s needs %zu more file descriptors (%zu events on each of %zu CPUs, for "
-                "every container), but %zu of the %zu for counters are taken: raise LimitNOFILE= "
-                "or ulimit -n, or lower --containers.max",
-                group_descs[group].name, need, events, cpus, used, limit);
-    return -EMFILE;
+        perf_explain(error, what, perf_paranoid_level(context->fs), why);
 }

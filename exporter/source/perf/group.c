@@ -1,6 +1,4 @@
-#include <errno.h>
-
-#include "exporter/source/perf/internal.h"
+#include "exporter/source/perf/group.h"
 
 static struct perf_event_attr attributes(const struct encoded_event *event, enum group group,
                                          bool leader, bool user_only)
@@ -20,11 +18,11 @@ static struct perf_event_attr attributes(const struct encoded_event *event, enum
     return attr;
 }
 
-int perf_events_open(struct perf_source *source, enum group group, uint32_t mask,
+int perf_events_open(struct perf_context *context, enum group group, uint32_t mask,
                      const struct encoded_event *const *events, const struct perf_target *target,
                      int *fds, size_t *failed)
 {
-    const struct perf_kernel *kernel = source->config.kernel;
+    const struct perf_kernel *kernel = context->kernel;
     int leader = -1, err = 0;
 
     for (size_t i = 0; i < perf_n_roles(group); i++)
@@ -40,7 +38,7 @@ int perf_events_open(struct perf_source *source, enum group group, uint32_t mask
             err = fd;
             goto fail;
         }
-        source->open_counters++;
+        context->open_counters++;
         fds[i] = fd;
         if (leader < 0) {
             leader = fd;
@@ -52,30 +50,21 @@ int perf_events_open(struct perf_source *source, enum group group, uint32_t mask
         goto fail;
     return 0;
 fail:
-    perf_events_close(source, group, fds);
+    perf_events_close(context, group, fds);
     return err;
 }
 
-void perf_events_close(struct perf_source *source, enum group group, int *fds)
+void perf_events_close(struct perf_context *context, enum group group, int *fds)
 {
-    const struct perf_kernel *kernel = source->config.kernel;
+    const struct perf_kernel *kernel = context->kernel;
     /* The leader last: members that lose their leader would count on alone. */
     for (size_t i = perf_n_roles(group); i-- > 0;) {
         if (fds[i] < 0)
             continue;
         kernel->close(kernel->context, fds[i]);
         fds[i] = -1;
-        source->open_counters--;
+        context->open_counters--;
     }
-}
-
-void perf_events_of_core(struct perf_source *source, enum group group,
-                         const struct encoded_event **events)
-{
-    for (size_t i = 0; i < perf_n_roles(group); i++)
-        events[i] = perf_in(source->groups[group].available, i)
-                        ? &source->events[group_descs[group].roles[i]].encoded
-                        : NULL;
 }
 
 bool perf_events_software(enum group group, uint32_t mask,

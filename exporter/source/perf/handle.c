@@ -1,13 +1,21 @@
+#include "exporter/source/perf/handle.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/source/perf/internal.h"
+#include "exporter/source/perf/explain.h"
+#include "exporter/source/perf/group.h"
+#include "exporter/source/perf/unit.h"
 
-/* nr, enabled, running, then the counts: what read(2) gives for a group. */
-enum { RAW_TIMES = 3, RAW_WORDS = RAW_TIMES + GROUP_MAX_ROLES };
+enum {
+    ROW_TIMES = 2, /* enabled and running stand before the counts */
+    /* nr, enabled, running, then the counts: what read(2) gives for a group. */
+    RAW_TIMES = 3,
+    RAW_WORDS = RAW_TIMES + GROUP_MAX_ROLES,
+};
 
 static int *row_fds(const struct perf_handle *handle, size_t i)
 {
@@ -16,7 +24,7 @@ static int *row_fds(const struct perf_handle *handle, size_t i)
 
 static size_t row_words(const struct perf_handle *handle)
 {
-    return PERF_ROW_TIMES + perf_n_roles(handle->group);
+    return ROW_TIMES + perf_n_roles(handle->group);
 }
 
 static uint64_t *row_last(const struct perf_handle *handle, size_t i)
@@ -64,7 +72,7 @@ static int add_row(struct perf_handle *handle, int cpu, int on)
     return 0;
 }
 
-static int open_row(struct perf_source *source, struct perf_handle *handle, size_t i,
+static int open_row(struct perf_handles *handles, struct perf_handle *handle, size_t i,
                     const struct encoded_event *const *events, size_t *failed)
 {
     struct perf_target target = {
@@ -73,7 +81,7 @@ static int open_row(struct perf_source *source, struct perf_handle *handle, size
         .flags = handle->kind == SCOPE_CGROUP ? PERF_FLAG_PID_CGROUP : 0,
         .user_only = handle->kind == SCOPE_THREAD,
     };
-    int err = perf_events_open(source, handle->group, handle->mask, events, &target,
+    int err = perf_events_open(handles->context, handle->group, handle->mask, events, &target,
                                row_fds(handle, i), failed);
     if (!err)
         handle->rows[i].open = true;
@@ -93,23 +101,23 @@ static int keep_totals(struct perf_handle *handle, size_t i)
     return 0;
 }
 
-static void close_row(struct perf_source *source, struct perf_handle *handle, size_t i)
+static void close_row(struct perf_handles *handles, struct perf_handle *handle, size_t i)
 {
-    perf_events_close(source, handle->group, row_fds(handle, i));
+    perf_events_close(handles->context, handle->group, row_fds(handle, i));
     handle->rows[i].open = false;
     handle->rows[i].detached = false;
 }
 
-static int reopen_row(struct perf_source *source, struct perf_handle *handle, size_t i)
+static int reopen_row(struct perf_handles *handles, struct perf_handle *handle, size_t i)
 {
     const struct encoded_event *events[GROUP_MAX_ROLES];
     size_t failed;
-    perf_events_of_core(source, handle->group, events);
+    perf_events_of_core(handles->ladder, handle->group, events);
     int err = keep_totals(handle, i);
     if (!err)
-        err = open_row(source, handle, i, events, &failed);
+        err = open_row(handles, handle, i, events, &failed);
     if (err == -ENODEV)
-        source->recheck = true; /* gone offline just now */
+        handles->recheck = true; /* gone offline just now */
     /* An ended container is not opened again, and that is no failure. */
     if (err == -ENODEV || (handle->kind == SCOPE_CGROUP && !perf_cgroup_alive(handle->pid)))
         return 0;
@@ -120,10 +128,10 @@ static int reopen_row(struct perf_source *source, struct perf_handle *handle, si
  * A CPU that goes offline has its groups taken apart: every event keeps its count, but the leader
  * no longer reports the members.
  */
-static int read_members(struct perf_source *source, const struct perf_handle *handle, size_t i,
+static int read_members(struct perf_handles *handles, const struct perf_handle *handle, size_t i,
                         uint64_t *raw)
 {
-    const struct perf_kernel *kernel = source->config.kernel;
+    const struct perf_kernel *kernel = handles->context->kernel;
     size_t k = 0;
     for (size_t role = 0; role < perf_n_roles(handle->group); role++) {
         uint64_t one[RAW_TIMES + 1];
@@ -139,9 +147,10 @@ static int read_members(struct perf_source *source, const struct perf_handle *ha
     return 0;
 }
 
-static int read_raw(struct perf_source *source, struct perf_handle *handle, size_t i, uint64_t *raw)
+static int read_raw(struct perf_handles *handles, struct perf_handle *handle, size_t i,
+                    uint64_t *raw)
 {
-    const struct perf_kernel *kernel = source->config.kernel;
+    const struct perf_kernel *kernel = handles->context->kernel;
     size_t n = (size_t)__builtin_popcount(handle->mask);
     int leader = row_fds(handle, i)[__builtin_ctz(handle->mask)];
     ssize_t got = kernel->read(kernel->context, leader, raw, RAW_WORDS * sizeof *raw);
@@ -150,31 +159,32 @@ static int read_raw(struct perf_source *source, struct perf_handle *handle, size
     if (got == (ssize_t)((RAW_TIMES + n) * sizeof *raw) && raw[0] == n)
         return 0;
     handle->rows[i].detached = true;
-    source->recheck = true;
-    return read_members(source, handle, i, raw);
+    handles->recheck = true;
+    return read_members(handles, handle, i, raw);
 }
 
-static int read_row(struct perf_source *source, struct perf_handle *handle, size_t i)
+static int read_row(struct perf_handles *handles, struct perf_handle *handle, size_t i)
 {
     uint64_t raw[RAW_WORDS];
-    int err = read_raw(source, handle, i, raw);
+    int err = read_raw(handles, handle, i, raw);
     if (err)
         return err;
     uint64_t *last = row_last(handle, i);
     const uint64_t *base = handle->base ? handle->base + i * row_words(handle) : NULL;
     uint64_t enabled = raw[1] + (base ? base[0] : 0), running = raw[2] + (base ? base[1] : 0);
 
-    perf_ladder_account(&source->groups[handle->group], enabled - last[0], running - last[1]);
+    perf_ladder_account(&handles->ladder->groups[handle->group], enabled - last[0],
+                        running - last[1]);
     last[0] = enabled;
     last[1] = running;
     for (size_t role = 0, k = RAW_TIMES; role < perf_n_roles(handle->group); role++)
         if (perf_in(handle->mask, role))
-            last[PERF_ROW_TIMES + role] = raw[k++] + (base ? base[PERF_ROW_TIMES + role] : 0);
+            last[ROW_TIMES + role] = raw[k++] + (base ? base[ROW_TIMES + role] : 0);
     handle->rows[i].present = handle->mask;
     return 0;
 }
 
-int perf_handle_read(struct perf_source *source, struct perf_handle *handle, struct reading *out)
+int perf_handle_read(struct perf_handles *handles, struct perf_handle *handle, struct reading *out)
 {
     size_t roles = perf_n_roles(handle->group), read = 0;
     int err = 0;
@@ -185,7 +195,7 @@ int perf_handle_read(struct perf_source *source, struct perf_handle *handle, str
         struct reading_row *row = reading_row(out, i);
         const uint64_t *last = row_last(handle, i);
         if (handle->rows[i].open) {
-            int row_err = read_row(source, handle, i);
+            int row_err = read_row(handles, handle, i);
             if (row_err)
                 err = row_err;
             else
@@ -195,13 +205,13 @@ int perf_handle_read(struct perf_source *source, struct perf_handle *handle, str
         row->present = handle->rows[i].present;
         row->enabled_ns = last[0];
         row->running_ns = last[1];
-        memcpy(row->count, last + PERF_ROW_TIMES, roles * sizeof *row->count);
+        memcpy(row->count, last + ROW_TIMES, roles * sizeof *row->count);
     }
     out->n = handle->n;
     return read > 0 ? 0 : err;
 }
 
-int perf_handle_sync(struct perf_source *source, struct perf_handle *handle)
+int perf_handle_sync(struct perf_handles *handles, struct perf_handle *handle)
 {
     int err = 0, row_err;
     if (handle->kind != SCOPE_CGROUP && handle->kind != SCOPE_CPU)
@@ -209,16 +219,16 @@ int perf_handle_sync(struct perf_source *source, struct perf_handle *handle)
 
     for (size_t i = 0; i < handle->n; i++) {
         struct perf_row *row = &handle->rows[i];
-        bool online = perf_cpus_has(&source->cpus, row->on);
+        bool online = perf_cpus_has(handles->cpus, row->on);
         if (row->open && !online)
-            (void)read_row(source, handle, i); /* what it counted until it went */
+            (void)read_row(handles, handle, i); /* what it counted until it went */
         if (row->open && (!online || row->detached))
-            close_row(source, handle, i);
-        if (!row->open && online && (row_err = reopen_row(source, handle, i)))
+            close_row(handles, handle, i);
+        if (!row->open && online && (row_err = reopen_row(handles, handle, i)))
             err = row_err;
     }
-    for (size_t c = 0; c < source->cpus.n && handle->kind == SCOPE_CGROUP; c++) {
-        int cpu = source->cpus.at[c];
+    for (size_t c = 0; c < handles->cpus->n && handle->kind == SCOPE_CGROUP; c++) {
+        int cpu = handles->cpus->at[c];
         size_t i = 0;
         while (i < handle->n && handle->rows[i].on != cpu)
             i++;
@@ -226,14 +236,14 @@ int perf_handle_sync(struct perf_source *source, struct perf_handle *handle)
             continue;
         row_err = add_row(handle, cpu, cpu);
         if (!row_err)
-            row_err = reopen_row(source, handle, i);
+            row_err = reopen_row(handles, handle, i);
         if (row_err)
             err = row_err;
     }
     return err;
 }
 
-int perf_handle_step_down(struct perf_source *source, struct perf_handle *handle, uint32_t mask)
+int perf_handle_step_down(struct perf_handles *handles, struct perf_handle *handle, uint32_t mask)
 {
     int err = 0;
     handle->mask = mask;
@@ -241,8 +251,8 @@ int perf_handle_step_down(struct perf_source *source, struct perf_handle *handle
         if (!handle->rows[i].open)
             continue;
         /* Without a last look: what was never counted must not stretch the next window. */
-        close_row(source, handle, i);
-        int row_err = reopen_row(source, handle, i);
+        close_row(handles, handle, i);
+        int row_err = reopen_row(handles, handle, i);
         if (row_err)
             err = row_err;
     }
@@ -250,7 +260,7 @@ int perf_handle_step_down(struct perf_source *source, struct perf_handle *handle
 }
 
 /* Adds the rows that a scope has now; what they are opened on is only known here. */
-static int add_rows(struct perf_source *source, struct perf_handle *handle, int cpu)
+static int add_rows(struct perf_handles *handles, struct perf_handle *handle, int cpu)
 {
     if (handle->kind == SCOPE_THREAD)
         return add_row(handle, -1, -1);
@@ -258,22 +268,22 @@ static int add_rows(struct perf_source *source, struct perf_handle *handle, int 
         return add_row(handle, -1, cpu);
     if (handle->kind == SCOPE_CPU)
         return add_row(handle, cpu, cpu);
-    int err = reserve_rows(handle, source->cpus.n);
-    for (size_t i = 0; i < source->cpus.n && !err; i++)
-        err = add_row(handle, source->cpus.at[i], source->cpus.at[i]);
+    int err = reserve_rows(handle, handles->cpus->n);
+    for (size_t i = 0; i < handles->cpus->n && !err; i++)
+        err = add_row(handle, handles->cpus->at[i], handles->cpus->at[i]);
     return err;
 }
 
 /* Opens all rows, or none. A CPU that went offline just now has none for the moment. */
-static int open_rows(struct perf_source *source, struct perf_handle *handle,
+static int open_rows(struct perf_handles *handles, struct perf_handle *handle,
                      const struct encoded_event *const *events, size_t *failed)
 {
     size_t opened = 0;
     int err = handle->n ? 0 : -ENODEV;
     for (size_t i = 0; i < handle->n; i++) {
-        err = open_row(source, handle, i, events, failed);
+        err = open_row(handles, handle, i, events, failed);
         if (err == -ENODEV && handle->kind == SCOPE_CGROUP)
-            source->recheck = true;
+            handles->recheck = true;
         else if (err)
             return err;
         else
@@ -294,65 +304,70 @@ static int take_scope(struct perf_handle *handle, const struct scope *scope)
     return handle->pid < 0 ? -errno : 0;
 }
 
-int perf_handle_new(struct perf_source *source, const struct scope *scope, enum group group,
-                    struct perf_handle **out, struct verdict *why)
+/* The handle with everything of it open, or nothing: then *failed is the event it was for. */
+static int handle_open(struct perf_handles *handles, const struct scope *scope, enum group group,
+                       uint32_t mask, int cpu, const struct encoded_event *const *events,
+                       struct perf_handle **out, size_t *failed)
 {
-    struct encoded_event unit_events[GROUP_MAX_ROLES] = {{.path = NULL}};
-    const struct encoded_event *events[GROUP_MAX_ROLES];
-    uint32_t mask = source->groups[group].roles;
-    struct perf_handle *handle = NULL;
-    size_t failed = 0;
-    int cpu = scope->cpu, err;
-
-    if (scope->kind == SCOPE_UNIT) {
-        err = perf_unit_events(source, scope->unit, group, scope->channel, unit_events, &mask, &cpu,
-                               why);
-        if (err)
-            goto done;
-        for (size_t i = 0; i < GROUP_MAX_ROLES; i++)
-            events[i] = &unit_events[i];
-    } else {
-        perf_events_of_core(source, group, events);
-    }
-    err = perf_fd_budget(source, group, (size_t)__builtin_popcount(mask),
-                         scope->kind == SCOPE_CGROUP ? source->cpus.n : 1, why);
+    struct perf_handle *handle = calloc(1, sizeof *handle);
+    if (!handle)
+        return -ENOMEM;
+    *handle = (struct perf_handle){.kind = scope->kind, .group = group, .mask = mask};
+    int err = take_scope(handle, scope);
+    handles->context->cgroup_handles += scope->kind == SCOPE_CGROUP;
+    if (!err)
+        err = add_rows(handles, handle, cpu);
+    if (!err)
+        err = open_rows(handles, handle, events, failed);
     if (err)
-        goto done;
-
-    handle = calloc(1, sizeof *handle);
-    if (!handle) {
-        err = -ENOMEM;
-    } else {
-        *handle = (struct perf_handle){.kind = scope->kind, .group = group, .mask = mask};
-        err = take_scope(handle, scope);
-        source->cgroup_handles += scope->kind == SCOPE_CGROUP;
-        if (!err)
-            err = add_rows(source, handle, cpu);
-        if (!err)
-            err = open_rows(source, handle, events, &failed);
-    }
-    if (err) {
-        err = perf_open_error(scope, err);
-        perf_explain_open(source, scope, group, events, failed, err, why);
-        goto done;
-    }
-    *out = handle;
-    handle = NULL;
-done:
-    perf_handle_free(source, handle);
-    perf_unit_events_release(unit_events);
+        perf_handle_free(handles, handle);
+    else
+        *out = handle;
     return err;
 }
 
-void perf_handle_free(struct perf_source *source, struct perf_handle *handle)
+int perf_handle_new(struct perf_handles *handles, const struct scope *scope, enum group group,
+                    struct perf_handle **out, struct verdict *why)
+{
+    struct perf_context *context = handles->context;
+    struct perf_unit_events unit = {.mask = 0};
+    const struct encoded_event *events[GROUP_MAX_ROLES];
+    uint32_t mask = handles->ladder->groups[group].roles;
+    size_t failed = 0;
+    int cpu = scope->cpu, err = 0;
+
+    if (scope->kind == SCOPE_UNIT) {
+        err = perf_unit_events_init(&unit, context, handles->cpus, scope->unit, group,
+                                    scope->channel, why);
+        perf_unit_events_of(&unit, events);
+        mask = unit.mask;
+        cpu = unit.cpu;
+    } else {
+        perf_events_of_core(handles->ladder, group, events);
+    }
+    if (!err)
+        err = perf_fd_budget(context, group, (size_t)__builtin_popcount(mask),
+                             scope->kind == SCOPE_CGROUP ? handles->cpus->n : 1, why);
+    if (!err) {
+        err = handle_open(handles, scope, group, mask, cpu, events, out, &failed);
+        if (err) {
+            err = perf_open_error(scope, err);
+            perf_explain_open(context, scope, group, events, failed, err, why);
+        }
+    }
+    perf_unit_events_release(&unit);
+    return err;
+}
+
+void perf_handle_free(struct perf_handles *handles, struct perf_handle *handle)
 {
     if (!handle)
         return;
     for (size_t i = 0; i < handle->n; i++)
         if (handle->rows[i].open)
-            close_row(source, handle, i);
+            close_row(handles, handle, i);
     if (handle->kind == SCOPE_CGROUP) {
-        source->cgroup_handles--;
+        handles->context->cgroup_handles--;
         if (handle->pid >= 0)
             close(handle->pid);
     }

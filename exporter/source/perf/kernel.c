@@ -1,3 +1,5 @@
+#include "exporter/source/perf/kernel.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

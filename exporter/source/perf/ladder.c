@@ -1,21 +1,29 @@
-/*
- * Which roles of a group this machine can count.
- *
- * A group that the PMU refuses, or takes and never runs (the NMI watchdog holds a counter that the
- * group needs), steps down to the next set of roles: found out at start by a group on our own
- * thread, and later when every container's group starves.
- */
+#include "exporter/source/perf/ladder.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "exporter/base/textbuf.h"
-#include "exporter/source/perf/internal.h"
+#include "exporter/source/perf/explain.h"
+#include "exporter/source/perf/group.h"
 
 enum {
     TRIAL_ROUNDS = 200,
     TRIAL_FILTERED_NS = 1000000, /* counting so long without a cycle */
     TRIAL_STARVED_NS = 20000000, /* five turns of the kernel's rotation between groups */
 };
+
+void perf_ladder_init(struct perf_ladder *ladder, struct perf_context *context,
+                      const struct perf_cpus *cpus)
+{
+    *ladder = (struct perf_ladder){.context = context, .cpus = cpus};
+}
+
+void perf_ladder_release(struct perf_ladder *ladder)
+{
+    for (int role = 0; role < ROLE_COUNT; role++)
+        encoded_event_release(&ladder->events[role].encoded);
+}
 
 uint32_t perf_ladder_rung(enum group group, uint32_t available, unsigned rung)
 {
@@ -38,25 +46,25 @@ uint32_t perf_ladder_rung(enum group group, uint32_t available, unsigned rung)
 }
 
 /* The event's text for a role: the user's file wins over the CPU's table. */
-static const char *event_text(const struct perf_source *source, enum role role)
+static const char *event_text(const struct perf_ladder *ladder, enum role role)
 {
-    const struct perf_config *config = &source->config;
-    if (config->file && config->file->event[role])
-        return config->file->event[role];
-    return config->table ? config->table->event[role] : NULL;
+    const struct perf_context *context = ladder->context;
+    if (context->file && context->file->event[role])
+        return context->file->event[role];
+    return context->table ? context->table->event[role] : NULL;
 }
 
-static int prepare_role(struct perf_source *source, enum group group, enum role role,
+static int prepare_role(struct perf_ladder *ladder, enum group group, enum role role,
                         struct verdict *why)
 {
-    struct perf_event *event = &source->events[role];
-    const char *text = event_text(source, role);
+    struct perf_event *event = &ladder->events[role];
+    const char *text = event_text(ladder, role);
     if (!text) {
-        perf_explain_no_event(source->config.fs, source->config.table, group, role, why);
+        perf_explain_no_event(ladder->context->fs, ladder->context->table, group, role, why);
         return -ENOENT;
     }
     if (!event->tried) {
-        event->error = encode_event(source->config.fs, text, &event->encoded, &event->why);
+        event->error = encode_event(ladder->context->fs, text, &event->encoded, &event->why);
         event->tried = true;
     }
     if (event->error)
@@ -64,20 +72,21 @@ static int prepare_role(struct perf_source *source, enum group group, enum role 
     return event->error;
 }
 
-int perf_group_prepare(struct perf_source *source, enum group group, struct verdict *why)
+/* Encodes the events of a group of the cores, once. 0, or the error of a required role. */
+static int prepare(struct perf_ladder *ladder, enum group group, struct verdict *why)
 {
-    struct perf_group *state = &source->groups[group];
+    struct perf_group *state = &ladder->groups[group];
     const struct group_desc *desc = &group_descs[group];
     for (size_t i = 0; i < desc->n && !state->prepared; i++) {
         struct verdict role_why;
-        int err = prepare_role(source, group, desc->roles[i], &role_why);
+        int err = prepare_role(ladder, group, desc->roles[i], &role_why);
         if (!err) {
             state->available |= UINT32_C(1) << i;
         } else if (perf_in(desc->required, i) && !state->prepare_error) {
             state->prepare_error = err;
             state->prepare_why = role_why;
-        } else if (event_text(source, desc->roles[i])) {
-            log_warn(source->config.log, "perf", "role %s is not counted: %s",
+        } else if (event_text(ladder, desc->roles[i])) {
+            log_warn(ladder->context->log, "perf", "role %s is not counted: %s",
                      role_name(desc->roles[i]), role_why.words);
         }
     }
@@ -85,6 +94,15 @@ int perf_group_prepare(struct perf_source *source, enum group group, struct verd
     if (state->prepare_error)
         *why = state->prepare_why;
     return state->prepare_error;
+}
+
+void perf_events_of_core(const struct perf_ladder *ladder, enum group group,
+                         const struct encoded_event **events)
+{
+    for (size_t i = 0; i < perf_n_roles(group); i++)
+        events[i] = perf_in(ladder->groups[group].available, i)
+                        ? &ladder->events[group_descs[group].roles[i]].encoded
+                        : NULL;
 }
 
 static void work(void)
@@ -97,10 +115,10 @@ static void work(void)
 enum trial { TRIAL_RUNS, TRIAL_STARVES, TRIAL_FILTERED };
 
 /* Watches a group on our own busy thread until it is clear what becomes of it. */
-static int watch(struct perf_source *source, enum group group, uint32_t mask,
+static int watch(struct perf_ladder *ladder, enum group group, uint32_t mask,
                  const struct encoded_event *const *events, int leader, enum trial *out)
 {
-    const struct perf_kernel *kernel = source->config.kernel;
+    const struct perf_kernel *kernel = ladder->context->kernel;
     uint64_t raw[3 + GROUP_MAX_ROLES];
     int cycles = group_index(group, ROLE_CYCLES);
     size_t at = 3;
@@ -132,16 +150,16 @@ static int watch(struct perf_source *source, enum group group, uint32_t mask,
 }
 
 /* Counting others needs more privilege than counting oneself: one event on a CPU tells. */
-static int try_cpu(struct perf_source *source, enum group group, uint32_t mask,
+static int try_cpu(struct perf_ladder *ladder, enum group group, uint32_t mask,
                    const struct encoded_event *const *events, int *fds, size_t *failed)
 {
-    struct perf_target target = {.pid = -1, .cpu = source->cpus.n ? source->cpus.at[0] : 0};
-    int err = perf_events_open(source, group, mask & -mask, events, &target, fds, failed);
-    perf_events_close(source, group, fds);
+    struct perf_target target = {.pid = -1, .cpu = ladder->cpus->n ? ladder->cpus->at[0] : 0};
+    int err = perf_events_open(ladder->context, group, mask & -mask, events, &target, fds, failed);
+    perf_events_close(ladder->context, group, fds);
     return err;
 }
 
-static int try_rung(struct perf_source *source, enum scope_kind kind, enum group group,
+static int try_rung(struct perf_ladder *ladder, enum scope_kind kind, enum group group,
                     uint32_t mask, enum trial *out, size_t *failed, struct verdict *why)
 {
     const struct encoded_event *events[GROUP_MAX_ROLES];
@@ -149,26 +167,26 @@ static int try_rung(struct perf_source *source, enum scope_kind kind, enum group
     struct perf_target target = {.pid = 0, .cpu = -1, .user_only = kind == SCOPE_THREAD};
     struct scope self = {.kind = SCOPE_THREAD, .key = "self", .cgroup_fd = -1};
 
-    perf_events_of_core(source, group, events);
+    perf_events_of_core(ladder, group, events);
     *out = TRIAL_RUNS;
     *failed = 0;
-    int err = perf_events_open(source, group, mask, events, &target, fds, failed);
+    int err = perf_events_open(ladder->context, group, mask, events, &target, fds, failed);
     if (!err) {
         if (!perf_events_software(group, mask, events))
-            err = watch(source, group, mask, events, fds[__builtin_ctz(mask)], out);
-        perf_events_close(source, group, fds);
+            err = watch(ladder, group, mask, events, fds[__builtin_ctz(mask)], out);
+        perf_events_close(ladder->context, group, fds);
     }
     if (!err && kind != SCOPE_THREAD)
-        err = try_cpu(source, group, mask, events, fds, failed);
+        err = try_cpu(ladder, group, mask, events, fds, failed);
     if (err)
-        perf_explain_open(source, &self, group, events, *failed, err, why);
+        perf_explain_open(ladder->context, &self, group, events, *failed, err, why);
     return err;
 }
 
 /* What is counted, when that is less than it could be: REASON_OK with words. */
-static void describe(const struct perf_source *source, enum group group, struct verdict *why)
+static void describe(const struct perf_ladder *ladder, enum group group, struct verdict *why)
 {
-    const struct perf_group *state = &source->groups[group];
+    const struct perf_group *state = &ladder->groups[group];
     const struct group_desc *desc = &group_descs[group];
     uint32_t dropped = state->available & ~state->roles;
     uint64_t watchdog = 0;
@@ -185,7 +203,7 @@ static void describe(const struct perf_source *source, enum group group, struct 
             continue;
         textbuf_printf(&names, "%s%s", names.len ? ", " : "", role_name(desc->roles[i]));
     }
-    (void)fsroot_read_u64(source->config.fs, FSROOT_PROC, "sys/kernel/nmi_watchdog", &watchdog);
+    (void)fsroot_read_u64(ladder->context->fs, FSROOT_PROC, "sys/kernel/nmi_watchdog", &watchdog);
     verdict_set(why, REASON_OK, "group %s counts without %s%s: %s", desc->name, text,
                 group == GROUP_CORE ? ", so slowdown is off" : "",
                 !state->starved ? "the PMU has too few counters for all of them"
@@ -196,9 +214,9 @@ static void describe(const struct perf_source *source, enum group group, struct 
                       "kernel.nmi_watchdog=0 frees it); then restart the exporter");
 }
 
-static bool step(struct perf_source *source, enum group group, bool starved)
+static bool step(struct perf_ladder *ladder, enum group group, bool starved)
 {
-    struct perf_group *state = &source->groups[group];
+    struct perf_group *state = &ladder->groups[group];
     uint32_t roles = perf_ladder_rung(group, state->available, state->rung + 1);
     if (!roles)
         return false;
@@ -210,38 +228,38 @@ static bool step(struct perf_source *source, enum group group, bool starved)
 
 /* A role that the kernel does not know here, where the group can do without: so --events.file may
  * name software events for some roles, while the CPU's table names hardware events for the rest. */
-static bool drop_unknown(struct perf_source *source, enum group group, int error, size_t failed,
+static bool drop_unknown(struct perf_ladder *ladder, enum group group, int error, size_t failed,
                          const struct verdict *why)
 {
-    struct perf_group *state = &source->groups[group];
+    struct perf_group *state = &ladder->groups[group];
     if ((error != -ENOENT && error != -EOPNOTSUPP) || perf_in(group_descs[group].required, failed))
         return false;
-    log_warn(source->config.log, "perf", "role %s is not counted: %s",
+    log_warn(ladder->context->log, "perf", "role %s is not counted: %s",
              role_name(group_descs[group].roles[failed]), why->words);
     state->available &= ~(UINT32_C(1) << failed);
     state->roles = perf_ladder_rung(group, state->available, state->rung);
     return true;
 }
 
-static int check(struct perf_source *source, enum scope_kind kind, enum group group,
+static int check(struct perf_ladder *ladder, enum scope_kind kind, enum group group,
                  struct verdict *why)
 {
-    struct perf_group *state = &source->groups[group];
+    struct perf_group *state = &ladder->groups[group];
     enum trial trial;
     size_t failed;
     bool again;
-    int err = perf_group_prepare(source, group, why);
+    int err = prepare(ladder, group, why);
     if (err)
         return err;
     if (!state->roles)
         state->roles = perf_ladder_rung(group, state->available, 0);
     do {
-        err = try_rung(source, kind, group, state->roles, &trial, &failed, why);
-        again = err && drop_unknown(source, group, err, failed, why);
+        err = try_rung(ladder, kind, group, state->roles, &trial, &failed, why);
+        again = err && drop_unknown(ladder, group, err, failed, why);
         if (err && err != -EINVAL && !again)
             return err;
     } while (again ||
-             ((err == -EINVAL || trial == TRIAL_STARVES) && step(source, group, err == 0)));
+             ((err == -EINVAL || trial == TRIAL_STARVES) && step(ladder, group, err == 0)));
     if (err)
         return err;
     if (trial == TRIAL_FILTERED) {
@@ -251,23 +269,23 @@ static int check(struct perf_source *source, enum scope_kind kind, enum group gr
                     group_descs[group].name);
         return -ENOTSUP;
     }
-    describe(source, group, why);
+    describe(ladder, group, why);
     return 0;
 }
 
-int perf_ladder_check(struct perf_source *source, enum scope_kind kind, enum group group,
+int perf_ladder_check(struct perf_ladder *ladder, enum scope_kind kind, enum group group,
                       struct verdict *why)
 {
-    struct perf_group *state = &source->groups[group];
+    struct perf_group *state = &ladder->groups[group];
     if (!state->checked[kind].done) {
         uint32_t before = state->roles;
         struct verdict *answer = &state->checked[kind].why;
-        int err = check(source, kind, group, answer);
+        int err = check(ladder, kind, group, answer);
         state->checked[kind].error = err;
         /* Want of memory or descriptors may pass; the rest is the machine's nature. */
         state->checked[kind].done = err != -EMFILE && err != -ENFILE && err != -ENOMEM;
         if (!err && answer->words[0] && state->roles != before)
-            log_warn(source->config.log, "perf", "%s", answer->words);
+            log_warn(ladder->context->log, "perf", "%s", answer->words);
     }
     *why = state->checked[kind].why;
     return state->checked[kind].error;
@@ -299,24 +317,24 @@ static bool starves(struct perf_group *state)
     return state->streak >= PERF_STARVED_TICKS && state->streak_ns >= PERF_STARVED_NS;
 }
 
-bool perf_ladder_tick(struct perf_source *source, enum group group)
+bool perf_ladder_tick(struct perf_ladder *ladder, enum group group)
 {
-    struct perf_group *state = &source->groups[group];
+    struct perf_group *state = &ladder->groups[group];
     struct verdict why;
     if (!starves(state))
         return false;
     state->streak = 0;
     state->streak_ns = 0;
-    if (!step(source, group, true)) {
+    if (!step(ladder, group, true)) {
         if (!state->reported)
-            log_warn(source->config.log, "perf",
+            log_warn(ladder->context->log, "perf",
                      "group %s never runs: other users hold the counters it needs",
                      group_descs[group].name);
         state->reported = true;
         return false;
     }
-    describe(source, group, &why);
-    log_warn(source->config.log, "perf", "%s", why.words);
+    describe(ladder, group, &why);
+    log_warn(ladder->context->log, "perf", "%s", why.words);
     for (int kind = 0; kind < SCOPE_KINDS; kind++)
         if (state->checked[kind].done && !state->checked[kind].error)
             state->checked[kind].why = why;

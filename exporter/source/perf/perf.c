@@ -4,7 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/source/perf/internal.h"
+#include "exporter/source/perf/explain.h"
+#include "exporter/source/perf/handle.h"
+#include "exporter/source/perf/unit.h"
+
+struct perf_slot {
+    struct perf_handle *handle; /* NULL: free */
+    uint32_t generation;
+    uint32_t next_free;
+};
+
+struct perf_source {
+    struct source source; /* first */
+    struct perf_context context;
+    struct perf_cpus cpus;
+    struct perf_ladder ladder;
+    struct perf_handles handles;
+    size_t n_slots;
+    struct perf_slot *slots;
+    uint32_t first_free; /* index + 1; 0: none */
+};
 
 static struct perf_source *self_of(struct source *source)
 {
@@ -47,8 +66,8 @@ static bool perf_check(struct source *source, enum scope_kind kind, enum group g
     why->reason = REASON_OK;
     why->words[0] = '\0';
     if (kind == SCOPE_UNIT)
-        return perf_unit_check(self, group, why) == 0;
-    return perf_ladder_check(self, kind, group, why) == 0;
+        return perf_unit_check(&self->context, &self->cpus, group, why) == 0;
+    return perf_ladder_check(&self->ladder, kind, group, why) == 0;
 }
 
 static int perf_open(struct source *source, const struct scope *scope, enum group group,
@@ -56,13 +75,14 @@ static int perf_open(struct source *source, const struct scope *scope, enum grou
 {
     struct perf_source *self = self_of(source);
     struct perf_handle *opened;
-    int err = scope->kind == SCOPE_UNIT ? 0 : perf_ladder_check(self, scope->kind, group, why);
+    int err =
+        scope->kind == SCOPE_UNIT ? 0 : perf_ladder_check(&self->ladder, scope->kind, group, why);
     if (!err)
         err = reserve_slot(self);
     if (err == -ENOMEM)
         verdict_set(why, REASON_FD_LIMIT, "out of memory");
     if (!err)
-        err = perf_handle_new(self, scope, group, &opened, why);
+        err = perf_handle_new(&self->handles, scope, group, &opened, why);
     if (err)
         return err;
     uint32_t index = self->first_free - 1;
@@ -83,7 +103,7 @@ static size_t perf_width(struct source *source, uint64_t handle)
 static int perf_read(struct source *source, uint64_t handle, struct reading *out)
 {
     struct perf_slot *slot = find(self_of(source), handle);
-    return slot ? perf_handle_read(self_of(source), slot->handle, out) : -EBADF;
+    return slot ? perf_handle_read(&self_of(source)->handles, slot->handle, out) : -EBADF;
 }
 
 static void perf_close(struct source *source, uint64_t handle)
@@ -92,7 +112,7 @@ static void perf_close(struct source *source, uint64_t handle)
     struct perf_slot *slot = find(self, handle);
     if (!slot)
         return;
-    perf_handle_free(self, slot->handle);
+    perf_handle_free(&self->handles, slot->handle);
     slot->handle = NULL;
     slot->next_free = self->first_free;
     self->first_free = (uint32_t)(slot - self->slots) + 1;
@@ -105,7 +125,7 @@ static void report(struct perf_source *self, const char *doing, size_t failures,
     if (!failures)
         return;
     perf_explain(error, doing, PERF_PARANOID_UNKNOWN, &why);
-    log_warn(self->config.log, "perf", "%zu groups are not counted everywhere: %s", failures,
+    log_warn(self->context.log, "perf", "%zu groups are not counted everywhere: %s", failures,
              why.words);
 }
 
@@ -113,11 +133,11 @@ static void sync_cpus(struct perf_source *self)
 {
     size_t failures = 0;
     int error = 0;
-    self->recheck = false;
+    self->handles.recheck = false;
     for (size_t i = 0; i < self->n_slots; i++) {
         if (!self->slots[i].handle)
             continue;
-        int err = perf_handle_sync(self, self->slots[i].handle);
+        int err = perf_handle_sync(&self->handles, self->slots[i].handle);
         if (err) {
             failures++;
             error = err;
@@ -134,7 +154,7 @@ static void step_down(struct perf_source *self, enum group group)
         struct perf_handle *handle = self->slots[i].handle;
         if (!handle || handle->group != group || handle->kind == SCOPE_UNIT)
             continue;
-        int err = perf_handle_step_down(self, handle, self->groups[group].roles);
+        int err = perf_handle_step_down(&self->handles, handle, self->ladder.groups[group].roles);
         if (err) {
             failures++;
             error = err;
@@ -149,26 +169,25 @@ static int perf_begin(struct source *source, const struct tick *tick)
     bool changed;
     (void)tick;
     int err = perf_cpus_refresh(&self->cpus, &changed);
-    if (!err && (changed || self->recheck))
+    if (!err && (changed || self->handles.recheck))
         sync_cpus(self);
     for (int group = 0; group < GROUP_COUNT; group++)
-        if (perf_ladder_tick(self, (enum group)group))
+        if (perf_ladder_tick(&self->ladder, (enum group)group))
             step_down(self, (enum group)group);
     return err;
 }
 
 static size_t perf_open_counters(struct source *source)
 {
-    return self_of(source)->open_counters;
+    return self_of(source)->context.open_counters;
 }
 
 static void perf_free(struct source *source)
 {
     struct perf_source *self = self_of(source);
     for (size_t i = 0; i < self->n_slots; i++)
-        perf_handle_free(self, self->slots[i].handle);
-    for (int role = 0; role < ROLE_COUNT; role++)
-        encoded_event_release(&self->events[role].encoded);
+        perf_handle_free(&self->handles, self->slots[i].handle);
+    perf_ladder_release(&self->ladder);
     perf_cpus_release(&self->cpus);
     free(self->slots);
     free(self);
@@ -192,7 +211,17 @@ int perf_source_new(const struct perf_config *config, struct source **out)
     if (!self)
         return -ENOMEM;
     self->source.ops = &perf_ops;
-    self->config = *config;
+    self->context = (struct perf_context){
+        .fs = config->fs,
+        .log = config->log,
+        .kernel = config->kernel,
+        .table = config->table,
+        .file = config->file,
+        .fd_limit = config->fd_limit,
+    };
+    perf_ladder_init(&self->ladder, &self->context, &self->cpus);
+    self->handles = (struct perf_handles){
+        .context = &self->context, .ladder = &self->ladder, .cpus = &self->cpus};
     int err = perf_cpus_init(&self->cpus, config->fs);
     if (err) {
         free(self);
@@ -204,5 +233,5 @@ int perf_source_new(const struct perf_config *config, struct source **out)
 
 uint32_t perf_source_roles(const struct source *source, enum group group)
 {
-    return ((const struct perf_source *)source)->groups[group].roles;
+    return ((const struct perf_source *)source)->ladder.groups[group].roles;
 }

@@ -1,3 +1,5 @@
+#include "exporter/source/perf/unit.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -5,7 +7,8 @@
 #include <string.h>
 
 #include "exporter/base/cpulist.h"
-#include "exporter/source/perf/internal.h"
+#include "exporter/source/perf/explain.h"
+#include "exporter/source/perf/group.h"
 
 static const char devices[] = "bus/event_source/devices";
 static const char imc_prefix[] = "uncore_imc_";
@@ -102,25 +105,24 @@ int perf_units(const struct fsroot *fs, struct unit *out, size_t cap, size_t *n)
 }
 
 /* The user's file knows one channel: what it says replaces all of the table's. */
-static bool file_speaks(const struct perf_source *source, enum group group)
+static bool file_speaks(const struct perf_context *context, enum group group)
 {
-    for (size_t i = 0; i < perf_n_roles(group) && source->config.file; i++)
-        if (source->config.file->event[group_descs[group].roles[i]])
+    for (size_t i = 0; i < perf_n_roles(group) && context->file; i++)
+        if (context->file->event[group_descs[group].roles[i]])
             return true;
     return false;
 }
 
-static const char *unit_text(const struct perf_source *source, enum role role, int channel)
+static const char *unit_text(const struct perf_context *context, enum role role, int channel)
 {
-    const struct perf_config *config = &source->config;
-    if (config->file && config->file->event[role])
-        return channel == 0 ? config->file->event[role] : NULL;
-    return config->table && channel < config->table->channels
-               ? config->table->uncore_event[channel][role]
+    if (context->file && context->file->event[role])
+        return channel == 0 ? context->file->event[role] : NULL;
+    return context->table && channel < context->table->channels
+               ? context->table->uncore_event[channel][role]
                : NULL;
 }
 
-static int encode_unit_event(const struct perf_source *source, const struct unit *unit,
+static int encode_unit_event(const struct perf_context *context, const struct unit *unit,
                              const char *text, struct encoded_event *out, struct verdict *why)
 {
     char filled[256];
@@ -133,48 +135,52 @@ static int encode_unit_event(const struct perf_source *source, const struct unit
         }
         text = filled;
     }
-    return encode_event(source->config.fs, text, out, why);
+    return encode_event(context->fs, text, out, why);
 }
 
 /* The CPU of the unit's die in the PMU's cpumask; any online one for other kinds of events. */
-static int unit_cpu(const struct perf_source *source, const struct unit *unit)
+static int unit_cpu(const struct perf_context *context, const struct perf_cpus *online,
+                    const struct unit *unit)
 {
     char name[32];
     int cpus[MASK_CPUS], die = 0;
     size_t n;
     snprintf(name, sizeof name, "%s%d", imc_prefix, unit->imc);
-    if (pmu_cpus(source->config.fs, name, cpus, &n) == 0)
+    if (pmu_cpus(context->fs, name, cpus, &n) == 0)
         for (size_t i = 0; i < n; i++)
-            if (cpu_socket(source->config.fs, cpus[i]) == unit->socket && die++ == unit->die)
+            if (cpu_socket(context->fs, cpus[i]) == unit->socket && die++ == unit->die)
                 return cpus[i];
-    return source->cpus.n ? source->cpus.at[0] : 0;
+    return online->n ? online->at[0] : 0;
 }
 
-int perf_unit_events(struct perf_source *source, const struct unit *unit, enum group group,
-                     int channel, struct encoded_event *events, uint32_t *mask, int *cpu,
-                     struct verdict *why)
+/* What is counted once per channel stands in pseudo-channel 0 only: the others may lack it, but a
+ * clock alone is no channel. */
+static bool is_channel(enum group group, int channel, uint32_t found)
+{
+    uint32_t required = channel > 0 ? 0 : group_descs[group].required;
+    int clockticks = group_index(group, ROLE_IMC_CLOCKTICKS);
+    uint32_t clock = clockticks < 0 ? 0 : UINT32_C(1) << clockticks;
+    return (found & required) == required && (found & ~clock) != 0;
+}
+
+int perf_unit_events_init(struct perf_unit_events *events, const struct perf_context *context,
+                          const struct perf_cpus *cpus, const struct unit *unit, enum group group,
+                          int channel, struct verdict *why)
 {
     const struct group_desc *desc = &group_descs[group];
-    uint32_t found = 0, required = desc->required;
-    int clockticks = group_index(group, ROLE_IMC_CLOCKTICKS);
-
+    *events = (struct perf_unit_events){.mask = 0};
     for (size_t i = 0; i < desc->n; i++) {
-        const char *text = channel < 0 || (channel > 0 && file_speaks(source, group))
+        const char *text = channel < 0 || (channel > 0 && file_speaks(context, group))
                                ? NULL
-                               : unit_text(source, desc->roles[i], channel);
+                               : unit_text(context, desc->roles[i], channel);
         if (!text)
             continue;
-        int err = encode_unit_event(source, unit, text, &events[i], why);
+        int err = encode_unit_event(context, unit, text, &events->event[i], why);
         if (err)
             return err;
-        found |= UINT32_C(1) << i;
+        events->mask |= UINT32_C(1) << i;
     }
-    /* What is counted once per channel stands in pseudo-channel 0 only: the others may lack it,
-     * but a clock alone is no channel. */
-    if (channel > 0)
-        required = 0;
-    if ((found & required) != required ||
-        !(found & ~(clockticks < 0 ? 0 : UINT32_C(1) << clockticks))) {
+    if (!is_channel(group, channel, events->mask)) {
         if (channel > 0)
             verdict_set(why, REASON_NO_DEVICE, "group %s has no channel %d", desc->name, channel);
         else
@@ -184,49 +190,60 @@ int perf_unit_events(struct perf_source *source, const struct unit *unit, enum g
                         desc->name);
         return -ENODEV;
     }
-    *mask = found;
-    *cpu = unit_cpu(source, unit);
+    events->cpu = unit_cpu(context, cpus, unit);
     return 0;
 }
 
-void perf_unit_events_release(struct encoded_event *events)
+void perf_unit_events_release(struct perf_unit_events *events)
 {
     for (size_t i = 0; i < GROUP_MAX_ROLES; i++)
-        encoded_event_release(&events[i]);
+        encoded_event_release(&events->event[i]);
 }
 
-int perf_unit_check(struct perf_source *source, enum group group, struct verdict *why)
+void perf_unit_events_of(const struct perf_unit_events *events,
+                         const struct encoded_event *by_role[GROUP_MAX_ROLES])
 {
-    struct encoded_event encoded[GROUP_MAX_ROLES] = {{.path = NULL}};
-    const struct encoded_event *events[GROUP_MAX_ROLES];
-    struct scope scope = {.kind = SCOPE_UNIT, .key = "check", .cgroup_fd = -1};
-    struct perf_target target = {.pid = -1};
-    struct unit unit;
-    int fds[GROUP_MAX_ROLES];
-    uint32_t mask;
-    size_t n, failed = 0;
+    for (size_t i = 0; i < GROUP_MAX_ROLES; i++)
+        by_role[i] = &events->event[i];
+}
 
-    int err = perf_units(source->config.fs, &unit, 1, &n);
+static int try_unit(struct perf_context *context, enum group group,
+                    const struct perf_unit_events *encoded, struct verdict *why)
+{
+    const struct encoded_event *events[GROUP_MAX_ROLES];
+    const struct scope scope = {.kind = SCOPE_UNIT, .key = "check", .cgroup_fd = -1};
+    const struct perf_target target = {.pid = -1, .cpu = encoded->cpu};
+    int fds[GROUP_MAX_ROLES];
+    size_t failed = 0;
+
+    perf_unit_events_of(encoded, events);
+    int err = perf_events_open(context, group, encoded->mask, events, &target, fds, &failed);
+    perf_events_close(context, group, fds);
+    if (err)
+        perf_explain_open(context, &scope, group, events, failed, err, why);
+    return err;
+}
+
+int perf_unit_check(struct perf_context *context, const struct perf_cpus *cpus, enum group group,
+                    struct verdict *why)
+{
+    struct perf_unit_events encoded;
+    struct unit unit;
+    size_t n;
+
+    int err = perf_units(context->fs, &unit, 1, &n);
     if (!err && n == 0)
         err = -ENODEV;
     if (err) {
         verdict_set(why, REASON_NO_DEVICE,
                     "no memory-controller counters (%s<n> in %s/%s): virtual machines hide them, "
                     "and on bare metal they come with the module intel_uncore",
-                    imc_prefix, source->config.fs->path[FSROOT_SYS], devices);
+                    imc_prefix, context->fs->path[FSROOT_SYS], devices);
         return err;
     }
-    err = perf_unit_events(source, &unit, group, 0, encoded, &mask, &target.cpu, why);
-    if (!err) {
-        for (size_t i = 0; i < GROUP_MAX_ROLES; i++)
-            events[i] = &encoded[i];
-        err = perf_events_open(source, group, mask, events, &target, fds, &failed);
-        perf_events_close(source, group, fds);
-        if (err)
-            perf_explain_open(source, &scope, group, events, failed, err, why);
-        else
-            source->groups[group].roles = mask;
-    }
-    perf_unit_events_release(encoded);
+    err = perf_unit_events_init(&encoded, context, cpus, &unit, group, 0, why);
+    if (!err)
+        err = try_unit(context, group, &encoded, why);
+    perf_unit_events_release(&encoded);
     return err;
 }

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "collectors/events/events.h"
+#include "exporter/source/perf/group.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/perf_fixture.h"
 
@@ -140,6 +141,31 @@ static void test_handles(void **state)
 
     out.reading.cap = 1;
     assert_int_equal(ops->read(fixture->source, handles[7], &out.reading), -ENOSPC);
+}
+
+/* Opening events takes a context, not the source of the kernel's counters. */
+static void test_a_context_opens_events(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct perf_context context = {.fs = &fixture->tree.fs,
+                                   .log = &fixture->log,
+                                   .kernel = &fixture->pmu.kernel,
+                                   .fd_limit = 4};
+    struct encoded_event loads;
+    const struct encoded_event *events[] = {&loads};
+    const struct perf_target target = {.pid = -1, .cpu = 1};
+    struct verdict why;
+    size_t failed;
+    int fd;
+    assert_int_equal(encode_event(&fixture->tree.fs, "perf_raw::r81d0", &loads, &why), 0);
+    assert_int_equal(perf_events_open(&context, GROUP_LOADS, 1, events, &target, &fd, &failed), 0);
+    assert_int_equal(context.open_counters, 1);
+    assert_int_equal(fixture->pmu.open, 1);
+    assert_int_equal(perf_fd_budget(&context, GROUP_LOADS, 1, 3, &why), 0);
+    assert_int_equal(perf_fd_budget(&context, GROUP_LOADS, 1, 4, &why), -EMFILE);
+    perf_events_close(&context, GROUP_LOADS, &fd);
+    assert_int_equal(context.open_counters, 0);
+    encoded_event_release(&loads);
 }
 
 static void test_missing_hardware(void **state)
@@ -426,6 +452,7 @@ int main(void)
         TEST(test_sampled_groups_count_user_mode),
         TEST(test_steady_read_allocates_nothing),
         TEST(test_handles),
+        TEST(test_a_context_opens_events),
         TEST(test_missing_hardware),
         TEST(test_permission),
         TEST(test_permission_for_what_is_not_there),

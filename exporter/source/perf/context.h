@@ -1,0 +1,34 @@
+/*
+ * What opening events needs to know of this machine, and the descriptors that the open ones hold.
+ *
+ * One context per source that opens events. Loop thread only.
+ */
+#ifndef IE_SOURCE_PERF_CONTEXT_H
+#define IE_SOURCE_PERF_CONTEXT_H
+
+#include <stddef.h>
+
+#include "exporter/base/fsroot.h"
+#include "exporter/base/log.h"
+#include "exporter/base/reason.h"
+#include "exporter/source/event/file.h"
+#include "exporter/source/event/table.h"
+#include "exporter/source/perf/kernel.h"
+#include "exporter/source/role.h"
+
+struct perf_context {
+    const struct fsroot *fs; /* borrowed for the context's life, like all pointers here */
+    const struct log *log;
+    const struct perf_kernel *kernel;
+    const struct event_table *table; /* NULL: an unsupported CPU */
+    const struct events_file *file;  /* NULL: no --events.file */
+    size_t fd_limit;                 /* of the counters; 0: RLIMIT_NOFILE minus a reserve */
+    size_t open_counters;
+    size_t cgroup_handles; /* groups of containers that are open: each holds its directory */
+};
+
+/* 0, or -EMFILE with *why when a group of so many events on so many CPUs does not fit. */
+int perf_fd_budget(const struct perf_context *context, enum group group, size_t events, size_t cpus,
+                   struct verdict *why);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * What this machine and its CPU are, found without any privilege.
+ */
+#ifndef IE_SOURCE_PERF_DETECT_H
+#define IE_SOURCE_PERF_DETECT_H
+
+#include "exporter/base/fsroot.h"
+#include "exporter/source/machine.h"
+
+/*
+ * Machine facts that can be measured here without any privilege: base frequency (CPUID 15H, or
+ * perf's time_mult), sockets, nodes, CPUs. Unknown facts stay 0; what belongs to the event table
+ * (microarchitecture, cache_cycles, llc_hit_cycles) is left for the caller to fill in.
+ */
+void machine_detect(const struct fsroot *fs, struct machine *out);
+
+/* Who the CPU is, from cpuinfo; for event_table_for_cpu(). 0; -ENOENT when it does not say (other
+ * architectures); other -errno when it cannot be read. */
+struct cpu_identity {
+    char vendor[16];
+    int family, model, stepping;
+};
+int cpu_identify(const struct fsroot *fs, struct cpu_identity *out);
+
+#endif

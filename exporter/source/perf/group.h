@@ -1,0 +1,46 @@
+/*
+ * A group of events at one place: opened all or none, closed.
+ */
+#ifndef IE_SOURCE_PERF_GROUP_H
+#define IE_SOURCE_PERF_GROUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "exporter/source/event/encode.h"
+#include "exporter/source/perf/context.h"
+#include "exporter/source/role.h"
+
+static inline size_t perf_n_roles(enum group group)
+{
+    return group_descs[group].n;
+}
+
+static inline bool perf_in(uint32_t mask, size_t i)
+{
+    return (mask >> i & 1u) != 0;
+}
+
+/* Where a group is opened: perf_event_open's arguments. */
+struct perf_target {
+    pid_t pid;
+    int cpu;
+    unsigned long flags;
+    bool user_only; /* leave out the kernel's part: needs less privilege */
+};
+
+/*
+ * Opens the roles of 'mask' as one group, all or none; fds (one per role of the group) are -1
+ * where mask has no bit. On failure -errno and *failed is the index of the role.
+ */
+int perf_events_open(struct perf_context *context, enum group group, uint32_t mask,
+                     const struct encoded_event *const *events, const struct perf_target *target,
+                     int *fds, size_t *failed);
+void perf_events_close(struct perf_context *context, enum group group, int *fds);
+/* Whether the kernel's own code counts all roles of the mask. */
+bool perf_events_software(enum group group, uint32_t mask,
+                          const struct encoded_event *const *events);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * An open group on all CPUs: rows, totals, CPUs that come and go.
+ */
+#ifndef IE_SOURCE_PERF_HANDLE_H
+#define IE_SOURCE_PERF_HANDLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "exporter/source/perf/context.h"
+#include "exporter/source/perf/cpus.h"
+#include "exporter/source/perf/ladder.h"
+#include "exporter/source/source.h"
+
+/* What all handles of a source stand on; borrowed. */
+struct perf_handles {
+    struct perf_context *context;
+    struct perf_ladder *ladder;
+    const struct perf_cpus *cpus;
+    bool recheck; /* a row lost its CPU: sync all handles in the next begin */
+};
+
+/* A group on one CPU, or the only row of a thread or unit. */
+struct perf_row {
+    int32_t cpu; /* as in readings: -1 for threads and units */
+    int32_t on;  /* where its events are opened; -1: wherever the thread runs */
+    bool open;
+    bool detached;    /* its CPU was offline meanwhile: the kernel took the group apart */
+    uint32_t present; /* roles with a total; 0 before the first reading */
+};
+
+struct perf_handle {
+    enum scope_kind kind;
+    enum group group;
+    pid_t pid;     /* a cgroup directory's descriptor of our own, a thread, or -1 */
+    uint32_t mask; /* the roles that are open */
+    size_t n, cap;
+    struct perf_row *rows;
+    int *fds;       /* per row: one per role of the group, -1 where not open */
+    uint64_t *last; /* per row: enabled, running, counts: what was handed out last */
+    uint64_t *base; /* the same layout, added to what the kernel says; NULL: all 0 */
+};
+
+int perf_handle_new(struct perf_handles *handles, const struct scope *scope, enum group group,
+                    struct perf_handle **out, struct verdict *why);
+void perf_handle_free(struct perf_handles *handles, struct perf_handle *handle);
+int perf_handle_read(struct perf_handles *handles, struct perf_handle *handle, struct reading *out);
+/* Opens and closes rows as CPUs came and went. 0, or the error of a row that could not be opened:
+ * its totals stand still. */
+int perf_handle_sync(struct perf_handles *handles, struct perf_handle *handle);
+/* Opens all rows again with fewer roles; totals go on. Errors as above. */
+int perf_handle_step_down(struct perf_handles *handles, struct perf_handle *handle, uint32_t mask);
+
+#endif

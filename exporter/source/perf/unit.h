@@ -1,0 +1,45 @@
+/*
+ * Memory controllers: which there are, and their events.
+ */
+#ifndef IE_SOURCE_PERF_UNIT_H
+#define IE_SOURCE_PERF_UNIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporter/source/event/encode.h"
+#include "exporter/source/machine.h"
+#include "exporter/source/perf/context.h"
+#include "exporter/source/perf/cpus.h"
+
+/*
+ * The memory controllers that sysfs shows: one unit per uncore_imc_<n> and CPU of its cpumask (one
+ * per die, which mostly is one per socket), in that order.
+ * Stores at most 'cap' of them and the full number in *n. 0 or -errno; none is not an error.
+ *
+ * A scope of such a unit names a pseudo-channel; opening one that the CPU does not have gives
+ * -ENODEV, so a user opens channel 0, 1, ... until that.
+ */
+int perf_units(const struct fsroot *fs, struct unit *out, size_t cap, size_t *n);
+
+/* Whether memory controllers can be counted here. */
+int perf_unit_check(struct perf_context *context, const struct perf_cpus *cpus, enum group group,
+                    struct verdict *why);
+
+/* The events of one pseudo-channel of a unit, with their roles and the CPU to open them on. */
+struct perf_unit_events {
+    struct encoded_event event[GROUP_MAX_ROLES];
+    uint32_t mask;
+    int cpu;
+};
+
+/* 0; -ENODEV when there is no such channel; other -errno. Release also on failure. */
+int perf_unit_events_init(struct perf_unit_events *events, const struct perf_context *context,
+                          const struct perf_cpus *cpus, const struct unit *unit, enum group group,
+                          int channel, struct verdict *why);
+void perf_unit_events_release(struct perf_unit_events *events);
+/* The same events as those who open them want them; borrowed. */
+void perf_unit_events_of(const struct perf_unit_events *events,
+                         const struct encoded_event *by_role[GROUP_MAX_ROLES]);
+
+#endif
