@@ -304,6 +304,29 @@ static int take_scope(struct perf_handle *handle, const struct scope *scope)
     return handle->pid < 0 ? -errno : 0;
 }
 
+void perf_handles_init(struct perf_handles *handles, struct perf_context *context,
+                       struct perf_ladder *ladder, const struct perf_cpus *cpus)
+{
+    *handles = (struct perf_handles){.context = context, .ladder = ladder, .cpus = cpus};
+    handles->end = &handles->first;
+}
+
+static void enlist(struct perf_handles *handles, struct perf_handle *handle)
+{
+    handle->link = handles->end;
+    *handles->end = handle;
+    handles->end = &handle->next;
+}
+
+static void delist(struct perf_handles *handles, struct perf_handle *handle)
+{
+    *handle->link = handle->next;
+    if (handle->next)
+        handle->next->link = handle->link;
+    else
+        handles->end = handle->link;
+}
+
 /* The handle with everything of it open, or nothing: then *failed is the event it was for. */
 static int handle_open(struct perf_handles *handles, const struct scope *scope, enum group group,
                        uint32_t mask, int cpu, const struct encoded_event *const *events,
@@ -313,6 +336,7 @@ static int handle_open(struct perf_handles *handles, const struct scope *scope, 
     if (!handle)
         return -ENOMEM;
     *handle = (struct perf_handle){.kind = scope->kind, .group = group, .mask = mask};
+    enlist(handles, handle);
     int err = take_scope(handle, scope);
     handles->context->cgroup_handles += scope->kind == SCOPE_CGROUP;
     if (!err)
@@ -363,6 +387,7 @@ void perf_handle_free(struct perf_handles *handles, struct perf_handle *handle)
 {
     if (!handle)
         return;
+    delist(handles, handle);
     for (size_t i = 0; i < handle->n; i++)
         if (handle->rows[i].open)
             close_row(handles, handle, i);

@@ -14,12 +14,13 @@
 #include "exporter/source/perf/ladder.h"
 #include "exporter/source/source.h"
 
-/* What all handles of a source stand on; borrowed. */
+/* The open handles of a source, and what they stand on (borrowed). */
 struct perf_handles {
     struct perf_context *context;
     struct perf_ladder *ladder;
     const struct perf_cpus *cpus;
-    bool recheck; /* a row lost its CPU: sync all handles in the next begin */
+    struct perf_handle *first, **end; /* oldest first: those keep their counters, if any do */
+    bool recheck;                     /* a row lost its CPU: sync all handles in the next begin */
 };
 
 /* A group on one CPU, or the only row of a thread or unit. */
@@ -32,6 +33,7 @@ struct perf_row {
 };
 
 struct perf_handle {
+    struct perf_handle *next, **link; /* of the source's open handles */
     enum scope_kind kind;
     enum group group;
     pid_t pid;     /* a cgroup directory's descriptor of our own, a thread, or -1 */
@@ -42,6 +44,9 @@ struct perf_handle {
     uint64_t *last; /* per row: enabled, running, counts: what was handed out last */
     uint64_t *base; /* the same layout, added to what the kernel says; NULL: all 0 */
 };
+
+void perf_handles_init(struct perf_handles *handles, struct perf_context *context,
+                       struct perf_ladder *ladder, const struct perf_cpus *cpus);
 
 int perf_handle_new(struct perf_handles *handles, const struct scope *scope, enum group group,
                     struct perf_handle **out, struct verdict *why);

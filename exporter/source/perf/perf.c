@@ -8,21 +8,12 @@
 #include "exporter/source/perf/handle.h"
 #include "exporter/source/perf/unit.h"
 
-struct perf_slot {
-    struct perf_handle *handle; /* NULL: free */
-    uint32_t generation;
-    uint32_t next_free;
-};
-
 struct perf_source {
     struct source source; /* first */
     struct perf_context context;
     struct perf_cpus cpus;
     struct perf_ladder ladder;
     struct perf_handles handles;
-    size_t n_slots;
-    struct perf_slot *slots;
-    uint32_t first_free; /* index + 1; 0: none */
 };
 
 static struct perf_source *self_of(struct source *source)
@@ -30,33 +21,10 @@ static struct perf_source *self_of(struct source *source)
     return (struct perf_source *)source;
 }
 
-/* A handle is generation << 32 | index + 1: never 0, and never again that of a closed one. */
-static struct perf_slot *find(struct perf_source *self, uint64_t handle)
+/* The source set hands out no handle that was closed: a handle is the pointer. */
+static struct perf_handle *handle_of(uint64_t handle)
 {
-    uint32_t index = (uint32_t)handle - 1;
-    if (index >= self->n_slots || self->slots[index].generation != (uint32_t)(handle >> 32) ||
-        !self->slots[index].handle)
-        return NULL;
-    return &self->slots[index];
-}
-
-static int reserve_slot(struct perf_source *self)
-{
-    if (self->first_free)
-        return 0;
-    size_t n = self->n_slots ? self->n_slots * 2 : 16;
-    if (n >= UINT32_MAX)
-        return -ENOMEM;
-    struct perf_slot *slots = realloc(self->slots, n * sizeof *slots);
-    if (!slots)
-        return -ENOMEM;
-    for (size_t i = n; i-- > self->n_slots;) {
-        slots[i] = (struct perf_slot){.next_free = self->first_free};
-        self->first_free = (uint32_t)i + 1;
-    }
-    self->slots = slots;
-    self->n_slots = n;
-    return 0;
+    return (struct perf_handle *)(uintptr_t)handle;
 }
 
 static bool perf_check(struct source *source, enum scope_kind kind, enum group group,
@@ -78,44 +46,26 @@ static int perf_open(struct source *source, const struct scope *scope, enum grou
     int err =
         scope->kind == SCOPE_UNIT ? 0 : perf_ladder_check(&self->ladder, scope->kind, group, why);
     if (!err)
-        err = reserve_slot(self);
-    if (err == -ENOMEM)
-        verdict_set(why, REASON_FD_LIMIT, "out of memory");
-    if (!err)
         err = perf_handle_new(&self->handles, scope, group, &opened, why);
-    if (err)
-        return err;
-    uint32_t index = self->first_free - 1;
-    struct perf_slot *slot = &self->slots[index];
-    self->first_free = slot->next_free;
-    slot->generation++;
-    slot->handle = opened;
-    *handle = (uint64_t)slot->generation << 32 | (index + 1);
-    return 0;
+    if (!err)
+        *handle = (uint64_t)(uintptr_t)opened;
+    return err;
 }
 
 static size_t perf_width(struct source *source, uint64_t handle)
 {
-    struct perf_slot *slot = find(self_of(source), handle);
-    return slot ? slot->handle->n : 0;
+    (void)source;
+    return handle_of(handle)->n;
 }
 
 static int perf_read(struct source *source, uint64_t handle, struct reading *out)
 {
-    struct perf_slot *slot = find(self_of(source), handle);
-    return slot ? perf_handle_read(&self_of(source)->handles, slot->handle, out) : -EBADF;
+    return perf_handle_read(&self_of(source)->handles, handle_of(handle), out);
 }
 
 static void perf_close(struct source *source, uint64_t handle)
 {
-    struct perf_source *self = self_of(source);
-    struct perf_slot *slot = find(self, handle);
-    if (!slot)
-        return;
-    perf_handle_free(&self->handles, slot->handle);
-    slot->handle = NULL;
-    slot->next_free = self->first_free;
-    self->first_free = (uint32_t)(slot - self->slots) + 1;
+    perf_handle_free(&self_of(source)->handles, handle_of(handle));
 }
 
 /* One line for all containers, not one for each. */
@@ -134,10 +84,8 @@ static void sync_cpus(struct perf_source *self)
     size_t failures = 0;
     int error = 0;
     self->handles.recheck = false;
-    for (size_t i = 0; i < self->n_slots; i++) {
-        if (!self->slots[i].handle)
-            continue;
-        int err = perf_handle_sync(&self->handles, self->slots[i].handle);
+    for (struct perf_handle *handle = self->handles.first; handle; handle = handle->next) {
+        int err = perf_handle_sync(&self->handles, handle);
         if (err) {
             failures++;
             error = err;
@@ -150,11 +98,11 @@ static void step_down(struct perf_source *self, enum group group)
 {
     size_t failures = 0;
     int error = 0;
-    for (size_t i = 0; i < self->n_slots; i++) {
-        struct perf_handle *handle = self->slots[i].handle;
-        if (!handle || handle->group != group || handle->kind == SCOPE_UNIT)
+    uint32_t roles = self->ladder.groups[group].roles;
+    for (struct perf_handle *handle = self->handles.first; handle; handle = handle->next) {
+        if (handle->group != group || handle->kind == SCOPE_UNIT)
             continue;
-        int err = perf_handle_step_down(&self->handles, handle, self->ladder.groups[group].roles);
+        int err = perf_handle_step_down(&self->handles, handle, roles);
         if (err) {
             failures++;
             error = err;
@@ -185,11 +133,10 @@ static size_t perf_open_counters(struct source *source)
 static void perf_free(struct source *source)
 {
     struct perf_source *self = self_of(source);
-    for (size_t i = 0; i < self->n_slots; i++)
-        perf_handle_free(&self->handles, self->slots[i].handle);
+    while (self->handles.first)
+        perf_handle_free(&self->handles, self->handles.first);
     perf_ladder_release(&self->ladder);
     perf_cpus_release(&self->cpus);
-    free(self->slots);
     free(self);
 }
 
@@ -220,8 +167,7 @@ int perf_source_new(const struct perf_config *config, struct source **out)
         .fd_limit = config->fd_limit,
     };
     perf_ladder_init(&self->ladder, &self->context, &self->cpus);
-    self->handles = (struct perf_handles){
-        .context = &self->context, .ladder = &self->ladder, .cpus = &self->cpus};
+    perf_handles_init(&self->handles, &self->context, &self->ladder, &self->cpus);
     int err = perf_cpus_init(&self->cpus, config->fs);
     if (err) {
         free(self);
