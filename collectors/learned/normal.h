@@ -1,0 +1,71 @@
+/*
+ * What a container's memory latency is on an ordinary day: the measure that thresholds stand on
+ * (FORMULAS.md section 1, "a normal for every container").
+ *
+ * Latencies here are beyond the caches, occupancy / reads / f, so that a change of the core's
+ * frequency is no interference. The best basis that is known wins:
+ *
+ *     calm          the mean of its busy windows in calm ticks, of the last hour of such windows
+ *     extrapolated  its latency at no co-runner traffic, from how it follows that traffic
+ *     usual         the 20th percentile of its busy windows of the last 24 hours, once there are
+ *                   ten minutes of them: not "alone", but a rise against it is an incident
+ *     machine       what the probe sees in its best twentieth: a lower bound
+ *
+ * One per container; pure, embedded, of bounded size.
+ */
+#ifndef IE_COLLECTORS_LEARNED_NORMAL_H
+#define IE_COLLECTORS_LEARNED_NORMAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collectors/learned/day_percentile.h"
+#include "collectors/learned/traffic_fit.h"
+
+/* Best first. FILE: from the user's thresholds, better than anything learned. */
+enum basis { BASIS_FILE, BASIS_CALM, BASIS_EXTRAPOLATED, BASIS_USUAL, BASIS_MACHINE, BASES };
+
+/* As in the label: "file", "calm", "extrapolated", "usual", "machine". */
+const char *basis_name(enum basis basis);
+
+/*
+ * The one predicate for baselines, thresholds, time over the threshold and the node's histogram: a
+ * window in which the container was at work, so that its latency is not a housekeeping thread's. At
+ * least 1000 reads, and a tenth of one CPU.
+ */
+bool window_is_busy(uint64_t reads, double cpu_seconds, double length_seconds);
+
+/* Zeroed: nothing learned. */
+struct normal {
+    unsigned calm_windows; /* saturating at an hour of them */
+    double calm_seconds;   /* their mean */
+    struct traffic_fit fit;
+    double extrapolated_seconds; /* as of the last whole minute; 0: not known */
+    struct day_percentile day;
+    double usual_seconds; /* likewise */
+};
+
+/* A busy window whose latency is known; others are not for here. */
+struct normal_window {
+    uint64_t mono_ns;
+    double length_seconds;
+    bool calm;
+    double latency_seconds; /* beyond the caches */
+    double corunner_rate;   /* reads per second of everybody else */
+    double own_rate;        /* reads per second */
+};
+
+void normal_learn(struct normal *normal, const struct normal_window *window);
+
+/*
+ * The latency beyond the caches that is normal, and on what that rests. 'machine_seconds' is the
+ * lower bound of basis machine, NaN where it is not known or not this container's. False until one
+ * basis is known.
+ */
+bool normal_find(const struct normal *normal, double machine_seconds, enum basis *basis,
+                 double *seconds);
+
+/* Busy time learned from, of the last day, in seconds. */
+double normal_busy_time(const struct normal *normal);
+
+#endif

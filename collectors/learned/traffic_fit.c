@@ -1,0 +1,229 @@
+#include "collectors/learned/traffic_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t minute_ns = 60ull * 1000000000ull;
+
+/* A relative standard error above this is no answer. */
+static const double max_error = 0.05;
+/* The way from the lowest traffic seen down to none is at most this share of what was seen: latency
+ * bends, so that a line through a narrow range points anywhere. */
+static const double max_reach = 0.5;
+/* Huber's constant: 95 % efficient where errors are normal. */
+static const double huber = 1.345;
+static const double mad_to_sigma = 1.4826;
+
+enum { ROUNDS = 8, UNKNOWNS = 3 };
+
+struct points {
+    int n;
+    double y[TRAFFIC_FIT_MINUTES];           /* latency */
+    double x[TRAFFIC_FIT_MINUTES][UNKNOWNS]; /* 1, co-runners' traffic, own traffic; scaled */
+    double weight[TRAFFIC_FIT_MINUTES];
+    double residual[TRAFFIC_FIT_MINUTES];
+};
+
+struct solution {
+    double coefficient[UNKNOWNS];
+    double inverse[UNKNOWNS][UNKNOWNS]; /* of X'WX */
+};
+
+bool traffic_fit_add(struct traffic_fit *fit, uint64_t mono_ns, double latency_seconds,
+                     double corunner_rate, double own_rate)
+{
+    if (!(latency_seconds > 0) || !isfinite(latency_seconds + corunner_rate + own_rate))
+        return false;
+    uint64_t minute = mono_ns / minute_ns + 1;
+    bool completed = fit->windows > 0 && minute > fit->minute;
+    if (completed) {
+        double n = fit->windows;
+        fit->at[fit->minute % TRAFFIC_FIT_MINUTES] = (struct traffic_minute){
+            .minute = (uint32_t)fit->minute,
+            .latency_seconds = (float)(fit->latency_seconds / n),
+            .corunner_rate = (float)(fit->corunner_rate / n),
+            .own_rate = (float)(fit->own_rate / n),
+        };
+        fit->windows = 0;
+    }
+    if (fit->windows == 0) {
+        fit->minute = minute;
+        fit->latency_seconds = fit->corunner_rate = fit->own_rate = 0;
+    }
+    fit->windows++;
+    fit->latency_seconds += latency_seconds;
+    fit->corunner_rate += corunner_rate;
+    fit->own_rate += own_rate;
+    return completed;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Nearest rank. */
+static double percentile(const double *values, int n, double share)
+{
+    double sorted[TRAFFIC_FIT_MINUTES];
+    memcpy(sorted, values, (size_t)n * sizeof *values);
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    return sorted[(int)(share * (n - 1) + 0.5)];
+}
+
+/* The minutes in order, with rates scaled to about 1. False where there is nothing to fit. */
+static bool gather(const struct traffic_fit *fit, uint64_t mono_ns, struct points *out)
+{
+    uint64_t now = mono_ns / minute_ns + 1;
+    uint64_t first = now > TRAFFIC_FIT_MINUTES ? now - TRAFFIC_FIT_MINUTES : 1;
+    double corunners[TRAFFIC_FIT_MINUTES], own[TRAFFIC_FIT_MINUTES];
+    int n = 0;
+    for (uint64_t minute = first; minute < now; minute++) {
+        const struct traffic_minute *at = &fit->at[minute % TRAFFIC_FIT_MINUTES];
+        if (at->minute != (uint32_t)minute)
+            continue;
+        out->y[n] = (double)at->latency_seconds;
+        corunners[n] = (double)at->corunner_rate;
+        own[n++] = (double)at->own_rate;
+    }
+    out->n = n;
+    if (n < TRAFFIC_FIT_MIN_MINUTES)
+        return false;
+    double high = percentile(corunners, n, 0.95), low = percentile(corunners, n, 0.05);
+    if (!(high > 0) || low > max_reach * (high - low))
+        return false;
+    double typical = percentile(own, n, 0.5);
+    double own_scale = typical > 0 ? typical : 1;
+    for (int i = 0; i < n; i++) {
+        out->x[i][0] = 1;
+        out->x[i][1] = corunners[i] / high;
+        out->x[i][2] = (own[i] - typical) / own_scale;
+        out->weight[i] = 1;
+    }
+    return true;
+}
+
+/* Gauss-Jordan with pivots on the diagonal of a positive definite matrix. */
+static bool invert(double a[UNKNOWNS][UNKNOWNS], double out[UNKNOWNS][UNKNOWNS])
+{
+    double scale[UNKNOWNS];
+    for (int i = 0; i < UNKNOWNS; i++) {
+        scale[i] = a[i][i];
+        for (int j = 0; j < UNKNOWNS; j++)
+            out[i][j] = i == j;
+    }
+    for (int i = 0; i < UNKNOWNS; i++) {
+        if (!(a[i][i] > 1e-9 * scale[i]) || !(scale[i] > 0))
+            return false;
+        double pivot = a[i][i];
+        for (int j = 0; j < UNKNOWNS; j++) {
+            a[i][j] /= pivot;
+            out[i][j] /= pivot;
+        }
+        for (int k = 0; k < UNKNOWNS; k++) {
+            if (k == i)
+                continue;
+            double factor = a[k][i];
+            for (int j = 0; j < UNKNOWNS; j++) {
+                a[k][j] -= factor * a[i][j];
+                out[k][j] -= factor * out[i][j];
+            }
+        }
+    }
+    return true;
+}
+
+static bool solve(struct points *p, struct solution *out)
+{
+    double xx[UNKNOWNS][UNKNOWNS] = {{0}}, xy[UNKNOWNS] = {0};
+    for (int i = 0; i < p->n; i++) {
+        for (int j = 0; j < UNKNOWNS; j++) {
+            xy[j] += p->weight[i] * p->x[i][j] * p->y[i];
+            for (int k = 0; k < UNKNOWNS; k++)
+                xx[j][k] += p->weight[i] * p->x[i][j] * p->x[i][k];
+        }
+    }
+    /* Own traffic that never varies explains nothing; this keeps the matrix invertible and its
+     * coefficient 0. */
+    xx[2][2] += 1e-6 * p->n;
+    if (!invert(xx, out->inverse))
+        return false;
+    for (int j = 0; j < UNKNOWNS; j++) {
+        out->coefficient[j] = 0;
+        for (int k = 0; k < UNKNOWNS; k++)
+            out->coefficient[j] += out->inverse[j][k] * xy[k];
+    }
+    for (int i = 0; i < p->n; i++) {
+        p->residual[i] = p->y[i];
+        for (int j = 0; j < UNKNOWNS; j++)
+            p->residual[i] -= out->coefficient[j] * p->x[i][j];
+    }
+    return true;
+}
+
+/* Their spread, by the median of what they are off: outliers do not widen it. */
+static double spread(const struct points *p)
+{
+    double off[TRAFFIC_FIT_MINUTES];
+    for (int i = 0; i < p->n; i++)
+        off[i] = fabs(p->residual[i]);
+    return mad_to_sigma * percentile(off, p->n, 0.5);
+}
+
+/* How many independent minutes these are worth: n (1 - r) / (1 + r), r between neighbours. */
+static double independent(const struct points *p)
+{
+    double product = 0, square = 0;
+    for (int i = 0; i < p->n; i++) {
+        double e = p->weight[i] * p->residual[i];
+        square += e * e;
+        if (i > 0)
+            product += e * p->weight[i - 1] * p->residual[i - 1];
+    }
+    double r = square > 0 ? fmin(fmax(product / square, 0), 0.95) : 0;
+    return p->n * (1 - r) / (1 + r);
+}
+
+/* Whether the line also holds where the traffic is lowest, which is nearest to the answer. */
+static bool holds_at_low_end(const struct points *p, double alone)
+{
+    double traffic[TRAFFIC_FIT_MINUTES], low[TRAFFIC_FIT_MINUTES];
+    for (int i = 0; i < p->n; i++)
+        traffic[i] = p->x[i][1];
+    double limit = percentile(traffic, p->n, 0.25);
+    int n = 0;
+    for (int i = 0; i < p->n; i++)
+        if (traffic[i] <= limit)
+            low[n++] = p->residual[i];
+    return fabs(percentile(low, n, 0.5)) <= max_error * alone;
+}
+
+double traffic_fit_alone_seconds(const struct traffic_fit *fit, uint64_t mono_ns)
+{
+    struct points p;
+    struct solution s;
+    if (!gather(fit, mono_ns, &p) || !solve(&p, &s))
+        return NAN;
+    double sigma = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        /* Points on a line have no spread to judge outliers by. */
+        sigma = fmax(spread(&p), 1e-4 * fabs(s.coefficient[0]));
+        for (int i = 0; i < p.n; i++) {
+            double off = fabs(p.residual[i]);
+            p.weight[i] = off > huber * sigma ? huber * sigma / off : 1;
+        }
+        if (!solve(&p, &s))
+            return NAN;
+    }
+    double alone = s.coefficient[0];
+    double degrees = independent(&p) - UNKNOWNS;
+    if (!(alone > 0) || degrees < 1)
+        return NAN;
+    double error = sigma * sqrt(s.inverse[0][0] * p.n / degrees);
+    /* More traffic cannot make memory faster: then something else moved the latency. */
+    if (s.coefficient[1] < 0 || error > max_error * alone || !holds_at_low_end(&p, alone))
+        return NAN;
+    return alone;
+}

@@ -1,0 +1,286 @@
+/* What is normal for a container: the four bases, each by numbers known beforehand. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "collectors/learned/normal.h"
+
+#define SECOND 1000000000ull
+#define HOUR (3600 * SECOND)
+
+static bool near(double value, double wanted, double share)
+{
+    return fabs(value - wanted) <= share * wanted;
+}
+
+/* ---- the day's percentile ---- */
+
+static void percentile_of_known_latencies(void **state)
+{
+    (void)state;
+    struct day_percentile day = {0};
+    assert_true(isnan(day_percentile_seconds(&day, 0.2)));
+    for (int i = 1; i <= 1000; i++)
+        day_percentile_add(&day, SECOND, 1, i * 1e-9);
+    assert_true(near(day_percentile_seconds(&day, 0.2), 200e-9, 0.02));
+    assert_true(near(day_percentile_seconds(&day, 0.5), 500e-9, 0.02));
+    assert_true(near(day_percentile_time(&day), 1000, 1e-6));
+}
+
+static void the_day_forgets(void **state)
+{
+    (void)state;
+    struct day_percentile day = {0};
+    day_percentile_add(&day, 0, 1, 100e-9);
+    day_percentile_add(&day, 23 * HOUR, 1, 200e-9);
+    assert_true(near(day_percentile_time(&day), 2, 1e-6));
+    day_percentile_add(&day, 27 * HOUR, 1, 200e-9);
+    assert_true(near(day_percentile_time(&day), 2, 1e-6)); /* the first is gone */
+    assert_true(near(day_percentile_seconds(&day, 0.01), 200e-9, 0.04));
+    day_percentile_add(&day, 1000 * HOUR, 1, 300e-9);
+    assert_true(near(day_percentile_time(&day), 1, 1e-6));
+}
+
+static void no_latency_is_remembered_that_is_none(void **state)
+{
+    (void)state;
+    struct day_percentile day = {0};
+    day_percentile_add(&day, SECOND, 1, 0);
+    day_percentile_add(&day, SECOND, 1, -1);
+    day_percentile_add(&day, SECOND, 1, NAN);
+    day_percentile_add(&day, SECOND, 1, INFINITY);
+    assert_true(day_percentile_time(&day) == 0);
+    day_percentile_add(&day, SECOND, 1, 1e-12); /* below and above the buckets: the ends are open */
+    day_percentile_add(&day, SECOND, 1, 1);
+    assert_true(near(day_percentile_time(&day), 2, 1e-6));
+}
+
+/* ---- the fit to traffic ---- */
+
+/* A minute of windows of one latency. */
+static void minute(struct traffic_fit *fit, int i, double latency, double corunners, double own)
+{
+    for (int second = 0; second < 60; second += 10)
+        traffic_fit_add(fit, ((uint64_t)i * 60 + (uint64_t)second) * SECOND, latency, corunners,
+                        own);
+}
+
+static double fitted(const struct traffic_fit *fit, int minutes)
+{
+    return traffic_fit_alone_seconds(fit, (uint64_t)minutes * 60 * SECOND);
+}
+
+/* Traffic that goes from a tenth to its whole and back. */
+static double swing(int i)
+{
+    return 1e8 * (0.55 + 0.45 * sin(0.7 * i));
+}
+
+static void a_line_is_found(void **state)
+{
+    (void)state;
+    struct traffic_fit fit = {0};
+    for (int i = 0; i < 61; i++)
+        minute(&fit, i, 80e-9 + swing(i) * 3e-16 + (i % 5) * 1e6 * 2e-15, swing(i),
+               1e7 + (i % 5) * 1e6);
+    /* At its usual own traffic, 1.2e7: 80 + 4 ns. */
+    assert_true(near(fitted(&fit, 60), 84e-9, 0.002));
+}
+
+static void too_little_is_no_answer(void **state)
+{
+    (void)state;
+    struct traffic_fit fit = {0};
+    assert_true(isnan(fitted(&fit, 0)));
+    for (int i = 0; i < TRAFFIC_FIT_MIN_MINUTES; i++)
+        minute(&fit, i, 80e-9 + swing(i) * 3e-16, swing(i), 1e7);
+    assert_true(isnan(fitted(&fit, TRAFFIC_FIT_MIN_MINUTES))); /* the last is not whole yet */
+    minute(&fit, TRAFFIC_FIT_MIN_MINUTES, 80e-9, 0, 1e7);
+    assert_true(near(fitted(&fit, TRAFFIC_FIT_MIN_MINUTES + 1), 80e-9, 0.005));
+}
+
+static void traffic_that_hardly_varied_is_no_answer(void **state)
+{
+    (void)state;
+    struct traffic_fit fit = {0};
+    for (int i = 0; i < 61; i++) {
+        double traffic = 1e8 * (0.8 + 0.2 * sin(0.7 * i));
+        minute(&fit, i, 80e-9 + traffic * 3e-16, traffic, 1e7);
+    }
+    assert_true(isnan(fitted(&fit, 60)));
+}
+
+static void two_crowds_far_from_zero_are_no_line_to_zero(void **state)
+{
+    (void)state;
+    struct traffic_fit fit = {0};
+    for (int i = 0; i < 61; i++) /* services, and then a batch job of ten minutes beside them */
+        minute(&fit, i, i >= 40 && i < 50 ? 135e-9 : 100e-9, i >= 40 && i < 50 ? 390e6 : 240e6,
+               1e7);
+    assert_true(isnan(fitted(&fit, 60)));
+}
+
+static void noise_without_a_line_is_no_answer(void **state)
+{
+    (void)state;
+    struct traffic_fit fit = {0};
+    for (int i = 0; i < 61; i++)
+        minute(&fit, i, 80e-9 * (1 + 0.9 * sin(12.9898 * i * i)), swing(i), 1e7);
+    assert_true(isnan(fitted(&fit, 60)));
+}
+
+static void latency_that_falls_with_traffic_is_no_answer(void **state)
+{
+    (void)state;
+    struct traffic_fit fit = {0};
+    for (int i = 0; i < 61; i++)
+        minute(&fit, i, 80e-9 - swing(i) * 1e-16, swing(i), 1e7);
+    assert_true(isnan(fitted(&fit, 60)));
+}
+
+static void a_curve_is_no_line(void **state)
+{
+    (void)state;
+    struct traffic_fit fit = {0};
+    for (int i = 0; i < 61; i++)
+        minute(&fit, i, 80e-9 * (1 + pow(swing(i) / 1e8, 6)), swing(i), 1e7);
+    assert_true(isnan(fitted(&fit, 60)));
+}
+
+static void outliers_do_not_move_it(void **state)
+{
+    (void)state;
+    struct traffic_fit fit = {0};
+    for (int i = 0; i < 101; i++)
+        minute(&fit, i, i % 10 == 3 ? 400e-9 : 80e-9 + swing(i) * 3e-16, swing(i), 1e7);
+    assert_true(near(fitted(&fit, 100), 80e-9, 0.01));
+}
+
+static void minutes_long_ago_are_gone(void **state)
+{
+    (void)state;
+    struct traffic_fit fit = {0};
+    for (int i = 0; i < 61; i++)
+        minute(&fit, i, 80e-9 + swing(i) * 3e-16, swing(i), 1e7);
+    assert_true(near(fitted(&fit, 60), 80e-9, 0.005));
+    assert_true(isnan(fitted(&fit, 61 + TRAFFIC_FIT_MINUTES)));
+}
+
+/* ---- the choice ---- */
+
+struct node {
+    struct normal normal;
+    int second;
+};
+
+static void learn(struct node *node, bool calm, double latency, double corunners, int seconds)
+{
+    for (int i = 0; i < seconds; i++) {
+        const struct normal_window window = {
+            .mono_ns = (uint64_t)node->second++ * SECOND,
+            .length_seconds = 1,
+            .calm = calm,
+            .latency_seconds = latency,
+            .corunner_rate = corunners,
+            .own_rate = 1e7,
+        };
+        normal_learn(&node->normal, &window);
+    }
+}
+
+static void assert_basis(const struct node *node, double machine, enum basis wanted, double latency)
+{
+    enum basis basis;
+    double seconds;
+    assert_true(normal_find(&node->normal, machine, &basis, &seconds));
+    assert_string_equal(basis_name(basis), basis_name(wanted));
+    assert_true(near(seconds, latency, 0.03));
+}
+
+static void nothing_is_known_at_first(void **state)
+{
+    (void)state;
+    struct node node = {0};
+    enum basis basis;
+    double seconds;
+    assert_false(normal_find(&node.normal, NAN, &basis, &seconds));
+    assert_basis(&node, 70e-9, BASIS_MACHINE, 70e-9);
+    learn(&node, false, 100e-9, 5e8, 599);
+    assert_false(normal_find(&node.normal, NAN, &basis, &seconds));
+}
+
+static void usual_after_ten_busy_minutes(void **state)
+{
+    (void)state;
+    struct node node = {0};
+    learn(&node, false, 100e-9, 5e8, 661);
+    assert_basis(&node, 70e-9, BASIS_USUAL, 100e-9);
+    assert_true(near(normal_busy_time(&node.normal), 661, 1e-6));
+}
+
+static void an_incident_does_not_become_usual(void **state)
+{
+    (void)state;
+    struct node node = {0};
+    learn(&node, false, 100e-9, 5e8, 1800);
+    learn(&node, false, 135e-9, 6e8, 600);
+    assert_basis(&node, NAN, BASIS_USUAL, 100e-9);
+}
+
+static void calm_windows_win(void **state)
+{
+    (void)state;
+    struct node node = {0};
+    learn(&node, false, 100e-9, 5e8, 700);
+    learn(&node, true, 80e-9, 0, 9);
+    assert_basis(&node, NAN, BASIS_USUAL, 100e-9);
+    learn(&node, true, 90e-9, 0, 1);
+    assert_basis(&node, NAN, BASIS_CALM, 81e-9); /* (9 * 80 + 90) / 10 */
+}
+
+static void extrapolated_beats_usual(void **state)
+{
+    (void)state;
+    struct node node = {0};
+    for (int i = 0; i < 40; i++)
+        learn(&node, false, 80e-9 + swing(i) * 3e-16, swing(i), 60);
+    assert_basis(&node, NAN, BASIS_EXTRAPOLATED, 80e-9);
+}
+
+static void busy_is_reads_and_cpu(void **state)
+{
+    (void)state;
+    assert_true(window_is_busy(1000, 0.1, 1));
+    assert_false(window_is_busy(999, 0.1, 1));
+    assert_false(window_is_busy(1000, 0.099, 1));
+    assert_false(window_is_busy(1000, 0.1, 2));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(percentile_of_known_latencies),
+        cmocka_unit_test(the_day_forgets),
+        cmocka_unit_test(no_latency_is_remembered_that_is_none),
+        cmocka_unit_test(a_line_is_found),
+        cmocka_unit_test(too_little_is_no_answer),
+        cmocka_unit_test(traffic_that_hardly_varied_is_no_answer),
+        cmocka_unit_test(two_crowds_far_from_zero_are_no_line_to_zero),
+        cmocka_unit_test(noise_without_a_line_is_no_answer),
+        cmocka_unit_test(latency_that_falls_with_traffic_is_no_answer),
+        cmocka_unit_test(a_curve_is_no_line),
+        cmocka_unit_test(outliers_do_not_move_it),
+        cmocka_unit_test(minutes_long_ago_are_gone),
+        cmocka_unit_test(nothing_is_known_at_first),
+        cmocka_unit_test(usual_after_ten_busy_minutes),
+        cmocka_unit_test(an_incident_does_not_become_usual),
+        cmocka_unit_test(calm_windows_win),
+        cmocka_unit_test(extrapolated_beats_usual),
+        cmocka_unit_test(busy_is_reads_and_cpu),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
