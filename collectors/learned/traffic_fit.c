@@ -189,7 +189,7 @@ static double independent(const struct points *p)
 /* Whether the line also holds where the traffic is lowest, which is nearest to the answer. */
 static bool holds_at_low_end(const struct points *p, double alone)
 {
-    double traffic[TRAFFIC_FIT_MINUTES], low[TRAFFIC_FIT_MINUTES];
+    double traffic[TRAFFIC_FIT_MINUTES] = {0}, low[TRAFFIC_FIT_MINUTES];
     for (int i = 0; i < p->n; i++)
         traffic[i] = p->x[i][1];
     double limit = percentile(traffic, p->n, 0.25);

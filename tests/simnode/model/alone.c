@@ -44,6 +44,13 @@ int alone_runs_new(const char *folder, struct alone_runs **out)
 
 /* --- what a run depends on --- */
 
+/* What the file holds, not only its name. */
+static void append_trace(json_t *list, const struct workload_spec *spec)
+{
+    if (spec->trace)
+        json_array_append_new(list, json_sprintf("%016" PRIx64, spec->trace->digest));
+}
+
 static json_t *list_of(const struct container_spec *spec)
 {
     json_t *list = json_array();
@@ -54,8 +61,11 @@ static json_t *list_of(const struct container_spec *spec)
         json_array_append_new(
             list, json_pack("{s:I,s:b,s:f}", "node", (json_int_t)spec->memory[i].node, "pmm",
                             (int)spec->memory[i].pmm, "share", spec->memory[i].share));
-    for (size_t i = 0; i < spec->workload->n_phases; i++)
+    append_trace(list, spec->workload);
+    for (size_t i = 0; i < spec->workload->n_phases; i++) {
         json_array_append_new(list, json_string(spec->workload->phases[i].spec->text));
+        append_trace(list, spec->workload->phases[i].spec);
+    }
     return list;
 }
 

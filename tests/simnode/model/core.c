@@ -33,7 +33,7 @@ int core_init(struct core *core, struct simnode *node, size_t container, size_t 
                           .window = machine->window,
                           .ring_mask = ring - 1};
     core->clock.period_fs = node->period_fs;
-    core->tid = (int)(1000 + container * 100 + thread);
+    core->tid = (int)(1000 + (container << SCENARIO_THREAD_BITS) + thread);
     core->cpu = (int)spec->cpus[thread];
     core->socket = (int)(core->cpu / machine->cores_per_socket);
     /* Placed at random, alike in alone and shared runs; the container decides only high bits. */
@@ -202,7 +202,7 @@ static void sample_store(struct core *core, uint64_t line, uint64_t bytes, bool 
         (struct simnode_sample){.container = core->container,
                                 .tid = core->tid,
                                 .ip = 0x401000 + core->container * 0x100,
-                                .addr = line * 64,
+                                .addr = (line & ((1ULL << THREAD_LINES_SHIFT) - 1)) * 64,
                                 .bytes = bytes,
                                 .pmm = pmm};
 }

@@ -40,9 +40,10 @@ enum event_kind {
 enum {
     OUTSTANDING_BUCKETS = 64,
     PREFETCH_TRACKERS = 16,
-    RUN_AHEAD_CYCLES = 48,  /* how far a core's private hits may run before the rest */
-    SPACE_LINES_SHIFT = 34, /* address space of a container: 1 TiB */
-    THREAD_LINES_SHIFT = 29,
+    RUN_AHEAD_CYCLES = 48, /* how far a core's private hits may run before the rest */
+    /* A line's number: the container, its thread, the line in the thread's own address space. */
+    THREAD_LINES_SHIFT = SCENARIO_ADDRESS_BITS - 6 + 1, /* the offset drawn at random may carry */
+    SPACE_LINES_SHIFT = THREAD_LINES_SHIFT + SCENARIO_THREAD_BITS,
 };
 
 #define LOAD_PENDING UINT64_MAX

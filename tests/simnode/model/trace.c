@@ -54,6 +54,9 @@ static int append(struct trace *trace, size_t *cap, const struct trace_access *a
         *cap = bigger;
     }
     trace->accesses[trace->n++] = *access;
+    trace->digest = mix64(trace->digest ^ access->bubble);
+    trace->digest = mix64(trace->digest ^ access->read_line);
+    trace->digest = mix64(trace->digest ^ (access->has_writeback ? access->write_line + 1 : 0));
     return 0;
 }
 
@@ -77,6 +80,12 @@ int trace_parse(const char *name, const char *text, size_t len, struct trace **o
         p = newline ? newline + 1 : end;
         if (n == 0)
             continue;
+        if (n >= 2 && (number[1] | number[2]) >> SCENARIO_ADDRESS_BITS) {
+            snprintf(error, error_size, "%s:%zu: an address has more than %d bits", name, line,
+                     SCENARIO_ADDRESS_BITS);
+            trace_free(trace);
+            return -EINVAL;
+        }
         if (n < 2 || number[0] > UINT32_MAX) {
             snprintf(error, error_size,
                      "%s:%zu: expected \"<instructions before it> <read address> [<write-back "
@@ -88,8 +97,8 @@ int trace_parse(const char *name, const char *text, size_t len, struct trace **o
 
         struct trace_access access = {.bubble = (uint32_t)number[0],
                                       .has_writeback = n == 3,
-                                      .read_line = (number[1] & ((1ULL << 40) - 1)) / 64,
-                                      .write_line = (number[2] & ((1ULL << 40) - 1)) / 64};
+                                      .read_line = number[1] / 64,
+                                      .write_line = number[2] / 64};
 
         err = append(trace, &cap, &access);
         if (err)

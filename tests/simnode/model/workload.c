@@ -44,6 +44,8 @@ int workload_init(struct workload *workload, const struct workload_spec *spec, u
     workload->lines = spec->bytes >= LINE ? (uint64_t)spec->bytes / LINE : 1;
     /* Gaps are uniform from 0 to twice the mean. */
     workload->gap_range = (uint64_t)(2 * (spec->instructions_per_access - 1) + 0.5) + 1;
+    if (spec->kind == WORKLOAD_TRACE && !spec->from_start)
+        workload->position = (size_t)rng_below(&workload->rng, spec->trace->n);
     if (spec->kind == WORKLOAD_STREAM)
         err = init_streams(workload);
     else if (spec->kind == WORKLOAD_PHASES)

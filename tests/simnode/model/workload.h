@@ -13,6 +13,9 @@
 
 #include "tests/simnode/model/rng.h"
 
+/* Addresses of a program on x86-64 with four levels of page tables. */
+enum { SCENARIO_ADDRESS_BITS = 47, SCENARIO_THREAD_BITS = 8, SCENARIO_CONTAINER_BITS = 14 };
+
 enum workload_kind {
     WORKLOAD_CHASE,   /* every load needs the value of the one before, over all lines of 'bytes' */
     WORKLOAD_STREAM,  /* 'streams' sequential sweeps, taking turns */
@@ -48,6 +51,7 @@ struct workload_spec {
     struct workload_phase *phases;
     size_t n_phases;
     char *file;          /* trace, relative to the scenario's folder */
+    bool from_start;     /* trace: at its first access; otherwise at one drawn from the seed */
     char *text;          /* the specification as canonical JSON: the key of alone runs */
     struct trace *trace; /* read once, shared by the threads */
 };
@@ -71,11 +75,13 @@ struct trace_access {
 struct trace {
     struct trace_access *accesses;
     size_t n;
+    uint64_t digest; /* of the accesses: what tells two files of one name apart */
 };
 
 /*
  * One access a line: "<instructions before it> <read address> [<write-back address>]", decimal;
- * gzip if the file begins so. On failure -errno and "FILE:LINE: what is wrong".
+ * gzip if the file begins so. Addresses have at most SCENARIO_ADDRESS_BITS bits. On failure -errno
+ * and "FILE:LINE: what is wrong".
  */
 int trace_read(const char *path, struct trace **out, char *error, size_t error_size);
 /* The same from memory; 'name' is for messages. */

@@ -89,6 +89,9 @@ static int read_cpus(struct field_reader *reader, json_t *array, struct scenario
 
     if (n == 0)
         return field_error(reader, "cpus", "must be a list of at least one CPU");
+    if (n > 1u << SCENARIO_THREAD_BITS)
+        return field_error(reader, "cpus", "are more than the %d threads that a container may have",
+                           1 << SCENARIO_THREAD_BITS);
     spec->cpus = calloc(n, sizeof(*spec->cpus));
     if (!spec->cpus)
         return -ENOMEM;
@@ -225,6 +228,8 @@ int scenario_read_containers(struct field_reader *reader, json_t *array, struct 
 
     if (n == 0)
         return field_error(reader, "containers", "must be a list with at least one container");
+    if (n > 1u << SCENARIO_CONTAINER_BITS)
+        return field_error(reader, "containers", "are more than %d", 1 << SCENARIO_CONTAINER_BITS);
     out->containers = calloc(n, sizeof(*out->containers));
     if (!out->containers)
         return -ENOMEM;

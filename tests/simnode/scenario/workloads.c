@@ -24,6 +24,7 @@ static const struct field workload_fields[] = {
     {"shared", FIELD_BOOL, W(shared), 0, 0},
     {"phases", FIELD_OTHER, 0, 0, 0},
     {"file", FIELD_TEXT, W(file), 0, 0},
+    {"from_start", FIELD_BOOL, W(from_start), 0, 0},
 };
 
 #define P(member) offsetof(struct workload_phase, member)

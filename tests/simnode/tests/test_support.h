@@ -56,6 +56,7 @@ static inline void set_trace(struct scenario *scenario, size_t workload, const c
     char error[256];
 
     spec->kind = WORKLOAD_TRACE;
+    spec->from_start = true;
     assert_int_equal(trace_parse("t", text, strlen(text), &spec->trace, error, sizeof(error)), 0);
 }
 
