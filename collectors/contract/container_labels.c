@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "exporter/base/array.h"
 
 const struct metric_desc container_info_desc = {
     .name = "interference_container",
@@ -72,16 +75,10 @@ void container_labels_free(struct container_labels *labels)
 static struct entry *entry_at(struct container_labels *labels, uint32_t slot)
 {
     if (slot >= labels->n) {
-        size_t n = labels->n ? labels->n : 64;
-        while (n <= slot)
-            n *= 2;
-        struct entry *entries = realloc(labels->entries, n * sizeof *entries);
-        if (!entries)
+        size_t had = labels->n;
+        if (array_reserve(&labels->entries, &labels->n, slot + 1, sizeof *labels->entries))
             return NULL;
-        for (size_t i = labels->n; i < n; i++)
-            entries[i] = (struct entry){0};
-        labels->entries = entries;
-        labels->n = n;
+        memset(&labels->entries[had], 0, (labels->n - had) * sizeof *labels->entries);
     }
     return &labels->entries[slot];
 }

@@ -1,6 +1,9 @@
 #include "collectors/parts/lanes.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "exporter/base/array.h"
 
 void lanes_init(struct lanes *lanes, const struct lane_ops *ops, void *collector)
 {
@@ -35,16 +38,10 @@ static bool reserve(struct lanes *lanes, size_t slot)
 {
     if (slot < lanes->n)
         return true;
-    size_t n = lanes->n ? lanes->n : 64;
-    while (n <= slot)
-        n *= 2;
-    struct lane_slot *at = realloc(lanes->at, n * sizeof *at);
-    if (!at)
+    size_t had = lanes->n;
+    if (array_reserve(&lanes->at, &lanes->n, slot + 1, sizeof *lanes->at))
         return false;
-    for (size_t i = lanes->n; i < n; i++)
-        at[i] = (struct lane_slot){0};
-    lanes->at = at;
-    lanes->n = n;
+    memset(&lanes->at[had], 0, (lanes->n - had) * sizeof *lanes->at);
     return true;
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/array.h"
+
 /* A recording's key and the table's handle for it. */
 struct known {
     char *key;
@@ -53,14 +55,8 @@ static size_t find_known(const struct feed *feed, const char *key, bool *found)
 
 static int remember_key(struct feed *feed, size_t at, const char *key, uint64_t handle)
 {
-    if (feed->n_known == feed->cap_known) {
-        size_t cap = feed->cap_known ? feed->cap_known * 2 : 16;
-        struct known *known = realloc(feed->known, cap * sizeof *known);
-        if (!known)
-            return -ENOMEM;
-        feed->known = known;
-        feed->cap_known = cap;
-    }
+    if (array_reserve(&feed->known, &feed->cap_known, feed->n_known + 1, sizeof *feed->known))
+        return -ENOMEM;
     char *copy = strdup(key);
     if (!copy)
         return -ENOMEM;

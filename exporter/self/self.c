@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/array.h"
 #include "exporter/self/metrics.h"
 #include "exporter/self/process.h"
 
@@ -294,14 +295,8 @@ static struct http_series *add_http(struct self *self, const char *handler, cons
 {
     if (self->n_http == HTTP_SERIES_MAX)
         return NULL;
-    if (self->n_http == self->http_cap) {
-        size_t cap = self->http_cap ? 2 * self->http_cap : 16;
-        struct http_series *http = realloc(self->http, cap * sizeof *http);
-        if (!http)
-            return NULL;
-        self->http = http;
-        self->http_cap = cap;
-    }
+    if (array_reserve(&self->http, &self->http_cap, self->n_http + 1, sizeof *self->http))
+        return NULL;
     struct http_series *entry = &self->http[self->n_http];
     *entry = (struct http_series){.code = code};
     snprintf(entry->handler, sizeof entry->handler, "%s", handler);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "exporter/base/array.h"
 #include "exporter/store/internal.h"
 
 int store_new(struct store **out)
@@ -81,14 +82,9 @@ int store_family(struct store *store, const struct metric_desc *desc, const char
     for (size_t i = 0; i < store->n_families; i++)
         if (names_clash(store->families[i]->desc, desc))
             return -EEXIST;
-    if (store->n_families == store->families_cap) {
-        size_t cap = store->families_cap ? store->families_cap * 2 : 64;
-        struct family **families = realloc(store->families, cap * sizeof *families);
-        if (!families)
-            return -ENOMEM;
-        store->families = families;
-        store->families_cap = cap;
-    }
+    if (array_reserve(&store->families, &store->families_cap, store->n_families + 1,
+                      sizeof *store->families))
+        return -ENOMEM;
     struct family *family = calloc(1, sizeof *family);
     if (!family)
         return -ENOMEM;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/array.h"
 #include "exporter/base/hash.h"
 
 enum { BUCKETS_MIN = 256 };
@@ -99,15 +100,7 @@ static void grow(struct node_tree *tree)
 /* There is a place in the heap for each node, so that starting a timer cannot fail. */
 static int reserve_timer(struct node_tree *tree)
 {
-    if (tree->n < tree->cap_heap)
-        return 0;
-    size_t cap = tree->cap_heap ? tree->cap_heap * 2 : BUCKETS_MIN;
-    struct node **heap = realloc(tree->heap, cap * sizeof(struct node *));
-    if (!heap)
-        return -ENOMEM;
-    tree->heap = heap;
-    tree->cap_heap = cap;
-    return 0;
+    return array_reserve(&tree->heap, &tree->cap_heap, tree->n + 1, sizeof *tree->heap);
 }
 
 static struct node *find_parent(const struct node_tree *tree, const char *path)

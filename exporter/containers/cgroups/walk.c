@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "exporter/base/array.h"
+
 /* More of them would take 50 ms of the start. */
 enum { LIBCGROUP_MAX = 256 };
 
@@ -114,16 +116,8 @@ static int libcgroup_next(struct cgroup_walk *walk, struct cgroup_walk_entry *ou
 static int frame_add(struct frame *frame, size_t *cap, uint64_t inode, const char *name)
 {
     size_t size = sizeof inode + strlen(name) + 1;
-    if (frame->len + size > *cap) {
-        size_t want = *cap ? *cap * 2 : 512;
-        while (want < frame->len + size)
-            want *= 2;
-        char *names = realloc(frame->names, want);
-        if (!names)
-            return -ENOMEM;
-        frame->names = names;
-        *cap = want;
-    }
+    if (array_reserve(&frame->names, cap, frame->len + size, 1))
+        return -ENOMEM;
     memcpy(frame->names + frame->len, &inode, sizeof inode);
     memcpy(frame->names + frame->len + sizeof inode, name, size - sizeof inode);
     frame->len += size;
@@ -159,16 +153,9 @@ static int push_frame(struct cgroup_walk *walk)
 {
     struct frame frame = {.path_len = walk->path_len};
     int err = read_frame(walk->path, &frame);
-    if (!err && walk->n_frames == walk->cap_frames) {
-        size_t cap = walk->cap_frames ? walk->cap_frames * 2 : 16;
-        struct frame *frames = realloc(walk->frames, cap * sizeof *frames);
-        if (frames) {
-            walk->frames = frames;
-            walk->cap_frames = cap;
-        } else {
-            err = -ENOMEM;
-        }
-    }
+    if (!err)
+        err = array_reserve(&walk->frames, &walk->cap_frames, walk->n_frames + 1,
+                            sizeof *walk->frames);
     if (err || frame.len == 0) {
         free(frame.names);
         return err;

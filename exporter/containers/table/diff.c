@@ -5,21 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/array.h"
 #include "exporter/containers/table/state.h"
 
 static int change_list_reserve(struct change_list *list, size_t n)
 {
-    if (n <= list->cap)
-        return 0;
-    size_t cap = list->cap ? list->cap : 64;
-    while (cap < n)
-        cap *= 2;
-    struct container **at = realloc(list->at, cap * sizeof *at);
-    if (!at)
-        return -ENOMEM;
-    list->at = at;
-    list->cap = cap;
-    return 0;
+    return array_reserve(&list->at, &list->cap, n, sizeof *list->at);
 }
 
 /* There is room: table_take_slot saw to it when the entry got its slot. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/array.h"
+
 enum { MAX_MAPPINGS = 1 << 18, MAX_PATHS = 1 << 22 };
 
 void address_space_release(struct address_space *space)
@@ -55,21 +57,15 @@ struct maps_line address_space_line(const struct address_space *space,
                               .path_len = mapping->path_len};
 }
 
-static int grow(void **at, size_t *cap, size_t need, size_t item, size_t max)
+static int reserve_mappings(struct address_space *space, size_t need)
 {
-    if (need <= *cap)
-        return 0;
-    if (need > max)
-        return -E2BIG;
-    size_t more = *cap ? *cap * 2 : 16;
-    while (more < need)
-        more *= 2;
-    void *bigger = realloc(*at, more * item);
-    if (!bigger)
-        return -ENOMEM;
-    *at = bigger;
-    *cap = more;
-    return 0;
+    return need > MAX_MAPPINGS ? -E2BIG
+                               : array_reserve(&space->at, &space->cap, need, sizeof *space->at);
+}
+
+static int reserve_paths(struct address_space *space, size_t need)
+{
+    return need > MAX_PATHS ? -E2BIG : array_reserve(&space->paths, &space->paths_cap, need, 1);
 }
 
 /* Files have several mappings in a row: their path is kept once. */
@@ -84,9 +80,7 @@ static int keep_path(struct address_space *space, const struct maps_line *line,
         *out = neighbour->path;
         return 0;
     }
-    void *paths = space->paths;
-    int err = grow(&paths, &space->paths_cap, space->paths_len + line->path_len, 1, MAX_PATHS);
-    space->paths = paths;
+    int err = reserve_paths(space, space->paths_len + line->path_len);
     if (err)
         return err;
     memcpy(space->paths + space->paths_len, line->path, line->path_len);
@@ -130,9 +124,7 @@ int address_space_put(struct address_space *space, const struct maps_line *line,
 
     if (line->path_len > UINT16_MAX)
         return -E2BIG;
-    void *at = space->at;
-    int err = grow(&at, &space->cap, space->n + 2, sizeof *space->at, MAX_MAPPINGS);
-    space->at = at;
+    int err = reserve_mappings(space, space->n + 2);
     if (!err && line->inode != 0) {
         middle.path_len = (uint16_t)line->path_len;
         err = keep_path(space, line, i > 0 ? &space->at[i - 1] : NULL, &middle.path);
@@ -160,12 +152,9 @@ int address_space_put(struct address_space *space, const struct maps_line *line,
 
 int address_space_copy(struct address_space *to, const struct address_space *from)
 {
-    void *at = to->at, *paths = to->paths;
-    int err = grow(&at, &to->cap, from->n, sizeof *to->at, MAX_MAPPINGS);
-    to->at = at;
+    int err = reserve_mappings(to, from->n);
     if (!err)
-        err = grow(&paths, &to->paths_cap, from->paths_len, 1, MAX_PATHS);
-    to->paths = paths;
+        err = reserve_paths(to, from->paths_len);
     if (err)
         return err;
     if (from->n > 0)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/array.h"
+
 void record_owners_release(struct record_owners *owners)
 {
     free(owners->at);
@@ -40,14 +42,8 @@ int record_owners_hold(struct record_owners *owners, uint64_t owner, const char 
         known->refs++;
     if (known || owner == 0)
         return 0;
-    if (owners->n == owners->cap) {
-        size_t cap = owners->cap ? owners->cap * 2 : 64;
-        struct record_owner *grown = realloc(owners->at, cap * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        owners->at = grown;
-        owners->cap = cap;
-    }
+    if (array_reserve(&owners->at, &owners->cap, owners->n + 1, sizeof *owners->at))
+        return -ENOMEM;
     size_t at = place(owners, owner);
     memmove(&owners->at[at + 1], &owners->at[at], (owners->n - at) * sizeof *owners->at);
     owners->n++;

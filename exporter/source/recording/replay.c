@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/array.h"
 #include "exporter/source/recording/replay_internal.h"
 
 /* "FILE:LINE: ..." for the line read last. Returns the code, for the caller to return. */
@@ -40,20 +41,6 @@ static void drop_events(struct replay *replay)
     replay->n_events = 0;
 }
 
-/* Room for one more element of 'size' bytes in a growing array. */
-static int reserve(void **array, size_t n, size_t *cap, size_t size)
-{
-    if (n < *cap)
-        return 0;
-    size_t bigger = *cap ? *cap * 2 : 16;
-    void *grown = realloc(*array, bigger * size);
-    if (!grown)
-        return -ENOMEM;
-    *array = grown;
-    *cap = bigger;
-    return 0;
-}
-
 /* Copies the strings one behind the other into a single allocation, which .key points to. */
 static int own_strings(struct recording_container *container)
 {
@@ -81,7 +68,7 @@ static int add_event(struct replay *replay, const struct recording_container *co
 {
     struct replay_container_event event = {.gone = gone, .container = *container};
 
-    if (reserve((void **)&replay->events, replay->n_events, &replay->cap_events, sizeof event) ||
+    if (array_reserve(&replay->events, &replay->cap_events, replay->n_events + 1, sizeof event) ||
         own_strings(&event.container))
         return no_memory(replay);
     replay->events[replay->n_events++] = event;
@@ -213,8 +200,8 @@ static int take_probe(struct replay *replay, const struct recording_line *line)
 {
     if (replay->turn == 0)
         return broken(replay, -EINVAL, "probe: before the first tick");
-    if (reserve((void **)&replay->probes, replay->n_probes, &replay->cap_probes,
-                sizeof *replay->probes))
+    if (array_reserve(&replay->probes, &replay->cap_probes, replay->n_probes + 1,
+                      sizeof *replay->probes))
         return no_memory(replay);
     replay->probes[replay->n_probes++] = line->probe;
     return 0;

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "exporter/base/array.h"
+
 void replay_samples_release(struct replay_samples *samples)
 {
     free(samples->at);
@@ -20,19 +22,6 @@ void replay_samples_begin(struct replay_samples *samples, const struct tick *tic
             samples->sampling[access].settled_ns = tick->mono_ns;
 }
 
-static int reserve(struct replay_samples *samples)
-{
-    if (samples->n < samples->cap)
-        return 0;
-    size_t cap = samples->cap ? samples->cap * 2 : 256;
-    struct replay_sample *at = realloc(samples->at, cap * sizeof *at);
-    if (!at)
-        return -ENOMEM;
-    samples->at = at;
-    samples->cap = cap;
-    return 0;
-}
-
 int replay_samples_put(struct replay_samples *samples, const struct recording_sample *line,
                        const struct replay_key *key)
 {
@@ -44,7 +33,7 @@ int replay_samples_put(struct replay_samples *samples, const struct recording_sa
         sampling->lost++;
         return 0;
     }
-    if (reserve(samples))
+    if (array_reserve(&samples->at, &samples->cap, samples->n + 1, sizeof *samples->at))
         return -ENOMEM;
     struct replay_sample *sample = &samples->at[samples->n++];
     *sample = (struct replay_sample){.sample = line->sample, .key = key};
