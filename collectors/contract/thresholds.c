@@ -1,18 +1,15 @@
 #include "collectors/contract/thresholds.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "exporter/base/fsroot.h"
 #include "exporter/base/textbuf.h"
+#include "exporter/json/file.h"
 
-enum { FILE_MAX_BYTES = 1 << 20 };
 /* A memory read takes nanoseconds; a number above this was meant in another unit. */
 static const double latency_max_seconds = 1.0;
 
@@ -124,20 +121,12 @@ static int parse_list(json_t *root, struct thresholds *list, char *error, size_t
 int thresholds_parse(const char *text, size_t len, struct thresholds *out, char *error,
                      size_t error_size)
 {
-    if (len > FILE_MAX_BYTES) {
-        snprintf(error, error_size, "larger than 1 MiB");
-        return -EINVAL;
-    }
-    json_error_t where;
-    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &where);
-    if (!root) {
-        /* The library quotes what it stumbled over, newlines included. */
-        where.text[strcspn(where.text, "\r\n")] = '\0';
-        snprintf(error, error_size, "line %d: %s", where.line, where.text);
-        return -EINVAL;
-    }
+    json_t *root;
+    int err = json_file_parse(text, len, &root, error, error_size);
+    if (err)
+        return err;
     struct thresholds list = {0};
-    int err = parse_list(root, &list, error, error_size);
+    err = parse_list(root, &list, error, error_size);
     json_decref(root);
     if (err)
         thresholds_release(&list);
@@ -146,34 +135,17 @@ int thresholds_parse(const char *text, size_t len, struct thresholds *out, char 
     return err;
 }
 
-static int read_file(const char *path, char *buffer, size_t size, size_t *len)
+static int parse_file(void *out, const char *text, size_t len, char *error, size_t error_size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return -errno;
-    int err = fsroot_read_fd(fd, buffer, size, len);
-    close(fd);
-    return err;
+    return thresholds_parse(text, len, out, error, error_size);
 }
 
 int thresholds_load(const char *path, struct thresholds *inout, char *error, size_t error_size)
 {
     struct thresholds fresh;
-    char why[256];
-    size_t len;
-    char *text = malloc(FILE_MAX_BYTES + 2);
-    int err = text ? read_file(path, text, FILE_MAX_BYTES + 2, &len) : -ENOMEM;
-    if (err == -EFBIG)
-        snprintf(why, sizeof why, "larger than 1 MiB");
-    else if (err)
-        snprintf(why, sizeof why, "%s", strerror(-err));
-    else
-        err = thresholds_parse(text, len, &fresh, why, sizeof why);
-    free(text);
-    if (err) {
-        snprintf(error, error_size, "%s: %s", path, why);
+    int err = json_file_load(path, parse_file, &fresh, error, error_size);
+    if (err)
         return err;
-    }
     fresh.version = inout->version + 1;
     thresholds_release(inout);
     *inout = fresh;

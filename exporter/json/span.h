@@ -1,6 +1,6 @@
 /*
- * Finds a value in JSON text without decoding the rest: state files hold secrets, and are mostly
- * what nobody here wants to know. Internal to names.
+ * Finds a value in JSON text without decoding the rest: the state files of container runtimes hold
+ * secrets, and little of them is needed.
  *
  * Checks structure (brackets, strings, separators) but not the spelling of what it steps over.
  * The text of a value that was found goes to jansson.

@@ -1,15 +1,13 @@
 #include "exporter/source/event/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { EVENTS_FILE_LARGEST = 1 << 20 };
+#include "exporter/json/file.h"
 
 /* The text that is parsed and the buffer for the one message. */
 struct parse {
@@ -19,28 +17,11 @@ struct parse {
     size_t error_size;
 };
 
-/*
- * jansson keeps no positions of values, so the line of a wrong one is where its key first stands
- * in quotes. 0 when it is not found (a key written with escapes).
- */
-static size_t line_of_key(const struct parse *parse, const char *key)
-{
-    size_t n = strlen(key), line = 1;
-    for (size_t i = 0; i + n + 2 <= parse->len; i++) {
-        const char *p = parse->text + i;
-        if (*p == '\n')
-            line++;
-        if (*p == '"' && p[n + 1] == '"' && memcmp(p + 1, key, n) == 0)
-            return line;
-    }
-    return 0;
-}
-
 /* Always -EINVAL. 'key' (may be NULL) is what the message is about. */
 __attribute__((format(printf, 3, 4))) static int fail(const struct parse *parse, const char *key,
                                                       const char *format, ...)
 {
-    size_t line = key ? line_of_key(parse, key) : 0;
+    size_t line = key ? json_file_line(parse->text, parse->len, key) : 0;
     int n = 0;
     va_list args;
     if (line > 0)
@@ -139,14 +120,13 @@ int events_file_parse(const char *text, size_t len, struct events_file *out, cha
 {
     struct parse parse = {text, len, error, error_size};
     struct events_file file = {0};
-    json_error_t json_error;
-
-    if (len > EVENTS_FILE_LARGEST)
+    json_t *root;
+    if (len > JSON_FILE_MAX_BYTES)
         return fail(&parse, NULL, "larger than 1 MiB: not an events file");
-    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &json_error);
-    if (!root)
-        return fail(&parse, NULL, "line %d: %s", json_error.line, json_error.text);
-    int err = parse_root(&parse, root, &file);
+    int err = json_file_parse(text, len, &root, error, error_size);
+    if (err)
+        return err;
+    err = parse_root(&parse, root, &file);
     json_decref(root);
     if (err)
         events_file_release(&file);
@@ -155,49 +135,14 @@ int events_file_parse(const char *text, size_t len, struct events_file *out, cha
     return err;
 }
 
-/* The whole of a file that may be larger than allowed by one byte, not more. */
-static int read_whole(const char *path, char *text, size_t size, size_t *len)
+static int parse_file(void *out, const char *text, size_t len, char *error, size_t error_size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return -errno;
-    size_t have = 0;
-    int err = 0;
-    while (have < size) {
-        ssize_t n = read(fd, text + have, size - have);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            err = -errno;
-        if (n <= 0)
-            break;
-        have += (size_t)n;
-    }
-    close(fd);
-    *len = have;
-    return err;
+    return events_file_parse(text, len, out, error, error_size);
 }
 
 int events_file_load(const char *path, struct events_file *out, char *error, size_t error_size)
 {
-    const size_t size = EVENTS_FILE_LARGEST + 1;
-    char detail[256];
-    size_t len = 0;
-    char *text = malloc(size);
-    if (!text) {
-        snprintf(error, error_size, "%s: out of memory", path);
-        return -ENOMEM;
-    }
-    int err = read_whole(path, text, size, &len);
-    if (err) {
-        snprintf(error, error_size, "%s: %s", path, strerror(-err));
-    } else {
-        err = events_file_parse(text, len, out, detail, sizeof detail);
-        if (err)
-            snprintf(error, error_size, "%s: %s", path, detail);
-    }
-    free(text);
-    return err;
+    return json_file_load(path, parse_file, out, error, error_size);
 }
 
 void events_file_release(struct events_file *file)
