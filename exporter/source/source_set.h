@@ -9,28 +9,10 @@
 #define IE_SOURCE_SOURCE_SET_H
 
 #include "exporter/base/log.h"
+#include "exporter/source/open_groups.h"
 #include "exporter/source/source.h"
-#include "exporter/source/window.h"
 
 struct source_set;
-
-/* Handle 0 is never valid. */
-typedef uint32_t group_handle;
-
-/*
- * The two readings around a window, and its scaled sum over the CPUs. Rows with the same index are
- * of the same CPU. Before the first reading 'before' has n == 0: everything since the opening lies
- * in the window. Borrowed until the next begin, or until this handle is closed.
- *
- * The set makes the sum, once a tick, however many collectors read the group: with many CPUs that
- * is most of a tick.
- */
-struct group_window {
-    enum group group;
-    const struct reading *before;
-    const struct reading *after;
-    const struct window_sum *sum;
-};
 
 struct source_set *source_set_new(const struct log *log);
 /* Frees the routed sources as well, each once. Accepts NULL. */
