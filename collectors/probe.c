@@ -337,8 +337,8 @@ static void probe_stop(void *opaque)
 /* Counters of the probe's own threads: a machine without them still has the probe. */
 static int open_witnesses(struct probe_collector *self)
 {
-    size_t n;
-    const struct thread *threads = source_set_threads(self->env.sources, &n);
+    size_t n = self->env.inventory->n_threads;
+    const struct thread *threads = self->env.inventory->threads;
     struct verdict why;
     if (n == 0 || !source_set_check(self->env.sources, SCOPE_THREAD, GROUP_CORE, &why))
         return 0;

@@ -17,6 +17,7 @@
 #include "exporter/base/log.h"
 #include "exporter/base/reason.h"
 #include "exporter/containers/container.h"
+#include "exporter/source/inventory.h"
 #include "exporter/source/source_set.h"
 #include "exporter/store/store.h"
 
@@ -71,6 +72,7 @@ struct nvmm_board;
 /* Everything a collector may use. Outlives it. */
 struct collector_env {
     struct source_set *sources;
+    const struct inventory *inventory;
     struct store *store;
     struct container_labels *labels;
     const struct collector_config *config;

@@ -51,8 +51,8 @@ static bool is_imc(const struct unit *unit)
 /* The source speaks first: it knows whether this machine or a recording lacks them. */
 bool rpq_probe(const struct collector_env *env, const struct rpq_kind *kind, struct verdict *why)
 {
-    size_t n;
-    const struct unit *units = source_set_units(env->sources, &n);
+    size_t n = env->inventory->n_units;
+    const struct unit *units = env->inventory->units;
     if (!source_set_check(env->sources, SCOPE_UNIT, kind->group, why))
         return false;
     for (size_t i = 0; i < n; i++)
@@ -232,8 +232,8 @@ static void close_incomplete(struct rpq *rpq)
 
 static int open_units(struct rpq *rpq, const struct collector_env *env)
 {
-    size_t n;
-    const struct unit *units = source_set_units(env->sources, &n);
+    size_t n = env->inventory->n_units;
+    const struct unit *units = env->inventory->units;
     rpq->controllers = calloc(n + 1, sizeof *rpq->controllers);
     rpq->channels = calloc(n + 1, sizeof *rpq->channels);
     if (!rpq->controllers || !rpq->channels)

@@ -117,6 +117,7 @@ static int build_collectors(struct exporter *e)
         return err;
     e->env = (struct collector_env){
         .sources = e->sources.set,
+        .inventory = &e->sources.inventory,
         .store = e->store,
         .labels = e->labels,
         .config = &e->options->config,

@@ -71,10 +71,10 @@ static int init_replay(struct sources *sources, const struct options *options, s
     size_t n;
     const struct unit *units = replay_units(sources->replay, &n);
     for (size_t i = 0; i < n && !err; i++)
-        err = source_set_add_unit(sources->set, &units[i]);
+        err = inventory_add_unit(&sources->inventory, &units[i]);
     const struct thread *threads = replay_threads(sources->replay, &n);
     for (size_t i = 0; i < n && !err; i++)
-        err = source_set_add_thread(sources->set, &threads[i]);
+        err = inventory_add_thread(&sources->inventory, &threads[i]);
 
     struct source *source = NULL;
     if (!err)
@@ -153,7 +153,7 @@ static int start_probe(struct sources *sources, const struct options *options,
     if (err)
         return err;
     for (size_t i = 0; i < n && !err; i++) {
-        err = source_set_add_thread(sources->set, &threads[i]);
+        err = inventory_add_thread(&sources->inventory, &threads[i]);
         if (!err && sources->recorder)
             recorder_thread(sources->recorder, &threads[i]);
     }
@@ -258,7 +258,7 @@ static int init_live(struct sources *sources, const struct options *options,
     if (!err)
         err = route_all(sources, source);
     if (!err)
-        err = units_add(sources->set, fs, table, sources->recorder);
+        err = units_add(&sources->inventory, fs, table, sources->recorder);
     if (!err && needs->probe)
         err = start_probe(sources, options, fs, log, facts);
     if (!err && needs->samples)
@@ -292,6 +292,7 @@ int sources_init(struct sources *sources, const struct options *options, const s
 void sources_release(struct sources *sources)
 {
     source_set_free(sources->set);
+    inventory_release(&sources->inventory);
     replay_free(sources->replay);
     recorder_free(sources->recorder);
     pmem_free(sources->pmem);

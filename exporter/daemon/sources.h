@@ -11,18 +11,20 @@
 #include "exporter/daemon/sample_owners.h"
 #include "exporter/options/options.h"
 #include "exporter/source/event/file.h"
+#include "exporter/source/inventory.h"
 #include "exporter/source/pmem/pmem.h"
 #include "exporter/source/recording/recorder.h"
 #include "exporter/source/recording/replay.h"
 #include "exporter/source/source_set.h"
 
 struct sources {
-    struct source_set *set;    /* owned, with every source in it */
-    struct replay *replay;     /* owned; NULL when live */
-    struct recorder *recorder; /* owned; NULL unless asked for */
-    struct source *chase;      /* borrowed from the set; NULL: no probe running */
-    struct events_file events; /* owned; all zero unless given */
-    struct pmem *pmem;         /* owned; NULL unless samples are taken */
+    struct source_set *set;     /* owned, with every source in it */
+    struct inventory inventory; /* owned */
+    struct replay *replay;      /* owned; NULL when live */
+    struct recorder *recorder;  /* owned; NULL unless asked for */
+    struct source *chase;       /* borrowed from the set; NULL: no probe running */
+    struct events_file events;  /* owned; all zero unless given */
+    struct pmem *pmem;          /* owned; NULL unless samples are taken */
     struct container_owners owners;
     const char *name; /* label 'source': "perf" or "replay" */
 };

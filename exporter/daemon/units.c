@@ -8,20 +8,20 @@
 
 enum { MOST = 256 };
 
-static int add_unit(struct source_set *set, const struct unit *found, int channel, bool alone,
+static int add_unit(struct inventory *inventory, const struct unit *found, int channel, bool alone,
                     struct recorder *recorder)
 {
     struct unit unit = *found;
     unit.channel = channel;
     if (!alone)
         snprintf(unit.key, sizeof unit.key, "%.28s.%d", found->key, channel % 10);
-    int err = source_set_add_unit(set, &unit);
+    int err = inventory_add_unit(inventory, &unit);
     if (!err && recorder)
         recorder_unit(recorder, &unit);
     return err;
 }
 
-int units_add(struct source_set *set, const struct fsroot *fs, const struct event_table *table,
+int units_add(struct inventory *inventory, const struct fsroot *fs, const struct event_table *table,
               struct recorder *recorder)
 {
     struct unit *found = calloc(MOST, sizeof *found);
@@ -33,7 +33,7 @@ int units_add(struct source_set *set, const struct fsroot *fs, const struct even
         n = 0;
     for (size_t i = 0; i < n && i < MOST && !err; i++)
         for (int channel = 0; channel < channels && !err; channel++)
-            err = add_unit(set, &found[i], channel, channels == 1, recorder);
+            err = add_unit(inventory, &found[i], channel, channels == 1, recorder);
     free(found);
     return err;
 }

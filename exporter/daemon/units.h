@@ -6,16 +6,16 @@
 
 #include "exporter/base/fsroot.h"
 #include "exporter/source/event/table.h"
+#include "exporter/source/inventory.h"
 #include "exporter/source/recording/recorder.h"
-#include "exporter/source/source_set.h"
 
 /*
- * Adds every memory controller that sysfs shows to the set, and to the recording (NULL: none). One
- * unit each; where the CPU has pseudo-channels, one for each of them, with ".0", ".1" behind the
- * key. 'table' is the CPU's, NULL when it has none. 0 or -ENOMEM; a machine that shows none, or
- * whose sysfs cannot be read, has no units: the source's check then says why.
+ * Adds every memory controller that sysfs shows to the inventory, and to the recording (NULL:
+ * none). One unit each; where the CPU has pseudo-channels, one for each of them, with ".0", ".1"
+ * behind the key. 'table' is the CPU's, NULL when it has none. 0 or -ENOMEM; a machine that shows
+ * none, or whose sysfs cannot be read, has no units: the source's check then says why.
  */
-int units_add(struct source_set *set, const struct fsroot *fs, const struct event_table *table,
+int units_add(struct inventory *inventory, const struct fsroot *fs, const struct event_table *table,
               struct recorder *recorder);
 
 #endif

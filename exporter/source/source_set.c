@@ -19,10 +19,6 @@ struct source_set {
     struct open_groups groups;
     struct probe_reading *probes;
     size_t n_probes, cap_probes;
-    struct unit *units;
-    size_t n_units;
-    struct thread *threads;
-    size_t n_threads;
 };
 
 struct source_set *source_set_new(const struct log *log)
@@ -51,8 +47,6 @@ void source_set_free(struct source_set *set)
         set->backends[i].source->ops->free(set->backends[i].source);
     free(set->backends);
     free(set->probes);
-    free(set->units);
-    free(set->threads);
     free(set);
 }
 
@@ -99,40 +93,6 @@ int source_set_route_samples(struct source_set *set, struct source *source)
     if (!err)
         set->sample_source = source;
     return err;
-}
-
-int source_set_add_unit(struct source_set *set, const struct unit *unit)
-{
-    struct unit *grown = realloc(set->units, (set->n_units + 1) * sizeof *set->units);
-
-    if (!grown)
-        return -ENOMEM;
-    set->units = grown;
-    set->units[set->n_units++] = *unit;
-    return 0;
-}
-
-int source_set_add_thread(struct source_set *set, const struct thread *thread)
-{
-    struct thread *grown = realloc(set->threads, (set->n_threads + 1) * sizeof *set->threads);
-
-    if (!grown)
-        return -ENOMEM;
-    set->threads = grown;
-    set->threads[set->n_threads++] = *thread;
-    return 0;
-}
-
-const struct unit *source_set_units(const struct source_set *set, size_t *n)
-{
-    *n = set->n_units;
-    return set->units;
-}
-
-const struct thread *source_set_threads(const struct source_set *set, size_t *n)
-{
-    *n = set->n_threads;
-    return set->threads;
 }
 
 static const char *kind_words(enum scope_kind kind)

@@ -28,12 +28,6 @@ int source_set_route_probes(struct source_set *set, struct source *source);
 /* As route, for the source whose samples are asked for. */
 int source_set_route_samples(struct source_set *set, struct source *source);
 
-/* Units and threads that exist on this machine, for collectors to open. Copied. */
-int source_set_add_unit(struct source_set *set, const struct unit *unit);
-int source_set_add_thread(struct source_set *set, const struct thread *thread);
-const struct unit *source_set_units(const struct source_set *set, size_t *n);
-const struct thread *source_set_threads(const struct source_set *set, size_t *n);
-
 /* False with *why set when no backend serves the pair, or its check says no. */
 bool source_set_check(struct source_set *set, enum scope_kind kind, enum group group,
                       struct verdict *why);

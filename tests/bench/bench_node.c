@@ -41,6 +41,7 @@ struct node {
     struct collector_config config;
     struct source *source;
     struct source_set *sources;
+    struct inventory inventory; /* none: containers only */
     struct container_table *table;
     struct store *store;
     struct container_labels *labels;
@@ -338,6 +339,7 @@ static int build_left(struct node *node, char *error, size_t size)
 static int build_collector(struct node *node)
 {
     node->env = (struct collector_env){.sources = node->sources,
+                                       .inventory = &node->inventory,
                                        .store = node->store,
                                        .labels = node->labels,
                                        .config = &node->config,

@@ -150,7 +150,7 @@ static void test_the_probe_calibrates_on_a_running_node(void **state)
     assert_int_equal(simnode_source_new(node, scenario, &source), 0);
     rig = new_rig(&probe_collector, source);
     rig->facts.cache_cycles_final = false;
-    assert_int_equal(source_set_add_thread(rig->sources, &thread), 0);
+    assert_int_equal(inventory_add_thread(&rig->inventory, &thread), 0);
     rig_start(rig);
     for (int tick = 1; tick <= 40 && !rig->facts.cache_cycles_final; tick++)
         assert_int_equal(rig_tick(rig), 0);

@@ -20,7 +20,7 @@ static void add_unit(struct rig *rig, const char *key, int socket, int imc, int 
 {
     struct unit unit = {.kind = "imc", .socket = socket, .imc = imc, .channel = channel};
     strcpy(unit.key, key);
-    assert_int_equal(source_set_add_unit(rig->sources, &unit), 0);
+    assert_int_equal(inventory_add_unit(&rig->inventory, &unit), 0);
 }
 
 static void count(struct rig *rig, const char *key, enum group group, uint64_t clockticks,

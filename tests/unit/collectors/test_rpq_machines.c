@@ -93,13 +93,12 @@ static void check_pmm(struct rig *rig, double us)
 static void check_machine(struct perf_fixture *fixture, const struct expected *want)
 {
     const struct imc_machine *machine = want->machine;
-    size_t controllers = (size_t)machine->boxes * 2, n, everywhere;
+    size_t controllers = (size_t)machine->boxes * 2, everywhere;
     imc_machine_install(machine, fixture);
     assert_string_equal(fixture->config.table->microarchitecture, machine->name);
     struct imc_rig *imc = imc_rig_live(fixture, NULL);
     struct rig *rig = &imc->rig;
-    source_set_units(rig->sources, &n);
-    assert_int_equal(n, controllers * (size_t)machine->channels);
+    assert_int_equal(rig->inventory.n_units, controllers * (size_t)machine->channels);
 
     rig->config.imc_rpq_cas_latency_seconds = 14.3e-9;
     imc_rig_start(imc);

@@ -390,30 +390,6 @@ static void test_probes_are_the_same_list_for_everyone(void **state)
     source_set_free(set);
 }
 
-static void test_units_and_threads(void **state)
-{
-    (void)state;
-    struct source_set *set = source_set_new(NULL);
-    struct unit unit = {.key = "imc0", .kind = "imc", .socket = 1, .imc = 2};
-    struct thread thread = {.key = "p0", .kind = "probe", .tid = 5};
-    size_t n;
-
-    assert_int_equal(source_set_add_unit(set, &unit), 0);
-    memset(&unit, 0, sizeof unit);
-    assert_int_equal(source_set_add_unit(set, &unit), 0);
-    assert_int_equal(source_set_add_thread(set, &thread), 0);
-    const struct unit *units = source_set_units(set, &n);
-    assert_int_equal(n, 2);
-    assert_string_equal(units[0].key, "imc0");
-    assert_int_equal(units[0].imc, 2);
-    assert_string_equal(units[1].key, "");
-    const struct thread *threads = source_set_threads(set, &n);
-    assert_int_equal(n, 1);
-    assert_string_equal(threads[0].key, "p0");
-    source_set_free(set);
-    source_set_free(NULL);
-}
-
 static bool samples_stores(struct source *source, enum access access, struct verdict *why)
 {
     (void)source;
@@ -518,7 +494,6 @@ int main(void)
         cmocka_unit_test(test_routes),
         cmocka_unit_test(test_begin_asks_all_and_returns_the_first_error),
         cmocka_unit_test(test_probes_are_the_same_list_for_everyone),
-        cmocka_unit_test(test_units_and_threads),
         cmocka_unit_test(test_samples_come_from_the_source_routed_for_them),
         cmocka_unit_test(test_churn),
     };

@@ -39,6 +39,7 @@ void rig_init(struct rig *rig, const struct collector_ops *ops)
     rig->tick = (struct tick){.mono_ns = 1000000000u, .interval_ns = 1000000000u};
     rig->env = (struct collector_env){
         .sources = rig->sources,
+        .inventory = &rig->inventory,
         .store = rig->store,
         .labels = rig->labels,
         .config = &rig->config,
@@ -60,6 +61,7 @@ void rig_release(struct rig *rig)
     container_labels_free(rig->labels);
     store_free(rig->store);
     source_set_free(rig->sources);
+    inventory_release(&rig->inventory);
     must(rig->fake.freed, "the source set frees its source");
 }
 

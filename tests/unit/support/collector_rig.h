@@ -12,6 +12,7 @@ enum { RIG_CONTAINERS = 32 };
 struct rig {
     struct fake_source fake;
     struct source_set *sources;
+    struct inventory inventory;
     struct store *store;
     struct container_labels *labels;
     struct collector_config config;

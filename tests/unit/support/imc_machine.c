@@ -249,7 +249,7 @@ struct imc_rig *imc_rig_live(struct perf_fixture *fixture, struct recorder *reco
         assert_int_equal(record_wrap(recorder, source, &source), 0);
     route(rig, source);
     assert_int_equal(
-        units_add(rig->rig.sources, &fixture->tree.fs, fixture->config.table, recorder), 0);
+        units_add(&rig->rig.inventory, &fixture->tree.fs, fixture->config.table, recorder), 0);
     return rig;
 }
 
@@ -262,7 +262,7 @@ struct imc_rig *imc_rig_replay(struct replay *replay)
     assert_int_equal(replay_source_new(replay, &source), 0);
     route(rig, source);
     for (size_t i = 0; i < n; i++)
-        assert_int_equal(source_set_add_unit(rig->rig.sources, &units[i]), 0);
+        assert_int_equal(inventory_add_unit(&rig->rig.inventory, &units[i]), 0);
     rig->rig.facts.machine = *replay_machine(replay);
     return rig;
 }

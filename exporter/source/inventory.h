@@ -1,0 +1,27 @@
+/*
+ * The units and threads of this machine, or of a recording, that collectors may open.
+ *
+ * Filled at start, by whoever knows of them; then read only. Loop thread.
+ */
+#ifndef IE_SOURCE_INVENTORY_H
+#define IE_SOURCE_INVENTORY_H
+
+#include <stddef.h>
+
+#include "exporter/source/machine.h"
+
+/* All zero is an empty one. Owned; valid until the next add. */
+struct inventory {
+    struct unit *units;
+    size_t n_units;
+    struct thread *threads;
+    size_t n_threads;
+};
+
+void inventory_release(struct inventory *inventory);
+
+/* Copied, in the order of adding. 0, or -ENOMEM with nothing changed. */
+int inventory_add_unit(struct inventory *inventory, const struct unit *unit);
+int inventory_add_thread(struct inventory *inventory, const struct thread *thread);
+
+#endif
