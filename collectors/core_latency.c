@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "collectors/contract/collector.h"
 #include "collectors/core_latency/metrics.h"
 #include "collectors/formulas/core_latency.h"
 #include "collectors/learned/baseline.h"
@@ -12,6 +11,7 @@
 #include "collectors/parts/lanes.h"
 #include "collectors/parts/named_series.h"
 #include "collectors/parts/window_read.h"
+#include "collectors/table.h"
 
 static const enum role count_role[C_COUNTS] = {
     [C_CYCLES] = ROLE_CYCLES,

@@ -3,6 +3,7 @@
  * 2. Shared by all cores, without caches and interconnect: the alternative, beside core_latency.
  */
 #include "collectors/parts/rpq.h"
+#include "collectors/table.h"
 
 static const struct metric_desc descs[RPQ_METRICS] = {
     [RPQ_CLOCKTICKS] = {.name = "interference_imc_clockticks",

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/contract/collector.h"
 #include "collectors/nvmm/board.h"
 #include "collectors/nvmm/processes.h"
 #include "collectors/nvmm/series.h"
 #include "collectors/nvmm/threads.h"
 #include "collectors/parts/lanes.h"
 #include "collectors/parts/window_read.h"
+#include "collectors/table.h"
 
 enum { DRAIN = 512 };
 

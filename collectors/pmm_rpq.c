@@ -3,6 +3,7 @@
  * 4.1, FORMULAS.md section 2. An entry stays in this queue until it is served.
  */
 #include "collectors/parts/rpq.h"
+#include "collectors/table.h"
 
 static const struct metric_desc descs[RPQ_METRICS] = {
     [RPQ_INSERTS] = {.name = "interference_pmm_read_queue_inserts",

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectors/contract/collector.h"
 #include "collectors/formulas/core_latency.h"
 #include "collectors/learned/hour_percentile.h"
 #include "collectors/parts/latency_edges.h"
 #include "collectors/parts/window_read.h"
+#include "collectors/table.h"
 #include "exporter/source/probe/chase.h"
 
 /* Local bursts that calibrate: of these, the third with the lowest latency counts as idle. */
@@ -302,7 +302,7 @@ static int probe_collect(void *opaque, const struct tick *tick)
     learn_hits(self, bursts, n);
     int witness_err = read_witnesses(self, tick, bursts, n);
     if (self->env.chase) {
-        static const enum discard reason[CHASE_DISCARDS] = {
+        static const enum discard_reason reason[CHASE_DISCARDS] = {
             [CHASE_PREEMPTED] = DISCARD_PREEMPTED,
             [CHASE_MIGRATED] = DISCARD_MIGRATED,
             [CHASE_STOLEN] = DISCARD_STOLEN,

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/contract/collector.h"
 #include "collectors/formulas/core_latency.h"
 #include "collectors/formulas/slowdown.h"
 #include "collectors/learned/unloaded.h"
@@ -17,6 +16,7 @@
 #include "collectors/parts/lanes.h"
 #include "collectors/parts/window_read.h"
 #include "collectors/slowdown/series.h"
+#include "collectors/table.h"
 
 /* ---- state ---- */
 
@@ -386,7 +386,7 @@ static bool asm_estimate(struct slowdown_collector *self, struct lane *lane,
         {ROLE_ATS_MISSES, &c.ats_misses},
         {ROLE_QUEUEING_CYCLES, &c.queueing_cycles},
     };
-    static const enum discard discards[SLOWDOWN_STATUSES] = {
+    static const enum discard_reason discards[SLOWDOWN_STATUSES] = {
         [SLOWDOWN_NO_EPOCH] = DISCARD_NO_EPOCH,
         [SLOWDOWN_NO_ACCESSES] = DISCARD_NO_MISSES,
         [SLOWDOWN_NO_MISSES] = DISCARD_NO_MISSES,

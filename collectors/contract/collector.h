@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "collectors/contract/container_labels.h"
+#include "collectors/contract/discard.h"
 #include "collectors/contract/facts.h"
 #include "collectors/contract/thresholds.h"
 #include "exporter/base/log.h"
@@ -21,25 +22,7 @@
 #include "exporter/source/source_set.h"
 #include "exporter/store/store.h"
 
-/* Why a window (or a run of the probe) gave no result. Labels of
- * interference_exporter_windows_discarded_total. */
-enum discard {
-    DISCARD_STARVED,     /* enabled, but the PMU never ran the group */
-    DISCARD_RESET,       /* a total fell */
-    DISCARD_READ_ERROR,  /* the kernel did not let us read */
-    DISCARD_IMPLAUSIBLE, /* reads without cycles: no frequency to divide by */
-    DISCARD_PREEMPTED,   /* the probe's: its thread lost the CPU */
-    DISCARD_MIGRATED,    /* the probe's: its thread changed CPU */
-    DISCARD_STOLEN,      /* the probe's: the hypervisor took time */
-    DISCARD_LEARNING,    /* slowdown's: too few calm windows so far to know the container alone */
-    DISCARD_NEVER_CALM,  /* slowdown's: no window of the container was ever calm */
-    DISCARD_NO_EPOCH,    /* slowdown's: none of the quantum's epochs were the container's */
-    DISCARD_NO_MISSES,   /* slowdown's: no accesses, or none that missed: nothing to compare */
-    DISCARD_DENOMINATOR, /* slowdown's: more interference than cycles */
-    DISCARD_COUNT
-};
-
-const char *discard_name(enum discard discard);
+enum { COLLECTORS_MAX = 16 };
 
 /* Options of collectors, --collector.<name>.<option>. */
 struct collector_config {
@@ -113,7 +96,7 @@ struct collector_ops {
     void (*stop)(void *self);
 };
 
-/* The one list, ended by NULL. */
+/* The one list (collectors/table.h), ended by NULL; never more than COLLECTORS_MAX. */
 extern const struct collector_ops *const collector_table[];
 
 #endif

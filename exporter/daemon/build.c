@@ -127,7 +127,7 @@ static int build_collectors(struct exporter *e)
         .chase = e->sources.chase,
         .log = e->log,
     };
-    for (; collector_table[e->n_running] && e->n_running < PAGES_MAX_COLLECTORS; e->n_running++)
+    for (; collector_table[e->n_running] && e->n_running < COLLECTORS_MAX; e->n_running++)
         start_collector(e, e->n_running);
     const struct self_config config = {
         .version = IE_VERSION,

@@ -42,9 +42,9 @@ struct exporter {
     struct store *store;
     struct container_labels *labels;
     struct collector_env env;
-    struct running running[PAGES_MAX_COLLECTORS];
-    struct self_collector books[PAGES_MAX_COLLECTORS]; /* beside running */
-    const char *names[PAGES_MAX_COLLECTORS];
+    struct running running[COLLECTORS_MAX];
+    struct self_collector books[COLLECTORS_MAX]; /* beside running */
+    const char *names[COLLECTORS_MAX];
     size_t n_running; /* collectors known, running or not */
     struct self *self;
     struct nvmm_board *nvmm_board;

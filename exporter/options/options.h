@@ -17,7 +17,7 @@
 
 enum option_source { SOURCE_AUTO, SOURCE_PERF, SOURCE_REPLAY };
 enum option_switch { SWITCH_DEFAULT, SWITCH_ON, SWITCH_OFF };
-enum { OPTIONS_MAX_LISTEN = 16, OPTIONS_MAX_COLLECTORS = 16 };
+enum { OPTIONS_MAX_LISTEN = 16 };
 
 /* Strings point into argv or are constants, unless said otherwise. */
 struct options {
@@ -29,7 +29,7 @@ struct options {
     bool systemd_socket;
     bool openmetrics_created;
 
-    enum option_switch collector[OPTIONS_MAX_COLLECTORS]; /* by index in collector_table */
+    enum option_switch collector[COLLECTORS_MAX]; /* by index in collector_table */
     bool disable_defaults;
     struct collector_config config;
 

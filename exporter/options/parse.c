@@ -225,7 +225,7 @@ static enum option_switch *find_switch(struct options *options, const char *name
     const size_t skip = sizeof prefix - 1;
     if (len < skip || memcmp(name, prefix, skip) != 0)
         return NULL;
-    for (size_t i = 0; collector_table[i] && i < OPTIONS_MAX_COLLECTORS; i++) {
+    for (size_t i = 0; collector_table[i] && i < COLLECTORS_MAX; i++) {
         const char *collector = collector_table[i]->name;
         if (strlen(collector) == len - skip && memcmp(collector, name + skip, len - skip) == 0)
             return &options->collector[i];

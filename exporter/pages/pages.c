@@ -95,9 +95,9 @@ static void metrics(void *context, const struct http_request *request,
                     struct http_response *response)
 {
     struct pages *pages = context;
-    const char *owners[PAGES_MAX_COLLECTORS];
-    size_t n = request->query(request, "collect[]", owners, PAGES_MAX_COLLECTORS);
-    if (n > PAGES_MAX_COLLECTORS) {
+    const char *owners[COLLECTORS_MAX];
+    size_t n = request->query(request, "collect[]", owners, COLLECTORS_MAX);
+    if (n > COLLECTORS_MAX) {
         answer_text(response, 400, "too many collect[] arguments\n");
         return;
     }

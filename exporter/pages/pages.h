@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectors/contract/collector.h"
 #include "exporter/base/reason.h"
 #include "exporter/base/tick.h"
 #include "exporter/containers/table/table.h"
@@ -18,10 +19,7 @@
 #include "exporter/http/http.h"
 #include "exporter/source/machine.h"
 
-enum {
-    PAGES_MAX_COLLECTORS = 16,
-    PAGES_UNHEALTHY_INTERVALS = 10, /* how old the last tick may be */
-};
+enum { PAGES_UNHEALTHY_INTERVALS = 10 }; /* how old the last tick may be */
 
 struct status {
     const char *source; /* constant, like all strings here */
@@ -36,7 +34,7 @@ struct status {
         const char *summary;
         bool available;
         struct verdict verdict;
-    } collectors[PAGES_MAX_COLLECTORS];
+    } collectors[COLLECTORS_MAX];
     size_t containers[CONTAINER_COUNTS];
 };
 

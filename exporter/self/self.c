@@ -61,7 +61,7 @@ static int make_collector(struct self *self, struct collector_series *c, const c
     if (!err)
         err = series_new(self->family[SELF_PMU_RUNNING], NULL, labels, 1, &c->pmu_running);
     for (int i = 0; !err && i < DISCARD_COUNT; i++) {
-        labels[1].value = discard_name((enum discard)i);
+        labels[1].value = discard_name((enum discard_reason)i);
         err = series_new(self->family[SELF_WINDOWS_DISCARDED], NULL, labels, 2, &c->discarded[i]);
     }
     for (int i = 0; !err && i < REASON_COUNT; i++) {

@@ -46,9 +46,9 @@ struct node {
     struct store *store;
     struct container_labels *labels;
     struct collector_env env;
-    struct collector_status status[PAGES_MAX_COLLECTORS]; /* by index in collector_table */
-    struct self_collector books[PAGES_MAX_COLLECTORS];
-    void *collector[PAGES_MAX_COLLECTORS]; /* NULL: not running */
+    struct collector_status status[COLLECTORS_MAX]; /* by index in collector_table */
+    struct self_collector books[COLLECTORS_MAX];
+    void *collector[COLLECTORS_MAX]; /* NULL: not running */
     struct self *self;
     struct expose *expose;
     struct pages *pages;
@@ -60,7 +60,7 @@ struct node {
     uint64_t run_until_ns; /* 0: ticks come from commands only */
     size_t n_ticks;        /* since the last command */
     double cpu_us[PARTS][MOST_TICKS], wall_ms[MOST_TICKS];
-    double collector_us[PAGES_MAX_COLLECTORS][MOST_TICKS];
+    double collector_us[COLLECTORS_MAX][MOST_TICKS];
 };
 
 static double cpu_s(void)

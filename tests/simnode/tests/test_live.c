@@ -3,10 +3,9 @@
 
 #include <math.h>
 
+#include "collectors/table.h"
 #include "tests/simnode/recording/live.h"
 #include "tests/unit/support/collector_rig.h"
-
-extern const struct collector_ops core_latency_collector, probe_collector;
 
 static int open_key(struct source *source, enum scope_kind kind, const char *key, enum group group,
                     uint64_t *handle)

@@ -8,10 +8,9 @@
 
 #include <cmocka.h>
 
+#include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/malloc_count.h"
-
-extern const struct collector_ops core_latency_collector;
 
 #define C(n) "interference_container_" n
 #define N(n) "interference_node_" n

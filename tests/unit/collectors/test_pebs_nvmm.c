@@ -13,10 +13,9 @@
 
 #include "collectors/nvmm/board.h"
 #include "collectors/nvmm/processes.h"
+#include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/malloc_count.h"
-
-extern const struct collector_ops pebs_nvmm_collector;
 
 #define C "interference_container_"
 #define S "interference_sampler_"

@@ -8,10 +8,9 @@
 
 #include <cmocka.h>
 
+#include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/malloc_count.h"
-
-extern const struct collector_ops probe_collector;
 
 #define LATENCY "interference_memory_probe_latency_seconds"
 #define HISTOGRAM "interference_memory_probe_window_latency_seconds"

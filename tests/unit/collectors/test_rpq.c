@@ -9,10 +9,8 @@
 
 #include <cmocka.h>
 
+#include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
-
-extern const struct collector_ops imc_rpq_collector;
-extern const struct collector_ops pmm_rpq_collector;
 
 #define SECOND 1000000000u
 

@@ -14,11 +14,9 @@
 #include <cmocka.h>
 
 #include "collectors/events/events.h"
+#include "collectors/table.h"
 #include "exporter/daemon/units.h"
 #include "tests/unit/support/imc_machine.h"
-
-extern const struct collector_ops imc_rpq_collector;
-extern const struct collector_ops pmm_rpq_collector;
 
 static const char clockticks[] = "interference_imc_clockticks";
 static const char inserts[] = "interference_imc_read_queue_inserts";

@@ -14,12 +14,10 @@
 
 #include <cmocka.h>
 
+#include "collectors/table.h"
 #include "exporter/daemon/exporter.h"
 #include "tests/unit/support/imc_machine.h"
 #include "tests/unit/support/recordings.h"
-
-extern const struct collector_ops imc_rpq_collector;
-extern const struct collector_ops pmm_rpq_collector;
 
 enum { TICKS = 5 };
 

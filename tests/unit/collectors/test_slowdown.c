@@ -13,10 +13,9 @@
 
 #include <cmocka.h>
 
+#include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/malloc_count.h"
-
-extern const struct collector_ops slowdown_collector;
 
 #define C(n) "interference_container_" n
 #define A "container=\"a\""

@@ -64,7 +64,7 @@ static void test_defaults(void **state)
     assert_string_equal(o.telemetry_path, "/metrics");
     assert_int_equal(o.max_requests, 40);
     assert_false(o.disable_exporter_metrics || o.systemd_socket || o.openmetrics_created);
-    for (size_t i = 0; i < OPTIONS_MAX_COLLECTORS; i++)
+    for (size_t i = 0; i < COLLECTORS_MAX; i++)
         assert_int_equal(o.collector[i], SWITCH_DEFAULT);
     assert_false(o.disable_defaults);
     assert_false(o.config.core_latency_container_histogram);
@@ -555,7 +555,7 @@ static void test_table(void **state)
     size_t collectors = 0;
     while (collector_table[collectors])
         collectors++;
-    assert_true(collectors <= OPTIONS_MAX_COLLECTORS);
+    assert_true(collectors <= COLLECTORS_MAX);
 }
 
 static void test_help(void **state)

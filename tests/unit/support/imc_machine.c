@@ -10,11 +10,9 @@
 #include <cmocka.h>
 
 #include "collectors/events/events.h"
+#include "collectors/table.h"
 #include "exporter/daemon/units.h"
 #include "exporter/source/perf/detect.h"
-
-extern const struct collector_ops imc_rpq_collector;
-extern const struct collector_ops pmm_rpq_collector;
 
 /* ---- the machines ---- */
 
