@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collectors/nvmm/board.h"
+#include "collectors/nvmm/page.h"
 #include "collectors/nvmm/processes.h"
 #include "collectors/nvmm/series.h"
 #include "collectors/nvmm/threads.h"
@@ -53,7 +54,8 @@ enum state { STATE_OK, STATE_UNOPENED, STATE_SILENT, STATE_STUCK };
 struct pebs_nvmm {
     struct collector_env env;
     struct collector_status *status;
-    struct verdict verdict; /* while all is well: it may say what is missing */
+    struct nvmm_board *board; /* for the page */
+    struct verdict verdict;   /* while all is well: it may say what is missing */
     struct nvmm_families families;
     struct nvmm_node_set node;
     struct lanes lanes;
@@ -437,7 +439,7 @@ static void write_board(struct pebs_nvmm *self, const struct tick *tick)
     uint64_t since_ns = self->shown_ns;
     if (tick->mono_ns <= since_ns || tick->mono_ns - since_ns + tick->interval_ns / 2 < second_ns)
         return;
-    struct nvmm_board_list *list = nvmm_board_begin(self->env.nvmm_board);
+    struct nvmm_board_list *list = nvmm_board_begin(self->board);
     list->wall_ns = tick->wall_ns;
     list->seconds = (double)(tick->mono_ns - since_ns) * 1e-9;
     list->loads = self->sampled[ACCESS_LOAD];
@@ -456,7 +458,7 @@ static void write_board(struct pebs_nvmm *self, const struct tick *tick)
             list_container(self, list, i);
     }
     list->cut |= self->threads->n == NVMM_MAX_THREADS;
-    if (!nvmm_board_show(self->env.nvmm_board))
+    if (!nvmm_board_show(self->board))
         return; /* the next tick's list holds all of this */
     self->shown_ns = tick->mono_ns;
     for (size_t i = 0; i < self->threads->n; i++)
@@ -587,8 +589,7 @@ static int pebs_nvmm_collect(void *opaque, const struct tick *tick)
     for (size_t i = 0; i < self->lanes.n; i++)
         if (lanes_at(&self->lanes, i))
             lane_publish(self, lanes_at(&self->lanes, i));
-    if (self->env.nvmm_board)
-        write_board(self, tick);
+    write_board(self, tick);
     show_node(self);
     uint64_t kept_ns = 2 * second_ns + 2 * NVMM_RING * tick->interval_ns;
     nvmm_threads_forget(self->threads, now_ns > second_ns ? now_ns - second_ns : 0,
@@ -607,10 +608,22 @@ static void pebs_nvmm_stop(void *opaque)
     nvmm_node_set_release(&self->node);
     nvmm_threads_free(self->threads);
     nvmm_processes_free(self->processes);
-    if (self->env.nvmm_board)
-        nvmm_board_clear(self->env.nvmm_board);
+    nvmm_board_free(self->board);
     free(self);
 }
+
+static int render(void *opaque, const char *source, struct textbuf *out)
+{
+    const struct pebs_nvmm *self = opaque;
+    return nvmm_page_render(self ? self->board : NULL, source, out);
+}
+
+static const struct collector_page page = {
+    .path = "/api/v1/nvmm",
+    .handler = "nvmm",
+    .title = "Persistent memory by process and thread",
+    .render = render,
+};
 
 static int pebs_nvmm_start(const struct collector_env *env, struct collector_status *status,
                            void **out);
@@ -620,6 +633,7 @@ const struct collector_ops pebs_nvmm_collector = {
     .summary = "use of persistent memory per container, from precise samples",
     .default_on = COLLECTOR_AUTO,
     .metrics = nvmm_metrics,
+    .page = &page,
     .probe = pebs_nvmm_probe,
     .start = pebs_nvmm_start,
     .reconcile = pebs_nvmm_reconcile,
@@ -662,6 +676,8 @@ static int pebs_nvmm_start(const struct collector_env *env, struct collector_sta
     choose(self);
     self->threads = nvmm_threads_new();
     if (self->threads)
+        err = nvmm_board_new(&self->board);
+    if (!err)
         err = nvmm_families_register(&self->families, env->store, pebs_nvmm_collector.name);
     if (!err)
         err = nvmm_node_set_make(&self->node, &self->families);

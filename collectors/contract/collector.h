@@ -1,10 +1,12 @@
 /*
  * The contract of a collector: from raw counts to metrics.
  *
- * A collector is one file; everything in it is static but its ops, and it has one line in table.c.
- * It sees sources, containers and the store's write side; never HTTP, a snapshot, or another
- * collector. All calls come from the loop's thread, in this order: probe, start, then for every
- * tick reconcile (if anything changed) and collect, with further reconciles in between; stop last.
+ * A collector is struct collector_ops and one line in collectors/table.h; it lies in
+ * collectors/NAME.c, and in a folder of its own when it grows. Nothing else of the exporter knows
+ * its name: its flags, its page and what it needs of the machine are in its ops. It sees sources,
+ * containers and the store's write side; never HTTP, a snapshot, or another collector. The loop's
+ * thread calls all ops but the page's, in this order: probe, start, then for every tick reconcile
+ * (if anything changed) and collect, with further reconciles in between; stop last.
  */
 #ifndef IE_COLLECTORS_CONTRACT_COLLECTOR_H
 #define IE_COLLECTORS_CONTRACT_COLLECTOR_H
@@ -17,6 +19,7 @@
 #include "collectors/contract/thresholds.h"
 #include "exporter/base/log.h"
 #include "exporter/base/reason.h"
+#include "exporter/base/textbuf.h"
 #include "exporter/containers/container.h"
 #include "exporter/source/inventory.h"
 #include "exporter/source/source_set.h"
@@ -50,8 +53,6 @@ struct collector_status {
     double pmu_running_seconds;
 };
 
-struct nvmm_board;
-
 /* Everything a collector may use. Outlives it. */
 struct collector_env {
     struct source_set *sources;
@@ -61,7 +62,6 @@ struct collector_env {
     const struct collector_config *config;
     const struct thresholds *thresholds; /* contents change on reload, between ticks */
     struct facts *facts;
-    struct nvmm_board *nvmm_board; /* for the page about processes; NULL: there is none */
     const struct source *chase; /* the running probe, for its discards; NULL: none, or a replay */
     const struct log *log;
 };
@@ -72,11 +72,29 @@ enum collector_default {
     COLLECTOR_AUTO, /* on where its hardware is; without it silently disabled */
 };
 
+/* A JSON document of the collector's own, for what is too much or too short-lived for series. */
+struct collector_page {
+    const char *path;    /* begins with "/api/"; unique among all pages */
+    const char *handler; /* label 'handler' of the requests' metrics */
+    const char *title;   /* of the link on the landing page */
+
+    /*
+     * Adds the document to 'out'; otherwise -errno, and the request is answered with an error.
+     * 'self' is NULL while the collector does not run; 'source' is the label of
+     * interference_exporter_source_info. The only op that the HTTP server's threads call: at any
+     * time between start and stop, several of them at once, and while the loop's thread is in
+     * another op. The collector guards what they share, in such a way that collect never waits for
+     * a page.
+     */
+    int (*render)(void *self, const char *source, struct textbuf *out);
+};
+
 struct collector_ops {
     const char *name; /* as in flags, labels and collect[] */
     const char *summary;
     enum collector_default default_on;
     const struct metric_desc *const *metrics; /* ended by NULL; for the reference and the checks */
+    const struct collector_page *page;        /* NULL: none */
 
     /* Whether it can work here. Must not open anything that stays. */
     bool (*probe)(const struct collector_env *env, struct verdict *why);
@@ -92,7 +110,8 @@ struct collector_ops {
     /* One tick: reads, computes, sets. Neither allocates nor opens. */
     int (*collect)(void *self, const struct tick *tick);
 
-    /* Frees everything; its families stay in the store, without series. Accepts NULL. */
+    /* No page is being made any more. Frees everything; its families stay in the store, without
+     * series. Accepts NULL. */
     void (*stop)(void *self);
 };
 

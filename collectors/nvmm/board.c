@@ -103,13 +103,6 @@ bool nvmm_board_show(struct nvmm_board *board)
     return true;
 }
 
-void nvmm_board_clear(struct nvmm_board *board)
-{
-    pthread_mutex_lock(&board->lock);
-    board->shown->wall_ns = 0;
-    pthread_mutex_unlock(&board->lock);
-}
-
 static int compare_rows(const void *a, const void *b)
 {
     const struct nvmm_board_row *x = a, *y = b;

@@ -47,8 +47,6 @@ bool nvmm_board_container(struct nvmm_board_list *list, const struct labelset *l
 void nvmm_board_row(struct nvmm_board_list *list, const struct nvmm_board_row *row);
 /* False: somebody is copying; the writer is not to wait for that. */
 bool nvmm_board_show(struct nvmm_board *board);
-/* Nobody writes any more: what is shown is taken away. */
-void nvmm_board_clear(struct nvmm_board *board);
 
 /* Any thread: a copy of what is shown, for free(); NULL: nothing is, or out of memory. */
 struct nvmm_board_list *nvmm_board_copy(struct nvmm_board *board);

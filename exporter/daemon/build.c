@@ -82,7 +82,6 @@ static void start_collector(struct exporter *e, size_t i)
 {
     struct running *c = &e->running[i];
     c->ops = collector_table[i];
-    e->names[i] = c->ops->name;
     e->books[i].status = &c->status;
     if (!wanted(e->options, i)) {
         verdict_set(&c->status.verdict, REASON_DISABLED, "switched off by a flag");
@@ -111,8 +110,6 @@ static int build_collectors(struct exporter *e)
     int err = store_new(&e->store);
     if (!err)
         err = container_labels_new(e->store, &e->labels);
-    if (!err)
-        err = nvmm_board_new(&e->nvmm_board);
     if (err)
         return err;
     e->env = (struct collector_env){
@@ -123,7 +120,6 @@ static int build_collectors(struct exporter *e)
         .config = &e->options->config,
         .thresholds = &e->thresholds,
         .facts = &e->facts,
-        .nvmm_board = e->nvmm_board,
         .chase = e->sources.chase,
         .log = e->log,
     };
@@ -144,13 +140,15 @@ static int build_pages(struct exporter *e)
     int err = expose_new(e->store, e->options->openmetrics_created, &e->expose);
     if (err)
         return err;
+    struct pages_collector collectors[COLLECTORS_MAX];
+    for (size_t i = 0; i < e->n_running; i++)
+        collectors[i] = (struct pages_collector){e->running[i].ops, e->running[i].instance};
     const struct pages_config config = {
         .telemetry_path = e->options->telemetry_path,
         .expose = e->expose,
         .store = e->store,
-        .nvmm_board = e->nvmm_board,
-        .collector_names = e->names,
-        .n_collector_names = e->n_running,
+        .collectors = collectors,
+        .n_collectors = e->n_running,
     };
     return pages_new(&config, &e->pages);
 }
@@ -275,7 +273,6 @@ void exporter_free(struct exporter *e)
     pages_free(e->pages);
     expose_free(e->expose);
     self_free(e->self);
-    nvmm_board_free(e->nvmm_board);
     container_labels_free(e->labels);
     store_free(e->store);
     discovery_free(e->discovery);

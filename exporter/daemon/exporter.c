@@ -65,21 +65,18 @@ void exporter_publish(struct exporter *e)
         .reload_successful = e->reload_ok,
         .reload_success_wall_ns = e->reload_wall_ns,
     };
-    struct status status = {
+    struct pages_status status = {
         .source = e->sources.name,
         .machine = e->facts.machine,
         .llc_hit_seconds = e->facts.llc_hit_seconds,
         .tick = e->tick,
         .missed_ticks = e->ticker.missed,
         .replay_ended = e->replay_ended,
-        .n_collectors = e->n_running,
     };
     for (int i = 0; i < CONTAINER_COUNTS; i++)
         state.containers[i] = status.containers[i] =
             container_table_count(e->table, (enum container_count)i);
     for (size_t i = 0; i < e->n_running; i++) {
-        status.collectors[i].name = e->running[i].ops->name;
-        status.collectors[i].summary = e->running[i].ops->summary;
         status.collectors[i].available = is_available(&e->running[i]);
         status.collectors[i].verdict = e->running[i].status.verdict;
     }

@@ -6,7 +6,6 @@
 #define IE_DAEMON_EXPORTER_INTERNAL_H
 
 #include "collectors/contract/collector.h"
-#include "collectors/nvmm/board.h"
 #include "exporter/containers/discovery/discovery.h"
 #include "exporter/daemon/exporter.h"
 #include "exporter/daemon/feed.h"
@@ -44,10 +43,8 @@ struct exporter {
     struct collector_env env;
     struct running running[COLLECTORS_MAX];
     struct self_collector books[COLLECTORS_MAX]; /* beside running */
-    const char *names[COLLECTORS_MAX];
-    size_t n_running; /* collectors known, running or not */
+    size_t n_running;                            /* collectors known, running or not */
     struct self *self;
-    struct nvmm_board *nvmm_board;
 
     struct expose *expose;
     struct pages *pages;

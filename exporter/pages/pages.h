@@ -21,40 +21,41 @@
 
 enum { PAGES_UNHEALTHY_INTERVALS = 10 }; /* how old the last tick may be */
 
-struct status {
+struct pages_status {
     const char *source; /* constant, like all strings here */
     struct machine machine;
     double llc_hit_seconds; /* measured by the probe; 0: not known */
     struct tick tick;
     uint64_t missed_ticks;
     bool replay_ended; /* no further tick will come, and that is healthy */
-    size_t n_collectors;
     struct {
-        const char *name;
-        const char *summary;
         bool available;
         struct verdict verdict;
-    } collectors[COLLECTORS_MAX];
+    } collectors[COLLECTORS_MAX]; /* beside pages_config.collectors */
     size_t containers[CONTAINER_COUNTS];
 };
 
-struct nvmm_board;
 struct pages;
+
+/* A collector that pages tell of, and whose own page they serve. */
+struct pages_collector {
+    const struct collector_ops *ops;
+    void *self; /* NULL: it does not run */
+};
 
 struct pages_config {
     const char *telemetry_path; /* borrowed, like all pointers here */
     struct expose *expose;
     struct store *store;
-    struct nvmm_board *nvmm_board; /* NULL: there never is anything */
-    const char *const *collector_names;
-    size_t n_collector_names;
+    const struct pages_collector *collectors; /* at most COLLECTORS_MAX; copied */
+    size_t n_collectors;
 };
 
 int pages_new(const struct pages_config *config, struct pages **out);
 void pages_free(struct pages *pages);
 
 /* Loop thread, once a tick; copies. 'now_ns' is the real monotonic clock, also under replay. */
-void pages_update(struct pages *pages, const struct status *status, uint64_t now_ns);
+void pages_update(struct pages *pages, const struct pages_status *status, uint64_t now_ns);
 
 /* For http_config; the context is the struct pages. */
 const struct http_route *pages_routes(const struct pages *pages, size_t *n);

@@ -107,10 +107,10 @@ static void update_self(struct node *node)
 
 static void publish(struct node *node)
 {
-    struct status status = {.source = "synthetic",
-                            .machine = node->facts.machine,
-                            .tick = node->tick,
-                            .missed_ticks = node->ticker.missed};
+    struct pages_status status = {.source = "synthetic",
+                                  .machine = node->facts.machine,
+                                  .tick = node->tick,
+                                  .missed_ticks = node->ticker.missed};
     container_labels_settle(node->labels);
     if (store_publish(node->store, &node->tick) != 0)
         fprintf(stderr, "bench_node: out of memory\n");

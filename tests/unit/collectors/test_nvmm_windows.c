@@ -281,8 +281,6 @@ static void test_board(void **state)
     assert_false(nvmm_board_container(list, labels));
     assert_true(list->cut);
     nvmm_board_show(board);
-    nvmm_board_clear(board);
-    assert_null(nvmm_board_copy(board));
     nvmm_board_free(board);
     labelset_unref(labels);
 }

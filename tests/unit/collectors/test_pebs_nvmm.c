@@ -10,9 +10,10 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
-#include "collectors/nvmm/board.h"
 #include "collectors/nvmm/processes.h"
+#include "collectors/nvmm/threads.h"
 #include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/malloc_count.h"
@@ -45,7 +46,6 @@ static struct rig *setup_common(bool loads, bool rfo)
     for (int access = 0; access < ACCESS_KINDS; access++)
         rig->fake.sampling[access].period = 10007;
     rig->config.pebs_nvmm_rfo = rfo;
-    assert_int_equal(nvmm_board_new(&rig->env.nvmm_board), 0);
     rig_start(rig);
     return rig;
 }
@@ -69,7 +69,6 @@ static int setup_processes(void **state)
     rig->fake.sampled[ACCESS_LOAD] = (struct verdict){.reason = REASON_DISABLED};
     rig->fake.sampling[ACCESS_STORE].period = 1;
     rig->config.pebs_nvmm_per_process = true;
-    assert_int_equal(nvmm_board_new(&rig->env.nvmm_board), 0);
     rig_start(rig);
     *state = rig;
     return 0;
@@ -85,8 +84,6 @@ static int teardown(void **state)
 {
     struct rig *rig = *state;
     rig_release(rig);
-    assert_null(nvmm_board_copy(rig->env.nvmm_board)); /* the collector took its list away */
-    nvmm_board_free(rig->env.nvmm_board);
     free(rig);
     return 0;
 }
@@ -389,12 +386,60 @@ static void more_writers_than_are_kept(void **state)
     }
 }
 
-static const struct nvmm_board_row *row_of(const struct nvmm_board_list *list, uint32_t tid)
+/* The page as it is now; false when it has shown nothing yet. */
+static bool page(struct rig *rig, json_t **root)
 {
-    for (size_t i = 0; i < list->n_rows; i++)
-        if (list->rows[i].tid == tid)
-            return &list->rows[i];
-    return NULL;
+    struct textbuf text;
+    textbuf_init(&text);
+    assert_int_equal(rig->ops->page->render(rig->collector, "perf", &text), 0);
+    *root = json_loadb(text.data, text.len, 0, NULL);
+    assert_non_null(*root);
+    textbuf_release(&text);
+    return !json_is_null(json_object_get(*root, "window_seconds"));
+}
+
+static void assert_nothing_is_shown(struct rig *rig)
+{
+    json_t *root;
+    assert_false(page(rig, &root));
+    json_decref(root);
+}
+
+static double of_window(const json_t *root)
+{
+    return json_number_value(json_object_get(root, "window_seconds"));
+}
+
+/* One thread of the page, and whose it is. */
+struct shown {
+    const char *container;
+    json_int_t pid;
+    double accesses, bytes; /* stores a second */
+};
+
+/* The thread of this number, or of any for 0; returns how many threads there are in all. */
+static size_t find_thread(const json_t *root, json_int_t tid, struct shown *out)
+{
+    size_t n = 0, i, k, m;
+    json_t *container, *process, *thread;
+    json_array_foreach(json_object_get(root, "containers"), i, container)
+    {
+        json_array_foreach(json_object_get(container, "processes"), k, process)
+        {
+            json_array_foreach(json_object_get(process, "threads"), m, thread)
+            {
+                const json_t *stores = json_object_get(thread, "store");
+                n++;
+                if (tid && json_integer_value(json_object_get(thread, "tid")) != tid)
+                    continue;
+                out->container = json_string_value(json_object_get(container, "container"));
+                out->pid = json_integer_value(json_object_get(process, "pid"));
+                out->accesses = json_number_value(json_object_get(stores, "accesses_per_second"));
+                out->bytes = json_number_value(json_object_get(stores, "bytes_per_second"));
+            }
+        }
+    }
+    return n;
 }
 
 static void processes_and_threads_are_listed(void **state)
@@ -412,31 +457,31 @@ static void processes_and_threads_are_listed(void **state)
     sample(rig, b, MEDIUM_NVMM, 32, 1)->tid = 300;
     sample(rig, a, MEDIUM_OTHER, 8, 1)->tid = 999;
     tick(rig);
-    struct nvmm_board_list *list = nvmm_board_copy(rig->env.nvmm_board);
-    assert_non_null(list);
-    assert_is(list->seconds, 1);
-    assert_false(list->cut);
-    assert_int_equal(list->n_containers, 2);
-    assert_int_equal(list->n_rows, 3);
-    const struct nvmm_board_row *row = row_of(list, 200);
-    assert_string_equal(list->containers[row->container].name, "a");
-    assert_int_equal(row->pid, 100);
-    assert_is(row->accesses[ACCESS_STORE], 400); /* 2 of 5 samples */
-    assert_is(row->bytes[ACCESS_STORE], 3200);
-    row = row_of(list, 202);
-    assert_int_equal(row->pid, 101);
-    assert_is(row->accesses[ACCESS_STORE], 400);
-    assert_is(row->bytes[ACCESS_STORE], 14400);
+    json_t *root;
+    struct shown thread = {0};
+    assert_true(page(rig, &root));
+    assert_is(of_window(root), 1);
+    assert_true(json_is_false(json_object_get(root, "truncated")));
+    assert_int_equal(json_array_size(json_object_get(root, "containers")), 2);
+    assert_int_equal(find_thread(root, 200, &thread), 3);
+    assert_string_equal(thread.container, "a");
+    assert_int_equal(thread.pid, 100);
+    assert_is(thread.accesses, 400); /* 2 of 5 samples */
+    assert_is(thread.bytes, 3200);
+    find_thread(root, 202, &thread);
+    assert_int_equal(thread.pid, 101);
+    assert_is(thread.accesses, 400);
+    assert_is(thread.bytes, 14400);
     assert_is(rig_value(rig, C "nvmm_accesses", "container=\"b\""), 10);
-    row = row_of(list, 300);
-    assert_string_equal(list->containers[row->container].name, "b");
-    assert_is(row->bytes[ACCESS_STORE], 320);
-    free(list);
-    /* A second later it is somebody else, or nobody. */
+    find_thread(root, 300, &thread);
+    assert_string_equal(thread.container, "b");
+    assert_is(thread.bytes, 320);
+    json_decref(root);
+    /* A second later others use it, or none do. */
     tick(rig);
-    list = nvmm_board_copy(rig->env.nvmm_board);
-    assert_int_equal(list->n_rows, 0);
-    free(list);
+    assert_true(page(rig, &root));
+    assert_int_equal(find_thread(root, 0, &thread), 0);
+    json_decref(root);
 }
 
 static void a_list_that_is_being_copied_is_not_waited_for(void **state)
@@ -448,18 +493,19 @@ static void a_list_that_is_being_copied_is_not_waited_for(void **state)
         count(rig, "a", ACCESS_STORE, 100);
         samples(rig, c, MEDIUM_NVMM, 8, 1);
         tick(rig);
-        assert_null(nvmm_board_copy(rig->env.nvmm_board));
+        assert_nothing_is_shown(rig);
     }
     board_is_held = false;
     count(rig, "a", ACCESS_STORE, 100);
     samples(rig, c, MEDIUM_NVMM, 8, 1);
     tick(rig);
-    struct nvmm_board_list *list = nvmm_board_copy(rig->env.nvmm_board);
-    assert_non_null(list);
-    assert_is(list->seconds, 3);
-    assert_int_equal(list->n_rows, 1);
-    assert_is(list->rows[0].accesses[ACCESS_STORE], 100);
-    free(list);
+    json_t *root;
+    struct shown thread = {0};
+    assert_true(page(rig, &root));
+    assert_is(of_window(root), 3);
+    assert_int_equal(find_thread(root, 0, &thread), 1);
+    assert_is(thread.accesses, 100);
+    json_decref(root);
 }
 
 static void short_ticks_are_listed_by_the_second(void **state)
@@ -471,18 +517,20 @@ static void short_ticks_are_listed_by_the_second(void **state)
     samples(rig, c, MEDIUM_NVMM, 8, 1);
     rig->tick.mono_ns -= second * 3 / 4;
     tick(rig);
-    assert_null(nvmm_board_copy(rig->env.nvmm_board)); /* a quarter of a second so far */
+    assert_nothing_is_shown(rig); /* a quarter of a second so far */
     for (int i = 0; i < 3; i++) {
         count(rig, "a", ACCESS_STORE, 100);
         samples(rig, c, MEDIUM_NVMM, 8, 1);
         rig->tick.mono_ns -= second * 3 / 4;
         tick(rig);
     }
-    struct nvmm_board_list *list = nvmm_board_copy(rig->env.nvmm_board);
-    assert_non_null(list);
-    assert_is(list->seconds, 1);
-    assert_is(list->rows[0].accesses[ACCESS_STORE], 400);
-    free(list);
+    json_t *root;
+    struct shown thread = {0};
+    assert_true(page(rig, &root));
+    assert_is(of_window(root), 1);
+    find_thread(root, 0, &thread);
+    assert_is(thread.accesses, 400);
+    json_decref(root);
 }
 
 /* ---- series by process ---- */

@@ -1,4 +1,5 @@
 /* What the pages answer, without a server and without waiting. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,9 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <jansson.h>
 
-#include "collectors/nvmm/board.h"
 #include "exporter/pages/pages.h"
 #include "exporter/service/loop.h"
 
@@ -18,11 +17,38 @@ static const uint64_t second_ns = 1000000000u;
 struct fixture {
     struct store *store;
     struct expose *expose;
-    struct nvmm_board *board;
+    int document; /* what the newcomer's page shows; below 0: it fails */
     struct pages *pages;
-    struct status status;
+    struct pages_status status;
     struct http_response response;
 };
+
+static int render(void *self, const char *source, struct textbuf *out)
+{
+    int here = self ? *(int *)self : 0;
+    if (here < 0)
+        return -ENODATA;
+    textbuf_printf(out, "{\"source\": \"%s\", \"here\": %d}", source, here);
+    return 0;
+}
+
+static const struct collector_page newcomer_page = {
+    .path = "/api/v1/newcomer",
+    .handler = "newcomer",
+    .title = "News & olds",
+    .render = render,
+};
+static const struct collector_page absent_page = {
+    .path = "/api/v1/absent",
+    .handler = "absent",
+    .title = "Nothing yet",
+    .render = render,
+};
+static const struct collector_ops silent = {.name = "silent", .summary = "has no page"};
+static const struct collector_ops newcomer = {
+    .name = "newcomer", .summary = "has a page", .page = &newcomer_page};
+static const struct collector_ops absent = {
+    .name = "absent", .summary = "does not run", .page = &absent_page};
 
 static int setup(void **state)
 {
@@ -30,11 +56,14 @@ static int setup(void **state)
     assert_non_null(f);
     assert_int_equal(store_new(&f->store), 0);
     assert_int_equal(expose_new(f->store, false, &f->expose), 0);
-    assert_int_equal(nvmm_board_new(&f->board), 0);
+    f->document = 7;
+    const struct pages_collector collectors[] = {
+        {&silent, &f->document}, {&newcomer, &f->document}, {&absent, NULL}};
     const struct pages_config config = {.telemetry_path = "/metrics",
                                         .expose = f->expose,
                                         .store = f->store,
-                                        .nvmm_board = f->board};
+                                        .collectors = collectors,
+                                        .n_collectors = 3};
     assert_int_equal(pages_new(&config, &f->pages), 0);
     f->status.source = "perf";
     f->status.tick = (struct tick){.number = 1, .interval_ns = second_ns};
@@ -55,23 +84,28 @@ static int teardown(void **state)
     drop(f);
     pages_free(f->pages);
     expose_free(f->expose);
-    nvmm_board_free(f->board);
     store_free(f->store);
     free(f);
     return 0;
 }
 
-/* The status of one page; its bytes stay in the fixture. */
-static int get(struct fixture *f, const char *path)
+static const struct http_route *route(const struct fixture *f, const char *path)
 {
     size_t n;
     const struct http_route *routes = pages_routes(f->pages, &n);
-    drop(f);
-    for (size_t i = 0; i < n; i++) {
-        const struct http_request request = {.path = path};
+    for (size_t i = 0; i < n; i++)
         if (strcmp(routes[i].path, path) == 0)
-            routes[i].handle(f->pages, &request, &f->response);
-    }
+            return &routes[i];
+    fail_msg("no page at %s", path);
+    return NULL;
+}
+
+/* The status of one page; its bytes stay in the fixture. */
+static int get(struct fixture *f, const char *path)
+{
+    const struct http_request request = {.path = path};
+    drop(f);
+    route(f, path)->handle(f->pages, &request, &f->response);
     return f->response.status;
 }
 
@@ -140,79 +174,29 @@ static void a_replay_is_marked(void **state)
     assert_true(response_says(f, "\"replay_ended\": true"));
 }
 
-/* ---- persistent memory ---- */
+/* ---- pages of collectors ---- */
 
-static json_t *nvmm(struct fixture *f)
-{
-    assert_int_equal(get(f, "/api/v1/nvmm"), 200);
-    json_t *root = json_loadb(f->response.bytes, f->response.len, 0, NULL);
-    assert_non_null(root);
-    return root;
-}
-
-static double number(const json_t *object, const char *access, const char *key)
-{
-    return json_number_value(json_object_get(json_object_get(object, access), key));
-}
-
-static void nobody_uses_persistent_memory(void **state)
+static void a_collector_has_a_page_of_its_own(void **state)
 {
     struct fixture *f = *state;
     updated_before(f, 0);
-    json_t *root = nvmm(f);
-    assert_true(json_is_null(json_object_get(root, "window_seconds")));
-    assert_int_equal(json_array_size(json_object_get(root, "containers")), 0);
-    assert_string_equal(json_string_value(json_object_get(root, "source")), "perf");
-    json_decref(root);
+    assert_int_equal(get(f, "/api/v1/newcomer"), 200);
+    assert_true(response_says(f, "{\"source\": \"perf\", \"here\": 7}"));
+    assert_string_equal(f->response.content_type, "application/json");
+    assert_string_equal(f->response.format, "json");
+    assert_string_equal(route(f, "/api/v1/newcomer")->handler, "newcomer");
+    assert_true(route(f, "/api/v1/newcomer")->limited);
+    assert_true(landing_says(f, "<a href=\"/api/v1/newcomer\">News &amp; olds</a>"));
+    f->document = -1;
+    assert_int_equal(get(f, "/api/v1/newcomer"), 500);
 }
 
-static void threads_by_process_and_container(void **state)
+static void a_collector_that_does_not_run_has_its_page_all_the_same(void **state)
 {
     struct fixture *f = *state;
-    const struct label labels[] = {{"namespace", "shop"},
-                                   {"pod", "db-0"},
-                                   {"container", "db"},
-                                   {"container_id", "0123456789ab"}};
-    struct labelset *set;
-    assert_int_equal(labelset_new(labels, 4, &set), 0);
-    struct nvmm_board_list *list = nvmm_board_begin(f->board);
-    list->wall_ns = 1500000000;
-    list->seconds = 1;
-    for (uint32_t container = 0; container < 2; container++) {
-        assert_true(nvmm_board_container(list, set));
-        for (uint32_t i = 0; i < 3; i++) /* threads 10, 11 of process 10 and 12 of process 12 */
-            nvmm_board_row(list, &(struct nvmm_board_row){.pid = i > 0 ? 10 : 12,
-                                                          .tid = 12 - i,
-                                                          .accesses = {1 + i, 7},
-                                                          .bytes = {100 * (1 + i), 7}});
-    }
-    nvmm_board_show(f->board);
-    labelset_unref(set);
     updated_before(f, 0);
-    json_t *root = nvmm(f);
-    assert_true(json_number_value(json_object_get(root, "timestamp_seconds")) == 1.5);
-    assert_true(json_is_false(json_object_get(root, "truncated")));
-    json_t *containers = json_object_get(root, "containers");
-    assert_int_equal(json_array_size(containers), 2);
-    for (size_t i = 0; i < 2; i++) {
-        json_t *container = json_array_get(containers, i);
-        assert_string_equal(json_string_value(json_object_get(container, "pod")), "db-0");
-        json_t *processes = json_object_get(container, "processes");
-        assert_int_equal(json_array_size(processes), 2);
-        json_t *first = json_array_get(processes, 0);
-        assert_int_equal(json_integer_value(json_object_get(first, "pid")), 10);
-        assert_true(number(first, "store", "accesses_per_second") == 5);
-        assert_true(number(first, "store", "bytes_per_second") == 500);
-        assert_null(json_object_get(first, "load")); /* not sampled */
-        json_t *threads = json_object_get(first, "threads");
-        assert_int_equal(json_array_size(threads), 2);
-        json_t *thread = json_array_get(threads, 0);
-        assert_int_equal(json_integer_value(json_object_get(thread, "tid")), 10);
-        assert_true(number(thread, "store", "accesses_per_second") == 3);
-        json_t *second = json_array_get(processes, 1);
-        assert_int_equal(json_array_size(json_object_get(second, "threads")), 1);
-    }
-    json_decref(root);
+    assert_int_equal(get(f, "/api/v1/absent"), 200);
+    assert_true(response_says(f, "{\"source\": \"perf\", \"here\": 0}"));
 }
 
 int main(void)
@@ -223,8 +207,8 @@ int main(void)
         T(a_replay_that_ended_is_healthy),
         T(ready_after_the_first_publication),
         T(a_replay_is_marked),
-        T(nobody_uses_persistent_memory),
-        T(threads_by_process_and_container),
+        T(a_collector_has_a_page_of_its_own),
+        T(a_collector_that_does_not_run_has_its_page_all_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,8 @@
-#include "exporter/pages/nvmm.h"
+#include "collectors/nvmm/page.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
 
 /* Accesses and bytes a second, by kind of access. */
 static void add_use(json_t *object, const struct nvmm_board_list *list, const double *accesses,
@@ -50,7 +54,8 @@ static json_t *container_json(const struct nvmm_board_list *list, size_t index, 
                      "container", c->name, "container_id", c->short_id, "processes", processes);
 }
 
-json_t *pages_nvmm_json(const struct nvmm_board_list *list, const char *source)
+/* NULL stands for a list that was never shown. */
+static json_t *list_json(const struct nvmm_board_list *list, const char *source)
 {
     json_t *containers = json_array();
     if (!list)
@@ -62,4 +67,18 @@ json_t *pages_nvmm_json(const struct nvmm_board_list *list, const char *source)
     return json_pack("{s:s, s:f, s:f, s:b, s:o}", "source", source, "timestamp_seconds",
                      (double)list->wall_ns * 1e-9, "window_seconds", list->seconds, "truncated",
                      list->cut, "containers", containers);
+}
+
+int nvmm_page_render(struct nvmm_board *board, const char *source, struct textbuf *out)
+{
+    struct nvmm_board_list *list = board ? nvmm_board_copy(board) : NULL;
+    json_t *root = list_json(list, source);
+    free(list);
+    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    json_decref(root);
+    if (!text)
+        return -ENOMEM;
+    textbuf_str(out, text);
+    free(text);
+    return 0;
 }

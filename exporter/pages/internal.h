@@ -1,0 +1,54 @@
+/*
+ * The inside of the pages, for the files of this folder: one file for each kind of page.
+ */
+#ifndef IE_PAGES_INTERNAL_H
+#define IE_PAGES_INTERNAL_H
+
+#include <pthread.h>
+
+#include "exporter/pages/pages.h"
+
+enum { PAGES_OWN_ROUTES = 6, PAGES_MAX_ROUTES = PAGES_OWN_ROUTES + COLLECTORS_MAX };
+
+struct pages {
+    struct pages_config config;
+    struct pages_collector collectors[COLLECTORS_MAX]; /* config.collectors points here */
+    struct http_route routes[PAGES_MAX_ROUTES];
+    size_t n_routes;
+    pthread_mutex_t lock; /* guards the two below */
+    struct pages_status status;
+    uint64_t updated_ns;
+};
+
+/* Handlers, as http_handler wants them. */
+void pages_metrics(void *context, const struct http_request *request,
+                   struct http_response *response);
+void pages_healthy(void *context, const struct http_request *request,
+                   struct http_response *response);
+void pages_ready(void *context, const struct http_request *request, struct http_response *response);
+void pages_api_status(void *context, const struct http_request *request,
+                      struct http_response *response);
+void pages_api_containers(void *context, const struct http_request *request,
+                          struct http_response *response);
+/* The page of the collector whose path was asked for. */
+void pages_api_collector(void *context, const struct http_request *request,
+                         struct http_response *response);
+void pages_landing(void *context, const struct http_request *request,
+                   struct http_response *response);
+
+/* Takes over bytes from malloc (NULL: out of memory). */
+void pages_answer(struct http_response *response, int status, const char *type, const char *format,
+                  char *bytes, size_t len);
+/* Copies the text. */
+void pages_answer_text(struct http_response *response, int status, const char *text);
+/* Takes over a finished text, and one that failed; always releases it. */
+void pages_answer_textbuf(struct http_response *response, const char *type, const char *format,
+                          struct textbuf *text);
+/* Takes over the reference. */
+void pages_answer_page(struct http_response *response, struct page *page, const char *type,
+                       const char *format, bool gzip);
+
+/* What the loop left here last. */
+void pages_take_status(struct pages *pages, struct pages_status *status, uint64_t *updated_ns);
+
+#endif
