@@ -9,7 +9,7 @@ import unittest
 import harness
 import virtual_machine
 
-PROGRAMS = [harness.EXPORTER, harness.PROGRAMS / "lib_pmem", harness.PROGRAMS / "store_pages"]
+PROGRAMS = [harness.EXPORTER, harness.PROGRAMS / "pmem", harness.PROGRAMS / "store_pages"]
 EVENTS = {"roles": {"stores": "software:page-faults"}}
 PAGES = 64
 

@@ -7,7 +7,7 @@ import unittest
 
 import harness
 
-PROGRAM = harness.PROGRAMS / "lib_render_sample"
+PROGRAM = harness.PROGRAMS / "render_sample"
 
 # What is given, and what a scraper must read.
 VALUES = {

@@ -64,7 +64,7 @@ class Live(unittest.TestCase):
 
     def exporter(self, *flags, **roles):
         self.events.write_text(json.dumps({"roles": {"stores": "software:page-faults", **roles}}))
-        harness.EXPORTER, program = harness.PROGRAMS / "lib_exporter_pmem", harness.EXPORTER
+        harness.EXPORTER, program = harness.PROGRAMS / "exporter_pmem", harness.EXPORTER
         try:
             return Exporter("--source=perf", f"--events.file={self.events}",
                             "--collector.disable-defaults", "--collector.pebs_nvmm",

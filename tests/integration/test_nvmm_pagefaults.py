@@ -14,7 +14,7 @@ import harness
 from harness import Cgroups
 
 PROGRAM = harness.PROGRAMS / "store_forms"
-SAMPLES = harness.PROGRAMS / "lib_samples"
+SAMPLES = harness.PROGRAMS / "samples"
 COUNT = 20
 
 
@@ -56,7 +56,7 @@ class Storer:
 
 
 class Sampling:
-    """lib_samples; owners is a list of (name, cgroup)."""
+    """samples; owners is a list of (name, cgroup)."""
 
     def __init__(self, directory, field, owners, capabilities=None, before=(), **roles):
         events = pathlib.Path(directory, "..", "events.json").resolve()

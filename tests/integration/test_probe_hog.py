@@ -160,7 +160,7 @@ def main():
                 hog.send_signal(signal.SIGSTOP)
                 processes.append(hog)
                 neighbours[mode].append(hog)
-        probe, ready = start(programs / "lib_probe_bursts", str(probe_cpu))
+        probe, ready = start(programs / "probe_bursts", str(probe_cpu))
         processes.append(probe)
         print(f"probe on CPU {probe_cpu}, huge pages {ready[1]}; neighbours on {hog_cpus}, "
               f"{mib} MiB each")

@@ -5,11 +5,11 @@
 # shellcheck source=/dev/null
 . /common.sh
 
-step node.none lib_pmem node
+step node.none pmem node
 must modprobe nfit
-step node.modules lib_pmem node
+step node.modules pmem node
 must modprobe nd_pmem
-step node.raw lib_pmem node
+step node.raw pmem node
 for module in nd_e820 nd_btt dax_pmem device_dax dm_mod overlay xfs; do
     must modprobe "$module"
 done
@@ -61,7 +61,7 @@ number=$(number_of_size 56) && must claim "$number" pfn nd_pmem
 fsdax=/dev/pmem$number
 number=$(number_of_size 32) && must claim "$number" btt nd_pmem
 sector=/dev/pmem${number}s
-step node lib_pmem node
+step node pmem node
 
 # Two partitions: from sector 2048, 32 MiB each.
 printf '\000\000\000\000\203\000\000\000\000\010\000\000\000\000\001\000\000\000\000\000\203\000\000\000\000\010\001\000\000\000\001\000' |
@@ -98,7 +98,7 @@ file /tmp/file
 
 IFS=: read -r major minor <"/sys/bus/dax/devices/$device/dev"
 must mknod /tmp/device c "$major" "$minor"
-step rules lib_pmem rule \
+step rules pmem rule \
     file_with_flag "store_pages /mnt/legacy/dax/file shared 64 mov8" \
     file_without_flag "store_pages /mnt/legacy/file shared 64 mov8" \
     xfs_file_with_flag "store_pages /mnt/xfs/dax/file shared 64 mov8" \
@@ -131,8 +131,8 @@ for instruction in mov1 mov2 mov4 mov8 movnti8 movaps16 movntdq16 vmovdqu32 push
     set -- "$@" "store_pages /mnt/part/$instruction shared 64 $instruction"
 done
 file /mnt/legacy/dax/again
-step samples.instructions lib_pmem samples "$@"
-step samples.media lib_pmem samples \
+step samples.instructions pmem samples "$@"
+step samples.media pmem samples \
     "store_pages /mnt/legacy/dax/again shared 64 mov8" \
     "store_pages /mnt/legacy/file shared 64 mov8" \
     "store_pages /mnt/xfs/dax/file shared 64 mov8" \
@@ -224,8 +224,8 @@ wait
 
 umount /mnt/legacy
 must mount -t ext4 -o dax=never "$legacy" /mnt/legacy
-step rules.never lib_pmem rule file_never "store_pages /mnt/legacy/dax/file shared 64 mov8"
+step rules.never pmem rule file_never "store_pages /mnt/legacy/dax/file shared 64 mov8"
 umount /mnt/legacy
 must mount -t ext4 -o dax=always "$legacy" /mnt/legacy
-step rules.always lib_pmem rule file_always "store_pages /mnt/legacy/file shared 64 mov8"
+step rules.always pmem rule file_always "store_pages /mnt/legacy/file shared 64 mov8"
 finish

@@ -2,7 +2,7 @@
  * The exporter's own sampling of stores, without the rest of it: what arrives where the collector
  * would take it.
  *
- *     lib_samples DIRECTORY FIELD PERIOD EVENTS_FILE CGROUP...
+ *     samples DIRECTORY FIELD PERIOD EVENTS_FILE CGROUP...
  *
  * What lies in DIRECTORY stands for persistent memory. FIELD says how a sample's cgroup is found:
  * "cgroup" (sampled) or "pid". Cgroups are directories; those with the same first word before "="
@@ -25,7 +25,7 @@
 #include "exporter/containers/container.h"
 #include "exporter/daemon/sample_owners.h"
 #include "exporter/source/accesses/accesses.h"
-#include "tests/integration/programs/directory_rule.h"
+#include "tests/integration/programs/with_exporter/directory_rule.h"
 
 enum { MAX_LINES = 1 << 16, BATCH = 1024 };
 

@@ -8,7 +8,7 @@ int main(void)
     struct textbuf page = TEXTBUF_INIT;
     int err = reference_write(&page);
     if (err || fwrite(page.data, 1, page.len, stdout) != page.len || fflush(stdout) != 0) {
-        fprintf(stderr, "lib_metrics_reference: cannot write\n");
+        fprintf(stderr, "metrics_reference: cannot write\n");
         err = 1;
     }
     textbuf_release(&page);

@@ -1,7 +1,7 @@
 /*
  * The whole exporter, but that what lies in a directory stands for persistent memory:
  *
- *     lib_exporter_pmem [flags of the exporter]       the directory is in PMEM_DIRECTORY
+ *     exporter_pmem [flags of the exporter]       the directory is in PMEM_DIRECTORY
  */
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "exporter/daemon/exporter.h"
 #include "exporter/source/perf/perf.h"
-#include "tests/integration/programs/directory_rule.h"
+#include "tests/integration/programs/with_exporter/directory_rule.h"
 
 int main(int argc, char **argv)
 {

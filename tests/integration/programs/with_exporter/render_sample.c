@@ -1,5 +1,5 @@
 /*
- * Prints a page with every kind of metric: lib_render_sample text|openmetrics|json LABEL-VALUE...
+ * Prints a page with every kind of metric: render_sample text|openmetrics|json LABEL-VALUE...
  * Each label value becomes a container with series of its own.
  */
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * The memory probe on command: a line on stdin, a burst, a line on stdout.
  *
- *   lib_probe_bursts CPU
+ *   probe_bursts CPU
  *
  * Prints "ready HUGE" first (HUGE 0 or 1: whether NUMA node 0 gave huge pages), then for every line
  * read the burst's latency in nanoseconds, or "none" when too many of its runs had to be discarded.

@@ -1,9 +1,9 @@
 /*
  * What exporter/source says about this machine's persistent memory, for tests that know better.
  *
- *     lib_pmem node                    what pmem_node_detect counts, and whether that is usable
- *     lib_pmem rule [NAME COMMAND]...  what the rule says of the mapping of a store_pages COMMAND
- *     lib_pmem samples COMMAND...      what page-fault samples of all COMMANDs at once say
+ *     pmem node                    what pmem_node_detect counts, and whether that is usable
+ *     pmem rule [NAME COMMAND]...  what the rule says of the mapping of a store_pages COMMAND
+ *     pmem samples COMMAND...      what page-fault samples of all COMMANDs at once say
  *
  * A COMMAND is one argument, for a shell; one line of output for each. 'disk' and 'dax' are what
  * the parts of the rule say, 'physical' is the rule's word on the accessed page's physical address.
@@ -64,7 +64,7 @@ static bool storer_start(struct storer *storer, const char *command)
     if (storer->shell < 0 || !storer->to || !storer->from ||
         !fgets(line, sizeof line, storer->from) ||
         sscanf(line, "%d %lx %d", &storer->pid, &storer->address, &storer->offset) != 3) {
-        fprintf(stderr, "lib_pmem: no mapping by: %s\n", command);
+        fprintf(stderr, "pmem: no mapping by: %s\n", command);
         return false;
     }
     return true;
@@ -259,7 +259,8 @@ static void on_settle(void *context, uint64_t time_ns)
     for (size_t i = 0; i < n; i++) {
         const struct perf_record record = a->waiting[i];
         struct tally *tally = tally_of(a, &record, &page);
-        attribute(a, &record, tally, page);
+        if (tally)
+            attribute(a, &record, tally, page);
     }
     /* Only what does not wait any more is settled. */
     if (a->n_waiting == 0)
@@ -357,7 +358,7 @@ static int samples(const struct fsroot *fs, struct medium_rule *rule, char **com
         .sink = {on_record, on_settle, &a}};
     int err = sampler_new(&config, &sampler);
     if (err)
-        fprintf(stderr, "lib_pmem: no sampler: %s\n", strerror(-err));
+        fprintf(stderr, "pmem: no sampler: %s\n", strerror(-err));
     else
         err = print_samples(sampler, &a, commands);
     encoded_event_release(&event);
