@@ -4,7 +4,7 @@
 # Installs what is missing, makes one build per kind (plain, address and undefined-behaviour
 # sanitizers, thread sanitizer, fuzzers), and runs all their tests under one ctest, whose summary
 # comes last. Arguments are for that ctest: `tests/run.sh -R unit` runs the unit tests only.
-# Everything is written below build/ of the tree. Without root it works where nothing has to be
+# Everything is written below build/ of the tree, and to ccache's own folder. Without root it works where nothing has to be
 # installed; what needs root is then skipped, with the reason.
 set -euo pipefail
 export LC_ALL=C
@@ -17,11 +17,18 @@ if ! command -v npm >/dev/null && [ "$(id -u)" -eq 0 ]; then
     deploy/install-packages.sh <(echo npm)
 fi
 
+# Builds that tests make are held to the same, and share what has been compiled.
+export IE_WERROR=ON
+if command -v ccache >/dev/null; then
+    export CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+fi
+
 build() {
     local kind=$1
     shift
     echo "== building $kind"
-    cmake -S . -B "build/$kind" -G Ninja --log-level=WARNING -DCMAKE_BUILD_TYPE=RelWithDebInfo "$@"
+    cmake -S . -B "build/$kind" -G Ninja --log-level=WARNING -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+        -DIE_WERROR=ON "$@"
     cmake --build "build/$kind" -j "$jobs" -- --quiet
 }
 build plain -DCMAKE_C_COMPILER=gcc

@@ -41,7 +41,7 @@ static struct options good(const char *first, const char *second)
 {
     struct outcome outcome = parse(first, second, NULL);
     if (outcome.err)
-        fail_msg("%s %s: %s", first, second ? second : "", outcome.error);
+        fail_msg("%s %s: %s", first ? first : "", second ? second : "", outcome.error);
     return outcome.options;
 }
 
