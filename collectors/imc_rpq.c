@@ -44,9 +44,22 @@ static const struct metric_desc descs[RPQ_METRICS] = {
                          "error in it shifts the latency by the same time."},
 };
 
-static const struct metric_desc *const metrics[] = {&descs[RPQ_CLOCKTICKS], &descs[RPQ_INSERTS],
-                                                    &descs[RPQ_OCCUPANCY],  &descs[RPQ_LATENCY],
-                                                    &descs[RPQ_CAS],        NULL};
+static const struct metric_desc frequency_desc = {
+    .name = "interference_imc_frequency_hertz",
+    .type = METRIC_GAUGE,
+    .number = METRIC_DOUBLE,
+    .labels = "socket",
+    .help = "Clock of the socket's memory controllers: the highest tick rate seen. The clock is "
+            "fixed and stops while the socket sleeps, so that ticks over time show it only on a "
+            "socket that is awake. High only means fast memory."};
+
+static const struct metric_desc *const metrics[] = {&descs[RPQ_CLOCKTICKS],
+                                                    &descs[RPQ_INSERTS],
+                                                    &descs[RPQ_OCCUPANCY],
+                                                    &descs[RPQ_LATENCY],
+                                                    &descs[RPQ_CAS],
+                                                    &frequency_desc,
+                                                    NULL};
 
 static const struct rpq_kind kind = {
     .collector = "imc_rpq",
@@ -54,6 +67,7 @@ static const struct rpq_kind kind = {
     .group = GROUP_RPQ,
     .descs = {&descs[RPQ_CLOCKTICKS], &descs[RPQ_INSERTS], &descs[RPQ_OCCUPANCY],
               &descs[RPQ_LATENCY], &descs[RPQ_CAS]},
+    .frequency = &frequency_desc,
     .adds_cas_latency = true,
 };
 

@@ -2,7 +2,7 @@
  * Latency inside the memory controller: Shen & Li 2020 section 4.1, table 3 (FORMULAS.md section
  * 2).
  *
- *     f_imc        = d(clockticks of one unit) / d(time)            [Hz]
+ *     f_imc        = the highest d(clockticks of one unit) / d(running time) of the socket [Hz]
  *     dram latency = occupancy / inserts / f_imc + l_CAS            [s]
  *     pmm latency  = occupancy / inserts / f_imc                    [s]
  *

@@ -8,9 +8,13 @@
 #include "collectors/formulas/imc_latency.h"
 #include "collectors/parts/window_read.h"
 
+/* A tenth of the shortest usual window. */
+enum { MIN_CLOCK_NS = 10000000 };
+
 /* One memory controller of one socket, its channels summed. */
 struct controller {
     int socket, imc;
+    size_t clock;                       /* index */
     bool incomplete;                    /* a channel could not be opened: not counted at all */
     struct series *series[RPQ_METRICS]; /* NULL where the kind does not export it */
 
@@ -21,6 +25,15 @@ struct controller {
     uint32_t present;         /* bit m: count[m] is there */
     uint64_t count[RPQ_COUNTS];
     uint64_t clock_ns; /* the time that the clockticks took: of one channel, they share the clock */
+    uint64_t ran_ns;   /* for so long they were really counted */
+};
+
+/* The controllers of a socket share one clock, whose frequency is fixed. In deep sleep the clock
+ * stops, so ticks over time are its frequency only in windows without: the highest is. */
+struct clock {
+    int socket;
+    double frequency_hz; /* the highest seen; 0: none yet */
+    struct series *series;
 };
 
 struct channel {
@@ -37,6 +50,8 @@ struct rpq {
     double cas_latency_seconds; /* 0: not known, then DRAM has no latency */
     struct controller *controllers;
     size_t n_controllers;
+    struct clock *clocks;
+    size_t n_clocks;
     struct channel *channels;
     size_t n_channels;
     int open_error;          /* the first, of a unit that has the queue but cannot be opened */
@@ -79,6 +94,7 @@ static void add_channel(const struct rpq *rpq, struct controller *controller,
         } else if (controller->clock_ns == 0) {
             controller->count[m] = count;
             controller->clock_ns = sum->enabled_ns;
+            controller->ran_ns = sum->running_ns;
         }
         controller->present |= UINT32_C(1) << m;
     }
@@ -97,7 +113,7 @@ static int read_channels(struct rpq *rpq)
         c->present = 0;
         c->torn = false;
         memset(c->count, 0, sizeof c->count);
-        c->clock_ns = 0;
+        c->clock_ns = c->ran_ns = 0;
     }
     for (size_t i = 0; i < rpq->n_channels; i++) {
         struct channel *channel = &rpq->channels[i];
@@ -125,10 +141,9 @@ static bool has_window(const struct controller *c)
 
 static bool latency_of(const struct rpq *rpq, const struct controller *c, double *out)
 {
-    double frequency;
+    double frequency = rpq->clocks[c->clock].frequency_hz;
     uint64_t inserts = c->count[RPQ_INSERTS], occupancy = c->count[RPQ_OCCUPANCY];
-    if (!has_window(c) || c->present != (1u << RPQ_COUNTS) - 1 ||
-        imc_frequency_hz(c->count[RPQ_CLOCKTICKS], c->clock_ns, &frequency) != 0)
+    if (!has_window(c) || c->present != (1u << RPQ_COUNTS) - 1)
         return false;
     if (rpq->kind->adds_cas_latency)
         return imc_dram_latency_seconds(occupancy, inserts, frequency, rpq->cas_latency_seconds,
@@ -146,6 +161,23 @@ static void update(const struct rpq *rpq, struct controller *c)
         series_set(c->series[RPQ_LATENCY], latency);
     else
         series_clear(c->series[RPQ_LATENCY]);
+}
+
+/* Of windows long enough that the moment of reading does not matter. */
+static void learn_clocks(struct rpq *rpq)
+{
+    for (size_t i = 0; i < rpq->n_controllers; i++) {
+        const struct controller *c = &rpq->controllers[i];
+        struct clock *clock = &rpq->clocks[c->clock];
+        double frequency;
+        if (c->ran_ns < MIN_CLOCK_NS ||
+            imc_frequency_hz(c->count[RPQ_CLOCKTICKS], c->clock_ns, &frequency) != 0 ||
+            frequency <= clock->frequency_hz)
+            continue;
+        clock->frequency_hz = frequency;
+        if (clock->series)
+            series_set(clock->series, frequency);
+    }
 }
 
 /* Only a recording knows units that never give a reading: its machine did not have the queue. */
@@ -171,6 +203,7 @@ int rpq_collect(void *self, const struct tick *tick)
     struct rpq *rpq = self;
     (void)tick;
     int err = read_channels(rpq);
+    learn_clocks(rpq);
     for (size_t i = 0; i < rpq->n_controllers; i++)
         if (!rpq->controllers[i].incomplete)
             update(rpq, &rpq->controllers[i]);
@@ -180,13 +213,22 @@ int rpq_collect(void *self, const struct tick *tick)
 
 /* ---- life ---- */
 
+static size_t clock_of(struct rpq *rpq, int socket)
+{
+    for (size_t i = 0; i < rpq->n_clocks; i++)
+        if (rpq->clocks[i].socket == socket)
+            return i;
+    rpq->clocks[rpq->n_clocks] = (struct clock){.socket = socket};
+    return rpq->n_clocks++;
+}
+
 static size_t controller_of(struct rpq *rpq, const struct unit *unit)
 {
     for (size_t i = 0; i < rpq->n_controllers; i++)
         if (rpq->controllers[i].socket == unit->socket && rpq->controllers[i].imc == unit->imc)
             return i;
-    rpq->controllers[rpq->n_controllers] =
-        (struct controller){.socket = unit->socket, .imc = unit->imc};
+    rpq->controllers[rpq->n_controllers] = (struct controller){
+        .socket = unit->socket, .imc = unit->imc, .clock = clock_of(rpq, unit->socket)};
     return rpq->n_controllers++;
 }
 
@@ -235,8 +277,9 @@ static int open_units(struct rpq *rpq, const struct collector_env *env)
     size_t n = env->inventory->n_units;
     const struct unit *units = env->inventory->units;
     rpq->controllers = calloc(n + 1, sizeof *rpq->controllers);
+    rpq->clocks = calloc(n + 1, sizeof *rpq->clocks);
     rpq->channels = calloc(n + 1, sizeof *rpq->channels);
-    if (!rpq->controllers || !rpq->channels)
+    if (!rpq->controllers || !rpq->clocks || !rpq->channels)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         if (is_imc(&units[i]))
@@ -257,6 +300,23 @@ static int make_series(const struct controller *controller, struct family *famil
     int err = series_new(family, NULL, own, 2, out);
     if (!err)
         series_clear(*out); /* until there is a window: no zero for a queue that is not there */
+    return err;
+}
+
+static int show_clocks(struct rpq *rpq, struct store *store)
+{
+    struct family *family;
+    if (!rpq->kind->frequency)
+        return 0;
+    int err = store_family(store, rpq->kind->frequency, rpq->kind->collector, &family);
+    for (size_t i = 0; i < rpq->n_clocks && !err; i++) {
+        char socket[12];
+        snprintf(socket, sizeof socket, "%d", rpq->clocks[i].socket);
+        const struct label own[] = {{"socket", socket}};
+        err = series_new(family, NULL, own, 1, &rpq->clocks[i].series);
+        if (!err)
+            series_clear(rpq->clocks[i].series);
+    }
     return err;
 }
 
@@ -292,6 +352,8 @@ int rpq_start(const struct collector_env *env, struct collector_status *status,
     int err = open_units(rpq, env);
     if (!err)
         err = make_families(rpq, env->store);
+    if (!err)
+        err = show_clocks(rpq, env->store);
     if (err) {
         rpq_stop(rpq);
         return err;
@@ -316,6 +378,9 @@ void rpq_stop(void *self)
     for (size_t i = 0; i < rpq->n_channels; i++)
         source_set_close(rpq->sources, rpq->channels[i].handle);
     free(rpq->channels);
+    for (size_t i = 0; i < rpq->n_clocks; i++)
+        series_free(rpq->clocks[i].series);
+    free(rpq->clocks);
     free(rpq->controllers);
     free(rpq);
 }

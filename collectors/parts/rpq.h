@@ -27,6 +27,7 @@ struct rpq_kind {
     const char *reads;                            /* what is read, for the reason in words */
     enum group group;                             /* three roles: clockticks, inserts, occupancy */
     const struct metric_desc *descs[RPQ_METRICS]; /* NULL: this kind does not export it */
+    const struct metric_desc *frequency;          /* per socket; NULL likewise */
     /* DRAM: a read leaves the queue when its command is issued, so the column access is added. */
     bool adds_cas_latency;
 };

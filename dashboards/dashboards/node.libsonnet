@@ -18,7 +18,7 @@ local promql = import '../lib/promql.libsonnet';
   local queue(kind) = q.ratio(
     g.rate(socket, 'interference_%s_read_queue_occupancy_cycles_total' % kind, here),
     g.rate(socket, 'interference_%s_read_queue_inserts_total' % kind, here)
-  ) + '\n/\n(avg by (%s) (rate(%s[$__rate_interval])) > 0)' % [socket, q.select('interference_imc_clockticks_total', here)],
+  ) + '\n/\n(max by (%s) (%s) > 0)' % [socket, q.select('interference_imc_frequency_hertz', here)],
   local imc = '%s\n+\n(\navg by (%s) (%s)\nor\n0 *\n%s\n)'
               % [queue('imc'), socket, q.select('interference_imc_cas_latency_seconds', here), queue('imc')],
   local probe = q.ratio(

@@ -20,7 +20,7 @@ local promql = import '../lib/promql.libsonnet';
   local queue = q.ratio(
     g.rate(socket, 'interference_pmm_read_queue_occupancy_cycles_total', nodes),
     g.rate(socket, 'interference_pmm_read_queue_inserts_total', nodes)
-  ) + '\n/\n(avg by (%s) (rate(%s[$__rate_interval])) > 0)' % [socket, q.select('interference_imc_clockticks_total', nodes)],
+  ) + '\n/\n(max by (%s) (%s) > 0)' % [socket, q.select('interference_imc_frequency_hertz', nodes)],
   local none = 'no persistent memory in use',
 
   grafanaDashboards+:: {

@@ -19,13 +19,13 @@ local promql = import '../lib/promql.libsonnet';
     std.parseInt(duration[:n]) * { s: 1, m: 60, h: 3600 }[duration[n:]],
 
   // Mean time in a controller's queue, by the exporter's own formula, over any range. Occupancies and
-  // inserts are summed before dividing; the clock is one for all controllers of a socket.
+  // inserts are summed before dividing; the clock is one for all controllers of a socket, and stops while the
+  // socket sleeps: its ticks over a range are not its frequency.
   local queueLatency(kind) =
     q.ratio(
       q.rate(socket, 'interference_%s_read_queue_occupancy_cycles_total' % kind),
       q.rate(socket, 'interference_%s_read_queue_inserts_total' % kind),
-    ) + '\n/\n(avg by (%s) (rate(%s[5m])) > 0)'
-        % [socket, q.select('interference_imc_clockticks_total')],
+    ) + '\n/\n(max by (%s) (%s) > 0)' % [socket, q.select('interference_imc_frequency_hertz')],
 
   prometheusRules+:: {
     groups+: [

@@ -62,6 +62,32 @@ static void the_worked_number(void **state)
     done(rig);
 }
 
+/* A socket that sleeps nine tenths of the window: the clock stood still, and so did the queue. */
+static void a_clock_that_stops_does_not_lengthen_reads(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of(&imc_rpq_collector);
+    rig->facts.machine.cas_latency_seconds = 14.3e-9;
+    add_unit(rig, "imc0", 0, 0, 0);
+    add_unit(rig, "imc1", 0, 1, 0);
+    add_unit(rig, "imc2", 1, 0, 0);
+    rig_start(rig);
+    count(rig, "imc0", GROUP_RPQ, 1466500000, 10000000, 600000000);
+    count(rig, "imc1", GROUP_RPQ, 0, 0, 0); /* a channel without DIMMs does not tick */
+    rig_tick(rig);
+    const char *latency = "interference_imc_read_latency_seconds";
+    assert_true(fabs(rig_value(rig, latency, "imc=\"0\"") - 55.214e-9) < 1e-12);
+    count(rig, "imc0", GROUP_RPQ, 146650000, 1000000, 60000000);
+    count(rig, "imc1", GROUP_RPQ, 0, 1000, 60000);
+    rig_tick(rig);
+    assert_true(fabs(rig_value(rig, latency, "imc=\"0\"") - 55.214e-9) < 1e-12);
+    assert_true(fabs(rig_value(rig, latency, "imc=\"1\"") - 55.214e-9) < 1e-12);
+    const char *frequency = "interference_imc_frequency_hertz";
+    assert_true(fabs(rig_value(rig, frequency, "socket=\"0\"") - 1.4665e9) < 1);
+    assert_true(isnan(rig_value(rig, frequency, "socket=\"1\""))); /* never ticked */
+    done(rig);
+}
+
 /* Two channels: occupancies 3e8 + 1e8 over inserts 2e6 + 8e6 are 40 ticks, not the mean of 150
  * and 12.5; the clock is counted once. */
 static void channels_are_summed_before_dividing(void **state)
@@ -256,6 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_worked_number),
+        cmocka_unit_test(a_clock_that_stops_does_not_lengthen_reads),
         cmocka_unit_test(channels_are_summed_before_dividing),
         cmocka_unit_test(sockets_and_controllers_are_apart),
         cmocka_unit_test(without_the_column_access_time_there_is_no_latency),
