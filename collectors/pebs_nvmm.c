@@ -15,8 +15,6 @@
 #include "collectors/parts/window_read.h"
 #include "collectors/table.h"
 
-enum { DRAIN = 512 };
-
 static const uint64_t second_ns = 1000000000u;
 
 /* ---- state ---- */
@@ -74,7 +72,6 @@ struct pebs_nvmm {
     uint64_t undecoded[ACCESS_KINDS][ACCESS_SIZES];
     uint64_t shown_ns; /* up to where the board has told */
     bool crowded;      /* threads had no room in this tick: their number is not known */
-    struct access_sample drained[DRAIN];
 };
 
 static bool rfo_possible(const struct collector_env *env, struct verdict *why)
@@ -350,11 +347,9 @@ static void take_samples(struct pebs_nvmm *self)
             source_set_sampling(self->env.sources, (enum access)access, &self->sampling[access]);
     for (int access = 0; access < ACCESS_KINDS; access++)
         self->active[access] |= self->sampling[access].period > 0;
-    do {
-        n = source_set_drain(self->env.sources, self->drained, DRAIN);
-        for (size_t i = 0; i < n; i++)
-            take_sample(self, &self->drained[i]);
-    } while (n == DRAIN);
+    const struct access_sample *samples = source_set_read_samples(self->env.sources, &n);
+    for (size_t i = 0; i < n; i++)
+        take_sample(self, &samples[i]);
     self->crowded = self->threads->turned_away > turned_away;
 }
 

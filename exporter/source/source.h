@@ -126,7 +126,8 @@ struct source_ops {
     bool (*samples)(struct source *source, enum access access, struct verdict *why);
     /* Samples since the last call, at most cap; returns how many. Fewer than cap: no more now. */
     size_t (*drain)(struct source *source, struct access_sample *out, size_t cap);
-    /* Asked before drain, 'settled_ns' holds for what is then handed out. */
+    /* Asked before drain, 'settled_ns' holds for what is then handed out. Of kinds that are sampled
+     * only. */
     void (*sampling)(struct source *source, enum access access, struct sampling *out);
 
     /* ---- all ---- */

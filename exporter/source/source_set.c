@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/source/tick_samples.h"
+
 struct backend {
     struct source *source;
     int last_err; /* of begin, so that a lasting failure is logged once */
@@ -19,6 +21,8 @@ struct source_set {
     struct open_groups groups;
     struct probe_reading *probes;
     size_t n_probes, cap_probes;
+    struct tick_samples samples;
+    bool drained; /* in this tick */
 };
 
 struct source_set *source_set_new(const struct log *log)
@@ -47,6 +51,7 @@ void source_set_free(struct source_set *set)
         set->backends[i].source->ops->free(set->backends[i].source);
     free(set->backends);
     free(set->probes);
+    tick_samples_release(&set->samples);
     free(set);
 }
 
@@ -189,6 +194,7 @@ int source_set_begin(struct source_set *set, const struct tick *tick)
     int first = 0;
 
     open_groups_begin(&set->groups);
+    set->drained = false;
     for (size_t i = 0; i < set->n_backends; i++) {
         struct backend *backend = &set->backends[i];
         struct source *source = backend->source;
@@ -234,26 +240,34 @@ bool source_set_samples(struct source_set *set, enum access access, struct verdi
         why = &unused;
     memset(why, 0, sizeof *why);
 
-    if (source)
-        return source->ops->samples(source, access, why);
-    verdict_set(why, REASON_NO_DEVICE, "no source here samples %ss", access_name(access));
+    if (!source)
+        verdict_set(why, REASON_NO_DEVICE, "no source here samples %ss", access_name(access));
+    else if (source->ops->samples(source, access, why) && tick_samples_reserve(&set->samples) == 0)
+        return true;
+    else if (why->reason == REASON_OK)
+        verdict_set(why, REASON_NO_DEVICE, "out of memory for samples of %ss", access_name(access));
     return false;
 }
 
-size_t source_set_drain(struct source_set *set, struct access_sample *out, size_t cap)
+static void drain_once(struct source_set *set)
 {
-    struct source *source = sampler(set);
-
-    return source ? source->ops->drain(source, out, cap) : 0;
+    if (set->drained)
+        return;
+    set->drained = true;
+    tick_samples_drain(&set->samples, sampler(set));
 }
 
-void source_set_sampling(const struct source_set *set, enum access access, struct sampling *out)
+const struct access_sample *source_set_read_samples(struct source_set *set, size_t *n)
 {
-    struct source *source = sampler(set);
+    drain_once(set);
+    *n = set->samples.n;
+    return set->samples.at;
+}
 
-    *out = (struct sampling){0};
-    if (source)
-        source->ops->sampling(source, access, out);
+void source_set_sampling(struct source_set *set, enum access access, struct sampling *out)
+{
+    drain_once(set);
+    *out = set->samples.sampling[access];
 }
 
 size_t source_set_open_counters(struct source_set *set)

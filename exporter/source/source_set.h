@@ -52,10 +52,13 @@ const struct probe_reading *source_set_probes(struct source_set *set, size_t *n)
 
 /* Whether accesses of this kind are sampled here; if not, why. */
 bool source_set_samples(struct source_set *set, enum access access, struct verdict *why);
-/* As the ops of the same names; nothing, and all zero, without a source that samples. Samples are
- * handed out once: to one taker, the collector of persistent memory. */
-size_t source_set_drain(struct source_set *set, struct access_sample *out, size_t cap);
-void source_set_sampling(const struct source_set *set, enum access access, struct sampling *out);
+/* What the source has sampled since the tick before; the same list for everyone. Drained when the
+ * first collector asks in a tick; borrowed until the next begin. At most TICK_SAMPLES_MAX: what is
+ * beyond is counted as lost. Allocates nothing after source_set_samples said yes. */
+const struct access_sample *source_set_read_samples(struct source_set *set, size_t *n);
+/* How sampling goes, as of that list: 'settled_ns' holds for what is in it and in those before. All
+ * zero for a kind of access that is not sampled. */
+void source_set_sampling(struct source_set *set, enum access access, struct sampling *out);
 
 size_t source_set_open_counters(struct source_set *set);
 

@@ -46,10 +46,30 @@ static group_handle open_owned(struct source_set *set, const char *key, enum gro
     return handle;
 }
 
+static void begin(struct source_set *set, uint64_t number)
+{
+    const struct tick tick = {.number = number, .mono_ns = number * 1000};
+
+    assert_int_equal(source_set_begin(set, &tick), 0);
+}
+
+/* Copies this tick's samples, which must fit; returns how many. */
+static size_t read_samples(struct source_set *set, struct access_sample *out, size_t cap)
+{
+    size_t n;
+    const struct access_sample *samples = source_set_read_samples(set, &n);
+
+    assert_true(n <= cap);
+    if (n > 0)
+        memcpy(out, samples, n * sizeof *out);
+    return n;
+}
+
 /* ---- a recording by hand ---- */
 
 struct playing {
     struct replay *replay;
+    struct source *source;
     struct source_set *set;
     struct tick tick;
 };
@@ -57,13 +77,12 @@ struct playing {
 static void play(struct playing *p, const char *text)
 {
     char path[64];
-    struct source *source;
 
     recording_write(path, text, strlen(text));
     p->replay = recording_open(path);
     unlink(path);
-    assert_int_equal(replay_source_new(p->replay, &source), 0);
-    p->set = set_of(source);
+    assert_int_equal(replay_source_new(p->replay, &p->source), 0);
+    p->set = set_of(p->source);
 }
 
 static bool advance(struct playing *p)
@@ -101,15 +120,12 @@ static void test_lines_belong_to_the_tick_above(void **state)
     assert_int_equal(store.period, 7);
     assert_int_equal(store.lost, 2);
     assert_int_equal(store.throttles, 1);
-    /* In pieces, and nothing twice. */
-    assert_int_equal(source_set_drain(p.set, at, 1), 1);
+    assert_int_equal(read_samples(p.set, at, 4), 2);
     assert_int_equal(at[0].tid, 1);
     assert_int_equal(at[0].time_ns, 999);
     assert_int_equal(at[0].owner, 99);
     assert_int_equal(at[0].medium, MEDIUM_UNKNOWN);
-    assert_int_equal(source_set_drain(p.set, at, 4), 1);
-    assert_int_equal(at[0].tid, 2);
-    assert_int_equal(source_set_drain(p.set, at, 4), 0);
+    assert_int_equal(at[1].tid, 2);
 
     assert_true(advance(&p));
     source_set_sampling(p.set, ACCESS_STORE, &store);
@@ -117,14 +133,31 @@ static void test_lines_belong_to_the_tick_above(void **state)
     assert_int_equal(store.lost, 5);
     source_set_sampling(p.set, ACCESS_LOAD, &load);
     assert_int_equal(load.lost, 0);
-    assert_int_equal(source_set_drain(p.set, at, 4), 1);
+    assert_int_equal(read_samples(p.set, at, 4), 1);
     assert_int_equal(at[0].time_ns, 2999);
     assert_int_equal(at[0].medium, MEDIUM_OTHER);
 
     assert_true(advance(&p));
-    assert_int_equal(source_set_drain(p.set, at, 4), 0);
+    assert_int_equal(read_samples(p.set, at, 4), 0);
     assert_false(advance(&p));
-    assert_int_equal(source_set_drain(p.set, at, 4), 0);
+    assert_int_equal(p.source->ops->drain(p.source, at, 4), 0);
+    stop(&p);
+}
+
+static void test_drained_in_pieces_and_nothing_twice(void **state)
+{
+    (void)state;
+    struct playing p;
+    struct access_sample at[4];
+
+    play(&p, HEADER CONTAINER("c1") TICK(1) SAMPLE("c1", ",\"tid\":1") SAMPLE("c1", ",\"tid\":2"));
+    open_owned(p.set, "c1", GROUP_STORES, 99);
+    assert_true(advance(&p));
+    assert_int_equal(p.source->ops->drain(p.source, at, 1), 1);
+    assert_int_equal(at[0].tid, 1);
+    assert_int_equal(p.source->ops->drain(p.source, at, 4), 1);
+    assert_int_equal(at[0].tid, 2);
+    assert_int_equal(p.source->ops->drain(p.source, at, 4), 0);
     stop(&p);
 }
 
@@ -139,7 +172,7 @@ static void test_samples_do_not_pile_up(void **state)
                  SAMPLE("c1", ",\"tid\":2"));
     open_owned(p.set, "c1", GROUP_STORES, 5);
     assert_true(advance(&p) && advance(&p));
-    assert_int_equal(source_set_drain(p.set, at, 4), 1);
+    assert_int_equal(read_samples(p.set, at, 4), 1);
     assert_int_equal(at[0].tid, 2);
     stop(&p);
 }
@@ -161,14 +194,14 @@ static void test_owners(void **state)
     open_owned(p.set, "c2", GROUP_STORES, 0);
     group_handle c3 = open_owned(p.set, "c3", GROUP_STORES, 33);
     assert_true(advance(&p));
-    assert_int_equal(source_set_drain(p.set, at, 8), 2);
+    assert_int_equal(read_samples(p.set, at, 8), 2);
     assert_int_equal(at[0].tid, 2);
     assert_int_equal(at[0].owner, 11);
     assert_int_equal(at[1].tid, 4);
     assert_int_equal(at[1].owner, 33);
     source_set_close(p.set, c3);
     assert_true(advance(&p));
-    assert_int_equal(source_set_drain(p.set, at, 8), 0);
+    assert_int_equal(read_samples(p.set, at, 8), 0);
     source_set_close(p.set, c1);
     stop(&p);
 }
@@ -190,7 +223,7 @@ static void test_recorded_times(void **state)
     source_set_sampling(p.set, ACCESS_STORE, &store);
     assert_int_equal(store.settled_ns, 400);
     assert_int_equal(store.period, 3);
-    assert_int_equal(source_set_drain(p.set, at, 4), 1);
+    assert_int_equal(read_samples(p.set, at, 4), 1);
     assert_int_equal(at[0].time_ns, 1234);
     assert_true(advance(&p));
     source_set_sampling(p.set, ACCESS_STORE, &store);
@@ -257,7 +290,7 @@ static void see(struct source_set *set, struct seen *seen)
 {
     for (int access = 0; access < ACCESS_KINDS; access++)
         source_set_sampling(set, (enum access)access, &seen->sampling[access]);
-    seen->n = source_set_drain(set, seen->samples, PER_TICK);
+    seen->n = read_samples(set, seen->samples, PER_TICK);
 }
 
 static void open_both(struct source_set *set)
@@ -294,6 +327,7 @@ static void record_live(const char *path, struct seen *seen)
             sampling->throttles += next(&seed) % 2;
         }
         recording_tick(recorder, t);
+        begin(set, t);
         see(set, &seen[t - 1]);
         recorder_flush(recorder);
     }
@@ -320,6 +354,7 @@ static void test_round_trip(void **state)
     open_both(set);
     for (size_t t = 0; t < TICKS; t++) {
         assert_true(recording_next(replay, &at));
+        assert_int_equal(source_set_begin(set, &at), 0);
         see(set, &again);
         assert_int_equal(again.n, seen[t].n);
         for (size_t i = 0; i < again.n; i++)
@@ -355,9 +390,10 @@ static void test_closed_scopes_are_not_recorded(void **state)
     const struct access_sample sample = {.owner = 4, .size = ACCESS_SIZE_MASKED};
     for (uint64_t t = 1; t <= 3; t++) {
         recording_tick(recorder, t);
+        begin(set, t);
         fake.samples[0] = sample;
         fake.n_samples = 1;
-        assert_int_equal(source_set_drain(set, at, 4), 1);
+        assert_int_equal(read_samples(set, at, 4), 1);
         recorder_flush(recorder);
         source_set_close(set, t == 1 ? loads : stores); /* the second time it is closed */
     }
@@ -393,7 +429,7 @@ static void test_a_source_that_only_samples(void **state)
     recording_tick(recorder, 1);
     sampling.samples[0] = (struct access_sample){.owner = 4, .bytes = 8};
     sampling.n_samples = 1;
-    assert_int_equal(source_set_drain(set, at, 4), 1);
+    assert_int_equal(read_samples(set, at, 4), 1);
     recorder_flush(recorder);
     source_set_free(set);
     assert_int_equal(recorder_free(recorder), 0);
@@ -428,6 +464,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_belong_to_the_tick_above),
+        cmocka_unit_test(test_drained_in_pieces_and_nothing_twice),
         cmocka_unit_test(test_samples_do_not_pile_up),
         cmocka_unit_test(test_owners),
         cmocka_unit_test(test_recorded_times),
