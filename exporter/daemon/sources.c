@@ -19,7 +19,7 @@ static int wrapped(struct sources *sources, struct source *source, struct source
         *out = source;
         return 0;
     }
-    return record_wrap(sources->recorder, source, out);
+    return recorder_wrap(sources->recorder, source, out);
 }
 
 static int route_all(struct sources *sources, struct source *source)

@@ -2,7 +2,7 @@
  * The recording format, version 1: JSON Lines (DESIGN.md, "CONTRACT: recording").
  *
  * One line in, one value out; no state between lines. Values are checked for type and range here,
- * so that everything behind may trust them.
+ * so that everything after it may trust them.
  */
 #ifndef IE_SOURCE_RECORDING_FORMAT_H
 #define IE_SOURCE_RECORDING_FORMAT_H
@@ -27,7 +27,7 @@ enum recording_kind {
     RECORDING_PROBE,
     RECORDING_GONE,
     RECORDING_TRUTH,   /* read by tests; the exporter ignores it */
-    RECORDING_UNKNOWN, /* an object whose first-class key is of a later version: ignored */
+    RECORDING_UNKNOWN, /* an object with a first-class key of a later version: ignored */
 };
 
 /* Keys name containers, units and threads: 1 to 31 bytes. */
@@ -57,11 +57,11 @@ struct recording_read {
 
 struct recording_sample {
     const char *key;
-    /* Without 'owner'. No "medium": unknown. No "bytes", or 0: why not is in the optional key of
-     * ours "size"; without that, the instruction could not be read. */
+    /* Without 'owner'. Without "medium" it is unknown. Without "bytes", or with 0, the optional
+     * key of ours "size" says why; without that, the instruction could not be read. */
     struct access_sample sample;
     bool timed;      /* optional key of ours "mono_ns": sample.time_ns */
-    uint64_t period; /* 0: not said */
+    uint64_t period; /* 0: not given */
 };
 
 /* How sampling went since the last such line. */
@@ -70,7 +70,7 @@ struct recording_lost {
     enum access access;
     /* Optional keys of ours. */
     uint64_t throttles; /* times that sampling was paused */
-    uint64_t period;    /* 0: not said */
+    uint64_t period;    /* 0: not given */
     bool settled;       /* "settled_ns" is there: of struct sampling */
     uint64_t settled_ns;
 };
@@ -114,8 +114,8 @@ struct recording_line {
  * What is checked: exactly one first-class key ("read", "tick", ...), every key that the line
  * needs, no key twice, types, and ranges: counts and clocks are whole numbers from 0 to 2^63, also
  * when written as 2.1e9; other numbers are finite. Unknown keys, and roles that are not of the
- * line's group, are ignored; an unknown group is an error, since a typing mistake would else look
- * like a machine that counts nothing.
+ * line's group, are ignored; an unknown group is an error, since a typing mistake would
+ * otherwise look like a machine that counts nothing.
  */
 int recording_parse_line(const char *text, size_t len, struct recording_line *out, char *error,
                          size_t error_size);

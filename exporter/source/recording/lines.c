@@ -15,10 +15,10 @@ int lines_init(struct lines *lines, const char *path, size_t max)
     lines->cap = FIRST_CAP;
     lines->buffer = malloc(lines->cap);
     lines->fd = open(path, O_RDONLY | O_CLOEXEC);
-    int error = lines->fd < 0 ? -errno : lines->buffer ? 0 : -ENOMEM;
-    if (error)
+    int err = lines->fd < 0 ? -errno : lines->buffer ? 0 : -ENOMEM;
+    if (err)
         lines_release(lines);
-    return error;
+    return err;
 }
 
 void lines_release(struct lines *lines)
@@ -30,7 +30,7 @@ void lines_release(struct lines *lines)
     lines->buffer = NULL;
 }
 
-/* Makes room behind 'end': moves what is unread to the front, else doubles the buffer. */
+/* Makes room behind 'end': moves what is unread to the front, or doubles the buffer. */
 static int make_room(struct lines *lines)
 {
     if (lines->start > 0) {
@@ -50,11 +50,10 @@ static int make_room(struct lines *lines)
 
 static int fill(struct lines *lines)
 {
-    int error = lines->end == lines->cap ? make_room(lines) : 0;
+    int err = lines->end == lines->cap ? make_room(lines) : 0;
     ssize_t got;
-
-    if (error)
-        return error;
+    if (err)
+        return err;
     do
         got = read(lines->fd, lines->buffer + lines->end, lines->cap - lines->end);
     while (got < 0 && errno == EINTR);
@@ -68,13 +67,11 @@ static int fill(struct lines *lines)
 int lines_next(struct lines *lines, const char **text, size_t *len)
 {
     size_t searched = 0; /* unread bytes known to hold no newline */
-
     for (;;) {
         const char *unread = lines->buffer + lines->start;
         size_t have = lines->end - lines->start;
         const char *newline = memchr(unread + searched, '\n', have - searched);
         size_t line = newline ? (size_t)(newline - unread) : have;
-
         if (line > lines->max) {
             lines->number++;
             return -EMSGSIZE;
@@ -89,8 +86,8 @@ int lines_next(struct lines *lines, const char **text, size_t *len)
         if (lines->at_end)
             return 0;
         searched = have;
-        int error = fill(lines);
-        if (error)
-            return error;
+        int err = fill(lines);
+        if (err)
+            return err;
     }
 }

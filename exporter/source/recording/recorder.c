@@ -24,49 +24,48 @@ enum recorder_state {
 
 struct recorder {
     int fd;
-    int error; /* the first; then nothing more is written */
+    int err; /* the first; then nothing more is written */
     enum recorder_state state;
     const struct log *log;
     char *path;
     struct textbuf lines;
     struct textbuf waiting;
-    struct record_owners owners;
+    struct recorder_owners owners;
 };
 
-static void stop(struct recorder *recorder, int error)
+static void stop(struct recorder *recorder, int err)
 {
-    recorder->error = error;
+    recorder->err = err;
     log_error(recorder->log, "record", "the recording %s stops here: %s", recorder->path,
-              strerror(-error));
+              strerror(-err));
 }
 
 static void write_out(struct recorder *recorder)
 {
-    int error = textbuf_finish(&recorder->lines);
+    int err = textbuf_finish(&recorder->lines);
     size_t done = 0;
-
-    if (recorder->error)
+    if (recorder->err)
         return;
-    while (!error && done < recorder->lines.len) {
+    while (!err && done < recorder->lines.len) {
         ssize_t n = write(recorder->fd, recorder->lines.data + done, recorder->lines.len - done);
         if (n >= 0)
             done += (size_t)n;
         else if (errno != EINTR)
-            error = -errno;
+            err = -errno;
     }
     textbuf_clear(&recorder->lines);
-    if (error)
-        stop(recorder, error);
+    if (err)
+        stop(recorder, err);
 }
 
 /* Where the next line goes; NULL when nothing is recorded any more. */
 static struct textbuf *line_begin(struct recorder *recorder)
 {
-    if (recorder->error)
+    if (recorder->err)
         return NULL;
     if (recorder->lines.len >= FLUSH_BYTES)
         write_out(recorder);
-    return recorder->error ? NULL : &recorder->lines;
+    return recorder->err ? NULL : &recorder->lines;
 }
 
 /* As line_begin, for lines that wait for the next tick when there is none now. */
@@ -74,7 +73,7 @@ static struct textbuf *event_begin(struct recorder *recorder)
 {
     if (recorder->state != STATE_BETWEEN)
         return line_begin(recorder);
-    return recorder->error ? NULL : &recorder->waiting;
+    return recorder->err ? NULL : &recorder->waiting;
 }
 
 static void add_member(struct textbuf *out, const char *name, const char *text)
@@ -116,31 +115,30 @@ int recorder_new(const char *path, const struct machine *machine, uint64_t inter
                  const struct log *log, struct recorder **out)
 {
     struct recorder *recorder = calloc(1, sizeof *recorder);
-    int error = -ENOMEM;
-
+    int err = -ENOMEM;
     if (!recorder)
-        return error;
+        return err;
     recorder->fd = -1;
     recorder->path = strdup(path);
     if (!recorder->path || textbuf_reserve(&recorder->lines, BUFFER_BYTES))
         goto fail;
     recorder->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (recorder->fd < 0) {
-        error = -errno;
+        err = -errno;
         goto fail;
     }
     add_header(&recorder->lines, machine, interval_ns);
     write_out(recorder);
-    error = recorder->error;
-    if (error)
+    err = recorder->err;
+    if (err)
         goto fail;
-    recorder->log = log; /* until here the caller tells */
+    recorder->log = log; /* until here the caller logs failures */
     *out = recorder;
     return 0;
 fail:
-    recorder->error = error;
+    recorder->err = err;
     recorder_free(recorder);
-    return error;
+    return err;
 }
 
 int recorder_free(struct recorder *recorder)
@@ -148,21 +146,20 @@ int recorder_free(struct recorder *recorder)
     if (!recorder)
         return 0;
     write_out(recorder);
-    int error = recorder->error;
-    if (recorder->fd >= 0 && close(recorder->fd) && !error)
-        error = -errno;
+    int err = recorder->err;
+    if (recorder->fd >= 0 && close(recorder->fd) && !err)
+        err = -errno;
     textbuf_release(&recorder->lines);
     textbuf_release(&recorder->waiting);
-    record_owners_release(&recorder->owners);
+    recorder_owners_release(&recorder->owners);
     free(recorder->path);
     free(recorder);
-    return error;
+    return err;
 }
 
 void recorder_unit(struct recorder *recorder, const struct unit *unit)
 {
     struct textbuf *out = line_begin(recorder);
-
     if (!out)
         return;
     textbuf_str(out, "{\"unit\":{\"key\":");
@@ -179,7 +176,6 @@ static void add_nodes(struct textbuf *out, int initiator, int target)
 void recorder_thread(struct recorder *recorder, const struct thread *thread)
 {
     struct textbuf *out = line_begin(recorder);
-
     if (!out)
         return;
     textbuf_str(out, "{\"thread\":{\"key\":");
@@ -193,7 +189,6 @@ void recorder_thread(struct recorder *recorder, const struct thread *thread)
 void recorder_container(struct recorder *recorder, const struct recording_container *container)
 {
     struct textbuf *out = event_begin(recorder);
-
     if (!out)
         return;
     textbuf_str(out, "{\"container\":{\"key\":");
@@ -221,7 +216,7 @@ void recorder_gone(struct recorder *recorder, const char *key)
     /* Never above the first tick, which has the last reads of what ended before it. */
     struct textbuf *out = recorder->state == STATE_TICK ? line_begin(recorder) : &recorder->waiting;
 
-    if (!out || recorder->error)
+    if (!out || recorder->err)
         return;
     textbuf_str(out, "{\"gone\":");
     textbuf_quoted(out, key);
@@ -231,15 +226,14 @@ void recorder_gone(struct recorder *recorder, const char *key)
 void recorder_tick(struct recorder *recorder, const struct tick *tick)
 {
     struct textbuf *out = line_begin(recorder);
-
     recorder->state = STATE_TICK;
     if (!out)
         return;
     textbuf_printf(out, "{\"tick\":%" PRIu64 ",\"mono_ns\":%" PRIu64 ",\"wall_ns\":%" PRIu64 "}\n",
                    tick->number, tick->mono_ns, tick->wall_ns);
-    int error = textbuf_finish(&recorder->waiting);
-    if (error) {
-        stop(recorder, error);
+    int err = textbuf_finish(&recorder->waiting);
+    if (err) {
+        stop(recorder, err);
         return;
     }
     if (recorder->waiting.len > 0)
@@ -256,7 +250,7 @@ void recorder_flush(struct recorder *recorder)
 
 bool recorder_takes_readings(const struct recorder *recorder)
 {
-    return !recorder->error && recorder->state == STATE_TICK;
+    return !recorder->err && recorder->state == STATE_TICK;
 }
 
 void recorder_read(struct recorder *recorder, const char *key, enum group group,
@@ -265,7 +259,6 @@ void recorder_read(struct recorder *recorder, const char *key, enum group group,
     const struct group_desc *desc = &group_descs[group];
     struct textbuf *out = line_begin(recorder);
     bool first = true;
-
     if (!out)
         return;
     textbuf_str(out, "{\"read\":");
@@ -293,7 +286,6 @@ void recorder_read(struct recorder *recorder, const char *key, enum group group,
 void recorder_probe(struct recorder *recorder, const struct probe_reading *probe)
 {
     struct textbuf *out = line_begin(recorder);
-
     if (!out || !isfinite(probe->latency_ns) || !(probe->latency_ns > 0))
         return;
     textbuf_str(out, "{\"probe\":{");
@@ -306,17 +298,17 @@ void recorder_probe(struct recorder *recorder, const struct probe_reading *probe
 
 int recorder_own(struct recorder *recorder, uint64_t owner, const char *key)
 {
-    return record_owners_hold(&recorder->owners, owner, key);
+    return recorder_owners_hold(&recorder->owners, owner, key);
 }
 
 void recorder_disown(struct recorder *recorder, uint64_t owner)
 {
-    record_owners_drop(&recorder->owners, owner);
+    recorder_owners_drop(&recorder->owners, owner);
 }
 
 const char *recorder_key(const struct recorder *recorder, uint64_t owner)
 {
-    return record_owners_key(&recorder->owners, owner);
+    return recorder_owners_key(&recorder->owners, owner);
 }
 
 static void add_known(struct textbuf *out, const char *name, uint64_t value)
@@ -328,7 +320,6 @@ static void add_known(struct textbuf *out, const char *name, uint64_t value)
 void recorder_sample(struct recorder *recorder, const char *key, const struct access_sample *sample)
 {
     struct textbuf *out = line_begin(recorder);
-
     if (!out)
         return;
     textbuf_str(out, "{\"sample\":");
@@ -351,7 +342,6 @@ void recorder_sampling(struct recorder *recorder, enum access access, const stru
                        const struct sampling *now)
 {
     struct textbuf *out = line_begin(recorder);
-
     if (!out)
         return;
     textbuf_printf(out, "{\"lost\":%" PRIu64, now->lost - before->lost);

@@ -1,15 +1,15 @@
 /*
  * Writes what a source set delivers as a recording, version 1.
  *
- * record_wrap() puts itself around a backend: every reading that passes is also written. The
- * exporter tells the rest (ticks, containers). A write error stops the recording with one log
- * line, never the exporter. Loop thread only.
+ * recorder_wrap() puts itself around a backend: every reading that passes is also written. The
+ * exporter adds the rest (ticks, containers). A write error stops the recording with one log line,
+ * never the exporter. Loop thread only.
  *
- * What was written replays to the same readings: counts and clocks are written as integers, other
- * numbers with 17 digits. Of a group, rows that did not change since their last line are left out
- * (a replay's totals hold), as are counts of 2^63 and more, which the format cannot say. Samples
- * keep their times, and what was settled is written with them, so that a replay pairs them with
- * counts as it was done here.
+ * The file replays to the same readings: counts and clocks are written as integers, other numbers
+ * with 17 digits. Left out are rows of a group that did not change since their last line (a replay's
+ * totals hold), and counts of 2^63 and more, which the format does not have. Samples keep their
+ * times, and the time up to which they are complete is written with them, so that a replay pairs
+ * them with counts as the exporter did.
  */
 #ifndef IE_SOURCE_RECORDING_RECORDER_H
 #define IE_SOURCE_RECORDING_RECORDER_H
@@ -33,9 +33,9 @@ void recorder_unit(struct recorder *recorder, const struct unit *unit);
 void recorder_thread(struct recorder *recorder, const struct thread *thread);
 
 /*
- * Before the first tick containers describe the start. What happens between a flush and the next
- * tick is written below that tick: a replay then makes it known before that tick's reads, as it was
- * here.
+ * Before the first tick, containers describe the start. What happens between a flush and the next
+ * tick is written below that tick: a replay then makes it known before that tick's reads, as the
+ * exporter saw it.
  */
 void recorder_container(struct recorder *recorder, const struct recording_container *container);
 void recorder_gone(struct recorder *recorder, const char *key);
@@ -44,8 +44,9 @@ void recorder_tick(struct recorder *recorder, const struct tick *tick);
 /* Once per tick, after all reads of it: lines reach the file. */
 void recorder_flush(struct recorder *recorder);
 
-/* Takes ownership of inner, also on failure. Its reads, probe readings and samples are written as
- * they pass between recorder_tick and recorder_flush; everything else is inner's, its name too. */
-int record_wrap(struct recorder *recorder, struct source *inner, struct source **out);
+/* Takes ownership of inner, also on failure. Its reads, probe readings and samples are written when
+ * they pass between recorder_tick and recorder_flush; everything else, the name included, is
+ * inner's. */
+int recorder_wrap(struct recorder *recorder, struct source *inner, struct source **out);
 
 #endif

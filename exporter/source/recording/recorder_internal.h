@@ -1,19 +1,19 @@
-/* Between record.c, which writes the file, and record_source.c, which sees the readings pass. */
+/* Between recorder.c, which writes the file, and recorder_source.c, which sees the readings pass. */
 #ifndef IE_SOURCE_RECORDING_RECORDER_INTERNAL_H
 #define IE_SOURCE_RECORDING_RECORDER_INTERNAL_H
 
 #include "exporter/source/recording/recorder.h"
 
-/* Whether readings belong into the file now: within a tick, while nothing failed. */
+/* Whether readings are written now: within a tick, while nothing has failed. */
 bool recorder_takes_readings(const struct recorder *recorder);
 void recorder_read(struct recorder *recorder, const char *key, enum group group,
                    const struct reading_row *row);
-/* Whose samples an owner's are: known while a group is open with it, by any of the sources. 0 or
- * -ENOMEM; an owner of 0 is nobody. */
+/* The key of an owner's scope is known while a group is open with that owner, in any of the sources.
+ * 0 or -ENOMEM; an owner of 0 is ignored. */
 int recorder_own(struct recorder *recorder, uint64_t owner, const char *key);
 void recorder_disown(struct recorder *recorder, uint64_t owner);
 const char *recorder_key(const struct recorder *recorder, uint64_t owner);
-/* 'key' is that of the container that the sample is of. */
+/* 'key' is the key of the sample's container. */
 void recorder_sample(struct recorder *recorder, const char *key,
                      const struct access_sample *sample);
 /* What was lost and how often sampling was paused since 'before'. */

@@ -6,17 +6,16 @@
 
 #include "exporter/base/array.h"
 
-void record_owners_release(struct record_owners *owners)
+void recorder_owners_release(struct recorder_owners *owners)
 {
     free(owners->at);
-    *owners = (struct record_owners){0};
+    *owners = (struct recorder_owners){0};
 }
 
 /* The index of an owner, or where it belongs. */
-static size_t place(const struct record_owners *owners, uint64_t owner)
+static size_t place(const struct recorder_owners *owners, uint64_t owner)
 {
     size_t low = 0, high = owners->n;
-
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (owners->at[middle].owner < owner)
@@ -27,17 +26,15 @@ static size_t place(const struct record_owners *owners, uint64_t owner)
     return low;
 }
 
-static struct record_owner *find(const struct record_owners *owners, uint64_t owner)
+static struct recorder_owner *find(const struct recorder_owners *owners, uint64_t owner)
 {
     size_t at = place(owners, owner);
-
     return at < owners->n && owners->at[at].owner == owner ? &owners->at[at] : NULL;
 }
 
-int record_owners_hold(struct record_owners *owners, uint64_t owner, const char *key)
+int recorder_owners_hold(struct recorder_owners *owners, uint64_t owner, const char *key)
 {
-    struct record_owner *known = find(owners, owner);
-
+    struct recorder_owner *known = find(owners, owner);
     if (known)
         known->refs++;
     if (known || owner == 0)
@@ -47,15 +44,14 @@ int record_owners_hold(struct record_owners *owners, uint64_t owner, const char 
     size_t at = place(owners, owner);
     memmove(&owners->at[at + 1], &owners->at[at], (owners->n - at) * sizeof *owners->at);
     owners->n++;
-    owners->at[at] = (struct record_owner){.owner = owner, .refs = 1};
+    owners->at[at] = (struct recorder_owner){.owner = owner, .refs = 1};
     strncpy(owners->at[at].key, key, RECORDING_MAX_KEY);
     return 0;
 }
 
-void record_owners_drop(struct record_owners *owners, uint64_t owner)
+void recorder_owners_drop(struct recorder_owners *owners, uint64_t owner)
 {
-    struct record_owner *known = find(owners, owner);
-
+    struct recorder_owner *known = find(owners, owner);
     if (!known || --known->refs > 0)
         return;
     size_t at = (size_t)(known - owners->at);
@@ -63,9 +59,8 @@ void record_owners_drop(struct record_owners *owners, uint64_t owner)
     memmove(known, known + 1, (owners->n - at) * sizeof *known);
 }
 
-const char *record_owners_key(const struct record_owners *owners, uint64_t owner)
+const char *recorder_owners_key(const struct recorder_owners *owners, uint64_t owner)
 {
-    const struct record_owner *known = find(owners, owner);
-
+    const struct recorder_owner *known = find(owners, owner);
     return known ? known->key : NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * Who samples are of: the scopes that were opened with an owner, by whichever source counts them.
- * For record.c and record_owners.c only.
+ * The keys of owners: of the scopes that are open with one, in whichever source. Samples carry an
+ * owner, lines a key. For recorder.c only.
  */
 #ifndef IE_SOURCE_RECORDING_RECORDER_OWNERS_H
 #define IE_SOURCE_RECORDING_RECORDER_OWNERS_H
@@ -8,8 +8,8 @@
 #include "exporter/source/recording/format.h"
 
 /* All zero is empty. */
-struct record_owners {
-    struct record_owner {
+struct recorder_owners {
+    struct recorder_owner {
         uint64_t owner;
         unsigned refs; /* open groups */
         char key[RECORDING_MAX_KEY + 1];
@@ -17,12 +17,12 @@ struct record_owners {
     size_t n, cap;
 };
 
-void record_owners_release(struct record_owners *owners);
+void recorder_owners_release(struct recorder_owners *owners);
 
-/* An owner of 0 is nobody. 0 or -ENOMEM. */
-int record_owners_hold(struct record_owners *owners, uint64_t owner, const char *key);
-void record_owners_drop(struct record_owners *owners, uint64_t owner);
-/* The key of an owner that holds something, or NULL. */
-const char *record_owners_key(const struct record_owners *owners, uint64_t owner);
+/* 0 or -ENOMEM; an owner of 0 is ignored. */
+int recorder_owners_hold(struct recorder_owners *owners, uint64_t owner, const char *key);
+void recorder_owners_drop(struct recorder_owners *owners, uint64_t owner);
+/* The key of an owner that is held, or NULL. */
+const char *recorder_owners_key(const struct recorder_owners *owners, uint64_t owner);
 
 #endif

@@ -4,17 +4,17 @@
 
 #include "exporter/source/recording/recorder_internal.h"
 
-struct record_source {
+struct recorder_source {
     struct source source;
-    struct source_ops ops; /* ours around inner's; what inner lacks is lacking here */
+    struct source_ops ops; /* ours around inner's: what inner lacks is lacking here */
     struct recorder *recorder;
     struct source *inner;
     struct sampling sampling[ACCESS_KINDS]; /* as it was written last */
     bool sampling_written[ACCESS_KINDS];
 };
 
-/* An open group: what inner calls it, and what of it is in the file. */
-struct record_handle {
+/* An open group: inner's handle, and what of it is in the file. */
+struct wrapped_group {
     uint64_t inner;
     enum group group;
     char *key;
@@ -22,39 +22,37 @@ struct record_handle {
     struct reading last; /* the rows as they were written last */
 };
 
-static struct record_source *self_of(struct source *source)
+static struct recorder_source *self_of(struct source *source)
 {
-    return (struct record_source *)source;
+    return (struct recorder_source *)source;
 }
 
-static struct record_handle *handle_of(uint64_t handle)
+static struct wrapped_group *handle_of(uint64_t handle)
 {
-    return (struct record_handle *)(uintptr_t)handle;
+    return (struct wrapped_group *)(uintptr_t)handle;
 }
 
-static bool record_check(struct source *source, enum scope_kind kind, enum group group,
-                         struct verdict *why)
+static bool wrapped_check(struct source *source, enum scope_kind kind, enum group group,
+                          struct verdict *why)
 {
     struct source *inner = self_of(source)->inner;
-
     return inner->ops->check(inner, kind, group, why);
 }
 
-static void handle_free(struct record_handle *handle)
+static void handle_free(struct wrapped_group *handle)
 {
     free(handle->last.rows);
     free(handle->key);
     free(handle);
 }
 
-static int record_open(struct source *source, const struct scope *scope, enum group group,
-                       uint64_t *out, struct verdict *why)
+static int wrapped_open(struct source *source, const struct scope *scope, enum group group,
+                        uint64_t *out, struct verdict *why)
 {
-    struct record_source *self = self_of(source);
+    struct recorder_source *self = self_of(source);
     struct source *inner = self->inner;
-    struct record_handle *handle = calloc(1, sizeof *handle);
-    int error = -ENOMEM;
-
+    struct wrapped_group *handle = calloc(1, sizeof *handle);
+    int err = -ENOMEM;
     if (!handle)
         goto no_memory;
     handle->group = group;
@@ -65,30 +63,28 @@ static int record_open(struct source *source, const struct scope *scope, enum gr
         goto no_memory;
     }
     handle->owner = scope->owner;
-    error = inner->ops->open(inner, scope, group, &handle->inner, why);
-    if (error) {
+    err = inner->ops->open(inner, scope, group, &handle->inner, why);
+    if (err) {
         recorder_disown(self->recorder, handle->owner);
         handle_free(handle);
-        return error;
+        return err;
     }
     *out = (uint64_t)(uintptr_t)handle;
     return 0;
 no_memory:
-    verdict_set(why, REASON_FD_LIMIT, "out of memory while opening %s", scope->key);
-    return error;
+    verdict_set(why, REASON_NO_DEVICE, "out of memory while opening %s", scope->key);
+    return err;
 }
 
-static size_t record_width(struct source *source, uint64_t handle)
+static size_t wrapped_width(struct source *source, uint64_t handle)
 {
     struct source *inner = self_of(source)->inner;
-
     return inner->ops->width(inner, handle_of(handle)->inner);
 }
 
-static int record_begin(struct source *source, const struct tick *tick)
+static int wrapped_begin(struct source *source, const struct tick *tick)
 {
     struct source *inner = self_of(source)->inner;
-
     return inner->ops->begin(inner, tick);
 }
 
@@ -106,12 +102,11 @@ static void remember_rows(struct reading *last, size_t n)
         memset(reading_row(last, last->n), 0, last->stride_bytes);
 }
 
-static void write_rows(struct recorder *recorder, struct record_handle *handle,
+static void write_rows(struct recorder *recorder, struct wrapped_group *handle,
                        const struct reading *reading)
 {
     struct reading *last = &handle->last;
     size_t first = reading->n, written = 0;
-
     remember_rows(last, reading->n);
     for (size_t i = 0; i < reading->n; i++) {
         const struct reading_row *row = reading_row(reading, i);
@@ -127,46 +122,42 @@ static void write_rows(struct recorder *recorder, struct record_handle *handle,
         recorder_read(recorder, handle->key, handle->group, row);
         written++;
     }
-    /* Nothing moved: one line still says that there was a reading. */
+    /* Nothing changed: one line still says that there was a reading. */
     if (written == 0 && first < reading->n)
         recorder_read(recorder, handle->key, handle->group, reading_row(reading, first));
 }
 
-static int record_read(struct source *source, uint64_t handle, struct reading *out)
+static int wrapped_read(struct source *source, uint64_t handle, struct reading *out)
 {
-    struct record_source *self = self_of(source);
-    int error = self->inner->ops->read(self->inner, handle_of(handle)->inner, out);
-
-    if (!error && recorder_takes_readings(self->recorder))
+    struct recorder_source *self = self_of(source);
+    int err = self->inner->ops->read(self->inner, handle_of(handle)->inner, out);
+    if (!err && recorder_takes_readings(self->recorder))
         write_rows(self->recorder, handle_of(handle), out);
-    return error;
+    return err;
 }
 
-static int record_probes(struct source *source, struct probe_reading *out, size_t cap, size_t *n)
+static int wrapped_probes(struct source *source, struct probe_reading *out, size_t cap, size_t *n)
 {
-    struct record_source *self = self_of(source);
-    int error = self->inner->ops->probes(self->inner, out, cap, n);
-
-    if (!error && recorder_takes_readings(self->recorder))
+    struct recorder_source *self = self_of(source);
+    int err = self->inner->ops->probes(self->inner, out, cap, n);
+    if (!err && recorder_takes_readings(self->recorder))
         for (size_t i = 0; i < *n; i++)
             recorder_probe(self->recorder, &out[i]);
-    return error;
+    return err;
 }
 
 /* ---- samples ---- */
 
-static bool record_samples(struct source *source, enum access access, struct verdict *why)
+static bool wrapped_samples(struct source *source, enum access access, struct verdict *why)
 {
     struct source *inner = self_of(source)->inner;
-
     return inner->ops->samples(inner, access, why);
 }
 
-static size_t record_drain(struct source *source, struct access_sample *out, size_t cap)
+static size_t wrapped_drain(struct source *source, struct access_sample *out, size_t cap)
 {
-    struct record_source *self = self_of(source);
+    struct recorder_source *self = self_of(source);
     size_t n = self->inner->ops->drain(self->inner, out, cap);
-
     if (!recorder_takes_readings(self->recorder))
         return n;
     for (size_t i = 0; i < n; i++) {
@@ -177,12 +168,11 @@ static size_t record_drain(struct source *source, struct access_sample *out, siz
     return n;
 }
 
-/* Lost samples before the first tick are told in it. */
-static void record_sampling(struct source *source, enum access access, struct sampling *out)
+/* Samples lost before the first tick are written in it. */
+static void wrapped_sampling(struct source *source, enum access access, struct sampling *out)
 {
-    struct record_source *self = self_of(source);
+    struct recorder_source *self = self_of(source);
     struct sampling *last = &self->sampling[access];
-
     self->inner->ops->sampling(self->inner, access, out);
     if (!recorder_takes_readings(self->recorder) ||
         (self->sampling_written[access] && memcmp(last, out, sizeof *last) == 0))
@@ -192,52 +182,48 @@ static void record_sampling(struct source *source, enum access access, struct sa
     *last = *out;
 }
 
-static void record_close(struct source *source, uint64_t handle)
+static void wrapped_close(struct source *source, uint64_t handle)
 {
     struct source *inner = self_of(source)->inner;
-
     inner->ops->close(inner, handle_of(handle)->inner);
     recorder_disown(self_of(source)->recorder, handle_of(handle)->owner);
     handle_free(handle_of(handle));
 }
 
-static size_t record_open_counters(struct source *source)
+static size_t wrapped_open_counters(struct source *source)
 {
     struct source *inner = self_of(source)->inner;
-
     return inner->ops->open_counters(inner);
 }
 
-static void record_free(struct source *source)
+static void wrapped_free(struct source *source)
 {
     struct source *inner = self_of(source)->inner;
-
     inner->ops->free(inner);
     free(source);
 }
 
-int record_wrap(struct recorder *recorder, struct source *inner, struct source **out)
+int recorder_wrap(struct recorder *recorder, struct source *inner, struct source **out)
 {
-    struct record_source *self = calloc(1, sizeof *self);
-
+    struct recorder_source *self = calloc(1, sizeof *self);
     if (!self) {
         inner->ops->free(inner);
         return -ENOMEM;
     }
     self->ops = (struct source_ops){
         .name = inner->ops->name,
-        .check = inner->ops->check ? record_check : NULL,
-        .open = inner->ops->open ? record_open : NULL,
-        .width = inner->ops->width ? record_width : NULL,
-        .begin = inner->ops->begin ? record_begin : NULL,
-        .read = inner->ops->read ? record_read : NULL,
-        .probes = inner->ops->probes ? record_probes : NULL,
-        .samples = inner->ops->samples ? record_samples : NULL,
-        .drain = inner->ops->drain ? record_drain : NULL,
-        .sampling = inner->ops->sampling ? record_sampling : NULL,
-        .close = inner->ops->close ? record_close : NULL,
-        .open_counters = inner->ops->open_counters ? record_open_counters : NULL,
-        .free = record_free,
+        .check = inner->ops->check ? wrapped_check : NULL,
+        .open = inner->ops->open ? wrapped_open : NULL,
+        .width = inner->ops->width ? wrapped_width : NULL,
+        .begin = inner->ops->begin ? wrapped_begin : NULL,
+        .read = inner->ops->read ? wrapped_read : NULL,
+        .probes = inner->ops->probes ? wrapped_probes : NULL,
+        .samples = inner->ops->samples ? wrapped_samples : NULL,
+        .drain = inner->ops->drain ? wrapped_drain : NULL,
+        .sampling = inner->ops->sampling ? wrapped_sampling : NULL,
+        .close = inner->ops->close ? wrapped_close : NULL,
+        .open_counters = inner->ops->open_counters ? wrapped_open_counters : NULL,
+        .free = wrapped_free,
     };
     self->source.ops = &self->ops;
     self->recorder = recorder;

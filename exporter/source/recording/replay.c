@@ -9,70 +9,26 @@
 #include "exporter/base/array.h"
 #include "exporter/source/recording/replay_internal.h"
 
-/* "FILE:LINE: ..." for the line read last. Returns the code, for the caller to return. */
-static int broken(struct replay *replay, int code, const char *format, ...)
+/* "FILE:LINE: ..." for the line read last. Returns 'err', for the caller to return. */
+static int broken(struct replay *replay, int err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static int broken(struct replay *replay, int code, const char *format, ...)
+static int broken(struct replay *replay, int err, const char *format, ...)
 {
     va_list args;
     int n = snprintf(replay->error, replay->error_size, "%s:%llu: ", replay->path,
                      (unsigned long long)replay->lines.number);
-
     if (n < 0 || (size_t)n >= replay->error_size)
-        return code;
+        return err;
     va_start(args, format);
     vsnprintf(replay->error + n, replay->error_size - (size_t)n, format, args);
     va_end(args);
-    return code;
+    return err;
 }
 
 static int no_memory(struct replay *replay)
 {
     return broken(replay, -ENOMEM, "out of memory");
-}
-
-/* ---- the current tick's events ---- */
-
-static void drop_events(struct replay *replay)
-{
-    for (size_t i = 0; i < replay->n_events; i++)
-        free((char *)replay->events[i].container.key);
-    replay->n_events = 0;
-}
-
-/* Copies the strings one behind the other into a single allocation, which .key points to. */
-static int own_strings(struct recording_container *container)
-{
-    const char **all[] = {&container->key,        &container->cgroup,  &container->id,
-                          &container->namespace_, &container->pod,     &container->container,
-                          &container->image,      &container->pod_uid, &container->runtime,
-                          &container->qos_class};
-    size_t size = 0;
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        size += strlen(*all[i]) + 1;
-    char *text = malloc(size);
-    if (!text)
-        return -ENOMEM;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        size_t len = strlen(*all[i]) + 1;
-        memcpy(text, *all[i], len);
-        *all[i] = text;
-        text += len;
-    }
-    return 0;
-}
-
-static int add_event(struct replay *replay, const struct recording_container *container, bool gone)
-{
-    struct replay_container_event event = {.gone = gone, .container = *container};
-
-    if (array_reserve(&replay->events, &replay->cap_events, replay->n_events + 1, sizeof event) ||
-        own_strings(&event.container))
-        return no_memory(replay);
-    replay->events[replay->n_events++] = event;
-    return 0;
 }
 
 /* ---- one line of each kind ---- */
@@ -90,20 +46,17 @@ static int take_container(struct replay *replay, const struct recording_line *li
 {
     const char *key = line->container.key;
     struct replay_key *known = replay_keys_find(&replay->keys, key);
-
     if (known && known->kind != SCOPE_CGROUP)
         return broken(replay, -EINVAL, "container: \"%s\" is the key of a unit or thread", key);
     if (known && known->gone)
         return broken(replay, -EINVAL, "container: \"%s\" is gone in this very tick", key);
     if (!known && replay_keys_add(&replay->keys, key, SCOPE_CGROUP))
         return no_memory(replay);
-    return add_event(replay, &line->container, false);
+    return replay_events_add(&replay->events, &line->container) ? no_memory(replay) : 0;
 }
 
 static int take_gone(struct replay *replay, const struct recording_line *line)
 {
-    const struct recording_container container = {
-        line->gone.key, "", "", "", "", "", "", "", "", "", false, 0};
     struct replay_key *known = replay_keys_find(&replay->keys, line->gone.key);
 
     if (!known || known->kind != SCOPE_CGROUP)
@@ -112,7 +65,7 @@ static int take_gone(struct replay *replay, const struct recording_line *line)
     if (known->gone)
         return broken(replay, -EINVAL, "gone: \"%s\" is gone already", line->gone.key);
     replay_keys_gone(&replay->keys, known);
-    return add_event(replay, &container, true);
+    return replay_events_add_gone(&replay->events, line->gone.key) ? no_memory(replay) : 0;
 }
 
 /* Units and threads: what a new one is, before it is added. */
@@ -127,9 +80,9 @@ static int check_fixed(struct replay *replay, const char *what, const char *key)
 
 static int take_unit(struct replay *replay, const struct recording_line *line)
 {
-    int error = check_fixed(replay, "unit", line->unit.key);
-    if (error)
-        return error;
+    int err = check_fixed(replay, "unit", line->unit.key);
+    if (err)
+        return err;
     struct unit *grown = realloc(replay->units, (replay->n_units + 1) * sizeof *grown);
     if (!grown)
         return no_memory(replay);
@@ -140,9 +93,9 @@ static int take_unit(struct replay *replay, const struct recording_line *line)
 
 static int take_thread(struct replay *replay, const struct recording_line *line)
 {
-    int error = check_fixed(replay, "thread", line->thread.key);
-    if (error)
-        return error;
+    int err = check_fixed(replay, "thread", line->thread.key);
+    if (err)
+        return err;
     struct thread *grown = realloc(replay->threads, (replay->n_threads + 1) * sizeof *grown);
     if (!grown)
         return no_memory(replay);
@@ -168,31 +121,29 @@ static int take_read(struct replay *replay, const struct recording_line *line)
 {
     const struct recording_read *read = &line->read;
     struct replay_key *key;
-    int error = check_key(replay, "read", read->key, &key);
-
-    if (error)
-        return error;
+    int err = check_key(replay, "read", read->key, &key);
+    if (err)
+        return err;
     struct replay_group *group = replay_key_group(key, read->group);
     if (!group)
         return no_memory(replay);
-    error = replay_group_put(group, read, replay->turn);
+    err = replay_group_put(group, read, replay->turn);
     const char *name = group_descs[read->group].name;
-    if (error == -EEXIST)
+    if (err == -EEXIST)
         return broken(replay, -EINVAL, "read: a second reading of \"%s\" %s in this tick",
                       read->key, name);
-    if (error == -EINVAL)
-        return broken(replay, error, "read: \"%s\" %s comes both with and without \"cpu\"",
-                      read->key, name);
-    return error ? no_memory(replay) : 0;
+    if (err == -EINVAL)
+        return broken(replay, err, "read: \"%s\" %s comes both with and without \"cpu\"", read->key,
+                      name);
+    return err ? no_memory(replay) : 0;
 }
 
 static int take_sample(struct replay *replay, const struct recording_line *line)
 {
     struct replay_key *key;
-
-    int error = check_key(replay, "sample", line->sample.key, &key);
-    if (error)
-        return error;
+    int err = check_key(replay, "sample", line->sample.key, &key);
+    if (err)
+        return err;
     return replay_samples_put(&replay->samples, &line->sample, key) ? no_memory(replay) : 0;
 }
 
@@ -211,7 +162,6 @@ static int take_probe(struct replay *replay, const struct recording_line *line)
 static int take_tick(struct replay *replay, const struct recording_line *line)
 {
     const struct tick *last = &replay->ahead;
-
     if (replay->turn > 0 && line->tick.number <= last->number)
         return broken(replay, -EINVAL, "tick: %llu after %llu",
                       (unsigned long long)line->tick.number, (unsigned long long)last->number);
@@ -270,7 +220,6 @@ static int read_to_tick(struct replay *replay)
         const char *text;
         char what[256];
         size_t len;
-
         int got = lines_next(&replay->lines, &text, &len);
         if (got == 0)
             return 0;
@@ -282,10 +231,10 @@ static int read_to_tick(struct replay *replay)
         }
         if (recording_parse_line(text, len, &line, what, sizeof what))
             return broken(replay, -EINVAL, "%s", what);
-        int error = take_line(replay, &line);
+        int err = take_line(replay, &line);
         recording_line_release(&line);
-        if (error)
-            return error;
+        if (err)
+            return err;
     }
     return 0;
 }
@@ -293,30 +242,29 @@ static int read_to_tick(struct replay *replay)
 int replay_open(const char *path, struct replay **out, char *error, size_t error_size)
 {
     struct replay *replay = calloc(1, sizeof *replay);
-    int code = -ENOMEM;
-
+    int err = -ENOMEM;
     if (replay)
         replay->path = strdup(path);
     if (!replay || !replay->path) {
         free(replay);
         snprintf(error, error_size, "%s: out of memory", path);
-        return code;
+        return err;
     }
     replay->error = error;
     replay->error_size = error_size;
-    code = lines_init(&replay->lines, path, RECORDING_MAX_LINE);
-    if (code) {
-        snprintf(error, error_size, "%s: %s", path, strerror(-code));
+    err = lines_init(&replay->lines, path, RECORDING_MAX_LINE);
+    if (err) {
+        snprintf(error, error_size, "%s: %s", path, strerror(-err));
     } else {
-        code = read_to_tick(replay);
-        if (!code && replay->lines.number == 0) {
+        err = read_to_tick(replay);
+        if (!err && replay->lines.number == 0) {
             snprintf(error, error_size, "%s: empty, not a recording", path);
-            code = -EINVAL;
+            err = -EINVAL;
         }
     }
-    if (code) {
+    if (err) {
         replay_free(replay);
-        return code;
+        return err;
     }
     *out = replay;
     return 0;
@@ -326,10 +274,9 @@ void replay_free(struct replay *replay)
 {
     if (!replay)
         return;
-    drop_events(replay);
     lines_release(&replay->lines);
     replay_keys_release(&replay->keys);
-    free(replay->events);
+    replay_events_release(&replay->events);
     free(replay->probes);
     replay_samples_release(&replay->samples);
     free(replay->units);
@@ -340,7 +287,7 @@ void replay_free(struct replay *replay)
 
 int replay_next(struct replay *replay, struct tick *out, char *error, size_t error_size)
 {
-    drop_events(replay);
+    replay_events_clear(&replay->events);
     replay_samples_begin(&replay->samples, replay->have_ahead ? &replay->ahead : NULL);
     replay_keys_settle(&replay->keys);
     replay->n_probes = 0;
@@ -350,14 +297,14 @@ int replay_next(struct replay *replay, struct tick *out, char *error, size_t err
     struct tick tick = replay->ahead;
     replay->error = error;
     replay->error_size = error_size;
-    int code = read_to_tick(replay);
-    if (code) {
+    int err = read_to_tick(replay);
+    if (err) {
         replay->have_ahead = false;
         replay->n_probes = 0;
         replay_samples_begin(&replay->samples, NULL);
         replay->turn++;
-        drop_events(replay);
-        return code;
+        replay_events_clear(&replay->events);
+        return err;
     }
     *out = tick;
     return 1;
@@ -387,6 +334,6 @@ const struct thread *replay_threads(const struct replay *replay, size_t *n)
 
 const struct replay_container_event *replay_container_events(const struct replay *replay, size_t *n)
 {
-    *n = replay->n_events;
-    return replay->events;
+    *n = replay->events.n;
+    return replay->events.at;
 }

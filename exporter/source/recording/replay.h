@@ -1,23 +1,16 @@
 /*
- * A recording read back: one cursor that main owns, from which ticks, containers, machine facts,
- * counters, probe readings and samples come.
+ * A recording read back: one cursor, from which ticks, containers, machine facts, counters, probe
+ * readings and samples come.
  *
  * Streams the file (gzip is not read): memory does not grow with its length.
  */
 #ifndef IE_SOURCE_RECORDING_REPLAY_H
 #define IE_SOURCE_RECORDING_REPLAY_H
 
-#include "exporter/source/recording/format.h"
+#include "exporter/source/recording/replay_events.h"
 #include "exporter/source/source.h"
 
 struct replay;
-
-/* Something that happened to a container, in file order. Strings live until the next
- * replay_next. */
-struct replay_container_event {
-    bool gone;
-    struct recording_container container; /* with gone only .key is set */
-};
 
 /*
  * Opens the file and reads up to the first tick line: header, containers, units, threads. On
@@ -37,8 +30,8 @@ const struct thread *replay_threads(const struct replay *replay, size_t *n);
  */
 int replay_next(struct replay *replay, struct tick *out, char *error, size_t error_size);
 
-/* Container lines of the current tick; before the first replay_next, those that describe the
- * start. */
+/* Container lines of the current tick; before the first replay_next, those that describe the start.
+ * Strings live until the next replay_next. */
 const struct replay_container_event *replay_container_events(const struct replay *replay,
                                                              size_t *n);
 

@@ -23,8 +23,7 @@ struct replay {
 
     struct replay_keys keys;
     /* Of the current tick; the buffers are kept from tick to tick. */
-    struct replay_container_event *events; /* .container.key owns all strings of its event */
-    size_t n_events, cap_events;
+    struct replay_events events;
     struct probe_reading *probes;
     size_t n_probes, cap_probes;
     struct replay_samples samples;

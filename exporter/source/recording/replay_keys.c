@@ -29,15 +29,14 @@ struct replay_key *replay_keys_find(const struct replay_keys *keys, const char *
 int replay_keys_add(struct replay_keys *keys, const char *key, enum scope_kind kind)
 {
     struct replay_key *made = calloc(1, sizeof *made);
-
     if (!made)
         return -ENOMEM;
     strncpy(made->key, key, sizeof made->key - 1);
     made->kind = kind;
-    int error = keymap_put(&keys->map, made->key, 0, made);
-    if (error)
+    int err = keymap_put(&keys->map, made->key, 0, made);
+    if (err)
         free(made);
-    return error;
+    return err;
 }
 
 void replay_keys_gone(struct replay_keys *keys, struct replay_key *key)
@@ -60,7 +59,6 @@ void replay_keys_settle(struct replay_keys *keys)
 struct replay_group *replay_key_group(struct replay_key *key, enum group group)
 {
     struct replay_group *made = key->groups[group];
-
     if (made)
         return made;
     made = calloc(1, sizeof *made);
@@ -90,7 +88,6 @@ void replay_group_drop(struct replay_group *group)
 static int add_row(struct replay_group *group, int32_t cpu)
 {
     struct reading *rows = &group->rows;
-
     if (rows->n == rows->cap) {
         size_t cap = rows->cap ? rows->cap * 2 : 1;
         void *grown = realloc(rows->rows, cap * rows->stride_bytes);
@@ -115,7 +112,6 @@ static int find_row(struct replay_group *group, int32_t cpu, size_t *out)
 {
     struct reading *rows = &group->rows;
     size_t i = group->next < rows->n ? group->next : 0;
-
     for (size_t tried = 0; tried < rows->n; tried++, i = i + 1 < rows->n ? i + 1 : 0) {
         if (reading_row(rows, i)->cpu != cpu)
             continue;
@@ -131,10 +127,9 @@ static int find_row(struct replay_group *group, int32_t cpu, size_t *out)
 int replay_group_put(struct replay_group *group, const struct recording_read *read, uint64_t turn)
 {
     size_t i;
-    int error = find_row(group, read->cpu, &i);
-
-    if (error)
-        return error;
+    int err = find_row(group, read->cpu, &i);
+    if (err)
+        return err;
     if (group->row_turn[i] == turn)
         return -EEXIST;
     struct reading_row *row = reading_row(&group->rows, i);
@@ -153,7 +148,6 @@ int replay_group_put(struct replay_group *group, const struct recording_read *re
 int replay_group_read(const struct replay_group *group, uint64_t turn, struct reading *out)
 {
     const struct reading *rows = &group->rows;
-
     if (group->turn != turn || turn == 0)
         return -ENODATA;
     if (out->cap < rows->n)

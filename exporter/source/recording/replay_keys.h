@@ -1,5 +1,5 @@
 /*
- * What a recording has told so far about its keys: which are known, and the last totals of each of
+ * What a recording has said so far about its keys: which are known, and the last totals of each of
  * their groups.
  *
  * Totals hold: a CPU without a line in this tick keeps those of its last one. Memory is that of the
@@ -14,11 +14,11 @@
 #include "exporter/source/recording/format.h"
 #include "exporter/source/source.h"
 
-/* One group of one key. Counted: once by its key, once by each handle. */
+/* One group of one key. References: one by its key, one by each handle. */
 struct replay_group {
     unsigned refs;
     enum group group;
-    uint64_t owner;      /* of the scope that it is open with; 0: none wants its samples */
+    uint64_t owner;      /* of the scope it is open with; 0: its samples are not wanted */
     struct reading rows; /* in the order in which the CPUs first had a line */
     uint64_t *row_turn;  /* beside each row: the tick of its last line */
     uint64_t turn;       /* the tick of the last line of any row; 0: none yet */

@@ -26,7 +26,6 @@ int replay_samples_put(struct replay_samples *samples, const struct recording_sa
                        const struct replay_key *key)
 {
     struct sampling *sampling = &samples->sampling[line->sample.access];
-
     if (line->period > 0)
         sampling->period = line->period;
     if (samples->n == REPLAY_MAX_SAMPLES) {
@@ -45,7 +44,6 @@ int replay_samples_put(struct replay_samples *samples, const struct recording_sa
 void replay_samples_lost(struct replay_samples *samples, const struct recording_lost *lost)
 {
     struct sampling *sampling = &samples->sampling[lost->access];
-
     sampling->lost += lost->count;
     sampling->throttles += lost->throttles;
     if (lost->period > 0)
@@ -56,18 +54,16 @@ void replay_samples_lost(struct replay_samples *samples, const struct recording_
     }
 }
 
-/* Of whom a sample of this key is wanted; 0: of nobody. */
+/* The owner of an open group that wants the sample; 0: there is none. */
 static uint64_t owner_of(const struct replay_sample *sample)
 {
     const struct replay_group *group = sample->key->groups[access_group(sample->sample.access)];
-
     return group ? group->owner : 0;
 }
 
 size_t replay_samples_take(struct replay_samples *samples, struct access_sample *out, size_t cap)
 {
     size_t n = 0;
-
     for (; n < cap && samples->next < samples->n; samples->next++) {
         const struct replay_sample *sample = &samples->at[samples->next];
         uint64_t owner = owner_of(sample);

@@ -1,9 +1,9 @@
 /*
  * The samples of a recording's current tick, and how sampling went.
  *
- * What stands below a tick is of the window that ends with it, unless the recording says otherwise:
- * a line without a time is taken for the tick's last nanosecond. Memory is that of the fullest
- * tick, and bounded: what is more counts as lost.
+ * Lines below a tick belong to the window that ends with it, unless the recording says otherwise: a
+ * line without a time gets the tick's last nanosecond. Memory is that of the fullest tick, up to
+ * REPLAY_MAX_SAMPLES; samples beyond count as lost.
  */
 #ifndef IE_SOURCE_RECORDING_REPLAY_SAMPLES_H
 #define IE_SOURCE_RECORDING_REPLAY_SAMPLES_H
@@ -21,7 +21,7 @@ struct replay_samples {
     size_t n, cap, next;
     uint64_t tick_ns;
     struct sampling sampling[ACCESS_KINDS];
-    bool told[ACCESS_KINDS]; /* the recording itself says what is settled */
+    bool told[ACCESS_KINDS]; /* settled_ns comes from the recording's own lines */
 };
 
 /* All zero is empty. */

@@ -24,7 +24,6 @@ static bool replay_check(struct source *source, enum scope_kind kind, enum group
                          struct verdict *why)
 {
     const struct replay *replay = replay_of(source);
-
     (void)group;
     if (kind == SCOPE_CGROUP || (kind == SCOPE_UNIT && replay->n_units > 0) ||
         (kind == SCOPE_THREAD && replay->n_threads > 0))
@@ -40,14 +39,13 @@ static int replay_source_open(struct source *source, const struct scope *scope, 
                               uint64_t *handle, struct verdict *why)
 {
     struct replay_key *key = replay_keys_find(&replay_of(source)->keys, scope->key);
-
     if (!key || key->kind != scope->kind) {
         verdict_set(why, REASON_NO_DEVICE, "the recording has nothing with the key %s", scope->key);
         return -ENOENT;
     }
     struct replay_group *found = replay_key_group(key, group);
     if (!found) {
-        verdict_set(why, REASON_FD_LIMIT, "out of memory while opening %s", scope->key);
+        verdict_set(why, REASON_NO_DEVICE, "out of memory while opening %s", scope->key);
         return -ENOMEM;
     }
     replay_group_hold(found);
@@ -71,7 +69,6 @@ static int replay_probes(struct source *source, struct probe_reading *out, size_
 {
     struct replay_source *self = (struct replay_source *)source;
     const struct replay *replay = self->replay;
-
     if (self->probe_turn != replay->turn) {
         self->probe_turn = replay->turn;
         self->next_probe = 0;
@@ -129,7 +126,6 @@ static const struct source_ops replay_ops = {
 int replay_source_new(struct replay *replay, struct source **out)
 {
     struct replay_source *source = calloc(1, sizeof *source);
-
     if (!source)
         return -ENOMEM;
     source->source.ops = &replay_ops;

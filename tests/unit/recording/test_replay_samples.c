@@ -312,7 +312,7 @@ static void record_live(const char *path, struct seen *seen)
     fake_source_init(&fake);
     recorder_container(recorder, &c1);
     recorder_container(recorder, &c2);
-    assert_int_equal(record_wrap(recorder, &fake.source, &wrapped), 0);
+    assert_int_equal(recorder_wrap(recorder, &fake.source, &wrapped), 0);
     struct source_set *set = set_of(wrapped);
     open_both(set);
     for (uint64_t t = 1; t <= TICKS; t++) {
@@ -383,7 +383,7 @@ static void test_closed_scopes_are_not_recorded(void **state)
     struct recorder *recorder = recording_start(path);
     fake_source_init(&fake);
     recorder_container(recorder, &c1);
-    assert_int_equal(record_wrap(recorder, &fake.source, &wrapped), 0);
+    assert_int_equal(recorder_wrap(recorder, &fake.source, &wrapped), 0);
     struct source_set *set = set_of(wrapped);
     group_handle stores = open_owned(set, "c1", GROUP_STORES, 4);
     group_handle loads = open_owned(set, "c1", GROUP_LOADS, 4);
@@ -421,8 +421,8 @@ static void test_a_source_that_only_samples(void **state)
     fake_source_init(&counting);
     fake_source_init(&sampling);
     recorder_container(recorder, &c1);
-    assert_int_equal(record_wrap(recorder, &counting.source, &counts), 0);
-    assert_int_equal(record_wrap(recorder, &sampling.source, &samples), 0);
+    assert_int_equal(recorder_wrap(recorder, &counting.source, &counts), 0);
+    assert_int_equal(recorder_wrap(recorder, &sampling.source, &samples), 0);
     struct source_set *set = set_of(counts);
     assert_int_equal(source_set_route_samples(set, samples), 0);
     open_owned(set, "c1", GROUP_STORES, 4);

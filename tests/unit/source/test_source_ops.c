@@ -117,7 +117,7 @@ static void works_without(const struct missing *without, bool recorded)
     if (recorded) {
         recording_temporary(path);
         recorder = recording_start(path);
-        assert_int_equal(record_wrap(recorder, &fake.source, &source), 0);
+        assert_int_equal(recorder_wrap(recorder, &fake.source, &source), 0);
         recorder_tick(recorder, &tick);
     }
     struct source_set *set = source_set_new(NULL);

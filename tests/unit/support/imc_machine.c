@@ -244,7 +244,7 @@ struct imc_rig *imc_rig_live(struct perf_fixture *fixture, struct recorder *reco
     struct source *source = fixture->source;
     fixture->source = NULL; /* the set's from here on */
     if (recorder)
-        assert_int_equal(record_wrap(recorder, source, &source), 0);
+        assert_int_equal(recorder_wrap(recorder, source, &source), 0);
     route(rig, source);
     assert_int_equal(
         units_add(&rig->rig.inventory, &fixture->tree.fs, fixture->config.table, recorder), 0);

@@ -38,7 +38,7 @@ static void test_unchanged_rows_are_left_out(void **state)
     recorder_container(recorder, &c1);
     struct source *inner = wanderer_new();
     ((struct wanderer *)inner)->frozen = true;
-    assert_int_equal(record_wrap(recorder, inner, &wrapped), 0);
+    assert_int_equal(recorder_wrap(recorder, inner, &wrapped), 0);
     struct source_set *set = set_over(wrapped);
     group_handle handle = open_key(set, SCOPE_CGROUP, "c1", GROUP_CORE);
     for (uint64_t t = 1; t <= 10; t++) {
@@ -91,7 +91,7 @@ static void test_readings_outside_of_ticks_are_not_written(void **state)
     struct recorder *recorder = recording_start(path);
     struct source *inner = wanderer_new();
     ((struct wanderer *)inner)->frozen = true;
-    assert_int_equal(record_wrap(recorder, inner, &wrapped), 0);
+    assert_int_equal(recorder_wrap(recorder, inner, &wrapped), 0);
     assert_int_equal(wrapped->ops->open(wrapped, &scope, GROUP_LOADS, &handle, &why), 0);
     assert_int_equal(wrapped->ops->read(wrapped, handle, &out), 0);
     assert_int_equal(out.n, WANDERER_CPUS);
@@ -120,7 +120,7 @@ static void test_the_wrapper_is_transparent(void **state)
 
     recording_temporary(path);
     struct recorder *recorder = recording_start(path);
-    assert_int_equal(record_wrap(recorder, wanderer_new(), &wrapped), 0);
+    assert_int_equal(recorder_wrap(recorder, wanderer_new(), &wrapped), 0);
     assert_string_equal(wrapped->ops->name, "wanderer");
     assert_int_equal(wrapped->ops->open_counters(wrapped), 42);
     assert_true(wrapped->ops->check(wrapped, SCOPE_CGROUP, GROUP_CORE, &why));
@@ -131,7 +131,7 @@ static void test_the_wrapper_is_transparent(void **state)
 
     struct source *bare = calloc(1, sizeof *bare);
     bare->ops = &bare_ops;
-    assert_int_equal(record_wrap(recorder, bare, &wrapped), 0);
+    assert_int_equal(recorder_wrap(recorder, bare, &wrapped), 0);
     assert_null(wrapped->ops->begin);
     assert_null(wrapped->ops->probes);
     assert_null(wrapped->ops->open_counters);
@@ -169,7 +169,7 @@ static void test_write_error_stops_the_recording_only(void **state)
     assert_true(log.fd >= 0);
     struct recorder *recorder;
     assert_int_equal(recorder_new(path, &recorded_machine, 1, &log, &recorder), 0);
-    assert_int_equal(record_wrap(recorder, wanderer_new(), &wrapped), 0);
+    assert_int_equal(recorder_wrap(recorder, wanderer_new(), &wrapped), 0);
     struct source_set *set = set_over(wrapped);
     struct recording_container c1 = recording_named("c1", "p");
     recorder_container(recorder, &c1);
@@ -236,7 +236,7 @@ static void test_counts_that_do_not_fit(void **state)
     recorder_container(recorder, &c1);
     struct source *inner = wanderer_new();
     inner->ops = &ops;
-    assert_int_equal(record_wrap(recorder, inner, &wrapped), 0);
+    assert_int_equal(recorder_wrap(recorder, inner, &wrapped), 0);
     struct source_set *set = set_over(wrapped);
     group_handle handle = open_key(set, SCOPE_CGROUP, "c1", GROUP_CORE);
     recorder_tick(recorder, &at);

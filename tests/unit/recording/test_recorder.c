@@ -115,7 +115,7 @@ static void record_live(const char *path, struct seen *seen)
     recorder_thread(recorder, &thread);
     recorder_container(recorder, &c1);
     recorder_container(recorder, &c2);
-    assert_int_equal(record_wrap(recorder, wanderer_new(), &wrapped), 0);
+    assert_int_equal(recorder_wrap(recorder, wanderer_new(), &wrapped), 0);
     struct source_set *set = set_over(wrapped);
     for (size_t i = 0; i < COUNT(opened); i++)
         handles[i] = open_key(set, opened[i].kind, opened[i].key, opened[i].group);
@@ -200,7 +200,7 @@ static void copy_recording(const char *from, const char *to)
     assert_int_equal(
         recorder_new(to, replay_machine(replay), replay_interval_ns(replay), NULL, &recorder), 0);
     assert_int_equal(replay_source_new(replay, &source), 0);
-    assert_int_equal(record_wrap(recorder, source, &wrapped), 0);
+    assert_int_equal(recorder_wrap(recorder, source, &wrapped), 0);
     struct source_set *set = set_over(wrapped);
     const struct unit *units = replay_units(replay, &n);
     for (size_t i = 0; i < n; i++)
