@@ -65,9 +65,9 @@ static bool entries_by_size(DIR *dir, uint64_t *out)
     return true;
 }
 
-void process_init(struct process *process, const struct fsroot *fs)
+void process_init(struct own_process *process, const struct fsroot *fs)
 {
-    *process = (struct process){.memory_fd = -1};
+    *process = (struct own_process){.memory_fd = -1};
     process->start_time_seconds = start_time_seconds(fs);
     int fd = fsroot_open(fs, FSROOT_PROC, "self/statm", O_RDONLY);
     if (fd >= 0)
@@ -83,16 +83,16 @@ void process_init(struct process *process, const struct fsroot *fs)
     }
 }
 
-void process_release(struct process *process)
+void process_release(struct own_process *process)
 {
     if (process->memory_fd >= 0)
         close(process->memory_fd);
     if (process->fds)
         closedir(process->fds);
-    *process = (struct process){.memory_fd = -1};
+    *process = (struct own_process){.memory_fd = -1};
 }
 
-static bool read_memory(const struct process *process, struct process_numbers *out)
+static bool read_memory(const struct own_process *process, struct process_numbers *out)
 {
     char text[256];
     unsigned long long size, resident;
@@ -106,7 +106,7 @@ static bool read_memory(const struct process *process, struct process_numbers *o
     return true;
 }
 
-static bool read_open_fds(struct process *process, struct process_numbers *out)
+static bool read_open_fds(struct own_process *process, struct process_numbers *out)
 {
     if (!process->fds)
         return false;
@@ -120,7 +120,7 @@ static bool read_open_fds(struct process *process, struct process_numbers *out)
     return true;
 }
 
-void process_read(struct process *process, struct process_numbers *out)
+void process_read(struct own_process *process, struct process_numbers *out)
 {
     *out = (struct process_numbers){.start_time_seconds = process->start_time_seconds};
     struct timespec cpu;

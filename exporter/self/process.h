@@ -14,7 +14,7 @@
 
 #include "exporter/base/fsroot.h"
 
-struct process {
+struct own_process {
     int memory_fd;      /* -1: cannot be read */
     DIR *fds;           /* NULL: cannot be read */
     bool fds_have_size; /* Linux 6.2 and later: the directory's size is the number of its entries */
@@ -41,8 +41,8 @@ struct process_numbers {
 
 /* 'fs' is used for this call only; it is a parameter for tests. What cannot be opened is unknown
  * from then on. */
-void process_init(struct process *process, const struct fsroot *fs);
-void process_release(struct process *process);
-void process_read(struct process *process, struct process_numbers *out);
+void process_init(struct own_process *process, const struct fsroot *fs);
+void process_release(struct own_process *process);
+void process_read(struct own_process *process, struct process_numbers *out);
 
 #endif

@@ -32,7 +32,7 @@ struct self {
     size_t n_collectors;
     struct http_series *http;
     size_t n_http, http_cap;
-    struct process process;
+    struct own_process process;
 };
 
 /* Beyond this many combinations of requests somebody is making them up. */

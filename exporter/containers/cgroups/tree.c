@@ -9,12 +9,12 @@
 
 enum { BUCKETS_MIN = 256 };
 
-static struct node **path_bucket(const struct node_tree *tree, const char *path, size_t len)
+static struct cgroup_node **path_bucket(const struct node_tree *tree, const char *path, size_t len)
 {
     return &tree->by_path[hash_bytes(HASH_START, path, len) & (tree->n_buckets - 1)];
 }
 
-static struct node **wd_bucket(const struct node_tree *tree, int wd)
+static struct cgroup_node **wd_bucket(const struct node_tree *tree, int wd)
 {
     return &tree->by_wd[(size_t)wd & (tree->n_buckets - 1)];
 }
@@ -23,8 +23,8 @@ int node_tree_init(struct node_tree *tree)
 {
     *tree = (struct node_tree){.n_buckets = BUCKETS_MIN};
     TAILQ_INIT(&tree->all);
-    tree->by_path = calloc(BUCKETS_MIN, sizeof(struct node *));
-    tree->by_wd = calloc(BUCKETS_MIN, sizeof(struct node *));
+    tree->by_path = calloc(BUCKETS_MIN, sizeof(struct cgroup_node *));
+    tree->by_wd = calloc(BUCKETS_MIN, sizeof(struct cgroup_node *));
     if (tree->by_path && tree->by_wd)
         return 0;
     node_tree_release(tree);
@@ -33,7 +33,7 @@ int node_tree_init(struct node_tree *tree)
 
 void node_tree_release(struct node_tree *tree)
 {
-    struct node *node;
+    struct cgroup_node *node;
     while ((node = TAILQ_FIRST(&tree->all))) {
         TAILQ_REMOVE(&tree->all, node, all);
         free(node->path);
@@ -46,20 +46,20 @@ void node_tree_release(struct node_tree *tree)
     TAILQ_INIT(&tree->all);
 }
 
-struct node *node_find(const struct node_tree *tree, const char *path, size_t len)
+struct cgroup_node *node_find(const struct node_tree *tree, const char *path, size_t len)
 {
-    for (struct node *node = *path_bucket(tree, path, len); node; node = node->next_path) {
+    for (struct cgroup_node *node = *path_bucket(tree, path, len); node; node = node->next_path) {
         if (strncmp(node->path, path, len) == 0 && node->path[len] == '\0')
             return node;
     }
     return NULL;
 }
 
-struct node *node_find_wd(const struct node_tree *tree, int wd)
+struct cgroup_node *node_find_wd(const struct node_tree *tree, int wd)
 {
     if (wd < 0)
         return NULL;
-    struct node *node = *wd_bucket(tree, wd);
+    struct cgroup_node *node = *wd_bucket(tree, wd);
     while (node && node->wd != wd)
         node = node->next_wd;
     return node;
@@ -71,8 +71,8 @@ struct node *node_find_wd(const struct node_tree *tree, int wd)
 static void grow(struct node_tree *tree)
 {
     size_t n = tree->n_buckets * 2;
-    struct node **by_path = calloc(n, sizeof(struct node *));
-    struct node **by_wd = calloc(n, sizeof(struct node *));
+    struct cgroup_node **by_path = calloc(n, sizeof(struct cgroup_node *));
+    struct cgroup_node **by_wd = calloc(n, sizeof(struct cgroup_node *));
     if (!by_path || !by_wd) {
         free(by_path);
         free(by_wd);
@@ -83,10 +83,10 @@ static void grow(struct node_tree *tree)
     tree->by_path = by_path;
     tree->by_wd = by_wd;
     tree->n_buckets = n;
-    struct node *node;
+    struct cgroup_node *node;
     TAILQ_FOREACH(node, &tree->all, all)
     {
-        struct node **bucket = path_bucket(tree, node->path, strlen(node->path));
+        struct cgroup_node **bucket = path_bucket(tree, node->path, strlen(node->path));
         node->next_path = *bucket;
         *bucket = node;
         if (node->wd < 0)
@@ -103,7 +103,7 @@ static int reserve_timer(struct node_tree *tree)
     return array_reserve(&tree->heap, &tree->cap_heap, tree->n + 1, sizeof *tree->heap);
 }
 
-static struct node *find_parent(const struct node_tree *tree, const char *path)
+static struct cgroup_node *find_parent(const struct node_tree *tree, const char *path)
 {
     const char *slash = strrchr(path, '/');
     if (!slash)
@@ -111,13 +111,13 @@ static struct node *find_parent(const struct node_tree *tree, const char *path)
     return slash == path ? node_find(tree, "/", 1) : node_find(tree, path, (size_t)(slash - path));
 }
 
-struct node *node_add(struct node_tree *tree, const char *path)
+struct cgroup_node *node_add(struct node_tree *tree, const char *path)
 {
     bool is_root = strcmp(path, "/") == 0;
-    struct node *parent = is_root ? NULL : find_parent(tree, path);
+    struct cgroup_node *parent = is_root ? NULL : find_parent(tree, path);
     if ((!is_root && !parent) || reserve_timer(tree) != 0)
         return NULL;
-    struct node *node = calloc(1, sizeof *node);
+    struct cgroup_node *node = calloc(1, sizeof *node);
     char *copy = strdup(path);
     if (!node || !copy) {
         free(node);
@@ -135,17 +135,17 @@ struct node *node_add(struct node_tree *tree, const char *path)
         TAILQ_INSERT_TAIL(&parent->children, node, sibling);
     else
         tree->root = node;
-    struct node **bucket = path_bucket(tree, path, strlen(path));
+    struct cgroup_node **bucket = path_bucket(tree, path, strlen(path));
     node->next_path = *bucket;
     *bucket = node;
     tree->n++;
     return node;
 }
 
-void node_set_wd(struct node_tree *tree, struct node *node, int wd)
+void node_set_wd(struct node_tree *tree, struct cgroup_node *node, int wd)
 {
     if (node->wd >= 0) {
-        struct node **at = wd_bucket(tree, node->wd);
+        struct cgroup_node **at = wd_bucket(tree, node->wd);
         while (*at != node)
             at = &(*at)->next_wd;
         *at = node->next_wd;
@@ -153,23 +153,23 @@ void node_set_wd(struct node_tree *tree, struct node *node, int wd)
     node->wd = wd;
     if (wd < 0)
         return;
-    struct node **bucket = wd_bucket(tree, wd);
+    struct cgroup_node **bucket = wd_bucket(tree, wd);
     node->next_wd = *bucket;
     *bucket = node;
 }
 
-void node_meet(struct node_tree *tree, struct node *node, uint32_t generation)
+void node_meet(struct node_tree *tree, struct cgroup_node *node, uint32_t generation)
 {
     node->seen = generation;
     TAILQ_REMOVE(&tree->all, node, all);
     TAILQ_INSERT_TAIL(&tree->all, node, all);
 }
 
-void node_remove(struct node_tree *tree, struct node *node)
+void node_remove(struct node_tree *tree, struct cgroup_node *node)
 {
     node_stop_timer(tree, node);
     node_set_wd(tree, node, -1);
-    struct node **at = path_bucket(tree, node->path, strlen(node->path));
+    struct cgroup_node **at = path_bucket(tree, node->path, strlen(node->path));
     while (*at != node)
         at = &(*at)->next_path;
     *at = node->next_path;
@@ -185,7 +185,8 @@ void node_remove(struct node_tree *tree, struct node *node)
 
 /* ---- order ---- */
 
-struct node *node_next(const struct node *top, const struct node *node, bool descend)
+struct cgroup_node *node_next(const struct cgroup_node *top, const struct cgroup_node *node,
+                              bool descend)
 {
     if (descend && !TAILQ_EMPTY(&node->children))
         return TAILQ_FIRST(&node->children);
@@ -194,7 +195,7 @@ struct node *node_next(const struct node *top, const struct node *node, bool des
     return node == top ? NULL : TAILQ_NEXT(node, sibling);
 }
 
-struct node *node_first_leaf(struct node *node)
+struct cgroup_node *node_first_leaf(struct cgroup_node *node)
 {
     while (!TAILQ_EMPTY(&node->children))
         node = TAILQ_FIRST(&node->children);
@@ -203,13 +204,13 @@ struct node *node_first_leaf(struct node *node)
 
 /* ---- timers ---- */
 
-static void place(struct node_tree *tree, size_t at, struct node *node)
+static void place(struct node_tree *tree, size_t at, struct cgroup_node *node)
 {
     tree->heap[at] = node;
     node->heap_at = at + 1;
 }
 
-static void sift_up(struct node_tree *tree, size_t at, struct node *node)
+static void sift_up(struct node_tree *tree, size_t at, struct cgroup_node *node)
 {
     while (at > 0 && tree->heap[(at - 1) / 2]->due_ns > node->due_ns) {
         place(tree, at, tree->heap[(at - 1) / 2]);
@@ -218,7 +219,7 @@ static void sift_up(struct node_tree *tree, size_t at, struct node *node)
     place(tree, at, node);
 }
 
-static void sift_down(struct node_tree *tree, size_t at, struct node *node)
+static void sift_down(struct node_tree *tree, size_t at, struct cgroup_node *node)
 {
     for (;;) {
         size_t child = 2 * at + 1;
@@ -232,20 +233,20 @@ static void sift_down(struct node_tree *tree, size_t at, struct node *node)
     place(tree, at, node);
 }
 
-void node_start_timer(struct node_tree *tree, struct node *node, uint64_t due_ns)
+void node_start_timer(struct node_tree *tree, struct cgroup_node *node, uint64_t due_ns)
 {
     node_stop_timer(tree, node);
     node->due_ns = due_ns;
     sift_up(tree, tree->n_heap++, node);
 }
 
-void node_stop_timer(struct node_tree *tree, struct node *node)
+void node_stop_timer(struct node_tree *tree, struct cgroup_node *node)
 {
     if (node->heap_at == 0)
         return;
     size_t at = node->heap_at - 1;
     node->heap_at = 0;
-    struct node *last = tree->heap[--tree->n_heap];
+    struct cgroup_node *last = tree->heap[--tree->n_heap];
     if (last == node)
         return;
     if (at > 0 && tree->heap[(at - 1) / 2]->due_ns > last->due_ns)
@@ -254,7 +255,7 @@ void node_stop_timer(struct node_tree *tree, struct node *node)
         sift_down(tree, at, last);
 }
 
-struct node *node_first_timer(const struct node_tree *tree)
+struct cgroup_node *node_first_timer(const struct node_tree *tree)
 {
     return tree->n_heap > 0 ? tree->heap[0] : NULL;
 }

@@ -17,16 +17,16 @@ enum node_kind {
     NODE_SANDBOX,   /* a container that is not monitored */
 };
 
-TAILQ_HEAD(node_list, node);
+TAILQ_HEAD(node_list, cgroup_node);
 
-struct node {
+struct cgroup_node {
     char *path; /* below the hierarchy's root; "/" is the root */
     uint64_t cgroup_id;
-    struct node *parent; /* NULL: the root */
+    struct cgroup_node *parent; /* NULL: the root */
     struct node_list children;
-    TAILQ_ENTRY(node) sibling;
-    TAILQ_ENTRY(node) all;  /* by when it was met last: parents before children */
-    TAILQ_ENTRY(node) scan; /* its subtree is to be looked through */
+    TAILQ_ENTRY(cgroup_node) sibling;
+    TAILQ_ENTRY(cgroup_node) all;  /* by when it was met last: parents before children */
+    TAILQ_ENTRY(cgroup_node) scan; /* its subtree is to be looked through */
     bool scan_wanted;
     uint32_t seen; /* the rescan that met it last */
     int wd;        /* inotify's; -1: none */
@@ -43,16 +43,16 @@ struct node {
     uint64_t due_ns; /* its timer */
     size_t heap_at;  /* its place in the heap plus 1; 0: no timer */
 
-    struct node *next_path, *next_wd; /* hash chains */
+    struct cgroup_node *next_path, *next_wd; /* hash chains */
 };
 
 struct node_tree {
-    struct node *root; /* NULL: empty */
+    struct cgroup_node *root; /* NULL: empty */
     struct node_list all;
     size_t n;
-    struct node **by_path, **by_wd;
-    size_t n_buckets;   /* of each; a power of two */
-    struct node **heap; /* timers, the next one first */
+    struct cgroup_node **by_path, **by_wd;
+    size_t n_buckets;          /* of each; a power of two */
+    struct cgroup_node **heap; /* timers, the next one first */
     size_t n_heap, cap_heap;
 };
 
@@ -60,26 +60,27 @@ int node_tree_init(struct node_tree *tree);
 /* Frees all nodes; descriptors and watches are the caller's. */
 void node_tree_release(struct node_tree *tree);
 
-struct node *node_find(const struct node_tree *tree, const char *path, size_t len);
-struct node *node_find_wd(const struct node_tree *tree, int wd);
+struct cgroup_node *node_find(const struct node_tree *tree, const char *path, size_t len);
+struct cgroup_node *node_find_wd(const struct node_tree *tree, int wd);
 /* The parent of the path must be in the tree, unless it is "/". NULL: no memory, no parent. */
-struct node *node_add(struct node_tree *tree, const char *path);
-void node_set_wd(struct node_tree *tree, struct node *node, int wd);
+struct cgroup_node *node_add(struct node_tree *tree, const char *path);
+void node_set_wd(struct node_tree *tree, struct cgroup_node *node, int wd);
 /* A rescan met it: it goes to the end of the list of all. */
-void node_meet(struct node_tree *tree, struct node *node, uint32_t generation);
+void node_meet(struct node_tree *tree, struct cgroup_node *node, uint32_t generation);
 /* A node without children. Stops its timer. */
-void node_remove(struct node_tree *tree, struct node *node);
+void node_remove(struct node_tree *tree, struct cgroup_node *node);
 
 /* Pre-order within the subtree of 'top': the node after 'node', leaving out what is below 'node'
  * unless descend; NULL at the end. */
-struct node *node_next(const struct node *top, const struct node *node, bool descend);
+struct cgroup_node *node_next(const struct cgroup_node *top, const struct cgroup_node *node,
+                              bool descend);
 /* The deepest first node of a subtree: where removing starts. */
-struct node *node_first_leaf(struct node *node);
+struct cgroup_node *node_first_leaf(struct cgroup_node *node);
 
 /* Sets or moves the timer. */
-void node_start_timer(struct node_tree *tree, struct node *node, uint64_t due_ns);
-void node_stop_timer(struct node_tree *tree, struct node *node);
+void node_start_timer(struct node_tree *tree, struct cgroup_node *node, uint64_t due_ns);
+void node_stop_timer(struct node_tree *tree, struct cgroup_node *node);
 /* The node whose timer ends first, or NULL. */
-struct node *node_first_timer(const struct node_tree *tree);
+struct cgroup_node *node_first_timer(const struct node_tree *tree);
 
 #endif

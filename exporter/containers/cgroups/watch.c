@@ -7,20 +7,20 @@
 
 enum { BUFFER_BYTES = 16384 };
 
-int watch_init(struct watch *watch)
+int watch_init(struct cgroup_watch *watch)
 {
     watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     return watch->fd < 0 ? -errno : 0;
 }
 
-void watch_release(struct watch *watch)
+void watch_release(struct cgroup_watch *watch)
 {
     if (watch->fd >= 0)
         close(watch->fd);
     watch->fd = -1;
 }
 
-int watch_add(struct watch *watch, const char *path, bool files)
+int watch_add(struct cgroup_watch *watch, const char *path, bool files)
 {
     if (watch->fd < 0)
         return -ENOSYS;
@@ -30,7 +30,7 @@ int watch_add(struct watch *watch, const char *path, bool files)
     return wd < 0 ? -errno : wd;
 }
 
-int watch_add_file(struct watch *watch, const char *path)
+int watch_add_file(struct cgroup_watch *watch, const char *path)
 {
     if (watch->fd < 0)
         return -ENOSYS;
@@ -38,7 +38,7 @@ int watch_add_file(struct watch *watch, const char *path)
     return wd < 0 ? -errno : wd;
 }
 
-void watch_remove(struct watch *watch, int wd)
+void watch_remove(struct cgroup_watch *watch, int wd)
 {
     if (watch->fd >= 0 && wd >= 0)
         inotify_rm_watch(watch->fd, wd);
@@ -63,8 +63,8 @@ static bool translate(const struct inotify_event *from, struct watch_event *to)
     return true;
 }
 
-int watch_read(struct watch *watch, void (*handle)(void *arg, const struct watch_event *event),
-               void *arg)
+int watch_read(struct cgroup_watch *watch,
+               void (*handle)(void *arg, const struct watch_event *event), void *arg)
 {
     if (watch->fd < 0)
         return 0;

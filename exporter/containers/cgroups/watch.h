@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct watch {
+struct cgroup_watch {
     int fd; /* -1: inotify cannot be had */
 };
 
@@ -25,28 +25,28 @@ struct watch_event {
 };
 
 /* fd stays -1 on failure, and adding fails with -ENOSYS. */
-int watch_init(struct watch *watch);
-void watch_release(struct watch *watch);
+int watch_init(struct cgroup_watch *watch);
+void watch_release(struct cgroup_watch *watch);
 
 /*
  * A watch descriptor, or -errno; -ENOSPC: the user's limit is reached
  * (fs.inotify.max_user_watches). A directory that has a watch already keeps its descriptor and
  * gets the new choice of files.
  */
-int watch_add(struct watch *watch, const char *path, bool files);
+int watch_add(struct cgroup_watch *watch, const char *path, bool files);
 /*
  * The kernel reports changes that it makes itself (cgroup.events) only for files whose inode it has
  * at hand, so the file needs a watch to hold it. The report comes with the watch of the directory,
  * too.
  */
-int watch_add_file(struct watch *watch, const char *path);
-void watch_remove(struct watch *watch, int wd);
+int watch_add_file(struct cgroup_watch *watch, const char *path);
+void watch_remove(struct cgroup_watch *watch, int wd);
 
 /*
  * Reads what is there, at most one buffer of some hundred events, and hands each to 'handle'. The
  * number of events, 0 when there was none, or -errno.
  */
-int watch_read(struct watch *watch, void (*handle)(void *arg, const struct watch_event *event),
-               void *arg);
+int watch_read(struct cgroup_watch *watch,
+               void (*handle)(void *arg, const struct watch_event *event), void *arg);
 
 #endif

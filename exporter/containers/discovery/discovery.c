@@ -21,8 +21,8 @@ enum {
     NODES_MAX = 100000, /* a container may make cgroups of its own without end */
 };
 
-int discovery_path(const struct discovery *d, const struct node *node, const char *file, char *out,
-                   size_t size)
+int discovery_path(const struct discovery *d, const struct cgroup_node *node, const char *file,
+                   char *out, size_t size)
 {
     int n = snprintf(out, size, "%s%s%s%s", d->root, node->path, *file ? "/" : "", file);
     return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
@@ -51,7 +51,7 @@ static void lost_watch(struct discovery *d, int err)
              strerror(-err), err == -ENOSPC ? "; raise fs.inotify.max_user_watches" : "");
 }
 
-static void watch_events_file(struct discovery *d, struct node *node)
+static void watch_events_file(struct discovery *d, struct cgroup_node *node)
 {
     char path[8192];
     if (node->kind != NODE_CANDIDATE) {
@@ -63,7 +63,7 @@ static void watch_events_file(struct discovery *d, struct node *node)
     }
 }
 
-void discovery_watch(struct discovery *d, struct node *node)
+void discovery_watch(struct discovery *d, struct cgroup_node *node)
 {
     char path[8192];
     int wd = discovery_path(d, node, "", path, sizeof path);
@@ -79,7 +79,7 @@ void discovery_watch(struct discovery *d, struct node *node)
     watch_events_file(d, node);
 }
 
-static void remove_node(struct discovery *d, struct node *node)
+static void remove_node(struct discovery *d, struct cgroup_node *node)
 {
     member_end(d, node);
     if (node->scan_wanted)
@@ -90,10 +90,10 @@ static void remove_node(struct discovery *d, struct node *node)
 }
 
 /* Children first. */
-static void remove_subtree(struct discovery *d, struct node *top)
+static void remove_subtree(struct discovery *d, struct cgroup_node *top)
 {
     for (;;) {
-        struct node *leaf = node_first_leaf(top);
+        struct cgroup_node *leaf = node_first_leaf(top);
         bool last = leaf == top;
         remove_node(d, leaf);
         if (last)
@@ -103,7 +103,7 @@ static void remove_subtree(struct discovery *d, struct node *top)
 
 /* ---- one directory ---- */
 
-static void want_scan(struct discovery *d, struct node *node)
+static void want_scan(struct discovery *d, struct cgroup_node *node)
 {
     if (node->scan_wanted)
         return;
@@ -123,7 +123,7 @@ static uint64_t inode_of(const struct discovery *d, const char *cgroup)
 }
 
 /* Not gone, and not another one of the same path. */
-static bool is_there(const struct discovery *d, const struct node *node)
+static bool is_there(const struct discovery *d, const struct cgroup_node *node)
 {
     return node->cgroup_id != 0 && inode_of(d, node->path) == node->cgroup_id;
 }
@@ -133,10 +133,11 @@ static bool is_there(const struct discovery *d, const struct node *node)
  * stands for it, or NULL: it is gone again, its parent is not known (yet: the parent's own scan
  * will find it), or there is no room.
  */
-static struct node *observe(struct discovery *d, const char *path, uint64_t inode, bool *is_new)
+static struct cgroup_node *observe(struct discovery *d, const char *path, uint64_t inode,
+                                   bool *is_new)
 {
     *is_new = false;
-    struct node *node = node_find(&d->tree, path, strlen(path));
+    struct cgroup_node *node = node_find(&d->tree, path, strlen(path));
     if (node && inode != 0 && inode == node->cgroup_id)
         return node;
     inode = inode_of(d, path);
@@ -174,7 +175,7 @@ static bool step(struct discovery *d, struct cgroup_walk **walk)
         return false;
     }
     bool is_new;
-    struct node *node = observe(d, entry.path, entry.inode, &is_new);
+    struct cgroup_node *node = observe(d, entry.path, entry.inode, &is_new);
     if (node && *walk == d->whole)
         node_meet(&d->tree, node, d->generation);
     return true;
@@ -186,7 +187,7 @@ static void finish_rescan(struct discovery *d)
 {
     bool retry = d->watches_missing;
     d->watches_missing = false;
-    struct node *node;
+    struct cgroup_node *node;
     TAILQ_FOREACH(node, &d->tree.all, all)
     {
         if (node->wd < 0 && retry && !d->watches_missing) {
@@ -205,7 +206,7 @@ static void finish_rescan(struct discovery *d)
  * its back. False when there are no more. */
 static bool sweep(struct discovery *d)
 {
-    struct node *node = TAILQ_FIRST(&d->tree.all);
+    struct cgroup_node *node = TAILQ_FIRST(&d->tree.all);
     if (!node || node->seen == d->generation)
         return false;
     if (is_there(d, node))
@@ -236,7 +237,7 @@ static bool is_busy(const struct discovery *d)
 static void work(struct discovery *d, size_t budget)
 {
     while (budget-- > 0) {
-        struct node *node = TAILQ_FIRST(&d->scans);
+        struct cgroup_node *node = TAILQ_FIRST(&d->scans);
         if (!d->part && node) {
             TAILQ_REMOVE(&d->scans, node, scan);
             node->scan_wanted = false;
@@ -259,36 +260,36 @@ static void work(struct discovery *d, size_t budget)
 
 /* ---- events ---- */
 
-static int child_path(const struct node *node, const char *name, char *out, size_t size)
+static int child_path(const struct cgroup_node *node, const char *name, char *out, size_t size)
 {
     int n = snprintf(out, size, "%s/%s", node->parent ? node->path : "", name);
     return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-static void appeared(struct discovery *d, const struct node *parent, const char *name)
+static void appeared(struct discovery *d, const struct cgroup_node *parent, const char *name)
 {
     char path[8192];
     bool is_new;
     if (child_path(parent, name, path, sizeof path) != 0)
         return;
-    struct node *node = observe(d, path, 0, &is_new);
+    struct cgroup_node *node = observe(d, path, 0, &is_new);
     /* What was made in it before the watch was there. */
     if (node && is_new)
         want_scan(d, node);
 }
 
-static void vanished(struct discovery *d, const struct node *parent, const char *name)
+static void vanished(struct discovery *d, const struct cgroup_node *parent, const char *name)
 {
     char path[8192];
     if (child_path(parent, name, path, sizeof path) != 0)
         return;
-    struct node *node = node_find(&d->tree, path, strlen(path));
+    struct cgroup_node *node = node_find(&d->tree, path, strlen(path));
     /* The event may be older than the directory that stands there now. */
     if (node && !is_there(d, node))
         remove_subtree(d, node);
 }
 
-static void modified(struct discovery *d, struct node *node, const char *name)
+static void modified(struct discovery *d, struct cgroup_node *node, const char *name)
 {
     static const char *const files[] = {"cgroup.events", "cgroup.procs", "tasks", "cgroup.threads"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -307,7 +308,7 @@ static void handle_event(void *arg, const struct watch_event *event)
         start_rescan(d, WALK_CHEAPLY);
         return;
     }
-    struct node *node = node_find_wd(&d->tree, event->wd);
+    struct cgroup_node *node = node_find_wd(&d->tree, event->wd);
     if (!node)
         return;
     switch (event->what) {
@@ -384,7 +385,7 @@ void discovery_free(struct discovery *discovery)
     if (!discovery)
         return;
     container_table_set_hooks(discovery->config.table, NULL);
-    const struct node *node;
+    const struct cgroup_node *node;
     TAILQ_FOREACH(node, &discovery->tree.all, all)
     {
         if (node->fd >= 0)
@@ -426,7 +427,7 @@ void discovery_advance(struct discovery *discovery, uint64_t now_ns)
 {
     struct discovery *d = discovery;
     set_time(d, now_ns);
-    struct node *node;
+    struct cgroup_node *node;
     for (int i = 0;
          i < TIMERS_MAX && (node = node_first_timer(&d->tree)) && node->due_ns <= d->now_ns; i++) {
         node_stop_timer(&d->tree, node);
@@ -443,6 +444,6 @@ uint64_t discovery_deadline(const struct discovery *discovery)
     const struct discovery *d = discovery;
     if (is_busy(d))
         return 0;
-    const struct node *node = node_first_timer(&d->tree);
+    const struct cgroup_node *node = node_first_timer(&d->tree);
     return node && node->due_ns < d->rescan_due_ns ? node->due_ns : d->rescan_due_ns;
 }

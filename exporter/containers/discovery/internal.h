@@ -24,7 +24,7 @@ struct discovery {
     struct cgroup_hierarchy hierarchy;
     const char *root; /* the hierarchy's path as paths are made from it: "" for "/" */
     struct node_tree tree;
-    struct watch watch;
+    struct cgroup_watch watch;
     uint64_t now_ns; /* of the call that is running */
 
     struct node_list scans;    /* subtrees to look through, first come first served */
@@ -45,20 +45,20 @@ struct discovery {
 
 /* discovery.c */
 /* The directory's path in the file system; -ENAMETOOLONG. */
-int discovery_path(const struct discovery *d, const struct node *node, const char *file, char *out,
-                   size_t size);
+int discovery_path(const struct discovery *d, const struct cgroup_node *node, const char *file,
+                   char *out, size_t size);
 /* Watches the node's directory, its control files too while it is a candidate. */
-void discovery_watch(struct discovery *d, struct node *node);
+void discovery_watch(struct discovery *d, struct cgroup_node *node);
 /* Whether a line may be written now; at most one a minute. */
 bool discovery_may_log(const struct discovery *d, uint64_t *not_before_ns);
 
 /* members.c */
 /* Decides what a new node is. */
-void member_classify(struct discovery *d, struct node *node);
+void member_classify(struct discovery *d, struct cgroup_node *node);
 /* Its directory is gone. */
-void member_end(struct discovery *d, struct node *node);
+void member_end(struct discovery *d, struct cgroup_node *node);
 /* Its timer ended, or its control files changed, or a rescan met it. */
-void member_check(struct discovery *d, struct node *node);
+void member_check(struct discovery *d, struct cgroup_node *node);
 /* Removes from the map what has been gone long enough. */
 void member_forget_late_ids(struct discovery *d);
 extern const struct container_hooks member_hooks; /* without arg */

@@ -27,7 +27,7 @@ enum { LATE_IDS_MAX = 65536 };
 /* ---- the map ---- */
 
 /* The container that a directory without a kind of its own belongs to. */
-static const struct node *owner_of(const struct node *node)
+static const struct cgroup_node *owner_of(const struct cgroup_node *node)
 {
     while (node && node->kind != NODE_CONTAINER && node->kind != NODE_SANDBOX)
         node = node->parent;
@@ -35,12 +35,12 @@ static const struct node *owner_of(const struct node *node)
 }
 
 /* Every directory of a container: its own and those below that belong to no other one. */
-static void map_container(struct discovery *d, const struct node *top, bool set)
+static void map_container(struct discovery *d, const struct cgroup_node *top, bool set)
 {
     if (!d->config.map)
         return;
     bool descend = true;
-    for (const struct node *node = top; node; node = node_next(top, node, descend)) {
+    for (const struct cgroup_node *node = top; node; node = node_next(top, node, descend)) {
         descend = node == top || (node->kind != NODE_CONTAINER && node->kind != NODE_SANDBOX);
         if (!descend)
             continue;
@@ -51,9 +51,9 @@ static void map_container(struct discovery *d, const struct node *top, bool set)
     }
 }
 
-static void map_child(struct discovery *d, const struct node *node)
+static void map_child(struct discovery *d, const struct cgroup_node *node)
 {
-    const struct node *owner = owner_of(node);
+    const struct cgroup_node *owner = owner_of(node);
     if (owner && d->config.map)
         cgroup_map_set(d->config.map, node->cgroup_id, owner->slot, owner->gen);
 }
@@ -91,7 +91,7 @@ static int grow_late_ids(struct discovery *d)
     return 0;
 }
 
-static void unmap_late(struct discovery *d, const struct node *node)
+static void unmap_late(struct discovery *d, const struct cgroup_node *node)
 {
     struct late_id late = {.cgroup_id = node->cgroup_id, .due_ns = d->now_ns + LATE_ID_NS};
     if (!d->config.map || !cgroup_map_find(d->config.map, node->cgroup_id, &late.slot, &late.gen))
@@ -107,7 +107,7 @@ static void unmap_late(struct discovery *d, const struct node *node)
 
 /* ---- the table's hooks ---- */
 
-static int open_directory(const struct discovery *d, const struct node *node)
+static int open_directory(const struct discovery *d, const struct cgroup_node *node)
 {
     char path[8192];
     if (discovery_path(d, node, "", path, sizeof path) != 0)
@@ -129,7 +129,7 @@ static int hook_open(void *arg, void *owner)
 
 static void hook_held(void *arg, void *owner, const struct container *container)
 {
-    struct node *node = owner;
+    struct cgroup_node *node = owner;
     node->slot = container->slot;
     node->gen = container->gen;
     map_container(arg, node, true);
@@ -138,7 +138,7 @@ static void hook_held(void *arg, void *owner, const struct container *container)
 static void hook_dropped(void *arg, void *owner, const struct container *container)
 {
     (void)container;
-    struct node *node = owner;
+    struct cgroup_node *node = owner;
     map_container(arg, node, false);
     node->gen = 0;
 }
@@ -148,7 +148,8 @@ const struct container_hooks member_hooks = {
 
 /* ---- names ---- */
 
-static struct container_spec make_spec(struct node *node, const struct cgroup_path_info *info,
+static struct container_spec make_spec(struct cgroup_node *node,
+                                       const struct cgroup_path_info *info,
                                        const struct container_names *names)
 {
     struct container_spec spec = {
@@ -176,8 +177,8 @@ static struct container_spec make_spec(struct node *node, const struct cgroup_pa
 }
 
 /* True when something about the names is known. */
-static bool look_up(struct discovery *d, struct node *node, const struct cgroup_path_info *info,
-                    struct container_names *names)
+static bool look_up(struct discovery *d, struct cgroup_node *node,
+                    const struct cgroup_path_info *info, struct container_names *names)
 {
     int err = names_lookup(d->config.fs, d->config.names, info, names);
     if (err == -EINVAL && d->now_ns - node->found_ns > NAMES_YOUNG_NS &&
@@ -190,7 +191,7 @@ static bool look_up(struct discovery *d, struct node *node, const struct cgroup_
     return err == 0;
 }
 
-static void schedule_lookup(struct discovery *d, struct node *node)
+static void schedule_lookup(struct discovery *d, struct cgroup_node *node)
 {
     uint64_t age = d->now_ns - node->found_ns, wait;
     if (node->kind == NODE_CONTAINER && age < NAMES_YOUNG_NS) {
@@ -209,13 +210,13 @@ static void schedule_lookup(struct discovery *d, struct node *node)
 }
 
 /* Only its log link can tell a container from its sandbox, and there is none. */
-static bool must_be_sandbox(const struct discovery *d, const struct node *node,
+static bool must_be_sandbox(const struct discovery *d, const struct cgroup_node *node,
                             const struct container_names *names)
 {
     return names->sandbox || (names->pod_only && d->now_ns - node->found_ns >= SANDBOX_NS);
 }
 
-static void retry_names(struct discovery *d, struct node *node)
+static void retry_names(struct discovery *d, struct cgroup_node *node)
 {
     struct cgroup_path_info info;
     struct container_names names;
@@ -241,7 +242,7 @@ static void retry_names(struct discovery *d, struct node *node)
 /* ---- containers ---- */
 
 /* fd: the open directory, or -1; ownership passes. */
-static void add_to_table(struct discovery *d, struct node *node, struct container_spec *spec,
+static void add_to_table(struct discovery *d, struct cgroup_node *node, struct container_spec *spec,
                          int fd)
 {
     spec->cgroup_fd = fd;
@@ -256,7 +257,7 @@ static void add_to_table(struct discovery *d, struct node *node, struct containe
 }
 
 /* A directory that is a container by its path. */
-static void try_container(struct discovery *d, struct node *node,
+static void try_container(struct discovery *d, struct cgroup_node *node,
                           const struct cgroup_path_info *info)
 {
     struct container_names names;
@@ -278,8 +279,8 @@ static void try_container(struct discovery *d, struct node *node,
 
 /* ---- candidates ---- */
 
-static bool file_has_text(const struct discovery *d, const struct node *node, const char *file,
-                          int *error)
+static bool file_has_text(const struct discovery *d, const struct cgroup_node *node,
+                          const char *file, int *error)
 {
     char path[8192];
     int fd = -1;
@@ -296,7 +297,7 @@ static bool file_has_text(const struct discovery *d, const struct node *node, co
 }
 
 /* Those of a threaded cgroup are listed as threads only. */
-static bool has_processes(const struct discovery *d, const struct node *node)
+static bool has_processes(const struct discovery *d, const struct cgroup_node *node)
 {
     int error;
     if (file_has_text(d, node, "cgroup.procs", &error))
@@ -304,7 +305,7 @@ static bool has_processes(const struct discovery *d, const struct node *node)
     return error == EOPNOTSUPP && file_has_text(d, node, "cgroup.threads", &error);
 }
 
-static void leave_closely(struct discovery *d, struct node *node, bool keep_open)
+static void leave_closely(struct discovery *d, struct cgroup_node *node, bool keep_open)
 {
     if (node->fd < 0)
         return;
@@ -314,7 +315,7 @@ static void leave_closely(struct discovery *d, struct node *node, bool keep_open
     node->fd = -1;
 }
 
-static void promote_candidate(struct discovery *d, struct node *node)
+static void promote_candidate(struct discovery *d, struct cgroup_node *node)
 {
     int fd = node->fd;
     if (fd >= 0)
@@ -331,7 +332,7 @@ static void promote_candidate(struct discovery *d, struct node *node)
     discovery_watch(d, node); /* its control files are of no interest any more */
 }
 
-static void check_candidate(struct discovery *d, struct node *node)
+static void check_candidate(struct discovery *d, struct cgroup_node *node)
 {
     if (has_processes(d, node)) {
         promote_candidate(d, node);
@@ -345,7 +346,7 @@ static void check_candidate(struct discovery *d, struct node *node)
 
 /* ---- from discovery ---- */
 
-void member_classify(struct discovery *d, struct node *node)
+void member_classify(struct discovery *d, struct cgroup_node *node)
 {
     struct cgroup_path_info info;
     cgroup_path_parse(node->path, strlen(node->path), &info);
@@ -369,7 +370,7 @@ void member_classify(struct discovery *d, struct node *node)
         check_candidate(d, node);
 }
 
-void member_check(struct discovery *d, struct node *node)
+void member_check(struct discovery *d, struct cgroup_node *node)
 {
     struct cgroup_path_info info;
     switch (node->kind) {
@@ -390,7 +391,7 @@ void member_check(struct discovery *d, struct node *node)
     }
 }
 
-void member_end(struct discovery *d, struct node *node)
+void member_end(struct discovery *d, struct cgroup_node *node)
 {
     if (node->kind == NODE_CONTAINER && !node->resolved)
         retry_names(d, node); /* the last chance */

@@ -14,7 +14,7 @@ static int change_list_reserve(struct change_list *list, size_t n)
 }
 
 /* There is room: table_take_slot saw to it when the entry got its slot. */
-void table_change(struct container_table *table, enum change change, struct entry *entry)
+void table_change(struct container_table *table, enum change change, struct table_entry *entry)
 {
     if (entry->pending & 1U << change)
         return;
@@ -22,7 +22,7 @@ void table_change(struct container_table *table, enum change change, struct entr
     table->pending[change].at[table->pending[change].n++] = &entry->c;
 }
 
-void table_withdraw(struct container_table *table, struct entry *entry)
+void table_withdraw(struct container_table *table, struct table_entry *entry)
 {
     for (int i = 0; i < CHANGES; i++) {
         struct change_list *list = &table->pending[i];
@@ -50,7 +50,7 @@ static int table_reserve(struct container_table *table)
     if (table->n_free > 0 || table->n_slots < table->cap_slots)
         return 0;
     size_t cap = table->cap_slots ? table->cap_slots * 2 : 64;
-    struct entry **slots = realloc(table->slots, cap * sizeof(struct entry *));
+    struct table_entry **slots = realloc(table->slots, cap * sizeof(struct table_entry *));
     if (!slots)
         return -ENOMEM;
     table->slots = slots;
@@ -66,7 +66,7 @@ static int table_reserve(struct container_table *table)
     return 0;
 }
 
-int table_take_slot(struct container_table *table, struct entry *entry)
+int table_take_slot(struct container_table *table, struct table_entry *entry)
 {
     if (table_reserve(table) != 0)
         return -ENOMEM;
@@ -88,7 +88,7 @@ int table_take_slot(struct container_table *table, struct entry *entry)
 
 static void free_gone(struct container_table *table, struct entry_list *list)
 {
-    struct entry *entry;
+    struct table_entry *entry;
     while ((entry = TAILQ_FIRST(list))) {
         TAILQ_REMOVE(list, entry, queue);
         table->slots[entry->c.slot] = NULL;
@@ -107,7 +107,7 @@ void container_table_take_diff(struct container_table *table, struct container_d
         table->pending[i].n = 0;
         table->taken[i] = list;
         for (size_t k = 0; k < list.n; k++)
-            ((struct entry *)list.at[k])->pending &= (uint8_t) ~(1U << i);
+            ((struct table_entry *)list.at[k])->pending &= (uint8_t) ~(1U << i);
     }
     struct container_list *const out[CHANGES] = {
         [CHANGE_FORGOTTEN] = &diff->forgotten, [CHANGE_ADDED] = &diff->added,
@@ -122,7 +122,7 @@ void container_table_take_diff(struct container_table *table, struct container_d
 struct container *container_table_next(const struct container_table *table, size_t *cursor)
 {
     while (*cursor < table->n_slots) {
-        struct entry *entry = table->slots[(*cursor)++];
+        struct table_entry *entry = table->slots[(*cursor)++];
         if (entry && entry->place == ENTRY_HELD)
             return &entry->c;
     }

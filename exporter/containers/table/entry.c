@@ -107,9 +107,9 @@ static void set_short_id(struct container *container, const char *id)
 
 /* ---- life ---- */
 
-int entry_new(const struct container_spec *spec, uint64_t now_ns, struct entry **out)
+int entry_new(const struct container_spec *spec, uint64_t now_ns, struct table_entry **out)
 {
-    struct entry *entry = calloc(1, sizeof *entry);
+    struct table_entry *entry = calloc(1, sizeof *entry);
     if (!entry)
         return -ENOMEM;
     struct container *c = &entry->c;
@@ -133,14 +133,14 @@ int entry_new(const struct container_spec *spec, uint64_t now_ns, struct entry *
     return 0;
 }
 
-void entry_close(struct entry *entry)
+void entry_close(struct table_entry *entry)
 {
     if (entry->c.cgroup_fd >= 0)
         close(entry->c.cgroup_fd);
     entry->c.cgroup_fd = -1;
 }
 
-void entry_free(struct entry *entry)
+void entry_free(struct table_entry *entry)
 {
     if (!entry)
         return;
@@ -158,12 +158,12 @@ int entry_index_reserve(struct entry_index *index, size_t n)
     size_t n_buckets = index->n_buckets ? index->n_buckets : 64;
     while (n_buckets < n)
         n_buckets *= 2;
-    struct entry **buckets = calloc(n_buckets, sizeof(struct entry *));
+    struct table_entry **buckets = calloc(n_buckets, sizeof(struct table_entry *));
     if (!buckets)
         return -ENOMEM;
     for (size_t i = 0; i < index->n_buckets; i++) {
-        struct entry *next;
-        for (struct entry *entry = index->buckets[i]; entry; entry = next) {
+        struct table_entry *next;
+        for (struct table_entry *entry = index->buckets[i]; entry; entry = next) {
             next = entry->chain[index->kind].next;
             size_t b = entry->chain[index->kind].hash & (n_buckets - 1);
             entry->chain[index->kind].next = buckets[b];
@@ -182,9 +182,9 @@ void entry_index_release(struct entry_index *index)
     *index = (struct entry_index){.kind = index->kind};
 }
 
-void entry_index_insert(struct entry_index *index, struct entry *entry, uint64_t hash)
+void entry_index_insert(struct entry_index *index, struct table_entry *entry, uint64_t hash)
 {
-    struct entry **bucket = &index->buckets[hash & (index->n_buckets - 1)];
+    struct table_entry **bucket = &index->buckets[hash & (index->n_buckets - 1)];
     entry->chain[index->kind].hash = hash;
     entry->chain[index->kind].next = *bucket;
     entry->chain[index->kind].in = true;
@@ -192,11 +192,12 @@ void entry_index_insert(struct entry_index *index, struct entry *entry, uint64_t
     index->n++;
 }
 
-void entry_index_remove(struct entry_index *index, struct entry *entry)
+void entry_index_remove(struct entry_index *index, struct table_entry *entry)
 {
     if (!entry->chain[index->kind].in)
         return;
-    struct entry **at = &index->buckets[entry->chain[index->kind].hash & (index->n_buckets - 1)];
+    struct table_entry **at =
+        &index->buckets[entry->chain[index->kind].hash & (index->n_buckets - 1)];
     while (*at != entry)
         at = &(*at)->chain[index->kind].next;
     *at = entry->chain[index->kind].next;
@@ -205,12 +206,12 @@ void entry_index_remove(struct entry_index *index, struct entry *entry)
     index->n--;
 }
 
-struct entry *entry_index_find(const struct entry_index *index, uint64_t hash,
-                               const struct entry *after)
+struct table_entry *entry_index_find(const struct entry_index *index, uint64_t hash,
+                                     const struct table_entry *after)
 {
     if (index->n_buckets == 0)
         return NULL;
-    struct entry *entry =
+    struct table_entry *entry =
         after ? after->chain[index->kind].next : index->buckets[hash & (index->n_buckets - 1)];
     while (entry && entry->chain[index->kind].hash != hash)
         entry = entry->chain[index->kind].next;

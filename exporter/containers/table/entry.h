@@ -22,9 +22,9 @@ enum entry_index_kind {
     ENTRY_INDEXES
 };
 
-TAILQ_HEAD(entry_list, entry);
+TAILQ_HEAD(entry_list, table_entry);
 
-struct entry {
+struct table_entry {
     struct container c; /* first: a container that the table handed out is its entry */
     enum entry_place place;
     bool resolved;
@@ -35,21 +35,21 @@ struct entry {
     uint8_t pending; /* bit i: it is in list i of the coming diff */
     uint64_t handle; /* 0 once the handle is not known any more */
     void *owner;
-    char *strings;             /* one block that the container's strings point into */
-    TAILQ_ENTRY(entry) queue;  /* of its place: waiting, lingering */
-    TAILQ_ENTRY(entry) naming; /* unnamed or blocked */
+    char *strings;                   /* one block that the container's strings point into */
+    TAILQ_ENTRY(table_entry) queue;  /* of its place: waiting, lingering */
+    TAILQ_ENTRY(table_entry) naming; /* unnamed or blocked */
     struct {
-        struct entry *next;
+        struct table_entry *next;
         uint64_t hash;
         bool in;
     } chain[ENTRY_INDEXES];
 };
 
 /* A copy of everything in the spec. place is ENTRY_WAITING; the descriptor is not taken. */
-int entry_new(const struct container_spec *spec, uint64_t now_ns, struct entry **out);
+int entry_new(const struct container_spec *spec, uint64_t now_ns, struct table_entry **out);
 /* Closes the descriptor. Must be in no list or index. Accepts NULL. */
-void entry_free(struct entry *entry);
-void entry_close(struct entry *entry);
+void entry_free(struct table_entry *entry);
+void entry_close(struct table_entry *entry);
 
 /*
  * New names from the spec with the path and id of 'container', in a block of its own: on success
@@ -66,7 +66,7 @@ uint64_t entry_hash_path(const char *key, const char *path);
 
 struct entry_index {
     enum entry_index_kind kind;
-    struct entry **buckets;
+    struct table_entry **buckets;
     size_t n_buckets; /* a power of two, or 0 */
     size_t n;
 };
@@ -74,11 +74,11 @@ struct entry_index {
 /* Room for n entries, so that insert cannot fail. 0 or -ENOMEM. */
 int entry_index_reserve(struct entry_index *index, size_t n);
 void entry_index_release(struct entry_index *index);
-void entry_index_insert(struct entry_index *index, struct entry *entry, uint64_t hash);
+void entry_index_insert(struct entry_index *index, struct table_entry *entry, uint64_t hash);
 /* Does nothing for an entry that is not in it. */
-void entry_index_remove(struct entry_index *index, struct entry *entry);
+void entry_index_remove(struct entry_index *index, struct table_entry *entry);
 /* The first entry with this hash after 'after' (NULL: from the start), or NULL. */
-struct entry *entry_index_find(const struct entry_index *index, uint64_t hash,
-                               const struct entry *after);
+struct table_entry *entry_index_find(const struct entry_index *index, uint64_t hash,
+                                     const struct table_entry *after);
 
 #endif

@@ -10,12 +10,12 @@ bool table_passes(const struct container_table *table, const struct container *c
                                    container->name);
 }
 
-static struct entry *labels_holder(const struct container_table *table,
-                                   const struct container *container)
+static struct table_entry *labels_holder(const struct container_table *table,
+                                         const struct container *container)
 {
     const struct entry_index *index = &table->index[INDEX_LABELS];
     uint64_t hash = entry_hash_labels(container);
-    struct entry *holder = NULL;
+    struct table_entry *holder = NULL;
     do
         holder = entry_index_find(index, hash, holder);
     while (holder && !entry_same_labels(&holder->c, container));
@@ -34,7 +34,7 @@ static bool labels_retired(const struct container_table *table, const struct con
 /* Whether the labels can be had; takes them from a container that only lingers. */
 static bool claim_labels(struct container_table *table, const struct container *container)
 {
-    struct entry *holder = labels_holder(table, container);
+    struct table_entry *holder = labels_holder(table, container);
     if (holder && holder->c.state == CONTAINER_LINGERING) {
         table_forget(table, holder);
         holder = NULL;
@@ -42,7 +42,7 @@ static bool claim_labels(struct container_table *table, const struct container *
     return !holder && !labels_retired(table, container);
 }
 
-static void leave_naming_lists(struct container_table *table, struct entry *entry)
+static void leave_naming_lists(struct container_table *table, struct table_entry *entry)
 {
     if (entry->is_unnamed)
         TAILQ_REMOVE(&table->unnamed, entry, naming);
@@ -51,12 +51,12 @@ static void leave_naming_lists(struct container_table *table, struct entry *entr
     entry->is_unnamed = entry->is_blocked = false;
 }
 
-static void block(struct container_table *table, struct entry *entry)
+static void block(struct container_table *table, struct table_entry *entry)
 {
     leave_naming_lists(table, entry);
     TAILQ_INSERT_TAIL(&table->blocked, entry, naming);
     entry->is_blocked = true;
-    const struct entry *holder = labels_holder(table, &entry->c);
+    const struct table_entry *holder = labels_holder(table, &entry->c);
     if (entry->complained || !holder || holder->c.state != CONTAINER_LIVE)
         return;
     entry->complained = true;
@@ -64,7 +64,7 @@ static void block(struct container_table *table, struct entry *entry)
              "%s has the names and id of another live container: it gets no series", entry->c.path);
 }
 
-void table_name(struct container_table *table, struct entry *entry)
+void table_name(struct container_table *table, struct table_entry *entry)
 {
     if (entry->c.named)
         return;
@@ -82,13 +82,13 @@ void table_name(struct container_table *table, struct entry *entry)
     table_change(table, CHANGE_NAMED, entry);
 }
 
-void table_await_name(struct container_table *table, struct entry *entry, uint64_t now_ns)
+void table_await_name(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
 {
     if (entry->resolved || table_patience_is_over(table, entry, now_ns)) {
         table_name(table, entry);
         return;
     }
-    struct entry *before = TAILQ_LAST(&table->unnamed, entry_list);
+    struct table_entry *before = TAILQ_LAST(&table->unnamed, entry_list);
     while (before && before->c.found_mono_ns > entry->c.found_mono_ns)
         before = TAILQ_PREV(before, entry_list, naming);
     if (before)
@@ -98,7 +98,7 @@ void table_await_name(struct container_table *table, struct entry *entry, uint64
     entry->is_unnamed = true;
 }
 
-void table_unname(struct container_table *table, struct entry *entry)
+void table_unname(struct container_table *table, struct table_entry *entry)
 {
     leave_naming_lists(table, entry);
     if (!entry->chain[INDEX_LABELS].in)
@@ -112,10 +112,10 @@ void table_settle_blocked(struct container_table *table)
     if (!table->labels_freed)
         return;
     table->labels_freed = false;
-    struct entry *entry, *next;
+    struct table_entry *entry, *next;
     for (entry = TAILQ_FIRST(&table->blocked); entry; entry = next) {
         next = TAILQ_NEXT(entry, naming);
-        const struct entry *holder = labels_holder(table, &entry->c);
+        const struct table_entry *holder = labels_holder(table, &entry->c);
         if ((!holder || holder->c.state == CONTAINER_LINGERING) &&
             !labels_retired(table, &entry->c))
             table_name(table, entry);
@@ -124,7 +124,7 @@ void table_settle_blocked(struct container_table *table)
 
 /* ---- new names ---- */
 
-static int retire_labels(struct container_table *table, struct entry *entry)
+static int retire_labels(struct container_table *table, struct table_entry *entry)
 {
     struct retired_labels *retired = malloc(sizeof *retired);
     if (!retired)
@@ -147,14 +147,14 @@ void table_drop_retired(struct container_table *table)
     }
 }
 
-static void take_strings(struct entry *entry, const struct container *from, char *strings)
+static void take_strings(struct table_entry *entry, const struct container *from, char *strings)
 {
     entry->c = *from;
     entry->strings = strings;
 }
 
 /* Consumers may have series of it. */
-static int rename_named(struct container_table *table, struct entry *entry,
+static int rename_named(struct container_table *table, struct table_entry *entry,
                         const struct container *next, char *strings)
 {
     bool relabel = !entry_same_labels(&entry->c, next);
@@ -179,7 +179,7 @@ static int rename_named(struct container_table *table, struct entry *entry,
     return 0;
 }
 
-static int rename_held(struct container_table *table, struct entry *entry,
+static int rename_held(struct container_table *table, struct table_entry *entry,
                        const struct container_spec *spec)
 {
     struct container next = entry->c;
@@ -212,7 +212,7 @@ static int rename_held(struct container_table *table, struct entry *entry,
 }
 
 /* Has no slot: nobody has seen it. */
-static int rename_unheld(struct container_table *table, struct entry *entry,
+static int rename_unheld(struct container_table *table, struct table_entry *entry,
                          const struct container_spec *spec, uint64_t now_ns)
 {
     struct container next = entry->c;
@@ -234,7 +234,7 @@ static int rename_unheld(struct container_table *table, struct entry *entry,
 int container_table_rename(struct container_table *table, uint64_t handle,
                            const struct container_spec *spec, uint64_t now_ns)
 {
-    struct entry *entry = table_find(table, handle);
+    struct table_entry *entry = table_find(table, handle);
     if (!entry)
         return -ENOENT;
     int err = entry->place == ENTRY_HELD ? rename_held(table, entry, spec)

@@ -34,9 +34,9 @@ struct container_table {
     struct entry_index index[ENTRY_INDEXES];
     uint64_t last_handle;
 
-    struct entry **slots; /* NULL: free */
-    uint32_t *gens;       /* of the slot's last user */
-    uint32_t *free_slots; /* a stack */
+    struct table_entry **slots; /* NULL: free */
+    uint32_t *gens;             /* of the slot's last user */
+    uint32_t *free_slots;       /* a stack */
     size_t n_slots, cap_slots, n_free;
 
     struct entry_list waiting;   /* oldest first */
@@ -60,38 +60,38 @@ struct container_table {
 /* table_diff.c */
 /* Gives the entry a slot, and everything room for what may happen to one more of them. 0 or
  * -ENOMEM. */
-int table_take_slot(struct container_table *table, struct entry *entry);
+int table_take_slot(struct container_table *table, struct table_entry *entry);
 /* Notes a change of an entry that has a slot; cannot fail. */
-void table_change(struct container_table *table, enum change change, struct entry *entry);
+void table_change(struct container_table *table, enum change change, struct table_entry *entry);
 /* Takes back what consumers have not seen. */
-void table_withdraw(struct container_table *table, struct entry *entry);
+void table_withdraw(struct container_table *table, struct table_entry *entry);
 /* Frees the slots with those in them, and the lists. */
 void table_release_diffs(struct container_table *table);
 
 /* table.c */
 /* Takes it out of everything but its slot. Reported unless consumers never saw it. */
-void table_forget(struct container_table *table, struct entry *entry);
+void table_forget(struct container_table *table, struct table_entry *entry);
 /* Its names are known and not wanted. A live one stays known as excluded. */
-void table_exclude(struct container_table *table, struct entry *entry,
+void table_exclude(struct container_table *table, struct table_entry *entry,
                    const struct container_spec *spec);
 /* Looks at whether it may be held: excluded ones whose new names pass. */
-void table_enqueue(struct container_table *table, struct entry *entry, uint64_t now_ns);
-struct entry *table_find(const struct container_table *table, uint64_t handle);
+void table_enqueue(struct container_table *table, struct table_entry *entry, uint64_t now_ns);
+struct table_entry *table_find(const struct container_table *table, uint64_t handle);
 
 /* start + length, which may be "never"; due times are compared with now like this, since a clock of
  * ticks may be a little behind the one by which a container was found. */
 uint64_t table_after(uint64_t start_ns, uint64_t length_ns);
-bool table_patience_is_over(const struct container_table *table, const struct entry *entry,
+bool table_patience_is_over(const struct container_table *table, const struct table_entry *entry,
                             uint64_t now_ns);
 
 /* table_names.c */
 bool table_passes(const struct container_table *table, const struct container *container);
 /* Puts a held one among those that wait for their names, or names it. */
-void table_await_name(struct container_table *table, struct entry *entry, uint64_t now_ns);
+void table_await_name(struct container_table *table, struct table_entry *entry, uint64_t now_ns);
 /* Patience is over or the names are final: names, excludes, or blocks it. */
-void table_name(struct container_table *table, struct entry *entry);
+void table_name(struct container_table *table, struct table_entry *entry);
 /* Out of the naming lists and the index of labels. */
-void table_unname(struct container_table *table, struct entry *entry);
+void table_unname(struct container_table *table, struct table_entry *entry);
 /* Names those that waited for labels which are free now. */
 void table_settle_blocked(struct container_table *table);
 void table_drop_retired(struct container_table *table);

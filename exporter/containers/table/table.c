@@ -47,8 +47,9 @@ void container_table_free(struct container_table *table)
     if (!table)
         return;
     for (size_t i = 0; i < table->index[INDEX_HANDLE].n_buckets; i++) {
-        struct entry *next;
-        for (struct entry *entry = table->index[INDEX_HANDLE].buckets[i]; entry; entry = next) {
+        struct table_entry *next;
+        for (struct table_entry *entry = table->index[INDEX_HANDLE].buckets[i]; entry;
+             entry = next) {
             next = entry->chain[INDEX_HANDLE].next;
             if (entry->place != ENTRY_HELD)
                 entry_free(entry);
@@ -67,7 +68,7 @@ void container_table_set_hooks(struct container_table *table, const struct conta
     table->hooks = hooks ? *hooks : (struct container_hooks){0};
 }
 
-struct entry *table_find(const struct container_table *table, uint64_t handle)
+struct table_entry *table_find(const struct container_table *table, uint64_t handle)
 {
     const struct entry_index *index = &table->index[INDEX_HANDLE];
     return handle ? entry_index_find(index, entry_hash_handle(handle), NULL) : NULL;
@@ -78,7 +79,7 @@ uint64_t table_after(uint64_t start_ns, uint64_t length_ns)
     return start_ns > UINT64_MAX - length_ns ? UINT64_MAX : start_ns + length_ns;
 }
 
-bool table_patience_is_over(const struct container_table *table, const struct entry *entry,
+bool table_patience_is_over(const struct container_table *table, const struct table_entry *entry,
                             uint64_t now_ns)
 {
     return table_after(entry->c.found_mono_ns, table->limits.name_patience_ns) <= now_ns;
@@ -87,7 +88,7 @@ bool table_patience_is_over(const struct container_table *table, const struct en
 /* ---- places ---- */
 
 /* Gives it a slot. 0 or -ENOMEM. */
-static int table_hold(struct container_table *table, struct entry *entry, uint64_t now_ns)
+static int table_hold(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
 {
     if (table_take_slot(table, entry) != 0)
         return -ENOMEM;
@@ -100,14 +101,14 @@ static int table_hold(struct container_table *table, struct entry *entry, uint64
     return 0;
 }
 
-static void leave_waiting(struct container_table *table, struct entry *entry)
+static void leave_waiting(struct container_table *table, struct table_entry *entry)
 {
     TAILQ_REMOVE(&table->waiting, entry, queue);
     table->count[CONTAINERS_OVER_LIMIT]--;
 }
 
 /* A container that waited has no descriptor. 0, -EAGAIN when it must wait on. */
-static int reopen(struct container_table *table, struct entry *entry, uint64_t now_ns)
+static int reopen(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
 {
     if (entry->c.cgroup_fd >= 0 || !table->hooks.open || !entry->owner)
         return 0;
@@ -126,7 +127,7 @@ static int reopen(struct container_table *table, struct entry *entry, uint64_t n
 /* Those over the limit get the free places, the oldest first. */
 static void promote(struct container_table *table, uint64_t now_ns)
 {
-    struct entry *entry, *next;
+    struct table_entry *entry, *next;
     for (entry = TAILQ_FIRST(&table->waiting); entry; entry = next) {
         next = TAILQ_NEXT(entry, queue);
         if (table->count[CONTAINERS_MONITORED] >= table->limits.max)
@@ -149,7 +150,7 @@ static void promote(struct container_table *table, uint64_t now_ns)
     }
 }
 
-void table_enqueue(struct container_table *table, struct entry *entry, uint64_t now_ns)
+void table_enqueue(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
 {
     if (entry->place == ENTRY_EXCLUDED)
         table->count[CONTAINERS_EXCLUDED]--;
@@ -161,7 +162,7 @@ void table_enqueue(struct container_table *table, struct entry *entry, uint64_t 
         entry_close(entry);
 }
 
-static void forget_handle(struct container_table *table, struct entry *entry)
+static void forget_handle(struct container_table *table, struct table_entry *entry)
 {
     entry_index_remove(&table->index[INDEX_HANDLE], entry);
     entry_index_remove(&table->index[INDEX_PATH], entry);
@@ -169,7 +170,7 @@ static void forget_handle(struct container_table *table, struct entry *entry)
     entry->owner = NULL;
 }
 
-void table_forget(struct container_table *table, struct entry *entry)
+void table_forget(struct container_table *table, struct table_entry *entry)
 {
     table_unname(table, entry);
     switch (entry->c.state) {
@@ -197,7 +198,8 @@ void table_forget(struct container_table *table, struct entry *entry)
 }
 
 /* What remains known of a container whose slot is given up. */
-static struct entry *excluded_twin(const struct entry *entry, const struct container_spec *spec)
+static struct table_entry *excluded_twin(const struct table_entry *entry,
+                                         const struct container_spec *spec)
 {
     const struct container *c = &entry->c;
     struct container_spec twin = {
@@ -217,11 +219,11 @@ static struct entry *excluded_twin(const struct entry *entry, const struct conta
     twin.id = c->id;
     twin.resolved = true;
     twin.owner = entry->owner;
-    struct entry *out;
+    struct table_entry *out;
     return entry_new(&twin, c->found_mono_ns, &out) == 0 ? out : NULL;
 }
 
-static void index_handle(struct container_table *table, struct entry *entry, uint64_t handle)
+static void index_handle(struct container_table *table, struct table_entry *entry, uint64_t handle)
 {
     entry->handle = handle;
     entry_index_insert(&table->index[INDEX_HANDLE], entry, entry_hash_handle(handle));
@@ -229,7 +231,7 @@ static void index_handle(struct container_table *table, struct entry *entry, uin
                        entry_hash_path(entry->own_key ? entry->c.key : NULL, entry->c.path));
 }
 
-void table_exclude(struct container_table *table, struct entry *entry,
+void table_exclude(struct container_table *table, struct table_entry *entry,
                    const struct container_spec *spec)
 {
     if (entry->place == ENTRY_WAITING) {
@@ -241,7 +243,7 @@ void table_exclude(struct container_table *table, struct entry *entry,
     /* Consumers keep the old one until they saw it forgotten. Without memory for the twin its
      * handle is unknown from here on, which nobody minds. */
     uint64_t handle = entry->handle;
-    struct entry *twin = handle ? excluded_twin(entry, spec) : NULL;
+    struct table_entry *twin = handle ? excluded_twin(entry, spec) : NULL;
     table_forget(table, entry);
     if (!twin)
         return;
@@ -258,7 +260,7 @@ static bool is_known(const struct container_table *table, const struct container
     bool by_key = spec->key && *spec->key;
     const char *path = spec->path ? spec->path : "";
     uint64_t hash = entry_hash_path(spec->key, path);
-    for (struct entry *e = entry_index_find(index, hash, NULL); e;
+    for (struct table_entry *e = entry_index_find(index, hash, NULL); e;
          e = entry_index_find(index, hash, e)) {
         if (e->own_key == by_key &&
             strcmp(by_key ? e->c.key : e->c.path, by_key ? spec->key : path) == 0)
@@ -268,7 +270,7 @@ static bool is_known(const struct container_table *table, const struct container
 }
 
 static int make_entry(struct container_table *table, const struct container_spec *spec,
-                      uint64_t now_ns, struct entry **out)
+                      uint64_t now_ns, struct table_entry **out)
 {
     if (spec->key && strlen(spec->key) >= sizeof((struct container *)0)->key)
         return -ENAMETOOLONG;
@@ -284,7 +286,7 @@ static int make_entry(struct container_table *table, const struct container_spec
 int container_table_add(struct container_table *table, const struct container_spec *spec,
                         uint64_t now_ns, uint64_t *handle)
 {
-    struct entry *entry = NULL;
+    struct table_entry *entry = NULL;
     int err = make_entry(table, spec, now_ns, &entry);
     if (err) {
         if (spec->cgroup_fd >= 0)
@@ -306,7 +308,7 @@ int container_table_add(struct container_table *table, const struct container_sp
 }
 
 /* Nobody outside has seen those without a slot. */
-static void free_unheld(struct container_table *table, struct entry *entry)
+static void free_unheld(struct container_table *table, struct table_entry *entry)
 {
     if (entry->place == ENTRY_WAITING)
         leave_waiting(table, entry);
@@ -318,7 +320,7 @@ static void free_unheld(struct container_table *table, struct entry *entry)
 
 void container_table_end(struct container_table *table, uint64_t handle, uint64_t now_ns)
 {
-    struct entry *entry = table_find(table, handle);
+    struct table_entry *entry = table_find(table, handle);
     if (!entry)
         return;
     if (entry->place != ENTRY_HELD) {
@@ -338,7 +340,7 @@ void container_table_end(struct container_table *table, uint64_t handle, uint64_
 
 void container_table_discard(struct container_table *table, uint64_t handle)
 {
-    struct entry *entry = table_find(table, handle);
+    struct table_entry *entry = table_find(table, handle);
     if (!entry)
         return;
     if (entry->place == ENTRY_HELD)
@@ -370,7 +372,7 @@ static void log_unmonitored(struct container_table *table, uint64_t now_ns)
 
 void container_table_advance(struct container_table *table, uint64_t now_ns)
 {
-    struct entry *entry;
+    struct table_entry *entry;
     while ((entry = TAILQ_FIRST(&table->unnamed)) && table_patience_is_over(table, entry, now_ns))
         table_name(table, entry);
     while ((entry = TAILQ_FIRST(&table->lingering)) &&
@@ -386,7 +388,7 @@ uint64_t container_table_deadline(const struct container_table *table)
     if (table->labels_freed && !TAILQ_EMPTY(&table->blocked))
         return 0;
     uint64_t due = UINT64_MAX;
-    const struct entry *entry = TAILQ_FIRST(&table->unnamed);
+    const struct table_entry *entry = TAILQ_FIRST(&table->unnamed);
     if (entry)
         due = table_after(entry->c.found_mono_ns, table->limits.name_patience_ns);
     entry = TAILQ_FIRST(&table->lingering);
@@ -400,7 +402,7 @@ uint64_t container_table_deadline(const struct container_table *table)
 
 void container_table_last_read(struct container_table *table, struct container *container)
 {
-    struct entry *entry = (struct entry *)container;
+    struct table_entry *entry = (struct table_entry *)container;
     if (container->state != CONTAINER_ENDED || entry->place != ENTRY_HELD ||
         entry->pending & 1U << CHANGE_ENDED)
         return;
@@ -411,7 +413,7 @@ void container_table_last_read(struct container_table *table, struct container *
         return;
     }
     container->state = CONTAINER_LINGERING;
-    struct entry *before = TAILQ_LAST(&table->lingering, entry_list);
+    struct table_entry *before = TAILQ_LAST(&table->lingering, entry_list);
     while (before && before->c.ended_mono_ns > container->ended_mono_ns)
         before = TAILQ_PREV(before, entry_list, queue);
     if (before)

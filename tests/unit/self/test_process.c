@@ -19,7 +19,7 @@
 #include "exporter/self/process.h"
 #include "tests/unit/support/malloc_count.h"
 
-static struct process process;
+static struct own_process process;
 
 static struct process_numbers now(void)
 {
@@ -138,7 +138,7 @@ static void test_fixture(void **state)
     put(dir, "self/fd/1", "");
 
     struct fsroot fs;
-    struct process fake;
+    struct own_process fake;
     struct process_numbers n;
     assert_int_equal(fsroot_init(&fs, dir, NULL, NULL, NULL), 0);
     process_init(&fake, &fs);
