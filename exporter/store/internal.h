@@ -3,9 +3,9 @@
  *
  * Series live in chunks of their family and never move, so that a handle stays good and a walk
  * over a family is a walk through memory. One index over all series refuses duplicates. What a
- * removed series leaves behind (its own labels, its hold on a labelset) is buried until no
- * snapshot that could show it is alive; the index, the chunks and the graveyard belong to the
- * loop's thread, only the pool of snapshots is shared.
+ * removed series leaves behind (its own labels, its reference to a labelset) is retired, and freed
+ * once no snapshot that could show it is alive. The index, the chunks and what is retired belong to
+ * the loop's thread; only the pool of snapshots is shared.
  */
 #ifndef IE_STORE_INTERNAL_H
 #define IE_STORE_INTERNAL_H
@@ -16,8 +16,8 @@
 #include "exporter/store/store.h"
 
 struct own_labels {
-    struct own_labels *next; /* in the graveyard */
-    uint64_t buried_at;
+    struct own_labels *next; /* among the retired */
+    uint64_t retired_at;
     size_t len;
     char text[];
 };
@@ -71,14 +71,15 @@ struct labelset {
     size_t n;
     const char *text;
     size_t len;
-    /* The graveyard's part: references that removed series still hold. */
+    /* While retired: references that removed series still hold. */
     struct labelset *previous, *next;
-    uint64_t buried_at;
-    size_t buried_refs;
+    uint64_t retired_at;
+    size_t retired_refs;
     char bytes[];
 };
 
-struct graveyard {
+/* Both lists in order of time. */
+struct retired {
     struct own_labels *own_first, *own_last;
     struct labelset *set_first, *set_last;
 };
@@ -124,7 +125,7 @@ struct store {
     size_t n_buckets; /* of all histograms' series */
     uint64_t published;
     uint64_t published_wall_ns;
-    struct graveyard graveyard;
+    struct retired retired;
     struct snapshot_pool pool;
 };
 
@@ -140,10 +141,11 @@ void series_index_remove(struct series_index *index, const struct series *series
 /* Both parts of a series' labels; 'common' may be NULL. */
 struct label_text series_labels(const struct labelset *common, const char *own, size_t own_len);
 
-void graveyard_bury_own(struct graveyard *graveyard, struct own_labels *own, uint64_t now);
+/* 'now' is the number of publications so far. */
+void retired_add_own(struct retired *retired, struct own_labels *own, uint64_t now);
 /* Takes over one reference. */
-void graveyard_bury_set(struct graveyard *graveyard, struct labelset *set, uint64_t now);
-/* Frees what was buried before publication 'oldest' came. */
-void graveyard_reap(struct graveyard *graveyard, uint64_t oldest);
+void retired_add_set(struct retired *retired, struct labelset *set, uint64_t now);
+/* Frees what was retired before publication 'oldest'. */
+void retired_free(struct retired *retired, uint64_t oldest);
 
 #endif

@@ -156,9 +156,9 @@ void series_free(struct series *series)
     struct family *family = series->family;
     struct store *store = family->store;
     series_index_remove(&store->index, series);
-    graveyard_bury_own(&store->graveyard, series->own, store->published);
+    retired_add_own(&store->retired, series->own, store->published);
     count_shown(series, -1);
-    graveyard_bury_set(&store->graveyard, series->common, store->published);
+    retired_add_set(&store->retired, series->common, store->published);
     if (family->desc->type == METRIC_HISTOGRAM) {
         store->n_buckets -= family->desc->n_edges + 1;
         free(series->histogram);
@@ -177,7 +177,7 @@ int series_relabel(struct series *series, struct labelset *common)
         return err;
     series_index_remove(&store->index, series);
     count_shown(series, -1);
-    graveyard_bury_set(&store->graveyard, series->common, store->published);
+    retired_add_set(&store->retired, series->common, store->published);
     if (common)
         labelset_ref(common);
     series->common = common;

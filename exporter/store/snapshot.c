@@ -210,7 +210,7 @@ int store_publish(struct store *store, const struct tick *tick)
     snapshot->number = ++store->published;
     store->published_wall_ns = tick->wall_ns;
     uint64_t oldest = make_current(&store->pool, snapshot);
-    graveyard_reap(&store->graveyard, oldest);
+    retired_free(&store->retired, oldest);
     return 0;
 }
 

@@ -46,7 +46,7 @@ void store_free(struct store *store)
         family_free(store->families[i]);
     free(store->families);
     snapshot_pool_release(&store->pool);
-    graveyard_reap(&store->graveyard, UINT64_MAX);
+    retired_free(&store->retired, UINT64_MAX);
     free(store->index.slots);
     free(store);
 }
