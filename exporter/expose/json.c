@@ -9,23 +9,24 @@
 
 #include "exporter/expose/page.h"
 
-/* A sample of a container: 'container' is an index by order of appearance. */
-struct entry {
+/* A sample of a container, which is an index by order of appearance. */
+struct container_sample {
     const struct snapshot_family *family;
     const struct sample *sample;
     size_t container;
 };
 
-/* Which containers there are: a hash table from labelset to index. */
-struct census {
+/* The samples of a snapshot by container. 'slots' and 'index' are a hash table from a labelset to
+ * its container. */
+struct container_samples {
     const struct labelset **slots;
     size_t *index;
     size_t mask;
-    struct entry *entries; /* by family */
+    struct container_sample *entries; /* by family */
     size_t n_entries;
-    const struct labelset **sets; /* by container */
-    size_t *starts;               /* by container, n_containers + 1, into sorted */
-    struct entry *sorted;         /* by container, then by family */
+    const struct labelset **sets;    /* by container */
+    size_t *starts;                  /* by container, n_containers + 1, into sorted */
+    struct container_sample *sorted; /* by container, then by family */
     size_t n_containers;
 };
 
@@ -39,90 +40,90 @@ static bool is_container(const struct labelset *set)
     return false;
 }
 
-static size_t find(struct census *census, const struct labelset *set)
+static size_t find(struct container_samples *groups, const struct labelset *set)
 {
-    size_t at = (size_t)((uintptr_t)set >> 4) * 0x9e3779b1u & census->mask;
-    while (census->slots[at] && census->slots[at] != set)
-        at = (at + 1) & census->mask;
+    size_t at = (size_t)((uintptr_t)set >> 4) * 0x9e3779b1u & groups->mask;
+    while (groups->slots[at] && groups->slots[at] != set)
+        at = (at + 1) & groups->mask;
     return at;
 }
 
-static int census_reserve(struct census *census, size_t n_samples)
+static int groups_reserve(struct container_samples *groups, size_t n_samples)
 {
     size_t cap = 16;
     while (cap < 2 * n_samples)
         cap *= 2;
-    census->mask = cap - 1;
-    census->slots = calloc(cap, sizeof *census->slots);
-    census->index = calloc(cap, sizeof *census->index);
-    census->entries = calloc(n_samples + 1, sizeof *census->entries);
-    census->sorted = calloc(n_samples + 1, sizeof *census->sorted);
-    census->sets = calloc(n_samples + 1, sizeof *census->sets);
-    census->starts = calloc(n_samples + 2, sizeof *census->starts);
-    return census->slots && census->index && census->entries && census->sorted && census->sets &&
-                   census->starts
+    groups->mask = cap - 1;
+    groups->slots = calloc(cap, sizeof *groups->slots);
+    groups->index = calloc(cap, sizeof *groups->index);
+    groups->entries = calloc(n_samples + 1, sizeof *groups->entries);
+    groups->sorted = calloc(n_samples + 1, sizeof *groups->sorted);
+    groups->sets = calloc(n_samples + 1, sizeof *groups->sets);
+    groups->starts = calloc(n_samples + 2, sizeof *groups->starts);
+    return groups->slots && groups->index && groups->entries && groups->sorted && groups->sets &&
+                   groups->starts
                ? 0
                : -ENOMEM;
 }
 
-static void census_release(struct census *census)
+static void groups_release(struct container_samples *groups)
 {
-    free(census->slots);
-    free(census->index);
-    free(census->entries);
-    free(census->sorted);
-    free(census->sets);
-    free(census->starts);
+    free(groups->slots);
+    free(groups->index);
+    free(groups->entries);
+    free(groups->sorted);
+    free(groups->sets);
+    free(groups->starts);
 }
 
-static void count_family(struct census *census, const struct snapshot_family *family)
+static void count_family(struct container_samples *groups, const struct snapshot_family *family)
 {
     for (size_t i = 0; i < family->n; i++) {
         const struct labelset *set = family->samples[i].common;
         if (!set)
             continue;
-        size_t at = find(census, set);
-        if (!census->slots[at]) {
+        size_t at = find(groups, set);
+        if (!groups->slots[at]) {
             /* Labelsets that are no container's get no index, and are looked at once. */
-            census->slots[at] = set;
-            census->index[at] = SIZE_MAX;
+            groups->slots[at] = set;
+            groups->index[at] = SIZE_MAX;
             if (is_container(set)) {
-                census->index[at] = census->n_containers;
-                census->sets[census->n_containers++] = set;
+                groups->index[at] = groups->n_containers;
+                groups->sets[groups->n_containers++] = set;
             }
         }
-        if (census->index[at] == SIZE_MAX)
+        if (groups->index[at] == SIZE_MAX)
             continue;
-        census->entries[census->n_entries++] =
-            (struct entry){family, &family->samples[i], census->index[at]};
-        census->starts[census->index[at] + 1]++;
+        groups->entries[groups->n_entries++] =
+            (struct container_sample){family, &family->samples[i], groups->index[at]};
+        groups->starts[groups->index[at] + 1]++;
     }
 }
 
-static int census_take(struct census *census, const struct snapshot *snapshot)
+static int group_samples(struct container_samples *groups, const struct snapshot *snapshot)
 {
     size_t n, n_samples = 0;
     const struct snapshot_family *families = snapshot_families(snapshot, &n);
     for (size_t i = 0; i < n; i++)
         n_samples += families[i].n;
-    int err = census_reserve(census, n_samples);
+    int err = groups_reserve(groups, n_samples);
     if (err)
         return err;
     for (size_t i = 0; i < n; i++)
-        count_family(census, &families[i]);
-    for (size_t i = 0; i < census->n_containers; i++)
-        census->starts[i + 1] += census->starts[i];
-    for (size_t i = census->n_entries; i-- > 0;) { /* each container's part fills from its end */
-        const struct entry *entry = &census->entries[i];
-        census->sorted[--census->starts[entry->container + 1]] = *entry;
+        count_family(groups, &families[i]);
+    for (size_t i = 0; i < groups->n_containers; i++)
+        groups->starts[i + 1] += groups->starts[i];
+    for (size_t i = groups->n_entries; i-- > 0;) { /* each container's part fills from its end */
+        const struct container_sample *entry = &groups->entries[i];
+        groups->sorted[--groups->starts[entry->container + 1]] = *entry;
     }
     /* starts[i + 1] now is where container i begins. */
-    memmove(census->starts, census->starts + 1, census->n_containers * sizeof *census->starts);
-    census->starts[census->n_containers] = census->n_entries;
+    memmove(groups->starts, groups->starts + 1, groups->n_containers * sizeof *groups->starts);
+    groups->starts[groups->n_containers] = groups->n_entries;
     return 0;
 }
 
-static json_t *number(const struct entry *entry)
+static json_t *number(const struct container_sample *entry)
 {
     const struct metric_desc *desc = entry->family->desc;
     if (desc->type == METRIC_HISTOGRAM)
@@ -159,13 +160,13 @@ static json_t *own_labels(const struct sample *sample)
     return object;
 }
 
-static bool same_family(const struct entry *entries, size_t n, size_t i)
+static bool same_family(const struct container_sample *entries, size_t n, size_t i)
 {
     return i < n && entries[i].family == entries[0].family;
 }
 
 /* All of a container's series of one metric; *used says how many there were. */
-static json_t *family_value(const struct entry *entries, size_t n, size_t *used)
+static json_t *family_value(const struct container_sample *entries, size_t n, size_t *used)
 {
     bool own = false;
     for (*used = 0; same_family(entries, n, *used); ++*used)
@@ -184,7 +185,7 @@ static json_t *family_value(const struct entry *entries, size_t n, size_t *used)
     return list;
 }
 
-static int add_values(json_t *values, const struct entry *entries, size_t n)
+static int add_values(json_t *values, const struct container_sample *entries, size_t n)
 {
     static const char *const suffixes[] = {
         [METRIC_COUNTER] = "_total", [METRIC_GAUGE] = "", [METRIC_INFO] = "_info",
@@ -206,8 +207,8 @@ static int append(const char *bytes, size_t n, void *context)
     return textbuf_finish(context);
 }
 
-static int add_container(const struct labelset *set, const struct entry *entries, size_t n,
-                         struct textbuf *out)
+static int add_container(const struct labelset *set, const struct container_sample *entries,
+                         size_t n, struct textbuf *out)
 {
     json_t *object = json_object(), *values = json_object();
     size_t n_labels;
@@ -229,24 +230,24 @@ static int add_container(const struct labelset *set, const struct entry *entries
 
 int expose_containers_json(const struct snapshot *snapshot, struct page **out)
 {
-    struct census census = {0};
+    struct container_samples groups = {0};
     struct page *page = NULL;
     int err = page_new(NULL, &page);
     if (!err)
-        err = census_take(&census, snapshot);
+        err = group_samples(&groups, snapshot);
     if (!err) {
         textbuf_str(&page->text, "{\"containers\":[");
-        for (size_t i = 0; i < census.n_containers && !err; i++) {
+        for (size_t i = 0; i < groups.n_containers && !err; i++) {
             if (i > 0)
                 textbuf_char(&page->text, ',');
-            err = add_container(census.sets[i], census.sorted + census.starts[i],
-                                census.starts[i + 1] - census.starts[i], &page->text);
+            err = add_container(groups.sets[i], groups.sorted + groups.starts[i],
+                                groups.starts[i + 1] - groups.starts[i], &page->text);
         }
         textbuf_str(&page->text, "]}\n");
         if (!err)
             err = textbuf_finish(&page->text);
     }
-    census_release(&census);
+    groups_release(&groups);
     if (err) {
         page_unref(page);
         return err;
