@@ -5,15 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "exporter/containers/discovery/internal.h"
 
 #define RESCAN_NS (30 * DISCOVERY_S)
 /* While some directory cannot be watched. */
 #define RESCAN_BLIND_NS (1 * DISCOVERY_S)
-#define LOG_INTERVAL_NS (60 * DISCOVERY_S)
 
 enum {
     WORK_MAX = 256,     /* directories looked at in one call */
@@ -21,72 +18,12 @@ enum {
     NODES_MAX = 100000, /* a container may make cgroups of its own without end */
 };
 
-int discovery_path(const struct discovery *d, const struct cgroup_node *node, const char *file,
-                   char *out, size_t size)
-{
-    int n = snprintf(out, size, "%s%s%s%s", d->root, node->path, *file ? "/" : "", file);
-    return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
-}
-
-bool discovery_may_log(const struct discovery *d, uint64_t *not_before_ns)
-{
-    if (d->now_ns < *not_before_ns)
-        return false;
-    *not_before_ns = d->now_ns + LOG_INTERVAL_NS;
-    return true;
-}
-
-/* ---- watches ---- */
-
-static void lost_watch(struct discovery *d, int err)
-{
-    d->watches_missing = true;
-    if (d->rescan_due_ns > d->now_ns + RESCAN_BLIND_NS)
-        d->rescan_due_ns = d->now_ns + RESCAN_BLIND_NS;
-    if (d->watch_log_ns != 0) /* once is enough */
-        return;
-    d->watch_log_ns = 1;
-    log_warn(d->config.log, "containers",
-             "cannot watch every cgroup (%s): looking through all of them every second instead%s",
-             strerror(-err), err == -ENOSPC ? "; raise fs.inotify.max_user_watches" : "");
-}
-
-static void watch_events_file(struct discovery *d, struct cgroup_node *node)
-{
-    char path[8192];
-    if (node->kind != NODE_CANDIDATE) {
-        watch_remove(&d->watch, node->events_wd);
-        node->events_wd = -1;
-    } else if (discovery_path(d, node, "cgroup.events", path, sizeof path) == 0) {
-        int wd = watch_add_file(&d->watch, path);
-        node->events_wd = wd < 0 ? -1 : wd; /* without it: processes, or the rescan, will tell */
-    }
-}
-
-void discovery_watch(struct discovery *d, struct cgroup_node *node)
-{
-    char path[8192];
-    int wd = discovery_path(d, node, "", path, sizeof path);
-    if (wd == 0)
-        wd = watch_add(&d->watch, path, node->kind == NODE_CANDIDATE);
-    if (wd < 0) {
-        if (wd != -ENOENT && wd != -ENOTDIR)
-            lost_watch(d, wd);
-        return;
-    }
-    if (!node_find_wd(&d->tree, wd))
-        node_set_wd(&d->tree, node, wd);
-    watch_events_file(d, node);
-}
-
 static void remove_node(struct discovery *d, struct cgroup_node *node)
 {
     member_end(d, node);
     if (node->scan_wanted)
         TAILQ_REMOVE(&d->scans, node, scan);
-    watch_remove(&d->watch, node->wd);
-    watch_remove(&d->watch, node->events_wd);
-    node_remove(&d->tree, node);
+    watched_tree_remove(&d->watched, node);
 }
 
 /* Children first. */
@@ -111,21 +48,10 @@ static void want_scan(struct discovery *d, struct cgroup_node *node)
     TAILQ_INSERT_TAIL(&d->scans, node, scan);
 }
 
-/* The inode of a directory, 0 when there is none. */
-static uint64_t inode_of(const struct discovery *d, const char *cgroup)
-{
-    char path[8192];
-    struct stat st;
-    int n = snprintf(path, sizeof path, "%s%s", d->root, cgroup);
-    if (n < 0 || (size_t)n >= sizeof path || lstat(path, &st) != 0 || !S_ISDIR(st.st_mode))
-        return 0;
-    return st.st_ino;
-}
-
 /* Not gone, and not another one of the same path. */
 static bool is_there(const struct discovery *d, const struct cgroup_node *node)
 {
-    return node->cgroup_id != 0 && inode_of(d, node->path) == node->cgroup_id;
+    return node->cgroup_id != 0 && watched_tree_inode(&d->watched, node->path) == node->cgroup_id;
 }
 
 /*
@@ -137,23 +63,23 @@ static struct cgroup_node *observe(struct discovery *d, const char *path, uint64
                                    bool *is_new)
 {
     *is_new = false;
-    struct cgroup_node *node = node_find(&d->tree, path, strlen(path));
+    struct cgroup_node *node = node_find(&d->watched.tree, path, strlen(path));
     if (node && inode != 0 && inode == node->cgroup_id)
         return node;
-    inode = inode_of(d, path);
+    inode = watched_tree_inode(&d->watched, path);
     if (node && inode != 0 && inode == node->cgroup_id)
         return node;
     if (node)
         remove_subtree(d, node); /* removed, and made anew under the same name */
     if (inode == 0)
         return NULL;
-    if (d->tree.n >= NODES_MAX) {
+    if (d->watched.tree.n >= NODES_MAX) {
         if (discovery_may_log(d, &d->crowd_log_ns))
             log_warn(d->config.log, "containers", "more than %d cgroups: the rest is not looked at",
                      NODES_MAX);
         return NULL;
     }
-    node = node_add(&d->tree, path);
+    node = node_add(&d->watched.tree, path);
     if (!node)
         return NULL;
     node->cgroup_id = inode;
@@ -177,7 +103,7 @@ static bool step(struct discovery *d, struct cgroup_walk **walk)
     bool is_new;
     struct cgroup_node *node = observe(d, entry.path, entry.inode, &is_new);
     if (node && *walk == d->whole)
-        node_meet(&d->tree, node, d->generation);
+        node_meet(&d->watched.tree, node, d->generation);
     return true;
 }
 
@@ -185,32 +111,33 @@ static bool step(struct discovery *d, struct cgroup_walk **walk)
  * no event told of. */
 static void finish_rescan(struct discovery *d)
 {
-    bool retry = d->watches_missing;
-    d->watches_missing = false;
+    bool retry = d->watched.watches_missing;
+    d->watched.watches_missing = false;
     struct cgroup_node *node;
-    TAILQ_FOREACH(node, &d->tree.all, all)
+    TAILQ_FOREACH(node, &d->watched.tree.all, all)
     {
-        if (node->wd < 0 && retry && !d->watches_missing) {
-            discovery_watch(d, node);
+        if (node->wd < 0 && retry && !d->watched.watches_missing) {
+            watched_tree_watch(&d->watched, node);
             if (node->wd >= 0)
                 want_scan(d, node);
         }
-        d->watches_missing |= node->wd < 0;
+        d->watched.watches_missing |= node->wd < 0;
         if (node->kind == NODE_CANDIDATE && node->heap_at == 0)
-            node_start_timer(&d->tree, node, d->now_ns);
+            node_start_timer(&d->watched.tree, node, d->now_ns);
     }
-    d->rescan_due_ns = d->now_ns + (d->watches_missing ? RESCAN_BLIND_NS : d->config.rescan_ns);
+    d->rescan_due_ns =
+        d->now_ns + (d->watched.watches_missing ? RESCAN_BLIND_NS : d->config.rescan_ns);
 }
 
 /* One of those that the rescan did not meet, which come first in the list: gone, or made behind
  * its back. False when there are no more. */
 static bool sweep(struct discovery *d)
 {
-    struct cgroup_node *node = TAILQ_FIRST(&d->tree.all);
+    struct cgroup_node *node = TAILQ_FIRST(&d->watched.tree.all);
     if (!node || node->seen == d->generation)
         return false;
     if (is_there(d, node))
-        node_meet(&d->tree, node, d->generation);
+        node_meet(&d->watched.tree, node, d->generation);
     else
         remove_subtree(d, node);
     return true;
@@ -233,29 +160,38 @@ static bool is_busy(const struct discovery *d)
     return d->part || d->whole || d->sweeping || !TAILQ_EMPTY(&d->scans);
 }
 
-/* Looks at a bounded number of directories: new subtrees first, then the rescan. */
-static void work(struct discovery *d, size_t budget)
+/* One bounded step: new subtrees first, then the rescan. False when there is nothing to do. */
+static bool work_once(struct discovery *d)
 {
-    while (budget-- > 0) {
-        struct cgroup_node *node = TAILQ_FIRST(&d->scans);
-        if (!d->part && node) {
-            TAILQ_REMOVE(&d->scans, node, scan);
-            node->scan_wanted = false;
-            if (cgroup_walk_new(&d->hierarchy, node->path, WALK_CHEAPLY, &d->part) != 0)
-                d->rescan_due_ns = d->now_ns; /* it finds the same */
-        }
-        if (d->part) {
-            step(d, &d->part);
-        } else if (d->whole) {
-            d->sweeping = !step(d, &d->whole);
-        } else if (d->sweeping) {
-            d->sweeping = sweep(d);
-            if (!d->sweeping)
-                finish_rescan(d);
-        } else {
-            return;
-        }
+    struct cgroup_node *node = TAILQ_FIRST(&d->scans);
+    if (!d->part && node) {
+        TAILQ_REMOVE(&d->scans, node, scan);
+        node->scan_wanted = false;
+        if (cgroup_walk_new(&d->hierarchy, node->path, WALK_CHEAPLY, &d->part) != 0)
+            d->rescan_due_ns = d->now_ns; /* it finds the same */
     }
+    if (d->part) {
+        step(d, &d->part);
+    } else if (d->whole) {
+        d->sweeping = !step(d, &d->whole);
+    } else if (d->sweeping) {
+        d->sweeping = sweep(d);
+        if (!d->sweeping)
+            finish_rescan(d);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Looks at a bounded number of directories. */
+static void work(struct discovery *d)
+{
+    for (int i = 0; i < WORK_MAX && work_once(d);)
+        i++;
+    /* Nothing tells of what comes and goes below a directory without a watch. */
+    if (d->watched.watches_missing && d->rescan_due_ns > d->now_ns + RESCAN_BLIND_NS)
+        d->rescan_due_ns = d->now_ns + RESCAN_BLIND_NS;
 }
 
 /* ---- events ---- */
@@ -283,7 +219,7 @@ static void vanished(struct discovery *d, const struct cgroup_node *parent, cons
     char path[8192];
     if (child_path(parent, name, path, sizeof path) != 0)
         return;
-    struct cgroup_node *node = node_find(&d->tree, path, strlen(path));
+    struct cgroup_node *node = node_find(&d->watched.tree, path, strlen(path));
     /* The event may be older than the directory that stands there now. */
     if (node && !is_there(d, node))
         remove_subtree(d, node);
@@ -308,7 +244,7 @@ static void handle_event(void *arg, const struct watch_event *event)
         start_rescan(d, WALK_CHEAPLY);
         return;
     }
-    struct cgroup_node *node = node_find_wd(&d->tree, event->wd);
+    struct cgroup_node *node = node_find_wd(&d->watched.tree, event->wd);
     if (!node)
         return;
     switch (event->what) {
@@ -322,7 +258,7 @@ static void handle_event(void *arg, const struct watch_event *event)
         modified(d, node, event->name);
         break;
     case WATCH_FORGOTTEN:
-        node_set_wd(&d->tree, node, -1);
+        node_set_wd(&d->watched.tree, node, -1);
         break;
     case WATCH_OVERFLOWED:
         break;
@@ -336,17 +272,14 @@ static int start(struct discovery *d, char *error, size_t error_size)
     int err = cgroup_hierarchy_find(d->config.fs, &d->hierarchy, error, error_size);
     if (err)
         return err;
-    d->root = strcmp(d->hierarchy.path, "/") == 0 ? "" : d->hierarchy.path;
     struct container_hooks hooks = member_hooks;
     hooks.arg = d;
     container_table_set_hooks(d->config.table, &hooks);
-    err = watch_init(&d->watch);
-    if (err)
-        lost_watch(d, err);
+    watched_tree_start(&d->watched, d->hierarchy.path);
     start_rescan(d, WALK_FIRST);
     while (is_busy(d))
-        work(d, WORK_MAX);
-    if (!d->tree.root) {
+        work(d);
+    if (!d->watched.tree.root) {
         snprintf(error, error_size, "%s: cannot be read", d->hierarchy.path);
         return -ENOENT;
     }
@@ -357,7 +290,7 @@ int discovery_new(const struct discovery_config *config, uint64_t now_ns, struct
                   char *error, size_t error_size)
 {
     struct discovery *d = calloc(1, sizeof *d);
-    if (!d || node_tree_init(&d->tree) != 0) {
+    if (!d || watched_tree_init(&d->watched, config->log) != 0) {
         free(d);
         snprintf(error, error_size, "out of memory");
         return -ENOMEM;
@@ -366,7 +299,6 @@ int discovery_new(const struct discovery_config *config, uint64_t now_ns, struct
     if (d->config.rescan_ns == 0)
         d->config.rescan_ns = RESCAN_NS;
     d->now_ns = now_ns;
-    d->watch.fd = -1;
     TAILQ_INIT(&d->scans);
     int err = start(d, error, error_size);
     if (err) {
@@ -374,7 +306,7 @@ int discovery_new(const struct discovery_config *config, uint64_t now_ns, struct
         return err;
     }
     log_info(config->log, "containers", "cgroup v%d at %s: %zu cgroups, %zu containers monitored",
-             d->hierarchy.version, d->hierarchy.path, d->tree.n,
+             d->hierarchy.version, d->hierarchy.path, d->watched.tree.n,
              container_table_count(config->table, CONTAINERS_MONITORED));
     *out = d;
     return 0;
@@ -385,17 +317,10 @@ void discovery_free(struct discovery *discovery)
     if (!discovery)
         return;
     container_table_set_hooks(discovery->config.table, NULL);
-    const struct cgroup_node *node;
-    TAILQ_FOREACH(node, &discovery->tree.all, all)
-    {
-        if (node->fd >= 0)
-            close(node->fd);
-    }
     cgroup_walk_free(discovery->part);
     cgroup_walk_free(discovery->whole);
-    node_tree_release(&discovery->tree);
-    watch_release(&discovery->watch);
-    free(discovery->late_ids);
+    watched_tree_release(&discovery->watched);
+    late_ids_release(&discovery->late_ids);
     free(discovery);
 }
 
@@ -406,7 +331,7 @@ const struct cgroup_hierarchy *discovery_hierarchy(const struct discovery *disco
 
 int discovery_fd(const struct discovery *discovery)
 {
-    return discovery->watch.fd;
+    return discovery->watched.watch.fd;
 }
 
 /* A tick's time may be a little before that of the last event: time stands still then. */
@@ -419,8 +344,8 @@ static void set_time(struct discovery *d, uint64_t now_ns)
 void discovery_handle(struct discovery *discovery, uint64_t now_ns)
 {
     set_time(discovery, now_ns);
-    watch_read(&discovery->watch, handle_event, discovery);
-    work(discovery, WORK_MAX);
+    watch_read(&discovery->watched.watch, handle_event, discovery);
+    work(discovery);
 }
 
 void discovery_advance(struct discovery *discovery, uint64_t now_ns)
@@ -429,14 +354,16 @@ void discovery_advance(struct discovery *discovery, uint64_t now_ns)
     set_time(d, now_ns);
     struct cgroup_node *node;
     for (int i = 0;
-         i < TIMERS_MAX && (node = node_first_timer(&d->tree)) && node->due_ns <= d->now_ns; i++) {
-        node_stop_timer(&d->tree, node);
+         i < TIMERS_MAX && (node = node_first_timer(&d->watched.tree)) && node->due_ns <= d->now_ns;
+         i++) {
+        node_stop_timer(&d->watched.tree, node);
         member_check(d, node);
     }
-    member_forget_late_ids(d);
+    if (d->config.map)
+        late_ids_forget(&d->late_ids, d->config.map, d->now_ns);
     if (d->rescan_due_ns <= d->now_ns && !d->whole && !d->sweeping)
         start_rescan(d, WALK_CHEAPLY);
-    work(d, WORK_MAX);
+    work(d);
 }
 
 uint64_t discovery_deadline(const struct discovery *discovery)
@@ -444,6 +371,6 @@ uint64_t discovery_deadline(const struct discovery *discovery)
     const struct discovery *d = discovery;
     if (is_busy(d))
         return 0;
-    const struct cgroup_node *node = node_first_timer(&d->tree);
+    const struct cgroup_node *node = node_first_timer(&d->watched.tree);
     return node && node->due_ns < d->rescan_due_ns ? node->due_ns : d->rescan_due_ns;
 }

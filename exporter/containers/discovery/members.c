@@ -1,16 +1,11 @@
 /* What each directory is: a container, a child of one, a candidate, or nothing. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "exporter/containers/discovery/internal.h"
 
-/* How long an id stays in the map after its cgroup. */
-#define LATE_ID_NS (10 * DISCOVERY_S)
 /* A pod's container without a log link is taken for its sandbox after this; before the table's
  * patience of 2 s would name it. */
 #define SANDBOX_NS (1800 * DISCOVERY_MS)
@@ -21,8 +16,6 @@
 /* Candidates are looked at often while they are young. */
 #define CANDIDATE_YOUNG_NS (1 * DISCOVERY_S)
 #define CANDIDATE_CHECK_NS (10 * DISCOVERY_MS)
-
-enum { LATE_IDS_MAX = 65536 };
 
 /* ---- the map ---- */
 
@@ -58,73 +51,12 @@ static void map_child(struct discovery *d, const struct cgroup_node *node)
         cgroup_map_set(d->config.map, node->cgroup_id, owner->slot, owner->gen);
 }
 
-static void forget_first_late_id(struct discovery *d)
-{
-    const struct late_id *late = &d->late_ids[d->late_first];
-    uint32_t slot, gen;
-    /* Not if another one has it by now: a directory that was renamed keeps its id. */
-    if (cgroup_map_find(d->config.map, late->cgroup_id, &slot, &gen) && slot == late->slot &&
-        gen == late->gen)
-        cgroup_map_remove(d->config.map, late->cgroup_id);
-    d->late_first = (d->late_first + 1) % d->cap_late;
-    d->n_late--;
-}
-
-void member_forget_late_ids(struct discovery *d)
-{
-    while (d->n_late > 0 && d->late_ids[d->late_first].due_ns <= d->now_ns)
-        forget_first_late_id(d);
-}
-
-static int grow_late_ids(struct discovery *d)
-{
-    size_t cap = d->cap_late ? d->cap_late * 2 : 64;
-    struct late_id *ring = malloc(cap * sizeof *ring);
-    if (!ring)
-        return -ENOMEM;
-    for (size_t i = 0; i < d->n_late; i++)
-        ring[i] = d->late_ids[(d->late_first + i) % d->cap_late];
-    free(d->late_ids);
-    d->late_ids = ring;
-    d->cap_late = cap;
-    d->late_first = 0;
-    return 0;
-}
-
-static void unmap_late(struct discovery *d, const struct cgroup_node *node)
-{
-    struct late_id late = {.cgroup_id = node->cgroup_id, .due_ns = d->now_ns + LATE_ID_NS};
-    if (!d->config.map || !cgroup_map_find(d->config.map, node->cgroup_id, &late.slot, &late.gen))
-        return;
-    if (d->n_late == LATE_IDS_MAX)
-        forget_first_late_id(d);
-    if (d->n_late == d->cap_late && grow_late_ids(d) != 0) {
-        cgroup_map_remove(d->config.map, node->cgroup_id);
-        return;
-    }
-    d->late_ids[(d->late_first + d->n_late++) % d->cap_late] = late;
-}
-
 /* ---- the table's hooks ---- */
-
-static int open_directory(const struct discovery *d, const struct cgroup_node *node)
-{
-    char path[8192];
-    if (discovery_path(d, node, "", path, sizeof path) != 0)
-        return -ENAMETOOLONG;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    struct stat st;
-    if (fstat(fd, &st) == 0 && st.st_ino == node->cgroup_id)
-        return fd;
-    close(fd);
-    return -ENOENT; /* another one of the same path by now */
-}
 
 static int hook_open(void *arg, void *owner)
 {
-    return open_directory(arg, owner);
+    const struct discovery *d = arg;
+    return watched_tree_open(&d->watched, owner);
 }
 
 static void hook_held(void *arg, void *owner, const struct container *container)
@@ -206,7 +138,7 @@ static void schedule_lookup(struct discovery *d, struct cgroup_node *node)
         if (node->tries < 16 + NAMES_SLOWEST)
             node->tries++;
     }
-    node_start_timer(&d->tree, node, d->now_ns + wait);
+    node_start_timer(&d->watched.tree, node, d->now_ns + wait);
 }
 
 /* Only its log link can tell a container from its sandbox, and there is none. */
@@ -267,7 +199,7 @@ static void try_container(struct discovery *d, struct cgroup_node *node,
     if (sandbox || (known && names.sandbox)) {
         node->kind = NODE_SANDBOX;
     } else {
-        int fd = open_directory(d, node);
+        int fd = watched_tree_open(&d->watched, node);
         if (fd == -ENOENT)
             return; /* gone already */
         struct container_spec spec = make_spec(node, info, known ? &names : NULL);
@@ -280,17 +212,17 @@ static void try_container(struct discovery *d, struct cgroup_node *node,
 /* ---- candidates ---- */
 
 static bool file_has_text(const struct discovery *d, const struct cgroup_node *node,
-                          const char *file, int *error)
+                          const char *file, int *err)
 {
     char path[8192];
     int fd = -1;
     if (node->fd >= 0)
         fd = openat(node->fd, file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    else if (discovery_path(d, node, file, path, sizeof path) == 0)
+    else if (watched_tree_path(&d->watched, node, file, path, sizeof path) == 0)
         fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     char byte;
     ssize_t n = fd >= 0 ? read(fd, &byte, 1) : -1;
-    *error = n < 0 ? errno : 0;
+    *err = n < 0 ? -errno : 0;
     if (fd >= 0)
         close(fd);
     return n > 0;
@@ -299,10 +231,10 @@ static bool file_has_text(const struct discovery *d, const struct cgroup_node *n
 /* Those of a threaded cgroup are listed as threads only. */
 static bool has_processes(const struct discovery *d, const struct cgroup_node *node)
 {
-    int error;
-    if (file_has_text(d, node, "cgroup.procs", &error))
+    int err;
+    if (file_has_text(d, node, "cgroup.procs", &err))
         return true;
-    return error == EOPNOTSUPP && file_has_text(d, node, "cgroup.threads", &error);
+    return err == -EOPNOTSUPP && file_has_text(d, node, "cgroup.threads", &err);
 }
 
 static void leave_closely(struct discovery *d, struct cgroup_node *node, bool keep_open)
@@ -321,15 +253,15 @@ static void promote_candidate(struct discovery *d, struct cgroup_node *node)
     if (fd >= 0)
         leave_closely(d, node, true);
     else
-        fd = open_directory(d, node);
+        fd = watched_tree_open(&d->watched, node);
     if (fd == -ENOENT)
         return;
-    node_stop_timer(&d->tree, node);
+    node_stop_timer(&d->watched.tree, node);
     node->resolved = true;
     const struct cgroup_path_info plain = {.runtime = "", .qos_class = ""};
     struct container_spec spec = make_spec(node, &plain, NULL);
     add_to_table(d, node, &spec, fd < 0 ? -1 : fd);
-    discovery_watch(d, node); /* its control files are of no interest any more */
+    watched_tree_watch(&d->watched, node); /* its control files are of no interest any more */
 }
 
 static void check_candidate(struct discovery *d, struct cgroup_node *node)
@@ -339,7 +271,7 @@ static void check_candidate(struct discovery *d, struct cgroup_node *node)
         return;
     }
     if (d->now_ns - node->found_ns < CANDIDATE_YOUNG_NS)
-        node_start_timer(&d->tree, node, d->now_ns + CANDIDATE_CHECK_NS);
+        node_start_timer(&d->watched.tree, node, d->now_ns + CANDIDATE_CHECK_NS);
     else
         leave_closely(d, node, false); /* from here on its files' events and the rescans tell */
 }
@@ -352,7 +284,7 @@ void member_classify(struct discovery *d, struct cgroup_node *node)
     cgroup_path_parse(node->path, strlen(node->path), &info);
     node->found_ns = d->now_ns;
     if (info.is_container) {
-        discovery_watch(d, node);
+        watched_tree_watch(&d->watched, node);
         try_container(d, node, &info);
         return;
     }
@@ -360,12 +292,12 @@ void member_classify(struct discovery *d, struct cgroup_node *node)
     if (d->config.all_cgroups && node->parent) {
         node->kind = NODE_CANDIDATE;
         if (d->close_candidates < d->config.close_candidates_max &&
-            (node->fd = open_directory(d, node)) >= 0)
+            (node->fd = watched_tree_open(&d->watched, node)) >= 0)
             d->close_candidates++;
         else
             node->fd = -1;
     }
-    discovery_watch(d, node);
+    watched_tree_watch(&d->watched, node);
     if (node->kind == NODE_CANDIDATE)
         check_candidate(d, node);
 }
@@ -398,5 +330,6 @@ void member_end(struct discovery *d, struct cgroup_node *node)
     if (node->kind == NODE_CONTAINER)
         container_table_end(d->config.table, node->handle, d->now_ns);
     leave_closely(d, node, false);
-    unmap_late(d, node);
+    if (d->config.map)
+        late_ids_add(&d->late_ids, d->config.map, node->cgroup_id, d->now_ns);
 }

@@ -1,0 +1,118 @@
+#include "exporter/containers/cgroups/watched_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 8192 };
+
+static void lost_watch(struct watched_tree *watched, int err)
+{
+    watched->watches_missing = true;
+    if (watched->logged)
+        return;
+    watched->logged = true;
+    log_warn(watched->log, "containers",
+             "cannot watch every cgroup (%s): looking through all of them every second instead%s",
+             strerror(-err), err == -ENOSPC ? "; raise fs.inotify.max_user_watches" : "");
+}
+
+int watched_tree_init(struct watched_tree *watched, const struct log *log)
+{
+    *watched = (struct watched_tree){.log = log, .root = "", .watch.fd = -1};
+    return node_tree_init(&watched->tree);
+}
+
+void watched_tree_start(struct watched_tree *watched, const char *mount)
+{
+    watched->root = strcmp(mount, "/") == 0 ? "" : mount;
+    int err = watch_init(&watched->watch);
+    if (err)
+        lost_watch(watched, err);
+}
+
+void watched_tree_release(struct watched_tree *watched)
+{
+    const struct cgroup_node *node;
+    TAILQ_FOREACH(node, &watched->tree.all, all)
+    {
+        if (node->fd >= 0)
+            close(node->fd);
+    }
+    node_tree_release(&watched->tree);
+    watch_release(&watched->watch);
+}
+
+/* ---- directories ---- */
+
+int watched_tree_path(const struct watched_tree *watched, const struct cgroup_node *node,
+                      const char *file, char *out, size_t size)
+{
+    int n = snprintf(out, size, "%s%s%s%s", watched->root, node->path, *file ? "/" : "", file);
+    return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+uint64_t watched_tree_inode(const struct watched_tree *watched, const char *path)
+{
+    char full[PATH_BYTES];
+    struct stat st;
+    int n = snprintf(full, sizeof full, "%s%s", watched->root, path);
+    if (n < 0 || (size_t)n >= sizeof full || lstat(full, &st) != 0 || !S_ISDIR(st.st_mode))
+        return 0;
+    return st.st_ino;
+}
+
+int watched_tree_open(const struct watched_tree *watched, const struct cgroup_node *node)
+{
+    char path[PATH_BYTES];
+    if (watched_tree_path(watched, node, "", path, sizeof path) != 0)
+        return -ENAMETOOLONG;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    struct stat st;
+    if (fstat(fd, &st) == 0 && st.st_ino == node->cgroup_id)
+        return fd;
+    close(fd);
+    return -ENOENT;
+}
+
+/* ---- watches ---- */
+
+static void watch_events_file(struct watched_tree *watched, struct cgroup_node *node)
+{
+    char path[PATH_BYTES];
+    if (node->kind != NODE_CANDIDATE) {
+        watch_remove(&watched->watch, node->events_wd);
+        node->events_wd = -1;
+    } else if (watched_tree_path(watched, node, "cgroup.events", path, sizeof path) == 0) {
+        int wd = watch_add_file(&watched->watch, path);
+        node->events_wd = wd < 0 ? -1 : wd; /* without it: processes, or the rescan, will tell */
+    }
+}
+
+void watched_tree_watch(struct watched_tree *watched, struct cgroup_node *node)
+{
+    char path[PATH_BYTES];
+    int wd = watched_tree_path(watched, node, "", path, sizeof path);
+    if (wd == 0)
+        wd = watch_add(&watched->watch, path, node->kind == NODE_CANDIDATE);
+    if (wd < 0) {
+        if (wd != -ENOENT && wd != -ENOTDIR)
+            lost_watch(watched, wd);
+        return;
+    }
+    if (!node_find_wd(&watched->tree, wd))
+        node_set_wd(&watched->tree, node, wd);
+    watch_events_file(watched, node);
+}
+
+void watched_tree_remove(struct watched_tree *watched, struct cgroup_node *node)
+{
+    watch_remove(&watched->watch, node->wd);
+    watch_remove(&watched->watch, node->events_wd);
+    node_remove(&watched->tree, node);
+}

@@ -1,0 +1,47 @@
+/*
+ * The tree of nodes and the directories behind them: where they are in the file system, and the
+ * watches on them.
+ *
+ * Every directory has a watch; a candidate's control files are watched, too. Loop thread only.
+ */
+#ifndef IE_CONTAINERS_CGROUPS_WATCHED_TREE_H
+#define IE_CONTAINERS_CGROUPS_WATCHED_TREE_H
+
+#include "exporter/base/log.h"
+#include "exporter/containers/cgroups/tree.h"
+#include "exporter/containers/cgroups/watch.h"
+
+struct watched_tree {
+    const struct log *log; /* borrowed */
+    const char *root; /* the hierarchy's path as paths are made from it: "" for "/"; borrowed */
+    struct node_tree tree;
+    struct cgroup_watch watch;
+    bool watches_missing; /* some directory has no watch. Set here, cleared by who watched again */
+    bool logged;          /* that watches are missing: once is enough */
+};
+
+/* An empty tree. 0 or -ENOMEM. */
+int watched_tree_init(struct watched_tree *watched, const struct log *log);
+/* Starts watching the hierarchy that is mounted at 'mount'. Without inotify, watches are missing.
+ */
+void watched_tree_start(struct watched_tree *watched, const char *mount);
+/* Closes candidates' descriptors, too. */
+void watched_tree_release(struct watched_tree *watched);
+
+/* The path in the file system of a file in the node's directory, or of the directory itself (""). 0
+ * or -ENAMETOOLONG. */
+int watched_tree_path(const struct watched_tree *watched, const struct cgroup_node *node,
+                      const char *file, char *out, size_t size);
+/* The inode of the directory at this path of the hierarchy, 0 when there is none. */
+uint64_t watched_tree_inode(const struct watched_tree *watched, const char *path);
+/* A descriptor of the node's directory, or -errno; -ENOENT when it is gone, even if another
+ * directory has its path by now. */
+int watched_tree_open(const struct watched_tree *watched, const struct cgroup_node *node);
+
+/* Watches the node's directory, its control files too while it is a candidate, and no longer when
+ * it is not. Watching again does no harm. */
+void watched_tree_watch(struct watched_tree *watched, struct cgroup_node *node);
+/* Removes a node without children, and its watches. */
+void watched_tree_remove(struct watched_tree *watched, struct cgroup_node *node);
+
+#endif
