@@ -14,6 +14,15 @@ enum container_state {
     CONTAINER_LINGERING, /* read for the last time; counters stay in the exposition */
 };
 
+/* How many there are of each kind. */
+enum container_count {
+    CONTAINERS_MONITORED, /* live, with a slot */
+    CONTAINERS_LINGERING, /* ended, with a slot */
+    CONTAINERS_EXCLUDED,
+    CONTAINERS_OVER_LIMIT,
+    CONTAINER_COUNTS
+};
+
 /* Owned by the container table; valid until the table reports it forgotten and the reconcile that
  * reported so has returned. Strings are never NULL. Changed only on the loop's thread. */
 struct container {

@@ -14,7 +14,7 @@
 #include "collectors/contract/collector.h"
 #include "exporter/base/reason.h"
 #include "exporter/base/tick.h"
-#include "exporter/containers/table/table.h"
+#include "exporter/containers/container.h"
 #include "exporter/expose/expose.h"
 #include "exporter/http/http.h"
 #include "exporter/source/machine.h"

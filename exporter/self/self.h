@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "collectors/contract/collector.h"
-#include "exporter/containers/table/table.h"
+#include "exporter/containers/container.h"
 
 struct self_config {
     const char *version;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "collectors/contract/collector.h"
+#include "exporter/containers/table/table.h"
 #include "exporter/expose/expose.h"
 #include "exporter/http/http.h"
 #include "exporter/pages/pages.h"

@@ -44,14 +44,6 @@ struct container_hooks {
     void (*dropped)(void *arg, void *owner, const struct container *container);
 };
 
-enum container_count {
-    CONTAINERS_MONITORED, /* live, with a slot */
-    CONTAINERS_LINGERING, /* ended, with a slot */
-    CONTAINERS_EXCLUDED,
-    CONTAINERS_OVER_LIMIT,
-    CONTAINER_COUNTS
-};
-
 struct container_table;
 
 /* -EINVAL with the message in error when a regex does not compile. */
