@@ -9,23 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FDS_MAX_AGE = 15 };
+#include "exporter/base/process_stat.h"
 
-/* Field 22 of self/stat: the start in clock ticks since boot. The name in parentheses before it may
- * hold anything. */
-static bool parse_start_ticks(const char *stat, uint64_t *out)
-{
-    const char *p = strrchr(stat, ')');
-    for (int field = 2; p && field < 22; field++) {
-        p = strchr(p, ' ');
-        p = p ? p + 1 : NULL;
-    }
-    unsigned long long ticks;
-    if (!p || sscanf(p, "%llu", &ticks) != 1)
-        return false;
-    *out = ticks;
-    return true;
-}
+enum { FDS_MAX_AGE = 15 };
 
 static double start_time_seconds(const struct fsroot *fs)
 {
@@ -38,7 +24,7 @@ static double start_time_seconds(const struct fsroot *fs)
     char *text = malloc(STAT_BYTES);
     if (text && fsroot_read(fs, FSROOT_PROC, "self/stat", own, sizeof own, NULL) == 0 &&
         fsroot_read(fs, FSROOT_PROC, "stat", text, STAT_BYTES, NULL) == 0 &&
-        parse_start_ticks(own, &ticks)) {
+        process_start_ticks(own, &ticks) == 0) {
         const char *line = strstr(text, "\nbtime ");
         if (line && sscanf(line, " btime %llu", &boot) == 1)
             seconds = (double)boot + (double)ticks / (double)sysconf(_SC_CLK_TCK);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/process_stat.h"
 #include "exporter/containers/cgroups/process.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "exporter/base/clock.h"
+#include "exporter/base/process_stat.h"
 #include "exporter/containers/cgroups/walk.h"
 
 enum { TEXT_SIZE = 16384 };
@@ -79,25 +80,6 @@ int process_cgroup_resolve(const char *root, const char *path, size_t path_len, 
         n += len;
     }
     out[n] = '\0';
-    return 0;
-}
-
-int process_start_ticks(const char *text, uint64_t *out)
-{
-    enum { START = 22, STATE = 3 };      /* as proc(5) numbers the fields */
-    const char *at = strrchr(text, ')'); /* the name before may hold anything */
-    uint64_t ticks;
-    if (!at)
-        return -EINVAL;
-    for (int field = STATE; field <= START; field++) {
-        at = strchr(at, ' ');
-        if (!at)
-            return -EINVAL;
-        at++;
-    }
-    if (sscanf(at, "%" SCNu64, &ticks) != 1)
-        return -EINVAL;
-    *out = ticks;
     return 0;
 }
 

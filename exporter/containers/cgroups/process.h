@@ -40,7 +40,5 @@ int process_cgroup_path(const char *text, size_t len, int version, const char **
  * that leads out of the hierarchy, -ENAMETOOLONG. */
 int process_cgroup_resolve(const char *root, const char *path, size_t path_len, char *out,
                            size_t size);
-/* When a process began, in clock ticks since boot, from the text of its stat. 0 or -EINVAL. */
-int process_start_ticks(const char *text, uint64_t *out);
 
 #endif

@@ -77,22 +77,6 @@ static void paths_from_a_namespace(void **state)
     check_resolved("", "/012345678901234567890123456789", 0, "/012345678901234567890123456789");
 }
 
-static void start_times(void **state)
-{
-    (void)state;
-    uint64_t ticks = 0;
-    assert_int_equal(process_start_ticks("7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 "
-                                         "123456 1000 2",
-                                         &ticks),
-                     0);
-    assert_int_equal(ticks, 123456);
-    assert_int_equal(
-        process_start_ticks("7 (a) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0", &ticks),
-        -EINVAL);
-    assert_int_equal(process_start_ticks("", &ticks), -EINVAL);
-    assert_int_equal(process_start_ticks("7 (a", &ticks), -EINVAL);
-}
-
 /* ---- real processes ---- */
 
 struct rig {
@@ -264,11 +248,8 @@ static void from_a_namespace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_of_the_kernel),
-        cmocka_unit_test(paths_from_a_namespace),
-        cmocka_unit_test(start_times),
-        cmocka_unit_test(real_processes),
-        cmocka_unit_test(a_part_of_the_hierarchy),
+        cmocka_unit_test(lines_of_the_kernel), cmocka_unit_test(paths_from_a_namespace),
+        cmocka_unit_test(real_processes),      cmocka_unit_test(a_part_of_the_hierarchy),
         cmocka_unit_test(from_a_namespace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,33 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "exporter/base/process_stat.h"
+
+static void start_times(void **state)
+{
+    (void)state;
+    uint64_t ticks = 0;
+    assert_int_equal(process_start_ticks("7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 "
+                                         "123456 1000 2",
+                                         &ticks),
+                     0);
+    assert_int_equal(ticks, 123456);
+    assert_int_equal(
+        process_start_ticks("7 (a) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0", &ticks),
+        -EINVAL);
+    assert_int_equal(process_start_ticks("", &ticks), -EINVAL);
+    assert_int_equal(process_start_ticks("7 (a", &ticks), -EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(start_times),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
