@@ -65,9 +65,6 @@ struct search {
     const char *name;
     const char **values;
     size_t cap, n;
-    const char *const *names;
-    size_t n_names;
-    bool others;
 };
 
 static enum MHD_Result look(void *context, enum MHD_ValueKind kind, const char *key,
@@ -75,15 +72,11 @@ static enum MHD_Result look(void *context, enum MHD_ValueKind kind, const char *
 {
     struct search *search = context;
     (void)kind;
-    if (search->name && strcmp(key, search->name) == 0) {
+    if (strcmp(key, search->name) == 0) {
         if (search->n < search->cap)
             search->values[search->n] = value ? value : "";
         search->n++;
     }
-    size_t i = 0;
-    while (i < search->n_names && strcmp(search->names[i], key) != 0)
-        i++;
-    search->others |= i == search->n_names;
     return MHD_YES;
 }
 
@@ -93,13 +86,6 @@ static size_t query(const struct http_request *request, const char *name, const 
     struct search search = {.name = name, .values = values, .cap = cap};
     MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, look, &search);
     return search.n;
-}
-
-static bool query_only(const struct http_request *request, const char *const *names, size_t n)
-{
-    struct search search = {.names = names, .n_names = n};
-    MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, look, &search);
-    return !search.others;
 }
 
 /* Responses. */
@@ -220,7 +206,6 @@ static void handle(struct http_server *server, const struct http_route *route,
         .accept = header(connection, MHD_HTTP_HEADER_ACCEPT),
         .accept_encoding = header(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING),
         .query = query,
-        .query_only = query_only,
         .connection = connection,
     };
     *response = (struct http_response){0};

@@ -32,8 +32,6 @@ struct http_request {
     /* All values of a query argument ("collect[]"), at most cap; returns how many there are. */
     size_t (*query)(const struct http_request *request, const char *name, const char **values,
                     size_t cap);
-    /* Whether every argument's name is one of the n given; for refusing unknown ones. */
-    bool (*query_only)(const struct http_request *request, const char *const *names, size_t n);
     void *connection; /* the server's own */
 };
 

@@ -88,12 +88,12 @@ static void test_query(void **state)
     (void)state;
     struct http_rig *f = http_rig_start((struct http_config){0});
     static const char *const cases[][2] = {
-        {HTTP_GET("/query"), "0 - - - only\n"},
-        {HTTP_GET("/query?collect[]=a&collect%5B%5D=b%20c"), "2 a b c - only\n"},
-        {HTTP_GET("/query?collect[]"), "1  - - only\n"},
-        {HTTP_GET("/query?collect[]=1&collect[]=2&collect[]=3&collect[]=4"), "4 1 2 3 only\n"},
-        {HTTP_GET("/query?x=1&collect[]=a"), "1 a - - others\n"},
-        {HTTP_GET("/query?"), "0 - - - only\n"},
+        {HTTP_GET("/query"), "0 - - -\n"},
+        {HTTP_GET("/query?collect[]=a&collect%5B%5D=b%20c"), "2 a b c -\n"},
+        {HTTP_GET("/query?collect[]"), "1  - -\n"},
+        {HTTP_GET("/query?collect[]=1&collect[]=2&collect[]=3&collect[]=4"), "4 1 2 3\n"},
+        {HTTP_GET("/query?x=1&collect[]=a"), "1 a - -\n"},
+        {HTTP_GET("/query?"), "0 - - -\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct http_reply reply = http_ask(f->port, cases[i][0]);

@@ -104,11 +104,9 @@ static void serve_query(void *context, const struct http_request *request,
 {
     static char text[512];
     const char *values[3] = {"-", "-", "-"};
-    static const char *const known[] = {"collect[]"};
     size_t n = request->query(request, "collect[]", values, 3);
     (void)context;
-    snprintf(text, sizeof text, "%zu %s %s %s %s\n", n, values[0], values[1], values[2],
-             request->query_only(request, known, 1) ? "only" : "others");
+    snprintf(text, sizeof text, "%zu %s %s %s\n", n, values[0], values[1], values[2]);
     *response = (struct http_response){
         .status = 200, .content_type = "text/plain", .bytes = text, .len = strlen(text)};
 }
