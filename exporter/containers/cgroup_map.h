@@ -22,7 +22,7 @@ void cgroup_map_free(struct cgroup_map *map);
  * generation of 0, which no cgroup and no container has. */
 int cgroup_map_set(struct cgroup_map *map, uint64_t cgroup_id, uint32_t slot, uint32_t gen);
 void cgroup_map_remove(struct cgroup_map *map, uint64_t cgroup_id);
-/* Ids in it. Loop thread. */
+/* Ids in it, for tests. Loop thread. */
 size_t cgroup_map_size(const struct cgroup_map *map);
 
 /* Any thread, wait-free for the writer. False when the id belongs to no container; then *slot and

@@ -95,7 +95,6 @@ struct snapshot {
     struct store *store;
     size_t refs; /* under the pool's lock */
     uint64_t number;
-    struct tick tick;
     struct snapshot_family *families;
     size_t families_cap, n_families;
     struct sample *samples;

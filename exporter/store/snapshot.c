@@ -157,7 +157,6 @@ static void snapshot_fill(struct snapshot *snapshot, const struct store *store,
         samples += n;
     }
     snapshot->n_families = store->n_families;
-    snapshot->tick = *tick;
 }
 
 static struct snapshot *take_free(struct store *store)
@@ -217,11 +216,6 @@ int store_publish(struct store *store, const struct tick *tick)
 uint64_t snapshot_number(const struct snapshot *snapshot)
 {
     return snapshot->number;
-}
-
-const struct tick *snapshot_tick(const struct snapshot *snapshot)
-{
-    return &snapshot->tick;
 }
 
 const struct snapshot_family *snapshot_families(const struct snapshot *snapshot, size_t *n)

@@ -70,7 +70,7 @@ void series_show_u64(struct series *series, bool present, uint64_t value);
 void series_observe(struct series *series, double value);
 
 bool series_present(const struct series *series);
-/* The staged value; of a histogram its count, and its sum. */
+/* The staged value, for tests; of a histogram its count, and its sum. */
 uint64_t series_u64(const struct series *series);
 double series_double(const struct series *series);
 
@@ -112,7 +112,6 @@ struct snapshot_family {
 };
 
 uint64_t snapshot_number(const struct snapshot *snapshot); /* 1 for the first publication */
-const struct tick *snapshot_tick(const struct snapshot *snapshot);
 const struct snapshot_family *snapshot_families(const struct snapshot *snapshot, size_t *n);
 
 const char *labelset_text(const struct labelset *set, size_t *len);

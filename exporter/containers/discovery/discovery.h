@@ -34,6 +34,7 @@ int discovery_new(const struct discovery_config *config, uint64_t now_ns, struct
 /* Before the table is freed. The containers stay in the table as they are. */
 void discovery_free(struct discovery *discovery);
 
+/* For tests. */
 const struct cgroup_hierarchy *discovery_hierarchy(const struct discovery *discovery);
 
 /* For epoll; -1 when inotify cannot be had (then only the rescan finds containers, every second).

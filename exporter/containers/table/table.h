@@ -94,8 +94,8 @@ void container_table_last_read(struct container_table *table, struct container *
 
 /* Walks those that have a slot (live, ended, lingering); start with cursor 0, NULL at the end. */
 struct container *container_table_next(const struct container_table *table, size_t *cursor);
-/* One more than the largest slot ever used: for sizing arrays beside the table. */
-size_t container_table_slots(const struct container_table *table);
 size_t container_table_count(const struct container_table *table, enum container_count what);
+/* One more than the largest slot ever used, for tests. */
+size_t container_table_slots(const struct container_table *table);
 
 #endif
