@@ -1,4 +1,5 @@
-/* What consumers see of the table: slots, and the diffs. */
+#include "exporter/containers/table/diff.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 
 #include "exporter/base/array.h"
-#include "exporter/containers/table/state.h"
+#include "exporter/containers/table/labels.h"
 
 static int change_list_reserve(struct change_list *list, size_t n)
 {

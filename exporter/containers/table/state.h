@@ -1,7 +1,7 @@
 /*
- * The inside of the table, shared by its files: table.c moves containers between their places
- * (waiting, excluded, held, gone), table_names.c decides when one may carry its labels,
- * table_diff.c tells consumers.
+ * The inside of the table, for its files. table.c is the interface, places.c moves containers
+ * (waiting, excluded, held, gone), rename.c gives them new names; below them labels.c knows who may
+ * carry which labels, and diff.c tells consumers.
  */
 #ifndef IE_CONTAINERS_TABLE_STATE_H
 #define IE_CONTAINERS_TABLE_STATE_H
@@ -57,43 +57,23 @@ struct container_table {
     uint64_t log_ns; /* no line about unmonitored containers before */
 };
 
-/* table_diff.c */
-/* Gives the entry a slot, and everything room for what may happen to one more of them. 0 or
- * -ENOMEM. */
-int table_take_slot(struct container_table *table, struct table_entry *entry);
-/* Notes a change of an entry that has a slot; cannot fail. */
-void table_change(struct container_table *table, enum change change, struct table_entry *entry);
-/* Takes back what consumers have not seen. */
-void table_withdraw(struct container_table *table, struct table_entry *entry);
-/* Frees the slots with those in them, and the lists. */
-void table_release_diffs(struct container_table *table);
+static inline struct table_entry *table_find(const struct container_table *table, uint64_t handle)
+{
+    const struct entry_index *index = &table->index[INDEX_HANDLE];
+    return handle ? entry_index_find(index, entry_hash_handle(handle), NULL) : NULL;
+}
 
-/* table.c */
-/* Takes it out of everything but its slot. Reported unless consumers never saw it. */
-void table_forget(struct container_table *table, struct table_entry *entry);
-/* Its names are known and not wanted. A live one stays known as excluded. */
-void table_exclude(struct container_table *table, struct table_entry *entry,
-                   const struct container_spec *spec);
-/* Looks at whether it may be held: excluded ones whose new names pass. */
-void table_enqueue(struct container_table *table, struct table_entry *entry, uint64_t now_ns);
-struct table_entry *table_find(const struct container_table *table, uint64_t handle);
-
-/* start + length, which may be "never"; due times are compared with now like this, since a clock of
+/* start + length, which may be "never". Due times are compared with now like this, since a clock of
  * ticks may be a little behind the one by which a container was found. */
-uint64_t table_after(uint64_t start_ns, uint64_t length_ns);
-bool table_patience_is_over(const struct container_table *table, const struct table_entry *entry,
-                            uint64_t now_ns);
+static inline uint64_t table_after(uint64_t start_ns, uint64_t length_ns)
+{
+    return start_ns > UINT64_MAX - length_ns ? UINT64_MAX : start_ns + length_ns;
+}
 
-/* table_names.c */
-bool table_passes(const struct container_table *table, const struct container *container);
-/* Puts a held one among those that wait for their names, or names it. */
-void table_await_name(struct container_table *table, struct table_entry *entry, uint64_t now_ns);
-/* Patience is over or the names are final: names, excludes, or blocks it. */
-void table_name(struct container_table *table, struct table_entry *entry);
-/* Out of the naming lists and the index of labels. */
-void table_unname(struct container_table *table, struct table_entry *entry);
-/* Names those that waited for labels which are free now. */
-void table_settle_blocked(struct container_table *table);
-void table_drop_retired(struct container_table *table);
+static inline bool table_patience_is_over(const struct container_table *table,
+                                          const struct table_entry *entry, uint64_t now_ns)
+{
+    return table_after(entry->c.found_mono_ns, table->limits.name_patience_ns) <= now_ns;
+}
 
 #endif

@@ -1,16 +1,16 @@
+/* The interface. What becomes of a container is decided in places.c. */
+#include "exporter/containers/table/table.h"
+
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/containers/table/state.h"
+#include "exporter/containers/table/diff.h"
+#include "exporter/containers/table/labels.h"
+#include "exporter/containers/table/places.h"
 
-/* After a promotion failed for want of descriptors or memory. */
-#define PROMOTE_RETRY_NS UINT64_C(1000000000)
-/* After the cgroup of one that waited was found gone. */
-#define PROMOTE_SKIP_NS UINT64_C(20000000)
 #define LOG_INTERVAL_NS UINT64_C(600000000000)
 
 int container_table_new(const struct container_limits *limits, const struct log *log,
@@ -68,190 +68,6 @@ void container_table_set_hooks(struct container_table *table, const struct conta
     table->hooks = hooks ? *hooks : (struct container_hooks){0};
 }
 
-struct table_entry *table_find(const struct container_table *table, uint64_t handle)
-{
-    const struct entry_index *index = &table->index[INDEX_HANDLE];
-    return handle ? entry_index_find(index, entry_hash_handle(handle), NULL) : NULL;
-}
-
-uint64_t table_after(uint64_t start_ns, uint64_t length_ns)
-{
-    return start_ns > UINT64_MAX - length_ns ? UINT64_MAX : start_ns + length_ns;
-}
-
-bool table_patience_is_over(const struct container_table *table, const struct table_entry *entry,
-                            uint64_t now_ns)
-{
-    return table_after(entry->c.found_mono_ns, table->limits.name_patience_ns) <= now_ns;
-}
-
-/* ---- places ---- */
-
-/* Gives it a slot. 0 or -ENOMEM. */
-static int table_hold(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
-{
-    if (table_take_slot(table, entry) != 0)
-        return -ENOMEM;
-    entry->place = ENTRY_HELD;
-    table->count[CONTAINERS_MONITORED]++;
-    table_change(table, CHANGE_ADDED, entry);
-    if (table->hooks.held)
-        table->hooks.held(table->hooks.arg, entry->owner, &entry->c);
-    table_await_name(table, entry, now_ns);
-    return 0;
-}
-
-static void leave_waiting(struct container_table *table, struct table_entry *entry)
-{
-    TAILQ_REMOVE(&table->waiting, entry, queue);
-    table->count[CONTAINERS_OVER_LIMIT]--;
-}
-
-/* A container that waited has no descriptor. 0, -EAGAIN when it must wait on. */
-static int reopen(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
-{
-    if (entry->c.cgroup_fd >= 0 || !table->hooks.open || !entry->owner)
-        return 0;
-    if (now_ns < table->promote_ns)
-        return -EAGAIN;
-    int fd = table->hooks.open(table->hooks.arg, entry->owner);
-    if (fd < 0) {
-        /* Gone, and its end is on the way; or a shortage, which the next one would meet too. */
-        table->promote_ns = now_ns + (fd == -ENOENT ? PROMOTE_SKIP_NS : PROMOTE_RETRY_NS);
-        return -EAGAIN;
-    }
-    entry->c.cgroup_fd = fd;
-    return 0;
-}
-
-/* Those over the limit get the free places, the oldest first. */
-static void promote(struct container_table *table, uint64_t now_ns)
-{
-    struct table_entry *entry, *next;
-    for (entry = TAILQ_FIRST(&table->waiting); entry; entry = next) {
-        next = TAILQ_NEXT(entry, queue);
-        if (table->count[CONTAINERS_MONITORED] >= table->limits.max)
-            return;
-        bool final = entry->resolved || table_patience_is_over(table, entry, now_ns);
-        if (final && !table_passes(table, &entry->c)) {
-            table_exclude(table, entry, NULL);
-            continue;
-        }
-        if (reopen(table, entry, now_ns) != 0)
-            continue;
-        leave_waiting(table, entry);
-        if (table_hold(table, entry, now_ns) != 0) {
-            TAILQ_INSERT_HEAD(&table->waiting, entry, queue);
-            table->count[CONTAINERS_OVER_LIMIT]++;
-            entry_close(entry);
-            table->promote_ns = now_ns + PROMOTE_RETRY_NS;
-            return;
-        }
-    }
-}
-
-void table_enqueue(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
-{
-    if (entry->place == ENTRY_EXCLUDED)
-        table->count[CONTAINERS_EXCLUDED]--;
-    entry->place = ENTRY_WAITING;
-    TAILQ_INSERT_TAIL(&table->waiting, entry, queue);
-    table->count[CONTAINERS_OVER_LIMIT]++;
-    promote(table, now_ns);
-    if (entry->place == ENTRY_WAITING)
-        entry_close(entry);
-}
-
-static void forget_handle(struct container_table *table, struct table_entry *entry)
-{
-    entry_index_remove(&table->index[INDEX_HANDLE], entry);
-    entry_index_remove(&table->index[INDEX_PATH], entry);
-    entry->handle = 0;
-    entry->owner = NULL;
-}
-
-void table_forget(struct container_table *table, struct table_entry *entry)
-{
-    table_unname(table, entry);
-    switch (entry->c.state) {
-    case CONTAINER_LIVE:
-        table->count[CONTAINERS_MONITORED]--;
-        if (table->hooks.dropped && entry->owner)
-            table->hooks.dropped(table->hooks.arg, entry->owner, &entry->c);
-        break;
-    case CONTAINER_LINGERING:
-        TAILQ_REMOVE(&table->lingering, entry, queue);
-        table->n_linger_list--;
-        table->count[CONTAINERS_LINGERING]--;
-        break;
-    case CONTAINER_ENDED:
-        table->count[CONTAINERS_LINGERING]--;
-        break;
-    }
-    forget_handle(table, entry);
-    bool unseen = entry->pending & 1U << CHANGE_ADDED;
-    table_withdraw(table, entry);
-    if (!unseen)
-        table_change(table, CHANGE_FORGOTTEN, entry);
-    entry->place = ENTRY_GONE;
-    TAILQ_INSERT_TAIL(&table->gone, entry, queue);
-}
-
-/* What remains known of a container whose slot is given up. */
-static struct table_entry *excluded_twin(const struct table_entry *entry,
-                                         const struct container_spec *spec)
-{
-    const struct container *c = &entry->c;
-    struct container_spec twin = {
-        .namespace_ = c->namespace_,
-        .pod = c->pod,
-        .name = c->name,
-        .image = c->image,
-        .pod_uid = c->pod_uid,
-        .runtime = c->runtime,
-        .qos_class = c->qos_class,
-    };
-    if (spec)
-        twin = *spec;
-    twin.key = entry->own_key ? c->key : NULL;
-    twin.cgroup_id = c->cgroup_id;
-    twin.path = c->path;
-    twin.id = c->id;
-    twin.resolved = true;
-    twin.owner = entry->owner;
-    struct table_entry *out;
-    return entry_new(&twin, c->found_mono_ns, &out) == 0 ? out : NULL;
-}
-
-static void index_handle(struct container_table *table, struct table_entry *entry, uint64_t handle)
-{
-    entry->handle = handle;
-    entry_index_insert(&table->index[INDEX_HANDLE], entry, entry_hash_handle(handle));
-    entry_index_insert(&table->index[INDEX_PATH], entry,
-                       entry_hash_path(entry->own_key ? entry->c.key : NULL, entry->c.path));
-}
-
-void table_exclude(struct container_table *table, struct table_entry *entry,
-                   const struct container_spec *spec)
-{
-    if (entry->place == ENTRY_WAITING) {
-        leave_waiting(table, entry);
-        entry->place = ENTRY_EXCLUDED;
-        table->count[CONTAINERS_EXCLUDED]++;
-        return;
-    }
-    /* Consumers keep the old one until they saw it forgotten. Without memory for the twin its
-     * handle is unknown from here on, which nobody minds. */
-    uint64_t handle = entry->handle;
-    struct table_entry *twin = handle ? excluded_twin(entry, spec) : NULL;
-    table_forget(table, entry);
-    if (!twin)
-        return;
-    twin->place = ENTRY_EXCLUDED;
-    table->count[CONTAINERS_EXCLUDED]++;
-    index_handle(table, twin, handle);
-}
-
 /* ---- add, end, discard ---- */
 
 static bool is_known(const struct container_table *table, const struct container_spec *spec)
@@ -294,28 +110,10 @@ int container_table_add(struct container_table *table, const struct container_sp
         return err;
     }
     entry->c.cgroup_fd = spec->cgroup_fd;
-    index_handle(table, entry, ++table->last_handle);
-    *handle = entry->handle;
-    if (entry->resolved && !table_passes(table, &entry->c)) {
-        entry->place = ENTRY_EXCLUDED;
-        table->count[CONTAINERS_EXCLUDED]++;
-        entry_close(entry);
-    } else {
-        table_enqueue(table, entry, now_ns);
-    }
+    table_enter(table, entry, now_ns);
+    *handle = table->last_handle;
     table_settle_blocked(table);
     return 0;
-}
-
-/* Nobody outside has seen those without a slot. */
-static void free_unheld(struct container_table *table, struct table_entry *entry)
-{
-    if (entry->place == ENTRY_WAITING)
-        leave_waiting(table, entry);
-    else
-        table->count[CONTAINERS_EXCLUDED]--;
-    forget_handle(table, entry);
-    entry_free(entry);
 }
 
 void container_table_end(struct container_table *table, uint64_t handle, uint64_t now_ns)
@@ -324,17 +122,10 @@ void container_table_end(struct container_table *table, uint64_t handle, uint64_
     if (!entry)
         return;
     if (entry->place != ENTRY_HELD) {
-        free_unheld(table, entry);
+        table_discard(table, entry);
         return;
     }
-    forget_handle(table, entry);
-    entry->c.state = CONTAINER_ENDED;
-    entry->c.ended_mono_ns = now_ns;
-    table->count[CONTAINERS_MONITORED]--;
-    table->count[CONTAINERS_LINGERING]++;
-    table_change(table, CHANGE_ENDED, entry);
-    if (!entry->c.named && !entry->is_blocked)
-        table_name(table, entry); /* nothing more will be known */
+    table_end(table, entry, now_ns);
     table_settle_blocked(table);
 }
 
@@ -343,10 +134,7 @@ void container_table_discard(struct container_table *table, uint64_t handle)
     struct table_entry *entry = table_find(table, handle);
     if (!entry)
         return;
-    if (entry->place == ENTRY_HELD)
-        table_forget(table, entry);
-    else
-        free_unheld(table, entry);
+    table_discard(table, entry);
     table_settle_blocked(table);
 }
 
@@ -379,7 +167,7 @@ void container_table_advance(struct container_table *table, uint64_t now_ns)
            table_after(entry->c.ended_mono_ns, table->limits.linger_ns) <= now_ns)
         table_forget(table, entry);
     table_settle_blocked(table);
-    promote(table, now_ns);
+    table_promote(table, now_ns);
     log_unmonitored(table, now_ns);
 }
 
@@ -407,21 +195,9 @@ void container_table_last_read(struct container_table *table, struct container *
         entry->pending & 1U << CHANGE_ENDED)
         return;
     entry_close(entry);
-    if (!container->named || table->limits.linger_ns == 0) {
+    if (!container->named || table->limits.linger_ns == 0)
         table_forget(table, entry);
-        table_settle_blocked(table);
-        return;
-    }
-    container->state = CONTAINER_LINGERING;
-    struct table_entry *before = TAILQ_LAST(&table->lingering, entry_list);
-    while (before && before->c.ended_mono_ns > container->ended_mono_ns)
-        before = TAILQ_PREV(before, entry_list, queue);
-    if (before)
-        TAILQ_INSERT_AFTER(&table->lingering, before, entry, queue);
     else
-        TAILQ_INSERT_HEAD(&table->lingering, entry, queue);
-    table->labels_freed = true; /* a lingering one gives way to a live one */
-    if (++table->n_linger_list > table->limits.linger_max)
-        table_forget(table, TAILQ_FIRST(&table->lingering));
+        table_linger(table, entry);
     table_settle_blocked(table);
 }

@@ -1,0 +1,316 @@
+#include "exporter/containers/table/places.h"
+
+#include <errno.h>
+
+#include "exporter/containers/table/diff.h"
+#include "exporter/containers/table/labels.h"
+
+/* After a promotion failed for want of descriptors or memory. */
+#define PROMOTE_RETRY_NS UINT64_C(1000000000)
+/* After the cgroup of one that waited was found gone. */
+#define PROMOTE_SKIP_NS UINT64_C(20000000)
+
+/* ---- known by its handle ---- */
+
+static void index_handle(struct container_table *table, struct table_entry *entry, uint64_t handle)
+{
+    entry->handle = handle;
+    entry_index_insert(&table->index[INDEX_HANDLE], entry, entry_hash_handle(handle));
+    entry_index_insert(&table->index[INDEX_PATH], entry,
+                       entry_hash_path(entry->own_key ? entry->c.key : NULL, entry->c.path));
+}
+
+static void forget_handle(struct container_table *table, struct table_entry *entry)
+{
+    entry_index_remove(&table->index[INDEX_HANDLE], entry);
+    entry_index_remove(&table->index[INDEX_PATH], entry);
+    entry->handle = 0;
+    entry->owner = NULL;
+}
+
+/* ---- out ---- */
+
+static void leave_waiting(struct container_table *table, struct table_entry *entry)
+{
+    TAILQ_REMOVE(&table->waiting, entry, queue);
+    table->count[CONTAINERS_OVER_LIMIT]--;
+}
+
+void table_forget(struct container_table *table, struct table_entry *entry)
+{
+    table_unname(table, entry);
+    switch (entry->c.state) {
+    case CONTAINER_LIVE:
+        table->count[CONTAINERS_MONITORED]--;
+        if (table->hooks.dropped && entry->owner)
+            table->hooks.dropped(table->hooks.arg, entry->owner, &entry->c);
+        break;
+    case CONTAINER_LINGERING:
+        TAILQ_REMOVE(&table->lingering, entry, queue);
+        table->n_linger_list--;
+        table->count[CONTAINERS_LINGERING]--;
+        break;
+    case CONTAINER_ENDED:
+        table->count[CONTAINERS_LINGERING]--;
+        break;
+    }
+    forget_handle(table, entry);
+    bool unseen = entry->pending & 1U << CHANGE_ADDED;
+    table_withdraw(table, entry);
+    if (!unseen)
+        table_change(table, CHANGE_FORGOTTEN, entry);
+    entry->place = ENTRY_GONE;
+    TAILQ_INSERT_TAIL(&table->gone, entry, queue);
+}
+
+/* What remains known of a container whose slot is given up. */
+static struct table_entry *excluded_copy(const struct table_entry *entry,
+                                         const struct container_spec *spec)
+{
+    const struct container *c = &entry->c;
+    struct container_spec copy = {
+        .namespace_ = c->namespace_,
+        .pod = c->pod,
+        .name = c->name,
+        .image = c->image,
+        .pod_uid = c->pod_uid,
+        .runtime = c->runtime,
+        .qos_class = c->qos_class,
+    };
+    if (spec)
+        copy = *spec;
+    copy.key = entry->own_key ? c->key : NULL;
+    copy.cgroup_id = c->cgroup_id;
+    copy.path = c->path;
+    copy.id = c->id;
+    copy.resolved = true;
+    copy.owner = entry->owner;
+    struct table_entry *out;
+    return entry_new(&copy, c->found_mono_ns, &out) == 0 ? out : NULL;
+}
+
+void table_exclude(struct container_table *table, struct table_entry *entry,
+                   const struct container_spec *spec)
+{
+    if (entry->place == ENTRY_WAITING) {
+        leave_waiting(table, entry);
+        entry->place = ENTRY_EXCLUDED;
+        table->count[CONTAINERS_EXCLUDED]++;
+        return;
+    }
+    /* Consumers keep the old one until they saw it forgotten. Without memory for the copy its
+     * handle is unknown from here on, which does no harm. */
+    uint64_t handle = entry->handle;
+    struct table_entry *copy = handle ? excluded_copy(entry, spec) : NULL;
+    table_forget(table, entry);
+    if (!copy)
+        return;
+    copy->place = ENTRY_EXCLUDED;
+    table->count[CONTAINERS_EXCLUDED]++;
+    index_handle(table, copy, handle);
+}
+
+/* ---- named ---- */
+
+bool table_claim_labels(struct container_table *table, const struct container *container)
+{
+    struct table_entry *holder = table_labels_holder(table, container);
+    if (holder && holder->c.state == CONTAINER_LINGERING) {
+        table_forget(table, holder);
+        holder = NULL;
+    }
+    return !holder && !table_labels_retired(table, container);
+}
+
+static void block(struct container_table *table, struct table_entry *entry)
+{
+    table_leave_naming_lists(table, entry);
+    TAILQ_INSERT_TAIL(&table->blocked, entry, naming);
+    entry->is_blocked = true;
+    const struct table_entry *holder = table_labels_holder(table, &entry->c);
+    if (entry->complained || !holder || holder->c.state != CONTAINER_LIVE)
+        return;
+    entry->complained = true;
+    log_warn(table->log, "containers",
+             "%s has the names and id of another live container: it gets no series", entry->c.path);
+}
+
+void table_name(struct container_table *table, struct table_entry *entry)
+{
+    if (entry->c.named)
+        return;
+    if (!table_passes(table, &entry->c)) {
+        table_exclude(table, entry, NULL);
+        return;
+    }
+    if (!table_claim_labels(table, &entry->c)) {
+        block(table, entry);
+        return;
+    }
+    table_leave_naming_lists(table, entry);
+    entry->c.named = true;
+    entry_index_insert(&table->index[INDEX_LABELS], entry, entry_hash_labels(&entry->c));
+    table_change(table, CHANGE_NAMED, entry);
+}
+
+/* Puts a held one among those that wait for their names, or names it. */
+static void await_name(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
+{
+    if (entry->resolved || table_patience_is_over(table, entry, now_ns)) {
+        table_name(table, entry);
+        return;
+    }
+    struct table_entry *before = TAILQ_LAST(&table->unnamed, entry_list);
+    while (before && before->c.found_mono_ns > entry->c.found_mono_ns)
+        before = TAILQ_PREV(before, entry_list, naming);
+    if (before)
+        TAILQ_INSERT_AFTER(&table->unnamed, before, entry, naming);
+    else
+        TAILQ_INSERT_HEAD(&table->unnamed, entry, naming);
+    entry->is_unnamed = true;
+}
+
+void table_settle_blocked(struct container_table *table)
+{
+    if (!table->labels_freed)
+        return;
+    table->labels_freed = false;
+    struct table_entry *entry, *next;
+    for (entry = TAILQ_FIRST(&table->blocked); entry; entry = next) {
+        next = TAILQ_NEXT(entry, naming);
+        const struct table_entry *holder = table_labels_holder(table, &entry->c);
+        if ((!holder || holder->c.state == CONTAINER_LINGERING) &&
+            !table_labels_retired(table, &entry->c))
+            table_name(table, entry);
+    }
+}
+
+/* ---- held ---- */
+
+/* Gives it a slot. 0 or -ENOMEM. */
+static int hold(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
+{
+    if (table_take_slot(table, entry) != 0)
+        return -ENOMEM;
+    entry->place = ENTRY_HELD;
+    table->count[CONTAINERS_MONITORED]++;
+    table_change(table, CHANGE_ADDED, entry);
+    if (table->hooks.held)
+        table->hooks.held(table->hooks.arg, entry->owner, &entry->c);
+    await_name(table, entry, now_ns);
+    return 0;
+}
+
+/* A container that waited has no descriptor. 0, -EAGAIN when it must wait on. */
+static int reopen(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
+{
+    if (entry->c.cgroup_fd >= 0 || !table->hooks.open || !entry->owner)
+        return 0;
+    if (now_ns < table->promote_ns)
+        return -EAGAIN;
+    int fd = table->hooks.open(table->hooks.arg, entry->owner);
+    if (fd < 0) {
+        /* Gone, and its end is on the way; or a shortage, which the next one would meet too. */
+        table->promote_ns = now_ns + (fd == -ENOENT ? PROMOTE_SKIP_NS : PROMOTE_RETRY_NS);
+        return -EAGAIN;
+    }
+    entry->c.cgroup_fd = fd;
+    return 0;
+}
+
+void table_promote(struct container_table *table, uint64_t now_ns)
+{
+    struct table_entry *entry, *next;
+    for (entry = TAILQ_FIRST(&table->waiting); entry; entry = next) {
+        next = TAILQ_NEXT(entry, queue);
+        if (table->count[CONTAINERS_MONITORED] >= table->limits.max)
+            return;
+        bool final = entry->resolved || table_patience_is_over(table, entry, now_ns);
+        if (final && !table_passes(table, &entry->c)) {
+            table_exclude(table, entry, NULL);
+            continue;
+        }
+        if (reopen(table, entry, now_ns) != 0)
+            continue;
+        leave_waiting(table, entry);
+        if (hold(table, entry, now_ns) != 0) {
+            TAILQ_INSERT_HEAD(&table->waiting, entry, queue);
+            table->count[CONTAINERS_OVER_LIMIT]++;
+            entry_close(entry);
+            table->promote_ns = now_ns + PROMOTE_RETRY_NS;
+            return;
+        }
+    }
+}
+
+void table_enqueue(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
+{
+    if (entry->place == ENTRY_EXCLUDED)
+        table->count[CONTAINERS_EXCLUDED]--;
+    entry->place = ENTRY_WAITING;
+    TAILQ_INSERT_TAIL(&table->waiting, entry, queue);
+    table->count[CONTAINERS_OVER_LIMIT]++;
+    table_promote(table, now_ns);
+    if (entry->place == ENTRY_WAITING)
+        entry_close(entry);
+}
+
+void table_enter(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
+{
+    index_handle(table, entry, ++table->last_handle);
+    if (entry->resolved && !table_passes(table, &entry->c)) {
+        entry->place = ENTRY_EXCLUDED;
+        table->count[CONTAINERS_EXCLUDED]++;
+        entry_close(entry);
+    } else {
+        table_enqueue(table, entry, now_ns);
+    }
+}
+
+/* ---- ended ---- */
+
+void table_end(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
+{
+    forget_handle(table, entry);
+    entry->c.state = CONTAINER_ENDED;
+    entry->c.ended_mono_ns = now_ns;
+    table->count[CONTAINERS_MONITORED]--;
+    table->count[CONTAINERS_LINGERING]++;
+    table_change(table, CHANGE_ENDED, entry);
+    if (!entry->c.named && !entry->is_blocked)
+        table_name(table, entry); /* nothing more will be known */
+}
+
+void table_linger(struct container_table *table, struct table_entry *entry)
+{
+    entry->c.state = CONTAINER_LINGERING;
+    struct table_entry *before = TAILQ_LAST(&table->lingering, entry_list);
+    while (before && before->c.ended_mono_ns > entry->c.ended_mono_ns)
+        before = TAILQ_PREV(before, entry_list, queue);
+    if (before)
+        TAILQ_INSERT_AFTER(&table->lingering, before, entry, queue);
+    else
+        TAILQ_INSERT_HEAD(&table->lingering, entry, queue);
+    table->labels_freed = true; /* a lingering one gives way to a live one */
+    if (++table->n_linger_list > table->limits.linger_max)
+        table_forget(table, TAILQ_FIRST(&table->lingering));
+}
+
+/* Consumers have not seen those without a slot. */
+static void free_unheld(struct container_table *table, struct table_entry *entry)
+{
+    if (entry->place == ENTRY_WAITING)
+        leave_waiting(table, entry);
+    else
+        table->count[CONTAINERS_EXCLUDED]--;
+    forget_handle(table, entry);
+    entry_free(entry);
+}
+
+void table_discard(struct container_table *table, struct table_entry *entry)
+{
+    if (entry->place == ENTRY_HELD)
+        table_forget(table, entry);
+    else
+        free_unheld(table, entry);
+}

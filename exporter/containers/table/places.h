@@ -1,0 +1,40 @@
+/*
+ * Every move of a container between its places: waiting for room, excluded, held (live, ended,
+ * lingering; named or not), gone. Internal to the table.
+ *
+ * Moves may free labels; whoever calls table_end(), table_discard(), table_linger() or
+ * table_forget() has those that wait for labels looked at afterwards (table_settle_blocked).
+ */
+#ifndef IE_CONTAINERS_TABLE_PLACES_H
+#define IE_CONTAINERS_TABLE_PLACES_H
+
+#include "exporter/containers/table/state.h"
+
+/* A new one gets the next handle, and is excluded, waits or is held. */
+void table_enter(struct container_table *table, struct table_entry *entry, uint64_t now_ns);
+/* Waits, or is held if there is room: a new one, or an excluded one whose new names pass. */
+void table_enqueue(struct container_table *table, struct table_entry *entry, uint64_t now_ns);
+/* Those over the limit get the free places, the oldest first. */
+void table_promote(struct container_table *table, uint64_t now_ns);
+
+/* Patience is over or the names are final: names, excludes, or blocks it. */
+void table_name(struct container_table *table, struct table_entry *entry);
+/* Whether the labels can be had; takes them from a container that only lingers. */
+bool table_claim_labels(struct container_table *table, const struct container *container);
+/* Names those that waited for labels which are free now. */
+void table_settle_blocked(struct container_table *table);
+/* Its names are known and not wanted: they are those of 'spec', or its own if that is NULL. A live
+ * one stays known as excluded. */
+void table_exclude(struct container_table *table, struct table_entry *entry,
+                   const struct container_spec *spec);
+
+/* The cgroup of a held one is gone. */
+void table_end(struct container_table *table, struct table_entry *entry, uint64_t now_ns);
+/* It was read for the last time. May forget the one that has lingered longest. */
+void table_linger(struct container_table *table, struct table_entry *entry);
+/* A held one is forgotten; any other, which consumers have not seen, is freed. */
+void table_discard(struct container_table *table, struct table_entry *entry);
+/* Takes a held one out of everything but its slot. Reported unless consumers never saw it. */
+void table_forget(struct container_table *table, struct table_entry *entry);
+
+#endif
