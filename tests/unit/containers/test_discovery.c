@@ -344,11 +344,11 @@ static void excluded_and_over_the_limit(void **state)
     w.limits.exclude = "shop/.*";
     world_host_file(&w, CONTAINERD ID_A "/config.json", "containerd-container.json");
     world_start(&w);
-    size_t fds = world_open_fds();
+    size_t fds = fixture_open_fds();
     world_mkdir(&w, POD "/" ID_A);
     world_settle(&w);
     assert_int_equal(container_table_count(w.table, CONTAINERS_EXCLUDED), 1);
-    assert_int_equal(world_open_fds(), fds);
+    assert_int_equal(fixture_open_fds(), fds);
     char id[4][65], path[4][128];
     for (unsigned i = 0; i < 4; i++) {
         snprintf(path[i], sizeof path[i], "/docker/%s", world_hex(i, id[i]));
@@ -361,7 +361,7 @@ static void excluded_and_over_the_limit(void **state)
     world_pass(&w, 3 * WORLD_S);
     assert_int_equal(world_monitored(&w), 2);
     assert_int_equal(container_table_count(w.table, CONTAINERS_OVER_LIMIT), 2);
-    assert_int_equal(world_open_fds(), fds + 2);
+    assert_int_equal(fixture_open_fds(), fds + 2);
     char child[160];
     snprintf(child, sizeof child, "%s/child", path[2]);
     uint64_t child_id = world_id(&w, child);
@@ -666,9 +666,9 @@ static void all_cgroups_by_the_rescan(void **state)
     w.config.all_cgroups = true;
     world_write(&w, "/idle", "cgroup.procs", "");
     world_start(&w);
-    size_t fds = world_open_fds();
+    size_t fds = fixture_open_fds();
     world_pass(&w, 2 * WORLD_S);
-    assert_int_equal(world_open_fds(), fds - 1); /* it is not watched closely any more */
+    assert_int_equal(fixture_open_fds(), fds - 1); /* it is not watched closely any more */
     char path[512], other[512];
     snprintf(path, sizeof path, "%s/idle/cgroup.procs", w.top);
     snprintf(other, sizeof other, "%s/host/procs", w.fixture.root);
@@ -721,12 +721,12 @@ static void nothing_leaks(void **state)
     w.limits.linger_ns = 5 * WORLD_S;
     world_start(&w);
     churn(&w, 0, 500);
-    size_t fds = world_open_fds(), memory = mallinfo2().uordblks;
+    size_t fds = fixture_open_fds(), memory = mallinfo2().uordblks;
     size_t slots = container_table_slots(w.table);
     churn(&w, 500, 2500);
     assert_int_equal(world_monitored(&w), 0);
     assert_int_equal(container_table_count(w.table, CONTAINERS_LINGERING), 0);
-    assert_int_equal(world_open_fds(), fds);
+    assert_int_equal(fixture_open_fds(), fds);
     assert_int_equal(cgroup_map_size(w.map), 0);
     assert_true(container_table_slots(w.table) <= slots + 8);
     assert_true(mallinfo2().uordblks <= memory + 65536); /* 0 under a sanitizer */

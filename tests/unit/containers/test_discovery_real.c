@@ -349,13 +349,13 @@ static void nothing_leaks(struct real *real, struct world *w)
     w->limits.linger_ns = 5 * WORLD_S;
     world_start(w);
     churn(w, 0, 300);
-    size_t fds = world_open_fds(), memory = mallinfo2().uordblks;
+    size_t fds = fixture_open_fds(), memory = mallinfo2().uordblks;
     size_t slots = container_table_slots(w->table);
     churn(w, 300, 2300);
     assert_int_equal(world_monitored(w), 0);
     assert_int_equal(container_table_count(w->table, CONTAINERS_LINGERING), 0);
     assert_int_equal(cgroup_map_size(w->map), 0);
-    assert_int_equal(world_open_fds(), fds);
+    assert_int_equal(fixture_open_fds(), fds);
     assert_true(container_table_slots(w->table) <= slots + 8);
     assert_true(mallinfo2().uordblks <= memory + 65536); /* 0 under a sanitizer */
     assert_int_equal(w->added, 2300);

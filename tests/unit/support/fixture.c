@@ -1,5 +1,6 @@
 #include "tests/unit/support/fixture.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -76,4 +77,15 @@ void fixture_write(struct fixture *fixture, const char *path, const char *format
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, (size_t)len), len);
     close(fd);
+}
+
+size_t fixture_open_fds(void)
+{
+    size_t n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    assert_non_null(dir);
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
 }

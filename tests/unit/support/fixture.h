@@ -21,4 +21,7 @@ void fixture_write(struct fixture *fixture, const char *path, const char *format
     __attribute__((format(printf, 3, 4)));
 void fixture_mkdir(struct fixture *fixture, const char *path);
 
+/* How many descriptors this process has: what leaks makes them more. */
+size_t fixture_open_fds(void);
+
 #endif

@@ -1,6 +1,5 @@
 #include "tests/unit/support/world.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -255,15 +254,4 @@ const char *world_hex(unsigned n, char out[65])
 {
     snprintf(out, 65, "%08x%056x", n * 2654435761U, n);
     return out;
-}
-
-size_t world_open_fds(void)
-{
-    size_t n = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    assert_non_null(dir);
-    while (readdir(dir))
-        n++;
-    closedir(dir);
-    return n;
 }

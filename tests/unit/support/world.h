@@ -58,6 +58,5 @@ const char *world_mapped(const struct world *world, uint64_t cgroup_id);
 
 /* 64 hex digits that differ by n. */
 const char *world_hex(unsigned n, char out[65]);
-size_t world_open_fds(void);
 
 #endif
