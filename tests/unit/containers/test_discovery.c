@@ -27,6 +27,29 @@
 #define CONTAINERD "run/containerd/io.containerd.runtime.v2.task/k8s.io/"
 #define CRIO "run/containers/storage/overlay-containers/"
 
+static struct world the_world;
+
+/* An empty v2 hierarchy; discovery has not begun. */
+static int empty(void **state)
+{
+    world_init(&the_world, WORLD_V2);
+    *state = &the_world;
+    return 0;
+}
+
+static int started(void **state)
+{
+    empty(state);
+    world_start(&the_world);
+    return 0;
+}
+
+static int end(void **state)
+{
+    world_release(*state);
+    return 0;
+}
+
 /* ---- shapes ---- */
 
 static const struct shape {
@@ -115,80 +138,69 @@ static void every_shape(void **state)
 
 static void payloads_and_nests(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    world_start(&w);
-    world_mkdir(&w, "/docker/" ID_A "/init/deep");
-    world_mkdir(&w, "/docker/" ID_A "/docker/" ID_B "/payload");
-    world_mkdir(&w, "/machine.slice/libpod-" ID_A ".scope/libpod-payload-" ID_A);
-    world_mkdir(&w, "/system.slice/ssh.service");
-    world_settle(&w);
-    assert_int_equal(world_monitored(&w), 3);
-    assert_string_equal(world_mapped(&w, world_id(&w, "/docker/" ID_A "/init/deep")),
+    struct world *w = *state;
+    world_mkdir(w, "/docker/" ID_A "/init/deep");
+    world_mkdir(w, "/docker/" ID_A "/docker/" ID_B "/payload");
+    world_mkdir(w, "/machine.slice/libpod-" ID_A ".scope/libpod-payload-" ID_A);
+    world_mkdir(w, "/system.slice/ssh.service");
+    world_settle(w);
+    assert_int_equal(world_monitored(w), 3);
+    assert_string_equal(world_mapped(w, world_id(w, "/docker/" ID_A "/init/deep")),
                         "/docker/" ID_A);
-    assert_string_equal(world_mapped(&w, world_id(&w, "/docker/" ID_A "/docker")), "/docker/" ID_A);
-    assert_string_equal(world_mapped(&w, world_id(&w, "/docker/" ID_A "/docker/" ID_B "/payload")),
+    assert_string_equal(world_mapped(w, world_id(w, "/docker/" ID_A "/docker")), "/docker/" ID_A);
+    assert_string_equal(world_mapped(w, world_id(w, "/docker/" ID_A "/docker/" ID_B "/payload")),
                         "/docker/" ID_A "/docker/" ID_B);
     assert_string_equal(
-        world_mapped(&w, world_id(&w, "/machine.slice/libpod-" ID_A ".scope/libpod-payload-" ID_A)),
+        world_mapped(w, world_id(w, "/machine.slice/libpod-" ID_A ".scope/libpod-payload-" ID_A)),
         "/machine.slice/libpod-" ID_A ".scope");
-    assert_null(world_mapped(&w, world_id(&w, "/docker")));
-    assert_null(world_mapped(&w, world_id(&w, "/system.slice/ssh.service")));
+    assert_null(world_mapped(w, world_id(w, "/docker")));
+    assert_null(world_mapped(w, world_id(w, "/system.slice/ssh.service")));
 
     /* An id stays known for a while after its cgroup: samples may be on their way. */
-    uint64_t payload = world_id(&w, "/docker/" ID_A "/docker/" ID_B "/payload");
-    world_rmdir(&w, "/docker/" ID_A "/docker/" ID_B "/payload");
-    world_settle(&w);
-    assert_string_equal(world_mapped(&w, payload), "/docker/" ID_A "/docker/" ID_B);
-    world_pass(&w, 9 * WORLD_S);
-    assert_non_null(world_mapped(&w, payload));
-    world_pass(&w, 40 * WORLD_S);
-    assert_null(world_mapped(&w, payload));
-    world_release(&w);
+    uint64_t payload = world_id(w, "/docker/" ID_A "/docker/" ID_B "/payload");
+    world_rmdir(w, "/docker/" ID_A "/docker/" ID_B "/payload");
+    world_settle(w);
+    assert_string_equal(world_mapped(w, payload), "/docker/" ID_A "/docker/" ID_B);
+    world_pass(w, 9 * WORLD_S);
+    assert_non_null(world_mapped(w, payload));
+    world_pass(w, 40 * WORLD_S);
+    assert_null(world_mapped(w, payload));
 }
 
 /* ---- names ---- */
 
 static void names_come_late(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    world_start(&w);
-    world_mkdir(&w, POD "/" ID_A);
-    world_settle(&w);
-    const struct container *c = world_find(&w, POD "/" ID_A);
+    struct world *w = *state;
+    world_mkdir(w, POD "/" ID_A);
+    world_settle(w);
+    const struct container *c = world_find(w, POD "/" ID_A);
     assert_non_null(c); /* counted from the start */
     assert_false(c->named);
-    world_pass(&w, 300 * WORLD_MS);
+    world_pass(w, 300 * WORLD_MS);
     assert_false(c->named);
     /* Being written: not taken for whole. */
-    fixture_write(&w.fixture, "host/" CONTAINERD ID_A "/config.json", "{\"annotations\":{");
-    world_pass(&w, 300 * WORLD_MS);
+    fixture_write(&w->fixture, "host/" CONTAINERD ID_A "/config.json", "{\"annotations\":{");
+    world_pass(w, 300 * WORLD_MS);
     assert_false(c->named);
-    world_host_file(&w, CONTAINERD ID_A "/config.json", "containerd-container.json");
-    world_pass(&w, 1300 * WORLD_MS);
+    world_host_file(w, CONTAINERD ID_A "/config.json", "containerd-container.json");
+    world_pass(w, 1300 * WORLD_MS);
     assert_true(c->named);
     assert_string_equal(c->name, "cart");
-    assert_int_equal(w.named, 1);
-    assert_int_equal(w.renamed, 0);
-    assert_int_equal(w.forgotten, 0);
-    world_release(&w);
+    assert_int_equal(w->named, 1);
+    assert_int_equal(w->renamed, 0);
+    assert_int_equal(w->forgotten, 0);
 }
 
 static void names_never_come(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    world_start(&w);
-    world_mkdir(&w, POD_SLICE "/cri-containerd-" ID_A ".scope");
-    world_settle(&w);
-    world_pass(&w, 1999 * WORLD_MS);
-    const struct container *c = world_find(&w, POD_SLICE "/cri-containerd-" ID_A ".scope");
+    struct world *w = *state;
+    world_mkdir(w, POD_SLICE "/cri-containerd-" ID_A ".scope");
+    world_settle(w);
+    world_pass(w, 1999 * WORLD_MS);
+    const struct container *c = world_find(w, POD_SLICE "/cri-containerd-" ID_A ".scope");
     assert_false(c->named);
-    world_pass(&w, 1 * WORLD_MS);
+    world_pass(w, 1 * WORLD_MS);
     assert_true(c->named);
     assert_string_equal(c->name, "cri-containerd-" ID_A ".scope");
     assert_string_equal(c->namespace_, "");
@@ -196,53 +208,45 @@ static void names_never_come(void **state)
     assert_string_equal(c->pod_uid, UID);
     assert_string_equal(c->short_id, "aaaa01234567");
     /* An hour later they come after all. */
-    world_pass(&w, 3600 * WORLD_S);
-    assert_int_equal(w.renamed, 0);
-    world_host_file(&w, CONTAINERD ID_A "/config.json", "containerd-container.json");
-    world_pass(&w, 600 * WORLD_S);
-    assert_int_equal(w.renamed, 1);
+    world_pass(w, 3600 * WORLD_S);
+    assert_int_equal(w->renamed, 0);
+    world_host_file(w, CONTAINERD ID_A "/config.json", "containerd-container.json");
+    world_pass(w, 600 * WORLD_S);
+    assert_int_equal(w->renamed, 1);
     assert_string_equal(c->name, "cart");
     assert_string_equal(c->pod, "cart-0");
-    world_release(&w);
 }
 
 static void no_names_wanted(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    w.config.names = NAMES_NONE;
-    world_host_file(&w, CONTAINERD ID_A "/config.json", "containerd-container.json");
-    world_start(&w);
-    world_mkdir(&w, POD "/" ID_A);
-    world_settle(&w);
-    const struct container *c = world_find(&w, POD "/" ID_A);
+    struct world *w = *state;
+    w->config.names = NAMES_NONE;
+    world_host_file(w, CONTAINERD ID_A "/config.json", "containerd-container.json");
+    world_start(w);
+    world_mkdir(w, POD "/" ID_A);
+    world_settle(w);
+    const struct container *c = world_find(w, POD "/" ID_A);
     assert_true(c->named); /* there is nothing to wait for */
     assert_string_equal(c->name, ID_A);
     assert_string_equal(c->pod, "");
-    world_release(&w);
 }
 
 /* What became known in the last moment of a container that lived for a moment. */
 static void names_at_the_end(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    world_start(&w);
-    world_mkdir(&w, POD "/" ID_A);
-    world_settle(&w);
-    world_host_file(&w, CONTAINERD ID_A "/config.json", "containerd-container.json");
-    world_rmdir(&w, POD "/" ID_A);
-    world_settle(&w);
-    const struct container *c = world_find(&w, POD "/" ID_A);
+    struct world *w = *state;
+    world_mkdir(w, POD "/" ID_A);
+    world_settle(w);
+    world_host_file(w, CONTAINERD ID_A "/config.json", "containerd-container.json");
+    world_rmdir(w, POD "/" ID_A);
+    world_settle(w);
+    const struct container *c = world_find(w, POD "/" ID_A);
     assert_int_equal(c->state, CONTAINER_ENDED);
     assert_true(c->named);
     assert_string_equal(c->name, "cart");
     assert_true(fcntl(c->cgroup_fd, F_GETFD) >= 0);
-    world_read_ended(&w);
+    world_read_ended(w);
     assert_int_equal(c->state, CONTAINER_LINGERING);
-    world_release(&w);
 }
 
 static void sandboxes_by_their_state(void **state)
@@ -282,138 +286,125 @@ static void sandboxes_by_their_state(void **state)
 /* With the logs alone, a pod's container that never gets a link is its sandbox. */
 static void sandboxes_by_their_logs(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    w.config.names = NAMES_LOGS;
-    world_start(&w);
-    fixture_mkdir(&w.fixture, "host/var/log/pods/shop_cart-0_" UID);
-    world_mkdir(&w, POD "/" ID_A);
-    world_mkdir(&w, POD "/" ID_B);
-    world_settle(&w);
-    assert_int_equal(world_monitored(&w), 2);
-    world_pass(&w, 700 * WORLD_MS);
-    fixture_write(&w.fixture, "host/var/log/containers/cart-0_shop_cart-" ID_A ".log", "x");
-    world_pass(&w, 1500 * WORLD_MS);
-    assert_int_equal(world_monitored(&w), 1);
-    assert_int_equal(w.named, 1);
-    assert_int_equal(w.forgotten, 1);
-    assert_string_equal(world_find(&w, POD "/" ID_A)->name, "cart");
+    struct world *w = *state;
+    w->config.names = NAMES_LOGS;
+    world_start(w);
+    fixture_mkdir(&w->fixture, "host/var/log/pods/shop_cart-0_" UID);
+    world_mkdir(w, POD "/" ID_A);
+    world_mkdir(w, POD "/" ID_B);
+    world_settle(w);
+    assert_int_equal(world_monitored(w), 2);
+    world_pass(w, 700 * WORLD_MS);
+    fixture_write(&w->fixture, "host/var/log/containers/cart-0_shop_cart-" ID_A ".log", "x");
+    world_pass(w, 1500 * WORLD_MS);
+    assert_int_equal(world_monitored(w), 1);
+    assert_int_equal(w->named, 1);
+    assert_int_equal(w->forgotten, 1);
+    assert_string_equal(world_find(w, POD "/" ID_A)->name, "cart");
     /* The pod's logs go before the sandbox does: that makes no container of it. */
     char path[512];
-    snprintf(path, sizeof path, "%s/host/var/log/pods/shop_cart-0_" UID, w.fixture.root);
+    snprintf(path, sizeof path, "%s/host/var/log/pods/shop_cart-0_" UID, w->fixture.root);
     assert_int_equal(rmdir(path), 0);
-    world_pass(&w, 3600 * WORLD_S);
-    assert_int_equal(world_monitored(&w), 1);
+    world_pass(w, 3600 * WORLD_S);
+    assert_int_equal(world_monitored(w), 1);
     /* It was none: its container was only slow to start. */
-    fixture_write(&w.fixture, "host/var/log/containers/cart-0_shop_slow-" ID_B ".log", "x");
-    world_pass(&w, 600 * WORLD_S);
-    assert_int_equal(world_monitored(&w), 2);
-    assert_string_equal(world_find(&w, POD "/" ID_B)->name, "slow");
-    world_release(&w);
+    fixture_write(&w->fixture, "host/var/log/containers/cart-0_shop_slow-" ID_B ".log", "x");
+    world_pass(w, 600 * WORLD_S);
+    assert_int_equal(world_monitored(w), 2);
+    assert_string_equal(world_find(w, POD "/" ID_B)->name, "slow");
 }
 
 /* A tick carries the time it was due, which may be before the last event. */
 static void time_a_little_back(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    w.config.names = NAMES_LOGS;
-    world_start(&w);
-    fixture_mkdir(&w.fixture, "host/var/log/pods/shop_cart-0_" UID);
-    world_mkdir(&w, POD "/" ID_A);
-    world_settle(&w);
+    struct world *w = *state;
+    w->config.names = NAMES_LOGS;
+    world_start(w);
+    fixture_mkdir(&w->fixture, "host/var/log/pods/shop_cart-0_" UID);
+    world_mkdir(w, POD "/" ID_A);
+    world_settle(w);
     for (int i = 0; i < 10; i++) {
-        discovery_advance(w.discovery, w.now_ns - 500 * WORLD_MS);
-        world_pass(&w, 20 * WORLD_MS);
+        discovery_advance(w->discovery, w->now_ns - 500 * WORLD_MS);
+        world_pass(w, 20 * WORLD_MS);
     }
-    assert_int_equal(world_monitored(&w), 1); /* young still: not taken for a sandbox */
-    assert_int_equal(w.named, 0);
-    world_release(&w);
+    assert_int_equal(world_monitored(w), 1); /* young still: not taken for a sandbox */
+    assert_int_equal(w->named, 0);
 }
 
 /* ---- filters and limits ---- */
 
 static void excluded_and_over_the_limit(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    w.limits.max = 2;
-    w.limits.exclude = "shop/.*";
-    world_host_file(&w, CONTAINERD ID_A "/config.json", "containerd-container.json");
-    world_start(&w);
+    struct world *w = *state;
+    w->limits.max = 2;
+    w->limits.exclude = "shop/.*";
+    world_host_file(w, CONTAINERD ID_A "/config.json", "containerd-container.json");
+    world_start(w);
     size_t fds = fixture_open_fds();
-    world_mkdir(&w, POD "/" ID_A);
-    world_settle(&w);
-    assert_int_equal(container_table_count(w.table, CONTAINERS_EXCLUDED), 1);
+    world_mkdir(w, POD "/" ID_A);
+    world_settle(w);
+    assert_int_equal(container_table_count(w->table, CONTAINERS_EXCLUDED), 1);
     assert_int_equal(fixture_open_fds(), fds);
     char id[4][65], path[4][128];
     for (unsigned i = 0; i < 4; i++) {
         snprintf(path[i], sizeof path[i], "/docker/%s", world_hex(i, id[i]));
-        world_mkdir(&w, path[i]);
+        world_mkdir(w, path[i]);
         char child[160];
         snprintf(child, sizeof child, "%s/child", path[i]);
-        world_mkdir(&w, child);
-        world_settle(&w);
+        world_mkdir(w, child);
+        world_settle(w);
     }
-    world_pass(&w, 3 * WORLD_S);
-    assert_int_equal(world_monitored(&w), 2);
-    assert_int_equal(container_table_count(w.table, CONTAINERS_OVER_LIMIT), 2);
+    world_pass(w, 3 * WORLD_S);
+    assert_int_equal(world_monitored(w), 2);
+    assert_int_equal(container_table_count(w->table, CONTAINERS_OVER_LIMIT), 2);
     assert_int_equal(fixture_open_fds(), fds + 2);
     char child[160];
     snprintf(child, sizeof child, "%s/child", path[2]);
-    uint64_t child_id = world_id(&w, child);
-    assert_null(world_mapped(&w, child_id));
+    uint64_t child_id = world_id(w, child);
+    assert_null(world_mapped(w, child_id));
 
     snprintf(child, sizeof child, "%s/child", path[0]);
-    world_rmdir(&w, child);
-    world_rmdir(&w, path[0]);
-    world_settle(&w);
-    world_read_ended(&w);
-    assert_int_equal(world_monitored(&w), 2);
-    const struct container *c = world_find(&w, path[2]); /* the oldest that waited */
+    world_rmdir(w, child);
+    world_rmdir(w, path[0]);
+    world_settle(w);
+    world_read_ended(w);
+    assert_int_equal(world_monitored(w), 2);
+    const struct container *c = world_find(w, path[2]); /* the oldest that waited */
     assert_non_null(c);
     struct stat st;
     assert_int_equal(fstat(c->cgroup_fd, &st), 0);
     assert_int_equal(st.st_ino, c->cgroup_id);
-    assert_string_equal(world_mapped(&w, child_id), path[2]); /* with its children */
-    world_rmdir(&w, POD "/" ID_A);
-    world_settle(&w);
-    assert_int_equal(container_table_count(w.table, CONTAINERS_EXCLUDED), 0);
-    world_release(&w);
+    assert_string_equal(world_mapped(w, child_id), path[2]); /* with its children */
+    world_rmdir(w, POD "/" ID_A);
+    world_settle(w);
+    assert_int_equal(container_table_count(w->table, CONTAINERS_EXCLUDED), 0);
 }
 
 /* ---- events and their gaps ---- */
 
 static void made_anew_under_the_same_name(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    world_start(&w);
-    world_mkdir(&w, "/docker/" ID_A "/old");
-    world_settle(&w);
-    uint64_t id = world_find(&w, "/docker/" ID_A)->cgroup_id;
-    world_rmdir(&w, "/docker/" ID_A "/old");
-    world_rmdir(&w, "/docker/" ID_A);
-    world_mkdir(&w, "/docker/spacer"); /* or the file system gives the same inode again */
-    world_mkdir(&w, "/docker/" ID_A "/new");
-    world_settle(&w);
-    assert_int_equal(world_monitored(&w), 1);
-    assert_int_equal(w.ended, 1);
-    assert_int_equal(w.added, 2);
-    const struct container *c = world_find(&w, "/docker/" ID_A);
+    struct world *w = *state;
+    world_mkdir(w, "/docker/" ID_A "/old");
+    world_settle(w);
+    uint64_t id = world_find(w, "/docker/" ID_A)->cgroup_id;
+    world_rmdir(w, "/docker/" ID_A "/old");
+    world_rmdir(w, "/docker/" ID_A);
+    world_mkdir(w, "/docker/spacer"); /* or the file system gives the same inode again */
+    world_mkdir(w, "/docker/" ID_A "/new");
+    world_settle(w);
+    assert_int_equal(world_monitored(w), 1);
+    assert_int_equal(w->ended, 1);
+    assert_int_equal(w->added, 2);
+    const struct container *c = world_find(w, "/docker/" ID_A);
     assert_int_equal(c->state, CONTAINER_LIVE);
     assert_int_not_equal(c->cgroup_id, id);
-    assert_string_equal(world_mapped(&w, world_id(&w, "/docker/" ID_A "/new")), "/docker/" ID_A);
+    assert_string_equal(world_mapped(w, world_id(w, "/docker/" ID_A "/new")), "/docker/" ID_A);
     /* The new one's series wait until the old one's last counts are in. */
-    world_pass(&w, 3 * WORLD_S);
+    world_pass(w, 3 * WORLD_S);
     assert_false(c->named);
-    world_read_ended(&w);
+    world_read_ended(w);
     assert_true(c->named);
-    world_release(&w);
 }
 
 static void renamed(void **state)
@@ -442,63 +433,52 @@ static void renamed(void **state)
 
 static void gone_before_it_was_seen(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    world_start(&w);
+    struct world *w = *state;
     for (int i = 0; i < 10; i++) {
-        world_mkdir(&w, "/docker/" ID_A);
-        world_rmdir(&w, "/docker/" ID_A);
+        world_mkdir(w, "/docker/" ID_A);
+        world_rmdir(w, "/docker/" ID_A);
     }
-    world_settle(&w);
-    assert_int_equal(w.added, 0);
+    world_settle(w);
+    assert_int_equal(w->added, 0);
     /* Events that are older than the directory they are read for. */
-    world_mkdir(&w, "/docker/" ID_A);
-    world_rmdir(&w, "/docker/" ID_A);
-    world_mkdir(&w, "/docker/" ID_A);
-    world_settle(&w);
-    assert_int_equal(world_monitored(&w), 1);
-    assert_int_equal(w.added, 1);
-    assert_int_equal(w.ended, 0);
-    world_release(&w);
+    world_mkdir(w, "/docker/" ID_A);
+    world_rmdir(w, "/docker/" ID_A);
+    world_mkdir(w, "/docker/" ID_A);
+    world_settle(w);
+    assert_int_equal(world_monitored(w), 1);
+    assert_int_equal(w->added, 1);
+    assert_int_equal(w->ended, 0);
 }
 
 /* One call does a bounded amount of work, however much there is. */
 static void bounded_work(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    world_start(&w);
+    struct world *w = *state;
     char id[65], path[128];
     for (unsigned i = 0; i < 2000; i++) {
         snprintf(path, sizeof path, "/docker/%s", world_hex(i, id));
-        world_mkdir(&w, path);
+        world_mkdir(w, path);
     }
     size_t before = 0;
     int calls = 0;
-    while (world_monitored(&w) < 2000) {
-        discovery_handle(w.discovery, w.now_ns);
-        assert_true(world_monitored(&w) - before <= 512);
-        before = world_monitored(&w);
+    while (world_monitored(w) < 2000) {
+        discovery_handle(w->discovery, w->now_ns);
+        assert_true(world_monitored(w) - before <= 512);
+        before = world_monitored(w);
         assert_true(++calls < 1000);
     }
     assert_true(calls >= 4);
-    world_settle(&w);
-    assert_int_equal(w.added, 2000);
-    world_release(&w);
+    world_settle(w);
+    assert_int_equal(w->added, 2000);
 }
 
 /* More events than the kernel keeps. */
 static void overflow(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    world_start(&w);
+    struct world *w = *state;
     char id[65], path[128];
-    world_mkdir(&w, "/docker/" ID_A);
-    world_settle(&w);
+    world_mkdir(w, "/docker/" ID_A);
+    world_settle(w);
     unsigned max = 0;
     FILE *file = fopen("/proc/sys/fs/inotify/max_queued_events", "re");
     if (file) {
@@ -506,29 +486,26 @@ static void overflow(void **state)
             max = 0;
         fclose(file);
     }
-    if (max == 0 || max > 100000) {
-        world_release(&w);
+    if (max == 0 || max > 100000)
         skip();
-    }
     for (unsigned i = 0; i < max / 2 + 10; i++) {
         snprintf(path, sizeof path, "/docker/%u", i);
-        world_mkdir(&w, path);
-        world_rmdir(&w, path);
+        world_mkdir(w, path);
+        world_rmdir(w, path);
     }
     /* What the queue had no room for: */
-    world_rmdir(&w, "/docker/" ID_A);
+    world_rmdir(w, "/docker/" ID_A);
     for (unsigned i = 0; i < 50; i++) {
         snprintf(path, sizeof path, "/docker/%s", world_hex(i, id));
-        world_mkdir(&w, path);
+        world_mkdir(w, path);
     }
-    world_settle(&w);
-    assert_int_equal(world_monitored(&w), 50);
-    assert_int_equal(w.ended, 1);
+    world_settle(w);
+    assert_int_equal(world_monitored(w), 50);
+    assert_int_equal(w->ended, 1);
     /* And events work on. */
-    world_mkdir(&w, "/docker/" ID_B);
-    world_settle(&w);
-    assert_int_equal(world_monitored(&w), 51);
-    world_release(&w);
+    world_mkdir(w, "/docker/" ID_B);
+    world_settle(w);
+    assert_int_equal(world_monitored(w), 51);
 }
 
 /* In a user namespace of its own a process may lower the number of watches for itself. */
@@ -595,16 +572,14 @@ static void no_more_watches(void **state)
 
 static void all_cgroups(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    w.config.all_cgroups = true;
-    world_write(&w, "/system.slice", "cgroup.procs", "");
-    world_write(&w, "/system.slice/ssh.service", "cgroup.procs", "12\n");
-    world_write(&w, "/system.slice/idle.service", "cgroup.procs", "");
-    world_start(&w);
-    assert_int_equal(world_monitored(&w), 1);
-    const struct container *c = world_find(&w, "/system.slice/ssh.service");
+    struct world *w = *state;
+    w->config.all_cgroups = true;
+    world_write(w, "/system.slice", "cgroup.procs", "");
+    world_write(w, "/system.slice/ssh.service", "cgroup.procs", "12\n");
+    world_write(w, "/system.slice/idle.service", "cgroup.procs", "");
+    world_start(w);
+    assert_int_equal(world_monitored(w), 1);
+    const struct container *c = world_find(w, "/system.slice/ssh.service");
     assert_non_null(c);
     assert_true(c->named);
     assert_string_equal(c->name, "ssh.service");
@@ -617,68 +592,64 @@ static void all_cgroups(void **state)
     assert_string_equal(c->short_id, hex);
 
     /* A new one has no processes yet; they come without an event that would tell. */
-    world_mkdir(&w, "/system.slice/new.service");
-    world_write(&w, "/system.slice/new.service", "cgroup.procs", "");
-    world_settle(&w);
-    assert_int_equal(world_monitored(&w), 1);
+    world_mkdir(w, "/system.slice/new.service");
+    world_write(w, "/system.slice/new.service", "cgroup.procs", "");
+    world_settle(w);
+    assert_int_equal(world_monitored(w), 1);
     char path[512], other[512];
-    snprintf(path, sizeof path, "%s/system.slice/new.service/cgroup.procs", w.top);
-    snprintf(other, sizeof other, "%s/host/procs", w.fixture.root);
-    fixture_write(&w.fixture, "host/procs", "77\n");
+    snprintf(path, sizeof path, "%s/system.slice/new.service/cgroup.procs", w->top);
+    snprintf(other, sizeof other, "%s/host/procs", w->fixture.root);
+    fixture_write(&w->fixture, "host/procs", "77\n");
     assert_int_equal(rename(other, path), 0);
-    world_pass(&w, 10 * WORLD_MS);
-    assert_int_equal(world_monitored(&w), 2);
-    assert_non_null(world_find(&w, "/system.slice/new.service"));
+    world_pass(w, 10 * WORLD_MS);
+    assert_int_equal(world_monitored(w), 2);
+    assert_non_null(world_find(w, "/system.slice/new.service"));
 
     /* One that stayed empty for long: its control file is written. */
-    world_pass(&w, 5 * WORLD_S);
-    assert_int_equal(world_monitored(&w), 2);
-    world_write(&w, "/system.slice/idle.service", "cgroup.procs", "9\n");
-    world_settle(&w);
-    assert_int_equal(world_monitored(&w), 3);
+    world_pass(w, 5 * WORLD_S);
+    assert_int_equal(world_monitored(w), 2);
+    world_write(w, "/system.slice/idle.service", "cgroup.procs", "9\n");
+    world_settle(w);
+    assert_int_equal(world_monitored(w), 3);
 
     /* A parent with processes of its own counts too, its children with it or by themselves. */
-    world_mkdir(&w, "/system.slice/ssh.service/session");
-    world_settle(&w);
-    uint64_t session = world_id(&w, "/system.slice/ssh.service/session");
-    assert_string_equal(world_mapped(&w, session), "/system.slice/ssh.service");
-    world_write(&w, "/system.slice/ssh.service/session", "cgroup.procs", "9\n");
-    world_settle(&w);
-    assert_string_equal(world_mapped(&w, session), "/system.slice/ssh.service/session");
-    assert_int_equal(world_monitored(&w), 4);
+    world_mkdir(w, "/system.slice/ssh.service/session");
+    world_settle(w);
+    uint64_t session = world_id(w, "/system.slice/ssh.service/session");
+    assert_string_equal(world_mapped(w, session), "/system.slice/ssh.service");
+    world_write(w, "/system.slice/ssh.service/session", "cgroup.procs", "9\n");
+    world_settle(w);
+    assert_string_equal(world_mapped(w, session), "/system.slice/ssh.service/session");
+    assert_int_equal(world_monitored(w), 4);
 
     /* What is a container by its path keeps its names. */
-    world_host_file(&w, CONTAINERD ID_A "/config.json", "containerd-container.json");
-    world_mkdir(&w, POD "/" ID_A);
-    world_settle(&w);
-    assert_string_equal(world_find(&w, POD "/" ID_A)->name, "cart");
-    assert_string_equal(world_find(&w, POD "/" ID_A)->short_id, "aaaa01234567");
-    assert_null(world_find(&w, POD));
-    world_release(&w);
+    world_host_file(w, CONTAINERD ID_A "/config.json", "containerd-container.json");
+    world_mkdir(w, POD "/" ID_A);
+    world_settle(w);
+    assert_string_equal(world_find(w, POD "/" ID_A)->name, "cart");
+    assert_string_equal(world_find(w, POD "/" ID_A)->short_id, "aaaa01234567");
+    assert_null(world_find(w, POD));
 }
 
 /* What no event tells, the slow rescan finds. */
 static void all_cgroups_by_the_rescan(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    w.config.all_cgroups = true;
-    world_write(&w, "/idle", "cgroup.procs", "");
-    world_start(&w);
+    struct world *w = *state;
+    w->config.all_cgroups = true;
+    world_write(w, "/idle", "cgroup.procs", "");
+    world_start(w);
     size_t fds = fixture_open_fds();
-    world_pass(&w, 2 * WORLD_S);
+    world_pass(w, 2 * WORLD_S);
     assert_int_equal(fixture_open_fds(), fds - 1); /* it is not watched closely any more */
     char path[512], other[512];
-    snprintf(path, sizeof path, "%s/idle/cgroup.procs", w.top);
-    snprintf(other, sizeof other, "%s/host/procs", w.fixture.root);
-    fixture_write(&w.fixture, "host/procs", "77\n");
+    snprintf(path, sizeof path, "%s/idle/cgroup.procs", w->top);
+    snprintf(other, sizeof other, "%s/host/procs", w->fixture.root);
+    fixture_write(&w->fixture, "host/procs", "77\n");
     assert_int_equal(rename(other, path), 0);
-    world_pass(&w, 2 * WORLD_S);
-    assert_int_equal(world_monitored(&w), 0);
-    world_pass(&w, 30 * WORLD_S);
-    assert_int_equal(world_monitored(&w), 1);
-    world_release(&w);
+    world_pass(w, 2 * WORLD_S);
+    assert_int_equal(world_monitored(w), 0);
+    world_pass(w, 30 * WORLD_S);
+    assert_int_equal(world_monitored(w), 1);
 }
 
 /* ---- many ---- */
@@ -715,74 +686,68 @@ static void churn(struct world *w, unsigned from, unsigned to)
 
 static void nothing_leaks(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
-    w.limits.linger_ns = 5 * WORLD_S;
-    world_start(&w);
-    churn(&w, 0, 500);
+    struct world *w = *state;
+    w->limits.linger_ns = 5 * WORLD_S;
+    world_start(w);
+    churn(w, 0, 500);
     size_t fds = fixture_open_fds(), memory = mallinfo2().uordblks;
-    size_t slots = container_table_slots(w.table);
-    churn(&w, 500, 2500);
-    assert_int_equal(world_monitored(&w), 0);
-    assert_int_equal(container_table_count(w.table, CONTAINERS_LINGERING), 0);
+    size_t slots = container_table_slots(w->table);
+    churn(w, 500, 2500);
+    assert_int_equal(world_monitored(w), 0);
+    assert_int_equal(container_table_count(w->table, CONTAINERS_LINGERING), 0);
     assert_int_equal(fixture_open_fds(), fds);
-    assert_int_equal(cgroup_map_size(w.map), 0);
-    assert_true(container_table_slots(w.table) <= slots + 8);
+    assert_int_equal(cgroup_map_size(w->map), 0);
+    assert_true(container_table_slots(w->table) <= slots + 8);
     assert_true(mallinfo2().uordblks <= memory + 65536); /* 0 under a sanitizer */
-    assert_int_equal(w.added, w.forgotten);
-    assert_int_equal(w.added, w.ended);
-    assert_true(w.added > 1500);
-    world_release(&w);
+    assert_int_equal(w->added, w->forgotten);
+    assert_int_equal(w->added, w->ended);
+    assert_true(w->added > 1500);
 }
 
 static void very_deep(void **state)
 {
-    (void)state;
-    struct world w;
-    world_init(&w, WORLD_V2);
+    struct world *w = *state;
     char path[512] = "/docker/" ID_A;
-    world_mkdir(&w, path);
+    world_mkdir(w, path);
     while (strlen(path) < 400)
         strcat(path, "/a");
-    world_mkdir(&w, path);
-    world_start(&w);
-    assert_string_equal(world_mapped(&w, world_id(&w, path)), "/docker/" ID_A);
+    world_mkdir(w, path);
+    world_start(w);
+    assert_string_equal(world_mapped(w, world_id(w, path)), "/docker/" ID_A);
     while (strlen(path) > strlen("/docker/" ID_A)) {
-        world_rmdir(&w, path);
+        world_rmdir(w, path);
         *strrchr(path, '/') = '\0';
     }
-    world_rmdir(&w, path);
-    world_settle(&w);
-    world_pass(&w, 60 * WORLD_S);
-    assert_int_equal(w.ended, 1);
-    assert_int_equal(cgroup_map_size(w.map), 0);
-    world_release(&w);
+    world_rmdir(w, path);
+    world_settle(w);
+    world_pass(w, 60 * WORLD_S);
+    assert_int_equal(w->ended, 1);
+    assert_int_equal(cgroup_map_size(w->map), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_shape),
-        cmocka_unit_test(payloads_and_nests),
-        cmocka_unit_test(names_come_late),
-        cmocka_unit_test(names_never_come),
-        cmocka_unit_test(no_names_wanted),
-        cmocka_unit_test(names_at_the_end),
+        cmocka_unit_test_setup_teardown(payloads_and_nests, started, end),
+        cmocka_unit_test_setup_teardown(names_come_late, started, end),
+        cmocka_unit_test_setup_teardown(names_never_come, started, end),
+        cmocka_unit_test_setup_teardown(no_names_wanted, empty, end),
+        cmocka_unit_test_setup_teardown(names_at_the_end, started, end),
         cmocka_unit_test(sandboxes_by_their_state),
-        cmocka_unit_test(sandboxes_by_their_logs),
-        cmocka_unit_test(time_a_little_back),
-        cmocka_unit_test(excluded_and_over_the_limit),
-        cmocka_unit_test(made_anew_under_the_same_name),
+        cmocka_unit_test_setup_teardown(sandboxes_by_their_logs, empty, end),
+        cmocka_unit_test_setup_teardown(time_a_little_back, empty, end),
+        cmocka_unit_test_setup_teardown(excluded_and_over_the_limit, empty, end),
+        cmocka_unit_test_setup_teardown(made_anew_under_the_same_name, started, end),
         cmocka_unit_test(renamed),
-        cmocka_unit_test(gone_before_it_was_seen),
-        cmocka_unit_test(bounded_work),
-        cmocka_unit_test(overflow),
+        cmocka_unit_test_setup_teardown(gone_before_it_was_seen, started, end),
+        cmocka_unit_test_setup_teardown(bounded_work, started, end),
+        cmocka_unit_test_setup_teardown(overflow, started, end),
         cmocka_unit_test(no_more_watches),
-        cmocka_unit_test(all_cgroups),
-        cmocka_unit_test(all_cgroups_by_the_rescan),
-        cmocka_unit_test(nothing_leaks),
-        cmocka_unit_test(very_deep),
+        cmocka_unit_test_setup_teardown(all_cgroups, empty, end),
+        cmocka_unit_test_setup_teardown(all_cgroups_by_the_rescan, empty, end),
+        cmocka_unit_test_setup_teardown(nothing_leaks, empty, end),
+        cmocka_unit_test_setup_teardown(very_deep, empty, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
