@@ -11,9 +11,9 @@
 enum { GZIP_LEVEL = 1 };
 
 struct slot {
-    struct page *page; /* of the newest snapshot that was asked for, or NULL */
-    bool busy;         /* someone makes it */
-    _Atomic(struct page *) nest;
+    struct rendered_page *page; /* of the newest snapshot that was asked for, or NULL */
+    bool busy;                  /* someone makes it */
+    _Atomic(struct rendered_page *) spare;
 };
 
 struct expose {
@@ -52,7 +52,7 @@ void expose_free(struct expose *expose)
     for (size_t i = 0; i < EXPOSE_FORMATS; i++) {
         for (size_t j = 0; j < 2; j++) {
             page_unref(expose->slots[i][j].page);
-            page_nest_release(&expose->slots[i][j].nest);
+            page_spare_release(&expose->slots[i][j].spare);
         }
     }
     libdeflate_free_compressor(expose->compressor);
@@ -62,7 +62,8 @@ void expose_free(struct expose *expose)
     free(expose);
 }
 
-static int compress(struct expose *expose, const struct page *plain, struct page *out)
+static int compress(struct expose *expose, const struct rendered_page *plain,
+                    struct rendered_page *out)
 {
     size_t len;
     const void *bytes = page_bytes(plain, &len);
@@ -74,9 +75,9 @@ static int compress(struct expose *expose, const struct page *plain, struct page
 }
 
 static int filtered_page(struct expose *expose, enum expose_format format, bool gzip,
-                         const char *const *owners, size_t n, struct page **out)
+                         const char *const *owners, size_t n, struct rendered_page **out)
 {
-    struct page *plain = NULL, *page = NULL;
+    struct rendered_page *plain = NULL, *page = NULL;
     struct snapshot *snapshot = store_acquire(expose->store);
     if (!snapshot)
         return -ENODATA;
@@ -101,10 +102,10 @@ static int filtered_page(struct expose *expose, enum expose_format format, bool 
 
 /* Takes over the snapshot's reference. Without the lock. */
 static int make_page(struct expose *expose, enum expose_format format, bool gzip,
-                     struct snapshot *snapshot, struct page **out)
+                     struct snapshot *snapshot, struct rendered_page **out)
 {
-    struct page *page = NULL, *plain;
-    int err = page_new(&expose->slots[format][gzip].nest, &page);
+    struct rendered_page *page = NULL, *plain;
+    int err = page_new(&expose->slots[format][gzip].spare, &page);
     if (!err && gzip) {
         snapshot_release(snapshot);
         snapshot = NULL;
@@ -142,7 +143,7 @@ static void drop_stale(struct expose *expose, uint64_t number)
 }
 
 int expose_page(struct expose *expose, enum expose_format format, bool gzip,
-                const char *const *owners, size_t n, struct page **out)
+                const char *const *owners, size_t n, struct rendered_page **out)
 {
     if (n > 0)
         return filtered_page(expose, format, gzip, owners, n, out);
@@ -151,7 +152,7 @@ int expose_page(struct expose *expose, enum expose_format format, bool gzip,
         return -ENODATA;
     struct slot *slot = &expose->slots[format][gzip];
     uint64_t asked = snapshot_number(snapshot);
-    struct page *page = NULL;
+    struct rendered_page *page = NULL;
     int err = 0;
 
     pthread_mutex_lock(&expose->lock);

@@ -29,10 +29,10 @@ int expose_render(const struct snapshot *snapshot, enum expose_format format,
                   const char *const *owners, size_t n, bool created, struct textbuf *out);
 
 /* Bytes with counted references, ready to be sent. */
-struct page;
-const void *page_bytes(const struct page *page, size_t *len);
-struct page *page_ref(struct page *page);
-void page_unref(struct page *page);
+struct rendered_page;
+const void *page_bytes(const struct rendered_page *page, size_t *len);
+struct rendered_page *page_ref(struct rendered_page *page);
+void page_unref(struct rendered_page *page);
 
 struct expose;
 /* 'created': _created samples in OpenMetrics. The store must outlive it. */
@@ -41,12 +41,12 @@ void expose_free(struct expose *expose);
 /* The current snapshot's page; the caller unrefs. -ENODATA before the first publication.
  * Filtered pages (n > 0) are rendered afresh. */
 int expose_page(struct expose *expose, enum expose_format format, bool gzip,
-                const char *const *owners, size_t n, struct page **out);
+                const char *const *owners, size_t n, struct rendered_page **out);
 
 /*
  * JSON of all series that carry a container's labels, one object per container: its labels, and
  * "values" keyed by metric (own labels nested as a list). For /api/v1/containers.
  */
-int expose_containers_json(const struct snapshot *snapshot, struct page **out);
+int expose_containers_json(const struct snapshot *snapshot, struct rendered_page **out);
 
 #endif

@@ -228,10 +228,10 @@ static int add_container(const struct labelset *set, const struct container_samp
     return err;
 }
 
-int expose_containers_json(const struct snapshot *snapshot, struct page **out)
+int expose_containers_json(const struct snapshot *snapshot, struct rendered_page **out)
 {
     struct container_samples groups = {0};
-    struct page *page = NULL;
+    struct rendered_page *page = NULL;
     int err = page_new(NULL, &page);
     if (!err)
         err = group_samples(&groups, snapshot);

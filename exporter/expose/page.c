@@ -3,15 +3,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int page_new(_Atomic(struct page *) *nest, struct page **out)
+int page_new(_Atomic(struct rendered_page *) *spare, struct rendered_page **out)
 {
-    struct page *page = nest ? atomic_exchange(nest, NULL) : NULL;
+    struct rendered_page *page = spare ? atomic_exchange(spare, NULL) : NULL;
     if (!page) {
         page = calloc(1, sizeof *page);
         if (!page)
             return -ENOMEM;
         textbuf_init(&page->text);
-        page->nest = nest;
+        page->spare = spare;
     }
     textbuf_clear(&page->text);
     page->number = 0;
@@ -20,7 +20,7 @@ int page_new(_Atomic(struct page *) *nest, struct page **out)
     return 0;
 }
 
-static void page_free(struct page *page)
+static void page_free(struct rendered_page *page)
 {
     if (!page)
         return;
@@ -28,28 +28,28 @@ static void page_free(struct page *page)
     free(page);
 }
 
-void page_nest_release(_Atomic(struct page *) *nest)
+void page_spare_release(_Atomic(struct rendered_page *) *spare)
 {
-    page_free(atomic_exchange(nest, NULL));
+    page_free(atomic_exchange(spare, NULL));
 }
 
-const void *page_bytes(const struct page *page, size_t *len)
+const void *page_bytes(const struct rendered_page *page, size_t *len)
 {
     *len = page->text.len;
     return page->text.data ? page->text.data : "";
 }
 
-struct page *page_ref(struct page *page)
+struct rendered_page *page_ref(struct rendered_page *page)
 {
     atomic_fetch_add(&page->refs, 1);
     return page;
 }
 
-void page_unref(struct page *page)
+void page_unref(struct rendered_page *page)
 {
     if (!page || atomic_fetch_sub(&page->refs, 1) != 1)
         return;
-    page_free(page->nest ? atomic_exchange(page->nest, page) : page);
+    page_free(page->spare ? atomic_exchange(page->spare, page) : page);
 }
 
 int page_compress(struct libdeflate_compressor *compressor, const void *bytes, size_t len,

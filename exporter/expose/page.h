@@ -1,8 +1,8 @@
 /*
  * Pages: bytes with counted references. For the files of this folder.
  *
- * The buffers of large pages are recycled: when the last reader lets go of a page, it returns to
- * the nest it came from, unless another one lies there already. Any thread.
+ * The buffers of large pages are recycled: each kind of page has a place for one spare, which
+ * page_new() takes and the last page_unref() fills unless one is there already. Any thread.
  */
 #ifndef IE_EXPOSE_PAGE_H
 #define IE_EXPOSE_PAGE_H
@@ -13,17 +13,17 @@
 
 #include "exporter/expose/expose.h"
 
-struct page {
+struct rendered_page {
     atomic_uint refs;
     uint64_t number; /* of the snapshot it shows */
     struct textbuf text;
-    _Atomic(struct page *) *nest; /* NULL: freed at the end */
+    _Atomic(struct rendered_page *) *spare; /* NULL: freed at the end */
 };
 
-/* An empty page with one reference, recycled from the nest if there is one. */
-int page_new(_Atomic(struct page *) *nest, struct page **out);
-/* Frees what lies in a nest. */
-void page_nest_release(_Atomic(struct page *) *nest);
+/* An empty page with one reference: the spare, if there is one. */
+int page_new(_Atomic(struct rendered_page *) *spare, struct rendered_page **out);
+/* Frees the spare. */
+void page_spare_release(_Atomic(struct rendered_page *) *spare);
 
 /* Appends the gzip form of bytes. */
 int page_compress(struct libdeflate_compressor *compressor, const void *bytes, size_t len,

@@ -70,7 +70,7 @@ void pages_api_containers(void *context, const struct http_request *request,
     (void)request;
     struct pages *pages = context;
     struct snapshot *snapshot = store_acquire(pages->config.store);
-    struct page *page;
+    struct rendered_page *page;
     if (!snapshot)
         pages_answer_text(response, 503, "nothing was published yet\n");
     else if (expose_containers_json(snapshot, &page) != 0)

@@ -45,7 +45,7 @@ void pages_answer_text(struct http_response *response, int status, const char *t
 void pages_answer_textbuf(struct http_response *response, const char *type, const char *format,
                           struct textbuf *text);
 /* Takes over the reference. */
-void pages_answer_page(struct http_response *response, struct page *page, const char *type,
+void pages_answer_page(struct http_response *response, struct rendered_page *page, const char *type,
                        const char *format, bool gzip);
 
 /* What the loop left here last. */

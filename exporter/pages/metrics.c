@@ -31,7 +31,7 @@ void pages_metrics(void *context, const struct http_request *request,
     }
     enum expose_format format = expose_negotiate(request->accept);
     bool gzip = expose_accepts_gzip(request->accept_encoding);
-    struct page *page;
+    struct rendered_page *page;
     int err = expose_page(pages->config.expose, format, gzip, owners, n, &page);
     if (err == -ENODATA)
         pages_answer_text(response, 503, "nothing was published yet\n");

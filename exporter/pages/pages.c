@@ -57,7 +57,7 @@ static void release_page(void *context)
     page_unref(context);
 }
 
-void pages_answer_page(struct http_response *response, struct page *page, const char *type,
+void pages_answer_page(struct http_response *response, struct rendered_page *page, const char *type,
                        const char *format, bool gzip)
 {
     size_t len;

@@ -165,7 +165,7 @@ struct times {
 
 static int ask(struct expose *expose, bool gzip, double *seconds, size_t *len)
 {
-    struct page *page;
+    struct rendered_page *page;
     double start = cpu_seconds();
     if (expose_page(expose, EXPOSE_OPENMETRICS_100, gzip, NULL, 0, &page))
         return -1;

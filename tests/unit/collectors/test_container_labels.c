@@ -82,7 +82,7 @@ static bool shows(struct fixture *f, bool api, const char *text)
     struct snapshot *snapshot = store_acquire(f->store);
     bool found;
     if (api) {
-        struct page *page;
+        struct rendered_page *page;
         size_t len;
         assert_int_equal(expose_containers_json(snapshot, &page), 0);
         const char *bytes = page_bytes(page, &len);

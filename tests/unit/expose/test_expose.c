@@ -238,14 +238,14 @@ static void test_no_room(void **state)
     snapshot_release(snapshot);
 }
 
-static struct page *get(struct expose *expose, enum expose_format format, bool gzip)
+static struct rendered_page *get(struct expose *expose, enum expose_format format, bool gzip)
 {
-    struct page *page;
+    struct rendered_page *page;
     assert_int_equal(expose_page(expose, format, gzip, NULL, 0, &page), 0);
     return page;
 }
 
-static void unpack(const struct page *page, char *out, size_t cap)
+static void unpack(const struct rendered_page *page, char *out, size_t cap)
 {
     size_t len, n;
     const void *bytes = page_bytes(page, &len);
@@ -261,7 +261,7 @@ static void test_pages(void **state)
     struct fixture *f = *state;
     struct expose *expose;
     assert_int_equal(expose_new(f->store, false, &expose), 0);
-    struct page *text = NULL, *again, *packed, *open, *filtered;
+    struct rendered_page *text = NULL, *again, *packed, *open, *filtered;
     assert_int_equal(expose_page(expose, EXPOSE_TEXT_004, false, NULL, 0, &text), -ENODATA);
     static const char *const core[] = {"core"};
     assert_int_equal(expose_page(expose, EXPOSE_TEXT_004, true, core, 1, &text), -ENODATA);
@@ -327,7 +327,7 @@ struct askers {
     atomic_uint went_round;
 };
 
-static uint64_t shown(const struct page *page)
+static uint64_t shown(const struct rendered_page *page)
 {
     size_t len;
     const char *at = strstr(page_bytes(page, &len), "t_reads_total{" COMMON "} ");
@@ -340,7 +340,7 @@ static void *ask(void *context)
     const char *problem = NULL;
     for (unsigned i = 0; !problem && (i < 50 || !atomic_load(&askers->stop)); i++) {
         uint64_t asked = atomic_load(&askers->published);
-        struct page *page;
+        struct rendered_page *page;
         if (expose_page(askers->expose, i % 2, i % 3 == 0, NULL, 0, &page)) {
             problem = "no page";
             continue;
@@ -401,7 +401,7 @@ struct crowd {
 static void *ask_together(void *context)
 {
     struct crowd *crowd = context;
-    struct page *page = NULL;
+    struct rendered_page *page = NULL;
     pthread_barrier_wait(&crowd->barrier);
     expose_page(crowd->expose, EXPOSE_OPENMETRICS_100, true, NULL, 0, &page);
     return page;
@@ -456,7 +456,7 @@ static void test_json(void **state)
     series_set(add(family, none, NULL, NULL), 2); /* no container's */
     fill(f);
     struct snapshot *snapshot = store_acquire(f->store);
-    struct page *page;
+    struct rendered_page *page;
     assert_int_equal(expose_containers_json(snapshot, &page), 0);
     size_t len;
     const char *text = page_bytes(page, &len);

@@ -81,7 +81,7 @@ static int add_container(struct family *const *families, const char *value, int 
 static int print(const struct snapshot *snapshot, const char *format)
 {
     struct textbuf text = TEXTBUF_INIT;
-    struct page *page;
+    struct rendered_page *page;
     size_t len;
     if (strcmp(format, "json") == 0) {
         if (expose_containers_json(snapshot, &page))
