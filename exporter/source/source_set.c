@@ -124,7 +124,7 @@ static struct source *route(const struct source_set *set, enum scope_kind kind, 
 
     if (source && counts(source))
         return source;
-    verdict_set(why, REASON_NO_DEVICE, "no source here counts the group %s of %s",
+    verdict_set(why, REASON_NO_DEVICE, "no source here counts the group %s for %s",
                 group_descs[group].name, kind_words(kind));
     return NULL;
 }

@@ -133,15 +133,15 @@ static bool sees_processes(const struct perf_samples_config *config, struct verd
         self[n] = '\0';
     if (n <= 0 || strtol(self, NULL, 10) != (long)getpid()) {
         verdict_set(why, reason,
-                    "samples of memory accesses: the processes in %s are not numbered as they are "
-                    "here: in Kubernetes set hostPID: true",
+                    "samples of memory accesses: the process ids in %s differ from those that this "
+                    "exporter sees: in Kubernetes, set hostPID: true",
                     fs->path[FSROOT_PROC]);
         return false;
     }
     if (!may_look_into_processes()) {
         verdict_set(why, reason,
-                    "samples of memory accesses: other processes' mappings and code cannot be "
-                    "read: grant CAP_SYS_PTRACE");
+                    "samples of memory accesses: cannot read the mappings and code of other "
+                    "processes: grant CAP_SYS_PTRACE");
         return false;
     }
     return true;
@@ -154,14 +154,14 @@ static void explain(const struct perf_samples *self, enum access access, int err
     snprintf(what, sizeof what, "samples of %ss", access_name(access));
     if (err == -EPERM)
         verdict_set(why, REASON_NO_PERMISSION,
-                    "%s: forbidden (EPERM): others have used up this user's locked memory (raise "
-                    "sysctl kernel.perf_event_mlock_kb by %d, or LimitMEMLOCK= by as many KiB per "
-                    "CPU), or a seccomp profile forbids perf_event_open",
+                    "%s: forbidden (EPERM): other programs have used up this user's locked memory "
+                    "(raise sysctl kernel.perf_event_mlock_kb by %d, or LimitMEMLOCK= by as many "
+                    "KiB per CPU), or a seccomp profile forbids perf_event_open",
                     what, (STORE_PAGES + MAPPING_PAGES + ACCESS_KINDS + 1) * 4);
     else if (err == -EOPNOTSUPP)
         verdict_set(why, REASON_NO_PMU,
-                    "%s: there are no precise samples here (EOPNOTSUPP): they take a CPU with PEBS "
-                    "and a hypervisor that lets it through; bare metal has it",
+                    "%s: this machine has no precise samples (EOPNOTSUPP): they require a CPU with "
+                    "PEBS, on bare metal or under a hypervisor that exposes it",
                     what);
     else if (err == -ENOMEM)
         verdict_set(why, REASON_FD_LIMIT, "%s: out of memory", what);
@@ -308,8 +308,8 @@ static void look_for_unseen(struct perf_samples *self)
         return;
     self->warned_unseen = true;
     log_warn(self->config.log, "pebs_nvmm",
-             "%" PRIu64 " samples are of processes that cannot be seen from here: this exporter "
-             "is not in the host's PID namespace; in Kubernetes set hostPID: true",
+             "%" PRIu64 " samples come from processes that this exporter cannot see: it is not in "
+             "the host's PID namespace; in Kubernetes, set hostPID: true",
              unseen);
 }
 
@@ -326,8 +326,8 @@ static void look_for_losses(struct perf_samples *self)
         return;
     self->warned_lost = true;
     log_warn(self->config.log, "pebs_nvmm",
-             "%" PRIu64 " records of mappings were lost; each time this happens, samples from "
-             "around then have neither medium nor size (this is said once)",
+             "%" PRIu64 " records of mappings were lost; samples from around each loss have "
+             "neither medium nor size (logged once)",
              lost);
 }
 

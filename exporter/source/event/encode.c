@@ -118,8 +118,9 @@ static int encode_software(struct job *job)
             return 0;
         }
     }
-    return malformed(job, "unknown software event; known are cpu-clock, task-clock, page-faults, "
-                          "minor-faults, major-faults, context-switches, cpu-migrations, ...");
+    return malformed(job,
+                     "unknown software event; known events are cpu-clock, task-clock, page-faults, "
+                     "minor-faults, major-faults, context-switches, cpu-migrations, ...");
 }
 
 static int encode_tracepoint(struct job *job)
@@ -177,9 +178,9 @@ static int add_term(struct job *job, const char *pmu, const struct pmu_term *ter
     } else if (fsroot_read(job->fs, FSROOT_SYS, path, text, sizeof text, &len) == 0) {
         struct pmu_field field;
         if (pmu_field_parse(text, len, &field))
-            return absent(job, "the kernel's format of \"%s\" is not understood", term->name);
+            return absent(job, "cannot parse the kernel's format of \"%s\"", term->name);
         if (pmu_field_deposit(&field, term->value, words))
-            return malformed(job, "%s=0x%llx has more bits than PMU \"%s\" takes", term->name,
+            return malformed(job, "%s=0x%llx has more bits than PMU \"%s\" accepts", term->name,
                              (unsigned long long)term->value, pmu);
     } else {
         snprintf(path, sizeof path, "%s/%s/events/%s", devices, pmu, term->name);
@@ -206,7 +207,7 @@ static int add_terms(struct job *job, const char *pmu, const char *terms, size_t
         if (err)
             return err;
     }
-    return more < 0 ? malformed(job, "terms are written name=value, separated by commas; values "
+    return more < 0 ? malformed(job, "write terms as name=value, separated by commas; values are "
                                      "decimal or 0x hexadecimal")
                     : 0;
 }
@@ -258,8 +259,9 @@ static int pfm_failure(struct job *job, int result)
 {
     switch (result) {
     case PFM_ERR_NOTFOUND:
-        return fail(job, -ENOENT, REASON_UNSUPPORTED_CPU,
-                    "libpfm4 knows no such event for this CPU; check it with its tool showevtinfo");
+        return fail(
+            job, -ENOENT, REASON_UNSUPPORTED_CPU,
+            "libpfm4 knows no such event for this CPU; its tool showevtinfo lists the events");
     case PFM_ERR_UMASK:
     case PFM_ERR_ATTR:
     case PFM_ERR_ATTR_VAL:
@@ -268,7 +270,7 @@ static int pfm_failure(struct job *job, int result)
         return malformed(job, "libpfm4 knows the event but not this unit mask or attribute (%s)",
                          pfm_strerror(result));
     case PFM_ERR_NOTSUPP:
-        return fail(job, -ENOENT, REASON_NO_PMU, "libpfm4 sees no such PMU on this machine");
+        return fail(job, -ENOENT, REASON_NO_PMU, "libpfm4 finds no such PMU on this machine");
     default:
         return malformed(job, "libpfm4: %s", pfm_strerror(result));
     }

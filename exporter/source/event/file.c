@@ -60,7 +60,7 @@ static int parse_machine(const struct parse *parse, json_t *machine, struct even
             return fail(parse, key, "unknown machine fact \"%.100s\"", key);
         double number = json_number_value(value);
         if (!json_is_number(value) || !(number > 0) || number > facts[i].largest)
-            return fail(parse, key, "\"%s\" must be a number above 0, at most %g", key,
+            return fail(parse, key, "\"%s\" must be a number above 0 and at most %g", key,
                         facts[i].largest);
         *facts[i].value = number;
     }
@@ -80,7 +80,7 @@ static int parse_roles(const struct parse *parse, json_t *roles, struct events_f
         if (role_parse(key, strlen(key), &role))
             return fail(parse, key, "unknown role \"%.100s\"", key);
         if (!json_is_string(value) || json_string_length(value) == 0)
-            return fail(parse, key, "role \"%s\" needs an event's text", key);
+            return fail(parse, key, "role \"%s\" needs the text of an event", key);
         if (strlen(json_string_value(value)) != json_string_length(value))
             return fail(parse, key, "the event of role \"%s\" contains a NUL", key);
         out->event[role] = strdup(json_string_value(value));
@@ -107,8 +107,8 @@ static int parse_root(const struct parse *parse, json_t *root, struct events_fil
         else if (strcmp(key, "roles") == 0)
             err = parse_roles(parse, value, out);
         else
-            err = fail(parse, key, "unknown key \"%.100s\"; known are \"machine\" and \"roles\"",
-                       key);
+            err = fail(parse, key,
+                       "unknown key \"%.100s\"; known keys are \"machine\" and \"roles\"", key);
         if (err)
             return err;
     }

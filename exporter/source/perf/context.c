@@ -26,7 +26,7 @@ int perf_fd_budget(const struct perf_context *context, enum group group, size_t 
         return 0;
     verdict_set(why, REASON_FD_LIMIT,
                 "group %s needs %zu more file descriptors (%zu events on each of %zu CPUs, for "
-                "every container), but %zu of the %zu for counters are taken: raise LimitNOFILE= "
+                "every container), but %zu of the %zu for counters are in use: raise LimitNOFILE= "
                 "or ulimit -n, or lower --containers.max",
                 group_descs[group].name, need, events, cpus, used, limit);
     return -EMFILE;

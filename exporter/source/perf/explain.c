@@ -14,8 +14,8 @@ static void explain_access(const char *what, int paranoid, struct verdict *out)
     if (paranoid > 2)
         verdict_set(out, REASON_NO_PERMISSION,
                     "%s: no permission (EACCES): kernel.perf_event_paranoid is %d, a setting of "
-                    "Debian and Ubuntu that demands CAP_SYS_ADMIN; grant that, or set "
-                    "sysctl kernel.perf_event_paranoid=2 and grant CAP_PERFMON",
+                    "Debian and Ubuntu that requires CAP_SYS_ADMIN; grant that, or set sysctl "
+                    "kernel.perf_event_paranoid=2 and grant CAP_PERFMON",
                     what, paranoid);
     else if (paranoid == PERF_PARANOID_UNKNOWN)
         verdict_set(out, REASON_NO_PERMISSION,
@@ -55,10 +55,11 @@ void perf_explain(int error, const char *what, int paranoid, struct verdict *out
                     what);
         return;
     case EMFILE:
-        verdict_set(out, REASON_FD_LIMIT,
-                    "%s: no file descriptors left (EMFILE): counters take containers x CPUs x "
-                    "events of them; raise LimitNOFILE= or ulimit -n, or lower --containers.max",
-                    what);
+        verdict_set(
+            out, REASON_FD_LIMIT,
+            "%s: no file descriptors left (EMFILE): counters need containers x CPUs x events "
+            "descriptors; raise LimitNOFILE= or ulimit -n, or lower --containers.max",
+            what);
         return;
     case ENFILE:
         verdict_set(out, REASON_FD_LIMIT,
@@ -82,14 +83,15 @@ void perf_explain(int error, const char *what, int paranoid, struct verdict *out
         return;
     case EBUSY:
         verdict_set(out, REASON_NO_DEVICE,
-                    "%s: another user holds the PMU for itself (EBUSY): end the other profiler",
+                    "%s: another program has exclusive use of the PMU (EBUSY): end that profiler",
                     what);
         return;
     case EINVAL:
-        verdict_set(out, REASON_UNSUPPORTED_CPU,
-                    "%s: the kernel refuses the events (EINVAL): this CPU or kernel cannot count "
-                    "them, or not together, or not per cgroup (CONFIG_CGROUP_PERF)",
-                    what);
+        verdict_set(
+            out, REASON_UNSUPPORTED_CPU,
+            "%s: the kernel rejects the events (EINVAL): this CPU or kernel cannot count them, "
+            "cannot count them together, or cannot count them per cgroup (CONFIG_CGROUP_PERF)",
+            what);
         return;
     default:
         verdict_set(out, REASON_NO_DEVICE, "%s: %s", what, strerror(error < 0 ? -error : error));
@@ -113,8 +115,8 @@ static bool lacks_pmu(const struct fsroot *fs)
 static void explain_no_pmu(const char *what, struct verdict *why)
 {
     verdict_set(why, REASON_NO_PMU,
-                "%s: this machine shows no hardware counters, as most virtual machines do; use "
-                "bare metal or an instance type with a PMU",
+                "%s: this machine has no visible hardware counters, like most virtual machines; "
+                "use bare metal or an instance type with a PMU",
                 what);
 }
 
@@ -130,8 +132,8 @@ void perf_explain_no_event(const struct fsroot *fs, const struct event_table *ta
                     table->microarchitecture, role_name(role));
     } else if (has_device(fs, "cpu")) {
         verdict_set(why, REASON_UNSUPPORTED_CPU,
-                    "group %s: no verified events for this CPU (known are Skylake-SP to Granite "
-                    "Rapids); --events.file can name one for role %s",
+                    "group %s: no verified events for this CPU (they exist for Skylake-SP to "
+                    "Granite Rapids); --events.file can name one for role %s",
                     name, role_name(role));
     } else {
         explain_no_pmu(what, why);
@@ -184,12 +186,12 @@ static bool explain_cgroup(struct perf_context *context, const struct scope *sco
     }
     if ((error != -ENOENT && error != -EBADF) || !opens_on_self(context, group, events, failed))
         return false;
-    verdict_set(
-        why, REASON_NO_DEVICE,
-        "perf cannot count per cgroup in this hierarchy (%s): on a bare cgroup v2 system "
-        "write any controller once, e.g. echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; "
-        "where a v1 perf_event hierarchy is mounted, cgroups must be taken from that one",
-        strerrorname_np(-error));
+    verdict_set(why, REASON_NO_DEVICE,
+                "perf cannot count per cgroup in this hierarchy (%s): on a cgroup v2 system "
+                "without controllers, enable any controller once, e.g. echo +cpu > "
+                "/sys/fs/cgroup/cgroup.subtree_control; if a v1 perf_event hierarchy is mounted, "
+                "take the cgroups from that one",
+                strerrorname_np(-error));
     return true;
 }
 

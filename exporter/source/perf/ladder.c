@@ -206,12 +206,12 @@ static void describe(const struct perf_ladder *ladder, enum group group, struct 
     (void)fsroot_read_u64(ladder->context->fs, FSROOT_PROC, "sys/kernel/nmi_watchdog", &watchdog);
     verdict_set(why, REASON_OK, "group %s counts without %s%s: %s", desc->name, text,
                 group == GROUP_CORE ? ", so slowdown is off" : "",
-                !state->starved ? "the PMU has too few counters for all of them"
+                !state->starved ? "the PMU has too few counters for all its events"
                 : watchdog
-                    ? "the NMI watchdog holds a counter; sysctl kernel.nmi_watchdog=0 frees it, "
-                      "then restart the exporter"
-                    : "someone else holds a counter (another perf user, or the NMI watchdog: "
-                      "kernel.nmi_watchdog=0 frees it); then restart the exporter");
+                    ? "the NMI watchdog holds a counter; free it with sysctl "
+                      "kernel.nmi_watchdog=0, then restart the exporter"
+                    : "another program or the NMI watchdog holds a counter; free it (the "
+                      "watchdog's with sysctl kernel.nmi_watchdog=0), then restart the exporter");
 }
 
 static bool step(struct perf_ladder *ladder, enum group group, bool starved)
@@ -328,7 +328,7 @@ bool perf_ladder_tick(struct perf_ladder *ladder, enum group group)
     if (!step(ladder, group, true)) {
         if (!state->reported)
             log_warn(ladder->context->log, "perf",
-                     "group %s never runs: other users hold the counters it needs",
+                     "group %s never runs: other programs hold the counters that it needs",
                      group_descs[group].name);
         state->reported = true;
         return false;

@@ -75,7 +75,7 @@ static void report(struct perf_source *self, const char *doing, size_t failures,
     if (!failures)
         return;
     perf_explain(error, doing, PERF_PARANOID_UNKNOWN, &why);
-    log_warn(self->context.log, "perf", "%zu groups are not counted everywhere: %s", failures,
+    log_warn(self->context.log, "perf", "%zu groups do not count everywhere: %s", failures,
              why.words);
 }
 

@@ -236,8 +236,8 @@ int perf_unit_check(struct perf_context *context, const struct perf_cpus *cpus, 
         err = -ENODEV;
     if (err) {
         verdict_set(why, REASON_NO_DEVICE,
-                    "no memory-controller counters (%s<n> in %s/%s): virtual machines hide them, "
-                    "and on bare metal they come with the module intel_uncore",
+                    "no memory-controller counters (%s<n> in %s/%s): virtual machines hide them; "
+                    "on bare metal, the kernel module intel_uncore provides them",
                     imc_prefix, context->fs->path[FSROOT_SYS], devices);
         return err;
     }

@@ -189,9 +189,10 @@ bool pmem_node_usable(const struct pmem_node *node, struct verdict *why)
     if (node->dax_disks + node->dax_devices > 0)
         return true;
     if (node->other_disks > 0)
-        verdict_set(why, REASON_NO_DEVICE,
-                    "the persistent memory of this node is in raw or sector mode: programs cannot "
-                    "map it, all accesses are the kernel's (ndctl create-namespace -m fsdax)");
+        verdict_set(
+            why, REASON_NO_DEVICE,
+            "the persistent memory of this node is in raw or sector mode: programs cannot map it, "
+            "and only the kernel accesses it (ndctl create-namespace -m fsdax changes that)");
     else if (node->dimms > 0)
         verdict_set(why, REASON_NO_DEVICE,
                     "this node has %zu persistent memory modules but no namespace on them: they "

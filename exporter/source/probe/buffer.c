@@ -180,11 +180,11 @@ static int place(struct chase_buffer *buffer, int cpu, bool only_node, struct ve
         populate(buffer), err = 0;
     if (err && forbidden)
         verdict_set(why, REASON_NO_PERMISSION,
-                    "memory of NUMA node %d cannot be asked for: mbind is forbidden here; allow it "
-                    "in the seccomp profile, or add SYS_NICE",
+                    "cannot request memory of NUMA node %d: mbind is forbidden; allow it in the "
+                    "seccomp profile, or add SYS_NICE",
                     buffer->node);
     else if (err)
-        verdict_set(why, REASON_NO_DEVICE, "NUMA node %d gives us no memory: mbind: %s",
+        verdict_set(why, REASON_NO_DEVICE, "NUMA node %d gives the probe no memory: mbind: %s",
                     buffer->node, strerror(-err));
     return err;
 }
@@ -205,13 +205,14 @@ int chase_buffer_init(struct chase_buffer *buffer, const struct fsroot *fs, size
     err = verify(&made, fs, only_node);
     if (err) {
         if (err == -ENXIO)
-            verdict_set(why, REASON_NO_DEVICE,
-                        "NUMA node %d has no free memory for the probe: it came from another node",
-                        node);
+            verdict_set(
+                why, REASON_NO_DEVICE,
+                "NUMA node %d has no free memory for the probe: the memory came from another node",
+                node);
         else
             verdict_set(why, REASON_NO_PERMISSION,
-                        "where the probe's memory lies cannot be verified (%s); allow move_pages "
-                        "in the seccomp profile",
+                        "cannot verify where the probe's memory lies (%s); allow move_pages in the "
+                        "seccomp profile",
                         strerror(-err));
         goto fail;
     }

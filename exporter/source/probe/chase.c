@@ -122,11 +122,11 @@ static int make_buffers(struct chase_source *chase, const struct chase_config *c
     size_t bytes = config->buffer_bytes ? config->buffer_bytes : DEFAULT_BUFFER_BYTES;
     int err = -ENODEV;
     if (bytes > LARGEST_BUFFER_BYTES) {
-        verdict_set(why, REASON_NO_DEVICE, "the probe's buffer may have 1 GiB at most");
+        verdict_set(why, REASON_NO_DEVICE, "the probe's buffer may have at most 1 GiB");
         return -EINVAL;
     }
     bytes = (bytes + CHASE_HUGE_BYTES - 1) / CHASE_HUGE_BYTES * CHASE_HUGE_BYTES;
-    verdict_set(why, REASON_NO_DEVICE, "no NUMA node with memory that we may use");
+    verdict_set(why, REASON_NO_DEVICE, "no NUMA node has memory that the exporter may use");
     chase->buffers = calloc(topology->n_targets + 1, sizeof *chase->buffers);
     if (!chase->buffers)
         return -ENOMEM;
@@ -233,14 +233,15 @@ static int build(struct chase_source *chase, const struct chase_config *config,
                  const struct chase_topology *topology, struct verdict *why)
 {
     if (topology->n_initiators == 0) {
-        verdict_set(why, REASON_NO_DEVICE,
-                    "no CPU to probe from: all are isolated or outside our affinity");
+        verdict_set(
+            why, REASON_NO_DEVICE,
+            "no CPU to probe from: every CPU is isolated or outside the exporter's affinity");
         return -ENODEV;
     }
     int err = make_shared(chase, config);
     if (!err && chase->shared.how == CHASE_FLUSH_NONE) {
         verdict_set(why, REASON_UNSUPPORTED_CPU,
-                    "this CPU has no instruction for us to push a line out of its caches");
+                    "this CPU has no instruction that lets the probe flush a line from its caches");
         return -ENOTSUP;
     }
     if (err)

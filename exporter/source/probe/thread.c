@@ -77,8 +77,9 @@ static bool ensure_pinned(struct chase_thread *thread)
         err = pin(cpu);
     if (err) {
         if (thread->cpu >= 0)
-            log_warn(shared->log, "probe", "NUMA node %d: CPU %d was taken away, no other: %s",
-                     thread->node, thread->cpu, strerror(-err));
+            log_warn(shared->log, "probe",
+                     "NUMA node %d: CPU %d was taken away, and there is no other: %s", thread->node,
+                     thread->cpu, strerror(-err));
         thread->cpu = -1;
         return false;
     }

@@ -168,15 +168,16 @@ static int add_node(struct chase_topology *topology, const struct fsroot *fs,
         topology->initiators[topology->n_initiators++] = (struct chase_place){node, cpu};
     else if (have > 0 && log)
         log_info(log, "probe",
-                 "NUMA node %d starts no loads: each of its CPUs is isolated or outside our "
-                 "affinity",
+                 "NUMA node %d starts no loads: each of its CPUs is isolated or outside the "
+                 "exporter's affinity",
                  node);
     if (!memory)
         return 0;
     if (node < CHASE_MAX_NODES && chase_bit(allowed->nodes, node))
         topology->targets[topology->n_targets++] = (struct chase_place){node, cpu};
     else if (log)
-        log_info(log, "probe", "NUMA node %d is not measured: our cpuset forbids its memory", node);
+        log_info(log, "probe",
+                 "NUMA node %d is not measured: the exporter's cpuset forbids its memory", node);
     return 0;
 }
 

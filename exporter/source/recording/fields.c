@@ -109,7 +109,7 @@ uint64_t fields_whole_value(struct fields *in, const char *key, const json_t *va
     else if (real != floor(real))
         fields_fail(in, "%s: \"%s\" must be a whole number", in->line, key);
     else if (in->rounded && real > two_to_53 && real < two_to_63)
-        fields_fail(in, "%s: \"%s\" beside an integer larger than 2^63 cannot be read exactly",
+        fields_fail(in, "%s: \"%s\" cannot be read exactly beside an integer larger than 2^63",
                     in->line, key);
     else
         return (uint64_t)real;

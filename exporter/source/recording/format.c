@@ -25,7 +25,7 @@ static void parse_header(struct fields *in, struct recording_line *out)
     struct machine *machine = &out->header.machine;
     uint64_t version = fields_whole(in, "recording", FIELD_REQUIRED);
     if (version != 1)
-        fields_fail(in, "recording version %llu is not supported, only 1",
+        fields_fail(in, "recording version %llu is not supported; only version 1 is",
                     (unsigned long long)version);
     out->header.interval_ns = fields_whole(in, "interval_ns", FIELD_REQUIRED);
     if (out->header.interval_ns == 0)

@@ -49,7 +49,7 @@ static int take_container(struct replay *replay, const struct recording_line *li
     if (known && known->kind != SCOPE_CGROUP)
         return broken(replay, -EINVAL, "container: \"%s\" is the key of a unit or thread", key);
     if (known && known->gone)
-        return broken(replay, -EINVAL, "container: \"%s\" is gone in this very tick", key);
+        return broken(replay, -EINVAL, "container: \"%s\" is gone in this same tick", key);
     if (!known && replay_keys_add(&replay->keys, key, SCOPE_CGROUP))
         return no_memory(replay);
     return replay_events_add(&replay->events, &line->container) ? no_memory(replay) : 0;
@@ -72,7 +72,7 @@ static int take_gone(struct replay *replay, const struct recording_line *line)
 static int check_fixed(struct replay *replay, const char *what, const char *key)
 {
     if (replay->turn > 0)
-        return broken(replay, -EINVAL, "%s: only before the first tick", what);
+        return broken(replay, -EINVAL, "%s: allowed only before the first tick", what);
     if (replay_keys_find(&replay->keys, key))
         return broken(replay, -EINVAL, "%s: the key \"%s\" is in use", what, key);
     return 0;

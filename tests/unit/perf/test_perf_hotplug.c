@@ -145,7 +145,7 @@ static void test_no_descriptors_for_a_new_cpu(void **state)
     fixture->pmu.fail_open = 4;
     perf_fixture_begin(fixture);
     assert_int_equal(fixture->pmu.open, 4 * CORE_ROLES + CORE_ROLES); /* b's new row, not a's */
-    assert_int_equal(perf_fixture_logged(fixture, "1 groups are not counted everywhere"), 1);
+    assert_int_equal(perf_fixture_logged(fixture, "1 groups do not count everywhere"), 1);
     assert_int_equal(perf_fixture_logged(fixture, "LimitNOFILE"), 1);
     assert_int_equal(perf_fixture_read(fixture, one, GROUP_CORE, &out), 0);
     assert_int_equal(out.reading.n, 3);

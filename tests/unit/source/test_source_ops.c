@@ -67,7 +67,7 @@ static void takes_counts(struct source_set *set, const struct missing *without)
     assert_int_equal(err, without->counts ? 0 : -ENODEV);
     if (!without->counts) {
         assert_int_equal(handle, 77);
-        assert_string_equal(why.words, "no source here counts the group core of CPUs");
+        assert_string_equal(why.words, "no source here counts the group core for CPUs");
         return;
     }
     assert_int_equal(source_set_read(set, handle, &window), 0);
