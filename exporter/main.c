@@ -64,6 +64,6 @@ int main(int argc, char **argv)
     bool samples = exporter_wants(&options, "pebs_nvmm") && sources_can_sample(&options);
     err = privileges_drop(options.procfs, options.events_file, samples);
     if (err)
-        log_warn(&log, "main", "privileges are kept: %s", strerror(-err));
+        log_warn(&log, "main", "cannot drop privileges: %s", strerror(-err));
     return run(&options, &log, options.once ? NULL : &signals);
 }

@@ -37,7 +37,7 @@ static void share_descriptors(struct exporter *e)
     e->descriptors = descriptors_share(limit, o->containers_max);
     if (e->descriptors.containers < o->containers_max)
         log_warn(e->log, "exporter",
-                 "%zu file descriptors are enough for %zu containers at most, not for "
+                 "%zu file descriptors are enough for at most %zu containers, not for "
                  "--containers.max=%zu: raise LimitNOFILE= or ulimit -n",
                  limit, e->descriptors.containers, o->containers_max);
 }
@@ -75,7 +75,7 @@ static void find_containers(struct exporter *e)
         .close_candidates_max = e->descriptors.candidates,
     };
     if (discovery_new(&config, loop_now_ns(), &e->discovery, error, sizeof error) != 0)
-        log_error(e->log, "exporter", "no containers can be found: %s", error);
+        log_error(e->log, "exporter", "cannot find containers: %s", error);
 }
 
 static void start_collector(struct exporter *e, size_t i)

@@ -210,7 +210,7 @@ static void reload(struct exporter *e)
         log_info(e->log, "exporter", "%zu thresholds loaded from %s", e->thresholds.n,
                  e->options->thresholds_file);
     } else {
-        log_error(e->log, "exporter", "the thresholds stay as they were: %s", error);
+        log_error(e->log, "exporter", "the earlier thresholds stay in force: %s", error);
     }
 }
 

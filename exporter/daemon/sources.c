@@ -210,7 +210,8 @@ static int add_samples(struct sources *sources, const struct options *options,
     int err = 0;
     if (memory_to_sample(options, fs, &config.nothing)) {
         if (container_owners_init(&sources->owners, fs, needs->map, error, sizeof error) != 0)
-            verdict_set(&config.nothing, REASON_NO_DEVICE, "samples have no owners: %s", error);
+            verdict_set(&config.nothing, REASON_NO_DEVICE,
+                        "cannot tell which containers samples belong to: %s", error);
         else if (!options->medium_rule)
             err = pmem_new(fs, &pmem_files_linux, &sources->pmem);
     }

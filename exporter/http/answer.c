@@ -40,9 +40,10 @@ void answer_connection(void *closure, struct MHD_Connection *connection, void **
     *socket_context =
         connections_add(&listener->connections, info->connect_fd, clock_mono_ns(), &evicted);
     if (evicted && !atomic_exchange(&listener->server->complained, true))
-        log_warn(listener->server->log, "http",
-                 "more than %u connections: closing those that are idle longest (said once)",
-                 listener->connections.limit);
+        log_warn(
+            listener->server->log, "http",
+            "more than %u connections: closing the ones that have been idle longest (logged once)",
+            listener->connections.limit);
 }
 
 /* Called for requests that had a response. */
@@ -98,7 +99,7 @@ static const char *words(int status)
     case 405:
         return "405 method not allowed: GET and HEAD only\n";
     case 413:
-        return "413 no request body is taken here\n";
+        return "413 no request body is accepted\n";
     case 503:
         return "503 too many requests at once, try again\n";
     default:

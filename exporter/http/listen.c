@@ -107,7 +107,8 @@ int listen_open(const char *text, int *out, char *error, size_t error_size)
     uint16_t port;
     if (http_parse_listen(text, address, sizeof address, &port))
         return fail(-EINVAL, error, error_size,
-                    "%s is not an address to listen on: ADDRESS:PORT, [IPV6]:PORT or :PORT", text);
+                    "%s is not an address to listen on; write ADDRESS:PORT, [IPV6]:PORT or :PORT",
+                    text);
     int err;
     if (!*address) {
         err = listen_any(port, out);
@@ -146,8 +147,8 @@ int listen_inherited(int *first, size_t *n, char *error, size_t error_size)
     if (!environment_number("LISTEN_PID", &pid) || !environment_number("LISTEN_FDS", &count) ||
         pid != (long)getpid() || count < 1)
         return fail(-EINVAL, error, error_size,
-                    "no socket was passed by systemd (LISTEN_PID, LISTEN_FDS): "
-                    "start through a .socket unit, or give --web.listen-address");
+                    "systemd passed no socket (LISTEN_PID, LISTEN_FDS): start through a .socket "
+                    "unit, or use --web.listen-address");
     if (count > MOST)
         return fail(-EINVAL, error, error_size, "systemd passed %ld sockets, more than %d", count,
                     MOST);

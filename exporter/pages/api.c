@@ -72,9 +72,9 @@ void pages_api_containers(void *context, const struct http_request *request,
     struct snapshot *snapshot = store_acquire(pages->config.store);
     struct rendered_page *page;
     if (!snapshot)
-        pages_answer_text(response, 503, "nothing was published yet\n");
+        pages_answer_text(response, 503, "nothing has been published yet\n");
     else if (expose_containers_json(snapshot, &page) != 0)
-        pages_answer_text(response, 500, "the document could not be made\n");
+        pages_answer_text(response, 500, "the document could not be generated\n");
     else
         pages_answer_page(response, page, "application/json", "json", false);
     snapshot_release(snapshot);

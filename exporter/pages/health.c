@@ -23,6 +23,6 @@ void pages_ready(void *context, const struct http_request *request, struct http_
     if (snapshot)
         pages_answer_text(response, 200, "ready\n");
     else
-        pages_answer_text(response, 503, "nothing was published yet\n");
+        pages_answer_text(response, 503, "nothing has been published yet\n");
     snapshot_release(snapshot);
 }

@@ -73,11 +73,12 @@ void pages_landing(void *context, const struct http_request *request,
                 "max-width:60em;margin:2em auto;padding:0 1em;color:#222}table{border-collapse:"
                 "collapse}th,td{text-align:left;padding:.3em 1em .3em 0;vertical-align:top}"
                 ".ok{color:#176b34}.off{color:#8a5a00}.replay{background:#fff3cd;padding:.5em 1em}"
-                "</style></head><body>\n<h1>interference_exporter " IE_VERSION "</h1>\n"
-                "<p>Which container waits for memory, for how long, and who makes it wait.</p>\n");
+                "</style></head><body>\n<h1>interference_exporter " IE_VERSION
+                "</h1>\n<p>Which containers wait for memory, for how long, and which neighbours "
+                "use memory at the same time.</p>\n");
     if (status.source && strcmp(status.source, "replay") == 0)
         textbuf_str(&out, "<p class=\"replay\"><strong>This is a replay of a recording.</strong> "
-                          "Nothing on these pages is measured on this machine.</p>\n");
+                          "Nothing on these pages was measured on this machine.</p>\n");
     textbuf_str(&out, "<ul><li><a href=\"");
     html_text(&out, pages->config.telemetry_path);
     textbuf_str(&out, "\">Metrics</a></li><li><a href=\"/api/v1/containers\">Containers</a> (JSON)"

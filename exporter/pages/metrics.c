@@ -23,9 +23,9 @@ void pages_metrics(void *context, const struct http_request *request,
     }
     for (size_t i = 0; i < n; i++) {
         if (!known_collector(pages, owners[i])) {
-            pages_answer_text(response, 400,
-                              "collect[] names no collector of this exporter; /api/v1/status lists "
-                              "them\n");
+            pages_answer_text(
+                response, 400,
+                "collect[] names an unknown collector; /api/v1/status lists the known ones\n");
             return;
         }
     }
@@ -34,9 +34,9 @@ void pages_metrics(void *context, const struct http_request *request,
     struct rendered_page *page;
     int err = expose_page(pages->config.expose, format, gzip, owners, n, &page);
     if (err == -ENODATA)
-        pages_answer_text(response, 503, "nothing was published yet\n");
+        pages_answer_text(response, 503, "nothing has been published yet\n");
     else if (err)
-        pages_answer_text(response, 500, "the page could not be made\n");
+        pages_answer_text(response, 500, "the page could not be generated\n");
     else
         pages_answer_page(response, page, expose_content_type(format), expose_format_name(format),
                           gzip);

@@ -90,8 +90,8 @@ static int find_below(const char *path, struct cgroup_hierarchy *out, char *erro
     if (is_v1(path))
         return set_path(out, 1, path, "", "");
     snprintf(error, error_size,
-             "%s: no cgroup hierarchy there that can count: expected a cgroup v2 mount, or "
-             "perf_event/ or unified/ below",
+             "%s: no cgroup hierarchy there can count; expected a cgroup v2 mount, or perf_event/ "
+             "or unified/ below it",
              path);
     return -ENOENT;
 }
@@ -174,8 +174,8 @@ static int ask_libcgroup(struct cgroup_hierarchy *out, char *error, size_t error
         out->cgroups = count_cgroups(out);
     else
         snprintf(error, error_size,
-                 "no cgroup hierarchy mounted that can count: neither cgroup v2 nor v1 perf_event "
-                 "(mount one, or say where it is with --path.cgroupfs)");
+                 "no mounted cgroup hierarchy can count: there is neither cgroup v2 nor v1 "
+                 "perf_event (mount one, or set --path.cgroupfs)");
     return err;
 }
 

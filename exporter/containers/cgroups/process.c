@@ -208,8 +208,8 @@ int process_cgroups_init(struct process_cgroups *cgroups, const struct fsroot *f
         err = find_root(cgroups);
     if (err)
         snprintf(error, error_size,
-                 "this exporter's own cgroup is not in %s: it is not the host's tree, or the "
-                 "processes are numbered differently there (hostPID)",
+                 "this exporter's own cgroup is not in %s: it is not the host's tree, or process "
+                 "ids differ there (hostPID)",
                  cgroups->hierarchy.path);
     return err;
 }

@@ -16,7 +16,7 @@ static void lost_watch(struct watched_tree *watched, int err)
         return;
     watched->logged = true;
     log_warn(watched->log, "containers",
-             "cannot watch every cgroup (%s): looking through all of them every second instead%s",
+             "cannot watch every cgroup (%s): scanning all of them every second instead%s",
              strerror(-err), err == -ENOSPC ? "; raise fs.inotify.max_user_watches" : "");
 }
 

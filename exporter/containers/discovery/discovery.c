@@ -75,8 +75,8 @@ static struct cgroup_node *observe(struct discovery *d, const char *path, uint64
         return NULL;
     if (d->watched.tree.n >= NODES_MAX) {
         if (discovery_may_log(d, &d->crowd_log_ns))
-            log_warn(d->config.log, "containers", "more than %d cgroups: the rest is not looked at",
-                     NODES_MAX);
+            log_warn(d->config.log, "containers",
+                     "more than %d cgroups: the exporter ignores the rest", NODES_MAX);
         return NULL;
     }
     node = node_add(&d->watched.tree, path);
@@ -240,7 +240,7 @@ static void handle_event(void *arg, const struct watch_event *event)
     if (event->what == WATCH_OVERFLOWED) {
         if (discovery_may_log(d, &d->overflow_log_ns))
             log_info(d->config.log, "containers",
-                     "more cgroups came and went than could be noted: looking through all of them");
+                     "cgroups came and went too fast to follow: scanning all of them");
         start_rescan(d, WALK_CHEAPLY);
         return;
     }

@@ -116,8 +116,8 @@ static bool look_up(struct discovery *d, struct cgroup_node *node,
     if (err == -EINVAL && d->now_ns - node->found_ns > NAMES_YOUNG_NS &&
         discovery_may_log(d, &d->state_log_ns))
         log_warn(d->config.log, "containers",
-                 "%s: the runtime's state file cannot be understood (truncated, over 1 MiB, or "
-                 "not JSON): names from the cgroup",
+                 "%s: cannot parse the runtime's state file (truncated, over 1 MiB, or not JSON): "
+                 "names come from the cgroup",
                  node->path);
     node->resolved = d->config.names == NAMES_NONE || (err == 0 && !names->pod_only);
     return err == 0;
