@@ -526,11 +526,11 @@ static void explain_stuck(struct pebs_nvmm *self, int err)
     struct verdict *verdict = &self->status->verdict;
     if (err == -ETIMEDOUT)
         verdict_set(verdict, REASON_NO_DEVICE,
-                    "stores are counted, but their samples stopped coming: the thread that reads "
+                    "stores are counted, but their samples no longer arrive: the thread that reads "
                     "them is stuck; if this lasts, restart the exporter");
     else
         verdict_set(verdict, err == -EMFILE || err == -ENFILE ? REASON_FD_LIMIT : REASON_NO_DEVICE,
-                    "samples of some CPU, or of all, are missing: %s", strerror(-err));
+                    "samples from some or all CPUs are missing: %s", strerror(-err));
     log_warn(self->env.log, "pebs_nvmm", "%s", verdict->words);
 }
 
@@ -552,9 +552,8 @@ static void judge(struct pebs_nvmm *self, int sampler_err)
     if (state == STATE_STUCK)
         explain_stuck(self, sampler_err);
     else if (silent)
-        verdict_set(
-            &self->status->verdict, REASON_NO_DEVICE,
-            "the source does not count the stores of containers, or has no samples of them");
+        verdict_set(&self->status->verdict, REASON_NO_DEVICE,
+                    "the source does not count the containers' stores, or has no samples of them");
 }
 
 static int pebs_nvmm_collect(void *opaque, const struct tick *tick)

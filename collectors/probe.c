@@ -212,7 +212,8 @@ static void calibrate(struct probe_collector *self, double latency, double cache
     qsort(idle, CALIBRATION_IDLE, sizeof *idle, by_latency);
     facts->machine.cache_cycles = (idle[CALIBRATION_IDLE / 2 - 1] + idle[CALIBRATION_IDLE / 2]) / 2;
     facts->cache_cycles_final = true;
-    log_info(self->env.log, "probe", "c_cache calibrated: %.1f cycles, frozen from now on",
+    log_info(self->env.log, "probe",
+             "cache lookup cycles calibrated: %.1f; the value no longer changes",
              facts->machine.cache_cycles);
 }
 
@@ -351,7 +352,7 @@ static int open_witnesses(struct probe_collector *self)
         struct witness *witness = &self->witnesses[self->n_witnesses];
         if (source_set_open(self->env.sources, &scope, GROUP_CORE, &witness->core, &why) != 0) {
             self->status->open_failures[why.reason]++;
-            log_warn(self->env.log, "probe", "no calibration by thread %s: %s", threads[i].key,
+            log_warn(self->env.log, "probe", "thread %s cannot calibrate: %s", threads[i].key,
                      why.words);
             continue;
         }

@@ -479,15 +479,15 @@ static void say(struct slowdown_collector *self, enum state state)
         break;
     case STATE_NO_FREQUENCY:
         verdict_set(verdict, REASON_UNSUPPORTED_CPU,
-                    "slowdown is off: the base frequency is not known; give it as "
-                    "machine.base_frequency_hz in --events.file");
+                    "slowdown is off: the base frequency is unknown; set machine.base_frequency_hz "
+                    "in --events.file");
         break;
     case STATE_NO_HIT_CYCLES:
         verdict_set(verdict, REASON_UNSUPPORTED_CPU,
-                    "only the memory's part is estimated %s what a hit in this CPU's last-level "
-                    "cache costs; it can also be given, as machine.llc_hit_cycles in --events.file",
+                    "only the cycles lost to memory are estimated %s what a hit in this CPU's "
+                    "last-level cache costs; machine.llc_hit_cycles in --events.file sets it too",
                     self->env.facts->probe.reason == REASON_OK
-                        ? "until the probe has measured, some minutes after the start,"
+                        ? "until the probe has measured (some minutes after the start)"
                         : "since there is no probe to measure");
         break;
     default:

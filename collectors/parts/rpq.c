@@ -73,8 +73,7 @@ bool rpq_probe(const struct collector_env *env, const struct rpq_kind *kind, str
     for (size_t i = 0; i < n; i++)
         if (is_imc(&units[i]))
             return true;
-    verdict_set(why, REASON_NO_DEVICE, "there is no memory controller whose %s could be counted",
-                kind->reads);
+    verdict_set(why, REASON_NO_DEVICE, "no memory controller can count %s", kind->reads);
     return false;
 }
 
