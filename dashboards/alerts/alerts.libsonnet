@@ -36,8 +36,8 @@ local promql = import '../lib/promql.libsonnet';
               and
               container:interference_memory_read_latency_observed:ratio15m > %(observed)g
             ||| % { share: config.latencyShare, observed: config.minimumObserved },
-            'Container %s waits for memory longer than its threshold.' % container,
-            'On node %s, reads from memory by %s took longer than its threshold for {{ $value | humanizePercentage }} of the last 15 minutes. Something else on the node keeps the memory busy.' % [node, container]
+            'Memory reads of container %s take longer than its threshold.' % container,
+            'On node %s, memory reads of %s took longer than its threshold for {{ $value | humanizePercentage }} of the observed time in the last 15 minutes. Look for other containers that read memory a lot.' % [node, container]
           ),
           alert(
             'InterferenceContainerSlowdown',
@@ -63,8 +63,8 @@ local promql = import '../lib/promql.libsonnet';
               bound: config.slowdownBound,
               observed: config.minimumObserved,
             },
-            'Container %s is slowed down by its neighbours.' % container,
-            'On node %s, %s runs {{ $value | humanize }} times slower than it would alone, by the estimate of model {{ $labels.model }}.' % [node, container]
+            'Container %s runs slower than it would run alone.' % container,
+            'On node %s, the work of %s takes {{ $value | humanize }} times as long as it would take alone, as estimated by model {{ $labels.model }}.' % [node, container]
           ),
         ],
       },
@@ -77,8 +77,8 @@ local promql = import '../lib/promql.libsonnet';
             '15m',
             'warning',
             'socket:interference_imc_read_latency_seconds:mean5m > %g' % config.imcLatencySeconds,
-            'Memory controllers of %s have long queues.' % node,
-            'A read of DRAM takes at least {{ $value | humanize }}s inside the memory controllers of socket {{ $labels.socket }} of %s, for everybody who runs there. An idle controller takes 50 to 60 ns.' % node
+            'The memory controllers of %s have long queues.' % node,
+            'A DRAM read takes at least {{ $value | humanize }}s inside the memory controllers of socket {{ $labels.socket }} of %s, for every program that uses them. An idle controller takes 50 to 60 ns.' % node
           ),
           alert(
             'InterferenceProbeLatencyHigh',
@@ -89,8 +89,8 @@ local promql = import '../lib/promql.libsonnet';
               > %g *
               numa:interference_memory_probe_latency_seconds:baseline1d
             ||| % config.probeFactor,
-            'Memory of %s is far slower than it usually is.' % node,
-            'On %s, a load from memory of NUMA node {{ $labels.target_numa_node }} by a CPU of node {{ $labels.initiator_numa_node }} takes {{ $value | humanize }}s, more than %g times its usual best.' % [node, config.probeFactor]
+            'The memory of %s is far slower than usual.' % node,
+            'On %s, a load from memory of NUMA node {{ $labels.target_numa_node }} by a CPU of node {{ $labels.initiator_numa_node }} takes {{ $value | humanize }}s, more than %g times its best values of the last day.' % [node, config.probeFactor]
           ),
         ],
       },
@@ -112,8 +112,8 @@ local promql = import '../lib/promql.libsonnet';
               dimms: q.select('interference_pmem_dimms'),
               limit: config.nvmmWritersPerDimm,
             },
-            'Too many threads write persistent memory of %s.' % node,
-            '{{ $value | humanize }} threads per DIMM write the persistent memory of %s. Its write bandwidth peaks at one to four, and falls beyond.' % node
+            'Too many threads write to the persistent memory of %s.' % node,
+            '{{ $value | humanize }} threads per DIMM write to the persistent memory of %s. Its write bandwidth peaks at one to four threads per DIMM and falls beyond that.' % node
           ),
           alert(
             'InterferenceNvmmSmallStores',
@@ -137,8 +137,8 @@ local promql = import '../lib/promql.libsonnet';
               undecoded: q.rate(q.node, 'interference_sampler_samples_undecoded_total', '5m', 'access="store"'),
               samples: q.rate(q.node, 'interference_container_memory_samples_total', '5m', 'access="store", medium="nvmm"'),
             },
-            'Container %s stores to persistent memory in small pieces.' % container,
-            'On node %s, %s stores {{ $value | humanize }} bytes at a time to persistent memory, which writes %d at a time: unless they are consecutive, each costs a read and a write of the media.' % [node, container, config.nvmmGranuleBytes]
+            'Container %s makes small stores to persistent memory.' % container,
+            'On node %s, stores of %s to persistent memory have {{ $value | humanize }} bytes on average. The media writes %d bytes at a time: unless stores are consecutive, each one costs a read and a write of the media.' % [node, container, config.nvmmGranuleBytes]
           ),
         ],
       },
@@ -151,8 +151,8 @@ local promql = import '../lib/promql.libsonnet';
             '10m',
             'warning',
             'max by (%s, job) (%s) == 0' % [q.exporter, 'up{%s}' % config.jobSelector],
-            'interference_exporter on {{ $labels.instance }} cannot be scraped.',
-            'Prometheus could not scrape interference_exporter on {{ $labels.instance }} (job {{ $labels.job }}) for 10 minutes: interference there goes unseen.'
+            'Prometheus cannot scrape interference_exporter on {{ $labels.instance }}.',
+            'Prometheus could not scrape interference_exporter on {{ $labels.instance }} (job {{ $labels.job }}) for 10 minutes. Interference there goes unnoticed.'
           ),
           // up == 0 is there as long as the target is; of a target that is gone nothing is left, not even
           // the cluster's name.
@@ -161,8 +161,8 @@ local promql = import '../lib/promql.libsonnet';
             '15m',
             'warning',
             'absent(up{%s} == 1)' % config.jobSelector,
-            'No interference_exporter is scraped at all.',
-            'For 15 minutes Prometheus has not scraped a single interference_exporter (up with %s): interference goes unseen, and no other alert about it can fire.' % config.jobSelector
+            'Prometheus scrapes no interference_exporter at all.',
+            'For 15 minutes Prometheus has not scraped a single interference_exporter (up with %s). Interference goes unnoticed, and no other alert about it can fire.' % config.jobSelector
           ),
           alert(
             'InterferenceExporterStuck',
@@ -179,7 +179,7 @@ local promql = import '../lib/promql.libsonnet';
               replay: replay,
             },
             'interference_exporter on {{ $labels.instance }} no longer measures.',
-            'The last tick of interference_exporter on {{ $labels.instance }} was {{ $value | humanizeDuration }} ago: what it serves is old.'
+            'The last tick of interference_exporter on {{ $labels.instance }} was {{ $value | humanizeDuration }} ago. It serves old values.'
           ),
           alert(
             'InterferenceCollectorFailing',
@@ -195,7 +195,7 @@ local promql = import '../lib/promql.libsonnet';
               available: q.select('interference_exporter_collector_available'),
             },
             'Collector {{ $labels.collector }} fails on {{ $labels.instance }}.',
-            'Collector {{ $labels.collector }} of interference_exporter on {{ $labels.instance }} runs, but its collections fail; its metrics stand still.'
+            'Collector {{ $labels.collector }} of interference_exporter on {{ $labels.instance }} runs, but its collections fail. Its metrics no longer change.'
           ),
           alert(
             'InterferenceCollectorImpaired',
@@ -203,8 +203,8 @@ local promql = import '../lib/promql.libsonnet';
             'warning',
             'max by (%s, collector, reason) (%s) == 1'
             % [q.exporter, q.select('interference_exporter_collector_info', remedies)],
-            'Collector {{ $labels.collector }} is kept from counting on {{ $labels.instance }}.',
-            'Collector {{ $labels.collector }} on {{ $labels.instance }} cannot do all its work: {{ $labels.reason }}. {{ if eq $labels.reason "event_filtered" }}The hypervisor lets its events open, but they count nothing, and no setting on this machine changes that; --no-collector.{{ $labels.collector }} accepts it.{{ else }}A setting of the machine or of the deployment keeps it from counters that the machine has.{{ end }}'
+            'Collector {{ $labels.collector }} cannot count everything on {{ $labels.instance }}.',
+            'Collector {{ $labels.collector }} on {{ $labels.instance }} cannot do all its work: {{ $labels.reason }}. {{ if eq $labels.reason "event_filtered" }}The hypervisor lets its events open, but they count nothing. No setting on this machine changes that; to end this alert, switch the collector off with --no-collector.{{ $labels.collector }}.{{ else }}The machine has the counters, but a setting of the machine or of the deployment blocks them.{{ end }}'
           ),
           alert(
             'InterferenceCountersStarved',
@@ -217,8 +217,8 @@ local promql = import '../lib/promql.libsonnet';
               ),
               config.pmuRunningShare,
             ],
-            'Counters of collector {{ $labels.collector }} on {{ $labels.instance }} are shared with others.',
-            'The counters of collector {{ $labels.collector }} on {{ $labels.instance }} counted for only {{ $value | humanizePercentage }} of their time; the rest is extrapolated.'
+            'Collector {{ $labels.collector }} on {{ $labels.instance }} shares its counters with other users.',
+            'The counters of collector {{ $labels.collector }} on {{ $labels.instance }} counted for only {{ $value | humanizePercentage }} of the time in which they should have. The rest is extrapolated.'
           ),
           alert(
             'InterferenceSamplesLost',
@@ -234,8 +234,8 @@ local promql = import '../lib/promql.libsonnet';
               ),
               config.samplesLostShare,
             ],
-            'Samples of memory accesses are lost on {{ $labels.instance }}.',
-            '{{ $value | humanizePercentage }} of the samples of access {{ $labels.access }} on {{ $labels.instance }} are lost before they are read. Persistent memory usage is then estimated from the rest, wrongly if the losses depend on the medium.'
+            'The exporter on {{ $labels.instance }} loses samples of memory accesses.',
+            '{{ $value | humanizePercentage }} of the {{ $labels.access }} samples on {{ $labels.instance }} are lost before the exporter reads them. It estimates the use of persistent memory from the rest; the estimate is wrong if the losses depend on the medium.'
           ),
           alert(
             'InterferenceContainersNotMonitored',
@@ -243,8 +243,8 @@ local promql = import '../lib/promql.libsonnet';
             'warning',
             'max by (%s) (%s) > 0'
             % [q.exporter, q.select('interference_exporter_containers', 'state="over_limit"')],
-            'Not all containers of {{ $labels.instance }} are monitored.',
-            '{{ $value | humanize }} containers on {{ $labels.instance }} are over the limit of --containers.max, and are not counted.'
+            'The exporter on {{ $labels.instance }} does not monitor all containers.',
+            '{{ $value | humanize }} containers on {{ $labels.instance }} are over the limit --containers.max. The exporter does not count them.'
           ),
           alert(
             'InterferenceThresholdsRejected',
@@ -252,8 +252,8 @@ local promql = import '../lib/promql.libsonnet';
             'warning',
             'max by (%s) (%s) == 0'
             % [q.exporter, q.select('interference_exporter_config_last_reload_successful')],
-            'The thresholds file of {{ $labels.instance }} was rejected.',
-            'interference_exporter on {{ $labels.instance }} could not read its thresholds file the last time; earlier thresholds are in force.'
+            'interference_exporter on {{ $labels.instance }} rejected its thresholds file.',
+            'interference_exporter on {{ $labels.instance }} could not read its thresholds file at the last attempt. The earlier thresholds stay in force.'
           ),
         ],
       },

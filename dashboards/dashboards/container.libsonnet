@@ -31,37 +31,37 @@ local promql = import '../lib/promql.libsonnet';
     'container.json': g.dashboard(
       g.uid.container,
       'Container',
-      'One container: its memory latency and slowdown, and who else was busy at the time.',
+      'One container: its memory latency and slowdown, and the neighbours that were busy at the time.',
       g.variables(oneNode=true, containers=true, oneContainer=true),
       [
         ['Now', [
           g.stat('Latency',
-                 'Mean latency of its memory reads. High against the baseline: neighbours make it wait.',
+                 'Mean latency of its memory reads. High compared with the baseline: reads take longer than when the neighbours are calm.',
                  's',
                  'avg(%s)' % latency,
                  { decimals: 0, noValue: 'reads no memory' }),
           g.stat('Baseline',
-                 'What it waits when its neighbours are calm. High by itself: its memory is remote, persistent, or slow.',
+                 'Its latency when the neighbours are calm. High: its memory is remote, persistent or slow.',
                  's',
                  'avg(%s)' % gauge('memory_read_latency_baseline_seconds'),
                  { decimals: 0, noValue: 'not yet known' }),
           g.stat('Threshold',
-                 'What counts as too long: from the thresholds file, else the baseline times a factor.',
+                 'The latency that counts as too high: from the thresholds file, otherwise the baseline times a factor.',
                  's',
                  'avg(%s)' % gauge('memory_read_latency_threshold_seconds'),
                  { decimals: 0, noValue: 'none yet' }),
           g.stat('Time above threshold',
-                 'Share of the last 15 minutes. High: see the runbook of InterferenceMemoryLatencyHigh.',
+                 'Share of the observed time in the last 15 minutes. High: see the runbook of InterferenceMemoryLatencyHigh.',
                  'percentunit',
                  'max(container:interference_memory_read_latency_over_threshold:ratio15m{%s})' % here,
                  { decimals: 0, noValue: 'no threshold yet', steps: [['green', null], ['orange', config.latencyShare]] }),
           g.stat('Slowdown',
-                 'How many times slower it runs than it would alone (model %s). High: see the runbook of InterferenceContainerSlowdown.' % config.slowdownModel,
+                 'How many times slower it runs than it would run alone, estimated (model %s). High: see the runbook of InterferenceContainerSlowdown.' % config.slowdownModel,
                  'suffix:×',
                  'max(container:interference_slowdown:ratio5m{%s})' % model,
                  { decimals: 2, noValue: 'no estimate', steps: [['green', null], ['orange', config.slowdownBound]] }),
           g.stat('CPU',
-                 'CPUs that it keeps busy. High: it uses much CPU; a core that waits for memory counts as busy.',
+                 'Number of CPUs that it keeps busy. High: it uses a lot of CPU. A core that waits for memory counts as busy.',
                  'suffix: CPUs',
                  'sum(%s)' % q.ratio(
                    sum('cpu_reference_cycles'),
@@ -73,7 +73,7 @@ local promql = import '../lib/promql.libsonnet';
         ['Latency', [
           g.timeseries(
             'Memory read latency and its threshold',
-            'Mean latency of its memory reads; the band lies between what it waits when left alone and what is too long. Above the band: neighbours keep the memory busy. Gaps: it read no memory.',
+            'Mean latency of its memory reads. The band lies between its baseline and its threshold. Above the band: reads take much longer than when the neighbours are calm. Gaps: it read no memory.',
             's',
             [
               g.target(latency, pod),
@@ -95,20 +95,20 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.heatmap(
             'Latency of its windows',
-            'How many of its one-second windows had which latency. Only with --collector.core_latency.histogram=container. A tail upwards: it waits long at times, which the mean hides.',
+            'How many of its one-second windows had each latency. Only with --collector.core_latency.histogram=container. A tail upwards: it sometimes waits long, which the mean hides.',
             'sum by (le) (%s)' % g.rate('le', 'interference_container_memory_read_window_latency_seconds_bucket', here),
             { h: 10, noValue: 'only with --collector.core_latency.histogram=container' }
           ),
           g.timeseries(
             'Time above the threshold',
-            'Share of its observed time above the threshold. Above %d %% over 15 minutes it alerts.' % (config.latencyShare * 100),
+            'Share of its observed time above the threshold. It alerts above %d %% over 15 minutes.' % (config.latencyShare * 100),
             'percentunit',
             [g.target(q.ratio(sum('memory_read_latency_over_threshold_seconds'), sum('memory_read_latency_observed_seconds')), pod)],
             { min: 0, max: 1, noValue: 'no threshold yet', limits: [['red', config.latencyShare]] }
           ),
           g.timeseries(
             'Memory reads',
-            'Reads from memory per second. High: it depends on memory, and loads it for others. Rising with its latency: it makes itself wait.',
+            'Its reads from memory per second. High: it depends on memory and adds to the load on it. Rising together with its latency: its own reads may slow it down.',
             'rps',
             [g.target(sum('memory_reads'), pod)],
             { min: 0 }
@@ -117,21 +117,21 @@ local promql = import '../lib/promql.libsonnet';
         ['Slowdown', [
           g.timeseries(
             'Slowdown',
-            'How many times slower it runs than it would alone (model %s). High: its neighbours hurt it.' % config.slowdownModel,
+            'How many times slower it runs than it would run alone, estimated (model %s). High: its neighbours slow it down.' % config.slowdownModel,
             'suffix:×',
             [g.target('1 / ((1 -\n%s\n) > 0)' % lost(q.container), pod)],
             { w: 8, min: 1, noValue: 'no estimate', limits: [['red', config.slowdownBound]] }
           ),
           g.timeseries(
-            'Lost cycles, by what was contended',
-            'Share of its cycles lost to neighbours. memory: they keep it busy; move or limit who reads most. cache: they evict its lines; separate them.',
+            'Lost cycles by contended resource',
+            'Estimated share of its cycles lost to neighbours. memory: they keep memory busy; move or limit the container that reads most. cache: they evict its cache lines; separate them.',
             'percentunit',
             [g.target(lost(q.container + ', resource'), '{{resource}} {{pod}}/{{container}}')],
             { w: 8, min: 0, stack: true, noValue: 'no estimate' }
           ),
           g.timeseries(
             'Last-level cache accesses, shared and alone',
-            'Accesses per second of its running time: as it is, and as it would be alone. The further apart, the more it is slowed down. "Alone" needs --collector.slowdown.alone-rate.',
+            'Accesses per second of its running time: measured, and estimated as if it ran alone. The further apart, the larger its slowdown. "Alone" needs --collector.slowdown.alone-rate.',
             'rps',
             [
               g.target(q.ratio(
@@ -147,21 +147,21 @@ local promql = import '../lib/promql.libsonnet';
         ['Who else was busy', [
           g.timeseries(
             'Memory reads of others on the node',
-            'The ten other containers that read most memory on the same node. One that rises when the latency above rises is the first suspect.',
+            'The ten other containers on the node with the most memory reads. One that rises together with the latency above is the first suspect.',
             'rps',
             [g.target(others('interference_container_memory_reads_total'), pod)],
             { w: 8, links: [g.toContainer], min: 0, noValue: 'alone' }
           ),
           g.timeseries(
             'Last-level cache reads of others on the node',
-            'The ten other containers that use the last-level cache most. One that rises when cycles are lost to the cache is the first suspect.',
+            'The ten other containers on the node with the most last-level cache reads. One that rises together with the cycles lost to the cache is the first suspect.',
             'rps',
             [g.target(others('interference_container_llc_reads_total'), pod)],
             { w: 8, links: [g.toContainer], min: 0, noValue: 'alone' }
           ),
           g.timeseries(
             'CPU cycles of others on the node',
-            'The ten other containers that use most CPU. High alone is no interference; beside few reads it is a neighbour that does no harm.',
+            'The ten other containers on the node that use most CPU. High CPU use alone is no interference: a neighbour with few reads does little harm.',
             'hertz',
             [g.target(others('interference_container_cpu_cycles_total'), pod)],
             { w: 8, links: [g.toContainer], min: 0, noValue: 'alone' }
@@ -170,21 +170,21 @@ local promql = import '../lib/promql.libsonnet';
         ['How it runs', [
           g.timeseries(
             'Instructions per cycle',
-            'Low: it waits much, for memory or for something else. Compare it with itself: a fall without a change of work is a loss.',
+            'Low: it often waits, for memory or for something else. Compare the value with its own past: if it falls while the work stays the same, something slows it down.',
             'short',
             [g.target(q.ratio(sum('cpu_instructions'), sum('cpu_cycles')), pod)],
             { w: 8, min: 0, decimals: 2 }
           ),
           g.timeseries(
             'Cycles with a memory read outstanding',
-            'Share of its cycles. Near 100 %: it lives on memory, and every nanosecond of latency costs it.',
+            'Share of its cycles. Near 100 %: it reads memory almost all the time, and every nanosecond of latency counts.',
             'percentunit',
             [g.target(q.ratio(sum('memory_read_active_cycles'), sum('cpu_cycles')), pod)],
             { w: 8, min: 0 }
           ),
           g.timeseries(
             'Last-level cache misses',
-            'Share of its reads of the last-level cache that went on to memory. High: the cache does not hold what it needs; rising beside a neighbour: it is being evicted.',
+            "Share of its last-level cache reads that went on to memory. High: the cache does not hold what it needs. Rising together with a neighbour's reads: the neighbour may evict its lines.",
             'percentunit',
             [g.target(q.ratio(sum('memory_reads'), sum('llc_reads')), pod)],
             { w: 8, min: 0, max: 1 }

@@ -25,8 +25,8 @@ local promql = import '../lib/promql.libsonnet';
   local chosen = 'topk(20, %s)\nor\ntopk(20, %s > 0)' % [sum(slowdown), sum(share)],
   local ofChosen(series) = '%s\nand on (%s) (\n%s\n)' % [sum(series), q.container, chosen],
   local suffering = g.table(
-    'Containers that suffer most, now',
-    'The twenty containers with the highest slowdown, and the twenty that were above their threshold longest. High: neighbours make them wait; follow the link to see who was busy at the time. Empty values: not measured on that machine, or the container hardly reads memory.',
+    'Most affected containers, now',
+    'The twenty containers with the highest slowdown, and the twenty that were above their threshold longest. High: they wait longer than when their neighbours are calm; follow the link to see which neighbours were busy. Empty values: not measured on that machine, or the container hardly reads memory.',
     [
       {
         name: 'Slowdown',
@@ -62,20 +62,20 @@ local promql = import '../lib/promql.libsonnet';
     'fleet.json': g.dashboard(
       g.uid.fleet,
       'Fleet',
-      'Which nodes and containers suffer from their neighbours now.',
+      'Which nodes and containers are slowed down now.',
       g.variables(),
       [
         ['Now', [
           g.stat(
             'Nodes',
-            'Nodes whose exporter was scraped. Fewer than you have: look for InterferenceExporterDown, or for nodes without the exporter.',
+            'Nodes whose exporter was scraped. If you have more nodes: look for InterferenceExporterDown, or for nodes without the exporter.',
             'short',
             'count(count by (%s) (%s))' % [q.node, q.select('interference_exporter_build_info', here)],
             { noValue: 'none' }
           ),
           g.stat(
             'Containers',
-            'Containers that are monitored.',
+            'Number of monitored containers.',
             'short',
             'sum(%s)' % monitored,
             { noValue: 'none' }
@@ -89,21 +89,21 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.stat(
             'Most slowed down',
-            'How many times slower than alone the most slowed container runs (model %s). High: see the table below, and the runbook of InterferenceContainerSlowdown.' % config.slowdownModel,
+            'The highest slowdown of any container, estimated (model %s). High: see the table below, and the runbook of InterferenceContainerSlowdown.' % config.slowdownModel,
             'suffix:×',
             'max(%s)' % worst,
             { decimals: 2, noValue: 'no estimate', steps: [['green', null], ['orange', config.slowdownBound]] }
           ),
           g.stat(
             'Alerts firing',
-            'Alerts of this mixin that fire. Each leads to a runbook.',
+            'Firing alerts of this mixin. Each one links to a runbook.',
             'short',
             'count(ALERTS{alertname=~"Interference.+", alertstate="firing", %s})\nor\n0 * sum(%s)' % [here, monitored],
             { noValue: 'no rules', steps: [['green', null], ['orange', 1]] }
           ),
           g.stat(
             'Nodes without counters',
-            'Nodes that show no hardware counters (most virtual machines): only the probe measures there. That is normal, and no fault of the exporter.',
+            'Nodes that expose no usable hardware counters (most virtual machines): only the probe measures there. That is normal, and no fault of the exporter.',
             'short',
             'count(count by (%s) (%s))\nor\n0 * sum(%s)'
             % [q.node, q.select('interference_exporter_collector_info', here + ', collector="core_latency", reason=~"no_pmu|unsupported_cpu"'), monitored],
@@ -114,14 +114,14 @@ local promql = import '../lib/promql.libsonnet';
           suffering,
           g.timeseries(
             'Worst slowdown by node, ten highest',
-            'How many times slower than alone the most slowed container of a node runs, over five minutes (model %s). Above %g for 15 minutes it alerts. High: see the node, then move or limit who reads most.' % [config.slowdownModel, config.slowdownBound],
+            'The highest slowdown of any container of the node over five minutes, estimated (model %s). It alerts above %g for 15 minutes. High: open the node, then move or limit the container that reads most.' % [config.slowdownModel, config.slowdownBound],
             'suffix:×',
             [g.target(highest(10, worst), nodeName)],
             { links: [g.toNode], min: 1, limits: [['red', config.slowdownBound]], noValue: 'no estimate' }
           ),
           g.timeseries(
             'Containers waiting too long, by node, ten highest',
-            'Containers of a node whose memory reads were above their threshold for more than %d %% of the last 15 minutes. Many on one node: it is packed too tightly, or one neighbour keeps its memory busy.' % (config.latencyShare * 100),
+            'Containers of a node whose memory reads were above their threshold for more than %d %% of the last 15 minutes. Many on one node: the node is packed too tightly, or one container keeps its memory busy.' % (config.latencyShare * 100),
             'short',
             [g.target(highest(10, waiting), nodeName)],
             { links: [g.toNode], min: 0, decimals: 0, noValue: 'not measured' }
@@ -130,34 +130,34 @@ local promql = import '../lib/promql.libsonnet';
         ['Nodes', [
           g.history(
             'Worst time above the threshold, by node',
-            'Share of 15 minutes above its threshold, of the container of a node that has most; the 30 highest nodes. Red: somebody there waits most of the time; look at that node.',
+            'For each node, the container with the longest time above its threshold, as a share of 15 minutes; the 30 highest nodes. Red: a container there waits most of the time; look at that node.',
             'percentunit',
             g.target(highest(30, 'node:interference_memory_read_latency_over_threshold:max_ratio15m{%s}' % here), nodeName),
             { min: 0, max: 1, w: 8, h: 10, links: [g.toNode], noValue: 'no thresholds yet' }
           ),
           g.history(
             'Memory read latency by node',
-            'Mean latency of memory reads of all containers of a node, the 30 highest. Green is what local DRAM takes, red is above 200 ns: remote or persistent memory, or everybody there waits. A node that turns red was loaded; one that is always red is built so, or packed too tightly.',
+            'Mean memory read latency over all containers of a node; the 30 highest nodes. Green: as fast as local DRAM. Red: above 200 ns, because of remote or persistent memory, or because all containers wait. A node that turns red came under load; a node that is always red has slow memory or is packed too tightly.',
             's',
             g.target(highest(30, 'node:interference_memory_read_latency_seconds:mean5m{%s}' % here), nodeName),
             { min: 70e-9, max: 200e-9, w: 8, h: 10, links: [g.toNode] }
           ),
           g.heatmap(
             'All windows of all containers',
-            'How many one-second windows of containers had which memory read latency, over all nodes of the clusters chosen above. A second band above the usual one: some containers wait while others do not.',
+            'How many one-second windows of containers had each memory read latency, on all nodes of the selected clusters. A second band above the usual one: some containers wait while others do not.',
             'sum by (le) (cluster:interference_memory_read_window_latency_seconds_bucket:rate5m{%s=~"$cluster"})' % config.clusterLabel,
             { w: 8, h: 10 }
           ),
           g.timeseries(
             'Memory reads by node, ten highest',
-            'Reads from memory per second, of all containers of a node. High: the node uses its memory much, and its containers will hurt each other first.',
+            'Reads from memory per second, by all containers of a node. High: the node uses its memory a lot; contention is likely to appear here first.',
             'rps',
             [g.target(highest(10, 'node:interference_memory_reads:rate5m{%s}' % here), nodeName)],
             { links: [g.toNode], min: 0 }
           ),
           g.timeseries(
             'Probe against its baseline, ten highest',
-            "Measured latency of a load, by the exporter's own pointer chase, against the best of the last day. Works on every machine. Above %g it alerts. High: the node's memory is contended, or another guest of the same host is." % config.probeFactor,
+            "Latency of a load, measured by the exporter's own pointer chase, divided by its best values of the last day. Works on every machine. It alerts above %g. High: the memory is contended, by this node or by another guest of the same host." % config.probeFactor,
             'suffix:×',
             [g.target(
               'topk(10, max by (%s) (\n  numa:interference_memory_probe_latency_seconds:mean5m{%s}\n  / numa:interference_memory_probe_latency_seconds:baseline1d\n))' % [q.node, here],
@@ -169,7 +169,7 @@ local promql = import '../lib/promql.libsonnet';
         ['What the exporters can see', [
           g.table(
             'Collectors',
-            'How many nodes have which collector, and why not. no_permission, fd_limit and event_filtered alert: something keeps the exporter from counters that the machine has.',
+            'On how many nodes each collector works (reason ok), or why it does not. no_permission, fd_limit and event_filtered alert: the machine has the counters, but something blocks the exporter.',
             [{
               name: 'Nodes',
               unit: 'short',
@@ -180,7 +180,7 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.timeseries(
             'Exporters that cannot be scraped',
-            'Instances that Prometheus failed to scrape. Above 0: interference there goes unseen; see the runbook of InterferenceExporterDown.',
+            'Instances that Prometheus failed to scrape. Above 0: interference there goes unnoticed; see the runbook of InterferenceExporterDown.',
             'short',
             [g.target('count by (%s) (up{%s, %s} == 0)' % [config.clusterLabel, config.jobSelector, here],
                       'down {{%s}}' % config.clusterLabel)],

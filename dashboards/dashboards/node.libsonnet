@@ -45,42 +45,42 @@ local promql = import '../lib/promql.libsonnet';
         ['Now', [
           g.stat(
             'Memory read latency',
-            'Mean latency of a memory read, of all containers. High against its usual value: the memory is contended.',
+            'Mean memory read latency over all containers. High compared with its usual value: the memory is contended.',
             's',
             latency(q.node, 'node'),
             { decimals: 0, noValue: 'not measured here' }
           ),
           g.stat(
             'Worst time above threshold',
-            'Share of the last 15 minutes above the threshold, of the container that has most. High: see the panels below for which one.',
+            'The container with the longest time above its threshold, as a share of the last 15 minutes. High: the panels below show which container.',
             'percentunit',
             'max(node:interference_memory_read_latency_over_threshold:max_ratio15m{%s})' % here,
             { decimals: 0, noValue: 'no threshold yet', steps: [['green', null], ['orange', config.latencyShare]] }
           ),
           g.stat(
             'Most slowed down',
-            'How many times slower than alone the most slowed container runs. High: see the panels below for which one.',
+            'The highest slowdown of any container, estimated. High: the panels below show which container.',
             'suffix:×',
             'max(node:interference_slowdown:max_ratio5m{%s})' % model,
             { decimals: 2, noValue: 'no estimate', steps: [['green', null], ['orange', config.slowdownBound]] }
           ),
           g.stat(
             'Probe',
-            'Latency of a load as the exporter measures it itself, of the nearest memory; of several NUMA nodes, the one where it is highest. High against its usual value: the memory is contended. Present on every machine.',
+            'Latency of a load from the nearest memory, measured by the exporter itself; with several NUMA nodes, the highest one. High compared with its usual value: the memory is contended. Works on every machine.',
             's',
             'max(min by (%s, initiator_numa_node) (%s))' % [q.node, probe],
             { decimals: 0, noValue: 'no probe' }
           ),
           g.stat(
             'Containers',
-            'Containers that are monitored.',
+            'Number of monitored containers.',
             'short',
             'sum(%s)' % q.select('interference_exporter_containers', here + ', state="monitored"'),
             { noValue: 'none' }
           ),
           g.stat(
             'Source',
-            'Where the counts come from. "replay": nothing here is measured now, all comes from a recording.',
+            'Where the counts come from. "replay": nothing here is measured now; everything comes from a recording.',
             'short',
             'sum by (source, microarchitecture) (%s)' % q.select('interference_exporter_source_info', here),
             { now: true, name: true, legend: '{{source}} {{microarchitecture}}', noValue: 'no exporter' }
@@ -89,42 +89,42 @@ local promql = import '../lib/promql.libsonnet';
         ['Containers', [
           g.timeseries(
             'Memory read latency',
-            'Mean latency of the memory reads of each container. One line above the others: its memory is remote, slow, or it waits behind itself. All rise together: somebody keeps the memory busy.',
+            'Mean memory read latency of each container. One line above the others: its memory is remote or slow, or its own reads queue behind each other. All lines rise together: the memory is contended.',
             's',
             [g.target(latency(q.container, 'container'), name)],
             { logarithmic: true, links: [g.toContainer], noValue: 'not measured here' }
           ),
           g.timeseries(
             'Slowdown',
-            'How many times slower each container runs than it would alone (model %s). High: its neighbours hurt it; whether by the memory or by the cache is shown below.' % config.slowdownModel,
+            'How many times slower each container runs than it would run alone, estimated (model %s). High: its neighbours slow it down; the panels below show whether through memory or cache.' % config.slowdownModel,
             'suffix:×',
             [g.target(slowdown, name)],
             { links: [g.toContainer], min: 1, noValue: 'no estimate', limits: [['red', config.slowdownBound]] }
           ),
           g.timeseries(
             'Lost to memory',
-            'Share of its cycles that a container loses because others keep the memory busy. High: move or limit who reads most.',
+            'Estimated share of its cycles that a container loses because others keep the memory busy. High: move or limit the container that reads most.',
             'percentunit',
             [g.target(lost('memory'), name)],
             { links: [g.toContainer], min: 0, noValue: 'no estimate' }
           ),
           g.timeseries(
             'Lost to the cache',
-            "Share of its cycles that a container loses because others evict its lines from the last-level cache. High: separate them, by socket or by parts of the cache. Absent where the machine's llc_hit_cycles is not known.",
+            "Estimated share of its cycles that a container loses because others evict its lines from the last-level cache. High: separate them, by socket or by cache partitions. Absent if the machine's llc_hit_cycles is unknown.",
             'percentunit',
             [g.target(lost('cache'), name)],
             { links: [g.toContainer], min: 0, noValue: 'no estimate' }
           ),
           g.timeseries(
             'Memory reads',
-            'Reads from memory per second, stacked. Who is large here makes the others wait.',
+            'Reads from memory per second, stacked. A container with a large share adds most to the load on memory.',
             'rps',
             [g.target(g.rate(q.container, 'interference_container_memory_reads_total', here), name)],
             { links: [g.toContainer], min: 0, stack: true, noValue: 'not measured here' }
           ),
           g.timeseries(
             'Time above the threshold',
-            'Share of the observed time in which a container waited longer than its threshold. Above %d %% over 15 minutes it alerts.' % (config.latencyShare * 100),
+            'Share of the observed time in which a container waited longer than its threshold. It alerts above %d %% over 15 minutes.' % (config.latencyShare * 100),
             'percentunit',
             [g.target(q.ratio(
               g.rate(q.container, 'interference_container_memory_read_latency_over_threshold_seconds_total', here),
@@ -136,7 +136,7 @@ local promql = import '../lib/promql.libsonnet';
         ['Memory', [
           g.timeseries(
             'One read, seen from three places',
-            'Controllers: the time inside them, shared by all; only their queues, so too little by 10 to 20 ns, without --collector.imc_rpq.cas-latency. Cores: what containers wait on average, caches and interconnect included. Probe: one load at a time, measured. All high: the memory is contended. Only the cores high: a container on remote or persistent memory, or caches that are busy.',
+            'Controllers: the time inside the memory controllers, over all programs; without --collector.imc_rpq.cas-latency only the time in their queues, 10 to 20 ns too low. Cores: the mean latency of the containers, including caches and interconnect. Probe: one load at a time, measured. All high: the memory is contended. Only the cores high: a container uses remote or persistent memory, or the caches are busy.',
             's',
             [
               g.target(imc, 'controllers of socket {{socket}}'),
@@ -147,20 +147,20 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.heatmap(
             'All windows of all containers',
-            'How many one-second windows of containers had which latency. A band that widens upwards: some wait at times.',
+            'How many one-second windows of containers had each latency. A band that widens upwards: some containers sometimes wait long.',
             'sum by (le) (%s)' % g.rate('le', 'interference_node_memory_read_window_latency_seconds_bucket', here),
             { h: 10, noValue: 'not measured here' }
           ),
           g.timeseries(
             'Reads by controller',
-            'Reads that entered each memory controller per second, devices and prefetchers included. One far above the others: channels are filled unevenly.',
+            'Reads that entered each memory controller per second, including those of devices and prefetchers. One far above the others: the memory channels are filled unevenly.',
             'rps',
             [g.target(g.rate(socket + ', imc', 'interference_imc_read_queue_inserts_total', here), 'socket {{socket}} controller {{imc}}')],
             { min: 0, noValue: 'controllers are not visible here' }
           ),
           g.timeseries(
             'How wrong the estimate is',
-            "The cores' estimate for the probe's own thread against what the probe measured. Above 10 %: do not trust the latencies of this machine now; see /api/v1/status.",
+            "Error of the cores' estimate for the probe's own thread, as a share of what the probe measured. Above 10 %: do not trust the latencies of this machine now; see /api/v1/status.",
             'percentunit',
             [g.target('max by (%s, numa_node) (%s)' % [q.node, q.select('interference_core_latency_error_ratio', here)], 'NUMA node {{numa_node}}')],
             { min: 0, noValue: 'needs counters and probe' }
@@ -169,7 +169,7 @@ local promql = import '../lib/promql.libsonnet';
         ['Exporter', [
           g.table(
             'Collectors',
-            'Which collectors work here, and why not. /api/v1/status of the exporter says it in words, with the remedy.',
+            "Which collectors work here (reason ok), and why the others do not. The exporter's /api/v1/status explains each reason and its remedy.",
             [{
               name: 'Works',
               unit: 'short',
@@ -180,7 +180,7 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.timeseries(
             'Counters at work',
-            'Share of the time in which counters should have counted and did. Below %d %%: others hold the hardware counters; see the runbook of InterferenceCountersStarved.' % (config.pmuRunningShare * 100),
+            'Share of the time in which the counters counted, out of the time in which they should have. Below %d %%: other users hold the hardware counters; see the runbook of InterferenceCountersStarved.' % (config.pmuRunningShare * 100),
             'percentunit',
             [g.target(q.ratio(
               g.rate(q.exporter + ', collector', 'interference_exporter_pmu_running_seconds_total', here),
@@ -190,7 +190,7 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.timeseries(
             'Windows without a result',
-            "Windows per second that gave no latency, by reason. starved: others hold the counters. preempted, migrated, stolen: the probe's CPU is not quiet.",
+            "Windows per second that gave no result, by reason. starved: other users hold the counters. preempted, migrated, stolen: the probe's CPU is not quiet.",
             'cps',
             [g.target('%s > 0' % g.rate(q.exporter + ', collector, reason', 'interference_exporter_windows_discarded_total', here), '{{collector}} {{reason}}')],
             { w: 8, min: 0, noValue: 'none' }

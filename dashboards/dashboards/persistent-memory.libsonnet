@@ -27,12 +27,12 @@ local promql = import '../lib/promql.libsonnet';
     'persistent-memory.json': g.dashboard(
       g.uid.persistentMemory,
       'Persistent memory',
-      'Who writes persistent memory, how much, from how many threads, and in which pieces.',
+      'Which containers write to persistent memory, how much, from how many threads, and in stores of what size.',
       g.variables(oneNode=true, containers=true),
       [
         ['Now', [
           g.stat('Writer threads per DIMM',
-                 'Threads that wrote persistent memory in the last second, by DIMM. Its write bandwidth peaks at one to four; above, use fewer threads.',
+                 'Threads that wrote to persistent memory in the last second, per DIMM. The write bandwidth peaks at one to four threads per DIMM; above that, use fewer threads.',
                  'short',
                  'max(%s)' % perDimm,
                  {
@@ -41,27 +41,27 @@ local promql = import '../lib/promql.libsonnet';
                    steps: [['green', null], ['orange', config.nvmmWritersPerDimm]],
                  }),
           g.stat('DIMMs',
-                 'Modules of persistent memory of the node.',
+                 'Persistent memory modules of the node.',
                  'short',
                  'sum(%s)' % dimms,
                  { noValue: 'none' }),
           g.stat('Bytes written',
-                 'Bytes stored to persistent memory per second, estimated from samples. Above about 2 GB/s per DIMM the modules are at their limit.',
+                 'Bytes stored to persistent memory per second, estimated from samples. Above about 2 GB/s per DIMM, the modules are at their limit.',
                  'Bps',
                  'sum(%s)' % sum('bytes', store),
                  { noValue: none }),
           g.stat('Bytes read',
-                 'Bytes loaded from persistent memory per second, estimated from samples; only with --collector.pebs_nvmm.loads. Above about 6 GB/s per DIMM the modules are at their limit.',
+                 'Bytes loaded from persistent memory per second, estimated from samples; only with --collector.pebs_nvmm.loads. Above about 6 GB/s per DIMM, the modules are at their limit.',
                  'Bps',
                  'sum(%s) > 0' % sum('bytes', load),
                  { noValue: 'none, or not sampled' }),
           g.stat('Mean store',
-                 'Bytes of one store instruction. 64 is the most there is; below %d it alerts. Small: unless consecutive, each store makes the media read and write %d bytes.' % [config.nvmmStoreBytes, config.nvmmGranuleBytes],
+                 'Mean bytes per store instruction; the maximum is 64. It alerts below %d. Small: unless stores are consecutive, each one makes the media read and write %d bytes.' % [config.nvmmStoreBytes, config.nvmmGranuleBytes],
                  'decbytes',
                  q.ratio('sum(%s)' % sum('bytes', store), 'sum(%s)' % sum('accesses', store)),
                  { decimals: 0, noValue: none }),
           g.stat('Queue latency',
-                 'Mean time of a read of persistent memory from the controller on, of the worst socket. High: the modules are contended, often by writers.',
+                 'Mean time of a persistent memory read, from the controller on, on the slowest socket. High: the modules are contended, often by writers.',
                  's',
                  'max(socket:interference_pmm_read_latency_seconds:mean5m{%s})' % nodes,
                  { decimals: 0, noValue: 'no reads' }),
@@ -69,7 +69,7 @@ local promql = import '../lib/promql.libsonnet';
         ['Writers', [
           g.timeseries(
             'Writer threads against the peak',
-            'Threads that wrote persistent memory in the last second, by container, stacked; dashed: one and four threads per DIMM, between which the write bandwidth peaks. Above four: use fewer writer threads.',
+            'Threads that wrote to persistent memory in the last second, by container, stacked. Dashed: one and four threads per DIMM; the write bandwidth peaks between them. Above four: use fewer writer threads.',
             'short',
             [
               g.target('sum by (%s) (%s) > 0' % [q.container, q.select('interference_container_nvmm_writer_threads', here)], name),
@@ -96,14 +96,14 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.timeseries(
             'Bytes written',
-            'Bytes stored to persistent memory per second, by container, stacked. High beside a rising queue latency: this container makes the others wait. More threads and fewer bytes: too many threads.',
+            'Bytes stored to persistent memory per second, by container, stacked. High while the queue latency rises: this container adds most to the load on the modules. More threads and fewer bytes: too many threads.',
             'Bps',
             [g.target(sum('bytes', store) + ' > 0', name)],
             { min: 0, stack: true, h: 9, links: [g.toContainer], noValue: none }
           ),
           g.timeseries(
             'Mean store against a line and a granule',
-            'Bytes of one store instruction; dashed: a cache line, which only the largest stores fill, and the %d bytes that the media writes at a time, which takes consecutive ones. Too low where samples are undecoded (below). Small: collect changes in DRAM and write whole pieces.' % config.nvmmGranuleBytes,
+            'Mean bytes per store instruction. Dashed: a cache line, which only the largest stores fill, and the %d bytes that the media writes at a time, which only consecutive stores fill. Too low if samples are undecoded (below). Small: collect changes in DRAM and write whole blocks.' % config.nvmmGranuleBytes,
             'decbytes',
             [
               g.target(size(store), name),
@@ -120,7 +120,7 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.timeseries(
             'Stores',
-            'Stores to persistent memory per second, by container. Many beside few bytes: small ones.',
+            'Stores to persistent memory per second, by container. Many stores but few bytes: small stores.',
             'wps',
             [g.target(sum('accesses', store) + ' > 0', name)],
             { min: 0, links: [g.toContainer], noValue: none }
@@ -129,14 +129,14 @@ local promql = import '../lib/promql.libsonnet';
         ['Readers and the modules', [
           g.timeseries(
             'Queue latency by socket',
-            'Mean time of a read of persistent memory from the controller on. High: the modules are contended; look for writers above, since writes hold up reads.',
+            'Mean time of a persistent memory read, from the controller on. High: the modules are contended; look for writers above, since writes delay reads.',
             's',
             [g.target(queue, '{{%s}} socket {{socket}}' % config.nodeLabel)],
             { w: 8, min: 0, noValue: 'no reads' }
           ),
           g.timeseries(
             'Reads at the controllers',
-            'Reads that entered the queues for persistent memory, per second. High: it is read much; hot data belongs in DRAM.',
+            "Reads per second that entered the controllers' queues for persistent memory. High: programs read it a lot; move hot data to DRAM.",
             'rps',
             [g.target(g.rate(socket, 'interference_pmm_read_queue_inserts_total', nodes), '{{%s}} socket {{socket}}' % config.nodeLabel)],
             { w: 8, min: 0, noValue: 'no reads' }
@@ -152,14 +152,14 @@ local promql = import '../lib/promql.libsonnet';
         ['Samples', [
           g.timeseries(
             'Samples by medium',
-            'Samples per second from which all of the above is estimated. unknown: the process was gone, or its mapping could not be read. Few: the estimate is coarse.',
+            'Samples per second from which all values above are estimated. unknown: the process had ended, or the exporter could not read its mapping. Few samples: the estimate is coarse.',
             'cps',
             [g.target(g.rate('access, medium', 'interference_container_memory_samples_total', here) + ' > 0', '{{access}} {{medium}}')],
             { w: 8, min: 0, stack: true, noValue: 'no samples' }
           ),
           g.timeseries(
             'Samples lost, undecoded, throttled',
-            'lost: the buffers were full. undecoded: the size of the access is not known. throttles: the kernel held sampling back. High: see the runbook of InterferenceSamplesLost.',
+            'lost: the buffers were full. undecoded: the size of the access is unknown. throttles: the kernel paused sampling. High: see the runbook of InterferenceSamplesLost.',
             'cps',
             [
               g.target('%s > 0' % g.rate(q.exporter + ', access', 'interference_sampler_samples_lost_total', nodes), 'lost {{%s}} {{access}}' % config.nodeLabel),
@@ -170,7 +170,7 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.timeseries(
             'Reads for ownership, from counters',
-            'The alternative that counts instead of sampling (--collector.pebs_nvmm.rfo). Far below the stores above: full-line non-temporal stores, which it cannot see.',
+            'An alternative that counts instead of sampling (--collector.pebs_nvmm.rfo). Far below the stores above: programs use full-line non-temporal stores, which this counter does not include.',
             'cps',
             [g.target(sum('rfo_accesses', here) + ' > 0', name)],
             { w: 8, min: 0, noValue: 'off' }
