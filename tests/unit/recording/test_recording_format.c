@@ -329,7 +329,7 @@ static const char *const malformed[][2] = {
     {"{\"gone\":\"a\",\"tick\":1}", "a line cannot be both \"gone\" and \"tick\""},
 
     {"{\"recording\":2,\"interval_ns\":1,\"machine\":{}}",
-     "recording version 2 is not supported, only 1"},
+     "recording version 2 is not supported; only version 1 is"},
     {"{\"recording\":\"1\"}", "recording: \"recording\" must be a number"},
     {"{\"recording\":1,\"machine\":{}}", "recording: \"interval_ns\" is missing"},
     {"{\"recording\":1,\"machine\":{},\"interval_ns\":0}",
@@ -397,7 +397,7 @@ static const char *const malformed[][2] = {
     {READ "\"values\":{\"cycles\":9223372036854777856}}", "read: \"cycles\" is larger than 2^63"},
     {READ "\"values\":{\"cycles\":1e19}}", "read: \"cycles\" is larger than 2^63"},
     {READ "\"values\":{\"cycles\":9007199254740994,\"ref_cycles\":9223372036854775808}}",
-     "read: \"cycles\" beside an integer larger than 2^63 cannot be read exactly"},
+     "read: \"cycles\" cannot be read exactly beside an integer larger than 2^63"},
 
     {"{\"sample\":\"c1\"}", "sample: \"access\" is missing"},
     {"{\"sample\":\"c1\",\"access\":\"fetch\"}",
