@@ -300,12 +300,12 @@ static uint64_t rig_now(void *context)
     return rig->now ? rig->now : clock_ns(CLOCK_MONOTONIC);
 }
 
-static void on_record(void *context, size_t event, const struct perf_record *record)
+static void on_record(void *context, size_t event, const struct kernel_record *record)
 {
     struct rig *rig = context;
     if (event == 0)
         attribution_event(rig->attribution, record);
-    else if (record->kind == PERF_RECORDS_SAMPLE)
+    else if (record->kind == KERNEL_RECORD_SAMPLE)
         attribution_sample(rig->attribution, ACCESS_STORE, record);
 }
 
@@ -537,11 +537,11 @@ static void memory(void)
 
 /* ---- fields ---- */
 
-static void ignore_record(void *context, size_t event, const struct perf_record *record)
+static void ignore_record(void *context, size_t event, const struct kernel_record *record)
 {
     (void)event;
     _Atomic uint64_t *count = context;
-    *count += record->kind == PERF_RECORDS_SAMPLE;
+    *count += record->kind == KERNEL_RECORD_SAMPLE;
 }
 
 static void ignore_settle(void *context, uint64_t time_ns)

@@ -71,12 +71,12 @@ static uint64_t monotonic_ns(void *context)
 
 /* ---- the sampler's thread ---- */
 
-static void on_record(void *context, size_t event, const struct perf_record *record)
+static void on_record(void *context, size_t event, const struct kernel_record *record)
 {
     struct perf_samples *self = context;
     if (event == self->mapping_event)
         attribution_event(self->attribution, record);
-    else if (record->kind == PERF_RECORDS_SAMPLE)
+    else if (record->kind == KERNEL_RECORD_SAMPLE)
         attribution_sample(self->attribution, self->access_of[event], record);
 }
 

@@ -184,7 +184,7 @@ static void begin_anew(struct address_spaces *spaces, struct process *process, u
 }
 
 static void map(struct address_spaces *spaces, struct process *process,
-                const struct perf_record *record)
+                const struct kernel_record *record)
 {
     const struct maps_line line = {.start = record->mmap.start,
                                    .end = record->mmap.start + record->mmap.length,
@@ -221,7 +221,7 @@ static bool is_known_at(const struct process *parent, uint64_t time_ns)
            parent->loaded_ns <= time_ns;
 }
 
-static void bear(struct address_spaces *spaces, const struct perf_record *record)
+static void bear(struct address_spaces *spaces, const struct kernel_record *record)
 {
     const struct process *parent = lookup(spaces, record->fork.parent_pid);
     struct process *child = lookup(spaces, record->pid);
@@ -242,10 +242,10 @@ static void bear(struct address_spaces *spaces, const struct perf_record *record
     child->loaded_ns = parent->loaded_ns;
 }
 
-void address_spaces_apply(struct address_spaces *spaces, const struct perf_record *record)
+void address_spaces_apply(struct address_spaces *spaces, const struct kernel_record *record)
 {
     see(spaces, record->time_ns);
-    if (record->kind == PERF_RECORDS_FORK) {
+    if (record->kind == KERNEL_RECORD_FORK) {
         bear(spaces, record);
         return;
     }
@@ -253,13 +253,13 @@ void address_spaces_apply(struct address_spaces *spaces, const struct perf_recor
     if (!process)
         return; /* never asked for; it will be loaded then */
     switch (record->kind) {
-    case PERF_RECORDS_MMAP:
+    case KERNEL_RECORD_MMAP:
         map(spaces, process, record);
         break;
-    case PERF_RECORDS_EXEC:
+    case KERNEL_RECORD_EXEC:
         begin_anew(spaces, process, record->time_ns);
         break;
-    case PERF_RECORDS_EXIT:
+    case KERNEL_RECORD_EXIT:
         if (record->pid == record->tid)
             die(spaces, process, record->time_ns);
         break;

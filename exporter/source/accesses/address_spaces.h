@@ -46,7 +46,7 @@ int address_spaces_new(const struct address_spaces_config *config, struct addres
 void address_spaces_free(struct address_spaces *spaces);
 
 /* Records in the order of their times. Kinds that say nothing about mappings are ignored. */
-void address_spaces_apply(struct address_spaces *spaces, const struct perf_record *record);
+void address_spaces_apply(struct address_spaces *spaces, const struct kernel_record *record);
 /* Records from before this time were lost: everything is loaded anew when next asked for, and of
  * accesses before it nothing is known any more. */
 void address_spaces_lost(struct address_spaces *spaces, uint64_t time_ns);

@@ -70,7 +70,7 @@ static void look_at_cgroup(struct attribution *a, struct known_process *process,
     process->looked_ns = now(a);
 }
 
-static uint64_t owner_of(struct attribution *a, const struct perf_record *record,
+static uint64_t owner_of(struct attribution *a, const struct kernel_record *record,
                          struct known_process *process)
 {
     const struct sample_owners *owners = a->config.owners;
@@ -254,7 +254,8 @@ static uint64_t answer_all(struct attribution *a)
 
 /* ---- records ---- */
 
-void attribution_sample(struct attribution *a, enum access access, const struct perf_record *record)
+void attribution_sample(struct attribution *a, enum access access,
+                        const struct kernel_record *record)
 {
     struct known_process *process = NULL;
     if (record->sample.cgroup_id == 0)
@@ -287,7 +288,7 @@ void attribution_sample(struct attribution *a, enum access access, const struct 
 }
 
 /* A child may be gone before it could be asked. Its parent is here still, or was known. */
-static void know_parent(struct attribution *a, const struct perf_record *record)
+static void know_parent(struct attribution *a, const struct kernel_record *record)
 {
     if (a->cgroups_come || record->pid != record->tid)
         return;
@@ -296,14 +297,14 @@ static void know_parent(struct attribution *a, const struct perf_record *record)
         look_at_cgroup(a, parent, record->time_ns);
 }
 
-void attribution_event(struct attribution *a, const struct perf_record *record)
+void attribution_event(struct attribution *a, const struct kernel_record *record)
 {
-    if (record->kind == PERF_RECORDS_LOST) {
+    if (record->kind == KERNEL_RECORD_LOST) {
         address_spaces_lost(a->spaces, record->time_ns);
         process_table_lost(a->processes);
         return;
     }
-    if (record->kind == PERF_RECORDS_FORK)
+    if (record->kind == KERNEL_RECORD_FORK)
         know_parent(a, record);
     address_spaces_apply(a->spaces, record);
     process_table_apply(a->processes, record);

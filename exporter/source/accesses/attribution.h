@@ -64,9 +64,9 @@ void attribution_free(struct attribution *attribution);
 
 /* A sample of an access of this kind. */
 void attribution_sample(struct attribution *attribution, enum access access,
-                        const struct perf_record *record);
+                        const struct kernel_record *record);
 /* What becomes of processes: all records that are not samples, of the event that has them. */
-void attribution_event(struct attribution *attribution, const struct perf_record *record);
+void attribution_event(struct attribution *attribution, const struct kernel_record *record);
 /* All records before this time were handed in. */
 void attribution_settle(struct attribution *attribution, uint64_t time_ns);
 

@@ -122,7 +122,7 @@ struct known_process *process_table_get(struct process_table *table, uint32_t pi
     return &table->at[i];
 }
 
-static void bear(struct process_table *table, const struct perf_record *record)
+static void bear(struct process_table *table, const struct kernel_record *record)
 {
     const struct known_process *parent = process_table_find(table, record->fork.parent_pid);
     struct known_process *child = process_table_find(table, record->pid);
@@ -142,7 +142,7 @@ static void bear(struct process_table *table, const struct perf_record *record)
     child->width = width;
 }
 
-static void bury(struct process_table *table, const struct perf_record *record)
+static void bury(struct process_table *table, const struct kernel_record *record)
 {
     struct known_process *process = process_table_find(table, record->pid);
     if (!process || record->pid != record->tid || process->died_ns != 0)
@@ -159,17 +159,17 @@ static void run_another(struct process_table *table, struct known_process *proce
     process->looked_ns = 0;
 }
 
-void process_table_apply(struct process_table *table, const struct perf_record *record)
+void process_table_apply(struct process_table *table, const struct kernel_record *record)
 {
     struct known_process *process;
     switch (record->kind) {
-    case PERF_RECORDS_FORK:
+    case KERNEL_RECORD_FORK:
         bear(table, record);
         break;
-    case PERF_RECORDS_EXIT:
+    case KERNEL_RECORD_EXIT:
         bury(table, record);
         break;
-    case PERF_RECORDS_EXEC:
+    case KERNEL_RECORD_EXEC:
         process = process_table_find(table, record->pid);
         if (process)
             run_another(table, process);
@@ -179,7 +179,7 @@ void process_table_apply(struct process_table *table, const struct perf_record *
             table->dead--;
         }
         break;
-    case PERF_RECORDS_MMAP:
+    case KERNEL_RECORD_MMAP:
         process = record->mmap.executable ? process_table_find(table, record->pid) : NULL;
         if (process)
             process->space = new_space(table);

@@ -42,7 +42,7 @@ struct known_process *process_table_get(struct process_table *table, uint32_t pi
 
 /* exec, exit, the birth of a process, and mappings with code. Of unknown processes only the birth
  * is noted, and that only with a known parent. */
-void process_table_apply(struct process_table *table, const struct perf_record *record);
+void process_table_apply(struct process_table *table, const struct kernel_record *record);
 /* Records were lost: what is known is to be found out again. */
 void process_table_lost(struct process_table *table);
 /* All records up to this time have been applied. */

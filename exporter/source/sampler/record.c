@@ -39,10 +39,10 @@ static uint32_t take32(struct cursor *c)
     return value;
 }
 
-static void parse_sample(struct cursor *c, uint16_t misc, uint64_t type, struct perf_record *out)
+static void parse_sample(struct cursor *c, uint16_t misc, uint64_t type, struct kernel_record *out)
 {
     /* In the kernel's order of fields. */
-    out->kind = PERF_RECORDS_SAMPLE;
+    out->kind = KERNEL_RECORD_SAMPLE;
     out->sample.ip = take64(c);
     out->pid = take32(c);
     out->tid = take32(c);
@@ -55,9 +55,9 @@ static void parse_sample(struct cursor *c, uint16_t misc, uint64_t type, struct 
     out->sample.user = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER;
 }
 
-static void parse_mmap2(struct cursor *c, uint16_t misc, struct perf_record *out)
+static void parse_mmap2(struct cursor *c, uint16_t misc, struct kernel_record *out)
 {
-    out->kind = PERF_RECORDS_MMAP;
+    out->kind = KERNEL_RECORD_MMAP;
     out->pid = take32(c);
     out->tid = take32(c);
     out->mmap.start = take64(c);
@@ -81,7 +81,7 @@ static void parse_mmap2(struct cursor *c, uint16_t misc, struct perf_record *out
     c->broken |= !end || out->mmap.start + out->mmap.length < out->mmap.start;
 }
 
-static void parse_task(struct cursor *c, enum perf_record_kind kind, struct perf_record *out)
+static void parse_task(struct cursor *c, enum kernel_record_kind kind, struct kernel_record *out)
 {
     out->kind = kind;
     out->pid = take32(c);
@@ -90,15 +90,15 @@ static void parse_task(struct cursor *c, enum perf_record_kind kind, struct perf
 }
 
 /* A comm record tells of exec, or just of a new name. */
-static void parse_comm(struct cursor *c, uint16_t misc, struct perf_record *out)
+static void parse_comm(struct cursor *c, uint16_t misc, struct kernel_record *out)
 {
-    out->kind = misc & PERF_RECORD_MISC_COMM_EXEC ? PERF_RECORDS_EXEC : PERF_RECORDS_OTHER;
+    out->kind = misc & PERF_RECORD_MISC_COMM_EXEC ? KERNEL_RECORD_EXEC : KERNEL_RECORD_OTHER;
     out->pid = take32(c);
     out->tid = take32(c);
 }
 
 static void parse_body(struct cursor *c, const struct perf_event_header *header,
-                       struct perf_record *out)
+                       struct kernel_record *out)
 {
     switch (header->type) {
     case PERF_RECORD_MMAP2:
@@ -108,40 +108,40 @@ static void parse_body(struct cursor *c, const struct perf_event_header *header,
         parse_comm(c, header->misc, out);
         break;
     case PERF_RECORD_FORK:
-        parse_task(c, PERF_RECORDS_FORK, out);
+        parse_task(c, KERNEL_RECORD_FORK, out);
         break;
     case PERF_RECORD_EXIT:
-        parse_task(c, PERF_RECORDS_EXIT, out);
+        parse_task(c, KERNEL_RECORD_EXIT, out);
         break;
     case PERF_RECORD_LOST:
-        out->kind = PERF_RECORDS_LOST;
+        out->kind = KERNEL_RECORD_LOST;
         (void)take64(c); /* the event's id */
         out->lost = take64(c);
         break;
     case PERF_RECORD_LOST_SAMPLES:
-        out->kind = PERF_RECORDS_LOST_SAMPLES;
+        out->kind = KERNEL_RECORD_LOST_SAMPLES;
         out->lost = take64(c);
         break;
     case PERF_RECORD_THROTTLE:
-        out->kind = PERF_RECORDS_THROTTLE;
+        out->kind = KERNEL_RECORD_THROTTLE;
         break;
     case PERF_RECORD_UNTHROTTLE:
-        out->kind = PERF_RECORDS_UNTHROTTLE;
+        out->kind = KERNEL_RECORD_UNTHROTTLE;
         break;
     default:
-        out->kind = PERF_RECORDS_OTHER;
+        out->kind = KERNEL_RECORD_OTHER;
     }
 }
 
-int perf_record_parse(const uint8_t *bytes, size_t len, uint64_t sample_type,
-                      struct perf_record *out, size_t *size)
+int kernel_record_parse(const uint8_t *bytes, size_t len, uint64_t sample_type,
+                        struct kernel_record *out, size_t *size)
 {
     enum { TRAILER = 16 }; /* pid, tid and time behind every record but samples */
     struct perf_event_header header;
-    struct perf_record record;
+    struct kernel_record record;
 
     if ((sample_type & ~(uint64_t)(PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP)) !=
-        PERF_RECORDS_SAMPLE_TYPE)
+        KERNEL_RECORD_SAMPLE_TYPE)
         return -ENOTSUP;
     if (len < sizeof header)
         return -EINVAL;

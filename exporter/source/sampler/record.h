@@ -8,23 +8,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum perf_record_kind {
-    PERF_RECORDS_SAMPLE,
-    PERF_RECORDS_MMAP,         /* something was mapped, or its protection changed */
-    PERF_RECORDS_EXEC,         /* the process runs another program: all its mappings are gone */
-    PERF_RECORDS_FORK,         /* a process or thread began */
-    PERF_RECORDS_EXIT,         /* a thread ended, with tid == pid usually the process */
-    PERF_RECORDS_LOST,         /* records of any kind for which the buffer had no room */
-    PERF_RECORDS_LOST_SAMPLES, /* samples that the hardware dropped */
-    PERF_RECORDS_THROTTLE,     /* the kernel stopped sampling for a while: too many interrupts */
-    PERF_RECORDS_UNTHROTTLE,
-    PERF_RECORDS_OTHER, /* of no interest here, or of a later kernel */
-    PERF_RECORDS_KINDS
+enum kernel_record_kind {
+    KERNEL_RECORD_SAMPLE,
+    KERNEL_RECORD_MMAP,         /* something was mapped, or its protection changed */
+    KERNEL_RECORD_EXEC,         /* the process runs another program: all its mappings are gone */
+    KERNEL_RECORD_FORK,         /* a process or thread began */
+    KERNEL_RECORD_EXIT,         /* a thread ended, with tid == pid usually the process */
+    KERNEL_RECORD_LOST,         /* records of any kind for which the buffer had no room */
+    KERNEL_RECORD_LOST_SAMPLES, /* samples that the hardware dropped */
+    KERNEL_RECORD_THROTTLE,     /* the kernel stopped sampling for a while: too many interrupts */
+    KERNEL_RECORD_UNTHROTTLE,
+    KERNEL_RECORD_OTHER, /* of no interest here, or of a later kernel */
+    KERNEL_RECORD_KINDS
 };
 
 /* Members that the kind or the sample type does not have are 0. */
-struct perf_record {
-    enum perf_record_kind kind;
+struct kernel_record {
+    enum kernel_record_kind kind;
     uint64_t time_ns; /* of the clock that the event was opened with */
     uint32_t pid, tid;
     union {
@@ -51,7 +51,7 @@ struct perf_record {
 
 /* What events must be opened with, for the records here: PERF_SAMPLE_PHYS_ADDR and _CGROUP may be
  * added. sample_id_all, mmap, mmap_data, mmap2, comm, comm_exec and task as well. */
-#define PERF_RECORDS_SAMPLE_TYPE                                                                   \
+#define KERNEL_RECORD_SAMPLE_TYPE                                                                  \
     (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR)
 
 /*
@@ -59,7 +59,7 @@ struct perf_record {
  * are no whole record of that sample type, *out and *size untouched; -ENOTSUP for a sample type
  * with fields that are not known here.
  */
-int perf_record_parse(const uint8_t *bytes, size_t len, uint64_t sample_type,
-                      struct perf_record *out, size_t *size);
+int kernel_record_parse(const uint8_t *bytes, size_t len, uint64_t sample_type,
+                        struct kernel_record *out, size_t *size);
 
 #endif

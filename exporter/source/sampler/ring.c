@@ -51,7 +51,7 @@ int perf_ring_copy(struct perf_ring *ring)
     return cut;
 }
 
-int perf_ring_peek(struct perf_ring *ring, uint64_t sample_type, struct perf_record *out,
+int perf_ring_peek(struct perf_ring *ring, uint64_t sample_type, struct kernel_record *out,
                    size_t *size)
 {
     size_t left = ring->end - ring->start;
@@ -64,7 +64,7 @@ int perf_ring_peek(struct perf_ring *ring, uint64_t sample_type, struct perf_rec
         if (header.size > left && header.size <= ring->data_size)
             return 0;
     }
-    if (perf_record_parse(ring->bytes + ring->start, left, sample_type, out, size) == 0)
+    if (kernel_record_parse(ring->bytes + ring->start, left, sample_type, out, size) == 0)
         return 1;
     ring->start = ring->end;
     return -EINVAL;

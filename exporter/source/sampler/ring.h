@@ -29,7 +29,7 @@ int perf_ring_copy(struct perf_ring *ring);
  * that are no record, with which all that was copied is thrown away.
  * Pointers in *out live until the next copy.
  */
-int perf_ring_peek(struct perf_ring *ring, uint64_t sample_type, struct perf_record *out,
+int perf_ring_peek(struct perf_ring *ring, uint64_t sample_type, struct kernel_record *out,
                    size_t *size);
 void perf_ring_skip(struct perf_ring *ring, size_t size);
 

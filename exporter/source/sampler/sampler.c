@@ -30,7 +30,7 @@ struct stream {
     int fd;        /* -1: not open any more; what is left in the buffer is still to be read */
     void *mapping; /* NULL: not mapped */
     struct perf_ring ring;
-    struct perf_record next; /* where 'size' is not 0 */
+    struct kernel_record next; /* where 'size' is not 0 */
     size_t size;
 };
 
@@ -118,15 +118,15 @@ static void add_to_heap(struct sampler *sampler, size_t stream)
 
 static uint64_t sample_type(const struct sampler_event *event)
 {
-    return PERF_RECORDS_SAMPLE_TYPE | (event->physical ? (uint64_t)PERF_SAMPLE_PHYS_ADDR : 0) |
+    return KERNEL_RECORD_SAMPLE_TYPE | (event->physical ? (uint64_t)PERF_SAMPLE_PHYS_ADDR : 0) |
            (event->cgroup ? (uint64_t)PERF_SAMPLE_CGROUP : 0);
 }
 
 /* As of a loss by the kernel. */
 static void say_missing(struct sampler *sampler)
 {
-    const struct perf_record record = {
-        .kind = PERF_RECORDS_LOST,
+    const struct kernel_record record = {
+        .kind = KERNEL_RECORD_LOST,
         .time_ns = perf_clock_monotonic(&sampler->clock, sampler->missing_ns)};
     sampler->config.sink.record(sampler->config.sink.context, sampler->missing_event, &record);
 }
@@ -167,18 +167,18 @@ static bool advance(struct sampler *sampler, struct stream *stream)
     return got > 0;
 }
 
-static void hand_out(struct sampler *sampler, size_t event, const struct perf_record *record)
+static void hand_out(struct sampler *sampler, size_t event, const struct kernel_record *record)
 {
     struct totals *totals = &sampler->totals[event];
     switch (record->kind) {
-    case PERF_RECORDS_SAMPLE:
+    case KERNEL_RECORD_SAMPLE:
         count(&totals->samples, 1);
         break;
-    case PERF_RECORDS_LOST:
-    case PERF_RECORDS_LOST_SAMPLES:
+    case KERNEL_RECORD_LOST:
+    case KERNEL_RECORD_LOST_SAMPLES:
         count(&totals->lost, record->lost);
         break;
-    case PERF_RECORDS_THROTTLE:
+    case KERNEL_RECORD_THROTTLE:
         count(&totals->throttles, 1);
         break;
     default:

@@ -17,7 +17,7 @@
 struct sampler_sink {
     /* Ascending in time, but for records that the kernel delivers late; at the same time those of
      * the first event first. 'event' is its index in the configuration. */
-    void (*record)(void *context, size_t event, const struct perf_record *record);
+    void (*record)(void *context, size_t event, const struct kernel_record *record);
     /* After a pass over all buffers: all records before this time were handed out. */
     void (*settle)(void *context, uint64_t time_ns);
     void *context;
@@ -29,7 +29,7 @@ struct sampler_event {
     uint64_t period;                   /* events per sample; a prime, against patterns */
     bool physical, cgroup;             /* sample these as well */
     /* mmap, exec, fork and exit as well: of all events one suffices. Where some are missing because
-     * a CPU came or a buffer was broken, the sink gets PERF_RECORDS_LOST with a count of 0. */
+     * a CPU came or a buffer was broken, the sink gets KERNEL_RECORD_LOST with a count of 0. */
     bool mappings;
     /* Per CPU, a power of two. Of all events together 128, with one more for each event, are every
      * user's without privilege. */

@@ -151,26 +151,26 @@ static int ask(struct rig *rig, uint32_t pid, uint64_t address, uint64_t time)
     return err ? err : (int)medium;
 }
 
-static struct perf_record mmap_record(uint32_t pid, uint64_t time, uint64_t start, uint64_t end,
-                                      const char *path)
+static struct kernel_record mmap_record(uint32_t pid, uint64_t time, uint64_t start, uint64_t end,
+                                        const char *path)
 {
-    return (struct perf_record){.kind = PERF_RECORDS_MMAP,
-                                .pid = pid,
-                                .tid = pid,
-                                .time_ns = time,
-                                .mmap = {.start = start,
-                                         .length = end - start,
-                                         .inode = path[0] ? 5 : 0,
-                                         .shared = true,
-                                         .writable = true,
-                                         .path = path,
-                                         .path_len = strlen(path)}};
+    return (struct kernel_record){.kind = KERNEL_RECORD_MMAP,
+                                  .pid = pid,
+                                  .tid = pid,
+                                  .time_ns = time,
+                                  .mmap = {.start = start,
+                                           .length = end - start,
+                                           .inode = path[0] ? 5 : 0,
+                                           .shared = true,
+                                           .writable = true,
+                                           .path = path,
+                                           .path_len = strlen(path)}};
 }
 
-static void tell(struct rig *rig, enum perf_record_kind kind, uint32_t pid, uint32_t tid,
+static void tell(struct rig *rig, enum kernel_record_kind kind, uint32_t pid, uint32_t tid,
                  uint64_t time)
 {
-    const struct perf_record record = {.kind = kind, .pid = pid, .tid = tid, .time_ns = time};
+    const struct kernel_record record = {.kind = kind, .pid = pid, .tid = tid, .time_ns = time};
     address_spaces_apply(rig->spaces, &record);
 }
 
@@ -209,7 +209,7 @@ static void an_access_before_the_loading_waits(void **state)
     assert_int_equal(ask(&rig, 7, 0x7000, 900), -EAGAIN);
     assert_int_equal(ask(&rig, 7, 0x3000, 900), -EAGAIN);
     /* Mapped at 950, between the access and the loading: before, something else was there. */
-    struct perf_record record = mmap_record(7, 950, 0x7000, 0x8000, "/nvmm/a");
+    struct kernel_record record = mmap_record(7, 950, 0x7000, 0x8000, "/nvmm/a");
     address_spaces_apply(rig.spaces, &record);
     address_spaces_settle(rig.spaces, 999);
     assert_int_equal(ask(&rig, 7, 0x3000, 900), -EAGAIN);
@@ -229,7 +229,7 @@ static void remapped(void **state)
     write_maps(&rig, 7, usual);
     assert_int_equal(ask(&rig, 7, 0x7000, 1001), MEDIUM_NVMM);
     /* In the middle of the file's mapping, at 1100: memory; of the heap: the file. */
-    struct perf_record record = mmap_record(7, 1100, 0x7800, 0x8800, "");
+    struct kernel_record record = mmap_record(7, 1100, 0x7800, 0x8800, "");
     address_spaces_apply(rig.spaces, &record);
     record = mmap_record(7, 1100, 0x4000, 0x5000, "/nvmm/b");
     address_spaces_apply(rig.spaces, &record);
@@ -261,7 +261,7 @@ static void another_program(void **state)
     assert_int_equal(ask(&rig, 7, 0x7000, 1001), MEDIUM_NVMM);
     rig.now = 2100;
     write_maps(&rig, 7, "7000-9000 rw-p 00000000 00:00 0\n");
-    tell(&rig, PERF_RECORDS_EXEC, 7, 7, 2000);
+    tell(&rig, KERNEL_RECORD_EXEC, 7, 7, 2000);
     address_spaces_settle(rig.spaces, 2100);
     assert_int_equal(ask(&rig, 7, 0x7000, 1999), -ESTALE);
     assert_int_equal(ask(&rig, 7, 0x7000, 2001), MEDIUM_OTHER);
@@ -276,16 +276,16 @@ static void the_same_number_for_another_process(void **state)
     rig_init(&rig, 4);
     write_maps(&rig, 7, usual);
     assert_int_equal(ask(&rig, 7, 0x7000, 1001), MEDIUM_NVMM);
-    tell(&rig, PERF_RECORDS_EXIT, 7, 9, 1100); /* a thread only */
+    tell(&rig, KERNEL_RECORD_EXIT, 7, 9, 1100); /* a thread only */
     assert_int_equal(ask(&rig, 7, 0x7000, 1150), MEDIUM_NVMM);
-    tell(&rig, PERF_RECORDS_EXIT, 7, 7, 1200);
+    tell(&rig, KERNEL_RECORD_EXIT, 7, 7, 1200);
     rig.now = 3000;
     write_maps(&rig, 7, "7000-9000 rw-p 00000000 00:00 0\n");
     assert_int_equal(ask(&rig, 7, 0x7000, 1199), MEDIUM_NVMM); /* it still lived */
     assert_int_equal(ask(&rig, 7, 0x7000, 1250), -ESRCH);
-    tell(&rig, PERF_RECORDS_FORK, 7, 8, 1900); /* a thread is no new process */
+    tell(&rig, KERNEL_RECORD_FORK, 7, 8, 1900); /* a thread is no new process */
     assert_int_equal(ask(&rig, 7, 0x7000, 1199), MEDIUM_NVMM);
-    tell(&rig, PERF_RECORDS_FORK, 7, 7, 2000);
+    tell(&rig, KERNEL_RECORD_FORK, 7, 7, 2000);
     address_spaces_settle(rig.spaces, 3000);
     assert_int_equal(ask(&rig, 7, 0x7000, 1199), -ESTALE);
     assert_int_equal(ask(&rig, 7, 0x7000, 2001), MEDIUM_OTHER);
@@ -294,11 +294,11 @@ static void the_same_number_for_another_process(void **state)
 
 static void give_birth(struct rig *rig, uint32_t parent, uint32_t child, uint64_t time)
 {
-    const struct perf_record record = {.kind = PERF_RECORDS_FORK,
-                                       .pid = child,
-                                       .tid = child,
-                                       .time_ns = time,
-                                       .fork.parent_pid = parent};
+    const struct kernel_record record = {.kind = KERNEL_RECORD_FORK,
+                                         .pid = child,
+                                         .tid = child,
+                                         .time_ns = time,
+                                         .fork.parent_pid = parent};
     address_spaces_apply(rig->spaces, &record);
 }
 
@@ -317,7 +317,7 @@ static void children_have_what_their_parents_had(void **state)
     assert_int_equal(ask(&rig, 21, 0x7000, 1151), MEDIUM_NVMM);
     assert_int_equal(rig.asked, asked); /* nor is the rule asked again */
     assert_int_equal(ask(&rig, 20, 0x7000, 1099), -ESTALE);
-    tell(&rig, PERF_RECORDS_EXIT, 20, 20, 1200);
+    tell(&rig, KERNEL_RECORD_EXIT, 20, 20, 1200);
     assert_int_equal(ask(&rig, 20, 0x7000, 1199), MEDIUM_NVMM);
     assert_int_equal(ask(&rig, 20, 0x7000, 1201), -ESRCH);
     /* Known as long as its parent's would be. */
@@ -328,9 +328,9 @@ static void children_have_what_their_parents_had(void **state)
     assert_int_equal(ask(&rig, 22, 0x7000, 1001150), -ESRCH);
     address_spaces_settle(rig.spaces, 1000);
     /* From then on each has its own. */
-    tell(&rig, PERF_RECORDS_EXEC, 7, 7, 1300);
+    tell(&rig, KERNEL_RECORD_EXEC, 7, 7, 1300);
     assert_int_equal(ask(&rig, 21, 0x7000, 1301), MEDIUM_NVMM);
-    tell(&rig, PERF_RECORDS_EXEC, 21, 21, 1400);
+    tell(&rig, KERNEL_RECORD_EXEC, 21, 21, 1400);
     rig.now = 1500;
     assert_int_equal(ask(&rig, 21, 0x7000, 1501), -ESRCH);
     rig_release(&rig);
@@ -370,7 +370,7 @@ static void processes_that_are_gone(void **state)
     assert_int_equal(ask(&rig, 7, 0x7000, 1000), -ESRCH);
     write_maps(&rig, 7, usual); /* the number is used again */
     assert_int_equal(ask(&rig, 7, 0x7000, 1050), -ESRCH);
-    tell(&rig, PERF_RECORDS_FORK, 7, 7, 1100);
+    tell(&rig, KERNEL_RECORD_FORK, 7, 7, 1100);
     rig.now = 1200;
     address_spaces_settle(rig.spaces, 1200);
     assert_int_equal(ask(&rig, 7, 0x7000, 1150), MEDIUM_NVMM);
@@ -378,7 +378,7 @@ static void processes_that_are_gone(void **state)
     write_maps(&rig, 8, "");
     assert_int_equal(ask(&rig, 8, 0x7000, 1200), -ESRCH);
     /* The dead are forgotten, but not at once. */
-    tell(&rig, PERF_RECORDS_EXIT, 7, 7, 1300);
+    tell(&rig, KERNEL_RECORD_EXIT, 7, 7, 1300);
     address_spaces_settle(rig.spaces, 1000000000);
     assert_int_equal(address_spaces_size(rig.spaces).processes, 2);
     address_spaces_settle(rig.spaces, 1000001400);
@@ -452,7 +452,7 @@ static void forgotten_while_an_access_waits(void **state)
         ask(&rig, 9, 0x7000, 920); /* for which 7 goes */
         assert_int_equal(address_spaces_size(rig.spaces).processes, 2);
         write_maps(&rig, 7, "7000-9000 rw-p 00000000 00:00 0\n");
-        tell(&rig, PERF_RECORDS_EXEC, 7, 7, 950);
+        tell(&rig, KERNEL_RECORD_EXEC, 7, 7, 950);
         rig.now = 1100;
         if (again) /* a newer access of the new program loads it */
             assert_int_equal(ask(&rig, 7, 0x7000, 1100), MEDIUM_OTHER);
@@ -525,7 +525,7 @@ static void many_come_and_go(void **state)
             enum medium medium;
             /* Known or not: from here on it has ended. */
             (void)address_spaces_find(rig.spaces, pid, 0x7000, time, ACCESS_STORE, &medium);
-            tell(&rig, PERF_RECORDS_EXIT, pid, pid, time);
+            tell(&rig, KERNEL_RECORD_EXIT, pid, pid, time);
             end[pid] = time;
         } else if (end[pid] && time - end[pid] < 900000000) {
             assert_int_equal(ask(&rig, pid, 0x7000, time), -ESRCH);

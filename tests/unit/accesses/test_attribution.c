@@ -167,26 +167,26 @@ static void rig_free(struct rig *rig)
     free(rig);
 }
 
-static struct perf_record record_of(uint32_t pid, uint64_t ip, uint64_t address, uint64_t time)
+static struct kernel_record record_of(uint32_t pid, uint64_t ip, uint64_t address, uint64_t time)
 {
-    return (struct perf_record){.kind = PERF_RECORDS_SAMPLE,
-                                .pid = pid,
-                                .tid = pid + 1000,
-                                .time_ns = time,
-                                .sample = {.ip = ip, .address = address, .user = true}};
+    return (struct kernel_record){.kind = KERNEL_RECORD_SAMPLE,
+                                  .pid = pid,
+                                  .tid = pid + 1000,
+                                  .time_ns = time,
+                                  .sample = {.ip = ip, .address = address, .user = true}};
 }
 
 static void store(struct rig *rig, uint32_t pid, uint64_t ip, uint64_t address, uint64_t time)
 {
-    const struct perf_record record = record_of(pid, ip, address, time);
+    const struct kernel_record record = record_of(pid, ip, address, time);
     attribution_sample(rig->a, ACCESS_STORE, &record);
 }
 
-static void task(struct rig *rig, enum perf_record_kind kind, uint32_t pid, uint32_t parent,
+static void task(struct rig *rig, enum kernel_record_kind kind, uint32_t pid, uint32_t parent,
                  uint64_t time)
 {
-    struct perf_record record = {.kind = kind, .pid = pid, .tid = pid, .time_ns = time};
-    if (kind == PERF_RECORDS_FORK)
+    struct kernel_record record = {.kind = kind, .pid = pid, .tid = pid, .time_ns = time};
+    if (kind == KERNEL_RECORD_FORK)
         record.fork.parent_pid = parent;
     attribution_event(rig->a, &record);
 }
@@ -194,15 +194,15 @@ static void task(struct rig *rig, enum perf_record_kind kind, uint32_t pid, uint
 static void map(struct rig *rig, uint32_t pid, uint64_t start, uint64_t length, bool executable,
                 uint64_t time)
 {
-    const struct perf_record record = {.kind = PERF_RECORDS_MMAP,
-                                       .pid = pid,
-                                       .tid = pid,
-                                       .time_ns = time,
-                                       .mmap = {.start = start,
-                                                .length = length,
-                                                .readable = true,
-                                                .executable = executable,
-                                                .path = ""}};
+    const struct kernel_record record = {.kind = KERNEL_RECORD_MMAP,
+                                         .pid = pid,
+                                         .tid = pid,
+                                         .time_ns = time,
+                                         .mmap = {.start = start,
+                                                  .length = length,
+                                                  .readable = true,
+                                                  .executable = executable,
+                                                  .path = ""}};
     attribution_event(rig->a, &record);
 }
 
@@ -322,7 +322,7 @@ static void another_program_since(void **state)
             know(rig, 1);
         rig->now = 11 * S + 50;
         store(rig, 1, TEXT + 8, NVMM, 11 * S); /* read here: the new program's */
-        task(rig, PERF_RECORDS_EXEC, 1, 0, 11 * S + 20);
+        task(rig, KERNEL_RECORD_EXEC, 1, 0, 11 * S + 20);
         settle(rig, 11 * S + 60);
         assert_int_equal(rig->n, 1);
         /* What was known before the access was right. */
@@ -378,14 +378,14 @@ static void ended_since(void **state)
     fixture_write(&rig->f, "proc/1/maps", "%s", ""); /* as that of a process that is ending */
     rig->now = 10 * S + 50;
     store(rig, 1, TEXT, NVMM, 10 * S);
-    task(rig, PERF_RECORDS_EXIT, 1, 0, 10 * S + 20);
+    task(rig, KERNEL_RECORD_EXIT, 1, 0, 10 * S + 20);
     settle(rig, 10 * S + 60);
     assert_int_equal(rig->n, 1);
     assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
     /* Another process with its number. */
     set_code(rig, CODE(store_4));
     write_maps(rig, 1, usual);
-    task(rig, PERF_RECORDS_FORK, 1, 2, 11 * S);
+    task(rig, KERNEL_RECORD_FORK, 1, 2, 11 * S);
     rig->now = 12 * S;
     store(rig, 1, TEXT, NVMM, 12 * S);
     settle(rig, 12 * S + 1);
@@ -401,7 +401,8 @@ static void records_were_lost(void **state)
     rig->now = 11 * S + 50;
     store(rig, 1, TEXT + 8, NVMM, 11 * S);  /* its mapping was known, its code not */
     store(rig, 2, TEXT, NVMM, 11 * S + 10); /* nothing of it was known */
-    const struct perf_record lost = {.kind = PERF_RECORDS_LOST, .time_ns = 11 * S + 20, .lost = 3};
+    const struct kernel_record lost = {
+        .kind = KERNEL_RECORD_LOST, .time_ns = 11 * S + 20, .lost = 3};
     attribution_event(rig->a, &lost);
     settle(rig, 11 * S + 60);
     assert_int_equal(rig->n, 2);
@@ -450,7 +451,7 @@ static void each_process_has_its_own_code(void **state)
     rig->now = 11 * S;
     know(rig, 2);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
-    const struct perf_record load = record_of(1, TEXT, NVMM, rig->now);
+    const struct kernel_record load = record_of(1, TEXT, NVMM, rig->now);
     attribution_sample(rig->a, ACCESS_LOAD, &load); /* nor is a load's size that of a store */
     settle(rig, rig->now + 1);
     assert_int_equal(rig->out[0].access, ACCESS_LOAD);
@@ -476,7 +477,7 @@ static void the_kernels_instructions(void **state)
     (void)state;
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
-    struct perf_record record = record_of(1, TEXT, NVMM, rig->now + 5);
+    struct kernel_record record = record_of(1, TEXT, NVMM, rig->now + 5);
     record.sample.user = false;
     attribution_sample(rig->a, ACCESS_STORE, &record);
     settle(rig, rig->now + 6);
@@ -509,7 +510,7 @@ static void samples_with_a_cgroup(void **state)
 {
     (void)state;
     struct rig *rig = rig_new(64, 64);
-    struct perf_record record = record_of(9, TEXT, NVMM, 10 * S);
+    struct kernel_record record = record_of(9, TEXT, NVMM, 10 * S);
     record.sample.cgroup_id = ALSO_OURS; /* the moment's truth, whatever is known of the process */
     attribution_sample(rig->a, ACCESS_STORE, &record);
     record = record_of(1, TEXT, NVMM, 10 * S);
@@ -528,9 +529,9 @@ static void children_begin_where_their_parents_are(void **state)
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     for (uint32_t pid = 20; pid < 24; pid++) /* each the child of the one before; all gone by now */
-        task(rig, PERF_RECORDS_FORK, pid, pid == 20 ? 1 : pid - 1, 11 * S + pid);
+        task(rig, KERNEL_RECORD_FORK, pid, pid == 20 ? 1 : pid - 1, 11 * S + pid);
     for (uint32_t pid = 20; pid < 24; pid++)
-        task(rig, PERF_RECORDS_EXIT, pid, 0, 11 * S + 100 + pid);
+        task(rig, KERNEL_RECORD_EXIT, pid, 0, 11 * S + 100 + pid);
     rig->now = 11 * S + 200;
     store(rig, 23, TEXT, NVMM, 11 * S + 50);
     settle(rig, 11 * S + 300);
@@ -538,14 +539,14 @@ static void children_begin_where_their_parents_are(void **state)
     assert_int_equal(rig->out[0].owner, TAG);
     assert_int_equal(rig->cgroup_looks, 0);
     /* A parent that is not known is looked at when it has a child. */
-    task(rig, PERF_RECORDS_FORK, 30, 2, 12 * S);
+    task(rig, KERNEL_RECORD_FORK, 30, 2, 12 * S);
     assert_int_equal(rig->cgroup_looks, 1);
     rig->now = 12 * S;
     store(rig, 30, TEXT, NVMM, 12 * S);
     settle(rig, 12 * S + 1);
     assert_int_equal(rig->n, 1);
     /* And the child itself, where the parent is gone as well. */
-    task(rig, PERF_RECORDS_FORK, 5, 31, 13 * S);
+    task(rig, KERNEL_RECORD_FORK, 5, 31, 13 * S);
     rig->now = 13 * S;
     store(rig, 5, TEXT, NVMM, 13 * S);
     settle(rig, 13 * S + 1);
@@ -559,12 +560,12 @@ static void a_child_that_was_moved(void **state)
     (void)state;
     struct rig *rig = rig_new(64, 64);
     store(rig, 9, TEXT, NVMM, rig->now);
-    task(rig, PERF_RECORDS_FORK, 5, 9, 11 * S);
+    task(rig, KERNEL_RECORD_FORK, 5, 9, 11 * S);
     rig->now = 11 * S + 10;
     store(rig, 5, TEXT, NVMM, 11 * S + 5);
     settle(rig, 11 * S + 11);
     assert_int_equal(rig->n, 0);
-    task(rig, PERF_RECORDS_EXEC, 5, 0, 11 * S + 20);
+    task(rig, KERNEL_RECORD_EXEC, 5, 0, 11 * S + 20);
     rig->now = 11 * S + 30;
     store(rig, 5, TEXT, NVMM, 11 * S + 30);
     settle(rig, 11 * S + 31);
@@ -620,7 +621,7 @@ static void physical_addresses_help(void **state)
     struct rig *rig = rig_new(64, 64);
     rig->physical_nvmm = 0x240000000;
     rig->now = 10 * S + 50;
-    struct perf_record record = record_of(1, TEXT, 0xdead0000, 10 * S); /* mapped nowhere now */
+    struct kernel_record record = record_of(1, TEXT, 0xdead0000, 10 * S); /* mapped nowhere now */
     record.sample.physical = 0x240000000;
     attribution_sample(rig->a, ACCESS_STORE, &record);
     record.sample.physical = 0x1000;
@@ -668,8 +669,8 @@ static void many_processes(void **state)
     assert_non_null(process_table_find(table, 1));
     /* The dead go, but not at once. */
     for (uint32_t pid = 1; pid <= 10000; pid++) {
-        const struct perf_record record = {
-            .kind = PERF_RECORDS_EXIT, .pid = pid, .tid = pid, .time_ns = 5 * S + pid};
+        const struct kernel_record record = {
+            .kind = KERNEL_RECORD_EXIT, .pid = pid, .tid = pid, .time_ns = 5 * S + pid};
         process_table_apply(table, &record);
     }
     process_table_settle(table, 6 * S);
@@ -687,12 +688,12 @@ static void another_thread_runs_a_program(void **state)
     assert_int_equal(process_table_new(100, &table), 0);
     for (uint32_t pid = 1; pid <= 2; pid++) {
         process_table_get(table, pid)->cgroup_id = OURS;
-        const struct perf_record exit = {
-            .kind = PERF_RECORDS_EXIT, .pid = pid, .tid = pid, .time_ns = 5 * S};
+        const struct kernel_record exit = {
+            .kind = KERNEL_RECORD_EXIT, .pid = pid, .tid = pid, .time_ns = 5 * S};
         process_table_apply(table, &exit);
     }
-    const struct perf_record exec = {
-        .kind = PERF_RECORDS_EXEC, .pid = 1, .tid = 1, .time_ns = 5 * S + 1};
+    const struct kernel_record exec = {
+        .kind = KERNEL_RECORD_EXEC, .pid = 1, .tid = 1, .time_ns = 5 * S + 1};
     process_table_apply(table, &exec);
     process_table_apply(table, &exec);
     process_table_settle(table, 7 * S);
@@ -700,8 +701,8 @@ static void another_thread_runs_a_program(void **state)
     assert_non_null(process_table_find(table, 1));
     assert_int_equal(process_table_find(table, 1)->cgroup_id, OURS);
     /* It ends like any other. */
-    const struct perf_record exit = {
-        .kind = PERF_RECORDS_EXIT, .pid = 1, .tid = 1, .time_ns = 8 * S};
+    const struct kernel_record exit = {
+        .kind = KERNEL_RECORD_EXIT, .pid = 1, .tid = 1, .time_ns = 8 * S};
     process_table_apply(table, &exit);
     process_table_settle(table, 10 * S);
     assert_int_equal(process_table_count(table), 0);

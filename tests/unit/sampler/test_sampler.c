@@ -198,14 +198,14 @@ static void put_lost(struct fake *fake, int cpu, uint32_t type, uint64_t time, u
 
 struct seen {
     size_t n, of_event[2];
-    struct perf_record *at; /* without paths */
+    struct kernel_record *at; /* without paths */
     uint64_t settled;
     bool late_is_fine, child_ended;
     pid_t child;
     pthread_mutex_t lock;
 };
 
-static void see(void *context, size_t event, const struct perf_record *record)
+static void see(void *context, size_t event, const struct kernel_record *record)
 {
     struct seen *seen = context;
     assert_in_range(event, 0, 1);
@@ -214,7 +214,7 @@ static void see(void *context, size_t event, const struct perf_record *record)
     assert_true(record->time_ns >= seen->settled || seen->late_is_fine);
     if (seen->n < MAX_SEEN)
         seen->at[seen->n++] = *record;
-    if (record->kind == PERF_RECORDS_EXIT && (pid_t)record->pid == seen->child)
+    if (record->kind == KERNEL_RECORD_EXIT && (pid_t)record->pid == seen->child)
         seen->child_ended = true;
     pthread_mutex_unlock(&seen->lock);
 }
@@ -302,7 +302,7 @@ static void what_is_opened(void **state)
     assert_int_equal(rig.fake.enabled, CPUS);
     assert_true(attr->config == 0x82d0 && attr->precise_ip == 2);
     assert_int_equal(attr->sample_period, 10007);
-    assert_int_equal(attr->sample_type, PERF_RECORDS_SAMPLE_TYPE);
+    assert_int_equal(attr->sample_type, KERNEL_RECORD_SAMPLE_TYPE);
     assert_true(attr->exclude_kernel && attr->exclude_hv && attr->exclude_guest &&
                 attr->sample_id_all);
     assert_true(attr->use_clockid && attr->clockid == CLOCK_MONOTONIC);
@@ -315,7 +315,7 @@ static void what_is_opened(void **state)
         true;
     assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
     assert_int_equal(attr->sample_type,
-                     PERF_RECORDS_SAMPLE_TYPE | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP);
+                     KERNEL_RECORD_SAMPLE_TYPE | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP);
     assert_true(attr->mmap && attr->mmap_data && attr->mmap2 && attr->comm && attr->comm_exec &&
                 attr->task);
     rig_release(&rig);
@@ -532,7 +532,7 @@ static void two_events(void **state)
     assert_int_equal(rig.seen.n, n + 2);
     assert_int_equal(rig.seen.of_event[0], n);
     assert_int_equal(rig.seen.of_event[1], 2);
-    assert_int_equal(rig.seen.at[0].kind, PERF_RECORDS_LOST);
+    assert_int_equal(rig.seen.at[0].kind, KERNEL_RECORD_LOST);
     assert_true(sampler_counts(rig.sampler, 0).samples == n);
     assert_true(sampler_counts(rig.sampler, 0).lost == 0);
     assert_true(sampler_counts(rig.sampler, 1).samples == 1);
@@ -569,7 +569,7 @@ static void the_first_event_comes_first(void **state)
 static void assert_lost(const struct rig *rig, size_t i, uint64_t time)
 {
     assert_in_range(i, 0, rig->seen.n - 1);
-    assert_int_equal(rig->seen.at[i].kind, PERF_RECORDS_LOST);
+    assert_int_equal(rig->seen.at[i].kind, KERNEL_RECORD_LOST);
     assert_int_equal(rig->seen.at[i].time_ns, time);
     assert_int_equal(rig->seen.at[i].lost, 0);
 }
@@ -778,15 +778,15 @@ static void check_faults(const struct rig *rig, pid_t child, uint64_t where)
     size_t faults = 0;
     uint64_t mapped_ns = 0;
     for (size_t i = 0; i < rig->seen.n; i++) {
-        const struct perf_record *r = &rig->seen.at[i];
+        const struct kernel_record *r = &rig->seen.at[i];
         if ((pid_t)r->pid != child)
             continue;
-        if (r->kind == PERF_RECORDS_MMAP && r->mmap.start == where) {
+        if (r->kind == KERNEL_RECORD_MMAP && r->mmap.start == where) {
             assert_int_equal(r->mmap.length, PAGES * page_size());
             assert_true(r->mmap.writable && !r->mmap.shared && r->mmap.inode == 0);
             mapped_ns = r->time_ns;
         }
-        if (r->kind != PERF_RECORDS_SAMPLE || r->sample.address < where ||
+        if (r->kind != KERNEL_RECORD_SAMPLE || r->sample.address < where ||
             r->sample.address >= where + PAGES * page_size())
             continue;
         assert_int_equal(r->sample.address, where + faults * page_size() + faults);

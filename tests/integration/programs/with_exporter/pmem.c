@@ -183,11 +183,12 @@ struct attribution {
         uint64_t bytes;
     } tallies[MAX_STORERS];
     size_t n_waiting; /* samples whose medium is to be found after the next settling */
-    struct perf_record waiting[MAX_SAMPLES];
+    struct kernel_record waiting[MAX_SAMPLES];
     _Atomic uint64_t settled_ns;
 };
 
-static struct tally *tally_of(struct attribution *a, const struct perf_record *record, size_t *page)
+static struct tally *tally_of(struct attribution *a, const struct kernel_record *record,
+                              size_t *page)
 {
     for (size_t i = 0; i < a->n_storers; i++) {
         const struct storer *storer = &a->storers[i];
@@ -202,7 +203,7 @@ static struct tally *tally_of(struct attribution *a, const struct perf_record *r
     return NULL;
 }
 
-static void size_up(struct tally *tally, const struct perf_record *record)
+static void size_up(struct tally *tally, const struct kernel_record *record)
 {
     uint8_t code[ACCESS_CODE_BYTES];
     uint32_t bytes = 0;
@@ -215,8 +216,8 @@ static void size_up(struct tally *tally, const struct perf_record *record)
     tally->bytes += bytes;
 }
 
-static void attribute(struct attribution *a, const struct perf_record *record, struct tally *tally,
-                      size_t page)
+static void attribute(struct attribution *a, const struct kernel_record *record,
+                      struct tally *tally, size_t page)
 {
     enum medium medium;
     int err = address_spaces_find(a->spaces, record->pid, record->sample.address, record->time_ns,
@@ -234,14 +235,14 @@ static void attribute(struct attribution *a, const struct perf_record *record, s
     size_up(tally, record);
 }
 
-static void on_record(void *context, size_t event, const struct perf_record *record)
+static void on_record(void *context, size_t event, const struct kernel_record *record)
 {
     struct attribution *a = context;
     size_t page;
     (void)event;
-    if (record->kind == PERF_RECORDS_LOST)
+    if (record->kind == KERNEL_RECORD_LOST)
         address_spaces_lost(a->spaces, record->time_ns);
-    if (record->kind != PERF_RECORDS_SAMPLE) {
+    if (record->kind != KERNEL_RECORD_SAMPLE) {
         address_spaces_apply(a->spaces, record);
         return;
     }
@@ -257,7 +258,7 @@ static void on_settle(void *context, uint64_t time_ns)
     size_t n = a->n_waiting, page;
     a->n_waiting = 0;
     for (size_t i = 0; i < n; i++) {
-        const struct perf_record record = a->waiting[i];
+        const struct kernel_record record = a->waiting[i];
         struct tally *tally = tally_of(a, &record, &page);
         if (tally)
             attribute(a, &record, tally, page);

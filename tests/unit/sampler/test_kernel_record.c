@@ -57,18 +57,18 @@ static void end(struct writer *w)
     memcpy(w->bytes + offsetof(struct perf_event_header, size), &size, sizeof size);
 }
 
-#define BASE PERF_RECORDS_SAMPLE_TYPE
+#define BASE KERNEL_RECORD_SAMPLE_TYPE
 
 /* Parses, and sees that no shorter piece of it is a record. */
-static struct perf_record parse(const struct writer *w, uint64_t type)
+static struct kernel_record parse(const struct writer *w, uint64_t type)
 {
-    struct perf_record record;
+    struct kernel_record record;
     size_t size = 0;
-    assert_int_equal(perf_record_parse(w->bytes, sizeof w->bytes, type, &record, &size), 0);
+    assert_int_equal(kernel_record_parse(w->bytes, sizeof w->bytes, type, &record, &size), 0);
     assert_int_equal(size, w->len);
     for (size_t len = 0; len < w->len; len++) {
-        struct perf_record none = {.pid = 9999};
-        assert_int_equal(perf_record_parse(w->bytes, len, type, &none, &size), -EINVAL);
+        struct kernel_record none = {.pid = 9999};
+        assert_int_equal(kernel_record_parse(w->bytes, len, type, &none, &size), -EINVAL);
         assert_int_equal(none.pid, 9999);
     }
     assert_int_equal(size, w->len);
@@ -78,11 +78,11 @@ static struct perf_record parse(const struct writer *w, uint64_t type)
 /* The same record with a header that says less is broken. */
 static void cannot_be_shorter(struct writer *w, uint64_t type, size_t minimum)
 {
-    struct perf_record record;
+    struct kernel_record record;
     size_t size;
     for (uint16_t less = 0; less < minimum; less++) {
         memcpy(w->bytes + offsetof(struct perf_event_header, size), &less, sizeof less);
-        assert_int_equal(perf_record_parse(w->bytes, sizeof w->bytes, type, &record, &size),
+        assert_int_equal(kernel_record_parse(w->bytes, sizeof w->bytes, type, &record, &size),
                          -EINVAL);
     }
 }
@@ -105,8 +105,8 @@ static void samples(void **state)
         if (types[i] & PERF_SAMPLE_CGROUP)
             put64(&w, 4711);
         end(&w);
-        struct perf_record r = parse(&w, types[i]);
-        assert_int_equal(r.kind, PERF_RECORDS_SAMPLE);
+        struct kernel_record r = parse(&w, types[i]);
+        assert_int_equal(r.kind, KERNEL_RECORD_SAMPLE);
         assert_int_equal(r.sample.ip, 0x401234);
         assert_int_equal(r.pid, 7);
         assert_int_equal(r.tid, 8);
@@ -123,9 +123,9 @@ static void samples(void **state)
         put64(&w, 1);
     put64(&w, 1);
     end(&w);
-    struct perf_record r;
+    struct kernel_record r;
     size_t size;
-    assert_int_equal(perf_record_parse(w.bytes, w.len, BASE, &r, &size), 0);
+    assert_int_equal(kernel_record_parse(w.bytes, w.len, BASE, &r, &size), 0);
     assert_false(r.sample.user);
 }
 
@@ -148,8 +148,8 @@ static void mappings(void **state)
     put32(&w, MAP_SHARED);
     put(&w, path, sizeof path);
     end(&w);
-    struct perf_record r = parse(&w, BASE);
-    assert_int_equal(r.kind, PERF_RECORDS_MMAP);
+    struct kernel_record r = parse(&w, BASE);
+    assert_int_equal(r.kind, KERNEL_RECORD_MMAP);
     assert_int_equal(r.pid, 7); /* of the mapping, not of the trailer */
     assert_int_equal(r.time_ns, 1234567890123);
     assert_true(r.mmap.start == 0x7f0000000000 && r.mmap.length == 0x200000);
@@ -162,14 +162,14 @@ static void mappings(void **state)
     assert_memory_equal(r.mmap.path, path, 13);
 
     /* A path without its end, and a mapping around the end of the address space. */
-    struct perf_record none;
+    struct kernel_record none;
     size_t size;
     struct writer bad = w;
     memset(bad.bytes + w.len - 16 - sizeof path, 'x', sizeof path);
-    assert_int_equal(perf_record_parse(bad.bytes, bad.len, BASE, &none, &size), -EINVAL);
+    assert_int_equal(kernel_record_parse(bad.bytes, bad.len, BASE, &none, &size), -EINVAL);
     bad = w;
     memset(bad.bytes + 16, 0xff, 16);
-    assert_int_equal(perf_record_parse(bad.bytes, bad.len, BASE, &none, &size), -EINVAL);
+    assert_int_equal(kernel_record_parse(bad.bytes, bad.len, BASE, &none, &size), -EINVAL);
 }
 
 static void processes(void **state)
@@ -182,15 +182,15 @@ static void processes(void **state)
     put32(&w, 7);
     put(&w, comm, sizeof comm);
     end(&w);
-    struct perf_record r = parse(&w, BASE);
-    assert_int_equal(r.kind, PERF_RECORDS_EXEC);
+    struct kernel_record r = parse(&w, BASE);
+    assert_int_equal(r.kind, KERNEL_RECORD_EXEC);
     assert_int_equal(r.pid, 7);
     begin(&w, PERF_RECORD_COMM, 0); /* only renamed */
     put32(&w, 7);
     put32(&w, 7);
     put(&w, comm, sizeof comm);
     end(&w);
-    assert_int_equal(parse(&w, BASE).kind, PERF_RECORDS_OTHER);
+    assert_int_equal(parse(&w, BASE).kind, KERNEL_RECORD_OTHER);
 
     for (int i = 0; i < 2; i++) {
         begin(&w, i ? PERF_RECORD_EXIT : PERF_RECORD_FORK, 0);
@@ -201,7 +201,7 @@ static void processes(void **state)
         put64(&w, 1234567890123);
         end(&w);
         r = parse(&w, BASE);
-        assert_int_equal(r.kind, i ? PERF_RECORDS_EXIT : PERF_RECORDS_FORK);
+        assert_int_equal(r.kind, i ? KERNEL_RECORD_EXIT : KERNEL_RECORD_FORK);
         assert_int_equal(r.pid, 7);
         assert_int_equal(r.tid, 8);
         assert_int_equal(r.fork.parent_pid, 5);
@@ -216,15 +216,15 @@ static void losses(void **state)
     put64(&w, 3);
     put64(&w, 12);
     end(&w);
-    struct perf_record r = parse(&w, BASE);
-    assert_int_equal(r.kind, PERF_RECORDS_LOST);
+    struct kernel_record r = parse(&w, BASE);
+    assert_int_equal(r.kind, KERNEL_RECORD_LOST);
     assert_int_equal(r.lost, 12);
 
     begin(&w, PERF_RECORD_LOST_SAMPLES, 0);
     put64(&w, 13);
     end(&w);
     r = parse(&w, BASE);
-    assert_int_equal(r.kind, PERF_RECORDS_LOST_SAMPLES);
+    assert_int_equal(r.kind, KERNEL_RECORD_LOST_SAMPLES);
     assert_int_equal(r.lost, 13);
     cannot_be_shorter(&w, BASE, w.len);
 
@@ -233,7 +233,8 @@ static void losses(void **state)
         for (int j = 0; j < 3; j++)
             put64(&w, 1);
         end(&w);
-        assert_int_equal(parse(&w, BASE).kind, i ? PERF_RECORDS_UNTHROTTLE : PERF_RECORDS_THROTTLE);
+        assert_int_equal(parse(&w, BASE).kind,
+                         i ? KERNEL_RECORD_UNTHROTTLE : KERNEL_RECORD_THROTTLE);
     }
 }
 
@@ -244,13 +245,13 @@ static void what_is_not_known(void **state)
     begin(&w, 9999, 0);
     put64(&w, 1);
     end(&w);
-    assert_int_equal(parse(&w, BASE).kind, PERF_RECORDS_OTHER);
-    struct perf_record none;
+    assert_int_equal(parse(&w, BASE).kind, KERNEL_RECORD_OTHER);
+    struct kernel_record none;
     size_t size;
-    assert_int_equal(perf_record_parse(w.bytes, w.len, BASE | PERF_SAMPLE_CALLCHAIN, &none, &size),
-                     -ENOTSUP);
     assert_int_equal(
-        perf_record_parse(w.bytes, w.len, BASE & ~(uint64_t)PERF_SAMPLE_TIME, &none, &size),
+        kernel_record_parse(w.bytes, w.len, BASE | PERF_SAMPLE_CALLCHAIN, &none, &size), -ENOTSUP);
+    assert_int_equal(
+        kernel_record_parse(w.bytes, w.len, BASE & ~(uint64_t)PERF_SAMPLE_TIME, &none, &size),
         -ENOTSUP);
 }
 
