@@ -9,9 +9,9 @@
 #ifndef IE_SOURCE_SAMPLER_SAMPLER_H
 #define IE_SOURCE_SAMPLER_SAMPLER_H
 
-#include "exporter/source/event/encode.h"
-#include "exporter/source/perf/perf.h"
+#include "exporter/source/perf/kernel.h"
 #include "exporter/source/sampler/clock.h"
+#include "exporter/source/sampler/event.h"
 #include "exporter/source/sampler/record.h"
 
 struct sampler_sink {
@@ -21,19 +21,6 @@ struct sampler_sink {
     /* After a pass over all buffers: all records before this time were handed out. */
     void (*settle)(void *context, uint64_t time_ns);
     void *context;
-};
-
-/* Each event has buffers of its own: a flood of one's records costs the others nothing. */
-struct sampler_event {
-    const struct encoded_event *event; /* borrowed for the sampler's life */
-    uint64_t period;                   /* events per sample; a prime, against patterns */
-    bool physical, cgroup;             /* sample these as well */
-    /* mmap, exec, fork and exit as well: of all events one suffices. Where some are missing because
-     * a CPU came or a buffer was broken, the sink gets KERNEL_RECORD_LOST with a count of 0. */
-    bool mappings;
-    /* Per CPU, a power of two. Of all events together 128, with one more for each event, are every
-     * user's without privilege. */
-    size_t data_pages;
 };
 
 enum { SAMPLER_EVENTS = 4 };

@@ -1,0 +1,138 @@
+/* Which events are opened on which CPUs, and when they are closed. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/support/sampler_rig.h"
+
+static void what_is_opened(void **state)
+{
+    (void)state;
+    struct sampler_rig rig;
+    sampler_rig_open(&rig);
+    const struct perf_event_attr *attr = &rig.fake.attr;
+    assert_int_equal(rig.fake.opened, RIG_CPUS);
+    assert_int_equal(rig.fake.enabled, RIG_CPUS);
+    assert_true(attr->config == 0x82d0 && attr->precise_ip == 2);
+    assert_int_equal(attr->sample_period, 10007);
+    assert_int_equal(attr->sample_type, KERNEL_RECORD_SAMPLE_TYPE);
+    assert_true(attr->exclude_kernel && attr->exclude_hv && attr->exclude_guest &&
+                attr->sample_id_all);
+    assert_true(attr->use_clockid && attr->clockid == CLOCK_MONOTONIC);
+    assert_true(attr->watermark && attr->wakeup_watermark == rings_page_size() / 4);
+    assert_true(attr->disabled && !attr->mmap && !attr->task && !attr->comm && !attr->inherit);
+    sampler_rig_release(&rig);
+
+    sampler_rig_init(&rig);
+    rig.config.events[0].physical = rig.config.events[0].cgroup = rig.config.events[0].mappings =
+        true;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
+    assert_int_equal(attr->sample_type,
+                     KERNEL_RECORD_SAMPLE_TYPE | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP);
+    assert_true(attr->mmap && attr->mmap_data && attr->mmap2 && attr->comm && attr->comm_exec &&
+                attr->task);
+    sampler_rig_release(&rig);
+}
+
+static void all_or_none(void **state)
+{
+    (void)state;
+    struct sampler_rig rig;
+    sampler_rig_init(&rig);
+    rig.fake.refuse_open = 2;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), -EACCES);
+    assert_null(rig.sampler);
+    assert_int_equal(rig.fake.opened + rig.fake.mapped + rig.fake.enabled, 0);
+    rig.fake.refuse_open = -1;
+    rig.fake.refuse_map = 1;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), -EPERM);
+    assert_int_equal(rig.fake.opened + rig.fake.mapped + rig.fake.enabled, 0);
+    rig.fake.refuse_map = -1;
+    rig.config.events[0].data_pages = 3; /* no power of two */
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), -EINVAL);
+    rig.config.events[0].data_pages = 1;
+    rig.config.events[0].period = 0;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), -EINVAL);
+    sampler_rig_release(&rig);
+}
+
+static void cpus_come_and_go(void **state)
+{
+    (void)state;
+    struct sampler_rig rig;
+    sampler_rig_init(&rig);
+    rig.config.n_cpus = 2;
+    rig.seen.late_is_fine = true; /* this clock stands still */
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
+    assert_int_equal(rig.fake.opened, 2);
+    assert_int_equal(sampler_set_cpus(rig.sampler, (const int[]){1, 2}, 2), 0);
+    assert_true(rings_put_sample(&rig.fake, 0, 1, 1));
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.fake.opened, 2);
+    assert_int_equal(rig.fake.enabled, 3);
+    assert_int_equal(rig.fake.mapped, 3); /* what came in between is still to be read */
+    assert_true(rings_put_sample(&rig.fake, 0, 2, 2));
+    assert_true(rings_put_sample(&rig.fake, 2, 3, 3));
+    sampler_drain(rig.sampler);
+    sampler_rig_assert_addresses(&rig, (const uint64_t[]){1, 2, 3}, 3);
+    assert_int_equal(rig.fake.mapped, 2);
+
+    /* One that cannot be opened is tried again, the others go on. */
+    rig.fake.refuse_open = 0;
+    assert_int_equal(sampler_set_cpus(rig.sampler, (const int[]){0, 1, 2}, 3), 0);
+    sampler_drain(rig.sampler);
+    assert_int_equal(sampler_error(rig.sampler), -EACCES);
+    assert_true(rings_put_sample(&rig.fake, 1, 4, 4));
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.n, 4);
+    assert_int_equal(sampler_open_events(rig.sampler), 2);
+    rig.fake.refuse_open = -1;
+    sampler_drain(rig.sampler);
+    assert_int_equal(sampler_error(rig.sampler), 0);
+    assert_int_equal(sampler_open_events(rig.sampler), 3);
+    assert_true(rings_put_sample(&rig.fake, 0, 5, 5));
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.n, 5);
+    sampler_rig_release(&rig);
+}
+
+/* Gone and back before anyone looked: the event is dead, and made anew. */
+static void a_cpu_that_was_away(void **state)
+{
+    (void)state;
+    struct sampler_rig rig;
+    sampler_rig_open(&rig);
+    assert_int_equal(sampler_start(rig.sampler), 0);
+    pthread_mutex_lock(&rig.fake.lock);
+    rig.fake.hung = 100001;
+    pthread_mutex_unlock(&rig.fake.lock);
+    uint64_t one = 1;
+    for (int i = 0; one != 0 && i < 10000; i++) {
+        usleep(1000);
+        pthread_mutex_lock(&rig.fake.lock);
+        one = (uint64_t)rig.fake.hung;
+        pthread_mutex_unlock(&rig.fake.lock);
+    }
+    sampler_free(rig.sampler);
+    rig.sampler = NULL;
+    assert_int_equal(one, 0);
+    assert_int_equal(rig.fake.enabled, RIG_CPUS + 1);
+    sampler_rig_release(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_opened),
+        cmocka_unit_test(all_or_none),
+        cmocka_unit_test(cpus_come_and_go),
+        cmocka_unit_test(a_cpu_that_was_away),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
