@@ -5,9 +5,9 @@
  * living ones, and the old one is freed once no reader can be in it:
  *
  * A reader counts itself in the current epoch's counter before it loads the array. An array that
- * was replaced can be freed after each of the two counters was seen at 0 after the replacement:
- * who counted itself before was seen to leave, who did so later has the new array. Flipping the
- * epoch lets a busy counter drain. The writer only looks, it never waits.
+ * was replaced can be freed after each of the two counters was seen at 0 after the replacement: a
+ * reader that counted itself before was seen to leave, one that did so later has the new array.
+ * Flipping the epoch lets a busy counter drain. The writer only looks, it never waits.
  */
 #include "exporter/containers/cgroup_map.h"
 

@@ -1,9 +1,9 @@
 /*
  * From a cgroup id to the container it belongs to, descendants included.
  *
- * The loop's thread writes, any thread reads without locks: for samplers that must attribute a
- * sample in their own thread. Readers see each id's newest or second newest state, never a mixture
- * of two.
+ * The loop's thread writes, any thread reads without locks: for samplers, which attribute a sample
+ * in their own thread. Readers see the newest or second newest state of each id, never a mixture of
+ * two.
  */
 #ifndef IE_CONTAINERS_CGROUP_MAP_H
 #define IE_CONTAINERS_CGROUP_MAP_H

@@ -23,14 +23,14 @@ enum container_count {
     CONTAINER_COUNTS
 };
 
-/* Owned by the container table; valid until the table reports it forgotten and the reconcile that
- * reported so has returned. Strings are never NULL. Changed only on the loop's thread. */
+/* Owned by the container table; valid until the table reports it forgotten and the reconcile with
+ * that report has returned. Strings are never NULL. Changed only on the loop's thread. */
 struct container {
     uint32_t slot; /* small, reused: for arrays beside the table */
     uint32_t gen;  /* differs between users of one slot */
     enum container_state state;
-    /* Names are resolved, or 2 s have passed, and no other container that has series has the same
-     * namespace, pod, name and short_id: series may be made. */
+    /* Series may be made: its names are resolved, or 2 s have passed, and no other container that
+     * has series has the same namespace, pod, name and short_id. */
     bool named;
 
     uint64_t cgroup_id;     /* the inode of the cgroup directory; 0 under replay */
@@ -51,7 +51,7 @@ struct container {
     uint64_t ended_mono_ns; /* 0 while live */
 };
 
-/* Never 0; the same for one container from first to last, and no other's. */
+/* Never 0; the same for a container from first to last, and different for any other one. */
 static inline uint64_t container_tag(uint32_t slot, uint32_t gen)
 {
     return (uint64_t)gen << 32 | slot;
@@ -61,10 +61,10 @@ static inline uint64_t container_tag(uint32_t slot, uint32_t gen)
  * What happened since the last diff, each list in order of happening. Consumers handle the lists
  * in the order of the members below.
  *
- * forgotten comes first because a container in it may have the labels of one in named. It is in
- * no other list of this diff: one that came and went for good between two looks is in none. Else
- * one container may be in several lists (found and named at once; found and ended between two
- * looks).
+ * forgotten comes first because a container in it may have the labels of one in named. Such a
+ * container is in no other list of this diff; one that came and went for good between two looks is
+ * in none. Any other container may be in several lists (found and named at once; found and ended
+ * between two looks).
  */
 struct container_list {
     struct container *const *at;

@@ -1,4 +1,4 @@
-/* The pages of the current snapshot, each made by whoever asks first. */
+/* The pages of the current snapshot, each made by the first thread that asks for it. */
 #include "exporter/expose/expose.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ enum { GZIP_LEVEL = 1 };
 
 struct slot {
     struct rendered_page *page; /* of the newest snapshot that was asked for, or NULL */
-    bool busy;                  /* someone makes it */
+    bool busy;                  /* some thread makes it */
     _Atomic(struct rendered_page *) spare;
 };
 
@@ -128,7 +128,7 @@ static int make_page(struct expose *expose, enum expose_format format, bool gzip
     return 0;
 }
 
-/* Pages of earlier snapshots are of no more use to newcomers; with the lock held. */
+/* Later callers need no pages of earlier snapshots. With the lock held. */
 static void drop_stale(struct expose *expose, uint64_t number)
 {
     for (size_t i = 0; i < EXPOSE_FORMATS; i++) {

@@ -2,7 +2,7 @@
  * Renders snapshots: Prometheus text 0.0.4, OpenMetrics 1.0, JSON.
  *
  * A snapshot is rendered at most once per format and compressed at most once, then served to all
- * scrapers. Any thread; concurrent askers for the same page wait for the one who renders it.
+ * scrapers. Any thread; callers that ask for a page while another thread renders it wait for it.
  */
 #ifndef IE_EXPOSE_EXPOSE_H
 #define IE_EXPOSE_EXPOSE_H
@@ -19,12 +19,12 @@ enum expose_format { EXPOSE_TEXT_004, EXPOSE_OPENMETRICS_100, EXPOSE_FORMATS };
 const char *expose_content_type(enum expose_format format);
 const char *expose_format_name(enum expose_format format);
 
-/* By Accept with q-values; NULL, nonsense and what we cannot serve give text 0.0.4. Pure. */
+/* By Accept with q-values; NULL, nonsense and formats that are not served give text 0.0.4. Pure. */
 enum expose_format expose_negotiate(const char *accept);
 /* Whether Accept-Encoding allows gzip (q > 0). Pure. */
 bool expose_accepts_gzip(const char *accept_encoding);
 
-/* Renders into out; only families of the named owners (and the exporter's own) when n > 0. */
+/* Renders into out; if n > 0, only families of the named owners and the exporter's own. */
 int expose_render(const struct snapshot *snapshot, enum expose_format format,
                   const char *const *owners, size_t n, bool created, struct textbuf *out);
 
@@ -38,8 +38,8 @@ struct expose;
 /* 'created': _created samples in OpenMetrics. The store must outlive it. */
 int expose_new(struct store *store, bool created, struct expose **out);
 void expose_free(struct expose *expose);
-/* The current snapshot's page; the caller unrefs. -ENODATA before the first publication.
- * Filtered pages (n > 0) are rendered afresh. */
+/* The current snapshot's page; the caller unrefs it. -ENODATA before the first publication.
+ * Filtered pages (n > 0) are rendered anew for each call. */
 int expose_page(struct expose *expose, enum expose_format format, bool gzip,
                 const char *const *owners, size_t n, struct rendered_page **out);
 

@@ -84,7 +84,7 @@ static void count_family(struct container_samples *groups, const struct snapshot
             continue;
         size_t at = find(groups, set);
         if (!groups->slots[at]) {
-            /* Labelsets that are no container's get no index, and are looked at once. */
+            /* A labelset that belongs to no container gets no index, and is looked at once. */
             groups->slots[at] = set;
             groups->index[at] = SIZE_MAX;
             if (is_container(set)) {

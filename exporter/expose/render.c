@@ -7,7 +7,7 @@
 #include "exporter/base/decimal.h"
 #include "exporter/expose/expose.h"
 
-/* Where a line is being written. */
+/* The place where a line is being written. */
 struct line {
     struct textbuf *out;
     char *at;

@@ -182,7 +182,8 @@ static bool has_body(struct MHD_Connection *connection)
 }
 
 /* Takes one of the places for limited requests; an untracked connection could not give it back.
- * Slow readers keep nobody out: when all places are taken, the slowest one's is. */
+ * Slow readers keep no other client out: when all places are taken, the slowest reader loses its
+ * place. */
 static bool take_place(struct listener *listener, struct connection *track)
 {
     struct http_server *server = listener->server;

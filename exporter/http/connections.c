@@ -1,10 +1,10 @@
-/* Who is connected, and who must go when it gets tight. */
+/* Which clients are connected, and which one is cut off when connections run short. */
 #include <stdlib.h>
 #include <sys/socket.h>
 
 #include "exporter/http/internal.h"
 
-/* Different bodies that slow readers may keep in memory, unless the largest one is bigger than a
+/* The memory for different bodies that slow readers hold, unless the largest body is bigger than a
  * quarter of it. */
 static const size_t bodies_limit = (size_t)64 << 20;
 
@@ -113,7 +113,7 @@ void connections_active(struct connections *all, struct connection *connection, 
     connection->since_ns = now_ns;
 }
 
-/* Bytes of all bodies that are going out, each once, however many take it. */
+/* Bytes of all bodies that are going out, each counted once however many readers take it. */
 static size_t bodies(const struct connections *all, size_t *largest)
 {
     size_t sum = 0;

@@ -12,8 +12,8 @@ void request_counts_release(struct request_counts *counts)
     pthread_mutex_destroy(&counts->lock);
 }
 
-/* The words are constants of routes and handlers, so there are few combinations; should a handler
- * make up more, they are not counted. */
+/* The words are constants of routes and handlers, so there are few combinations; if a
+ * handler makes up more, they are not counted. */
 void request_counts_add(struct request_counts *counts, const char *handler, const char *format,
                         int code)
 {

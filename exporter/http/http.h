@@ -2,14 +2,14 @@
  * The HTTP server: libmicrohttpd with epoll, one thread per listener. Knows bytes, not metrics.
  *
  * Limits on connections, time and request size are enforced here; 400, 404, 405, 413, 414, 431 and
- * 503 are answered here where no handler need see the request. HEAD is answered as GET without a
- * body.
+ * 503 are answered here where no handler needs to see the request. HEAD is answered as GET without
+ * a body.
  *
- * Who comes is let in: when connections run short, the one that was idle longest is closed, and
+ * Every client is let in: when connections run short, the one that was idle longest is closed, and
  * when none is idle, the slowest reader. A response that is not taken within the timeout is cut off
- * as soon as somebody else asks for something, and so is the oldest one when slow readers hold too
+ * as soon as another client asks for something, and so is the oldest one when slow readers hold too
  * many different bodies in memory. So the server's descriptors and memory stay bounded, and a
- * scraper gets its answer whatever others do.
+ * scraper gets its answer whatever other clients do.
  */
 #ifndef IE_HTTP_HTTP_H
 #define IE_HTTP_HTTP_H
@@ -20,8 +20,8 @@
 
 #include "exporter/base/log.h"
 
-/* Descriptors that the server may use at most: the default of max_connections (an eighth of
- * RLIMIT_NOFILE where that is less), plus about six for each listener. Whoever hands out the rest
+/* The server uses at most as many descriptors as the default of max_connections (an eighth of
+ * RLIMIT_NOFILE if that is smaller), plus about six for each listener. The budget of descriptors
  * leaves these free. */
 enum { HTTP_DEFAULT_CONNECTIONS = 256, HTTP_DEFAULT_TIMEOUT_SECONDS = 20 };
 
@@ -56,7 +56,7 @@ struct http_route {
     const char *path;    /* exact match */
     const char *handler; /* for the request counter's label, e.g. "metrics" */
     http_handler handle;
-    bool limited; /* counted against max_requests: 503 beyond */
+    bool limited; /* counted against max_requests; beyond that it is answered 503 */
 };
 
 struct http_config {
@@ -64,7 +64,7 @@ struct http_config {
     size_t n_listen;
     bool systemd_socket;             /* take LISTEN_FDS instead; they are closed at the end */
     unsigned max_requests;           /* concurrent requests of limited routes; 0: no limit */
-    unsigned max_connections;        /* of all listeners together; 0: the default */
+    unsigned max_connections;        /* for all listeners together; 0: the default */
     unsigned timeout_seconds;        /* idle connections and slow readers; 0: the default */
     const struct http_route *routes; /* must outlive the server */
     size_t n_routes;
@@ -84,7 +84,7 @@ uint16_t http_server_port(const struct http_server *server, size_t i);
 
 /* Requests answered so far, by (handler, format, code), for interference_exporter_http_requests.
  * Any thread. Calls 'each' with the server's lock not held. Unknown paths have handler "other".
- * What could not be understood as a request at all is not counted. */
+ * Bytes that are no request at all are not counted. */
 void http_server_requests(const struct http_server *server,
                           void (*each)(void *context, const char *handler, const char *format,
                                        int code, uint64_t count),

@@ -40,19 +40,19 @@ struct connections {
     uint64_t timeout_ns;
 };
 
-/* NULL without memory: such a connection is served, but not kept track of. Makes room when there
- * are too many: *evicted says whether somebody had to go. */
+/* NULL without memory: such a connection is served, but not tracked. Makes room when there are too
+ * many: *evicted says whether another connection was closed for it. */
 struct connection *connections_add(struct connections *all, int fd, uint64_t now_ns, bool *evicted);
 void connections_remove(struct connections *all, struct connection *connection);
 void connections_idle(struct connections *all, struct connection *connection, uint64_t now_ns);
 void connections_active(struct connections *all, struct connection *connection, uint64_t now_ns,
                         const void *body, size_t body_len);
-/* Sends the one away that was idle longest, or else the slowest reader. */
+/* Closes the one that was idle longest, otherwise the slowest reader. */
 bool connections_make_room(struct connections *all);
 /* Cuts off responses older than the timeout, and the oldest of those that hold too much memory. */
 void connections_hurry(struct connections *all, uint64_t now_ns);
-/* Cuts off the slowest reader that holds a place for limited requests; its place is the caller's
- * then. False when none of them is slow. */
+/* Cuts off the slowest reader that holds a place for limited requests, and leaves the place to the
+ * caller. False when none of them is slow. */
 bool connections_take_place(struct connections *all, uint64_t now_ns);
 
 enum { COUNTERS_CAP = 256 };

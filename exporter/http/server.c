@@ -14,8 +14,8 @@ static const size_t connection_memory = 16384;
 
 /*
  * Without a descriptor for a new connection the daemon stops accepting until one is closed, which
- * may take an idle one all of its timeout. It says so here, on its own thread; also when nobody is
- * waiting, since the kernel looks for a descriptor first.
+ * for an idle connection may take its whole timeout. The daemon says so here, on its own thread;
+ * also when no client is waiting, since the kernel looks for a descriptor first.
  */
 static void log_daemon(void *context, const char *format, va_list args)
 {

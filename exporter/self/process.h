@@ -2,8 +2,8 @@
  * What the kernel says about this process, for the process_* metrics: its CPU time, memory, file
  * descriptors and start.
  *
- * Always this machine's own view, never that of --path.procfs, which may be another's. Files are
- * opened once; reading neither allocates nor opens.
+ * Always from this process's own /proc, never from --path.procfs, which may be another machine's.
+ * Files are opened once; reading neither allocates nor opens.
  */
 #ifndef IE_SELF_PROCESS_H
 #define IE_SELF_PROCESS_H
@@ -34,13 +34,13 @@ struct process_numbers {
     unsigned known; /* bits of enum process_known */
     double cpu_seconds;
     uint64_t virtual_memory_bytes, resident_memory_bytes;
-    uint64_t open_fds; /* on older kernels, where counting is dear, up to 15 readings old */
+    uint64_t open_fds; /* on older kernels, where counting is expensive, up to 15 readings old */
     uint64_t max_fds;
     double start_time_seconds; /* since the epoch */
 };
 
-/* 'fs' is used for this call only; it is a parameter for tests. What cannot be opened is unknown
- * from then on. */
+/* 'fs' is used for this call only; it is a parameter for tests. Numbers whose files cannot be
+ * opened stay unknown. */
 void process_init(struct own_process *process, const struct fsroot *fs);
 void process_release(struct own_process *process);
 void process_read(struct own_process *process, struct process_numbers *out);

@@ -35,7 +35,7 @@ struct self {
     struct own_process process;
 };
 
-/* Beyond this many combinations of requests somebody is making them up. */
+/* More combinations than any honest client makes. */
 enum { HTTP_SERIES_MAX = 256 };
 
 static bool is_failure(enum reason reason)
@@ -238,7 +238,7 @@ static void update_collector(struct collector_series *c, const struct self_colle
     enum reason reason = status->verdict.reason;
     if (!state->enabled && reason == REASON_OK)
         reason = REASON_DISABLED;
-    /* The other reasons may hold for some containers only, while the rest is served. */
+    /* The other reasons may hold for some containers only, while the others are served. */
     bool available = state->enabled && !status->unavailable && reason != REASON_EVENT_FILTERED;
 
     series_set_u64(c->available, available);

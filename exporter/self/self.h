@@ -1,7 +1,7 @@
 /*
- * The exporter's own metrics: is it working, can its numbers be trusted, what does it cost.
+ * The exporter's own metrics: whether it works, whether its numbers can be trusted, what it costs.
  *
- * Families are registered without owner, so every scrape has them. Loop thread only.
+ * Families are registered without an owner, so every scrape has them. Loop thread only.
  */
 #ifndef IE_SELF_SELF_H
 #define IE_SELF_SELF_H
@@ -21,11 +21,11 @@ struct self_config {
     bool disable_exporter_metrics;                 /* no process_*, no http_requests */
 };
 
-/* What the loop knows of a collector. */
+/* What the loop knows about a collector. */
 struct self_collector {
-    /* NULL: nothing known. Its verdict also explains a collector that is not enabled: with
-     * REASON_OK (or no status) that is REASON_DISABLED. In an enabled one it may speak of some
-     * containers only; REASON_EVENT_FILTERED alone is about all. */
+    /* NULL: nothing known. Its verdict also explains why a collector is not enabled: REASON_OK (or
+     * no status) then means REASON_DISABLED. If the collector is enabled, its verdict may be about
+     * some containers only; only REASON_EVENT_FILTERED is always about all. */
     const struct collector_status *status;
     bool enabled;                  /* asked for, and started */
     double duration_seconds;       /* in collect, since the start */
@@ -46,8 +46,8 @@ struct self_state {
 
 struct self;
 
-/* Registers families and makes the series of everything that is known beforehand. 0 or -errno with
- * families left in the store without series. The store must outlive it. */
+/* Registers families and makes the series that are known beforehand. 0; or -errno, with families
+ * left in the store without series. The store must outlive it. */
 int self_new(struct store *store, const struct self_config *config, struct self **out);
 void self_free(struct self *self);
 
@@ -55,9 +55,9 @@ void self_free(struct self *self);
 void self_update(struct self *self, const struct self_state *state);
 
 /*
- * The requests so far of one combination; 'self' is void for http_server_requests(server,
- * self_http_requests, self), once a tick before publishing. A combination that was not seen before
- * allocates; if that fails it is tried again the next time.
+ * The requests so far with one combination of labels; 'self' is void for
+ * http_server_requests(server, self_http_requests, self), once a tick before publishing. A new
+ * combination allocates; if that fails, the next call tries again.
  */
 void self_http_requests(void *self, const char *handler, const char *format, int code,
                         uint64_t count);

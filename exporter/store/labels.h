@@ -1,9 +1,9 @@
 /*
  * The rendered text of labels: a="1",b="2" as it stands between the braces of a sample.
  *
- * Names are checked and values escaped when the text is made, so whoever reads it may trust its
- * form. Two sets of labels are the same when they hold the same non-empty values in any order: to
- * a scraper an empty value is an absent label.
+ * Names are checked and values escaped when the text is made, so its readers may trust its form.
+ * Two sets of labels are the same when they hold the same non-empty values in any order: to a
+ * scraper an empty value is an absent label.
  */
 #ifndef IE_STORE_LABELS_H
 #define IE_STORE_LABELS_H

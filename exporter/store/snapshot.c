@@ -33,7 +33,7 @@ void snapshot_pool_release(struct snapshot_pool *pool)
     pthread_mutex_destroy(&pool->lock);
 }
 
-/* Takes back an unused snapshot; returns one too many, to be freed without the lock. */
+/* Takes back an unused snapshot; returns a surplus one, to be freed without the lock. */
 static struct snapshot *put_free(struct snapshot_pool *pool, struct snapshot *snapshot)
 {
     if (pool->n_free == POOL_SPARE)

@@ -18,7 +18,7 @@ int store_new(struct store **out)
         free(store);
         return err;
     }
-    /* Keeps users who choose pods' names from choosing collisions too; nothing else depends on
+    /* Keeps users, who choose pods' names, from choosing collisions too; nothing else depends on
      * it, so a kernel without entropy yet does no harm. */
     if (getrandom(&store->seed, sizeof store->seed, GRND_NONBLOCK) < 0)
         store->seed = (uint64_t)(uintptr_t)store;

@@ -3,8 +3,8 @@
  *
  * Numbers are kept here; labels are rendered once, when a series is made. Setting values touches
  * memory only. Publishing in a steady state (no series came or went) allocates nothing. Readers
- * take a snapshot and never wait for the writer, nor the writer for them. All functions are for
- * the loop's thread, except those of a snapshot.
+ * take a snapshot and never wait for the writer, nor does the writer wait for them. All functions
+ * are for the loop's thread, except those of a snapshot.
  */
 #ifndef IE_STORE_STORE_H
 #define IE_STORE_STORE_H
@@ -15,14 +15,14 @@
 #include "exporter/store/labels.h"
 #include "exporter/store/metric.h"
 
-/* Labels rendered once (namespace="a",pod="b") and shared by all series of a container. Counted
- * references; published snapshots keep what they need alive. A labelset belongs to the first store
- * that a series uses it in. new: -EINVAL for a bad name, see labels.h; -ENOMEM. */
+/* Labels rendered once (namespace="a",pod="b") and shared by all series of a container. References
+ * are counted; published snapshots keep alive what they need. A labelset belongs to the first store
+ * whose series uses it. new: -EINVAL for a bad name, see labels.h; -ENOMEM. */
 struct labelset;
 int labelset_new(const struct label *labels, size_t n, struct labelset **out);
 struct labelset *labelset_ref(struct labelset *set);
 void labelset_unref(struct labelset *set);
-/* Series that use it and would be in the exposition now: present, and no notes. */
+/* How many series use it and would be in the exposition now: present, and no notes. */
 size_t labelset_shown(const struct labelset *set);
 
 struct store;

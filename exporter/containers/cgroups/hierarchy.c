@@ -98,7 +98,7 @@ static int find_below(const char *path, struct cgroup_hierarchy *out, char *erro
 
 /* ---- asking libcgroup ---- */
 
-/* By default it prints on stderr what it does not like. */
+/* By default libcgroup prints its complaints on stderr. */
 static void discard_message(void *userdata, int level, const char *format, va_list args)
 {
     (void)userdata;
@@ -108,7 +108,7 @@ static void discard_message(void *userdata, int level, const char *format, va_li
 }
 
 /* The v2 mount stands in libcgroup's table under the name of each controller it offers, or as
- * "cgroup" when it offers none; perf_event, which v2 has always, is not among them. */
+ * "cgroup" when it offers none; perf_event, which v2 always has, is not among them. */
 static int find_mounted(struct cgroup_hierarchy *out)
 {
     struct cgroup_hierarchy v2 = {0};
@@ -133,8 +133,8 @@ static int find_mounted(struct cgroup_hierarchy *out)
     return result;
 }
 
-/* Under v1 the kernel's table of controllers has the number, under v2 only the root's statistics
- * are right: perf_event is not counted there before it was used. */
+/* Under v1 the kernel's table of controllers has the number. Under v2 only the root's statistics
+ * are right: the table does not count perf_event before it was used. */
 static size_t count_cgroups(const struct cgroup_hierarchy *hierarchy)
 {
     size_t n = SIZE_MAX;

@@ -18,9 +18,9 @@ struct cgroup_hierarchy {
 /*
  * With fs->path[FSROOT_CGROUP] given, looks there: a v2 mount or a v1 perf_event mount itself, or
  * perf_event/ (v1) or unified/ (v2) below it. Otherwise asks libcgroup for the mounts of this
- * machine; its tables are the process's, so only one thread at a time may call this. A mounted v1
- * perf_event owns the controller, whatever else is mounted. -ENOENT with the message in error when
- * there is none.
+ * machine; libcgroup has one set of tables per process, so only one thread at a time may call this.
+ * A mounted v1 perf_event owns the controller, whatever else is mounted. -ENOENT with the message
+ * in error when there is none.
  */
 int cgroup_hierarchy_find(const struct fsroot *fs, struct cgroup_hierarchy *out, char *error,
                           size_t error_size);

@@ -44,7 +44,7 @@ static bool is_id(struct piece piece)
     return piece.len == CONTAINER_ID_LENGTH && is_hex(piece);
 }
 
-/* What stands before the id in a component, and who writes it so. */
+/* What stands before the id in a component, and which runtime writes it. */
 static const struct {
     const char *prefix;
     const char *runtime;

@@ -101,7 +101,7 @@ static int read_path(const struct process_cgroups *cgroups, const char *relative
     return err;
 }
 
-/* Processes are stamped with the time since boot, which goes on in suspend, in whole ticks. */
+/* The kernel stamps processes with the time since boot, suspend included, in whole ticks. */
 static bool began_after(const struct process_cgroups *cgroups, uint32_t pid, uint64_t time_ns)
 {
     char relative[32], text[4096];
@@ -148,7 +148,7 @@ static bool has_pid(const struct cgroup_hierarchy *hierarchy, const char *below,
     return found;
 }
 
-/* The directory that lists our own process, less our path in the namespace. */
+/* The directory that lists our own process, minus our path in the namespace. */
 static int find_root(struct process_cgroups *cgroups)
 {
     struct cgroup_walk *walk;

@@ -1,9 +1,9 @@
 /*
- * Which cgroup a process is in, by its number: for samples that do not say it.
+ * Which cgroup a process is in, by its number: for samples that do not carry their cgroup.
  *
- * The kernel writes paths as seen from the cgroup namespace of who reads, with ".." for what is
- * above its root; in a container of our own that is not the hierarchy's root, and where it is in
- * the hierarchy is found out at start, by our own process.
+ * The kernel writes paths as seen from the reader's cgroup namespace, with ".." for what is above
+ * its root. If the exporter runs in a container, that root is not the hierarchy's; where it is in
+ * the hierarchy is found out at start, by the exporter's own process.
  */
 #ifndef IE_CONTAINERS_CGROUPS_PROCESS_H
 #define IE_CONTAINERS_CGROUPS_PROCESS_H
@@ -21,13 +21,13 @@ struct process_cgroups {
     char root[4096]; /* of our cgroup namespace, below the hierarchy's; "" is that one's */
 };
 
-/* The hierarchy that cgroup_hierarchy_find finds, or, if that is given as a part of one, the whole.
- * -errno with the message in error when there is none, or none that we are in. */
+/* Uses the hierarchy that cgroup_hierarchy_find finds, or the whole of it if that is only a part.
+ * -errno with the message in error when there is none, or none that this process is in. */
 int process_cgroups_init(struct process_cgroups *cgroups, const struct fsroot *fs, char *error,
                          size_t error_size);
 
 /* The cgroup's id. -ESRCH when there is no such process, or it began after 'time_ns'
- * (CLOCK_MONOTONIC): then the number was another's. -ENOENT when the cgroup is gone. */
+ * (CLOCK_MONOTONIC): another process had the number before. -ENOENT when the cgroup is gone. */
 int process_cgroup_id(const struct process_cgroups *cgroups, uint32_t pid, uint64_t time_ns,
                       uint64_t *out);
 

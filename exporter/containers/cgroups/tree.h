@@ -1,6 +1,6 @@
 /*
  * What discovery knows of the cgroup tree: a node for each directory, found by path and by watch,
- * with one timer each. Plain data, no system calls.
+ * each with one timer. Plain data, no system calls.
  */
 #ifndef IE_CONTAINERS_CGROUPS_TREE_H
 #define IE_CONTAINERS_CGROUPS_TREE_H

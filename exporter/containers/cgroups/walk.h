@@ -1,9 +1,9 @@
 /*
  * Walks a cgroup hierarchy, or a part of it: every directory once, parents before children.
  *
- * The children of a directory are looked for only when the caller asks for the next entry: who
- * adds a watch to each directory it is handed misses no child, since what the walk comes too early
- * for, the watch reports. Directories that vanish on the way are stepped over.
+ * The children of a directory are looked for only when the caller asks for the next entry. So a
+ * caller that adds a watch to each directory it is handed misses no child: the watch reports those
+ * that are made after the walk has passed. Directories that vanish on the way are stepped over.
  */
 #ifndef IE_CONTAINERS_CGROUPS_WALK_H
 #define IE_CONTAINERS_CGROUPS_WALK_H
@@ -22,9 +22,9 @@ struct cgroup_walk_entry {
 /*
  * From 'below' downwards, itself included ("/": everything).
  *
- * The whole of a hierarchy that libcgroup found is walked by libcgroup. It looks at every control
- * file, and the kernel makes an inode for each: 200 us a cgroup, against 10 without. So that is for
- * the start, where there are not too many cgroups, and rescans are asked to be cheap.
+ * WALK_FIRST has libcgroup walk the whole of a hierarchy that libcgroup found. It looks at every
+ * control file, and the kernel makes an inode for each: 200 us for each cgroup, against 10 without.
+ * So that is for the start, if there are not too many cgroups; rescans ask for WALK_CHEAPLY.
  */
 enum walk_effort { WALK_FIRST, WALK_CHEAPLY };
 

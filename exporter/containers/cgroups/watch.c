@@ -44,7 +44,7 @@ void watch_remove(struct cgroup_watch *watch, int wd)
         inotify_rm_watch(watch->fd, wd);
 }
 
-/* False for what nobody wants to know. */
+/* False for an event that does not matter. */
 static bool translate(const struct inotify_event *from, struct watch_event *to)
 {
     *to = (struct watch_event){.wd = from->wd, .name = from->len > 0 ? from->name : ""};

@@ -1,6 +1,6 @@
 /*
- * inotify on directories: which were made, moved or removed below, and, for those who ask, which
- * control files changed.
+ * inotify on directories: which were made, moved or removed below, and, if asked for, which control
+ * files changed.
  */
 #ifndef IE_CONTAINERS_CGROUPS_WATCH_H
 #define IE_CONTAINERS_CGROUPS_WATCH_H
@@ -36,15 +36,15 @@ void watch_release(struct cgroup_watch *watch);
 int watch_add(struct cgroup_watch *watch, const char *path, bool files);
 /*
  * The kernel reports changes that it makes itself (cgroup.events) only for files whose inode it has
- * at hand, so the file needs a watch to hold it. The report comes with the watch of the directory,
+ * at hand, and a watch on the file holds its inode. The watch of the directory reports the change,
  * too.
  */
 int watch_add_file(struct cgroup_watch *watch, const char *path);
 void watch_remove(struct cgroup_watch *watch, int wd);
 
 /*
- * Reads what is there, at most one buffer of some hundred events, and hands each to 'handle'. The
- * number of events, 0 when there was none, or -errno.
+ * Reads the events that are there, at most one buffer of some hundred, and hands each to 'handle'.
+ * Returns the number of events, 0 when there was none, or -errno.
  */
 int watch_read(struct cgroup_watch *watch,
                void (*handle)(void *arg, const struct watch_event *event), void *arg);

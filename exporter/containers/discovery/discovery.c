@@ -107,8 +107,7 @@ static bool step(struct discovery *d, struct cgroup_walk **walk)
     return true;
 }
 
-/* What may have escaped attention: directories without a watch, and processes in a candidate that
- * no event told of. */
+/* Looks after what no event reports: directories without a watch, and processes in a candidate. */
 static void finish_rescan(struct discovery *d)
 {
     bool retry = d->watched.watches_missing;
@@ -187,9 +186,11 @@ static bool work_once(struct discovery *d)
 /* Looks at a bounded number of directories. */
 static void work(struct discovery *d)
 {
-    for (int i = 0; i < WORK_MAX && work_once(d);)
-        i++;
-    /* Nothing tells of what comes and goes below a directory without a watch. */
+    for (int i = 0; i < WORK_MAX; i++) {
+        if (!work_once(d))
+            break;
+    }
+    /* No event reports what comes and goes below a directory without a watch. */
     if (d->watched.watches_missing && d->rescan_due_ns > d->now_ns + RESCAN_BLIND_NS)
         d->rescan_due_ns = d->now_ns + RESCAN_BLIND_NS;
 }

@@ -1,7 +1,7 @@
 /*
  * Finds containers in the cgroup tree as they appear, and feeds the table.
  *
- * inotify on every directory, with a slow full rescan as the net. Loop thread only.
+ * inotify on every directory, and a slow full rescan for events that were lost. Loop thread only.
  */
 #ifndef IE_CONTAINERS_DISCOVERY_DISCOVERY_H
 #define IE_CONTAINERS_DISCOVERY_DISCOVERY_H
@@ -17,18 +17,19 @@ struct discovery_config {
     const struct fsroot *fs; /* borrowed for its life, like log, table and map */
     const struct log *log;
     struct container_table *table; /* gets discovery's hooks */
-    struct cgroup_map *map;        /* NULL: nobody wants to attribute samples */
+    struct cgroup_map *map;        /* NULL: no samples are attributed */
     enum names_mode names;
     bool all_cgroups;
     uint64_t rescan_ns; /* the slow full rescan; 0: the default of 30 s */
-    /* Directories without processes that are held open while young, under all_cgroups: saves
-     * looking them up by path every few milliseconds. */
+    /* With all_cgroups: how many directories without processes are held open while they are young,
+     * instead of looking them up by path every few milliseconds. */
     size_t close_candidates_max;
 };
 
 struct discovery;
 
-/* Scans once. -ENOENT with the message in error when there is no usable hierarchy. */
+/* Looks through the whole hierarchy once. -ENOENT with the message in error when there is no usable
+ * hierarchy. */
 int discovery_new(const struct discovery_config *config, uint64_t now_ns, struct discovery **out,
                   char *error, size_t error_size);
 /* Before the table is freed. The containers stay in the table as they are. */
@@ -40,12 +41,12 @@ const struct cgroup_hierarchy *discovery_hierarchy(const struct discovery *disco
 /* For epoll; -1 when inotify cannot be had (then only the rescan finds containers, every second).
  */
 int discovery_fd(const struct discovery *discovery);
-/* Something is readable on the descriptor. Bounded work a call: what is left is due at once by
- * discovery_deadline. */
+/* Something is readable on the descriptor. A call does a bounded amount of work; if some is left,
+ * discovery_deadline says that it is due at once. */
 void discovery_handle(struct discovery *discovery, uint64_t now_ns);
-/* Retries late names, checks candidates, rescans when due. Bounded work a call, likewise. */
+/* Retries late names, checks candidates, rescans when due. Bounded likewise. */
 void discovery_advance(struct discovery *discovery, uint64_t now_ns);
-/* When advance is due next, in CLOCK_MONOTONIC; 0: at once. */
+/* When discovery_advance is due next, in CLOCK_MONOTONIC; 0: at once. */
 uint64_t discovery_deadline(const struct discovery *discovery);
 
 #endif

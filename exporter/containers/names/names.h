@@ -1,8 +1,8 @@
 /*
  * Names without the API server: from the runtimes' state files, or from the kubelet's log links.
  *
- * State files hold the container's environment. Of a file that was read nothing but the names
- * below is decoded or kept, and the buffer is wiped.
+ * State files hold the container's environment. Only the names below are decoded and kept from a
+ * file that was read; the buffer is wiped.
  */
 #ifndef IE_CONTAINERS_NAMES_NAMES_H
 #define IE_CONTAINERS_NAMES_NAMES_H
@@ -13,23 +13,23 @@
 #include "exporter/base/fsroot.h"
 #include "exporter/containers/cgroups/path.h"
 
-/* auto: the state files, and what they do not tell from the logs. */
+/* auto: from the state files, and from the logs what these do not tell. */
 enum names_mode { NAMES_AUTO, NAMES_RUNTIME, NAMES_LOGS, NAMES_NONE };
 
 struct container_names {
     char namespace_[254], pod[254], name[254], pod_uid[64]; /* "" when not known */
     char image[512];
-    const char *runtime; /* constant: in whose state they were found; "" when in the logs */
+    const char *runtime; /* constant: the runtime whose state has them; "" if the logs do */
     bool sandbox;        /* a pause container: not monitored */
-    /* Only the pod is known, by its log folder; the container has no log link. It just starts, or
-     * it is the sandbox, which never gets one. */
+    /* Only the pod is known, by its log folder; the container has no log link. It is just starting,
+     * or it is the sandbox, which never gets one. */
     bool pod_only;
 };
 
 /*
  * 0 with *out; -ENOENT when nothing is known yet (ask again later); -EINVAL for state that cannot
- * be understood (truncated, larger than 1 MiB, not JSON, not a regular file). Other -errno mean
- * the same as -ENOENT for now: no memory, no descriptors.
+ * be understood (truncated, larger than 1 MiB, not JSON, not a regular file). Any other -errno (no
+ * memory, no descriptors) means the same as -ENOENT for the moment.
  */
 int names_lookup(const struct fsroot *fs, enum names_mode mode, const struct cgroup_path_info *info,
                  struct container_names *out);

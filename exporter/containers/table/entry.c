@@ -91,7 +91,7 @@ bool entry_same_strings(const struct container *a, const struct container *b)
 }
 
 /* The first 12 digits of the runtime's id; 12 digits of the cgroup's id for a plain cgroup; under
- * replay a plain cgroup may have neither, and then only its key is its own. */
+ * replay a plain cgroup may have neither, and then its key alone tells it apart. */
 static void set_short_id(struct container *container, const char *id)
 {
     const uint64_t mask = UINT64_C(0xffffffffffff);

@@ -1,5 +1,5 @@
 /*
- * What the table keeps of one container, and the hash chains to find it by. Internal to the table.
+ * What the table keeps for one container, and the hash chains to find it. Internal to the table.
  */
 #ifndef IE_CONTAINERS_TABLE_ENTRY_H
 #define IE_CONTAINERS_TABLE_ENTRY_H

@@ -70,7 +70,7 @@ static int rename_held(struct container_table *table, struct table_entry *entry,
     return err;
 }
 
-/* Has no slot: nobody has seen it. */
+/* Has no slot: no consumer has seen it. */
 static int rename_unheld(struct container_table *table, struct table_entry *entry,
                          const struct container_spec *spec, uint64_t now_ns)
 {

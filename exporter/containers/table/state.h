@@ -17,8 +17,8 @@ struct change_list {
     size_t n, cap;
 };
 
-/* Labels that were given up in the coming diff. Nobody may take them before consumers have seen
- * that: consumers would have two containers of the same labels for a moment. */
+/* Labels that were given up in the coming diff. No other container may take them before consumers
+ * have seen that; otherwise they would have two containers with the same labels for a moment. */
 struct retired_labels {
     struct retired_labels *next;
     struct container labels; /* only what entry_same_labels looks at */
@@ -50,11 +50,11 @@ struct container_table {
 
     struct change_list pending[CHANGES], taken[CHANGES];
     struct retired_labels *retired;
-    bool labels_freed; /* someone blocked may be named now */
+    bool labels_freed; /* a blocked one may be named now */
 
-    uint64_t promote_ns; /* no promotion before: the last try failed */
+    uint64_t promote_ns; /* no promotion before this time: the last try failed */
     size_t logged_waiting, logged_excluded;
-    uint64_t log_ns; /* no line about unmonitored containers before */
+    uint64_t log_ns; /* no line about unmonitored containers before this time */
 };
 
 static inline struct table_entry *table_find(const struct container_table *table, uint64_t handle)
