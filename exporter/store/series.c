@@ -52,7 +52,7 @@ static int own_labels_new(const struct label *labels, size_t n, struct own_label
 }
 
 /* A labelset's hash is made when a store first uses it. */
-static int bind(struct store *store, struct labelset *set)
+static int bind_set(struct store *store, struct labelset *set)
 {
     if (!set || set->store == store)
         return 0;
@@ -68,7 +68,7 @@ static int check(struct family *family, struct labelset *common, const struct ow
 {
     struct store *store = family->store;
     struct label_text labels = series_labels(common, own ? own->text : "", own ? own->len : 0);
-    int err = bind(store, common);
+    int err = bind_set(store, common);
     if (err)
         return err;
     if (labels_clash(&labels))
