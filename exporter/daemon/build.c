@@ -72,7 +72,7 @@ static void find_containers(struct exporter *e)
         .map = e->map,
         .names = e->options->names,
         .all_cgroups = e->options->all_cgroups,
-        .close_candidates_max = e->descriptors.candidates,
+        .open_candidates_max = e->descriptors.candidates,
     };
     if (discovery_new(&config, loop_now_ns(), &e->discovery, error, sizeof error) != 0)
         log_error(e->log, "exporter", "cannot find containers: %s", error);

@@ -33,7 +33,7 @@ struct cgroup_node {
     int events_wd; /* on its cgroup.events, while it is a candidate; -1: none */
 
     enum node_kind kind;
-    int fd;             /* of a candidate that is watched closely; -1: none */
+    int fd;             /* of a candidate that is held open; -1: none */
     uint64_t handle;    /* NODE_CONTAINER */
     uint32_t slot, gen; /* while the table holds it; gen 0: it does not */
     bool resolved;      /* names are final */

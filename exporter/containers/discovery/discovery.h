@@ -23,7 +23,7 @@ struct discovery_config {
     uint64_t rescan_ns; /* the slow full rescan; 0: the default of 30 s */
     /* With all_cgroups: how many directories without processes are held open while they are young,
      * instead of looking them up by path every few milliseconds. */
-    size_t close_candidates_max;
+    size_t open_candidates_max;
 };
 
 struct discovery;

@@ -26,7 +26,7 @@ struct discovery {
     uint32_t generation;       /* of rescans */
     uint64_t rescan_due_ns;    /* UINT64_MAX while one is under way */
 
-    size_t close_candidates;  /* those with a descriptor */
+    size_t open_candidates;   /* those with a descriptor */
     struct late_ids late_ids; /* unused without a map */
 
     /* No such line before. */

@@ -237,22 +237,27 @@ static bool has_processes(const struct discovery *d, const struct cgroup_node *n
     return err == -EOPNOTSUPP && file_has_text(d, node, "cgroup.threads", &err);
 }
 
-static void leave_closely(struct discovery *d, struct cgroup_node *node, bool keep_open)
+/* The descriptor of a candidate that was held open, or -1; it is the caller's. */
+static int take_descriptor(struct discovery *d, struct cgroup_node *node)
 {
-    if (node->fd < 0)
-        return;
-    d->close_candidates--;
-    if (!keep_open)
-        close(node->fd);
+    int fd = node->fd;
+    if (fd >= 0)
+        d->open_candidates--;
     node->fd = -1;
+    return fd;
+}
+
+static void close_candidate(struct discovery *d, struct cgroup_node *node)
+{
+    int fd = take_descriptor(d, node);
+    if (fd >= 0)
+        close(fd);
 }
 
 static void promote_candidate(struct discovery *d, struct cgroup_node *node)
 {
-    int fd = node->fd;
-    if (fd >= 0)
-        leave_closely(d, node, true);
-    else
+    int fd = take_descriptor(d, node);
+    if (fd < 0)
         fd = watched_tree_open(&d->watched, node);
     if (fd == -ENOENT)
         return;
@@ -273,7 +278,7 @@ static void check_candidate(struct discovery *d, struct cgroup_node *node)
     if (d->now_ns - node->found_ns < CANDIDATE_YOUNG_NS)
         node_start_timer(&d->watched.tree, node, d->now_ns + CANDIDATE_CHECK_NS);
     else
-        leave_closely(d, node, false); /* from here on its files' events and the rescans tell */
+        close_candidate(d, node); /* from here on its files' events and the rescans tell */
 }
 
 /* ---- from discovery ---- */
@@ -291,9 +296,9 @@ void member_classify(struct discovery *d, struct cgroup_node *node)
     map_child(d, node);
     if (d->config.all_cgroups && node->parent) {
         node->kind = NODE_CANDIDATE;
-        if (d->close_candidates < d->config.close_candidates_max &&
+        if (d->open_candidates < d->config.open_candidates_max &&
             (node->fd = watched_tree_open(&d->watched, node)) >= 0)
-            d->close_candidates++;
+            d->open_candidates++;
         else
             node->fd = -1;
     }
@@ -329,7 +334,7 @@ void member_end(struct discovery *d, struct cgroup_node *node)
         retry_names(d, node); /* the last chance */
     if (node->kind == NODE_CONTAINER)
         container_table_end(d->config.table, node->handle, d->now_ns);
-    leave_closely(d, node, false);
+    close_candidate(d, node);
     if (d->config.map)
         late_ids_add(&d->late_ids, d->config.map, node->cgroup_id, d->now_ns);
 }

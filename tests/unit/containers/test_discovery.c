@@ -640,7 +640,7 @@ static void all_cgroups_by_the_rescan(void **state)
     world_start(w);
     size_t fds = fixture_open_fds();
     world_pass(w, 2 * WORLD_S);
-    assert_int_equal(fixture_open_fds(), fds - 1); /* it is not watched closely any more */
+    assert_int_equal(fixture_open_fds(), fds - 1); /* it is not held open any more */
     char path[512], other[512];
     snprintf(path, sizeof path, "%s/idle/cgroup.procs", w->top);
     snprintf(other, sizeof other, "%s/host/procs", w->fixture.root);

@@ -23,7 +23,7 @@ static void init(struct world *world)
                    .linger_ns = 120 * WORLD_S,
                    .linger_max = 2048,
                    .name_patience_ns = 2 * WORLD_S},
-        .config = {.names = NAMES_AUTO, .close_candidates_max = 256},
+        .config = {.names = NAMES_AUTO, .open_candidates_max = 256},
         .now_ns = 1000 * WORLD_S,
     };
     fixture_init(&world->fixture);
