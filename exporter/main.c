@@ -7,8 +7,8 @@
 #include "exporter/daemon/exporter.h"
 #include "exporter/daemon/sources.h"
 #include "exporter/options/options.h"
+#include "exporter/service/descriptors.h"
 #include "exporter/service/privileges.h"
-#include "exporter/source/perf/perf.h"
 
 enum { EXIT_OK = 0, EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
 
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 
     const struct log log = {
         .fd = STDERR_FILENO, .level = options.log_level, .format = options.log_format};
-    perf_raise_fd_limit();
+    descriptors_raise_limit();
     bool samples = exporter_wants(&options, "pebs_nvmm") && sources_can_sample(&options);
     err = privileges_drop(options.procfs, options.events_file, samples);
     if (err)

@@ -33,8 +33,10 @@ bool exporter_wants(const struct options *options, const char *collector)
 static void share_descriptors(struct exporter *e)
 {
     const struct options *o = e->options;
-    size_t limit = o->source == SOURCE_REPLAY ? 0 : descriptors_limit();
-    e->descriptors = descriptors_share(limit, o->containers_max);
+    size_t limit = descriptors_limit();
+    e->descriptors = descriptors_share(limit, o->containers_max, o->all_cgroups);
+    if (o->source == SOURCE_REPLAY)
+        e->descriptors.containers = o->containers_max;
     if (e->descriptors.containers < o->containers_max)
         log_warn(e->log, "exporter",
                  "%zu file descriptors are enough for at most %zu containers, not for "
@@ -159,6 +161,7 @@ static int start_server(struct exporter *e, char *error, size_t error_size)
         .listen = e->options->listen,
         .n_listen = e->options->n_listen,
         .systemd_socket = e->options->systemd_socket,
+        .max_connections = (unsigned)e->descriptors.connections,
         .max_requests = e->options->max_requests,
         .context = e->pages,
         .log = e->log,
@@ -205,7 +208,8 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
     share_descriptors(e);
     if (!err)
         err = build_table(e, error, error_size);
-    const struct sources_needs needs = {.probe = exporter_wants(o, "probe"),
+    const struct sources_needs needs = {.counters_max = e->descriptors.counters,
+                                        .probe = exporter_wants(o, "probe"),
                                         .samples = exporter_wants(o, "pebs_nvmm"),
                                         .samples_by_name = asked_for(o, "pebs_nvmm"),
                                         .map = e->map};

@@ -248,6 +248,7 @@ static int init_live(struct sources *sources, const struct options *options,
         .table = table,
         .file = options->events_file ? &sources->events : NULL,
         .kernel = &perf_kernel_linux,
+        .fd_limit = needs->counters_max,
     };
     err = perf_source_new(&config, &perf);
     if (err) {

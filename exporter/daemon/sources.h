@@ -31,6 +31,7 @@ struct sources {
 
 /* What collectors that are switched on will ask for. */
 struct sources_needs {
+    size_t counters_max; /* descriptors that counters may take */
     bool probe, samples;
     bool samples_by_name;   /* a flag asked for them: what keeps them away is then a fault */
     struct cgroup_map *map; /* borrowed for the sources' life; from cgroups to containers */

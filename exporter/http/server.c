@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "exporter/http/answer.h"
@@ -79,17 +78,9 @@ static int open_listeners(struct http_server *server, const struct http_config *
     return 0;
 }
 
-static unsigned default_connections(void)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / 8 >= HTTP_DEFAULT_CONNECTIONS)
-        return HTTP_DEFAULT_CONNECTIONS;
-    return (unsigned)(files.rlim_cur / 8);
-}
-
 static void share_limits(struct http_server *server, const struct http_config *config)
 {
-    unsigned all = config->max_connections ? config->max_connections : default_connections();
+    unsigned all = config->max_connections ? config->max_connections : HTTP_DEFAULT_CONNECTIONS;
     unsigned each = all / (unsigned)server->n_listeners;
     server->timeout_seconds =
         config->timeout_seconds ? config->timeout_seconds : HTTP_DEFAULT_TIMEOUT_SECONDS;

@@ -1,22 +1,41 @@
 #include "exporter/service/descriptors.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
-/* Counting one takes six at least: two directories, four events on one CPU. So an eighth of the
- * limit never keeps out a container that could have been counted. */
-enum { CONTAINERS_PART = 8, CANDIDATES_PART = 32, CANDIDATES_MAX = 256 };
+/* Counting a container takes at least six: two directories, four events on one CPU. So an eighth
+ * of the limit never keeps out a container that could have been counted. */
+enum {
+    CONTAINERS_PART = 8,
+    CANDIDATES_PART = 32,
+    CANDIDATES_MAX = 256,
+    CONNECTIONS_PART = 8,
+    CONNECTIONS_MAX = 256,
+};
 
-struct descriptor_shares descriptors_share(size_t limit, size_t containers_max)
+static size_t part(size_t limit, size_t divisor, size_t most)
 {
-    struct descriptor_shares shares = {containers_max, CANDIDATES_MAX};
+    return limit / divisor < most ? limit / divisor : most;
+}
+
+struct descriptor_shares descriptors_share(size_t limit, size_t containers_max, bool candidates)
+{
     if (limit == 0)
-        return shares;
-    size_t containers = limit / CONTAINERS_PART > 0 ? limit / CONTAINERS_PART : 1;
-    if (shares.containers > containers)
-        shares.containers = containers;
-    if (shares.candidates > limit / CANDIDATES_PART)
-        shares.candidates = limit / CANDIDATES_PART;
+        return (struct descriptor_shares){containers_max, candidates ? CANDIDATES_MAX : 0, SIZE_MAX,
+                                          CONNECTIONS_MAX};
+    struct descriptor_shares shares = {
+        .containers = part(limit, CONTAINERS_PART, containers_max),
+        .candidates = candidates ? part(limit, CANDIDATES_PART, CANDIDATES_MAX) : 0,
+        .connections = part(limit, CONNECTIONS_PART, CONNECTIONS_MAX),
+    };
+    if (shares.containers == 0 && containers_max > 0)
+        shares.containers = 1;
+    if (shares.connections == 0)
+        shares.connections = 1;
+    size_t others = shares.containers + shares.candidates + 2 * shares.connections;
+    shares.counters = limit > others ? limit - others : 0;
     return shares;
 }
 
@@ -25,5 +44,28 @@ size_t descriptors_limit(void)
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return 0;
+    return limit.rlim_cur > SIZE_MAX ? SIZE_MAX : (size_t)limit.rlim_cur;
+}
+
+/* The kernel's table of descriptors never shrinks: one large number, given back at once, makes room
+ * for all below it. */
+static void widen_table(rlim_t limit)
+{
+    const rlim_t wide = 16384; /* 8 bytes of the kernel's memory each */
+    int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)(limit < wide ? limit : wide) - 1);
+    if (fd >= 0)
+        close(fd);
+}
+
+size_t descriptors_raise_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return 0;
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit))
+        limit.rlim_cur = before;
+    widen_table(limit.rlim_cur);
     return limit.rlim_cur > SIZE_MAX ? SIZE_MAX : (size_t)limit.rlim_cur;
 }

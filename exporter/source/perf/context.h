@@ -22,7 +22,7 @@ struct perf_context {
     const struct perf_kernel *kernel;
     const struct event_table *table; /* NULL: an unsupported CPU */
     const struct events_file *file;  /* NULL: no --events.file */
-    size_t fd_limit;                 /* of the counters; 0: RLIMIT_NOFILE minus a reserve */
+    size_t fd_limit;                 /* as in struct perf_config */
     size_t open_counters;
     size_t cgroup_handles; /* groups of containers that are open: each holds its directory */
 };

@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -70,26 +69,3 @@ const struct perf_kernel perf_kernel_linux = {
     .unmap = linux_unmap,
     .wait = linux_wait,
 };
-
-/* The kernel's table of descriptors never shrinks: one large number, given back at once, makes room
- * for all below it. */
-static void widen_fd_table(rlim_t limit)
-{
-    const rlim_t wide = 16384; /* 8 bytes of the kernel's memory each */
-    int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)(limit < wide ? limit : wide) - 1);
-    if (fd >= 0)
-        close(fd);
-}
-
-size_t perf_raise_fd_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit))
-        return 0;
-    rlim_t before = limit.rlim_cur;
-    limit.rlim_cur = limit.rlim_max;
-    if (setrlimit(RLIMIT_NOFILE, &limit))
-        limit.rlim_cur = before;
-    widen_fd_table(limit.rlim_cur);
-    return limit.rlim_cur > SIZE_MAX ? SIZE_MAX : (size_t)limit.rlim_cur;
-}

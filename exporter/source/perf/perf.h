@@ -19,8 +19,8 @@ struct perf_config {
     const struct event_table *table; /* NULL: an unsupported CPU */
     const struct events_file *file;  /* NULL: no --events.file */
     const struct perf_kernel *kernel;
-    /* Descriptors that counters may take; 0: RLIMIT_NOFILE less a reserve for everything else
-     * (a quarter, at most 512). */
+    /* Descriptors that counters may take, with the directory that each group of a container
+     * holds; 0: as many as there are. */
     size_t fd_limit;
 };
 
@@ -29,10 +29,5 @@ int perf_source_new(const struct perf_config *config, struct source **out);
 /* For tests: which roles of a group are counted after the fallback ladder, as bits; 0 before a
  * check. */
 uint32_t perf_source_roles(const struct source *source, enum group group);
-
-/* Raises RLIMIT_NOFILE to its hard limit; returns the limit now in force. For main, before there
- * are threads: from then on the kernel waits some 10 ms each time that the counters' descriptors
- * outgrow their table, so it is made wide here. */
-size_t perf_raise_fd_limit(void);
 
 #endif

@@ -342,7 +342,7 @@ static void test_fd_budget(void **state)
     assert_int_equal(why.reason, REASON_FD_LIMIT);
     assert_non_null(strstr(why.words, "needs 14 more"));
     assert_non_null(strstr(why.words, "7 events on each of 2 CPUs"));
-    assert_non_null(strstr(why.words, "32 of the 40"));
+    assert_non_null(strstr(why.words, "30 of the 40"));
     close(fd);
 }
 

@@ -2,7 +2,6 @@
  * Memory controllers, refusals in words, and what the machine says about itself.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -330,40 +328,6 @@ static void test_machine(void **state)
     assert_int_equal(machine.numa_nodes, 3);
 }
 
-/* How many descriptors the kernel's table has room for; 0 where it does not say. */
-static unsigned long fd_table_size(void)
-{
-    unsigned long size = 0;
-    char line[256];
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "FDSize: %lu", &size) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return size;
-}
-
-static void test_fd_limit(void **state)
-{
-    struct rlimit before, low;
-    (void)state;
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    low = before;
-    low.rlim_cur = before.rlim_max < 64 ? before.rlim_max : 64;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
-    assert_int_equal(perf_raise_fd_limit(), before.rlim_max);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &low), 0);
-    assert_int_equal(low.rlim_cur, before.rlim_max);
-
-    /* Room for many descriptors, and none of them taken. */
-    rlim_t wide = before.rlim_max < 16384 ? before.rlim_max : 16384;
-    unsigned long size = fd_table_size();
-    assert_true(size == 0 || size >= wide);
-    assert_int_equal(fcntl((int)wide - 1, F_GETFD), -1);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-}
-
 int main(void)
 {
     /* Lets libpfm4 encode the events of CPUs that this machine is not. */
@@ -379,7 +343,6 @@ int main(void)
         cmocka_unit_test(test_sentences),
         TEST(test_cpu_identify),
         TEST(test_machine),
-        cmocka_unit_test(test_fd_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,54 +1,110 @@
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
 #include "exporter/service/descriptors.h"
 
-static void check(size_t limit, size_t max, size_t containers, size_t candidates)
+static void check(size_t limit, size_t max, bool with_candidates, struct descriptor_shares want)
 {
-    struct descriptor_shares shares = descriptors_share(limit, max);
-    assert_int_equal(shares.containers, containers);
-    assert_int_equal(shares.candidates, candidates);
+    struct descriptor_shares shares = descriptors_share(limit, max, with_candidates);
+    assert_int_equal(shares.containers, want.containers);
+    assert_int_equal(shares.candidates, want.candidates);
+    assert_int_equal(shares.counters, want.counters);
+    assert_int_equal(shares.connections, want.connections);
 }
 
+/* containers, candidates, counters, connections */
 static void plenty_takes_nothing_away(void **state)
 {
     (void)state;
-    check(0, 512, 512, 256);
-    check(1048576, 512, 512, 256);
-    check(SIZE_MAX, 100000, 100000, 256);
+    check(0, 512, true, (struct descriptor_shares){512, 256, SIZE_MAX, 256});
+    check(0, 512, false, (struct descriptor_shares){512, 0, SIZE_MAX, 256});
+    check(1048576, 512, false, (struct descriptor_shares){512, 0, 1048576 - 512 - 512, 256});
+    check(1048576, 512, true, (struct descriptor_shares){512, 256, 1048576 - 512 - 768, 256});
+    check(SIZE_MAX, 100000, true,
+          (struct descriptor_shares){100000, 256, SIZE_MAX - 100000 - 768, 256});
 }
 
-static void a_low_limit_bounds_both(void **state)
+static void a_low_limit_bounds_all(void **state)
 {
     (void)state;
-    check(1024, 512, 128, 32);
-    check(1024, 50, 50, 32);
-    check(64, 512, 8, 2);
-    check(7, 512, 1, 0);
+    check(1024, 512, true, (struct descriptor_shares){128, 32, 608, 128});
+    check(1024, 512, false, (struct descriptor_shares){128, 0, 640, 128});
+    check(1024, 50, true, (struct descriptor_shares){50, 32, 686, 128});
+    check(64, 512, true, (struct descriptor_shares){8, 2, 38, 8});
+    check(7, 512, true, (struct descriptor_shares){1, 0, 4, 1});
+    check(1, 512, true, (struct descriptor_shares){1, 0, 0, 1});
+    check(64, 0, false, (struct descriptor_shares){0, 0, 48, 8});
 }
 
-/* With the counters' three quarters and the server's eighth there is some left for the rest. */
-static void the_parts_fit_into_the_whole(void **state)
+/* Whatever the limit is: together they leave something for listeners, sysfs and logs, the counters
+ * have the largest part, and it would do for every container on one CPU. */
+static void the_shares_never_exceed_the_whole(void **state)
 {
     (void)state;
-    for (size_t limit = 64; limit < 5000; limit++) {
-        struct descriptor_shares shares = descriptors_share(limit, 100000);
-        assert_true(shares.candidates + limit / 8 <= limit / 4);
-        /* Counted containers' directories are among the counters' part. */
-        assert_true(6 * shares.containers <= limit - limit / 4);
+    static const size_t allowed[] = {0, 1, 50, 512, 100000, SIZE_MAX};
+    for (size_t limit = 64; limit <= 1048576; limit++) {
+        for (size_t i = 0; i < 2 * sizeof allowed / sizeof *allowed; i++) {
+            size_t max = allowed[i / 2];
+            struct descriptor_shares shares = descriptors_share(limit, max, i % 2);
+            size_t rest = limit / 8 < 256 ? limit / 8 : 256;
+            size_t all =
+                shares.containers + shares.candidates + shares.counters + shares.connections;
+            if (all + rest > limit || shares.counters < limit / 2 || shares.containers > max ||
+                4 * shares.containers > shares.counters || shares.connections < 8 ||
+                (i % 2 == 0) != (shares.candidates == 0))
+                fail_msg("limit %zu, containers %zu, candidates %zu", limit, max, i % 2);
+        }
     }
+}
+
+/* How many descriptors the kernel's table has room for; 0 where it does not say. */
+static unsigned long fd_table_size(void)
+{
+    unsigned long size = 0;
+    char line[256];
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "FDSize: %lu", &size) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return size;
+}
+
+static void the_limit_is_raised_to_the_hard_one(void **state)
+{
+    struct rlimit before, low;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = before;
+    low.rlim_cur = before.rlim_max < 64 ? before.rlim_max : 64;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    assert_int_equal(descriptors_raise_limit(), before.rlim_max);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &low), 0);
+    assert_int_equal(low.rlim_cur, before.rlim_max);
+
+    /* Room for many descriptors, and none of them taken. */
+    rlim_t wide = before.rlim_max < 16384 ? before.rlim_max : 16384;
+    unsigned long size = fd_table_size();
+    assert_true(size == 0 || size >= wide);
+    assert_int_equal(fcntl((int)wide - 1, F_GETFD), -1);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plenty_takes_nothing_away),
-        cmocka_unit_test(a_low_limit_bounds_both),
-        cmocka_unit_test(the_parts_fit_into_the_whole),
+        cmocka_unit_test(a_low_limit_bounds_all),
+        cmocka_unit_test(the_shares_never_exceed_the_whole),
+        cmocka_unit_test(the_limit_is_raised_to_the_hard_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

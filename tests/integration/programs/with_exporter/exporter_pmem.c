@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "exporter/daemon/exporter.h"
-#include "exporter/source/perf/perf.h"
+#include "exporter/service/descriptors.h"
 #include "tests/integration/programs/with_exporter/directory_rule.h"
 
 int main(int argc, char **argv)
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     const struct log log = {
         .fd = STDERR_FILENO, .level = options.log_level, .format = options.log_format};
-    perf_raise_fd_limit();
+    descriptors_raise_limit();
     int err = exporter_new(&options, &log, &signals, &exporter, error, sizeof error);
     if (!err)
         err = exporter_run(exporter, error, sizeof error);
