@@ -18,6 +18,11 @@ const char *reason_name(enum reason reason)
     return names[reason];
 }
 
+void verdict_clear(struct verdict *verdict)
+{
+    *verdict = (struct verdict){.reason = REASON_OK};
+}
+
 void verdict_set(struct verdict *verdict, enum reason reason, const char *format, ...)
 {
     va_list args;

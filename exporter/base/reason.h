@@ -15,7 +15,8 @@ enum reason {
     REASON_EVENT_FILTERED,  /* opens, but counts nothing: a hypervisor filters it */
     REASON_UNSUPPORTED_CPU, /* there is a PMU, but no verified event for this CPU */
     REASON_FD_LIMIT,        /* EMFILE, ENFILE */
-    REASON_NO_DEVICE,       /* ENODEV: the device or file is not on this machine */
+    REASON_NO_DEVICE,       /* ENODEV: the device or file is not on this machine; also what has no
+                               reason of its own, such as no memory: then the words say it */
     REASON_COUNT
 };
 
@@ -27,6 +28,8 @@ struct verdict {
     char words[320]; /* one sentence with the remedy; "" with REASON_OK */
 };
 
+/* REASON_OK, without words. */
+void verdict_clear(struct verdict *verdict);
 /* Sets both, cutting words that do not fit. */
 void verdict_set(struct verdict *verdict, enum reason reason, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -145,7 +145,7 @@ static int start_probe(struct sources *sources, const struct options *options,
     const struct chase_config config = {.fs = fs, .log = log, .interval_ns = options->interval_ns};
     if (chase_source_new(&config, &chase, &facts->probe) != 0)
         return 0; /* the verdict says why; the rest of the exporter works */
-    verdict_set(&facts->probe, REASON_OK, "%s", "");
+    verdict_clear(&facts->probe);
     size_t n;
     const struct thread *threads = chase_source_threads(chase, &n);
     struct source *source;

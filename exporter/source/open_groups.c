@@ -128,7 +128,8 @@ static int reserve_both(struct open_group *open, size_t n)
 
 static int no_memory(const struct scope *scope, struct verdict *why)
 {
-    verdict_set(why, REASON_FD_LIMIT, "out of memory while opening the counters of %s", scope->key);
+    verdict_set(why, REASON_NO_DEVICE, "out of memory while opening the counters of %s",
+                scope->key);
     return -ENOMEM;
 }
 

@@ -135,7 +135,7 @@ bool source_set_check(struct source_set *set, enum scope_kind kind, enum group g
     struct verdict unused;
     if (!why)
         why = &unused;
-    memset(why, 0, sizeof *why); /* REASON_OK, for backends that only speak up when they cannot */
+    verdict_clear(why); /* for backends that only speak up when they cannot */
 
     struct source *source = route(set, kind, group, why);
     return source && source->ops->check(source, kind, group, why);
@@ -238,7 +238,7 @@ bool source_set_samples(struct source_set *set, enum access access, struct verdi
     struct verdict unused;
     if (!why)
         why = &unused;
-    memset(why, 0, sizeof *why);
+    verdict_clear(why);
 
     if (!source)
         verdict_set(why, REASON_NO_DEVICE, "no source here samples %ss", access_name(access));

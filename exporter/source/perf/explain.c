@@ -34,8 +34,7 @@ void perf_explain(int error, const char *what, int paranoid, struct verdict *out
 {
     switch (error < 0 ? -error : error) {
     case 0:
-        out->reason = REASON_OK;
-        out->words[0] = '\0';
+        verdict_clear(out);
         return;
     case ENOENT:
     case ENXIO:

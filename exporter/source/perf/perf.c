@@ -31,8 +31,7 @@ static bool perf_check(struct source *source, enum scope_kind kind, enum group g
                        struct verdict *why)
 {
     struct perf_source *self = self_of(source);
-    why->reason = REASON_OK;
-    why->words[0] = '\0';
+    verdict_clear(why);
     if (kind == SCOPE_UNIT)
         return perf_unit_check(&self->context, &self->cpus, group, why) == 0;
     return perf_ladder_check(&self->ladder, kind, group, why) == 0;

@@ -279,7 +279,7 @@ int chase_source_new(const struct chase_config *config, struct source **out, str
         goto fail;
     say_what_runs(chase, &topology);
     chase_topology_release(&topology);
-    verdict_set(why, REASON_OK, "%s", "");
+    verdict_clear(why);
     *out = &chase->base;
     return 0;
 fail:

@@ -326,6 +326,33 @@ static void test_fd_exhaustion_leaves_nothing(void **state)
     close(fd);
 }
 
+static void test_out_of_memory(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct verdict why;
+    uint64_t inode, handle = 77;
+    if (!malloc_fail(0))
+        skip();
+    perf_fixture_start(fixture);
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    int fd = perf_fixture_cgroup(fixture, "a", &inode), err = -ENOMEM, tries = 0;
+    struct scope scope = {.kind = SCOPE_CGROUP, .key = "/a", .cgroup_fd = fd};
+    for (; err; tries++) {
+        malloc_fail((uint64_t)tries + 1);
+        err = fixture->source->ops->open(fixture->source, &scope, GROUP_CORE, &handle, &why);
+        malloc_fail(0);
+        if (!err)
+            break;
+        assert_int_equal(err, -ENOMEM);
+        assert_int_equal(handle, 77);
+        assert_int_equal(why.reason, REASON_NO_DEVICE);
+        assert_non_null(strstr(why.words, "annot allocate memory"));
+        assert_int_equal(fixture->pmu.open, 0);
+    }
+    assert_true(tries > 1);
+    close(fd);
+}
+
 static void test_fd_budget(void **state)
 {
     struct perf_fixture *fixture = *state;
@@ -464,6 +491,7 @@ int main(void)
         TEST(test_permission_for_what_is_not_there),
         TEST(test_cgroup_refusals),
         TEST(test_fd_exhaustion_leaves_nothing),
+        TEST(test_out_of_memory),
         TEST(test_fd_budget),
         TEST(test_exhaustion_at_check_is_not_final),
         TEST(test_software_events),

@@ -141,6 +141,39 @@ static void test_the_wrapper_is_transparent(void **state)
     unlink(path);
 }
 
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    if (!malloc_fail(0))
+        skip();
+    char path[64];
+    struct source *wrapped;
+    const struct scope scope = {.kind = SCOPE_CGROUP, .key = "c1", .owner = 5};
+    struct verdict why;
+    uint64_t handle = 77;
+    int err = -ENOMEM, tries = 0;
+
+    recording_temporary(path);
+    struct recorder *recorder = recording_start(path);
+    assert_int_equal(recorder_wrap(recorder, wanderer_new(), &wrapped), 0);
+    for (; err; tries++) {
+        malloc_fail((uint64_t)tries + 1);
+        err = wrapped->ops->open(wrapped, &scope, GROUP_CORE, &handle, &why);
+        malloc_fail(0);
+        if (!err)
+            break;
+        assert_int_equal(err, -ENOMEM);
+        assert_int_equal(handle, 77);
+        assert_int_equal(why.reason, REASON_NO_DEVICE);
+        assert_non_null(strstr(why.words, "out of memory"));
+    }
+    assert_true(tries > 1);
+    wrapped->ops->close(wrapped, handle);
+    wrapped->ops->free(wrapped);
+    assert_int_equal(recorder_free(recorder), 0);
+    unlink(path);
+}
+
 /* ---- errors ---- */
 
 static void test_unwritable_files(void **state)
@@ -266,6 +299,7 @@ int main(void)
         cmocka_unit_test(test_unchanged_rows_are_left_out),
         cmocka_unit_test(test_readings_outside_of_ticks_are_not_written),
         cmocka_unit_test(test_the_wrapper_is_transparent),
+        cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_unwritable_files),
         cmocka_unit_test(test_write_error_stops_the_recording_only),
         cmocka_unit_test(test_counts_that_do_not_fit),

@@ -310,6 +310,36 @@ static void test_failed_open_leaves_nothing(void **state)
     assert_int_equal(ledger.closes, 1);
 }
 
+/* Whichever allocation fails: nothing stays open, and the label does not say "file descriptors". */
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    if (!malloc_fail(0))
+        skip();
+    struct ledger ledger = {0};
+    struct source_set *set = set_with(fake_new(&ledger));
+    const struct scope scope = {.kind = SCOPE_CGROUP, .key = "c1", .cgroup_fd = -1};
+    struct verdict why;
+    group_handle handle = 77;
+    int err = -ENOMEM, tries = 0;
+
+    for (; err; tries++) {
+        verdict_clear(&why);
+        malloc_fail((uint64_t)tries + 1);
+        err = source_set_open(set, &scope, GROUP_CORE, &handle, &why);
+        malloc_fail(0);
+        assert_int_equal(ledger.opens - ledger.closes, err ? 0 : 1);
+        if (!err)
+            break;
+        assert_int_equal(err, -ENOMEM);
+        assert_int_equal(handle, 77);
+        assert_int_equal(why.reason, REASON_NO_DEVICE);
+        assert_non_null(strstr(why.words, "out of memory"));
+    }
+    assert_true(tries > 2);
+    source_set_free(set);
+}
+
 /* ---- routes ---- */
 
 static void test_routes(void **state)
@@ -497,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_old_handle_does_not_reach_the_slots_next_user),
         cmocka_unit_test(test_the_key_is_copied),
         cmocka_unit_test(test_failed_open_leaves_nothing),
+        cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_routes),
         cmocka_unit_test(test_begin_asks_all_and_returns_the_first_error),
         cmocka_unit_test(test_probes_are_the_same_list_for_everyone),

@@ -23,6 +23,12 @@ uint64_t malloc_count(void)
     return 0;
 }
 
+bool malloc_fail(uint64_t n)
+{
+    (void)n;
+    return false;
+}
+
 #else
 
 void *__libc_malloc(size_t size);
@@ -33,29 +39,28 @@ void *malloc(size_t size);
 void *calloc(size_t n, size_t size);
 void *realloc(void *old, size_t size);
 
-static uint64_t calls;
+static uint64_t calls, failing;
 
-static void count(void)
+/* False for the call that is to fail. */
+static bool count(void)
 {
-    __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+    return __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) !=
+           __atomic_load_n(&failing, __ATOMIC_RELAXED);
 }
 
 void *malloc(size_t size)
 {
-    count();
-    return __libc_malloc(size);
+    return count() ? __libc_malloc(size) : NULL;
 }
 
 void *calloc(size_t n, size_t size)
 {
-    count();
-    return __libc_calloc(n, size);
+    return count() ? __libc_calloc(n, size) : NULL;
 }
 
 void *realloc(void *old, size_t size)
 {
-    count();
-    return __libc_realloc(old, size);
+    return count() ? __libc_realloc(old, size) : NULL;
 }
 
 bool malloc_count_works(void)
@@ -66,6 +71,13 @@ bool malloc_count_works(void)
 uint64_t malloc_count(void)
 {
     return __atomic_load_n(&calls, __ATOMIC_RELAXED);
+}
+
+bool malloc_fail(uint64_t n)
+{
+    uint64_t at = n ? malloc_count() + n : 0;
+    __atomic_store_n(&failing, at, __ATOMIC_RELAXED);
+    return true;
 }
 
 #endif
