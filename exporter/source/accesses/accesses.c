@@ -88,18 +88,11 @@ static void on_settle(void *context, uint64_t time_ns)
 
 /* ---- opening ---- */
 
-static const char *event_text(const struct perf_samples_config *config, enum role role)
-{
-    if (config->file && config->file->event[role])
-        return config->file->event[role];
-    return config->table ? config->table->event[role] : NULL;
-}
-
 static int prepare_event(struct perf_samples *self, enum access access)
 {
     const struct perf_samples_config *config = &self->config;
     struct sampled *sampled = &self->of[access];
-    const char *text = event_text(config, roles[access]);
+    const char *text = event_text(config->file, config->table, roles[access]);
     if (!text) {
         perf_explain_no_event(config->fs, config->table, groups[access], roles[access],
                               &sampled->why);
@@ -164,7 +157,7 @@ static void explain(const struct perf_samples *self, enum access access, int err
                     "PEBS, on bare metal or under a hypervisor that exposes it",
                     what);
     else if (err == -ENOMEM)
-        verdict_set(why, REASON_FD_LIMIT, "%s: out of memory", what);
+        verdict_set(why, REASON_NO_DEVICE, "%s: out of memory", what);
     else
         perf_explain(err, what, perf_paranoid_level(self->config.fs), why);
 }

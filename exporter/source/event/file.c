@@ -151,3 +151,11 @@ void events_file_release(struct events_file *file)
         free(file->event[i]);
     *file = (struct events_file){0};
 }
+
+const char *event_text(const struct events_file *file, const struct event_table *table,
+                       enum role role)
+{
+    if (file && file->event[role])
+        return file->event[role];
+    return table ? table->event[role] : NULL;
+}

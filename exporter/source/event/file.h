@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "exporter/source/event/table.h"
 #include "exporter/source/role.h"
 
 struct events_file {
@@ -21,5 +22,10 @@ int events_file_parse(const char *text, size_t len, struct events_file *out, cha
 /* Reads the file; errors name it. */
 int events_file_load(const char *path, struct events_file *out, char *error, size_t error_size);
 void events_file_release(struct events_file *file);
+
+/* What to encode for a role of the cores: the file's text, or the table's. NULL: neither has one.
+ * Either may be NULL: no --events.file, an unsupported CPU. */
+const char *event_text(const struct events_file *file, const struct event_table *table,
+                       enum role role);
 
 #endif

@@ -45,20 +45,11 @@ uint32_t perf_ladder_rung(enum group group, uint32_t available, unsigned rung)
     return 0;
 }
 
-/* The event's text for a role: the user's file wins over the CPU's table. */
-static const char *event_text(const struct perf_ladder *ladder, enum role role)
-{
-    const struct perf_context *context = ladder->context;
-    if (context->file && context->file->event[role])
-        return context->file->event[role];
-    return context->table ? context->table->event[role] : NULL;
-}
-
 static int prepare_role(struct perf_ladder *ladder, enum group group, enum role role,
                         struct verdict *why)
 {
     struct perf_event *event = &ladder->events[role];
-    const char *text = event_text(ladder, role);
+    const char *text = event_text(ladder->context->file, ladder->context->table, role);
     if (!text) {
         perf_explain_no_event(ladder->context->fs, ladder->context->table, group, role, why);
         return -ENOENT;
@@ -85,7 +76,7 @@ static int prepare(struct perf_ladder *ladder, enum group group, struct verdict 
         } else if (perf_in(desc->required, i) && !state->prepare_error) {
             state->prepare_error = err;
             state->prepare_why = role_why;
-        } else if (event_text(ladder, desc->roles[i])) {
+        } else if (event_text(ladder->context->file, ladder->context->table, desc->roles[i])) {
             log_warn(ladder->context->log, "perf", "role %s is not counted: %s",
                      role_name(desc->roles[i]), role_why.words);
         }
@@ -193,8 +184,7 @@ static void describe(const struct perf_ladder *ladder, enum group group, struct 
     char text[128];
     struct textbuf names;
 
-    why->reason = REASON_OK;
-    why->words[0] = '\0';
+    verdict_clear(why);
     if (!dropped)
         return;
     textbuf_init_fixed(&names, text, sizeof text);

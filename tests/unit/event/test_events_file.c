@@ -146,12 +146,32 @@ static void test_size_limit(void **state)
     free(text);
 }
 
+static void the_files_text_wins_over_the_tables(void **state)
+{
+    (void)state;
+    struct events_file file = {
+        .event = {[ROLE_LOADS] = (char *)(uintptr_t) "software:page-faults"}};
+    const struct event_table table = {
+        .event = {[ROLE_LOADS] = "perf_raw::r81d0", [ROLE_STORES] = "perf_raw::r82d0"}};
+
+    assert_string_equal(event_text(&file, &table, ROLE_LOADS), "software:page-faults");
+    assert_string_equal(event_text(&file, &table, ROLE_STORES), "perf_raw::r82d0");
+    assert_null(event_text(&file, &table, ROLE_CYCLES));
+    assert_string_equal(event_text(NULL, &table, ROLE_LOADS), "perf_raw::r81d0");
+    assert_string_equal(event_text(&file, NULL, ROLE_LOADS), "software:page-faults");
+    assert_null(event_text(&file, NULL, ROLE_STORES));
+    assert_null(event_text(NULL, NULL, ROLE_LOADS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contract_example),   cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_short_error_buffer), cmocka_unit_test(test_load),
+        cmocka_unit_test(test_contract_example),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_short_error_buffer),
+        cmocka_unit_test(test_load),
         cmocka_unit_test(test_size_limit),
+        cmocka_unit_test(the_files_text_wins_over_the_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
