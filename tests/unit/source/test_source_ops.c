@@ -44,16 +44,6 @@ static const struct missing missing[] = {
     {OP(open_counters), .counts = true, .probes = true, .samples = true, .begins = true},
 };
 
-static int begun;
-
-static int begin(struct source *source, const struct tick *tick)
-{
-    (void)source;
-    (void)tick;
-    begun++;
-    return 0;
-}
-
 static void takes_counts(struct source_set *set, const struct missing *without)
 {
     const struct scope scope = {.kind = SCOPE_CPU, .key = "cpu0", .cgroup_fd = -1};
@@ -107,13 +97,11 @@ static void works_without(const struct missing *without, bool recorded)
 
     fake_source_init(&fake);
     struct source_ops ops = *fake.source.ops;
-    ops.begin = begin;
     memset((char *)&ops + without->offset, 0, sizeof(any_op));
     fake.source.ops = &ops;
     fake.n_probes = BURSTS;
     fake.n_samples = 1;
     fake.sampling[ACCESS_STORE].lost = LOST;
-    begun = 0;
     if (recorded) {
         recording_temporary(path);
         recorder = recording_start(path);
@@ -127,13 +115,13 @@ static void works_without(const struct missing *without, bool recorded)
     assert_int_equal(source_set_route_samples(set, source), 0);
 
     assert_int_equal(source_set_begin(set, &tick), 0);
-    assert_int_equal(begun, without->begins);
+    assert_int_equal(fake.ledger.begins, without->begins);
     takes_counts(set, without);
     takes_probes(set, without);
     takes_samples(set, without);
 
     source_set_free(set);
-    assert_true(fake.freed);
+    assert_int_equal(fake.ledger.frees, 1);
     assert_int_equal(fake.n_open, 0);
     if (recorded) {
         assert_int_equal(recorder_free(recorder), 0);

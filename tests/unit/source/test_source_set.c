@@ -12,20 +12,55 @@
 
 #include "exporter/containers/container.h"
 #include "exporter/source/source_set.h"
-#include "tests/unit/support/ledger_source.h"
+#include "tests/unit/support/fake_source.h"
 #include "tests/unit/support/malloc_count.h"
 
-/* A set with one fake that serves core and stalls of containers, and the probes. */
-static struct source_set *set_with(struct fake *fake)
-{
-    struct source_set *set = source_set_new(NULL);
+/* A set with one fake that serves core, stalls and loads of containers, the probes and the samples;
+ * and another fake, not routed. */
+struct bench {
+    struct fake_source fake, second;
+    struct source_set *set;
+};
 
-    assert_non_null(set);
-    assert_int_equal(source_set_route(set, SCOPE_CGROUP, GROUP_CORE, &fake->source), 0);
-    assert_int_equal(source_set_route(set, SCOPE_CGROUP, GROUP_STALLS, &fake->source), 0);
-    assert_int_equal(source_set_route(set, SCOPE_CGROUP, GROUP_LOADS, &fake->source), 0);
-    assert_int_equal(source_set_route_probes(set, &fake->source), 0);
-    return set;
+static int set_up(void **state)
+{
+    static struct bench bench;
+    struct source *source = &bench.fake.source;
+
+    fake_source_init(&bench.fake);
+    fake_source_init(&bench.second);
+    bench.set = source_set_new(NULL);
+    assert_non_null(bench.set);
+    assert_int_equal(source_set_route(bench.set, SCOPE_CGROUP, GROUP_CORE, source), 0);
+    assert_int_equal(source_set_route(bench.set, SCOPE_CGROUP, GROUP_STALLS, source), 0);
+    assert_int_equal(source_set_route(bench.set, SCOPE_CGROUP, GROUP_LOADS, source), 0);
+    assert_int_equal(source_set_route_probes(bench.set, source), 0);
+    *state = &bench;
+    return 0;
+}
+
+/* Tests that look at what happens at the end free the set themselves. */
+static void free_set(struct bench *bench)
+{
+    source_set_free(bench->set);
+    bench->set = NULL;
+}
+
+static int tear_down(void **state)
+{
+    struct bench *bench = *state;
+
+    free_set(bench);
+    assert_int_equal(bench->fake.ledger.frees, 1);
+    assert_int_equal(bench->fake.n_open, 0);
+    assert_int_equal(bench->second.n_open, 0);
+    return 0;
+}
+
+/* The total of the first role; enabled and running are the same number. */
+static void total(struct fake_group *group, size_t cpu, uint64_t count)
+{
+    group->enabled_ns[cpu] = group->running_ns[cpu] = group->count[cpu][0] = count;
 }
 
 static group_handle open_group(struct source_set *set, const char *key, enum group group)
@@ -56,52 +91,49 @@ static uint64_t count0(const struct reading *reading, size_t i)
 
 static void test_window_lies_between_two_readings(void **state)
 {
-    (void)state;
-    struct ledger ledger = {0};
-    struct fake *fake = fake_new(&ledger);
-    struct source_set *set = set_with(fake);
+    struct bench *bench = *state;
+    struct fake_source *fake = &bench->fake;
+    struct source_set *set = bench->set;
     group_handle handle = open_group(set, "c1", GROUP_CORE);
     struct group_window window;
 
     begin(set, 1);
-    fake->groups[0].count[0] = 100;
+    total(&fake->groups[0], 0, 100);
     assert_int_equal(source_set_read(set, handle, &window), 0);
     assert_int_equal(window.group, GROUP_CORE);
     assert_int_equal(window.before->n, 0);
     assert_int_equal(count0(window.after, 0), 100);
 
     begin(set, 2);
-    fake->groups[0].count[0] = 250;
+    total(&fake->groups[0], 0, 250);
     assert_int_equal(source_set_read(set, handle, &window), 0);
     assert_int_equal(count0(window.before, 0), 100);
     assert_int_equal(count0(window.after, 0), 250);
 
     begin(set, 3);
-    fake->groups[0].count[0] = 260;
+    total(&fake->groups[0], 0, 260);
     assert_int_equal(source_set_read(set, handle, &window), 0);
     assert_int_equal(count0(window.before, 0), 250);
     assert_int_equal(count0(window.after, 0), 260);
     assert_int_equal(window.sum->count[0], 10);
     assert_int_equal(window.sum->running_ns, 10);
-    source_set_free(set);
 }
 
 static void test_one_read_per_tick(void **state)
 {
-    (void)state;
-    struct ledger ledger = {0};
-    struct fake *fake = fake_new(&ledger);
-    struct source_set *set = set_with(fake);
+    struct bench *bench = *state;
+    struct fake_source *fake = &bench->fake;
+    struct source_set *set = bench->set;
     group_handle handle = open_group(set, "c1", GROUP_CORE);
     struct group_window first, second;
 
     begin(set, 1);
-    fake->groups[0].count[0] = 1;
+    total(&fake->groups[0], 0, 1);
     assert_int_equal(source_set_read(set, handle, &first), 0);
     begin(set, 2);
-    fake->groups[0].count[0] = 2;
+    total(&fake->groups[0], 0, 2);
     assert_int_equal(source_set_read(set, handle, &first), 0);
-    fake->groups[0].count[0] = 3; /* within the tick nobody sees this */
+    total(&fake->groups[0], 0, 3); /* within the tick nobody sees this */
     assert_int_equal(source_set_read(set, handle, &second), 0);
     assert_ptr_equal(first.before, second.before);
     assert_ptr_equal(first.after, second.after);
@@ -109,87 +141,82 @@ static void test_one_read_per_tick(void **state)
     assert_int_equal(second.sum->count[0], 1);
     assert_int_equal(count0(second.before, 0), 1);
     assert_int_equal(count0(second.after, 0), 2);
-    assert_int_equal(ledger.reads, 2);
-    source_set_free(set);
+    assert_int_equal(bench->fake.ledger.reads, 2);
 }
 
 static void test_tick_without_reading_widens_the_window(void **state)
 {
-    (void)state;
-    struct ledger ledger = {0};
-    struct fake *fake = fake_new(&ledger);
-    struct source_set *set = set_with(fake);
+    struct bench *bench = *state;
+    struct fake_source *fake = &bench->fake;
+    struct source_set *set = bench->set;
     group_handle handle = open_group(set, "c1", GROUP_CORE);
     struct group_window window;
 
     begin(set, 1);
-    fake->groups[0].error = -ENODATA;
+    fake->groups[0].read_error = -ENODATA;
     assert_int_equal(source_set_read(set, handle, &window), -ENODATA);
     begin(set, 2);
-    fake->groups[0].error = 0;
-    fake->groups[0].count[0] = 10;
+    fake->groups[0].read_error = 0;
+    total(&fake->groups[0], 0, 10);
     assert_int_equal(source_set_read(set, handle, &window), 0);
     assert_int_equal(window.before->n, 0);
     assert_int_equal(count0(window.after, 0), 10);
 
-    fake->groups[0].count[0] = 20;
+    total(&fake->groups[0], 0, 20);
     for (uint64_t tick = 3; tick <= 5; tick++) {
         begin(set, tick);
-        fake->groups[0].error = tick == 4 ? -EIO : -ENODATA;
-        assert_int_equal(source_set_read(set, handle, &window), fake->groups[0].error);
+        fake->groups[0].read_error = tick == 4 ? -EIO : -ENODATA;
+        assert_int_equal(source_set_read(set, handle, &window), fake->groups[0].read_error);
         /* The answer stands for the tick, without asking again. */
-        int reads = ledger.reads;
-        assert_int_equal(source_set_read(set, handle, &window), fake->groups[0].error);
-        assert_int_equal(ledger.reads, reads);
+        int reads = bench->fake.ledger.reads;
+        assert_int_equal(source_set_read(set, handle, &window), fake->groups[0].read_error);
+        assert_int_equal(bench->fake.ledger.reads, reads);
     }
     begin(set, 6);
-    fake->groups[0].error = 0;
+    fake->groups[0].read_error = 0;
     assert_int_equal(source_set_read(set, handle, &window), 0);
     assert_int_equal(count0(window.before, 0), 10);
     assert_int_equal(count0(window.after, 0), 20);
-    source_set_free(set);
 }
 
 static void test_rows_may_grow(void **state)
 {
-    (void)state;
-    struct ledger ledger = {0};
-    struct fake *fake = fake_new(&ledger);
-    struct source_set *set = set_with(fake);
+    struct bench *bench = *state;
+    struct fake_source *fake = &bench->fake;
+    struct source_set *set = bench->set;
+    fake_group(fake, "c1", GROUP_CORE)->cpus = 1;
     group_handle handle = open_group(set, "c1", GROUP_CORE);
     struct group_window window;
 
     begin(set, 1);
-    fake->groups[0].count[0] = 1;
+    total(&fake->groups[0], 0, 1);
     assert_int_equal(source_set_read(set, handle, &window), 0);
     begin(set, 2);
-    fake->groups[0].cpus = FAKE_CPUS;
-    fake->groups[0].count[0] = 2;
-    fake->groups[0].count[FAKE_CPUS - 1] = 70;
+    fake->groups[0].cpus = FAKE_MAX_CPUS;
+    total(&fake->groups[0], 0, 2);
+    total(&fake->groups[0], FAKE_MAX_CPUS - 1, 70);
     assert_int_equal(source_set_read(set, handle, &window), 0);
     assert_int_equal(window.before->n, 1);
     assert_int_equal(count0(window.before, 0), 1);
-    assert_int_equal(window.after->n, FAKE_CPUS);
+    assert_int_equal(window.after->n, FAKE_MAX_CPUS);
     assert_int_equal(count0(window.after, 0), 2);
-    assert_int_equal(count0(window.after, FAKE_CPUS - 1), 70);
-    assert_int_equal(reading_row(window.after, FAKE_CPUS - 1)->cpu, FAKE_CPUS - 1);
+    assert_int_equal(count0(window.after, FAKE_MAX_CPUS - 1), 70);
+    assert_int_equal(reading_row(window.after, FAKE_MAX_CPUS - 1)->cpu, FAKE_MAX_CPUS - 1);
 
     uint64_t before = malloc_count();
     begin(set, 3);
     assert_int_equal(source_set_read(set, handle, &window), 0);
     assert_int_equal(malloc_count(), before); /* both buffers grew at once */
-    assert_int_equal(window.before->n, FAKE_CPUS);
-    source_set_free(set);
+    assert_int_equal(window.before->n, FAKE_MAX_CPUS);
 }
 
 static void test_steady_ticks_do_not_allocate(void **state)
 {
-    (void)state;
     if (!malloc_count_works())
         skip();
-    struct ledger ledger = {0};
-    struct fake *fake = fake_new(&ledger);
-    struct source_set *set = set_with(fake);
+    struct bench *bench = *state;
+    struct fake_source *fake = &bench->fake;
+    struct source_set *set = bench->set;
     group_handle handles[FAKE_GROUPS];
     char key[16];
 
@@ -200,26 +227,23 @@ static void test_steady_ticks_do_not_allocate(void **state)
     uint64_t before = malloc_count();
     assert_true(before > 0);
     for (uint64_t tick = 1; tick <= 100; tick++) {
-        fake->probes_left = 3;
+        fake->n_probes = 3;
         begin(set, tick);
         for (size_t i = 0; i < FAKE_GROUPS; i++) {
             struct group_window window;
-            fake->groups[i].count[0] = tick;
+            total(&fake->groups[i], 0, tick);
             assert_int_equal(source_set_read(set, handles[i], &window), 0);
         }
     }
     assert_int_equal(malloc_count(), before);
-    source_set_free(set);
 }
 
 /* ---- handles ---- */
 
 static void test_shared_handles_are_counted(void **state)
 {
-    (void)state;
-    struct ledger ledger = {0};
-    struct fake *fake = fake_new(&ledger);
-    struct source_set *set = set_with(fake);
+    struct bench *bench = *state;
+    struct source_set *set = bench->set;
     group_handle a = open_group(set, "c1", GROUP_CORE);
     group_handle b = open_group(set, "c1", GROUP_CORE);
     group_handle other_group = open_group(set, "c1", GROUP_STALLS);
@@ -229,33 +253,32 @@ static void test_shared_handles_are_counted(void **state)
     assert_int_equal(a, b);
     assert_int_not_equal(a, other_group);
     assert_int_not_equal(a, other_key);
-    assert_int_equal(ledger.opens, 3);
+    assert_int_equal(bench->fake.ledger.opens, 3);
 
     source_set_close(set, a);
-    assert_int_equal(ledger.closes, 0);
+    assert_int_equal(bench->fake.ledger.closes, 0);
     begin(set, 1);
     assert_int_equal(source_set_read(set, b, &window), 0);
     source_set_close(set, b);
-    assert_int_equal(ledger.closes, 1);
+    assert_int_equal(bench->fake.ledger.closes, 1);
     assert_int_equal(source_set_read(set, b, &window), -EBADF);
     source_set_close(set, b); /* too often: nothing happens to anybody */
-    assert_int_equal(ledger.closes, 1);
+    assert_int_equal(bench->fake.ledger.closes, 1);
     assert_int_equal(source_set_read(set, other_key, &window), 0);
-    source_set_free(set);
-    assert_int_equal(ledger.closes, 3);
+    free_set(bench);
+    assert_int_equal(bench->fake.ledger.closes, 3);
 }
 
 static void test_old_handle_does_not_reach_the_slots_next_user(void **state)
 {
-    (void)state;
-    struct ledger ledger = {0};
-    struct fake *fake = fake_new(&ledger);
-    struct source_set *set = set_with(fake);
+    struct bench *bench = *state;
+    struct fake_source *fake = &bench->fake;
+    struct source_set *set = bench->set;
     group_handle old = open_group(set, "c1", GROUP_CORE);
     struct group_window window;
 
     begin(set, 1);
-    fake->groups[0].count[0] = 999;
+    total(&fake->groups[0], 0, 999);
     assert_int_equal(source_set_read(set, old, &window), 0);
     source_set_close(set, old);
 
@@ -263,39 +286,36 @@ static void test_old_handle_does_not_reach_the_slots_next_user(void **state)
     assert_int_not_equal(old, new);
     assert_int_equal(source_set_read(set, old, &window), -EBADF);
     source_set_close(set, old);
-    fake->groups[0].count[0] = 5;
+    total(&fake->groups[0], 0, 5);
     assert_int_equal(source_set_read(set, new, &window), 0);
     assert_int_equal(window.before->n, 0); /* nothing of c1's earlier life */
     assert_int_equal(count0(window.after, 0), 5);
     assert_int_equal(source_set_read(set, 0, &window), -EBADF);
     assert_int_equal(source_set_read(set, 0xffffffff, &window), -EBADF);
-    source_set_free(set);
 }
 
 static void test_the_key_is_copied(void **state)
 {
-    (void)state;
-    struct ledger ledger = {0};
-    struct source_set *set = set_with(fake_new(&ledger));
+    struct bench *bench = *state;
+    struct source_set *set = bench->set;
     char key[] = "c1";
     group_handle handle = open_group(set, key, GROUP_CORE);
 
     key[1] = '9';
     assert_int_equal(open_group(set, "c1", GROUP_CORE), handle);
-    source_set_free(set);
 }
 
 static void test_failed_open_leaves_nothing(void **state)
 {
-    (void)state;
-    struct ledger ledger = {0};
-    struct fake *fake = fake_new(&ledger);
-    struct source_set *set = set_with(fake);
+    struct bench *bench = *state;
+    struct fake_source *fake = &bench->fake;
+    struct source_set *set = bench->set;
     const struct scope scope = {.kind = SCOPE_CGROUP, .key = "c1", .cgroup_fd = -1};
     struct verdict why = {0};
     group_handle handle = 77;
 
-    fake->open_error = -EACCES;
+    verdict_set(&fake->open_error, REASON_NO_PERMISSION, "told to fail");
+    fake->open_errno = -EACCES;
     for (int i = 0; i < 10; i++)
         assert_int_equal(source_set_open(set, &scope, GROUP_CORE, &handle, &why), -EACCES);
     assert_int_equal(why.reason, REASON_NO_PERMISSION);
@@ -303,21 +323,20 @@ static void test_failed_open_leaves_nothing(void **state)
     assert_int_equal(source_set_open(set, &scope, GROUP_RPQ, &handle, &why), -ENODEV);
     assert_int_equal(why.reason, REASON_NO_DEVICE);
     assert_non_null(strstr(why.words, "rpq"));
-    fake->open_error = 0;
+    verdict_clear(&fake->open_error);
     assert_int_equal(source_set_open(set, &scope, GROUP_CORE, &handle, NULL), 0);
-    assert_int_equal(ledger.opens, 1);
-    source_set_free(set);
-    assert_int_equal(ledger.closes, 1);
+    assert_int_equal(bench->fake.ledger.opens, 1);
+    free_set(bench);
+    assert_int_equal(bench->fake.ledger.closes, 1);
 }
 
 /* Whichever allocation fails: nothing stays open, and the label does not say "file descriptors". */
 static void test_out_of_memory(void **state)
 {
-    (void)state;
     if (!malloc_fail(0))
         skip();
-    struct ledger ledger = {0};
-    struct source_set *set = set_with(fake_new(&ledger));
+    struct bench *bench = *state;
+    struct source_set *set = bench->set;
     const struct scope scope = {.kind = SCOPE_CGROUP, .key = "c1", .cgroup_fd = -1};
     struct verdict why;
     group_handle handle = 77;
@@ -328,7 +347,7 @@ static void test_out_of_memory(void **state)
         malloc_fail((uint64_t)tries + 1);
         err = source_set_open(set, &scope, GROUP_CORE, &handle, &why);
         malloc_fail(0);
-        assert_int_equal(ledger.opens - ledger.closes, err ? 0 : 1);
+        assert_int_equal(bench->fake.ledger.opens - bench->fake.ledger.closes, err ? 0 : 1);
         if (!err)
             break;
         assert_int_equal(err, -ENOMEM);
@@ -337,20 +356,20 @@ static void test_out_of_memory(void **state)
         assert_non_null(strstr(why.words, "out of memory"));
     }
     assert_true(tries > 2);
-    source_set_free(set);
 }
 
 /* ---- routes ---- */
 
 static void test_routes(void **state)
 {
-    (void)state;
-    struct ledger one = {0}, two = {0};
-    struct fake *first = fake_new(&one), *second = fake_new(&two);
-    struct source_set *set = set_with(first);
+    struct bench *bench = *state;
+    struct fake_source *first = &bench->fake, *second = &bench->second;
+    const struct fake_ledger *one = &first->ledger, *two = &second->ledger;
+    struct source_set *set = bench->set;
     struct verdict why = {0};
 
     assert_true(source_set_check(set, SCOPE_CGROUP, GROUP_CORE, &why));
+    verdict_set(&first->check, REASON_NO_PMU, "no loads here");
     assert_false(source_set_check(set, SCOPE_CGROUP, GROUP_LOADS, &why));
     assert_int_equal(why.reason, REASON_NO_PMU);
     assert_false(source_set_check(set, SCOPE_UNIT, GROUP_RPQ, &why));
@@ -359,54 +378,52 @@ static void test_routes(void **state)
     open_group(set, "c1", GROUP_CORE);
     assert_int_equal(source_set_route(set, SCOPE_CGROUP, GROUP_CORE, &second->source), 0);
     open_group(set, "c2", GROUP_CORE);
-    assert_int_equal(one.opens, 1);
-    assert_int_equal(two.opens, 1);
-    assert_string_equal(two.last_key, "c2");
+    assert_int_equal(one->opens, 1);
+    assert_int_equal(two->opens, 1);
+    assert_string_equal(two->last_key, "c2");
 
-    first->fds = 3;
-    second->fds = 4;
-    assert_int_equal(source_set_open_counters(set), 7);
+    open_group(set, "c3", GROUP_CORE);
+    assert_int_equal(source_set_open_counters(set), 3);
     begin(set, 1);
-    assert_int_equal(one.begins, 1); /* once, although it serves several pairs */
-    assert_int_equal(two.begins, 1);
-    source_set_free(set);
-    assert_int_equal(one.frees, 1);
-    assert_int_equal(two.frees, 1);
-    assert_int_equal(one.closes, 1);
-    assert_int_equal(two.closes, 1);
+    assert_int_equal(one->begins, 1); /* once, although it serves several pairs */
+    assert_int_equal(two->begins, 1);
+    free_set(bench);
+    assert_int_equal(one->frees, 1);
+    assert_int_equal(two->frees, 1);
+    assert_int_equal(one->closes, 1);
+    assert_int_equal(two->closes, 2);
 }
 
 static void test_begin_asks_all_and_returns_the_first_error(void **state)
 {
-    (void)state;
-    struct ledger one = {0}, two = {0};
-    struct fake *first = fake_new(&one), *second = fake_new(&two);
-    struct source_set *set = set_with(first);
+    struct bench *bench = *state;
+    struct fake_source *first = &bench->fake, *second = &bench->second;
+    struct source_set *set = bench->set;
     const struct tick tick = {.number = 1};
     size_t n;
 
     assert_int_equal(source_set_route(set, SCOPE_UNIT, GROUP_RPQ, &second->source), 0);
     first->begin_error = -EIO;
     second->begin_error = -ENODEV;
-    first->probes_left = 2;
+    first->n_probes = 2;
     assert_int_equal(source_set_begin(set, &tick), -EIO);
-    assert_int_equal(two.begins, 1);
+    assert_int_equal(second->ledger.begins, 1);
     source_set_probes(set, &n);
     assert_int_equal(n, 2);
-    source_set_free(set);
 }
 
 static void test_probes_are_the_same_list_for_everyone(void **state)
 {
-    (void)state;
-    struct ledger ledger = {0};
-    struct fake *fake = fake_new(&ledger);
-    struct source_set *set = set_with(fake);
+    struct bench *bench = *state;
+    struct fake_source *fake = &bench->fake;
+    struct source_set *set = bench->set;
     size_t n;
 
     source_set_probes(set, &n);
     assert_int_equal(n, 0);
-    fake->probes_left = 200; /* more than the first buffer holds */
+    fake->n_probes = 200; /* more than the first buffer holds */
+    for (size_t i = 0; i < 200; i++)
+        fake->probes[i].latency_ns = (double)(200 - i);
     begin(set, 1);
     for (int reader = 0; reader < 2; reader++) {
         const struct probe_reading *probes = source_set_probes(set, &n);
@@ -417,37 +434,13 @@ static void test_probes_are_the_same_list_for_everyone(void **state)
     begin(set, 2);
     source_set_probes(set, &n);
     assert_int_equal(n, 0);
-    source_set_free(set);
-}
-
-static bool samples_stores(struct source *source, enum access access, struct verdict *why)
-{
-    (void)source;
-    if (access == ACCESS_LOAD)
-        verdict_set(why, REASON_DISABLED, "loads were not asked for");
-    return access == ACCESS_STORE;
-}
-
-static size_t drain_two(struct source *source, struct access_sample *out, size_t cap)
-{
-    (void)source;
-    for (size_t i = 0; i < 2 && i < cap; i++)
-        out[i] = (struct access_sample){.owner = container_tag(7, 1), .bytes = 8};
-    return cap < 2 ? cap : 2;
-}
-
-static void samples_far(struct source *source, enum access access, struct sampling *out)
-{
-    (void)source;
-    out->lost = access == ACCESS_STORE ? 5 : 6;
 }
 
 static void test_samples_come_from_the_source_routed_for_them(void **state)
 {
-    (void)state;
-    struct ledger ledger = {0};
-    struct fake *fake = fake_new(&ledger);
-    struct source_set *set = set_with(fake);
+    struct bench *bench = *state;
+    struct fake_source *fake = &bench->fake;
+    struct source_set *set = bench->set;
     const struct access_sample *read;
     struct sampling sampling = {.lost = 1};
     struct verdict why;
@@ -461,11 +454,11 @@ static void test_samples_come_from_the_source_routed_for_them(void **state)
     source_set_sampling(set, ACCESS_STORE, &sampling);
     assert_int_equal(sampling.lost, 0);
 
-    struct source_ops ops = *fake->source.ops;
-    ops.samples = samples_stores;
-    ops.drain = drain_two;
-    ops.sampling = samples_far;
-    fake->source.ops = &ops;
+    verdict_set(&fake->sampled[ACCESS_LOAD], REASON_DISABLED, "loads were not asked for");
+    for (fake->n_samples = 0; fake->n_samples < 2; fake->n_samples++)
+        fake->samples[fake->n_samples].owner = container_tag(7, 1);
+    fake->sampling[ACCESS_STORE].lost = 5;
+    fake->sampling[ACCESS_LOAD].lost = 6;
     assert_int_equal(source_set_route_samples(set, &fake->source), 0);
     assert_true(source_set_samples(set, ACCESS_STORE, &why));
     assert_int_equal(why.reason, REASON_OK);
@@ -480,15 +473,13 @@ static void test_samples_come_from_the_source_routed_for_them(void **state)
     assert_int_equal(sampling.lost, 5);
     source_set_sampling(set, ACCESS_LOAD, &sampling); /* is not sampled */
     assert_int_equal(sampling.lost, 0);
-    source_set_free(set);
 }
 
 /* Containers come and go by the thousand: handles stay distinct, every one finds its own group. */
 static void test_churn(void **state)
 {
-    (void)state;
-    struct ledger ledger = {0};
-    struct source_set *set = set_with(fake_new(&ledger));
+    struct bench *bench = *state;
+    struct source_set *set = bench->set;
     group_handle live[FAKE_GROUPS] = {0};
     uint64_t serial[FAKE_GROUPS] = {0}, next = 1;
     uint32_t random = 12345;
@@ -507,32 +498,33 @@ static void test_churn(void **state)
             serial[i] = next++;
             snprintf(key, sizeof key, "c%llu", (unsigned long long)serial[i]);
             live[i] = open_group(set, key, GROUP_CORE);
-            assert_string_equal(ledger.last_key, key);
+            assert_string_equal(bench->fake.ledger.last_key, key);
         }
     }
-    source_set_free(set);
-    assert_int_equal(ledger.opens, ledger.closes);
-    assert_int_equal(ledger.opens, next - 1);
+    free_set(bench);
+    assert_int_equal(bench->fake.ledger.opens, bench->fake.ledger.closes);
+    assert_int_equal(bench->fake.ledger.opens, next - 1);
 }
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_window_lies_between_two_readings),
-        cmocka_unit_test(test_one_read_per_tick),
-        cmocka_unit_test(test_tick_without_reading_widens_the_window),
-        cmocka_unit_test(test_rows_may_grow),
-        cmocka_unit_test(test_steady_ticks_do_not_allocate),
-        cmocka_unit_test(test_shared_handles_are_counted),
-        cmocka_unit_test(test_old_handle_does_not_reach_the_slots_next_user),
-        cmocka_unit_test(test_the_key_is_copied),
-        cmocka_unit_test(test_failed_open_leaves_nothing),
-        cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_routes),
-        cmocka_unit_test(test_begin_asks_all_and_returns_the_first_error),
-        cmocka_unit_test(test_probes_are_the_same_list_for_everyone),
-        cmocka_unit_test(test_samples_come_from_the_source_routed_for_them),
-        cmocka_unit_test(test_churn),
+        TEST(test_window_lies_between_two_readings),
+        TEST(test_one_read_per_tick),
+        TEST(test_tick_without_reading_widens_the_window),
+        TEST(test_rows_may_grow),
+        TEST(test_steady_ticks_do_not_allocate),
+        TEST(test_shared_handles_are_counted),
+        TEST(test_old_handle_does_not_reach_the_slots_next_user),
+        TEST(test_the_key_is_copied),
+        TEST(test_failed_open_leaves_nothing),
+        TEST(test_out_of_memory),
+        TEST(test_routes),
+        TEST(test_begin_asks_all_and_returns_the_first_error),
+        TEST(test_probes_are_the_same_list_for_everyone),
+        TEST(test_samples_come_from_the_source_routed_for_them),
+        TEST(test_churn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,14 @@
 #include "tests/unit/support/fake_source.h"
 
 #include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 static struct fake_source *fake_of(struct source *source)
 {
@@ -28,27 +34,45 @@ static int open_group(struct source *source, const struct scope *scope, enum gro
         return fake->open_errno ? fake->open_errno : -EMFILE;
     }
     struct fake_group *found = fake_group(fake, scope->key, group);
+    assert_false(found->open);
     found->open = true;
     fake->n_open++;
+    fake->ledger.opens++;
+    snprintf(fake->ledger.last_key, sizeof fake->ledger.last_key, "%s", scope->key);
     *handle = (uint64_t)(found - fake->groups) + 1;
     return 0;
 }
 
+static struct fake_group *group_of(struct source *source, uint64_t handle)
+{
+    struct fake_group *group = &fake_of(source)->groups[handle - 1];
+    assert_true(group->open);
+    return group;
+}
+
 static size_t width(struct source *source, uint64_t handle)
 {
-    (void)source;
-    (void)handle;
-    return FAKE_CPUS;
+    return group_of(source, handle)->cpus;
+}
+
+static int begin(struct source *source, const struct tick *tick)
+{
+    (void)tick;
+    fake_of(source)->ledger.begins++;
+    return fake_of(source)->begin_error;
 }
 
 static int read_group(struct source *source, uint64_t handle, struct reading *out)
 {
-    const struct fake_group *group = &fake_of(source)->groups[handle - 1];
+    const struct fake_group *group = group_of(source, handle);
+    fake_of(source)->ledger.reads++;
     if (group->read_error)
         return group->read_error;
     if (group->no_reading)
         return -ENODATA;
-    for (size_t cpu = 0; cpu < FAKE_CPUS; cpu++) {
+    if (out->cap < group->cpus)
+        return -ENOSPC;
+    for (size_t cpu = 0; cpu < group->cpus; cpu++) {
         struct reading_row *row = reading_row(out, cpu);
         row->cpu = (int32_t)cpu;
         row->present = group->present;
@@ -57,7 +81,7 @@ static int read_group(struct source *source, uint64_t handle, struct reading *ou
         memcpy(row->count, group->count[cpu],
                group_descs[group->group].n * sizeof *group->count[cpu]);
     }
-    out->n = FAKE_CPUS;
+    out->n = group->cpus;
     return 0;
 }
 
@@ -66,7 +90,8 @@ static int probes(struct source *source, struct probe_reading *out, size_t cap, 
     struct fake_source *fake = fake_of(source);
     *n = fake->n_probes < cap ? fake->n_probes : cap;
     memcpy(out, fake->probes, *n * sizeof *out);
-    fake->n_probes = 0;
+    fake->n_probes -= *n;
+    memmove(fake->probes, fake->probes + *n, fake->n_probes * sizeof *out);
     return 0;
 }
 
@@ -94,8 +119,9 @@ static void sampling(struct source *source, enum access access, struct sampling 
 static void close_group(struct source *source, uint64_t handle)
 {
     struct fake_source *fake = fake_of(source);
-    fake->groups[handle - 1].open = false;
+    group_of(source, handle)->open = false;
     fake->n_open--;
+    fake->ledger.closes++;
 }
 
 static size_t open_counters(struct source *source)
@@ -105,7 +131,7 @@ static size_t open_counters(struct source *source)
 
 static void free_source(struct source *source)
 {
-    fake_of(source)->freed = true;
+    fake_of(source)->ledger.frees++;
 }
 
 static const struct source_ops ops = {
@@ -113,6 +139,7 @@ static const struct source_ops ops = {
     .check = check,
     .open = open_group,
     .width = width,
+    .begin = begin,
     .read = read_group,
     .probes = probes,
     .samples = samples,
@@ -128,14 +155,26 @@ void fake_source_init(struct fake_source *fake)
     *fake = (struct fake_source){.source.ops = &ops, .open_error_of = GROUP_COUNT};
 }
 
+/* One that was never used, or, where there is none, one that was closed. */
+static struct fake_group *free_group(struct fake_source *fake)
+{
+    if (fake->n_groups < FAKE_GROUPS)
+        return &fake->groups[fake->n_groups++];
+    for (size_t i = 0; i < FAKE_GROUPS; i++)
+        if (!fake->groups[i].open)
+            return &fake->groups[i];
+    fail_msg("more than %d groups open at once", FAKE_GROUPS);
+    return NULL;
+}
+
 struct fake_group *fake_group(struct fake_source *fake, const char *key, enum group group)
 {
     for (size_t i = 0; i < fake->n_groups; i++)
         if (fake->groups[i].group == group && strcmp(fake->groups[i].key, key) == 0)
             return &fake->groups[i];
-    struct fake_group *made = &fake->groups[fake->n_groups++];
-    *made = (struct fake_group){.group = group,
-                                .present = (uint32_t)((1u << group_descs[group].n) - 1)};
+    struct fake_group *made = free_group(fake);
+    *made = (struct fake_group){
+        .group = group, .cpus = FAKE_CPUS, .present = (uint32_t)((1u << group_descs[group].n) - 1)};
     snprintf(made->key, sizeof made->key, "%s", key);
     return made;
 }

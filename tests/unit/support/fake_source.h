@@ -1,12 +1,26 @@
 /*
- * A source whose totals a test sets by hand: one row per CPU, by scope key and group.
+ * A source whose totals a test sets by hand: one row per CPU, by scope key and group. It keeps a
+ * ledger of what was asked of it, and fails the running cmocka test when a group is read or closed
+ * that is not open.
  */
 #ifndef IE_TESTS_FAKE_SOURCE_H
 #define IE_TESTS_FAKE_SOURCE_H
 
 #include "exporter/source/source.h"
 
-enum { FAKE_CPUS = 2, FAKE_GROUPS = 64, FAKE_PROBES = 8, FAKE_SAMPLES = 4096 };
+enum {
+    FAKE_CPUS = 2, /* of a group, unless the test says otherwise */
+    FAKE_MAX_CPUS = 8,
+    FAKE_GROUPS = 64,
+    FAKE_PROBES = 256,
+    FAKE_SAMPLES = 4096
+};
+
+/* How often each op was called; of 'open', how often it worked. */
+struct fake_ledger {
+    int opens, closes, begins, reads, frees;
+    char last_key[32]; /* opened */
+};
 
 struct fake_group {
     char key[32];
@@ -15,18 +29,20 @@ struct fake_group {
     bool no_reading; /* -ENODATA at this tick */
     int read_error;
     uint32_t present;
-    uint64_t enabled_ns[FAKE_CPUS], running_ns[FAKE_CPUS];
-    uint64_t count[FAKE_CPUS][GROUP_MAX_ROLES];
+    size_t cpus;
+    uint64_t enabled_ns[FAKE_MAX_CPUS], running_ns[FAKE_MAX_CPUS];
+    uint64_t count[FAKE_MAX_CPUS][GROUP_MAX_ROLES];
 };
 
 /* Owned by the test; the source set frees nothing of it. */
 struct fake_source {
     struct source source;
+    struct fake_ledger ledger;
     struct fake_group groups[FAKE_GROUPS];
     size_t n_groups;
     size_t n_open;
     struct probe_reading probes[FAKE_PROBES];
-    size_t n_probes; /* handed out at the next begin, then 0 */
+    size_t n_probes; /* handed out at the next begin, oldest first, then 0 */
     struct access_sample samples[FAKE_SAMPLES];
     size_t n_samples; /* handed out by drains, oldest first, then 0 */
     struct sampling sampling[ACCESS_KINDS];
@@ -35,12 +51,12 @@ struct fake_source {
     struct verdict open_error;            /* REASON_OK: opening works */
     enum group open_error_of;             /* this group's only; GROUP_COUNT after init: of all */
     int open_errno;                       /* what it fails with; 0: -EMFILE */
-    bool freed;
+    int begin_error;
 };
 
 void fake_source_init(struct fake_source *fake);
 
-/* The group of a key, made when it is not there yet; all roles present. */
+/* The group of a key, made when it is not there yet; all roles present, FAKE_CPUS rows. */
 struct fake_group *fake_group(struct fake_source *fake, const char *key, enum group group);
 
 /* Advances the clocks of one CPU by ns, running as long as enabled. */
