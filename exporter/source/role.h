@@ -2,7 +2,7 @@
  * What is counted (roles) and what is counted together (groups), independent of any CPU.
  *
  * collectors/events/ says how a CPU counts a role. The spelling of roles and groups is part of the
- * recording format, version 1.
+ * recording format, version 1; so those that no collector opens yet stay, and say so.
  */
 #ifndef IE_SOURCE_ROLE_H
 #define IE_SOURCE_ROLE_H
@@ -18,9 +18,9 @@ enum role {
     ROLE_L3_MISS_READ_OCCUPANCY, /* sum over cycles of such reads outstanding */
     ROLE_LLC_READS,              /* demand data reads that left the core's own caches */
     ROLE_L3_MISS_READ_ACTIVE,    /* cycles with at least one L3-miss read outstanding */
-    ROLE_LLC_READ_OCCUPANCY,
-    ROLE_LLC_READ_ACTIVE,
-    ROLE_STALLS_L3_MISS,
+    ROLE_LLC_READ_OCCUPANCY,     /* in no group: no collector yet */
+    ROLE_LLC_READ_ACTIVE,        /* likewise */
+    ROLE_STALLS_L3_MISS,         /* of the group stalls */
     ROLE_LOADS_LOCAL_DRAM,
     ROLE_LOADS_REMOTE_DRAM,
     ROLE_LOADS_LOCAL_PMM,
@@ -33,8 +33,8 @@ enum role {
     ROLE_RPQ_OCCUPANCY,
     ROLE_PMM_RPQ_INSERTS,
     ROLE_PMM_RPQ_OCCUPANCY,
-    ROLE_CAS_READS,
-    ROLE_CAS_WRITES,
+    ROLE_CAS_READS,      /* in no group: no collector yet */
+    ROLE_CAS_WRITES,     /* likewise */
     ROLE_QUANTUM_CYCLES, /* the ASM epoch metrics, FORMULAS.md section 3 */
     ROLE_ACCESSES,
     ROLE_EPOCH_COUNT,
@@ -55,7 +55,7 @@ enum role {
 
 enum group {
     GROUP_CORE,
-    GROUP_STALLS,
+    GROUP_STALLS, /* no collector yet */
     GROUP_STORES,
     GROUP_LOADS,
     GROUP_PMM_RFO,

@@ -13,7 +13,7 @@ struct event_table {
     const char *microarchitecture;
     double cache_cycles;   /* c_cache before calibration; 0: must be calibrated */
     double llc_hit_cycles; /* 0: not known */
-    int general_counters;  /* with hyper-threading */
+    int general_counters;  /* with hyper-threading; for the tests that groups fit */
     const char *event[ROLE_COUNT];
     /* Uncore roles by pseudo-channel; "NAME" of the pmu is filled in per unit. */
     int channels;
