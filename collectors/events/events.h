@@ -1,8 +1,8 @@
 /*
  * One table of roles per microarchitecture: how that CPU counts them.
  *
- * Numbers are Intel's published event files'; libpfm4 4.13 turns names into numbers where it has a
- * name, perf_raw:: where it has none. A test encodes every row of every table.
+ * The numbers are those of Intel's published event files: by name where libpfm4 4.13 has one, by
+ * perf_raw:: where it has none. A test encodes every row of every table.
  */
 #ifndef IE_COLLECTORS_EVENTS_EVENTS_H
 #define IE_COLLECTORS_EVENTS_EVENTS_H
@@ -21,7 +21,7 @@ extern const struct event_table event_table_gnr; /* Granite Rapids */
 /* All of them. */
 const struct event_table *const *event_tables(size_t *n);
 
-/* As CPUID says it: vendor "GenuineIntel", display family and model. NULL: no verified table. */
+/* As CPUID gives it: vendor "GenuineIntel", display family and model. NULL: no verified table. */
 const struct event_table *event_table_for_cpu(int family, int model, int stepping,
                                               const char *vendor);
 

@@ -1,8 +1,8 @@
 #include "collectors/events/events.h"
 
 /*
- * Skylake-SP: Cascade Lake's core, without persistent memory. Its own c_cache was not published:
- * calibrated by the probe.
+ * Skylake-SP: Cascade Lake's core, without persistent memory. Its own c_cache was never published;
+ * the probe calibrates it.
  */
 const struct event_table event_table_skx = {
     .microarchitecture = "skx",

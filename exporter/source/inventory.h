@@ -1,7 +1,7 @@
 /*
  * The units and threads of this machine, or of a recording, that collectors may open.
  *
- * Filled at start, by whoever knows of them; then read only. Loop thread.
+ * Filled at start by what detects or replays them; read only after that. Loop thread.
  */
 #ifndef IE_SOURCE_INVENTORY_H
 #define IE_SOURCE_INVENTORY_H

@@ -20,7 +20,7 @@ void keymap_release(struct keymap *map)
     memset(map, 0, sizeof *map);
 }
 
-/* The slot that holds the pair, else the free slot where it belongs. The map is never full. */
+/* The slot that holds the pair, or the free slot where it belongs. The map is never full. */
 static size_t find(const struct keymap *map, uint64_t hash, const char *key, uint32_t tag)
 {
     size_t i = hash & (map->cap - 1);
@@ -60,9 +60,9 @@ static int grow(struct keymap *map)
 int keymap_put(struct keymap *map, const char *key, uint32_t tag, void *value)
 {
     if ((map->n + 1) * 4 > map->cap * 3) {
-        int error = grow(map);
-        if (error)
-            return error;
+        int err = grow(map);
+        if (err)
+            return err;
     }
     uint64_t hash = hash_of(key, tag);
     map->slots[find(map, hash, key, tag)] =
@@ -81,7 +81,7 @@ void keymap_remove(struct keymap *map, const char *key, uint32_t tag)
         return;
     map->n--;
 
-    /* Moves back whoever was pushed past the hole, so that no search ends too early there. */
+    /* Moves back the pairs that were pushed past the hole, so that no search ends too early. */
     for (size_t i = (hole + 1) & mask; map->slots[i].key; i = (i + 1) & mask) {
         size_t home = map->slots[i].hash & mask;
         if (((i - home) & mask) >= ((i - hole) & mask)) {

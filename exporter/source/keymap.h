@@ -1,8 +1,8 @@
 /*
  * From (key, tag) to a pointer: open scopes of a source set, groups of a recording.
  *
- * Keys are borrowed: whoever puts one keeps the text alive and unchanged until it is removed.
- * One thread at a time.
+ * Keys are borrowed: the caller keeps the text alive and unchanged until the key is removed. One
+ * thread at a time.
  */
 #ifndef IE_SOURCE_KEYMAP_H
 #define IE_SOURCE_KEYMAP_H

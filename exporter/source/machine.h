@@ -1,6 +1,6 @@
 /*
- * Facts about the machine that formulas need. A fact that is not known is 0 (or ""): whoever needs
- * it then has no result.
+ * Facts about the machine that formulas need. A fact that is not known is 0 (or ""): formulas that
+ * need it then have no result.
  */
 #ifndef IE_SOURCE_MACHINE_H
 #define IE_SOURCE_MACHINE_H

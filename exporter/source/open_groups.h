@@ -48,14 +48,14 @@ void open_groups_release(struct open_groups *groups);
 bool open_groups_share(struct open_groups *groups, const struct scope *scope, enum group group,
                        group_handle *handle);
 
-/* Opens a pair that is not open yet; the source outlives the group. On failure the source's -errno
- * or -ENOMEM, *why set and *handle untouched. */
+/* Opens a pair that is not open yet; the source must outlive the group. On failure the source's
+ * -errno or -ENOMEM, with *why set and *handle untouched. */
 int open_groups_open(struct open_groups *groups, struct source *source, const struct scope *scope,
                      enum group group, group_handle *handle, struct verdict *why);
 /* A handle that was closed already is ignored. */
 void open_groups_close(struct open_groups *groups, group_handle handle);
 
-/* From here on every group is read anew. */
+/* Starts a tick: every group is read anew when it is asked for. */
 void open_groups_begin(struct open_groups *groups);
 /* As source_set_read. */
 int open_groups_read(struct open_groups *groups, group_handle handle, struct group_window *out);

@@ -1,8 +1,8 @@
 /*
  * Where raw counts and samples come from.
  *
- * A source hands out raw totals per CPU; it knows no metric and never scales. Everything here is
- * called from the loop's thread, except where an op says otherwise.
+ * A source hands out raw totals per CPU; it knows no metric and never scales. All ops are called
+ * from the loop's thread.
  */
 #ifndef IE_SOURCE_SOURCE_H
 #define IE_SOURCE_SOURCE_H
@@ -23,10 +23,10 @@ enum scope_kind { SCOPE_CGROUP, SCOPE_THREAD, SCOPE_UNIT, SCOPE_CPU, SCOPE_KINDS
 struct scope {
     enum scope_kind kind;
     const char *key; /* unique among open scopes; the name that recordings use */
-    int cgroup_fd;   /* SCOPE_CGROUP: directory in the hierarchy that owns perf_event; else -1 */
-    int tid;         /* SCOPE_THREAD */
-    int cpu;         /* SCOPE_CPU */
-    int channel;     /* SCOPE_UNIT: pseudo-channel, from 0 */
+    int cgroup_fd; /* SCOPE_CGROUP: directory in the hierarchy that owns perf_event; otherwise -1 */
+    int tid;       /* SCOPE_THREAD */
+    int cpu;       /* SCOPE_CPU */
+    int channel;   /* SCOPE_UNIT: pseudo-channel, from 0 */
     const struct unit *unit; /* SCOPE_UNIT */
     uint64_t owner;          /* what samples of this scope carry; 0: they are not wanted */
 };
@@ -43,7 +43,7 @@ struct reading_row {
     uint64_t count[]; /* group_descs[group].n of them */
 };
 
-/* Rows of one group, laid out with a stride, since the number of roles differs by group. */
+/* Rows of one group, laid out with a stride, because the number of roles differs between groups. */
 struct reading {
     size_t n;            /* rows in use */
     size_t cap;          /* rows that fit */
@@ -72,7 +72,7 @@ struct probe_reading {
     int initiator_numa_node;
     int target_numa_node;
     double latency_ns;
-    double llc_hit_ns; /* of a load that hits the last-level cache; 0: not measured this time */
+    double llc_hit_ns; /* latency of a load that hits the last-level cache; 0: not measured */
 };
 
 struct source;
@@ -92,8 +92,7 @@ struct source_ops {
 
     /* ---- counting ---- */
 
-    /* Whether groups of this scope can work at all. May take some milliseconds: it runs at start.
-     */
+    /* Whether such groups can be counted at all. May take some milliseconds: it runs at start. */
     bool (*check)(struct source *source, enum scope_kind kind, enum group group,
                   struct verdict *why);
 
@@ -116,7 +115,7 @@ struct source_ops {
 
     /* ---- probing ---- */
 
-    /* Finished bursts since the last call, at most cap. */
+    /* The bursts that finished since the last call, up to cap of them. */
     int (*probes)(struct source *source, struct probe_reading *out, size_t cap, size_t *n);
 
     /* ---- sampling ---- */
@@ -124,16 +123,16 @@ struct source_ops {
     /* Whether accesses of this kind are sampled; if so, those of all scopes whose group of that
      * kind (stores, loads) is open with an owner. */
     bool (*samples)(struct source *source, enum access access, struct verdict *why);
-    /* Samples since the last call, at most cap; returns how many. Fewer than cap: no more now. */
+    /* Up to cap samples taken since the last call; returns how many. Fewer than cap: no more. */
     size_t (*drain)(struct source *source, struct access_sample *out, size_t cap);
-    /* Asked before drain, 'settled_ns' holds for what is then handed out. Of kinds that are sampled
-     * only. */
+    /* For kinds that are sampled only. When called before drain, 'settled_ns' holds for the
+     * samples that drain then hands out. */
     void (*sampling)(struct source *source, enum access access, struct sampling *out);
 
     /* ---- all ---- */
 
-    /* Once a tick, before any read: for backends that read everything at once, and for the CPUs
-     * that came or went. May open and allocate only when the machine changed. */
+    /* Called once a tick, before any read: for backends that read everything at once, and for CPUs
+     * that come and go. May open and allocate only when the machine changed. */
     int (*begin)(struct source *source, const struct tick *tick);
 
     /* File descriptors held for counters; left out: 0. */

@@ -18,33 +18,34 @@ struct source_set *source_set_new(const struct log *log);
 /* Frees the routed sources as well, each once. Accepts NULL. */
 void source_set_free(struct source_set *set);
 
-/* Takes ownership of 'source' (also on failure), which then serves (kind, group). A later route
- * for the same pair replaces the earlier. Returns 0 or -ENOMEM. */
+/* Takes ownership of 'source', also on failure; it then serves (kind, group). A later route for
+ * the same pair replaces the earlier one. Returns 0 or -ENOMEM. */
 int source_set_route(struct source_set *set, enum scope_kind kind, enum group group,
                      struct source *source);
-/* As route, for the source whose probes() op is asked. */
+/* As route, for the source whose bursts of the probe are read. */
 int source_set_route_probes(struct source_set *set, struct source *source);
 
-/* As route, for the source whose samples are asked for. */
+/* As route, for the source whose samples are read. */
 int source_set_route_samples(struct source_set *set, struct source *source);
 
 /* False with *why set when no backend serves the pair, or its check says no. */
 bool source_set_check(struct source_set *set, enum scope_kind kind, enum group group,
                       struct verdict *why);
 
-/* -ENODEV when no backend serves the pair, else the backend's; *why is set, and may be NULL. */
+/* 0; -ENODEV when no backend serves the pair; otherwise the backend's error, with *why set. 'why'
+ * may be NULL. */
 int source_set_open(struct source_set *set, const struct scope *scope, enum group group,
                     group_handle *handle, struct verdict *why);
 /* A handle that was closed already is ignored. */
 void source_set_close(struct source_set *set, group_handle handle);
 
-/* Starts a tick for every backend. The first error is returned, all backends are asked. */
+/* Starts a tick for every backend, also after one of them failed. Returns the first error. */
 int source_set_begin(struct source_set *set, const struct tick *tick);
 
 /* Reads the group unless it was read this tick already, then hands out the window.
- * -ENODATA: no reading this tick, no window; the next one reaches back over it, as after any other
- * error of the backend. The answer, an error too, stands until the next begin. -EBADF: a handle
- * that was closed. Allocates only when the backend needs more rows than ever before. */
+ * -ENODATA: no reading this tick, so no window; the next window reaches back over it, as after any
+ * other error of the backend. The answer, an error too, stands until the next begin. -EBADF: the
+ * handle was closed. Allocates only when the backend needs more rows than ever before. */
 int source_set_read(struct source_set *set, group_handle handle, struct group_window *out);
 
 /* The probe bursts that finished before this tick began; the same list for everyone. */

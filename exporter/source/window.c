@@ -37,7 +37,7 @@ static bool any_fell(size_t n, const uint64_t *before, const uint64_t *count, ui
     return (fell & present) != 0;
 }
 
-/* Every count is there, and the group ran all the time. What wraps is taken back. */
+/* Every count is there, and the group ran all the time. Sums that wrap are taken back. */
 static bool add_unscaled(struct window_sum *restrict sum, const uint64_t *restrict before,
                          const uint64_t *restrict count)
 {

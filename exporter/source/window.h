@@ -8,8 +8,8 @@
  *
  * and the window's count is the sum of that over the CPUs: scaled per CPU, then summed, never the
  * reverse, since a CPU on which the group was multiplexed says nothing about the others. Where
- * enabled and running advanced alike nothing is scaled and the result is the exact integer;
- * elsewhere it is rounded to the nearest integer, in 128-bit arithmetic (FORMULAS.md, "Windows and
+ * enabled and running advanced alike, nothing is scaled and the result is the exact integer;
+ * otherwise it is rounded to the nearest integer, in 128-bit arithmetic (FORMULAS.md, "Windows and
  * scaling").
  *
  * Worked: d(count) 3,000,000, d(enabled) 1,000,000,000 ns, d(running) 750,000,000 ns -> 4,000,000.
@@ -45,14 +45,14 @@ struct window_sum {
     unsigned reset;   /* CPUs on which a total fell */
 };
 
-/* 'n' counts per row, at most GROUP_MAX_ROLES. */
+/* 'n' counts per row, up to GROUP_MAX_ROLES. */
 void window_init(struct window_sum *sum, size_t n);
 
 /*
  * Adds one CPU. 'before_count' is NULL where there is no earlier reading of this CPU (the group was
  * just opened, or the CPU came online): everything since the opening lies in the window. Bit i of
- * 'present' says that count[i] was counted, in both readings where there are two; the others are
- * not looked at.
+ * 'present' says that count[i] was counted, in both readings where there are two; other counts are
+ * ignored.
  *
  * Per CPU, the first that applies:
  *   reset    a clock or a present count is lower than before, or the scaled count leaves 64 bits
@@ -73,7 +73,7 @@ void window_sum_rows(struct window_sum *sum, enum group group, const struct read
  * The verdict over all CPUs. RESET if any CPU was reset, since the sum then lacks that CPU and a
  * ratio of sums would be of another mix of CPUs than the window before. OK if at least one CPU ran:
  * starved CPUs beside it are missing from every count alike, so ratios stay those of the CPUs that
- * ran and counters err on the low side. STARVED if none ran but some were enabled; else IDLE.
+ * ran and counters err on the low side. STARVED if none ran but some were enabled; otherwise IDLE.
  */
 enum window_status window_status(const struct window_sum *sum);
 

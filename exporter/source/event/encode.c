@@ -11,7 +11,7 @@
 
 #include "exporter/source/event/pmu_terms.h"
 
-/* What every scheme gets: the text behind its prefix, and the whole for messages. */
+/* What every scheme gets: the text after its prefix, and the whole text for messages. */
 struct job {
     const struct fsroot *fs;
     const char *text;
@@ -212,7 +212,7 @@ static int add_terms(struct job *job, const char *pmu, const char *terms, size_t
                     : 0;
 }
 
-/* PMUs whose counting is done by the kernel's code. */
+/* PMUs whose events the kernel's own code counts. */
 static bool pmu_is_software(const char *name)
 {
     static const char *const names[] = {"software", "tracepoint", "uprobe",

@@ -23,7 +23,7 @@ struct encoded_event {
                                     opener's */
     char *path;                  /* owned: what attr.config1 points at for uprobes */
     /* Counted by the kernel's code (software, tracepoint, uprobe): needs no hardware counter, so
-     * it always runs and no hypervisor filters it. */
+     * it always runs, and no hypervisor filters it. */
     bool software;
 };
 

@@ -17,7 +17,7 @@ struct parse {
     size_t error_size;
 };
 
-/* Always -EINVAL. 'key' (may be NULL) is what the message is about. */
+/* Always -EINVAL. 'key', which may be NULL, is the subject of the message. */
 __attribute__((format(printf, 3, 4))) static int fail(const struct parse *parse, const char *key,
                                                       const char *format, ...)
 {

@@ -66,7 +66,7 @@ int pmu_term_next(const char **text, size_t *len, struct pmu_term *out)
     if (equals && parse_value(equals + 1, term - name - 1, &parsed.value))
         return -EINVAL;
     if (comma && term + 1 == *len)
-        return -EINVAL; /* a comma with nothing behind it */
+        return -EINVAL; /* a comma with nothing after it */
     *text += term + (comma ? 1 : 0);
     *len -= term + (comma ? 1 : 0);
     *out = parsed;

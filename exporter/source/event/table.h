@@ -1,6 +1,6 @@
 /*
- * How one microarchitecture counts roles: text for encode_event(). Instances live in
- * collectors/events/; a role without text cannot be counted there.
+ * How one microarchitecture counts roles: text for encode_event(). The tables are in
+ * collectors/events/; a role without text cannot be counted on that CPU.
  */
 #ifndef IE_SOURCE_EVENT_TABLE_H
 #define IE_SOURCE_EVENT_TABLE_H

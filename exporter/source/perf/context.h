@@ -27,7 +27,7 @@ struct perf_context {
     size_t cgroup_handles; /* groups of containers that are open: each holds its directory */
 };
 
-/* 0, or -EMFILE with *why when a group of so many events on so many CPUs does not fit. */
+/* 0, or -EMFILE with *why when a group of that many events on that many CPUs does not fit. */
 int perf_fd_budget(const struct perf_context *context, enum group group, size_t events, size_t cpus,
                    struct verdict *why);
 

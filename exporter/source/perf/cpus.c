@@ -29,7 +29,7 @@ static int set_list(struct perf_cpus *cpus, const char *text, size_t len)
     return 0;
 }
 
-/* Without sysfs: what the C library knows, and no notice of changes. */
+/* Without sysfs: the CPUs that the C library knows, and no notice of changes. */
 static int assume_list(struct perf_cpus *cpus)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);

@@ -105,7 +105,7 @@ static bool has_device(const struct fsroot *fs, const char *device)
     return fsroot_read_u64(fs, FSROOT_SYS, path, &type) == 0;
 }
 
-/* Not where sysfs shows no devices at all: then nothing is known. */
+/* False where sysfs shows no devices at all: then nothing is known. */
 static bool lacks_pmu(const struct fsroot *fs)
 {
     return has_device(fs, "software") && !has_device(fs, "cpu") && !has_device(fs, "cpu_core");
@@ -161,7 +161,7 @@ int perf_open_error(const struct scope *scope, int error)
     return error;
 }
 
-/* Whether the event opens where cgroups play no part. */
+/* Whether the event opens on our own thread, without a cgroup. */
 static bool opens_on_self(struct perf_context *context, enum group group,
                           const struct encoded_event *const *events, size_t failed)
 {
@@ -209,7 +209,7 @@ void perf_explain_open(struct perf_context *context, const struct scope *scope, 
                     event->path ? event->path : "the event");
     else if ((error == -EACCES || error == -EPERM) && event && !event->software &&
              scope->kind != SCOPE_UNIT && lacks_pmu(context->fs))
-        explain_no_pmu(what, why); /* the kernel asks for permission first, whatever there is */
+        explain_no_pmu(what, why); /* the kernel checks permission before it looks for the PMU */
     else
         perf_explain(error, what, perf_paranoid_level(context->fs), why);
 }

@@ -12,7 +12,7 @@ static struct perf_event_attr attributes(const struct encoded_event *event, enum
     attr.disabled = leader;
     if (user_only && !event->software)
         attr.exclude_kernel = 1;
-    /* As it is sampled (sampler.c): the samples are to be a share of what is counted. */
+    /* As sampler.c samples it: the samples are to be a share of what is counted. */
     if (group == GROUP_STORES || group == GROUP_LOADS)
         attr.exclude_kernel = attr.exclude_hv = attr.exclude_guest = 1;
     return attr;
@@ -57,7 +57,7 @@ fail:
 void perf_events_close(struct perf_context *context, enum group group, int *fds)
 {
     const struct perf_kernel *kernel = context->kernel;
-    /* The leader last: members that lose their leader would count on alone. */
+    /* The leader last: members that lose their leader would go on counting alone. */
     for (size_t i = perf_n_roles(group); i-- > 0;) {
         if (fds[i] < 0)
             continue;

@@ -28,7 +28,7 @@ struct perf_target {
     pid_t pid;
     int cpu;
     unsigned long flags;
-    bool user_only; /* leave out the kernel's part: needs less privilege */
+    bool user_only; /* leave out the kernel's part, which takes more privilege */
 };
 
 /*

@@ -88,7 +88,7 @@ static int open_row(struct perf_handles *handles, struct perf_handle *handle, si
     return err;
 }
 
-/* New events start at 0: what was handed out so far becomes what they are added to. */
+/* New events start at 0: the totals handed out so far become the base that they are added to. */
 static int keep_totals(struct perf_handle *handle, size_t i)
 {
     size_t words = row_words(handle);
@@ -117,8 +117,8 @@ static int reopen_row(struct perf_handles *handles, struct perf_handle *handle, 
     if (!err)
         err = open_row(handles, handle, i, events, &failed);
     if (err == -ENODEV)
-        handles->recheck = true; /* gone offline just now */
-    /* An ended container is not opened again, and that is no failure. */
+        handles->recheck = true; /* it has just gone offline */
+    /* The group of a container that ended is not opened again, which is no failure. */
     if (err == -ENODEV || (handle->kind == SCOPE_CGROUP && !perf_cgroup_alive(handle->pid)))
         return 0;
     return err;
@@ -221,7 +221,7 @@ int perf_handle_sync(struct perf_handles *handles, struct perf_handle *handle)
         struct perf_row *row = &handle->rows[i];
         bool online = perf_cpus_has(handles->cpus, row->on);
         if (row->open && !online)
-            (void)read_row(handles, handle, i); /* what it counted until it went */
+            (void)read_row(handles, handle, i); /* what it counted before it went offline */
         if (row->open && (!online || row->detached))
             close_row(handles, handle, i);
         if (!row->open && online && (row_err = reopen_row(handles, handle, i)))
@@ -250,7 +250,7 @@ int perf_handle_step_down(struct perf_handles *handles, struct perf_handle *hand
     for (size_t i = 0; i < handle->n; i++) {
         if (!handle->rows[i].open)
             continue;
-        /* Without a last look: what was never counted must not stretch the next window. */
+        /* Without a last read: time in which nothing was counted must not stretch the window. */
         close_row(handles, handle, i);
         int row_err = reopen_row(handles, handle, i);
         if (row_err)
@@ -259,7 +259,7 @@ int perf_handle_step_down(struct perf_handles *handles, struct perf_handle *hand
     return err;
 }
 
-/* Adds the rows that a scope has now; what they are opened on is only known here. */
+/* Adds the rows that a scope has now. */
 static int add_rows(struct perf_handles *handles, struct perf_handle *handle, int cpu)
 {
     if (handle->kind == SCOPE_THREAD)
@@ -274,7 +274,7 @@ static int add_rows(struct perf_handles *handles, struct perf_handle *handle, in
     return err;
 }
 
-/* Opens all rows, or none. A CPU that went offline just now has none for the moment. */
+/* Opens all rows, or none. A CPU that has just gone offline has none for the moment. */
 static int open_rows(struct perf_handles *handles, struct perf_handle *handle,
                      const struct encoded_event *const *events, size_t *failed)
 {
@@ -299,7 +299,7 @@ static int take_scope(struct perf_handle *handle, const struct scope *scope)
         handle->pid = scope->tid;
     if (scope->kind != SCOPE_CGROUP)
         return 0;
-    /* Kept, since a CPU may come later; events hold the cgroup anyway. */
+    /* Kept for CPUs that come later; the events hold the cgroup anyway. */
     handle->pid = fcntl(scope->cgroup_fd, F_DUPFD_CLOEXEC, 0);
     return handle->pid < 0 ? -errno : 0;
 }
@@ -327,7 +327,7 @@ static void delist(struct perf_handles *handles, struct perf_handle *handle)
         handles->end = handle->link;
 }
 
-/* The handle with everything of it open, or nothing: then *failed is the event it was for. */
+/* A handle with all its rows open, or none: then *failed is the role whose event did not open. */
 static int handle_open(struct perf_handles *handles, const struct scope *scope, enum group group,
                        uint32_t mask, int cpu, const struct encoded_event *const *events,
                        struct perf_handle **out, size_t *failed)

@@ -42,7 +42,7 @@ struct perf_handle {
     struct perf_row *rows;
     int *fds;       /* per row: one per role of the group, -1 where not open */
     uint64_t *last; /* per row: enabled, running, counts: what was handed out last */
-    uint64_t *base; /* the same layout, added to what the kernel says; NULL: all 0 */
+    uint64_t *base; /* the same layout, added to the kernel's totals; NULL: all 0 */
 };
 
 void perf_handles_init(struct perf_handles *handles, struct perf_context *context,

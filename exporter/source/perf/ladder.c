@@ -9,7 +9,7 @@
 
 enum {
     TRIAL_ROUNDS = 200,
-    TRIAL_FILTERED_NS = 1000000, /* counting so long without a cycle */
+    TRIAL_FILTERED_NS = 1000000, /* counting this long without a cycle */
     TRIAL_STARVED_NS = 20000000, /* five turns of the kernel's rotation between groups */
 };
 
@@ -105,7 +105,7 @@ static void work(void)
 
 enum trial { TRIAL_RUNS, TRIAL_STARVES, TRIAL_FILTERED };
 
-/* Watches a group on our own busy thread until it is clear what becomes of it. */
+/* Watches a group on our own busy thread until it is clear whether it runs. */
 static int watch(struct perf_ladder *ladder, enum group group, uint32_t mask,
                  const struct encoded_event *const *events, int leader, enum trial *out)
 {
@@ -140,7 +140,7 @@ static int watch(struct perf_ladder *ladder, enum group group, uint32_t mask,
     return 0;
 }
 
-/* Counting others needs more privilege than counting oneself: one event on a CPU tells. */
+/* Counting others needs more privilege than counting oneself: one event on a CPU shows it. */
 static int try_cpu(struct perf_ladder *ladder, enum group group, uint32_t mask,
                    const struct encoded_event *const *events, int *fds, size_t *failed)
 {
@@ -174,7 +174,7 @@ static int try_rung(struct perf_ladder *ladder, enum scope_kind kind, enum group
     return err;
 }
 
-/* What is counted, when that is less than it could be: REASON_OK with words. */
+/* What is not counted, if anything: REASON_OK with words. */
 static void describe(const struct perf_ladder *ladder, enum group group, struct verdict *why)
 {
     const struct perf_group *state = &ladder->groups[group];
@@ -216,8 +216,9 @@ static bool step(struct perf_ladder *ladder, enum group group, bool starved)
     return true;
 }
 
-/* A role that the kernel does not know here, where the group can do without: so --events.file may
- * name software events for some roles, while the CPU's table names hardware events for the rest. */
+/* Drops a role whose event the kernel does not know here, if the group can do without it. So
+ * --events.file may name software events for some roles while the CPU's table names hardware
+ * events for the rest. */
 static bool drop_unknown(struct perf_ladder *ladder, enum group group, int error, size_t failed,
                          const struct verdict *why)
 {
@@ -272,7 +273,7 @@ int perf_ladder_check(struct perf_ladder *ladder, enum scope_kind kind, enum gro
         struct verdict *answer = &state->checked[kind].why;
         int err = check(ladder, kind, group, answer);
         state->checked[kind].error = err;
-        /* Want of memory or descriptors may pass; the rest is the machine's nature. */
+        /* A lack of memory or descriptors may pass; everything else is the machine's nature. */
         state->checked[kind].done = err != -EMFILE && err != -ENFILE && err != -ENOMEM;
         if (!err && answer->words[0] && state->roles != before)
             log_warn(ladder->context->log, "perf", "%s", answer->words);
@@ -292,7 +293,7 @@ void perf_ladder_account(struct perf_group *state, uint64_t enabled_ns, uint64_t
     }
 }
 
-/* True when the ticks up to now say that the group cannot run. */
+/* True when the ticks so far show that the group cannot run. */
 static bool starves(struct perf_group *state)
 {
     if (state->active_rows > 0 && state->starved_rows == state->active_rows) {

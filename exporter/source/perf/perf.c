@@ -67,7 +67,7 @@ static void perf_close(struct source *source, uint64_t handle)
     perf_handle_free(&self_of(source)->handles, handle_of(handle));
 }
 
-/* One line for all containers, not one for each. */
+/* One line for all containers together. */
 static void report(struct perf_source *self, const char *doing, size_t failures, int error)
 {
     struct verdict why;

@@ -104,7 +104,8 @@ int perf_units(const struct fsroot *fs, struct unit *out, size_t cap, size_t *n)
     return 0;
 }
 
-/* The user's file knows one channel: what it says replaces all of the table's. */
+/* The user's file knows one channel: if it names any event of the group, it replaces all of the
+ * table's. */
 static bool file_speaks(const struct perf_context *context, enum group group)
 {
     for (size_t i = 0; i < perf_n_roles(group) && context->file; i++)
@@ -138,7 +139,7 @@ static int encode_unit_event(const struct perf_context *context, const struct un
     return encode_event(context->fs, text, out, why);
 }
 
-/* The CPU of the unit's die in the PMU's cpumask; any online one for other kinds of events. */
+/* The CPU of the unit's die in the PMU's cpumask; for other kinds of events any that is online. */
 static int unit_cpu(const struct perf_context *context, const struct perf_cpus *online,
                     const struct unit *unit)
 {
@@ -153,8 +154,8 @@ static int unit_cpu(const struct perf_context *context, const struct perf_cpus *
     return online->n ? online->at[0] : 0;
 }
 
-/* What is counted once per channel stands in pseudo-channel 0 only: the others may lack it, but a
- * clock alone is no channel. */
+/* Roles that are counted once per channel are in pseudo-channel 0 only: the others may lack them,
+ * but a clock alone is no channel. */
 static bool is_channel(enum group group, int channel, uint32_t found)
 {
     uint32_t required = channel > 0 ? 0 : group_descs[group].required;

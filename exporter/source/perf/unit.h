@@ -15,10 +15,10 @@
 /*
  * The memory controllers that sysfs shows: one unit per uncore_imc_<n> and CPU of its cpumask (one
  * per die, which mostly is one per socket), in that order.
- * Stores at most 'cap' of them and the full number in *n. 0 or -errno; none is not an error.
+ * Stores up to 'cap' of them, and their full number in *n. 0 or -errno; none is not an error.
  *
- * A scope of such a unit names a pseudo-channel; opening one that the CPU does not have gives
- * -ENODEV, so a user opens channel 0, 1, ... until that.
+ * A scope of such a unit names a pseudo-channel. Opening one that the CPU does not have gives
+ * -ENODEV, so callers open channels 0, 1, ... until then.
  */
 int perf_units(const struct fsroot *fs, struct unit *out, size_t cap, size_t *n);
 
