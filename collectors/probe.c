@@ -339,7 +339,7 @@ static void probe_stop(void *opaque)
 static int open_witnesses(struct probe_collector *self)
 {
     size_t n = self->env.inventory->n_threads;
-    const struct thread *threads = self->env.inventory->threads;
+    const struct source_thread *threads = self->env.inventory->threads;
     struct verdict why;
     if (n == 0 || !source_set_check(self->env.sources, SCOPE_THREAD, GROUP_CORE, &why))
         return 0;

@@ -58,7 +58,7 @@ struct rpq {
     struct verdict counting; /* the status's, but while no channel ever gave a reading */
 };
 
-static bool is_imc(const struct unit *unit)
+static bool is_imc(const struct source_unit *unit)
 {
     return strcmp(unit->kind, "imc") == 0;
 }
@@ -67,7 +67,7 @@ static bool is_imc(const struct unit *unit)
 bool rpq_probe(const struct collector_env *env, const struct rpq_kind *kind, struct verdict *why)
 {
     size_t n = env->inventory->n_units;
-    const struct unit *units = env->inventory->units;
+    const struct source_unit *units = env->inventory->units;
     if (!source_set_check(env->sources, SCOPE_UNIT, kind->group, why))
         return false;
     for (size_t i = 0; i < n; i++)
@@ -221,7 +221,7 @@ static size_t clock_of(struct rpq *rpq, int socket)
     return rpq->n_clocks++;
 }
 
-static size_t controller_of(struct rpq *rpq, const struct unit *unit)
+static size_t controller_of(struct rpq *rpq, const struct source_unit *unit)
 {
     for (size_t i = 0; i < rpq->n_controllers; i++)
         if (rpq->controllers[i].socket == unit->socket && rpq->controllers[i].imc == unit->imc)
@@ -231,7 +231,8 @@ static size_t controller_of(struct rpq *rpq, const struct unit *unit)
     return rpq->n_controllers++;
 }
 
-static void open_unit(struct rpq *rpq, const struct collector_env *env, const struct unit *unit)
+static void open_unit(struct rpq *rpq, const struct collector_env *env,
+                      const struct source_unit *unit)
 {
     const struct scope scope = {.kind = SCOPE_UNIT,
                                 .key = unit->key,
@@ -274,7 +275,7 @@ static void close_incomplete(struct rpq *rpq)
 static int open_units(struct rpq *rpq, const struct collector_env *env)
 {
     size_t n = env->inventory->n_units;
-    const struct unit *units = env->inventory->units;
+    const struct source_unit *units = env->inventory->units;
     rpq->controllers = calloc(n + 1, sizeof *rpq->controllers);
     rpq->clocks = calloc(n + 1, sizeof *rpq->clocks);
     rpq->channels = calloc(n + 1, sizeof *rpq->channels);

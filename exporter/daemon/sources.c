@@ -69,10 +69,10 @@ static int init_replay(struct sources *sources, const struct options *options, s
         facts->machine.llc_hit_cycles = table->llc_hit_cycles;
 
     size_t n;
-    const struct unit *units = replay_units(sources->replay, &n);
+    const struct source_unit *units = replay_units(sources->replay, &n);
     for (size_t i = 0; i < n && !err; i++)
         err = inventory_add_unit(&sources->inventory, &units[i]);
-    const struct thread *threads = replay_threads(sources->replay, &n);
+    const struct source_thread *threads = replay_threads(sources->replay, &n);
     for (size_t i = 0; i < n && !err; i++)
         err = inventory_add_thread(&sources->inventory, &threads[i]);
 
@@ -147,7 +147,7 @@ static int start_probe(struct sources *sources, const struct options *options,
         return 0; /* the verdict says why; the rest of the exporter works */
     verdict_clear(&facts->probe);
     size_t n;
-    const struct thread *threads = chase_source_threads(chase, &n);
+    const struct source_thread *threads = chase_source_threads(chase, &n);
     struct source *source;
     int err = wrapped(sources, chase, &source);
     if (err)

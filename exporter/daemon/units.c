@@ -8,10 +8,10 @@
 
 enum { MOST = 256 };
 
-static int add_unit(struct inventory *inventory, const struct unit *found, int channel, bool alone,
-                    struct recorder *recorder)
+static int add_unit(struct inventory *inventory, const struct source_unit *found, int channel,
+                    bool alone, struct recorder *recorder)
 {
-    struct unit unit = *found;
+    struct source_unit unit = *found;
     unit.channel = channel;
     if (!alone)
         snprintf(unit.key, sizeof unit.key, "%.28s.%d", found->key, channel % 10);
@@ -24,7 +24,7 @@ static int add_unit(struct inventory *inventory, const struct unit *found, int c
 int units_add(struct inventory *inventory, const struct fsroot *fs, const struct event_table *table,
               struct recorder *recorder)
 {
-    struct unit *found = calloc(MOST, sizeof *found);
+    struct source_unit *found = calloc(MOST, sizeof *found);
     size_t n = 0;
     int channels = table && table->channels > 1 ? table->channels : 1, err = 0;
     if (!found)

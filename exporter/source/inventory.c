@@ -10,10 +10,10 @@ void inventory_release(struct inventory *inventory)
     *inventory = (struct inventory){0};
 }
 
-int inventory_add_unit(struct inventory *inventory, const struct unit *unit)
+int inventory_add_unit(struct inventory *inventory, const struct source_unit *unit)
 {
     size_t n = inventory->n_units + 1;
-    struct unit *grown = realloc(inventory->units, n * sizeof *grown);
+    struct source_unit *grown = realloc(inventory->units, n * sizeof *grown);
     if (!grown)
         return -ENOMEM;
     grown[n - 1] = *unit;
@@ -22,10 +22,10 @@ int inventory_add_unit(struct inventory *inventory, const struct unit *unit)
     return 0;
 }
 
-int inventory_add_thread(struct inventory *inventory, const struct thread *thread)
+int inventory_add_thread(struct inventory *inventory, const struct source_thread *thread)
 {
     size_t n = inventory->n_threads + 1;
-    struct thread *grown = realloc(inventory->threads, n * sizeof *grown);
+    struct source_thread *grown = realloc(inventory->threads, n * sizeof *grown);
     if (!grown)
         return -ENOMEM;
     grown[n - 1] = *thread;

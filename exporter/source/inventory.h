@@ -12,16 +12,16 @@
 
 /* All zero is an empty one. Owned; valid until the next add. */
 struct inventory {
-    struct unit *units;
+    struct source_unit *units;
     size_t n_units;
-    struct thread *threads;
+    struct source_thread *threads;
     size_t n_threads;
 };
 
 void inventory_release(struct inventory *inventory);
 
 /* Copied, in the order of adding. 0, or -ENOMEM with nothing changed. */
-int inventory_add_unit(struct inventory *inventory, const struct unit *unit);
-int inventory_add_thread(struct inventory *inventory, const struct thread *thread);
+int inventory_add_unit(struct inventory *inventory, const struct source_unit *unit);
+int inventory_add_thread(struct inventory *inventory, const struct source_thread *thread);
 
 #endif

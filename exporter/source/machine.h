@@ -20,7 +20,7 @@ struct machine {
 };
 
 /* A memory controller or similar, outside the cores; where it has pseudo-channels, one of them. */
-struct unit {
+struct source_unit {
     char key[32]; /* the recording's name for it, e.g. "imc0" */
     char kind[16];
     int socket;
@@ -30,7 +30,7 @@ struct unit {
 };
 
 /* A thread of our own whose counters are read, e.g. the probe's. */
-struct thread {
+struct source_thread {
     char key[32]; /* e.g. "p0" */
     char kind[16];
     int initiator_numa_node;

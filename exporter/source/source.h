@@ -27,8 +27,8 @@ struct scope {
     int tid;       /* SCOPE_THREAD */
     int cpu;       /* SCOPE_CPU */
     int channel;   /* SCOPE_UNIT: pseudo-channel, from 0 */
-    const struct unit *unit; /* SCOPE_UNIT */
-    uint64_t owner;          /* what samples of this scope carry; 0: they are not wanted */
+    const struct source_unit *unit; /* SCOPE_UNIT */
+    uint64_t owner;                 /* what samples of this scope carry; 0: they are not wanted */
 };
 
 /*

@@ -94,7 +94,7 @@ static int run_probe(const struct fsroot *fs, const struct log *log, double seco
     double elapsed = now_s() - ready;
     printf("start %.1f ms, buffers %zu MiB, interval %g ms, %.0f s\n", 1e3 * (ready - start),
            chase_source_buffer_bytes(source) >> 20, (double)interval_ns / 1e6, elapsed);
-    const struct thread *threads = chase_source_threads(source, &n_threads);
+    const struct source_thread *threads = chase_source_threads(source, &n_threads);
     for (size_t i = 0; i < n_threads; i++)
         printf("CPU of initiator node %d: %.4f %% of one CPU (budget 0.1 %%)\n",
                threads[i].initiator_numa_node,

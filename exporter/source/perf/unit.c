@@ -68,7 +68,8 @@ static int find_imcs(const struct fsroot *fs, bool *present)
 }
 
 /* Sets the unit's socket and die: the cpumask's at-th CPU stands for them. */
-static void place_unit(const struct fsroot *fs, const int *cpus, size_t at, struct unit *unit)
+static void place_unit(const struct fsroot *fs, const int *cpus, size_t at,
+                       struct source_unit *unit)
 {
     unit->socket = cpu_socket(fs, cpus[at]);
     for (size_t i = 0; i < at; i++)
@@ -79,7 +80,7 @@ static void place_unit(const struct fsroot *fs, const int *cpus, size_t at, stru
     snprintf(unit->key, sizeof unit->key, "socket%d%s.imc%d", unit->socket, die, unit->imc);
 }
 
-int perf_units(const struct fsroot *fs, struct unit *out, size_t cap, size_t *n)
+int perf_units(const struct fsroot *fs, struct source_unit *out, size_t cap, size_t *n)
 {
     bool present[MAX_IMCS] = {false};
     size_t found = 0;
@@ -96,7 +97,7 @@ int perf_units(const struct fsroot *fs, struct unit *out, size_t cap, size_t *n)
         for (size_t i = 0; i < n_cpus; i++, found++) {
             if (found >= cap)
                 continue;
-            out[found] = (struct unit){.kind = "imc", .imc = imc};
+            out[found] = (struct source_unit){.kind = "imc", .imc = imc};
             place_unit(fs, cpus, i, &out[found]);
         }
     }
@@ -123,7 +124,7 @@ static const char *unit_text(const struct perf_context *context, enum role role,
                : NULL;
 }
 
-static int encode_unit_event(const struct perf_context *context, const struct unit *unit,
+static int encode_unit_event(const struct perf_context *context, const struct source_unit *unit,
                              const char *text, struct encoded_event *out, struct verdict *why)
 {
     char filled[256];
@@ -141,7 +142,7 @@ static int encode_unit_event(const struct perf_context *context, const struct un
 
 /* The CPU of the unit's die in the PMU's cpumask; for other kinds of events any that is online. */
 static int unit_cpu(const struct perf_context *context, const struct perf_cpus *online,
-                    const struct unit *unit)
+                    const struct source_unit *unit)
 {
     char name[32];
     int cpus[MASK_CPUS], die = 0;
@@ -165,8 +166,8 @@ static bool is_channel(enum group group, int channel, uint32_t found)
 }
 
 int perf_unit_events_init(struct perf_unit_events *events, const struct perf_context *context,
-                          const struct perf_cpus *cpus, const struct unit *unit, enum group group,
-                          int channel, struct verdict *why)
+                          const struct perf_cpus *cpus, const struct source_unit *unit,
+                          enum group group, int channel, struct verdict *why)
 {
     const struct group_desc *desc = &group_descs[group];
     *events = (struct perf_unit_events){.mask = 0};
@@ -229,7 +230,7 @@ int perf_unit_check(struct perf_context *context, const struct perf_cpus *cpus, 
                     struct verdict *why)
 {
     struct perf_unit_events encoded;
-    struct unit unit;
+    struct source_unit unit;
     size_t n;
 
     int err = perf_units(context->fs, &unit, 1, &n);

@@ -20,7 +20,7 @@
  * A scope of such a unit names a pseudo-channel. Opening one that the CPU does not have gives
  * -ENODEV, so callers open channels 0, 1, ... until then.
  */
-int perf_units(const struct fsroot *fs, struct unit *out, size_t cap, size_t *n);
+int perf_units(const struct fsroot *fs, struct source_unit *out, size_t cap, size_t *n);
 
 /* Whether memory controllers can be counted here. */
 int perf_unit_check(struct perf_context *context, const struct perf_cpus *cpus, enum group group,
@@ -35,8 +35,8 @@ struct perf_unit_events {
 
 /* 0; -ENODEV when there is no such channel; other -errno. Release also on failure. */
 int perf_unit_events_init(struct perf_unit_events *events, const struct perf_context *context,
-                          const struct perf_cpus *cpus, const struct unit *unit, enum group group,
-                          int channel, struct verdict *why);
+                          const struct perf_cpus *cpus, const struct source_unit *unit,
+                          enum group group, int channel, struct verdict *why);
 void perf_unit_events_release(struct perf_unit_events *events);
 /* The same events as those who open them want them; borrowed. */
 void perf_unit_events_of(const struct perf_unit_events *events,

@@ -20,8 +20,8 @@ struct chase_source {
     size_t n_rings;               /* made so far */
     struct chase_thread *threads; /* shared.n_threads of them */
     size_t n_running;
-    struct thread *identities; /* one per thread */
-    size_t next_queue;         /* where probes() goes on, so that a small cap starves nobody */
+    struct source_thread *identities; /* one per thread */
+    size_t next_queue; /* where probes() goes on, so that a small cap starves nobody */
 };
 
 static struct chase_source *of(struct source *source)
@@ -179,7 +179,7 @@ static int make_hit_ring(const struct chase_source *chase, struct chase_thread *
 static void describe(const struct chase_source *chase, size_t i)
 {
     const struct chase_thread *thread = &chase->threads[i];
-    struct thread *identity = &chase->identities[i];
+    struct source_thread *identity = &chase->identities[i];
     snprintf(identity->key, sizeof identity->key, "p%zu", i);
     snprintf(identity->kind, sizeof identity->kind, "probe");
     identity->initiator_numa_node = thread->node;
@@ -288,7 +288,7 @@ fail:
     return err;
 }
 
-const struct thread *chase_source_threads(const struct source *source, size_t *n)
+const struct source_thread *chase_source_threads(const struct source *source, size_t *n)
 {
     *n = of_const(source)->n_running;
     return of_const(source)->identities;

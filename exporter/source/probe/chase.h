@@ -35,7 +35,7 @@ int chase_source_new(const struct chase_config *config, struct source **out, str
 
 /* The threads, for opening counters on them; valid until the source is freed. Keys "p0", "p1", ...
  */
-const struct thread *chase_source_threads(const struct source *source, size_t *n);
+const struct source_thread *chase_source_threads(const struct source *source, size_t *n);
 
 /* Runs thrown away since the start, by cause. Any thread. */
 uint64_t chase_source_discarded(const struct source *source, enum chase_discard cause);

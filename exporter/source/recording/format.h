@@ -90,8 +90,8 @@ struct recording_line {
             uint64_t interval_ns;
         } header;
         struct recording_container container;
-        struct unit unit;
-        struct thread thread;
+        struct source_unit unit;
+        struct source_thread thread;
         struct {
             uint64_t number, mono_ns, wall_ns;
         } tick;

@@ -157,7 +157,7 @@ int recorder_free(struct recorder *recorder)
     return err;
 }
 
-void recorder_unit(struct recorder *recorder, const struct unit *unit)
+void recorder_unit(struct recorder *recorder, const struct source_unit *unit)
 {
     struct textbuf *out = line_begin(recorder);
     if (!out)
@@ -173,7 +173,7 @@ static void add_nodes(struct textbuf *out, int initiator, int target)
     textbuf_printf(out, "\"initiator_numa_node\":%d,\"target_numa_node\":%d", initiator, target);
 }
 
-void recorder_thread(struct recorder *recorder, const struct thread *thread)
+void recorder_thread(struct recorder *recorder, const struct source_thread *thread)
 {
     struct textbuf *out = line_begin(recorder);
     if (!out)

@@ -29,8 +29,8 @@ int recorder_new(const char *path, const struct machine *machine, uint64_t inter
 int recorder_free(struct recorder *recorder);
 
 /* Before the first tick. */
-void recorder_unit(struct recorder *recorder, const struct unit *unit);
-void recorder_thread(struct recorder *recorder, const struct thread *thread);
+void recorder_unit(struct recorder *recorder, const struct source_unit *unit);
+void recorder_thread(struct recorder *recorder, const struct source_thread *thread);
 
 /*
  * Before the first tick, containers describe the start. What happens between a flush and the next

@@ -83,7 +83,7 @@ static int take_unit(struct replay *replay, const struct recording_line *line)
     int err = check_fixed(replay, "unit", line->unit.key);
     if (err)
         return err;
-    struct unit *grown = realloc(replay->units, (replay->n_units + 1) * sizeof *grown);
+    struct source_unit *grown = realloc(replay->units, (replay->n_units + 1) * sizeof *grown);
     if (!grown)
         return no_memory(replay);
     replay->units = grown;
@@ -96,7 +96,7 @@ static int take_thread(struct replay *replay, const struct recording_line *line)
     int err = check_fixed(replay, "thread", line->thread.key);
     if (err)
         return err;
-    struct thread *grown = realloc(replay->threads, (replay->n_threads + 1) * sizeof *grown);
+    struct source_thread *grown = realloc(replay->threads, (replay->n_threads + 1) * sizeof *grown);
     if (!grown)
         return no_memory(replay);
     replay->threads = grown;
@@ -320,13 +320,13 @@ uint64_t replay_interval_ns(const struct replay *replay)
     return replay->interval_ns;
 }
 
-const struct unit *replay_units(const struct replay *replay, size_t *n)
+const struct source_unit *replay_units(const struct replay *replay, size_t *n)
 {
     *n = replay->n_units;
     return replay->units;
 }
 
-const struct thread *replay_threads(const struct replay *replay, size_t *n)
+const struct source_thread *replay_threads(const struct replay *replay, size_t *n)
 {
     *n = replay->n_threads;
     return replay->threads;

@@ -21,8 +21,8 @@ void replay_free(struct replay *replay);
 
 const struct machine *replay_machine(const struct replay *replay);
 uint64_t replay_interval_ns(const struct replay *replay);
-const struct unit *replay_units(const struct replay *replay, size_t *n);
-const struct thread *replay_threads(const struct replay *replay, size_t *n);
+const struct source_unit *replay_units(const struct replay *replay, size_t *n);
+const struct source_thread *replay_threads(const struct replay *replay, size_t *n);
 
 /*
  * Moves to the next tick and reads all its lines. 1 with *out set; 0 at the end of the recording;

@@ -12,9 +12,9 @@ struct replay {
     struct lines lines;
     struct machine machine;
     uint64_t interval_ns;
-    struct unit *units;
+    struct source_unit *units;
     size_t n_units;
-    struct thread *threads;
+    struct source_thread *threads;
     size_t n_threads;
 
     bool have_ahead; /* the next tick's line was read: the one line of lookahead */

@@ -140,7 +140,7 @@ static void test_the_probe_calibrates_on_a_running_node(void **state)
         "{'scenario':1,'tick_cycles':100000,'machine':{'preset':'clx','cores_per_socket':2,"
         "'llc':{'lookup_cycles':39}},'workloads':{'c':{'kind':'chase'}},"
         "'containers':[{'key':'p0','workload':'c','cpus':[0],'probe':true}]}");
-    const struct thread thread = {.key = "p0", .kind = "probe", .tid = 1};
+    const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1};
     struct simnode *node = new_node(scenario);
     struct source *source;
     struct rig *rig;

@@ -20,7 +20,7 @@ static int setup(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
     rig_init(rig, &probe_collector);
-    const struct thread thread = {.key = "p0", .kind = "probe", .tid = 1};
+    const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1};
     assert_int_equal(inventory_add_thread(&rig->inventory, &thread), 0);
     rig_start(rig);
     *state = rig;

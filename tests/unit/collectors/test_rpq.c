@@ -16,7 +16,7 @@
 
 static void add_unit(struct rig *rig, const char *key, int socket, int imc, int channel)
 {
-    struct unit unit = {.kind = "imc", .socket = socket, .imc = imc, .channel = channel};
+    struct source_unit unit = {.kind = "imc", .socket = socket, .imc = imc, .channel = channel};
     strcpy(unit.key, key);
     assert_int_equal(inventory_add_unit(&rig->inventory, &unit), 0);
 }

@@ -86,7 +86,7 @@ static void replay_and_compare(const char *path, char **pages, const struct imc_
     struct imc_rig *imc = imc_rig_replay(replay);
     struct tick tick;
     size_t n;
-    const struct unit *units = replay_units(replay, &n);
+    const struct source_unit *units = replay_units(replay, &n);
     assert_int_equal(n, machine->boxes * 2 * machine->channels);
     assert_string_equal(units[1].key, machine->channels > 1 ? "socket0.imc0.1" : "socket1.imc0");
     imc_rig_start(imc);

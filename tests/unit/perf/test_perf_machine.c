@@ -46,7 +46,7 @@ static void add_imcs(struct perf_fixture *fixture, int n)
 static void test_units(void **state)
 {
     struct perf_fixture *fixture = *state;
-    struct unit units[32];
+    struct source_unit units[32];
     size_t n = 99;
     assert_int_equal(perf_units(&fixture->tree.fs, units, 32, &n), 0);
     assert_int_equal(n, 0);
@@ -85,7 +85,7 @@ static size_t open_configs(const struct perf_fixture *fixture, int cpu, uint64_t
 static void test_dies(void **state)
 {
     struct perf_fixture *fixture = *state;
-    struct unit units[8];
+    struct source_unit units[8];
     struct verdict why;
     size_t n;
     char path[160];
@@ -120,7 +120,7 @@ static void test_dies(void **state)
 static int open_unit(struct perf_fixture *fixture, enum group group, int socket, int channel,
                      uint64_t *handle, struct verdict *why)
 {
-    struct unit unit = {.key = "u", .kind = "imc", .socket = socket, .imc = 1};
+    struct source_unit unit = {.key = "u", .kind = "imc", .socket = socket, .imc = 1};
     struct scope scope = {
         .kind = SCOPE_UNIT, .key = "u", .cgroup_fd = -1, .channel = channel, .unit = &unit};
     memset(why, 0, sizeof *why);

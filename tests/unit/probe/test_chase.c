@@ -191,7 +191,7 @@ static void test_source_measures(void **state)
     (void)state;
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
     struct source *source = start_source(&fs, 10000000);
-    const struct thread *threads = chase_source_threads(source, &n_threads);
+    const struct source_thread *threads = chase_source_threads(source, &n_threads);
     assert_true(n_threads >= 1);
     assert_int_equal(wait_for_readings(source, readings, 4), 4);
     for (size_t i = 0; i < 4; i++) {
@@ -218,7 +218,7 @@ static void test_threads_are_named_and_pinned(void **state)
     (void)state;
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
     struct source *source = start_source(&fs, 3600000000000U);
-    const struct thread *threads = chase_source_threads(source, &n_threads);
+    const struct source_thread *threads = chase_source_threads(source, &n_threads);
     for (size_t i = 0; i < n_threads; i++) {
         char path[64], name[32] = "", want[32];
         cpu_set_t cpus;

@@ -103,8 +103,8 @@ static void see(struct source_set *set, const group_handle *handles, struct seen
 
 static void record_live(const char *path, struct seen *seen)
 {
-    const struct unit unit = {.key = "imc0", .kind = "imc", .socket = 1, .imc = 4};
-    const struct thread thread = {.key = "p0", .kind = "probe", .initiator_numa_node = 1};
+    const struct source_unit unit = {.key = "imc0", .kind = "imc", .socket = 1, .imc = 4};
+    const struct source_thread thread = {.key = "p0", .kind = "probe", .initiator_numa_node = 1};
     struct recorder *recorder = recording_start(path);
     struct recording_container c1 = recording_named("c1", "cart-0"),
                                c2 = recording_named("c2", "cart-1");
@@ -202,10 +202,10 @@ static void copy_recording(const char *from, const char *to)
     assert_int_equal(replay_source_new(replay, &source), 0);
     assert_int_equal(recorder_wrap(recorder, source, &wrapped), 0);
     struct source_set *set = set_over(wrapped);
-    const struct unit *units = replay_units(replay, &n);
+    const struct source_unit *units = replay_units(replay, &n);
     for (size_t i = 0; i < n; i++)
         recorder_unit(recorder, &units[i]);
-    const struct thread *threads = replay_threads(replay, &n);
+    const struct source_thread *threads = replay_threads(replay, &n);
     for (size_t i = 0; i < n; i++)
         recorder_thread(recorder, &threads[i]);
     bool more = true, first = true;

@@ -14,8 +14,8 @@ static void units_and_threads_are_copied_in_order(void **state)
 {
     (void)state;
     struct inventory inventory = {0};
-    struct unit unit = {.key = "imc0", .kind = "imc", .socket = 1, .imc = 2};
-    struct thread thread = {.key = "p0", .kind = "probe", .tid = 5};
+    struct source_unit unit = {.key = "imc0", .kind = "imc", .socket = 1, .imc = 2};
+    struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 5};
 
     assert_int_equal(inventory_add_unit(&inventory, &unit), 0);
     memset(&unit, 0, sizeof unit);
@@ -39,7 +39,7 @@ static void holds_a_large_machine(void **state)
 {
     (void)state;
     struct inventory inventory = {0};
-    struct unit unit = {.kind = "imc"};
+    struct source_unit unit = {.kind = "imc"};
 
     for (int i = 0; i < 1000; i++) {
         unit.imc = i;

@@ -256,7 +256,7 @@ struct imc_rig *imc_rig_replay(struct replay *replay)
     struct imc_rig *rig = rig_new();
     struct source *source;
     size_t n;
-    const struct unit *units = replay_units(replay, &n);
+    const struct source_unit *units = replay_units(replay, &n);
     assert_int_equal(replay_source_new(replay, &source), 0);
     route(rig, source);
     for (size_t i = 0; i < n; i++)
