@@ -1,7 +1,8 @@
 #include "exporter/source/inventory.h"
 
-#include <errno.h>
 #include <stdlib.h>
+
+#include "exporter/base/array.h"
 
 void inventory_release(struct inventory *inventory)
 {
@@ -12,24 +13,18 @@ void inventory_release(struct inventory *inventory)
 
 int inventory_add_unit(struct inventory *inventory, const struct source_unit *unit)
 {
-    size_t n = inventory->n_units + 1;
-    struct source_unit *grown = realloc(inventory->units, n * sizeof *grown);
-    if (!grown)
-        return -ENOMEM;
-    grown[n - 1] = *unit;
-    inventory->units = grown;
-    inventory->n_units = n;
-    return 0;
+    int err = array_reserve(&inventory->units, &inventory->cap_units, inventory->n_units + 1,
+                            sizeof *inventory->units);
+    if (!err)
+        inventory->units[inventory->n_units++] = *unit;
+    return err;
 }
 
 int inventory_add_thread(struct inventory *inventory, const struct source_thread *thread)
 {
-    size_t n = inventory->n_threads + 1;
-    struct source_thread *grown = realloc(inventory->threads, n * sizeof *grown);
-    if (!grown)
-        return -ENOMEM;
-    grown[n - 1] = *thread;
-    inventory->threads = grown;
-    inventory->n_threads = n;
-    return 0;
+    int err = array_reserve(&inventory->threads, &inventory->cap_threads, inventory->n_threads + 1,
+                            sizeof *inventory->threads);
+    if (!err)
+        inventory->threads[inventory->n_threads++] = *thread;
+    return err;
 }

@@ -13,9 +13,9 @@
 /* All zero is an empty one. Owned; valid until the next add. */
 struct inventory {
     struct source_unit *units;
-    size_t n_units;
+    size_t n_units, cap_units;
     struct source_thread *threads;
-    size_t n_threads;
+    size_t n_threads, cap_threads;
 };
 
 void inventory_release(struct inventory *inventory);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/array.h"
+
 /* A handle is a slot number plus one and the slot's generation, so that a handle kept beyond its
  * close finds nothing, never another group. */
 enum { SLOT_BITS = 20, MAX_SLOTS = (1 << SLOT_BITS) - 1, GENERATIONS = 1 << (32 - SLOT_BITS) };
@@ -83,14 +85,8 @@ static struct open_group *take_slot(struct open_groups *groups)
     }
     if (groups->n == MAX_SLOTS)
         return NULL;
-    if (groups->n == groups->cap) {
-        uint32_t cap = groups->cap ? groups->cap * 2 : 64;
-        struct open_group **grown = realloc(groups->slots, cap * sizeof *groups->slots);
-        if (!grown)
-            return NULL;
-        groups->slots = grown;
-        groups->cap = cap;
-    }
+    if (array_reserve(&groups->slots, &groups->cap, groups->n + 1, sizeof *groups->slots))
+        return NULL;
     struct open_group *made = calloc(1, sizeof *made);
     if (!made)
         return NULL;

@@ -34,7 +34,8 @@ struct open_group;
 /* Start with open_groups_init. */
 struct open_groups {
     struct open_group **slots;
-    uint32_t n, cap;
+    uint32_t n;
+    size_t cap;
     uint32_t free_slots; /* index + 1 of the first free slot, 0: none */
     struct keymap map;   /* (key, kind and group) -> the open group */
     uint64_t turn;       /* counts begins; groups start at 0, which is never current */

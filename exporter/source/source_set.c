@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/array.h"
+
 #include "exporter/source/tick_samples.h"
 
 struct backend {
@@ -17,7 +19,7 @@ struct source_set {
     struct source *probe_source;
     struct source *sample_source;
     struct backend *backends; /* every routed source, each once */
-    size_t n_backends;
+    size_t n_backends, cap_backends;
     struct open_groups groups;
     struct probe_reading *probes;
     size_t n_probes, cap_probes;
@@ -62,12 +64,11 @@ static int adopt(struct source_set *set, struct source *source)
     for (size_t i = 0; i < set->n_backends; i++)
         if (set->backends[i].source == source)
             return 0;
-    struct backend *grown = realloc(set->backends, (set->n_backends + 1) * sizeof *set->backends);
-    if (!grown) {
+    if (array_reserve(&set->backends, &set->cap_backends, set->n_backends + 1,
+                      sizeof *set->backends)) {
         source->ops->free(source);
         return -ENOMEM;
     }
-    set->backends = grown;
     set->backends[set->n_backends++] = (struct backend){.source = source};
     return 0;
 }
@@ -180,12 +181,10 @@ static int collect_probes(struct source_set *set)
         set->n_probes += got;
         if (got < room)
             return 0;
-        struct probe_reading *grown =
-            realloc(set->probes, set->cap_probes * 2 * sizeof *set->probes);
-        if (!grown)
-            return -ENOMEM;
-        set->probes = grown;
-        set->cap_probes *= 2;
+        err =
+            array_reserve(&set->probes, &set->cap_probes, set->cap_probes + 1, sizeof *set->probes);
+        if (err)
+            return err;
     }
 }
 
