@@ -24,7 +24,6 @@ void keymap_release(struct keymap *map)
 static size_t find(const struct keymap *map, uint64_t hash, const char *key, uint32_t tag)
 {
     size_t i = hash & (map->cap - 1);
-
     for (; map->slots[i].key; i = (i + 1) & (map->cap - 1)) {
         const struct keymap_slot *slot = &map->slots[i];
         if (slot->hash == hash && slot->tag == tag && strcmp(slot->key, key) == 0)

@@ -63,7 +63,6 @@ void open_groups_release(struct open_groups *groups)
 static struct open_group *group_of(const struct open_groups *groups, group_handle handle)
 {
     uint32_t slot = handle & MAX_SLOTS;
-
     if (slot == 0 || slot > groups->n)
         return NULL;
     struct open_group *found = groups->slots[slot - 1];
@@ -118,7 +117,6 @@ static int reading_reserve(struct reading *reading, size_t n)
 static int reserve_both(struct open_group *open, size_t n)
 {
     int err = reading_reserve(&open->readings[0], n);
-
     return err ? err : reading_reserve(&open->readings[1], n);
 }
 
@@ -134,7 +132,6 @@ static int group_open(struct open_groups *groups, struct open_group *open,
 {
     char *key = strdup(scope->key);
     int err;
-
     if (!key)
         return no_memory(scope, why);
     err = open->source->ops->open(open->source, scope, group, &open->backend, why);
@@ -164,7 +161,6 @@ bool open_groups_share(struct open_groups *groups, const struct scope *scope, en
                        group_handle *handle)
 {
     struct open_group *found = keymap_get(&groups->map, scope->key, map_tag(scope->kind, group));
-
     if (!found)
         return false;
     found->refs++;
@@ -176,7 +172,6 @@ int open_groups_open(struct open_groups *groups, struct source *source, const st
                      enum group group, group_handle *handle, struct verdict *why)
 {
     struct open_group *taken = take_slot(groups);
-
     if (!taken)
         return no_memory(scope, why);
     taken->source = source;
@@ -192,7 +187,6 @@ int open_groups_open(struct open_groups *groups, struct source *source, const st
 void open_groups_close(struct open_groups *groups, group_handle handle)
 {
     struct open_group *found = group_of(groups, handle);
-
     if (!found || --found->refs > 0)
         return;
     keymap_remove(&groups->map, found->key, map_tag(found->kind, found->group));
@@ -208,7 +202,6 @@ void open_groups_begin(struct open_groups *groups)
 static int read_spare(struct open_group *open, struct reading *spare)
 {
     struct source *source = open->source;
-
     for (int attempt = 0;; attempt++) {
         spare->n = 0;
         int err = source->ops->read(source, open->backend, spare);
@@ -225,7 +218,6 @@ static int read_spare(struct open_group *open, struct reading *spare)
 int open_groups_read(struct open_groups *groups, group_handle handle, struct group_window *out)
 {
     struct open_group *found = group_of(groups, handle);
-
     if (!found)
         return -EBADF;
     if (found->turn != groups->turn) {

@@ -30,7 +30,6 @@ struct source_set {
 struct source_set *source_set_new(const struct log *log)
 {
     struct source_set *set = calloc(1, sizeof *set);
-
     if (!set)
         return NULL;
     set->cap_probes = 64;
@@ -77,7 +76,6 @@ int source_set_route(struct source_set *set, enum scope_kind kind, enum group gr
                      struct source *source)
 {
     int err = adopt(set, source);
-
     if (!err)
         set->routes[kind][group] = source;
     return err;
@@ -86,7 +84,6 @@ int source_set_route(struct source_set *set, enum scope_kind kind, enum group gr
 int source_set_route_probes(struct source_set *set, struct source *source)
 {
     int err = adopt(set, source);
-
     if (!err)
         set->probe_source = source;
     return err;
@@ -95,7 +92,6 @@ int source_set_route_probes(struct source_set *set, struct source *source)
 int source_set_route_samples(struct source_set *set, struct source *source)
 {
     int err = adopt(set, source);
-
     if (!err)
         set->sample_source = source;
     return err;
@@ -122,7 +118,6 @@ static struct source *route(const struct source_set *set, enum scope_kind kind, 
                             struct verdict *why)
 {
     struct source *source = set->routes[kind][group];
-
     if (source && counts(source))
         return source;
     verdict_set(why, REASON_NO_DEVICE, "no source here counts the group %s for %s",
@@ -169,7 +164,6 @@ void source_set_close(struct source_set *set, group_handle handle)
 static int collect_probes(struct source_set *set)
 {
     struct source *source = set->probe_source;
-
     set->n_probes = 0;
     if (!source || !source->ops->probes)
         return 0;
@@ -191,7 +185,6 @@ static int collect_probes(struct source_set *set)
 int source_set_begin(struct source_set *set, const struct tick *tick)
 {
     int first = 0;
-
     open_groups_begin(&set->groups);
     set->drained = false;
     for (size_t i = 0; i < set->n_backends; i++) {
@@ -227,7 +220,6 @@ static struct source *sampler(const struct source_set *set)
 {
     struct source *source = set->sample_source;
     const struct source_ops *ops = source ? source->ops : NULL;
-
     return ops && ops->samples && ops->drain && ops->sampling ? source : NULL;
 }
 
@@ -272,7 +264,6 @@ void source_set_sampling(struct source_set *set, enum access access, struct samp
 size_t source_set_open_counters(struct source_set *set)
 {
     size_t sum = 0;
-
     for (size_t i = 0; i < set->n_backends; i++) {
         struct source *source = set->backends[i].source;
         if (source->ops->open_counters)

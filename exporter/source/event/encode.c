@@ -248,7 +248,8 @@ static void init_pfm(void)
     pfm_status = pfm_initialize() == PFM_SUCCESS ? 0 : -ENOSYS;
 }
 
-int encode_init(void)
+/* Initialises libpfm4 once for the process. 0 or -ENOSYS. */
+static int encode_init(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_pfm);

@@ -27,10 +27,6 @@ struct encoded_event {
     bool software;
 };
 
-/* Initialises libpfm4 once for the process; thread safe, and encode_event() does it by itself.
- * 0 or -ENOSYS. */
-int encode_init(void);
-
 /*
  * 0; -EINVAL for text that no rule understands; -ENOENT for an event or PMU that does not exist
  * here. *why says what and, for people, what to do. *out is untouched on failure.
