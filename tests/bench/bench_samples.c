@@ -570,11 +570,8 @@ static void fields(size_t rounds)
 {
     static const struct {
         const char *name;
-        bool on, physical, cgroup;
-    } ways[] = {{"none", false, false, false},
-                {"basic", true, false, false},
-                {"cgroup", true, false, true},
-                {"physical", true, true, false}};
+        bool on, cgroup;
+    } ways[] = {{"none", false, false}, {"basic", true, false}, {"cgroup", true, true}};
     enum { WAYS = sizeof ways / sizeof *ways };
     static double ns[WAYS][MAX_ROUNDS];
     struct fsroot fs;
@@ -591,11 +588,8 @@ static void fields(size_t rounds)
         for (size_t w = 0; w < WAYS; w++) {
             const struct sampler_config config = {
                 .kernel = &perf_kernel_linux,
-                .events = {{.event = &event,
-                            .period = 1,
-                            .physical = ways[w].physical,
-                            .cgroup = ways[w].cgroup,
-                            .data_pages = PAGES}},
+                .events =
+                    {{.event = &event, .period = 1, .cgroup = ways[w].cgroup, .data_pages = PAGES}},
                 .n_events = 1,
                 .cpus = cpus,
                 .n_cpus = (size_t)n,

@@ -50,8 +50,7 @@ def _fields(scale):
     return [Row("samples: the kernel's time for one, a page fault", "reported",
                 f"{found['basic_ns']:.0f} ns", "reported",
                 f"instruction, address, process, time; with the cgroup {found['cgroup_ns']:.0f} "
-                f"ns, with the physical address {found['physical_ns']:.0f} ns; the fault itself "
-                f"{found['fault_ns']:.0f} ns. Precise samples of a PMU, which the kernel collects "
+                f"ns; the fault itself {found['fault_ns']:.0f} ns. Precise samples of a PMU, which the kernel collects "
                 "by the dozen if the cgroup is not asked for, cannot be had here")]
 
 

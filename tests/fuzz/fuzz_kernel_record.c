@@ -13,8 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
-    uint64_t type = KERNEL_RECORD_SAMPLE_TYPE | (data[0] & 1u ? PERF_SAMPLE_PHYS_ADDR : 0) |
-                    (data[0] & 2u ? PERF_SAMPLE_CGROUP : 0);
+    uint64_t type = KERNEL_RECORD_SAMPLE_TYPE | (data[0] & 2u ? PERF_SAMPLE_CGROUP : 0);
     const uint8_t *at = data + 1;
     size_t left = size - 1, taken;
     struct kernel_record record;

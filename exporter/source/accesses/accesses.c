@@ -174,7 +174,6 @@ static void add_event(struct perf_samples *self, struct sampler_config *config, 
     config->events[config->n_events++] = (struct sampler_event){
         .event = event,
         .period = self->config.period,
-        .physical = self->config.physical,
         .cgroup =
             cgroups == CGROUPS_ALL || (cgroups == CGROUPS_IMPRECISE && event->attr.precise_ip == 0),
         .data_pages = pages,

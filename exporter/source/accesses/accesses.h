@@ -27,7 +27,6 @@ struct perf_samples_config {
     uint64_t period;
     bool loads;
     bool asked_for;  /* by name; else, without the privileges that it takes, it is merely off */
-    bool physical;   /* the rule knows physical addresses */
     bool no_cgroups; /* for tests: find processes' cgroups also where samples could have them */
 };
 

@@ -21,7 +21,6 @@ static const uint64_t max_wait_ns = 2000000000;
 /* A sample that cannot be answered before the next settle. */
 struct waiting {
     struct access_sample sample;
-    uint64_t physical;
     uint64_t read_ns; /* when its instruction was read; 0: its size is final */
     uint32_t space;   /* whose code that was */
     bool no_medium;   /* not known yet */
@@ -87,16 +86,11 @@ static uint64_t owner_of(struct attribution *a, const struct kernel_record *reco
 /* ---- which medium ---- */
 
 /* False: ask again after the next settle. */
-static bool find_medium(struct attribution *a, struct access_sample *sample, uint64_t physical)
+static bool find_medium(struct attribution *a, struct access_sample *sample)
 {
-    struct medium_rule *rule = a->config.rule;
-    enum medium medium = MEDIUM_UNKNOWN;
-    int err = address_spaces_find(a->spaces, sample->pid, sample->address, sample->time_ns,
-                                  sample->access, &medium);
-    if (medium == MEDIUM_UNKNOWN && physical != 0 && rule->physical)
-        medium = rule->physical(rule, physical);
-    sample->medium = medium;
-    return err != -EAGAIN || medium != MEDIUM_UNKNOWN;
+    sample->medium = MEDIUM_UNKNOWN;
+    return address_spaces_find(a->spaces, sample->pid, sample->address, sample->time_ns,
+                               sample->access, &sample->medium) != -EAGAIN;
 }
 
 /* ---- how many bytes ---- */
@@ -219,7 +213,7 @@ static void wait_or_put(struct attribution *a, struct waiting *w)
 static bool answer(struct attribution *a, struct waiting *w)
 {
     if (w->no_medium)
-        w->no_medium = !find_medium(a, &w->sample, w->physical);
+        w->no_medium = !find_medium(a, &w->sample);
     if (w->read_ns != 0 && w->read_ns <= a->settled_ns) {
         const struct known_process *process = process_table_find(a->processes, w->sample.pid);
         if (!process || process->space != w->space)
@@ -276,10 +270,9 @@ void attribution_sample(struct attribution *a, enum access access,
                                    .pid = record->pid,
                                    .tid = record->tid,
                                    .access = access},
-                        .physical = record->sample.physical,
                         .space = process->space};
     /* The medium first: for that the process's mappings are loaded. */
-    w.no_medium = !find_medium(a, &w.sample, w.physical);
+    w.no_medium = !find_medium(a, &w.sample);
     if (record->sample.user)
         w.read_ns = find_size(a, process, &w.sample);
     else

@@ -77,11 +77,6 @@ void code_cache_put(struct code_cache *cache, const struct code_size *entry)
     *place = *entry;
 }
 
-void code_cache_clear(struct code_cache *cache)
-{
-    memset(cache->at, 0, code_cache_bytes(cache));
-}
-
 size_t code_cache_bytes(const struct code_cache *cache)
 {
     return (cache->mask + 1) * WAYS * sizeof *cache->at;

@@ -33,7 +33,6 @@ void code_cache_free(struct code_cache *cache);
 const struct code_size *code_cache_find(const struct code_cache *cache, uint32_t space, uint64_t ip,
                                         enum access access);
 void code_cache_put(struct code_cache *cache, const struct code_size *entry);
-void code_cache_clear(struct code_cache *cache);
 size_t code_cache_bytes(const struct code_cache *cache);
 
 #endif

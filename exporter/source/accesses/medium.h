@@ -16,8 +16,6 @@ struct medium_rule {
      * the line may be older than what they say, which the rule must notice. */
     enum medium (*mapping)(struct medium_rule *rule, pid_t pid, const struct maps_line *line,
                            enum access access);
-    /* What lies at a physical address; 0 stands for none. NULL: nobody knows. */
-    enum medium (*physical)(struct medium_rule *rule, uint64_t address);
     /* Once a minute: what is known about devices may have changed. May be NULL. */
     void (*refresh)(struct medium_rule *rule);
 };

@@ -12,7 +12,7 @@ struct sample_queue {
     /* Counts of samples, which only grow. Each is written by one side; a line of its own each, so
      * that the sides do not slow each other down. */
     _Alignas(CACHE_LINE) _Atomic uint64_t put;
-    _Atomic uint64_t settled_ns, dropped;
+    _Atomic uint64_t settled_ns;
     _Alignas(CACHE_LINE) _Atomic uint64_t taken;
 };
 
@@ -48,10 +48,8 @@ bool sample_queue_put(struct sample_queue *queue, const struct access_sample *sa
 {
     uint64_t put = atomic_load_explicit(&queue->put, memory_order_relaxed);
     uint64_t taken = atomic_load_explicit(&queue->taken, memory_order_acquire);
-    if (put - taken > queue->mask) {
-        atomic_fetch_add_explicit(&queue->dropped, 1, memory_order_relaxed);
+    if (put - taken > queue->mask)
         return false;
-    }
     queue->at[put & queue->mask] = *sample;
     atomic_store_explicit(&queue->put, put + 1, memory_order_release);
     return true;
@@ -76,9 +74,4 @@ size_t sample_queue_take(struct sample_queue *queue, struct access_sample *out, 
 uint64_t sample_queue_settled(const struct sample_queue *queue)
 {
     return atomic_load_explicit(&queue->settled_ns, memory_order_acquire);
-}
-
-uint64_t sample_queue_dropped(const struct sample_queue *queue)
-{
-    return atomic_load_explicit(&queue->dropped, memory_order_relaxed);
 }

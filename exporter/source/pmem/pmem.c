@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEVICES = 64, MAX_RANGES = 256, IOMEM_SIZE = 1 << 20, MOUNTINFO_SIZE = 1 << 20 };
+enum { MAX_DEVICES = 64, MOUNTINFO_SIZE = 1 << 20 };
 
 struct pmem {
     struct medium_rule rule; /* first */
@@ -18,9 +18,7 @@ struct pmem {
         uint32_t major, minor;
         enum pmem_disk disk;
     } devices[MAX_DEVICES];
-    bool tells_dax;  /* files say whether they are DAX: kernels since 5.8 */
-    size_t n_ranges; /* 0: none, or hidden from us */
-    struct pmem_range ranges[MAX_RANGES];
+    bool tells_dax; /* files say whether they are DAX: kernels since 5.8 */
     char text[MOUNTINFO_SIZE];
 };
 
@@ -170,67 +168,11 @@ static enum medium pmem_mapping(struct medium_rule *rule, pid_t pid, const struc
     return medium;
 }
 
-/* ---- physical addresses ---- */
-
-static enum medium pmem_physical(struct medium_rule *rule, uint64_t address)
-{
-    const struct pmem *pmem = (const struct pmem *)rule;
-    if (address == 0 || pmem->n_ranges == 0)
-        return MEDIUM_UNKNOWN;
-    for (size_t i = 0; i < pmem->n_ranges; i++)
-        if (address >= pmem->ranges[i].start && address < pmem->ranges[i].end)
-            return MEDIUM_NVMM;
-    return MEDIUM_OTHER;
-}
-
-/* "  240000000-43fffffff : Persistent Memory (legacy)" */
-static bool iomem_line(const char *line, size_t len, struct pmem_range *out)
-{
-    char text[128];
-    int name = 0;
-    if (len >= sizeof text)
-        return false; /* longer than any such line */
-    memcpy(text, line, len);
-    text[len] = '\0';
-    if (sscanf(text, " %16" SCNx64 "-%16" SCNx64 " : %n", &out->start, &out->end, &name) != 2 ||
-        name == 0 || strncmp(text + name, "Persistent Memory", 17) != 0 || out->end < out->start ||
-        out->end == UINT64_MAX)
-        return false;
-    out->end++;
-    return true;
-}
-
-int pmem_iomem_parse(const char *text, size_t len, struct pmem_range *out, size_t cap, size_t *n)
-{
-    size_t found = 0;
-    while (len > 0) {
-        const char *newline = memchr(text, '\n', len);
-        size_t line = newline ? (size_t)(newline - text) : len;
-        struct pmem_range range;
-        if (iomem_line(text, line, &range)) {
-            if (range.start == 0)
-                return -EACCES;
-            if (found < cap)
-                out[found] = range;
-            found++;
-        }
-        line += newline ? 1 : 0;
-        text += line;
-        len -= line;
-    }
-    *n = found;
-    return 0;
-}
+/* ---- looking again ---- */
 
 void pmem_refresh(struct pmem *pmem)
 {
-    size_t len, n;
     pmem->n_devices = pmem->next_device = 0;
-    pmem->n_ranges = 0;
-    _Static_assert(sizeof pmem->text >= IOMEM_SIZE, "one buffer for both files");
-    if (fsroot_read(pmem->fs, FSROOT_PROC, "iomem", pmem->text, sizeof pmem->text, &len) == 0 &&
-        pmem_iomem_parse(pmem->text, len, pmem->ranges, MAX_RANGES, &n) == 0 && n <= MAX_RANGES)
-        pmem->n_ranges = n;
 }
 
 static void refresh_rule(struct medium_rule *rule)
@@ -253,8 +195,7 @@ int pmem_new(const struct fsroot *fs, const struct pmem_files *files, struct pme
     struct pmem *pmem = calloc(1, sizeof *pmem);
     if (!pmem)
         return -ENOMEM;
-    pmem->rule = (struct medium_rule){
-        .mapping = pmem_mapping, .physical = pmem_physical, .refresh = refresh_rule};
+    pmem->rule = (struct medium_rule){.mapping = pmem_mapping, .refresh = refresh_rule};
     pmem->fs = fs;
     pmem->files = files;
     pmem->tells_dax = kernel_tells_dax(fs);

@@ -18,7 +18,7 @@
 #include "exporter/base/reason.h"
 #include "exporter/source/accesses/medium.h"
 
-/* What sysfs and iomem show. */
+/* What sysfs shows. */
 struct pmem_node {
     size_t dimms;       /* NVDIMMs, also those in use as ordinary memory */
     size_t dax_disks;   /* pmem disks that can do DAX */
@@ -49,8 +49,7 @@ void pmem_free(struct pmem *pmem);
 /* The rule, owned by pmem. */
 struct medium_rule *pmem_rule(struct pmem *pmem);
 
-/* Forgets what is known about devices, and reads iomem anew: disks can come, go and be mapped
- * differently. */
+/* Forgets what is known about devices: disks can come, go and be mapped differently. */
 void pmem_refresh(struct pmem *pmem);
 
 /* ---- the parts, for tests ---- */
@@ -64,15 +63,5 @@ enum pmem_disk {
 enum pmem_disk pmem_disk_of(const struct fsroot *fs, uint32_t major, uint32_t minor);
 /* A character device of the NVDIMM bus. Device-dax of other memory is no persistent memory. */
 bool pmem_is_dax_device(const struct fsroot *fs, uint32_t major, uint32_t minor);
-
-struct pmem_range {
-    uint64_t start, end; /* end is the first address behind */
-};
-
-/*
- * The "Persistent Memory" ranges in the text of iomem, at most cap of them; the full number in *n.
- * -EACCES when the kernel hides addresses (it writes zeros), *n untouched.
- */
-int pmem_iomem_parse(const char *text, size_t len, struct pmem_range *out, size_t cap, size_t *n);
 
 #endif

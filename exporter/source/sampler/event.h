@@ -8,7 +8,7 @@
 struct sampler_event {
     const struct encoded_event *event; /* borrowed for the sampler's life */
     uint64_t period;                   /* events per sample; a prime, against patterns */
-    bool physical, cgroup;             /* sample these as well */
+    bool cgroup;                       /* sample this as well */
     /* Ask for mmap, exec, fork and exit as well: one of all events suffices. Where some are missing
      * because a CPU came or a buffer was broken, the sink gets KERNEL_RECORD_LOST with a count of
      * 0. */

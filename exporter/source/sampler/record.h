@@ -30,7 +30,6 @@ struct kernel_record {
     union {
         struct {
             uint64_t ip, address;
-            uint64_t physical;  /* 0: not known */
             uint64_t cgroup_id; /* 0: not asked for */
             bool user;          /* the instruction is the process's, not the kernel's */
         } sample;
@@ -49,8 +48,8 @@ struct kernel_record {
     };
 };
 
-/* What events must be opened with, for the records here: PERF_SAMPLE_PHYS_ADDR and _CGROUP may be
- * added. sample_id_all, mmap, mmap_data, mmap2, comm, comm_exec and task as well. */
+/* What events must be opened with, for the records here: PERF_SAMPLE_CGROUP may be added.
+ * sample_id_all, mmap, mmap_data, mmap2, comm, comm_exec and task as well. */
 #define KERNEL_RECORD_SAMPLE_TYPE                                                                  \
     (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR)
 

@@ -9,8 +9,7 @@
 
 uint64_t streams_sample_type(const struct sampler_event *event)
 {
-    return KERNEL_RECORD_SAMPLE_TYPE | (event->physical ? (uint64_t)PERF_SAMPLE_PHYS_ADDR : 0) |
-           (event->cgroup ? (uint64_t)PERF_SAMPLE_CGROUP : 0);
+    return KERNEL_RECORD_SAMPLE_TYPE | (event->cgroup ? (uint64_t)PERF_SAMPLE_CGROUP : 0);
 }
 
 /* ---- one stream ---- */

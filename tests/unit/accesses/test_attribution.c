@@ -35,7 +35,6 @@ struct rig {
     struct medium_rule rule; /* first: files below /nvmm are */
     struct fixture f;
     uint64_t now, last;
-    uint64_t physical_nvmm;  /* an address that is; 0: none */
     uint64_t cgroup_of[100]; /* by pid; 0: it is gone */
     int cgroup_looks, refreshes;
     const uint8_t *code; /* of every process, at every address; NULL: cannot be read */
@@ -57,12 +56,6 @@ static enum medium rig_mapping(struct medium_rule *rule, pid_t pid, const struct
     (void)pid;
     (void)access;
     return line->path_len > 6 && memcmp(line->path, "/nvmm/", 6) == 0 ? MEDIUM_NVMM : MEDIUM_OTHER;
-}
-
-static enum medium rig_physical(struct medium_rule *rule, uint64_t address)
-{
-    const struct rig *rig = (const struct rig *)rule;
-    return address == rig->physical_nvmm ? MEDIUM_NVMM : MEDIUM_UNKNOWN;
 }
 
 static void rig_refresh(struct medium_rule *rule)
@@ -133,7 +126,7 @@ static struct rig *rig_new(size_t queue, size_t max_waiting)
 {
     struct rig *rig = calloc(1, sizeof *rig);
     assert_non_null(rig);
-    rig->rule = (struct medium_rule){rig_mapping, rig_physical, rig_refresh};
+    rig->rule = (struct medium_rule){rig_mapping, rig_refresh};
     rig->now = 10 * S;
     fixture_init(&rig->f);
     for (uint32_t pid = 1; pid < 10; pid++) {
@@ -615,23 +608,6 @@ static void no_room_in_the_queue(void **state)
     rig_free(rig);
 }
 
-static void physical_addresses_help(void **state)
-{
-    (void)state;
-    struct rig *rig = rig_new(64, 64);
-    rig->physical_nvmm = 0x240000000;
-    rig->now = 10 * S + 50;
-    struct kernel_record record = record_of(1, TEXT, 0xdead0000, 10 * S); /* mapped nowhere now */
-    record.sample.physical = 0x240000000;
-    attribution_sample(rig->a, ACCESS_STORE, &record);
-    record.sample.physical = 0x1000;
-    attribution_sample(rig->a, ACCESS_STORE, &record);
-    settle(rig, 10 * S + 60);
-    assert_int_equal(rig->n, 2);
-    assert_int_equal(rig->out[0].medium + rig->out[1].medium, MEDIUM_NVMM + MEDIUM_UNKNOWN);
-    rig_free(rig);
-}
-
 static void the_rule_looks_again(void **state)
 {
     (void)state;
@@ -735,7 +711,6 @@ static void much_code(void **state)
     }
     assert_in_range(found, 500, 1024);
     assert_int_equal(code_cache_bytes(cache), bytes);
-    code_cache_clear(cache);
     assert_null(code_cache_find(cache, 0, 0, ACCESS_STORE));
     code_cache_free(cache);
 }
@@ -762,7 +737,6 @@ int main(void)
         cmocka_unit_test(a_child_that_was_moved),
         cmocka_unit_test(no_room_to_wait),
         cmocka_unit_test(no_room_in_the_queue),
-        cmocka_unit_test(physical_addresses_help),
         cmocka_unit_test(the_rule_looks_again),
         cmocka_unit_test(many_processes),
         cmocka_unit_test(another_thread_runs_a_program),

@@ -164,53 +164,6 @@ static void the_node(void **state)
     fixture_release(&f);
 }
 
-static void iomem(void **state)
-{
-    (void)state;
-    static const char text[] = "00001000-0009fbff : System RAM\n"
-                               "240000000-43fffffff : Persistent Memory\n"
-                               "  240000000-2401fffff : namespace0.0\n"
-                               "500000000-5ffffffff : Something else\n"
-                               "  500000000-50fffffff : Persistent Memory (legacy)\n"
-                               "700000000-6ffffffff : Persistent Memory\n"
-                               "garbage : Persistent Memory\n";
-    struct pmem_range ranges[2];
-    size_t n = 77;
-    assert_int_equal(pmem_iomem_parse(text, sizeof text - 1, ranges, 2, &n), 0);
-    assert_int_equal(n, 2);
-    assert_true(ranges[0].start == 0x240000000 && ranges[0].end == 0x440000000);
-    assert_true(ranges[1].start == 0x500000000 && ranges[1].end == 0x510000000);
-    assert_int_equal(pmem_iomem_parse(text, sizeof text - 1, ranges, 1, &n), 0);
-    assert_int_equal(n, 2);
-
-    static const char hidden[] = "00000000-00000000 : Persistent Memory\n";
-    n = 77;
-    assert_int_equal(pmem_iomem_parse(hidden, sizeof hidden - 1, ranges, 2, &n), -EACCES);
-    assert_int_equal(n, 77);
-}
-
-static void physical_addresses(void **state)
-{
-    (void)state;
-    struct fixture f;
-    struct pmem *pmem;
-    fixture_init(&f);
-    fixture_write(&f, "proc/iomem", "00000000-00000000 : Persistent Memory\n");
-    assert_int_equal(pmem_new(&f.fs, &pmem_files_linux, &pmem), 0);
-    struct medium_rule *rule = pmem_rule(pmem);
-    assert_int_equal(rule->physical(rule, 0x240000000), MEDIUM_UNKNOWN);
-
-    fixture_write(&f, "proc/iomem", "240000000-43fffffff : Persistent Memory\n");
-    pmem_refresh(pmem);
-    assert_int_equal(rule->physical(rule, 0x23fffffff), MEDIUM_OTHER);
-    assert_int_equal(rule->physical(rule, 0x240000000), MEDIUM_NVMM);
-    assert_int_equal(rule->physical(rule, 0x43fffffff), MEDIUM_NVMM);
-    assert_int_equal(rule->physical(rule, 0x440000000), MEDIUM_OTHER);
-    assert_int_equal(rule->physical(rule, 0), MEDIUM_UNKNOWN);
-    pmem_free(pmem);
-    fixture_release(&f);
-}
-
 /* ---- mappings, with files of a made-up machine ---- */
 
 struct made_up {
@@ -572,8 +525,6 @@ int main(void)
         cmocka_unit_test(disks),
         cmocka_unit_test(dax_devices),
         cmocka_unit_test(the_node),
-        cmocka_unit_test(iomem),
-        cmocka_unit_test(physical_addresses),
         cmocka_unit_test(mappings),
         cmocka_unit_test(old_kernels_do_not_tell),
         cmocka_unit_test(mappings_without_a_disk),

@@ -30,11 +30,9 @@ static void what_is_opened(void **state)
     sampler_rig_release(&rig);
 
     sampler_rig_init(&rig);
-    rig.config.events[0].physical = rig.config.events[0].cgroup = rig.config.events[0].mappings =
-        true;
+    rig.config.events[0].cgroup = rig.config.events[0].mappings = true;
     assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
-    assert_int_equal(attr->sample_type,
-                     KERNEL_RECORD_SAMPLE_TYPE | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP);
+    assert_int_equal(attr->sample_type, KERNEL_RECORD_SAMPLE_TYPE | PERF_SAMPLE_CGROUP);
     assert_true(attr->mmap && attr->mmap_data && attr->mmap2 && attr->comm && attr->comm_exec &&
                 attr->task);
     sampler_rig_release(&rig);

@@ -6,7 +6,8 @@
  *     pmem samples COMMAND...      what page-fault samples of all COMMANDs at once say
  *
  * A COMMAND is one argument, for a shell; one line of output for each. 'disk' and 'dax' are what
- * the parts of the rule say, 'physical' is the rule's word on the accessed page's physical address.
+ * the parts of the rule say, 'physical' is what /proc/iomem, which the rule never reads, says of the
+ * accessed page's physical address.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -106,6 +107,32 @@ static bool mapping_of(const struct fsroot *fs, const struct storer *storer, str
     return false;
 }
 
+/* "  240000000-43fffffff : Persistent Memory (legacy)" */
+static bool is_persistent(const char *line, uint64_t address)
+{
+    uint64_t start, last;
+    int name = 0;
+    return sscanf(line, " %16" SCNx64 "-%16" SCNx64 " : %n", &start, &last, &name) == 2 &&
+           name != 0 && strncmp(line + name, "Persistent Memory", 17) == 0 && start != 0 &&
+           address >= start && address <= last;
+}
+
+/* Whether any range is persistent memory, as the kernel names it; a kernel that hides addresses
+ * writes zeros. */
+static enum medium medium_at(const struct fsroot *fs, uint64_t address)
+{
+    static char text[1 << 20];
+    size_t len;
+    if (fsroot_read(fs, FSROOT_PROC, "iomem", text, sizeof text, &len) != 0 ||
+        !strstr(text, " : Persistent Memory") || strstr(text, "0-00000000 : Persistent Memory"))
+        return MEDIUM_UNKNOWN;
+    char *rest = text;
+    for (char *line; (line = strsep(&rest, "\n"));)
+        if (is_persistent(line, address))
+            return MEDIUM_NVMM;
+    return MEDIUM_OTHER;
+}
+
 /* 0 when the page is not there. */
 static uint64_t physical_address(const struct fsroot *fs, const struct storer *storer)
 {
@@ -136,7 +163,7 @@ static int print_rule(const struct fsroot *fs, struct medium_rule *rule,
         return 1;
     uint64_t physical = physical_address(fs, storer);
     printf(" physical=%s disk=%s device=%u:%u\n",
-           physical ? media[rule->physical(rule, physical)] : "none",
+           physical ? media[medium_at(fs, physical)] : "none",
            line.major ? disks[pmem_disk_of(fs, line.major, line.minor)] : "none", line.major,
            line.minor);
     return 0;
