@@ -7,109 +7,89 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/base/hash.h"
 #include "exporter/source/accesses/address_space.h"
+#include "exporter/source/accesses/pid_table.h"
 
 enum { FIRST_TEXT = 1 << 16, MAX_TEXT = 1 << 26 };
 
-/* The dead stay so long after everything up to their end is settled: their last samples may still
- * be waiting. */
-static const uint64_t grave_ns = 1000000000;
-
-struct process {
-    uint32_t pid; /* 0: free slot */
+/* A process whose mappings are known, or were asked for. */
+struct mapped_process {
+    struct pid_entry entry; /* first */
     bool loaded;
     bool gone;          /* /proc had nothing for us at loaded_ns */
     uint64_t loaded_ns; /* after reading */
-    uint64_t epoch_ns;  /* exec, or birth: what is older is not of these mappings */
-    uint64_t died_ns;   /* 0: lives */
+    uint64_t epoch_ns;  /* exec, or fork: what is older is not of these mappings */
     uint64_t used;      /* turn of the last question */
     struct address_space space;
 };
 
 struct address_spaces {
     struct address_spaces_config config;
-    struct process *processes; /* open addressing; twice max_processes at least */
-    size_t cap, n;
+    struct pid_table processes;
     size_t bytes; /* of all spaces */
     uint64_t turn;
     uint64_t settled_ns;
     uint64_t seen_ns; /* records up to here came, also of processes that were not known then */
     uint64_t lost_ns; /* of records before this time some are missing */
-    size_t dead;
-    uint64_t first_death_ns; /* where there are dead */
     char *text;
     size_t text_cap;
 };
 
 /* ---- the table ---- */
 
-static size_t home_of(const struct address_spaces *spaces, uint32_t pid)
+static struct mapped_process *find_process(const struct address_spaces *spaces, uint32_t pid)
 {
-    return (size_t)(hash_u64(pid) >> 32) & (spaces->cap - 1);
+    return (struct mapped_process *)pid_table_find(&spaces->processes, pid);
 }
 
-static struct process *lookup(const struct address_spaces *spaces, uint32_t pid)
+/* NULL: a free slot. */
+static struct mapped_process *slot_of(const struct address_spaces *spaces, size_t i)
 {
-    if (pid == 0)
-        return NULL; /* the idle task, which has nothing mapped */
-    for (size_t i = home_of(spaces, pid); spaces->processes[i].pid != 0;
-         i = (i + 1) & (spaces->cap - 1))
-        if (spaces->processes[i].pid == pid)
-            return &spaces->processes[i];
-    return NULL;
+    struct pid_entry *entry = pid_table_slot(&spaces->processes, i);
+    return entry->pid != 0 ? (struct mapped_process *)entry : NULL;
 }
 
-/* Closes the gap, so that no probe sequence is cut. */
 static size_t bytes_of(const struct address_space *space)
 {
     return space->cap * sizeof *space->at + space->paths_cap;
 }
 
-static void forget(struct address_spaces *spaces, struct process *process)
+static void release_space(void *context, struct pid_entry *entry)
 {
-    size_t mask = spaces->cap - 1, hole = (size_t)(process - spaces->processes);
-    spaces->bytes -= bytes_of(&process->space);
-    address_space_release(&process->space);
-    spaces->dead -= process->died_ns != 0;
-    *process = (struct process){0};
-    spaces->n--;
-    for (size_t i = (hole + 1) & mask; spaces->processes[i].pid != 0; i = (i + 1) & mask) {
-        size_t home = home_of(spaces, spaces->processes[i].pid);
-        if (((i - home) & mask) < ((i - hole) & mask))
-            continue;
-        spaces->processes[hole] = spaces->processes[i];
-        spaces->processes[i] = (struct process){0};
-        hole = i;
-    }
+    struct address_spaces *spaces = context;
+    struct address_space *space = &((struct mapped_process *)entry)->space;
+    spaces->bytes -= bytes_of(space);
+    address_space_release(space);
 }
 
 static void forget_the_oldest(struct address_spaces *spaces)
 {
-    struct process *oldest = NULL;
-    for (size_t i = 0; i < spaces->cap; i++) {
-        struct process *process = &spaces->processes[i];
-        if (process->pid != 0 && (!oldest || process->used < oldest->used))
+    struct mapped_process *oldest = NULL;
+    for (size_t i = 0; i < pid_table_slots(&spaces->processes); i++) {
+        struct mapped_process *process = slot_of(spaces, i);
+        if (process && (!oldest || process->used < oldest->used))
             oldest = process;
     }
     if (oldest)
-        forget(spaces, oldest);
+        pid_table_remove(&spaces->processes, &oldest->entry);
 }
 
-/* What became of it before, when it was not known or had been forgotten, nobody noted. */
-static struct process *add(struct address_spaces *spaces, uint32_t pid)
+static bool is_full(const struct address_spaces *spaces)
 {
     size_t max_bytes = spaces->config.max_bytes;
-    while (spaces->n > 0 && (spaces->n >= spaces->config.max_processes ||
-                             (max_bytes != 0 && spaces->bytes > max_bytes)))
+    return spaces->processes.n >= spaces->config.max_processes ||
+           (max_bytes != 0 && spaces->bytes > max_bytes);
+}
+
+/* What became of it before, while it was not known, was not noted: hence the epoch. */
+static struct mapped_process *add(struct address_spaces *spaces, uint32_t pid)
+{
+    while (spaces->processes.n > 0 && is_full(spaces))
         forget_the_oldest(spaces);
-    size_t i = home_of(spaces, pid);
-    while (spaces->processes[i].pid != 0)
-        i = (i + 1) & (spaces->cap - 1);
-    spaces->processes[i].pid = pid;
-    spaces->processes[i].epoch_ns = spaces->seen_ns;
-    spaces->n++;
-    return &spaces->processes[i];
+    struct pid_entry *entry = pid_table_add(&spaces->processes, pid);
+    struct mapped_process *process = (struct mapped_process *)entry;
+    process->epoch_ns = spaces->seen_ns;
+    return process;
 }
 
 /* ---- loading ---- */
@@ -142,11 +122,11 @@ static int fill(struct address_space *space, const char *text, size_t len)
 }
 
 /* Mappings that could not all be kept are none: half of the truth would be a wrong answer. */
-static int load(struct address_spaces *spaces, struct process *process)
+static int load(struct address_spaces *spaces, struct mapped_process *process)
 {
     size_t len = 0;
     address_space_clear(&process->space);
-    int err = read_text(spaces, process->pid, &len);
+    int err = read_text(spaces, process->entry.pid, &len);
     if (err == -ENOMEM)
         return err;
     process->loaded_ns = spaces->config.now_ns(spaces->config.context);
@@ -174,17 +154,17 @@ static void see(struct address_spaces *spaces, uint64_t time_ns)
 }
 
 /* Everything known is of another program, or of another process with that number. */
-static void begin_anew(struct address_spaces *spaces, struct process *process, uint64_t time_ns)
+static void begin_anew(struct address_spaces *spaces, struct mapped_process *process,
+                       uint64_t time_ns)
 {
-    spaces->dead -= process->died_ns != 0;
+    pid_table_on_life(&spaces->processes, &process->entry);
     address_space_clear(&process->space);
     process->loaded = process->gone = false;
     process->epoch_ns = time_ns;
-    process->died_ns = 0;
 }
 
-static void map(struct address_spaces *spaces, struct process *process,
-                const struct kernel_record *record)
+static void process_on_mmap(struct address_spaces *spaces, struct mapped_process *process,
+                            const struct kernel_record *record)
 {
     const struct maps_line line = {.start = record->mmap.start,
                                    .end = record->mmap.start + record->mmap.length,
@@ -207,29 +187,22 @@ static void map(struct address_spaces *spaces, struct process *process,
         begin_anew(spaces, process, record->time_ns);
 }
 
-static void die(struct address_spaces *spaces, struct process *process, uint64_t time_ns)
-{
-    if (process->died_ns == 0 && spaces->dead++ == 0)
-        spaces->first_death_ns = time_ns;
-    process->died_ns = time_ns;
-}
-
 /* Whether what is known of the parent is what it had when the child was made. */
-static bool is_known_at(const struct process *parent, uint64_t time_ns)
+static bool is_known_at(const struct mapped_process *parent, uint64_t time_ns)
 {
-    return parent && parent->loaded && !parent->gone && parent->died_ns == 0 &&
+    return parent && parent->loaded && !parent->gone && parent->entry.died_ns == 0 &&
            parent->loaded_ns <= time_ns;
 }
 
-static void bear(struct address_spaces *spaces, const struct kernel_record *record)
+static void process_on_fork(struct address_spaces *spaces, const struct kernel_record *record)
 {
-    const struct process *parent = lookup(spaces, record->fork.parent_pid);
-    struct process *child = lookup(spaces, record->pid);
+    const struct mapped_process *parent = find_process(spaces, record->fork.parent_pid);
+    struct mapped_process *child = find_process(spaces, record->pid);
     if (record->pid == record->tid && is_known_at(parent, record->time_ns) && !child) {
         uint64_t used = parent->used;
         child = add(spaces, record->pid); /* for which others move, and one may go */
         child->used = used;
-        parent = lookup(spaces, record->fork.parent_pid);
+        parent = find_process(spaces, record->fork.parent_pid);
     }
     if (!child || record->pid != record->tid)
         return;
@@ -246,22 +219,22 @@ void address_spaces_apply(struct address_spaces *spaces, const struct kernel_rec
 {
     see(spaces, record->time_ns);
     if (record->kind == KERNEL_RECORD_FORK) {
-        bear(spaces, record);
+        process_on_fork(spaces, record);
         return;
     }
-    struct process *process = lookup(spaces, record->pid);
+    struct mapped_process *process = find_process(spaces, record->pid);
     if (!process)
         return; /* never asked for; it will be loaded then */
     switch (record->kind) {
     case KERNEL_RECORD_MMAP:
-        map(spaces, process, record);
+        process_on_mmap(spaces, process, record);
         break;
     case KERNEL_RECORD_EXEC:
         begin_anew(spaces, process, record->time_ns);
         break;
     case KERNEL_RECORD_EXIT:
         if (record->pid == record->tid)
-            die(spaces, process, record->time_ns);
+            pid_table_on_exit(&spaces->processes, &process->entry, record->time_ns);
         break;
     default:
         break;
@@ -272,49 +245,37 @@ void address_spaces_lost(struct address_spaces *spaces, uint64_t time_ns)
 {
     if (spaces->lost_ns < time_ns)
         spaces->lost_ns = time_ns;
-    for (size_t i = 0; i < spaces->cap; i++)
-        spaces->processes[i].loaded = spaces->processes[i].gone = false;
+    for (size_t i = 0; i < pid_table_slots(&spaces->processes); i++)
+        if (slot_of(spaces, i))
+            slot_of(spaces, i)->loaded = slot_of(spaces, i)->gone = false;
 }
 
 void address_spaces_settle(struct address_spaces *spaces, uint64_t time_ns)
 {
     spaces->settled_ns = time_ns;
     see(spaces, time_ns);
-    if (spaces->dead == 0 || spaces->first_death_ns + grave_ns >= time_ns)
-        return;
-    uint64_t first = UINT64_MAX;
-    for (size_t i = 0; i < spaces->cap;) {
-        struct process *process = &spaces->processes[i];
-        if (process->pid != 0 && process->died_ns != 0 && process->died_ns + grave_ns < time_ns) {
-            forget(spaces, process); /* and look at the slot again */
-            continue;
-        }
-        if (process->died_ns != 0 && process->died_ns < first)
-            first = process->died_ns;
-        i++;
-    }
-    spaces->first_death_ns = first;
+    pid_table_settle(&spaces->processes, time_ns);
 }
 
 /* ---- questions ---- */
 
 /* Loads what is not known, or known for too long. */
-static int ensure_loaded(struct address_spaces *spaces, struct process *process)
+static int ensure_loaded(struct address_spaces *spaces, struct mapped_process *process)
 {
-    bool old = process->loaded && process->died_ns == 0 &&
+    bool old = process->loaded && process->entry.died_ns == 0 &&
                spaces->settled_ns > process->loaded_ns + spaces->config.max_age_ns;
     if (process->loaded && !old)
         return 0;
     return load(spaces, process);
 }
 
-static int medium_of(struct address_spaces *spaces, struct process *process,
+static int medium_of(struct address_spaces *spaces, struct mapped_process *process,
                      struct mapping *mapping, enum access access, enum medium *out)
 {
     if (!mapping->resolved[access]) {
         struct maps_line line = address_space_line(&process->space, mapping);
         mapping->medium[access] = (uint8_t)spaces->config.rule->mapping(
-            spaces->config.rule, (pid_t)process->pid, &line, access);
+            spaces->config.rule, (pid_t)process->entry.pid, &line, access);
         mapping->resolved[access] = true;
     }
     *out = (enum medium)mapping->medium[access];
@@ -324,7 +285,7 @@ static int medium_of(struct address_spaces *spaces, struct process *process,
 int address_spaces_find(struct address_spaces *spaces, uint32_t pid, uint64_t address,
                         uint64_t time_ns, enum access access, enum medium *out)
 {
-    struct process *process = lookup(spaces, pid);
+    struct mapped_process *process = find_process(spaces, pid);
     if (pid == 0)
         return -ESRCH;
     if (!process && time_ns < spaces->seen_ns)
@@ -334,7 +295,7 @@ int address_spaces_find(struct address_spaces *spaces, uint32_t pid, uint64_t ad
     process->used = ++spaces->turn;
     if (time_ns < process->epoch_ns || time_ns < spaces->lost_ns)
         return -ESTALE;
-    if (process->died_ns != 0 && time_ns > process->died_ns)
+    if (process->entry.died_ns != 0 && time_ns > process->entry.died_ns)
         return -ESRCH;
     int err = ensure_loaded(spaces, process);
     if (err)
@@ -355,7 +316,7 @@ int address_spaces_find(struct address_spaces *spaces, uint32_t pid, uint64_t ad
 bool address_spaces_has_fixed_code(const struct address_spaces *spaces, uint32_t pid,
                                    uint64_t address)
 {
-    const struct process *process = lookup(spaces, pid);
+    const struct mapped_process *process = find_process(spaces, pid);
     if (!process || !process->loaded)
         return false;
     /* What is shared may be written through another mapping of it. */
@@ -366,11 +327,11 @@ bool address_spaces_has_fixed_code(const struct address_spaces *spaces, uint32_t
 
 struct address_spaces_size address_spaces_size(const struct address_spaces *spaces)
 {
-    struct address_spaces_size size = {.processes = spaces->n,
-                                       .bytes = spaces->cap * sizeof *spaces->processes};
-    size.bytes += spaces->bytes;
-    for (size_t i = 0; i < spaces->cap; i++)
-        size.mappings += spaces->processes[i].space.n;
+    struct address_spaces_size size = {.processes = spaces->processes.n, .bytes = spaces->bytes};
+    size.bytes += pid_table_slots(&spaces->processes) * sizeof(struct mapped_process);
+    for (size_t i = 0; i < pid_table_slots(&spaces->processes); i++)
+        if (slot_of(spaces, i))
+            size.mappings += slot_of(spaces, i)->space.n;
     return size;
 }
 
@@ -384,13 +345,13 @@ int address_spaces_new(const struct address_spaces_config *config, struct addres
     if (!spaces)
         return -ENOMEM;
     spaces->config = *config;
-    spaces->cap = 16;
-    while (spaces->cap < config->max_processes * 2)
-        spaces->cap *= 2;
-    spaces->processes = calloc(spaces->cap, sizeof *spaces->processes);
+    spaces->processes.release = release_space;
+    spaces->processes.context = spaces;
+    int err =
+        pid_table_init(&spaces->processes, config->max_processes, sizeof(struct mapped_process));
     spaces->text_cap = FIRST_TEXT;
     spaces->text = malloc(spaces->text_cap);
-    if (!spaces->processes || !spaces->text) {
+    if (err || !spaces->text) {
         address_spaces_free(spaces);
         return -ENOMEM;
     }
@@ -402,9 +363,7 @@ void address_spaces_free(struct address_spaces *spaces)
 {
     if (!spaces)
         return;
-    for (size_t i = 0; spaces->processes && i < spaces->cap; i++)
-        address_space_release(&spaces->processes[i].space);
-    free(spaces->processes);
+    pid_table_release(&spaces->processes);
     free(spaces->text);
     free(spaces);
 }

@@ -64,7 +64,7 @@ static void look_at_cgroup(struct attribution *a, struct known_process *process,
 {
     const struct sample_owners *owners = a->config.owners;
     uint64_t cgroup_id;
-    if (owners->cgroup(owners->context, process->pid, time_ns, &cgroup_id) == 0)
+    if (owners->cgroup(owners->context, process->entry.pid, time_ns, &cgroup_id) == 0)
         process->cgroup_id = cgroup_id;
     process->looked_ns = now(a);
 }
@@ -105,8 +105,8 @@ static bool is_wide(struct attribution *a, struct known_process *process, uint64
     }
     if (process->width == WIDTH_UNKNOWN) {
         const struct code_reader *code = a->config.code;
-        int err = code ? code->is_wide(code->context, process->pid, &wide)
-                       : process_code_is_wide(a->config.fs, (pid_t)process->pid, &wide);
+        int err = code ? code->is_wide(code->context, process->entry.pid, &wide)
+                       : process_code_is_wide(a->config.fs, (pid_t)process->entry.pid, &wide);
         if (err)
             return false;
         process->width = wide ? WIDTH_64 : WIDTH_32;
@@ -122,8 +122,8 @@ static enum access_size decode(struct attribution *a, struct known_process *proc
     uint8_t code[ACCESS_CODE_BYTES];
     bool wide;
     count(&a->code_reads);
-    int got = reader ? reader->read(reader->context, process->pid, ip, code)
-                     : process_code_read((pid_t)process->pid, ip, code);
+    int got = reader ? reader->read(reader->context, process->entry.pid, ip, code)
+                     : process_code_read((pid_t)process->entry.pid, ip, code);
     if (got <= 0 || !is_wide(a, process, ip, &wide))
         return ACCESS_SIZE_UNREADABLE;
     return access_size(code, (size_t)got, wide, access, bytes);

@@ -15,18 +15,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exporter/source/accesses/pid_table.h"
 #include "exporter/source/sampler/record.h"
 
 enum code_width { WIDTH_UNKNOWN, WIDTH_32, WIDTH_64 };
 
 struct known_process {
-    uint32_t pid;       /* 0: free slot */
-    uint32_t space;     /* of code_cache.h; another one whenever its code may have changed */
-    uint64_t cgroup_id; /* 0: not known, or nobody could tell */
-    uint64_t looked_ns; /* when that was last found out; 0: not yet, or it may have changed */
-    uint64_t died_ns;   /* 0: lives */
-    uint8_t width;      /* enum code_width */
-    bool used;          /* since the search for a place last came by */
+    struct pid_entry entry; /* first */
+    uint32_t space;         /* of code_cache.h; another one whenever its code may have changed */
+    uint64_t cgroup_id;     /* 0: not known */
+    uint64_t looked_ns;     /* when that was last found out; 0: not yet, or it may have changed */
+    uint8_t width;          /* enum code_width */
+    bool used;              /* since the search for a place last came by */
 };
 
 struct process_table;
@@ -40,8 +40,8 @@ struct known_process *process_table_find(struct process_table *table, uint32_t p
 /* As find, but makes it known. NULL for pid 0: no process that can be seen from here. */
 struct known_process *process_table_get(struct process_table *table, uint32_t pid);
 
-/* exec, exit, the birth of a process, and mappings with code. Of unknown processes only the birth
- * is noted, and that only with a known parent. */
+/* exec, exit, fork, and mappings with code. Of unknown processes only the fork is noted, and that
+ * only of a known parent. */
 void process_table_apply(struct process_table *table, const struct kernel_record *record);
 /* Records were lost: what is known is to be found out again. */
 void process_table_lost(struct process_table *table);

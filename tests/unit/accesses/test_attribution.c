@@ -629,7 +629,7 @@ static void many_processes(void **state)
     assert_null(process_table_get(table, 0));
     for (uint32_t pid = 1; pid <= 10000; pid++) {
         struct known_process *process = process_table_get(table, pid);
-        assert_int_equal(process->pid, pid);
+        assert_int_equal(process->entry.pid, pid);
         process->cgroup_id = pid;
         assert_non_null(process_table_get(table, 1)); /* who is used all the time stays */
         assert_true(process_table_count(table) <= 100);
