@@ -44,6 +44,7 @@ struct access_sample {
     enum medium medium;
     enum access_size size; /* why 'bytes' is 0 */
     uint32_t bytes;
+    uint64_t latency_cycles; /* 0: not sampled */
 };
 
 /* Spelled as in labels and recordings: "nvmm", "other", "unknown". */

@@ -6,7 +6,7 @@
 
 #include "exporter/source/source.h"
 
-/* Room in the list: 56 MiB of addresses, of which only what is used becomes memory. What a source
+/* Room in the list: 64 MiB of addresses, of which only what is used becomes memory. What a source
  * has beyond this is taken from it as well, and counted as lost. */
 enum { TICK_SAMPLES_MAX = 1 << 20 };
 

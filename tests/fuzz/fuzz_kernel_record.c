@@ -13,7 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
-    uint64_t type = KERNEL_RECORD_SAMPLE_TYPE | (data[0] & 2u ? PERF_SAMPLE_CGROUP : 0);
+    uint64_t type = KERNEL_RECORD_SAMPLE_TYPE | (data[0] & 1u ? PERF_SAMPLE_WEIGHT : 0) |
+                    (data[0] & 2u ? PERF_SAMPLE_CGROUP : 0) |
+                    (data[0] & 4u ? PERF_SAMPLE_DATA_SRC : 0);
     const uint8_t *at = data + 1;
     size_t left = size - 1, taken;
     struct kernel_record record;

@@ -269,7 +269,8 @@ void attribution_sample(struct attribution *a, enum access access,
                                    .address = record->sample.address,
                                    .pid = record->pid,
                                    .tid = record->tid,
-                                   .access = access},
+                                   .access = access,
+                                   .latency_cycles = record->sample.weight},
                         .space = process->space};
     /* The medium first: for that the process's mappings are loaded. */
     w.no_medium = !find_medium(a, &w.sample);

@@ -62,7 +62,7 @@ struct attribution;
 int attribution_new(const struct attribution_config *config, struct attribution **out);
 void attribution_free(struct attribution *attribution);
 
-/* A sample of an access of this kind. */
+/* A sample of an access of this kind. Its weight, where the event has one, is its latency. */
 void attribution_sample(struct attribution *attribution, enum access access,
                         const struct kernel_record *record);
 /* What becomes of processes: all records that are not samples, of the event that has them. */

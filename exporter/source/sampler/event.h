@@ -8,7 +8,11 @@
 struct sampler_event {
     const struct encoded_event *event; /* borrowed for the sampler's life */
     uint64_t period;                   /* events per sample; a prime, against patterns */
-    bool cgroup;                       /* sample this as well */
+    /* Sample these as well: the process's cgroup; how long the access took, and what it was. */
+    bool cgroup, latency, data_source;
+    /* The PMU cannot leave out the kernel, the hypervisor and guests, and refuses events that ask
+     * for it: their samples come as well. */
+    bool unfiltered;
     /* Ask for mmap, exec, fork and exit as well: one of all events suffices. Where some are missing
      * because a CPU came or a buffer was broken, the sink gets KERNEL_RECORD_LOST with a count of
      * 0. */

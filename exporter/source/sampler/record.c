@@ -48,6 +48,10 @@ static void parse_sample(struct cursor *c, uint16_t misc, uint64_t type, struct 
     out->tid = take32(c);
     out->time_ns = take64(c);
     out->sample.address = take64(c);
+    if (type & PERF_SAMPLE_WEIGHT)
+        out->sample.weight = take64(c);
+    if (type & PERF_SAMPLE_DATA_SRC)
+        out->sample.data_source = take64(c);
     if (type & PERF_SAMPLE_CGROUP)
         out->sample.cgroup_id = take64(c);
     out->sample.user = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER;
@@ -138,7 +142,7 @@ int kernel_record_parse(const uint8_t *bytes, size_t len, uint64_t sample_type,
     struct perf_event_header header;
     struct kernel_record record;
 
-    if ((sample_type & ~(uint64_t)PERF_SAMPLE_CGROUP) != KERNEL_RECORD_SAMPLE_TYPE)
+    if ((sample_type & ~(uint64_t)KERNEL_RECORD_OPTIONAL_FIELDS) != KERNEL_RECORD_SAMPLE_TYPE)
         return -ENOTSUP;
     if (len < sizeof header)
         return -EINVAL;

@@ -30,8 +30,10 @@ struct kernel_record {
     union {
         struct {
             uint64_t ip, address;
-            uint64_t cgroup_id; /* 0: not asked for */
-            bool user;          /* the instruction is the process's, not the kernel's */
+            uint64_t weight;      /* in cycles, where the event's weight is its latency */
+            uint64_t data_source; /* union perf_mem_data_src: load or store, from where */
+            uint64_t cgroup_id;   /* 0: not asked for */
+            bool user;            /* the instruction is the process's, not the kernel's */
         } sample;
         struct {
             uint64_t start, length, offset;
@@ -48,10 +50,12 @@ struct kernel_record {
     };
 };
 
-/* What events must be opened with, for the records here: PERF_SAMPLE_CGROUP may be added.
- * sample_id_all, mmap, mmap_data, mmap2, comm, comm_exec and task as well. */
+/* What events must be opened with, for the records here: any of the optional fields may be
+ * added. sample_id_all, mmap, mmap_data, mmap2, comm, comm_exec and task as well. */
 #define KERNEL_RECORD_SAMPLE_TYPE                                                                  \
     (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR)
+#define KERNEL_RECORD_OPTIONAL_FIELDS                                                              \
+    (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_CGROUP)
 
 /*
  * The record at the start of the bytes. 0 with *out and its size in *size; -EINVAL for bytes that

@@ -9,7 +9,11 @@
 
 uint64_t streams_sample_type(const struct sampler_event *event)
 {
-    return KERNEL_RECORD_SAMPLE_TYPE | (event->cgroup ? (uint64_t)PERF_SAMPLE_CGROUP : 0);
+    uint64_t type = KERNEL_RECORD_SAMPLE_TYPE;
+    type |= event->latency ? (uint64_t)PERF_SAMPLE_WEIGHT : 0;
+    type |= event->data_source ? (uint64_t)PERF_SAMPLE_DATA_SRC : 0;
+    type |= event->cgroup ? (uint64_t)PERF_SAMPLE_CGROUP : 0;
+    return type;
 }
 
 /* ---- one stream ---- */
@@ -25,9 +29,9 @@ static struct perf_event_attr attributes(const struct sampler_event *event, size
     attr.sample_type = streams_sample_type(event);
     attr.read_format = 0;
     attr.sample_id_all = 1;
-    attr.exclude_kernel = 1;
-    attr.exclude_hv = 1;
-    attr.exclude_guest = 1; /* on entry to a guest KVM switches precise samples off */
+    attr.exclude_kernel = !event->unfiltered;
+    attr.exclude_hv = !event->unfiltered;
+    attr.exclude_guest = !event->unfiltered; /* KVM switches precise samples off on entry */
     attr.use_clockid = !own_clock;
     attr.clockid = own_clock ? 0 : CLOCK_MONOTONIC;
     attr.watermark = 1;

@@ -608,6 +608,22 @@ static void no_room_in_the_queue(void **state)
     rig_free(rig);
 }
 
+static void latency_is_handed_on(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    rig->now = 10 * S + 50;
+    struct kernel_record record = record_of(1, TEXT, NVMM, 10 * S);
+    attribution_sample(rig->a, ACCESS_LOAD, &record);
+    record.sample.weight = 312;
+    attribution_sample(rig->a, ACCESS_LOAD, &record);
+    settle(rig, 10 * S + 60);
+    assert_int_equal(rig->n, 2);
+    assert_int_equal(rig->out[0].latency_cycles, 0);
+    assert_int_equal(rig->out[1].latency_cycles, 312);
+    rig_free(rig);
+}
+
 static void the_rule_looks_again(void **state)
 {
     (void)state;
@@ -737,6 +753,7 @@ int main(void)
         cmocka_unit_test(a_child_that_was_moved),
         cmocka_unit_test(no_room_to_wait),
         cmocka_unit_test(no_room_in_the_queue),
+        cmocka_unit_test(latency_is_handed_on),
         cmocka_unit_test(the_rule_looks_again),
         cmocka_unit_test(many_processes),
         cmocka_unit_test(another_thread_runs_a_program),

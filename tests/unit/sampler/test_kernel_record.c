@@ -90,8 +90,15 @@ static void cannot_be_shorter(struct writer *w, uint64_t type, size_t minimum)
 static void samples(void **state)
 {
     (void)state;
-    static const uint64_t types[] = {BASE, BASE | PERF_SAMPLE_CGROUP};
-    for (size_t i = 0; i < 2; i++) {
+    static const uint64_t types[] = {
+        BASE,
+        BASE | PERF_SAMPLE_CGROUP,
+        BASE | PERF_SAMPLE_WEIGHT,
+        BASE | PERF_SAMPLE_DATA_SRC,
+        BASE | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_CGROUP,
+        BASE | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_CGROUP,
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         struct writer w;
         begin(&w, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP);
         put64(&w, 0x401234);
@@ -99,6 +106,10 @@ static void samples(void **state)
         put32(&w, 8);
         put64(&w, 987654321);
         put64(&w, 0x7fff00001111);
+        if (types[i] & PERF_SAMPLE_WEIGHT)
+            put64(&w, 312);
+        if (types[i] & PERF_SAMPLE_DATA_SRC)
+            put64(&w, 0x2a68100842);
         if (types[i] & PERF_SAMPLE_CGROUP)
             put64(&w, 4711);
         end(&w);
@@ -109,6 +120,8 @@ static void samples(void **state)
         assert_int_equal(r.tid, 8);
         assert_int_equal(r.time_ns, 987654321);
         assert_int_equal(r.sample.address, 0x7fff00001111);
+        assert_int_equal(r.sample.weight, types[i] & PERF_SAMPLE_WEIGHT ? 312 : 0);
+        assert_int_equal(r.sample.data_source, types[i] & PERF_SAMPLE_DATA_SRC ? 0x2a68100842 : 0);
         assert_int_equal(r.sample.cgroup_id, types[i] & PERF_SAMPLE_CGROUP ? 4711 : 0);
         assert_true(r.sample.user);
         cannot_be_shorter(&w, types[i], w.len);

@@ -38,6 +38,34 @@ static void what_is_opened(void **state)
     sampler_rig_release(&rig);
 }
 
+/* A PMU of its own kind: its samples say what the access was and how long it took, and it cannot
+ * leave anybody's out. */
+static void an_event_with_latency(void **state)
+{
+    (void)state;
+    struct sampler_rig rig;
+    sampler_rig_init(&rig);
+    rig.config.events[0].latency = rig.config.events[0].data_source =
+        rig.config.events[0].unfiltered = true;
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
+    const struct perf_event_attr *attr = &rig.fake.attr;
+    assert_int_equal(attr->sample_type,
+                     KERNEL_RECORD_SAMPLE_TYPE | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC);
+    assert_false(attr->exclude_kernel || attr->exclude_hv || attr->exclude_guest);
+    const struct {
+        struct perf_event_header header;
+        uint64_t ip;
+        uint32_t pid, tid;
+        uint64_t time, address, weight, data_source;
+    } sample = {{PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, 56}, 1, 7, 8, 5, 6, 312, 0x42};
+    assert_true(rings_put(&rig.fake, 0, &sample, sizeof sample));
+    sampler_drain(rig.sampler);
+    assert_int_equal(rig.seen.n, 1);
+    assert_int_equal(rig.seen.at[0].sample.weight, 312);
+    assert_int_equal(rig.seen.at[0].sample.data_source, 0x42);
+    sampler_rig_release(&rig);
+}
+
 static void all_or_none(void **state)
 {
     (void)state;
@@ -127,9 +155,8 @@ static void a_cpu_that_was_away(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_opened),
-        cmocka_unit_test(all_or_none),
-        cmocka_unit_test(cpus_come_and_go),
+        cmocka_unit_test(what_is_opened),      cmocka_unit_test(an_event_with_latency),
+        cmocka_unit_test(all_or_none),         cmocka_unit_test(cpus_come_and_go),
         cmocka_unit_test(a_cpu_that_was_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
