@@ -113,7 +113,7 @@ static bool may_look_into_processes(void)
            (data[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective & CAP_TO_MASK(CAP_SYS_PTRACE)) != 0;
 }
 
-/* Processes are told by number: those of the samples must be those of this procfs, and their
+/* Processes are known by number: those of the samples must be those of this procfs, and their
  * mappings must be ours to read. */
 static bool sees_processes(const struct perf_samples_config *config, struct verdict *why)
 {
@@ -247,7 +247,7 @@ static int make_parts(struct perf_samples *self)
     return err;
 }
 
-/* Stores work without loads, but not the reverse: nobody wants those alone. */
+/* Stores work without loads, but not the reverse: no collector wants loads alone. */
 static void open_all(struct perf_samples *self)
 {
     struct verdict *stores = &self->of[ACCESS_STORE].why, *loads = &self->of[ACCESS_LOAD].why;

@@ -26,7 +26,7 @@ struct perf_samples_config {
     const struct sample_owners *owners;
     uint64_t period;
     bool loads;
-    bool asked_for;  /* by name; else, without the privileges that it takes, it is merely off */
+    bool asked_for;  /* by name: missing privileges are then an error, otherwise it is merely off */
     bool no_cgroups; /* for tests: find processes' cgroups also where samples could have them */
 };
 

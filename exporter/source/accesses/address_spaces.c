@@ -289,7 +289,7 @@ int address_spaces_find(struct address_spaces *spaces, uint32_t pid, uint64_t ad
     if (pid == 0)
         return -ESRCH;
     if (!process && time_ns < spaces->seen_ns)
-        return -ESTALE; /* and nobody else need go for it */
+        return -ESTALE; /* so that no other process need be forgotten for it */
     if (!process)
         process = add(spaces, pid);
     process->used = ++spaces->turn;

@@ -1,6 +1,6 @@
 /*
- * What processes have mapped, for samples that arrive a little later than the accesses they are of:
- * which medium an address of a process belonged to at the time of the sample.
+ * What processes have mapped: which medium an address of a process belonged to at the time of a
+ * sample, which arrives a little later than that.
  *
  * Loaded from /proc when a process is first asked for, then kept by perf's records of mappings,
  * exec, fork and exit. A sample may be older than what was loaded: it is answered only when all
@@ -8,7 +8,7 @@
  * changed since is -ESTALE, never another mapping's medium.
  *
  * A child begins with what its parent had, if that is known as of then: it may be gone before
- * anyone could look at it.
+ * its own mappings could be read.
  *
  * Neither munmap nor mremap leaves a record. An address that is not mapped any more is not accessed
  * either; against mremap a process is loaded anew after max_age_ns.
@@ -36,7 +36,7 @@ struct address_spaces_config {
     struct medium_rule *rule;
     uint64_t (*now_ns)(void *context);
     void *context;
-    size_t max_processes; /* beyond, the one not asked for the longest is forgotten */
+    size_t max_processes; /* beyond that, the one not asked for the longest is forgotten */
     size_t max_bytes;     /* of their mappings and paths, likewise; 0: no limit */
     uint64_t max_age_ns;
 };
@@ -54,8 +54,8 @@ void address_spaces_lost(struct address_spaces *spaces, uint64_t time_ns);
 void address_spaces_settle(struct address_spaces *spaces, uint64_t time_ns);
 
 /*
- * The medium of an access at a time. 0 with *out, which may be MEDIUM_UNKNOWN: the rule could not
- * tell. Else *out is untouched:
+ * The medium of an access at a time. 0 with *out, which may be MEDIUM_UNKNOWN: the rule does not
+ * know. Otherwise *out is untouched:
  * -EAGAIN  ask again after the next settle: the process was loaded after the access
  * -ESTALE  the process ran another program, or mapped something else there, since the access; or
  *          records were lost since, or came while the process was not known or forgotten
@@ -73,7 +73,7 @@ int address_spaces_find(struct address_spaces *spaces, uint32_t pid, uint64_t ad
 bool address_spaces_has_fixed_code(const struct address_spaces *spaces, uint32_t pid,
                                    uint64_t address);
 
-/* For tests and the books: processes known, mappings kept, and bytes in use. */
+/* For tests and benchmarks: processes known, mappings kept, and bytes in use. */
 struct address_spaces_size {
     size_t processes, mappings, bytes;
 };

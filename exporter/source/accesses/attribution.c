@@ -9,12 +9,12 @@
 #include "exporter/source/accesses/code_cache.h"
 #include "exporter/source/accesses/process_table.h"
 
-/* Processes that were moved to another cgroup, and disks that came or went, are found out about
- * after so long; neither tells. */
+/* No record says that a process was moved to another cgroup, or that a disk came or went: both are
+ * looked at again after these times. */
 static const uint64_t look_again_ns = 2000000000, max_age_ns = 10000000000,
                       refresh_ns = 60000000000;
 
-/* What is not answered after so long may never be: where processes come and go from what is
+/* What is not answered after this time may never be: where processes come and go from what is
  * remembered, each answer can forget what another waits for, and all that is newer waits too. */
 static const uint64_t max_wait_ns = 2000000000;
 
@@ -32,7 +32,7 @@ struct attribution {
     struct process_table *processes;
     struct code_cache *cache;
     uint64_t settled_ns, refreshed_ns;
-    bool cgroups_come; /* with the samples: nobody need be asked where processes are */
+    bool cgroups_come; /* with the samples: processes need not be looked up */
     struct waiting *waiting;
     size_t n_waiting, cap_waiting;
     _Atomic uint64_t dropped[ACCESS_KINDS], foreign, unseen, code_reads;
@@ -149,7 +149,7 @@ static struct code_size read_size(struct attribution *a, struct known_process *p
     return entry;
 }
 
-/* When the code was read and that is too new to be sure of, its time; else 0. */
+/* The time at which the code was read if that is too new to be sure of, otherwise 0. */
 static uint64_t find_size(struct attribution *a, struct known_process *process,
                           struct access_sample *sample)
 {

@@ -4,8 +4,8 @@
  * The records come in the order of their times, over all CPUs. What a sample needs is looked up
  * later than it was taken: a process's mappings and the bytes of its code are read now. So such a
  * sample waits until all records up to the reading have been seen. If none of them touched what was
- * read, it held at the time of the sample; else it is unknown, and never another's. It waits two
- * seconds at most, then it is unknown as well.
+ * read, it held at the time of the sample; otherwise it is unknown, and never another's. It waits at
+ * most two seconds, then it is unknown as well.
  *
  * Sizes are remembered per process and address of the instruction: of private, unwritable mappings
  * of files until something executable is mapped or the process runs another program; of all other
@@ -27,8 +27,8 @@
 
 /* Whose samples are wanted. Called from the sampler's thread. */
 struct sample_owners {
-    /* What a scope with this cgroup, or with one above it, was opened with; 0: nobody's. Must not
-     * wait. */
+    /* What a scope with this cgroup, or with one above it, was opened with; 0: not wanted. Must
+     * not wait. */
     uint64_t (*owner)(void *context, uint64_t cgroup_id);
     /* The cgroup that a process is in now, if it began at or before 'time_ns'. 0 or -errno. */
     int (*cgroup)(void *context, uint32_t pid, uint64_t time_ns, uint64_t *cgroup_id);
@@ -53,7 +53,7 @@ struct attribution_config {
     size_t max_processes;     /* with mappings; four times as many are known by their cgroup */
     size_t max_mapping_bytes; /* of all processes; 0: no limit */
     size_t code_entries;      /* remembered instructions, of all processes */
-    size_t max_waiting;       /* beyond, samples go on with what is known of them at once */
+    size_t max_waiting;       /* beyond that, samples go on with what is known of them at once */
 };
 
 struct attribution;
@@ -73,13 +73,13 @@ void attribution_settle(struct attribution *attribution, uint64_t time_ns);
 /* Since the start. Any thread. */
 struct attribution_counts {
     uint64_t dropped[ACCESS_KINDS]; /* for want of room in the queue */
-    uint64_t foreign;               /* samples of nobody that is wanted */
+    uint64_t foreign;               /* samples of processes that are not wanted */
     uint64_t unseen;     /* of these, of processes without a number in our PID namespace */
     uint64_t code_reads; /* of the processes' memory */
 };
 struct attribution_counts attribution_counts(const struct attribution *attribution);
 
-/* For the books: what is held for processes and their code. Its own thread. */
+/* For tests and benchmarks: what is held for processes and their code. Its own thread. */
 struct attribution_size {
     size_t processes; /* with mappings */
     size_t mapping_bytes, process_bytes, code_bytes, waiting_bytes;

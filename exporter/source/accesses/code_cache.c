@@ -10,7 +10,7 @@
 enum { WAYS = 4 };
 
 struct code_cache {
-    size_t mask; /* rows less one */
+    size_t mask; /* rows minus one */
     struct code_size *at;
 };
 
@@ -62,7 +62,7 @@ const struct code_size *code_cache_find(const struct code_cache *cache, uint32_t
     return NULL;
 }
 
-/* In the place of an older reading of it, else of the one that was read the longest ago. */
+/* Replaces an older reading of it, otherwise the one that was read the longest ago. */
 void code_cache_put(struct code_cache *cache, const struct code_size *entry)
 {
     struct code_size *row = row_of(cache, entry->space, entry->ip), *place = &row[0];

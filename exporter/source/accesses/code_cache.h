@@ -1,7 +1,7 @@
 /*
  * What instructions access, remembered by address: so that each is read and decoded once.
  *
- * Of a fixed size for the whole machine: what does not fit takes the place of something else. A
+ * It has a fixed size for the whole machine: what does not fit replaces something else. A
  * space is one program in one process, until anything executable is mapped into it: what was known
  * of the old number is then never found again.
  */
@@ -29,7 +29,7 @@ struct code_cache;
 int code_cache_new(size_t entries, struct code_cache **out);
 void code_cache_free(struct code_cache *cache);
 
-/* NULL when it is not there. Valid until the next put. Space 0 is nobody's. */
+/* NULL when it is not there. Valid until the next put. Space 0 has no entries. */
 const struct code_size *code_cache_find(const struct code_cache *cache, uint32_t space, uint64_t ip,
                                         enum access access);
 void code_cache_put(struct code_cache *cache, const struct code_size *entry);

@@ -62,7 +62,7 @@ static void make_room(struct process_table *table)
 
 static uint32_t new_space(struct process_table *table)
 {
-    if (++table->last_space == 0) /* after years; 0 is nobody's */
+    if (++table->last_space == 0) /* after years; 0 means no space */
         table->last_space = 1;
     return table->last_space;
 }

@@ -4,7 +4,7 @@
  *
  * For samples without a cgroup of their own. A child begins in its parent's cgroup; a process that
  * runs another program, or was not looked at for a while, is looked at again, for it may have been
- * moved: no record tells of that.
+ * moved: there is no record of that.
  *
  * One thread; times are of the records' clock.
  */

@@ -21,7 +21,7 @@ bool sample_queue_put(struct sample_queue *queue, const struct access_sample *sa
 /* All samples of accesses before this time have been put. */
 void sample_queue_settle(struct sample_queue *queue, uint64_t time_ns);
 
-/* The taking thread: at most 'cap', in the order they were put; returns how many. */
+/* The taking thread: up to 'cap' samples, in the order in which they were put; returns how many. */
 size_t sample_queue_take(struct sample_queue *queue, struct access_sample *out, size_t cap);
 /* What the other side settled. Asked before taking, it holds for what is then taken. Any thread. */
 uint64_t sample_queue_settled(const struct sample_queue *queue);

@@ -150,7 +150,7 @@ static enum medium medium_without_disk(struct pmem *pmem, pid_t pid, const struc
         return pmem_is_dax_device(pmem->fs, status.stx_rdev_major, status.stx_rdev_minor)
                    ? MEDIUM_NVMM
                    : MEDIUM_OTHER;
-    /* DAX through an overlay or a host's window: nobody says what memory is behind it. */
+    /* DAX through an overlay or a host's window: what memory is behind it is not known here. */
     return status.stx_attributes & STATX_ATTR_DAX ? MEDIUM_UNKNOWN : MEDIUM_OTHER;
 }
 

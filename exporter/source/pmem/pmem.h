@@ -6,7 +6,7 @@
  * the NVDIMM bus. A file without DAX on such a disk is page cache, in DRAM. A private mapping's
  * stores go to DRAM, copied on write.
  *
- * Files are looked at through the process's own eyes (map_files, else its root directory), and only
+ * Files are looked at as the process sees them (map_files, otherwise its root directory), and only
  * believed when device and inode are those of the mapping.
  */
 #ifndef IE_SOURCE_PMEM_PMEM_H

@@ -7,7 +7,7 @@
 #include "exporter/base/clock.h"
 #endif
 
-/* Of so many comparisons the one that was interrupted least counts. */
+/* How often the clocks are compared: the comparison that took the shortest time counts. */
 enum { COMPARISONS = 3 };
 
 static uint64_t monotonic_of(const struct perf_clock *clock)
@@ -24,11 +24,11 @@ static uint64_t counter_of(const struct perf_clock *clock)
 #if defined(__x86_64__)
     return __rdtsc();
 #else
-    return 0; /* perf_clock_is_told says no */
+    return 0; /* perf_clock_is_known says no */
 #endif
 }
 
-bool perf_clock_is_told(const struct perf_event_mmap_page *page)
+bool perf_clock_is_known(const struct perf_event_mmap_page *page)
 {
 #if defined(__x86_64__)
     return page->cap_user_time_zero && page->time_mult != 0;
@@ -38,7 +38,7 @@ bool perf_clock_is_told(const struct perf_event_mmap_page *page)
 #endif
 }
 
-/* As the kernel's header says; its sequence count tells when the numbers are being changed. */
+/* As the kernel's header says; its sequence count shows when the numbers are being changed. */
 static uint64_t perf_now(const struct perf_clock *clock)
 {
     const struct perf_event_mmap_page *page = clock->page;

@@ -91,7 +91,7 @@ static void parse_task(struct cursor *c, enum kernel_record_kind kind, struct ke
     out->tid = take32(c);
 }
 
-/* A comm record tells of exec, or just of a new name. */
+/* A comm record means an exec, or only a new name. */
 static void parse_comm(struct cursor *c, uint16_t misc, struct kernel_record *out)
 {
     out->kind = misc & PERF_RECORD_MISC_COMM_EXEC ? KERNEL_RECORD_EXEC : KERNEL_RECORD_OTHER;

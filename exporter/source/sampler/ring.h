@@ -1,6 +1,6 @@
 /*
  * The reader's side of one perf ring buffer: bytes are copied out at once, so that the kernel has
- * its room back before anyone looks at them.
+ * its room back before they are parsed.
  */
 #ifndef IE_SOURCE_SAMPLER_RING_H
 #define IE_SOURCE_SAMPLER_RING_H

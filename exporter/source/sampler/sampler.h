@@ -1,10 +1,10 @@
 /*
- * Precise samples of the whole machine: some events on every CPU, their ring buffers drained by a
- * thread of the sampler's own, records handed out in the order of their times over all of them.
+ * Precise samples of the whole machine: some events on every CPU. The sampler's own thread drains
+ * their ring buffers and hands out the records of all of them in the order of their times.
  *
- * The sink works in the sampler's thread; what it keeps for other threads is its own affair. Times
+ * The sink works in the sampler's thread; how it passes on to other threads is up to it. Times
  * are CLOCK_MONOTONIC, as in struct tick; of precise events, where possible, made of perf's own
- * clock (perf_clock.h), good to a microsecond.
+ * clock (clock.h), good to a microsecond.
  */
 #ifndef IE_SOURCE_SAMPLER_SAMPLER_H
 #define IE_SOURCE_SAMPLER_SAMPLER_H

@@ -170,7 +170,7 @@ static int open_first(struct streams *streams)
     for (size_t i = 0; i < streams->n_events; i++)
         streams->own_clock |= streams->events[i].event->attr.precise_ip > 0;
     int err = open_missing(streams);
-    if (err || !streams->own_clock || perf_clock_is_told(streams->at[0]->mapping))
+    if (err || !streams->own_clock || perf_clock_is_known(streams->at[0]->mapping))
         return err;
     streams->own_clock = false;
     free_all(streams);
