@@ -12,8 +12,6 @@
 #include <cmocka.h>
 
 #include "exporter/source/accesses/attribution.h"
-#include "exporter/source/accesses/code_cache.h"
-#include "exporter/source/accesses/process_table.h"
 #include "tests/unit/support/fixture.h"
 
 #define S UINT64_C(1000000000)
@@ -634,103 +632,6 @@ static void the_rule_looks_again(void **state)
     rig_free(rig);
 }
 
-/* ---- the parts ---- */
-
-static void many_processes(void **state)
-{
-    (void)state;
-    struct process_table *table;
-    assert_int_equal(process_table_new(0, &table), -EINVAL);
-    assert_int_equal(process_table_new(100, &table), 0);
-    assert_null(process_table_get(table, 0));
-    for (uint32_t pid = 1; pid <= 10000; pid++) {
-        struct known_process *process = process_table_get(table, pid);
-        assert_int_equal(process->entry.pid, pid);
-        process->cgroup_id = pid;
-        assert_non_null(process_table_get(table, 1)); /* who is used all the time stays */
-        assert_true(process_table_count(table) <= 100);
-    }
-    size_t found = 0;
-    for (uint32_t pid = 1; pid <= 10000; pid++) {
-        const struct known_process *process = process_table_find(table, pid);
-        if (process)
-            assert_int_equal(process->cgroup_id, pid);
-        found += process != NULL;
-    }
-    assert_int_equal(found, process_table_count(table));
-    assert_non_null(process_table_find(table, 1));
-    /* The dead go, but not at once. */
-    for (uint32_t pid = 1; pid <= 10000; pid++) {
-        const struct kernel_record record = {
-            .kind = KERNEL_RECORD_EXIT, .pid = pid, .tid = pid, .time_ns = 5 * S + pid};
-        process_table_apply(table, &record);
-    }
-    process_table_settle(table, 6 * S);
-    assert_int_equal(process_table_count(table), 100);
-    process_table_settle(table, 7 * S);
-    assert_int_equal(process_table_count(table), 0);
-    process_table_free(table);
-}
-
-/* For that the first thread ends, and the process lives on under its number. */
-static void another_thread_runs_a_program(void **state)
-{
-    (void)state;
-    struct process_table *table;
-    assert_int_equal(process_table_new(100, &table), 0);
-    for (uint32_t pid = 1; pid <= 2; pid++) {
-        process_table_get(table, pid)->cgroup_id = OURS;
-        const struct kernel_record exit = {
-            .kind = KERNEL_RECORD_EXIT, .pid = pid, .tid = pid, .time_ns = 5 * S};
-        process_table_apply(table, &exit);
-    }
-    const struct kernel_record exec = {
-        .kind = KERNEL_RECORD_EXEC, .pid = 1, .tid = 1, .time_ns = 5 * S + 1};
-    process_table_apply(table, &exec);
-    process_table_apply(table, &exec);
-    process_table_settle(table, 7 * S);
-    assert_int_equal(process_table_count(table), 1);
-    assert_non_null(process_table_find(table, 1));
-    assert_int_equal(process_table_find(table, 1)->cgroup_id, OURS);
-    /* It ends like any other. */
-    const struct kernel_record exit = {
-        .kind = KERNEL_RECORD_EXIT, .pid = 1, .tid = 1, .time_ns = 8 * S};
-    process_table_apply(table, &exit);
-    process_table_settle(table, 10 * S);
-    assert_int_equal(process_table_count(table), 0);
-    process_table_free(table);
-}
-
-static void much_code(void **state)
-{
-    (void)state;
-    struct code_cache *cache;
-    assert_int_equal(code_cache_new(0, &cache), -EINVAL);
-    assert_int_equal(code_cache_new(1000, &cache), 0);
-    size_t bytes = code_cache_bytes(cache), found = 0;
-    for (uint64_t i = 1; i <= 5000; i++) {
-        const struct code_size entry = {.ip = 0x400000 + 3 * i,
-                                        .read_ns = i,
-                                        .space = 1 + (uint32_t)i % 7,
-                                        .access = i % 2,
-                                        .bytes = (uint8_t)(i % 64)};
-        code_cache_put(cache, &entry);
-        assert_int_equal(code_cache_find(cache, entry.space, entry.ip, i % 2)->read_ns, i);
-    }
-    for (uint64_t i = 1; i <= 5000; i++) {
-        const struct code_size *entry =
-            code_cache_find(cache, 1 + (uint32_t)i % 7, 0x400000 + 3 * i, i % 2);
-        assert_null(code_cache_find(cache, 100, 0x400000 + 3 * i, i % 2));
-        if (entry)
-            assert_int_equal(entry->bytes, i % 64);
-        found += entry != NULL;
-    }
-    assert_in_range(found, 500, 1024);
-    assert_int_equal(code_cache_bytes(cache), bytes);
-    assert_null(code_cache_find(cache, 0, 0, ACCESS_STORE));
-    code_cache_free(cache);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -755,9 +656,6 @@ int main(void)
         cmocka_unit_test(no_room_in_the_queue),
         cmocka_unit_test(latency_is_handed_on),
         cmocka_unit_test(the_rule_looks_again),
-        cmocka_unit_test(many_processes),
-        cmocka_unit_test(another_thread_runs_a_program),
-        cmocka_unit_test(much_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
