@@ -93,9 +93,13 @@ def wait_until(condition, seconds=10.0, what="", step=0.02):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below the ports that the kernel gives to connections: until a server listens there, no client
+    of another test gets it."""
+    while True:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            port = 20000 + secrets.randbelow(12000)
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def die_with_parent():
