@@ -134,7 +134,12 @@ class Quickstart(unittest.TestCase):
             # As a terminal does it: to the whole group in the foreground.
             os.killpg(process.pid, signal.SIGINT)
             wait_until(lambda: process.poll() is not None, 10, "it ends")
-            self.assertEqual(process.returncode, 0)
+            while select.select([primary], [], [], 0)[0]:
+                try:
+                    output += os.read(primary, 65536)
+                except OSError:  # no other end any more
+                    break
+            self.assertEqual(process.returncode, 0, output[-2000:].decode(errors="replace"))
             wait_until(lambda: not servers(self.port), 5, "the exporter ends")
         finally:
             if process.poll() is None:
