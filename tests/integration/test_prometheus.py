@@ -5,7 +5,6 @@ import json
 import pathlib
 import subprocess
 import tempfile
-import time
 import unittest
 
 import harness
@@ -13,7 +12,8 @@ from harness import Exporter, wait_until
 from monitoring import Prometheus
 
 BASE_HZ, CACHE_CYCLES = 2.1e9, 44
-TICKS = 90
+TICKS_PER_SECOND = 4
+TICKS = 90 * TICKS_PER_SECOND
 # Per second; the worked numbers of the formula, and a third at another frequency and mix.
 RATES = {
     "cart": {"cycles": 2100000000, "ref_cycles": 2100000000, "l3_miss_reads": 1000000,
@@ -41,6 +41,8 @@ FROM_WAIT = """
 rate(interference_container_memory_read_wait_seconds_total[10s])
 / rate(interference_container_memory_reads_total[10s])
 """
+# Whose counters have been seen to grow five times.
+SEEN = "changes(interference_container_memory_reads_total[10s]) >= 5"
 
 
 def latency(rates):
@@ -50,19 +52,21 @@ def latency(rates):
 
 def write_recording(path):
     second = 10**9
-    lines = [{"recording": 1, "interval_ns": second,
+    interval = second // TICKS_PER_SECOND
+    lines = [{"recording": 1, "interval_ns": interval,
               "machine": {"microarchitecture": "clx", "base_frequency_hz": BASE_HZ,
                           "cache_cycles": CACHE_CYCLES, "sockets": 1, "numa_nodes": 1, "cpus": 4}}]
     for i, name in enumerate(RATES):
         lines.append({"container": {"key": name, "cgroup": f"/docker/{i:064x}", "id": f"{i:064x}",
                                     "namespace": "shop", "pod": f"{name}-0", "container": name}})
     for tick in range(1, TICKS + 1):
-        lines.append({"tick": tick, "mono_ns": tick * second,
-                      "wall_ns": (1790000000 + tick) * second})
+        lines.append({"tick": tick, "mono_ns": tick * interval,
+                      "wall_ns": 1790000000 * second + tick * interval})
         for name, rates in RATES.items():
-            lines.append({"read": name, "group": "core", "enabled_ns": tick * second,
-                          "running_ns": tick * second,
-                          "values": {role: rate * tick for role, rate in rates.items()}})
+            lines.append({"read": name, "group": "core", "enabled_ns": tick * interval,
+                          "running_ns": tick * interval,
+                          "values": {role: rate * tick // TICKS_PER_SECOND
+                                     for role, rate in rates.items()}})
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
@@ -81,14 +85,13 @@ class Scrape(unittest.TestCase):
         with Exporter("--source=replay", f"--source.replay.file={recording}",
                       "--source.replay.speed=1") as exporter, \
                 Prometheus(self.directory, {
-                    "global": {"scrape_interval": "1s", "scrape_timeout": "900ms"},
+                    "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms"},
                     "scrape_configs": [{"job_name": "interference", "static_configs": [
                         {"targets": [f"127.0.0.1:{exporter.port}"]}]}]}) as prometheus:
             target = wait_until(prometheus.target, 20, "Prometheus has scraped", 0.2)
             self.assertEqual((target["health"], target["lastError"]), ("up", ""))
-            wait_until(lambda: len(prometheus.query(FROM_COUNTERS)) == len(RATES), 20,
-                       "rates are there", 0.5)
-            time.sleep(5)  # several samples in the range
+            wait_until(lambda: set(containers_of(prometheus.query(SEEN))) == set(RATES), 20,
+                       "each container has several samples in the range", 0.1)
             for query in (FROM_COUNTERS, FROM_WAIT):
                 result = containers_of(prometheus.query(query))
                 self.assertEqual(set(result), set(RATES))
