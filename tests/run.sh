@@ -11,7 +11,7 @@ export LC_ALL=C
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
 
-deploy/install-packages.sh deploy/packages-build.txt tests/packages.txt
+deploy/install-packages.sh deploy/packages-*.txt tests/packages.txt
 # Other builds of Node.js bring npm along and exclude Debian's, which is a package of its own.
 if ! command -v npm >/dev/null && [ "$(id -u)" -eq 0 ]; then
     deploy/install-packages.sh <(echo npm)

@@ -7,19 +7,24 @@ build=$(realpath "$1")
 cd "$(dirname "$0")/.."
 failed=0
 
-starts_threads() {
-    local symbols
-    symbols=$(nm --undefined-only "$@") || exit 1
-    grep -qE ' (pthread_create|thrd_create|MHD_start_daemon)(@|$)' <<<"$symbols"
+# Those of the files that are linked with a function that starts a thread.
+start_threads() {
+    nm -A --undefined-only "$@" |
+        sed -nE 's/:.* (pthread_create|thrd_create|MHD_start_daemon)(@.*)?$//p' | sort -u
 }
 problem() {
     echo "$1"
     failed=1
 }
 
+programs=()
 for source in unit/*/test_*.c; do
-    name=$(basename "$source" .c)
-    if starts_threads -D "$build/tests/$name" && ! grep -qx "$name" threaded.txt; then
+    programs+=("$build/tests/$(basename "$source" .c)")
+done
+threaded=$(start_threads -D "${programs[@]}")
+for program in $threaded; do
+    name=$(basename "$program")
+    if ! grep -qx "$name" threaded.txt; then
         problem "$name can start a thread: add it to tests/threaded.txt"
     fi
 done
@@ -28,7 +33,8 @@ while read -r name; do
         problem "tests/threaded.txt: there is no $name"
     fi
 done < <(grep '^[^#]' threaded.txt)
-if starts_threads "$build/tests/simnode/libsimnode_lib.a"; then
+simnode=$(start_threads "$build/tests/simnode/libsimnode_lib.a")
+if [ -n "$simnode" ]; then
     problem "the simulated node can start a thread: run it under the thread sanitizer"
 fi
 exit "$failed"
