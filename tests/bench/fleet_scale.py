@@ -29,7 +29,7 @@ import urllib.request
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 SCRAPE_SECONDS = 30  # what a scrape stands for
 SCRAPES_PER_BLOCK = 240
-CALM_UNTIL = 40  # ticks in which nobody does much, so that each container's calm is known
+CALM_UNTIL = 40  # ticks in which no container does much, so that each container's calm is known
 LINE = re.compile(r"^(\w+)(?:\{(.*)\})? \S+$")
 
 

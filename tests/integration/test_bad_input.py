@@ -122,7 +122,7 @@ class Files(Base):
         self.refused_at(4, HEADER, container, GOOD_TICK, read.replace('"cycles":1', '"cycles":-1'))
         self.refused_at(4, HEADER, container, GOOD_TICK, read.replace('"cycles":1', '"cycles":"1"'))
         self.refused_at(3, HEADER, GOOD_TICK, '{"tick":2,"mono_ns":"soon","wall_ns":1}')
-        # A recorder that was killed in the middle of a line: told, with the line's number.
+        # A recorder that was killed in the middle of a line: refused, with the line's number.
         path = self.file("bad.jsonl", f"{HEADER}\n{container}\n{GOOD_TICK}\n{read[:70]}")
         message = self.refused("--source=replay", f"--source.replay.file={path}", "--once")
         self.assertIn("bad.jsonl:4", message)
@@ -143,7 +143,7 @@ class Files(Base):
         self.assertIn(str(path), result.stderr)
 
     def test_tree_that_is_not_there(self):
-        """Looking in the wrong place would be told as a machine without counters or containers."""
+        """Looking in the wrong place would look like a machine without counters or containers."""
         for tree in ("procfs", "sysfs", "cgroupfs", "rootfs"):
             self.refused(f"--path.{tree}={self.directory}/nowhere", "--once",
                          words=[f"--path.{tree}", "nowhere"])
@@ -311,7 +311,7 @@ class Peers(Base):
         return self.enterContext(connection)
 
     def talk(self, data, patience=3.0):
-        """What the server answers to these bytes until it closes or is silent for so long."""
+        """What the server answers to these bytes until it closes or says nothing for that time."""
         with socket.create_connection(("127.0.0.1", self.exporter.port), patience) as connection:
             answer = b""
             with contextlib.suppress(OSError):

@@ -245,7 +245,7 @@ class Rendered(unittest.TestCase):
                 render(**given)
 
     def test_values_schema(self):
-        """helm holds values against it: every one of ours is known, and a slip is told."""
+        """helm holds values against it: each of ours is known, and a slip is reported."""
         schema = json.loads((CHART / "values.schema.json").read_text())
         validator = jsonschema.Draft7Validator(schema)
         validator.check_schema(schema)

@@ -46,7 +46,7 @@ class Scraper(threading.Thread):
                 self.scrapes += 1
                 self.most_series = max(self.most_series, len(page.samples))
                 self.seen |= {dict(key)["container_id"] for key in page.select(INFO)}
-        except BaseException as error:  # told by the test's own thread
+        except BaseException as error:  # raised again by the test's own thread
             self.error = error
 
     def end(self):
@@ -186,7 +186,7 @@ class Churn(unittest.TestCase):
             exporter.wait_tick()
             exporter.wait_tick()
             page = exporter.scrape()
-            # Beside the pages that it was told to touch the program has those of its start.
+            # Beside the pages that it was asked to touch, the program has those of its start.
             counts = [page.get("interference_container_memory_reads_total",
                                container_id=container_id[:12]) or 0 for container_id in ids]
             counters = exporter.fds("perf_event")

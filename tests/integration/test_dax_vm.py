@@ -51,7 +51,7 @@ INSTRUCTIONS = (("known", 1), ("known", 2), ("known", 4), ("known", 8), ("known"
 MEDIA = ("nvmm", "other", "nvmm", "other", "nvmm", "other", "other", "nvmm", "nvmm", "other", "other")
 
 # What each container stores to persistent memory, times and bytes; how often to other memory; and
-# how often where nobody can tell: a deleted file is only reached with CAP_CHECKPOINT_RESTORE.
+# how often where the medium cannot be known: a deleted file is only reached with CAP_CHECKPOINT_RESTORE.
 CONTAINERS = {
     "a": (64, 64 * 8, 0, 0),  # a DAX file, in a mount namespace of its own
     "b": (0, 0, 64, 0),  # a file of the same kind of disk, without DAX

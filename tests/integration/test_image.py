@@ -249,7 +249,7 @@ class Container(unittest.TestCase):
         healthy = self.execute(self.id, *self.healthcheck)
         self.assertEqual(healthy.returncode, 0, healthy.stderr)
 
-        # Another user in the same container has none of root's capabilities, and is told so.
+        # Another user in the same container has none of root's capabilities, and the exporter says so.
         result = self.execute("--user", "65534:65534", self.id, *self.entrypoint, "--once",
                               "--path.cgroupfs=/host/sys/fs/cgroup", "--events.file=/events.json")
         self.assertEqual(result.returncode, 0, result.stderr)

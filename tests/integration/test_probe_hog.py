@@ -11,7 +11,7 @@ With n readings on each side and no effect, P has a standard error of sqrt((2n +
 for 100. The compute neighbours must stay within 5 of those around 0.5, the others above it, so that
 the two cannot be taken for each other. How far above depends on the machine: one core is much to a
 desktop's memory and little to a server's with eight channels. So readings are taken until both are
-told apart, at most 600.
+told apart, up to 600.
 
 Before that it is shown that the probe's loads go to memory at all.
 """

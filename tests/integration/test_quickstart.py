@@ -39,7 +39,7 @@ NOISY = {
 
 
 def servers(*ports):
-    """Command lines of servers that were told to listen on one of these ports."""
+    """Command lines of servers that listen on one of these ports."""
     found = []
     for directory in pathlib.Path("/proc").iterdir():
         if directory.name.isdigit():

@@ -277,7 +277,7 @@ class Service(unittest.TestCase):
         self.assertNotEqual(self.machine.pid(), first)
 
     def test_watchdog_of_a_replay(self):
-        """A recording ends after two seconds of the watchdog's one: nobody minds."""
+        """A recording ends after two seconds of the watchdog's one, and it goes on."""
         self.start("--source=replay", "--source.replay.file=/run/ie/idle.jsonl",
                    "--source.replay.speed=max", service="WatchdogSec=1s")
         before = self.machine.pid()

@@ -107,7 +107,7 @@ class UprobeTest(unittest.TestCase):
                         ends_within=60)  # the kernel takes its time to close a uprobe
 
     def wait_counted(self, exporter, containers):
-        """Until the counters of so many containers are open."""
+        """Until the counters of that many containers are open."""
         expected = containers * len(COUNTERS) * len(CPUS)
         wait_until(lambda: exporter.fds("perf_event") == expected, 30,
                    f"{expected} counters are open", 0.002)

@@ -1,5 +1,5 @@
 /*
- * Sleeps until it is told to end; the process of containers in tests.
+ * Sleeps until a signal ends it; the process of containers in tests.
  *
  *     idle [SECONDS]
  *

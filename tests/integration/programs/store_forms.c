@@ -210,7 +210,7 @@ static _Noreturn void die(const char *what)
     exit(1);
 }
 
-/* So many pages that nobody has touched; of a file, behind what it has. */
+/* That many untouched pages; of a file, behind what it has. */
 static char *fresh_pages(const char *path, size_t count)
 {
     size_t size = count * page_size();

@@ -1,5 +1,5 @@
 /*
- * Touches so many pages for the first time, each of which is a page fault, and ends.
+ * Touches as many pages as it is asked for, each a page fault, and ends.
  *
  *     touch_pages PAGES
  */

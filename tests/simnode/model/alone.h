@@ -21,7 +21,7 @@ int alone_runs_new(const char *folder, struct alone_runs **out);
 void alone_runs_free(struct alone_runs *runs);
 
 /*
- * Nominal core cycles from the start until so many instructions have retired, summed over the
+ * Nominal core cycles from the start until that many instructions have retired, summed over the
  * container's threads. 0, -ENOMEM, or -ETIME when it does not get there in 10^12 cycles.
  */
 int alone_cycles(struct alone_runs *runs, const struct scenario *scenario, size_t container,

@@ -20,7 +20,7 @@ struct cache_way {
 struct cache {
     struct cache_way *ways_array; /* sets x ways */
     uint64_t sets;
-    uint64_t set_mask; /* sets - 1 where sets is a power of two, else 0 */
+    uint64_t set_mask; /* sets - 1 where sets is a power of two, otherwise 0 */
     unsigned ways;
     uint64_t uses;
 };

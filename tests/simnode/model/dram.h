@@ -25,7 +25,7 @@ struct dram_config {
     int64_t read_queue;            /* entries; later ones wait before the queue */
     int64_t write_queue;           /* entries that the controller calls full */
     int64_t write_high, write_low; /* writes drain from high down to low */
-    int64_t page_idle_clocks;      /* an idle row is closed after so long; 0: never */
+    int64_t page_idle_clocks;      /* an idle row is closed after this time; 0: never */
     /* While prioritised reads wait, others get no command at all, as Subramanian 2015 (section 4.3)
      * has it; otherwise they get what the prioritised ones cannot use at that clock. */
     bool priority_exclusive;
@@ -52,7 +52,7 @@ struct dram_channel {
     struct request_list overflow; /* reads that found the queue full */
     uint64_t orders;
     int priority_app;       /* -1: none */
-    int last_app;           /* whose command was issued last; -1: nobody's */
+    int last_app;           /* whose command was issued last; -1: none's */
     uint32_t *reads_of_app; /* read requests here, queued or before the queue */
     /* Totals. */
     uint64_t inserts, cas_reads, cas_writes, activates, precharges;

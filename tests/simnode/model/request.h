@@ -23,7 +23,7 @@ struct load;
 struct request {
     struct request *next, *prev; /* in whatever queue it stands */
     struct request *chain;       /* the core's other outstanding lines of this hash bucket */
-    struct core *core;           /* NULL: nobody waits (REQUEST_WRITE) */
+    struct core *core;           /* NULL: no core waits (REQUEST_WRITE) */
     struct load *loads;          /* loads that wait for it, first the one that made it */
     uint64_t line;
     uint64_t merge_cycle; /* REQUEST_PREFETCH: when a demand read joined */

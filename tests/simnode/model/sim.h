@@ -221,14 +221,14 @@ void shadow_cas(struct simnode *node, size_t unit, struct request *request);
 /* Of all that has retired by now. */
 uint64_t shadow_cycles(struct core *core, int shadow);
 
-/* private.c: latency in cycles when the core's own caches have the line, else -1. */
+/* private.c: latency in cycles when the core's own caches have the line, otherwise -1. */
 int private_init(struct core *core);
 void private_release(struct core *core);
 int64_t private_lookup(struct core *core, uint64_t line, uint64_t *cycle, bool store);
 void private_miss(struct core *core, enum request_kind kind, uint64_t line, uint64_t cycle,
                   struct load *load);
 void private_fill(struct core *core, uint64_t line, bool dirty);
-void private_fill_l2(struct core *core, uint64_t line); /* a prefetch that nobody waits for */
+void private_fill_l2(struct core *core, uint64_t line); /* a prefetch: no core waits for it */
 void private_forget(struct core *core, struct request *request);
 void private_flush(struct core *core);
 void prefetch_train(struct core *core, uint64_t line, uint64_t cycle);

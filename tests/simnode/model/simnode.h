@@ -24,7 +24,7 @@ void simnode_free(struct simnode *node);
 
 /* Runs to the end of the next tick. 0 or -ENOMEM. Ticks may go beyond scenario.ticks. */
 int simnode_run_tick(struct simnode *node);
-/* Runs so many cycles of the nominal core clock further, without ending a tick. */
+/* Runs that many more cycles of the nominal core clock, without ending a tick. */
 int simnode_run_cycles(struct simnode *node, uint64_t cycles);
 
 uint64_t simnode_ticks(const struct simnode *node);  /* finished ones */

@@ -46,7 +46,7 @@ struct workload_spec {
     int64_t streams, stride_bytes;
     int64_t hot_bytes; /* the first bytes of the working set ... */
     double hot_share;  /* ... get this share of the accesses */
-    bool sequential;   /* chase: in the order of addresses (as MLC), else permuted */
+    bool sequential;   /* chase: in the order of addresses (as MLC), otherwise permuted */
     bool shared;       /* the container's threads use one working set */
     struct workload_phase *phases;
     size_t n_phases;

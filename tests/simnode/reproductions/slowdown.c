@@ -292,7 +292,7 @@ static void explain(struct reproduction *r)
         "the second half of the\n"
         "  application's alone run, and 20 cycles for a hit. A real node knows that less well.\n"
         "- FST and PTCA are reconstructed from the requests' time stamps "
-        "(reproduce_slowdown_delays.c): delays by others\n"
+        "(reproductions/slowdown_delays.c): delays by others\n"
         "  at bus, bank and row buffer, and contention misses found by tags (FST's pollution "
         "filter as if it were exact).\n"
         "  They are the published ideas, not their hardware to the last counter. Both count a "

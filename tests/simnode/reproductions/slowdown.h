@@ -105,7 +105,7 @@ struct slow_alone {
 int slow_alone_get(const char *folder, const struct slow_variant *variant, size_t app,
                    unsigned ways, struct slow_alone *out);
 void slow_alone_release(struct slow_alone *alone);
-/* Cycles, misses until so many instructions have retired; NaN beyond the run's end. */
+/* Cycles, misses until that many instructions have retired; NaN beyond the run's end. */
 double slow_alone_cycles(const struct slow_alone *alone, uint64_t instructions);
 double slow_alone_misses(const struct slow_alone *alone, uint64_t instructions);
 

@@ -44,7 +44,7 @@ struct machine_spec {
     struct dram_config dram;
     struct pmm_config pmm;
     double hop_ns, link_bytes_per_second; /* interconnect, each way */
-    /* Boards of so many sockets (0: one board) and what it takes, each way, between two of them. */
+    /* Boards of that many sockets (0: one board) and what it takes, each way, between two of them. */
     int64_t board_sockets;
     double board_hop_ns;
     /* The occupancy event counts from entry into the super queue instead of from the miss. */
@@ -53,10 +53,10 @@ struct machine_spec {
 
 /* What Shen & Li name in section 7; each false: it costs nothing and never happens. */
 struct effects_spec {
-    bool super_queue;       /* the super queue has machine.super_queue entries, else no limit */
-    bool llc_busy;          /* lookups wait for a port */
-    bool dirty_evictions;   /* a miss waits until a dirty victim's write has room */
-    bool tlb;               /* misses walk the page table */
+    bool super_queue;     /* the super queue has machine.super_queue entries, otherwise no limit */
+    bool llc_busy;        /* lookups wait for a port */
+    bool dirty_evictions; /* a miss waits until a dirty victim's write has room */
+    bool tlb;             /* misses walk the page table */
     bool remote_cache_hits; /* the other socket's cache serves what it holds */
     bool prefetch_merging;  /* demand reads that join a prefetch count as reads */
 };
@@ -99,7 +99,7 @@ struct frequency_change {
 
 struct scenario {
     int64_t seed, ticks, tick_cycles;
-    int64_t stretch;      /* a tick is recorded as lasting so many times as long */
+    int64_t stretch;      /* a tick is recorded as lasting that many times as long */
     int64_t epoch_cycles; /* 0: no epochs */
     enum epoch_order epoch_order;
     int64_t ats_sets;    /* sampled sets; 0: all */

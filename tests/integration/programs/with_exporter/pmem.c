@@ -196,7 +196,7 @@ static int node(const struct fsroot *fs)
 
 /* ---- samples ---- */
 
-/* In the sampler's thread, until that is told to end. */
+/* In the sampler's thread, until that ends. */
 struct attribution {
     struct address_spaces *spaces;
     _Atomic size_t n_storers; /* those before are complete */
@@ -349,7 +349,7 @@ static int print_samples(struct sampler *sampler, struct attribution *a, char **
     int err = sampler_start(sampler);
     bool good = !err && run_storers(a, commands);
     struct sampler_counts counts = sampler_counts(sampler, 0);
-    sampler_free(sampler); /* from here on nobody else counts */
+    sampler_free(sampler); /* from here on no other thread counts */
     for (size_t i = 0; i < a->n_storers; i++) {
         print_tally(&a->tallies[i]);
         storer_end(&a->storers[i]);
