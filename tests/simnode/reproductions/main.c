@@ -30,6 +30,7 @@ static const struct {
 } reproductions[] = {
     {"latency", reproduce_latency, "Shen & Li 2020: memory latency from core counters"},
     {"slowdown", reproduce_slowdown, "Subramanian 2015: slowdown estimates"},
+    {"bursts", reproduce_bursts, "of it, applications with bursts alone"},
     {"shadow", reproduce_shadow, "which of its terms are wrong, and shadow clocks instead"},
     {"nvmm", reproduce_nvmm, "Schmidt 2022: use of persistent memory from samples"},
 };

@@ -19,20 +19,32 @@ struct slow_app {
     const char *name;
     enum intensity intensity;     /* last-level cache misses per 1000 instructions, alone */
     enum sensitivity sensitivity; /* time with a quarter of the cache over time with all of it */
-    const char *workload;         /* JSON */
+    const char *workload;         /* JSON; of a burst */
+    const char *quiet;            /* JSON, between bursts; NULL: the same all the time */
+    unsigned burst_instructions, quiet_instructions;
 };
 
+/* First those that are the same all the time, then those with bursts. */
 extern const struct slow_app slow_apps[];
 extern const size_t slow_n_apps;
+
+/* The applications that a machine's workloads are drawn from: from first on, n of them. */
+struct slow_variant;
+struct slow_range {
+    size_t first, n;
+};
+struct slow_range slow_range_of(const struct slow_variant *variant);
 
 /* The bounds of the classes. */
 #define MPKI_MEDIUM 3.0
 #define MPKI_HIGH 12.0
 #define SENSITIVE 1.10
 
-/* Applications of workload 'index', all different: index % (cores + 1) of high intensity. */
+/* Applications of workload 'index', all different: index % (cores + 1) of high intensity, or as
+ * many as there are. */
 enum { SLOW_MAX_CORES = 16 };
-void slow_draw(uint64_t seed, unsigned index, unsigned cores, size_t apps[SLOW_MAX_CORES]);
+void slow_draw(uint64_t seed, unsigned index, const struct slow_variant *variant,
+               size_t apps[SLOW_MAX_CORES]);
 
 /* --- runs: reproduce_slowdown_run.c --- */
 
@@ -40,6 +52,7 @@ struct slow_variant {
     unsigned cores, channels, llc_mib;
     unsigned epoch_cycles; /* 0: no epochs, as on any machine of today */
     bool prefetch;
+    bool bursts;          /* applications with bursts, lightly loaded */
     bool parts;           /* also shadow clocks with parts missing; no other machine */
     bool closed_rows;     /* the controller closes a row when it is not used at once */
     unsigned window;      /* instructions; 0: the machine's 128 */

@@ -33,6 +33,25 @@ static void put_container(struct textbuf *out, unsigned core, size_t app, const 
                    core ? "," : "", core, slow_apps[app].name, core, app + 1, more);
 }
 
+/* One application's workloads; "first" where no other stands before it. */
+static void put_workload(struct textbuf *out, bool first, size_t index)
+{
+    const struct slow_app *app = &slow_apps[index];
+
+    if (!first)
+        textbuf_str(out, ",");
+    if (!app->quiet) {
+        textbuf_printf(out, "\"%s\":%s", app->name, app->workload);
+        return;
+    }
+    textbuf_printf(out,
+                   "\"%s.burst\":%s,\"%s.quiet\":%s,\"%s\":{\"kind\":\"phases\",\"phases\":["
+                   "{\"workload\":\"%s.burst\",\"instructions\":%u},"
+                   "{\"workload\":\"%s.quiet\",\"instructions\":%u}]}",
+                   app->name, app->workload, app->name, app->quiet, app->name, app->name,
+                   app->burst_instructions, app->name, app->quiet_instructions);
+}
+
 static int parse(const struct textbuf *text, struct scenario **out)
 {
     char error[512];
@@ -51,8 +70,7 @@ static int make_shared(const struct slow_variant *variant, const size_t *apps, s
         textbuf_printf(text, ",\"epochs\":{\"length_cycles\":%u}", variant->epoch_cycles);
     textbuf_str(text, ",\"workloads\":{");
     for (unsigned i = 0; i < variant->cores; i++)
-        textbuf_printf(text, "%s\"%s\":%s", i ? "," : "", slow_apps[apps[i]].name,
-                       slow_apps[apps[i]].workload);
+        put_workload(text, i == 0, apps[i]);
     textbuf_str(text, "},\"containers\":[");
     for (unsigned i = 0; i < variant->cores; i++)
         put_container(text, i, apps[i], "");
@@ -66,9 +84,10 @@ static int make_alone(const struct slow_variant *variant, size_t app, unsigned w
     put_machine(text, variant);
     textbuf_printf(text,
                    ",\"ticks\":%u,\"classes\":[{\"name\":\"few\",\"llc_ways\":\"%x\"}],"
-                   "\"workloads\":{\"%s\":%s},\"containers\":[",
-                   variant->mega_cycles, (1U << ways) - 1, slow_apps[app].name,
-                   slow_apps[app].workload);
+                   "\"workloads\":{",
+                   variant->mega_cycles, (1U << ways) - 1);
+    put_workload(text, true, app);
+    textbuf_str(text, "},\"containers\":[");
     put_container(text, 0, app, ",\"class\":\"few\"");
     textbuf_str(text, "]}");
     return textbuf_finish(text);
@@ -206,7 +225,7 @@ int slow_run_get(const char *folder, const struct slow_variant *variant, uint64_
     int err;
 
     run.values = calloc(rows, sizeof(*run.values));
-    slow_draw(seed, index, variant->cores, apps);
+    slow_draw(seed, index, variant, apps);
     err = make_shared(variant, apps, &text);
     if (!err && !run.values)
         err = -ENOMEM;

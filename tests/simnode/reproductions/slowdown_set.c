@@ -31,13 +31,15 @@ static int run_task(const struct work *work, unsigned task)
     struct slow_run run;
     int err;
 
-    if (task < slow_n_apps) {
-        err = slow_alone_get(folder, work->variant, task, SLOW_ALL_WAYS, &alone);
+    struct slow_range range = slow_range_of(work->variant);
+
+    if (task < range.n) {
+        err = slow_alone_get(folder, work->variant, range.first + task, SLOW_ALL_WAYS, &alone);
         if (!err)
             slow_alone_release(&alone);
         return err;
     }
-    task -= (unsigned)slow_n_apps;
+    task -= (unsigned)range.n;
 
     struct slow_variant plain = without_epochs(work->variant);
     bool second = task >= work->workloads;
@@ -52,7 +54,8 @@ static int run_task(const struct work *work, unsigned task)
 /* Everything that the set needs is in the folder afterwards. */
 static int run_all(const struct work *work)
 {
-    unsigned tasks = (unsigned)slow_n_apps + work->workloads * (work->plain ? 2 : 1);
+    unsigned tasks =
+        (unsigned)slow_range_of(work->variant).n + work->workloads * (work->plain ? 2 : 1);
     unsigned jobs = work->reproduction->jobs;
     int result = 0;
 
@@ -151,9 +154,10 @@ int slow_alone_all(const struct reproduction *reproduction, const struct slow_va
                    struct slow_alone **out)
 {
     struct slow_alone *alone = calloc(slow_n_apps, sizeof(*alone));
+    struct slow_range range = slow_range_of(variant);
     int err = alone ? 0 : -ENOMEM;
 
-    for (size_t i = 0; !err && i < slow_n_apps; i++)
+    for (size_t i = range.first; !err && i < range.first + range.n; i++)
         err = slow_alone_get(reproduction->folder, variant, i, SLOW_ALL_WAYS, &alone[i]);
     *out = alone;
     return err;
@@ -180,7 +184,7 @@ static int measure_set(const struct reproduction *reproduction, bool plain, stru
         struct slow_run run, run_without = {0};
         size_t apps[SLOW_MAX_CORES];
 
-        slow_draw(reproduction->seed, w, set->variant.cores, apps);
+        slow_draw(reproduction->seed, w, &set->variant, apps);
         err = slow_run_get(reproduction->folder, &set->variant, reproduction->seed, w, &run);
         if (err)
             break;
