@@ -3,14 +3,14 @@
 #
 #   --port N      listen on 127.0.0.1:N (default 10066)
 #   --rounds N    end after N tables (default: at Ctrl-C)
-#   --stack       also Prometheus with the alert rules, and Alertmanager, on 127.0.0.1
+#   --stack       also start Prometheus with the alert rules, and Alertmanager, on 127.0.0.1
 #                 (--prometheus-port, 9090; --alertmanager-port, 9093)
-#   --demo        instead of measuring, replay a quarter of an hour of a simulated node on which a
-#                 batch job hurts its neighbours, again and again; --demo=FILE: another recording
+#   --demo        instead of measuring, replay a quarter of an hour of a simulated node, again and
+#                 again: a batch job slows down its neighbours; --demo=FILE: another recording
 #   -- FLAG...    further flags for the exporter
 #
 # Installs what is missing with apt. Builds below build/quickstart of the tree and leaves nothing
-# running. On a terminal the table refreshes in place; else it is printed again and again.
+# running. On a terminal, the table refreshes in place; otherwise it is printed again and again.
 set -euo pipefail
 export LC_ALL=C
 caller=$PWD
@@ -282,7 +282,7 @@ most_slowed() {
             + (if $cache + $memory > 0 then "; cache \($cache / ($cache + $memory) | percent), memory \(
                 $memory / ($cache + $memory) | percent) of what it loses" else "" end) + ")"
           elif $collector.available | not then
-            "most slowed: not known, the collector slowdown is off (\($collector.reason))"
+            "most slowed: unknown, the collector slowdown is off (\($collector.reason))"
           else
             "most slowed: no estimate yet (" + ([.[] | list("slowdown_no_estimate")[].labels.reason]
                 | group_by(.) | map("\(.[0]) \(length)") | join(", ")
@@ -335,7 +335,7 @@ screen() {
     jq -r '"interference_exporter \(.version), source \(.source), \(.machine.cpus) CPUs, \(
         if .machine.microarchitecture == "" then "no supported PMU"
         else .machine.microarchitecture end)",
-        if .source == "replay" then "REPLAY: nothing here is measured on this machine" else empty end' \
+        if .source == "replay" then "REPLAY: nothing here was measured on this machine" else empty end' \
         "$work/status"
     if [ -n "$replays" ]; then
         echo "the demo's recording, run $replays${stack:+; $demo_words}"

@@ -171,7 +171,7 @@ class Quickstart(unittest.TestCase):
             wait_until(shown, 250, "the first table", 0.2)
             self.assertEqual(len(servers(*self.ports)), 3)
             text = log.read_text()
-            self.assertIn("REPLAY: nothing here is measured on this machine", text)
+            self.assertIn("REPLAY: nothing here was measured on this machine", text)
             self.assertIn("durations are divided by 10", text)
             self.check_stack()
             process.terminate()  # the script alone, which has to end the others
