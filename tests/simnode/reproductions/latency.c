@@ -77,14 +77,14 @@ static int table_2(struct reproduction *r)
     fprintf(r->out,
             "\n"
             "The idle latencies agree with the paper's because the machine's fixed delays were\n"
-            "chosen so, and the load's intensity was chosen to come near the paper's 131 ns; how\n"
-            "much of that is left when the load is throttled was not chosen. It is less than the\n"
-            "paper's: here the throttle is exact, 10 %% of the peak for reads, on silicon it is a\n"
-            "coarse delay. With all effects off, the core estimate has no error left: this checks\n"
+            "chosen so, and the load's intensity was chosen to come near the paper's 131 ns. The\n"
+            "latency with a throttled load was not chosen. It is lower than the paper's: here the\n"
+            "throttle is exact, 10 %% of the peak for reads; on silicon it is a coarse delay.\n"
+            "With all effects off, the core estimate has no error left: this checks\n"
             "the pipeline, not the method. The controller's estimate leaves out caches, mesh and\n"
-            "interconnect, and mixes everybody's requests: too low everywhere, and most where the\n"
-            "interconnect is in the way. For PMM it is the closest, since there the queue holds a\n"
-            "read until it is served.\n"
+            "interconnect, and mixes the requests of all programs: it is too low everywhere, and\n"
+            "most where a read crosses the interconnect. It is closest for PMM, where the queue\n"
+            "holds a read until it is served.\n"
             "\n");
     check_configurations(r, means);
     return 0;
@@ -138,8 +138,8 @@ static int frequencies(struct reproduction *r)
                 "a constant found at one frequency is too low at a higher one");
     fprintf(r->out,
             "\n"
-            "Nanoseconds say what is true, that the higher frequency is a little faster; cycles\n"
-            "say the reverse. Where all 44 cycles of the cache path run at the core's clock,\n"
+            "Nanoseconds show the truth, that the higher frequency is a little faster; cycles\n"
+            "show the reverse. Where all 44 cycles of the cache path run at the core's clock,\n"
             "the gain is larger than the paper's and the estimate exact. Where the last-level\n"
             "cache has a clock of its own, as real ones do, the truth gains about as little as\n"
             "the paper's, and a constant in core cycles is too low at the higher frequency. The\n"
@@ -191,8 +191,8 @@ static int dissection(struct reproduction *r)
     fprintf(r->out,
             "## Section 6: pinned, and wandering over both sockets\n"
             "\n"
-            "Eight threads whose memory is on the first socket. Wandering, they change sockets\n"
-            "every 1.62 windows, as the kernel's balancer may do.\n"
+            "Eight threads whose memory is on the first socket. When they wander, they change\n"
+            "sockets every 1.62 windows, as the kernel's balancer may do.\n"
             "\n"
             "| run | truth ns, mean / maximum of windows | estimate ns, mean / maximum | reads "
             "from the remote node | paper: estimate ns, mean / maximum |\n"
@@ -208,9 +208,9 @@ static int dissection(struct reproduction *r)
                 "so do the loads by region");
     fprintf(r->out,
             "\n"
-            "The estimate follows where the threads are, and the two load counters say why. The\n"
+            "The estimate follows the threads, and the two load counters show why. The\n"
             "paper's difference is larger: its mean of 156 ns is above the 148.4 ns of an idle\n"
-            "remote read, so there memory or interconnect were loaded, too; here they hardly are.\n"
+            "remote read, so memory or interconnect were also loaded there; here they hardly are.\n"
             "\n");
     return 0;
 }

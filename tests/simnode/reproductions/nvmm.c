@@ -164,16 +164,24 @@ static void expect_runs(struct reproduction *r, enum nvmm_loss loss, unsigned ou
 static void write_page_head(const struct reproduction *r)
 {
     fprintf(r->out,
-            "# Use of persistent memory from samples: Schmidt 2022, chapter 5\n\n"
-            "    tests/simnode/reproduce nvmm%s\n\n"
-            "1 to 16 threads store to memory of which nine tenths are persistent, 32 bytes at a "
-            "time and 64 by\nnon-temporal stores. The node counts their stores; of each thread "
-            "every period-th is a sample. A window is\n0.2 ms. The thesis's periods are scaled "
-            "down, to primes as well: what matters is the number of samples, which\nis %d in each "
-            "run, %u runs by different seeds in each line. Truth: the stores themselves.\n\n"
-            "*accesses* and *bytes*: the estimate of the exporter, counts times the share of the "
-            "samples. Allowed is an error\nof 2 %% or three standard errors, whichever is more. "
-            "*by the period*: the thesis's, samples times period.\n\n",
+            "# Use of persistent memory from samples: Schmidt 2022, chapter 5\n"
+            "\n"
+            "    tests/simnode/reproduce nvmm%s\n"
+            "\n"
+            "1 to 16 threads store to memory, nine tenths of it persistent, 32 bytes at a time, or "
+            "64 with\n"
+            "non-temporal stores. The node counts their stores; every period-th store of each "
+            "thread is a sample. A window is\n"
+            "0.2 ms. The thesis's periods are scaled down, to primes as well: what matters is the "
+            "number of samples, which\n"
+            "is %d in each run. Each line has %u runs with different seeds. Truth: the stores "
+            "themselves.\n"
+            "\n"
+            "*accesses* and *bytes*: the exporter's estimate, counts times the share of the "
+            "samples. The allowed error is\n"
+            "2 %% or three standard errors, whichever is larger. *by the period*: the thesis's "
+            "estimate, samples times period.\n"
+            "\n",
             r->reduced ? " --reduced" : "", NVMM_SAMPLES, seeds_of(r));
 }
 
@@ -181,8 +189,12 @@ static int write_points(struct reproduction *r, struct nvmm_outcomes *all, unsig
 {
     static const char *const titles[] = {
         [LOSS_NONE] = "## Nothing lost\n\n",
-        [LOSS_BURSTS] = "\n## 30 % of the samples lost, in bursts\n\nBursts of 60, begun after 140 "
-                        "samples on average: as full buffers lose them, whatever they are of.\n\n",
+        [LOSS_BURSTS] = "\n"
+                        "## 30 % of the samples lost, in bursts\n"
+                        "\n"
+                        "Bursts of 60, each after 140 samples on average: full buffers lose "
+                        "samples like this, whatever their medium.\n"
+                        "\n",
     };
 
     for (size_t i = 0; i < COUNT(writers); i++) {
@@ -218,11 +230,15 @@ static int write_points(struct reproduction *r, struct nvmm_outcomes *all, unsig
 /* Of the samples of persistent memory half are lost: of a share p there is p/2 of 1 - p/2 left. */
 static void write_correlated(struct reproduction *r, const struct nvmm_outcomes *all, unsigned n)
 {
-    fprintf(r->out,
-            "\n## Loss that depends on the medium\n\nEvery second sample of persistent memory is "
-            "lost, by chance, and none other. Then a share is a share of what is\nleft, and no "
-            "estimate from samples can know.\n\n| writers | accesses: mean error %% | expected %% "
-            "| by the period: mean %% |\n|---|---|---|---|\n");
+    fprintf(r->out, "\n"
+                    "## Loss that depends on the medium\n"
+                    "\n"
+                    "Every second sample of persistent memory is lost, by chance, and no other "
+                    "sample. The share is then a share of the\n"
+                    "remaining samples, and no estimate from samples can know that.\n"
+                    "\n"
+                    "| writers | accesses: mean error %% | expected %% | by the period: mean %% |\n"
+                    "|---|---|---|---|\n");
     for (size_t i = 0; i < COUNT(writers); i++) {
         struct errors e = errors_of(&all[i * n], n, 0, LOSS_CORRELATED);
         double expected = (e.share / 2) / (1 - e.share / 2) / e.share - 1;
@@ -239,10 +255,15 @@ static int write_shares(struct reproduction *r, struct nvmm_outcomes *all, unsig
     static const double shares[] = {0.5, 0.1};
 
     fprintf(r->out,
-            "\n## Smaller shares\n\nFour writers, period %u. The standard error is what "
-            "the number of samples lets expect.\n\n"
-            "| share in NVMM | root mean square error %% | standard error %% | worst seed "
-            "%% | beyond three of them | mean %% |\n|---|---|---|---|---|---|\n",
+            "\n"
+            "## Smaller shares\n"
+            "\n"
+            "Four writers, period %u. The standard error is the expected one for this number of "
+            "samples.\n"
+            "\n"
+            "| share in NVMM | root mean square error %% | standard error %% | worst seed %% | "
+            "beyond three of them | mean %% |\n"
+            "|---|---|---|---|---|---|\n",
             nvmm_periods[0]);
     for (size_t i = 0; i < COUNT(shares); i++) {
         fprintf(stderr, "a share of %g\n", shares[i]);
