@@ -50,7 +50,7 @@ static const struct metric_desc frequency_desc = {
     .number = METRIC_DOUBLE,
     .labels = "socket",
     .help = "Clock of the socket's memory controllers: the highest tick rate seen. The clock is "
-            "fixed and stops while the socket sleeps, so that ticks over time show it only on a "
+            "fixed, but it stops while the socket sleeps; ticks divided by time show it only on a "
             "socket that is awake. High only means fast memory."};
 
 static const struct metric_desc *const metrics[] = {&descs[RPQ_CLOCKTICKS],
