@@ -1,7 +1,7 @@
 # The exporter on Debian slim: docker build -t interference_exporter .
 #
-# The package that the first stage makes brings its own list of runtime libraries, so the second
-# stage has those and nothing else. What a container of it needs: deploy/README.md.
+# The package from the first stage lists its runtime libraries, so the second stage has only those.
+# deploy/README.md says which privileges a container needs.
 ARG BASE=docker.io/library/debian:bookworm-slim
 
 FROM ${BASE} AS build
@@ -27,11 +27,11 @@ RUN --mount=type=bind,from=build,source=/source/package,target=/package \
 LABEL org.opencontainers.image.title="interference_exporter" \
       org.opencontainers.image.description="Per-container memory latency and interference, for Prometheus"
 EXPOSE 10066
-# There is no HTTP client in the image, but bash can speak enough of it. For another
-# --web.listen-address give another --health-cmd; Kubernetes has probes of its own.
+# There is no HTTP client in the image, but bash can speak enough HTTP. With another
+# --web.listen-address, set another --health-cmd; Kubernetes has its own probes.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["bash", "-c", \
     "exec 3<>/dev/tcp/127.0.0.1/10066 && printf 'GET /-/healthy HTTP/1.0\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
-# UID 0 on purpose: only root receives the capabilities that a runtime adds, and the exporter gives
-# up all but CAP_PERFMON at start. As any other user it runs, too, and has no counters.
+# UID 0 on purpose: only root receives the capabilities that a runtime adds, and the exporter drops
+# all except CAP_PERFMON at start. It also runs as any other user, but then without counters.
 USER 0:0
 ENTRYPOINT ["/usr/bin/interference_exporter"]

@@ -142,7 +142,7 @@ if ! {
         -DIE_DEMO=OFF "${options[@]}" && cmake --build "$build"
 } >"$build/build.log" 2>&1; then
     tail -n 30 "$build/build.log" >&2
-    echo "the build failed; all of it is in $build/build.log" >&2
+    echo "the build failed; the full log is $build/build.log" >&2
     exit 1
 fi
 
@@ -153,7 +153,7 @@ elif [[ " ${flags[*]-}" != *" --source=replay"* ]]; then
     if [ -n "$found" ]; then
         echo "container runtime: $found"
     else
-        echo "no container runtime found: every cgroup that has processes is shown (--containers.all-cgroups)"
+        echo "no container runtime found: showing every cgroup that has processes (--containers.all-cgroups)"
         flags=(--containers.all-cgroups "${flags[@]}")
     fi
 fi
@@ -352,7 +352,7 @@ screen() {
         show_alerts
         echo
         echo "Prometheus $prometheus_url/alerts  Alertmanager http://127.0.0.1:$alertmanager_port/"
-        echo "dashboards, for a Grafana with that data source: dashboards/rendered/*.json"
+        echo "dashboards for a Grafana with this Prometheus as data source: dashboards/rendered/*.json"
     fi
     echo "$url/  $url/metrics  $url/api/v1/status  $url/api/v1/containers"
     echo "Ctrl-C ends it. The exporter's log: $log"

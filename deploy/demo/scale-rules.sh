@@ -1,8 +1,8 @@
 #!/bin/bash
-# Prometheus rules for impatient eyes: deploy/demo/scale-rules.sh FACTOR RULES.yaml > SCALED.yaml
+# Prometheus rules with shorter durations, for the demo: deploy/demo/scale-rules.sh FACTOR RULES.yaml > SCALED.yaml
 #
 # Divides every duration by FACTOR: intervals, "for", ranges, offsets. Thresholds, names and texts
-# stay, so "of the last 15 minutes" and rate5m are not to be taken at their word then.
+# stay the same, so "of the last 15 minutes" and rate5m are then not literally true.
 set -euo pipefail
 export LC_ALL=C
 

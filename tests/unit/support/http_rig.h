@@ -1,6 +1,6 @@
 /*
- * A server on a port of its own, whose handlers keep count of what they gave out and got back, and
- * a client that says exactly what it is told to.
+ * A server on its own port, whose handlers count the bodies that they hand out and get back, and a
+ * client that sends exactly the given bytes.
  *
  * Routes: /metrics (limited) and / answer "hello\n"; /large (limited) one large body for all;
  * /fresh a large one for each; /query what was asked; /nothing leaves the answer empty.
