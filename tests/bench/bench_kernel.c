@@ -2,7 +2,7 @@
  * What the kernel alone takes: bench_kernel ROUNDS CGROUP...
  *
  * Opens the seven software events of measure.py as one group for each cgroup on each CPU, reads all
- * groups ROUNDS times, closes them: bare system calls, nothing of the exporter's. Prints one line
+ * groups ROUNDS times, closes them: bare system calls, without the exporter's code. Prints one line
  * of JSON: wall us per event opened, and per event closed; CPU us per group read, the median round.
  */
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Cgroup paths: what the parser says of any bytes keeps to what its header promises. */
+/* Cgroup paths: for any bytes, the parser does what its header promises. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* --web.listen-address: what is taken is an address that fits, and can be put together again. */
+/* --web.listen-address: an accepted address fits, and can be composed again. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

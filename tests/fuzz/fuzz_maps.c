@@ -1,4 +1,5 @@
-/* Another process's maps and mountinfo: the kernel writes the lines, others choose the paths. */
+/* Another process's maps and mountinfo: the kernel writes the lines, other programs choose the
+ * paths. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Flags: the arguments, separated by NUL. What is accepted is in range, what is refused has one
- * line of explanation. */
+/* Flags: the arguments, separated by NUL. Accepted values are in range; rejected ones have one line
+ * of explanation. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

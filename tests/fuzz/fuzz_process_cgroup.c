@@ -1,4 +1,5 @@
-/* Another process's cgroup and stat: the kernel writes the lines, others choose the names. */
+/* Another process's cgroup and stat: the kernel writes the lines, other programs choose the names.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

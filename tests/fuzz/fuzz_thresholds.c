@@ -1,4 +1,4 @@
-/* --thresholds.file: what is accepted is usable, what is refused has one line of explanation. */
+/* --thresholds.file: an accepted file is usable; a rejected one has one line of explanation. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

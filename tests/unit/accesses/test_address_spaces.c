@@ -1,4 +1,4 @@
-/* What processes have mapped, kept by records: never another mapping's medium. */
+/* What processes have mapped, according to the records: never another mapping's medium. */
 #include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -335,7 +335,7 @@ static void children_have_what_their_parents_had(void **state)
     assert_int_equal(ask(&rig, 21, 0x7000, 1501), -ESRCH);
     rig_release(&rig);
 
-    /* A parent that was looked at later than it had the child may have had something else. */
+    /* A parent whose mappings were read after the fork may have had others at the fork. */
     rig_init(&rig, 8);
     write_maps(&rig, 7, usual);
     rig.now = 1200;
@@ -407,7 +407,7 @@ static void loaded_anew(void **state)
     address_spaces_settle(rig.spaces, 1005000);
     assert_int_equal(ask(&rig, 7, 0xa000, 1004000), -ENXIO);
     assert_int_equal(ask(&rig, 7, 0x7000, 1004000), MEDIUM_NVMM);
-    /* Before, something else may have been there, of which the record is missing. */
+    /* Before, something else may have been there whose record is missing. */
     assert_int_equal(ask(&rig, 7, 0x7000, 1003999), -ESTALE);
     write_maps(&rig, 9, usual);
     assert_int_equal(ask(&rig, 9, 0x7000, 1003999), -ESTALE);
@@ -436,8 +436,8 @@ static void more_processes_than_fit(void **state)
     rig_release(&rig);
 }
 
-/* What becomes of a process while it is forgotten nobody notes: what is from before is not answered
- * by what it has later. */
+/* While a process is forgotten, no record follows it: what it maps later does not answer for an
+ * access from before. */
 static void forgotten_while_an_access_waits(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Samples from the kernel to the loop: page faults stand for precise stores, a directory for
- * persistent memory. */
+/* Samples from the kernel to the loop: page faults take the place of precise stores, a directory
+ * that of persistent memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -208,7 +208,8 @@ static int pmu_map(void *context, int fd, size_t size, void **out)
     return err;
 }
 
-/* Where the hardware collects samples none has its cgroup; else all have, if the kernel can. */
+/* Where the hardware collects samples, none has its cgroup; otherwise all have one, if the kernel
+ * can give it. */
 static void the_cgroup_where_it_is_cheap(void **state)
 {
     (void)state;
@@ -491,7 +492,7 @@ static void stores_of_a_process(void **state)
 }
 #endif
 
-/* Where nobody asked for samples, the want of a privilege is no fault. */
+/* If no collector needs samples, a missing privilege is no fault. */
 static void without_its_privileges_it_is_off_unless_asked_for(void **state)
 {
     (void)state;

@@ -50,7 +50,7 @@ static void code_of_a_child(void **state)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint8_t code[ACCESS_CODE_BYTES];
     uint32_t bytes = 0;
-    /* The third page cannot be read by anyone. */
+    /* No process can read the third page. */
     uint8_t *pages =
         mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(pages != MAP_FAILED);

@@ -1,5 +1,5 @@
-/* What collectors of the core group keep of a container: how long windows are, and which are calm.
- */
+/* What collectors of the core group keep for a container: the lengths of windows, and which windows
+ * are calm. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

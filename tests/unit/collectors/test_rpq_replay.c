@@ -100,7 +100,7 @@ static void replay_and_compare(const char *path, char **pages, const struct imc_
     }
     assert_false(recording_next(replay, &tick));
 
-    /* Under replay nobody knows before the first tick whether there is persistent memory. */
+    /* Under replay, it is unknown before the first tick whether there is persistent memory. */
     const struct imc_both *both = imc_rig_both(imc);
     bool pmm = strstr(pages[0], "interference_pmm") != NULL;
     assert_int_equal(both->pmm_status.unavailable, !pmm);
@@ -214,7 +214,7 @@ static void the_flag_beats_the_recording(void **state)
     assert_true(fabs(latency_in(page) - 55e-9) < 1e-15);
     /* Half of the time the counters were others': scaled. */
     expect(page, "interference_imc_read_queue_inserts_total{socket=\"0\",imc=\"3\"} 2000\n");
-    /* No zero for the queue that nobody counted. */
+    /* No zero for the queue that was not counted. */
     assert_null(strstr(page, "interference_pmm_read_queue_inserts_total{"));
     expect(page, "interference_exporter_collector_available{collector=\"pmm_rpq\"} 0\n");
     expect(page, "interference_exporter_collector_info{collector=\"pmm_rpq\",reason=\"no_device\"}"

@@ -113,7 +113,7 @@ static void disturb(struct rig *rig, struct load load)
     rig_tick(rig);
 }
 
-/* Nine windows until calm ones can be told, then ten calm ones. */
+/* Nine windows until calm ones can be recognised, then ten calm ones. */
 static void know(struct rig *rig)
 {
     rig_container(rig, "a");
@@ -331,7 +331,7 @@ static void without_hit_cycles_only_the_memory_part_is_there(void **state)
     assert_non_null(strstr(rig->status.verdict.words, "llc_hit_cycles"));
 }
 
-/* 64 cycles at 2.1 GHz, less c_cache: the 20 that the machine's constant else says. */
+/* 64 cycles at 2.1 GHz, minus c_cache: the 20 that the machine's constant would otherwise say. */
 static void the_probe_may_know_what_a_hit_costs(void **state)
 {
     struct rig *rig = *state;
@@ -607,7 +607,7 @@ static void without_file_descriptors_it_says_so_and_tries_again(void **state)
     assert_true(fabs(of_a(rig, C("slowdown_ratio"), "passive") - 1) < 1e-9);
 }
 
-/* Containers that end while they are opened are everyday; nobody can act on it. */
+/* Containers that end while they are opened are common, and no user can act on that. */
 static void one_that_is_gone_already_is_not_worth_a_line(void **state)
 {
     struct rig *rig = *state;

@@ -166,7 +166,7 @@ static void the_worked_number_of_shadow(void **state)
     assert_near(got.memory_excess, 1.5e6, 1e-6);
 }
 
-/* A shadow clock may be a little slow; nobody gains from neighbours. */
+/* A shadow clock may be a little slow; no container gains from neighbours. */
 static void a_shadow_slower_than_the_clock_is_no_slowdown(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* --thresholds.file: what matches, what is refused and how it is said, reloading. */
+/* --thresholds.file: matching, rejected files and their messages, reloading. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -207,7 +207,7 @@ static void test_unreadable(void **state)
     assert_int_equal(thresholds_load("/", &list, error, sizeof error), -EISDIR);
     assert_string_equal(error, "/: Is a directory");
 
-    /* A pipe that nobody writes to must not stop the exporter. */
+    /* A pipe without a writer must not stop the exporter. */
     unlink(path);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(thresholds_load(path, &list, error, sizeof error), -EINVAL);

@@ -417,7 +417,7 @@ static void strange_state_files(void **state)
     assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
     assert_int_equal(rmdir(path), 0);
 
-    assert_int_equal(mkfifo(path, 0600), 0); /* nobody writes: must not wait */
+    assert_int_equal(mkfifo(path, 0600), 0); /* no writer: must not wait */
     assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
     assert_int_equal(unlink(path), 0);
 

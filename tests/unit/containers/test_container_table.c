@@ -138,7 +138,7 @@ static void slots_and_generations(void **state)
     uint64_t a = observed_add_named(f, "/a", "p", "a", S);
     observed_look(f);
     container_table_discard(f->table, a);
-    /* The slot must not be reused before consumers were told, nor while they handle that. */
+    /* The slot must not be reused before consumers have seen the diff, nor while they handle it. */
     observed_add_named(f, "/b", "p", "b", S);
     observed_look(f);
     assert_int_equal(observed_find(f, "/b")->slot, 1);

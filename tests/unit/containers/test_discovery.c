@@ -612,7 +612,7 @@ static void all_cgroups(void **state)
     world_settle(w);
     assert_int_equal(world_monitored(w), 3);
 
-    /* A parent with processes of its own counts too, its children with it or by themselves. */
+    /* A parent that has processes itself counts too; its children count with it or separately. */
     world_mkdir(w, "/system.slice/ssh.service/session");
     world_settle(w);
     uint64_t session = world_id(w, "/system.slice/ssh.service/session");

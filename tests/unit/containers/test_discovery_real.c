@@ -124,7 +124,7 @@ static void start_process(struct real *real, const char *top, const char *cgroup
     close(fd);
 }
 
-/* A process that is born there: nobody writes to a control file. */
+/* A process that starts there: nothing writes to a control file. */
 static bool start_born_process(struct real *real, const char *top, const char *cgroup)
 {
     char path[512];

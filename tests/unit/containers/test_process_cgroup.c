@@ -1,5 +1,5 @@
-/* From a process to its cgroup: the kernel's text, and real processes, also seen from a cgroup
- * namespace of our own. */
+/* From a process to its cgroup: the kernel's text, and real processes, also seen from the test's
+ * own cgroup namespace. */
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>

@@ -317,8 +317,8 @@ static void test_pages(void **state)
     expose_free(NULL);
 }
 
-/* Askers on all sides of a publication: a page is of one snapshot, never of an older one than
- * was current when it was asked for. */
+/* Requests on all sides of a publication: a page shows one snapshot, and never one older than the
+ * snapshot that was current at the request. */
 
 struct askers {
     struct expose *expose;

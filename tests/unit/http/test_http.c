@@ -261,7 +261,7 @@ static void test_start_errors(void **state)
     assert_non_null(strstr(error, "127.0.0.1 is not"));
     listen[1] = "no such host:80";
     assert_int_equal(http_server_start(&config, &server, error, sizeof error), -EINVAL);
-    listen[1] = "192.0.2.1:0"; /* an address for documentation: nobody has it */
+    listen[1] = "192.0.2.1:0"; /* an address for documentation: no host has it */
     assert_int_equal(http_server_start(&config, &server, error, sizeof error), -EADDRNOTAVAIL);
     config.n_listen = 0;
     assert_int_equal(http_server_start(&config, &server, error, sizeof error), -EINVAL);

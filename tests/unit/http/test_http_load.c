@@ -1,4 +1,4 @@
-/* Too many, too slow, too long: the others are served on. */
+/* Clients that are too many, too slow or too long: the server still serves the others. */
 #include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -30,7 +30,7 @@ static int open_descriptors(void)
     return n;
 }
 
-/* Those who connect and say nothing, or half of it, keep nobody out. */
+/* Clients that connect and send nothing, or half a request, keep no other client out. */
 static void test_idle_connections(void **state)
 {
     (void)state;
@@ -61,7 +61,8 @@ static void test_idle_connections(void **state)
     http_rig_stop(f);
 }
 
-/* Someone else took the last descriptors: who waits is served once there are some again. */
+/* Another part of the process took the last descriptors: a waiting client is served once there are
+ * some again. */
 static void test_out_of_descriptors(void **state)
 {
     (void)state;

@@ -160,8 +160,8 @@ static void test_saturation(void **state)
     windows(&calm, 0, 0, 65535);
     windows(&calm, 0, 1e6, 7000);
     assert_false(calm_window(&calm, 0, 1e6, peak));
-    /* The 65,536th of a bucket is not counted, but does not wrap to 0 either: else the quiet
-     * windows would be gone, and 1e6 be the lowest decile. */
+    /* The 65,536th entry of a bucket is not counted, but does not wrap to 0 either: otherwise the
+     * quiet windows would be gone, and 1e6 would be the lowest decile. */
     assert_int_equal(windows(&calm, 0, 0, 10), 10);
     assert_false(calm_window(&calm, 0, 1e6, peak));
     /* Saturated in every slice, the sums hold. */

@@ -259,7 +259,7 @@ static void test_source_and_replay(void **state)
     assert_int_equal(good("--source.replay.file=f", "--source=auto").source, SOURCE_REPLAY);
     o = good("--source.replay.file=f", "--source.record.file=g");
     assert_string_equal(o.record_file, "g");
-    /* Help is given whatever else is wrong together. */
+    /* Help is printed whatever else is wrong. */
     assert_true(good("--source=replay", "--help").help);
 }
 

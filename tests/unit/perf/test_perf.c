@@ -49,7 +49,7 @@ static void test_counts_per_cpu(void **state)
     perf_fixture_assert_core(perf_fixture_row(fixture, b, GROUP_CORE, 1, &out), FULL, 7, 7);
 }
 
-/* Nothing counts before the group is whole, and nothing is asked for that needs privilege. */
+/* Nothing counts before the group is whole, and no event asks for what needs privilege. */
 static void test_attributes(void **state)
 {
     struct perf_fixture *fixture = *state;

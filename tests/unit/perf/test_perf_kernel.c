@@ -51,7 +51,7 @@ static int probe_of(void (*function)(void), char *out, size_t size)
     return err;
 }
 
-/* The mount point that owns perf_event: a v1 hierarchy of that name, else version 2. */
+/* The mount point that owns perf_event: a v1 hierarchy of that name, otherwise version 2. */
 static bool find_hierarchy(char *out, size_t size)
 {
     char line[1024], where[512], type[32], options[256];

@@ -105,7 +105,7 @@ static void test_roles_that_the_machine_lacks(void **state)
     assert_int_equal(why.reason, REASON_NO_PMU);
 }
 
-/* All counters are taken by someone for now: the smallest group has the best chance later. */
+/* Other programs hold all counters for now: the smallest group has the best chance later. */
 static void test_all_counters_held(void **state)
 {
     struct perf_fixture *fixture = *state;

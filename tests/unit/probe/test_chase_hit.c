@@ -1,5 +1,5 @@
-/* Hits of the last-level cache: where they can be measured, when they are, and what is no figure.
- */
+/* Hits in the last-level cache: where the probe can measure them, when it does, and which results
+ * it rejects. */
 #include <errno.h>
 #include <sched.h>
 #include <setjmp.h>

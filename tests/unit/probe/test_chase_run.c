@@ -56,7 +56,7 @@ static void test_ring_is_one_cycle_of_spaced_lines(void **state)
     free(memory);
 }
 
-/* Neighbours in the order are far apart and in no stride: else a prefetcher could help. */
+/* Neighbours in the order are far apart and in no stride: otherwise a prefetcher could help. */
 static void test_ring_is_shuffled(void **state)
 {
     struct chase_ring ring;

@@ -324,7 +324,7 @@ static void test_container_lines(void **state)
     recording_tick(recorder, 2);
     recorder_gone(recorder, "c2");
     recorder_flush(recorder);
-    recorder_gone(recorder, "c3"); /* no tick follows: it happened to nobody */
+    recorder_gone(recorder, "c3"); /* no tick follows: it belongs to no container */
     assert_int_equal(recorder_free(recorder), 0);
 
     struct replay *replay = recording_open(path);

@@ -47,7 +47,7 @@ static void test_header(void **state)
     assert_int_equal(line.header.interval_ns, 1000000000);
     recording_line_release(&line);
 
-    /* Facts that nobody knows. */
+    /* Unknown facts. */
     line = parse("{\"interval_ns\":1e9,\"machine\":{},\"recording\":1}");
     assert_string_equal(line.header.machine.microarchitecture, "");
     assert_true(line.header.machine.base_frequency_hz == 0);
@@ -312,7 +312,7 @@ static void test_unknown_lines_are_ignored(void **state)
 #define UNIT "{\"unit\":{\"key\":\"u\",\"kind\":\"imc\","
 #define KEY32 "12345678901234567890123456789012"
 
-/* Each line, and what is said about it; a message that ends in "..." is the start of it. */
+/* Each line, and its message; a message that ends in "..." is the start of it. */
 static const char *const malformed[][2] = {
     {"", "the line is empty"},
     {"   ", "malformed JSON at column 3: ..."},

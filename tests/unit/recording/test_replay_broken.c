@@ -1,4 +1,4 @@
-/* Recordings that are refused, with file and line; and what is short but whole. */
+/* Rejected recordings, with file and line; and recordings that are short but complete. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

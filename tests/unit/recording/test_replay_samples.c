@@ -1,5 +1,4 @@
-/* Samples of a recording: whose they are, which window they belong to, and the way there and back.
- */
+/* Samples of a recording: their containers, their windows, and writing and reading them. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -161,7 +160,7 @@ static void test_drained_in_pieces_and_nothing_twice(void **state)
     stop(&p);
 }
 
-/* What nobody asked for in time is gone with its tick. */
+/* Samples that were not read in time are gone with their tick. */
 static void test_samples_do_not_pile_up(void **state)
 {
     (void)state;
@@ -369,7 +368,7 @@ static void test_round_trip(void **state)
     unlink(path);
 }
 
-/* A container that nobody follows any more has no key to be written under. */
+/* A container that is no longer followed has no key to be written under. */
 static void test_closed_scopes_are_not_recorded(void **state)
 {
     (void)state;

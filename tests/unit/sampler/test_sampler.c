@@ -244,7 +244,7 @@ static void assert_lost(const struct sampler_rig *rig, size_t i, uint64_t time)
     assert_int_equal(rig->seen.at[i].lost, 0);
 }
 
-/* Mappings that nobody heard of must not go unnoticed. */
+/* Mappings that the sampler missed must not go unnoticed. */
 static void missing_mappings_are_told_of(void **state)
 {
     (void)state;
@@ -282,7 +282,7 @@ static void missing_mappings_are_told_of(void **state)
     assert_lost(&rig, 2, came);
     assert_int_equal(rig.seen.at[3].sample.address, 2);
 
-    /* A buffer was broken; of one that has no mappings nobody need know. */
+    /* A buffer was broken; if it carries no mappings, that need not be reported. */
     static const uint8_t nonsense[40] = {9, 0, 0, 0, 2, 0, 0xff, 0xff};
     uint64_t broken = rig.fake.now += 10 * MS;
     assert_true(rings_put(&rig.fake, 0, nonsense, sizeof nonsense));

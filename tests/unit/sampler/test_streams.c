@@ -128,7 +128,7 @@ static void cpus_come_and_go(void **state)
     sampler_rig_release(&rig);
 }
 
-/* Gone and back before anyone looked: the event is dead, and made anew. */
+/* Gone and back between two passes: the event is dead, and is opened again. */
 static void a_cpu_that_was_away(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What the kernel says about this process, held against what the test itself knows and does. */
+/* What the kernel says about this process, compared with what the test itself knows and does. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -159,7 +159,7 @@ static void test_fixture(void **state)
     assert_in_range(readings, 10, 15);
     process_release(&fake);
 
-    /* Truncated and senseless files make numbers unknown, nothing else. */
+    /* Truncated and senseless files only make numbers unknown. */
     put(dir, "self/stat", "12 (a) R 1 2");
     put(dir, "self/statm", "x");
     process_init(&fake, &fs);

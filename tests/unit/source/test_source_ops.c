@@ -20,7 +20,7 @@
 
 enum { BURSTS = 2, OPEN = 1, LOST = 3 };
 
-/* Any pointer to a function may be taken for one of another type, as long as nobody calls it. */
+/* Any pointer to a function may be converted to another type, as long as it is not called. */
 typedef void (*any_op)(void);
 
 struct missing {

@@ -262,7 +262,7 @@ static void test_shared_handles_are_counted(void **state)
     source_set_close(set, b);
     assert_int_equal(bench->fake.ledger.closes, 1);
     assert_int_equal(source_set_read(set, b, &window), -EBADF);
-    source_set_close(set, b); /* too often: nothing happens to anybody */
+    source_set_close(set, b); /* too often: nothing happens */
     assert_int_equal(bench->fake.ledger.closes, 1);
     assert_int_equal(source_set_read(set, other_key, &window), 0);
     free_set(bench);

@@ -1,4 +1,4 @@
-/* The samples of one tick: everyone's, and no more of them than there is memory for. */
+/* The samples of one tick: those of all collectors, and at most as many as memory allows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * One collector with everything around it but time and counters, which the test plays.
+ * One collector with everything around it, except time and counters, which the test controls.
  */
 #ifndef IE_TESTS_COLLECTOR_RIG_H
 #define IE_TESTS_COLLECTOR_RIG_H

@@ -98,7 +98,7 @@ static void serve_nothing(void *context, const struct http_request *request,
     response->release_context = rig;
 }
 
-/* Answers with what it was asked. */
+/* Answers with the query. */
 static void serve_query(void *context, const struct http_request *request,
                         struct http_response *response)
 {

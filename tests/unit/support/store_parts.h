@@ -1,5 +1,5 @@
 /*
- * A store's parts for tests, each made in one line; what cannot be made fails the test.
+ * A store's parts for tests, each made in one line. If a part cannot be made, the test fails.
  */
 #ifndef IE_TESTS_STORE_PARTS_H
 #define IE_TESTS_STORE_PARTS_H

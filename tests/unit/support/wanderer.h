@@ -1,6 +1,6 @@
 /*
- * A source whose totals are anything at all, but the same ones in every run: for tests that compare
- * what was read with what a recording says.
+ * A source with arbitrary totals that are the same in every run: for tests that compare readings
+ * with a recording.
  */
 #ifndef IE_TESTS_WANDERER_H
 #define IE_TESTS_WANDERER_H

@@ -1,5 +1,5 @@
 /*
- * Discovery with its table and map over a fake tree, under a clock of the test's own.
+ * Discovery with its table and map over a fake tree, under the test's own clock.
  */
 #ifndef IE_TESTS_WORLD_H
 #define IE_TESTS_WORLD_H
