@@ -13,6 +13,36 @@
 #include "collectors/parts/window_read.h"
 #include "collectors/table.h"
 
+/* What the flags say. */
+struct core_latency_config {
+    bool container_histogram;
+    double threshold_factor; /* baseline times this */
+};
+
+_Static_assert(sizeof(struct core_latency_config) <= COLLECTOR_CONFIG_BYTES, "the flags fill it");
+
+static const char *const histogram_words[] = {"node", "container", NULL};
+
+static const struct option_flag options[] = {
+    {.name = "collector.core_latency.histogram",
+     .type = FLAG_EITHER,
+     .offset = offsetof(struct core_latency_config, container_histogram),
+     .fallback = "node",
+     .choices = histogram_words,
+     .help = "Latency histograms: one for the node only, or also one for each container, which "
+             "adds 20 series per container."},
+    {.name = "collector.core_latency.threshold-factor",
+     .type = FLAG_NUMBER,
+     .offset = offsetof(struct core_latency_config, threshold_factor),
+     .min = 1,
+     .max = 100,
+     .fallback = "1.25",
+     .unit = "FACTOR",
+     .help = "A container's latency threshold is its baseline times this factor, unless the "
+             "thresholds file sets another."},
+    {.name = NULL},
+};
+
 static const enum role count_role[C_COUNTS] = {
     [C_CYCLES] = ROLE_CYCLES,
     [C_REF_CYCLES] = ROLE_REF_CYCLES,
@@ -55,6 +85,7 @@ struct lane {
 
 struct core_latency_collector {
     struct collector_env env;
+    const struct core_latency_config *config;
     struct collector_status *status;
     struct family *container_family[C_SERIES]; /* NULL where not asked for */
     struct series *node[N_METRICS];
@@ -271,7 +302,7 @@ static bool lane_threshold(const struct core_latency_collector *self, const stru
     if (lane->threshold_given)
         *out = lane->threshold_seconds;
     else if (baseline_find(&lane->baseline, out))
-        *out *= self->env.config->core_latency_threshold_factor;
+        *out *= self->config->threshold_factor;
     else
         return false;
     return true;
@@ -409,7 +440,7 @@ static int register_all(struct core_latency_collector *self, const char *owner)
     for (int i = 0; i < C_METRICS && !err; i++)
         err = store_family(self->env.store, &core_latency_container_descs[i], owner,
                            &self->container_family[i]);
-    if (!err && self->env.config->core_latency_container_histogram)
+    if (!err && self->config->container_histogram)
         err = store_family(self->env.store, &core_latency_container_histogram_desc, owner,
                            &self->container_family[C_HISTOGRAM]);
     for (int i = 0; i < N_METRICS && !err; i++)
@@ -435,6 +466,7 @@ const struct collector_ops core_latency_collector = {
     .name = "core_latency",
     .summary = "memory read latency per container, from core counters",
     .default_on = COLLECTOR_ON,
+    .options = options,
     .metrics = core_latency_metrics,
     .probe = core_latency_probe,
     .start = core_latency_start,
@@ -450,6 +482,7 @@ static int core_latency_start(const struct collector_env *env, struct collector_
     if (!self)
         return -ENOMEM;
     self->env = *env;
+    self->config = env->config;
     lanes_init(&self->lanes, &lane_ops, self);
     self->status = status;
     self->thresholds_version = env->thresholds->version;

@@ -5,6 +5,26 @@
 #include "collectors/parts/rpq.h"
 #include "collectors/table.h"
 
+/* What the flags say. */
+struct imc_rpq_config {
+    double cas_latency_seconds; /* 0: from the recording, otherwise unknown */
+};
+
+_Static_assert(sizeof(struct imc_rpq_config) <= COLLECTOR_CONFIG_BYTES, "the flags fill it");
+
+static const struct option_flag options[] = {
+    {.name = "collector.imc_rpq.cas-latency",
+     .type = FLAG_SECONDS,
+     .offset = offsetof(struct imc_rpq_config, cas_latency_seconds),
+     .min = 1,
+     .max = 1000,
+     .unit = "DURATION",
+     .help = "CAS latency of the DIMMs, for example 14.3ns for DDR4-2933 CL21. It overrides the "
+             "value in a recording. Without either value, the metrics of the memory controllers "
+             "include queue lengths but no latency."},
+    {.name = NULL},
+};
+
 static const struct metric_desc descs[RPQ_METRICS] = {
     [RPQ_CLOCKTICKS] = {.name = "interference_imc_clockticks",
                         .type = METRIC_COUNTER,
@@ -79,13 +99,15 @@ static bool imc_rpq_probe(const struct collector_env *env, struct verdict *why)
 static int imc_rpq_start(const struct collector_env *env, struct collector_status *status,
                          void **self)
 {
-    return rpq_start(env, status, &kind, self);
+    const struct imc_rpq_config *config = env->config;
+    return rpq_start(env, status, &kind, config->cas_latency_seconds, self);
 }
 
 const struct collector_ops imc_rpq_collector = {
     .name = "imc_rpq",
     .summary = "read latency inside each memory controller, from its read queue",
     .default_on = COLLECTOR_AUTO,
+    .options = options,
     .metrics = metrics,
     .probe = imc_rpq_probe,
     .start = imc_rpq_start,

@@ -15,6 +15,41 @@
 #include "collectors/parts/window_read.h"
 #include "collectors/table.h"
 
+/* What the flags say. */
+struct nvmm_config {
+    size_t period; /* accesses per sample */
+    bool loads, per_process, rfo;
+};
+
+_Static_assert(sizeof(struct nvmm_config) <= COLLECTOR_CONFIG_BYTES, "the flags fill it");
+
+static const struct option_flag options[] = {
+    {.name = "collector.pebs_nvmm.period",
+     .type = FLAG_COUNT,
+     .offset = offsetof(struct nvmm_config, period),
+     .min = 1,
+     .max = 2147483647,
+     .fallback = "10007",
+     .unit = "ACCESSES",
+     .help = "Number of stores per sample. Use a prime number: otherwise a loop whose length "
+             "divides the period is sampled at one instruction only."},
+    {.name = "collector.pebs_nvmm.loads",
+     .type = FLAG_BOOL,
+     .offset = offsetof(struct nvmm_config, loads),
+     .help = "Also sample loads, with the same period."},
+    {.name = "collector.pebs_nvmm.per-process",
+     .type = FLAG_BOOL,
+     .offset = offsetof(struct nvmm_config, per_process),
+     .help = "Also export series per process, for at most 1024 processes at a time. /api/v1/nvmm "
+             "lists what processes and threads did in the last second, with or without this flag."},
+    {.name = "collector.pebs_nvmm.rfo",
+     .type = FLAG_BOOL,
+     .offset = offsetof(struct nvmm_config, rfo),
+     .help = "Also count reads for ownership that persistent memory serves (Cascade Lake and Ice "
+             "Lake only). They do not include non-temporal stores of whole cache lines."},
+    {.name = NULL},
+};
+
 static const uint64_t second_ns = 1000000000u;
 
 /* ---- state ---- */
@@ -79,11 +114,20 @@ static bool rfo_possible(const struct collector_env *env, struct verdict *why)
     return source_set_check(env->sources, SCOPE_CGROUP, GROUP_PMM_RFO, why);
 }
 
+static void pebs_nvmm_sampling(const void *opaque, struct sampling_request *request)
+{
+    const struct nvmm_config *config = opaque;
+    request->period = config->period;
+    request->wanted[ACCESS_STORE] = true;
+    request->wanted[ACCESS_LOAD] = config->loads;
+}
+
 static bool pebs_nvmm_probe(const struct collector_env *env, struct verdict *why)
 {
+    const struct nvmm_config *config = env->config;
     struct verdict ignored;
     return source_set_samples(env->sources, ACCESS_STORE, why) ||
-           (env->config->pebs_nvmm_rfo && rfo_possible(env, &ignored));
+           (config->rfo && rfo_possible(env, &ignored));
 }
 
 /* ---- containers ---- */
@@ -626,8 +670,11 @@ const struct collector_ops pebs_nvmm_collector = {
     .name = "pebs_nvmm",
     .summary = "use of persistent memory per container, from precise samples",
     .default_on = COLLECTOR_AUTO,
+    .needs = NEEDS_SAMPLES,
+    .options = options,
     .metrics = nvmm_metrics,
     .page = &page,
+    .sampling = pebs_nvmm_sampling,
     .probe = pebs_nvmm_probe,
     .start = pebs_nvmm_start,
     .reconcile = pebs_nvmm_reconcile,
@@ -638,6 +685,7 @@ const struct collector_ops pebs_nvmm_collector = {
 /* What can be had here, and what was asked for and cannot. */
 static void choose(struct pebs_nvmm *self)
 {
+    const struct nvmm_config *config = self->env.config;
     struct verdict why = {0};
     for (int access = 0; access < ACCESS_KINDS; access++)
         self->sampled[access] =
@@ -645,7 +693,7 @@ static void choose(struct pebs_nvmm *self)
     if (!self->sampled[ACCESS_STORE])
         verdict_set(&self->verdict, why.reason, "only reads for ownership are counted: %s",
                     why.words);
-    if (self->env.config->pebs_nvmm_rfo) {
+    if (config->rfo) {
         self->rfo = rfo_possible(&self->env, &why);
         if (!self->rfo)
             verdict_set(&self->verdict, why.reason, "reads for ownership are not counted: %s",
@@ -660,6 +708,7 @@ static void choose(struct pebs_nvmm *self)
 static int pebs_nvmm_start(const struct collector_env *env, struct collector_status *status,
                            void **out)
 {
+    const struct nvmm_config *config = env->config;
     struct pebs_nvmm *self = calloc(1, sizeof *self);
     int err = -ENOMEM;
     if (!self)
@@ -675,7 +724,7 @@ static int pebs_nvmm_start(const struct collector_env *env, struct collector_sta
         err = nvmm_families_register(&self->families, env->store, pebs_nvmm_collector.name);
     if (!err)
         err = nvmm_node_set_make(&self->node, &self->families);
-    if (!err && env->config->pebs_nvmm_per_process)
+    if (!err && config->per_process)
         err = nvmm_processes_new(&self->families, self->active, &self->processes);
     if (err) {
         pebs_nvmm_stop(self);

@@ -48,7 +48,7 @@ static bool pmm_rpq_probe(const struct collector_env *env, struct verdict *why)
 static int pmm_rpq_start(const struct collector_env *env, struct collector_status *status,
                          void **self)
 {
-    return rpq_start(env, status, &kind, self);
+    return rpq_start(env, status, &kind, 0, self);
 }
 
 const struct collector_ops pmm_rpq_collector = {

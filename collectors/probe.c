@@ -377,6 +377,7 @@ const struct collector_ops probe_collector = {
     .name = "probe",
     .summary = "real memory latency per NUMA node pair, from a pointer chase",
     .default_on = COLLECTOR_ON,
+    .needs = NEEDS_PROBE,
     .metrics = metrics,
     .probe = probe_probe,
     .start = probe_start,

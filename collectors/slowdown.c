@@ -18,6 +18,22 @@
 #include "collectors/slowdown/series.h"
 #include "collectors/table.h"
 
+/* What the flags say. */
+struct slowdown_config {
+    bool alone_rate;
+};
+
+_Static_assert(sizeof(struct slowdown_config) <= COLLECTOR_CONFIG_BYTES, "the flags fill it");
+
+static const struct option_flag options[] = {
+    {.name = "collector.slowdown.alone-rate",
+     .type = FLAG_BOOL,
+     .offset = offsetof(struct slowdown_config, alone_rate),
+     .help = "Also export, per container, the rate at which it would access the last-level cache "
+             "if it ran alone."},
+    {.name = NULL},
+};
+
 /* ---- state ---- */
 
 /* Counts of a window of the core group; valid with 'window'. */
@@ -578,6 +594,7 @@ const struct collector_ops slowdown_collector = {
     .name = "slowdown",
     .summary = "how many times slower each container runs because of its neighbours",
     .default_on = COLLECTOR_ON,
+    .options = options,
     .metrics = slowdown_metrics,
     .probe = slowdown_probe,
     .start = slowdown_start,
@@ -596,7 +613,8 @@ static int slowdown_start(const struct collector_env *env, struct collector_stat
     lanes_init(&self->lanes, &lane_ops, self);
     self->status = status;
     struct verdict ignored;
-    self->families.alone_rate = env->config->slowdown_alone_rate;
+    const struct slowdown_config *config = env->config;
+    self->families.alone_rate = config->alone_rate;
     self->families.epochs =
         source_set_check(env->sources, SCOPE_CGROUP, GROUP_ASM_EPOCHS, &ignored);
     int err = slowdown_families_register(&self->families, env->store, slowdown_collector.name);

@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include "exporter/daemon/exporter.h"
-#include "exporter/daemon/sources.h"
 #include "exporter/options/options.h"
 #include "exporter/service/descriptors.h"
-#include "exporter/service/privileges.h"
 
 enum { EXIT_OK = 0, EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
 
@@ -18,12 +16,12 @@ static int complain(const char *error, int err)
     return err == -EINVAL ? EXIT_USAGE : EXIT_RUNTIME;
 }
 
-static int run(const struct options *options, const struct log *log, const sigset_t *signals)
+static int run(const struct plan *plan, const struct log *log, const sigset_t *signals)
 {
     char error[512] = "";
     struct exporter *exporter = NULL;
-    int err = exporter_new(options, log, signals, &exporter, error, sizeof error);
-    if (!err && options->once)
+    int err = exporter_new(plan, log, signals, &exporter, error, sizeof error);
+    if (!err && plan->options->once)
         err = exporter_once(exporter, stdout, error, sizeof error);
     else if (!err)
         err = exporter_run(exporter, error, sizeof error);
@@ -61,9 +59,14 @@ int main(int argc, char **argv)
     const struct log log = {
         .fd = STDERR_FILENO, .level = options.log_level, .format = options.log_format};
     descriptors_raise_limit();
-    bool samples = exporter_wants(&options, "pebs_nvmm") && sources_can_sample(&options);
-    err = privileges_drop(options.procfs, options.events_file, samples);
+    struct plan plan;
+    err = plan_init(&plan, &options, NULL, error, sizeof error);
+    if (err)
+        return complain(error, err);
+    err = plan_drop_privileges(&plan);
     if (err)
         log_warn(&log, "main", "cannot drop privileges: %s", strerror(-err));
-    return run(&options, &log, options.once ? NULL : &signals);
+    int status = run(&plan, &log, options.once ? NULL : &signals);
+    plan_release(&plan);
+    return status;
 }

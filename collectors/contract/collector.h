@@ -16,6 +16,7 @@
 #include "collectors/contract/container_labels.h"
 #include "collectors/contract/discard.h"
 #include "collectors/contract/facts.h"
+#include "collectors/contract/option.h"
 #include "collectors/contract/thresholds.h"
 #include "exporter/base/log.h"
 #include "exporter/base/reason.h"
@@ -26,18 +27,6 @@
 #include "exporter/store/store.h"
 
 enum { COLLECTORS_MAX = 16 };
-
-/* Options of collectors, --collector.<name>.<option>. */
-struct collector_config {
-    bool core_latency_container_histogram; /* --collector.core_latency.histogram=container */
-    double core_latency_threshold_factor;  /* baseline times this; default 1.25 */
-    double imc_rpq_cas_latency_seconds;    /* 0: from the recording, else unknown */
-    bool slowdown_alone_rate;              /* --collector.slowdown.alone-rate */
-    size_t pebs_nvmm_period;               /* events per sample; default 10007 */
-    bool pebs_nvmm_loads;                  /* --collector.pebs_nvmm.loads */
-    bool pebs_nvmm_per_process;            /* --collector.pebs_nvmm.per-process */
-    bool pebs_nvmm_rfo;                    /* --collector.pebs_nvmm.rfo */
-};
 
 /* What a collector tells about itself; the loop exports it. */
 struct collector_status {
@@ -59,17 +48,37 @@ struct collector_env {
     const struct inventory *inventory;
     struct store *store;
     struct container_labels *labels;
-    const struct collector_config *config;
+    const void *config;                  /* the collector's own, as its options say; never NULL */
     const struct thresholds *thresholds; /* contents change on reload, between ticks */
     struct facts *facts;
     const struct source *chase; /* the running probe, for its discards; NULL: none, or a replay */
     const struct log *log;
 };
 
+/* Of a collector that runs: whether it can be trusted to publish anything. The other reasons may hold
+ * for some containers only, while the rest is served. */
+static inline bool collector_is_available(const struct collector_status *status)
+{
+    return !status->unavailable && status->verdict.reason != REASON_EVENT_FILTERED;
+}
+
 enum collector_default {
     COLLECTOR_OFF,
     COLLECTOR_ON,
     COLLECTOR_AUTO, /* on where its hardware is; without it silently disabled */
+};
+
+/* What must be there before a collector that is switched on is probed. */
+enum collector_needs {
+    NEEDS_PROBE = 1 << 0,   /* the memory probe, whose threads run from the start */
+    NEEDS_SAMPLES = 1 << 1, /* samples of accesses, and the privileges that they take */
+};
+
+/* Which accesses are sampled. What several collectors want is put together: every kind that one of
+ * them wants, with the shortest period. */
+struct sampling_request {
+    uint64_t period; /* accesses per sample, of each kind */
+    bool wanted[ACCESS_KINDS];
 };
 
 /* A JSON document of the collector's own, for what is too much or too short-lived for series. */
@@ -94,7 +103,13 @@ struct collector_ops {
     const char *summary;
     enum collector_default default_on;
     const struct metric_desc *const *metrics; /* ended by NULL; for the reference and the checks */
+    unsigned needs;                           /* of enum collector_needs */
+    const struct option_flag *options;        /* ended by one without a name; NULL: none */
     const struct collector_page *page;        /* NULL: none */
+
+    /* With NEEDS_SAMPLES: what its flags ask for; *request is all zero before. Called before probe,
+     * if it is switched on. Pure. */
+    void (*sampling)(const void *config, struct sampling_request *request);
 
     /* Whether it can work here. Must not open anything that stays. */
     bool (*probe)(const struct collector_env *env, struct verdict *why);

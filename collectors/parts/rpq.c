@@ -340,13 +340,13 @@ static int make_families(struct rpq *rpq, struct store *store)
 }
 
 int rpq_start(const struct collector_env *env, struct collector_status *status,
-              const struct rpq_kind *kind, void **self)
+              const struct rpq_kind *kind, double cas_latency_seconds, void **self)
 {
     struct rpq *rpq = calloc(1, sizeof *rpq);
     if (!rpq)
         return -ENOMEM;
     *rpq = (struct rpq){.kind = kind, .sources = env->sources, .status = status};
-    rpq->cas_latency_seconds = env->config->imc_rpq_cas_latency_seconds;
+    rpq->cas_latency_seconds = cas_latency_seconds;
     if (rpq->cas_latency_seconds == 0)
         rpq->cas_latency_seconds = env->facts->machine.cas_latency_seconds;
     int err = open_units(rpq, env);

@@ -33,8 +33,9 @@ struct rpq_kind {
 };
 
 bool rpq_probe(const struct collector_env *env, const struct rpq_kind *kind, struct verdict *why);
+/* A CAS latency of 0 is that of facts. */
 int rpq_start(const struct collector_env *env, struct collector_status *status,
-              const struct rpq_kind *kind, void **self);
+              const struct rpq_kind *kind, double cas_latency_seconds, void **self);
 /* Fit for struct collector_ops as they are. */
 int rpq_collect(void *self, const struct tick *tick);
 void rpq_stop(void *self);

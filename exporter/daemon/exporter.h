@@ -12,17 +12,17 @@
 #include <stdio.h>
 
 #include "exporter/base/log.h"
-#include "exporter/options/options.h"
+#include "exporter/daemon/plan.h"
 
 struct exporter;
 
 /*
- * Builds everything and publishes for the first time; with options->once no socket is opened.
- * 'options' and 'log' are borrowed for its life. 'signals' (may be NULL) are those it answers to
+ * Builds everything and publishes for the first time; with the flag --once no socket is opened.
+ * 'plan' and 'log' are borrowed for its life. 'signals' (may be NULL) are those that it answers
  * while it runs: SIGHUP reloads, any other ends it; the caller has blocked them in all threads.
- * -EINVAL for what the user got wrong (a file, a value), else -errno; the message is in error.
+ * -EINVAL for what the user got wrong (a file, a value), otherwise -errno; the message is in error.
  */
-int exporter_new(const struct options *options, const struct log *log, const sigset_t *signals,
+int exporter_new(const struct plan *plan, const struct log *log, const sigset_t *signals,
                  struct exporter **out, char *error, size_t error_size);
 /* Accepts NULL. */
 void exporter_free(struct exporter *exporter);
@@ -34,9 +34,6 @@ void exporter_stop(struct exporter *exporter);
 
 /* --once: two ticks live, all ticks of a recording; then text 0.0.4 on 'file'. */
 int exporter_once(struct exporter *exporter, FILE *file, char *error, size_t error_size);
-
-/* Whether a collector is switched on, by a flag or by default. */
-bool exporter_wants(const struct options *options, const char *collector);
 
 /* The port of the i-th listener; 0 when there is none. */
 uint16_t exporter_port(const struct exporter *exporter, size_t i);

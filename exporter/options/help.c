@@ -23,7 +23,7 @@ static void print_wrapped(FILE *file, const char *text)
 }
 
 /* " Between 100ms and 1h. Default: 1s." after the help, as far as it applies. */
-static void print_flag(FILE *file, const struct flag *flag)
+static void print_flag(FILE *file, const struct option_flag *flag)
 {
     char words[96], text[1024];
     struct textbuf help;
@@ -67,15 +67,15 @@ static void print_collectors(FILE *file)
 
 void options_print_help(FILE *file)
 {
-    static const char before[] = "collector.disable-defaults";
     fputs("Usage: interference_exporter [FLAGS]\n\nMeasures how long each container waits for "
           "memory and serves the results to Prometheus.\nGive values as --flag=value or --flag "
           "value. Durations: 500ms, 1.5s, 2m, 1h30m.\n\n",
           file);
-    for (size_t i = 0; i < flag_count; i++) {
-        if (strcmp(flag_table[i].name, before) == 0)
+    struct flag_walk walk = {0};
+    const struct option_flag *flag;
+    while ((flag = flag_next(&walk))) {
+        if (strcmp(flag->name, FLAG_OF_ALL_COLLECTORS) == 0)
             print_collectors(file);
-        if (flag_exists(&flag_table[i]))
-            print_flag(file, &flag_table[i]);
+        print_flag(file, flag);
     }
 }

@@ -13,7 +13,6 @@
 #include "collectors/contract/collector.h"
 #include "exporter/base/log.h"
 #include "exporter/containers/names/names.h"
-#include "exporter/source/accesses/medium.h"
 
 enum option_source { SOURCE_AUTO, SOURCE_PERF, SOURCE_REPLAY };
 enum option_switch { SWITCH_DEFAULT, SWITCH_ON, SWITCH_OFF };
@@ -31,7 +30,7 @@ struct options {
 
     enum option_switch collector[COLLECTORS_MAX]; /* by index in collector_table */
     bool disable_defaults;
-    struct collector_config config;
+    struct collector_config config[COLLECTORS_MAX]; /* likewise */
 
     const char *procfs, *sysfs, *cgroupfs, *rootfs; /* NULL: the default */
     uint64_t interval_ns;
@@ -45,8 +44,6 @@ struct options {
 
     const char *thresholds_file, *events_file; /* NULL: not given */
     enum option_source source;                 /* a replay file makes it SOURCE_REPLAY */
-    struct medium_rule *medium_rule; /* no flag: in programs of tests what is to be persistent
-                                        memory; NULL: what really is */
     const char *replay_file, *record_file;
     bool replay_max_speed; /* --source.replay.speed=max */
 
@@ -66,10 +63,5 @@ int options_parse(struct options *out, int argc, char *const *argv, char *error,
 
 /* --help, from the table. */
 void options_print_help(FILE *file);
-
-/* "1s", "500ms", "1.5s", "2m", "1h30m"; units h, m, s, ms, us, ns, each at most once and larger
- * ones first; at most 213 days. A bare number is refused, so is what is no whole number of
- * nanoseconds. 0 or -EINVAL. Pure. */
-int options_parse_duration(const char *text, uint64_t *out_ns);
 
 #endif

@@ -1,221 +1,36 @@
-#include "exporter/options/options.h"
-
 #include <errno.h>
-#include <math.h>
-#include <regex.h>
-#include <stdarg.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "exporter/base/textbuf.h"
-#include "exporter/http/http.h"
+#include "exporter/options/internal.h"
 #include "exporter/options/table.h"
 #include "exporter/options/text.h"
 
-_Static_assert(sizeof(enum option_source) == sizeof(int) &&
-                   sizeof(enum names_mode) == sizeof(int) &&
-                   sizeof(enum log_level) == sizeof(int) && sizeof(enum log_format) == sizeof(int),
-               "FLAG_CHOICE stores an int");
-
-enum { REGEX_MAX = 4096 };
-
-struct parse {
-    struct options options;
-    bool listen_given; /* the default address is to be forgotten */
-    char *error;
-    size_t error_size;
-};
-
-static int fail(struct parse *parse, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static int fail(struct parse *parse, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(parse->error, parse->error_size, format, args);
-    va_end(args);
-    return -EINVAL;
-}
-
-static int refuse_value(struct parse *parse, const struct flag *flag, const char *text,
-                        const char *what)
-{
-    char quoted[QUOTED_SIZE];
-    return fail(parse, "--%s: %s %s", flag->name, text_quote(text, quoted), what);
-}
-
-/* ---- values ---- */
-
-static int check_range(struct parse *parse, const struct flag *flag, const char *text, double value)
-{
-    if (value >= flag->min && value <= flag->max)
-        return 0;
-    char range[96], what[128];
-    flag_range(flag, range, sizeof range);
-    snprintf(what, sizeof what, "is not between %s", range);
-    return refuse_value(parse, flag, text, what);
-}
-
-static int set_count(struct parse *parse, const struct flag *flag, const char *text, void *member)
-{
-    uint64_t value = 0;
-    for (const char *p = text; *p; p++) {
-        if (*p < '0' || *p > '9')
-            return refuse_value(parse, flag, text, "is not a whole number");
-        if (value < UINT64_MAX / 100) /* else far out of every range already */
-            value = value * 10 + (uint64_t)(*p - '0');
-    }
-    int err = check_range(parse, flag, text, (double)value);
-    if (!err)
-        *(size_t *)member = (size_t)value;
-    return err;
-}
-
-static int set_number(struct parse *parse, const struct flag *flag, const char *text, void *member)
-{
-    char *end;
-    double value = strtod(text, &end);
-    bool decimal = strspn(text, "0123456789.eE+-") == strlen(text) && *text != '+' && *text != '-';
-    if (*end || end == text || !decimal || !isfinite(value))
-        return refuse_value(parse, flag, text, "is not a number");
-    int err = check_range(parse, flag, text, value);
-    if (!err)
-        *(double *)member = value;
-    return err;
-}
-
-static int set_duration(struct parse *parse, const struct flag *flag, const char *text,
-                        void *member)
-{
-    uint64_t ps;
-    if (duration_parse_ps(text, &ps))
-        return refuse_value(parse, flag, text,
-                            "is not a duration such as 500ms, 1.5s, 2m or 1h30m");
-    int err = check_range(parse, flag, text, (double)ps / 1e3);
-    if (err)
-        return err;
-    if (flag->type == FLAG_SECONDS)
-        *(double *)member = (double)ps / 1e12;
-    else if (ps % 1000 != 0)
-        return refuse_value(parse, flag, text, "is finer than a nanosecond");
-    else
-        *(uint64_t *)member = ps / 1000;
-    return 0;
-}
-
-static int set_choice(struct parse *parse, const struct flag *flag, const char *text, void *member)
-{
-    for (int i = 0; flag->choices[i]; i++) {
-        if (strcmp(flag->choices[i], text) != 0)
-            continue;
-        if (flag->type == FLAG_EITHER)
-            *(bool *)member = i == 1;
-        else
-            *(int *)member = i;
-        return 0;
-    }
-    char words[96], what[128];
-    flag_words(flag, ", ", words, sizeof words);
-    snprintf(what, sizeof what, "is not one of %s", words);
-    return refuse_value(parse, flag, text, what);
-}
-
-static int set_regex(struct parse *parse, const struct flag *flag, const char *text, void *member)
-{
-    regex_t regex;
-    if (strlen(text) > REGEX_MAX) /* regcomp recurses on brackets */
-        return refuse_value(parse, flag, text, "is longer than 4096 bytes");
-    int err = regcomp(&regex, text, REG_EXTENDED | REG_NOSUB);
-    if (err) {
-        char why[128], what[192];
-        regerror(err, &regex, why, sizeof why);
-        snprintf(what, sizeof what, "is not a regular expression: %s", why);
-        return refuse_value(parse, flag, text, what);
-    }
-    regfree(&regex);
-    *(const char **)member = text;
-    return 0;
-}
-
-/* A path that a request can ask for as it stands, and that is nobody else's. */
-static int set_url_path(struct parse *parse, const struct flag *flag, const char *text,
-                        void *member)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789/-._~";
-    if (*text != '/' || strspn(text, allowed) != strlen(text))
-        return refuse_value(parse, flag, text,
-                            "is not a path of letters, digits, -, ., _, ~ and / that begins with "
-                            "/");
-    if (strcmp(text, "/") == 0 || strncmp(text, "/-/", 3) == 0 || strncmp(text, "/api/", 5) == 0)
-        return refuse_value(parse, flag, text, "is the path of another page");
-    *(const char **)member = text;
-    return 0;
-}
-
-static int add_listen(struct parse *parse, const struct flag *flag, const char *text)
-{
-    struct options *options = &parse->options;
-    char address[256];
-    uint16_t port;
-    if (http_parse_listen(text, address, sizeof address, &port))
-        return refuse_value(parse, flag, text,
-                            "is not an address such as :10066, 127.0.0.1:10066 or [::1]:10066");
-    if (!parse->listen_given)
-        options->n_listen = 0;
-    parse->listen_given = true;
-    if (options->n_listen == OPTIONS_MAX_LISTEN)
-        return fail(parse, "--%s: given more than %d times", flag->name, OPTIONS_MAX_LISTEN);
-    options->listen[options->n_listen++] = text;
-    return 0;
-}
-
-static int set_value(struct parse *parse, const struct flag *flag, const char *text)
-{
-    void *member = (char *)&parse->options + flag->offset;
-    switch (flag->type) {
-    case FLAG_TEXT:
-        *(const char **)member = text;
-        return 0;
-    case FLAG_URL_PATH:
-        return set_url_path(parse, flag, text, member);
-    case FLAG_REGEX:
-        return set_regex(parse, flag, text, member);
-    case FLAG_LISTEN:
-        return add_listen(parse, flag, text);
-    case FLAG_COUNT:
-        return set_count(parse, flag, text, member);
-    case FLAG_NUMBER:
-        return set_number(parse, flag, text, member);
-    case FLAG_DURATION:
-    case FLAG_SECONDS:
-        return set_duration(parse, flag, text, member);
-    case FLAG_CHOICE:
-    case FLAG_EITHER:
-        return set_choice(parse, flag, text, member);
-    case FLAG_BOOL:
-    case FLAG_ACTION:
-    case FLAG_UNSUPPORTED:
-        break;
-    }
-    return fail(parse, "--%s takes no value", flag->name);
-}
-
-/* ---- arguments ---- */
-
-static bool takes_value(const struct flag *flag)
+static bool takes_value(const struct option_flag *flag)
 {
     return flag->type != FLAG_BOOL && flag->type != FLAG_ACTION;
 }
 
-static const struct flag *find_flag(const char *name, size_t len)
+/* A flag, and the struct that its member is in. */
+struct found {
+    const struct option_flag *flag; /* NULL: there is none of that name */
+    void *base;
+};
+
+static void *base_of(struct parse *parse, const struct flag_walk *walk)
 {
-    for (size_t i = 0; i < flag_count; i++) {
-        const struct flag *flag = &flag_table[i];
-        if (strncmp(flag->name, name, len) == 0 && !flag->name[len] && flag_exists(flag))
-            return flag;
-    }
-    return NULL;
+    return walk->collector == FLAG_OWN ? (void *)&parse->options
+                                       : &parse->options.config[walk->collector];
+}
+
+static struct found find_flag(struct parse *parse, const char *name, size_t len)
+{
+    struct flag_walk walk = {0};
+    const struct option_flag *flag;
+    while ((flag = flag_next(&walk)))
+        if (strncmp(flag->name, name, len) == 0 && !flag->name[len])
+            return (struct found){flag, base_of(parse, &walk)};
+    return (struct found){NULL, NULL};
 }
 
 /* The switch behind "collector.<name>", or NULL. */
@@ -225,7 +40,7 @@ static enum option_switch *find_switch(struct options *options, const char *name
     const size_t skip = sizeof prefix - 1;
     if (len < skip || memcmp(name, prefix, skip) != 0)
         return NULL;
-    for (size_t i = 0; collector_table[i] && i < COLLECTORS_MAX; i++) {
+    for (size_t i = 0; collector_table[i]; i++) {
         const char *collector = collector_table[i]->name;
         if (strlen(collector) == len - skip && memcmp(collector, name + skip, len - skip) == 0)
             return &options->collector[i];
@@ -239,20 +54,20 @@ static int unknown_flag(struct parse *parse, const char *argument, size_t len)
     snprintf(name, sizeof name, "%.*s", (int)(len < sizeof name ? len : sizeof name), argument);
     text_quote(name, quoted);
     if (flag_suggest(argument, len, suggestion))
-        return fail(parse, "unknown flag %s (did you mean \"--%s\"?)", quoted, suggestion);
-    return fail(parse, "unknown flag %s; --help lists all", quoted);
+        return parse_fail(parse, "unknown flag %s (did you mean \"--%s\"?)", quoted, suggestion);
+    return parse_fail(parse, "unknown flag %s; --help lists all", quoted);
 }
 
 /* What takes no value: a boolean of the table or a collector's switch. 'on': without "no-". */
-static int set_switch(struct parse *parse, const struct flag *flag, enum option_switch *collector,
+static int set_switch(struct parse *parse, const struct found *found, enum option_switch *collector,
                       bool on, const char *value, const char *name, size_t len)
 {
     if (value)
-        return fail(parse, "--%.*s takes no value", (int)len, name);
+        return parse_fail(parse, "--%.*s takes no value", (int)len, name);
     if (collector)
         *collector = on ? SWITCH_ON : SWITCH_OFF;
     else
-        *(bool *)((char *)&parse->options + flag->offset) = on;
+        *(bool *)((char *)found->base + found->flag->offset) = on;
     return 0;
 }
 
@@ -261,8 +76,8 @@ static int take_argument(struct parse *parse, int argc, char *const *argv, int *
     const char *argument = argv[(*next)++];
     if (argument[0] != '-') {
         char quoted[QUOTED_SIZE];
-        return fail(parse, "unexpected argument %s: only flags are accepted",
-                    text_quote(argument, quoted));
+        return parse_fail(parse, "unexpected argument %s: only flags are accepted",
+                          text_quote(argument, quoted));
     }
     const char *name = argument + 2;
     size_t whole = strcspn(argument, "=");
@@ -271,39 +86,40 @@ static int take_argument(struct parse *parse, int argc, char *const *argv, int *
     size_t len = whole - 2;
     const char *value = argument[whole] ? argument + whole + 1 : NULL;
 
-    const struct flag *flag = find_flag(name, len);
+    struct found found = find_flag(parse, name, len);
     enum option_switch *collector = find_switch(&parse->options, name, len);
-    if (collector || (flag && !takes_value(flag)))
-        return set_switch(parse, flag, collector, true, value, name, len);
-    if (!flag && len > 3 && strncmp(name, "no-", 3) == 0) {
-        flag = find_flag(name + 3, len - 3);
+    if (collector || (found.flag && !takes_value(found.flag)))
+        return set_switch(parse, &found, collector, true, value, name, len);
+    if (!found.flag && len > 3 && strncmp(name, "no-", 3) == 0) {
+        found = find_flag(parse, name + 3, len - 3);
         collector = find_switch(&parse->options, name + 3, len - 3);
-        if (collector || (flag && flag->type == FLAG_BOOL))
-            return set_switch(parse, flag, collector, false, value, name, len);
-        flag = NULL;
+        if (collector || (found.flag && found.flag->type == FLAG_BOOL))
+            return set_switch(parse, &found, collector, false, value, name, len);
+        found.flag = NULL;
     }
-    if (!flag)
+    if (!found.flag)
         return unknown_flag(parse, argument, whole);
-    if (flag->type == FLAG_UNSUPPORTED)
-        return fail(parse, "--%s is not supported yet", flag->name);
+    if (found.flag->type == FLAG_UNSUPPORTED)
+        return parse_fail(parse, "--%s is not supported yet", found.flag->name);
     /* A following flag is not a value: a file name may still begin with "--" after "=". */
     if (!value && *next < argc && strncmp(argv[*next], "--", 2) != 0)
         value = argv[(*next)++];
     if (!value || !*value)
-        return fail(parse, "--%s needs a value", flag->name);
-    return set_value(parse, flag, value);
+        return parse_fail(parse, "--%s needs a value", found.flag->name);
+    return parse_value(parse, found.flag, value, found.base);
 }
 
 /* ---- the whole ---- */
 
 static int set_defaults(struct parse *parse)
 {
-    for (size_t i = 0; i < flag_count; i++) {
-        if (flag_table[i].fallback) {
-            int err = set_value(parse, &flag_table[i], flag_table[i].fallback);
-            if (err)
-                return err;
-        }
+    struct flag_walk walk = {0};
+    const struct option_flag *flag;
+    while ((flag = flag_next(&walk))) {
+        int err =
+            flag->fallback ? parse_value(parse, flag, flag->fallback, base_of(parse, &walk)) : 0;
+        if (err)
+            return err;
     }
     parse->listen_given = false;
     return 0;
@@ -314,14 +130,14 @@ static int check_together(struct parse *parse)
 {
     struct options *options = &parse->options;
     if (options->replay_file && options->source == SOURCE_PERF)
-        return fail(parse, "--source.replay.file contradicts --source=perf");
+        return parse_fail(parse, "--source.replay.file contradicts --source=perf");
     if (options->replay_file)
         options->source = SOURCE_REPLAY;
     if (options->source == SOURCE_REPLAY && !options->replay_file)
-        return fail(parse, "--source=replay needs --source.replay.file");
+        return parse_fail(parse, "--source=replay needs --source.replay.file");
     if (options->replay_file && options->record_file &&
         strcmp(options->replay_file, options->record_file) == 0)
-        return fail(parse, "--source.record.file would overwrite --source.replay.file");
+        return parse_fail(parse, "--source.record.file would overwrite --source.replay.file");
     return 0;
 }
 
@@ -336,13 +152,4 @@ int options_parse(struct options *out, int argc, char *const *argv, char *error,
     if (!err)
         *out = parse.options;
     return err;
-}
-
-int options_parse_duration(const char *text, uint64_t *out_ns)
-{
-    uint64_t ps;
-    if (duration_parse_ps(text, &ps) || ps % 1000 != 0)
-        return -EINVAL;
-    *out_ns = ps / 1000;
-    return 0;
 }

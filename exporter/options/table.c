@@ -14,9 +14,8 @@ static const char *const speed_words[] = {"1", "max", NULL};
 static const char *const names_words[] = {"auto", "runtime", "logs", "none", NULL};
 static const char *const level_words[] = {"debug", "info", "warn", "error", NULL};
 static const char *const format_words[] = {"logfmt", "json", NULL};
-static const char *const histogram_words[] = {"node", "container", NULL};
 
-const struct flag flag_table[] = {
+const struct option_flag flag_table[] = {
     {.name = "web.listen-address",
      .type = FLAG_LISTEN,
      .fallback = ":10066",
@@ -55,64 +54,10 @@ const struct flag flag_table[] = {
      .unit = "FILE",
      .help = "TLS and authentication, as in the Prometheus exporter-toolkit. Not supported yet."},
 
-    {.name = "collector.disable-defaults",
+    {.name = FLAG_OF_ALL_COLLECTORS,
      .type = FLAG_BOOL,
      .offset = MEMBER(disable_defaults),
      .help = "Run only the collectors that a --collector.NAME flag switches on."},
-    {.name = "collector.core_latency.histogram",
-     .type = FLAG_EITHER,
-     .offset = MEMBER(config.core_latency_container_histogram),
-     .fallback = "node",
-     .choices = histogram_words,
-     .help = "Latency histograms: one for the node only, or also one for each container, which "
-             "adds 20 series per container."},
-    {.name = "collector.core_latency.threshold-factor",
-     .type = FLAG_NUMBER,
-     .offset = MEMBER(config.core_latency_threshold_factor),
-     .min = 1,
-     .max = 100,
-     .fallback = "1.25",
-     .unit = "FACTOR",
-     .help = "A container's latency threshold is its baseline times this factor, unless the "
-             "thresholds file sets another."},
-    {.name = "collector.imc_rpq.cas-latency",
-     .type = FLAG_SECONDS,
-     .offset = MEMBER(config.imc_rpq_cas_latency_seconds),
-     .min = 1,
-     .max = 1000,
-     .unit = "DURATION",
-     .help = "CAS latency of the DIMMs, for example 14.3ns for DDR4-2933 CL21. It overrides the "
-             "value in a recording. Without either value, the metrics of the memory controllers "
-             "include queue lengths but no latency."},
-    {.name = "collector.slowdown.alone-rate",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(config.slowdown_alone_rate),
-     .help = "Also export, per container, the rate at which it would access the last-level cache "
-             "if it ran alone."},
-
-    {.name = "collector.pebs_nvmm.period",
-     .type = FLAG_COUNT,
-     .offset = MEMBER(config.pebs_nvmm_period),
-     .min = 1,
-     .max = 2147483647,
-     .fallback = "10007",
-     .unit = "ACCESSES",
-     .help = "Number of stores per sample. Use a prime number: otherwise a loop whose length "
-             "divides the period is sampled at one instruction only."},
-    {.name = "collector.pebs_nvmm.loads",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(config.pebs_nvmm_loads),
-     .help = "Also sample loads, with the same period."},
-    {.name = "collector.pebs_nvmm.per-process",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(config.pebs_nvmm_per_process),
-     .help = "Also export series per process, for at most 1024 processes at a time. /api/v1/nvmm "
-             "lists what processes and threads did in the last second, with or without this flag."},
-    {.name = "collector.pebs_nvmm.rfo",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(config.pebs_nvmm_rfo),
-     .help = "Also count reads for ownership that persistent memory serves (Cascade Lake and Ice "
-             "Lake only). They do not include non-temporal stores of whole cache lines."},
 
     {.name = "path.procfs",
      .type = FLAG_TEXT,
@@ -259,19 +204,23 @@ const struct flag flag_table[] = {
 
 const size_t flag_count = sizeof flag_table / sizeof *flag_table;
 
-bool flag_exists(const struct flag *flag)
+/* The collectors' own flags stand behind the one about them all. */
+static bool collectors_follow(size_t own)
 {
-    static const char prefix[] = "collector.";
-    if (strncmp(flag->name, prefix, sizeof prefix - 1) != 0)
-        return true;
-    const char *name = flag->name + sizeof prefix - 1;
-    const char *dot = strchr(name, '.');
-    if (!dot)
-        return true;
-    size_t len = (size_t)(dot - name);
-    for (size_t i = 0; collector_table[i]; i++) {
-        if (strncmp(collector_table[i]->name, name, len) == 0 && !collector_table[i]->name[len])
-            return true;
+    return own > 0 && strcmp(flag_table[own - 1].name, FLAG_OF_ALL_COLLECTORS) == 0;
+}
+
+const struct option_flag *flag_next(struct flag_walk *walk)
+{
+    while (collectors_follow(walk->own) && collector_table[walk->next_collector]) {
+        const struct option_flag *options = collector_table[walk->next_collector]->options;
+        if (options && options[walk->next_option].name) {
+            walk->collector = (int)walk->next_collector;
+            return &options[walk->next_option++];
+        }
+        walk->next_collector++;
+        walk->next_option = 0;
     }
-    return false;
+    walk->collector = FLAG_OWN;
+    return walk->own < flag_count ? &flag_table[walk->own++] : NULL;
 }

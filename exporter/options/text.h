@@ -1,10 +1,9 @@
-/* Words for flags: quoting, ranges, durations, suggestions. Pure; for options*.c only. */
+/* Words for flags: quoting, ranges, choices, suggestions. Pure; for the files of this folder. */
 #ifndef IE_OPTIONS_TEXT_H
 #define IE_OPTIONS_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "exporter/options/table.h"
 
@@ -14,12 +13,9 @@ enum { QUOTED_SIZE = 512, FLAG_NAME_MAX = 96 };
 const char *text_quote(const char *text, char out[QUOTED_SIZE]);
 
 /* "100ms and 1h", in the words that the flag's values have. */
-void flag_range(const struct flag *flag, char *out, size_t size);
+void flag_range(const struct option_flag *flag, char *out, size_t size);
 /* The choices, with a separator between them. */
-void flag_words(const struct flag *flag, const char *separator, char *out, size_t size);
-
-/* As options_parse_duration, in picoseconds: latencies of DIMMs have fractions of a nanosecond. */
-int duration_parse_ps(const char *text, uint64_t *out_ps);
+void flag_words(const struct option_flag *flag, const char *separator, char *out, size_t size);
 
 /* The name (without dashes) of the flag that was probably meant by an unknown argument. */
 bool flag_suggest(const char *argument, size_t len, char out[FLAG_NAME_MAX]);

@@ -35,7 +35,7 @@ struct self {
     struct own_process process;
 };
 
-/* More combinations than any honest client makes. */
+/* Beyond this many combinations of requests somebody is making them up. */
 enum { HTTP_SERIES_MAX = 256 };
 
 static bool is_failure(enum reason reason)
@@ -238,8 +238,7 @@ static void update_collector(struct collector_series *c, const struct self_colle
     enum reason reason = status->verdict.reason;
     if (!state->enabled && reason == REASON_OK)
         reason = REASON_DISABLED;
-    /* The other reasons may hold for some containers only, while the others are served. */
-    bool available = state->enabled && !status->unavailable && reason != REASON_EVENT_FILTERED;
+    bool available = state->enabled && collector_is_available(status);
 
     series_set_u64(c->available, available);
     series_set_u64(c->success, available && !status->failed);

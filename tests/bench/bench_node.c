@@ -23,6 +23,7 @@
 #include "exporter/containers/table/table.h"
 #include "exporter/expose/expose.h"
 #include "exporter/http/http.h"
+#include "exporter/options/options.h"
 #include "exporter/pages/pages.h"
 #include "exporter/self/self.h"
 #include "exporter/service/loop.h"
@@ -39,7 +40,7 @@ struct node {
     struct log log;
     struct facts facts;
     struct thresholds thresholds;
-    struct collector_config config;
+    struct options options;
     struct source *source;
     struct source_set *sources;
     struct inventory inventory; /* none: containers only */
@@ -317,7 +318,6 @@ static int build_left(struct node *node, char *error, size_t size)
     static const char rules[] = "[{\"latency_seconds\": 1e-7}]";
     const struct container_limits limits = {.max = SIZE_MAX, .linger_max = 1};
     node->log = (struct log){.fd = STDERR_FILENO, .level = LOG_LEVEL_WARN};
-    node->config.core_latency_threshold_factor = 1.25;
     node->facts.machine =
         (struct machine){.base_frequency_hz = 2.1e9, .cache_cycles = 44, .llc_hit_cycles = 20};
     verdict_set(&node->facts.probe, REASON_NO_DEVICE, "no probe on a synthetic node");
@@ -325,7 +325,9 @@ static int build_left(struct node *node, char *error, size_t size)
     node->sources = source_set_new(&node->log);
     if (!node->source || !node->sources)
         return -ENOMEM;
-    int err = source_set_route(node->sources, SCOPE_CGROUP, GROUP_CORE, node->source);
+    int err = options_parse(&node->options, 0, NULL, error, size);
+    if (!err)
+        err = source_set_route(node->sources, SCOPE_CGROUP, GROUP_CORE, node->source);
     if (!err)
         err = thresholds_parse(rules, strlen(rules), &node->thresholds, error, size);
     if (!err)
@@ -343,7 +345,6 @@ static int build_collector(struct node *node)
                                        .inventory = &node->inventory,
                                        .store = node->store,
                                        .labels = node->labels,
-                                       .config = &node->config,
                                        .thresholds = &node->thresholds,
                                        .facts = &node->facts,
                                        .log = &node->log};
@@ -351,6 +352,7 @@ static int build_collector(struct node *node)
     for (size_t i = 0; collector_table[i] && !err; i++) {
         const struct collector_ops *ops = collector_table[i];
         struct collector_status *status = &node->status[i];
+        node->env.config = &node->options.config[i];
         node->books[i].status = status;
         node->books[i].enabled =
             ops->default_on == COLLECTOR_ON && ops->probe(&node->env, &status->verdict);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exporter/options/options.h"
+#include "tests/support/flag_member.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,8 +22,8 @@ static void check_options(const struct options *o)
         check(o->listen[i] != NULL);
     check(o->telemetry_path[0] == '/' && o->telemetry_path[1]);
     check(o->max_requests <= 100000);
-    check(o->config.core_latency_threshold_factor >= 1 &&
-          o->config.core_latency_threshold_factor <= 100);
+    const double *factor = flag_member(o, "collector.core_latency.threshold-factor");
+    check(*factor >= 1 && *factor <= 100);
     check(o->interval_ns >= 100000000 && o->interval_ns <= 3600000000000);
     check(o->containers_max >= 1 && o->containers_max <= 100000);
     check(o->linger_ns <= 86400000000000);

@@ -45,7 +45,8 @@ static struct rig *setup_common(bool loads, bool rfo)
         rig->fake.sampled[ACCESS_LOAD] = (struct verdict){.reason = REASON_DISABLED};
     for (int access = 0; access < ACCESS_KINDS; access++)
         rig->fake.sampling[access].period = 10007;
-    rig->config.pebs_nvmm_rfo = rfo;
+    if (rfo)
+        rig_flag(rig, "--collector.pebs_nvmm.rfo");
     rig_start(rig);
     return rig;
 }
@@ -68,7 +69,7 @@ static int setup_processes(void **state)
     rig_init(rig, &pebs_nvmm_collector);
     rig->fake.sampled[ACCESS_LOAD] = (struct verdict){.reason = REASON_DISABLED};
     rig->fake.sampling[ACCESS_STORE].period = 1;
-    rig->config.pebs_nvmm_per_process = true;
+    rig_flag(rig, "--collector.pebs_nvmm.per-process");
     rig_start(rig);
     *state = rig;
     return 0;
@@ -874,7 +875,8 @@ static struct verdict probed(bool samples, bool rfo, bool checks, struct collect
 {
     struct rig *rig = malloc(sizeof *rig);
     rig_init(rig, &pebs_nvmm_collector);
-    rig->config.pebs_nvmm_rfo = rfo;
+    if (rfo)
+        rig_flag(rig, "--collector.pebs_nvmm.rfo");
     if (!samples)
         for (int access = 0; access < ACCESS_KINDS; access++)
             verdict_set(&rig->fake.sampled[access], REASON_NO_DEVICE, "no modules");

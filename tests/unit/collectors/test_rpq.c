@@ -94,7 +94,7 @@ static void channels_are_summed_before_dividing(void **state)
 {
     (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
-    rig->config.imc_rpq_cas_latency_seconds = 10e-9;
+    rig_flag(rig, "--collector.imc_rpq.cas-latency=10ns");
     rig->facts.machine.cas_latency_seconds = 14.3e-9; /* the flag wins */
     add_unit(rig, "imc0.0", 0, 0, 0);
     add_unit(rig, "imc0.1", 0, 0, 1);
@@ -113,7 +113,7 @@ static void sockets_and_controllers_are_apart(void **state)
 {
     (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
-    rig->config.imc_rpq_cas_latency_seconds = 10e-9;
+    rig_flag(rig, "--collector.imc_rpq.cas-latency=10ns");
     add_unit(rig, "a", 0, 0, 0);
     add_unit(rig, "b", 0, 1, 0);
     add_unit(rig, "c", 1, 0, 0);
@@ -150,7 +150,7 @@ static void persistent_memory_adds_nothing(void **state)
 {
     (void)state;
     struct rig *rig = rig_of(&pmm_rpq_collector);
-    rig->config.imc_rpq_cas_latency_seconds = 14.3e-9;
+    rig_flag(rig, "--collector.imc_rpq.cas-latency=14.3ns");
     add_unit(rig, "imc0", 0, 0, 0);
     rig_start(rig);
     count(rig, "imc0", GROUP_PMM_RPQ, 1000000000, 1000, 200000);

@@ -98,7 +98,7 @@ static void check_machine(struct perf_fixture *fixture, const struct expected *w
     struct rig *rig = &imc->rig;
     assert_int_equal(rig->inventory.n_units, controllers * (size_t)machine->channels);
 
-    rig->config.imc_rpq_cas_latency_seconds = 14.3e-9;
+    rig_flag(rig, "--collector.imc_rpq.cas-latency=14.3ns");
     imc_rig_start(imc);
     assert_int_equal(open_on_box(&fixture->pmu, &everywhere), want->events);
     assert_int_equal(everywhere, want->events * controllers);
@@ -192,7 +192,7 @@ static void held_boxes(void **state)
     imc_machine_install(&imc_spr, fixture);
     struct imc_rig *imc = imc_rig_live(fixture, NULL);
     struct rig *rig = &imc->rig;
-    rig->config.imc_rpq_cas_latency_seconds = 14.3e-9;
+    rig_flag(rig, "--collector.imc_rpq.cas-latency=14.3ns");
     fixture->pmu.box_held = 4;
     imc_rig_start(imc);
     imc_rig_second(imc);
@@ -222,7 +222,7 @@ static void dies_are_summed(void **state)
     imc_machine_install(&imc_icx, fixture);
     fixture_write(&fixture->tree, "sys/bus/event_source/devices/uncore_imc_0/cpumask", "0-3\n");
     struct imc_rig *imc = imc_rig_live(fixture, NULL);
-    imc->rig.config.imc_rpq_cas_latency_seconds = 14.3e-9;
+    rig_flag(&imc->rig, "--collector.imc_rpq.cas-latency=14.3ns");
     imc_rig_start(imc);
     fake_pmu_run(&fixture->pmu, 0, 0, 1, 1000000000);
     fake_pmu_run(&fixture->pmu, 0, 0, 3, 1000000000);

@@ -164,6 +164,7 @@ static char *once(const char *recording, const char *flag)
 {
     char path[64], replay_flag[96], error[512], *text = NULL;
     struct options options;
+    struct plan plan;
     struct exporter *exporter;
     const struct log log = {.fd = -1};
     size_t len = 0;
@@ -171,12 +172,14 @@ static char *once(const char *recording, const char *flag)
     snprintf(replay_flag, sizeof replay_flag, "--source.replay.file=%s", path);
     char *argv[] = {"test", "--source=replay", replay_flag, "--once", (char *)flag};
     assert_int_equal(options_parse(&options, flag ? 5 : 4, argv, error, sizeof error), 0);
-    assert_int_equal(exporter_new(&options, &log, NULL, &exporter, error, sizeof error), 0);
+    assert_int_equal(plan_init(&plan, &options, NULL, error, sizeof error), 0);
+    assert_int_equal(exporter_new(&plan, &log, NULL, &exporter, error, sizeof error), 0);
     FILE *out = open_memstream(&text, &len);
     assert_non_null(out);
     assert_int_equal(exporter_once(exporter, out, error, sizeof error), 0);
     fclose(out);
     exporter_free(exporter);
+    plan_release(&plan);
     unlink(path);
     return text;
 }

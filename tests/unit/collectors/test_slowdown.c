@@ -51,7 +51,8 @@ static int setup_with(void **state, bool alone_rate)
     rig_init(rig, &slowdown_collector);
     rig->facts.machine.llc_hit_cycles = 20;
     rig->facts.machine.numa_nodes = 2;
-    rig->config.slowdown_alone_rate = alone_rate;
+    if (alone_rate)
+        rig_flag(rig, "--collector.slowdown.alone-rate");
     rig_start(rig);
     fake_group(&rig->fake, "a", GROUP_ASM_EPOCHS)->no_reading = true;
     fake_group(&rig->fake, "hog", GROUP_ASM_EPOCHS)->no_reading = true;

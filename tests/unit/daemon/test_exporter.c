@@ -47,6 +47,7 @@ static void write_recording(char *path, const char *pod, unsigned ticks, unsigne
 struct daemon {
     char recording[64], flag[96];
     struct options options;
+    struct plan plan;
     struct log log;
     struct exporter *exporter;
     pthread_t thread;
@@ -68,9 +69,10 @@ static void start(struct daemon *d, const char *pod, unsigned ticks, unsigned re
     char *argv[] = {"test", "--source=replay", d->flag, "--source.replay.speed=max",
                     "--web.listen-address=127.0.0.1:0"};
     assert_int_equal(options_parse(&d->options, 5, argv, d->error, sizeof d->error), 0);
+    assert_int_equal(plan_init(&d->plan, &d->options, NULL, d->error, sizeof d->error), 0);
     d->log = (struct log){.fd = -1};
-    assert_int_equal(
-        exporter_new(&d->options, &d->log, NULL, &d->exporter, d->error, sizeof d->error), 0);
+    assert_int_equal(exporter_new(&d->plan, &d->log, NULL, &d->exporter, d->error, sizeof d->error),
+                     0);
     assert_int_equal(pthread_create(&d->thread, NULL, run, d), 0);
 }
 
@@ -80,6 +82,7 @@ static void stop(struct daemon *d)
     pthread_join(d->thread, NULL);
     assert_int_equal(d->result, 0);
     exporter_free(d->exporter);
+    plan_release(&d->plan);
     unlink(d->recording);
 }
 
@@ -175,9 +178,9 @@ static void once_prints_the_end_of_the_recording(void **state)
     snprintf(d.flag, sizeof d.flag, "--source.replay.file=%s", d.recording);
     char *argv[] = {"test", "--source=replay", d.flag, "--once"};
     assert_int_equal(options_parse(&d.options, 4, argv, d.error, sizeof d.error), 0);
+    assert_int_equal(plan_init(&d.plan, &d.options, NULL, d.error, sizeof d.error), 0);
     d.log.fd = -1;
-    assert_int_equal(exporter_new(&d.options, &d.log, NULL, &d.exporter, d.error, sizeof d.error),
-                     0);
+    assert_int_equal(exporter_new(&d.plan, &d.log, NULL, &d.exporter, d.error, sizeof d.error), 0);
     assert_int_equal(exporter_port(d.exporter, 0), 0);
     char *text = NULL;
     size_t len = 0;
@@ -188,6 +191,7 @@ static void once_prints_the_end_of_the_recording(void **state)
     assert_non_null(strstr(text, "interference_exporter_ticks_total 4\n"));
     free(text);
     exporter_free(d.exporter);
+    plan_release(&d.plan);
     unlink(d.recording);
 }
 
@@ -202,14 +206,15 @@ static void a_bad_recording_is_named_with_its_line(void **state)
     snprintf(d.flag, sizeof d.flag, "--source.replay.file=%s", d.recording);
     char *argv[] = {"test", "--source=replay", d.flag, "--once"};
     assert_int_equal(options_parse(&d.options, 4, argv, d.error, sizeof d.error), 0);
+    assert_int_equal(plan_init(&d.plan, &d.options, NULL, d.error, sizeof d.error), 0);
     d.log.fd = -1;
-    assert_int_equal(exporter_new(&d.options, &d.log, NULL, &d.exporter, d.error, sizeof d.error),
-                     0);
+    assert_int_equal(exporter_new(&d.plan, &d.log, NULL, &d.exporter, d.error, sizeof d.error), 0);
     assert_int_not_equal(exporter_once(d.exporter, stderr, d.error, sizeof d.error), 0);
     char where[80];
     snprintf(where, sizeof where, "%s:8:", d.recording);
     assert_non_null(strstr(d.error, where));
     exporter_free(d.exporter);
+    plan_release(&d.plan);
     unlink(d.recording);
 }
 

@@ -10,9 +10,11 @@
 
 #include <cmocka.h>
 
+#include "exporter/options/duration.h"
 #include "exporter/options/options.h"
 #include "exporter/options/table.h"
 #include "exporter/options/text.h"
+#include "tests/support/flag_member.h"
 
 enum { MAX_ARGS = 40 };
 
@@ -45,6 +47,22 @@ static struct options good(const char *first, const char *second)
     return outcome.options;
 }
 
+/* What a flag of a collector has set. */
+static bool is_set(const struct options *o, const char *flag)
+{
+    return *(const bool *)flag_member(o, flag);
+}
+
+static double number(const struct options *o, const char *flag)
+{
+    return *(const double *)flag_member(o, flag);
+}
+
+static size_t count(const struct options *o, const char *flag)
+{
+    return *(const size_t *)flag_member(o, flag);
+}
+
 static size_t collector_index(const char *name)
 {
     for (size_t i = 0; collector_table[i]; i++) {
@@ -67,9 +85,9 @@ static void test_defaults(void **state)
     for (size_t i = 0; i < COLLECTORS_MAX; i++)
         assert_int_equal(o.collector[i], SWITCH_DEFAULT);
     assert_false(o.disable_defaults);
-    assert_false(o.config.core_latency_container_histogram);
-    assert_true(o.config.core_latency_threshold_factor == 1.25);
-    assert_true(o.config.imc_rpq_cas_latency_seconds == 0);
+    assert_false(is_set(&o, "collector.core_latency.histogram"));
+    assert_true(number(&o, "collector.core_latency.threshold-factor") == 1.25);
+    assert_true(number(&o, "collector.imc_rpq.cas-latency") == 0);
     assert_null(o.procfs);
     assert_null(o.sysfs);
     assert_null(o.cgroupfs);
@@ -174,9 +192,8 @@ static void test_numbers(void **state)
     assert_int_equal(both("--containers.linger", "24h").linger_ns, 86400000000000);
     assert_int_equal(both("--sampling.interval", "100ms").interval_ns, 100000000);
     assert_int_equal(both("--sampling.interval", "1h").interval_ns, 3600000000000);
-    double factor = both("--collector.core_latency.threshold-factor", "1.5")
-                        .config.core_latency_threshold_factor;
-    assert_true(factor == 1.5);
+    struct options o = both("--collector.core_latency.threshold-factor", "1.5");
+    assert_true(number(&o, "collector.core_latency.threshold-factor") == 1.5);
 }
 
 static void test_choices(void **state)
@@ -197,8 +214,10 @@ static void test_choices(void **state)
     assert_true(both("--source.replay.speed", "max").replay_max_speed);
     assert_false(both("--source.replay.speed", "1").replay_max_speed);
     const char *histogram = "--collector.core_latency.histogram";
-    assert_true(both(histogram, "container").config.core_latency_container_histogram);
-    assert_false(both(histogram, "node").config.core_latency_container_histogram);
+    struct options o = both(histogram, "container");
+    assert_true(is_set(&o, histogram + 2));
+    o = both(histogram, "node");
+    assert_false(is_set(&o, histogram + 2));
 }
 
 static void test_listen(void **state)
@@ -383,46 +402,25 @@ static void test_errors(void **state)
     }
 }
 
-static void test_sampling(void **state)
+static void test_options_of_collectors(void **state)
 {
     (void)state;
-    bool present = false;
-    for (size_t i = 0; collector_table[i]; i++)
-        present |= strcmp(collector_table[i]->name, "pebs_nvmm") == 0;
-    if (!present)
-        skip();
+    const char *period = "--collector.pebs_nvmm.period", *loads = "collector.pebs_nvmm.loads";
     struct options o = good(NULL, NULL);
-    assert_int_equal(o.config.pebs_nvmm_period, 10007);
-    assert_false(o.config.pebs_nvmm_loads);
-    assert_null(o.medium_rule);
-    assert_int_equal(both("--collector.pebs_nvmm.period", "2503").config.pebs_nvmm_period, 2503);
-    assert_int_equal(both("--collector.pebs_nvmm.period", "1").config.pebs_nvmm_period, 1);
+    assert_int_equal(count(&o, period + 2), 10007);
+    assert_false(is_set(&o, loads));
+    o = both(period, "2503");
+    assert_int_equal(count(&o, period + 2), 2503);
+    o = both(period, "1");
+    assert_int_equal(count(&o, period + 2), 1);
     assert_int_equal(parse("--collector.pebs_nvmm.period=0", NULL).err, -EINVAL);
     assert_int_equal(parse("--collector.pebs_nvmm.period=2147483648", NULL).err, -EINVAL);
-    assert_true(good("--collector.pebs_nvmm.loads", NULL).config.pebs_nvmm_loads);
-    assert_false(good("--no-collector.pebs_nvmm.loads", NULL).config.pebs_nvmm_loads);
-}
-
-/* Flags of collectors that this build does not have. */
-static void test_absent_collectors(void **state)
-{
-    (void)state;
-    static const char *const names[] = {"slowdown", "imc_rpq", "pmm_rpq", "pebs_nvmm"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        bool present = false;
-        for (size_t j = 0; collector_table[j]; j++)
-            present |= strcmp(collector_table[j]->name, names[i]) == 0;
-        char flag[64];
-        snprintf(flag, sizeof flag, "--collector.%s", names[i]);
-        struct outcome outcome = parse(flag, NULL);
-        assert_int_equal(outcome.err, present ? 0 : -EINVAL);
-        if (strcmp(names[i], "imc_rpq") != 0)
-            continue;
-        outcome = parse("--collector.imc_rpq.cas-latency=14.3ns", NULL);
-        assert_int_equal(outcome.err, present ? 0 : -EINVAL);
-        if (present)
-            assert_true(outcome.options.config.imc_rpq_cas_latency_seconds == 1.43e-8);
-    }
+    o = good("--collector.pebs_nvmm.loads", NULL);
+    assert_true(is_set(&o, loads));
+    o = good("--no-collector.pebs_nvmm.loads", NULL);
+    assert_false(is_set(&o, loads));
+    o = good("--collector.imc_rpq.cas-latency=14.3ns", NULL);
+    assert_true(number(&o, "collector.imc_rpq.cas-latency") == 1.43e-8);
 }
 
 static void test_messages_are_one_line(void **state)
@@ -485,7 +483,6 @@ static void test_durations(void **state)
         {"5125h", UINT64_MAX},
         {"99999999999999999999s", UINT64_MAX},
         {"0.000000000000000000001s", UINT64_MAX},
-        {"14.3ns", UINT64_MAX},
         {"", UINT64_MAX},
         {"5", UINT64_MAX},
         {"0", UINT64_MAX},
@@ -508,11 +505,11 @@ static void test_durations(void **state)
         {"1m30", UINT64_MAX},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint64_t ns = 42;
-        int err = options_parse_duration(cases[i].text, &ns);
+        uint64_t ps = 42;
+        int err = duration_parse_ps(cases[i].text, &ps);
         bool refused = cases[i].ns == UINT64_MAX;
-        if (err != (refused ? -EINVAL : 0) || ns != (refused ? 42 : cases[i].ns))
-            fail_msg("\"%s\": %d, %llu", cases[i].text, err, (unsigned long long)ns);
+        if (err != (refused ? -EINVAL : 0) || ps != (refused ? 42 : cases[i].ns * 1000))
+            fail_msg("\"%s\": %d, %llu", cases[i].text, err, (unsigned long long)ps);
     }
     uint64_t ps;
     assert_int_equal(duration_parse_ps("14.3ns", &ps), 0);
@@ -540,8 +537,9 @@ static void test_table(void **state)
     static struct names names;
     flag_each_spelling(collect_name, &names);
     assert_true(names.n > 40);
-    for (size_t i = 0; i < flag_count; i++) {
-        const struct flag *flag = &flag_table[i];
+    struct flag_walk walk = {0};
+    const struct option_flag *flag;
+    while ((flag = flag_next(&walk))) {
         size_t len = strlen(flag->help);
         assert_true(len > 0 && flag->help[len - 1] == '.');
         assert_int_equal(flag->choices != NULL,
@@ -552,10 +550,26 @@ static void test_table(void **state)
                       flag->type == FLAG_DURATION || flag->type == FLAG_SECONDS;
         assert_int_equal(flag->max > flag->min, ranged);
     }
-    size_t collectors = 0;
-    while (collector_table[collectors])
-        collectors++;
-    assert_true(collectors <= COLLECTORS_MAX);
+}
+
+/* Found by what is switched on, and within the room that a collector has. */
+static void test_flags_of_collectors(void **state)
+{
+    (void)state;
+    struct flag_walk walk = {0};
+    const struct option_flag *flag;
+    size_t n = 0;
+    while ((flag = flag_next(&walk))) {
+        if (walk.collector == FLAG_OWN)
+            continue;
+        char prefix[64];
+        snprintf(prefix, sizeof prefix, "collector.%s.", collector_table[walk.collector]->name);
+        assert_int_equal(strncmp(flag->name, prefix, strlen(prefix)), 0);
+        assert_true(flag->offset < COLLECTOR_CONFIG_BYTES);
+        assert_int_not_equal(flag->type, FLAG_LISTEN);
+        n++;
+    }
+    assert_int_equal(n, 8);
 }
 
 static void test_help(void **state)
@@ -602,11 +616,11 @@ int main(void)
         cmocka_unit_test(test_collectors),
         cmocka_unit_test(test_source_and_replay),
         cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_sampling),
-        cmocka_unit_test(test_absent_collectors),
+        cmocka_unit_test(test_options_of_collectors),
         cmocka_unit_test(test_messages_are_one_line),
         cmocka_unit_test(test_durations),
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_flags_of_collectors),
         cmocka_unit_test(test_help),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,8 @@
 
 #include "exporter/store/internal.h" /* families by name */
 
+static const struct collector_config no_flags;
+
 static void must(bool ok, const char *what)
 {
     if (ok)
@@ -15,10 +17,29 @@ static void must(bool ok, const char *what)
     abort();
 }
 
+/* A collector that is not in the table has no flags. */
+static void parse_flags(struct rig *rig)
+{
+    char error[256];
+    must(options_parse(&rig->options, rig->n_flags, (char *const *)rig->flags, error,
+                       sizeof error) == 0,
+         error);
+    for (size_t i = 0; collector_table[i]; i++)
+        if (collector_table[i] == rig->flags_of)
+            rig->env.config = &rig->options.config[i];
+}
+
+void rig_flag(struct rig *rig, const char *flag)
+{
+    must(rig->n_flags < RIG_FLAGS, "room for a flag");
+    rig->flags[rig->n_flags++] = flag;
+    parse_flags(rig);
+}
+
 void rig_init(struct rig *rig, const struct collector_ops *ops)
 {
     memset(rig, 0, sizeof *rig);
-    rig->ops = ops;
+    rig->ops = rig->flags_of = ops;
     rig->log.fd = -1;
     fake_source_init(&rig->fake);
     rig->sources = source_set_new(&rig->log);
@@ -32,7 +53,6 @@ void rig_init(struct rig *rig, const struct collector_ops *ops)
     must(source_set_route_samples(rig->sources, &rig->fake.source) == 0, "samples");
     must(store_new(&rig->store) == 0, "store");
     must(container_labels_new(rig->store, &rig->labels) == 0, "labels");
-    rig->config.core_latency_threshold_factor = 1.25;
     rig->facts.machine.base_frequency_hz = 2.1e9;
     rig->facts.machine.cache_cycles = 44;
     rig->facts.cache_cycles_final = true;
@@ -42,11 +62,18 @@ void rig_init(struct rig *rig, const struct collector_ops *ops)
         .inventory = &rig->inventory,
         .store = rig->store,
         .labels = rig->labels,
-        .config = &rig->config,
         .thresholds = &rig->thresholds,
         .facts = &rig->facts,
         .log = &rig->log,
     };
+    rig->env.config = &no_flags;
+    rig_flag(rig, "the program's name");
+}
+
+void rig_flags_of(struct rig *rig, const struct collector_ops *ops)
+{
+    rig->flags_of = ops;
+    parse_flags(rig);
 }
 
 void rig_start(struct rig *rig)

@@ -5,9 +5,10 @@
 #define IE_TESTS_COLLECTOR_RIG_H
 
 #include "collectors/contract/collector.h"
+#include "exporter/options/options.h"
 #include "tests/unit/support/fake_source.h"
 
-enum { RIG_CONTAINERS = 32 };
+enum { RIG_CONTAINERS = 32, RIG_FLAGS = 8 };
 
 struct rig {
     struct fake_source fake;
@@ -15,13 +16,15 @@ struct rig {
     struct inventory inventory;
     struct store *store;
     struct container_labels *labels;
-    struct collector_config config;
+    struct options options;
+    const char *flags[RIG_FLAGS];
+    int n_flags;
     struct thresholds thresholds;
     struct facts facts;
     struct log log;
     struct collector_env env;
     struct collector_status status;
-    const struct collector_ops *ops;
+    const struct collector_ops *ops, *flags_of;
     void *collector;
     struct tick tick;
     struct container containers[RIG_CONTAINERS];
@@ -32,6 +35,10 @@ struct rig {
  */
 void rig_init(struct rig *rig, const struct collector_ops *ops);
 void rig_start(struct rig *rig);
+/* Before start: a flag of the collector, as the user would give it. */
+void rig_flag(struct rig *rig, const char *flag);
+/* Before start: for ops made of others, the collector whose flags it is given. */
+void rig_flags_of(struct rig *rig, const struct collector_ops *ops);
 void rig_release(struct rig *rig);
 
 /* A container whose key and name are 'name'; found at the last tick, named at once. */

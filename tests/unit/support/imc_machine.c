@@ -233,6 +233,7 @@ static struct imc_rig *rig_new(void)
     struct imc_rig *rig = calloc(1, sizeof *rig);
     assert_non_null(rig);
     rig_init(&rig->rig, &both_collectors);
+    rig_flags_of(&rig->rig, &imc_rpq_collector);
     return rig;
 }
 

@@ -23,7 +23,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", error);
         return 2;
     }
-    options.medium_rule = &rule.rule;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
@@ -32,10 +31,17 @@ int main(int argc, char **argv)
     const struct log log = {
         .fd = STDERR_FILENO, .level = options.log_level, .format = options.log_format};
     descriptors_raise_limit();
-    int err = exporter_new(&options, &log, &signals, &exporter, error, sizeof error);
+    struct plan plan;
+    int err = plan_init(&plan, &options, &rule.rule, error, sizeof error);
+    if (err) {
+        fprintf(stderr, "%s\n", error);
+        return 2;
+    }
+    err = exporter_new(&plan, &log, &signals, &exporter, error, sizeof error);
     if (!err)
         err = exporter_run(exporter, error, sizeof error);
     exporter_free(exporter);
+    plan_release(&plan);
     if (err)
         fprintf(stderr, "%s\n", error);
     return err ? 1 : 0;

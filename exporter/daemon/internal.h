@@ -1,14 +1,15 @@
 /*
- * One whole exporter from the inside; for exporter.c (what it does) and exporter_build.c (how it is
- * put together) only.
+ * One whole exporter from the inside: exporter.c puts it together, run.c drives it, tick.c is what
+ * it does at every tick.
  */
-#ifndef IE_DAEMON_EXPORTER_INTERNAL_H
-#define IE_DAEMON_EXPORTER_INTERNAL_H
+#ifndef IE_DAEMON_INTERNAL_H
+#define IE_DAEMON_INTERNAL_H
 
 #include "collectors/contract/collector.h"
 #include "exporter/containers/discovery/discovery.h"
 #include "exporter/daemon/exporter.h"
 #include "exporter/daemon/feed.h"
+#include "exporter/daemon/roster.h"
 #include "exporter/daemon/sources.h"
 #include "exporter/expose/expose.h"
 #include "exporter/pages/pages.h"
@@ -17,17 +18,10 @@
 #include "exporter/service/loop.h"
 #include "exporter/service/ticker.h"
 
-/* A collector of the table, running or not. */
-struct running {
-    const struct collector_ops *ops;
-    struct collector_status status;
-    void *instance; /* NULL: not running */
-};
-
 struct exporter {
-    const struct options *options;
+    const struct plan *plan;
+    const struct options *options; /* the plan's */
     const struct log *log;
-    struct fsroot fs;
     struct facts facts;
     struct thresholds thresholds;
     struct descriptor_shares descriptors;
@@ -40,10 +34,7 @@ struct exporter {
 
     struct store *store;
     struct container_labels *labels;
-    struct collector_env env;
-    struct running running[COLLECTORS_MAX];
-    struct self_collector books[COLLECTORS_MAX]; /* beside running */
-    size_t n_running;                            /* collectors known, running or not */
+    struct roster roster;
     struct self *self;
 
     struct expose *expose;
@@ -77,5 +68,6 @@ extern const struct loop_callbacks exporter_callbacks;
 void exporter_reconcile(struct exporter *e);
 /* Makes the staged state the page. */
 void exporter_publish(struct exporter *e);
+void exporter_run_tick(struct exporter *e, const struct tick *tick);
 
 #endif

@@ -1,0 +1,185 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collectors/events/events.h"
+#include "exporter/daemon/sources_internal.h"
+#include "exporter/daemon/units.h"
+#include "exporter/source/accesses/accesses.h"
+#include "exporter/source/perf/detect.h"
+#include "exporter/source/perf/perf.h"
+#include "exporter/source/probe/chase.h"
+
+static const struct event_table *table_of_this_cpu(const struct fsroot *fs)
+{
+    struct cpu_identity cpu;
+    if (cpu_identify(fs, &cpu) != 0)
+        return NULL;
+    return event_table_for_cpu(cpu.family, cpu.model, cpu.stepping, cpu.vendor);
+}
+
+/* What the kernel shows, then what the CPU's table knows, then what the user says. */
+static void learn_machine(const struct plan *plan, const struct event_table *table,
+                          struct facts *facts)
+{
+    struct machine *machine = &facts->machine;
+    const struct events_file *file = &plan->events;
+    machine_detect(&plan->fs, machine);
+    if (table) {
+        snprintf(machine->microarchitecture, sizeof machine->microarchitecture, "%s",
+                 table->microarchitecture);
+        machine->cache_cycles = table->cache_cycles;
+        machine->llc_hit_cycles = table->llc_hit_cycles;
+    }
+    if (file->base_frequency_hz > 0)
+        machine->base_frequency_hz = file->base_frequency_hz;
+    if (file->llc_hit_cycles > 0)
+        machine->llc_hit_cycles = file->llc_hit_cycles;
+    if (file->cache_cycles > 0) {
+        machine->cache_cycles = file->cache_cycles;
+        facts->cache_cycles_final = true;
+    }
+    facts->chase_must_miss = !file->event[ROLE_L3_MISS_READS];
+    struct pmem_node node;
+    pmem_node_detect(&plan->fs, &node);
+    machine->pmem_dimms = (int)node.dimms;
+}
+
+static int start_recorder(struct sources *sources, const struct sources_config *config, char *error,
+                          size_t error_size)
+{
+    const struct options *options = config->plan->options;
+    if (!options->record_file)
+        return 0;
+    /* A constant that the probe may still replace is not written: a replay then calibrates from
+     * the same readings. */
+    struct machine machine = config->facts->machine;
+    if (!config->facts->cache_cycles_final)
+        machine.cache_cycles = 0;
+    int err = recorder_new(options->record_file, &machine, options->interval_ns, config->log,
+                           &sources->recorder);
+    if (err)
+        snprintf(error, error_size, "cannot write the recording %s: %s", options->record_file,
+                 strerror(-err));
+    return err && err != -ENOMEM ? -EINVAL : err;
+}
+
+/* The kernel's counters: of containers, threads, CPUs and memory controllers. */
+static int add_counters(struct sources *sources, const struct sources_config *config,
+                        const struct event_table *table)
+{
+    struct source *source;
+    const struct perf_config perf = {
+        .fs = &config->plan->fs,
+        .log = config->log,
+        .table = table,
+        .file = config->plan->options->events_file ? &config->plan->events : NULL,
+        .kernel = &perf_kernel_linux,
+        .fd_limit = config->counters_max,
+    };
+    int err = perf_source_new(&perf, &source);
+    if (!err)
+        err = sources_wrap(sources, source, &source);
+    if (!err)
+        err = sources_route_all(sources, source);
+    if (!err)
+        err = units_add(&sources->inventory, &config->plan->fs, table, sources->recorder);
+    return err;
+}
+
+static int add_probe(struct sources *sources, const struct sources_config *config)
+{
+    struct source *chase, *source;
+    const struct chase_config chase_config = {
+        .fs = &config->plan->fs,
+        .log = config->log,
+        .interval_ns = config->plan->options->interval_ns,
+    };
+    if (chase_source_new(&chase_config, &chase, &config->facts->probe) != 0)
+        return 0; /* the verdict says why; the rest of the exporter works */
+    verdict_clear(&config->facts->probe);
+    size_t n;
+    const struct source_thread *threads = chase_source_threads(chase, &n);
+    int err = sources_wrap(sources, chase, &source);
+    if (err)
+        return err;
+    for (size_t i = 0; i < n && !err; i++) {
+        err = inventory_add_thread(&sources->inventory, &threads[i]);
+        if (!err && sources->recorder)
+            recorder_thread(sources->recorder, &threads[i]);
+    }
+    if (err) {
+        source->ops->free(source);
+        return err;
+    }
+    sources->chase = chase;
+    return source_set_route_probes(sources->set, source);
+}
+
+/* Whose samples are, and which memory they went to. */
+static int learn_owners_and_media(struct sources *sources, const struct sources_config *config,
+                                  struct perf_samples_config *samples)
+{
+    const struct plan *plan = config->plan;
+    char error[512];
+    if (container_owners_init(&sources->owners, &plan->fs, config->map, error, sizeof error) != 0) {
+        verdict_set(&samples->nothing, REASON_NO_DEVICE,
+                    "cannot tell which containers samples belong to: %s", error);
+        return 0;
+    }
+    samples->rule = plan->medium_rule;
+    if (samples->rule)
+        return 0;
+    int err = pmem_new(&plan->fs, &pmem_files_linux, &sources->pmem);
+    if (!err)
+        samples->rule = pmem_rule(sources->pmem);
+    return err;
+}
+
+/* Nothing is opened before a collector asks. */
+static int add_samples(struct sources *sources, const struct sources_config *config,
+                       const struct event_table *table)
+{
+    const struct plan *plan = config->plan;
+    struct source *source;
+    struct perf_samples_config samples = {
+        .fs = &plan->fs,
+        .log = config->log,
+        .kernel = &perf_kernel_linux,
+        .table = table,
+        .file = &plan->events,
+        .nothing = plan->nothing_to_sample,
+        .owners = &sources->owners.owners,
+        .period = plan->sampling.period,
+        .loads = plan->sampling.wanted[ACCESS_LOAD],
+        .asked_for = plan->samples_by_name,
+    };
+    int err = 0;
+    if (samples.nothing.reason == REASON_OK)
+        err = learn_owners_and_media(sources, config, &samples);
+    if (!err)
+        err = perf_samples_new(&samples, &source);
+    if (!err)
+        err = sources_wrap(sources, source, &source);
+    return err ? err : source_set_route_samples(sources->set, source);
+}
+
+int sources_init_live(struct sources *sources, const struct sources_config *config, char *error,
+                      size_t error_size)
+{
+    const struct plan *plan = config->plan;
+    const struct event_table *table = table_of_this_cpu(&plan->fs);
+    sources->name = "perf";
+    learn_machine(plan, table, config->facts);
+    int err = start_recorder(sources, config, error, error_size);
+    if (err)
+        return err;
+    err = add_counters(sources, config, table);
+    if (!err && plan->probe)
+        err = add_probe(sources, config);
+    if (!err && plan->samples)
+        err = add_samples(sources, config, table);
+    if (err)
+        snprintf(error, error_size, "cannot set up the counters: %s", strerror(-err));
+    return err;
+}

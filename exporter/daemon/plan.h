@@ -1,0 +1,40 @@
+/*
+ * What a run takes of the machine, decided once from its flags: before privileges are dropped, and
+ * before anything is opened or started.
+ */
+#ifndef IE_DAEMON_PLAN_H
+#define IE_DAEMON_PLAN_H
+
+#include "collectors/contract/collector.h"
+#include "exporter/base/fsroot.h"
+#include "exporter/options/options.h"
+#include "exporter/source/accesses/medium.h"
+#include "exporter/source/event/file.h"
+
+struct plan {
+    const struct options *options; /* borrowed */
+    struct fsroot fs;
+    struct events_file events; /* all zero unless given, and counts are live */
+
+    bool wanted[COLLECTORS_MAX]; /* switched on, by a flag or by default; as collector_table */
+    /* What the wanted collectors need. Under replay the recording has it, or it is not there. */
+    bool probe, samples;
+    bool samples_by_name; /* a flag asked for them: what keeps them away is then a fault */
+    struct sampling_request sampling;
+    struct medium_rule *medium_rule;  /* borrowed; NULL: what is persistent memory really is */
+    struct verdict nothing_to_sample; /* not REASON_OK: why */
+};
+
+/*
+ * 'options' must outlive the plan. 'medium_rule' is for programs of tests, where it says what stands
+ * for persistent memory; NULL otherwise. -EINVAL for what a flag got wrong, with the message in
+ * error; then nothing is to be released.
+ */
+int plan_init(struct plan *plan, const struct options *options, struct medium_rule *medium_rule,
+              char *error, size_t error_size);
+void plan_release(struct plan *plan);
+
+/* Gives back every privilege that the plan does not take (service/privileges.h). 0 or -errno. */
+int plan_drop_privileges(const struct plan *plan);
+
+#endif

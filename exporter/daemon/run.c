@@ -1,0 +1,188 @@
+#include <errno.h>
+#include <string.h>
+
+#include "exporter/daemon/internal.h"
+#include "exporter/service/notify.h"
+
+/* ---- the loop's callbacks ---- */
+
+static void fail(struct exporter *e, int err)
+{
+    e->failure = err;
+    exporter_stop(e);
+}
+
+/* Reads the next tick of the recording ahead. */
+static void load_replay_tick(struct exporter *e)
+{
+    if (e->replay_loaded || e->replay_ended)
+        return;
+    int n =
+        replay_next(e->sources.replay, &e->replay_tick, e->failure_words, sizeof e->failure_words);
+    if (n < 0) {
+        e->replay_ended = true;
+        fail(e, n);
+    } else if (n == 0) {
+        e->replay_ended = true;
+        log_info(e->log, "exporter", "the recording has ended; its last state stays");
+        exporter_publish(e);
+    } else {
+        e->replay_loaded = true;
+        if (e->replay_origin_ns == 0)
+            e->replay_origin_ns = loop_now_ns() - e->replay_tick.mono_ns;
+    }
+}
+
+static uint64_t on_tick_due(void *context)
+{
+    struct exporter *e = context;
+    if (e->options->once && e->ticks >= 2) {
+        exporter_stop(e);
+        return UINT64_MAX;
+    }
+    if (!is_replay(e))
+        return e->ticker.due_ns;
+    load_replay_tick(e);
+    if (!e->replay_loaded)
+        return UINT64_MAX;
+    return e->options->replay_max_speed ? 1 : e->replay_tick.mono_ns + e->replay_origin_ns;
+}
+
+static void on_tick(void *context, uint64_t now_ns)
+{
+    struct exporter *e = context;
+    struct tick tick;
+    if (is_replay(e)) {
+        e->replay_loaded = false;
+        exporter_run_tick(e, &e->replay_tick);
+    } else if (ticker_take(&e->ticker, now_ns, loop_wall_ns(), &tick)) {
+        exporter_run_tick(e, &tick);
+        notify_systemd("WATCHDOG=1");
+    }
+}
+
+static uint64_t on_deadline_due(void *context)
+{
+    struct exporter *e = context;
+    if (is_replay(e))
+        return UINT64_MAX;
+    uint64_t table = container_table_deadline(e->table);
+    uint64_t discovery = e->discovery ? discovery_deadline(e->discovery) : UINT64_MAX;
+    return table < discovery ? table : discovery;
+}
+
+static void on_deadline(void *context, uint64_t now_ns)
+{
+    struct exporter *e = context;
+    if (e->discovery)
+        discovery_advance(e->discovery, now_ns);
+    container_table_advance(e->table, now_ns);
+    exporter_reconcile(e);
+}
+
+static void on_readable(void *context, uint64_t now_ns)
+{
+    struct exporter *e = context;
+    discovery_handle(e->discovery, now_ns);
+    exporter_reconcile(e);
+}
+
+static void reload(struct exporter *e)
+{
+    char error[512];
+    if (!e->options->thresholds_file) {
+        log_info(e->log, "exporter", "nothing to reload: no --thresholds.file");
+        return;
+    }
+    e->reload_ok =
+        thresholds_load(e->options->thresholds_file, &e->thresholds, error, sizeof error) == 0;
+    if (e->reload_ok) {
+        e->reload_wall_ns = loop_wall_ns();
+        log_info(e->log, "exporter", "%zu thresholds loaded from %s", e->thresholds.n,
+                 e->options->thresholds_file);
+    } else {
+        log_error(e->log, "exporter", "the earlier thresholds stay in force: %s", error);
+    }
+}
+
+static void on_signal(void *context, int signo)
+{
+    struct exporter *e = context;
+    if (signo == SIGHUP)
+        reload(e);
+    else
+        exporter_stop(e);
+}
+
+const struct loop_callbacks exporter_callbacks = {
+    .tick_due = on_tick_due,
+    .tick = on_tick,
+    .deadline = on_deadline_due,
+    .on_deadline = on_deadline,
+    .readable = on_readable,
+    .on_signal = on_signal,
+};
+
+/* ---- running ---- */
+
+int exporter_run(struct exporter *e, char *error, size_t error_size)
+{
+    ticker_init(&e->ticker, e->tick.interval_ns, loop_now_ns());
+    /* A recording's ticks come when they were recorded, and end: no watchdog can judge them. */
+    notify_ready(is_replay(e) ? 0 : e->tick.interval_ns * PAGES_UNHEALTHY_INTERVALS / 1000);
+    int err = loop_run(e->loop);
+    notify_systemd("STOPPING=1");
+    if (err)
+        snprintf(error, error_size, "the loop failed: %s", strerror(-err));
+    else if (e->failure)
+        snprintf(error, error_size, "%s", e->failure_words);
+    return err ? err : e->failure;
+}
+
+void exporter_stop(struct exporter *e)
+{
+    loop_stop(e->loop);
+}
+
+static int print_text(struct exporter *e, FILE *file, char *error, size_t error_size)
+{
+    struct textbuf text;
+    textbuf_init(&text);
+    struct snapshot *snapshot = store_acquire(e->store);
+    int err = snapshot ? expose_render(snapshot, EXPOSE_TEXT_004, NULL, 0, false, &text) : -ENODATA;
+    snapshot_release(snapshot);
+    if (!err && (fwrite(text.data, 1, text.len, file) != text.len || fflush(file) != 0))
+        err = -EIO;
+    textbuf_release(&text);
+    if (err)
+        snprintf(error, error_size, "cannot print the metrics: %s", strerror(-err));
+    return err;
+}
+
+static int run_once_replay(struct exporter *e, char *error, size_t error_size)
+{
+    for (;;) {
+        load_replay_tick(e);
+        if (!e->replay_loaded)
+            break;
+        e->replay_loaded = false;
+        exporter_run_tick(e, &e->replay_tick);
+    }
+    if (e->failure)
+        snprintf(error, error_size, "%s", e->failure_words);
+    return e->failure;
+}
+
+int exporter_once(struct exporter *e, FILE *file, char *error, size_t error_size)
+{
+    /* Live, two ticks under the loop: containers and names are then found as they are in
+     * service. */
+    int err =
+        is_replay(e) ? run_once_replay(e, error, error_size) : exporter_run(e, error, error_size);
+    return err ? err : print_text(e, file, error, error_size);
+}
+
+uint16_t exporter_port(const struct exporter *e, size_t i)
+{
+    return e->server ? http_server_port(e->server, i) : 0;
+}

@@ -1,0 +1,21 @@
+/*
+ * How the sources are put together; for sources.c, live.c and replayed.c.
+ */
+#ifndef IE_DAEMON_SOURCES_INTERNAL_H
+#define IE_DAEMON_SOURCES_INTERNAL_H
+
+#include "exporter/daemon/sources.h"
+
+/* This machine's kernel and the probe, or a recording: what sources_init says. On failure the
+ * caller releases. */
+int sources_init_live(struct sources *sources, const struct sources_config *config, char *error,
+                      size_t error_size);
+int sources_init_replayed(struct sources *sources, const struct sources_config *config, char *error,
+                          size_t error_size);
+
+/* The source itself, or the recorder around it. Takes it over also on failure. */
+int sources_wrap(struct sources *sources, struct source *source, struct source **out);
+/* For every scope and group. */
+int sources_route_all(struct sources *sources, struct source *source);
+
+#endif

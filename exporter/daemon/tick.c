@@ -1,0 +1,84 @@
+#include "exporter/daemon/internal.h"
+
+/* Everyone who keeps something per container, in the order that container_labels.h demands. */
+void exporter_reconcile(struct exporter *e)
+{
+    struct container_diff diff;
+    container_table_take_diff(e->table, &diff);
+    bool changed = !container_diff_is_empty(&diff);
+    if (changed && container_labels_reconcile(e->labels, &diff) != 0)
+        log_error(e->log, "exporter", "out of memory: some containers get no series");
+    roster_reconcile(&e->roster, &diff);
+    if (changed && e->sources.recorder)
+        feed_record(e->sources.recorder, &diff);
+}
+
+static void finish_ended(struct exporter *e)
+{
+    size_t cursor = 0;
+    struct container *container;
+    while ((container = container_table_next(e->table, &cursor)))
+        if (container->state == CONTAINER_ENDED)
+            container_table_last_read(e->table, container);
+}
+
+void exporter_publish(struct exporter *e)
+{
+    container_labels_settle(e->labels);
+    struct self_collector collectors[COLLECTORS_MAX];
+    roster_report(&e->roster, collectors);
+    struct self_state state = {
+        .collectors = collectors,
+        .tick = &e->tick,
+        .ticks = e->ticks,
+        .missed_ticks = e->ticker.missed,
+        .containers_limit = e->descriptors.containers,
+        .open_counters = source_set_open_counters(e->sources.set),
+        .reload_successful = e->reload_ok,
+        .reload_success_wall_ns = e->reload_wall_ns,
+    };
+    struct pages_status status = {
+        .source = e->sources.name,
+        .machine = e->facts.machine,
+        .llc_hit_seconds = e->facts.llc_hit_seconds,
+        .tick = e->tick,
+        .missed_ticks = e->ticker.missed,
+        .replay_ended = e->replay_ended,
+    };
+    for (int i = 0; i < CONTAINER_COUNTS; i++)
+        state.containers[i] = status.containers[i] =
+            container_table_count(e->table, (enum container_count)i);
+    for (size_t i = 0; i < e->roster.n; i++) {
+        status.collectors[i].available = roster_is_available(&e->roster.at[i]);
+        status.collectors[i].verdict = e->roster.at[i].status.verdict;
+    }
+    self_update(e->self, &state);
+    if (e->server)
+        http_server_requests(e->server, self_http_requests, e->self);
+    if (store_publish(e->store, &e->tick) != 0)
+        log_error(e->log, "exporter", "out of memory: the last page stays");
+    pages_update(e->pages, &status, loop_now_ns());
+}
+
+void exporter_run_tick(struct exporter *e, const struct tick *tick)
+{
+    e->tick = *tick;
+    e->ticks++;
+    if (e->sources.recorder)
+        recorder_tick(e->sources.recorder, tick);
+    if (source_set_begin(e->sources.set, tick) != 0)
+        log_debug(e->log, "exporter", "a source could not begin tick %llu",
+                  (unsigned long long)tick->number);
+    if (is_replay(e) && feed_replay(e->feed, e->sources.replay, e->table, tick->mono_ns) != 0)
+        log_error(e->log, "exporter", "out of memory: some recorded containers are missing");
+    if (e->discovery)
+        discovery_advance(e->discovery, tick->mono_ns);
+    container_table_advance(e->table, tick->mono_ns);
+    exporter_reconcile(e);
+
+    roster_collect(&e->roster, &e->tick);
+    if (e->sources.recorder)
+        recorder_flush(e->sources.recorder);
+    finish_ended(e);
+    exporter_publish(e);
+}
