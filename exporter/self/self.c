@@ -35,7 +35,7 @@ struct self {
     struct own_process process;
 };
 
-/* Beyond this many combinations of requests somebody is making them up. */
+/* More combinations than any honest client makes. */
 enum { HTTP_SERIES_MAX = 256 };
 
 static bool is_failure(enum reason reason)

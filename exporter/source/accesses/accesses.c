@@ -253,8 +253,7 @@ static void open_all(struct perf_samples *self)
     struct verdict *stores = &self->of[ACCESS_STORE].why, *loads = &self->of[ACCESS_LOAD].why;
     bool with_loads = self->config.loads;
     if (!with_loads)
-        verdict_set(loads, REASON_DISABLED,
-                    "loads are not sampled without --collector.pebs_nvmm.loads");
+        verdict_set(loads, REASON_DISABLED, "loads are not sampled: no collector asked for them");
     if (self->config.nothing.reason != REASON_OK) {
         *stores = self->config.nothing;
         return;
@@ -299,7 +298,7 @@ static void look_for_unseen(struct perf_samples *self)
     if (unseen < MANY_UNSEEN)
         return;
     self->warned_unseen = true;
-    log_warn(self->config.log, "pebs_nvmm",
+    log_warn(self->config.log, "samples",
              "%" PRIu64 " samples come from processes that this exporter cannot see: it is not in "
              "the host's PID namespace; in Kubernetes, set hostPID: true",
              unseen);
@@ -317,7 +316,7 @@ static void look_for_losses(struct perf_samples *self)
     if (self->warned_lost || lost == 0)
         return;
     self->warned_lost = true;
-    log_warn(self->config.log, "pebs_nvmm",
+    log_warn(self->config.log, "samples",
              "%" PRIu64 " records of mappings were lost; samples from around each loss have "
              "neither medium nor size (logged once)",
              lost);
