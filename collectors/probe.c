@@ -12,7 +12,6 @@
 #include "collectors/parts/latency_edges.h"
 #include "collectors/parts/window_read.h"
 #include "collectors/table.h"
-#include "exporter/source/probe/chase.h"
 
 /* Local bursts that calibrate: of these, the third with the lowest latency counts as idle. */
 enum { CALIBRATION_BURSTS = 30, CALIBRATION_IDLE = 10 };
@@ -293,6 +292,20 @@ static int read_witnesses(struct probe_collector *self, const struct tick *tick,
     return result;
 }
 
+static void count_discards(struct probe_collector *self)
+{
+    static const enum discard_reason reason[PROBE_DISCARDS] = {
+        [PROBE_PREEMPTED] = DISCARD_PREEMPTED,
+        [PROBE_MIGRATED] = DISCARD_MIGRATED,
+        [PROBE_STOLEN] = DISCARD_STOLEN,
+    };
+    uint64_t discarded[PROBE_DISCARDS];
+    if (!source_set_probe_discards(self->env.sources, discarded))
+        return;
+    for (int i = 0; i < PROBE_DISCARDS; i++)
+        self->status->discarded[reason[i]] = discarded[i];
+}
+
 static int probe_collect(void *opaque, const struct tick *tick)
 {
     struct probe_collector *self = opaque;
@@ -302,16 +315,7 @@ static int probe_collect(void *opaque, const struct tick *tick)
     learn_calm(self, tick, bursts, n);
     learn_hits(self, bursts, n);
     int witness_err = read_witnesses(self, tick, bursts, n);
-    if (self->env.chase) {
-        static const enum discard_reason reason[CHASE_DISCARDS] = {
-            [CHASE_PREEMPTED] = DISCARD_PREEMPTED,
-            [CHASE_MIGRATED] = DISCARD_MIGRATED,
-            [CHASE_STOLEN] = DISCARD_STOLEN,
-        };
-        for (int i = 0; i < CHASE_DISCARDS; i++)
-            self->status->discarded[reason[i]] =
-                chase_source_discarded(self->env.chase, (enum chase_discard)i);
-    }
+    count_discards(self);
     return err ? err : witness_err;
 }
 

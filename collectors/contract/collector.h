@@ -51,7 +51,6 @@ struct collector_env {
     const void *config;                  /* the collector's own, as its options say; never NULL */
     const struct thresholds *thresholds; /* contents change on reload, between ticks */
     struct facts *facts;
-    const struct source *chase; /* the running probe, for its discards; NULL: none, or a replay */
     const struct log *log;
 };
 

@@ -69,7 +69,6 @@ static int build_collectors(struct exporter *e)
         .labels = e->labels,
         .thresholds = &e->thresholds,
         .facts = &e->facts,
-        .chase = e->sources.chase,
         .log = e->log,
     };
     roster_start(&e->roster, e->plan, &env);

@@ -112,7 +112,6 @@ static int add_probe(struct sources *sources, const struct sources_config *confi
         source->ops->free(source);
         return err;
     }
-    sources->chase = chase;
     return source_set_route_probes(sources->set, source);
 }
 

@@ -20,7 +20,6 @@ struct sources {
     struct inventory inventory; /* owned */
     struct replay *replay;      /* owned; NULL when live */
     struct recorder *recorder;  /* owned; NULL unless asked for */
-    struct source *chase;       /* borrowed from the set; NULL: no probe running */
     struct pmem *pmem;          /* owned; NULL unless samples are taken */
     struct container_owners owners;
     const char *name; /* label 'source': "perf" or "replay" */

@@ -75,13 +75,21 @@ struct probe_reading {
     double llc_hit_ns; /* latency of a load that hits the last-level cache; 0: not measured */
 };
 
+/* Why a run of the probe does not count. */
+enum probe_discard {
+    PROBE_PREEMPTED, /* another thread ran on the CPU meanwhile */
+    PROBE_MIGRATED,  /* the thread was on another CPU, or the kernel had moved the memory */
+    PROBE_STOLEN,    /* the hypervisor or interrupts took CPU time */
+    PROBE_DISCARDS
+};
+
 struct source;
 
 /*
  * A source does one or more of three things, and leaves out (NULL) the ops of what it does not do:
  *
  *   counting   check, open, width, read, close: all five, or it does not count
- *   probing    probes
+ *   probing    probes; probe_discards, unless that is not known
  *   sampling   samples, drain, sampling: all three, or it does not sample
  *
  * The source set never calls an op that is missing: it answers for the source that nothing here
@@ -117,6 +125,8 @@ struct source_ops {
 
     /* The bursts that finished since the last call, up to cap of them. */
     int (*probes)(struct source *source, struct probe_reading *out, size_t cap, size_t *n);
+    /* Runs that did not count, since the start, by cause. */
+    void (*probe_discards)(struct source *source, uint64_t discarded[PROBE_DISCARDS]);
 
     /* ---- sampling ---- */
 

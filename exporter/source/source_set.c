@@ -213,6 +213,15 @@ const struct probe_reading *source_set_probes(struct source_set *set, size_t *n)
     return set->probes;
 }
 
+bool source_set_probe_discards(struct source_set *set, uint64_t discarded[PROBE_DISCARDS])
+{
+    struct source *source = set->probe_source;
+    if (!source || !source->ops->probe_discards)
+        return false;
+    source->ops->probe_discards(source, discarded);
+    return true;
+}
+
 /* ---- samples ---- */
 
 /* The source to ask for samples; NULL: none here samples. */

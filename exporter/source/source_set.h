@@ -50,6 +50,8 @@ int source_set_read(struct source_set *set, group_handle handle, struct group_wi
 
 /* The probe bursts that finished before this tick began; the same list for everyone. */
 const struct probe_reading *source_set_probes(struct source_set *set, size_t *n);
+/* As the op of the same name; false, and nothing set, where that is not known. */
+bool source_set_probe_discards(struct source_set *set, uint64_t discarded[PROBE_DISCARDS]);
 
 /* Whether accesses of this kind are sampled here; if not, why. */
 bool source_set_samples(struct source_set *set, enum access access, struct verdict *why);

@@ -100,10 +100,12 @@ static int run_probe(const struct fsroot *fs, const struct log *log, double seco
                threads[i].initiator_numa_node,
                (double)chase_source_cpu_ns(source, i) / 1e7 / elapsed);
     print_pairs(readings, n, values);
+    uint64_t discarded[PROBE_DISCARDS];
+    source->ops->probe_discards(source, discarded);
     printf("runs discarded:");
-    for (int cause = 0; cause < CHASE_DISCARDS; cause++)
-        printf(" %s %llu", chase_discard_name((enum chase_discard)cause),
-               (unsigned long long)chase_source_discarded(source, (enum chase_discard)cause));
+    for (int cause = 0; cause < PROBE_DISCARDS; cause++)
+        printf(" %s %llu", chase_discard_name((enum probe_discard)cause),
+               (unsigned long long)discarded[cause]);
     double stopping = now_s();
     source->ops->free(source);
     printf("\nstop %.1f ms\n", 1e3 * (now_s() - stopping));
@@ -124,7 +126,7 @@ static void cross_check(const char *what, struct chase_ring *rings, size_t n_rin
     size_t kept = 0;
     for (size_t i = 0; i < CROSS_RUNS; i++) {
         struct chase_facts facts = {.cpu_wanted = cpu};
-        enum chase_discard cause;
+        enum probe_discard cause;
         struct chase_ring *ring = &rings[i * 7 % n_rings]; /* far from the last one */
         if (n_rings > 1)
             touch_small_pages(ring);

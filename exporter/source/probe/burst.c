@@ -26,7 +26,7 @@ void chase_burst(struct chase_ring *ring, enum chase_flush how, int cpu, uint64_
     memset(out, 0, sizeof *out);
     chase_run(ring, how, CHASE_WARM_LOADS, &facts);
     while (out->runs < CHASE_RUNS) {
-        enum chase_discard cause;
+        enum probe_discard cause;
         uint64_t now = chase_thread_cpu_ns();
         if (now - before > longest && out->runs > 0)
             longest = now - before;

@@ -22,7 +22,7 @@ struct chase_burst {
     double latency_ns; /* median of the runs that count; 0 unless 'valid' */
     bool valid;
     uint32_t runs; /* made, without the warm one */
-    uint32_t discarded[CHASE_DISCARDS];
+    uint32_t discarded[PROBE_DISCARDS];
 };
 
 /* Runs on the calling thread, which should be pinned to 'cpu', until CHASE_RUNS are made or the

@@ -52,6 +52,13 @@ static int chase_probes(struct source *source, struct probe_reading *out, size_t
     return 0;
 }
 
+static void chase_discards(struct source *source, uint64_t discarded[PROBE_DISCARDS])
+{
+    const struct chase_shared *shared = &of_const(source)->shared;
+    for (int cause = 0; cause < PROBE_DISCARDS; cause++)
+        discarded[cause] = atomic_load_explicit(&shared->discarded[cause], memory_order_relaxed);
+}
+
 static void stop_threads(struct chase_source *chase)
 {
     if (!chase->shared_made)
@@ -88,6 +95,7 @@ static void chase_free(struct source *source)
 static const struct source_ops chase_ops = {
     .name = "probe",
     .probes = chase_probes,
+    .probe_discards = chase_discards,
     .free = chase_free,
 };
 
@@ -292,11 +300,6 @@ const struct source_thread *chase_source_threads(const struct source *source, si
 {
     *n = of_const(source)->n_running;
     return of_const(source)->identities;
-}
-
-uint64_t chase_source_discarded(const struct source *source, enum chase_discard cause)
-{
-    return atomic_load_explicit(&of_const(source)->shared.discarded[cause], memory_order_relaxed);
 }
 
 uint64_t chase_source_cpu_ns(const struct source *source, size_t thread)

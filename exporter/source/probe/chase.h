@@ -37,9 +37,6 @@ int chase_source_new(const struct chase_config *config, struct source **out, str
  */
 const struct source_thread *chase_source_threads(const struct source *source, size_t *n);
 
-/* Runs thrown away since the start, by cause. Any thread. */
-uint64_t chase_source_discarded(const struct source *source, enum chase_discard cause);
-
 /* CPU time that the threads have used since the start, by index of chase_source_threads. Any
  * thread; 0 when the kernel does not say. */
 uint64_t chase_source_cpu_ns(const struct source *source, size_t thread);

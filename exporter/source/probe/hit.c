@@ -84,7 +84,7 @@ double chase_hit_burst(struct chase_hit *hit, int cpu, double memory_ns)
     hit->attempts++;
     chase_run(&hit->ring, CHASE_FLUSH_NONE, hit->ring.lines, &facts);
     for (int run = 0; run < HIT_RUNS; run++) {
-        enum chase_discard cause;
+        enum probe_discard cause;
         chase_run(&hit->ring, CHASE_FLUSH_NONE, HIT_RUN_LOADS, &facts);
         if (chase_run_counts(&facts, &cause))
             latency_ns[kept++] = (double)facts.wall_ns / HIT_RUN_LOADS;

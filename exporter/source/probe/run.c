@@ -12,12 +12,12 @@
 
 enum { SLOTS_PER_PAGE = CHASE_HUGE_BYTES / CHASE_SLOT_BYTES };
 
-const char *chase_discard_name(enum chase_discard cause)
+const char *chase_discard_name(enum probe_discard cause)
 {
-    static const char *const names[CHASE_DISCARDS] = {
-        [CHASE_PREEMPTED] = "preempted",
-        [CHASE_MIGRATED] = "migrated",
-        [CHASE_STOLEN] = "stolen",
+    static const char *const names[PROBE_DISCARDS] = {
+        [PROBE_PREEMPTED] = "preempted",
+        [PROBE_MIGRATED] = "migrated",
+        [PROBE_STOLEN] = "stolen",
     };
     return names[cause];
 }
@@ -168,14 +168,14 @@ void chase_run(struct chase_ring *ring, enum chase_flush how, uint32_t loads,
     facts->switches += context_switches();
 }
 
-bool chase_run_counts(const struct chase_facts *facts, enum chase_discard *cause)
+bool chase_run_counts(const struct chase_facts *facts, enum probe_discard *cause)
 {
     if (facts->cpu_before != facts->cpu_wanted || facts->cpu_after != facts->cpu_wanted)
-        *cause = CHASE_MIGRATED;
+        *cause = PROBE_MIGRATED;
     else if (facts->switches != 0)
-        *cause = CHASE_PREEMPTED;
+        *cause = PROBE_PREEMPTED;
     else if (facts->cpu_ns + facts->wall_ns / 50 + 500 < facts->wall_ns)
-        *cause = CHASE_STOLEN;
+        *cause = PROBE_STOLEN;
     else
         return true;
     return false;

@@ -14,19 +14,12 @@
 #include <stdint.h>
 
 #include "exporter/source/probe/flush.h"
+#include "exporter/source/source.h"
 
 enum { CHASE_LINE_BYTES = 64, CHASE_SLOT_BYTES = 256 };
 
-/* Why a run does not count. */
-enum chase_discard {
-    CHASE_PREEMPTED, /* another thread ran on the CPU meanwhile */
-    CHASE_MIGRATED,  /* the thread was on another CPU, or the kernel had moved the memory */
-    CHASE_STOLEN,    /* the hypervisor or interrupts took CPU time */
-    CHASE_DISCARDS
-};
-
 /* "preempted", "migrated", "stolen". */
-const char *chase_discard_name(enum chase_discard cause);
+const char *chase_discard_name(enum probe_discard cause);
 
 struct chase_ring {
     char *base;      /* borrowed; the chase_buffer's */
@@ -70,7 +63,7 @@ void chase_run(struct chase_ring *ring, enum chase_flush how, uint32_t loads,
                struct chase_facts *facts);
 
 /* True if the run counts; else *cause. Time lost up to 2 % and 500 ns is the clocks' own. */
-bool chase_run_counts(const struct chase_facts *facts, enum chase_discard *cause);
+bool chase_run_counts(const struct chase_facts *facts, enum probe_discard *cause);
 
 /* The median; the mean of the middle two when n is even. Sorts in place. n >= 1. */
 double chase_median(double *values, size_t n);

@@ -88,7 +88,7 @@ static bool ensure_pinned(struct chase_thread *thread)
     return true;
 }
 
-static void discard(struct chase_shared *shared, enum chase_discard cause, uint32_t n)
+static void discard(struct chase_shared *shared, enum probe_discard cause, uint32_t n)
 {
     if (n > 0)
         atomic_fetch_add_explicit(&shared->discarded[cause], n, memory_order_relaxed);
@@ -111,13 +111,13 @@ static void take_turn(struct chase_thread *thread, struct chase_account *account
     struct chase_burst burst;
     thread->turn = (target + 1) % shared->n_buffers;
     if (!ensure_pinned(thread) || !chase_buffer_in_place(&shared->buffers[target])) {
-        discard(shared, CHASE_MIGRATED, 1);
+        discard(shared, PROBE_MIGRATED, 1);
         return;
     }
     chase_burst(&thread->rings[target], shared->how, thread->cpu, budget_ns, &burst);
     charge(account, spent, CHASE_WARM_LOADS + (uint64_t)burst.runs * CHASE_RUN_LOADS);
-    for (int cause = 0; cause < CHASE_DISCARDS; cause++)
-        discard(shared, (enum chase_discard)cause, burst.discarded[cause]);
+    for (int cause = 0; cause < PROBE_DISCARDS; cause++)
+        discard(shared, (enum probe_discard)cause, burst.discarded[cause]);
     if (burst.valid) {
         struct probe_reading reading = {
             .initiator_numa_node = thread->node,

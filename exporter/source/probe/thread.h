@@ -45,7 +45,7 @@ struct chase_shared {
     pthread_mutex_t mutex; /* guards stop, and started of every thread */
     pthread_cond_t changed;
     bool stop;
-    _Atomic uint64_t discarded[CHASE_DISCARDS];
+    _Atomic uint64_t discarded[PROBE_DISCARDS];
 };
 
 struct chase_thread {

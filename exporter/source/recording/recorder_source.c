@@ -146,6 +146,13 @@ static int wrapped_probes(struct source *source, struct probe_reading *out, size
     return err;
 }
 
+/* Not recorded: a recording has the readings that counted. */
+static void wrapped_probe_discards(struct source *source, uint64_t discarded[PROBE_DISCARDS])
+{
+    struct source *inner = self_of(source)->inner;
+    inner->ops->probe_discards(inner, discarded);
+}
+
 /* ---- samples ---- */
 
 static bool wrapped_samples(struct source *source, enum access access, struct verdict *why)
@@ -218,6 +225,7 @@ int recorder_wrap(struct recorder *recorder, struct source *inner, struct source
         .begin = inner->ops->begin ? wrapped_begin : NULL,
         .read = inner->ops->read ? wrapped_read : NULL,
         .probes = inner->ops->probes ? wrapped_probes : NULL,
+        .probe_discards = inner->ops->probe_discards ? wrapped_probe_discards : NULL,
         .samples = inner->ops->samples ? wrapped_samples : NULL,
         .drain = inner->ops->drain ? wrapped_drain : NULL,
         .sampling = inner->ops->sampling ? wrapped_sampling : NULL,

@@ -208,6 +208,18 @@ static void a_role_that_the_user_defined_is_not_judged(void **state)
     assert_false(rig->facts.l3_miss_reads_filtered);
 }
 
+static void runs_thrown_away_are_counted_by_cause(void **state)
+{
+    struct rig *rig = *state;
+    rig->fake.probe_discards[PROBE_PREEMPTED] = 3;
+    rig->fake.probe_discards[PROBE_MIGRATED] = 5;
+    rig->fake.probe_discards[PROBE_STOLEN] = 7;
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_PREEMPTED], 3);
+    assert_int_equal(rig->status.discarded[DISCARD_MIGRATED], 5);
+    assert_int_equal(rig->status.discarded[DISCARD_STOLEN], 7);
+}
+
 static void a_machine_without_a_probe_says_why(void **state)
 {
     struct rig *rig = *state;
@@ -249,6 +261,7 @@ int main(void)
         T(a_window_with_two_targets_judges_nothing),
         T(a_counter_that_misses_the_chase_is_called_filtered),
         T(a_role_that_the_user_defined_is_not_judged),
+        T(runs_thrown_away_are_counted_by_cause),
         T(a_machine_without_a_probe_says_why),
         T(a_steady_tick_allocates_nothing),
     };

@@ -126,18 +126,18 @@ static void test_discard_rules(void **state)
         int cause; /* -1: counts */
     } cases[] = {
         {{500, 70000, 70300, 0, 3, 3, 3}, -1},
-        {{500, 70000, 70300, 0, 3, 2, 3}, CHASE_MIGRATED},
-        {{500, 70000, 70300, 0, 3, 3, 2}, CHASE_MIGRATED},
-        {{500, 70000, 70300, 2, 3, 2, 2}, CHASE_MIGRATED},
-        {{500, 70000, 70300, 1, 3, 3, 3}, CHASE_PREEMPTED},
-        {{500, 4070000, 70300, 1, 3, 3, 3}, CHASE_PREEMPTED},
-        {{500, 70000, 60000, 0, 3, 3, 3}, CHASE_STOLEN},
+        {{500, 70000, 70300, 0, 3, 2, 3}, PROBE_MIGRATED},
+        {{500, 70000, 70300, 0, 3, 3, 2}, PROBE_MIGRATED},
+        {{500, 70000, 70300, 2, 3, 2, 2}, PROBE_MIGRATED},
+        {{500, 70000, 70300, 1, 3, 3, 3}, PROBE_PREEMPTED},
+        {{500, 4070000, 70300, 1, 3, 3, 3}, PROBE_PREEMPTED},
+        {{500, 70000, 60000, 0, 3, 3, 3}, PROBE_STOLEN},
         {{500, 70000, 68100, 0, 3, 3, 3}, -1},           /* 2 % of 70,000 and 500 are forgiven */
-        {{500, 70000, 68099, 0, 3, 3, 3}, CHASE_STOLEN}, /* and not 1 ns more */
+        {{500, 70000, 68099, 0, 3, 3, 3}, PROBE_STOLEN}, /* and not 1 ns more */
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        enum chase_discard cause = CHASE_DISCARDS;
+        enum probe_discard cause = PROBE_DISCARDS;
         bool counts = chase_run_counts(&cases[i].facts, &cause);
         assert_int_equal(counts ? -1 : (int)cause, cases[i].cause);
     }

@@ -85,6 +85,12 @@ static int read_group(struct source *source, uint64_t handle, struct reading *ou
     return 0;
 }
 
+static void probe_discards(struct source *source, uint64_t discarded[PROBE_DISCARDS])
+{
+    const struct fake_source *fake = (const struct fake_source *)source;
+    memcpy(discarded, fake->probe_discards, sizeof fake->probe_discards);
+}
+
 static int probes(struct source *source, struct probe_reading *out, size_t cap, size_t *n)
 {
     struct fake_source *fake = fake_of(source);
@@ -142,6 +148,7 @@ static const struct source_ops ops = {
     .begin = begin,
     .read = read_group,
     .probes = probes,
+    .probe_discards = probe_discards,
     .samples = samples,
     .drain = drain,
     .sampling = sampling,

@@ -43,6 +43,7 @@ struct fake_source {
     size_t n_open;
     struct probe_reading probes[FAKE_PROBES];
     size_t n_probes; /* handed out at the next begin, oldest first, then 0 */
+    uint64_t probe_discards[PROBE_DISCARDS];
     struct access_sample samples[FAKE_SAMPLES];
     size_t n_samples; /* handed out by drains, oldest first, then 0 */
     struct sampling sampling[ACCESS_KINDS];
