@@ -22,7 +22,7 @@ struct facts {
     bool cache_cycles_final;
 
     /* The 5th percentile of the last hour of the probe's latencies of a NUMA node to its own
-     * memory: what memory takes when hardly anyone else uses it. Written by the probe; 0: not
+     * memory: what memory takes when it is hardly used. Written by the probe; 0: not
      * known. */
     double probe_calm_seconds;
 

@@ -27,7 +27,7 @@ struct nvmm_board_row {
 struct nvmm_board_list {
     uint64_t wall_ns; /* of the tick that ended it; 0: there was none yet */
     double seconds;   /* that it is the mean of */
-    bool loads;       /* loads are sampled too; else theirs are 0 */
+    bool loads;       /* loads are sampled too; otherwise theirs are 0 */
     bool cut;         /* there were more threads or containers than fit */
     size_t n_containers, n_rows;
     struct nvmm_board_container containers[NVMM_BOARD_CONTAINERS];
@@ -45,7 +45,7 @@ struct nvmm_board_list *nvmm_board_begin(struct nvmm_board *board);
 /* Adds a container by its labels; false: no room. Its rows follow. */
 bool nvmm_board_container(struct nvmm_board_list *list, const struct labelset *labels);
 void nvmm_board_row(struct nvmm_board_list *list, const struct nvmm_board_row *row);
-/* False: somebody is copying; the writer is not to wait for that. */
+/* False: a reader is copying; the writer does not wait for it. */
 bool nvmm_board_show(struct nvmm_board *board);
 
 /* Any thread: a copy of what is shown, for free(); NULL: nothing is, or out of memory. */

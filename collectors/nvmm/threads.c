@@ -100,7 +100,7 @@ static void index_anew(struct nvmm_threads *threads)
     }
 }
 
-/* Parts of windows that are held, or shares that nobody has taken yet. */
+/* Parts of windows that are held, or shares that were not taken yet. */
 static bool has_more_to_tell(const struct nvmm_thread *thread)
 {
     for (int access = 0; access < ACCESS_KINDS; access++) {

@@ -1,5 +1,5 @@
 /*
- * Whose samples are: containers, by cgroup.
+ * Finds the container that a sample belongs to, by its cgroup.
  */
 #ifndef IE_DAEMON_SAMPLE_OWNERS_H
 #define IE_DAEMON_SAMPLE_OWNERS_H

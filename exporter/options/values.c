@@ -129,7 +129,7 @@ static int set_regex(struct parse *parse, const struct option_flag *flag, const 
     return 0;
 }
 
-/* A path that a request can ask for as it stands, and that is nobody else's. */
+/* A path that a request can ask for as it stands, and that no other page has. */
 static int set_url_path(struct parse *parse, const struct option_flag *flag, const char *text,
                         void *member)
 {

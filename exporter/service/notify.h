@@ -8,8 +8,8 @@
 int notify_systemd(const char *state);
 
 /*
- * READY=1. Where a watchdog is set (WATCHDOG_USEC), it is told at the same time how long we may be
- * silent: 'silence_us' if that is longer than what it was set to; 0 switches it off. Same result.
+ * READY=1. Where a watchdog is set (WATCHDOG_USEC), also says how long the exporter may be silent:
+ * 'silence_us' if that is longer than what it was set to; 0 switches it off. Same result.
  */
 int notify_ready(uint64_t silence_us);
 
