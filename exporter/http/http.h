@@ -20,9 +20,7 @@
 
 #include "exporter/base/log.h"
 
-/* The server uses at most as many descriptors as the default of max_connections (an eighth of
- * RLIMIT_NOFILE if that is smaller), plus about six for each listener. The budget of descriptors
- * leaves these free. */
+/* The server uses up to max_connections descriptors, plus about six for each listener. */
 enum { HTTP_DEFAULT_CONNECTIONS = 256, HTTP_DEFAULT_TIMEOUT_SECONDS = 20 };
 
 struct http_request {
@@ -62,10 +60,10 @@ struct http_route {
 struct http_config {
     const char *const *listen; /* "ADDR:PORT", ":PORT", "[V6]:PORT"; port 0: any */
     size_t n_listen;
-    bool systemd_socket;             /* take LISTEN_FDS instead; they are closed at the end */
-    unsigned max_requests;           /* concurrent requests of limited routes; 0: no limit */
-    unsigned max_connections;        /* for all listeners together; 0: the default */
-    unsigned timeout_seconds;        /* idle connections and slow readers; 0: the default */
+    bool systemd_socket;      /* take LISTEN_FDS instead; they are closed at the end */
+    unsigned max_requests;    /* concurrent requests of limited routes; 0: no limit */
+    unsigned max_connections; /* for all listeners together, at least 8 each; 0: the default */
+    unsigned timeout_seconds; /* idle connections and slow readers; 0: the default */
     const struct http_route *routes; /* must outlive the server */
     size_t n_routes;
     void *context; /* for the handlers */
