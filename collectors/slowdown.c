@@ -209,7 +209,7 @@ static void slowdown_reconcile(void *opaque, const struct container_diff *diff)
         return;
     if (lanes_reconcile(&self->lanes, diff, self->status, self->env.log) &&
         self->state == STATE_UNOPENED) {
-        self->status->verdict = (struct verdict){.reason = REASON_OK};
+        verdict_clear(&self->status->verdict);
         self->state = STATE_OK;
     }
 }
@@ -507,7 +507,7 @@ static void say(struct slowdown_collector *self, enum state state)
                         : "since there is no probe to measure");
         break;
     default:
-        *verdict = (struct verdict){.reason = REASON_OK};
+        verdict_clear(verdict);
         break;
     }
     self->state = state;
