@@ -21,23 +21,23 @@ enum access_size {
     ACCESS_SIZE_REPEATED, /* rep movs, rep stos, ... */
     ACCESS_SIZE_MASKED,   /* a vector under a mask, gather and scatter: which elements? */
     ACCESS_SIZE_VARIABLE, /* xsave, fxsave, tiles, enter with nesting, far calls */
-    /* These cannot be what made the access: the code changed, or the address is off. */
+    /* These cannot have made the access: the code changed, or the address is wrong. */
     ACCESS_SIZE_NO_ACCESS, /* an instruction that makes no such access */
     ACCESS_SIZE_INVALID,   /* no instruction */
     ACCESS_SIZE_TRUNCATED, /* the beginning of an instruction; its end is missing */
-    /* Not from access_size() but from those who read the code for it: the process is gone, or runs
+    /* Never from access_size(), only from reading the code for it: the process has ended, or runs
      * other code there by now. */
     ACCESS_SIZE_UNREADABLE,
     ACCESS_SIZES
 };
 
-/* UNKNOWN is an answer: it could not be found out, and is not guessed. */
+/* UNKNOWN is an answer: the medium could not be found out, and is not guessed. */
 enum medium { MEDIUM_NVMM, MEDIUM_OTHER, MEDIUM_UNKNOWN, MEDIA };
 
 /* One load or store, with everything known about it. */
 struct access_sample {
-    uint64_t time_ns; /* CLOCK_MONOTONIC; as ticks have it */
-    uint64_t owner;   /* of the scope that it belongs to: what the scope was opened with */
+    uint64_t time_ns; /* CLOCK_MONOTONIC, as in struct tick */
+    uint64_t owner;   /* as given when the scope of the access was opened */
     uint64_t ip, address;
     uint32_t pid, tid;
     enum access access;
@@ -57,20 +57,21 @@ int medium_parse(const char *text, enum medium *out);
 const char *access_size_name(enum access_size size);
 int access_size_parse(const char *text, enum access_size *out);
 
-/* Whether the size depends on what is not sampled: of others of its kind it says nothing. */
+/* Whether the size depends on registers that are not sampled. Such an access says nothing about the
+ * sizes of others. */
 static inline bool access_size_unknowable(enum access_size size)
 {
     return size == ACCESS_SIZE_REPEATED || size == ACCESS_SIZE_MASKED ||
            size == ACCESS_SIZE_VARIABLE;
 }
 
-/* How sampling of one kind of access goes. Totals since the start, of the whole machine. */
+/* The state of sampling of one kind of access. Totals since the start, for the whole machine. */
 struct sampling {
     uint64_t period;     /* events per sample; 0: not known */
     uint64_t settled_ns; /* samples of accesses before this time have all been handed out */
     uint64_t lost;       /* samples that the hardware, the kernel or a full queue dropped */
     uint64_t throttles;  /* times that the kernel paused sampling on a CPU */
-    int64_t error;       /* below 0: samples of some CPU, or all, are missing at present; -errno */
+    int64_t error;       /* -errno while samples of some CPU, or of all, are missing; otherwise 0 */
 };
 
 #endif
