@@ -68,9 +68,11 @@ struct lane {
     struct series *series[C_SERIES]; /* NULL where not asked for */
 
     uint64_t total[C_COUNTS];
-    uint32_t counted; /* bit c: total[c] was ever counted */
-    bool known;       /* which counts this machine can do: a window of it ran */
+    uint32_t counted;   /* bit c: total[c] was ever counted */
+    bool known;         /* which counts this machine can do: a window of it ran */
+    bool latency_known; /* some window of it had one: what follows is true, 0 included */
     double wait_seconds, observed_seconds, over_seconds;
+    uint64_t latency_reads;
 
     /* The window just read. */
     bool window;  /* counts are valid */
@@ -124,14 +126,6 @@ static bool lane_open(void *collector, void *opaque)
                           "is not counted") == 0;
 }
 
-static void set_or_clear(struct series *series, bool present, double value)
-{
-    if (present)
-        series_set(series, value);
-    else
-        series_clear(series);
-}
-
 /* What the exposition shows of a lane, from its totals. */
 static void lane_show(const struct lane *lane)
 {
@@ -144,8 +138,9 @@ static void lane_show(const struct lane *lane)
         else
             series_clear(lane->series[c]);
     }
-    set_or_clear(lane->series[C_WAIT], lane->core.opened, lane->wait_seconds);
-    set_or_clear(lane->series[C_OBSERVED], lane->core.opened, lane->observed_seconds);
+    series_show(lane->series[C_WAIT], lane->latency_known, lane->wait_seconds);
+    series_show_u64(lane->series[C_LATENCY_READS], lane->latency_known, lane->latency_reads);
+    series_show(lane->series[C_OBSERVED], lane->latency_known, lane->observed_seconds);
 }
 
 static void lane_find_threshold(const struct core_latency_collector *self, struct lane *lane)
@@ -314,6 +309,8 @@ static void lane_publish(struct core_latency_collector *self, struct lane *lane)
     bool limited = lane_threshold(self, lane, &threshold);
     bool over = limited && lane->latency && lane->estimate.latency_seconds > threshold;
     if (lane->latency) {
+        lane->latency_known = true;
+        lane->latency_reads += lane->count[C_READS];
         lane->wait_seconds += lane->estimate.wait_seconds;
         lane->observed_seconds += lane->core.window_seconds;
         if (over)
@@ -327,11 +324,11 @@ static void lane_publish(struct core_latency_collector *self, struct lane *lane)
     bool gauges = !lane->core.ending;
     if (limited)
         series_set(lane->series[C_OVER], lane->over_seconds);
-    set_or_clear(lane->series[C_LATENCY], gauges && lane->latency, lane->estimate.latency_seconds);
+    series_show(lane->series[C_LATENCY], gauges && lane->latency, lane->estimate.latency_seconds);
     double baseline = 0;
     bool learned = baseline_find(&lane->baseline, &baseline);
-    set_or_clear(lane->series[C_BASELINE], gauges && learned, baseline);
-    set_or_clear(lane->series[C_THRESHOLD], gauges && limited, threshold);
+    series_show(lane->series[C_BASELINE], gauges && learned, baseline);
+    series_show(lane->series[C_THRESHOLD], gauges && limited, threshold);
 }
 
 static void add_to_node(struct core_latency_collector *self, const struct lane *lane)
@@ -341,14 +338,15 @@ static void add_to_node(struct core_latency_collector *self, const struct lane *
     if (!lane->latency)
         return;
     series_add(self->node[N_WAIT], lane->estimate.wait_seconds);
+    series_add_u64(self->node[N_LATENCY_READS], lane->count[C_READS]);
     series_observe(self->node_histogram, lane->estimate.latency_seconds);
 }
 
 static void show_facts(const struct core_latency_collector *self)
 {
     const struct machine *machine = &self->env.facts->machine;
-    set_or_clear(self->base_frequency, machine->base_frequency_hz > 0, machine->base_frequency_hz);
-    set_or_clear(self->cache_cycles, machine->cache_cycles > 0, machine->cache_cycles);
+    series_show(self->base_frequency, machine->base_frequency_hz > 0, machine->base_frequency_hz);
+    series_show(self->cache_cycles, machine->cache_cycles > 0, machine->cache_cycles);
 }
 
 /* The counter for memory reads turned out to be dead: nothing we showed of it was true. */

@@ -56,9 +56,18 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
                 .type = METRIC_COUNTER,
                 .number = METRIC_DOUBLE,
                 .labels = "container",
-                .help = "Estimated latency of the container's memory reads, summed over all reads. "
-                        "High: the reads are many or slow. The rate of this, divided by the rate "
-                        "of memory_reads, is the mean latency over any range."},
+                .help = "Estimated latency of the container's memory reads, summed over the reads "
+                        "of all windows that have one. High: the reads are many or slow. The rate "
+                        "of this, divided by the rate of memory_read_latency_reads, is the mean "
+                        "latency over any range. Absent until a latency was known."},
+    [C_LATENCY_READS] = {.name = CONTAINER("memory_read_latency_reads"),
+                         .type = METRIC_COUNTER,
+                         .number = METRIC_U64,
+                         .labels = "container",
+                         .help = "Memory reads of windows that have a latency: the divisor of "
+                                 "memory_read_wait. High: the container depends on memory. Lower "
+                                 "than memory_reads: some windows have no latency. Absent until a "
+                                 "latency was known."},
     [C_OBSERVED] =
         {.name = CONTAINER("memory_read_latency_observed_seconds"),
          .type = METRIC_COUNTER,
@@ -131,9 +140,19 @@ const struct metric_desc core_latency_node_descs[N_METRICS] = {
     [N_WAIT] = {.name = "interference_node_memory_read_wait_seconds",
                 .type = METRIC_COUNTER,
                 .number = METRIC_DOUBLE,
-                .help = "Estimated latency of the memory reads of all monitored containers, "
-                        "including ended ones, summed over all reads. High: the node's memory is "
-                        "busy or slow. Divided by memory_reads: the node's mean latency."},
+                .help = "Estimated latency of the memory reads of all monitored containers, ended "
+                        "ones included, summed over the reads of all windows that have one. High: "
+                        "the node's memory is busy or slow. Its rate divided by the rate of "
+                        "memory_read_latency_reads is the node's mean latency. Absent until a "
+                        "latency was known."},
+    [N_LATENCY_READS] = {.name = "interference_node_memory_read_latency_reads",
+                         .type = METRIC_COUNTER,
+                         .number = METRIC_U64,
+                         .help =
+                             "Memory reads of all monitored containers, ended ones included, in "
+                             "windows that have a latency: the divisor of memory_read_wait. "
+                             "High: the node's memory is busy. Absent until a latency was "
+                             "known."},
 };
 
 const struct metric_desc core_latency_node_histogram_desc = {
@@ -168,6 +187,7 @@ const struct metric_desc *const core_latency_metrics[] = {
     &core_latency_container_descs[C_LLC_READS],
     &core_latency_container_descs[C_ACTIVE],
     &core_latency_container_descs[C_WAIT],
+    &core_latency_container_descs[C_LATENCY_READS],
     &core_latency_container_descs[C_OBSERVED],
     &core_latency_container_descs[C_OVER],
     &core_latency_container_descs[C_LATENCY],
@@ -179,6 +199,7 @@ const struct metric_desc *const core_latency_metrics[] = {
     &core_latency_node_descs[N_READS],
     &core_latency_node_descs[N_OCCUPANCY],
     &core_latency_node_descs[N_WAIT],
+    &core_latency_node_descs[N_LATENCY_READS],
     &core_latency_node_histogram_desc,
     &core_latency_base_frequency_desc,
     &core_latency_cache_cycles_desc,

@@ -16,6 +16,7 @@ enum container_metric {
     C_ACTIVE,
     C_COUNTS, /* the counts end here */
     C_WAIT = C_COUNTS,
+    C_LATENCY_READS,
     C_OBSERVED,
     C_OVER,
     C_LATENCY,
@@ -33,6 +34,7 @@ enum node_metric {
     N_OCCUPANCY,
     N_COUNTS,
     N_WAIT = N_COUNTS,
+    N_LATENCY_READS,
     N_METRICS
 };
 

@@ -39,7 +39,7 @@ FROM_COUNTERS = """
 """
 FROM_WAIT = """
 rate(interference_container_memory_read_wait_seconds_total[10s])
-/ rate(interference_container_memory_reads_total[10s])
+/ rate(interference_container_memory_read_latency_reads_total[10s])
 """
 # Whose counters have been seen to grow five times.
 SEEN = "changes(interference_container_memory_reads_total[10s]) >= 5"
