@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * Parses text of 'len' bytes into ascending, distinct numbers. Stores at most 'cap' of them in out
- * (may be NULL when cap is 0) and the full number in *n. An empty list is valid.
+ * Parses text of 'len' bytes into ascending, distinct numbers. Stores up to 'cap' of them in out (may
+ * be NULL when cap is 0), and their full number in *n. An empty list is valid.
  * -EINVAL for anything else; numbers above 65535 are refused, since no kernel has them.
  */
 int cpulist_parse(const char *text, size_t len, int *out, size_t cap, size_t *n);

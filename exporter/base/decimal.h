@@ -1,7 +1,7 @@
 /*
  * Numbers as decimal text: the fewest digits that read back as the same number.
  *
- * All functions write at most DECIMAL_SIZE bytes without a NUL and return how many. Pure.
+ * All functions write up to DECIMAL_SIZE bytes, without a NUL, and return how many. Pure.
  */
 #ifndef IE_BASE_DECIMAL_H
 #define IE_BASE_DECIMAL_H
@@ -16,8 +16,8 @@ size_t decimal_u64(char out[DECIMAL_SIZE], uint64_t value);
 /* 0.25, 8e-08, 1234567; NaN, +Inf, -Inf. */
 size_t decimal_double(char out[DECIMAL_SIZE], double value);
 
-/* As OpenMetrics wants numbers in the label le: 1.0, 0.25, 8e-08, 1e+06, +Inf. Such a label must
- * be spelled the same by everybody. */
+/* As OpenMetrics wants numbers in the label le, which every exporter must spell the same way: 1.0,
+ * 0.25, 8e-08, 1e+06, +Inf. */
 size_t decimal_canonical(char out[DECIMAL_SIZE], double value);
 
 #endif

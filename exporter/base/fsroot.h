@@ -13,7 +13,7 @@
 enum fsroot_tree {
     FSROOT_PROC,
     FSROOT_SYS,
-    FSROOT_CGROUP, /* only when a path was given; else discovered, see containers/hierarchy.h */
+    FSROOT_CGROUP, /* only when a path was given; otherwise containers/cgroups/hierarchy.h finds it */
     FSROOT_HOST,   /* the host's root: container runtimes' state and logs */
     FSROOT_TREES
 };
@@ -35,7 +35,7 @@ int fsroot_path(const struct fsroot *fs, enum fsroot_tree tree, const char *rela
 /* A close-on-exec file descriptor, or -errno. */
 int fsroot_open(const struct fsroot *fs, enum fsroot_tree tree, const char *relative, int flags);
 
-/* Reads a small file whole and NUL-terminates it. *len (may be NULL) leaves the NUL out.
+/* Reads a small file whole and NUL-terminates it. *len (may be NULL) does not count the NUL.
  * -EFBIG when the file does not fit in size - 1 bytes. */
 int fsroot_read(const struct fsroot *fs, enum fsroot_tree tree, const char *relative, char *out,
                 size_t size, size_t *len);
@@ -44,8 +44,8 @@ int fsroot_read(const struct fsroot *fs, enum fsroot_tree tree, const char *rela
 int fsroot_read_u64(const struct fsroot *fs, enum fsroot_tree tree, const char *relative,
                     uint64_t *out);
 
-/* Reads from an open descriptor to its end: as fsroot_read. Uses pread from offset 0, so that a
- * descriptor can be kept open and read once a tick. */
+/* As fsroot_read, from an open descriptor. Uses pread from offset 0, so that a descriptor can be
+ * kept open and read once a tick. */
 int fsroot_read_fd(int fd, char *out, size_t size, size_t *len);
 
 #endif

@@ -11,28 +11,6 @@
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 
-int log_level_parse(const char *text, enum log_level *out)
-{
-    for (size_t i = 0; i < sizeof level_names / sizeof *level_names; i++) {
-        if (strcmp(text, level_names[i]) == 0) {
-            *out = (enum log_level)i;
-            return 0;
-        }
-    }
-    return -EINVAL;
-}
-
-int log_format_parse(const char *text, enum log_format *out)
-{
-    if (strcmp(text, "logfmt") == 0)
-        *out = LOG_FORMAT_LOGFMT;
-    else if (strcmp(text, "json") == 0)
-        *out = LOG_FORMAT_JSON;
-    else
-        return -EINVAL;
-    return 0;
-}
-
 void log_write(const struct log *log, enum log_level level, const char *module, const char *format,
                ...)
 {

@@ -28,8 +28,4 @@ void log_write(const struct log *log, enum log_level level, const char *module, 
 #define log_warn(log, ...) log_write((log), LOG_LEVEL_WARN, __VA_ARGS__)
 #define log_error(log, ...) log_write((log), LOG_LEVEL_ERROR, __VA_ARGS__)
 
-/* Return 0 and set *out, or -EINVAL for an unknown word. */
-int log_level_parse(const char *text, enum log_level *out);
-int log_format_parse(const char *text, enum log_format *out);
-
 #endif

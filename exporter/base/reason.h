@@ -1,7 +1,7 @@
 /*
  * Why something cannot work here: an enum for the label, words for people.
  *
- * "Not supported here" is data, not an error: collectors and sources hand a verdict on until it
+ * "Not supported here" is data, not an error: collectors and sources pass a verdict on until it
  * reaches /api/v1/status, the log and interference_exporter_collector_info{reason}.
  */
 #ifndef IE_BASE_REASON_H

@@ -202,13 +202,6 @@ static const char *escape_label(unsigned char c, char *scratch)
     }
 }
 
-static const char *escape_nothing(unsigned char c, char *scratch)
-{
-    (void)c;
-    (void)scratch;
-    return NULL;
-}
-
 static const char *escape_quoted(unsigned char c, char *scratch)
 {
     if (c == '"' || c == '\\' || c == '\n')
@@ -222,11 +215,6 @@ static const char *escape_quoted(unsigned char c, char *scratch)
 void textbuf_label_value(struct textbuf *buf, const char *text)
 {
     add_escaped(buf, text, escape_label);
-}
-
-void textbuf_utf8(struct textbuf *buf, const char *text)
-{
-    add_escaped(buf, text, escape_nothing);
 }
 
 void textbuf_quoted(struct textbuf *buf, const char *text)

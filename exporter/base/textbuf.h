@@ -1,8 +1,8 @@
 /*
  * Text that grows, with a sticky error.
  *
- * Appends need no checks: after the first failure (out of memory, or a fixed buffer that is full)
- * further appends do nothing, and textbuf_finish() reports it. 'data' is always NUL-terminated
+ * Appends need no checks: after the first failure (out of memory, or a full fixed buffer) further
+ * appends do nothing, and textbuf_finish() reports it. 'data' is always NUL-terminated
  * while 'error' is 0 and something was appended; 'len' does not count the NUL.
  */
 #ifndef IE_BASE_TEXTBUF_H
@@ -51,9 +51,6 @@ void textbuf_double(struct textbuf *buf, double value);
 /* The inside of a label value: backslash, double quote and newline escaped. Bytes that are not
  * valid UTF-8 become U+FFFD, since a scraper rejects the whole page otherwise. */
 void textbuf_label_value(struct textbuf *buf, const char *text);
-
-/* The text itself, repaired likewise. */
-void textbuf_utf8(struct textbuf *buf, const char *text);
 
 /* A double-quoted string, valid in JSON and in logfmt. */
 void textbuf_quoted(struct textbuf *buf, const char *text);

@@ -1,4 +1,4 @@
-/* One turn of the loop, an immutable value handed down the whole flow. */
+/* One turn of the loop: an immutable value, passed down the whole flow. */
 #ifndef IE_BASE_TICK_H
 #define IE_BASE_TICK_H
 

@@ -173,19 +173,6 @@ static void test_log_json(void **state)
     }
 }
 
-static void test_log_words(void **state)
-{
-    (void)state;
-    enum log_level level = LOG_LEVEL_ERROR;
-    enum log_format format = LOG_FORMAT_LOGFMT;
-    assert_int_equal(log_level_parse("debug", &level), 0);
-    assert_int_equal(level, LOG_LEVEL_DEBUG);
-    assert_int_equal(log_level_parse("INFO", &level), -EINVAL);
-    assert_int_equal(log_format_parse("json", &format), 0);
-    assert_int_equal(format, LOG_FORMAT_JSON);
-    assert_int_equal(log_format_parse("", &format), -EINVAL);
-}
-
 static void test_reasons(void **state)
 {
     (void)state;
@@ -207,7 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cpulist),    cmocka_unit_test(test_fsroot),
         cmocka_unit_test(test_log_logfmt), cmocka_unit_test(test_log_json),
-        cmocka_unit_test(test_log_words),  cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_reasons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
