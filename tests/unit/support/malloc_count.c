@@ -29,6 +29,11 @@ bool malloc_fail(uint64_t n)
     return false;
 }
 
+void malloc_count_in(uint64_t *counter)
+{
+    (void)counter;
+}
+
 #else
 
 void *__libc_malloc(size_t size);
@@ -39,12 +44,13 @@ void *malloc(size_t size);
 void *calloc(size_t n, size_t size);
 void *realloc(void *old, size_t size);
 
-static uint64_t calls, failing;
+static uint64_t own, failing;
+static uint64_t *calls = &own;
 
 /* False for the call that is to fail. */
 static bool count(void)
 {
-    return __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) !=
+    return __atomic_add_fetch(calls, 1, __ATOMIC_RELAXED) !=
            __atomic_load_n(&failing, __ATOMIC_RELAXED);
 }
 
@@ -70,7 +76,12 @@ bool malloc_count_works(void)
 
 uint64_t malloc_count(void)
 {
-    return __atomic_load_n(&calls, __ATOMIC_RELAXED);
+    return __atomic_load_n(calls, __ATOMIC_RELAXED);
+}
+
+void malloc_count_in(uint64_t *counter)
+{
+    calls = counter;
 }
 
 bool malloc_fail(uint64_t n)
