@@ -8,7 +8,7 @@
 #include "exporter/source/accesses/accesses.h"
 #include "exporter/source/perf/detect.h"
 #include "exporter/source/perf/perf.h"
-#include "exporter/source/probe/chase.h"
+#include "exporter/source/probe/probe.h"
 
 static const struct event_table *table_of_this_cpu(const struct fsroot *fs)
 {
@@ -90,16 +90,16 @@ static int add_counters(struct sources *sources, const struct sources_config *co
 static int add_probe(struct sources *sources, const struct sources_config *config)
 {
     struct source *chase, *source;
-    const struct chase_config chase_config = {
+    const struct probe_config chase_config = {
         .fs = &config->plan->fs,
         .log = config->log,
         .interval_ns = config->plan->options->interval_ns,
     };
-    if (chase_source_new(&chase_config, &chase, &config->facts->probe) != 0)
+    if (probe_source_new(&chase_config, &chase, &config->facts->probe) != 0)
         return 0; /* the verdict says why; the rest of the exporter works */
     verdict_clear(&config->facts->probe);
     size_t n;
-    const struct source_thread *threads = chase_source_threads(chase, &n);
+    const struct source_thread *threads = probe_source_threads(chase, &n);
     int err = sources_wrap(sources, chase, &source);
     if (err)
         return err;

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "exporter/source/probe/buffer.h"
-#include "exporter/source/probe/chase.h"
+#include "exporter/source/probe/probe.h"
 #include "exporter/source/probe/topology.h"
 
 enum { MOST_READINGS = 8192, CROSS_RUNS = 400, CROSS_LOADS = 250, SMALL_PAGE = 4096 };
@@ -75,12 +75,12 @@ static int run_probe(const struct fsroot *fs, const struct log *log, double seco
 {
     static struct probe_reading readings[MOST_READINGS];
     static double values[MOST_READINGS];
-    struct chase_config config = {.fs = fs, .log = log, .interval_ns = interval_ns};
+    struct probe_config config = {.fs = fs, .log = log, .interval_ns = interval_ns};
     struct source *source;
     struct verdict why;
     size_t n = 0, n_threads;
     double start = now_s();
-    if (chase_source_new(&config, &source, &why) < 0) {
+    if (probe_source_new(&config, &source, &why) < 0) {
         fprintf(stderr, "no probe here: %s\n", why.words);
         return 1;
     }
@@ -93,19 +93,20 @@ static int run_probe(const struct fsroot *fs, const struct log *log, double seco
     }
     double elapsed = now_s() - ready;
     printf("start %.1f ms, buffers %zu MiB, interval %g ms, %.0f s\n", 1e3 * (ready - start),
-           chase_source_buffer_bytes(source) >> 20, (double)interval_ns / 1e6, elapsed);
-    const struct source_thread *threads = chase_source_threads(source, &n_threads);
+           probe_source_buffer_bytes(source) >> 20, (double)interval_ns / 1e6, elapsed);
+    const struct source_thread *threads = probe_source_threads(source, &n_threads);
     for (size_t i = 0; i < n_threads; i++)
         printf("CPU of initiator node %d: %.4f %% of one CPU (budget 0.1 %%)\n",
                threads[i].initiator_numa_node,
-               (double)chase_source_cpu_ns(source, i) / 1e7 / elapsed);
+               (double)probe_source_cpu_ns(source, i) / 1e7 / elapsed);
     print_pairs(readings, n, values);
     uint64_t discarded[PROBE_DISCARDS];
     source->ops->probe_discards(source, discarded);
     printf("runs discarded:");
+    static const char *const causes[PROBE_DISCARDS] = {
+        [PROBE_PREEMPTED] = "preempted", [PROBE_MIGRATED] = "migrated", [PROBE_STOLEN] = "stolen"};
     for (int cause = 0; cause < PROBE_DISCARDS; cause++)
-        printf(" %s %llu", chase_discard_name((enum probe_discard)cause),
-               (unsigned long long)discarded[cause]);
+        printf(" %s %llu", causes[cause], (unsigned long long)discarded[cause]);
     double stopping = now_s();
     source->ops->free(source);
     printf("\nstop %.1f ms\n", 1e3 * (now_s() - stopping));

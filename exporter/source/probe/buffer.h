@@ -33,14 +33,8 @@ int chase_buffer_init(struct chase_buffer *buffer, const struct fsroot *fs, size
                       int cpu, bool only_node, struct verdict *why);
 void chase_buffer_release(struct chase_buffer *buffer);
 
-/* Whether the pages are still where they were put: true too where nothing can be verified.
+/* Whether the pages are still where they were put: also true where nothing can be verified.
  * About a microsecond. */
 bool chase_buffer_in_place(const struct chase_buffer *buffer);
-
-/*
- * Finds the mapping that starts at 'address' in the text of numa_maps, and whether all its pages
- * are on 'node'. 0, -ENXIO when some are elsewhere, -ENOENT when there is no such line or no page.
- */
-int chase_numa_maps_check(const char *text, size_t len, uintptr_t address, int node);
 
 #endif

@@ -1,16 +1,16 @@
 /*
- * What a hit in the last-level cache takes: the pointer chase through lines that the L2 cannot
+ * How long a hit in the last-level cache takes: the pointer chase through lines that the L2 cannot
  * hold.
  *
  * One line in every 512 bytes of a target's buffer belongs to the ring: an eighth of the L2's sets,
  * whatever size the pages have. A buffer of at least one and a half times the L2's size then has
  * more of them than these sets hold, and going round in one order, each is pushed out before it is
  * loaded again. The last-level cache keeps them, unless neighbours fill it: a figure that is not
- * clearly below memory's is none.
+ * clearly below memory's is discarded.
  *
  * The hit's time is a constant of the machine, which neighbours only make longer: so it is measured
  * often at first, and then now and then, for a calmer moment. Each time costs a millisecond or two,
- * which the account of the probe's CPU time is charged with.
+ * which is charged to the account of the probe's CPU time.
  */
 #ifndef IE_SOURCE_PROBE_HIT_H
 #define IE_SOURCE_PROBE_HIT_H
@@ -19,9 +19,9 @@
 #include "exporter/source/probe/run.h"
 
 enum {
-    CHASE_HIT_EVERY = 10, /* bursts, for so many measurements: */
-    CHASE_HIT_AT_FIRST = 16,
-    CHASE_HIT_RARELY = 300, /* bursts, from then on */
+    CHASE_HIT_AT_FIRST = 16, /* measurements, */
+    CHASE_HIT_EVERY = 10,    /* one in this many bursts; */
+    CHASE_HIT_RARELY = 300,  /* then one in this many */
 };
 
 struct chase_hit {
@@ -32,20 +32,20 @@ struct chase_hit {
 
 /*
  * A ring in a buffer that has one of chase_ring_init already: it keeps to other bytes of the lines.
- * 0; -ENOTSUP when a CPU's caches are not known (sysfs), or not of these sizes; -ENOMEM.
+ * 0; -ENOTSUP when the CPU's caches are not known (sysfs), or not of suitable sizes; -ENOMEM.
  */
 int chase_hit_init(struct chase_hit *hit, const struct fsroot *fs, int cpu, char *base,
                    size_t bytes, uint64_t seed);
 void chase_hit_release(struct chase_hit *hit);
 
 /*
- * After each burst of the thread to its own node: measures now and then. Nanoseconds per hit, or 0:
- * not this time. 'memory_ns' is what the burst gave.
+ * After each burst of the thread to its own node: measures now and then. Nanoseconds per hit, or 0
+ * when it did not. 'memory_ns' is the burst's latency.
  */
 double chase_hit_burst(struct chase_hit *hit, int cpu, double memory_ns);
 
-/* Sizes of a CPU's L2 and of the cache behind it, in bytes. 0, or -ENOENT when it has no such two,
- * or sysfs does not tell. */
+/* Sizes of a CPU's L2 and of the cache behind it, in bytes. 0, or -ENOENT when there are no such
+ * two, or sysfs does not list them. */
 int chase_hit_caches(const struct fsroot *fs, int cpu, size_t *l2_bytes, size_t *llc_bytes);
 
 #endif

@@ -1,10 +1,5 @@
 /*
- * The pointer chase itself: a ring of cache lines, one run through a part of it, and what a run
- * must satisfy to count.
- *
- * One line in every 256 bytes belongs to the ring, so that no prefetcher that takes pairs or
- * neighbours brings a line of the ring. The order is random, so that none that looks for strides
- * does. The first 256 bytes of every huge page stay outside: a load there fetches the translation.
+ * The pointer chase itself: one run through a part of a ring, and what a run must satisfy to count.
  */
 #ifndef IE_SOURCE_PROBE_RUN_H
 #define IE_SOURCE_PROBE_RUN_H
@@ -14,34 +9,8 @@
 #include <stdint.h>
 
 #include "exporter/source/probe/flush.h"
+#include "exporter/source/probe/ring.h"
 #include "exporter/source/source.h"
-
-enum { CHASE_LINE_BYTES = 64, CHASE_SLOT_BYTES = 256 };
-
-/* "preempted", "migrated", "stolen". */
-const char *chase_discard_name(enum probe_discard cause);
-
-struct chase_ring {
-    char *base;      /* borrowed; the chase_buffer's */
-    size_t bytes;    /* of the buffer */
-    uint32_t *order; /* owned; the lines in the ring's order, as multiples of CHASE_LINE_BYTES */
-    uint32_t offset; /* of the pointers in their lines */
-    uint32_t lines;  /* in the ring */
-    uint32_t next;   /* index into order where the next run starts */
-};
-
-/*
- * Makes a ring of a buffer's lines: those whose 256-byte slot is 'share' modulo 'shares', since
- * several initiators share a target's buffer but must not share lines (a directory would remember
- * the other socket). 0, -ENOMEM, or -EINVAL when fewer than two lines would be left.
- */
-int chase_ring_init(struct chase_ring *ring, char *base, size_t bytes, uint32_t share,
-                    uint32_t shares, uint64_t seed);
-/* As init, of the first line in every 'slot_bytes' (a multiple of a line's) of the whole buffer,
- * with the pointers at an offset in their lines. */
-int chase_ring_init_spaced(struct chase_ring *ring, char *base, size_t bytes, uint32_t slot_bytes,
-                           uint32_t offset, uint64_t seed);
-void chase_ring_release(struct chase_ring *ring);
 
 /* What was seen around one run. */
 struct chase_facts {
@@ -57,18 +26,16 @@ struct chase_facts {
 /*
  * Flushes the next 'loads' lines of the ring, then loads them one after the other, each address
  * coming from the line before. CHASE_FLUSH_NONE leaves the caches alone (for rings that are larger
- * than they are). The CPU that the run should be on is facts->cpu_wanted's business: the caller's.
+ * than they are). The caller sets facts->cpu_wanted, the CPU on which the run should be.
  */
 void chase_run(struct chase_ring *ring, enum chase_flush how, uint32_t loads,
                struct chase_facts *facts);
 
-/* True if the run counts; else *cause. Time lost up to 2 % and 500 ns is the clocks' own. */
+/* True if the run counts, otherwise *cause says why not. Up to 2 % and 500 ns of lost time are the
+ * clocks' own. */
 bool chase_run_counts(const struct chase_facts *facts, enum probe_discard *cause);
 
 /* The median; the mean of the middle two when n is even. Sorts in place. n >= 1. */
 double chase_median(double *values, size_t n);
-
-/* A small generator (splitmix64) for orders and jitter, nothing secret. */
-uint64_t chase_random(uint64_t *state);
 
 #endif

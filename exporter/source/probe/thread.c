@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "exporter/base/clock.h"
+#include "exporter/source/probe/account.h"
+#include "exporter/source/probe/random.h"
 #include "exporter/source/probe/topology.h"
 
 enum { STACK_BYTES = 256 << 10 };
@@ -97,7 +99,7 @@ static void discard(struct chase_shared *shared, enum probe_discard cause, uint3
 /* What the thread has used since the last time. */
 static void charge(struct chase_account *account, uint64_t *spent, uint64_t loads)
 {
-    uint64_t cpu = chase_thread_cpu_ns();
+    uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     chase_account_spend(account, cpu - *spent, loads);
     *spent = cpu;
 }
@@ -143,7 +145,7 @@ static void take_turns(struct chase_thread *thread)
 {
     struct chase_shared *shared = thread->shared;
     struct chase_account account;
-    uint64_t turn = 0, spent = chase_thread_cpu_ns();
+    uint64_t turn = 0, spent = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     chase_account_init(&account, shared->interval_ns, shared->epoch_ns);
     while (wait_until(shared, shared->epoch_ns + chase_turn_ns(shared->interval_ns, thread->index,
                                                                shared->n_threads, turn,

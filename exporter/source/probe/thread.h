@@ -19,8 +19,8 @@
 
 enum { CHASE_QUEUE = 64 };
 
-/* Finished readings: one thread puts, one takes, nobody waits. A reading that finds the queue full
- * is dropped: by then nobody has asked for a minute. */
+/* Finished readings: one thread puts, one takes, neither waits. A reading that finds the queue full
+ * is dropped: by then none was taken for a minute. */
 struct chase_queue {
     struct probe_reading slots[CHASE_QUEUE];
     atomic_uint put;   /* written by the probe's thread alone */

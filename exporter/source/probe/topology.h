@@ -35,7 +35,7 @@ static inline void chase_bit_set(uint8_t *bits, int i)
 }
 
 /* The affinity of the process's first thread, which is never pinned by us, and the cpuset's memory
- * nodes. A kernel or a seccomp filter that refuses to tell leaves everything allowed. */
+ * nodes. Where a kernel or a seccomp filter refuses to say, everything is allowed. */
 void chase_allowed_read(struct chase_allowed *out);
 
 struct chase_place {
@@ -53,7 +53,7 @@ struct chase_topology {
 
 /*
  * 0, -ENOMEM, or -EINVAL when sysfs holds what no kernel writes. A kernel without NUMA is one node,
- * 0, with every online CPU. Lists may come out empty. log may be NULL; it hears what is left out.
+ * 0, with every online CPU. Lists may come out empty. What is left out is logged; log may be NULL.
  */
 int chase_topology_init(struct chase_topology *topology, const struct fsroot *fs,
                         const struct chase_allowed *allowed, const struct log *log);

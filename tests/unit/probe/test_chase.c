@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 #include "exporter/source/probe/buffer.h"
-#include "exporter/source/probe/chase.h"
+#include "exporter/source/probe/numa_maps.h"
+#include "exporter/source/probe/probe.h"
 #include "exporter/source/probe/topology.h"
 #include "tests/unit/support/fixture.h"
 
@@ -130,10 +131,10 @@ static const struct log quiet = {.fd = -1};
 
 static struct source *start_source(const struct fsroot *fs, uint64_t interval_ns)
 {
-    struct chase_config config = {.fs = fs, .log = &quiet, .interval_ns = interval_ns};
+    struct probe_config config = {.fs = fs, .log = &quiet, .interval_ns = interval_ns};
     struct source *source = NULL;
     struct verdict why = {REASON_COUNT, ""};
-    int err = chase_source_new(&config, &source, &why);
+    int err = probe_source_new(&config, &source, &why);
     if (err)
         print_message("%s\n", why.words);
     assert_int_equal(err, 0);
@@ -191,7 +192,7 @@ static void test_source_measures(void **state)
     (void)state;
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
     struct source *source = start_source(&fs, 10000000);
-    const struct source_thread *threads = chase_source_threads(source, &n_threads);
+    const struct source_thread *threads = probe_source_threads(source, &n_threads);
     assert_true(n_threads >= 1);
     assert_int_equal(wait_for_readings(source, readings, 4), 4);
     for (size_t i = 0; i < 4; i++) {
@@ -204,9 +205,9 @@ static void test_source_measures(void **state)
     assert_int_equal(source->ops->probes(source, readings, 0, &n), 0);
     assert_int_equal(n, 0);
     for (size_t t = 0; t < n_threads; t++)
-        assert_true(chase_source_cpu_ns(source, t) > 0);
-    assert_int_equal(chase_source_cpu_ns(source, n_threads), 0);
-    assert_true(chase_source_buffer_bytes(source) >= 4 << 20);
+        assert_true(probe_source_cpu_ns(source, t) > 0);
+    assert_int_equal(probe_source_cpu_ns(source, n_threads), 0);
+    assert_true(probe_source_buffer_bytes(source) >= 4 << 20);
     source->ops->free(source);
     fsroot_release(&fs);
 }
@@ -218,7 +219,7 @@ static void test_threads_are_named_and_pinned(void **state)
     (void)state;
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
     struct source *source = start_source(&fs, 3600000000000U);
-    const struct source_thread *threads = chase_source_threads(source, &n_threads);
+    const struct source_thread *threads = probe_source_threads(source, &n_threads);
     for (size_t i = 0; i < n_threads; i++) {
         char path[64], name[32] = "", want[32];
         cpu_set_t cpus;
@@ -269,11 +270,11 @@ static void test_target_without_memory_is_left_out(void **state)
     fixture_write(&fixture, "sys/devices/system/node/node1/cpulist", "%s", cpu);
     assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
     struct log log = {.fd = ends[1], .level = LOG_LEVEL_INFO, .format = LOG_FORMAT_LOGFMT};
-    struct chase_config config = {.fs = &fixture.fs, .log = &log, .interval_ns = 5000000};
+    struct probe_config config = {.fs = &fixture.fs, .log = &log, .interval_ns = 5000000};
     struct source *source = NULL;
     struct verdict why;
-    assert_int_equal(chase_source_new(&config, &source, &why), 0);
-    chase_source_threads(source, &n_threads);
+    assert_int_equal(probe_source_new(&config, &source, &why), 0);
+    probe_source_threads(source, &n_threads);
     assert_int_equal(n_threads, 2);
     assert_true(read(ends[0], said, sizeof said - 1) > 0);
     assert_non_null(strstr(said, "NUMA node 1 is not measured"));
@@ -303,7 +304,7 @@ static void test_thread_comes_back_when_moved(void **state)
         skip();
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
     struct source *source = start_source(&fs, 10000000);
-    int tid = chase_source_threads(source, &n_threads)->tid;
+    int tid = probe_source_threads(source, &n_threads)->tid;
     assert_int_equal(sched_getaffinity(tid, sizeof home, &home), 0);
     CPU_XOR(&elsewhere, &elsewhere, &home);
     assert_int_equal(sched_setaffinity(tid, sizeof elsewhere, &elsewhere), 0);
@@ -359,9 +360,9 @@ static int measure_without_memory_policy(void)
     if (chase_buffer_init(&buffer, &fs, BUFFER_BYTES, 1, -1, false, &why) != -EPERM ||
         why.reason != REASON_NO_PERMISSION || !strstr(why.words, "seccomp"))
         return 4;
-    struct chase_config config = {.fs = &fs, .log = &quiet, .interval_ns = 10000000};
+    struct probe_config config = {.fs = &fs, .log = &quiet, .interval_ns = 10000000};
     struct source *source;
-    if (chase_source_new(&config, &source, &why) != 0)
+    if (probe_source_new(&config, &source, &why) != 0)
         return 5;
     if (wait_for_readings(source, &reading, 1) != 1)
         return 6;
@@ -392,15 +393,15 @@ static void test_refusals_have_reasons(void **state)
     struct verdict why;
     (void)state;
     fixture_init(&fixture);
-    struct chase_config config = {.fs = &fixture.fs, .log = &quiet, .interval_ns = 1000000000};
+    struct probe_config config = {.fs = &fixture.fs, .log = &quiet, .interval_ns = 1000000000};
     fixture_write(&fixture, "sys/devices/system/node/online", "0\n");
     fixture_write(&fixture, "sys/devices/system/node/node0/cpulist", "0-15\n");
     fixture_write(&fixture, "sys/devices/system/cpu/isolated", "0-15\n");
-    assert_int_equal(chase_source_new(&config, &source, &why), -ENODEV);
+    assert_int_equal(probe_source_new(&config, &source, &why), -ENODEV);
     assert_int_equal(why.reason, REASON_NO_DEVICE);
     assert_non_null(strstr(why.words, "isolated"));
     fixture_write(&fixture, "sys/devices/system/node/online", "0-\n");
-    assert_int_equal(chase_source_new(&config, &source, &why), -EINVAL);
+    assert_int_equal(probe_source_new(&config, &source, &why), -EINVAL);
     assert_non_null(strstr(why.words, "sysfs"));
     assert_ptr_equal(source, &fixture);
     fixture_release(&fixture);

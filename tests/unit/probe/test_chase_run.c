@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/source/probe/account.h"
 #include "exporter/source/probe/buffer.h"
 #include "exporter/source/probe/burst.h"
+#include "exporter/source/probe/random.h"
 #include "exporter/source/probe/thread.h"
 
 enum { RING_BYTES = 2 * CHASE_HUGE_BYTES };

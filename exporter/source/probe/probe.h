@@ -1,16 +1,16 @@
 /*
  * The memory probe: real load-to-use latency, from a pinned thread that chases pointers.
  *
- * One thread per initiator NUMA node, on a housekeeping CPU (chase_topology.h says which), through
+ * One thread per initiator NUMA node, on a housekeeping CPU (topology.h says which), through
  * a few MiB of huge pages on the target node; targets take turns. Before each run the lines are
  * flushed (by computed address, not by loading them), so every load goes to memory and the TLB does
  * not matter. Runs disturbed by preemption, migration or steal are discarded; a reading is the
- * median of the runs of one burst (chase_burst.h), absent when too few are left. At most 0.1 % of
+ * median of the runs of one burst (burst.h), absent when too few are left. At most 0.1 % of
  * one CPU per initiator node, everything included; where the interval or the memory does not allow
- * a whole burst for that, bursts get fewer runs and then rarer. Needs no privilege.
+ * a whole burst for that, bursts get fewer runs and then become rarer. Needs no privilege.
  */
-#ifndef IE_SOURCE_PROBE_CHASE_H
-#define IE_SOURCE_PROBE_CHASE_H
+#ifndef IE_SOURCE_PROBE_PROBE_H
+#define IE_SOURCE_PROBE_PROBE_H
 
 #include "exporter/base/fsroot.h"
 #include "exporter/base/log.h"
@@ -18,7 +18,7 @@
 #include "exporter/source/probe/run.h"
 #include "exporter/source/source.h"
 
-struct chase_config {
+struct probe_config {
     const struct fsroot *fs; /* borrowed, like log, until the source is freed */
     const struct log *log;
     uint64_t interval_ns; /* one burst per initiator and interval; > 0 */
@@ -31,17 +31,19 @@ struct chase_config {
  * *why. The source's probes() op hands out finished bursts and never waits; check says no, open
  * -ENOTSUP. free waits for the threads: a few milliseconds.
  */
-int chase_source_new(const struct chase_config *config, struct source **out, struct verdict *why);
+int probe_source_new(const struct probe_config *config, struct source **out, struct verdict *why);
 
 /* The threads, for opening counters on them; valid until the source is freed. Keys "p0", "p1", ...
  */
-const struct source_thread *chase_source_threads(const struct source *source, size_t *n);
+const struct source_thread *probe_source_threads(const struct source *source, size_t *n);
 
-/* CPU time that the threads have used since the start, by index of chase_source_threads. Any
- * thread; 0 when the kernel does not say. */
-uint64_t chase_source_cpu_ns(const struct source *source, size_t thread);
+/* For tests and benchmarks. */
 
-/* Bytes of the targets' buffers, which budgets count apart from the exporter's own memory. */
-size_t chase_source_buffer_bytes(const struct source *source);
+/* CPU time that a thread has used since the start, by its index in probe_source_threads. Any thread;
+ * 0 when the kernel does not say. */
+uint64_t probe_source_cpu_ns(const struct source *source, size_t thread);
+
+/* Bytes of the targets' buffers. */
+size_t probe_source_buffer_bytes(const struct source *source);
 
 #endif

@@ -1,4 +1,4 @@
-#include "exporter/source/probe/chase.h"
+#include "exporter/source/probe/probe.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -6,12 +6,13 @@
 
 #include "exporter/base/clock.h"
 #include "exporter/source/probe/buffer.h"
+#include "exporter/source/probe/random.h"
 #include "exporter/source/probe/thread.h"
 #include "exporter/source/probe/topology.h"
 
 enum { DEFAULT_BUFFER_BYTES = 4 << 20, LARGEST_BUFFER_BYTES = 1 << 30 };
 
-struct chase_source {
+struct probe_source {
     struct source base;
     struct chase_shared shared;
     bool shared_made;             /* mutex and condition exist */
@@ -21,26 +22,26 @@ struct chase_source {
     struct chase_thread *threads; /* shared.n_threads of them */
     size_t n_running;
     struct source_thread *identities; /* one per thread */
-    size_t next_queue; /* where probes() goes on, so that a small cap starves nobody */
+    size_t next_queue; /* where probes() goes on, so that a small cap starves no thread */
 };
 
-static struct chase_source *of(struct source *source)
+static struct probe_source *of(struct source *source)
 {
-    return (struct chase_source *)source;
+    return (struct probe_source *)source;
 }
 
-static const struct chase_source *of_const(const struct source *source)
+static const struct probe_source *of_const(const struct source *source)
 {
-    return (const struct chase_source *)source;
+    return (const struct probe_source *)source;
 }
 
-static int chase_probes(struct source *source, struct probe_reading *out, size_t cap, size_t *n)
+static int probe_probes(struct source *source, struct probe_reading *out, size_t cap, size_t *n)
 {
-    struct chase_source *chase = of(source);
+    struct probe_source *probe = of(source);
     size_t count = 0, empty = 0;
-    while (count < cap && empty < chase->n_running) {
-        struct chase_thread *thread = &chase->threads[chase->next_queue];
-        chase->next_queue = (chase->next_queue + 1) % chase->n_running;
+    while (count < cap && empty < probe->n_running) {
+        struct chase_thread *thread = &probe->threads[probe->next_queue];
+        probe->next_queue = (probe->next_queue + 1) % probe->n_running;
         if (chase_queue_take(&thread->queue, &out[count])) {
             count++;
             empty = 0;
@@ -52,56 +53,56 @@ static int chase_probes(struct source *source, struct probe_reading *out, size_t
     return 0;
 }
 
-static void chase_discards(struct source *source, uint64_t discarded[PROBE_DISCARDS])
+static void probe_discards(struct source *source, uint64_t discarded[PROBE_DISCARDS])
 {
     const struct chase_shared *shared = &of_const(source)->shared;
     for (int cause = 0; cause < PROBE_DISCARDS; cause++)
         discarded[cause] = atomic_load_explicit(&shared->discarded[cause], memory_order_relaxed);
 }
 
-static void stop_threads(struct chase_source *chase)
+static void stop_threads(struct probe_source *probe)
 {
-    if (!chase->shared_made)
+    if (!probe->shared_made)
         return;
-    pthread_mutex_lock(&chase->shared.mutex);
-    chase->shared.stop = true;
-    pthread_cond_broadcast(&chase->shared.changed);
-    pthread_mutex_unlock(&chase->shared.mutex);
-    for (size_t i = 0; i < chase->n_running; i++)
-        chase_thread_join(&chase->threads[i]);
-    pthread_cond_destroy(&chase->shared.changed);
-    pthread_mutex_destroy(&chase->shared.mutex);
+    pthread_mutex_lock(&probe->shared.mutex);
+    probe->shared.stop = true;
+    pthread_cond_broadcast(&probe->shared.changed);
+    pthread_mutex_unlock(&probe->shared.mutex);
+    for (size_t i = 0; i < probe->n_running; i++)
+        chase_thread_join(&probe->threads[i]);
+    pthread_cond_destroy(&probe->shared.changed);
+    pthread_mutex_destroy(&probe->shared.mutex);
 }
 
-static void chase_free(struct source *source)
+static void probe_free(struct source *source)
 {
-    struct chase_source *chase = of(source);
-    if (!chase)
+    struct probe_source *probe = of(source);
+    if (!probe)
         return;
-    stop_threads(chase);
-    for (size_t i = 0; i < chase->n_rings; i++)
-        chase_ring_release(&chase->rings[i]);
-    for (size_t i = 0; chase->threads && i < chase->shared.n_threads; i++)
-        chase_hit_release(&chase->threads[i].hit);
-    for (size_t i = 0; i < chase->shared.n_buffers; i++)
-        chase_buffer_release(&chase->buffers[i]);
-    free(chase->rings);
-    free(chase->buffers);
-    free(chase->threads);
-    free(chase->identities);
-    free(chase);
+    stop_threads(probe);
+    for (size_t i = 0; i < probe->n_rings; i++)
+        chase_ring_release(&probe->rings[i]);
+    for (size_t i = 0; probe->threads && i < probe->shared.n_threads; i++)
+        chase_hit_release(&probe->threads[i].hit);
+    for (size_t i = 0; i < probe->shared.n_buffers; i++)
+        chase_buffer_release(&probe->buffers[i]);
+    free(probe->rings);
+    free(probe->buffers);
+    free(probe->threads);
+    free(probe->identities);
+    free(probe);
 }
 
-static const struct source_ops chase_ops = {
+static const struct source_ops probe_ops = {
     .name = "probe",
-    .probes = chase_probes,
-    .probe_discards = chase_discards,
-    .free = chase_free,
+    .probes = probe_probes,
+    .probe_discards = probe_discards,
+    .free = probe_free,
 };
 
-static int make_shared(struct chase_source *chase, const struct chase_config *config)
+static int make_shared(struct probe_source *probe, const struct probe_config *config)
 {
-    struct chase_shared *shared = &chase->shared;
+    struct chase_shared *shared = &probe->shared;
     pthread_condattr_t attributes;
     shared->fs = config->fs;
     shared->log = config->log;
@@ -118,15 +119,15 @@ static int make_shared(struct chase_source *chase, const struct chase_config *co
     }
     if (err)
         pthread_mutex_destroy(&shared->mutex);
-    chase->shared_made = !err;
+    probe->shared_made = !err;
     return -err;
 }
 
 /* One buffer per target that gives memory. *why keeps the last refusal. */
-static int make_buffers(struct chase_source *chase, const struct chase_config *config,
+static int make_buffers(struct probe_source *probe, const struct probe_config *config,
                         const struct chase_topology *topology, struct verdict *why)
 {
-    struct chase_shared *shared = &chase->shared;
+    struct chase_shared *shared = &probe->shared;
     size_t bytes = config->buffer_bytes ? config->buffer_bytes : DEFAULT_BUFFER_BYTES;
     int err = -ENODEV;
     if (bytes > LARGEST_BUFFER_BYTES) {
@@ -135,33 +136,33 @@ static int make_buffers(struct chase_source *chase, const struct chase_config *c
     }
     bytes = (bytes + CHASE_HUGE_BYTES - 1) / CHASE_HUGE_BYTES * CHASE_HUGE_BYTES;
     verdict_set(why, REASON_NO_DEVICE, "no NUMA node has memory that the exporter may use");
-    chase->buffers = calloc(topology->n_targets + 1, sizeof *chase->buffers);
-    if (!chase->buffers)
+    probe->buffers = calloc(topology->n_targets + 1, sizeof *probe->buffers);
+    if (!probe->buffers)
         return -ENOMEM;
     for (size_t i = 0; i < topology->n_targets; i++) {
         const struct chase_place *target = &topology->targets[i];
-        err = chase_buffer_init(&chase->buffers[shared->n_buffers], config->fs, bytes, target->node,
+        err = chase_buffer_init(&probe->buffers[shared->n_buffers], config->fs, bytes, target->node,
                                 target->cpu, topology->n_targets == 1, why);
         if (!err)
             shared->n_buffers++;
         else
             log_warn(config->log, "probe", "%s", why->words);
     }
-    shared->buffers = chase->buffers;
+    shared->buffers = probe->buffers;
     return shared->n_buffers > 0 ? 0 : err;
 }
 
-static int make_rings(struct chase_source *chase, size_t n_threads)
+static int make_rings(struct probe_source *probe, size_t n_threads)
 {
-    size_t n_buffers = chase->shared.n_buffers;
+    size_t n_buffers = probe->shared.n_buffers;
     uint64_t seed = clock_mono_ns();
-    chase->rings = calloc(n_threads * n_buffers, sizeof *chase->rings);
-    if (!chase->rings)
+    probe->rings = calloc(n_threads * n_buffers, sizeof *probe->rings);
+    if (!probe->rings)
         return -ENOMEM;
-    for (size_t i = 0; i < n_threads * n_buffers; i++, chase->n_rings++) {
-        const struct chase_buffer *buffer = &chase->buffers[i % n_buffers];
+    for (size_t i = 0; i < n_threads * n_buffers; i++, probe->n_rings++) {
+        const struct chase_buffer *buffer = &probe->buffers[i % n_buffers];
         int err =
-            chase_ring_init(&chase->rings[i], buffer->base, buffer->bytes,
+            chase_ring_init(&probe->rings[i], buffer->base, buffer->bytes,
                             (uint32_t)(i / n_buffers), (uint32_t)n_threads, chase_random(&seed));
         if (err)
             return err;
@@ -169,75 +170,75 @@ static int make_rings(struct chase_source *chase, size_t n_threads)
     return 0;
 }
 
-/* Of the last-level cache's hits, in the buffer of the thread's own node; else it goes without. */
-static int make_hit_ring(const struct chase_source *chase, struct chase_thread *thread)
+/* For hits in the last-level cache, in the buffer of the thread's own node, if there is one. */
+static int make_hit_ring(const struct probe_source *probe, struct chase_thread *thread)
 {
-    for (size_t i = 0; i < chase->shared.n_buffers; i++) {
-        const struct chase_buffer *buffer = &chase->buffers[i];
+    for (size_t i = 0; i < probe->shared.n_buffers; i++) {
+        const struct chase_buffer *buffer = &probe->buffers[i];
         if (buffer->node != thread->node)
             continue;
-        int err = chase_hit_init(&thread->hit, chase->shared.fs, thread->cpu, buffer->base,
+        int err = chase_hit_init(&thread->hit, probe->shared.fs, thread->cpu, buffer->base,
                                  buffer->bytes, thread->random);
         return err == -ENOTSUP ? 0 : err;
     }
     return 0;
 }
 
-/* Before the thread starts: from then on its turn is its own. */
-static void describe(const struct chase_source *chase, size_t i)
+/* Before the thread starts: from then on 'turn' is the thread's. */
+static void describe(const struct probe_source *probe, size_t i)
 {
-    const struct chase_thread *thread = &chase->threads[i];
-    struct source_thread *identity = &chase->identities[i];
+    const struct chase_thread *thread = &probe->threads[i];
+    struct source_thread *identity = &probe->identities[i];
     snprintf(identity->key, sizeof identity->key, "p%zu", i);
     snprintf(identity->kind, sizeof identity->kind, "probe");
     identity->initiator_numa_node = thread->node;
-    identity->target_numa_node = chase->buffers[thread->turn].node;
+    identity->target_numa_node = probe->buffers[thread->turn].node;
 }
 
-static int start_threads(struct chase_source *chase, const struct chase_topology *topology)
+static int start_threads(struct probe_source *probe, const struct chase_topology *topology)
 {
     size_t n = topology->n_initiators;
     uint64_t seed = clock_mono_ns();
-    chase->threads = calloc(n, sizeof *chase->threads);
-    chase->identities = calloc(n, sizeof *chase->identities);
-    if (!chase->threads || !chase->identities)
+    probe->threads = calloc(n, sizeof *probe->threads);
+    probe->identities = calloc(n, sizeof *probe->identities);
+    if (!probe->threads || !probe->identities)
         return -ENOMEM;
-    chase->shared.n_threads = n;
-    chase->shared.epoch_ns = clock_mono_ns();
+    probe->shared.n_threads = n;
+    probe->shared.epoch_ns = clock_mono_ns();
     for (size_t i = 0; i < n; i++) {
-        struct chase_thread *thread = &chase->threads[i];
-        thread->shared = &chase->shared;
+        struct chase_thread *thread = &probe->threads[i];
+        thread->shared = &probe->shared;
         thread->index = i;
         thread->node = topology->initiators[i].node;
         thread->cpu = topology->initiators[i].cpu;
         thread->random = chase_random(&seed);
-        thread->rings = &chase->rings[i * chase->shared.n_buffers];
-        thread->turn = i % chase->shared.n_buffers;
-        describe(chase, i);
-        int err = make_hit_ring(chase, thread);
+        thread->rings = &probe->rings[i * probe->shared.n_buffers];
+        thread->turn = i % probe->shared.n_buffers;
+        describe(probe, i);
+        int err = make_hit_ring(probe, thread);
         if (!err)
             err = chase_thread_start(thread);
         if (err)
             return err;
-        chase->n_running++;
-        chase->identities[i].tid = thread->tid;
+        probe->n_running++;
+        probe->identities[i].tid = thread->tid;
     }
     return 0;
 }
 
-static void say_what_runs(const struct chase_source *chase, const struct chase_topology *topology)
+static void say_what_runs(const struct probe_source *probe, const struct chase_topology *topology)
 {
-    const struct log *log = chase->shared.log;
+    const struct log *log = probe->shared.log;
     for (size_t i = 0; i < topology->n_initiators; i++)
         log_info(log, "probe", "NUMA node %d: loads start on CPU %d", topology->initiators[i].node,
                  topology->initiators[i].cpu);
-    for (size_t i = 0; i < chase->shared.n_buffers; i++)
-        log_info(log, "probe", "NUMA node %d: %zu MiB to load from%s", chase->buffers[i].node,
-                 chase->buffers[i].bytes >> 20,
-                 chase->buffers[i].huge ? ", in huge pages" : ", perhaps not in huge pages");
+    for (size_t i = 0; i < probe->shared.n_buffers; i++)
+        log_info(log, "probe", "NUMA node %d: %zu MiB to load from%s", probe->buffers[i].node,
+                 probe->buffers[i].bytes >> 20,
+                 probe->buffers[i].huge ? ", in huge pages" : ", perhaps not in huge pages");
 }
 
-static int build(struct chase_source *chase, const struct chase_config *config,
+static int build(struct probe_source *probe, const struct probe_config *config,
                  const struct chase_topology *topology, struct verdict *why)
 {
     if (topology->n_initiators == 0) {
@@ -246,63 +247,63 @@ static int build(struct chase_source *chase, const struct chase_config *config,
             "no CPU to probe from: every CPU is isolated or outside the exporter's affinity");
         return -ENODEV;
     }
-    int err = make_shared(chase, config);
-    if (!err && chase->shared.how == CHASE_FLUSH_NONE) {
+    int err = make_shared(probe, config);
+    if (!err && probe->shared.how == CHASE_FLUSH_NONE) {
         verdict_set(why, REASON_UNSUPPORTED_CPU,
                     "this CPU has no instruction that lets the probe flush a line from its caches");
         return -ENOTSUP;
     }
     if (err)
         return err;
-    err = make_buffers(chase, config, topology, why);
+    err = make_buffers(probe, config, topology, why);
     if (err)
         return err;
-    err = make_rings(chase, topology->n_initiators);
+    err = make_rings(probe, topology->n_initiators);
     if (err == -EINVAL)
         verdict_set(why, REASON_NO_DEVICE, "the probe's buffer is too small for %zu NUMA nodes",
                     topology->n_initiators);
-    if (!err && (err = start_threads(chase, topology)) != 0)
+    if (!err && (err = start_threads(probe, topology)) != 0)
         verdict_set(why, REASON_NO_PERMISSION, "the probe's threads cannot be started");
     return err;
 }
 
-int chase_source_new(const struct chase_config *config, struct source **out, struct verdict *why)
+int probe_source_new(const struct probe_config *config, struct source **out, struct verdict *why)
 {
     struct chase_topology topology = {0};
     struct chase_allowed allowed;
-    struct chase_source *chase = calloc(1, sizeof *chase);
+    struct probe_source *probe = calloc(1, sizeof *probe);
     int err = -ENOMEM;
     verdict_set(why, REASON_NO_DEVICE, "out of memory for the memory probe");
-    if (!chase)
+    if (!probe)
         goto fail;
-    chase->base.ops = &chase_ops;
+    probe->base.ops = &probe_ops;
     chase_allowed_read(&allowed);
     err = chase_topology_init(&topology, config->fs, &allowed, config->log);
     if (err) {
         verdict_set(why, REASON_NO_DEVICE, "the machine's NUMA nodes cannot be read from sysfs");
         goto fail;
     }
-    err = build(chase, config, &topology, why);
+    err = build(probe, config, &topology, why);
     if (err)
         goto fail;
-    say_what_runs(chase, &topology);
+    say_what_runs(probe, &topology);
     chase_topology_release(&topology);
     verdict_clear(why);
-    *out = &chase->base;
+    *out = &probe->base;
     return 0;
 fail:
     chase_topology_release(&topology);
-    chase_free(chase ? &chase->base : NULL);
+    probe_free(probe ? &probe->base : NULL);
     return err;
 }
 
-const struct source_thread *chase_source_threads(const struct source *source, size_t *n)
+const struct source_thread *probe_source_threads(const struct source *source, size_t *n)
 {
     *n = of_const(source)->n_running;
     return of_const(source)->identities;
 }
 
-uint64_t chase_source_cpu_ns(const struct source *source, size_t thread)
+uint64_t probe_source_cpu_ns(const struct source *source, size_t thread)
 {
     clockid_t clock;
     if (thread >= of_const(source)->n_running ||
@@ -311,7 +312,7 @@ uint64_t chase_source_cpu_ns(const struct source *source, size_t thread)
     return clock_ns(clock);
 }
 
-size_t chase_source_buffer_bytes(const struct source *source)
+size_t probe_source_buffer_bytes(const struct source *source)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < of_const(source)->shared.n_buffers; i++)
