@@ -33,7 +33,6 @@ static const struct reading_row *row_of_cpu(const struct reading *reading, int32
 static size_t rows_with_values(const struct reading *reading)
 {
     size_t n = 0;
-
     for (size_t i = 0; i < reading->n; i++)
         n += reading_row(reading, i)->present != 0;
     return n;
@@ -55,7 +54,6 @@ static void assert_same_reading(const struct reading *live, const struct reading
 static struct reading copy_of(const struct reading *reading)
 {
     struct reading copy = *reading;
-
     copy.rows = malloc(reading->n * reading->stride_bytes + 1);
     memcpy(copy.rows, reading->rows, reading->n * reading->stride_bytes);
     return copy;
@@ -88,7 +86,6 @@ struct seen {
 static void see(struct source_set *set, const group_handle *handles, struct seen *seen)
 {
     const struct probe_reading *probes = source_set_probes(set, &seen->n_probes);
-
     assert_true(seen->n_probes <= COUNT(seen->probes));
     memcpy(seen->probes, probes, seen->n_probes * sizeof *probes);
     for (size_t i = 0; i < COUNT(opened); i++) {
@@ -196,7 +193,6 @@ static void copy_recording(const char *from, const char *to)
     struct source *source, *wrapped;
     struct tick at;
     size_t n;
-
     assert_int_equal(
         recorder_new(to, replay_machine(replay), replay_interval_ns(replay), NULL, &recorder), 0);
     assert_int_equal(replay_source_new(replay, &source), 0);
@@ -250,7 +246,6 @@ static void test_recording_a_replay(void **state)
                                         "lines.jsonl"};
     for (size_t i = 0; i < COUNT(files); i++) {
         char from[512], once[64], twice[64];
-
         snprintf(from, sizeof from, REPLAYS "%s", files[i]);
         recording_temporary(once);
         recording_temporary(twice);

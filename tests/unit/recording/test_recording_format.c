@@ -19,7 +19,6 @@ static struct recording_line parse(const char *text)
 {
     struct recording_line line;
     char error[256] = "";
-
     if (recording_parse_line(text, strlen(text), &line, error, sizeof error))
         fail_msg("%s\n  %s", text, error);
     return line;
@@ -179,7 +178,6 @@ static void test_read_of_every_group(void **state)
 static uint64_t cycles_of(const char *number)
 {
     char text[256];
-
     snprintf(text, sizeof text,
              "{\"read\":\"k\",\"group\":\"core\",\"enabled_ns\":1,\"running_ns\":1,"
              "\"values\":{\"cycles\":%s}}",
@@ -440,7 +438,6 @@ static void test_malformed(void **state)
         const char *text = malformed[i][0], *want = malformed[i][1];
         struct recording_line line = {.kind = RECORDING_TICK, .owner = NULL};
         char error[256] = "";
-
         if (recording_parse_line(text, strlen(text), &line, error, sizeof error) != -EINVAL)
             fail_msg("accepted: %s", text);
         assert_int_equal(line.kind, RECORDING_TICK); /* untouched */

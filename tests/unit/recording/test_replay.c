@@ -35,7 +35,6 @@ static void play(struct playing *p, const char *path)
 {
     char error[512] = "";
     struct source *source;
-
     memset(p, 0, sizeof *p);
     if (replay_open(path, &p->replay, error, sizeof error))
         fail_msg("%s", error);
@@ -57,7 +56,6 @@ static bool advance(struct playing *p)
 {
     char error[512] = "";
     int got = replay_next(p->replay, &p->tick, error, sizeof error);
-
     if (got < 0)
         fail_msg("%s", error);
     if (got == 1)
@@ -174,7 +172,6 @@ static void check_window(struct playing *p, const char *file, const struct windo
     const uint64_t counts[] = {want->cycles, want->ref_cycles, want->reads, want->occupancy};
     enum window_status status;
     struct window_sum sum;
-
     int error = window_read(p->set, handle, &p->books, &sum, &status);
     int got = error ? error : (int)status;
     if (got != want->status)
@@ -220,69 +217,6 @@ static void test_windows(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(tables); i++)
         check_table(&tables[i]);
-}
-
-/* ---- containers ---- */
-
-static void assert_event(const struct playing *p, size_t i, bool gone, const char *key,
-                         const char *pod, bool pending)
-{
-    size_t n;
-    const struct replay_container_event *events = replay_container_events(p->replay, &n);
-
-    assert_true(i < n);
-    assert_int_equal(events[i].gone, gone);
-    assert_string_equal(events[i].container.key, key);
-    assert_string_equal(events[i].container.pod, pod);
-    assert_int_equal(events[i].container.pending, pending);
-}
-
-static size_t events(const struct playing *p)
-{
-    size_t n;
-
-    replay_container_events(p->replay, &n);
-    return n;
-}
-
-static void test_container_events(void **state)
-{
-    (void)state;
-    struct playing p;
-
-    play(&p, REPLAYS "late.jsonl");
-    assert_int_equal(events(&p), 1); /* the start */
-    assert_event(&p, 0, false, "c1", "cart-0", false);
-    size_t n;
-    const struct recording_container *c1 = &replay_container_events(p.replay, &n)->container;
-    assert_int_equal(strlen(c1->id), 64);
-    assert_string_equal(c1->namespace_, "shop");
-    assert_string_equal(c1->container, "cart");
-    assert_string_equal(c1->image, "registry.example/cart:1");
-    assert_string_equal(c1->pod_uid, "11111111-1111-1111-1111-111111111111");
-    assert_string_equal(c1->runtime, "containerd");
-    assert_string_equal(c1->qos_class, "burstable");
-    assert_non_null(strstr(c1->cgroup, "/kubepods/burstable/pod1111"));
-
-    assert_true(advance(&p));
-    assert_int_equal(events(&p), 0);
-    assert_true(advance(&p));
-    assert_true(advance(&p));
-    assert_int_equal(events(&p), 1);
-    assert_event(&p, 0, false, "c2", "", true);
-    assert_true(advance(&p));
-    assert_int_equal(events(&p), 3);
-    assert_event(&p, 0, false, "c2", "train-7", false);
-    assert_event(&p, 1, false, "c3", "train-8", false);
-    assert_event(&p, 2, true, "c3", "", false);
-    assert_true(advance(&p));
-    assert_int_equal(events(&p), 1);
-    assert_event(&p, 0, true, "c2", "", false);
-    assert_true(advance(&p));
-    assert_int_equal(events(&p), 0);
-    assert_false(advance(&p));
-    assert_false(advance(&p));
-    stop(&p);
 }
 
 static void test_gone_container(void **state)
@@ -416,7 +350,6 @@ static void add_line(char *text, size_t size, const char *format, ...)
 {
     size_t len = strlen(text);
     va_list args;
-
     va_start(args, format);
     vsnprintf(text + len, size - len, format, args);
     va_end(args);
@@ -526,7 +459,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_container_events),
         cmocka_unit_test(test_gone_container),
         cmocka_unit_test(test_every_kind_of_line),
         cmocka_unit_test(test_check),

@@ -79,7 +79,6 @@ static int play_through(const char *path, char *error, size_t error_size, int *t
 {
     struct replay *replay;
     struct tick tick;
-
     *ticks = 0;
     int got = replay_open(path, &replay, error, error_size);
     if (got)
@@ -99,7 +98,6 @@ static void test_broken_recordings(void **state)
         const struct broken_case *c = &broken_cases[i];
         char path[64], error[256] = "", want[256];
         int ticks;
-
         recording_write(path, c->text, strlen(c->text));
         snprintf(want, sizeof want, "%s:%d: %s", path, c->line, c->says);
         assert_int_equal(play_through(path, error, sizeof error, &ticks), -EINVAL);
@@ -145,7 +143,6 @@ static void test_short_recordings(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         char path[64], error[256] = "";
         int ticks;
-
         recording_write(path, cases[i].text, strlen(cases[i].text));
         if (play_through(path, error, sizeof error, &ticks))
             fail_msg("%s", error);
@@ -163,7 +160,6 @@ static void test_long_lines(void **state)
         size_t head = strlen(HEADER TICK(1)), len = head + RECORDING_MAX_LINE + extra;
         char path[64], error[256] = "", *text = malloc(len + 64);
         int ticks;
-
         memset(text, 'x', len);
         memcpy(text, start, strlen(start));
         memcpy(text + len - 2, "\"}\n" TICK(2), strlen("\"}\n" TICK(2)));

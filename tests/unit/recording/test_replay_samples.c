@@ -23,7 +23,6 @@
 static struct source_set *set_of(struct source *source)
 {
     struct source_set *set = source_set_new(NULL);
-
     assert_non_null(set);
     for (int kind = 0; kind < SCOPE_KINDS; kind++)
         for (int group = 0; group < GROUP_COUNT; group++)
@@ -48,7 +47,6 @@ static group_handle open_owned(struct source_set *set, const char *key, enum gro
 static void begin(struct source_set *set, uint64_t number)
 {
     const struct tick tick = {.number = number, .mono_ns = number * 1000};
-
     assert_int_equal(source_set_begin(set, &tick), 0);
 }
 
@@ -57,7 +55,6 @@ static size_t read_samples(struct source_set *set, struct access_sample *out, si
 {
     size_t n;
     const struct access_sample *samples = source_set_read_samples(set, &n);
-
     assert_true(n <= cap);
     if (n > 0)
         memcpy(out, samples, n * sizeof *out);
@@ -76,7 +73,6 @@ struct playing {
 static void play(struct playing *p, const char *text)
 {
     char path[64];
-
     recording_write(path, text, strlen(text));
     p->replay = recording_open(path);
     unlink(path);
@@ -307,7 +303,6 @@ static void record_live(const char *path, struct seen *seen)
     struct recording_container c1 = recording_named("c1", "a"), c2 = recording_named("c2", "b");
     struct source *wrapped;
     uint64_t seed = 88172645463325252u;
-
     fake_source_init(&fake);
     recorder_container(recorder, &c1);
     recorder_container(recorder, &c2);
@@ -438,27 +433,6 @@ static void test_a_source_that_only_samples(void **state)
     unlink(path);
 }
 
-/* ---- words ---- */
-
-static void test_words(void **state)
-{
-    (void)state;
-    enum medium medium;
-    enum access_size size;
-
-    for (int i = 0; i < MEDIA; i++) {
-        assert_int_equal(medium_parse(medium_name((enum medium)i), &medium), 0);
-        assert_int_equal(medium, i);
-    }
-    for (int i = 0; i < ACCESS_SIZES; i++) {
-        assert_non_null(access_size_name((enum access_size)i));
-        assert_int_equal(access_size_parse(access_size_name((enum access_size)i), &size), 0);
-        assert_int_equal(size, i);
-    }
-    assert_int_equal(medium_parse("pmem", &medium), -ENOENT);
-    assert_int_equal(access_size_parse("", &size), -ENOENT);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,7 +445,6 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_closed_scopes_are_not_recorded),
         cmocka_unit_test(test_a_source_that_only_samples),
-        cmocka_unit_test(test_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,40 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "exporter/source/sample.h"
+
+static void words_are_read_as_they_are_written(void **state)
+{
+    (void)state;
+    enum access access;
+    enum medium medium;
+    enum access_size size;
+    for (int i = 0; i < ACCESS_KINDS; i++) {
+        assert_int_equal(access_parse(access_name((enum access)i), &access), 0);
+        assert_int_equal(access, i);
+    }
+    for (int i = 0; i < MEDIA; i++) {
+        assert_int_equal(medium_parse(medium_name((enum medium)i), &medium), 0);
+        assert_int_equal(medium, i);
+    }
+    for (int i = 0; i < ACCESS_SIZES; i++) {
+        assert_non_null(access_size_name((enum access_size)i));
+        assert_int_equal(access_size_parse(access_size_name((enum access_size)i), &size), 0);
+        assert_int_equal(size, i);
+    }
+    assert_int_equal(medium_parse("pmem", &medium), -ENOENT);
+    assert_int_equal(access_size_parse("", &size), -ENOENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_are_read_as_they_are_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
