@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/hash.h"
 #include "exporter/expose/page.h"
 
 /* A sample of a container, which is an index by order of appearance. */
@@ -42,7 +43,7 @@ static bool is_container(const struct labelset *set)
 
 static size_t find(struct container_samples *groups, const struct labelset *set)
 {
-    size_t at = (size_t)((uintptr_t)set >> 4) * 0x9e3779b1u & groups->mask;
+    size_t at = (size_t)(hash_u64((uintptr_t)set) >> 32) & groups->mask;
     while (groups->slots[at] && groups->slots[at] != set)
         at = (at + 1) & groups->mask;
     return at;
