@@ -107,8 +107,8 @@ static void integers_stay_exact(void **state)
     assert_true(fields_whole(&in, "b", FIELD_REQUIRED) == UINT64_C(1) << 53);
     assert_false(in.failed);
     fields_whole(&in, "c", FIELD_REQUIRED);
-    assert_string_equal(error, "unit: \"c\" beside an integer larger than 2^63 cannot be read "
-                               "exactly");
+    assert_string_equal(error, "unit: \"c\" cannot be read exactly beside an integer larger than "
+                               "2^63");
     json_decref(root);
 }
 
