@@ -4,7 +4,7 @@
  *
  * A window is calm when the co-runners' read rate is in the lowest decile of the sliding hour AND
  * below 10 % of the node's highest rate seen. One struct calm per container; pure, embedded, of
- * bounded size: rates are kept in logarithmic buckets (ratio 2^(1/2)), by ten-minute slices.
+ * bounded size: rates are kept in logarithmic buckets (ratio 2^(1/2)).
  */
 #ifndef IE_COLLECTORS_LEARNED_CALM_H
 #define IE_COLLECTORS_LEARNED_CALM_H
@@ -12,15 +12,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collectors/learned/slices.h"
+
 /* Buckets: 0 is everything below 16 reads/s, which is nothing; i begins at 2^(4 + (i - 1)/2); the
- * last is open (2^35 reads/s are 2 TB/s). Slices: the current ten minutes and the six before, so
- * the hour is between 60 and 70 minutes long. */
-enum { CALM_BUCKETS = 64, CALM_SLICES = 7, CALM_MIN_WINDOWS = 10 };
+ * last is open (2^35 reads/s are 2 TB/s). */
+enum { CALM_BUCKETS = 64, CALM_MIN_WINDOWS = 10 };
 
 /* Zeroed: no history. */
 struct calm {
-    uint16_t count[CALM_SLICES][CALM_BUCKETS]; /* windows, saturating */
-    uint64_t slice; /* number of the newest ten-minute slice, from 1; 0: empty */
+    uint16_t count[SLICES][CALM_BUCKETS]; /* windows */
+    struct slices slices;
 };
 
 /*

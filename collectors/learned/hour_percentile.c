@@ -1,9 +1,7 @@
 #include "collectors/learned/hour_percentile.h"
 
 #include <math.h>
-#include <string.h>
 
-static const uint64_t slice_ns = 600ull * 1000000000ull;
 static const double lowest_seconds = 10e-9;
 static const double bucket_ratio = 1.02;
 
@@ -11,28 +9,16 @@ void hour_percentile_add(struct hour_percentile *hour, uint64_t mono_ns, double 
 {
     if (!isfinite(seconds) || seconds <= 0)
         return;
-    uint64_t slice = mono_ns / slice_ns + 1;
-    if (hour->slice == 0)
-        hour->slice = slice;
-    if (slice > hour->slice && slice - hour->slice >= HOUR_SLICES) {
-        memset(hour->count, 0, sizeof hour->count);
-        hour->slice = slice;
-    }
-    while (hour->slice < slice)
-        memset(hour->count[++hour->slice % HOUR_SLICES], 0, sizeof hour->count[0]);
-
     double at = floor(log(seconds / lowest_seconds) / log(bucket_ratio));
     int bucket = (int)fmin(fmax(at, 0), HOUR_BUCKETS - 1);
-    uint16_t *count = &hour->count[hour->slice % HOUR_SLICES][bucket];
-    if (*count < UINT16_MAX)
-        (*count)++;
+    slices_count(&hour->slices, mono_ns, hour->count[0], HOUR_BUCKETS, (size_t)bucket);
 }
 
 double hour_percentile_seconds(const struct hour_percentile *hour, double share)
 {
     uint32_t sum[HOUR_BUCKETS] = {0};
     uint64_t all = 0, below = 0;
-    for (int slice = 0; slice < HOUR_SLICES; slice++) {
+    for (int slice = 0; slice < SLICES; slice++) {
         for (int i = 0; i < HOUR_BUCKETS; i++) {
             sum[i] += hour->count[slice][i];
             all += hour->count[slice][i];

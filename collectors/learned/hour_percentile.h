@@ -1,20 +1,19 @@
 /*
- * A percentile of a sliding hour of latencies, in bounded memory: logarithmic buckets 2 % wide, by
- * ten-minute slices. Pure, embedded.
+ * A percentile of a sliding hour of latencies, in bounded memory: logarithmic buckets 2 % wide.
+ * Pure, embedded.
  */
 #ifndef IE_COLLECTORS_LEARNED_HOUR_PERCENTILE_H
 #define IE_COLLECTORS_LEARNED_HOUR_PERCENTILE_H
 
-#include <stdint.h>
+#include "collectors/learned/slices.h"
 
-/* Bucket i holds [10 ns * 1.02^i, ... * 1.02): 350 of them reach 10 us; the ends are open. Slices:
- * the current ten minutes and the six before, so the hour is between 60 and 70 minutes long. */
-enum { HOUR_BUCKETS = 350, HOUR_SLICES = 7 };
+/* Bucket i holds [10 ns * 1.02^i, ... * 1.02): 350 of them reach 10 us; the ends are open. */
+enum { HOUR_BUCKETS = 350 };
 
 /* Zeroed: empty. */
 struct hour_percentile {
-    uint16_t count[HOUR_SLICES][HOUR_BUCKETS]; /* saturating */
-    uint64_t slice; /* number of the newest ten-minute slice, from 1; 0: empty */
+    uint16_t count[SLICES][HOUR_BUCKETS];
+    struct slices slices;
 };
 
 /* Time that runs backwards counts as now; what is not above 0 and finite is ignored. */

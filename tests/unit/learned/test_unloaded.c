@@ -1,4 +1,4 @@
-/* What calm windows teach about a container, and the percentile of an hour of probe latencies. */
+/* What calm windows teach about a container. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,11 +7,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/learned/hour_percentile.h"
 #include "collectors/learned/unloaded.h"
-
-#define SECOND 1000000000ull
-#define MINUTE (60 * SECOND)
 
 static void learn(struct unloaded *u, bool calm, uint64_t accesses, uint64_t misses, double latency)
 {
@@ -88,49 +84,6 @@ static void the_past_fades(void **state)
     assert_true(fabs(unloaded_latency_seconds(&u) - want) < 0.1e-9);
 }
 
-static void a_percentile_within_its_bucket(void **state)
-{
-    (void)state;
-    struct hour_percentile hour = {0};
-    assert_true(isnan(hour_percentile_seconds(&hour, 0.05)));
-    for (int i = 1; i <= 100; i++) /* 80.0 ... 178 ns: the fifth is 83.96 */
-        hour_percentile_add(&hour, SECOND, 79e-9 + i * 0.99e-9);
-    double got = hour_percentile_seconds(&hour, 0.05);
-    assert_true(fabs(got / 83.95e-9 - 1) < 0.011);
-    got = hour_percentile_seconds(&hour, 1);
-    assert_true(fabs(got / 178e-9 - 1) < 0.011);
-}
-
-static void nonsense_is_ignored_and_extremes_are_kept(void **state)
-{
-    (void)state;
-    struct hour_percentile hour = {0};
-    hour_percentile_add(&hour, 0, 0);
-    hour_percentile_add(&hour, 0, -1);
-    hour_percentile_add(&hour, 0, NAN);
-    hour_percentile_add(&hour, 0, INFINITY);
-    assert_true(isnan(hour_percentile_seconds(&hour, 0.5)));
-    hour_percentile_add(&hour, 0, 1e-12);
-    assert_true(hour_percentile_seconds(&hour, 1) < 10.3e-9);
-    hour_percentile_add(&hour, 0, 1);
-    assert_true(hour_percentile_seconds(&hour, 1) > 9e-6);
-}
-
-static void after_an_hour_it_is_forgotten(void **state)
-{
-    (void)state;
-    struct hour_percentile hour = {0};
-    hour_percentile_add(&hour, 5 * MINUTE, 50e-9);
-    hour_percentile_add(&hour, 65 * MINUTE, 100e-9);
-    assert_true(hour_percentile_seconds(&hour, 0.05) < 51e-9);
-    hour_percentile_add(&hour, 75 * MINUTE, 100e-9);
-    assert_true(hour_percentile_seconds(&hour, 0.05) > 99e-9);
-    hour_percentile_add(&hour, 1000 * MINUTE, 200e-9);
-    assert_true(hour_percentile_seconds(&hour, 0.05) > 198e-9);
-    hour_percentile_add(&hour, 10 * MINUTE, 50e-9); /* backwards: now */
-    assert_true(hour_percentile_seconds(&hour, 0.05) < 51e-9);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,9 +92,6 @@ int main(void)
         cmocka_unit_test(idle_calm_windows_are_calm_but_teach_nothing),
         cmocka_unit_test(never_calm_needs_windows_enough_to_tell),
         cmocka_unit_test(the_past_fades),
-        cmocka_unit_test(a_percentile_within_its_bucket),
-        cmocka_unit_test(nonsense_is_ignored_and_extremes_are_kept),
-        cmocka_unit_test(after_an_hour_it_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
