@@ -133,10 +133,8 @@ static void lane_show(const struct lane *lane)
         /* Until a window ran, the counts that every machine has are 0; afterwards a count that this
          * machine cannot do is absent. */
         bool basic = c != C_LLC_READS && c != C_ACTIVE;
-        if (lane->counted & 1u << c || (lane->core.opened && !lane->known && basic))
-            series_set_u64(lane->series[c], lane->total[c]);
-        else
-            series_clear(lane->series[c]);
+        bool shown = lane->counted & 1u << c || (lane->core.opened && !lane->known && basic);
+        series_show_u64(lane->series[c], shown, lane->total[c]);
     }
     series_show(lane->series[C_WAIT], lane->latency_known, lane->wait_seconds);
     series_show_u64(lane->series[C_LATENCY_READS], lane->latency_known, lane->latency_reads);

@@ -152,14 +152,12 @@ static bool latency_of(const struct rpq *rpq, const struct controller *c, double
 
 static void update(const struct rpq *rpq, struct controller *c)
 {
-    double latency;
     for (int m = 0; m < RPQ_COUNTS && has_window(c); m++)
         if (c->series[m] && c->present >> m & 1)
             series_add_u64(c->series[m], c->count[m]);
-    if (latency_of(rpq, c, &latency))
-        series_set(c->series[RPQ_LATENCY], latency);
-    else
-        series_clear(c->series[RPQ_LATENCY]);
+    double latency = 0;
+    bool known = latency_of(rpq, c, &latency);
+    series_show(c->series[RPQ_LATENCY], known, latency);
 }
 
 /* Of windows long enough that the moment of reading does not matter. */

@@ -155,23 +155,15 @@ void slowdown_set_release(struct slowdown_set *set)
 void slowdown_set_gauge(struct slowdown_set *set, enum slowdown_series series, bool present,
                         double value)
 {
-    if (!set->at[series])
-        return;
-    if (present)
-        series_set(set->at[series], value);
-    else
-        series_clear(set->at[series]);
+    if (set->at[series])
+        series_show(set->at[series], present, value);
 }
 
 void slowdown_set_count(struct slowdown_set *set, enum slowdown_series series, bool present,
                         uint64_t value)
 {
-    if (!set->at[series])
-        return;
-    if (present)
-        series_set_u64(set->at[series], value);
-    else
-        series_clear(set->at[series]);
+    if (set->at[series])
+        series_show_u64(set->at[series], present, value);
 }
 
 void slowdown_set_gap(struct slowdown_set *set, enum slowdown_gap before, enum slowdown_gap now)
