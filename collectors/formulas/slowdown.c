@@ -37,23 +37,6 @@ enum slowdown_status slowdown_asm(const struct slowdown_asm_counts *c, struct sl
     return SLOWDOWN_OK;
 }
 
-enum slowdown_status slowdown_shadow(const struct slowdown_shadow_counts *c,
-                                     struct slowdown_shadow *out)
-{
-    double cycles = (double)c->cycles, shadow = (double)c->shadow_cycles;
-    double shadow_cache = (double)c->shadow_cache_cycles;
-
-    if (c->cycles == 0)
-        return SLOWDOWN_NO_ACCESSES;
-    if (c->shadow_cycles == 0)
-        return SLOWDOWN_DENOMINATOR;
-    *out = (struct slowdown_shadow){.cache_excess = fmax(0, cycles - shadow_cache),
-                                    .memory_excess = fmax(0, shadow_cache - shadow),
-                                    .raw = cycles / shadow,
-                                    .ratio = fmax(1, cycles / shadow)};
-    return SLOWDOWN_OK;
-}
-
 enum slowdown_status slowdown_passive(const struct slowdown_passive_counts *c,
                                       const struct slowdown_passive_alone *alone,
                                       struct slowdown_passive *out)
@@ -99,4 +82,9 @@ double slowdown_hit_cycles(double hit_seconds, double cache_cycles, double frequ
         return NAN;
     double cycles = hit_seconds * frequency_hz - cache_cycles;
     return cycles > 0 ? cycles : 0;
+}
+
+double slowdown_alone_rate_hz(double accesses, uint64_t enabled_ns, double ratio)
+{
+    return enabled_ns > 0 ? accesses / ((double)enabled_ns * 1e-9) * ratio : NAN;
 }

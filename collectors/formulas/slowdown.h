@@ -1,8 +1,8 @@
 /*
  * How many times slower an application runs because of its neighbours (FORMULAS.md section 3).
  *
- * Three models. All are pure; a result that cannot be computed is a status other than SLOWDOWN_OK,
- * which says why, and the output is untouched.
+ * Two models; a third is in shadow.h. All are pure; a result that cannot be computed is a status
+ * other than SLOWDOWN_OK, which says why, and the output is untouched.
  *
  * asm: Subramanian et al. 2015, "The Application Slowdown Model", section 4. A quantum is split
  * into epochs, each given to one application, whose requests then go first at the memory
@@ -22,17 +22,6 @@
  *         miss_time 375000, queueing 25000 -> contention misses 1000, excess 135000,
  *         CAR_alone = 7500 / 1100000 = 6.8182e-3; 27000 accesses in a quantum of 5000000
  *         -> CAR_shared 5.4e-3, slowdown 1.2626.
- *
- * shadow: ours, from shadow clocks: hardware that keeps, beside each access, the time at which it
- * would have been made and served without neighbours (tests/simnode/model/shadow.h). Over a
- * quantum,
- *
- *     slowdown      = cycles / shadow_cycles
- *     cache_excess  = max(0, cycles - shadow_cache_cycles)         only evictions undone
- *     memory_excess = max(0, shadow_cache_cycles - shadow_cycles)  the rest
- *
- * Worked: cycles 5000000, shadow_cache_cycles 3500000, shadow_cycles 2000000 -> slowdown 2.5,
- *         cache_excess 1.5e6, memory_excess 1.5e6.
  *
  * passive: ours, from core counters alone. T = cycles, lat = occupancy / misses:
  *
@@ -85,23 +74,6 @@ struct slowdown_asm {
 
 enum slowdown_status slowdown_asm(const struct slowdown_asm_counts *counts,
                                   struct slowdown_asm *out);
-
-/* shadow: differences over one quantum. */
-struct slowdown_shadow_counts {
-    uint64_t cycles;
-    uint64_t shadow_cycles;       /* of the same instructions, without neighbours */
-    uint64_t shadow_cache_cycles; /* the same with memory as slow as it was */
-};
-
-struct slowdown_shadow {
-    double cache_excess, memory_excess; /* cycles */
-    double raw;                         /* cycles / shadow_cycles */
-    double ratio;                       /* the slowdown: raw, but at least 1 */
-};
-
-/* SLOWDOWN_NO_ACCESSES without cycles, SLOWDOWN_DENOMINATOR without shadow cycles. */
-enum slowdown_status slowdown_shadow(const struct slowdown_shadow_counts *counts,
-                                     struct slowdown_shadow *out);
 
 /* passive: differences over one window. */
 struct slowdown_passive_counts {
@@ -156,5 +128,9 @@ double slowdown_probe_latency(double probe_seconds, double cache_cycles, double 
  * Worked: 30 ns at 2.1 GHz are 63 cycles, c_cache 44 -> 19. NaN when a value is not known (0).
  */
 double slowdown_hit_cycles(double hit_seconds, double cache_cycles, double frequency_hz);
+
+/* Accesses per second of running time that the application would make alone: those that it made in
+ * a window, and how many times slower it ran. NaN: it did not run. */
+double slowdown_alone_rate_hz(double accesses, uint64_t enabled_ns, double ratio);
 
 #endif

@@ -138,6 +138,7 @@ int slowdown_set_make(struct slowdown_set *set, const struct slowdown_families *
         }
     }
     set->made = true;
+    set->gap = GAP_NONE;
     return 0;
 }
 
@@ -166,10 +167,13 @@ void slowdown_set_count(struct slowdown_set *set, enum slowdown_series series, b
         series_show_u64(set->at[series], present, value);
 }
 
-void slowdown_set_gap(struct slowdown_set *set, enum slowdown_gap before, enum slowdown_gap now)
+void slowdown_set_gap(struct slowdown_set *set, enum slowdown_gap gap)
 {
-    if (before != GAP_NONE)
-        series_clear(set->at[S_GAPS + before]);
-    if (now != GAP_NONE)
-        series_set_u64(set->at[S_GAPS + now], 1);
+    if (!set->made || gap == set->gap)
+        return;
+    if (set->gap != GAP_NONE)
+        series_clear(set->at[S_GAPS + set->gap]);
+    if (gap != GAP_NONE)
+        series_set_u64(set->at[S_GAPS + gap], 1);
+    set->gap = gap;
 }

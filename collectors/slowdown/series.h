@@ -65,6 +65,7 @@ struct slowdown_families {
 
 struct slowdown_set {
     bool made;
+    enum slowdown_gap gap; /* whose note is shown */
     struct series *at[SLOWDOWN_SERIES];
 };
 
@@ -78,12 +79,12 @@ int slowdown_set_make(struct slowdown_set *set, const struct slowdown_families *
 void slowdown_set_relabel(struct slowdown_set *set, struct labelset *labels);
 void slowdown_set_release(struct slowdown_set *set);
 
-/* Of a set that is made: present or absent. A series that is not wanted is ignored. */
+/* Present or absent. A series that is not wanted, or a set that is not made, is left alone. */
 void slowdown_set_gauge(struct slowdown_set *set, enum slowdown_series series, bool present,
                         double value);
 void slowdown_set_count(struct slowdown_set *set, enum slowdown_series series, bool present,
                         uint64_t value);
-/* Replaces the note of the one reason by that of the other. */
-void slowdown_set_gap(struct slowdown_set *set, enum slowdown_gap before, enum slowdown_gap now);
+/* Shows the note of this reason, and no other. */
+void slowdown_set_gap(struct slowdown_set *set, enum slowdown_gap gap);
 
 #endif

@@ -46,8 +46,9 @@ enum role {
     ROLE_ATS_MISSES,
     ROLE_QUEUEING_CYCLES,
     ROLE_EPOCH_LENGTH, /* a constant in cycles, not a total */
-    /* What the quantum's instructions would have taken alone, by shadow clocks; and what they would
-     * have taken had neighbours only kept the memory busy, but evicted nothing. */
+    /* Research, counted by no machine (collectors/slowdown/shadow.h): what the quantum's
+     * instructions would have taken alone, by shadow clocks; and what they would have taken had
+     * neighbours only kept the memory busy, but evicted nothing. */
     ROLE_SHADOW_CYCLES,
     ROLE_SHADOW_CACHE_CYCLES,
     ROLE_COUNT

@@ -1,6 +1,7 @@
 /* The models of `reproduce slowdown`, from the totals around a quantum. */
 #include <math.h>
 
+#include "collectors/formulas/shadow.h"
 #include "collectors/formulas/slowdown.h"
 #include "tests/simnode/reproductions/slowdown.h"
 

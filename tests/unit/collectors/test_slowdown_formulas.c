@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "collectors/formulas/shadow.h"
 #include "collectors/formulas/slowdown.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

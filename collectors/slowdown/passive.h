@@ -1,0 +1,55 @@
+/*
+ * Model passive of one container: what its windows of the core group teach about it, and what can
+ * then be said of each (FORMULAS.md section 3; formulas/slowdown.h).
+ *
+ * Embedded in the container's lane. Loop thread only.
+ */
+#ifndef IE_COLLECTORS_SLOWDOWN_PASSIVE_H
+#define IE_COLLECTORS_SLOWDOWN_PASSIVE_H
+
+#include "collectors/contract/collector.h"
+#include "collectors/formulas/slowdown.h"
+#include "collectors/learned/unloaded.h"
+#include "collectors/slowdown/series.h"
+#include "exporter/source/window.h"
+
+/* Initialise with gap = GAP_IDLE, everything else zero. */
+struct passive {
+    /* The window just read. */
+    bool window;  /* counts are valid; otherwise all are 0 */
+    bool counted; /* so are accesses and active */
+    uint64_t enabled_ns;
+    struct passive_counts {
+        uint64_t cycles, ref_cycles, misses, occupancy, accesses, active;
+    } counts;
+    struct slowdown_passive estimate; /* valid with GAP_NONE */
+    enum slowdown_gap gap;
+
+    struct unloaded unloaded;
+    uint64_t observed_cycles; /* totals, like the next two */
+    double memory_cycles, cache_cycles;
+};
+
+/* A tick begins: there is no window in it yet. */
+void passive_begin(struct passive *passive);
+/* The tick's window. */
+void passive_take(struct passive *passive, const struct window_sum *sum, enum window_status status);
+
+/*
+ * Learns from the window, if there is one ('calm': as core_lane_calm() says), estimates, adds to
+ * the totals, and says in 'gap' why there is no estimate; the reasons that are to be counted are
+ * counted in the status. 'opened': the container was counted once.
+ */
+void passive_estimate(struct passive *passive, bool opened, bool calm, const struct facts *facts,
+                      struct collector_status *status);
+
+/* Whether the facts tell what a hit costs; without it only the memory's part is estimated. */
+bool passive_knows_hits(const struct facts *facts);
+
+/* The counters and the note of calm windows; 'possible': this machine can have estimates. */
+void passive_show(const struct passive *passive, struct slowdown_set *set, bool possible,
+                  bool knows_hits);
+/* Estimates of this tick, or why there is none. 'ending': no gauges any more. */
+void passive_publish(const struct passive *passive, struct slowdown_set *set, bool ending);
+
+#endif
