@@ -1,9 +1,9 @@
 /*
  * What a container sees when it is left alone: the mean latency of its busy calm windows.
  *
- * Calm is what calm.h says of the window; busy so that the baseline is of the container at work, not of a housekeeping
- * thread in it. The mean is over the last hour of such one-second windows. One per container, pure,
- * embedded.
+ * Whether a window is calm is what calm.h says; busy, so that the baseline is of the container at
+ * work, not of a housekeeping thread in it. The mean is over the last hour of such one-second
+ * windows. One per container, pure, embedded.
  */
 #ifndef IE_COLLECTORS_LEARNED_BASELINE_H
 #define IE_COLLECTORS_LEARNED_BASELINE_H

@@ -39,9 +39,10 @@ bool core_lane_is_open(const void *lane);
 void core_lane_end(void *lane);
 
 /*
- * As window_read(), and -ENODATA where the group is not open. Then window_seconds is what the window
- * spans: the time since the last reading, or since the container was found, but in the first window
- * at most one interval. After a failed read the next window reaches back to where this one began.
+ * As window_read(), and -ENODATA where the group is not open. After 0, window_seconds is what the
+ * window spans: the time since the last reading, or, for the first one, since the container was
+ * found, but at most one interval. After a failed read the next window reaches back to where this
+ * one began.
  */
 int core_lane_read(struct core_lane *lane, struct source_set *sources,
                    struct collector_status *status, const struct tick *tick, struct window_sum *sum,
@@ -52,7 +53,7 @@ int core_lane_read(struct core_lane *lane, struct source_set *sources,
 bool core_lane_calm(struct core_lane *lane, const struct tick *tick, uint64_t own_reads,
                     uint64_t node_reads, const struct node_peak *peak);
 
-/* The counter of memory reads turned out to be dead: the verdict on every collector of the group. */
+/* The verdict on every collector of the group once its counter of memory reads proved dead. */
 void core_group_is_filtered(struct verdict *verdict);
 
 #endif

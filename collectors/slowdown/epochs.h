@@ -23,8 +23,8 @@ void epochs_open(struct epochs *epochs, struct source_set *sources, struct colle
                  const struct container *container);
 void epochs_close(struct epochs *epochs, struct source_set *sources);
 
-/* Reads a tick's window, estimates, and shows what came of it; 'ending': no gauges any more. 0, also
- * where there is nothing to read, or -errno when reading failed. */
+/* Reads a tick's window, estimates, and shows what came of it; 'ending': no gauges any more. 0,
+ * also where there is nothing to read, or -errno when reading failed. */
 int epochs_collect(struct epochs *epochs, struct source_set *sources,
                    struct collector_status *status, struct slowdown_set *set, bool ending);
 /* The counters. */
