@@ -24,13 +24,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    rig_release(*state);
-    free(*state);
-    return 0;
-}
-
 /* One second on CPU 0 at the base frequency with this many reads of 'occupancy' cycles each. */
 static void work(struct rig *rig, const char *key, uint64_t reads, double occupancy)
 {
@@ -457,7 +450,7 @@ static void a_steady_tick_allocates_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
         T(the_worked_number),
         T(windows_are_differences),
         T(both_cpus_are_scaled_alone),

@@ -27,13 +27,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    rig_release(*state);
-    free(*state);
-    return 0;
-}
-
 static void burst(struct rig *rig, int initiator, int target, double latency_ns)
 {
     rig->fake.probes[rig->fake.n_probes++] = (struct probe_reading){
@@ -249,7 +242,7 @@ static void a_steady_tick_allocates_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
         T(local_bursts_tell_what_memory_takes_when_calm),
         T(bursts_are_shown_by_pair),
         T(without_new_bursts_the_gauge_goes),

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "collectors/formulas/shadow.h"
 #include "collectors/formulas/slowdown.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -153,42 +152,6 @@ static void asm_without_an_estimate(void **state)
     }
 }
 
-/* ---- shadow ---- */
-
-static void the_worked_number_of_shadow(void **state)
-{
-    (void)state;
-    const struct slowdown_shadow_counts counts = {
-        .cycles = 5000000, .shadow_cycles = 2000000, .shadow_cache_cycles = 3500000};
-    struct slowdown_shadow got;
-    assert_int_equal(slowdown_shadow(&counts, &got), SLOWDOWN_OK);
-    assert_near(got.ratio, 2.5, 1e-12);
-    assert_near(got.cache_excess, 1.5e6, 1e-6);
-    assert_near(got.memory_excess, 1.5e6, 1e-6);
-}
-
-/* A shadow clock may be a little slow; no container gains from neighbours. */
-static void a_shadow_slower_than_the_clock_is_no_slowdown(void **state)
-{
-    (void)state;
-    const struct slowdown_shadow_counts counts = {
-        .cycles = 1000, .shadow_cycles = 1010, .shadow_cache_cycles = 1005};
-    struct slowdown_shadow got;
-    assert_int_equal(slowdown_shadow(&counts, &got), SLOWDOWN_OK);
-    assert_near(got.raw, 1000.0 / 1010, 1e-12);
-    assert_true(got.ratio == 1 && got.cache_excess == 0 && got.memory_excess == 0);
-}
-
-static void shadow_without_an_estimate(void **state)
-{
-    (void)state;
-    const struct slowdown_shadow_counts idle = {0}, stuck = {.cycles = 1000};
-    struct slowdown_shadow got = {.ratio = -1};
-    assert_int_equal(slowdown_shadow(&idle, &got), SLOWDOWN_NO_ACCESSES);
-    assert_int_equal(slowdown_shadow(&stuck, &got), SLOWDOWN_DENOMINATOR);
-    assert_true(got.ratio == -1);
-}
-
 /* ---- passive ---- */
 
 static const struct slowdown_passive_counts passive_worked = {.cycles = 1000000000,
@@ -310,9 +273,6 @@ int main(void)
         cmocka_unit_test(misses_may_cost_less_than_hits),
         cmocka_unit_test(without_hits_and_contention_the_time_of_a_hit_is_not_needed),
         cmocka_unit_test(asm_without_an_estimate),
-        cmocka_unit_test(the_worked_number_of_shadow),
-        cmocka_unit_test(a_shadow_slower_than_the_clock_is_no_slowdown),
-        cmocka_unit_test(shadow_without_an_estimate),
         cmocka_unit_test(the_worked_number_of_passive),
         cmocka_unit_test(a_container_as_it_is_alone_has_slowdown_one),
         cmocka_unit_test(the_exposed_time_is_never_stretched),

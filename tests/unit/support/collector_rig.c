@@ -92,6 +92,13 @@ void rig_release(struct rig *rig)
     must(rig->fake.ledger.frees == 1, "the source set frees its source");
 }
 
+int rig_teardown(void **state)
+{
+    rig_release(*state);
+    free(*state);
+    return 0;
+}
+
 static void reconcile(struct rig *rig, const struct container_diff *diff)
 {
     must(container_labels_reconcile(rig->labels, diff) == 0, "labels");
@@ -210,7 +217,7 @@ static double number_of(const struct metric_desc *desc, const struct sample *sam
     return desc->number == METRIC_U64 ? (double)sample->u64 : sample->number;
 }
 
-double rig_value(struct rig *rig, const char *family, const char *label)
+double rig_value_of(struct rig *rig, const char *family, const char *label, const char *more)
 {
     struct snapshot *snapshot = store_acquire(rig->store);
     size_t n;
@@ -220,11 +227,16 @@ double rig_value(struct rig *rig, const char *family, const char *label)
         if (strcmp(families[i].desc->name, family) != 0)
             continue;
         for (size_t k = 0; k < families[i].n; k++)
-            if (carries(&families[i].samples[k], label))
+            if (carries(&families[i].samples[k], label) && carries(&families[i].samples[k], more))
                 value = number_of(families[i].desc, &families[i].samples[k]);
     }
     snapshot_release(snapshot);
     return value;
+}
+
+double rig_value(struct rig *rig, const char *family, const char *label)
+{
+    return rig_value_of(rig, family, label, "");
 }
 
 size_t rig_series(struct rig *rig, const char *label)

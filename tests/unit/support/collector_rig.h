@@ -40,6 +40,8 @@ void rig_flag(struct rig *rig, const char *flag);
 /* Before start: for ops made of others, the collector whose flags it is given. */
 void rig_flags_of(struct rig *rig, const struct collector_ops *ops);
 void rig_release(struct rig *rig);
+/* For cmocka: releases and frees the rig in *state. */
+int rig_teardown(void **state);
 
 /* A container whose key and name are 'name'; found at the last tick, named at once. */
 struct container *rig_container(struct rig *rig, const char *name);
@@ -62,6 +64,8 @@ int rig_tick(struct rig *rig);
 /* The published value of a series, found by its metric's family name and one piece of its labels
  * ("" for none); NaN when it is absent. Histograms: the count of observations. */
 double rig_value(struct rig *rig, const char *family, const char *label);
+/* The same, of the series with both pieces. */
+double rig_value_of(struct rig *rig, const char *family, const char *label, const char *more);
 /* Published series whose labels contain this piece. */
 size_t rig_series(struct rig *rig, const char *label);
 

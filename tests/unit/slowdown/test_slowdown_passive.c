@@ -1,0 +1,317 @@
+/* Model passive on windows made by hand; the worked numbers are FORMULAS.md section 3. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/support/slowdown_rig.h"
+
+static bool gap_is(struct rig *rig, const char *reason)
+{
+    char label[64];
+    snprintf(label, sizeof label, "reason=\"%s\"", reason);
+    return rig_value(rig, "slowdown_no_estimate", label) == 1;
+}
+
+static bool no_gap(struct rig *rig)
+{
+    return isnan(rig_value(rig, "slowdown_no_estimate", "reason="));
+}
+
+static void the_worked_number(void **state)
+{
+    struct rig *rig = *state;
+    rig_know(rig);
+    double cycles_before = rig_of_a(rig, C("slowdown_observed_cycles"), "passive");
+    rig_disturb(rig, load_disturbed);
+    assert_true(fabs(rig_of_a(rig, C("slowdown_ratio"), "passive") - 1.217532) < 5e-7);
+    assert_true(fabs(rig_of_a(rig, C("interference_cycles"), "memory") - 1.3333333e8) < 10);
+    assert_true(fabs(rig_of_a(rig, C("interference_cycles"), "cache") - 4.5333333e7) < 10);
+    assert_true(rig_of_a(rig, C("slowdown_observed_cycles"), "passive") - cycles_before == 1e9);
+    /* 4e6 accesses in a second of running, 1.217532 times as many alone. */
+    double rate = rig_of_a(rig, C("alone_llc_access_rate_hertz"), "passive");
+    assert_true(fabs(rate - 4e6 * 1.217532) < 5);
+    assert_true(isnan(rig_of_a(rig, "slowdown_no_estimate", "")));
+    assert_true(rig_of_a(rig, "slowdown_calm_windows", "") == 10);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+}
+
+static void left_alone_nothing_is_lost(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    rig_learn(rig, 30);
+    assert_true(fabs(rig_passive(rig, C("slowdown_ratio")) - 1) < 1e-9);
+    assert_true(rig_interference(rig, "memory") < 1);
+    assert_true(rig_interference(rig, "cache") == 0);
+    /* Estimates from the tenth calm window on: the 19th to the 30th. */
+    assert_true(rig_passive(rig, C("slowdown_observed_cycles")) == 12e9);
+}
+
+/* Half the frequency: the same memory takes half the cycles, and no more seconds. */
+static void another_frequency_is_no_interference(void **state)
+{
+    struct rig *rig = *state;
+    rig_know(rig);
+    struct load slow = load_alone;
+    slow.cycles /= 2;
+    slow.occupancy /= 2;
+    slow.active /= 2;
+    rig_disturb(rig, slow);
+    assert_true(fabs(rig_of_a(rig, C("slowdown_ratio"), "passive") - 1) < 1e-9);
+    /* And 100 cycles a miss at full frequency are as good as alone, while 300 at half are not:
+     * active 2e8 * (1 - 100/300) of 5e8 -> 1.363636. */
+    slow.occupancy = slow.misses * 300;
+    slow.active = 200 * M;
+    rig_disturb(rig, slow);
+    assert_true(fabs(rig_of_a(rig, C("slowdown_ratio"), "passive") - 1.363636) < 5e-7);
+}
+
+static void no_estimate_until_enough_calm_windows(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    rig_learn(rig, 18);
+    assert_true(isnan(rig_passive(rig, C("slowdown_ratio"))));
+    assert_true(gap_is(rig, "learning"));
+    assert_true(rig_value(rig, "slowdown_calm_windows", A) == 9);
+    assert_int_equal(rig->status.discarded[DISCARD_LEARNING], 18);
+    assert_true(rig_passive(rig, C("slowdown_observed_cycles")) == 0);
+    rig_learn(rig, 1);
+    assert_false(isnan(rig_passive(rig, C("slowdown_ratio"))));
+    assert_true(no_gap(rig));
+    assert_int_equal(rig->status.discarded[DISCARD_LEARNING], 18);
+}
+
+static void a_node_that_is_never_calm_gives_no_estimate(void **state)
+{
+    struct rig *rig = *state;
+    rig->facts.machine.numa_nodes = 1;
+    rig->facts.probe_calm_seconds = 80e-9; /* the probe does not help: what of the cache? */
+    rig_container(rig, "a");
+    rig_container(rig, "hog");
+    for (int i = 0; i < 50; i++)
+        rig_disturb(rig, load_disturbed);
+    assert_true(isnan(rig_of_a(rig, C("slowdown_ratio"), "passive")));
+    assert_true(rig_of_a(rig, "slowdown_no_estimate", "never_calm") == 1);
+    assert_true(rig_of_a(rig, "slowdown_calm_windows", "") == 0);
+    assert_true(rig_of_a(rig, C("slowdown_observed_cycles"), "passive") == 0);
+    assert_true(rig_of_a(rig, C("interference_cycles"), "memory") == 0);
+    /* Nine windows to tell calm ones; "hog", beside which "a" is nothing, learns from ten more. */
+    assert_int_equal(rig->status.discarded[DISCARD_LEARNING], 9 + 18);
+    assert_int_equal(rig->status.discarded[DISCARD_NEVER_CALM], 41);
+}
+
+static void windows_without_misses_are_counted_as_such(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    rig_learn(rig, 19);
+    struct load quiet = load_alone;
+    quiet.misses = quiet.occupancy = quiet.active = 0;
+    rig_work(rig, "a", quiet);
+    rig_tick(rig);
+    assert_true(isnan(rig_passive(rig, C("slowdown_ratio"))));
+    assert_true(gap_is(rig, "no_misses"));
+    quiet.accesses = 0;
+    rig_work(rig, "a", quiet);
+    rig_tick(rig);
+    assert_true(gap_is(rig, "no_accesses"));
+    assert_int_equal(rig->status.discarded[DISCARD_NO_MISSES], 2);
+    assert_true(rig_passive(rig, C("slowdown_observed_cycles")) == 1e9);
+}
+
+/* Waits 20 times as long as alone, all the time and more: 1e9 - 0.95 * 1.1e9 <= 0. */
+static void more_interference_than_cycles_is_no_estimate(void **state)
+{
+    struct rig *rig = *state;
+    rig_know(rig);
+    struct load broken = load_disturbed;
+    broken.occupancy = broken.misses * 4000ull;
+    broken.active = 1100 * M;
+    rig_disturb(rig, broken);
+    assert_true(isnan(rig_of_a(rig, C("slowdown_ratio"), "passive")));
+    assert_true(rig_of_a(rig, "slowdown_no_estimate", "denominator") == 1);
+    assert_int_equal(rig->status.discarded[DISCARD_DENOMINATOR], 1);
+}
+
+static void idle_starved_and_reset_windows_have_no_estimate(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    rig_learn(rig, 19);
+    rig_tick(rig);
+    assert_true(isnan(rig_passive(rig, C("slowdown_ratio"))));
+    assert_true(gap_is(rig, "idle"));
+    fake_group(&rig->fake, "a", GROUP_CORE)->enabled_ns[0] += 1000;
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_STARVED], 1);
+    assert_true(isnan(rig_passive(rig, C("slowdown_ratio"))));
+    struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
+    memset(g->count, 0, sizeof g->count);
+    fake_group_run(g, 0, 1000);
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_RESET], 1);
+    assert_true(isnan(rig_passive(rig, C("slowdown_ratio"))));
+    assert_true(rig_passive(rig, C("slowdown_observed_cycles")) == 1e9);
+    rig_learn(rig, 1);
+    assert_true(fabs(rig_passive(rig, C("slowdown_ratio")) - 1) < 1e-9);
+    assert_true(rig_passive(rig, C("slowdown_observed_cycles")) == 2e9);
+}
+
+static void misses_without_cycles_are_implausible(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    rig_learn(rig, 19);
+    rig_work(rig, "a", (struct load){.misses = 5, .accesses = 10, .occupancy = 100});
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_IMPLAUSIBLE], 1);
+    assert_true(isnan(rig_passive(rig, C("slowdown_ratio"))));
+}
+
+static void where_the_ladder_dropped_events_slowdown_is_off(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
+    uint32_t all = g->present;
+    g->present &= ~(1u << group_index(GROUP_CORE, ROLE_LLC_READS));
+    g->present &= ~(1u << group_index(GROUP_CORE, ROLE_L3_MISS_READ_ACTIVE));
+    rig_learn(rig, 1);
+    assert_int_equal(rig->status.verdict.reason, REASON_NO_PMU);
+    assert_non_null(strstr(rig->status.verdict.words, "slowdown is off"));
+    assert_true(gap_is(rig, "not_counted"));
+    assert_true(isnan(rig_passive(rig, C("slowdown_observed_cycles"))));
+    assert_true(isnan(rig_interference(rig, "memory")));
+    g->present = all;
+    rig_learn(rig, 2); /* a window is between two readings with the count */
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+    assert_true(rig_passive(rig, C("slowdown_observed_cycles")) == 0);
+}
+
+static void without_hit_cycles_only_the_memory_part_is_there(void **state)
+{
+    struct rig *rig = *state;
+    rig->facts.machine.llc_hit_cycles = 0;
+    rig_know(rig);
+    rig_disturb(rig, load_disturbed);
+    assert_true(isnan(rig_of_a(rig, C("slowdown_ratio"), "passive")));
+    assert_true(isnan(rig_of_a(rig, C("interference_cycles"), "cache")));
+    assert_true(fabs(rig_of_a(rig, C("interference_cycles"), "memory") - 1.3333333e8) < 10);
+    assert_true(rig_of_a(rig, C("slowdown_observed_cycles"), "passive") == 2e9);
+    assert_true(rig_of_a(rig, "slowdown_no_estimate", "no_hit_cycles") == 1);
+    assert_int_equal(rig->status.verdict.reason, REASON_UNSUPPORTED_CPU);
+    assert_non_null(strstr(rig->status.verdict.words, "llc_hit_cycles"));
+}
+
+/* 64 cycles at 2.1 GHz, minus c_cache: the 20 that the machine's constant would otherwise say. */
+static void the_probe_may_know_what_a_hit_costs(void **state)
+{
+    struct rig *rig = *state;
+    rig_know(rig);
+    rig_disturb(rig, load_disturbed);
+    double ratio = rig_of_a(rig, C("slowdown_ratio"), "passive");
+    double cycles = rig_of_a(rig, C("interference_cycles"), "cache");
+    assert_false(isnan(ratio));
+
+    rig->facts.machine.llc_hit_cycles = 0;
+    rig_disturb(rig, load_disturbed);
+    assert_true(isnan(rig_of_a(rig, C("slowdown_ratio"), "passive")));
+    assert_non_null(strstr(rig->status.verdict.words, "until the probe has measured"));
+    rig->facts.llc_hit_seconds = 64 / 2.1e9;
+    rig_disturb(rig, load_disturbed);
+    assert_true(fabs(rig_of_a(rig, C("slowdown_ratio"), "passive") - ratio) < 1e-9);
+    assert_true(fabs(rig_of_a(rig, C("interference_cycles"), "cache") - 2 * cycles) < 2);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+    rig->facts.machine.cache_cycles = 0; /* not calibrated yet */
+    rig_disturb(rig, load_disturbed);
+    assert_true(isnan(rig_of_a(rig, C("slowdown_ratio"), "passive")));
+}
+
+static void without_the_base_frequency_slowdown_is_off(void **state)
+{
+    struct rig *rig = *state;
+    rig->facts.machine.base_frequency_hz = 0;
+    rig_container(rig, "a");
+    rig_learn(rig, 20);
+    assert_int_equal(rig->status.verdict.reason, REASON_UNSUPPORTED_CPU);
+    assert_true(gap_is(rig, "no_frequency"));
+    assert_true(isnan(rig_passive(rig, C("slowdown_observed_cycles"))));
+}
+
+/* Alone "a" stays in the cache: its calm windows tell the ratio, but not what a read takes. */
+static void the_probe_is_the_second_choice(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    struct load cached = load_alone;
+    cached.misses = 10;
+    cached.occupancy = cached.active = 2000;
+    for (int i = 0; i < 19; i++) {
+        rig_work(rig, "a", cached);
+        rig_tick(rig);
+    }
+    rig_container(rig, "hog");
+    rig->facts.probe_calm_seconds = 244 / 2.1e9; /* c_cache 44: 200 cycles beyond the caches */
+    rig_disturb(rig, load_disturbed);
+    assert_true(rig_of_a(rig, "slowdown_no_estimate", "no_unloaded_latency") == 1);
+    rig->facts.machine.numa_nodes = 1; /* now every read is known to be local */
+    rig_disturb(rig, load_disturbed);
+    /* memory 1.3333e8; nearly all of the 2e6 misses are contention: (2e6 - 10) * 113.33. */
+    assert_true(fabs(rig_of_a(rig, C("slowdown_ratio"), "passive") -
+                     1e9 / (1e9 - 4e8 / 3 - 1999990 * (400.0 / 3 - 20))) < 1e-6);
+    rig->facts.probe_calm_seconds = 0;
+    rig_disturb(rig, load_disturbed);
+    assert_true(isnan(rig_of_a(rig, C("slowdown_ratio"), "passive")));
+}
+
+/* The window after a failed read is as long as what it counted: beside a neighbour that reads as
+ * much as ever it is calm. */
+static void a_failed_read_lengthens_the_next_window(void **state)
+{
+    struct rig *rig = *state;
+    const struct load light = {1000 * M, 1000 * M, 2000, 1000, 100000, 100000};
+    struct fake_group *groups[] = {fake_group(&rig->fake, "a", GROUP_CORE),
+                                   fake_group(&rig->fake, "hog", GROUP_CORE)};
+    rig_container(rig, "a");
+    rig_container(rig, "hog");
+    for (int i = 0; i < 12; i++) {
+        for (int k = 0; k < 2; k++)
+            groups[k]->read_error = i == 10 ? -EIO : 0;
+        rig_work(rig, "a", load_alone);
+        rig_work(rig, "hog", light);
+        rig_tick(rig);
+    }
+    /* The tenth is the first that can be called calm; the eleventh was not read. */
+    assert_true(rig_of_a(rig, "slowdown_calm_windows", "") == 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(the_worked_number),
+        T(left_alone_nothing_is_lost),
+        T(another_frequency_is_no_interference),
+        T(no_estimate_until_enough_calm_windows),
+        T(a_node_that_is_never_calm_gives_no_estimate),
+        T(windows_without_misses_are_counted_as_such),
+        T(more_interference_than_cycles_is_no_estimate),
+        T(idle_starved_and_reset_windows_have_no_estimate),
+        T(misses_without_cycles_are_implausible),
+        T(where_the_ladder_dropped_events_slowdown_is_off),
+        T(without_hit_cycles_only_the_memory_part_is_there),
+        T(the_probe_may_know_what_a_hit_costs),
+        T(without_the_base_frequency_slowdown_is_off),
+        T(the_probe_is_the_second_choice),
+        T(a_failed_read_lengthens_the_next_window),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
