@@ -11,17 +11,13 @@
 #include "collectors/learned/hour_percentile.h"
 #include "collectors/parts/latency_edges.h"
 #include "collectors/parts/window_read.h"
+#include "collectors/probe/calibration.h"
 #include "collectors/table.h"
 
-/* Local bursts that calibrate: of these, the third with the lowest latency counts as idle. */
-enum { CALIBRATION_BURSTS = 30, CALIBRATION_IDLE = 10 };
 /* The counter must have been dead beside this many bursts before it is called filtered. */
 enum { FILTERED_BURSTS = 3 };
 /* A gauge without a new burst for this many ticks is stale, and goes. */
 enum { STALE_TICKS = 30 };
-/* Times of hits in the last-level cache, before one of them counts: the second lowest so far, since
- * neighbours that fill the cache only ever make them longer. */
-enum { HITS_NEEDED = 8 };
 /* Fewer local bursts than this have no 5th percentile worth the name. */
 enum { CALM_MIN_BURSTS = 60 };
 
@@ -65,7 +61,7 @@ struct pair {
 };
 
 /* One probe thread whose own counters are read. */
-struct witness {
+struct counted_thread {
     int numa_node;
     group_handle core;
     struct series *error;
@@ -79,16 +75,12 @@ struct probe_collector {
     struct family *latency_family, *histogram_family, *error_family;
     struct pair *pairs;
     size_t n_pairs;
-    struct witness *witnesses;
-    size_t n_witnesses;
-    struct {
-        double latency, cache_cycles;
-    } burst[CALIBRATION_BURSTS];
-    size_t n_bursts;
+    struct counted_thread *threads;
+    size_t n_threads;
+    struct cache_calibration cache;
+    struct hit_calibration hits;
     struct hour_percentile local; /* latencies of nodes to their own memory */
     size_t n_local;
-    double lowest_hits[2]; /* seconds, ascending */
-    size_t n_hits;
 };
 
 static bool probe_probe(const struct collector_env *env, struct verdict *why)
@@ -165,34 +157,20 @@ static void learn_calm(struct probe_collector *self, const struct tick *tick,
         self->env.facts->probe_calm_seconds = hour_percentile_seconds(&self->local, 0.05);
 }
 
-static int by_latency(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* For those who need to know what a miss costs more than a hit. */
-static void learn_hit(struct probe_collector *self, double seconds)
-{
-    double *lowest = self->lowest_hits;
-    if (self->n_hits == 0 || seconds < lowest[0]) {
-        lowest[1] = lowest[0];
-        lowest[0] = seconds;
-    } else if (self->n_hits == 1 || seconds < lowest[1]) {
-        lowest[1] = seconds;
-    }
-    if (++self->n_hits == HITS_NEEDED)
-        log_info(self->env.log, "probe", "a hit in the last-level cache takes %.1f ns",
-                 lowest[1] * 1e9);
-    if (self->n_hits >= HITS_NEEDED)
-        self->env.facts->llc_hit_seconds = lowest[1];
-}
-
 static void learn_hits(struct probe_collector *self, const struct probe_reading *bursts, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (bursts[i].llc_hit_ns > 0)
-            learn_hit(self, bursts[i].llc_hit_ns * 1e-9);
+    struct facts *facts = self->env.facts;
+    double seconds;
+    for (size_t i = 0; i < n; i++) {
+        if (!(bursts[i].llc_hit_ns > 0) ||
+            !hit_calibration_add(&self->hits, bursts[i].llc_hit_ns * 1e-9, &seconds))
+            continue;
+        if (!(facts->llc_hit_seconds > 0))
+            log_info(self->env.log, "probe", "a hit in the last-level cache takes %.1f ns",
+                     seconds * 1e9);
+        facts->llc_hit_seconds = seconds;
+    }
 }
 
 /* ---- the estimate against the truth ---- */
@@ -200,16 +178,8 @@ static void learn_hits(struct probe_collector *self, const struct probe_reading 
 static void calibrate(struct probe_collector *self, double latency, double cache_cycles)
 {
     struct facts *facts = self->env.facts;
-    self->burst[self->n_bursts].latency = latency;
-    self->burst[self->n_bursts].cache_cycles = cache_cycles;
-    if (++self->n_bursts < CALIBRATION_BURSTS)
+    if (!cache_calibration_add(&self->cache, latency, cache_cycles, &facts->machine.cache_cycles))
         return;
-    qsort(self->burst, CALIBRATION_BURSTS, sizeof *self->burst, by_latency);
-    double idle[CALIBRATION_IDLE];
-    for (int i = 0; i < CALIBRATION_IDLE; i++)
-        idle[i] = self->burst[i].cache_cycles;
-    qsort(idle, CALIBRATION_IDLE, sizeof *idle, by_latency);
-    facts->machine.cache_cycles = (idle[CALIBRATION_IDLE / 2 - 1] + idle[CALIBRATION_IDLE / 2]) / 2;
     facts->cache_cycles_final = true;
     log_info(self->env.log, "probe",
              "cache lookup cycles calibrated: %.1f; the value no longer changes",
@@ -234,18 +204,18 @@ static bool only_local_burst(const struct probe_reading *bursts, size_t n, int n
     return found == 1;
 }
 
-static void judge_counter(struct probe_collector *self, struct witness *witness, uint64_t reads)
+static void judge_counter(struct probe_collector *self, struct counted_thread *counted,
+                          uint64_t reads)
 {
     struct facts *facts = self->env.facts;
     if (reads > 0)
-        witness->dead_bursts = 0;
-    else if (facts->chase_must_miss && ++witness->dead_bursts >= FILTERED_BURSTS)
+        counted->dead_bursts = 0;
+    else if (facts->chase_must_miss && ++counted->dead_bursts >= FILTERED_BURSTS)
         facts->l3_miss_reads_filtered = true;
 }
 
-static void witness_window(struct probe_collector *self, struct witness *witness,
-                           const struct tick *tick, const struct window_sum *sum,
-                           double true_latency)
+static void judge_window(struct probe_collector *self, struct counted_thread *counted,
+                         const struct tick *tick, const struct window_sum *sum, double true_latency)
 {
     struct core_latency_counts counts = {0};
     if (!window_count(sum, GROUP_CORE, ROLE_CYCLES, &counts.cycles) ||
@@ -253,7 +223,7 @@ static void witness_window(struct probe_collector *self, struct witness *witness
         !window_count(sum, GROUP_CORE, ROLE_L3_MISS_READS, &counts.reads) ||
         !window_count(sum, GROUP_CORE, ROLE_L3_MISS_READ_OCCUPANCY, &counts.occupancy))
         return;
-    judge_counter(self, witness, counts.reads);
+    judge_counter(self, counted, counts.reads);
 
     struct facts *facts = self->env.facts;
     double base = facts->machine.base_frequency_hz;
@@ -267,27 +237,27 @@ static void witness_window(struct probe_collector *self, struct witness *witness
     if (core_latency_estimate(&counts, base, facts->machine.cache_cycles, &estimate) != 0 ||
         core_latency_error_ratio(estimate.latency_seconds, true_latency, &ratio) != 0)
         return;
-    series_set(witness->error, ratio);
-    witness->last_tick = tick->number;
+    series_set(counted->error, ratio);
+    counted->last_tick = tick->number;
 }
 
-static int read_witnesses(struct probe_collector *self, const struct tick *tick,
-                          const struct probe_reading *bursts, size_t n)
+static int read_counted_threads(struct probe_collector *self, const struct tick *tick,
+                                const struct probe_reading *bursts, size_t n)
 {
     int result = 0;
-    for (size_t i = 0; i < self->n_witnesses; i++) {
-        struct witness *witness = &self->witnesses[i];
+    for (size_t i = 0; i < self->n_threads; i++) {
+        struct counted_thread *counted = &self->threads[i];
         struct window_sum sum;
         enum window_status status;
         double true_latency = 0;
-        int err = window_read(self->env.sources, witness->core, self->status, &sum, &status);
+        int err = window_read(self->env.sources, counted->core, self->status, &sum, &status);
         if (err && err != -ENODATA && !result)
             result = err;
         if (!err && status == WINDOW_OK &&
-            only_local_burst(bursts, n, witness->numa_node, &true_latency))
-            witness_window(self, witness, tick, &sum, true_latency);
-        if (tick->number > witness->last_tick + STALE_TICKS)
-            series_clear(witness->error);
+            only_local_burst(bursts, n, counted->numa_node, &true_latency))
+            judge_window(self, counted, tick, &sum, true_latency);
+        if (tick->number > counted->last_tick + STALE_TICKS)
+            series_clear(counted->error);
     }
     return result;
 }
@@ -314,9 +284,9 @@ static int probe_collect(void *opaque, const struct tick *tick)
     int err = show_bursts(self, tick, bursts, n);
     learn_calm(self, tick, bursts, n);
     learn_hits(self, bursts, n);
-    int witness_err = read_witnesses(self, tick, bursts, n);
+    int threads_err = read_counted_threads(self, tick, bursts, n);
     count_discards(self);
-    return err ? err : witness_err;
+    return err ? err : threads_err;
 }
 
 /* ---- life ---- */
@@ -330,46 +300,46 @@ static void probe_stop(void *opaque)
         series_free(self->pairs[i].latency);
         series_free(self->pairs[i].histogram);
     }
-    for (size_t i = 0; i < self->n_witnesses; i++) {
-        source_set_close(self->env.sources, self->witnesses[i].core);
-        series_free(self->witnesses[i].error);
+    for (size_t i = 0; i < self->n_threads; i++) {
+        source_set_close(self->env.sources, self->threads[i].core);
+        series_free(self->threads[i].error);
     }
     free(self->pairs);
-    free(self->witnesses);
+    free(self->threads);
     free(self);
 }
 
 /* Counters of the probe's own threads: a machine without them still has the probe. */
-static int open_witnesses(struct probe_collector *self)
+static int open_counted_threads(struct probe_collector *self)
 {
     size_t n = self->env.inventory->n_threads;
     const struct source_thread *threads = self->env.inventory->threads;
     struct verdict why;
     if (n == 0 || !source_set_check(self->env.sources, SCOPE_THREAD, GROUP_CORE, &why))
         return 0;
-    self->witnesses = calloc(n, sizeof *self->witnesses);
-    if (!self->witnesses)
+    self->threads = calloc(n, sizeof *self->threads);
+    if (!self->threads)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         const struct scope scope = {
             .kind = SCOPE_THREAD, .key = threads[i].key, .tid = threads[i].tid, .cgroup_fd = -1};
-        struct witness *witness = &self->witnesses[self->n_witnesses];
-        if (source_set_open(self->env.sources, &scope, GROUP_CORE, &witness->core, &why) != 0) {
+        struct counted_thread *counted = &self->threads[self->n_threads];
+        if (source_set_open(self->env.sources, &scope, GROUP_CORE, &counted->core, &why) != 0) {
             self->status->open_failures[why.reason]++;
             log_warn(self->env.log, "probe", "thread %s cannot calibrate: %s", threads[i].key,
                      why.words);
             continue;
         }
-        witness->numa_node = threads[i].initiator_numa_node;
+        counted->numa_node = threads[i].initiator_numa_node;
         char node[12];
-        snprintf(node, sizeof node, "%d", witness->numa_node);
+        snprintf(node, sizeof node, "%d", counted->numa_node);
         const struct label own = {"numa_node", node};
-        int err = series_new(self->error_family, NULL, &own, 1, &witness->error);
+        int err = series_new(self->error_family, NULL, &own, 1, &counted->error);
         if (err) {
-            source_set_close(self->env.sources, witness->core);
+            source_set_close(self->env.sources, counted->core);
             return err;
         }
-        self->n_witnesses++;
+        self->n_threads++;
     }
     return 0;
 }
@@ -403,7 +373,7 @@ static int probe_start(const struct collector_env *env, struct collector_status 
     if (!err)
         err = store_family(env->store, &error_desc, owner, &self->error_family);
     if (!err)
-        err = open_witnesses(self);
+        err = open_counted_threads(self);
     if (err) {
         probe_stop(self);
         return err;

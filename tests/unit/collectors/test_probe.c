@@ -34,7 +34,7 @@ static void burst(struct rig *rig, int initiator, int target, double latency_ns)
 }
 
 /* What the probe's thread counts beside a burst: 5000 reads at 2.1 GHz. */
-static void witness(struct rig *rig, double occupancy)
+static void counts_of_the_thread(struct rig *rig, double occupancy)
 {
     struct fake_group *g = fake_group(&rig->fake, "p0", GROUP_CORE);
     fake_group_run(g, 0, 500000);
@@ -92,7 +92,7 @@ static void without_new_bursts_the_gauge_goes(void **state)
 static void a_right_constant_shows_a_small_error(void **state)
 {
     struct rig *rig = *state;
-    witness(rig, 124.5);
+    counts_of_the_thread(rig, 124.5);
     burst(rig, 0, 0, 80.238095);
     rig_tick(rig);
     assert_true(rig_value(rig, ERROR, "numa_node=\"0\"") < 1e-6);
@@ -102,7 +102,7 @@ static void a_wrong_constant_shows_in_the_error(void **state)
 {
     struct rig *rig = *state;
     rig->facts.machine.cache_cycles = 88; /* twice what is true */
-    witness(rig, 124.5);
+    counts_of_the_thread(rig, 124.5);
     burst(rig, 0, 0, 80.238095);
     rig_tick(rig);
     double error = rig_value(rig, ERROR, "numa_node=\"0\"");
@@ -119,7 +119,7 @@ static void the_constant_is_calibrated_from_calm_bursts_then_frozen(void **state
     for (int i = 0; i < 30; i++) {
         bool loaded = i % 3 != 0;
         assert_false(rig->facts.cache_cycles_final);
-        witness(rig, loaded ? 200 : 124.5);
+        counts_of_the_thread(rig, loaded ? 200 : 124.5);
         /* Under load the true latency grows by more than the counter shows. */
         burst(rig, 0, 0, (loaded ? 44 + 200 + 60 : 44 + 124.5) / 2.1);
         rig_tick(rig);
@@ -127,7 +127,7 @@ static void the_constant_is_calibrated_from_calm_bursts_then_frozen(void **state
     }
     assert_true(rig->facts.cache_cycles_final);
     assert_true(fabs(rig->facts.machine.cache_cycles - 44) < 0.01);
-    witness(rig, 200);
+    counts_of_the_thread(rig, 200);
     burst(rig, 0, 0, (44 + 200 + 60) / 2.1);
     rig_tick(rig);
     assert_true(fabs(rig_value(rig, ERROR, "") - 60 / 304.0) < 1e-4);
@@ -156,7 +156,7 @@ static void hits_in_the_cache_are_learnt(void **state)
 static void a_burst_with_hits_judges_nothing(void **state)
 {
     struct rig *rig = *state;
-    witness(rig, 124.5);
+    counts_of_the_thread(rig, 124.5);
     burst(rig, 0, 0, 80.238095);
     rig->fake.probes[0].llc_hit_ns = 30;
     rig_tick(rig);
@@ -167,7 +167,7 @@ static void a_burst_with_hits_judges_nothing(void **state)
 static void a_window_with_two_targets_judges_nothing(void **state)
 {
     struct rig *rig = *state;
-    witness(rig, 124.5);
+    counts_of_the_thread(rig, 124.5);
     burst(rig, 0, 0, 200);
     burst(rig, 0, 1, 300);
     rig_tick(rig);
@@ -232,7 +232,7 @@ static void a_steady_tick_allocates_nothing(void **state)
     for (int i = 0; i < 40; i++) {
         if (i == 20)
             before = malloc_count();
-        witness(rig, 124.5);
+        counts_of_the_thread(rig, 124.5);
         burst(rig, 0, 0, 80);
         rig_tick(rig);
     }

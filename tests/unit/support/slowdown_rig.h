@@ -29,8 +29,8 @@ void rig_work(struct rig *rig, const char *key, struct load load);
 void rig_learn(struct rig *rig, int windows);
 /* A window of "a" beside "hog", with its tick. */
 void rig_disturb(struct rig *rig, struct load load);
-/* Both containers, and what "a" does alone is known: nine windows until calm ones can be recognised, then
- * ten calm ones. */
+/* Both containers, and what "a" does alone is known: nine windows until calm ones can be
+ * recognised, then ten calm ones. */
 void rig_know(struct rig *rig);
 
 /* A quantum of "a", with its tick: the worked number of model asm, changed where asked for. */
