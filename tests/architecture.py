@@ -60,7 +60,7 @@ class Checker:
 
     def read_cmake(self):
         text = re.sub(r"#[^\n]*", "", (self.source / "CMakeLists.txt").read_text())
-        for name, folder, rest in re.findall(r"\bie_library\(\s*(\w+)\s+(\S+)([^)]*)\)", text):
+        for name, folder, rest in re.findall(r"\bie_library\(\s*(\w+)\s+([^\s)]+)([^)]*)\)", text):
             if name == "name":
                 continue
             self.folders["ie_" + name] = folder
