@@ -78,6 +78,8 @@ struct lane {
     bool window;  /* counts are valid */
     bool latency; /* so is the estimate */
     uint64_t count[C_COUNTS];
+    double reference_reads, reference_occupancy; /* as window.h has them */
+    bool clockless; /* some CPU counted, but not both kinds of cycles */
     struct core_latency estimate;
 
     struct baseline baseline;
@@ -231,19 +233,18 @@ static void core_latency_reconcile(void *opaque, const struct container_diff *di
 
 static void lane_estimate(struct core_latency_collector *self, struct lane *lane)
 {
-    const struct core_latency_counts counts = {
-        .cycles = lane->count[C_CYCLES],
-        .ref_cycles = lane->count[C_REF_CYCLES],
-        .reads = lane->count[C_READS],
-        .occupancy = lane->count[C_OCCUPANCY],
-    };
     const struct machine *machine = &self->env.facts->machine;
-    if (counts.reads > 0 && (counts.cycles == 0 || counts.ref_cycles == 0)) {
+    const struct core_latency_sums sums = {
+        .reads = lane->count[C_READS],
+        .reference_reads = lane->reference_reads,
+        .reference_occupancy = lane->reference_occupancy,
+    };
+    if (sums.reads > 0 && lane->clockless) {
         self->status->discarded[DISCARD_IMPLAUSIBLE]++;
         return;
     }
-    lane->latency = core_latency_estimate(&counts, machine->base_frequency_hz,
-                                          machine->cache_cycles, &lane->estimate) == 0;
+    lane->latency = core_latency_estimate_sums(&sums, machine->base_frequency_hz,
+                                               machine->cache_cycles, &lane->estimate) == 0;
 }
 
 /* Reads the lane's window and adds it to the totals. */
@@ -270,6 +271,9 @@ static int lane_read(struct core_latency_collector *self, struct lane *lane,
         }
     }
     lane->window = true;
+    lane->reference_reads = sum.reference[group_index(GROUP_CORE, ROLE_L3_MISS_READS)];
+    lane->reference_occupancy = sum.reference[group_index(GROUP_CORE, ROLE_L3_MISS_READ_OCCUPANCY)];
+    lane->clockless = sum.clockless > 0;
     lane_estimate(self, lane);
     return 0;
 }

@@ -26,6 +26,24 @@ int core_latency_estimate(const struct core_latency_counts *counts, double base_
     out->cycles = cache_cycles + (double)counts->occupancy / (double)counts->reads;
     out->latency_seconds = out->cycles / f;
     out->wait_seconds = (cache_cycles * (double)counts->reads + (double)counts->occupancy) / f;
+    out->beyond_seconds = (double)counts->occupancy / (double)counts->reads / f;
+    return 0;
+}
+
+int core_latency_estimate_sums(const struct core_latency_sums *sums, double base_frequency_hz,
+                               double cache_cycles, struct core_latency *out)
+{
+    if (sums->reads == 0 || !(sums->reference_reads > 0) || !(cache_cycles > 0) ||
+        !isfinite(cache_cycles) || !(base_frequency_hz > 0) || !isfinite(base_frequency_hz))
+        return -ENODATA;
+    double reads = (double)sums->reads;
+
+    out->frequency_hz = reads / sums->reference_reads * base_frequency_hz;
+    out->cycles = cache_cycles + sums->reference_occupancy / sums->reference_reads;
+    out->latency_seconds = out->cycles / out->frequency_hz;
+    out->wait_seconds =
+        (cache_cycles * sums->reference_reads + sums->reference_occupancy) / base_frequency_hz;
+    out->beyond_seconds = sums->reference_occupancy / base_frequency_hz / reads;
     return 0;
 }
 

@@ -27,10 +27,19 @@ struct core_latency_counts {
 };
 
 struct core_latency {
-    double frequency_hz;
+    double frequency_hz;    /* of several CPUs the mean over the reads, harmonic */
     double cycles;          /* of one read, the caches included */
     double latency_seconds; /* of one read */
     double wait_seconds;    /* latency x reads: adds up over windows and containers */
+    double beyond_seconds;  /* of one read, what comes after the look-up in the caches */
+};
+
+/* The same for a window over several CPUs, each at a frequency of its own: sums over the CPUs of
+ * a count times ref_cycles / cycles of its CPU (window.h). */
+struct core_latency_sums {
+    uint64_t reads;
+    double reference_reads;     /* of reads */
+    double reference_occupancy; /* of occupancy */
 };
 
 /* The mean core frequency while not halted. -ENODATA without cycles, ref_cycles or f_base. */
@@ -43,6 +52,18 @@ int core_frequency_hz(uint64_t cycles, uint64_t ref_cycles, double base_frequenc
  */
 int core_latency_estimate(const struct core_latency_counts *counts, double base_frequency_hz,
                           double cache_cycles, struct core_latency *out);
+
+/*
+ * The wait of a window over several CPUs:
+ *
+ *     wait = sum over CPUs of (c_cache reads_i + occupancy_i) / f_i,   latency = wait / sum reads_i
+ *
+ * Worked: two CPUs at a base of 2 GHz; one at 3.5 GHz makes 1e6 reads of 236 cycles, the other spins
+ * at 2 GHz and reads nothing. c_cache 44: 80.0 ns, as the first CPU alone; the mean frequency of both
+ * would say 101.8. -ENODATA as above.
+ */
+int core_latency_estimate_sums(const struct core_latency_sums *sums, double base_frequency_hz,
+                               double cache_cycles, struct core_latency *out);
 
 /*
  * c_cache from a thread that knows its true latency (the probe's pointer chase):

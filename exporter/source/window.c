@@ -113,9 +113,27 @@ void window_add(struct window_sum *sum, uint64_t before_enabled_ns, uint64_t bef
     }
 }
 
+/* What was just added is the difference of the sums: the CPU's own counts. */
+static void add_reference(struct window_sum *sum, const uint64_t *before, int cycles, int ref)
+{
+    uint64_t c = sum->count[cycles] - before[cycles], r = sum->count[ref] - before[ref];
+    uint64_t any = 0;
+    if (c > 0 && r > 0) {
+        double ratio = (double)r / (double)c;
+        for (size_t i = 0; i < sum->n; i++)
+            sum->reference[i] += ratio * (double)(sum->count[i] - before[i]);
+        return;
+    }
+    for (size_t i = 0; i < sum->n; i++)
+        any |= sum->count[i] - before[i];
+    sum->clockless += any != 0;
+}
+
 void window_sum_rows(struct window_sum *sum, enum group group, const struct reading *before,
                      const struct reading *after)
 {
+    int cycles = group_index(group, ROLE_CYCLES), ref = group_index(group, ROLE_REF_CYCLES);
+    uint64_t earlier[GROUP_MAX_ROLES];
     window_init(sum, group_descs[group].n);
     for (size_t i = 0; i < after->n; i++) {
         const struct reading_row *now = reading_row(after, i);
@@ -124,9 +142,13 @@ void window_sum_rows(struct window_sum *sum, enum group group, const struct read
         const struct reading_row *then = i < before->n ? reading_row(before, i) : NULL;
         if (then && !then->present)
             then = NULL;
+        unsigned ran = sum->ran;
+        memcpy(earlier, sum->count, sum->n * sizeof *earlier);
         window_add(sum, then ? then->enabled_ns : 0, then ? then->running_ns : 0,
                    then ? then->count : NULL, now->enabled_ns, now->running_ns, now->count,
                    then ? now->present & then->present : now->present);
+        if (cycles >= 0 && ref >= 0 && sum->ran > ran)
+            add_reference(sum, earlier, cycles, ref);
     }
 }
 

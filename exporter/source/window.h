@@ -38,6 +38,11 @@ struct window_sum {
     size_t n;         /* counts per row: the group's roles, in its order */
     uint32_t present; /* bit i: count[i] was counted on every CPU that contributed */
     uint64_t count[GROUP_MAX_ROLES];
+    /* Where the group counts cycles and ref_cycles: the sum over the CPUs of count[i] times this
+     * CPU's ref_cycles / cycles. Divided by the base frequency, a count of core cycles is then in
+     * seconds, each CPU's by its own frequency. */
+    double reference[GROUP_MAX_ROLES];
+    unsigned clockless;  /* CPUs that counted something, but not both kinds of cycles */
     uint64_t enabled_ns; /* sums over CPUs, starved ones included: these are clocks, not counts */
     uint64_t running_ns;
     unsigned ran;     /* CPUs that contributed */

@@ -11,6 +11,7 @@
 
 #include "collectors/formulas/core_latency.h"
 #include "collectors/formulas/imc_latency.h"
+#include "exporter/source/source.h"
 #include "exporter/source/window.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -432,6 +433,67 @@ static void test_imc_frequency(void **state)
     assert_true(hz == -1);
 }
 
+/* 3.5 GHz makes all the reads, 236 cycles each; 2.0 GHz spins: the mean frequency says 101.8 ns. */
+static void test_each_cpu_has_its_own_frequency(void **state)
+{
+    (void)state;
+    const double base = 2.0e9;
+    const struct core_latency_sums sums = {
+        .reads = 1000000,
+        .reference_reads = 1000000 * (2.0 / 3.5),
+        .reference_occupancy = 236000000 * (2.0 / 3.5),
+    };
+    struct core_latency out;
+    assert_int_equal(core_latency_estimate_sums(&sums, base, 44, &out), 0);
+    assert_true(fabs(out.latency_seconds - 80e-9) < 1e-13);
+    assert_true(fabs(out.wait_seconds - 0.08) < 1e-9);
+    assert_true(fabs(out.frequency_hz - 3.5e9) < 1);
+    assert_true(fabs(out.beyond_seconds - 236 / 3.5e9) < 1e-15);
+
+    const struct core_latency_counts both = {
+        .cycles = 5500000000u, .ref_cycles = 4000000000u, .reads = 1000000, .occupancy = 236000000};
+    assert_int_equal(core_latency_estimate(&both, base, 44, &out), 0);
+    assert_true(fabs(out.latency_seconds - 101.8e-9) < 1e-10);
+
+    const struct core_latency_sums none = {0}, no_clock = {.reads = 1};
+    assert_int_equal(core_latency_estimate_sums(&none, base, 44, &out), -ENODATA);
+    assert_int_equal(core_latency_estimate_sums(&no_clock, base, 44, &out), -ENODATA);
+    assert_int_equal(core_latency_estimate_sums(&sums, 0, 44, &out), -ENODATA);
+    assert_int_equal(core_latency_estimate_sums(&sums, base, 0, &out), -ENODATA);
+}
+
+/* Per CPU: scaled first, then by its own clock. */
+static void test_sums_by_each_cpus_clock(void **state)
+{
+    (void)state;
+    enum { CPUS = 3, ROLES = 7 };
+    _Alignas(uint64_t) unsigned char rows[2][CPUS][sizeof(struct reading_row) + ROLES * 8] = {
+        {{0}}};
+    struct reading before = {.stride_bytes = sizeof rows[0][0], .rows = rows[0]};
+    struct reading after = {
+        .n = CPUS, .cap = CPUS, .stride_bytes = sizeof rows[0][0], .rows = rows[1]};
+    static const struct {
+        uint64_t running, cycles, ref, reads;
+    } cpu[CPUS] = {{1000, 3500, 2000, 10}, {500, 1000, 1000, 6}, {1000, 0, 0, 4}};
+    for (size_t i = 0; i < CPUS; i++) {
+        struct reading_row *row = reading_row(&after, i);
+        row->cpu = (int32_t)i;
+        row->present = (1u << ROLES) - 1;
+        row->enabled_ns = 1000;
+        row->running_ns = cpu[i].running;
+        row->count[group_index(GROUP_CORE, ROLE_CYCLES)] = cpu[i].cycles;
+        row->count[group_index(GROUP_CORE, ROLE_REF_CYCLES)] = cpu[i].ref;
+        row->count[group_index(GROUP_CORE, ROLE_L3_MISS_READS)] = cpu[i].reads;
+    }
+    struct window_sum sum;
+    window_sum_rows(&sum, GROUP_CORE, &before, &after);
+    int reads = group_index(GROUP_CORE, ROLE_L3_MISS_READS);
+    assert_int_equal(sum.count[reads], 10 + 12 + 4);
+    /* 10 * 2000 / 3500 + 12 * 1; the third has no clock. */
+    assert_true(fabs(sum.reference[reads] - (20000.0 / 3500 + 12)) < 1e-9);
+    assert_int_equal(sum.clockless, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,6 +509,8 @@ int main(void)
         cmocka_unit_test(test_error_ratio),
         cmocka_unit_test(test_imc_latency),
         cmocka_unit_test(test_imc_frequency),
+        cmocka_unit_test(test_each_cpu_has_its_own_frequency),
+        cmocka_unit_test(test_sums_by_each_cpus_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
