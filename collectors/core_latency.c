@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "collectors/contract/latency_verdict.h"
 #include "collectors/core_latency/metrics.h"
 #include "collectors/formulas/core_latency.h"
 #include "collectors/learned/baseline.h"
@@ -195,8 +196,10 @@ static void lane_rename(void *collector, void *opaque)
 static void refresh_verdict(struct core_latency_collector *self)
 {
     struct verdict now;
-    if (source_set_check(self->env.sources, SCOPE_CGROUP, GROUP_CORE, &now))
-        self->status->verdict = now;
+    if (!source_set_check(self->env.sources, SCOPE_CGROUP, GROUP_CORE, &now))
+        return;
+    latency_verdict_refine(self->env.facts, &now);
+    self->status->verdict = now;
 }
 
 static void *lane_make(void *collector, const struct container *container)
@@ -404,7 +407,8 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
             lanes_closed_one(&self->lanes, self->status);
         }
     }
-    if (self->status->verdict.reason == REASON_OK)
+    enum reason reason = self->status->verdict.reason;
+    if (reason == REASON_OK || reason == REASON_NMI_WATCHDOG || reason == REASON_NOT_CALIBRATED)
         refresh_verdict(self);
     return result;
 }

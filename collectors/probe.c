@@ -77,6 +77,7 @@ struct probe_collector {
     size_t n_pairs;
     struct counted_thread *threads;
     size_t n_threads;
+    uint64_t started_ns; /* the first tick's time, monotonic; 0 before */
     struct cache_calibration cache;
     struct hit_calibration hits;
     struct hour_percentile local; /* latencies of nodes to their own memory */
@@ -284,6 +285,9 @@ static int probe_collect(void *opaque, const struct tick *tick)
     int err = show_bursts(self, tick, bursts, n);
     learn_calm(self, tick, bursts, n);
     learn_hits(self, bursts, n);
+    if (!self->started_ns)
+        self->started_ns = tick->mono_ns;
+    self->env.facts->calibrating_ns = tick->mono_ns - self->started_ns;
     int threads_err = read_counted_threads(self, tick, bursts, n);
     count_discards(self);
     return err ? err : threads_err;
@@ -314,9 +318,14 @@ static int open_counted_threads(struct probe_collector *self)
 {
     size_t n = self->env.inventory->n_threads;
     const struct source_thread *threads = self->env.inventory->threads;
-    struct verdict why;
-    if (n == 0 || !source_set_check(self->env.sources, SCOPE_THREAD, GROUP_CORE, &why))
+    struct verdict why, *blocked = &self->env.facts->calibration_blocked;
+    verdict_set(blocked, REASON_NO_DEVICE, "no counters of the probe's threads are known");
+    if (n == 0)
         return 0;
+    if (!source_set_check(self->env.sources, SCOPE_THREAD, GROUP_CORE, &why)) {
+        *blocked = why;
+        return 0;
+    }
     self->threads = calloc(n, sizeof *self->threads);
     if (!self->threads)
         return -ENOMEM;
@@ -328,6 +337,7 @@ static int open_counted_threads(struct probe_collector *self)
             self->status->open_failures[why.reason]++;
             log_warn(self->env.log, "probe", "thread %s cannot calibrate: %s", threads[i].key,
                      why.words);
+            *blocked = why;
             continue;
         }
         counted->numa_node = threads[i].initiator_numa_node;
@@ -341,6 +351,8 @@ static int open_counted_threads(struct probe_collector *self)
         }
         self->n_threads++;
     }
+    if (self->n_threads > 0)
+        verdict_clear(blocked);
     return 0;
 }
 

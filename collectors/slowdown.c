@@ -174,7 +174,8 @@ static void say(struct slowdown_collector *self, enum state state)
     switch (state) {
     case STATE_NOT_COUNTED:
         if (source_set_check(self->env.sources, SCOPE_CGROUP, GROUP_CORE, &why) && why.words[0])
-            verdict_set(verdict, REASON_NO_PMU, "%s", why.words);
+            verdict_set(verdict, why.reason == REASON_OK ? REASON_NO_PMU : why.reason, "%s",
+                        why.words);
         else
             verdict_set(verdict, REASON_NO_PMU,
                         "slowdown is off: the source does not count llc_reads and "

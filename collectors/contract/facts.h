@@ -7,6 +7,7 @@
 #define IE_COLLECTORS_CONTRACT_FACTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "exporter/base/reason.h"
 #include "exporter/source/machine.h"
@@ -20,6 +21,11 @@ struct facts {
     /* machine.cache_cycles is final: given by --events.file or a recording, or calibrated by the
      * probe. Until then it is the event table's value, and the probe may replace it, once. */
     bool cache_cycles_final;
+
+    /* Why it can never come: no counters of the probe's threads. REASON_OK: they are open. */
+    struct verdict calibration_blocked;
+    /* How long it has been under way. */
+    uint64_t calibrating_ns;
 
     /* The 5th percentile of the last hour of the probe's latencies of a NUMA node to its own
      * memory: what memory takes when it is hardly used. Written by the probe; 0: not

@@ -14,6 +14,8 @@ const char *reason_name(enum reason reason)
         [REASON_UNSUPPORTED_CPU] = "unsupported_cpu",
         [REASON_FD_LIMIT] = "fd_limit",
         [REASON_NO_DEVICE] = "no_device",
+        [REASON_NMI_WATCHDOG] = "nmi_watchdog",
+        [REASON_NOT_CALIBRATED] = "not_calibrated",
     };
     return names[reason];
 }

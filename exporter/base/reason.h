@@ -17,6 +17,8 @@ enum reason {
     REASON_FD_LIMIT,        /* EMFILE, ENFILE */
     REASON_NO_DEVICE,       /* ENODEV: the device or file is not on this machine; also what has no
                                reason of its own, such as no memory: then the words say it */
+    REASON_NMI_WATCHDOG,    /* the kernel's NMI watchdog holds a counter that is needed */
+    REASON_NOT_CALIBRATED,  /* a constant that the probe should have measured is not known */
     REASON_COUNT
 };
 

@@ -1,7 +1,7 @@
 #include "exporter/source/perf/group.h"
 
 static struct perf_event_attr attributes(const struct encoded_event *event, enum group group,
-                                         bool leader, bool user_only)
+                                         bool leader, const struct perf_target *target)
 {
     struct perf_event_attr attr = event->attr;
     attr.size = sizeof attr;
@@ -10,7 +10,8 @@ static struct perf_event_attr attributes(const struct encoded_event *event, enum
     /* A group starts when its leader does: until it is complete nothing counts, so that no role
      * is ahead of another. */
     attr.disabled = leader;
-    if (user_only && !event->software)
+    attr.pinned = leader && target->pinned;
+    if (target->user_only && !event->software)
         attr.exclude_kernel = 1;
     /* As sampler.c samples it: the samples are to be a share of what is counted. */
     if (group == GROUP_STORES || group == GROUP_LOADS)
@@ -30,7 +31,7 @@ int perf_events_open(struct perf_context *context, enum group group, uint32_t ma
     for (size_t i = 0; i < perf_n_roles(group); i++) {
         if (!perf_in(mask, i))
             continue;
-        struct perf_event_attr attr = attributes(events[i], group, leader < 0, target->user_only);
+        struct perf_event_attr attr = attributes(events[i], group, leader < 0, target);
         int fd = kernel->event_open(kernel->context, &attr, target->pid, target->cpu, leader,
                                     target->flags | PERF_FLAG_FD_CLOEXEC);
         if (fd < 0) {

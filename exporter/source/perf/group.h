@@ -29,6 +29,8 @@ struct perf_target {
     int cpu;
     unsigned long flags;
     bool user_only; /* leave out the kernel's part, which takes more privilege */
+    bool pinned;    /* before all groups that are not, as far as the kernel's order of contexts
+                       lets it; it fails where it does not fit: read() then gives 0 bytes */
 };
 
 /*

@@ -15,6 +15,7 @@ enum {
     /* nr, enabled, running, then the counts: what read(2) gives for a group. */
     RAW_TIMES = 3,
     RAW_WORDS = RAW_TIMES + GROUP_MAX_ROLES,
+    REFUSED = 1, /* no error: the kernel could not fit a pinned group */
 };
 
 static int *row_fds(const struct perf_handle *handle, size_t i)
@@ -80,6 +81,10 @@ static int open_row(struct perf_handles *handles, struct perf_handle *handle, si
         .cpu = handle->rows[i].on,
         .flags = handle->kind == SCOPE_CGROUP ? PERF_FLAG_PID_CGROUP : 0,
         .user_only = handle->kind == SCOPE_THREAD,
+        /* Else it would wait behind the group of the container that the thread is in, for ever:
+         * the kernel lets a CPU's groups in before a task's. It is our own thread and runs a
+         * thousandth of the time: those who wait for it meanwhile lose nothing. */
+        .pinned = handle->kind == SCOPE_THREAD,
     };
     int err = perf_events_open(handles->context, handle->group, handle->mask, events, &target,
                                row_fds(handle, i), failed);
@@ -147,6 +152,7 @@ static int read_members(struct perf_handles *handles, const struct perf_handle *
     return 0;
 }
 
+/* 0, REFUSED, or -errno. */
 static int read_raw(struct perf_handles *handles, struct perf_handle *handle, size_t i,
                     uint64_t *raw)
 {
@@ -158,6 +164,10 @@ static int read_raw(struct perf_handles *handles, struct perf_handle *handle, si
         return (int)got;
     if (got == (ssize_t)((RAW_TIMES + n) * sizeof *raw) && raw[0] == n)
         return 0;
+    if (got == 0 && handle->kind == SCOPE_THREAD) {
+        handle->refused = handles->recheck = true;
+        return REFUSED;
+    }
     handle->rows[i].detached = true;
     handles->recheck = true;
     return read_members(handles, handle, i, raw);
@@ -166,15 +176,23 @@ static int read_raw(struct perf_handles *handles, struct perf_handle *handle, si
 static int read_row(struct perf_handles *handles, struct perf_handle *handle, size_t i)
 {
     uint64_t raw[RAW_WORDS];
+    uint64_t *last = row_last(handle, i);
     int err = read_raw(handles, handle, i, raw);
+    if (err == REFUSED) {
+        /* For how long the kernel does not say: what counts is that it was not running. */
+        last[0]++;
+        handle->rows[i].present = handle->mask;
+        return 0;
+    }
     if (err)
         return err;
-    uint64_t *last = row_last(handle, i);
     const uint64_t *base = handle->base ? handle->base + i * row_words(handle) : NULL;
     uint64_t enabled = raw[1] + (base ? base[0] : 0), running = raw[2] + (base ? base[1] : 0);
 
-    perf_ladder_account(&handles->ladder->groups[handle->group], enabled - last[0],
-                        running - last[1]);
+    /* That a thread's pinned group runs says nothing about those of containers. */
+    if (handle->kind != SCOPE_THREAD)
+        perf_ladder_account(&handles->ladder->groups[handle->group], enabled - last[0],
+                            running - last[1]);
     last[0] = enabled;
     last[1] = running;
     for (size_t role = 0, k = RAW_TIMES; role < perf_n_roles(handle->group); role++)
@@ -214,6 +232,11 @@ int perf_handle_read(struct perf_handles *handles, struct perf_handle *handle, s
 int perf_handle_sync(struct perf_handles *handles, struct perf_handle *handle)
 {
     int err = 0, row_err;
+    if (handle->refused) {
+        handle->refused = false;
+        uint32_t lower = perf_ladder_below(handles->ladder, handle->group, handle->mask);
+        return perf_handle_reopen(handles, handle, lower ? lower : handle->mask, false);
+    }
     if (handle->kind != SCOPE_CGROUP && handle->kind != SCOPE_CPU)
         return 0; /* threads move; the kernel moves units by itself */
 
@@ -243,14 +266,18 @@ int perf_handle_sync(struct perf_handles *handles, struct perf_handle *handle)
     return err;
 }
 
-int perf_handle_step_down(struct perf_handles *handles, struct perf_handle *handle, uint32_t mask)
+int perf_handle_reopen(struct perf_handles *handles, struct perf_handle *handle, uint32_t mask,
+                       bool read)
 {
     int err = 0;
+    for (size_t i = 0; i < handle->n && read; i++)
+        if (handle->rows[i].open)
+            (void)read_row(handles, handle, i);
     handle->mask = mask;
+    handle->refused = false;
     for (size_t i = 0; i < handle->n; i++) {
         if (!handle->rows[i].open)
             continue;
-        /* Without a last read: time in which nothing was counted must not stretch the window. */
         close_row(handles, handle, i);
         int row_err = reopen_row(handles, handle, i);
         if (row_err)

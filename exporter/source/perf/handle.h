@@ -20,7 +20,7 @@ struct perf_handles {
     struct perf_ladder *ladder;
     const struct perf_cpus *cpus;
     struct perf_handle *first, **end; /* oldest first: those keep their counters, if any do */
-    bool recheck;                     /* a row lost its CPU: sync all handles in the next begin */
+    bool recheck; /* a row lost its CPU or its counters: sync all handles in the next begin */
 };
 
 /* A group on one CPU, or the only row of a thread or unit. */
@@ -38,6 +38,7 @@ struct perf_handle {
     enum group group;
     pid_t pid;     /* a cgroup directory's descriptor of our own, a thread, or -1 */
     uint32_t mask; /* the roles that are open */
+    bool refused;  /* a pinned group that did not fit when it was read last */
     size_t n, cap;
     struct perf_row *rows;
     int *fds;       /* per row: one per role of the group, -1 where not open */
@@ -52,10 +53,12 @@ int perf_handle_new(struct perf_handles *handles, const struct scope *scope, enu
                     struct perf_handle **out, struct verdict *why);
 void perf_handle_free(struct perf_handles *handles, struct perf_handle *handle);
 int perf_handle_read(struct perf_handles *handles, struct perf_handle *handle, struct reading *out);
-/* Opens and closes rows as CPUs came and went. 0, or the error of a row that could not be opened:
- * its totals stand still. */
+/* Opens and closes rows as CPUs came and went, and again, with fewer roles if there are any, what
+ * the PMU refused. 0, or the error of a row that could not be opened: its totals stand still. */
 int perf_handle_sync(struct perf_handles *handles, struct perf_handle *handle);
-/* Opens all rows again with fewer roles; totals go on. Errors as above. */
-int perf_handle_step_down(struct perf_handles *handles, struct perf_handle *handle, uint32_t mask);
+/* Opens all rows again with these roles; totals go on. 'read' takes what was counted meanwhile, for
+ * rows that run: time in which nothing was counted must not stretch the window. Errors as above. */
+int perf_handle_reopen(struct perf_handles *handles, struct perf_handle *handle, uint32_t mask,
+                       bool read);
 
 #endif

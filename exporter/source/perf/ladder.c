@@ -45,6 +45,15 @@ uint32_t perf_ladder_rung(enum group group, uint32_t available, unsigned rung)
     return 0;
 }
 
+uint32_t perf_ladder_below(const struct perf_ladder *ladder, enum group group, uint32_t roles)
+{
+    uint32_t available = ladder->groups[group].available, at;
+    for (unsigned rung = 0; (at = perf_ladder_rung(group, available, rung)); rung++)
+        if (at == roles)
+            return perf_ladder_rung(group, available, rung + 1);
+    return 0;
+}
+
 static int prepare_role(struct perf_ladder *ladder, enum group group, enum role role,
                         struct verdict *why)
 {
@@ -124,6 +133,8 @@ static int watch(struct perf_ladder *ladder, enum group group, uint32_t mask,
         ssize_t got = kernel->read(kernel->context, leader, raw, sizeof raw);
         if (got < 0)
             return (int)got;
+        if (got == 0) /* pinned, and no room: for good */
+            return 0;
         if (got != (ssize_t)((3 + (size_t)__builtin_popcount(mask)) * sizeof *raw))
             return -EIO;
         if (raw[2] == 0 && raw[1] >= TRIAL_STARVED_NS)
@@ -155,7 +166,8 @@ static int try_rung(struct perf_ladder *ladder, enum scope_kind kind, enum group
 {
     const struct encoded_event *events[GROUP_MAX_ROLES];
     int fds[GROUP_MAX_ROLES];
-    struct perf_target target = {.pid = 0, .cpu = -1, .user_only = kind == SCOPE_THREAD};
+    struct perf_target target = {
+        .pid = 0, .cpu = -1, .user_only = kind == SCOPE_THREAD, .pinned = true};
     struct scope self = {.kind = SCOPE_THREAD, .key = "self", .cgroup_fd = -1};
 
     perf_events_of_core(ladder, group, events);
@@ -174,7 +186,7 @@ static int try_rung(struct perf_ladder *ladder, enum scope_kind kind, enum group
     return err;
 }
 
-/* What is not counted, if anything: REASON_OK with words. */
+/* What is not counted, if anything: REASON_OK, or what the watchdog takes, with words. */
 static void describe(const struct perf_ladder *ladder, enum group group, struct verdict *why)
 {
     const struct perf_group *state = &ladder->groups[group];
@@ -194,14 +206,16 @@ static void describe(const struct perf_ladder *ladder, enum group group, struct 
         textbuf_printf(&names, "%s%s", names.len ? ", " : "", role_name(desc->roles[i]));
     }
     (void)fsroot_read_u64(ladder->context->fs, FSROOT_PROC, "sys/kernel/nmi_watchdog", &watchdog);
-    verdict_set(why, REASON_OK, "group %s counts without %s%s: %s", desc->name, text,
-                group == GROUP_CORE ? ", so slowdown is off" : "",
-                !state->starved ? "the PMU has too few counters for all its events"
-                : watchdog
-                    ? "the NMI watchdog holds a counter; free it with sysctl "
-                      "kernel.nmi_watchdog=0, then restart the exporter"
-                    : "another program or the NMI watchdog holds a counter; free it (the "
-                      "watchdog's with sysctl kernel.nmi_watchdog=0), then restart the exporter");
+    bool by_watchdog = state->starved && watchdog && group == GROUP_CORE;
+    verdict_set(
+        why, by_watchdog ? REASON_NMI_WATCHDOG : REASON_OK, "group %s counts without %s%s: %s",
+        desc->name, text, group == GROUP_CORE ? ", so slowdown is off" : "",
+        !state->starved ? "the PMU has too few counters for all its events"
+        : watchdog      ? "the NMI watchdog holds a counter; free it with sysctl "
+                          "kernel.nmi_watchdog=0, which is noticed within minutes"
+                        : "another program or the NMI watchdog holds a counter; free it (the "
+                          "watchdog's with sysctl kernel.nmi_watchdog=0), which is noticed within "
+                          "minutes");
 }
 
 static bool step(struct perf_ladder *ladder, enum group group, bool starved)
@@ -308,6 +322,16 @@ static bool starves(struct perf_group *state)
     return state->streak >= PERF_STARVED_TICKS && state->streak_ns >= PERF_STARVED_NS;
 }
 
+/* What check() answers from now on. */
+static void answer_anew(struct perf_ladder *ladder, enum group group, struct verdict *why)
+{
+    struct perf_group *state = &ladder->groups[group];
+    describe(ladder, group, why);
+    for (int kind = 0; kind < SCOPE_KINDS; kind++)
+        if (state->checked[kind].done && !state->checked[kind].error)
+            state->checked[kind].why = *why;
+}
+
 bool perf_ladder_tick(struct perf_ladder *ladder, enum group group)
 {
     struct perf_group *state = &ladder->groups[group];
@@ -324,10 +348,57 @@ bool perf_ladder_tick(struct perf_ladder *ladder, enum group group)
         state->reported = true;
         return false;
     }
-    describe(ladder, group, &why);
+    if (state->climbed && state->climb_wait_ns < PERF_CLIMB_LONGEST_NS)
+        state->climb_wait_ns *= 2;
+    state->climb_at_ns = 0;
+    answer_anew(ladder, group, &why);
     log_warn(ladder->context->log, "perf", "%s", why.words);
-    for (int kind = 0; kind < SCOPE_KINDS; kind++)
-        if (state->checked[kind].done && !state->checked[kind].error)
-            state->checked[kind].why = why;
+    return true;
+}
+
+/* The highest rung that runs, of those above the one in force. */
+static bool find_higher(struct perf_ladder *ladder, enum group group, unsigned *out)
+{
+    const struct perf_group *state = &ladder->groups[group];
+    for (unsigned rung = 0; rung < state->rung; rung++) {
+        uint32_t roles = perf_ladder_rung(group, state->available, rung);
+        enum trial trial;
+        struct verdict why;
+        size_t failed;
+        if (try_rung(ladder, SCOPE_THREAD, group, roles, &trial, &failed, &why) == 0 &&
+            trial == TRIAL_RUNS) {
+            *out = rung;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool perf_ladder_climb(struct perf_ladder *ladder, enum group group, uint64_t mono_ns)
+{
+    struct perf_group *state = &ladder->groups[group];
+    struct verdict why;
+    unsigned rung;
+    if (!state->starved || state->rung == 0)
+        return false;
+    if (state->climb_wait_ns == 0)
+        state->climb_wait_ns = PERF_CLIMB_NS;
+    if (state->climb_at_ns == 0)
+        state->climb_at_ns = mono_ns + state->climb_wait_ns;
+    if (mono_ns < state->climb_at_ns)
+        return false;
+    state->climb_at_ns = mono_ns + state->climb_wait_ns;
+    if (!find_higher(ladder, group, &rung))
+        return false;
+    state->rung = rung;
+    state->roles = perf_ladder_rung(group, state->available, rung);
+    state->climbed = true;
+    state->reported = false;
+    answer_anew(ladder, group, &why);
+    if (why.words[0])
+        log_info(ladder->context->log, "perf", "%s", why.words);
+    else
+        log_info(ladder->context->log, "perf", "group %s counts all its events again",
+                 group_descs[group].name);
     return true;
 }

@@ -3,7 +3,11 @@
  *
  * A group that the PMU refuses, or takes and never runs (the NMI watchdog holds a counter that the
  * group needs), steps down to the next set of roles, its next rung: found out at start by a group
- * on our own thread, and later when the groups of all containers starve.
+ * on our own thread, and later when the groups of all containers starve. Who holds a counter may
+ * let go of it, so every some minutes a higher rung is tried again.
+ *
+ * The trial is pinned: groups of a CPU that others count with share by turns, which is no reason to
+ * step down, but come before a task's that are not pinned.
  */
 #ifndef IE_SOURCE_PERF_LADDER_H
 #define IE_SOURCE_PERF_LADDER_H
@@ -22,6 +26,10 @@ enum {
     PERF_STARVED_NS = 50 * 1000000, /* and this much time without a counter: rotation between
                                        groups takes 4 ms a turn */
 };
+
+/* Between attempts to climb: after one that did not last twice as long, up to the longest. */
+static const uint64_t PERF_CLIMB_NS = UINT64_C(300) * 1000000000;
+static const uint64_t PERF_CLIMB_LONGEST_NS = UINT64_C(3600) * 1000000000;
 
 /* One role's event, encoded when first needed. */
 struct perf_event {
@@ -53,6 +61,10 @@ struct perf_group {
     unsigned streak;
     uint64_t streak_ns;
     bool reported; /* that the last rung starves too */
+
+    bool climbed;
+    uint64_t climb_wait_ns; /* 0: never stepped down yet */
+    uint64_t climb_at_ns;   /* monotonic; 0: not set */
 };
 
 struct perf_ladder {
@@ -74,9 +86,13 @@ void perf_events_of_core(const struct perf_ladder *ladder, enum group group,
                          const struct encoded_event **events);
 /* The roles of a rung, counted from 0, or 0 below the last one. Pure. */
 uint32_t perf_ladder_rung(enum group group, uint32_t available, unsigned rung);
+/* The roles of the rung below the one with these roles, or 0. */
+uint32_t perf_ladder_below(const struct perf_ladder *ladder, enum group group, uint32_t roles);
 /* One row's time since the last read. */
 void perf_ladder_account(struct perf_group *state, uint64_t enabled_ns, uint64_t running_ns);
 /* Once a tick: true when the group must be reopened with the roles of its new rung. */
 bool perf_ladder_tick(struct perf_ladder *ladder, enum group group);
+/* Likewise, when a higher rung runs again. Tries only when it is time to. */
+bool perf_ladder_climb(struct perf_ladder *ladder, enum group group, uint64_t mono_ns);
 
 #endif

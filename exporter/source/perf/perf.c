@@ -14,6 +14,7 @@ struct perf_source {
     struct perf_cpus cpus;
     struct perf_ladder ladder;
     struct perf_handles handles;
+    uint64_t threads_climb_ns; /* monotonic; 0: not set */
 };
 
 static struct perf_source *self_of(struct source *source)
@@ -93,7 +94,8 @@ static void sync_cpus(struct perf_source *self)
     report(self, "opening counters on a CPU that came online", failures, error);
 }
 
-static void step_down(struct perf_source *self, enum group group)
+/* All open groups, on the way down or up, count what the rung in force has. */
+static void change_rung(struct perf_source *self, enum group group, bool up)
 {
     size_t failures = 0;
     int error = 0;
@@ -101,26 +103,45 @@ static void step_down(struct perf_source *self, enum group group)
     for (struct perf_handle *handle = self->handles.first; handle; handle = handle->next) {
         if (handle->group != group || handle->kind == SCOPE_UNIT)
             continue;
-        int err = perf_handle_step_down(&self->handles, handle, roles);
+        int err = perf_handle_reopen(&self->handles, handle, roles, up);
         if (err) {
             failures++;
             error = err;
         }
     }
-    report(self, "opening counters again with fewer events", failures, error);
+    report(self, "opening counters again with other events", failures, error);
+}
+
+/* A thread's pinned group steps down by itself, and now and then tries all roles again. */
+static void climb_threads(struct perf_source *self, uint64_t mono_ns)
+{
+    if (self->threads_climb_ns == 0)
+        self->threads_climb_ns = mono_ns + PERF_CLIMB_NS;
+    if (mono_ns < self->threads_climb_ns)
+        return;
+    self->threads_climb_ns = mono_ns + PERF_CLIMB_NS;
+    for (struct perf_handle *handle = self->handles.first; handle; handle = handle->next) {
+        uint32_t roles = self->ladder.groups[handle->group].roles;
+        if (handle->kind == SCOPE_THREAD && handle->mask != roles)
+            (void)perf_handle_reopen(&self->handles, handle, roles, true);
+    }
 }
 
 static int perf_begin(struct source *source, const struct tick *tick)
 {
     struct perf_source *self = self_of(source);
     bool changed;
-    (void)tick;
     int err = perf_cpus_refresh(&self->cpus, &changed);
     if (!err && (changed || self->handles.recheck))
         sync_cpus(self);
-    for (int group = 0; group < GROUP_COUNT; group++)
-        if (perf_ladder_tick(&self->ladder, (enum group)group))
-            step_down(self, (enum group)group);
+    for (int i = 0; i < GROUP_COUNT; i++) {
+        enum group group = (enum group)i;
+        if (perf_ladder_tick(&self->ladder, group))
+            change_rung(self, group, false);
+        else if (perf_ladder_climb(&self->ladder, group, tick->mono_ns))
+            change_rung(self, group, true);
+    }
+    climb_threads(self, tick->mono_ns);
     return err;
 }
 

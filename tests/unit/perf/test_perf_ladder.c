@@ -11,9 +11,10 @@
 
 #include <cmocka.h>
 
+#include "exporter/source/perf/ladder.h"
 #include "tests/unit/support/perf_fixture.h"
 
-enum { MS = 1000000 };
+#define MS UINT64_C(1000000)
 
 static void test_watchdog_at_start(void **state)
 {
@@ -25,7 +26,7 @@ static void test_watchdog_at_start(void **state)
     perf_fixture_start(fixture);
     assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), 0);
     assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_int_equal(why.reason, REASON_OK);
+    assert_int_equal(why.reason, REASON_NMI_WATCHDOG);
     assert_non_null(strstr(why.words, "without llc_reads, l3_miss_read_active"));
     assert_non_null(strstr(why.words, "slowdown is off"));
     assert_non_null(strstr(why.words, "kernel.nmi_watchdog=0"));
@@ -158,7 +159,7 @@ static void test_starvation_at_run_time(void **state)
     uint64_t other = perf_fixture_open(fixture, "idle", GROUP_CORE, &idle);
     run_ticks(fixture, handle, inode, 10, 100 * MS);
     perf_fixture_assert_core(perf_fixture_row(fixture, handle, GROUP_CORE, 0, &out), FULL,
-                             1000 * (uint64_t)MS, 1000 * (uint64_t)MS);
+                             1000 * MS, 1000 * MS);
 
     fixture->pmu.watchdog = true;
     run_ticks(fixture, handle, inode, 5, 100 * MS);
@@ -173,12 +174,11 @@ static void test_starvation_at_run_time(void **state)
     /* Totals go on from where they stood: 1500 ms enabled, of which 1000 were counted. */
     fake_pmu_run(&fixture->pmu, inode, 0, 0, 7);
     const struct reading_row *row = perf_fixture_row(fixture, handle, GROUP_CORE, 0, &out);
-    assert_int_equal(row->enabled_ns, 1500 * (uint64_t)MS + 7);
-    assert_int_equal(row->running_ns, 1000 * (uint64_t)MS + 7);
+    assert_int_equal(row->enabled_ns, 1500 * MS + 7);
+    assert_int_equal(row->running_ns, 1000 * MS + 7);
     assert_int_equal(row->present, WITHOUT_SLOWDOWN);
     for (int role = 0; role <= OCCUPANCY; role++)
-        assert_int_equal(row->count[role],
-                         (1000 * (uint64_t)MS + 7) * perf_fixture_core_rate(role));
+        assert_int_equal(row->count[role], (1000 * MS + 7) * perf_fixture_core_rate(role));
     fake_pmu_run(&fixture->pmu, idle, 0, 1, 9);
     perf_fixture_assert_core(perf_fixture_row(fixture, other, GROUP_CORE, 1, &out),
                              WITHOUT_SLOWDOWN, 9, 9);
@@ -220,16 +220,172 @@ static void test_no_step_down_without_need(void **state)
     assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
 }
 
+enum { PROBE_TID = 4711 };
+
+static uint64_t open_thread(struct perf_fixture *fixture)
+{
+    const struct scope scope = {
+        .kind = SCOPE_THREAD, .key = "p0", .tid = PROBE_TID, .cgroup_fd = -1};
+    struct verdict why;
+    uint64_t handle = 0;
+    assert_true(perf_fixture_check(fixture, SCOPE_THREAD, GROUP_CORE, &why));
+    assert_int_equal(fixture->source->ops->open(fixture->source, &scope, GROUP_CORE, &handle, &why),
+                     0);
+    return handle;
+}
+
+/* The probe's thread is in a container that is counted, too: both groups need the one counter of
+ * ref_cycles, and the CPU's comes first in every burst, which is shorter than a turn. */
+static void test_thread_beside_its_own_container(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct perf_reading out;
+    uint64_t own;
+    perf_fixture_start(fixture);
+    uint64_t container = perf_fixture_open(fixture, "exporter", GROUP_CORE, &own);
+    uint64_t thread = open_thread(fixture);
+    for (int tick = 0; tick < 20; tick++) {
+        perf_fixture_begin(fixture);
+        fake_pmu_run(&fixture->pmu, own, PROBE_TID, 0, MS);
+        fake_pmu_run(&fixture->pmu, own, 0, 0, 20 * MS);
+        perf_fixture_assert_core(perf_fixture_row(fixture, thread, GROUP_CORE, -1, &out), FULL,
+                                 (uint64_t)(tick + 1) * MS, (uint64_t)(tick + 1) * MS);
+    }
+    /* The container's own group waits meanwhile, and only then. */
+    const struct reading_row *row = perf_fixture_row(fixture, container, GROUP_CORE, 0, &out);
+    assert_int_equal(row->enabled_ns, 20 * 21 * MS);
+    assert_int_equal(row->running_ns, 20 * 20 * MS);
+}
+
+/* A thread's group that does not fit fails at once: it steps down by itself, while those of the
+ * containers do, or do not. */
+static void test_thread_without_room_steps_down(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct perf_reading out;
+    perf_fixture_start(fixture);
+    uint64_t thread = open_thread(fixture);
+    fake_pmu_run(&fixture->pmu, 0, PROBE_TID, 0, MS);
+    perf_fixture_assert_core(perf_fixture_row(fixture, thread, GROUP_CORE, -1, &out), FULL, MS, MS);
+
+    fixture->pmu.watchdog = true;
+    fake_pmu_run(&fixture->pmu, 0, PROBE_TID, 0, MS);
+    const struct reading_row *row = perf_fixture_row(fixture, thread, GROUP_CORE, -1, &out);
+    assert_true(row->enabled_ns > MS); /* so that the window is starved, not idle */
+    assert_int_equal(row->running_ns, MS);
+    perf_fixture_begin(fixture);
+    fake_pmu_run(&fixture->pmu, 0, PROBE_TID, 0, MS);
+    row = perf_fixture_row(fixture, thread, GROUP_CORE, -1, &out);
+    assert_int_equal(row->present, WITHOUT_SLOWDOWN);
+    assert_int_equal(row->running_ns, 2 * MS);
+    assert_int_equal(row->count[CYCLES], 2 * MS * perf_fixture_core_rate(CYCLES));
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), FULL);
+
+    /* On the last rung it tries again. */
+    fixture->pmu.held = 3;
+    for (int tick = 0; tick < 4; tick++) {
+        fake_pmu_run(&fixture->pmu, 0, PROBE_TID, 0, MS);
+        row = perf_fixture_row(fixture, thread, GROUP_CORE, -1, &out);
+        assert_int_equal(row->running_ns, 2 * MS);
+        perf_fixture_begin(fixture);
+    }
+    fixture->pmu.held = 0;
+    fixture->pmu.watchdog = false;
+    fake_pmu_run(&fixture->pmu, 0, PROBE_TID, 0, MS);
+    row = perf_fixture_row(fixture, thread, GROUP_CORE, -1, &out);
+    assert_int_equal(row->running_ns, 3 * MS);
+    assert_int_equal(row->present, REQUIRED);
+
+    struct tick later = {.mono_ns = 2 * PERF_CLIMB_NS};
+    assert_int_equal(fixture->source->ops->begin(fixture->source, &later), 0);
+    fake_pmu_run(&fixture->pmu, 0, PROBE_TID, 0, MS);
+    row = perf_fixture_row(fixture, thread, GROUP_CORE, -1, &out);
+    assert_int_equal(row->present, FULL);
+    assert_int_equal(row->running_ns, 4 * MS);
+}
+
+/* Who counts a whole CPU while we start shares it by turns later. */
+static void test_trial_beside_others(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct perf_kernel *kernel = &fixture->pmu.kernel;
+    struct verdict why;
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_RAW, .size = sizeof attr, .config = 0x300, .disabled = 0};
+    int other = kernel->event_open(kernel->context, &attr, -1, 0, -1, 0);
+    assert_true(other >= 0);
+    perf_fixture_start(fixture);
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_string_equal(why.words, "");
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), FULL);
+    kernel->close(kernel->context, other);
+}
+
+static void begin_at(struct perf_fixture *fixture, uint64_t mono_ns)
+{
+    struct tick tick = {.mono_ns = mono_ns};
+    assert_int_equal(fixture->source->ops->begin(fixture->source, &tick), 0);
+}
+
+static void test_climbs_again(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct perf_reading out;
+    struct verdict why;
+    uint64_t inode, now = MS;
+    fixture->pmu.watchdog = true;
+    perf_fixture_start(fixture);
+    uint64_t handle = perf_fixture_open(fixture, "a", GROUP_CORE, &inode);
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
+    begin_at(fixture, now);
+    begin_at(fixture, now += PERF_CLIMB_NS); /* it is still on */
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
+    fixture->pmu.watchdog = false;
+    begin_at(fixture, now += PERF_CLIMB_NS - 1);
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
+    fake_pmu_run(&fixture->pmu, inode, 0, 0, 100 * MS); /* not to be lost */
+    begin_at(fixture, ++now);
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), FULL);
+    assert_int_equal(perf_fixture_logged(fixture, "counts all its events again"), 1);
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(why.reason, REASON_OK);
+    assert_string_equal(why.words, "");
+    fake_pmu_run(&fixture->pmu, inode, 0, 0, 100 * MS);
+    const struct reading_row *row = perf_fixture_row(fixture, handle, GROUP_CORE, 0, &out);
+    assert_int_equal(row->running_ns, 200 * MS);
+    assert_int_equal(row->count[READS], 200 * MS * perf_fixture_core_rate(READS));
+    assert_int_equal(row->count[ACTIVE], 100 * MS * perf_fixture_core_rate(ACTIVE));
+
+    /* What does not last is tried half as often. */
+    fixture->pmu.watchdog = true;
+    run_ticks(fixture, handle, inode, 6, 100 * MS);
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
+    fixture->pmu.watchdog = false;
+    begin_at(fixture, ++now);
+    begin_at(fixture, now += PERF_CLIMB_NS);
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
+    begin_at(fixture, now += PERF_CLIMB_NS);
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), FULL);
+}
+
 int main(void)
 {
     /* Lets libpfm4 encode the events of CPUs that this machine is not. */
     setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
 #define TEST(name) cmocka_unit_test_setup_teardown(name, perf_fixture_setup, perf_fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_watchdog_at_start),      TEST(test_full_group_says_nothing),
-        TEST(test_refused_group),          TEST(test_roles_that_the_machine_lacks),
-        TEST(test_all_counters_held),      TEST(test_filtered),
-        TEST(test_starvation_at_run_time), TEST(test_no_step_down_without_need),
+        TEST(test_watchdog_at_start),
+        TEST(test_full_group_says_nothing),
+        TEST(test_refused_group),
+        TEST(test_roles_that_the_machine_lacks),
+        TEST(test_all_counters_held),
+        TEST(test_filtered),
+        TEST(test_starvation_at_run_time),
+        TEST(test_no_step_down_without_need),
+        TEST(test_thread_beside_its_own_container),
+        TEST(test_thread_without_room_steps_down),
+        TEST(test_trial_beside_others),
+        TEST(test_climbs_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FIRST_FD = 5000, SELF_READ_NS = 1000000 };
+enum { FIRST_FD = 5000, SELF_READ_NS = 1000000, REF_CYCLES = 0x300 };
 
 static bool is_uncore(const struct perf_event_attr *attr)
 {
@@ -22,34 +22,62 @@ uint64_t fake_pmu_rate(const struct perf_event_attr *attr)
     switch (attr->config) {
     case 0x3c:
         return 2;
-    case 0x300:
+    case REF_CYCLES:
         return 3;
     default:
         return 5 + attr->config % 11;
     }
 }
 
-/* Whether the group of 'leader' has a counter for each event, without or with what others hold. */
-static bool fits(const struct fake_pmu *pmu, int leader, bool running)
+/* The counters of a core. Fixed ones hold one event each: 0 instructions, 1 cycles, 2 ref_cycles. */
+struct core_counters {
+    bool fixed[3];
+    int general; /* free ones */
+};
+
+/* The fixed counter of an event, or -1. ref_cycles have no other. */
+static int fixed_counter(const struct perf_event_attr *attr)
 {
-    int general = 0, fixed_only = 0, uncore = 0;
+    switch (attr->config) {
+    case 0xc0:
+        return 0;
+    case 0x3c:
+        return 1;
+    case REF_CYCLES:
+        return 2;
+    default:
+        return -1;
+    }
+}
+
+/* Gives all events of a group a counter, or none. */
+static bool take_counters(const struct fake_pmu *pmu, int leader, struct core_counters *counters)
+{
+    struct core_counters left = *counters;
     for (int i = 0; i < FAKE_PMU_EVENTS; i++) {
         const struct fake_event *event = &pmu->events[i];
-        if (!event->used || event->leader != leader)
+        if (!event->used || event->leader != leader || event->attr.type != PERF_TYPE_RAW)
             continue;
-        if (is_uncore(&event->attr))
-            uncore++;
-        if (event->attr.type != PERF_TYPE_RAW)
-            continue;
-        if (event->attr.config == 0x300)
-            fixed_only++;
-        else if (event->attr.config == 0x3c)
-            general += running && pmu->watchdog;
-        else
-            general += event->attr.config != 0xc0;
+        int fixed = fixed_counter(&event->attr);
+        if (fixed >= 0 && !left.fixed[fixed])
+            left.fixed[fixed] = true;
+        else if (event->attr.config == REF_CYCLES || left.general-- <= 0)
+            return false;
     }
-    general += running ? pmu->held : 0;
-    return general <= pmu->general && fixed_only <= 1 && uncore <= pmu->box;
+    *counters = left;
+    return true;
+}
+
+/* Whether a PMU that nobody else uses has room for the group. */
+static bool fits(const struct fake_pmu *pmu, int leader)
+{
+    struct core_counters all = {.general = pmu->general};
+    int uncore = 0;
+    for (int i = 0; i < FAKE_PMU_EVENTS; i++) {
+        const struct fake_event *event = &pmu->events[i];
+        uncore += event->used && event->leader == leader && is_uncore(&event->attr);
+    }
+    return uncore <= pmu->box && take_counters(pmu, leader, &all);
 }
 
 static int find_free(const struct fake_pmu *pmu)
@@ -71,9 +99,11 @@ static struct fake_event *event_of(struct fake_pmu *pmu, int fd)
 }
 
 static int refusal(const struct fake_pmu *pmu, const struct perf_event_attr *attr, pid_t pid,
-                   int cpu, unsigned long flags)
+                   int cpu, bool is_member, unsigned long flags)
 {
     bool cgroup = (flags & PERF_FLAG_PID_CGROUP) != 0;
+    if (attr->pinned && is_member)
+        return -EINVAL;
     if (attr->size < PERF_ATTR_SIZE_VER0 || (cgroup && cpu < 0) || (pid == -1 && cpu < 0))
         return -EINVAL;
     if (pmu->error)
@@ -110,7 +140,7 @@ static int fake_open(void *context, const struct perf_event_attr *attr, pid_t pi
 {
     struct fake_pmu *pmu = context;
     uint64_t cgroup;
-    int err = refusal(pmu, attr, pid, cpu, flags);
+    int err = refusal(pmu, attr, pid, cpu, group_fd >= 0, flags);
     if (!err)
         err = cgroup_of(pid, flags, &cgroup);
     if (err)
@@ -135,7 +165,7 @@ static int fake_open(void *context, const struct perf_event_attr *attr, pid_t pi
         }
         event->leader = leader->leader;
     }
-    if (!fits(pmu, event->leader, false)) {
+    if (!fits(pmu, event->leader)) {
         event->used = false;
         return -EINVAL;
     }
@@ -150,6 +180,7 @@ static int fake_enable(void *context, int fd)
     if (!event)
         return -EBADF;
     event->enabled = true;
+    event->failed = false;
     return 0;
 }
 
@@ -162,7 +193,7 @@ static uint64_t counted(const struct fake_pmu *pmu, const struct fake_event *eve
 
 static void pass(struct fake_pmu *pmu, int leader, uint64_t ns, bool runs)
 {
-    if (!pmu->events[leader].enabled)
+    if (!pmu->events[leader].enabled || pmu->events[leader].failed)
         return;
     for (int i = 0; i < FAKE_PMU_EVENTS; i++) {
         struct fake_event *event = &pmu->events[i];
@@ -215,18 +246,96 @@ static void run_boxes(struct fake_pmu *pmu, int cpu, uint64_t ns)
     pmu->uncore_ns[cpu] += ns;
 }
 
-void fake_pmu_run(struct fake_pmu *pmu, uint64_t cgroup, int tid, int cpu, uint64_t ns)
+/* What runs on a CPU: a thread, a cgroup, or a thread of a cgroup. */
+struct runner {
+    uint64_t cgroup;
+    int tid; /* 0: none; OURSELVES */
+    int cpu;
+};
+
+enum { OURSELVES = -1 };
+
+static bool in_cpu_context(const struct fake_event *event, const struct runner *runner)
 {
+    if (event->cpu != runner->cpu)
+        return false;
+    return event->cgroup ? event->cgroup == runner->cgroup : event->pid == -1;
+}
+
+static bool in_task_context(const struct fake_event *event, const struct runner *runner)
+{
+    if (event->cgroup || event->cpu != -1 || !runner->tid)
+        return false;
+    return event->pid == (runner->tid == OURSELVES ? 0 : runner->tid);
+}
+
+/* The groups of a context, pinned or not, in the order of their opening. */
+static int groups_of(const struct fake_pmu *pmu, const struct runner *runner, bool task,
+                     bool pinned, int *leaders)
+{
+    int n = 0;
     for (int i = 0; i < FAKE_PMU_EVENTS; i++) {
         const struct fake_event *event = &pmu->events[i];
-        if (!event->used || event->leader != i || event->detached || is_uncore(&event->attr))
-            continue;
-        bool mine = tid ? event->pid == tid
-                        : event->cpu == cpu && (cgroup ? event->cgroup == cgroup
-                                                       : event->pid == -1 && !event->cgroup);
-        if (mine)
-            pass(pmu, i, ns, fits(pmu, i, true));
+        if (event->used && event->leader == i && event->enabled && !event->failed &&
+            !event->detached && !is_uncore(&event->attr) && event->attr.pinned == pinned &&
+            (task ? in_task_context : in_cpu_context)(event, runner))
+            leaders[n++] = i;
     }
+    return n;
+}
+
+/* A pinned group that does not fit fails for good; others are tried. */
+static void run_pinned(struct fake_pmu *pmu, const struct runner *runner, bool task,
+                       struct core_counters *counters, uint64_t ns)
+{
+    int leaders[FAKE_PMU_EVENTS], n = groups_of(pmu, runner, task, true, leaders);
+    for (int i = 0; i < n; i++) {
+        if (take_counters(pmu, leaders[i], counters))
+            pass(pmu, leaders[i], ns, true);
+        else
+            pmu->events[leaders[i]].failed = true;
+    }
+}
+
+/* What follows the first that does not fit waits, and another one is first at the next turn: each
+ * context has turns of its own, and only if its own groups wait. */
+static void run_flexible(struct fake_pmu *pmu, const struct runner *runner, bool task,
+                         struct core_counters *counters, uint64_t ns, bool turn_ends)
+{
+    int leaders[FAKE_PMU_EVENTS], n = groups_of(pmu, runner, task, false, leaders);
+    unsigned *turn = task ? &pmu->task_turn : &pmu->cpu_turn[runner->cpu];
+    bool fit = true;
+    for (int i = 0; i < n; i++) {
+        int leader = leaders[(*turn + (unsigned)i) % (unsigned)n];
+        fit = fit && take_counters(pmu, leader, counters);
+        pass(pmu, leader, ns, fit);
+    }
+    *turn += !fit && turn_ends;
+}
+
+/* The kernel's order: of the CPU's context and the task's the pinned groups, then the others. */
+static void run_core(struct fake_pmu *pmu, const struct runner *runner, uint64_t ns)
+{
+    uint64_t *now = &pmu->core_ns[runner->cpu];
+    for (uint64_t end = *now + ns; *now < end;) {
+        uint64_t until = (*now / FAKE_PMU_TURN_NS + 1) * FAKE_PMU_TURN_NS;
+        bool turn_ends = until <= end;
+        struct core_counters counters = {.general = pmu->general - pmu->held,
+                                         .fixed[1] = pmu->watchdog};
+        if (!turn_ends)
+            until = end;
+        run_pinned(pmu, runner, false, &counters, until - *now);
+        run_pinned(pmu, runner, true, &counters, until - *now);
+        run_flexible(pmu, runner, false, &counters, until - *now, turn_ends);
+        run_flexible(pmu, runner, true, &counters, until - *now, turn_ends);
+        *now = until;
+    }
+}
+
+void fake_pmu_run(struct fake_pmu *pmu, uint64_t cgroup, int tid, int cpu, uint64_t ns)
+{
+    const struct runner runner = {.cgroup = cgroup, .tid = tid, .cpu = cpu};
+    run_core(pmu, &runner, ns);
     if (!tid && !cgroup)
         run_boxes(pmu, cpu, ns);
 }
@@ -243,7 +352,9 @@ static ssize_t fake_read(void *context, int fd, void *buffer, size_t size)
         return -EIO;
     int self = (int)(event - pmu->events);
     if (event->pid == 0 && !event->cgroup && event->cpu == -1)
-        pass(pmu, event->leader, SELF_READ_NS, fits(pmu, event->leader, true));
+        run_core(pmu, &(struct runner){.tid = OURSELVES, .cgroup = pmu->own_cgroup}, SELF_READ_NS);
+    if (event->failed)
+        return 0;
     raw[1] = event->enabled_ns;
     raw[2] = event->running_ns;
     raw[n++] = event->count;

@@ -3,6 +3,11 @@
  * an Intel server core (three fixed counters, 'general' others) and of uncore memory controllers:
  * a box per PMU type and CPU, whose groups take turns where its counters do not suffice for all.
  *
+ * Groups compete for a core's counters in the kernel's order: pinned ones of the CPU (cgroup mode
+ * among them), pinned ones of the task, then the flexible ones of the CPU, then of the task. Each
+ * of these contexts rotates only when its own groups wait, so that a task's group waits for ever
+ * behind a CPU's that always fits. A pinned group that does not fit fails: read() gives 0 bytes.
+ *
  * Time passes only in fake_pmu_run(), and 1 ms with every read of a group on our own thread.
  */
 #ifndef IE_TESTS_FAKE_PMU_H
@@ -26,6 +31,7 @@ struct fake_event {
     int leader;    /* index; its own for leaders */
     bool detached; /* its CPU went offline: alone, and stopped for good */
     bool enabled;
+    bool failed; /* pinned, and did not fit: until enabled again */
     uint64_t count, enabled_ns, running_ns;
 };
 
@@ -45,22 +51,25 @@ struct fake_pmu {
     int error;             /* for every open */
     int fail_open;         /* this many opens from now fails with EMFILE; 0: none */
     int fail_read_cpu;     /* reads of this CPU's events fail with EIO; -1: none */
+    uint64_t own_cgroup;   /* that our own thread is in; 0: none that is counted */
     bool online[FAKE_PMU_CPUS];
     /* Counts per microsecond of an uncore event; NULL: fake_pmu_rate() per nanosecond. */
     uint64_t (*uncore_rate)(const void *context, const struct perf_event_attr *attr, int cpu);
     const void *uncore_context;
 
     struct fake_event events[FAKE_PMU_EVENTS];
-    size_t open, opens;                /* now; ever */
-    int box_peak;                      /* counters of one box that ever ran at once */
-    uint64_t uncore_ns[FAKE_PMU_CPUS]; /* how long uncore boxes ran, by their CPU */
+    size_t open, opens;                          /* now; ever */
+    int box_peak;                                /* counters of one box that ever ran at once */
+    uint64_t uncore_ns[FAKE_PMU_CPUS];           /* how long uncore boxes ran, by their CPU */
+    uint64_t core_ns[FAKE_PMU_CPUS];             /* and cores */
+    unsigned cpu_turn[FAKE_PMU_CPUS], task_turn; /* of rotation, by context */
     size_t misuse; /* bad descriptors, members of other places than their leader's */
 };
 
 void fake_pmu_init(struct fake_pmu *pmu);
 
-/* A cgroup (or thread, or all of a CPU when both are 0: its uncore boxes, too) runs on a CPU for
- * some time. */
+/* A cgroup, a thread, or a thread of a cgroup (or, when both are 0, anything else: then uncore boxes
+ * of that CPU run, too) runs on a CPU for some time. Groups of the whole CPU always count. */
 void fake_pmu_run(struct fake_pmu *pmu, uint64_t cgroup, int tid, int cpu, uint64_t ns);
 
 /* Counts per nanosecond of an event: differs between roles. */

@@ -1,0 +1,40 @@
+#include "collectors/contract/latency_verdict.h"
+
+/* NULL: nothing is in the way. */
+static const struct verdict *blocked(const struct facts *facts)
+{
+    if (facts->probe.reason != REASON_OK)
+        return &facts->probe;
+    if (facts->calibration_blocked.reason != REASON_OK)
+        return &facts->calibration_blocked;
+    return NULL;
+}
+
+void latency_verdict_refine(const struct facts *facts, struct verdict *verdict)
+{
+    const struct verdict *why = blocked(facts);
+    bool constant = facts->machine.cache_cycles > 0;
+    if (verdict->reason == REASON_NMI_WATCHDOG)
+        verdict->reason = REASON_OK;
+    if (!(facts->machine.base_frequency_hz > 0))
+        verdict_set(verdict, REASON_UNSUPPORTED_CPU,
+                    "no latency: the base frequency is unknown; set machine.base_frequency_hz in "
+                    "--events.file");
+    else if (facts->cache_cycles_final || (why && constant))
+        return;
+    else if (why)
+        verdict_set(verdict, REASON_NOT_CALIBRATED,
+                    "no latency: the time to look through this CPU's caches must be calibrated by "
+                    "the probe or given as machine.cache_cycles in --events.file; %.120s",
+                    why->words);
+    else if (facts->calibrating_ns >= CALIBRATION_OVERDUE_NS)
+        verdict_set(verdict, REASON_NOT_CALIBRATED,
+                    "the probe runs, but has not calibrated the time to look through the caches: "
+                    "its thread's counters do not run or do not fit what it measures (see its "
+                    "discarded windows); %s",
+                    constant ? "latencies use the CPU's documented constant" : "no latency");
+    else if (!constant)
+        verdict_set(verdict, REASON_OK,
+                    "no latency yet: waits for the probe's calibration, some minutes after the "
+                    "start");
+}

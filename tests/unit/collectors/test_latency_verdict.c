@@ -1,0 +1,80 @@
+/* What is said while latencies cannot be computed, or not as they should be. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collectors/contract/latency_verdict.h"
+
+enum { MINUTE = 60 };
+
+static void judged(const struct facts *facts, enum reason reason, const char *words)
+{
+    struct verdict verdict = {.reason = REASON_OK};
+    latency_verdict_refine(facts, &verdict);
+    assert_int_equal(verdict.reason, reason);
+    if (!strstr(verdict.words, words) || (!words[0] && verdict.words[0]))
+        fail_msg("\"%s\" does not say \"%s\"", verdict.words, words);
+}
+
+static struct facts machine(double cache_cycles)
+{
+    return (struct facts){.machine = {.base_frequency_hz = 2e9, .cache_cycles = cache_cycles}};
+}
+
+static void under_way(void **state)
+{
+    struct facts facts = machine(0);
+    (void)state;
+    judged(&facts, REASON_OK, "waits for the probe's calibration");
+    facts.calibrating_ns = UINT64_C(9) * MINUTE * 1000000000;
+    judged(&facts, REASON_OK, "waits for the probe's calibration");
+    facts.calibrating_ns = UINT64_C(10) * MINUTE * 1000000000;
+    judged(&facts, REASON_NOT_CALIBRATED, "; no latency");
+    facts.machine.cache_cycles = 44;
+    judged(&facts, REASON_NOT_CALIBRATED, "documented constant");
+    facts.cache_cycles_final = true;
+    judged(&facts, REASON_OK, "");
+}
+
+static void impossible(void **state)
+{
+    struct facts facts = machine(0);
+    (void)state;
+    verdict_set(&facts.probe, REASON_DISABLED, "switched off by a flag");
+    judged(&facts, REASON_NOT_CALIBRATED, "switched off by a flag");
+    facts.machine.cache_cycles = 44; /* documented for this CPU */
+    judged(&facts, REASON_OK, "");
+
+    facts = machine(0);
+    verdict_set(&facts.calibration_blocked, REASON_NO_PERMISSION, "not allowed");
+    judged(&facts, REASON_NOT_CALIBRATED, "not allowed");
+    facts.machine.base_frequency_hz = 0;
+    judged(&facts, REASON_UNSUPPORTED_CPU, "base frequency");
+}
+
+/* It costs slowdown its counters, not latency. */
+static void the_watchdog_is_no_obstacle(void **state)
+{
+    struct facts facts = machine(44);
+    struct verdict verdict;
+    (void)state;
+    facts.cache_cycles_final = true;
+    verdict_set(&verdict, REASON_NMI_WATCHDOG, "slowdown is off");
+    latency_verdict_refine(&facts, &verdict);
+    assert_int_equal(verdict.reason, REASON_OK);
+    assert_string_equal(verdict.words, "slowdown is off");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(under_way),
+        cmocka_unit_test(impossible),
+        cmocka_unit_test(the_watchdog_is_no_obstacle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
