@@ -7,11 +7,12 @@ what those reach. Beyond them, the rules of the house that a program can check:
   includes    every #include of exporter/ and collectors/ follows an arrow; a library from outside
               is included only by the folder that links it itself
   paths       only base/fsroot.c spells the kernel's trees
-  perf        only exporter/source/perf calls perf_event_open
+  circles     no two files need one another, whether by #include or by what they call
+  perf        only exporter/source/perf/kernel.c calls perf_event_open
   state       no mutable file-scope state outside main.c
   exits       nothing but main.c ends the process
 
-The last two look at the libraries in BUILD. tests/check/test_architecture.py sees each one fail.
+The last two, and circles of calls, look at the libraries in BUILD. tests/check/test_architecture.py sees each one fail.
 """
 import argparse
 import pathlib
@@ -123,9 +124,9 @@ class Checker:
             if literal:
                 self.check_literal(path, text.count("\n", 0, token.start()) + 1, literal)
         code.append(text[position:])
-        if str(path.parent) != "exporter/source/perf":
+        if str(path) != "exporter/source/perf/kernel.c":
             if re.search(r"\b(__NR_|SYS_)?perf_event_open\b", "".join(code)):
-                self.problem("perf", path, "perf_event_open outside exporter/source/perf")
+                self.problem("perf", path, "perf_event_open outside exporter/source/perf/kernel.c")
 
     def check_literal(self, path, line, literal):
         # A sentence for people may name a file; what has no blank is a path that gets opened.
@@ -146,9 +147,48 @@ class Checker:
                     self.problem("state", path, "is not built")
 
     def check_archives(self):
+        self.check_circles()
         for library, path in self.archives():
             self.check_state(library, path)
             self.check_exits(library, path)
+
+    # ---- circles ----
+
+    def check_circles(self):
+        """Files that share one internal header may still call one another in a circle, which no
+        #include shows: hence the symbols of the objects."""
+        includes = {}
+        for path in self.files():
+            text = (self.source / path).read_text()
+            includes[str(path)] = {
+                name: f"includes {name}"
+                for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.MULTILINE)
+            }
+        calls = {}
+        for file, other, symbol in self.calls():
+            calls.setdefault(file, {}).setdefault(other, f"needs {symbol} of {other}")
+        for needs in (includes, calls):
+            for circle in circles(needs):
+                steps = [f"{a} {needs[a][b]}" for a, b in zip(circle, circle[1:] + circle[:1])]
+                self.problem("circles", circle[0], "; ".join(steps))
+
+    def calls(self):
+        """(file, file, symbol) for each symbol that one object takes from another."""
+        defined, undefined = {}, []
+        for library, path in self.archives():
+            listing = subprocess.run(["nm", "-A", str(path)], check=True, capture_output=True,
+                                     text=True).stdout
+            for line in listing.splitlines():
+                member, rest = line.split(":", 2)[1:]
+                unit = f"{self.folders[library]}/{member.removesuffix('.o')}"
+                kind, name = rest.split()[-2:]
+                if kind == "U":
+                    undefined.append((unit, name))
+                elif kind.isupper():
+                    defined[name] = unit
+        for unit, name in undefined:
+            if defined.get(name, unit) != unit:
+                yield unit, defined[name], name
 
     def check_state(self, library, path):
         listing = subprocess.run(
@@ -179,6 +219,35 @@ class Checker:
             where, name = line.split(":", 1)[1].rsplit(maxsplit=1)
             if name in EXITS:
                 self.problem("exits", f"{library}/{where.split('.o')[0]}", f"calls {name}()")
+
+
+def circles(needs):
+    """One circle, as a list, of each knot of the graph {node: {node: why}}."""
+    done = set()
+    for start in sorted(needs):
+        if start in done:
+            continue
+        circle = shortest_way(needs, start, start)
+        if circle:
+            done.update(circle)
+            yield circle
+
+
+def shortest_way(needs, start, end):
+    """The nodes from start to just before end, by at least one step; [] if there is no way."""
+    before, todo = {}, [start]
+    while todo:
+        node = todo.pop(0)
+        for other in sorted(needs.get(node, ())):
+            if other == end:
+                way = [node]
+                while way[-1] != start:
+                    way.append(before[way[-1]])
+                return way[::-1]
+            if other not in before and other != node:
+                before[other] = node
+                todo.append(other)
+    return []
 
 
 def main():

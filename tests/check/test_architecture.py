@@ -24,7 +24,7 @@ class Tree(unittest.TestCase):
         self.write("exporter/base/a.h", "const char *a(void);\n")
         self.write("exporter/base/a.c", BASE)
         self.write("exporter/source/perf/s.h", "/* /proc/self */\n")
-        self.write("exporter/source/perf/s.c", '#include "exporter/source/perf/s.h"\nint perf_event_open;\n')
+        self.write("exporter/source/perf/kernel.c", '#include "exporter/source/perf/s.h"\nint perf_event_open;\n')
         self.write("exporter/http/h.c",
                    '#include <microhttpd.h>\n#include "exporter/base/a.h"\n'
                    '#include "exporter/source/perf/s.h"\n')
@@ -42,9 +42,11 @@ class Tree(unittest.TestCase):
     def check(self, base="", source=""):
         """Runs the check over libraries of these definitions."""
         for name, text in (("base", base), ("source", source), ("http", "")):
-            member = self.root / f"{name}_member.c"
+            folder = self.root / f"{name}_objects"
+            folder.mkdir(exist_ok=True)
+            member = folder / "member.c"
             member.write_text(text)
-            output = self.root / f"{name}_member.o"
+            output = folder / "member.c.o"
             subprocess.run(["gcc", "-fPIE", "-c", str(member), "-o", str(output)], check=True)
             subprocess.run(["ar", "rc", str(self.root / f"libie_{name}.a"), str(output)],
                            check=True)
@@ -86,6 +88,24 @@ class Tree(unittest.TestCase):
     def test_kernel_path_in_format(self):
         self.write("exporter/base/a.c", BASE + 'const char *p = "%s/sys/devices";\n')
         self.assert_fails("paths: exporter/base/a.c:3")
+
+    def test_circle_of_includes(self):
+        self.write("exporter/base/a.h", '#include "exporter/base/b.h"\n')
+        self.write("exporter/base/b.h", '#include "exporter/base/c.h"\n')
+        self.write("exporter/base/c.h", '#include "exporter/base/a.h"\n')
+        self.assert_fails("circles: exporter/base/a.h: exporter/base/a.h includes "
+                          "exporter/base/b.h")
+
+    def test_circle_of_calls(self):
+        self.assert_fails("circles: exporter/base/member.c: exporter/base/member.c needs there of "
+                          "exporter/source/perf/member.c",
+                          base="void here(void); void there(void); void here(void) { there(); }",
+                          source="void here(void); void there(void); void there(void) { here(); }")
+
+    def test_calls_one_way(self):
+        result = self.check(base="void there(void); void here(void); void here(void) { there(); }",
+                            source="void there(void); void there(void) { }")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
     def test_perf_event_open(self):
         self.write("exporter/base/a.c", BASE + "int f = SYS_perf_event_open;\n")
