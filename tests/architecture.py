@@ -7,6 +7,7 @@ what those reach. Beyond them, the rules of the house that a program can check:
   includes    every #include of exporter/ and collectors/ follows an arrow; a library from outside
               is included only by the folder that links it itself
   paths       only base/fsroot.c spells the kernel's trees
+  names       the core knows no collector by name
   circles     no two files need one another, whether by #include or by what they call
   perf        only exporter/source/perf/kernel.c calls perf_event_open
   state       no mutable file-scope state outside main.c
@@ -55,6 +56,11 @@ class Checker:
         self.folders = {}  # library -> folder
         self.edges = {}  # library -> what it names
         self.read_cmake()
+        self.collectors = {
+            name
+            for path in (source / "collectors").glob("*.c")
+            for name in re.findall(r"collector_ops (\w+)_collector = ", path.read_text())
+        }
 
     def problem(self, rule, where, text):
         self.problems.append(f"{rule}: {where}: {text}")
@@ -99,6 +105,7 @@ class Checker:
             text = (self.source / path).read_text()
             self.check_includes(path, library, text)
             self.check_literals(path, text)
+            self.check_names(path, text)
 
     def check_includes(self, path, library, text):
         reach = self.reach(library)
@@ -113,6 +120,14 @@ class Checker:
             item = OUTSIDE.get(name)
             if item and item not in self.edges[library]:
                 self.problem("includes", path, f"<{name}>: {library} does not link {item}")
+
+    def check_names(self, path, text):
+        """Three names are not the collector's alone: a source's, a group's, a recording's truth."""
+        if path.parts[0] != "exporter":
+            return
+        for name in sorted(self.collectors - {"probe", "pmm_rpq", "slowdown"}):
+            if re.search(rf"\b{name}\b", text):
+                self.problem("names", path, f"names the collector {name}")
 
     def check_literals(self, path, text):
         code = []

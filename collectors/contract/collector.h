@@ -54,8 +54,8 @@ struct collector_env {
     const struct log *log;
 };
 
-/* Of a collector that runs: whether it can be trusted to publish anything. The other reasons may hold
- * for some containers only, while the rest is served. */
+/* Of a collector that runs: whether it can be trusted to publish anything. The other reasons may
+ * hold for some containers only, while the rest is served. */
 static inline bool collector_is_available(const struct collector_status *status)
 {
     return !status->unavailable && status->verdict.reason != REASON_EVENT_FILTERED;

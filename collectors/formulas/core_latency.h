@@ -58,9 +58,9 @@ int core_latency_estimate(const struct core_latency_counts *counts, double base_
  *
  *     wait = sum over CPUs of (c_cache reads_i + occupancy_i) / f_i,   latency = wait / sum reads_i
  *
- * Worked: two CPUs at a base of 2 GHz; one at 3.5 GHz makes 1e6 reads of 236 cycles, the other spins
- * at 2 GHz and reads nothing. c_cache 44: 80.0 ns, as the first CPU alone; the mean frequency of both
- * would say 101.8. -ENODATA as above.
+ * Worked: two CPUs at a base of 2 GHz; one at 3.5 GHz makes 1e6 reads of 236 cycles, the other
+ * spins at 2 GHz and reads nothing. c_cache 44: 80.0 ns, as the first CPU alone; the mean frequency
+ * of both would say 101.8. -ENODATA as above.
  */
 int core_latency_estimate_sums(const struct core_latency_sums *sums, double base_frequency_hz,
                                double cache_cycles, struct core_latency *out);

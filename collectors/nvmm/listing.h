@@ -6,9 +6,9 @@
 #include "collectors/nvmm/lane.h"
 
 /*
- * Shows a list once a second, however short the ticks are, and then starts every thread's sums anew;
- * while a page copies the list before, the next tick shows both. *shown_ns is up to where the board
- * has told; 0 before the first call.
+ * Shows a list once a second, however short the ticks are, and then starts every thread's sums
+ * anew; while a page copies the list before, the next tick shows both. *shown_ns is up to where the
+ * board has told; 0 before the first call.
  */
 void nvmm_list(struct nvmm_board *board, const struct nvmm_context *self, const struct lanes *lanes,
                const struct tick *tick, uint64_t *shown_ns);

@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * Parses text of 'len' bytes into ascending, distinct numbers. Stores up to 'cap' of them in out (may
- * be NULL when cap is 0), and their full number in *n. An empty list is valid.
- * -EINVAL for anything else; numbers above 65535 are refused, since no kernel has them.
+ * Parses text of 'len' bytes into ascending, distinct numbers. Stores up to 'cap' of them in out
+ * (may be NULL when cap is 0), and their full number in *n. An empty list is valid. -EINVAL for
+ * anything else; numbers above 65535 are refused, since no kernel has them.
  */
 int cpulist_parse(const char *text, size_t len, int *out, size_t cap, size_t *n);
 

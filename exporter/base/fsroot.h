@@ -13,7 +13,8 @@
 enum fsroot_tree {
     FSROOT_PROC,
     FSROOT_SYS,
-    FSROOT_CGROUP, /* only when a path was given; otherwise containers/cgroups/hierarchy.h finds it */
+    FSROOT_CGROUP, /* only when a path was given; otherwise containers/cgroups/hierarchy.h finds it
+                    */
     FSROOT_HOST,   /* the host's root: container runtimes' state and logs */
     FSROOT_TREES
 };

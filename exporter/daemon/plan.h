@@ -26,9 +26,9 @@ struct plan {
 };
 
 /*
- * 'options' must outlive the plan. 'medium_rule' is for programs of tests, where it says what stands
- * for persistent memory; NULL otherwise. -EINVAL for what a flag got wrong, with the message in
- * error; then nothing is to be released.
+ * 'options' must outlive the plan. 'medium_rule' is for programs of tests, where it says what
+ * stands for persistent memory; NULL otherwise. -EINVAL for what a flag got wrong, with the message
+ * in error; then nothing is to be released.
  */
 int plan_init(struct plan *plan, const struct options *options, struct medium_rule *medium_rule,
               char *error, size_t error_size);

@@ -22,8 +22,8 @@ typedef int json_file_reader(void *out, const char *text, size_t len, char *erro
                              size_t error_size);
 
 /* Reads the file and hands its text to 'reader', of a file that is too large one byte more than
- * JSON_FILE_MAX_BYTES. Returns the reader's result, or -errno when the file cannot be read; the error
- * is "PATH: why". Opening a FIFO does not wait. */
+ * JSON_FILE_MAX_BYTES. Returns the reader's result, or -errno when the file cannot be read; the
+ * error is "PATH: why". Opening a FIFO does not wait. */
 int json_file_load(const char *path, json_file_reader *reader, void *out, char *error,
                    size_t error_size);
 

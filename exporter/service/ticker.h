@@ -22,7 +22,8 @@ struct ticker {
 /* The first tick is due one interval after now_ns. */
 void ticker_init(struct ticker *ticker, uint64_t interval_ns, uint64_t now_ns);
 
-/* False when no tick is due yet. Otherwise *out is the tick, and the next one is due later than now. */
+/* False when no tick is due yet. Otherwise *out is the tick, and the next one is due later than
+ * now. */
 bool ticker_take(struct ticker *ticker, uint64_t now_ns, uint64_t wall_ns, struct tick *out);
 
 #endif

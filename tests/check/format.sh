@@ -1,6 +1,11 @@
 #!/bin/bash
-# Every C file is as clang-format leaves it.
+# Every C file is as clang-format leaves it, and no line of it is wider than 100 columns.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 find exporter collectors tests deploy -name '*.[ch]' -print0 |
     xargs -0 --no-run-if-empty clang-format --dry-run -Werror --style=file
+# clang-format leaves comments as they are.
+if find exporter collectors tests deploy -name '*.[ch]' -exec grep -HnP '^.{101,}' {} +; then
+    echo "comments wider than 100 columns"
+    exit 1
+fi

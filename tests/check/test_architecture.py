@@ -41,7 +41,8 @@ class Tree(unittest.TestCase):
 
     def check(self, base="", source=""):
         """Runs the check over libraries of these definitions."""
-        for name, text in (("base", base), ("source", source), ("http", "")):
+        for name, text in (("base", base), ("source", source), ("http", ""),
+                           ("collectors", "")):
             folder = self.root / f"{name}_objects"
             folder.mkdir(exist_ok=True)
             member = folder / "member.c"
@@ -88,6 +89,13 @@ class Tree(unittest.TestCase):
     def test_kernel_path_in_format(self):
         self.write("exporter/base/a.c", BASE + 'const char *p = "%s/sys/devices";\n')
         self.assert_fails("paths: exporter/base/a.c:3")
+
+    def test_collector_named_in_the_core(self):
+        self.write("CMakeLists.txt", CMAKE + "ie_library(collectors collectors ie_base)\n")
+        self.write("collectors/x_y.c",
+                   "const struct collector_ops x_y_collector = {.name = \"x_y\"};\n")
+        self.write("exporter/base/a.c", BASE + 'const char *b = "x_y";\n')
+        self.assert_fails("names the collector x_y")
 
     def test_circle_of_includes(self):
         self.write("exporter/base/a.h", '#include "exporter/base/b.h"\n')

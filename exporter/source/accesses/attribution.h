@@ -4,8 +4,8 @@
  * The records come in the order of their times, over all CPUs. What a sample needs is looked up
  * later than it was taken: a process's mappings and the bytes of its code are read now. So such a
  * sample waits until all records up to the reading have been seen. If none of them touched what was
- * read, it held at the time of the sample; otherwise it is unknown, and never another's. It waits at
- * most two seconds, then it is unknown as well.
+ * read, it held at the time of the sample; otherwise it is unknown, and never another's. It waits
+ * at most two seconds, then it is unknown as well.
  *
  * Sizes are remembered per process and address of the instruction: of private, unwritable mappings
  * of files until something executable is mapped or the process runs another program; of all other

@@ -29,8 +29,8 @@ struct pid_table {
     uint64_t first_death_ns; /* where there are dead */
 };
 
-/* Room for 'max' entries of 'size' bytes. The members 'release' and 'context' stay as they are. 0 or
- * -ENOMEM. */
+/* Room for 'max' entries of 'size' bytes. The members 'release' and 'context' stay as they are. 0
+ * or -ENOMEM. */
 int pid_table_init(struct pid_table *table, size_t max, size_t size);
 /* Releases the entries as well. */
 void pid_table_release(struct pid_table *table);

@@ -1,7 +1,7 @@
 /*
  * What bursts may cost: the CPU time of everything the probe's thread does stays below 0.1 % of a
- * CPU, by an account that grows with the clock. On slow memory a burst gets fewer runs, and where the
- * interval is short some turns are skipped.
+ * CPU, by an account that grows with the clock. On slow memory a burst gets fewer runs, and where
+ * the interval is short some turns are skipped.
  *
  * Times are the caller's: it is tested without a clock.
  */

@@ -39,8 +39,8 @@ const struct source_thread *probe_source_threads(const struct source *source, si
 
 /* For tests and benchmarks. */
 
-/* CPU time that a thread has used since the start, by its index in probe_source_threads. Any thread;
- * 0 when the kernel does not say. */
+/* CPU time that a thread has used since the start, by its index in probe_source_threads. Any
+ * thread; 0 when the kernel does not say. */
 uint64_t probe_source_cpu_ns(const struct source *source, size_t thread);
 
 /* Bytes of the targets' buffers. */

@@ -35,8 +35,8 @@ int chase_ring_init_spaced(struct chase_ring *ring, char *base, size_t bytes, ui
                            uint32_t offset, uint64_t seed);
 void chase_ring_release(struct chase_ring *ring);
 
-/* Where the pointer of the i-th line in the ring's order lies. The order array says so, not the ring
- * itself: nothing is loaded from the ring. */
+/* Where the pointer of the i-th line in the ring's order lies. The order array says so, not the
+ * ring itself: nothing is loaded from the ring. */
 static inline char *chase_ring_line(const struct chase_ring *ring, uint32_t i)
 {
     return ring->base + (size_t)ring->order[i] * CHASE_LINE_BYTES + ring->offset;

@@ -22,8 +22,8 @@ void lines_release(struct lines *lines);
 
 /*
  * 1 with the next line, without its newline, valid until the next call; 0 at the end of the file;
- * -EMSGSIZE for a line that is longer than max ('number' is then its number); otherwise read's -errno
- * or -ENOMEM. A last line without newline is a line.
+ * -EMSGSIZE for a line that is longer than max ('number' is then its number); otherwise read's
+ * -errno or -ENOMEM. A last line without newline is a line.
  */
 int lines_next(struct lines *lines, const char **text, size_t *len);
 

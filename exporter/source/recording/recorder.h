@@ -6,10 +6,10 @@
  * never the exporter. Loop thread only.
  *
  * The file replays to the same readings: counts and clocks are written as integers, other numbers
- * with 17 digits. Left out are rows of a group that did not change since their last line (a replay's
- * totals hold), and counts of 2^63 and more, which the format does not have. Samples keep their
- * times, and the time up to which they are complete is written with them, so that a replay pairs
- * them with counts as the exporter did.
+ * with 17 digits. Left out are rows of a group that did not change since their last line (a
+ * replay's totals hold), and counts of 2^63 and more, which the format does not have. Samples keep
+ * their times, and the time up to which they are complete is written with them, so that a replay
+ * pairs them with counts as the exporter did.
  */
 #ifndef IE_SOURCE_RECORDING_RECORDER_H
 #define IE_SOURCE_RECORDING_RECORDER_H

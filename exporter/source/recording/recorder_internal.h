@@ -1,4 +1,5 @@
-/* Between recorder.c, which writes the file, and recorder_source.c, which sees the readings pass. */
+/* Between recorder.c, which writes the file, and recorder_source.c, which sees the readings pass.
+ */
 #ifndef IE_SOURCE_RECORDING_RECORDER_INTERNAL_H
 #define IE_SOURCE_RECORDING_RECORDER_INTERNAL_H
 
@@ -8,8 +9,8 @@
 bool recorder_takes_readings(const struct recorder *recorder);
 void recorder_read(struct recorder *recorder, const char *key, enum group group,
                    const struct reading_row *row);
-/* The key of an owner's scope is known while a group is open with that owner, in any of the sources.
- * 0 or -ENOMEM; an owner of 0 is ignored. */
+/* The key of an owner's scope is known while a group is open with that owner, in any of the
+ * sources. 0 or -ENOMEM; an owner of 0 is ignored. */
 int recorder_own(struct recorder *recorder, uint64_t owner, const char *key);
 void recorder_disown(struct recorder *recorder, uint64_t owner);
 const char *recorder_key(const struct recorder *recorder, uint64_t owner);

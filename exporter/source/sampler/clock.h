@@ -13,7 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Stand in for the CPU's instruction and for CLOCK_MONOTONIC; all zero: those themselves. For tests.
+/* Stand in for the CPU's instruction and for CLOCK_MONOTONIC; all zero: those themselves. For
+ * tests.
  */
 struct perf_clock_sources {
     uint64_t (*counter)(void *context);

@@ -70,8 +70,8 @@ const struct slow_app slow_apps[] = {
     STEADY("fourier", HIGH, STEEP, UNIFORM(4194304, 26, STORES(0.3))),
     /* Bursts shorter than an epoch of 10,000 cycles, between long stretches in the own caches: what
      * traces of real, lightly loading programs look like. In its own epochs such an application
-     * gets through its bursts faster, and so has more of them there. The stretches are as long as makes
-     * the load light. */
+     * gets through its bursts faster, and so has more of them there. The stretches are as long as
+     * makes the load light. */
     BURSTS("glance", LOW, FLAT, RANDOM(33554432, 49152, 0.7, 6, ""), 900, 120000),
     BURSTS("flush", LOW, FLAT, STREAM(2, 8, STORES(0.5)), 700, 160000),
     BURSTS("poll", LOW, FLAT, RANDOM(67108864, 40960, 0.6, 10, DEPENDENT(0.6)), 600, 90000),

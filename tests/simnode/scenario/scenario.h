@@ -44,7 +44,8 @@ struct machine_spec {
     struct dram_config dram;
     struct pmm_config pmm;
     double hop_ns, link_bytes_per_second; /* interconnect, each way */
-    /* Boards of that many sockets (0: one board) and what it takes, each way, between two of them. */
+    /* Boards of that many sockets (0: one board) and what it takes, each way, between two of them.
+     */
     int64_t board_sockets;
     double board_hop_ns;
     /* The occupancy event counts from entry into the super queue instead of from the miss. */

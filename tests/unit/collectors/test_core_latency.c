@@ -221,7 +221,8 @@ static void refused_names_drop_all_of_a_container(void **state)
     assert_true(rig_value(rig, N("memory_reads"), "") == 1000);
 }
 
-/* Three minutes without c_cache, then the probe has calibrated: no time, no reads of before count. */
+/* Three minutes without c_cache, then the probe has calibrated: no time, no reads of before count.
+ */
 static void wait_is_absent_until_a_latency_is_known(void **state)
 {
     struct rig *rig = *state;

@@ -23,7 +23,8 @@ void nvmm_is(double got, double want);
 
 /* What the container's samples carry. */
 uint64_t nvmm_tag(const struct container *container);
-/* A sample in the window that ends with the next tick, 'ago_ns' before that; 0 bytes: not decoded. */
+/* A sample in the window that ends with the next tick, 'ago_ns' before that; 0 bytes: not decoded.
+ */
 struct access_sample *nvmm_sample(struct rig *rig, const struct container *container,
                                   enum medium medium, uint32_t bytes, uint64_t ago_ns);
 void nvmm_samples(struct rig *rig, const struct container *container, enum medium medium,

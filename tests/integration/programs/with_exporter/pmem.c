@@ -6,8 +6,8 @@
  *     pmem samples COMMAND...      what page-fault samples of all COMMANDs at once say
  *
  * A COMMAND is one argument, for a shell; one line of output for each. 'disk' and 'dax' are what
- * the parts of the rule say, 'physical' is what /proc/iomem, which the rule never reads, says of the
- * accessed page's physical address.
+ * the parts of the rule say, 'physical' is what /proc/iomem, which the rule never reads, says of
+ * the accessed page's physical address.
  */
 #include <errno.h>
 #include <fcntl.h>
