@@ -351,7 +351,7 @@ const struct collector_ops pebs_nvmm_collector = {
     .stop = pebs_nvmm_stop,
 };
 
-/* What can be had here, and what was asked for and cannot. */
+/* What is possible here, and what was requested but is not. */
 static void choose(struct pebs_nvmm *self)
 {
     const struct nvmm_config *config = self->in.env.config;

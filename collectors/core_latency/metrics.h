@@ -23,7 +23,7 @@ enum container_metric {
     C_BASELINE,
     C_THRESHOLD,
     C_METRICS,
-    C_HISTOGRAM = C_METRICS, /* described apart: only where it is asked for */
+    C_HISTOGRAM = C_METRICS, /* described apart: only with its flag */
     C_SERIES
 };
 

@@ -6,18 +6,18 @@
  *     bytes    = accesses * (nvmm - unsizable) / nvmm * bytes / sized
  *
  * 'events' is a plain count of what is sampled, so lost samples and throttling cancel as long as
- * they strike both media alike; where they do not, the estimate is biased. The thesis multiplies
- * samples by the period instead and was off by +42 % (period 2503) to -16.85 % (9973).
+ * they affect both media alike; otherwise the estimate is biased. The thesis multiplies samples by
+ * the period instead and was off by +42 % (period 2503) to -16.85 % (9973).
  *
  * Worked: events 5.0e8, known 50000, nvmm 12500, mean size 64 -> 1.25e8 accesses, 8.0e9 bytes.
  *
  * A window without any sample passes its events on to the next one: 1,000 accesses a window at a
  * period of 10007 have a sample in one window of ten. One with samples of which no medium is known
  * does not: that may go on for hours, and the first sample that is known says nothing about them.
- * Its events are left out, and accesses are then a lower bound. Sizes come later, too:
- * accesses of a window in which no instruction could be decoded get the mean size of the next that
- * could. 'unsizable' accesses (repeated string instructions, whose size nobody knows) get no bytes
- * at all: bytes are then a lower bound.
+ * Its events are left out, and accesses are then a lower bound. Sizes come later, too: accesses of
+ * a window in which no instruction could be decoded get the mean size of the next that could.
+ * 'unsizable' accesses (repeated string instructions, whose size is unknown) get no bytes at all:
+ * bytes are then a lower bound.
  */
 #ifndef IE_FORMULAS_NVMM_H
 #define IE_FORMULAS_NVMM_H

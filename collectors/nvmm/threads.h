@@ -44,8 +44,8 @@ struct nvmm_thread *nvmm_threads_add(struct nvmm_threads *threads,
 void nvmm_thread_share(struct nvmm_thread *thread, enum access access,
                        const struct nvmm_settled *settled);
 
-/* Forgets those whose latest sample is from before 'recent_ns' and of which nothing is to be told
- * any more; and all whose latest sample is from before 'old_ns'. */
+/* Forgets those whose latest sample is from before 'recent_ns' and that have nothing left to
+ * report; and all whose latest sample is from before 'old_ns'. */
 void nvmm_threads_forget(struct nvmm_threads *threads, uint64_t recent_ns, uint64_t old_ns);
 void nvmm_threads_forget_owner(struct nvmm_threads *threads, uint64_t owner);
 

@@ -14,7 +14,7 @@
 #include "collectors/formulas/nvmm.h"
 #include "exporter/source/sample.h"
 
-/* Ended windows that are held at most; beside them the one that has not ended. */
+/* Maximum number of ended windows held; the open window comes on top. */
 enum { NVMM_HELD = 3, NVMM_RING = NVMM_HELD + 1 };
 
 /* All zero at the start. */
@@ -38,8 +38,8 @@ static inline bool nvmm_windows_empty(const struct nvmm_windows *windows)
     return windows->open == windows->first;
 }
 
-/* A reading at 'end_ns' counted so many events since the last: it ends the open window, or, when as
- * many are held as can be, makes the last of them longer. */
+/* A reading at 'end_ns' counted 'events' since the last one: it ends the open window, or, when no
+ * more windows can be held, makes the last of them longer. */
 void nvmm_windows_count(struct nvmm_windows *windows, uint64_t events, uint64_t end_ns);
 
 /* The number of the window that a sample at this time belongs to. */

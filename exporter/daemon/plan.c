@@ -9,8 +9,7 @@
 #include "exporter/service/privileges.h"
 #include "exporter/source/pmem/pmem.h"
 
-/* A tree that was asked for and is not there would look like a machine without counters or
- * containers. */
+/* A given tree that is not there would look like a machine without counters or containers. */
 static int check_trees(const struct options *o, char *error, size_t error_size)
 {
     const struct {

@@ -11,7 +11,7 @@
 enum { GZIP_LEVEL = 1 };
 
 struct slot {
-    struct rendered_page *page; /* of the newest snapshot that was asked for, or NULL */
+    struct rendered_page *page; /* of the newest snapshot that was requested, or NULL */
     bool busy;                  /* some thread makes it */
     _Atomic(struct rendered_page *) spare;
 };

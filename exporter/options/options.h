@@ -54,10 +54,10 @@ struct options {
 };
 
 /*
- * Fills *out with defaults and argv. --flag=value and --flag value, --[no-]flag for booleans. Of a
- * flag given twice the last counts, but every listen address does. What contradicts itself is
- * refused, unless help or version is asked for. Opens no file.
- * -EINVAL with one clear line in error (exit 2), *out untouched.
+ * Fills *out with defaults and argv. --flag=value and --flag value, --[no-]flag for booleans. If a
+ * flag is given twice, the last value counts; listen addresses all count. Contradictory flags are
+ * rejected, unless help or version is requested. Opens no file. -EINVAL with one clear line in
+ * error (exit 2), *out untouched.
  */
 int options_parse(struct options *out, int argc, char *const *argv, char *error, size_t error_size);
 

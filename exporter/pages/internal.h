@@ -30,7 +30,7 @@ void pages_api_status(void *context, const struct http_request *request,
                       struct http_response *response);
 void pages_api_containers(void *context, const struct http_request *request,
                           struct http_response *response);
-/* The page of the collector whose path was asked for. */
+/* The page of the collector whose path was requested. */
 void pages_api_collector(void *context, const struct http_request *request,
                          struct http_response *response);
 void pages_landing(void *context, const struct http_request *request,

@@ -9,7 +9,7 @@
 /* A pod's container without a log link is taken for its sandbox after this; before the table's
  * patience of 2 s would name it. */
 #define SANDBOX_NS (1800 * DISCOVERY_MS)
-/* Names are asked for often while they are young. */
+/* Names are looked up often while a container is young. */
 #define NAMES_YOUNG_NS (5 * DISCOVERY_S)
 #define NAMES_FIRST_NS (10 * DISCOVERY_MS)
 #define NAMES_SLOWEST 4 /* doublings of the rescan interval */

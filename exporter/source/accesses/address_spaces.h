@@ -2,10 +2,10 @@
  * What processes have mapped: which medium an address of a process belonged to at the time of a
  * sample, which arrives a little later than that.
  *
- * Loaded from /proc when a process is first asked for, then kept by perf's records of mappings,
- * exec, fork and exit. A sample may be older than what was loaded: it is answered only when all
- * records up to the loading have been seen, and only if none of them touched the address. What has
- * changed since is -ESTALE, never another mapping's medium.
+ * Loaded from /proc at the first query for a process, then kept current by perf's records of
+ * mappings, exec, fork and exit. A sample may be older than what was loaded: it is answered only
+ * when all records up to the loading have been seen, and only if none of them touched the address.
+ * What has changed since is -ESTALE, never another mapping's medium.
  *
  * A child begins with what its parent had, if that is known as of then: it may be gone before
  * its own mappings could be read.
@@ -13,7 +13,7 @@
  * Neither munmap nor mremap leaves a record. An address that is not mapped any more is not accessed
  * either; against mremap a process is loaded anew after max_age_ns.
  *
- * A process whose first thread ended is taken for ended, even if others run on.
+ * A process counts as ended when its first thread has ended, even if other threads still run.
  *
  * The caller merges the rings of all CPUs: whatever it asks or applies, all records before that
  * time are applied already.

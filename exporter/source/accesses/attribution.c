@@ -281,7 +281,7 @@ void attribution_sample(struct attribution *a, enum access access,
     wait_or_put(a, &w);
 }
 
-/* A child may be gone before it could be asked. Its parent is here still, or was known. */
+/* A child may be gone before it can be read. Its parent still exists, or was known. */
 static void know_parent(struct attribution *a, const struct kernel_record *record)
 {
     if (a->cgroups_come || record->pid != record->tid)

@@ -1,5 +1,6 @@
 /*
- * From the kernel's records to samples of accesses: whose, to what memory, how many bytes.
+ * From the kernel's records to samples of accesses: the owner, the kind of memory, the number of
+ * bytes.
  *
  * The records come in the order of their times, over all CPUs. What a sample needs is looked up
  * later than it was taken: a process's mappings and the bytes of its code are read now. So such a

@@ -60,8 +60,8 @@ static int populate_from(struct chase_buffer *buffer, int cpu)
     return 0;
 }
 
-/* The nodes of pages spread over the buffer. 0, -ENXIO if one is elsewhere or paged out, or what
- * move_pages says when it may not be asked. */
+/* The nodes of pages spread over the buffer. 0, -ENXIO if one is elsewhere or paged out, or the
+ * error of move_pages when it is forbidden. */
 static int ask_move_pages(const struct chase_buffer *buffer, size_t n)
 {
     void *pages[CHASE_VERIFY_PAGES];

@@ -31,9 +31,10 @@ struct sampler {
     struct streams streams;
     struct merge merge; /* the next record of each stream that has one, by the events' clock */
     struct perf_clock clock;
-    uint64_t collected_ns; /* with perf's own clock: when the hardware's samples were asked for */
+    uint64_t collected_ns; /* with perf's own clock: when the hardware's samples were last requested
+                            */
     uint64_t missing_ns;   /* on the events' clock: some event's mappings before it are not all in
-                            * the buffers, which is to be said once more; 0: no */
+                            * the buffers, which must be reported once more; 0: no */
     size_t missing_event;
     int wake_fd;
     bool started;
