@@ -1,6 +1,6 @@
 /*
- * Whether latencies can be computed, and what is to be said while they cannot: the decision from the
- * facts alone, so that it stands in one place. Pure.
+ * Whether latencies can be computed, and what is to be said while they cannot: the decision from
+ * the facts alone, so that it stands in one place. Pure.
  */
 #ifndef IE_COLLECTORS_CONTRACT_LATENCY_VERDICT_H
 #define IE_COLLECTORS_CONTRACT_LATENCY_VERDICT_H

@@ -29,7 +29,8 @@ uint64_t fake_pmu_rate(const struct perf_event_attr *attr)
     }
 }
 
-/* The counters of a core. Fixed ones hold one event each: 0 instructions, 1 cycles, 2 ref_cycles. */
+/* The counters of a core. Fixed ones hold one event each: 0 instructions, 1 cycles, 2 ref_cycles.
+ */
 struct core_counters {
     bool fixed[3];
     int general; /* free ones */

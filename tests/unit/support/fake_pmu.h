@@ -68,8 +68,8 @@ struct fake_pmu {
 
 void fake_pmu_init(struct fake_pmu *pmu);
 
-/* A cgroup, a thread, or a thread of a cgroup (or, when both are 0, anything else: then uncore boxes
- * of that CPU run, too) runs on a CPU for some time. Groups of the whole CPU always count. */
+/* A cgroup, a thread, or a thread of a cgroup (or, when both are 0, anything else: then uncore
+ * boxes of that CPU run, too) runs on a CPU for some time. Groups of the whole CPU always count. */
 void fake_pmu_run(struct fake_pmu *pmu, uint64_t cgroup, int tid, int cpu, uint64_t ns);
 
 /* Counts per nanosecond of an event: differs between roles. */
