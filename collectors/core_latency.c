@@ -242,7 +242,7 @@ static void lane_estimate(struct core_latency_collector *self, struct lane *lane
         .reference_reads = lane->reference_reads,
         .reference_occupancy = lane->reference_occupancy,
     };
-    if (sums.reads > 0 && lane->clockless) {
+    if (sums.reads > 0 && (lane->clockless || !(sums.reference_occupancy > 0))) {
         self->status->discarded[DISCARD_IMPLAUSIBLE]++;
         return;
     }

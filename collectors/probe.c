@@ -205,11 +205,12 @@ static bool only_local_burst(const struct probe_reading *bursts, size_t n, int n
     return found == 1;
 }
 
-static void judge_counter(struct probe_collector *self, struct counted_thread *counted,
-                          uint64_t reads)
+/* Hypervisors filter each event by itself. A read is outstanding for many cycles. */
+static void judge_counters(struct probe_collector *self, struct counted_thread *counted,
+                           const struct core_latency_counts *counts)
 {
     struct facts *facts = self->env.facts;
-    if (reads > 0)
+    if (counts->reads > 0 && counts->occupancy >= counts->reads)
         counted->dead_bursts = 0;
     else if (facts->chase_must_miss && ++counted->dead_bursts >= FILTERED_BURSTS)
         facts->l3_miss_reads_filtered = true;
@@ -224,14 +225,16 @@ static void judge_window(struct probe_collector *self, struct counted_thread *co
         !window_count(sum, GROUP_CORE, ROLE_L3_MISS_READS, &counts.reads) ||
         !window_count(sum, GROUP_CORE, ROLE_L3_MISS_READ_OCCUPANCY, &counts.occupancy))
         return;
-    judge_counter(self, counted, counts.reads);
+    judge_counters(self, counted, &counts);
 
     struct facts *facts = self->env.facts;
     double base = facts->machine.base_frequency_hz;
     double cache_cycles, ratio;
     struct core_latency estimate;
     if (!facts->cache_cycles_final) {
-        if (core_latency_calibrate(&counts, base, true_latency, &cache_cycles) == 0)
+        int err = core_latency_calibrate(&counts, base, true_latency, &cache_cycles);
+        facts->calibration_refused = err == -ERANGE;
+        if (!err)
             calibrate(self, true_latency, cache_cycles);
         return;
     }

@@ -26,6 +26,8 @@ struct facts {
     struct verdict calibration_blocked;
     /* How long it has been under way. */
     uint64_t calibrating_ns;
+    /* The last burst could not calibrate: its counters do not explain what it measured. */
+    bool calibration_refused;
 
     /* The 5th percentile of the last hour of the probe's latencies of a NUMA node to its own
      * memory: what memory takes when it is hardly used. Written by the probe; 0: not
@@ -36,10 +38,10 @@ struct facts {
      * in where machine.llc_hit_cycles is not known. */
     double llc_hit_seconds;
 
-    /* The probe's chase must show l3_miss_reads: false where --events.file says what that role
-     * counts, and under replay. */
+    /* The probe's chase must show l3_miss_reads and their occupancy: false where --events.file says
+     * what one of these roles counts, and under replay. */
     bool chase_must_miss;
-    /* Set by the probe when its chase went to memory and the counter saw nothing. */
+    /* Set by the probe when its chase went to memory and one of the counters saw nothing. */
     bool l3_miss_reads_filtered;
 };
 

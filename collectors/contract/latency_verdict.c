@@ -30,8 +30,13 @@ void latency_verdict_refine(const struct facts *facts, struct verdict *verdict)
     else if (facts->calibrating_ns >= CALIBRATION_OVERDUE_NS)
         verdict_set(verdict, REASON_NOT_CALIBRATED,
                     "the probe runs, but has not calibrated the time to look through the caches: "
-                    "its thread's counters do not run or do not fit what it measures (see its "
-                    "discarded windows); %s",
+                    "%s; %s",
+                    facts->calibration_refused
+                        ? "its thread's counters explain less than 40 % of the latency that it "
+                          "measures, or more than all: they are filtered, or not what this CPU's "
+                          "table takes them for"
+                        : "its thread's counters do not run, or its bursts are disturbed (see its "
+                          "discarded windows)",
                     constant ? "latencies use the CPU's documented constant" : "no latency");
     else if (!constant)
         verdict_set(verdict, REASON_OK,

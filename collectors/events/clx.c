@@ -5,6 +5,7 @@
  */
 const struct event_table event_table_clx = {
     .microarchitecture = "clx",
+    .pmu_names = {"skylake"},
     /* Shen & Li 2020, section 3. */
     .cache_cycles = 44,
     .general_counters = 4,

@@ -6,6 +6,7 @@
  */
 const struct event_table event_table_emr = {
     .microarchitecture = "emr",
+    .pmu_names = {"sapphire_rapids"},
     .general_counters = 4,
     .event =
         {

@@ -44,3 +44,11 @@ const struct event_table *event_table_for_cpu(int family, int model, int steppin
             return intel_family_6[i].table;
     return NULL;
 }
+
+bool event_table_fits_pmu(const struct event_table *table, const char *pmu_name)
+{
+    for (size_t i = 0; i < sizeof table->pmu_names / sizeof *table->pmu_names; i++)
+        if (table->pmu_names[i] && strcmp(table->pmu_names[i], pmu_name) == 0)
+            return true;
+    return false;
+}

@@ -7,6 +7,7 @@
 #ifndef IE_COLLECTORS_EVENTS_EVENTS_H
 #define IE_COLLECTORS_EVENTS_EVENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "exporter/source/event/table.h"
@@ -24,5 +25,8 @@ const struct event_table *const *event_tables(size_t *n);
 /* As CPUID gives it: vendor "GenuineIntel", display family and model. NULL: no verified table. */
 const struct event_table *event_table_for_cpu(int family, int model, int stepping,
                                               const char *vendor);
+
+/* Whether a kernel that calls the CPU's PMU so knows which counters its events need. */
+bool event_table_fits_pmu(const struct event_table *table, const char *pmu_name);
 
 #endif

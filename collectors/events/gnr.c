@@ -7,6 +7,7 @@
  */
 const struct event_table event_table_gnr = {
     .microarchitecture = "gnr",
+    .pmu_names = {"granite_rapids", "sapphire_rapids"}, /* from Linux 6.11 on, before */
     .general_counters = 4,
     .event =
         {

@@ -6,6 +6,7 @@
  */
 const struct event_table event_table_icx = {
     .microarchitecture = "icx",
+    .pmu_names = {"icelake"},
     .general_counters = 4,
     .event =
         {

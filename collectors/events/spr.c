@@ -8,6 +8,7 @@
  */
 const struct event_table event_table_spr = {
     .microarchitecture = "spr",
+    .pmu_names = {"sapphire_rapids"},
     .general_counters = 4,
     .event =
         {

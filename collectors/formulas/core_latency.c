@@ -59,7 +59,7 @@ int core_latency_calibrate(const struct core_latency_counts *counts, double base
         return error;
 
     double cycles = true_latency_seconds * f - (double)counts->occupancy / (double)counts->reads;
-    if (!(cycles > 0))
+    if (!(cycles > 0) || cycles > CORE_CACHE_LARGEST_SHARE * true_latency_seconds * f)
         return -ERANGE;
     *cache_cycles = cycles;
     return 0;

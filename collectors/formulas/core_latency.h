@@ -72,8 +72,10 @@ int core_latency_estimate_sums(const struct core_latency_sums *sums, double base
  *
  * Worked: the first numbers above backwards: 80.238095 ns at 2.1 GHz, 124.5 -> 44.
  * -ENODATA as above; -ERANGE when the result is not positive: then the counters and the known
- * latency are not of the same reads.
+ * latency are not of the same reads; or when the caches would take more than the largest share of
+ * the latency: then the occupancy misses most of what it should count.
  */
+#define CORE_CACHE_LARGEST_SHARE 0.6
 int core_latency_calibrate(const struct core_latency_counts *counts, double base_frequency_hz,
                            double true_latency_seconds, double *cache_cycles);
 

@@ -73,6 +73,7 @@ void core_group_is_filtered(struct verdict *verdict)
 {
     verdict_set(
         verdict, REASON_EVENT_FILTERED,
-        "the counter of memory reads opens but counts nothing while the probe reads memory: "
-        "the hypervisor filters it; use an instance type that exposes it (bare metal does)");
+        "a counter of memory reads, or of how long they take, opens but counts nothing while the "
+        "probe reads memory: the hypervisor filters it; use an instance type that exposes it (bare "
+        "metal does)");
 }

@@ -13,9 +13,14 @@
 static const struct event_table *table_of_this_cpu(const struct fsroot *fs)
 {
     struct cpu_identity cpu;
+    char pmu[CPU_PMU_NAME];
     if (cpu_identify(fs, &cpu) != 0)
         return NULL;
-    return event_table_for_cpu(cpu.family, cpu.model, cpu.stepping, cpu.vendor);
+    const struct event_table *table =
+        event_table_for_cpu(cpu.family, cpu.model, cpu.stepping, cpu.vendor);
+    if (table && cpu_pmu_name(fs, pmu) && !event_table_fits_pmu(table, pmu))
+        return NULL;
+    return table;
 }
 
 /* What the kernel shows, then what the CPU's table knows, then what the user says. */
@@ -39,7 +44,8 @@ static void learn_machine(const struct plan *plan, const struct event_table *tab
         machine->cache_cycles = file->cache_cycles;
         facts->cache_cycles_final = true;
     }
-    facts->chase_must_miss = !file->event[ROLE_L3_MISS_READS];
+    facts->chase_must_miss =
+        !file->event[ROLE_L3_MISS_READS] && !file->event[ROLE_L3_MISS_READ_OCCUPANCY];
     struct pmem_node node;
     pmem_node_detect(&plan->fs, &node);
     machine->pmem_dimms = (int)node.dimms;

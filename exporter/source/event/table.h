@@ -11,6 +11,9 @@ enum { EVENT_TABLE_MAX_CHANNELS = 4 };
 
 struct event_table {
     const char *microarchitecture;
+    /* What a kernel that knows this CPU's constraints calls its PMU (caps/pmu_name). Others count
+     * some events on counters that cannot: they stay 0. */
+    const char *pmu_names[2];
     double cache_cycles;   /* c_cache before calibration; 0: must be calibrated */
     double llc_hit_cycles; /* 0: not known */
     int general_counters;  /* with hyper-threading; for the tests that groups fit */

@@ -152,3 +152,12 @@ int cpu_identify(const struct fsroot *fs, struct cpu_identity *out)
     *out = found;
     return 0;
 }
+
+bool cpu_pmu_name(const struct fsroot *fs, char name[CPU_PMU_NAME])
+{
+    static const char path[] = "bus/event_source/devices/cpu/caps/pmu_name";
+    if (fsroot_read(fs, FSROOT_SYS, path, name, CPU_PMU_NAME, NULL) != 0)
+        return false;
+    name[strcspn(name, "\n")] = '\0';
+    return name[0] != '\0';
+}

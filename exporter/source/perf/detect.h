@@ -4,6 +4,8 @@
 #ifndef IE_SOURCE_PERF_DETECT_H
 #define IE_SOURCE_PERF_DETECT_H
 
+#include <stdbool.h>
+
 #include "exporter/base/fsroot.h"
 #include "exporter/source/machine.h"
 
@@ -21,5 +23,9 @@ struct cpu_identity {
     int family, model, stepping;
 };
 int cpu_identify(const struct fsroot *fs, struct cpu_identity *out);
+
+/* What the kernel calls the PMU of the cores, in one line; false when it does not say. */
+enum { CPU_PMU_NAME = 32 };
+bool cpu_pmu_name(const struct fsroot *fs, char name[CPU_PMU_NAME]);
 
 #endif

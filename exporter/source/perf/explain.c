@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exporter/source/perf/detect.h"
 #include "exporter/source/perf/group.h"
 
 static void explain_access(const char *what, int paranoid, struct verdict *out)
@@ -123,12 +124,18 @@ void perf_explain_no_event(const struct fsroot *fs, const struct event_table *ta
                            enum group group, enum role role, struct verdict *why)
 {
     const char *name = group_descs[group].name;
-    char what[64];
+    char what[64], pmu[CPU_PMU_NAME];
     snprintf(what, sizeof what, "group %s", name);
     if (table) {
         verdict_set(why, REASON_UNSUPPORTED_CPU,
                     "group %s: %s has no event for role %s; --events.file can name one", name,
                     table->microarchitecture, role_name(role));
+    } else if (has_device(fs, "cpu") && cpu_pmu_name(fs, pmu)) {
+        verdict_set(why, REASON_UNSUPPORTED_CPU,
+                    "group %s: no verified events for this CPU where the kernel calls its PMU "
+                    "\"%s\": use a kernel that knows the CPU, if it is Skylake-SP to Granite "
+                    "Rapids; --events.file can name an event for role %s",
+                    name, pmu, role_name(role));
     } else if (has_device(fs, "cpu")) {
         verdict_set(why, REASON_UNSUPPORTED_CPU,
                     "group %s: no verified events for this CPU (they exist for Skylake-SP to "

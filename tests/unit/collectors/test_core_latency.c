@@ -53,6 +53,19 @@ static void the_worked_number(void **state)
     assert_true(rig_value(rig, C("memory_read_latency_observed_seconds"), "container=\"a\"") == 1);
 }
 
+/* A hypervisor may let one event through and filter the other. */
+static void reads_that_take_no_time_are_implausible(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    work(rig, "a", 1000000, 0);
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "")));
+    assert_true(isnan(rig_value(rig, C("memory_read_wait_seconds"), "")));
+    assert_int_equal(rig->status.discarded[DISCARD_IMPLAUSIBLE], 1);
+    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000000);
+}
+
 static void windows_are_differences(void **state)
 {
     struct rig *rig = *state;
@@ -453,6 +466,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
         T(the_worked_number),
+        T(reads_that_take_no_time_are_implausible),
         T(windows_are_differences),
         T(both_cpus_are_scaled_alone),
         T(an_idle_window_shows_no_latency_and_discards_nothing),

@@ -339,6 +339,8 @@ static void test_calibration(void **state)
     cache = -1;
     /* 50 ns at 2.1 GHz are 105 cycles: less than the 124.5 that the reads waited. */
     assert_int_equal(core_latency_calibrate(&counts, 2.1e9, 50e-9, &cache), -ERANGE);
+    /* 148.5 ns are 311.9 cycles: the caches would take 60.08 % of them. */
+    assert_int_equal(core_latency_calibrate(&counts, 2.1e9, 148.5e-9, &cache), -ERANGE);
     assert_int_equal(core_latency_calibrate(&none, 2.1e9, 80e-9, &cache), -ENODATA);
     assert_int_equal(core_latency_calibrate(&counts, 0, 80e-9, &cache), -ENODATA);
     assert_int_equal(core_latency_calibrate(&counts, 2.1e9, 0, &cache), -ENODATA);

@@ -34,6 +34,8 @@ static void under_way(void **state)
     judged(&facts, REASON_OK, "waits for the probe's calibration");
     facts.calibrating_ns = UINT64_C(10) * MINUTE * 1000000000;
     judged(&facts, REASON_NOT_CALIBRATED, "; no latency");
+    facts.calibration_refused = true;
+    judged(&facts, REASON_NOT_CALIBRATED, "explain less than 40 %");
     facts.machine.cache_cycles = 44;
     judged(&facts, REASON_NOT_CALIBRATED, "documented constant");
     facts.cache_cycles_final = true;

@@ -190,6 +190,40 @@ static void a_counter_that_misses_the_chase_is_called_filtered(void **state)
     assert_true(rig->facts.l3_miss_reads_filtered);
 }
 
+/* Reads may pass the hypervisor and their occupancy not. */
+static void an_occupancy_below_a_cycle_is_called_filtered(void **state)
+{
+    struct rig *rig = *state;
+    rig->facts.chase_must_miss = true;
+    for (int i = 0; i < 3; i++) {
+        assert_false(rig->facts.l3_miss_reads_filtered);
+        counts_of_the_thread(rig, 0.9);
+        burst(rig, 0, 0, 80);
+        rig_tick(rig);
+    }
+    assert_true(rig->facts.l3_miss_reads_filtered);
+}
+
+/* Replayed, so not judged: but c_cache would be all of the latency. */
+static void counters_that_explain_little_do_not_calibrate(void **state)
+{
+    struct rig *rig = *state;
+    rig->facts.machine.cache_cycles = 0;
+    rig->facts.cache_cycles_final = false;
+    for (int i = 0; i < 40; i++) {
+        counts_of_the_thread(rig, 60); /* of 168.5 cycles */
+        burst(rig, 0, 0, 80.238095);
+        rig_tick(rig);
+        assert_true(rig->facts.calibration_refused);
+    }
+    assert_false(rig->facts.cache_cycles_final);
+    assert_true(rig->facts.machine.cache_cycles == 0);
+    counts_of_the_thread(rig, 124.5);
+    burst(rig, 0, 0, 80.238095);
+    rig_tick(rig);
+    assert_false(rig->facts.calibration_refused);
+}
+
 static void a_role_that_the_user_defined_is_not_judged(void **state)
 {
     struct rig *rig = *state;
@@ -253,6 +287,8 @@ int main(void)
         T(a_burst_with_hits_judges_nothing),
         T(a_window_with_two_targets_judges_nothing),
         T(a_counter_that_misses_the_chase_is_called_filtered),
+        T(an_occupancy_below_a_cycle_is_called_filtered),
+        T(counters_that_explain_little_do_not_calibrate),
         T(a_role_that_the_user_defined_is_not_judged),
         T(runs_thrown_away_are_counted_by_cause),
         T(a_machine_without_a_probe_says_why),

@@ -300,6 +300,21 @@ static void test_cpus(void **state)
     assert_true(table_of(SPR)->cache_cycles == 0);
 }
 
+static void test_pmu_names(void **state)
+{
+    (void)state;
+    size_t n;
+    const struct event_table *const *tables = event_tables(&n);
+    for (size_t i = 0; i < n; i++) {
+        assert_non_null(tables[i]->pmu_names[0]);
+        assert_true(event_table_fits_pmu(tables[i], tables[i]->pmu_names[0]));
+        assert_false(event_table_fits_pmu(tables[i], "generic_arch_v5"));
+        assert_false(event_table_fits_pmu(tables[i], ""));
+    }
+    /* Its name until Linux 6.11. */
+    assert_true(event_table_fits_pmu(table_of(GNR), "sapphire_rapids"));
+}
+
 static void test_schemes(void **state)
 {
     struct fixture *fixture = *state;
@@ -460,6 +475,7 @@ int main(void)
         cmocka_unit_test(test_uncore_rows),
         cmocka_unit_test(test_groups_fit_the_counters),
         cmocka_unit_test(test_cpus),
+        cmocka_unit_test(test_pmu_names),
         cmocka_unit_test(test_schemes),
         cmocka_unit_test(test_uprobe),
         cmocka_unit_test(test_privilege_modifiers),

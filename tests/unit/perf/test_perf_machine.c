@@ -328,6 +328,24 @@ static void test_machine(void **state)
     assert_int_equal(machine.numa_nodes, 3);
 }
 
+/* A kernel that does not know the CPU puts events on counters that cannot count them. */
+static void test_unknown_pmu(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    char name[CPU_PMU_NAME];
+    struct verdict why;
+    assert_false(cpu_pmu_name(&fixture->tree.fs, name));
+    fixture_write(&fixture->tree, "sys/bus/event_source/devices/cpu/caps/pmu_name",
+                  "generic_arch_v5\n");
+    assert_true(cpu_pmu_name(&fixture->tree.fs, name));
+    assert_string_equal(name, "generic_arch_v5");
+    fixture->config.table = NULL;
+    perf_fixture_start(fixture);
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
+    assert_non_null(strstr(why.words, "\"generic_arch_v5\""));
+}
+
 int main(void)
 {
     /* Lets libpfm4 encode the events of CPUs that this machine is not. */
@@ -343,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_sentences),
         TEST(test_cpu_identify),
         TEST(test_machine),
+        TEST(test_unknown_pmu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
