@@ -25,23 +25,19 @@ const struct event_table event_table_emr = {
             [ROLE_STORES] = "perf_raw::r82d0",
             [ROLE_LOADS] = "perf_raw::r81d0",
         },
-    .channels = 2,
+    .channels = 1,
     .uncore_event =
         {
             {
                 [ROLE_IMC_CLOCKTICKS] = "pmu:NAME/event=0x01,umask=0x01/",
-                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0x01/",
-                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x80,umask=0x00/",
+                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0x03/",
+                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x80,umask=0x00/ + "
+                                       "pmu:NAME/event=0x81,umask=0x00/",
                 [ROLE_PMM_RPQ_INSERTS] = "pmu:NAME/event=0xe3,umask=0x00/",
-                [ROLE_PMM_RPQ_OCCUPANCY] = "pmu:NAME/event=0xe0,umask=0x01/",
+                [ROLE_PMM_RPQ_OCCUPANCY] = "pmu:NAME/event=0xe0,umask=0x01/ + "
+                                           "pmu:NAME/event=0xe0,umask=0x02/",
                 [ROLE_CAS_READS] = "pmu:NAME/event=0x05,umask=0xcf/",
                 [ROLE_CAS_WRITES] = "pmu:NAME/event=0x05,umask=0xf0/",
-            },
-            {
-                [ROLE_IMC_CLOCKTICKS] = "pmu:NAME/event=0x01,umask=0x01/",
-                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0x02/",
-                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x81,umask=0x00/",
-                [ROLE_PMM_RPQ_OCCUPANCY] = "pmu:NAME/event=0xe0,umask=0x02/",
             },
         },
 };

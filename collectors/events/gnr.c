@@ -1,8 +1,8 @@
 #include "collectors/events/events.h"
 
 /*
- * Granite Rapids, raw because libpfm4 4.13 does not know it; no persistent memory. Two subchannels
- * of two pseudo-channels each: a group for each of the four, CAS counts by subchannel.
+ * Granite Rapids, raw because libpfm4 4.13 does not know it; no persistent memory. A group for each
+ * of the two subchannels, whose two pseudo-channels are summed. The two groups take turns.
  * c_cache is calibrated.
  */
 const struct event_table event_table_gnr = {
@@ -26,32 +26,24 @@ const struct event_table event_table_gnr = {
             [ROLE_STORES] = "perf_raw::r82d0",
             [ROLE_LOADS] = "perf_raw::r81d0",
         },
-    .channels = 4,
+    .channels = 2,
     .uncore_event =
         {
             {
                 [ROLE_IMC_CLOCKTICKS] = "pmu:NAME/event=0x01,umask=0x01/",
-                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0x10/",
-                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x80,umask=0x00/",
+                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0x30/",
+                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x80,umask=0x00/ + "
+                                       "pmu:NAME/event=0x81,umask=0x00/",
                 [ROLE_CAS_READS] = "pmu:NAME/event=0x05,umask=0xcf/",
                 [ROLE_CAS_WRITES] = "pmu:NAME/event=0x05,umask=0xf0/",
             },
             {
                 [ROLE_IMC_CLOCKTICKS] = "pmu:NAME/event=0x01,umask=0x01/",
-                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0x20/",
-                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x81,umask=0x00/",
-            },
-            {
-                [ROLE_IMC_CLOCKTICKS] = "pmu:NAME/event=0x01,umask=0x01/",
-                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0x40/",
-                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x82,umask=0x00/",
+                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0xc0/",
+                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x82,umask=0x00/ + "
+                                       "pmu:NAME/event=0x83,umask=0x00/",
                 [ROLE_CAS_READS] = "pmu:NAME/event=0x06,umask=0xcf/",
                 [ROLE_CAS_WRITES] = "pmu:NAME/event=0x06,umask=0xf0/",
-            },
-            {
-                [ROLE_IMC_CLOCKTICKS] = "pmu:NAME/event=0x01,umask=0x01/",
-                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0x80/",
-                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x83,umask=0x00/",
             },
         },
 };

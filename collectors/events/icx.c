@@ -1,8 +1,8 @@
 #include "collectors/events/events.h"
 
 /*
- * Ice Lake-SP. The read queues count by pseudo-channel; the persistent-memory queue is one per
- * channel, and so are the CAS counts: they stand in pseudo-channel 0.
+ * Ice Lake-SP. A channel's read queue counts by pseudo-channel: inserts by bits of the unit mask,
+ * occupancy by events of its own. The four counters of a box hold both.
  */
 const struct event_table event_table_icx = {
     .microarchitecture = "icx",
@@ -30,22 +30,18 @@ const struct event_table event_table_icx = {
             [ROLE_LOADS] = "icx::MEM_INST_RETIRED:ALL_LOADS",
             [ROLE_PMM_RFO] = "icx::OCR:0x703c00002",
         },
-    .channels = 2,
+    .channels = 1,
     .uncore_event =
         {
             {
                 [ROLE_IMC_CLOCKTICKS] = "pmu:NAME/event=0x00,umask=0x00/",
-                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0x01/",
-                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x80,umask=0x00/",
+                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0x03/",
+                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x80,umask=0x00/ + "
+                                       "pmu:NAME/event=0x81,umask=0x00/",
                 [ROLE_PMM_RPQ_INSERTS] = "pmu:NAME/event=0xe3,umask=0x00/",
                 [ROLE_PMM_RPQ_OCCUPANCY] = "pmu:NAME/event=0xe0,umask=0x01/",
                 [ROLE_CAS_READS] = "pmu:NAME/event=0x04,umask=0x0f/",
                 [ROLE_CAS_WRITES] = "pmu:NAME/event=0x04,umask=0x30/",
-            },
-            {
-                [ROLE_IMC_CLOCKTICKS] = "pmu:NAME/event=0x00,umask=0x00/",
-                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0x02/",
-                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x81,umask=0x00/",
             },
         },
 };

@@ -3,8 +3,7 @@
 /*
  * Sapphire Rapids. libpfm4 4.13 has no names for the L3-miss unit masks: raw ones. The occupancy
  * counts only from when the miss is known, so c_cache is not Cascade Lake's: calibrated.
- * Persistent memory: inserts are counted once per channel, occupancy by subchannel; hence no
- * inserts in pseudo-channel 1.
+ * Read queues as on Ice Lake; persistent memory's occupancy counts by subchannel, its inserts once.
  */
 const struct event_table event_table_spr = {
     .microarchitecture = "spr",
@@ -29,23 +28,19 @@ const struct event_table event_table_spr = {
             [ROLE_STORES] = "spr::MEM_INST_RETIRED:ALL_STORES",
             [ROLE_LOADS] = "spr::MEM_INST_RETIRED:ALL_LOADS",
         },
-    .channels = 2,
+    .channels = 1,
     .uncore_event =
         {
             {
                 [ROLE_IMC_CLOCKTICKS] = "pmu:NAME/event=0x01,umask=0x01/",
-                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0x01/",
-                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x80,umask=0x00/",
+                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0x03/",
+                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x80,umask=0x00/ + "
+                                       "pmu:NAME/event=0x81,umask=0x00/",
                 [ROLE_PMM_RPQ_INSERTS] = "pmu:NAME/event=0xe3,umask=0x00/",
-                [ROLE_PMM_RPQ_OCCUPANCY] = "pmu:NAME/event=0xe0,umask=0x01/",
+                [ROLE_PMM_RPQ_OCCUPANCY] = "pmu:NAME/event=0xe0,umask=0x01/ + "
+                                           "pmu:NAME/event=0xe0,umask=0x02/",
                 [ROLE_CAS_READS] = "pmu:NAME/event=0x05,umask=0xcf/",
                 [ROLE_CAS_WRITES] = "pmu:NAME/event=0x05,umask=0xf0/",
-            },
-            {
-                [ROLE_IMC_CLOCKTICKS] = "pmu:NAME/event=0x01,umask=0x01/",
-                [ROLE_RPQ_INSERTS] = "pmu:NAME/event=0x10,umask=0x02/",
-                [ROLE_RPQ_OCCUPANCY] = "pmu:NAME/event=0x81,umask=0x00/",
-                [ROLE_PMM_RPQ_OCCUPANCY] = "pmu:NAME/event=0xe0,umask=0x02/",
             },
         },
 };

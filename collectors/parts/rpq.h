@@ -2,8 +2,9 @@
  * What the collectors of memory-controller read queues share: units opened, windows read,
  * (pseudo-)channels summed before anything is divided (FORMULAS.md section 2).
  *
- * A box has four general counters and each group takes three of them, so that the groups of
- * pseudo-channels and of both queues take turns; every window is scaled for that on its own.
+ * A box has four general counters. One queue's group takes three or four of them, and runs all the
+ * time. Groups take turns where both queues are counted (imc_rpq and pmm_rpq), and on Granite
+ * Rapids, which has a group per subchannel; every window is scaled for that on its own.
  */
 #ifndef IE_COLLECTORS_PARTS_RPQ_H
 #define IE_COLLECTORS_PARTS_RPQ_H

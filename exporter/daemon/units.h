@@ -11,9 +11,9 @@
 
 /*
  * Adds every memory controller that sysfs shows to the inventory, and to the recording (NULL:
- * none). One unit each; where the CPU has pseudo-channels, one for each of them, with ".0", ".1"
- * behind the key. 'table' is the CPU's, NULL when it has none. 0 or -ENOMEM; a machine that shows
- * none, or whose sysfs cannot be read, has no units: the source's check then says why.
+ * none). One unit each; where its counts are divided into groups, one for each of them, with ".0",
+ * ".1" behind the key. 'table' is the CPU's, NULL when it has none. 0 or -ENOMEM; a machine that
+ * shows none, or whose sysfs cannot be read, has no units: the source's check then says why.
  */
 int units_add(struct inventory *inventory, const struct fsroot *fs, const struct event_table *table,
               struct recorder *recorder);

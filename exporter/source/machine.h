@@ -19,14 +19,15 @@ struct machine {
     int pmem_dimms; /* persistent memory modules; 0: none that could be counted */
 };
 
-/* A memory controller or similar, outside the cores; where it has pseudo-channels, one of them. */
+/* A memory controller or similar, outside the cores; where it needs several groups of counters,
+ * what one of them counts. */
 struct source_unit {
     char key[32]; /* the recording's name for it, e.g. "imc0" */
     char kind[16];
     int socket;
     int imc;
     int die;     /* of the socket, where several have a box of this number; 0 under replay */
-    int channel; /* pseudo-channel; 0 under replay, where the key tells them apart */
+    int channel; /* which of the groups; 0 under replay, where the key tells them apart */
 };
 
 /* A thread of our own whose counters are read, e.g. the probe's. */

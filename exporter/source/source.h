@@ -26,7 +26,7 @@ struct scope {
     int cgroup_fd; /* SCOPE_CGROUP: directory in the hierarchy that owns perf_event; otherwise -1 */
     int tid;       /* SCOPE_THREAD */
     int cpu;       /* SCOPE_CPU */
-    int channel;   /* SCOPE_UNIT: pseudo-channel, from 0 */
+    int channel;   /* SCOPE_UNIT: which of its groups, from 0 */
     const struct source_unit *unit; /* SCOPE_UNIT */
     uint64_t owner;                 /* what samples of this scope carry; 0: they are not wanted */
 };

@@ -8,6 +8,8 @@
  *                                term may be a name from its events folder
  *   pfm:ENCODING                 anything libpfm4 knows, e.g. clx::OFFCORE_REQUESTS:0x10
  *   perf_raw::rHEX ...           without prefix: given to libpfm4 as it is
+ *
+ * One event each: the sums of memory controllers ("A + B") are taken apart by their source.
  */
 #ifndef IE_SOURCE_EVENT_ENCODE_H
 #define IE_SOURCE_EVENT_ENCODE_H

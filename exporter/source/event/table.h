@@ -7,7 +7,7 @@
 
 #include "exporter/source/role.h"
 
-enum { EVENT_TABLE_MAX_CHANNELS = 4 };
+enum { EVENT_TABLE_MAX_CHANNELS = 2 };
 
 struct event_table {
     const char *microarchitecture;
@@ -18,7 +18,9 @@ struct event_table {
     double llc_hit_cycles; /* 0: not known */
     int general_counters;  /* with hyper-threading; for the tests that groups fit */
     const char *event[ROLE_COUNT];
-    /* Uncore roles by pseudo-channel; "NAME" of the pmu is filled in per unit. */
+    /* Uncore roles; "NAME" of the pmu is filled in per unit. "A + B" is the sum of two events,
+     * which takes two counters. 'channels' is into how many groups a unit's counts are divided,
+     * where a box has too few counters for one. */
     int channels;
     const char *uncore_event[EVENT_TABLE_MAX_CHANNELS][ROLE_COUNT];
 };

@@ -26,9 +26,9 @@ int perf_events_open(struct perf_context *context, enum group group, uint32_t ma
     const struct perf_kernel *kernel = context->kernel;
     int leader = -1, err = 0;
 
-    for (size_t i = 0; i < perf_n_roles(group); i++)
+    for (size_t i = 0; i < perf_n_slots(group); i++)
         fds[i] = -1;
-    for (size_t i = 0; i < perf_n_roles(group); i++) {
+    for (size_t i = 0; i < perf_n_slots(group); i++) {
         if (!perf_in(mask, i))
             continue;
         struct perf_event_attr attr = attributes(events[i], group, leader < 0, target);
@@ -59,7 +59,7 @@ void perf_events_close(struct perf_context *context, enum group group, int *fds)
 {
     const struct perf_kernel *kernel = context->kernel;
     /* The leader last: members that lose their leader would go on counting alone. */
-    for (size_t i = perf_n_roles(group); i-- > 0;) {
+    for (size_t i = perf_n_slots(group); i-- > 0;) {
         if (fds[i] < 0)
             continue;
         kernel->close(kernel->context, fds[i]);
@@ -71,7 +71,7 @@ void perf_events_close(struct perf_context *context, enum group group, int *fds)
 bool perf_events_software(enum group group, uint32_t mask,
                           const struct encoded_event *const *events)
 {
-    for (size_t i = 0; i < perf_n_roles(group); i++)
+    for (size_t i = 0; i < perf_n_slots(group); i++)
         if (perf_in(mask, i) && !events[i]->software)
             return false;
     return true;

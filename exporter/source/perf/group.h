@@ -1,5 +1,8 @@
 /*
  * A group of events at one place: opened all or none, closed.
+ *
+ * Its events stand in slots. Slot i is that of the group's role i; a role of a memory controller
+ * may be a sum of events, and what is added to the first of them stands in the slots behind.
  */
 #ifndef IE_SOURCE_PERF_GROUP_H
 #define IE_SOURCE_PERF_GROUP_H
@@ -18,6 +21,15 @@ static inline size_t perf_n_roles(enum group group)
     return group_descs[group].n;
 }
 
+/* Events of a group of a memory controller beyond one per role. */
+enum { PERF_SUMMANDS = 2 };
+
+/* No more than GROUP_MAX_ROLES. */
+static inline size_t perf_n_slots(enum group group)
+{
+    return perf_n_roles(group) + (group_index(group, ROLE_IMC_CLOCKTICKS) < 0 ? 0 : PERF_SUMMANDS);
+}
+
 static inline bool perf_in(uint32_t mask, size_t i)
 {
     return (mask >> i & 1u) != 0;
@@ -34,14 +46,14 @@ struct perf_target {
 };
 
 /*
- * Opens the roles of 'mask' as one group, all or none; fds (one per role of the group) are -1
- * where mask has no bit. On failure -errno and *failed is the index of the role.
+ * Opens the slots of 'mask' as one group, all or none; fds (one per slot of the group) are -1
+ * where mask has no bit. On failure -errno and *failed is the slot.
  */
 int perf_events_open(struct perf_context *context, enum group group, uint32_t mask,
                      const struct encoded_event *const *events, const struct perf_target *target,
                      int *fds, size_t *failed);
 void perf_events_close(struct perf_context *context, enum group group, int *fds);
-/* Whether the kernel's own code counts all roles of the mask. */
+/* Whether the kernel's own code counts all slots of the mask. */
 bool perf_events_software(enum group group, uint32_t mask,
                           const struct encoded_event *const *events);
 

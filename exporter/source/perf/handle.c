@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "exporter/source/perf/explain.h"
-#include "exporter/source/perf/group.h"
 #include "exporter/source/perf/unit.h"
 
 enum {
@@ -20,7 +19,7 @@ enum {
 
 static int *row_fds(const struct perf_handle *handle, size_t i)
 {
-    return handle->fds + i * perf_n_roles(handle->group);
+    return handle->fds + i * perf_n_slots(handle->group);
 }
 
 static size_t row_words(const struct perf_handle *handle)
@@ -45,11 +44,11 @@ static int grow(void *array, size_t n, size_t size)
 
 static int reserve_rows(struct perf_handle *handle, size_t cap)
 {
-    size_t roles = perf_n_roles(handle->group), words = row_words(handle);
+    size_t slots = perf_n_slots(handle->group), words = row_words(handle);
     if (cap <= handle->cap)
         return 0;
     if (grow(&handle->rows, cap, sizeof *handle->rows) ||
-        grow(&handle->fds, cap, roles * sizeof *handle->fds) ||
+        grow(&handle->fds, cap, slots * sizeof *handle->fds) ||
         grow(&handle->last, cap, words * sizeof *handle->last) ||
         (handle->base && grow(&handle->base, cap, words * sizeof *handle->base)))
         return -ENOMEM;
@@ -64,8 +63,8 @@ static int add_row(struct perf_handle *handle, int cpu, int on)
     if (err)
         return err;
     handle->rows[i] = (struct perf_row){.cpu = cpu, .on = on};
-    for (size_t role = 0; role < perf_n_roles(handle->group); role++)
-        row_fds(handle, i)[role] = -1;
+    for (size_t slot = 0; slot < perf_n_slots(handle->group); slot++)
+        row_fds(handle, i)[slot] = -1;
     memset(row_last(handle, i), 0, words * sizeof *handle->last);
     if (handle->base)
         memset(handle->base + i * words, 0, words * sizeof *handle->base);
@@ -138,11 +137,11 @@ static int read_members(struct perf_handles *handles, const struct perf_handle *
 {
     const struct perf_kernel *kernel = handles->context->kernel;
     size_t k = 0;
-    for (size_t role = 0; role < perf_n_roles(handle->group); role++) {
+    for (size_t slot = 0; slot < perf_n_slots(handle->group); slot++) {
         uint64_t one[RAW_TIMES + 1];
-        if (!perf_in(handle->mask, role))
+        if (!perf_in(handle->mask, slot))
             continue;
-        ssize_t got = kernel->read(kernel->context, row_fds(handle, i)[role], one, sizeof one);
+        ssize_t got = kernel->read(kernel->context, row_fds(handle, i)[slot], one, sizeof one);
         if (got != (ssize_t)sizeof one || one[0] != 1)
             return got < 0 ? (int)got : -EIO;
         if (k == 0)
@@ -173,6 +172,26 @@ static int read_raw(struct perf_handles *handles, struct perf_handle *handle, si
     return read_members(handles, handle, i, raw);
 }
 
+static uint32_t roles_of(const struct perf_handle *handle)
+{
+    return handle->mask & ((UINT32_C(1) << perf_n_roles(handle->group)) - 1);
+}
+
+/* The counts of a row's roles from what the kernel gave for its slots; base may be NULL. */
+static void add_up(const struct perf_handle *handle, const uint64_t *raw, const uint64_t *base,
+                   uint64_t *counts)
+{
+    size_t roles = perf_n_roles(handle->group);
+    for (size_t slot = 0; slot < perf_n_slots(handle->group); slot++) {
+        if (!perf_in(handle->mask, slot))
+            continue;
+        if (slot < roles)
+            counts[slot] = *raw++ + (base ? base[slot] : 0);
+        else
+            counts[handle->summand_of[slot - roles]] += *raw++;
+    }
+}
+
 static int read_row(struct perf_handles *handles, struct perf_handle *handle, size_t i)
 {
     uint64_t raw[RAW_WORDS];
@@ -181,7 +200,7 @@ static int read_row(struct perf_handles *handles, struct perf_handle *handle, si
     if (err == REFUSED) {
         /* For how long the kernel does not say: what counts is that it was not running. */
         last[0]++;
-        handle->rows[i].present = handle->mask;
+        handle->rows[i].present = roles_of(handle);
         return 0;
     }
     if (err)
@@ -195,10 +214,8 @@ static int read_row(struct perf_handles *handles, struct perf_handle *handle, si
                             running - last[1]);
     last[0] = enabled;
     last[1] = running;
-    for (size_t role = 0, k = RAW_TIMES; role < perf_n_roles(handle->group); role++)
-        if (perf_in(handle->mask, role))
-            last[ROW_TIMES + role] = raw[k++] + (base ? base[ROW_TIMES + role] : 0);
-    handle->rows[i].present = handle->mask;
+    add_up(handle, raw + RAW_TIMES, base ? base + ROW_TIMES : NULL, last + ROW_TIMES);
+    handle->rows[i].present = roles_of(handle);
     return 0;
 }
 
@@ -354,7 +371,7 @@ static void delist(struct perf_handles *handles, struct perf_handle *handle)
         handles->end = handle->link;
 }
 
-/* A handle with all its rows open, or none: then *failed is the role whose event did not open. */
+/* A handle with all its rows open, or none: then *failed is the slot whose event did not open. */
 static int handle_open(struct perf_handles *handles, const struct scope *scope, enum group group,
                        uint32_t mask, int cpu, const struct encoded_event *const *events,
                        struct perf_handle **out, size_t *failed)
@@ -403,7 +420,11 @@ int perf_handle_new(struct perf_handles *handles, const struct scope *scope, enu
         err = handle_open(handles, scope, group, mask, cpu, events, out, &failed);
         if (err) {
             err = perf_open_error(scope, err);
+            if (failed >= perf_n_roles(group))
+                failed = unit.summand_of[failed - perf_n_roles(group)];
             perf_explain_open(context, scope, group, events, failed, err, why);
+        } else {
+            memcpy((*out)->summand_of, unit.summand_of, sizeof unit.summand_of);
         }
     }
     perf_unit_events_release(&unit);

@@ -11,6 +11,7 @@
 
 #include "exporter/source/perf/context.h"
 #include "exporter/source/perf/cpus.h"
+#include "exporter/source/perf/group.h"
 #include "exporter/source/perf/ladder.h"
 #include "exporter/source/source.h"
 
@@ -37,11 +38,12 @@ struct perf_handle {
     enum scope_kind kind;
     enum group group;
     pid_t pid;     /* a cgroup directory's descriptor of our own, a thread, or -1 */
-    uint32_t mask; /* the roles that are open */
-    bool refused;  /* a pinned group that did not fit when it was read last */
+    uint32_t mask; /* the slots that are open: bit i is role i, if the group has so many roles */
+    size_t summand_of[PERF_SUMMANDS]; /* the roles that the slots behind are added to */
+    bool refused;                     /* a pinned group that did not fit when it was read last */
     size_t n, cap;
     struct perf_row *rows;
-    int *fds;       /* per row: one per role of the group, -1 where not open */
+    int *fds;       /* per row: one per slot of the group, -1 where not open */
     uint64_t *last; /* per row: enabled, running, counts: what was handed out last */
     uint64_t *base; /* the same layout, added to the kernel's totals; NULL: all 0 */
 };

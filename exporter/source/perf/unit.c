@@ -8,13 +8,13 @@
 
 #include "exporter/base/cpulist.h"
 #include "exporter/source/perf/explain.h"
-#include "exporter/source/perf/group.h"
 
 static const char devices[] = "bus/event_source/devices";
 static const char imc_prefix[] = "uncore_imc_";
 static const char any_imc[] = "pmu:NAME/";
+static const char plus[] = " + ";
 
-enum { MASK_CPUS = 64, MAX_IMCS = 1024 };
+enum { MASK_CPUS = 64, MAX_IMCS = 1024, UNIT_TEXT = 256 };
 
 /* The CPUs that a PMU is opened on: one per die, which on most machines is one per socket. */
 static int pmu_cpus(const struct fsroot *fs, const char *pmu, int *cpus, size_t *n)
@@ -127,7 +127,7 @@ static const char *unit_text(const struct perf_context *context, enum role role,
 static int encode_unit_event(const struct perf_context *context, const struct source_unit *unit,
                              const char *text, struct encoded_event *out, struct verdict *why)
 {
-    char filled[256];
+    char filled[UNIT_TEXT];
     size_t len = sizeof any_imc - 1;
     if (strncmp(text, any_imc, len) == 0) {
         int n = snprintf(filled, sizeof filled, "pmu:%s%d/%s", imc_prefix, unit->imc, text + len);
@@ -138,6 +138,34 @@ static int encode_unit_event(const struct perf_context *context, const struct so
         text = filled;
     }
     return encode_event(context->fs, text, out, why);
+}
+
+/* Event texts between " + " are a sum: the first is the role's own, the others its summands. */
+static int encode_unit_role(struct perf_unit_events *events, const struct perf_context *context,
+                            const struct source_unit *unit, enum group group, size_t role,
+                            const char *text, struct verdict *why)
+{
+    size_t slot = role;
+    for (const char *end; text; text = end ? end + sizeof plus - 1 : NULL) {
+        char one[UNIT_TEXT];
+        end = strstr(text, plus);
+        size_t len = end ? (size_t)(end - text) : strlen(text);
+        if (len >= sizeof one || slot >= perf_n_slots(group)) {
+            verdict_set(why, REASON_UNSUPPORTED_CPU, "event \"%.100s...\": %s", text,
+                        len < sizeof one ? "a group has room for two summands" : "is too long");
+            return -EINVAL;
+        }
+        memcpy(one, text, len);
+        one[len] = '\0';
+        int err = encode_unit_event(context, unit, one, &events->event[slot], why);
+        if (err)
+            return err;
+        events->mask |= UINT32_C(1) << slot;
+        if (slot != role)
+            events->summand_of[events->summands++] = role;
+        slot = perf_n_roles(group) + events->summands;
+    }
+    return 0;
 }
 
 /* The CPU of the unit's die in the PMU's cpumask; for other kinds of events any that is online. */
@@ -155,16 +183,6 @@ static int unit_cpu(const struct perf_context *context, const struct perf_cpus *
     return online->n ? online->at[0] : 0;
 }
 
-/* Roles that are counted once per channel are in pseudo-channel 0 only: the others may lack them,
- * but a clock alone is no channel. */
-static bool is_channel(enum group group, int channel, uint32_t found)
-{
-    uint32_t required = channel > 0 ? 0 : group_descs[group].required;
-    int clockticks = group_index(group, ROLE_IMC_CLOCKTICKS);
-    uint32_t clock = clockticks < 0 ? 0 : UINT32_C(1) << clockticks;
-    return (found & required) == required && (found & ~clock) != 0;
-}
-
 int perf_unit_events_init(struct perf_unit_events *events, const struct perf_context *context,
                           const struct perf_cpus *cpus, const struct source_unit *unit,
                           enum group group, int channel, struct verdict *why)
@@ -177,12 +195,11 @@ int perf_unit_events_init(struct perf_unit_events *events, const struct perf_con
                                : unit_text(context, desc->roles[i], channel);
         if (!text)
             continue;
-        int err = encode_unit_event(context, unit, text, &events->event[i], why);
+        int err = encode_unit_role(events, context, unit, group, i, text, why);
         if (err)
             return err;
-        events->mask |= UINT32_C(1) << i;
     }
-    if (!is_channel(group, channel, events->mask)) {
+    if ((events->mask & desc->required) != desc->required) {
         if (channel > 0)
             verdict_set(why, REASON_NO_DEVICE, "group %s has no channel %d", desc->name, channel);
         else
@@ -203,10 +220,10 @@ void perf_unit_events_release(struct perf_unit_events *events)
 }
 
 void perf_unit_events_of(const struct perf_unit_events *events,
-                         const struct encoded_event *by_role[GROUP_MAX_ROLES])
+                         const struct encoded_event *by_slot[GROUP_MAX_ROLES])
 {
     for (size_t i = 0; i < GROUP_MAX_ROLES; i++)
-        by_role[i] = &events->event[i];
+        by_slot[i] = &events->event[i];
 }
 
 static int try_unit(struct perf_context *context, enum group group,
@@ -221,6 +238,8 @@ static int try_unit(struct perf_context *context, enum group group,
     perf_unit_events_of(encoded, events);
     int err = perf_events_open(context, group, encoded->mask, events, &target, fds, &failed);
     perf_events_close(context, group, fds);
+    if (err && failed >= perf_n_roles(group))
+        failed = encoded->summand_of[failed - perf_n_roles(group)];
     if (err)
         perf_explain_open(context, &scope, group, events, failed, err, why);
     return err;

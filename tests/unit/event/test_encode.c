@@ -48,55 +48,56 @@ static const struct {
     {ROLE_PMM_RFO, {0, 0x01b7, 0x01b7, 0, 0, 0}},
 };
 
-/* Uncore, by pseudo-channel; NONE: not counted there. */
-#define NONE 0xffff
+/* Uncore, by channel; NONE: not counted there. Up to two events, which are added: inserts by bits
+ * of the unit mask, one per pseudo-channel, occupancies by an event for each. */
+enum { NONE = 0xffff, SUM = 2 };
 static const struct {
     enum role role;
     enum cpu cpu;
-    uint16_t config[EVENT_TABLE_MAX_CHANNELS];
+    uint16_t config[EVENT_TABLE_MAX_CHANNELS][SUM];
 } uncore_numbers[] = {
-    {ROLE_IMC_CLOCKTICKS, SKX, {0x0000, NONE, NONE, NONE}},
-    {ROLE_RPQ_INSERTS, SKX, {0x0010, NONE, NONE, NONE}},
-    {ROLE_RPQ_OCCUPANCY, SKX, {0x0080, NONE, NONE, NONE}},
-    {ROLE_PMM_RPQ_INSERTS, SKX, {NONE, NONE, NONE, NONE}},
-    {ROLE_PMM_RPQ_OCCUPANCY, SKX, {NONE, NONE, NONE, NONE}},
-    {ROLE_CAS_READS, SKX, {0x0304, NONE, NONE, NONE}},
-    {ROLE_CAS_WRITES, SKX, {0x0c04, NONE, NONE, NONE}},
-    {ROLE_IMC_CLOCKTICKS, CLX, {0x0000, NONE, NONE, NONE}},
-    {ROLE_RPQ_INSERTS, CLX, {0x0010, NONE, NONE, NONE}},
-    {ROLE_RPQ_OCCUPANCY, CLX, {0x0080, NONE, NONE, NONE}},
-    {ROLE_PMM_RPQ_INSERTS, CLX, {0x00e3, NONE, NONE, NONE}},
-    {ROLE_PMM_RPQ_OCCUPANCY, CLX, {0x01e0, NONE, NONE, NONE}},
-    {ROLE_CAS_READS, CLX, {0x0304, NONE, NONE, NONE}},
-    {ROLE_CAS_WRITES, CLX, {0x0c04, NONE, NONE, NONE}},
-    {ROLE_IMC_CLOCKTICKS, ICX, {0x0000, 0x0000, NONE, NONE}},
-    {ROLE_RPQ_INSERTS, ICX, {0x0110, 0x0210, NONE, NONE}},
-    {ROLE_RPQ_OCCUPANCY, ICX, {0x0080, 0x0081, NONE, NONE}},
-    {ROLE_PMM_RPQ_INSERTS, ICX, {0x00e3, NONE, NONE, NONE}},
-    {ROLE_PMM_RPQ_OCCUPANCY, ICX, {0x01e0, NONE, NONE, NONE}},
-    {ROLE_CAS_READS, ICX, {0x0f04, NONE, NONE, NONE}},
-    {ROLE_CAS_WRITES, ICX, {0x3004, NONE, NONE, NONE}},
-    {ROLE_IMC_CLOCKTICKS, SPR, {0x0101, 0x0101, NONE, NONE}},
-    {ROLE_RPQ_INSERTS, SPR, {0x0110, 0x0210, NONE, NONE}},
-    {ROLE_RPQ_OCCUPANCY, SPR, {0x0080, 0x0081, NONE, NONE}},
-    {ROLE_PMM_RPQ_INSERTS, SPR, {0x00e3, NONE, NONE, NONE}},
-    {ROLE_PMM_RPQ_OCCUPANCY, SPR, {0x01e0, 0x02e0, NONE, NONE}},
-    {ROLE_CAS_READS, SPR, {0xcf05, NONE, NONE, NONE}},
-    {ROLE_CAS_WRITES, SPR, {0xf005, NONE, NONE, NONE}},
-    {ROLE_IMC_CLOCKTICKS, EMR, {0x0101, 0x0101, NONE, NONE}},
-    {ROLE_RPQ_INSERTS, EMR, {0x0110, 0x0210, NONE, NONE}},
-    {ROLE_RPQ_OCCUPANCY, EMR, {0x0080, 0x0081, NONE, NONE}},
-    {ROLE_PMM_RPQ_INSERTS, EMR, {0x00e3, NONE, NONE, NONE}},
-    {ROLE_PMM_RPQ_OCCUPANCY, EMR, {0x01e0, 0x02e0, NONE, NONE}},
-    {ROLE_CAS_READS, EMR, {0xcf05, NONE, NONE, NONE}},
-    {ROLE_CAS_WRITES, EMR, {0xf005, NONE, NONE, NONE}},
-    {ROLE_IMC_CLOCKTICKS, GNR, {0x0101, 0x0101, 0x0101, 0x0101}},
-    {ROLE_RPQ_INSERTS, GNR, {0x1010, 0x2010, 0x4010, 0x8010}},
-    {ROLE_RPQ_OCCUPANCY, GNR, {0x0080, 0x0081, 0x0082, 0x0083}},
-    {ROLE_PMM_RPQ_INSERTS, GNR, {NONE, NONE, NONE, NONE}},
-    {ROLE_PMM_RPQ_OCCUPANCY, GNR, {NONE, NONE, NONE, NONE}},
-    {ROLE_CAS_READS, GNR, {0xcf05, NONE, 0xcf06, NONE}},
-    {ROLE_CAS_WRITES, GNR, {0xf005, NONE, 0xf006, NONE}},
+    {ROLE_IMC_CLOCKTICKS, SKX, {{0x0000}, {NONE}}},
+    {ROLE_RPQ_INSERTS, SKX, {{0x0010}, {NONE}}},
+    {ROLE_RPQ_OCCUPANCY, SKX, {{0x0080}, {NONE}}},
+    {ROLE_PMM_RPQ_INSERTS, SKX, {{NONE}, {NONE}}},
+    {ROLE_PMM_RPQ_OCCUPANCY, SKX, {{NONE}, {NONE}}},
+    {ROLE_CAS_READS, SKX, {{0x0304}, {NONE}}},
+    {ROLE_CAS_WRITES, SKX, {{0x0c04}, {NONE}}},
+    {ROLE_IMC_CLOCKTICKS, CLX, {{0x0000}, {NONE}}},
+    {ROLE_RPQ_INSERTS, CLX, {{0x0010}, {NONE}}},
+    {ROLE_RPQ_OCCUPANCY, CLX, {{0x0080}, {NONE}}},
+    {ROLE_PMM_RPQ_INSERTS, CLX, {{0x00e3}, {NONE}}},
+    {ROLE_PMM_RPQ_OCCUPANCY, CLX, {{0x01e0}, {NONE}}},
+    {ROLE_CAS_READS, CLX, {{0x0304}, {NONE}}},
+    {ROLE_CAS_WRITES, CLX, {{0x0c04}, {NONE}}},
+    {ROLE_IMC_CLOCKTICKS, ICX, {{0x0000}, {NONE}}},
+    {ROLE_RPQ_INSERTS, ICX, {{0x0310}, {NONE}}},
+    {ROLE_RPQ_OCCUPANCY, ICX, {{0x0080, 0x0081}, {NONE}}},
+    {ROLE_PMM_RPQ_INSERTS, ICX, {{0x00e3}, {NONE}}},
+    {ROLE_PMM_RPQ_OCCUPANCY, ICX, {{0x01e0}, {NONE}}},
+    {ROLE_CAS_READS, ICX, {{0x0f04}, {NONE}}},
+    {ROLE_CAS_WRITES, ICX, {{0x3004}, {NONE}}},
+    {ROLE_IMC_CLOCKTICKS, SPR, {{0x0101}, {NONE}}},
+    {ROLE_RPQ_INSERTS, SPR, {{0x0310}, {NONE}}},
+    {ROLE_RPQ_OCCUPANCY, SPR, {{0x0080, 0x0081}, {NONE}}},
+    {ROLE_PMM_RPQ_INSERTS, SPR, {{0x00e3}, {NONE}}},
+    {ROLE_PMM_RPQ_OCCUPANCY, SPR, {{0x01e0, 0x02e0}, {NONE}}},
+    {ROLE_CAS_READS, SPR, {{0xcf05}, {NONE}}},
+    {ROLE_CAS_WRITES, SPR, {{0xf005}, {NONE}}},
+    {ROLE_IMC_CLOCKTICKS, EMR, {{0x0101}, {NONE}}},
+    {ROLE_RPQ_INSERTS, EMR, {{0x0310}, {NONE}}},
+    {ROLE_RPQ_OCCUPANCY, EMR, {{0x0080, 0x0081}, {NONE}}},
+    {ROLE_PMM_RPQ_INSERTS, EMR, {{0x00e3}, {NONE}}},
+    {ROLE_PMM_RPQ_OCCUPANCY, EMR, {{0x01e0, 0x02e0}, {NONE}}},
+    {ROLE_CAS_READS, EMR, {{0xcf05}, {NONE}}},
+    {ROLE_CAS_WRITES, EMR, {{0xf005}, {NONE}}},
+    {ROLE_IMC_CLOCKTICKS, GNR, {{0x0101}, {0x0101}}},
+    {ROLE_RPQ_INSERTS, GNR, {{0x3010}, {0xc010}}},
+    {ROLE_RPQ_OCCUPANCY, GNR, {{0x0080, 0x0081}, {0x0082, 0x0083}}},
+    {ROLE_PMM_RPQ_INSERTS, GNR, {{NONE}, {NONE}}},
+    {ROLE_PMM_RPQ_OCCUPANCY, GNR, {{NONE}, {NONE}}},
+    {ROLE_CAS_READS, GNR, {{0xcf05}, {0xcf06}}},
+    {ROLE_CAS_WRITES, GNR, {{0xf005}, {0xf006}}},
 };
 
 static const struct event_table *table_of(enum cpu cpu)
@@ -188,11 +189,34 @@ static void test_core_rows(void **state)
     }
 }
 
-/* The event's text with its PMU's name filled in, as the source does it. */
-static void for_unit(const char *text, char *out, size_t size)
+/* The events of a sum (NULL: none) with their PMU's name filled in, as the source does it. */
+static size_t for_unit(const char *text, char out[SUM][128])
 {
-    assert_memory_equal(text, "pmu:NAME/", 9);
-    snprintf(out, size, "pmu:uncore_imc_0/%s", text + 9);
+    size_t n = 0;
+    for (const char *end; text; text = end ? end + 3 : NULL, n++) {
+        end = strstr(text, " + ");
+        assert_in_range(n, 0, SUM - 1);
+        assert_memory_equal(text, "pmu:NAME/", 9);
+        snprintf(out[n], sizeof out[n], "pmu:uncore_imc_0/%.*s",
+                 end ? (int)(end - text - 9) : (int)strlen(text), text + 9);
+    }
+    return n;
+}
+
+static void check_sum(struct fixture *fixture, const char *text, const uint16_t *configs)
+{
+    char filled[SUM][128];
+    size_t n = for_unit(text, filled);
+    assert_int_equal(n, configs[1] ? 2 : 1);
+    for (size_t i = 0; i < n; i++) {
+        struct encoded_event event;
+        struct verdict why = {0};
+        if (encode_event(&fixture->fs, filled[i], &event, &why))
+            fail_msg("%s: %s", filled[i], why.words);
+        assert_int_equal(event.attr.type, 14);
+        assert_int_equal(event.attr.config, configs[i]);
+        encoded_event_release(&event);
+    }
 }
 
 static void test_uncore_rows(void **state)
@@ -209,21 +233,13 @@ static void test_uncore_rows(void **state)
         const struct event_table *table = table_of(uncore_numbers[i].cpu);
         for (int channel = 0; channel < EVENT_TABLE_MAX_CHANNELS; channel++) {
             const char *text = table->uncore_event[channel][uncore_numbers[i].role];
-            if (uncore_numbers[i].config[channel] == NONE) {
+            if (uncore_numbers[i].config[channel][0] == NONE) {
                 assert_null(text);
                 continue;
             }
-            char filled[128];
-            struct encoded_event event;
-            struct verdict why = {0};
             assert_non_null(text);
             assert_true(channel < table->channels);
-            for_unit(text, filled, sizeof filled);
-            if (encode_event(&fixture->fs, filled, &event, &why))
-                fail_msg("%s: %s", filled, why.words);
-            assert_int_equal(event.attr.type, 14);
-            assert_int_equal(event.attr.config, uncore_numbers[i].config[channel]);
-            encoded_event_release(&event);
+            check_sum(fixture, text, uncore_numbers[i].config[channel]);
             covered++;
         }
     }
@@ -251,9 +267,11 @@ static void test_groups_fit_the_counters(void **state)
         for (int group = 0; group < GROUP_COUNT; group++) {
             assert_in_range(general_counters_needed(table, (enum group)group), 0, 4);
             for (int channel = 0; channel < table->channels; channel++) {
-                int n = 0;
+                char filled[SUM][128];
+                size_t n = 0;
                 for (size_t i = 0; i < group_descs[group].n; i++)
-                    n += table->uncore_event[channel][group_descs[group].roles[i]] != NULL;
+                    n +=
+                        for_unit(table->uncore_event[channel][group_descs[group].roles[i]], filled);
                 assert_in_range(n, 0, 4); /* an iMC box has four */
             }
         }

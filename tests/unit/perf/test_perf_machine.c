@@ -130,58 +130,60 @@ static int open_unit(struct perf_fixture *fixture, enum group group, int socket,
 static void test_unit_channels(void **state)
 {
     struct perf_fixture *fixture = *state;
-    struct perf_reading out;
     struct verdict why;
     uint64_t first, second, handle = 77, configs[16];
     add_imcs(fixture, 2);
-    fixture->config.table = &event_table_icx;
+    fixture->config.table = &event_table_gnr;
     perf_fixture_start(fixture);
     assert_true(fixture->source->ops->check(fixture->source, SCOPE_UNIT, GROUP_RPQ, &why));
     assert_int_equal(fixture->pmu.open, 0);
-    assert_int_equal(fixture->pmu.opens, 3);
+    assert_int_equal(fixture->pmu.opens, 4);
 
     assert_int_equal(open_unit(fixture, GROUP_RPQ, 1, 0, &first, &why), 0);
-    assert_int_equal(open_configs(fixture, 1, configs), 3);
+    assert_int_equal(open_configs(fixture, 1, configs), 4);
     assert_int_equal(open_configs(fixture, 0, configs), 0);
     assert_int_equal(open_unit(fixture, GROUP_RPQ, 0, 1, &second, &why), 0);
-    assert_int_equal(open_configs(fixture, 0, configs), 3);
-    assert_int_equal(configs[0], 0x0000);
-    assert_int_equal(configs[1], 0x0210);
-    assert_int_equal(configs[2], 0x0081);
+    assert_int_equal(open_configs(fixture, 0, configs), 4);
+    assert_int_equal(configs[0], 0x0101);
+    assert_int_equal(configs[1], 0xc010);
+    assert_int_equal(configs[2], 0x0082);
+    assert_int_equal(configs[3], 0x0083);
     assert_int_equal(open_unit(fixture, GROUP_RPQ, 0, 2, &handle, &why), -ENODEV);
     assert_non_null(strstr(why.words, "no channel 2"));
     assert_int_equal(open_unit(fixture, GROUP_RPQ, 0, -1, &handle, &why), -ENODEV);
     assert_int_equal(handle, 77);
-
-    fake_pmu_run(&fixture->pmu, 0, 0, 1, 12);
-    const struct reading_row *row = perf_fixture_row(fixture, first, GROUP_RPQ, -1, &out);
-    assert_int_equal(out.reading.n, 1);
-    assert_int_equal(row->present, 7);
-    assert_int_equal(row->enabled_ns, 12);
-    assert_int_equal(row->count[0], 12 * 5); /* rate of config 0 */
-    assert_int_equal(row->count[1], 12 * (5 + 0x0110 % 11));
-    assert_int_equal(row->count[2], 12 * (5 + 0x0080 % 11));
 }
 
-/* Persistent memory on Sapphire Rapids: inserts once per channel, occupancy twice. */
-static void test_channel_with_fewer_roles(void **state)
+/* The two pseudo-channels' occupancies come as one count, of one group that always runs. */
+static void test_events_of_a_role_are_summed(void **state)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
     struct verdict why;
     uint64_t handle;
     add_imcs(fixture, 2);
-    fixture->config.table = &event_table_spr;
-    perf_fixture_start(fixture);
-    assert_int_equal(open_unit(fixture, GROUP_PMM_RPQ, 0, 1, &handle, &why), 0);
-    fake_pmu_run(&fixture->pmu, 0, 0, 0, 1);
-    assert_int_equal(perf_fixture_row(fixture, handle, GROUP_PMM_RPQ, -1, &out)->present, 5);
-    fixture->source->ops->free(fixture->source);
-    /* Ice Lake's second pseudo-channel has nothing of it, and a clock alone is no channel. */
     fixture->config.table = &event_table_icx;
     perf_fixture_start(fixture);
-    assert_int_equal(open_unit(fixture, GROUP_PMM_RPQ, 0, 0, &handle, &why), 0);
-    assert_int_equal(open_unit(fixture, GROUP_PMM_RPQ, 0, 1, &handle, &why), -ENODEV);
+    assert_int_equal(open_unit(fixture, GROUP_RPQ, 1, 0, &handle, &why), 0);
+    assert_int_equal(fixture->pmu.open, 4);
+    for (uint64_t ns = 12; ns <= 24; ns += 12) {
+        fake_pmu_run(&fixture->pmu, 0, 0, 1, 12);
+        const struct reading_row *row = perf_fixture_row(fixture, handle, GROUP_RPQ, -1, &out);
+        assert_int_equal(out.reading.n, 1);
+        assert_int_equal(row->present, 7);
+        assert_int_equal(row->enabled_ns, ns);
+        assert_int_equal(row->running_ns, ns);
+        assert_int_equal(row->count[0], ns * 5); /* rate of config 0 */
+        assert_int_equal(row->count[1], ns * (5 + 0x0310 % 11));
+        assert_int_equal(row->count[2], ns * (5 + 0x0080 % 11 + 5 + 0x0081 % 11));
+    }
+    fixture->source->ops->close(fixture->source, handle);
+    assert_int_equal(fixture->pmu.open, 0);
+    /* A failure names the role, whichever of its events it is. */
+    fixture->pmu.fail_open = 4;
+    assert_int_equal(open_unit(fixture, GROUP_RPQ, 1, 0, &handle, &why), -EMFILE);
+    assert_non_null(strstr(why.words, "role rpq_occupancy"));
+    assert_int_equal(fixture->pmu.open, 0);
 }
 
 static void test_unit_refusals(void **state)
@@ -213,14 +215,25 @@ static void test_unit_of_events_file(void **state)
     struct verdict why;
     uint64_t handle, configs[16];
     static char inserts[] = "pmu:NAME/event=0x77,umask=0x1/";
+    static char too_long[] = "pmu:NAME/event=0x1/ + pmu:NAME/event=0x2/ + pmu:NAME/event=0x3/";
+    char *sum = strchr(too_long, '+') + 2;
     add_imcs(fixture, 2);
     fixture->config.table = &event_table_icx;
     fixture->file.event[ROLE_RPQ_INSERTS] = inserts;
     perf_fixture_start(fixture);
     assert_int_equal(open_unit(fixture, GROUP_RPQ, 0, 0, &handle, &why), 0);
-    assert_int_equal(open_configs(fixture, 0, configs), 3);
+    assert_int_equal(open_configs(fixture, 0, configs), 4);
     assert_int_equal(configs[1], 0x0177);
     assert_int_equal(open_unit(fixture, GROUP_RPQ, 0, 1, &handle, &why), -ENODEV);
+    /* A sum, and one too long. */
+    fixture->file.event[ROLE_RPQ_INSERTS] = too_long;
+    assert_int_equal(open_unit(fixture, GROUP_RPQ, 1, 0, &handle, &why), -EINVAL);
+    assert_non_null(strstr(why.words, "two summands"));
+    fixture->file.event[ROLE_RPQ_INSERTS] = sum;
+    fixture->file.event[ROLE_RPQ_OCCUPANCY] = inserts;
+    assert_int_equal(open_unit(fixture, GROUP_RPQ, 1, 0, &handle, &why), 0);
+    assert_int_equal(open_configs(fixture, 1, configs), 4);
+    assert_int_equal(configs[3], 0x0003); /* opened last */
 }
 
 /* A sentence of its own, with a remedy, for each. */
@@ -355,7 +368,7 @@ int main(void)
         TEST(test_units),
         TEST(test_dies),
         TEST(test_unit_channels),
-        TEST(test_channel_with_fewer_roles),
+        TEST(test_events_of_a_role_are_summed),
         TEST(test_unit_refusals),
         TEST(test_unit_of_events_file),
         cmocka_unit_test(test_sentences),

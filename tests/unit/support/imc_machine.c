@@ -50,7 +50,7 @@ const struct imc_machine imc_icx = {
     .model = 106,
     .stepping = 6,
     .boxes = 12,
-    .channels = 2,
+    .channels = 1,
     {{0x00, 0x00, IMC_CLOCK, 0}, DRAM_TWO_CHANNELS, PMM_ALL},
 };
 const struct imc_machine imc_spr = {
@@ -58,7 +58,7 @@ const struct imc_machine imc_spr = {
     .model = 143,
     .stepping = 8,
     .boxes = 8,
-    .channels = 2,
+    .channels = 1,
     {{0x01, 0x01, IMC_CLOCK, 0}, DRAM_TWO_CHANNELS, PMM_BY_SUBCHANNEL},
 };
 const struct imc_machine imc_emr = {
@@ -66,7 +66,7 @@ const struct imc_machine imc_emr = {
     .model = 207,
     .stepping = 2,
     .boxes = 8,
-    .channels = 2,
+    .channels = 1,
     {{0x01, 0x01, IMC_CLOCK, 0}, DRAM_TWO_CHANNELS, PMM_BY_SUBCHANNEL},
 };
 const struct imc_machine imc_gnr = {
@@ -74,7 +74,7 @@ const struct imc_machine imc_gnr = {
     .model = 173,
     .stepping = 1,
     .boxes = 12,
-    .channels = 4,
+    .channels = 2,
     {{0x01, 0x01, IMC_CLOCK, 0},
      {0x10, 0x10, IMC_INSERTS, 0},
      {0x10, 0x20, IMC_INSERTS, 1},
@@ -89,19 +89,30 @@ const struct imc_machine imc_gnr = {
 const struct imc_machine *const imc_machines[6] = {&imc_skx, &imc_clx, &imc_icx,
                                                    &imc_spr, &imc_emr, &imc_gnr};
 
+/* Bits of an inserts' unit mask choose pseudo-channels, which add up. */
+static bool counts(const struct imc_machine *machine, int i, uint64_t config)
+{
+    uint64_t umask = machine->event[i].umask;
+    if (machine->event[i].what == IMC_INSERTS && umask)
+        return (config & 0xff) == machine->event[i].event && (config >> 8 & umask);
+    return config == (machine->event[i].event | umask << 8);
+}
+
 static uint64_t rate(const void *context, const struct perf_event_attr *attr, int cpu)
 {
     const struct imc_machine *machine = context;
     uint64_t socket = (uint64_t)cpu / 2, box = attr->type - FAKE_PMU_UNCORE_TYPE;
+    uint64_t sum = 0;
     for (int i = 0; i < IMC_EVENTS && machine->event[i].what; i++) {
-        if (attr->config != (machine->event[i].event | (uint64_t)machine->event[i].umask << 8))
+        if (!counts(machine, i, attr->config))
             continue;
         uint64_t channel = (uint64_t)machine->event[i].channel, inserts = 10 * (1 + channel);
         switch (machine->event[i].what) {
         case IMC_CLOCK:
             return 1500;
         case IMC_INSERTS:
-            return inserts;
+            sum += inserts;
+            break;
         case IMC_OCCUPANCY:
             return inserts * (30 + 30 * socket + 6 * box + 12 * channel);
         case IMC_PMM_INSERTS:
@@ -110,7 +121,7 @@ static uint64_t rate(const void *context, const struct perf_event_attr *attr, in
             return (600 + 200 * socket) * channel;
         }
     }
-    return 0; /* an event that these boxes do not have counts nothing */
+    return sum; /* an event that these boxes do not have counts nothing */
 }
 
 /* ---- sysfs ---- */

@@ -20,7 +20,7 @@ struct imc_machine {
     const char *name;
     int model, stepping;
     int boxes;    /* per socket */
-    int channels; /* pseudo-channels of the DRAM read queue */
+    int channels; /* groups that the DRAM read queue takes */
     struct {
         uint8_t event, umask;
         enum { IMC_CLOCK = 1, IMC_INSERTS, IMC_OCCUPANCY, IMC_PMM_INSERTS, IMC_PMM_OCCUPANCY } what;
