@@ -2,12 +2,13 @@
  * Memory read latency per container from core counters: Shen & Li 2020, FORMULAS.md section 1.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "collectors/contract/latency_verdict.h"
 #include "collectors/core_latency/metrics.h"
 #include "collectors/formulas/core_latency.h"
-#include "collectors/learned/baseline.h"
+#include "collectors/learned/normal.h"
 #include "collectors/parts/core_lane.h"
 #include "collectors/parts/lanes.h"
 #include "collectors/parts/named_series.h"
@@ -61,6 +62,13 @@ static const enum container_metric node_count[N_COUNTS] = {
     [N_OCCUPANCY] = C_OCCUPANCY,
 };
 
+/* Of these the series is another one when the basis changes. */
+enum { BASELINE, THRESHOLD, GAUGES_WITH_BASIS };
+static const enum container_metric gauge_with_basis[GAUGES_WITH_BASIS] = {
+    [BASELINE] = C_BASELINE,
+    [THRESHOLD] = C_THRESHOLD,
+};
+
 /* One container. */
 struct lane {
     struct core_lane core; /* first */
@@ -83,9 +91,17 @@ struct lane {
     bool clockless; /* some CPU counted, but not both kinds of cycles */
     struct core_latency estimate;
 
-    struct baseline baseline;
+    struct normal normal;
+    double caches_seconds; /* the caches' part of its latency, when it last had one */
+    bool busy;             /* in this window */
     bool threshold_given;
     double threshold_seconds; /* valid with threshold_given */
+    /* Of this tick, and what the gauges with the label 'basis' were made for; BASES: none. */
+    struct limits {
+        enum basis basis[GAUGES_WITH_BASIS];
+        double seconds[GAUGES_WITH_BASIS]; /* in all, as the latency gauge is */
+    } limits;
+    enum basis shown[GAUGES_WITH_BASIS];
 };
 
 struct core_latency_collector {
@@ -100,7 +116,7 @@ struct core_latency_collector {
 
     struct lanes lanes;
 
-    struct node_peak peak;
+    struct node_traffic traffic;
     unsigned thresholds_version;
     bool off; /* found out while running that it cannot work */
 };
@@ -156,11 +172,43 @@ static int lane_make_series(struct core_latency_collector *self, struct lane *la
 {
     int err = 0;
     for (int i = 0; i < C_SERIES && !err; i++)
-        if (self->container_family[i])
+        if (self->container_family[i] && i != C_BASELINE && i != C_THRESHOLD)
             err = series_new(self->container_family[i], labels, NULL, 0, &lane->series[i]);
     if (err)
         named_series_release(lane->series, C_SERIES);
     return err;
+}
+
+static bool gauge_is_due(const struct lane *lane, int which)
+{
+    return lane->limits.basis[which] != BASES && !lane->core.ending;
+}
+
+static void lane_show_gauge(const struct lane *lane, int which)
+{
+    struct series *series = lane->series[gauge_with_basis[which]];
+    bool fits = lane->limits.basis[which] == lane->shown[which];
+    if (series)
+        series_show(series, gauge_is_due(lane, which) && fits, lane->limits.seconds[which]);
+}
+
+/* The label 'basis' makes it another series. Out of memory: the gauge is absent, until its basis
+ * changes again. */
+static void lane_make_gauges(struct core_latency_collector *self, struct lane *lane)
+{
+    struct labelset *labels = container_labels_get(self->env.labels, lane->core.container);
+    for (int i = 0; i < GAUGES_WITH_BASIS; i++) {
+        struct series **series = &lane->series[gauge_with_basis[i]];
+        if (!lane->made || !labels || !gauge_is_due(lane, i) ||
+            lane->limits.basis[i] == lane->shown[i])
+            continue;
+        const struct label own = {"basis", basis_name(lane->limits.basis[i])};
+        series_free(*series);
+        *series = NULL;
+        lane->shown[i] = lane->limits.basis[i];
+        if (series_new(self->container_family[gauge_with_basis[i]], labels, &own, 1, series) == 0)
+            lane_show_gauge(lane, i);
+    }
 }
 
 static void lane_name(void *collector, void *opaque)
@@ -209,6 +257,8 @@ static void *lane_make(void *collector, const struct container *container)
     if (!lane)
         return NULL;
     core_lane_init(&lane->core, container);
+    for (int i = 0; i < GAUGES_WITH_BASIS; i++)
+        lane->limits.basis[i] = lane->shown[i] = BASES;
     return lane;
 }
 
@@ -230,6 +280,10 @@ static void core_latency_reconcile(void *opaque, const struct container_diff *di
         return;
     if (lanes_reconcile(&self->lanes, diff, self->status, self->env.log))
         refresh_verdict(self);
+    core_lanes_nest(&self->lanes, diff);
+    for (size_t i = 0; i < self->lanes.n; i++)
+        if (lanes_at(&self->lanes, i))
+            lane_make_gauges(self, lanes_at(&self->lanes, i));
 }
 
 /* ---- a tick ---- */
@@ -248,13 +302,16 @@ static void lane_estimate(struct core_latency_collector *self, struct lane *lane
     }
     lane->latency = core_latency_estimate_sums(&sums, machine->base_frequency_hz,
                                                machine->cache_cycles, &lane->estimate) == 0;
+    if (lane->latency)
+        lane->caches_seconds = lane->estimate.latency_seconds - lane->estimate.beyond_seconds;
 }
 
 /* Reads the lane's window and adds it to the totals. */
 static int lane_read(struct core_latency_collector *self, struct lane *lane,
                      const struct tick *tick)
 {
-    lane->window = lane->latency = false;
+    lane->window = lane->latency = lane->busy = false;
+    core_lane_settle(&lane->core, false, 0);
     struct window_sum sum;
     enum window_status status;
     int err = core_lane_read(&lane->core, self->env.sources, self->status, tick, &sum, &status);
@@ -277,63 +334,97 @@ static int lane_read(struct core_latency_collector *self, struct lane *lane,
     lane->reference_reads = sum.reference[group_index(GROUP_CORE, ROLE_L3_MISS_READS)];
     lane->reference_occupancy = sum.reference[group_index(GROUP_CORE, ROLE_L3_MISS_READ_OCCUPANCY)];
     lane->clockless = sum.clockless > 0;
+    core_lane_settle(&lane->core, true, lane->count[C_READS]);
     lane_estimate(self, lane);
+    double cpu_seconds =
+        (double)lane->count[C_REF_CYCLES] / self->env.facts->machine.base_frequency_hz;
+    lane->busy = lane->latency &&
+                 window_is_busy(lane->count[C_READS], cpu_seconds, lane->core.window_seconds);
     return 0;
 }
 
-static void learn_baseline(const struct core_latency_collector *self, struct lane *lane,
-                           const struct tick *tick, uint64_t node_reads)
+/* Beyond the caches, so that a change of frequency teaches nothing. */
+static void learn_normal(const struct core_latency_collector *self, struct lane *lane,
+                         const struct tick *tick)
 {
-    const struct baseline_window window = {
-        .calm = core_lane_calm(&lane->core, tick, lane->count[C_READS], node_reads, &self->peak),
+    bool calm = core_lane_calm(&lane->core, &self->lanes, tick, &self->traffic);
+    if (!lane->busy)
+        return;
+    const struct normal_window window = {
+        .mono_ns = tick->mono_ns,
         .length_seconds = lane->core.window_seconds,
-        .reads = lane->count[C_READS],
-        .cpu_seconds =
-            (double)lane->count[C_REF_CYCLES] / self->env.facts->machine.base_frequency_hz,
-        .known = lane->latency,
-        .latency_seconds = lane->estimate.latency_seconds,
+        .calm = calm,
+        .latency_seconds = lane->estimate.beyond_seconds,
+        .corunners_known = !self->traffic.blind,
+        .corunner_rate = core_lane_corunners(&lane->core, &self->lanes, &self->traffic),
+        .own_rate = lane->core.read_rate,
     };
-    baseline_learn(&lane->baseline, &window);
+    normal_learn(&lane->normal, &window);
 }
 
-static bool lane_threshold(const struct core_latency_collector *self, const struct lane *lane,
-                           double *out)
+/* Of a container that reads local memory only, since the probe does: where there is one NUMA node,
+ * all do. NaN when not known. */
+static double machine_seconds(const struct core_latency_collector *self, const struct lane *lane)
 {
-    if (lane->threshold_given)
-        *out = lane->threshold_seconds;
-    else if (baseline_find(&lane->baseline, out))
-        *out *= self->config->threshold_factor;
-    else
-        return false;
-    return true;
+    const struct facts *facts = self->env.facts;
+    if (facts->machine.numa_nodes != 1 || !(facts->probe_calm_seconds > 0) ||
+        !(lane->caches_seconds > 0))
+        return NAN;
+    return facts->probe_calm_seconds - lane->caches_seconds;
+}
+
+static struct limits lane_limits(const struct core_latency_collector *self, const struct lane *lane)
+{
+    const struct core_latency_config *config = self->env.config;
+    struct limits limits = {.basis = {BASES, BASES}};
+    enum basis basis;
+    double normal;
+    if (normal_find(&lane->normal, machine_seconds(self, lane), &basis, &normal)) {
+        limits.basis[BASELINE] = limits.basis[THRESHOLD] = basis;
+        limits.seconds[BASELINE] = normal + lane->caches_seconds;
+        limits.seconds[THRESHOLD] = normal * config->threshold_factor + lane->caches_seconds;
+    }
+    if (lane->threshold_given) {
+        limits.basis[THRESHOLD] = BASIS_FILE;
+        limits.seconds[THRESHOLD] = lane->threshold_seconds;
+    }
+    return limits;
+}
+
+static void lane_count(struct lane *lane)
+{
+    const struct limits *limits = &lane->limits;
+    if (!lane->latency)
+        return;
+    lane->latency_known = true;
+    lane->wait_seconds += lane->estimate.wait_seconds;
+    lane->latency_reads += lane->count[C_READS];
+    if (!lane->busy)
+        return;
+    lane->observed_seconds += lane->core.window_seconds;
+    if (limits->basis[THRESHOLD] != BASES &&
+        lane->estimate.latency_seconds > limits->seconds[THRESHOLD])
+        lane->over_seconds += lane->core.window_seconds;
+    if (lane->series[C_HISTOGRAM])
+        series_observe(lane->series[C_HISTOGRAM], lane->estimate.latency_seconds);
 }
 
 static void lane_publish(struct core_latency_collector *self, struct lane *lane)
 {
-    double threshold = 0;
-    bool limited = lane_threshold(self, lane, &threshold);
-    bool over = limited && lane->latency && lane->estimate.latency_seconds > threshold;
-    if (lane->latency) {
-        lane->latency_known = true;
-        lane->latency_reads += lane->count[C_READS];
-        lane->wait_seconds += lane->estimate.wait_seconds;
-        lane->observed_seconds += lane->core.window_seconds;
-        if (over)
-            lane->over_seconds += lane->core.window_seconds;
-        if (lane->series[C_HISTOGRAM])
-            series_observe(lane->series[C_HISTOGRAM], lane->estimate.latency_seconds);
-    }
+    lane->limits = lane_limits(self, lane);
+    lane_count(lane);
     if (!lane->made)
         return;
     lane_show(lane);
-    bool gauges = !lane->core.ending;
-    if (limited)
+    if (lane->limits.basis[THRESHOLD] != BASES)
         series_set(lane->series[C_OVER], lane->over_seconds);
-    series_show(lane->series[C_LATENCY], gauges && lane->latency, lane->estimate.latency_seconds);
-    double baseline = 0;
-    bool learned = baseline_find(&lane->baseline, &baseline);
-    series_show(lane->series[C_BASELINE], gauges && learned, baseline);
-    series_show(lane->series[C_THRESHOLD], gauges && limited, threshold);
+    series_show(lane->series[C_LATENCY], lane->latency && !lane->core.ending,
+                lane->estimate.latency_seconds);
+    for (int i = 0; i < GAUGES_WITH_BASIS; i++) {
+        lane_show_gauge(lane, i);
+        self->status->wants_reconcile |=
+            gauge_is_due(lane, i) && lane->limits.basis[i] != lane->shown[i];
+    }
 }
 
 static void add_to_node(struct core_latency_collector *self, const struct lane *lane)
@@ -344,7 +435,8 @@ static void add_to_node(struct core_latency_collector *self, const struct lane *
         return;
     series_add(self->node[N_WAIT], lane->estimate.wait_seconds);
     series_add_u64(self->node[N_LATENCY_READS], lane->count[C_READS]);
-    series_observe(self->node_histogram, lane->estimate.latency_seconds);
+    if (lane->busy)
+        series_observe(self->node_histogram, lane->estimate.latency_seconds);
 }
 
 static void show_facts(const struct core_latency_collector *self)
@@ -376,7 +468,6 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
         return -ENODEV;
 
     int result = 0;
-    uint64_t node_reads = 0;
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
         if (!lane)
@@ -384,11 +475,9 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
         int err = lane_read(self, lane, tick);
         if (err && !result)
             result = err;
-        if (lane->window)
-            node_reads += lane->count[C_READS];
     }
 
-    node_peak_update(&self->peak, tick, node_reads);
+    core_lanes_add_up(&self->lanes, tick, self->env.facts, &self->traffic);
     bool reloaded = self->thresholds_version != self->env.thresholds->version;
     self->thresholds_version = self->env.thresholds->version;
     for (size_t i = 0; i < self->lanes.n; i++) {
@@ -399,7 +488,7 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
             lane_find_threshold(self, lane);
         if (lane->window) {
             add_to_node(self, lane);
-            learn_baseline(self, lane, tick, node_reads);
+            learn_normal(self, lane, tick);
         }
         lane_publish(self, lane);
         if (lane->core.ending && core_lane_is_open(lane)) {

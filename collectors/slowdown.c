@@ -47,7 +47,7 @@ struct slowdown_collector {
 
     struct lanes lanes;
 
-    struct node_peak peak;
+    struct node_traffic traffic;
     enum state state;
     bool off; /* found out while running that it cannot work */
 };
@@ -150,8 +150,9 @@ static void slowdown_reconcile(void *opaque, const struct container_diff *diff)
     struct slowdown_collector *self = opaque;
     if (self->off)
         return;
-    if (lanes_reconcile(&self->lanes, diff, self->status, self->env.log) &&
-        self->state == STATE_UNOPENED) {
+    bool all_open = lanes_reconcile(&self->lanes, diff, self->status, self->env.log);
+    core_lanes_nest(&self->lanes, diff);
+    if (all_open && self->state == STATE_UNOPENED) {
         verdict_clear(&self->status->verdict);
         self->state = STATE_OK;
     }
@@ -236,15 +237,14 @@ static int lane_read(struct slowdown_collector *self, struct lane *lane, const s
     int err = core_lane_read(&lane->core, self->env.sources, self->status, tick, &sum, &window);
     if (!err)
         passive_take(&lane->passive, &sum, window);
+    core_lane_settle(&lane->core, lane->passive.window, lane->passive.counts.misses);
     return err == -ENODATA ? 0 : err;
 }
 
-static int lane_tell(struct slowdown_collector *self, struct lane *lane, const struct tick *tick,
-                     uint64_t node_reads)
+static int lane_tell(struct slowdown_collector *self, struct lane *lane, const struct tick *tick)
 {
     struct passive *passive = &lane->passive;
-    bool calm = passive->window &&
-                core_lane_calm(&lane->core, tick, passive->counts.misses, node_reads, &self->peak);
+    bool calm = passive->window && core_lane_calm(&lane->core, &self->lanes, tick, &self->traffic);
     passive_estimate(passive, lane->core.opened, calm, self->env.facts, self->status);
     lane_show(self, lane);
     passive_publish(passive, &lane->series, lane->core.ending);
@@ -267,21 +267,18 @@ static int slowdown_collect(void *opaque, const struct tick *tick)
         return -ENODEV;
 
     int result = 0;
-    uint64_t node_reads = 0;
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
-        if (!lane)
-            continue;
-        note_error(&result, lane_read(self, lane, tick));
-        node_reads += lane->passive.counts.misses;
+        if (lane)
+            note_error(&result, lane_read(self, lane, tick));
     }
-    node_peak_update(&self->peak, tick, node_reads);
+    core_lanes_add_up(&self->lanes, tick, self->env.facts, &self->traffic);
     judge(self);
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
         if (!lane)
             continue;
-        note_error(&result, lane_tell(self, lane, tick, node_reads));
+        note_error(&result, lane_tell(self, lane, tick));
         if (lane->core.ending && (core_lane_is_open(lane) || lane->epochs.handle)) {
             lane_close(self, lane);
             lanes_closed_one(&self->lanes, self->status);

@@ -33,8 +33,9 @@ struct collector_status {
     struct verdict verdict; /* may change while running */
     bool unavailable;       /* found out while running: nothing to count here, see the verdict */
     bool failed;            /* the last collect returned an error */
-    /* Set by collect: reconcile is to be called before the next tick even if no container came or
-     * went, since what could not be opened may be now. Taken back by reconcile. */
+    /* Set by collect: reconcile is to be called before the page is published even if no container
+     * came or went, since what could not be opened may be now, or other series are needed. Taken
+     * back by reconcile. */
     bool wants_reconcile;
     uint64_t discarded[DISCARD_COUNT];
     uint64_t open_failures[REASON_COUNT];

@@ -7,6 +7,7 @@
 #define IE_COLLECTORS_CONTRACT_FACTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "exporter/base/reason.h"
@@ -37,6 +38,10 @@ struct facts {
     /* What a load takes that hits the last-level cache, measured by the probe; 0: not known. Stands
      * in where machine.llc_hit_cycles is not known. */
     double llc_hit_seconds;
+
+    /* Containers that are known and not monitored: excluded, or over the limit. Written before each
+     * tick. While there are any, the monitored ones do not tell what the node reads. */
+    size_t containers_unseen;
 
     /* The probe's chase must show l3_miss_reads and their occupancy: false where --events.file says
      * what one of these roles counts, and under replay. */

@@ -74,8 +74,9 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
          .number = METRIC_DOUBLE,
          .labels = "container",
          .help =
-             "Time covered by windows whose memory read latency is known. A rate near 1: nearly "
-             "all windows. Low: the container hardly reads memory, or windows are discarded."},
+             "Time covered by busy windows (at least 1000 reads and a tenth of a CPU) whose memory "
+             "read latency is known. A rate near 1: nearly all windows. Low: the container hardly "
+             "reads memory, or windows are discarded. Absent until a latency was known."},
     [C_OVER] = {.name = CONTAINER("memory_read_latency_over_threshold_seconds"),
                 .type = METRIC_COUNTER,
                 .number = METRIC_DOUBLE,
@@ -90,19 +91,25 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
                    .help = "Mean memory read latency of the container in the last window, "
                            "estimated from core counters. High compared with the baseline: reads "
                            "take longer than when the neighbours are calm."},
-    [C_BASELINE] = {.name = CONTAINER("memory_read_latency_baseline_seconds"),
-                    .type = METRIC_GAUGE,
-                    .number = METRIC_DOUBLE,
-                    .labels = "container",
-                    .help = "Mean memory read latency of the container's busy windows in which its "
-                            "neighbours were calm. High: its memory is slow even without "
-                            "contention, for example remote or persistent memory."},
+    [C_BASELINE] =
+        {.name = CONTAINER("memory_read_latency_baseline_seconds"),
+         .type = METRIC_GAUGE,
+         .number = METRIC_DOUBLE,
+         .labels = "container, basis",
+         .help =
+             "Memory read latency that is normal for the container at its present frequency, on "
+             "the best basis known: calm (its neighbours read little), extrapolated (to "
+             "neighbours that read nothing), usual (the 20th percentile of its last day), "
+             "machine (the probe's best twentieth, a lower bound). High: its memory is slow "
+             "even on a good day, for example remote or persistent memory."},
     [C_THRESHOLD] = {.name = CONTAINER("memory_read_latency_threshold_seconds"),
                      .type = METRIC_GAUGE,
                      .number = METRIC_DOUBLE,
-                     .labels = "container",
-                     .help = "Memory read latency above which a window counts as too high: from "
-                             "the thresholds file, otherwise the baseline times a factor."},
+                     .labels = "container, basis",
+                     .help =
+                         "Memory read latency above which a busy window counts as too high: from "
+                         "the thresholds file (basis file), otherwise the baseline's part beyond "
+                         "the caches times a factor. High: long reads are normal here."},
 };
 
 const struct metric_desc core_latency_container_histogram_desc = {

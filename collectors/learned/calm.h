@@ -3,7 +3,7 @@
  * itself (FORMULAS.md section 3).
  *
  * A window is calm when the co-runners' read rate is in the lowest decile of the sliding hour AND
- * below 10 % of the node's highest rate seen. One struct calm per container; pure, embedded, of
+ * below 10 % of the node's high rate. One struct calm per container; pure, embedded, of
  * bounded size: rates are kept in logarithmic buckets (ratio 2^(1/2)).
  */
 #ifndef IE_COLLECTORS_LEARNED_CALM_H
@@ -26,7 +26,7 @@ struct calm {
 
 /*
  * Adds a window to the history and says whether it was calm. Rates in reads per second;
- * node_peak_rate is the node's highest ever, this window included.
+ * node_peak_rate is the node's high rate (parts/node_traffic.h).
  *
  * Lowest decile: fewer than a tenth of the hour's windows, this one included, lie in lower buckets;
  * so windows that differ by less than a bucket are calm together. Below 10 % of the peak: strictly,

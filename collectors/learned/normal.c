@@ -26,13 +26,20 @@ bool window_is_busy(uint64_t reads, double cpu_seconds, double length_seconds)
 }
 
 /* Once a minute, since both go through all that they remember. */
-static void refresh(struct normal *normal, uint64_t mono_ns)
+static void refresh_fit(struct normal *normal, uint64_t mono_ns)
 {
     double alone = traffic_fit_alone_seconds(&normal->fit, mono_ns);
     normal->extrapolated_seconds = isnan(alone) ? 0 : alone;
-    normal->usual_seconds = day_percentile_time(&normal->day) >= usual_min_seconds
-                                ? day_percentile_seconds(&normal->day, usual_share)
-                                : 0;
+}
+
+static void refresh_usual(struct normal *normal, uint64_t mono_ns)
+{
+    uint64_t minute = mono_ns / 60000000000u + 1;
+    if (minute == normal->usual_minute)
+        return;
+    normal->usual_minute = minute;
+    if (day_percentile_time(&normal->day) >= usual_min_seconds)
+        normal->usual_seconds = day_percentile_seconds(&normal->day, usual_share);
 }
 
 void normal_learn(struct normal *normal, const struct normal_window *window)
@@ -43,11 +50,13 @@ void normal_learn(struct normal *normal, const struct normal_window *window)
         normal->calm_seconds +=
             (window->latency_seconds - normal->calm_seconds) / normal->calm_windows;
     }
+    refresh_usual(normal, window->mono_ns);
     day_percentile_add(&normal->day, window->mono_ns, window->length_seconds,
                        window->latency_seconds);
-    if (traffic_fit_add(&normal->fit, window->mono_ns, window->latency_seconds,
+    if (window->corunners_known &&
+        traffic_fit_add(&normal->fit, window->mono_ns, window->latency_seconds,
                         window->corunner_rate, window->own_rate))
-        refresh(normal, window->mono_ns);
+        refresh_fit(normal, window->mono_ns);
 }
 
 bool normal_find(const struct normal *normal, double machine_seconds, enum basis *basis,

@@ -42,7 +42,8 @@ struct normal {
     struct traffic_fit fit;
     double extrapolated_seconds; /* as of the last whole minute; 0: not known */
     struct day_percentile day;
-    double usual_seconds; /* likewise */
+    double usual_seconds;  /* likewise */
+    uint64_t usual_minute; /* of this one */
 };
 
 /* A busy window whose latency is known; others are not for here. */
@@ -51,6 +52,7 @@ struct normal_window {
     double length_seconds;
     bool calm;
     double latency_seconds; /* beyond the caches */
+    bool corunners_known;   /* so is the next; without it, the window is not for the fit */
     double corunner_rate;   /* reads per second of everybody else */
     double own_rate;        /* reads per second */
 };

@@ -10,7 +10,8 @@
 
 #include "collectors/contract/collector.h"
 #include "collectors/learned/calm.h"
-#include "collectors/parts/node_peak.h"
+#include "collectors/parts/lanes.h"
+#include "collectors/parts/node_traffic.h"
 #include "exporter/source/window.h"
 
 struct core_lane {
@@ -22,6 +23,13 @@ struct core_lane {
     bool read_once;
     uint64_t last_mono_ns; /* where the current window began */
     double window_seconds; /* of the window that was read last */
+
+    /* Of this tick. */
+    bool seen;        /* it has a valid window */
+    double read_rate; /* reads per second in it */
+
+    /* The outermost monitored container that this one is inside of: its slot; -1: none. */
+    int32_t outermost;
 
     struct calm calm;
 };
@@ -48,10 +56,27 @@ int core_lane_read(struct core_lane *lane, struct source_set *sources,
                    struct collector_status *status, const struct tick *tick, struct window_sum *sum,
                    enum window_status *window);
 
-/* Whether the window just read was calm: to be asked once for each window, of which the container
- * made own_reads of the node_reads. */
-bool core_lane_calm(struct core_lane *lane, const struct tick *tick, uint64_t own_reads,
-                    uint64_t node_reads, const struct node_peak *peak);
+/* What the window just read: for the node's traffic. 'valid': it was neither starved nor reset. */
+void core_lane_settle(struct core_lane *lane, bool valid, uint64_t reads);
+
+/*
+ * For collectors whose lanes begin with a core lane.
+ *
+ * core_lanes_nest says which containers lie inside others, after every lanes_reconcile.
+ * core_lanes_add_up makes the tick's traffic, when all lanes are settled.
+ */
+void core_lanes_nest(struct lanes *lanes, const struct container_diff *diff);
+void core_lanes_add_up(const struct lanes *lanes, const struct tick *tick,
+                       const struct facts *facts, struct node_traffic *traffic);
+
+/* Reads per second of everybody but the container and those that it is inside of. */
+double core_lane_corunners(const struct core_lane *lane, const struct lanes *lanes,
+                           const struct node_traffic *traffic);
+
+/* Whether the window just read was calm: to be asked once for each valid window. Never while some
+ * container's reads are unknown. */
+bool core_lane_calm(struct core_lane *lane, const struct lanes *lanes, const struct tick *tick,
+                    const struct node_traffic *traffic);
 
 /* The verdict on every collector of the group once its counter of memory reads proved dead. */
 void core_group_is_filtered(struct verdict *verdict);

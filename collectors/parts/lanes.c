@@ -107,5 +107,5 @@ bool lanes_reconcile(struct lanes *lanes, const struct container_diff *diff,
 
 void lanes_closed_one(const struct lanes *lanes, struct collector_status *status)
 {
-    status->wants_reconcile = lanes->unopened > 0;
+    status->wants_reconcile |= lanes->unopened > 0;
 }

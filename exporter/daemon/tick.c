@@ -64,6 +64,8 @@ void exporter_run_tick(struct exporter *e, const struct tick *tick)
 {
     e->tick = *tick;
     e->ticks++;
+    e->facts.containers_unseen = container_table_count(e->table, CONTAINERS_EXCLUDED) +
+                                 container_table_count(e->table, CONTAINERS_OVER_LIMIT);
     if (e->sources.recorder)
         recorder_tick(e->sources.recorder, tick);
     if (source_set_begin(e->sources.set, tick) != 0)
@@ -77,6 +79,8 @@ void exporter_run_tick(struct exporter *e, const struct tick *tick)
     exporter_reconcile(e);
 
     roster_collect(&e->roster, &e->tick);
+    /* What collecting found out may need new series, or free descriptors for others. */
+    roster_reconcile(&e->roster, &(struct container_diff){0});
     if (e->sources.recorder)
         recorder_flush(e->sources.recorder);
     finish_ended(e);

@@ -125,7 +125,7 @@ class ByHand(unittest.TestCase):
         self.near(page.get(self.C + "memory_read_latency_baseline_seconds", container="victim"),
                   168.5 / 2.1e9)
         self.near(page.get(self.C + "memory_read_latency_threshold_seconds", container="victim"),
-                  1.25 * 168.5 / 2.1e9)
+                  (1.25 * 124.5 + 44) / 2.1e9)
         self.near(page.get(self.LATENCY, container="victim"), 240 / 2.1e9)
         self.assertEqual(page.get(self.C + "memory_read_latency_threshold_seconds",
                                   container="limited"), 1e-7)

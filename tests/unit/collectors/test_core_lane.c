@@ -136,38 +136,145 @@ static void only_a_new_reason_is_worth_a_line(void **state)
     assert_true(container_group_lacking(&status, -EMFILE, &why));
 }
 
-/* Neighbours count with what they read in the time that the window spans. */
-static void beside_quiet_neighbours_a_window_is_calm(void **state)
+/* ---- the node's traffic, and which windows are calm ---- */
+
+enum { MOST = 8 };
+
+/* Containers without counters: what they read is given. */
+struct node {
+    struct container container[MOST];
+    struct core_lane lane[MOST];
+    struct lane_slot slot[MOST];
+    struct lanes lanes;
+    struct facts facts;
+    struct node_traffic traffic;
+    struct tick tick;
+};
+
+static struct node *new_node(size_t n, const char *const *paths)
 {
-    struct bench *b = *state;
-    struct node_peak peak = {0};
-    assert_int_equal(open_lane(b), 0);
-    for (int i = 0; i < 20; i++) {
-        assert_int_equal(read_after(b, SECOND), 0);
-        node_peak_update(&peak, &b->tick, 1000000);
-        assert_int_equal(core_lane_calm(&b->lane, &b->tick, 999000, 1000000, &peak), i >= 9);
+    struct node *node = calloc(1, sizeof *node);
+    struct container *added[MOST];
+    for (size_t i = 0; i < n; i++) {
+        node->container[i] = (struct container){.slot = (uint32_t)i, .path = paths[i]};
+        added[i] = &node->container[i];
+        core_lane_init(&node->lane[i], &node->container[i]);
+        node->lane[i].handle = 1;
+        node->lane[i].window_seconds = 1;
+        node->slot[i] = (struct lane_slot){&node->lane[i], &node->container[i]};
     }
-    assert_true(peak.rate == 1e6);
-    read_after(b, SECOND);
-    assert_false(core_lane_calm(&b->lane, &b->tick, 998000, 1000000, &peak));
-    read_after(b, 2 * SECOND); /* as many reads, in twice the time */
-    assert_true(core_lane_calm(&b->lane, &b->tick, 998000, 1000000, &peak));
+    node->lanes = (struct lanes){.at = node->slot, .n = n};
+    node->facts.machine.sockets = 1;
+    const struct container_diff diff = {.added = {added, n}};
+    core_lanes_nest(&node->lanes, &diff);
+    return node;
 }
 
-static void the_peak_is_the_highest_rate_of_a_tick(void **state)
+/* A tick in which they read so many millions; below 0: its window is not valid. Whether the first
+ * one's window was calm. */
+static bool tick(struct node *node, const double *millions)
+{
+    node->tick.number++;
+    node->tick.mono_ns += SECOND;
+    for (size_t i = 0; i < node->lanes.n; i++)
+        core_lane_settle(&node->lane[i], millions[i] >= 0, (uint64_t)(fabs(millions[i]) * 1e6));
+    core_lanes_add_up(&node->lanes, &node->tick, &node->facts, &node->traffic);
+    return core_lane_calm(&node->lane[0], &node->lanes, &node->tick, &node->traffic);
+}
+
+static int ticks(struct node *node, int n, const double *millions)
+{
+    int calm = 0;
+    for (int i = 0; i < n; i++)
+        calm += tick(node, millions);
+    return calm;
+}
+
+static const char *const two[] = {"/a", "/b"};
+
+static void beside_quiet_neighbours_a_window_is_calm(void **state)
 {
     (void)state;
-    struct node_peak peak = {0};
-    struct tick tick = {.mono_ns = 5 * SECOND, .interval_ns = SECOND / 2};
-    node_peak_update(&peak, &tick, 100); /* the first: one interval */
-    assert_true(peak.rate == 200);
-    tick.mono_ns += 4 * SECOND;
-    node_peak_update(&peak, &tick, 1600);
-    assert_true(peak.rate == 400);
-    node_peak_update(&peak, &tick, 1600); /* no time went by: no rate */
-    tick.mono_ns += SECOND;
-    node_peak_update(&peak, &tick, 300);
-    assert_true(peak.rate == 400);
+    struct node *node = new_node(2, two);
+    assert_int_equal(ticks(node, 20, (double[]){900, 99}), 11);
+    assert_int_equal(ticks(node, 20, (double[]){900, 150}), 0);
+    assert_true(node->traffic.rate == 1050e6);
+    free(node);
+}
+
+/* 64 MB/s each on a machine that can do a thousand times as much. */
+static void on_a_node_with_little_traffic_all_windows_are_calm(void **state)
+{
+    (void)state;
+    struct node *node = new_node(2, two);
+    assert_int_equal(ticks(node, 20, (double[]){1, 1}), 11);
+    free(node);
+}
+
+static void who_is_not_seen_may_read_anything(void **state)
+{
+    (void)state;
+    struct node *node = new_node(2, two);
+    ticks(node, 20, (double[]){900, 0});
+    assert_false(tick(node, (double[]){900, -1})); /* starved, reset, not opened */
+    assert_true(tick(node, (double[]){900, 0}));
+    node->facts.containers_unseen = 1; /* excluded, or over the limit */
+    assert_false(tick(node, (double[]){900, 0}));
+    node->facts.containers_unseen = 0;
+    assert_true(tick(node, (double[]){900, 0}));
+    node->lane[1].handle = 0;
+    assert_false(tick(node, (double[]){900, -1}));
+    node->lane[1].ending = true; /* read for the last time */
+    assert_true(tick(node, (double[]){900, -1}));
+    free(node);
+}
+
+/* A scan of one window does not make everything after it calm. */
+static void one_odd_window_makes_no_peak(void **state)
+{
+    (void)state;
+    struct node *node = new_node(2, two);
+    assert_int_equal(ticks(node, 200, (double[]){30, 20}), 0);
+    tick(node, (double[]){3000, 20});
+    assert_int_equal(ticks(node, 300, (double[]){30, 20}), 0);
+    free(node);
+}
+
+static void a_peak_fades_within_the_hour(void **state)
+{
+    (void)state;
+    struct node *node = new_node(2, two);
+    ticks(node, 100, (double[]){3000, 20});
+    assert_true(tick(node, (double[]){30, 20}));
+    ticks(node, 2 * 3600, (double[]){30, 20});
+    assert_false(tick(node, (double[]){30, 20}));
+    free(node);
+}
+
+/* kind, docker in docker: the outer counts what the inner reads, too. */
+static void who_is_inside_is_no_neighbour(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/kind/pod/inner", "/kind", "/kind/pod", "/kindred"};
+    struct node *node = new_node(4, paths);
+    assert_int_equal(node->lane[0].outermost, 1);
+    assert_int_equal(node->lane[1].outermost, -1);
+    assert_int_equal(node->lane[2].outermost, 1);
+    assert_int_equal(node->lane[3].outermost, -1);
+    ticks(node, 20, (double[]){900, 910, 905, 2});
+    assert_true(node->traffic.rate == 912e6); /* the two outermost */
+    double rest = core_lane_corunners(&node->lane[0], &node->lanes, &node->traffic);
+    assert_true(rest == 2e6);
+    assert_true(tick(node, (double[]){900, 910, 905, 2}));
+
+    /* The outer is forgotten: the next one takes its place. */
+    struct container *gone[] = {&node->container[1]};
+    const struct container_diff forgotten = {.forgotten = {gone, 1}};
+    node->slot[1] = (struct lane_slot){0};
+    core_lanes_nest(&node->lanes, &forgotten);
+    assert_int_equal(node->lane[0].outermost, 2);
+    assert_int_equal(node->lane[2].outermost, -1);
+    free(node);
 }
 
 int main(void)
@@ -179,7 +286,11 @@ int main(void)
         T(the_first_window_is_no_longer_than_an_interval),
         T(only_a_new_reason_is_worth_a_line),
         T(beside_quiet_neighbours_a_window_is_calm),
-        T(the_peak_is_the_highest_rate_of_a_tick),
+        T(on_a_node_with_little_traffic_all_windows_are_calm),
+        T(who_is_not_seen_may_read_anything),
+        T(one_odd_window_makes_no_peak),
+        T(a_peak_fades_within_the_hour),
+        T(who_is_inside_is_no_neighbour),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

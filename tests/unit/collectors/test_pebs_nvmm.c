@@ -236,6 +236,7 @@ static struct verdict probed(bool samples, bool rfo, bool checks, struct collect
 {
     struct rig *rig = malloc(sizeof *rig);
     rig_init(rig, &pebs_nvmm_collector);
+    rig->reconciled_by_hand = true;
     if (rfo)
         rig_flag(rig, "--collector.pebs_nvmm.rfo");
     if (!samples)

@@ -198,6 +198,8 @@ int rig_tick(struct rig *rig)
     rig->tick.wall_ns += 1000000000u;
     must(source_set_begin(rig->sources, &rig->tick) == 0, "begin");
     int err = rig->ops->collect(rig->collector, &rig->tick);
+    if (rig->status.wants_reconcile && rig->ops->reconcile && !rig->reconciled_by_hand)
+        rig->ops->reconcile(rig->collector, &(struct container_diff){0});
     container_labels_settle(rig->labels);
     must(store_publish(rig->store, &rig->tick) == 0, "publish");
     return err;

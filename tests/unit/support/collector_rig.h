@@ -11,6 +11,7 @@
 enum { RIG_CONTAINERS = 32, RIG_FLAGS = 8 };
 
 struct rig {
+    bool reconciled_by_hand; /* what a tick wants is left to rig_nothing_changed() */
     struct fake_source fake;
     struct source_set *sources;
     struct inventory inventory;

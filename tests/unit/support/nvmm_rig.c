@@ -19,6 +19,7 @@ static struct rig *setup_common(bool loads, bool rfo)
 {
     struct rig *rig = malloc(sizeof *rig);
     rig_init(rig, &pebs_nvmm_collector);
+    rig->reconciled_by_hand = true;
     if (!loads)
         rig->fake.sampled[ACCESS_LOAD] = (struct verdict){.reason = REASON_DISABLED};
     for (int access = 0; access < ACCESS_KINDS; access++)
@@ -45,6 +46,7 @@ int nvmm_setup_processes(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
     rig_init(rig, &pebs_nvmm_collector);
+    rig->reconciled_by_hand = true;
     rig->fake.sampled[ACCESS_LOAD] = (struct verdict){.reason = REASON_DISABLED};
     rig->fake.sampling[ACCESS_STORE].period = 1;
     rig_flag(rig, "--collector.pebs_nvmm.per-process");

@@ -181,6 +181,7 @@ static void learn(struct node *node, bool calm, double latency, double corunners
 {
     for (int i = 0; i < seconds; i++) {
         const struct normal_window window = {
+            .corunners_known = true,
             .mono_ns = (uint64_t)node->second++ * SECOND,
             .length_seconds = 1,
             .calm = calm,
