@@ -21,6 +21,9 @@
     // times 1.25, set in the exporter), and how much of the time must have been observed.
     latencyShare: 0.5,
     minimumObserved: 0.1,
+    // Memory reads per second. With fewer, even 100 ns more for each cost a program less than a thousandth of
+    // its time.
+    minimumReads: 10000,
 
     // A container is slowed down: times slower than alone, where no bound of its own is recorded.
     // The model is pinned: models differ in their error, and their maximum means nothing.
@@ -46,6 +49,8 @@
     // The exporter itself.
     tickStaleSeconds: 60,
     pmuRunningShare: 0.8,
+    // Shen & Li's estimate is off by 0.03 at most.
+    coreLatencyErrorRatio: 0.25,
     samplesLostShare: 0.05,
 
     // What stands before an alert's name and .md in runbook_url. As it is, the runbook's place in the

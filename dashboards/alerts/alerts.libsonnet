@@ -19,7 +19,9 @@ local promql = import '../lib/promql.libsonnet';
   },
   // Where this node's counts come from a recording, times are the recording's.
   local replay = q.select('interference_exporter_source_info', 'source="replay"'),
-  local remedies = 'reason=~"no_permission|fd_limit|event_filtered"',
+  local remedies = 'reason=~"no_permission|fd_limit|event_filtered|nmi_watchdog|not_calibrated"',
+  // Collectors whose counters run all the time on a node that nobody else counts on.
+  local alone = 'collector=~"core_latency|slowdown|probe"',
 
   prometheusAlerts+:: {
     groups+: [
@@ -35,9 +37,31 @@ local promql = import '../lib/promql.libsonnet';
               container:interference_memory_read_latency_over_threshold:ratio15m > %(share)g
               and
               container:interference_memory_read_latency_observed:ratio15m > %(observed)g
-            ||| % { share: config.latencyShare, observed: config.minimumObserved },
+              and
+              container:interference_memory_reads:rate5m > %(reads)g
+            ||| % { share: config.latencyShare, observed: config.minimumObserved, reads: config.minimumReads },
             'Memory reads of container %s take longer than its threshold.' % container,
-            'On node %s, memory reads of %s took longer than its threshold for {{ $value | humanizePercentage }} of the observed time in the last 15 minutes. Look for other containers that read memory a lot.' % [node, container]
+            'On node %s, memory reads of %s took longer than its threshold for {{ $value | humanizePercentage }} of the observed time in the last 15 minutes. Possible causes are traffic of its neighbours, its own traffic, or memory that has moved.' % [node, container]
+          ),
+          // A latency is known, but nothing to compare it with.
+          alert(
+            'InterferenceThresholdMissing',
+            '1440m',
+            'warning',
+            |||
+              avg_over_time(container:interference_memory_reads:rate5m[1h]) > %(reads)g
+              and
+              avg_over_time(container:interference_memory_read_latency_observed:ratio15m[1h]) > %(observed)g
+              unless on (%(container)s)
+              %(threshold)s
+            ||| % {
+              reads: config.minimumReads,
+              observed: config.minimumObserved,
+              container: q.container,
+              threshold: q.select('interference_container_memory_read_latency_threshold_seconds'),
+            },
+            'Container %s has had no threshold for a day.' % container,
+            'On node %s, %s makes {{ $value | humanize }} memory reads per second, and has had no threshold for their latency for a day. InterferenceMemoryLatencyHigh cannot fire for it.' % [node, container]
           ),
           alert(
             'InterferenceContainerSlowdown',
@@ -63,7 +87,7 @@ local promql = import '../lib/promql.libsonnet';
               bound: config.slowdownBound,
               observed: config.minimumObserved,
             },
-            'Container %s runs slower than it would run alone.' % container,
+            'Container %s is estimated to run slower than it would run alone.' % container,
             'On node %s, the work of %s takes {{ $value | humanize }} times as long as it would take alone, as estimated by model {{ $labels.model }}.' % [node, container]
           ),
         ],
@@ -204,21 +228,38 @@ local promql = import '../lib/promql.libsonnet';
             'max by (%s, collector, reason) (%s) == 1'
             % [q.exporter, q.select('interference_exporter_collector_info', remedies)],
             'Collector {{ $labels.collector }} cannot count everything on {{ $labels.instance }}.',
-            'Collector {{ $labels.collector }} on {{ $labels.instance }} cannot do all its work: {{ $labels.reason }}. {{ if eq $labels.reason "event_filtered" }}The hypervisor lets its events open, but they count nothing. No setting on this machine changes that; to end this alert, switch the collector off with --no-collector.{{ $labels.collector }}.{{ else }}The machine has the counters, but a setting of the machine or of the deployment blocks them.{{ end }}'
+            'Collector {{ $labels.collector }} on {{ $labels.instance }} cannot do all its work: {{ $labels.reason }}. {{ if eq $labels.reason "event_filtered" }}The hypervisor lets its events open, but they count nothing. No setting on this machine changes that; to end this alert, switch the collector off with --no-collector.{{ $labels.collector }}.{{ else if eq $labels.reason "nmi_watchdog" }}The NMI watchdog of the kernel holds a hardware counter that it needs.{{ else if eq $labels.reason "not_calibrated" }}The exporter does not know how long a read takes to pass through the caches of this CPU, so no container has a memory read latency.{{ else }}The machine has the counters, but a setting of the machine or of the deployment blocks them.{{ end }}'
           ),
           alert(
             'InterferenceCountersStarved',
             '15m',
             'warning',
-            '%s\n< %g' % [
-              q.ratio(
-                q.rate(q.exporter + ', collector', 'interference_exporter_pmu_running_seconds_total'),
-                q.rate(q.exporter + ', collector', 'interference_exporter_pmu_enabled_seconds_total'),
+            |||
+              %(share)s
+              < %(least)g
+              unless on (%(exporter)s)
+              %(sampler)s == 1
+            ||| % {
+              share: q.ratio(
+                q.rate(q.exporter + ', collector', 'interference_exporter_pmu_running_seconds_total', '5m', alone),
+                q.rate(q.exporter + ', collector', 'interference_exporter_pmu_enabled_seconds_total', '5m', alone),
               ),
-              config.pmuRunningShare,
-            ],
+              least: config.pmuRunningShare,
+              exporter: q.exporter,
+              // Takes two of four counters: core_latency then takes turns with it, by design.
+              sampler: q.select('interference_exporter_collector_available', 'collector="pebs_nvmm"'),
+            },
             'Collector {{ $labels.collector }} on {{ $labels.instance }} shares its counters with other users.',
             'The counters of collector {{ $labels.collector }} on {{ $labels.instance }} counted for only {{ $value | humanizePercentage }} of the time in which they should have. The rest is extrapolated.'
+          ),
+          alert(
+            'InterferenceCoreLatencyErrorHigh',
+            '60m',
+            'warning',
+            'max by (%s, numa_node) (avg_over_time(%s[30m])) > %g'
+            % [q.exporter, q.select('interference_core_latency_error_ratio'), config.coreLatencyErrorRatio],
+            'Memory read latencies on {{ $labels.instance }} are estimated wrongly.',
+            "On {{ $labels.instance }}, the estimate of memory read latency for the probe's own thread has been off by {{ $value | humanizePercentage }} from the latency that the probe measured on NUMA node {{ $labels.numa_node }}. Estimates for containers may be as wrong."
           ),
           alert(
             'InterferenceSamplesLost',

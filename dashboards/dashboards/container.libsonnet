@@ -11,7 +11,7 @@ local promql = import '../lib/promql.libsonnet';
   local pod = '{{namespace}}/{{pod}}/{{container}}',
   local sum(metric, matchers=here) = g.rate(q.container, 'interference_container_%s_total' % metric, matchers),
   local gauge(metric, matchers=here) = 'max by (%s) (%s)' % [q.container, q.select('interference_container_' + metric, matchers)],
-  local latency = q.ratio(sum('memory_read_wait_seconds'), sum('memory_reads')),
+  local latency = q.ratio(sum('memory_read_wait_seconds'), sum('memory_read_latency_reads')),
   local lost(labels) = q.ratio(
     g.rate(labels, 'interference_container_interference_cycles_total', model),
     sum('slowdown_observed_cycles', model),

@@ -13,7 +13,7 @@ local promql = import '../lib/promql.libsonnet';
   local pair = q.node + ', initiator_numa_node, target_numa_node',
   local latency(labels, what) = q.ratio(
     g.rate(labels, 'interference_%s_memory_read_wait_seconds_total' % what, here),
-    g.rate(labels, 'interference_%s_memory_reads_total' % what, here)
+    g.rate(labels, 'interference_%s_memory_read_latency_reads_total' % what, here)
   ),
   local queue(kind) = q.ratio(
     g.rate(socket, 'interference_%s_read_queue_occupancy_cycles_total' % kind, here),

@@ -38,7 +38,7 @@ local promql = import '../lib/promql.libsonnet';
           rule('container:interference_memory_read_latency_seconds:mean5m',
                q.ratio(
                  q.rate(q.container, 'interference_container_memory_read_wait_seconds_total'),
-                 q.rate(q.container, 'interference_container_memory_reads_total')
+                 q.rate(q.container, 'interference_container_memory_read_latency_reads_total')
                )),
           rule('container:interference_memory_read_latency_observed:ratio15m',
                q.rate(q.container,
@@ -92,7 +92,7 @@ local promql = import '../lib/promql.libsonnet';
           rule('node:interference_memory_read_latency_seconds:mean5m',
                q.ratio(
                  q.rate(q.node, 'interference_node_memory_read_wait_seconds_total'),
-                 q.rate(q.node, 'interference_node_memory_reads_total')
+                 q.rate(q.node, 'interference_node_memory_read_latency_reads_total')
                )),
           rule('node:interference_memory_read_latency_over_threshold:max_ratio15m',
                'max by (%s) (container:interference_memory_read_latency_over_threshold:ratio15m)'
@@ -103,10 +103,17 @@ local promql = import '../lib/promql.libsonnet';
               container:interference_memory_read_latency_over_threshold:ratio15m > %(share)g
               and
               container:interference_memory_read_latency_observed:ratio15m > %(observed)g
+              and
+              container:interference_memory_reads:rate5m > %(reads)g
             )
             or
             0 * count by (%(node)s) (container:interference_memory_read_latency_over_threshold:ratio15m)
-          ||| % { node: q.node, share: config.latencyShare, observed: config.minimumObserved }),
+          ||| % {
+            node: q.node,
+            share: config.latencyShare,
+            observed: config.minimumObserved,
+            reads: config.minimumReads,
+          }),
           rule('node:interference_containers_monitored:sum',
                'sum by (%s) (%s)'
                % [q.node, q.select('interference_exporter_containers', 'state="monitored"')]),

@@ -401,7 +401,7 @@ def report_engines(fleet):
     """The fleet's queries on VictoriaMetrics, and the committed rules in its vmalert."""
     answers = both(fleet, "sum by (cluster, node) (rate("
                    "interference_node_memory_read_wait_seconds_total[30s])) / sum by (cluster, node)"
-                   " (rate(interference_node_memory_reads_total[30s]))")
+                   " (rate(interference_node_memory_read_latency_reads_total[30s]))")
     shown = "; ".join(f"{name} {min(a.values()) * 1e9:.2f} to {max(a.values()) * 1e9:.2f} ns on "
                       f"{len(a)} nodes" for name, a in answers.items() if a)
     print_row("the same query on both", shown, "mean latency of the nodes")

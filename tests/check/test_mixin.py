@@ -131,6 +131,18 @@ class Rules(unittest.TestCase):
                           if name not in fired and minutes(test["eval_time"]) > waits[name]}
         self.assertEqual((fires, rests), (set(waits), set(waits)))
 
+    def test_healthy_nodes_are_silent(self):
+        """Each alert, in each case of healthy.yaml, after it would have waited; but one waits a day."""
+        waits = {rule["alert"]: minutes(rule["for"]) for rule in ALERTS}
+        cases = yaml.safe_load((MIXIN / "tests/healthy.yaml").read_text())["tests"]
+        self.assertGreaterEqual(len(cases), 5)
+        for case in cases:
+            asked = {test["alertname"]: test for test in case["alert_rule_test"]}
+            self.assertEqual(set(asked), set(waits), case["name"])
+            for name, test in asked.items():
+                self.assertEqual(test["exp_alerts"], [], case["name"])
+                self.assertGreater(minutes(test["eval_time"]), min(waits[name], 60), name)
+
     def test_a_days_history_is_read_seldom(self):
         """But before what it made last is stale, after five minutes."""
         for group in yaml.safe_load((RENDERED / "rules.yaml").read_text())["groups"]:
