@@ -8,8 +8,8 @@
 #include "collectors/formulas/imc_latency.h"
 #include "collectors/parts/window_read.h"
 
-/* A tenth of the shortest usual window. */
-enum { MIN_CLOCK_NS = 10000000 };
+/* A hundred thousand ticks: the moment of reading is then less than a thousandth. */
+enum { MIN_CLOCK_NS = 100000 };
 
 /* One memory controller of one socket, its channels summed. */
 struct controller {

@@ -76,7 +76,7 @@ class Quickstart(unittest.TestCase):
         self.assertEqual(len(re.findall(r"(?m)^CONTAINER +ID +LATENCY", text)), 2)
         self.assertEqual(len(re.findall(r"(?m)^most slowed: \w.*\nCONTAINER", text)), 2)
         if re.search(r"(?m)^  slowdown +not running", text):
-            self.assertRegex(text, r"(?m)^most slowed: not known, .* \(\w+\)$")
+            self.assertRegex(text, r"(?m)^most slowed: unknown, .* \(\w+\)$")
         self.assertRegex(text, r"(?m)^containers: \d+ monitored")
         self.assertIn(f"http://127.0.0.1:{self.port}/metrics", text)
         if "--containers.all-cgroups" in text:

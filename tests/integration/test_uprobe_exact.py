@@ -56,16 +56,19 @@ def total(*works):
     return sums
 
 
-def seconds_of(sums):
-    """Latency and wait, by hand: (c_cache + S / r) / (c / c_ref * f_base)."""
-    frequency = sums["cycles"] / sums["ref_cycles"] * BASE_HZ
-    reads, occupancy = sums["l3_miss_reads"], sums["l3_miss_read_occupancy"]
-    return ((CACHE_CYCLES + occupancy / reads) / frequency,
-            (CACHE_CYCLES * reads + occupancy) / frequency)
+def seconds_of(work):
+    """Latency and wait, by hand: the sum over CPUs of (c_cache r + S) / (c / c_ref * f_base)."""
+    wait = reads = 0
+    for _, counts in work:
+        frequency = counts["cycles"] / counts["ref_cycles"] * BASE_HZ
+        wait += (CACHE_CYCLES * counts["l3_miss_reads"]
+                 + counts["l3_miss_read_occupancy"]) / frequency
+        reads += counts["l3_miss_reads"]
+    return wait / reads, wait
 
 
-# c / c_ref = 2.6 / 2.1 and S / r = 156.90: 200.90 cycles at 2.6 GHz, 77.269 ns; over two CPUs, with
-# no such ratio on either.
+# 12960 cycles at 1.4538 GHz and 7130 at 4.4625 GHz for 100 reads: 105.120 ns. At the mean frequency
+# of both, 2.6 GHz, they would be 77.269 ns.
 BOTH_CPUS = [
     (FIRST, calls(cycles=900, ref_cycles=1300, instructions=1500, l3_miss_reads=90,
                   l3_miss_read_occupancy=9000, llc_reads=301, l3_miss_read_active=700)),
@@ -179,16 +182,17 @@ class OneWindow(UprobeTest):
                                    (short_id, SHORT_LIVED)):
             sums = total(work)
             self.check_counters(page, container_id, sums)
-            latency, wait = seconds_of(sums)
+            latency, wait = seconds_of(work)
             label = {"container_id": container_id[:12]}
             self.assertAlmostEqual(page.get(WAIT, **label), wait, delta=wait * 1e-12)
             if work is SHORT_LIVED:
                 self.assertIsNone(page.get(LATENCY, **label), "the gauge of an ended container")
             else:
                 self.assertAlmostEqual(page.get(LATENCY, **label), latency, delta=latency * 1e-12)
-                self.assertTrue(harness.close(page.get(OBSERVED, **label), 2, 0.05))
-        self.assertAlmostEqual(seconds_of(total(BOTH_CPUS))[0], 77.269e-9, delta=1e-12)
-        self.assertAlmostEqual(seconds_of(total(NESTED))[0], 80.238e-9, delta=1e-12)
+                # Too few reads for a container at work: its windows are not judged.
+                self.assertEqual(page.get(OBSERVED, **label), 0)
+        self.assertAlmostEqual(seconds_of(BOTH_CPUS)[0], 105.120e-9, delta=1e-12)
+        self.assertAlmostEqual(seconds_of(NESTED)[0], 80.238e-9, delta=1e-12)
 
         sums = total(BOTH_CPUS, NESTED, SHORT_LIVED)
         for role, metric in NODE.items():
