@@ -3,6 +3,10 @@
 /*
  * Ice Lake-SP. A channel's read queue counts by pseudo-channel: inserts by bits of the unit mask,
  * occupancy by events of its own. The four counters of a box hold both.
+ * Intel says of the L3-miss occupancy here, as of later CPUs, that it counts only from when the
+ * miss is known, and marks OFFCORE_REQUESTS_OUTSTANDING:L3_MISS_DEMAND_DATA_RD as deprecated: the
+ * latency is unconfirmed until its error was seen on silicon.
+ * pmm_rfo: requests for ownership that local persistent memory served, as on Cascade Lake.
  */
 const struct event_table event_table_icx = {
     .microarchitecture = "icx",
@@ -28,7 +32,7 @@ const struct event_table event_table_icx = {
             [ROLE_LOADS_REMOTE_PMM] = "icx::MEM_LOAD_L3_MISS_RETIRED:REMOTE_PMM",
             [ROLE_STORES] = "icx::MEM_INST_RETIRED:ALL_STORES",
             [ROLE_LOADS] = "icx::MEM_INST_RETIRED:ALL_LOADS",
-            [ROLE_PMM_RFO] = "icx::OCR:0x703c00002",
+            [ROLE_PMM_RFO] = "icx::OCR:0x100400002",
         },
     .channels = 1,
     .uncore_event =

@@ -174,7 +174,7 @@ static void test_core_rows(void **state)
             assert_int_equal(event.attr.type, PERF_TYPE_RAW);
             assert_int_equal(event.attr.config, config);
             uint64_t response = core_numbers[i].role == ROLE_PMM_RFO
-                                    ? (cpu == ICX ? 0x703c00002 : 0x3f80400002)
+                                    ? (cpu == ICX ? 0x100400002 : 0x3f80400002)
                                     : 0;
             assert_int_equal(event.attr.config1, response);
             assert_false(event.software);
