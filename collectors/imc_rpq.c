@@ -45,15 +45,16 @@ static const struct metric_desc descs[RPQ_METRICS] = {
                        .help =
                            "Sum, over the controller's clock ticks, of the reads in its queue. "
                            "Divided by inserts: ticks that a read waits. High: the queue is long."},
-    [RPQ_LATENCY] =
-        {.name = "interference_imc_read_latency_seconds",
-         .type = METRIC_GAUGE,
-         .number = METRIC_DOUBLE,
-         .labels = "socket, imc",
-         .help =
-             "Mean time of a DRAM read inside the memory controller in the last window, including "
-             "the column access. High: its channels are contended. Caches and interconnect are not "
-             "included, so the value is below the latency that cores see."},
+    [RPQ_LATENCY] = {.name = "interference_imc_read_latency_seconds",
+                     .type = METRIC_GAUGE,
+                     .number = METRIC_DOUBLE,
+                     .labels = "socket, imc",
+                     .help =
+                         "Mean time of a DRAM read inside the memory controller in the last "
+                         "window, including the column access, but not caches and interconnect: "
+                         "below the latency that cores see. High: its channels are contended. "
+                         "Sapphire Rapids and later: unverified, it may be off by a factor of two "
+                         "until collectors/VALIDATION.md was followed on such a CPU."},
     [RPQ_CAS] = {.name = "interference_imc_cas_latency_seconds",
                  .type = METRIC_GAUGE,
                  .number = METRIC_DOUBLE,

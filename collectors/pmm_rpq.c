@@ -19,13 +19,14 @@ static const struct metric_desc descs[RPQ_METRICS] = {
                        .help = "Sum, over the controller's clock ticks, of the persistent memory "
                                "reads in its queue. High: the reads are many, or each waits long. "
                                "Divided by inserts: ticks that a read takes."},
-    [RPQ_LATENCY] =
-        {.name = "interference_pmm_read_latency_seconds",
-         .type = METRIC_GAUGE,
-         .number = METRIC_DOUBLE,
-         .labels = "socket, imc",
-         .help = "Mean time of a persistent memory read in the last window, from the memory "
-                 "controller on. High: the modules are contended, often by writers."},
+    [RPQ_LATENCY] = {.name = "interference_pmm_read_latency_seconds",
+                     .type = METRIC_GAUGE,
+                     .number = METRIC_DOUBLE,
+                     .labels = "socket, imc",
+                     .help = "Mean time of a persistent memory read in the last window, from the "
+                             "memory controller on. High: the modules are contended, often by "
+                             "writers. Sapphire Rapids: unverified, it may be off by a factor of "
+                             "two until collectors/VALIDATION.md was followed on one."},
 };
 
 static const struct metric_desc *const metrics[] = {&descs[RPQ_INSERTS], &descs[RPQ_OCCUPANCY],

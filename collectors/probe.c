@@ -29,7 +29,9 @@ static const struct metric_desc latency_desc = {
     .number = METRIC_DOUBLE,
     .labels = "initiator_numa_node, target_numa_node",
     .help = "Measured load-to-use latency of memory in the last burst of the pointer chase. High "
-            "compared with its usual value: the memory of the target node is contended."};
+            "compared with its usual value: the memory of the target node is contended, or an idle "
+            "machine clocks its interconnect down. Where DRAM or HBM caches slower memory (Memory "
+            "Mode), the few MiB of the chase always hit that cache, unlike containers."};
 
 static const struct metric_desc histogram_desc = {
     .name = "interference_memory_probe_window_latency_seconds",

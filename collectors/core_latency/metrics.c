@@ -29,9 +29,10 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
                  .type = METRIC_COUNTER,
                  .number = METRIC_U64,
                  .labels = "container",
-                 .help =
-                     "Demand data reads that missed the last-level cache and went to memory. High: "
-                     "the container depends on memory, and its reads add to the load on memory."},
+                 .help = "Demand data reads that missed the last-level cache: memory served them, "
+                         "or another socket's cache or a CXL device. Reads of prefetchers, writes "
+                         "and devices' traffic are not included. High: the container depends on "
+                         "memory, and its reads add to the load on memory."},
     [C_OCCUPANCY] = {.name = CONTAINER("memory_read_occupancy_cycles"),
                      .type = METRIC_COUNTER,
                      .number = METRIC_U64,
@@ -90,7 +91,8 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
                    .labels = "container",
                    .help = "Mean memory read latency of the container in the last window, "
                            "estimated from core counters. High compared with the baseline: reads "
-                           "take longer than when the neighbours are calm."},
+                           "take longer than is normal for it. Ice Lake and later: unverified "
+                           "until interference_core_latency_error_ratio was low on such a CPU."},
     [C_BASELINE] =
         {.name = CONTAINER("memory_read_latency_baseline_seconds"),
          .type = METRIC_GAUGE,
@@ -136,8 +138,8 @@ const struct metric_desc core_latency_node_descs[N_METRICS] = {
     [N_READS] = {.name = "interference_node_memory_reads",
                  .type = METRIC_COUNTER,
                  .number = METRIC_U64,
-                 .help = "Memory reads of all monitored containers, including ended ones. High: "
-                         "the node's memory is busy."},
+                 .help = "Demand data reads that missed the last-level cache, of all monitored "
+                         "containers, including ended ones. High: the node's memory is busy."},
     [N_OCCUPANCY] =
         {.name = "interference_node_memory_read_occupancy_cycles",
          .type = METRIC_COUNTER,

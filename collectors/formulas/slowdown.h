@@ -35,6 +35,10 @@
  *         hit_cycles 20 -> memory_excess 1.3333e8; contention misses 4e5, each exposed for
  *         200 * 2/3 = 133.33 cycles, minus 20 = 113.33 -> cache_excess 4.5333e7
  *         -> slowdown 1e9 / 8.213333e8 = 1.217532.
+ *
+ * Excess is never negative, so that noise of lat around lat0 does not cancel: without any
+ * interference, at active / T = 60 % and noise of 2.4 / 4.8 / 9.6 %, 0.5 / 1.0 / 1.8 % of the
+ * cycles count as lost.
  */
 #ifndef IE_FORMULAS_SLOWDOWN_H
 #define IE_FORMULAS_SLOWDOWN_H

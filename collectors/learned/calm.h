@@ -2,6 +2,9 @@
  * Which windows are calm: the co-runners read so little that the container had the memory to
  * itself (FORMULAS.md section 3).
  *
+ * Calm windows fall into an idle machine's phases, in which the uncore clocks down: what is learned
+ * from them may be too long, and a threshold made of it too lax. This is not corrected.
+ *
  * A window is calm when the co-runners' read rate is in the lowest decile of the sliding hour AND
  * below 10 % of the node's high rate. One struct calm per container; pure, embedded, of
  * bounded size: rates are kept in logarithmic buckets (ratio 2^(1/2)).

@@ -19,31 +19,33 @@ static const char *const gap_names[GAPS] = {
 
 #define CONTAINER(n) "interference_container_" n
 static const struct metric_desc descs[SLOWDOWN_METRICS] = {
-    [M_RATIO] = {.name = CONTAINER("slowdown_ratio"),
-                 .type = METRIC_GAUGE,
-                 .number = METRIC_DOUBLE,
-                 .labels = "container, model",
-                 .help = "Estimate of how many times slower the container ran in the last window "
-                         "than it would have run alone. 1: its neighbours do not slow it down. "
-                         "High: they do. Models: passive uses the core's counters; asm and shadow "
-                         "need counters that only recordings of simulated hardware have today. "
-                         "Absent if there is no estimate; /api/v1/containers says why."},
+    [M_RATIO] =
+        {.name = CONTAINER("slowdown_ratio"),
+         .type = METRIC_GAUGE,
+         .number = METRIC_DOUBLE,
+         .labels = "container, model",
+         .help = "Estimate of how many times longer the container's work took in the last window "
+                 "than it would have taken alone; absent without one, and /api/v1/containers says "
+                 "why. 1: memory and cache cost it no more than in its calm windows; high: they "
+                 "cost more. Models: passive uses the core's counters; asm and shadow need "
+                 "counters that only recordings of simulated hardware have today."},
     [M_OBSERVED] = {.name = CONTAINER("slowdown_observed_cycles"),
                     .type = METRIC_COUNTER,
                     .number = METRIC_U64,
                     .labels = "container, model",
                     .help = "Cycles of the container in windows that have an estimate. A rate near "
                             "that of cpu_cycles: nearly every window has one. interference_cycles "
-                            "divided by this is the share of cycles lost to neighbours."},
-    [M_INTERFERENCE] = {.name = CONTAINER("interference_cycles"),
-                        .type = METRIC_COUNTER,
-                        .number = METRIC_U64,
-                        .labels = "container, model, resource",
-                        .help =
-                            "Estimated cycles that the container lost to its neighbours, by "
-                            "contended resource: cache (they evicted its lines) or memory (they "
-                            "kept memory busy). Only windows that have an estimate. Rising fast: "
-                            "the container loses much to contention for that resource."},
+                            "divided by this is the share of cycles lost."},
+    [M_INTERFERENCE] =
+        {.name = CONTAINER("interference_cycles"),
+         .type = METRIC_COUNTER,
+         .number = METRIC_U64,
+         .labels = "container, model, resource",
+         .help =
+             "Estimated cycles that the container would not have needed alone, by contended "
+             "resource: cache (more misses than in calm windows) or memory (longer reads). Only "
+             "windows that have an estimate; never negative, so noise alone adds 1 or 2 % of the "
+             "cycles. Rising fast: contention for that resource, by neighbours as a rule."},
     [M_ALONE_RATE] = {.name = CONTAINER("alone_llc_access_rate_hertz"),
                       .type = METRIC_GAUGE,
                       .number = METRIC_DOUBLE,

@@ -36,12 +36,12 @@ local promql = import '../lib/promql.libsonnet';
       [
         ['Now', [
           g.stat('Latency',
-                 'Mean latency of its memory reads. High compared with the baseline: reads take longer than when the neighbours are calm.',
+                 'Mean latency of its memory reads. High compared with the baseline: reads take longer than is normal for it.',
                  's',
                  'avg(%s)' % latency,
                  { decimals: 0, noValue: 'reads no memory' }),
           g.stat('Baseline',
-                 'Its latency when the neighbours are calm. High: its memory is remote, persistent or slow.',
+                 'Its normal latency, best known from windows in which its neighbours were calm. High: its memory is remote, persistent or slow.',
                  's',
                  'avg(%s)' % gauge('memory_read_latency_baseline_seconds'),
                  { decimals: 0, noValue: 'not yet known' }),
@@ -73,7 +73,7 @@ local promql = import '../lib/promql.libsonnet';
         ['Latency', [
           g.timeseries(
             'Memory read latency and its threshold',
-            'Mean latency of its memory reads. The band lies between its baseline and its threshold. Above the band: reads take much longer than when the neighbours are calm. Gaps: it read no memory.',
+            'Mean latency of its memory reads. The band lies between its baseline and its threshold. Above the band: reads take much longer than is normal for it. Gaps: it read no memory.',
             's',
             [
               g.target(latency, pod),
@@ -117,14 +117,14 @@ local promql = import '../lib/promql.libsonnet';
         ['Slowdown', [
           g.timeseries(
             'Slowdown',
-            'How many times slower it runs than it would run alone, estimated (model %s). High: its neighbours slow it down.' % config.slowdownModel,
+            'How many times slower it runs than it would run alone, estimated (model %s). High: memory or cache cost it more than in its calm windows.' % config.slowdownModel,
             'suffix:×',
             [g.target('1 / ((1 -\n%s\n) > 0)' % lost(q.container), pod)],
             { w: 8, min: 1, noValue: 'no estimate', limits: [['red', config.slowdownBound]] }
           ),
           g.timeseries(
             'Lost cycles by contended resource',
-            'Estimated share of its cycles lost to neighbours. memory: they keep memory busy; move or limit the container that reads most. cache: they evict its cache lines; separate them.',
+            'Estimated share of its cycles that it would not need alone. memory: its reads take longer; the container that reads most is the first suspect. cache: it misses more; look for neighbours that evict its lines.',
             'percentunit',
             [g.target(lost(q.container + ', resource'), '{{resource}} {{pod}}/{{container}}')],
             { w: 8, min: 0, stack: true, noValue: 'no estimate' }

@@ -26,7 +26,7 @@ local promql = import '../lib/promql.libsonnet';
   local ofChosen(series) = '%s\nand on (%s) (\n%s\n)' % [sum(series), q.container, chosen],
   local suffering = g.table(
     'Most affected containers, now',
-    'The twenty containers with the highest slowdown, and the twenty that were above their threshold longest. High: they wait longer than when their neighbours are calm; follow the link to see which neighbours were busy. Empty values: not measured on that machine, or the container hardly reads memory.',
+    'The twenty containers with the highest slowdown, and the twenty that were above their threshold longest. High: they wait longer than is normal for them; follow the link to see which neighbours were busy. Empty values: not measured on that machine, or the container hardly reads memory.',
     [
       {
         name: 'Slowdown',

@@ -2,6 +2,7 @@
 //
 // Names are level:metric:operation. A level stands for the labels that are left:
 //   container  cluster, node, namespace, pod, container (never container_id)
+//              Plain cgroups of equal names on a node are one: their ratio of observed time may pass 1.
 //   socket     cluster, node, socket
 //   numa       cluster, node and the pair of NUMA nodes
 //   node       cluster, node
