@@ -112,7 +112,7 @@ struct core_latency_collector {
     struct series *node[N_METRICS];
     struct series *node_histogram;
     struct series *base_frequency;
-    struct series *cache_cycles;
+    struct series *cache_cycles, *cache_seconds;
 
     struct lanes lanes;
 
@@ -301,7 +301,7 @@ static void lane_estimate(struct core_latency_collector *self, struct lane *lane
         return;
     }
     lane->latency = core_latency_estimate_sums(&sums, machine->base_frequency_hz,
-                                               machine->cache_cycles, &lane->estimate) == 0;
+                                               core_cache_of(machine), &lane->estimate) == 0;
     if (lane->latency)
         lane->caches_seconds = lane->estimate.latency_seconds - lane->estimate.beyond_seconds;
 }
@@ -444,6 +444,7 @@ static void show_facts(const struct core_latency_collector *self)
     const struct machine *machine = &self->env.facts->machine;
     series_show(self->base_frequency, machine->base_frequency_hz > 0, machine->base_frequency_hz);
     series_show(self->cache_cycles, machine->cache_cycles > 0, machine->cache_cycles);
+    series_show(self->cache_seconds, machine->cache_seconds > 0, machine->cache_seconds);
 }
 
 /* The counter for memory reads turned out to be dead: nothing we showed of it was true. */
@@ -515,6 +516,7 @@ static void core_latency_stop(void *opaque)
     series_free(self->node_histogram);
     series_free(self->base_frequency);
     series_free(self->cache_cycles);
+    series_free(self->cache_seconds);
     free(self);
 }
 
@@ -549,6 +551,8 @@ static int register_all(struct core_latency_collector *self, const char *owner)
         err = node_series(self, &core_latency_base_frequency_desc, owner, &self->base_frequency);
     if (!err)
         err = node_series(self, &core_latency_cache_cycles_desc, owner, &self->cache_cycles);
+    if (!err)
+        err = node_series(self, &core_latency_cache_seconds_desc, owner, &self->cache_seconds);
     return err;
 }
 

@@ -178,15 +178,21 @@ static void learn_hits(struct probe_collector *self, const struct probe_reading 
 
 /* ---- the estimate against the truth ---- */
 
-static void calibrate(struct probe_collector *self, double latency, double cache_cycles)
+static void calibrate(struct probe_collector *self, double latency, struct core_cache cache)
 {
     struct facts *facts = self->env.facts;
-    if (!cache_calibration_add(&self->cache, latency, cache_cycles, &facts->machine.cache_cycles))
+    struct machine *machine = &facts->machine;
+    bool two_parts = facts->cache_core_cycles > 0;
+    if (!cache_calibration_add(&self->cache, latency, two_parts ? cache.seconds : cache.cycles,
+                               two_parts ? &machine->cache_seconds : &machine->cache_cycles))
         return;
+    if (two_parts)
+        machine->cache_cycles = facts->cache_core_cycles;
     facts->cache_cycles_final = true;
     log_info(self->env.log, "probe",
-             "cache lookup cycles calibrated: %.1f; the value no longer changes",
-             facts->machine.cache_cycles);
+             "a look through the caches takes %.1f core cycles and %.1f ns, as calibrated; the "
+             "value no longer changes",
+             machine->cache_cycles, machine->cache_seconds * 1e9);
 }
 
 /* The one burst of this node onto itself in this tick; false if there was none, or several. */
@@ -231,16 +237,18 @@ static void judge_window(struct probe_collector *self, struct counted_thread *co
 
     struct facts *facts = self->env.facts;
     double base = facts->machine.base_frequency_hz;
-    double cache_cycles, ratio;
+    struct core_cache cache;
+    double ratio;
     struct core_latency estimate;
     if (!facts->cache_cycles_final) {
-        int err = core_latency_calibrate(&counts, base, true_latency, &cache_cycles);
+        int err =
+            core_latency_calibrate(&counts, base, true_latency, facts->cache_core_cycles, &cache);
         facts->calibration_refused = err == -ERANGE;
         if (!err)
-            calibrate(self, true_latency, cache_cycles);
+            calibrate(self, true_latency, cache);
         return;
     }
-    if (core_latency_estimate(&counts, base, facts->machine.cache_cycles, &estimate) != 0 ||
+    if (core_latency_estimate(&counts, base, core_cache_of(&facts->machine), &estimate) != 0 ||
         core_latency_error_ratio(estimate.latency_seconds, true_latency, &ratio) != 0)
         return;
     series_set(counted->error, ratio);

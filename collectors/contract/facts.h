@@ -19,8 +19,11 @@ struct facts {
     /* Whether there is a memory probe, live or recorded, and why not. */
     struct verdict probe;
 
-    /* machine.cache_cycles is final: given by --events.file or a recording, or calibrated by the
-     * probe. Until then it is the event table's value, and the probe may replace it, once. */
+    /* Where c_cache has two parts: cycles of the one in the core, never calibrated; else 0. */
+    double cache_core_cycles;
+    /* machine.cache_cycles and cache_seconds are final: given by --events.file or a recording, or
+     * calibrated by the probe. Until then they are the event table's, and the probe may replace
+     * them, once. */
     bool cache_cycles_final;
 
     /* Why it can never come: no counters of the probe's threads. REASON_OK: they are open. */

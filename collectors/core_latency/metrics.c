@@ -185,7 +185,19 @@ const struct metric_desc core_latency_cache_cycles_desc = {
     .number = METRIC_DOUBLE,
     .help = "Core cycles that a memory read needs to look through the caches; every latency "
             "includes them. High: deep caches, or a calibration on a busy machine. The value is "
-            "configured, calibrated by the probe, or published for the CPU model."};
+            "configured, calibrated by the probe, or published for the CPU model. From Ice Lake on "
+            "only the part in the core's own caches, 16 cycles."};
+
+const struct metric_desc core_latency_cache_seconds_desc = {
+    .name = "interference_core_cache_lookup_seconds",
+    .type = METRIC_GAUGE,
+    .number = METRIC_DOUBLE,
+    .help =
+        "From Ice Lake on: time from leaving the core's own caches until a memory read is known "
+        "to have missed the last-level cache, at the uncore's clock; every latency includes "
+        "it. High: a slow uncore, or a calibration on a busy machine. Calibrated by the probe "
+        "or configured. Absent where the whole look-up counts in core cycles, and until it is "
+        "known."};
 
 const struct metric_desc *const core_latency_metrics[] = {
     &core_latency_container_descs[C_CYCLES],
@@ -212,4 +224,5 @@ const struct metric_desc *const core_latency_metrics[] = {
     &core_latency_node_histogram_desc,
     &core_latency_base_frequency_desc,
     &core_latency_cache_cycles_desc,
+    &core_latency_cache_seconds_desc,
     NULL};

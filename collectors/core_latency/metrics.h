@@ -44,6 +44,7 @@ extern const struct metric_desc core_latency_node_descs[N_METRICS];
 extern const struct metric_desc core_latency_node_histogram_desc;
 extern const struct metric_desc core_latency_base_frequency_desc;
 extern const struct metric_desc core_latency_cache_cycles_desc;
+extern const struct metric_desc core_latency_cache_seconds_desc;
 
 /* All of them, ended by NULL. */
 extern const struct metric_desc *const core_latency_metrics[];

@@ -7,6 +7,7 @@
 const struct event_table event_table_emr = {
     .microarchitecture = "emr",
     .pmu_names = {"sapphire_rapids"},
+    .cache_core_cycles = 16,
     .general_counters = 4,
     .event =
         {

@@ -11,6 +11,7 @@
 const struct event_table event_table_icx = {
     .microarchitecture = "icx",
     .pmu_names = {"icelake"},
+    .cache_core_cycles = 16,
     .general_counters = 4,
     .event =
         {

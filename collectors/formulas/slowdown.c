@@ -68,20 +68,18 @@ enum slowdown_status slowdown_passive(const struct slowdown_passive_counts *c,
     return SLOWDOWN_OK;
 }
 
-double slowdown_probe_latency(double probe_seconds, double cache_cycles, double frequency_hz)
+double slowdown_probe_latency(double probe_seconds, struct core_cache cache, double frequency_hz)
 {
-    if (!(probe_seconds > 0) || !(cache_cycles > 0) || !(frequency_hz > 0))
-        return NAN;
-    double seconds = probe_seconds - cache_cycles / frequency_hz;
-    return seconds > 0 ? seconds : NAN;
+    double seconds = probe_seconds - core_cache_seconds(cache, frequency_hz);
+    return probe_seconds > 0 && seconds > 0 ? seconds : NAN;
 }
 
-double slowdown_hit_cycles(double hit_seconds, double cache_cycles, double frequency_hz)
+double slowdown_hit_cycles(double hit_seconds, struct core_cache cache, double frequency_hz)
 {
-    if (!(hit_seconds > 0) || !(cache_cycles > 0) || !(frequency_hz > 0))
+    double seconds = hit_seconds - core_cache_seconds(cache, frequency_hz);
+    if (!(hit_seconds > 0) || isnan(seconds))
         return NAN;
-    double cycles = hit_seconds * frequency_hz - cache_cycles;
-    return cycles > 0 ? cycles : 0;
+    return seconds > 0 ? seconds * frequency_hz : 0;
 }
 
 double slowdown_alone_rate_hz(double accesses, uint64_t enabled_ns, double ratio)

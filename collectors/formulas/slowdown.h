@@ -45,6 +45,8 @@
 
 #include <stdint.h>
 
+#include "collectors/formulas/core_latency.h"
+
 enum slowdown_status {
     SLOWDOWN_OK,
     SLOWDOWN_NO_EPOCH,    /* asm: none of the quantum's epochs were the application's */
@@ -112,26 +114,27 @@ enum slowdown_status slowdown_passive(const struct slowdown_passive_counts *coun
 /*
  * lat0 from the memory probe: what it measures beyond the caches, seconds.
  *
- *     lat0 = probe - cache_cycles / f
+ *     lat0 = probe - c_cache / f - t_uncore
  *
  * Worked: 80.238095 ns, c_cache 44 at 2.1 GHz (20.952 ns) -> 59.286 ns. NaN when the result is not
  * positive or a value is not known (0).
  */
-double slowdown_probe_latency(double probe_seconds, double cache_cycles, double frequency_hz);
+double slowdown_probe_latency(double probe_seconds, struct core_cache cache, double frequency_hz);
 
 /*
  * hit_cycles from the memory probe, which measures what a load takes that hits the last-level
- * cache. A miss takes c_cache and then lat, so of a hit's time only what lies beyond c_cache is
+ * cache. A miss takes c_cache (core_latency.h: in one part or two) and then lat, so of a hit's time
+ * only what lies beyond c_cache is
  * left to be taken off:
  *
- *     hit_cycles = max(0, hit * f - cache_cycles)
+ *     hit_cycles = max(0, (hit - t_uncore) * f - c_cache)
  *
  * Loads of a chase wait for each other; others overlap and wait less for each. So this is the most
  * that a hit costs, and the cache_excess made with it is the least.
  *
  * Worked: 30 ns at 2.1 GHz are 63 cycles, c_cache 44 -> 19. NaN when a value is not known (0).
  */
-double slowdown_hit_cycles(double hit_seconds, double cache_cycles, double frequency_hz);
+double slowdown_hit_cycles(double hit_seconds, struct core_cache cache, double frequency_hz);
 
 /* Accesses per second of running time that the application would make alone: those that it made in
  * a window, and how many times slower it ran. NaN: it did not run. */

@@ -10,18 +10,18 @@ static int ascending(const void *a, const void *b)
 }
 
 bool cache_calibration_add(struct cache_calibration *calibration, double latency_seconds,
-                           double cache_cycles, double *out)
+                           double cache, double *out)
 {
     if (calibration->n == CALIBRATION_BURSTS)
         return false;
     calibration->burst[calibration->n].latency_seconds = latency_seconds;
-    calibration->burst[calibration->n].cache_cycles = cache_cycles;
+    calibration->burst[calibration->n].cache = cache;
     if (++calibration->n < CALIBRATION_BURSTS)
         return false;
     qsort(calibration->burst, CALIBRATION_BURSTS, sizeof *calibration->burst, ascending);
     double idle[CALIBRATION_IDLE];
     for (int i = 0; i < CALIBRATION_IDLE; i++)
-        idle[i] = calibration->burst[i].cache_cycles;
+        idle[i] = calibration->burst[i].cache;
     qsort(idle, CALIBRATION_IDLE, sizeof *idle, ascending);
     *out = (idle[CALIBRATION_IDLE / 2 - 1] + idle[CALIBRATION_IDLE / 2]) / 2;
     return true;

@@ -1,5 +1,5 @@
 /*
- * What the probe's bursts tell about the machine: the cycles of a look through the caches (c_cache,
+ * What the probe's bursts tell about the machine: the cost of a look through the caches (c_cache,
  * FORMULAS.md section 1, "Calibration"), and the time of a hit in the last-level cache.
  *
  * Both want measurements during which neighbours did nothing, and can tell them by their being
@@ -20,15 +20,16 @@ enum { CALIBRATION_HITS = 8 };
 /* Zeroed: no burst so far. */
 struct cache_calibration {
     struct {
-        double latency_seconds, cache_cycles;
+        double latency_seconds, cache;
     } burst[CALIBRATION_BURSTS];
     size_t n;
 };
 
-/* One more burst: the latency it measured and the c_cache that explains it. True for the last one
- * that was needed, with the median c_cache of the idle bursts; false before and after it. */
+/* One more burst: the latency it measured and the c_cache that explains it, in cycles or,
+ * where only its part outside the core is calibrated, in seconds: always the same of the two. True
+ * for the last one needed, with the median of the idle bursts; false before and after it. */
 bool cache_calibration_add(struct cache_calibration *calibration, double latency_seconds,
-                           double cache_cycles, double *out);
+                           double cache, double *out);
 
 /* Zeroed: no hit so far. */
 struct hit_calibration {

@@ -41,7 +41,8 @@ static double hit_cycles(const struct facts *facts, double frequency_hz)
 {
     if (facts->machine.llc_hit_cycles > 0)
         return facts->machine.llc_hit_cycles;
-    return slowdown_hit_cycles(facts->llc_hit_seconds, facts->machine.cache_cycles, frequency_hz);
+    return slowdown_hit_cycles(facts->llc_hit_seconds, core_cache_of(&facts->machine),
+                               frequency_hz);
 }
 
 static double unloaded_seconds(const struct passive *passive, const struct facts *facts,
@@ -50,7 +51,7 @@ static double unloaded_seconds(const struct passive *passive, const struct facts
     double seconds = unloaded_latency_seconds(&passive->unloaded);
     /* The probe reads local memory. Where there is one NUMA node, so does everyone. */
     if (isnan(seconds) && facts->machine.numa_nodes == 1)
-        seconds = slowdown_probe_latency(facts->probe_calm_seconds, facts->machine.cache_cycles,
+        seconds = slowdown_probe_latency(facts->probe_calm_seconds, core_cache_of(&facts->machine),
                                          frequency_hz);
     return seconds;
 }

@@ -34,6 +34,7 @@ static void learn_machine(const struct plan *plan, const struct event_table *tab
         snprintf(machine->microarchitecture, sizeof machine->microarchitecture, "%s",
                  table->microarchitecture);
         machine->cache_cycles = table->cache_cycles;
+        facts->cache_core_cycles = table->cache_core_cycles;
         machine->llc_hit_cycles = table->llc_hit_cycles;
     }
     if (file->base_frequency_hz > 0)
@@ -42,6 +43,7 @@ static void learn_machine(const struct plan *plan, const struct event_table *tab
         machine->llc_hit_cycles = file->llc_hit_cycles;
     if (file->cache_cycles > 0) {
         machine->cache_cycles = file->cache_cycles;
+        machine->cache_seconds = file->cache_seconds;
         facts->cache_cycles_final = true;
     }
     facts->chase_must_miss =
@@ -61,7 +63,7 @@ static int start_recorder(struct sources *sources, const struct sources_config *
      * the same readings. */
     struct machine machine = config->facts->machine;
     if (!config->facts->cache_cycles_final)
-        machine.cache_cycles = 0;
+        machine.cache_cycles = machine.cache_seconds = 0;
     int err = recorder_new(options->record_file, &machine, options->interval_ns, config->log,
                            &sources->recorder);
     if (err)

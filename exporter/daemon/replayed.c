@@ -24,6 +24,8 @@ static void learn_machine(const struct replay *replay, struct facts *facts)
     const struct event_table *table = table_by_name(machine->microarchitecture);
     if (table && machine->cache_cycles == 0)
         machine->cache_cycles = table->cache_cycles;
+    if (table)
+        facts->cache_core_cycles = table->cache_core_cycles;
     if (table && machine->llc_hit_cycles == 0)
         machine->llc_hit_cycles = table->llc_hit_cycles;
 }

@@ -18,12 +18,12 @@ static json_t *fact(double value)
 
 static json_t *machine_json(const struct machine *m, double llc_hit_seconds)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i}", "microarchitecture",
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i}", "microarchitecture",
                      m->microarchitecture, "base_frequency_hz", fact(m->base_frequency_hz),
-                     "cache_cycles", fact(m->cache_cycles), "llc_hit_cycles",
-                     fact(m->llc_hit_cycles), "llc_hit_seconds", fact(llc_hit_seconds),
-                     "cas_latency_seconds", fact(m->cas_latency_seconds), "sockets", m->sockets,
-                     "numa_nodes", m->numa_nodes, "cpus", m->cpus);
+                     "cache_cycles", fact(m->cache_cycles), "cache_seconds", fact(m->cache_seconds),
+                     "llc_hit_cycles", fact(m->llc_hit_cycles), "llc_hit_seconds",
+                     fact(llc_hit_seconds), "cas_latency_seconds", fact(m->cas_latency_seconds),
+                     "sockets", m->sockets, "numa_nodes", m->numa_nodes, "cpus", m->cpus);
 }
 
 static json_t *collectors_json(const struct pages *pages, const struct pages_status *status)

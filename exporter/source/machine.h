@@ -10,7 +10,8 @@
 struct machine {
     char microarchitecture[16]; /* "skx", "clx", "icx", "spr", "emr", "gnr"; "" when unsupported */
     double base_frequency_hz;   /* the TSC's frequency, which ref_cycles counts at */
-    double cache_cycles;        /* c_cache of FORMULAS.md section 1 */
+    double cache_cycles;        /* c_cache of FORMULAS.md section 1, or its part in the core */
+    double cache_seconds;       /* its part outside the core, where it is told apart; else 0 */
     double llc_hit_cycles;      /* hit_cycles of FORMULAS.md section 3 */
     double cas_latency_seconds; /* l_CAS of FORMULAS.md section 2 */
     int sockets;

@@ -43,6 +43,7 @@ static int parse_machine(const struct parse *parse, json_t *machine, struct even
     } facts[] = {
         {"base_frequency_hz", &out->base_frequency_hz, 1e11},
         {"cache_cycles", &out->cache_cycles, 1e6},
+        {"cache_seconds", &out->cache_seconds, 1e-3},
         {"llc_hit_cycles", &out->llc_hit_cycles, 1e6},
     };
     const size_t n = sizeof facts / sizeof *facts;
@@ -64,6 +65,8 @@ static int parse_machine(const struct parse *parse, json_t *machine, struct even
                         facts[i].largest);
         *facts[i].value = number;
     }
+    if (out->cache_seconds > 0 && !(out->cache_cycles > 0))
+        return fail(parse, "cache_seconds", "\"cache_seconds\" needs \"cache_cycles\" beside it");
     return 0;
 }
 

@@ -12,6 +12,7 @@
 struct events_file {
     double base_frequency_hz; /* 0: not given */
     double cache_cycles;
+    double cache_seconds; /* only with cache_cycles */
     double llc_hit_cycles;
     char *event[ROLE_COUNT]; /* owned; NULL: not given */
 };

@@ -14,7 +14,10 @@ struct event_table {
     /* What a kernel that knows this CPU's constraints calls its PMU (caps/pmu_name). Others count
      * some events on counters that cannot: they stay 0. */
     const char *pmu_names[2];
-    double cache_cycles;   /* c_cache before calibration; 0: must be calibrated */
+    double cache_cycles; /* c_cache before calibration; 0: must be calibrated */
+    /* c_cache's part in the core (its L1 and L2), where the rest is the uncore's and calibrated in
+     * seconds; 0: c_cache is one part, in cycles */
+    double cache_core_cycles;
     double llc_hit_cycles; /* 0: not known */
     int general_counters;  /* with hyper-threading; for the tests that groups fit */
     const char *event[ROLE_COUNT];

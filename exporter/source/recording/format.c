@@ -45,6 +45,7 @@ static void parse_header(struct fields *in, struct recording_line *out)
         memcpy(machine->microarchitecture, name, strlen(name) + 1);
     machine->base_frequency_hz = fields_real(in, "base_frequency_hz", FIELD_OPTIONAL, 0);
     machine->cache_cycles = fields_real(in, "cache_cycles", FIELD_OPTIONAL, 0);
+    machine->cache_seconds = fields_real(in, "cache_seconds", FIELD_OPTIONAL, 0);
     machine->llc_hit_cycles = fields_real(in, "llc_hit_cycles", FIELD_OPTIONAL, 0);
     machine->cas_latency_seconds = fields_real(in, "cas_latency_seconds", FIELD_OPTIONAL, 0);
     machine->sockets = fields_int(in, "sockets", FIELD_OPTIONAL, MAX_NODES);

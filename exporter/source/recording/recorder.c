@@ -102,6 +102,7 @@ static void add_header(struct textbuf *out, const struct machine *machine, uint6
     textbuf_quoted(out, machine->microarchitecture);
     add_fact(out, "base_frequency_hz", machine->base_frequency_hz);
     add_fact(out, "cache_cycles", machine->cache_cycles);
+    add_fact(out, "cache_seconds", machine->cache_seconds);
     add_fact(out, "llc_hit_cycles", machine->llc_hit_cycles);
     add_fact(out, "cas_latency_seconds", machine->cas_latency_seconds);
     textbuf_printf(out, ",\"sockets\":%d,\"numa_nodes\":%d,\"cpus\":%d", machine->sockets,

@@ -4,6 +4,7 @@
  *   reproduce_latency.c              the page; table 2, table 4, section 6
  *   reproduce_latency_effects.c      section 7, what the method cannot see
  *   reproduce_latency_calibration.c  c_cache from a probe
+ *   reproduce_latency_uncore.c       c_cache in two parts
  *   reproduce_latency_run.c          one experiment as a scenario
  */
 #ifndef IE_SIMNODE_REPRODUCTIONS_LATENCY_H
@@ -31,7 +32,8 @@ struct experiment {
     double mba_percent; /* of the load; 0: not throttled */
     int64_t load_from;  /* tick in which the load starts */
     unsigned warm_up, windows;
-    double cache_cycles; /* for the estimate; 0: the machine's true ones */
+    struct core_cache cache; /* for the estimate; not known: the machine's true one */
+    const char *changes;     /* "frequency_changes", inside of the list */
 };
 
 /* Windows of an experiment that does not say, and ticks before them. */
@@ -53,5 +55,6 @@ extern const char LATENCY_EFFECTS_MACHINE[];
 /* Sections of the page: 0 or -errno. */
 int latency_limitations(struct reproduction *reproduction);
 int latency_calibration(struct reproduction *reproduction);
+int latency_uncore(struct reproduction *reproduction);
 
 #endif

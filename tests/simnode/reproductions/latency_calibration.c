@@ -13,12 +13,10 @@ struct calibration_case {
 static int calibrate_one(struct reproduction *r, const struct calibration_case *c)
 {
     char effects[256] = "";
-    struct experiment e = {.machine = c->machine,
-                           .loaded = true,
-                           .effects = effects,
-                           .warm_up = 1,
-                           .cache_cycles = 44};
+    struct experiment e = {
+        .machine = c->machine, .loaded = true, .effects = effects, .warm_up = 1, .cache = {44, 0}};
     unsigned calm = 2, settle = latency_warm_up(r);
+    struct core_cache cache;
     double frozen, paper_error = 0, frozen_error = 0, idle_error = 0;
     struct measurement m;
     unsigned n;
@@ -36,9 +34,10 @@ static int calibrate_one(struct reproduction *r, const struct calibration_case *
     struct core_latency_counts counts = {first->cycles, first->ref_cycles, first->reads,
                                          first->occupancy};
 
-    err = core_latency_calibrate(&counts, 2.1e9, first->truth_ns * 1e-9, &frozen);
+    err = core_latency_calibrate(&counts, 2.1e9, first->truth_ns * 1e-9, 0, &cache);
     if (err)
         return err;
+    frozen = cache.cycles;
     /* Another constant shifts the estimate by its difference: at 2.1 GHz, over 2.1 cycles a ns. */
     idle_error = error_percent(m.windows[1].core_ns + (frozen - 44) / 2.1, m.windows[1].truth_ns);
     n = latency_windows(r);

@@ -36,12 +36,13 @@ int latency_run(const struct reproduction *r, const struct experiment *e, struct
              "{\"scenario\":1,\"ticks\":%u,\"tick_cycles\":%d,"
              "\"machine\":{%s\"preset\":\"clx\"},\"effects\":{%s},"
              "\"classes\":[{\"name\":\"load\",\"mba_percent\":%g}],"
+             "\"frequency_changes\":[%s],"
              "\"workloads\":{" CHASE "," STRESS "%s},\"containers\":[{%s}%s]}",
              warm_up + windows, r->reduced ? REDUCED_TICK_CYCLES : TICK_CYCLES,
              e->machine ? e->machine : "", e->effects ? e->effects : "",
-             e->mba_percent > 0 ? e->mba_percent : 100.0, e->workloads ? e->workloads : "",
-             e->target ? e->target : LOCAL_CHASE, load);
-    return measure(json, 0, warm_up, e->cache_cycles, out);
+             e->mba_percent > 0 ? e->mba_percent : 100.0, e->changes ? e->changes : "",
+             e->workloads ? e->workloads : "", e->target ? e->target : LOCAL_CHASE, load);
+    return measure(json, 0, warm_up, e->cache, out);
 }
 
 double error_percent(double estimate, double truth)

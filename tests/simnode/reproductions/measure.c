@@ -71,7 +71,7 @@ static double controller_ns(const struct scenario *scenario, size_t index, const
     return err ? NAN : seconds * 1e9;
 }
 
-static int make_window(const struct scenario *scenario, size_t index, double cache_cycles,
+static int make_window(const struct scenario *scenario, size_t index, struct core_cache cache,
                        const struct totals *a, const struct totals *b, struct latency_window *out)
 {
     struct core_latency_counts counts = {
@@ -82,7 +82,7 @@ static int make_window(const struct scenario *scenario, size_t index, double cac
     };
     uint64_t true_reads = b->truth.reads - a->truth.reads;
     struct core_latency latency;
-    int err = core_latency_estimate(&counts, scenario->machine.base_hz, cache_cycles, &latency);
+    int err = core_latency_estimate(&counts, scenario->machine.base_hz, cache, &latency);
 
     if (err)
         return err;
@@ -128,7 +128,7 @@ static void average(struct measurement *m)
 }
 
 static int run_windows(struct simnode *node, const struct scenario *scenario, size_t index,
-                       unsigned warm_up, double cache_cycles, struct measurement *out)
+                       unsigned warm_up, struct core_cache cache, struct measurement *out)
 {
     struct totals before, after;
     int err = 0;
@@ -140,8 +140,7 @@ static int run_windows(struct simnode *node, const struct scenario *scenario, si
             return err;
         read_totals(node, scenario, index, &after);
         if (tick > warm_up && out->n < MEASURE_MAX_WINDOWS)
-            err = make_window(scenario, index, cache_cycles, &before, &after,
-                              &out->windows[out->n++]);
+            err = make_window(scenario, index, cache, &before, &after, &out->windows[out->n++]);
         if (err)
             return err;
         before = after;
@@ -149,7 +148,7 @@ static int run_windows(struct simnode *node, const struct scenario *scenario, si
     return 0;
 }
 
-int measure(const char *scenario_json, size_t index, unsigned warm_up, double cache_cycles,
+int measure(const char *scenario_json, size_t index, unsigned warm_up, struct core_cache cache,
             struct measurement *out)
 {
     struct scenario *scenario;
@@ -162,12 +161,13 @@ int measure(const char *scenario_json, size_t index, unsigned warm_up, double ca
         fprintf(stderr, "reproduce: %s\n", error);
         return err;
     }
-    if (cache_cycles == 0)
-        cache_cycles = (double)scenario_cache_cycles(&scenario->machine);
+    if (!(cache.cycles > 0))
+        cache = (struct core_cache){(double)scenario_cache_cycles(&scenario->machine),
+                                    scenario_cache_seconds(&scenario->machine)};
     out->n = 0;
     err = simnode_new(scenario, &node);
     if (!err) {
-        err = run_windows(node, scenario, index, warm_up, cache_cycles, out);
+        err = run_windows(node, scenario, index, warm_up, cache, out);
         simnode_free(node);
     }
     if (!err)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "collectors/formulas/core_latency.h"
 #include "tests/simnode/model/simnode.h"
 
 struct reproduction {
@@ -55,9 +56,9 @@ struct measurement {
 
 /*
  * Runs the scenario (JSON text) and measures its container 'index' from tick 'warm_up' + 1 to the
- * last, with the machine's true cache cycles or, if not 0, with 'cache_cycles'.
+ * last, with the machine's true look through the caches or, if it is known, with 'cache'.
  */
-int measure(const char *scenario_json, size_t index, unsigned warm_up, double cache_cycles,
+int measure(const char *scenario_json, size_t index, unsigned warm_up, struct core_cache cache,
             struct measurement *out);
 
 #endif

@@ -126,11 +126,21 @@ int scenario_parse(const char *name, const char *text, size_t len, struct scenar
                    char *error, size_t error_size);
 void scenario_free(struct scenario *scenario);
 
-/* Cycles of the whole cache path beside the wait in memory: what c_cache estimates. */
+/* The whole cache path beside the wait in memory: what c_cache estimates. In core cycles; and the
+ * seconds of a last-level cache with a clock of its own. */
 static inline int64_t scenario_cache_cycles(const struct machine_spec *machine)
 {
+    bool lookup = !machine->occupancy_from_entry && machine->llc_hz <= 0;
+
     return machine->l1.latency_cycles + (machine->l2.bytes ? machine->l2.latency_cycles : 0) +
-           (machine->occupancy_from_entry ? 0 : machine->llc.latency_cycles) + machine->fill_cycles;
+           (lookup ? machine->llc.latency_cycles : 0) + machine->fill_cycles;
+}
+
+static inline double scenario_cache_seconds(const struct machine_spec *machine)
+{
+    return machine->occupancy_from_entry || machine->llc_hz <= 0
+               ? 0
+               : (double)machine->llc.latency_cycles / machine->llc_hz;
 }
 
 #endif

@@ -163,12 +163,48 @@ static void test_the_probe_calibrates_on_a_running_node(void **state)
     scenario_free(scenario);
 }
 
+/* Ice Lake and later: only what is outside the core is calibrated, in seconds. In the model a
+ * lookup ends with a core cycle. */
+static void test_the_probe_calibrates_in_two_parts(void **state)
+{
+    struct scenario *scenario = parse_scenario(
+        "{'scenario':1,'tick_cycles':100000,'machine':{'preset':'clx','cores_per_socket':2,"
+        "'core_frequency_hz':3.8e9,'llc':{'lookup_cycles':72,'clock_hz':2.4e9}},"
+        "'frequency_changes':[{'tick':41,'core_frequency_hz':2e9}],"
+        "'workloads':{'c':{'kind':'chase'}},"
+        "'containers':[{'key':'p0','workload':'c','cpus':[0],'probe':true}]}");
+    const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1};
+    struct simnode *node = new_node(scenario);
+    struct source *source;
+    struct rig *rig;
+
+    (void)state;
+    assert_int_equal(simnode_source_new(node, scenario, &source), 0);
+    rig = new_rig(&probe_collector, source);
+    rig->facts.cache_cycles_final = false;
+    rig->facts.machine.cache_cycles = 0;
+    rig->facts.cache_core_cycles = 18;
+    assert_int_equal(inventory_add_thread(&rig->inventory, &thread), 0);
+    rig_start(rig);
+    for (int tick = 1; tick <= 50; tick++)
+        assert_int_equal(rig_tick(rig), 0);
+    assert_true(rig->facts.cache_cycles_final);
+    assert_float_equal(rig->facts.machine.cache_cycles, 18, 0);
+    assert_float_equal(rig->facts.machine.cache_seconds * 1e9, 30, 0.5);
+    assert_true(rig_value(rig, "interference_core_latency_error_ratio", "numa_node=\"0\"") < 0.005);
+    rig_release(rig);
+    free(rig);
+    simnode_free(node);
+    scenario_free(scenario);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_what_the_node_counts),
         cmocka_unit_test(test_core_latency_of_a_running_node),
         cmocka_unit_test(test_the_probe_calibrates_on_a_running_node),
+        cmocka_unit_test(test_the_probe_calibrates_in_two_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,6 +158,11 @@ static void run_window(const struct window_case *c, struct window_sum *sum)
     }
 }
 
+static struct core_cache in_cycles(double cycles)
+{
+    return (struct core_cache){cycles, 0};
+}
+
 static void test_window_cases(void **state)
 {
     (void)state;
@@ -284,7 +289,7 @@ static void test_core_latency(void **state)
         struct core_latency got = {.latency_seconds = -1};
 
         print_message("  %s\n", c->name);
-        int error = core_latency_estimate(&c->counts, c->base_hz, c->cache_cycles, &got);
+        int error = core_latency_estimate(&c->counts, c->base_hz, in_cycles(c->cache_cycles), &got);
         assert_int_equal(error, c->error);
         if (error) {
             assert_true(got.latency_seconds == -1);
@@ -305,8 +310,8 @@ static void test_core_latency_is_a_ratio(void **state)
     const struct core_latency_counts thrice = {7800000000, 6300000000, 3000000, 470700000};
     struct core_latency a, b;
 
-    assert_int_equal(core_latency_estimate(&once, 2.1e9, 44, &a), 0);
-    assert_int_equal(core_latency_estimate(&thrice, 2.1e9, 44, &b), 0);
+    assert_int_equal(core_latency_estimate(&once, 2.1e9, in_cycles(44), &a), 0);
+    assert_int_equal(core_latency_estimate(&thrice, 2.1e9, in_cycles(44), &b), 0);
     assert_near(b.latency_seconds, a.latency_seconds, 1e-20);
     assert_near(b.wait_seconds, 3 * a.wait_seconds, 1e-12);
 }
@@ -329,23 +334,57 @@ static void test_calibration(void **state)
     const struct core_latency_counts counts = {2100000000, 2100000000, 1000000, 124500000};
     const struct core_latency_counts fast = {2600000000, 2100000000, 1000000, 156900000};
     const struct core_latency_counts none = {2100000000, 2100000000, 0, 0};
-    double cache = -1;
+    struct core_cache cache = {-1, -1};
 
-    assert_int_equal(core_latency_calibrate(&counts, 2.1e9, 168.5 / 2.1e9, &cache), 0);
-    assert_near(cache, 44, 1e-9);
-    assert_int_equal(core_latency_calibrate(&fast, 2.1e9, 200.9 / 2.6e9, &cache), 0);
-    assert_near(cache, 44, 1e-9);
+    assert_int_equal(core_latency_calibrate(&counts, 2.1e9, 168.5 / 2.1e9, 0, &cache), 0);
+    assert_near(cache.cycles, 44, 1e-9);
+    assert_true(cache.seconds == 0);
+    assert_int_equal(core_latency_calibrate(&fast, 2.1e9, 200.9 / 2.6e9, 0, &cache), 0);
+    assert_near(cache.cycles, 44, 1e-9);
+    assert_true(cache.seconds == 0);
 
-    cache = -1;
+    cache.cycles = -1;
     /* 50 ns at 2.1 GHz are 105 cycles: less than the 124.5 that the reads waited. */
-    assert_int_equal(core_latency_calibrate(&counts, 2.1e9, 50e-9, &cache), -ERANGE);
+    assert_int_equal(core_latency_calibrate(&counts, 2.1e9, 50e-9, 0, &cache), -ERANGE);
     /* 148.5 ns are 311.9 cycles: the caches would take 60.08 % of them. */
-    assert_int_equal(core_latency_calibrate(&counts, 2.1e9, 148.5e-9, &cache), -ERANGE);
-    assert_int_equal(core_latency_calibrate(&none, 2.1e9, 80e-9, &cache), -ENODATA);
-    assert_int_equal(core_latency_calibrate(&counts, 0, 80e-9, &cache), -ENODATA);
-    assert_int_equal(core_latency_calibrate(&counts, 2.1e9, 0, &cache), -ENODATA);
-    assert_int_equal(core_latency_calibrate(&counts, 2.1e9, NAN, &cache), -ENODATA);
-    assert_true(cache == -1);
+    assert_int_equal(core_latency_calibrate(&counts, 2.1e9, 148.5e-9, 0, &cache), -ERANGE);
+    assert_int_equal(core_latency_calibrate(&none, 2.1e9, 80e-9, 0, &cache), -ENODATA);
+    assert_int_equal(core_latency_calibrate(&counts, 0, 80e-9, 0, &cache), -ENODATA);
+    assert_int_equal(core_latency_calibrate(&counts, 2.1e9, 0, 0, &cache), -ENODATA);
+    assert_int_equal(core_latency_calibrate(&counts, 2.1e9, NAN, 0, &cache), -ENODATA);
+    assert_true(cache.cycles == -1);
+}
+
+/* A machine whose uncore has a clock of its own: 16 core cycles, 30 ns until the miss is known, 65
+ * ns from then on. The probe runs at 3.8 GHz, the container at 2.0. */
+static void test_two_parts(void **state)
+{
+    (void)state;
+    const struct core_latency_counts probe = {3800000000, 2000000000, 1000000, 247000000};
+    const struct core_latency_counts slow = {2000000000, 2000000000, 1000000, 130000000};
+    const double truth = 8e-9 + 30e-9 + 65e-9;
+    struct core_cache one, two;
+    struct core_latency out;
+
+    assert_int_equal(core_latency_calibrate(&probe, 2e9, 16 / 3.8e9 + 95e-9, 0, &one), 0);
+    assert_near(one.cycles, 130, 1e-9);
+    assert_int_equal(core_latency_estimate(&slow, 2e9, one, &out), 0);
+    assert_near(out.latency_seconds, 130e-9, 1e-15); /* what one part made of it: + 26 % */
+
+    assert_int_equal(core_latency_calibrate(&probe, 2e9, 16 / 3.8e9 + 95e-9, 16, &two), 0);
+    assert_near(two.cycles, 16, 0);
+    assert_near(two.seconds, 30e-9, 1e-15);
+    assert_int_equal(core_latency_estimate(&slow, 2e9, two, &out), 0);
+    assert_near(out.latency_seconds, truth, 1e-15);
+    assert_near(out.wait_seconds, truth * 1e6, 1e-9);
+    assert_near(out.cycles, 206, 1e-9);
+    const struct core_latency_sums sums = {1000000, 1000000, 130000000};
+    assert_int_equal(core_latency_estimate_sums(&sums, 2e9, two, &out), 0);
+    assert_near(out.latency_seconds, truth, 1e-15);
+    assert_near(out.beyond_seconds, 65e-9, 1e-15);
+
+    /* Less than c_core is left: the counters and the latency are not of the same reads. */
+    assert_int_equal(core_latency_calibrate(&slow, 2e9, 72e-9, 16, &two), -ERANGE);
 }
 
 /* A c_cache that is wrong by 21 cycles shows as 10 ns: 10 / 80.238 = 12.46 %. */
@@ -356,7 +395,7 @@ static void test_wrong_cache_cycles_shows_as_error(void **state)
     struct core_latency got;
     double ratio;
 
-    assert_int_equal(core_latency_estimate(&counts, 2.1e9, 44 + 21, &got), 0);
+    assert_int_equal(core_latency_estimate(&counts, 2.1e9, in_cycles(44 + 21), &got), 0);
     assert_int_equal(core_latency_error_ratio(got.latency_seconds, 168.5 / 2.1e9, &ratio), 0);
     assert_near(ratio, 0.12463, 0.00001);
 }
@@ -446,7 +485,7 @@ static void test_each_cpu_has_its_own_frequency(void **state)
         .reference_occupancy = 236000000 * (2.0 / 3.5),
     };
     struct core_latency out;
-    assert_int_equal(core_latency_estimate_sums(&sums, base, 44, &out), 0);
+    assert_int_equal(core_latency_estimate_sums(&sums, base, in_cycles(44), &out), 0);
     assert_true(fabs(out.latency_seconds - 80e-9) < 1e-13);
     assert_true(fabs(out.wait_seconds - 0.08) < 1e-9);
     assert_true(fabs(out.frequency_hz - 3.5e9) < 1);
@@ -454,14 +493,14 @@ static void test_each_cpu_has_its_own_frequency(void **state)
 
     const struct core_latency_counts both = {
         .cycles = 5500000000u, .ref_cycles = 4000000000u, .reads = 1000000, .occupancy = 236000000};
-    assert_int_equal(core_latency_estimate(&both, base, 44, &out), 0);
+    assert_int_equal(core_latency_estimate(&both, base, in_cycles(44), &out), 0);
     assert_true(fabs(out.latency_seconds - 101.8e-9) < 1e-10);
 
     const struct core_latency_sums none = {0}, no_clock = {.reads = 1};
-    assert_int_equal(core_latency_estimate_sums(&none, base, 44, &out), -ENODATA);
-    assert_int_equal(core_latency_estimate_sums(&no_clock, base, 44, &out), -ENODATA);
-    assert_int_equal(core_latency_estimate_sums(&sums, 0, 44, &out), -ENODATA);
-    assert_int_equal(core_latency_estimate_sums(&sums, base, 0, &out), -ENODATA);
+    assert_int_equal(core_latency_estimate_sums(&none, base, in_cycles(44), &out), -ENODATA);
+    assert_int_equal(core_latency_estimate_sums(&no_clock, base, in_cycles(44), &out), -ENODATA);
+    assert_int_equal(core_latency_estimate_sums(&sums, 0, in_cycles(44), &out), -ENODATA);
+    assert_int_equal(core_latency_estimate_sums(&sums, base, in_cycles(0), &out), -ENODATA);
 }
 
 /* Per CPU: scaled first, then by its own clock. */
@@ -507,6 +546,7 @@ int main(void)
         cmocka_unit_test(test_core_latency_is_a_ratio),
         cmocka_unit_test(test_core_frequency),
         cmocka_unit_test(test_calibration),
+        cmocka_unit_test(test_two_parts),
         cmocka_unit_test(test_wrong_cache_cycles_shows_as_error),
         cmocka_unit_test(test_error_ratio),
         cmocka_unit_test(test_imc_latency),

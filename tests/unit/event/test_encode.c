@@ -316,6 +316,8 @@ static void test_cpus(void **state)
     /* The one published constant; the others are calibrated. */
     assert_true(table_of(CLX)->cache_cycles == 44);
     assert_true(table_of(SPR)->cache_cycles == 0);
+    assert_true(table_of(CLX)->cache_core_cycles == 0);
+    assert_true(table_of(ICX)->cache_core_cycles == 16 && table_of(GNR)->cache_core_cycles == 16);
 }
 
 static void test_pmu_names(void **state)

@@ -24,7 +24,7 @@ static void test_contract_example(void **state)
 {
     (void)state;
     static const char text[] =
-        "{\"machine\":{\"base_frequency_hz\":2.1e9,\"cache_cycles\":44},"
+        "{\"machine\":{\"base_frequency_hz\":2.1e9,\"cache_seconds\":3e-8,\"cache_cycles\":44},"
         "\"roles\":{\"cycles\":\"uprobe:PATH:0xOFFSET\",\"stores\":\"software:page-faults\","
         "\"loads\":\"tracepoint:SYS:NAME\",\"rpq_inserts\":\"pmu:NAME/event=0x10,umask=0x1/\","
         "\"l3_miss_reads\":\"pfm:clx::OFFCORE_REQUESTS:L3_MISS_DEMAND_DATA_RD\"}}";
@@ -33,6 +33,7 @@ static void test_contract_example(void **state)
     assert_int_equal(parse(text, &file, error, sizeof error), 0);
     assert_true(file.base_frequency_hz == 2.1e9);
     assert_true(file.cache_cycles == 44);
+    assert_true(file.cache_seconds == 3e-8);
     assert_true(file.llc_hit_cycles == 0);
     assert_string_equal(file.event[ROLE_CYCLES], "uprobe:PATH:0xOFFSET");
     assert_string_equal(file.event[ROLE_STORES], "software:page-faults");
@@ -70,6 +71,7 @@ static void test_errors(void **state)
         {"{\"machine\":{\n\n\"cpus\":7}}", "line 3: unknown machine fact \"cpus\""},
         {"{\"machine\":{\"cache_cycles\":\"44\"}}", "\"cache_cycles\" must be a number above 0"},
         {"{\"machine\":{\"cache_cycles\":0}}", "above 0"},
+        {"{\"machine\":{\"cache_seconds\":3e-8}}", "needs \"cache_cycles\""},
         {"{\"machine\":{\"base_frequency_hz\":-1}}", "above 0"},
         {"{\"machine\":{\"base_frequency_hz\":1e12}}", "at most 1e+11"},
         {"{\"rolls\":{}}", "line 1: unknown key \"rolls\""},

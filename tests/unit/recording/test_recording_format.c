@@ -29,7 +29,8 @@ static void test_header(void **state)
     (void)state;
     struct recording_line line =
         parse("{\"recording\":1,\"machine\":{\"microarchitecture\":\"clx\","
-              "\"base_frequency_hz\":2.1e9,\"cache_cycles\":44,\"llc_hit_cycles\":20,"
+              "\"base_frequency_hz\":2.1e9,\"cache_cycles\":44,\"cache_seconds\":3e-8,\"llc_hit_"
+              "cycles\":20,"
               "\"cas_latency_seconds\":1.43e-8,\"sockets\":2,\"numa_nodes\":3,\"cpus\":48,"
               "\"colour\":\"blue\"},\"interval_ns\":1000000000}");
     const struct machine *machine = &line.header.machine;
@@ -38,6 +39,7 @@ static void test_header(void **state)
     assert_string_equal(machine->microarchitecture, "clx");
     assert_true(machine->base_frequency_hz == 2.1e9);
     assert_true(machine->cache_cycles == 44);
+    assert_true(machine->cache_seconds == 3e-8);
     assert_true(machine->llc_hit_cycles == 20);
     assert_true(machine->cas_latency_seconds == 1.43e-8);
     assert_int_equal(machine->sockets, 2);

@@ -243,24 +243,32 @@ static void passive_without_an_estimate(void **state)
     }
 }
 
+static struct core_cache in_cycles(double cycles)
+{
+    return (struct core_cache){cycles, 0};
+}
+
 static void the_probe_less_the_caches(void **state)
 {
     (void)state;
-    assert_near(slowdown_probe_latency(80.238095e-9, 44, 2.1e9), 59.286e-9, 5e-13);
-    assert_true(isnan(slowdown_probe_latency(0, 44, 2.1e9)));
-    assert_true(isnan(slowdown_probe_latency(80e-9, 0, 2.1e9)));
-    assert_true(isnan(slowdown_probe_latency(80e-9, 44, 0)));
-    assert_true(isnan(slowdown_probe_latency(20e-9, 44, 2.1e9)));
+    assert_near(slowdown_probe_latency(80.238095e-9, in_cycles(44), 2.1e9), 59.286e-9, 5e-13);
+    assert_near(slowdown_probe_latency(103e-9, (struct core_cache){16, 30e-9}, 2e9), 65e-9, 1e-15);
+    assert_true(isnan(slowdown_probe_latency(0, in_cycles(44), 2.1e9)));
+    assert_true(isnan(slowdown_probe_latency(80e-9, in_cycles(0), 2.1e9)));
+    assert_true(isnan(slowdown_probe_latency(80e-9, in_cycles(44), 0)));
+    assert_true(isnan(slowdown_probe_latency(20e-9, in_cycles(44), 2.1e9)));
 }
 
 static void hits_cost_what_lies_beyond_the_look_up(void **state)
 {
     (void)state;
-    assert_near(slowdown_hit_cycles(30e-9, 44, 2.1e9), 19, 1e-9);
-    assert_true(slowdown_hit_cycles(20e-9, 44, 2.1e9) == 0);
-    assert_true(isnan(slowdown_hit_cycles(0, 44, 2.1e9)));
-    assert_true(isnan(slowdown_hit_cycles(30e-9, 0, 2.1e9)));
-    assert_true(isnan(slowdown_hit_cycles(30e-9, 44, 0)));
+    assert_near(slowdown_hit_cycles(30e-9, in_cycles(44), 2.1e9), 19, 1e-9);
+    /* 30 ns less 8 in the core and 20 outside, at 2 GHz. */
+    assert_near(slowdown_hit_cycles(30e-9, (struct core_cache){16, 20e-9}, 2e9), 4, 1e-9);
+    assert_true(slowdown_hit_cycles(20e-9, in_cycles(44), 2.1e9) == 0);
+    assert_true(isnan(slowdown_hit_cycles(0, in_cycles(44), 2.1e9)));
+    assert_true(isnan(slowdown_hit_cycles(30e-9, in_cycles(0), 2.1e9)));
+    assert_true(isnan(slowdown_hit_cycles(30e-9, in_cycles(44), 0)));
 }
 
 int main(void)
