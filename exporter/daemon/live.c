@@ -84,6 +84,7 @@ static int add_counters(struct sources *sources, const struct sources_config *co
         .file = config->plan->options->events_file ? &config->plan->events : NULL,
         .kernel = &perf_kernel_linux,
         .fd_limit = config->counters_max,
+        .no_pmem = config->facts->machine.pmem_dimms == 0,
     };
     int err = perf_source_new(&perf, &source);
     if (!err)

@@ -6,6 +6,7 @@
 #ifndef IE_SOURCE_PERF_CONTEXT_H
 #define IE_SOURCE_PERF_CONTEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "exporter/base/fsroot.h"
@@ -23,6 +24,7 @@ struct perf_context {
     const struct event_table *table; /* NULL: an unsupported CPU */
     const struct events_file *file;  /* NULL: no --events.file */
     size_t fd_limit;                 /* as in struct perf_config */
+    bool no_pmem;                    /* likewise */
     size_t open_counters;
     size_t cgroup_handles; /* groups of containers that are open: each holds its directory */
 };

@@ -183,6 +183,7 @@ int perf_source_new(const struct perf_config *config, struct source **out)
         .log = config->log,
         .kernel = config->kernel,
         .table = config->table,
+        .no_pmem = config->no_pmem,
         .file = config->file,
         .fd_limit = config->fd_limit,
     };

@@ -22,6 +22,9 @@ struct perf_config {
     /* Descriptors that counters may take, with the directory that each group of a container
      * holds; 0: as many as there are. */
     size_t fd_limit;
+    /* No persistent memory modules here. Their queues are then not counted, unless 'file' names the
+     * events: DRAM's queues have the boxes' few counters to themselves. */
+    bool no_pmem;
 };
 
 int perf_source_new(const struct perf_config *config, struct source **out);

@@ -262,6 +262,13 @@ int perf_unit_check(struct perf_context *context, const struct perf_cpus *cpus, 
                     imc_prefix, context->fs->path[FSROOT_SYS], devices);
         return err;
     }
+    if (group == GROUP_PMM_RPQ && context->no_pmem && !file_speaks(context, group)) {
+        verdict_set(why, REASON_NO_DEVICE,
+                    "no persistent memory modules (nmem<n> in %s/bus/nd/devices), so no queue of "
+                    "theirs; where they are only hidden, --events.file can name the events",
+                    context->fs->path[FSROOT_SYS]);
+        return -ENODEV;
+    }
     err = perf_unit_events_init(&encoded, context, cpus, &unit, group, 0, why);
     if (!err)
         err = try_unit(context, group, &encoded, why);

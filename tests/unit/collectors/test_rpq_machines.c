@@ -304,6 +304,22 @@ static void cpus_without_persistent_memory_say_so(void **state)
     }
 }
 
+/* Boxes that could count persistent memory count DRAM all the time where there is none. */
+static void no_modules_no_turns(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    imc_machine_install(&imc_icx, fixture);
+    fixture->config.no_pmem = true;
+    struct imc_rig *imc = imc_rig_live(fixture, NULL);
+    imc_rig_start(imc);
+    assert_null(imc_rig_both(imc)->pmm);
+    imc_rig_second(imc);
+    const struct collector_status *status = imc_rig_both(imc)->imc_status;
+    assert_true(status->pmu_enabled_seconds > 0);
+    assert_true(status->pmu_running_seconds == status->pmu_enabled_seconds);
+    imc_rig_free(imc);
+}
+
 static void other_refusals_have_their_reasons(void **state)
 {
     struct perf_fixture *fixture = *state;
@@ -342,6 +358,7 @@ int main(void)
         TEST(a_part_of_a_controller_is_not_counted),
         TEST(a_virtual_machine_has_none),
         TEST(cpus_without_persistent_memory_say_so),
+        TEST(no_modules_no_turns),
         TEST(other_refusals_have_their_reasons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

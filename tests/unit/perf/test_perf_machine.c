@@ -236,6 +236,25 @@ static void test_unit_of_events_file(void **state)
     assert_int_equal(configs[3], 0x0003); /* opened last */
 }
 
+/* Without modules, their queue takes no counters from DRAM's; the user's file knows better. */
+static void test_no_persistent_memory(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct verdict why;
+    static char any[] = "pmu:NAME/event=0x77/";
+    add_imcs(fixture, 2);
+    fixture->config.table = &event_table_icx;
+    fixture->config.no_pmem = true;
+    perf_fixture_start(fixture);
+    const struct source_ops *ops = fixture->source->ops;
+    assert_true(ops->check(fixture->source, SCOPE_UNIT, GROUP_RPQ, &why));
+    assert_false(ops->check(fixture->source, SCOPE_UNIT, GROUP_PMM_RPQ, &why));
+    assert_int_equal(why.reason, REASON_NO_DEVICE);
+    assert_non_null(strstr(why.words, "no persistent memory modules"));
+    fixture->file.event[ROLE_PMM_RPQ_INSERTS] = any;
+    assert_true(ops->check(fixture->source, SCOPE_UNIT, GROUP_PMM_RPQ, &why));
+}
+
 /* A sentence of its own, with a remedy, for each. */
 static void test_sentences(void **state)
 {
@@ -371,6 +390,7 @@ int main(void)
         TEST(test_events_of_a_role_are_summed),
         TEST(test_unit_refusals),
         TEST(test_unit_of_events_file),
+        TEST(test_no_persistent_memory),
         cmocka_unit_test(test_sentences),
         TEST(test_cpu_identify),
         TEST(test_machine),
