@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "collectors/contract/latency_verdict.h"
+#include "collectors/core_latency/limits.h"
 #include "collectors/core_latency/metrics.h"
 #include "collectors/formulas/core_latency.h"
-#include "collectors/learned/normal.h"
 #include "collectors/parts/core_lane.h"
 #include "collectors/parts/lanes.h"
 #include "collectors/parts/named_series.h"
@@ -62,13 +62,6 @@ static const enum container_metric node_count[N_COUNTS] = {
     [N_OCCUPANCY] = C_OCCUPANCY,
 };
 
-/* Of these the series is another one when the basis changes. */
-enum { BASELINE, THRESHOLD, GAUGES_WITH_BASIS };
-static const enum container_metric gauge_with_basis[GAUGES_WITH_BASIS] = {
-    [BASELINE] = C_BASELINE,
-    [THRESHOLD] = C_THRESHOLD,
-};
-
 /* One container. */
 struct lane {
     struct core_lane core; /* first */
@@ -91,17 +84,8 @@ struct lane {
     bool clockless; /* some CPU counted, but not both kinds of cycles */
     struct core_latency estimate;
 
-    struct normal normal;
-    double caches_seconds; /* the caches' part of its latency, when it last had one */
-    bool busy;             /* in this window */
-    bool threshold_given;
-    double threshold_seconds; /* valid with threshold_given */
-    /* Of this tick, and what the gauges with the label 'basis' were made for; BASES: none. */
-    struct limits {
-        enum basis basis[GAUGES_WITH_BASIS];
-        double seconds[GAUGES_WITH_BASIS]; /* in all, as the latency gauge is */
-    } limits;
-    enum basis shown[GAUGES_WITH_BASIS];
+    bool busy; /* in this window */
+    struct limits limits;
 };
 
 struct core_latency_collector {
@@ -113,6 +97,7 @@ struct core_latency_collector {
     struct series *node_histogram;
     struct series *base_frequency;
     struct series *cache_cycles, *cache_seconds;
+    struct series *lacks[LACKS]; /* NULL for LACK_NONE */
 
     struct lanes lanes;
 
@@ -163,8 +148,8 @@ static void lane_show(const struct lane *lane)
 static void lane_find_threshold(const struct core_latency_collector *self, struct lane *lane)
 {
     const struct container *c = lane->core.container;
-    lane->threshold_given = thresholds_find(self->env.thresholds, c->namespace_, c->pod, c->name,
-                                            &lane->threshold_seconds);
+    lane->limits.given = thresholds_find(self->env.thresholds, c->namespace_, c->pod, c->name,
+                                         &lane->limits.given_seconds);
 }
 
 static int lane_make_series(struct core_latency_collector *self, struct lane *lane,
@@ -172,43 +157,11 @@ static int lane_make_series(struct core_latency_collector *self, struct lane *la
 {
     int err = 0;
     for (int i = 0; i < C_SERIES && !err; i++)
-        if (self->container_family[i] && i != C_BASELINE && i != C_THRESHOLD)
+        if (self->container_family[i] && i != C_BASELINE && i != C_THRESHOLD && i != C_LACK)
             err = series_new(self->container_family[i], labels, NULL, 0, &lane->series[i]);
     if (err)
         named_series_release(lane->series, C_SERIES);
     return err;
-}
-
-static bool gauge_is_due(const struct lane *lane, int which)
-{
-    return lane->limits.basis[which] != BASES && !lane->core.ending;
-}
-
-static void lane_show_gauge(const struct lane *lane, int which)
-{
-    struct series *series = lane->series[gauge_with_basis[which]];
-    bool fits = lane->limits.basis[which] == lane->shown[which];
-    if (series)
-        series_show(series, gauge_is_due(lane, which) && fits, lane->limits.seconds[which]);
-}
-
-/* The label 'basis' makes it another series. Out of memory: the gauge is absent, until its basis
- * changes again. */
-static void lane_make_gauges(struct core_latency_collector *self, struct lane *lane)
-{
-    struct labelset *labels = container_labels_get(self->env.labels, lane->core.container);
-    for (int i = 0; i < GAUGES_WITH_BASIS; i++) {
-        struct series **series = &lane->series[gauge_with_basis[i]];
-        if (!lane->made || !labels || !gauge_is_due(lane, i) ||
-            lane->limits.basis[i] == lane->shown[i])
-            continue;
-        const struct label own = {"basis", basis_name(lane->limits.basis[i])};
-        series_free(*series);
-        *series = NULL;
-        lane->shown[i] = lane->limits.basis[i];
-        if (series_new(self->container_family[gauge_with_basis[i]], labels, &own, 1, series) == 0)
-            lane_show_gauge(lane, i);
-    }
 }
 
 static void lane_name(void *collector, void *opaque)
@@ -257,8 +210,7 @@ static void *lane_make(void *collector, const struct container *container)
     if (!lane)
         return NULL;
     core_lane_init(&lane->core, container);
-    for (int i = 0; i < GAUGES_WITH_BASIS; i++)
-        lane->limits.basis[i] = lane->shown[i] = BASES;
+    limits_init(&lane->limits);
     return lane;
 }
 
@@ -281,9 +233,15 @@ static void core_latency_reconcile(void *opaque, const struct container_diff *di
     if (lanes_reconcile(&self->lanes, diff, self->status, self->env.log))
         refresh_verdict(self);
     core_lanes_nest(&self->lanes, diff);
-    for (size_t i = 0; i < self->lanes.n; i++)
-        if (lanes_at(&self->lanes, i))
-            lane_make_gauges(self, lanes_at(&self->lanes, i));
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        struct lane *lane = lanes_at(&self->lanes, i);
+        if (!lane)
+            continue;
+        struct labelset *labels = container_labels_get(self->env.labels, lane->core.container);
+        if (lane->made && labels)
+            limits_make(&lane->limits, self->container_family, labels, lane->series,
+                        lane->core.ending);
+    }
 }
 
 /* ---- a tick ---- */
@@ -303,7 +261,8 @@ static void lane_estimate(struct core_latency_collector *self, struct lane *lane
     lane->latency = core_latency_estimate_sums(&sums, machine->base_frequency_hz,
                                                core_cache_of(machine), &lane->estimate) == 0;
     if (lane->latency)
-        lane->caches_seconds = lane->estimate.latency_seconds - lane->estimate.beyond_seconds;
+        lane->limits.caches_seconds =
+            lane->estimate.latency_seconds - lane->estimate.beyond_seconds;
 }
 
 /* Reads the lane's window and adds it to the totals. */
@@ -359,7 +318,7 @@ static void learn_normal(const struct core_latency_collector *self, struct lane 
         .corunner_rate = core_lane_corunners(&lane->core, &self->lanes, &self->traffic),
         .own_rate = lane->core.read_rate,
     };
-    normal_learn(&lane->normal, &window);
+    normal_learn(&lane->limits.normal, &window);
 }
 
 /* Of a container that reads local memory only, since the probe does: where there is one NUMA node,
@@ -368,32 +327,13 @@ static double machine_seconds(const struct core_latency_collector *self, const s
 {
     const struct facts *facts = self->env.facts;
     if (facts->machine.numa_nodes != 1 || !(facts->probe_calm_seconds > 0) ||
-        !(lane->caches_seconds > 0))
+        !(lane->limits.caches_seconds > 0))
         return NAN;
-    return facts->probe_calm_seconds - lane->caches_seconds;
-}
-
-static struct limits lane_limits(const struct core_latency_collector *self, const struct lane *lane)
-{
-    const struct core_latency_config *config = self->env.config;
-    struct limits limits = {.basis = {BASES, BASES}};
-    enum basis basis;
-    double normal;
-    if (normal_find(&lane->normal, machine_seconds(self, lane), &basis, &normal)) {
-        limits.basis[BASELINE] = limits.basis[THRESHOLD] = basis;
-        limits.seconds[BASELINE] = normal + lane->caches_seconds;
-        limits.seconds[THRESHOLD] = normal * config->threshold_factor + lane->caches_seconds;
-    }
-    if (lane->threshold_given) {
-        limits.basis[THRESHOLD] = BASIS_FILE;
-        limits.seconds[THRESHOLD] = lane->threshold_seconds;
-    }
-    return limits;
+    return facts->probe_calm_seconds - lane->limits.caches_seconds;
 }
 
 static void lane_count(struct lane *lane)
 {
-    const struct limits *limits = &lane->limits;
     if (!lane->latency)
         return;
     lane->latency_known = true;
@@ -402,29 +342,38 @@ static void lane_count(struct lane *lane)
     if (!lane->busy)
         return;
     lane->observed_seconds += lane->core.window_seconds;
-    if (limits->basis[THRESHOLD] != BASES &&
-        lane->estimate.latency_seconds > limits->seconds[THRESHOLD])
+    if (limits_are_exceeded(&lane->limits, lane->estimate.latency_seconds))
         lane->over_seconds += lane->core.window_seconds;
     if (lane->series[C_HISTOGRAM])
         series_observe(lane->series[C_HISTOGRAM], lane->estimate.latency_seconds);
 }
 
+static enum lack lane_lack(const struct core_latency_collector *self, const struct lane *lane)
+{
+    const struct machine *machine = &self->env.facts->machine;
+    if (lane->limits.basis[LIMIT_BASELINE] != BASES || lane->core.ending)
+        return LACK_NONE;
+    if (!lane->core.opened)
+        return LACK_NOT_COUNTED;
+    if (!(machine->base_frequency_hz > 0) || !(machine->cache_cycles > 0))
+        return LACK_NO_LATENCY;
+    return normal_busy_time(&lane->limits.normal) > 0 ? LACK_LEARNING : LACK_IDLE;
+}
+
 static void lane_publish(struct core_latency_collector *self, struct lane *lane)
 {
-    lane->limits = lane_limits(self, lane);
+    const struct core_latency_config *config = self->env.config;
+    limits_update(&lane->limits, machine_seconds(self, lane), config->threshold_factor);
     lane_count(lane);
+    lane->limits.lack = lane_lack(self, lane);
     if (!lane->made)
         return;
     lane_show(lane);
-    if (lane->limits.basis[THRESHOLD] != BASES)
+    if (lane->limits.basis[LIMIT_THRESHOLD] != BASES)
         series_set(lane->series[C_OVER], lane->over_seconds);
     series_show(lane->series[C_LATENCY], lane->latency && !lane->core.ending,
                 lane->estimate.latency_seconds);
-    for (int i = 0; i < GAUGES_WITH_BASIS; i++) {
-        lane_show_gauge(lane, i);
-        self->status->wants_reconcile |=
-            gauge_is_due(lane, i) && lane->limits.basis[i] != lane->shown[i];
-    }
+    self->status->wants_reconcile |= limits_show(&lane->limits, lane->series, lane->core.ending);
 }
 
 static void add_to_node(struct core_latency_collector *self, const struct lane *lane)
@@ -456,6 +405,8 @@ static void switch_off(struct core_latency_collector *self)
     for (int i = 0; i < N_METRICS; i++)
         series_clear(self->node[i]);
     series_clear(self->node_histogram);
+    for (int i = LACK_NONE + 1; i < LACKS; i++)
+        series_clear(self->lacks[i]);
     self->off = true;
 }
 
@@ -479,6 +430,7 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
     }
 
     core_lanes_add_up(&self->lanes, tick, self->env.facts, &self->traffic);
+    uint64_t lacking[LACKS] = {0};
     bool reloaded = self->thresholds_version != self->env.thresholds->version;
     self->thresholds_version = self->env.thresholds->version;
     for (size_t i = 0; i < self->lanes.n; i++) {
@@ -492,11 +444,14 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
             learn_normal(self, lane, tick);
         }
         lane_publish(self, lane);
+        lacking[lane->limits.lack]++;
         if (lane->core.ending && core_lane_is_open(lane)) {
             core_lane_close(&lane->core, self->env.sources);
             lanes_closed_one(&self->lanes, self->status);
         }
     }
+    for (int i = LACK_NONE + 1; i < LACKS; i++)
+        series_set_u64(self->lacks[i], lacking[i]);
     enum reason reason = self->status->verdict.reason;
     if (reason == REASON_OK || reason == REASON_NMI_WATCHDOG || reason == REASON_NOT_CALIBRATED)
         refresh_verdict(self);
@@ -517,6 +472,8 @@ static void core_latency_stop(void *opaque)
     series_free(self->base_frequency);
     series_free(self->cache_cycles);
     series_free(self->cache_seconds);
+    for (int i = 0; i < LACKS; i++)
+        series_free(self->lacks[i]);
     free(self);
 }
 
@@ -527,6 +484,17 @@ static int node_series(struct core_latency_collector *self, const struct metric_
     struct family *family;
     int err = store_family(self->env.store, desc, owner, &family);
     return err ? err : series_new(family, NULL, NULL, 0, out);
+}
+
+static int register_lacks(struct core_latency_collector *self, const char *owner)
+{
+    struct family *family;
+    int err = store_family(self->env.store, &core_latency_lacks_desc, owner, &family);
+    for (int i = LACK_NONE + 1; i < LACKS && !err; i++) {
+        const struct label own = {"reason", lack_name((enum lack)i)};
+        err = series_new(family, NULL, &own, 1, &self->lacks[i]);
+    }
+    return err;
 }
 
 static int register_all(struct core_latency_collector *self, const char *owner)
@@ -553,6 +521,8 @@ static int register_all(struct core_latency_collector *self, const char *owner)
         err = node_series(self, &core_latency_cache_cycles_desc, owner, &self->cache_cycles);
     if (!err)
         err = node_series(self, &core_latency_cache_seconds_desc, owner, &self->cache_seconds);
+    if (!err)
+        err = register_lacks(self, owner);
     return err;
 }
 

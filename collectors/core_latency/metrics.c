@@ -112,7 +112,34 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
                          "Memory read latency above which a busy window counts as too high: from "
                          "the thresholds file (basis file), otherwise the baseline's part beyond "
                          "the caches times a factor. High: long reads are normal here."},
+    [C_LACK] = {.name = CONTAINER("memory_read_latency_no_baseline"),
+                .type = METRIC_NOTE,
+                .number = METRIC_U64,
+                .labels = "container, reason",
+                .help = "Why the container has no baseline: not_counted, no_latency, idle or "
+                        "learning. Present with the value 1 for the reason that holds."},
 };
+
+const char *lack_name(enum lack lack)
+{
+    static const char *const names[LACKS] = {
+        [LACK_NOT_COUNTED] = "not_counted",
+        [LACK_NO_LATENCY] = "no_latency",
+        [LACK_IDLE] = "idle",
+        [LACK_LEARNING] = "learning",
+    };
+    return names[lack];
+}
+
+const struct metric_desc core_latency_lacks_desc = {
+    .name = "interference_exporter_containers_without_baseline",
+    .type = METRIC_GAUGE,
+    .number = METRIC_U64,
+    .labels = "reason",
+    .help = "Live containers without a baseline of their memory read latency, by reason: "
+            "not_counted (no counters), no_latency (latencies of this machine are not known), idle "
+            "(never at work), learning (at work for less than ten minutes). High for reasons other "
+            "than idle: interference with these containers goes unseen."};
 
 const struct metric_desc core_latency_container_histogram_desc = {
     .name = CONTAINER("memory_read_window_latency_seconds"),
@@ -214,6 +241,8 @@ const struct metric_desc *const core_latency_metrics[] = {
     &core_latency_container_descs[C_LATENCY],
     &core_latency_container_descs[C_BASELINE],
     &core_latency_container_descs[C_THRESHOLD],
+    &core_latency_container_descs[C_LACK],
+    &core_latency_lacks_desc,
     &core_latency_container_histogram_desc,
     &core_latency_node_descs[N_CYCLES],
     &core_latency_node_descs[N_REF_CYCLES],

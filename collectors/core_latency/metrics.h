@@ -22,6 +22,7 @@ enum container_metric {
     C_LATENCY,
     C_BASELINE,
     C_THRESHOLD,
+    C_LACK, /* a note, for the API: why there is no baseline */
     C_METRICS,
     C_HISTOGRAM = C_METRICS, /* described apart: only with its flag */
     C_SERIES
@@ -37,6 +38,21 @@ enum node_metric {
     N_LATENCY_READS,
     N_METRICS
 };
+
+/* Why a container has no baseline. */
+enum lack {
+    LACK_NONE,
+    LACK_NOT_COUNTED, /* its counters were never opened */
+    LACK_NO_LATENCY,  /* this machine's latencies are not known, or not yet */
+    LACK_IDLE,        /* it was never at work since it is known */
+    LACK_LEARNING,    /* it was, for less than ten minutes of the last day */
+    LACKS
+};
+
+/* As in the label reason; not for LACK_NONE. */
+const char *lack_name(enum lack lack);
+
+extern const struct metric_desc core_latency_lacks_desc; /* per reason, from LACK_NONE + 1 on */
 
 extern const struct metric_desc core_latency_container_descs[C_METRICS];
 extern const struct metric_desc core_latency_container_histogram_desc;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -232,6 +233,45 @@ static void refused_names_drop_all_of_a_container(void **state)
     assert_int_equal(rig_series(rig, "container=\"a\""), 0);
     assert_true(isnan(rig_value(rig, C("memory_reads"), "container=\"b\"")));
     assert_true(rig_value(rig, N("memory_reads"), "") == 1000);
+}
+
+static double lacking(struct rig *rig, const char *reason)
+{
+    char label[32];
+    snprintf(label, sizeof label, "reason=\"%s\"", reason);
+    return rig_value(rig, "interference_exporter_containers_without_baseline", label);
+}
+
+static void why_there_is_no_baseline_is_said(void **state)
+{
+    struct rig *rig = *state;
+    const char *note = C("memory_read_latency_no_baseline");
+    rig_container(rig, "a");
+    rig_tick(rig);
+    assert_true(lacking(rig, "idle") == 1 && lacking(rig, "learning") == 0);
+    assert_true(rig_value(rig, note, "reason=\"idle\"") == 1);
+    rig->facts.machine.cache_cycles = 0;
+    rig_tick(rig);
+    assert_true(lacking(rig, "no_latency") == 1 && lacking(rig, "idle") == 0);
+    rig->facts.machine.cache_cycles = 44;
+    work(rig, "a", 100000, 166);
+    rig_tick(rig);
+    assert_true(lacking(rig, "learning") == 1);
+    assert_true(rig_value(rig, note, "reason=\"learning\"") == 1);
+    assert_true(isnan(rig_value(rig, note, "reason=\"idle\"")));
+    verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many open files");
+    rig_container(rig, "b");
+    rig_tick(rig);
+    assert_true(lacking(rig, "not_counted") == 1);
+    rig->fake.open_error.reason = REASON_OK; /* until then nobody knows what it reads */
+    rig->status.wants_reconcile = true;
+    rig_nothing_changed(rig);
+    for (int i = 0; i < 25; i++) {
+        work(rig, "a", 100000, 166);
+        rig_tick(rig);
+    }
+    assert_true(lacking(rig, "learning") == 0);
+    assert_true(isnan(rig_value(rig, note, "container=\"a\"")));
 }
 
 /* Three minutes without c_cache, then the probe has calibrated: no time, no reads of before count.
@@ -481,6 +521,7 @@ int main(void)
         T(a_container_without_names_counts_already),
         T(new_names_keep_the_numbers),
         T(refused_names_drop_all_of_a_container),
+        T(why_there_is_no_baseline_is_said),
         T(wait_is_absent_until_a_latency_is_known),
         T(a_default_container_has_at_most_nineteen_series),
         T(the_threshold_is_the_baseline_times_a_factor),

@@ -170,6 +170,7 @@ static const struct {
     {C "memory_read_window_latency_seconds", METRIC_HISTOGRAM, "container"},
     {C "llc_reads_total", METRIC_COUNTER, "container"},
     {C "memory_read_active_cycles_total", METRIC_COUNTER, "container"},
+    {"interference_exporter_containers_without_baseline", METRIC_GAUGE, "reason"},
     {"interference_node_memory_reads_total", METRIC_COUNTER, NULL},
     {"interference_node_memory_read_occupancy_cycles_total", METRIC_COUNTER, NULL},
     {"interference_node_memory_read_wait_seconds_total", METRIC_COUNTER, NULL},

@@ -1,0 +1,82 @@
+#include "collectors/core_latency/limits.h"
+
+static const enum container_metric metric_of[LIMITS] = {
+    [LIMIT_BASELINE] = C_BASELINE,
+    [LIMIT_THRESHOLD] = C_THRESHOLD,
+};
+
+void limits_init(struct limits *limits)
+{
+    *limits = (struct limits){.shown_lack = LACK_NONE};
+    for (int i = 0; i < LIMITS; i++)
+        limits->basis[i] = limits->shown[i] = BASES;
+}
+
+void limits_update(struct limits *limits, double machine_seconds, double factor)
+{
+    enum basis basis = BASES;
+    double normal = 0;
+    if (!normal_find(&limits->normal, machine_seconds, &basis, &normal))
+        basis = BASES;
+    limits->basis[LIMIT_BASELINE] = limits->basis[LIMIT_THRESHOLD] = basis;
+    limits->seconds[LIMIT_BASELINE] = normal + limits->caches_seconds;
+    limits->seconds[LIMIT_THRESHOLD] = normal * factor + limits->caches_seconds;
+    if (limits->given) {
+        limits->basis[LIMIT_THRESHOLD] = BASIS_FILE;
+        limits->seconds[LIMIT_THRESHOLD] = limits->given_seconds;
+    }
+}
+
+bool limits_are_exceeded(const struct limits *limits, double latency_seconds)
+{
+    return limits->basis[LIMIT_THRESHOLD] != BASES &&
+           latency_seconds > limits->seconds[LIMIT_THRESHOLD];
+}
+
+static bool is_due(const struct limits *limits, int which, bool ending)
+{
+    return limits->basis[which] != BASES && !ending;
+}
+
+bool limits_show(const struct limits *limits, struct series *const *series, bool ending)
+{
+    bool other = limits->lack != limits->shown_lack;
+    for (int i = 0; i < LIMITS; i++) {
+        bool fits = limits->basis[i] == limits->shown[i];
+        if (series[metric_of[i]])
+            series_show(series[metric_of[i]], fits && is_due(limits, i, ending),
+                        limits->seconds[i]);
+        other |= !fits && is_due(limits, i, ending);
+    }
+    return other;
+}
+
+/* Out of memory: it is absent, until its label changes again. */
+static void remake(struct family *family, struct labelset *labels, const char *label,
+                   const char *value, struct series **series)
+{
+    const struct label own = {label, value};
+    series_free(*series);
+    *series = NULL;
+    if (value && series_new(family, labels, &own, 1, series) == 0)
+        series_clear(*series);
+}
+
+void limits_make(struct limits *limits, struct family *const *families, struct labelset *labels,
+                 struct series **series, bool ending)
+{
+    for (int i = 0; i < LIMITS; i++) {
+        if (!is_due(limits, i, ending) || limits->basis[i] == limits->shown[i])
+            continue;
+        limits->shown[i] = limits->basis[i];
+        remake(families[metric_of[i]], labels, "basis", basis_name(limits->basis[i]),
+               &series[metric_of[i]]);
+    }
+    if (limits->lack != limits->shown_lack) {
+        limits->shown_lack = limits->lack;
+        remake(families[C_LACK], labels, "reason", lack_name(limits->lack), &series[C_LACK]);
+        if (series[C_LACK])
+            series_set_u64(series[C_LACK], 1);
+    }
+    limits_show(limits, series, ending);
+}

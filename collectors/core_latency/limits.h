@@ -1,0 +1,49 @@
+/*
+ * What is normal for one container, and from where on its latency is too high: learned, or given by
+ * the user's file; and the gauges that show it. Embedded in the container's lane. Loop thread only.
+ */
+#ifndef IE_COLLECTORS_CORE_LATENCY_LIMITS_H
+#define IE_COLLECTORS_CORE_LATENCY_LIMITS_H
+
+#include "collectors/core_latency/metrics.h"
+#include "collectors/learned/normal.h"
+#include "exporter/store/store.h"
+
+enum limit { LIMIT_BASELINE, LIMIT_THRESHOLD, LIMITS };
+
+struct limits {
+    struct normal normal;
+    double caches_seconds; /* the caches' part of its latency, when it last had one; 0: never */
+    bool given;            /* a threshold, by the user's file */
+    double given_seconds;
+
+    /* Of this tick: the basis (BASES: not known), and the latency in all, as the gauge of the last
+     * window's is. */
+    enum basis basis[LIMITS];
+    double seconds[LIMITS];
+    enum lack lack;
+
+    /* What the series were made for: these values are labels. */
+    enum basis shown[LIMITS];
+    enum lack shown_lack;
+};
+
+void limits_init(struct limits *limits);
+
+/* Finds this tick's limits. 'machine_seconds' is the probe's lower bound beyond the caches, NaN
+ * when not known; the threshold is 'factor' times what is normal beyond the caches, plus their
+ * part. */
+void limits_update(struct limits *limits, double machine_seconds, double factor);
+
+bool limits_are_exceeded(const struct limits *limits, double latency_seconds);
+
+/*
+ * Shows baseline, threshold and the note of what is lacking among the container's series. Their
+ * labels change with the basis, which makes them other series, and only limits_make, called from
+ * reconcile, may make series: true when it has to be. 'ending': no gauges any more.
+ */
+bool limits_show(const struct limits *limits, struct series *const *series, bool ending);
+void limits_make(struct limits *limits, struct family *const *families, struct labelset *labels,
+                 struct series **series, bool ending);
+
+#endif
