@@ -290,6 +290,10 @@ static int lane_read(struct core_latency_collector *self, struct lane *lane,
         }
     }
     lane->window = true;
+    if (base_frequency_check(self->env.facts, lane->count[C_REF_CYCLES], sum.enabled_ns)) {
+        refresh_verdict(self);
+        log_warn(self->env.log, "core_latency", "%s", self->status->verdict.words);
+    }
     lane->reference_reads = sum.reference[group_index(GROUP_CORE, ROLE_L3_MISS_READS)];
     lane->reference_occupancy = sum.reference[group_index(GROUP_CORE, ROLE_L3_MISS_READ_OCCUPANCY)];
     lane->clockless = sum.clockless > 0;

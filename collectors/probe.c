@@ -47,9 +47,12 @@ static const struct metric_desc error_desc = {
     .type = METRIC_GAUGE,
     .number = METRIC_DOUBLE,
     .labels = "numa_node",
-    .help = "Error of the estimate from core counters, as a share of the latency that the probe "
-            "measured, for the probe's own thread. High: do not trust the estimates of this "
-            "machine now."};
+    .help =
+        "Error of the estimate from core counters, as a share of the latency that the probe "
+        "measured, for the probe's own thread. High: do not trust the estimates of this "
+        "machine now. A median of runs is compared with the mean over all reads of the burst, so "
+        "a busy memory alone raises it a little. The constants are calibrated once: after a live "
+        "migration to another host it stays high until the exporter is restarted."};
 
 static const struct metric_desc *const metrics[] = {&latency_desc, &histogram_desc, &error_desc,
                                                     NULL};

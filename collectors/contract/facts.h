@@ -33,6 +33,11 @@ struct facts {
     /* The last burst could not calibrate: its counters do not explain what it measured. */
     bool calibration_refused;
 
+    /* Windows in which reference cycles ran ahead of the base frequency, less those in which they
+     * did not, and the highest frequency seen; see base_frequency_check(). */
+    unsigned base_exceeded;
+    double reference_hz;
+
     /* The 5th percentile of the last hour of the probe's latencies of a NUMA node to its own
      * memory: what memory takes when it is hardly used. Written by the probe; 0: not
      * known. */

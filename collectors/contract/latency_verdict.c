@@ -20,6 +20,13 @@ void latency_verdict_refine(const struct facts *facts, struct verdict *verdict)
         verdict_set(verdict, REASON_UNSUPPORTED_CPU,
                     "no latency: the base frequency is unknown; set machine.base_frequency_hz in "
                     "--events.file");
+    else if (facts->base_exceeded >= BASE_DOUBTED_WINDOWS)
+        verdict_set(verdict, REASON_OK,
+                    "reference cycles are counted at %.3f GHz or more, the TSC is taken to run at "
+                    "%.3f GHz: latencies are off by the ratio of the two; a virtual machine that "
+                    "moved to another host needs a restart of the exporter, or "
+                    "machine.base_frequency_hz in --events.file",
+                    facts->reference_hz * 1e-9, facts->machine.base_frequency_hz * 1e-9);
     else if (facts->cache_cycles_final || (why && constant))
         return;
     else if (why)
@@ -42,4 +49,19 @@ void latency_verdict_refine(const struct facts *facts, struct verdict *verdict)
         verdict_set(verdict, REASON_OK,
                     "no latency yet: waits for the probe's calibration, some minutes after the "
                     "start");
+}
+
+bool base_frequency_check(struct facts *facts, uint64_t ref_cycles, uint64_t enabled_ns)
+{
+    double base = facts->machine.base_frequency_hz;
+    if (!(base > 0) || enabled_ns < BASE_WINDOW_NS || facts->base_exceeded >= BASE_DOUBTED_WINDOWS)
+        return false;
+    double hz = (double)ref_cycles / ((double)enabled_ns * 1e-9);
+    if (hz <= BASE_EXCEEDED_RATIO * base) {
+        facts->base_exceeded -= facts->base_exceeded > 0;
+        return false;
+    }
+    if (hz > facts->reference_hz)
+        facts->reference_hz = hz;
+    return ++facts->base_exceeded == BASE_DOUBTED_WINDOWS;
 }

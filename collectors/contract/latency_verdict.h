@@ -16,8 +16,22 @@ static const uint64_t CALIBRATION_OVERDUE_NS = UINT64_C(600) * 1000000000;
  * - REASON_NOT_CALIBRATED when the calibration is overdue, or can never come and no constant is
  *   known instead;
  * - REASON_OK with words while it is awaited, if there is no latency until then.
+ * - REASON_OK with words when the base frequency is in doubt (below).
  * Otherwise the words stay. What the NMI watchdog takes is not what latencies need.
  */
 void latency_verdict_refine(const struct facts *facts, struct verdict *verdict);
+
+/* Windows that must say so before the base frequency is in doubt, and how long one must be. */
+enum { BASE_DOUBTED_WINDOWS = 10, BASE_WINDOW_NS = 100000000 };
+#define BASE_EXCEEDED_RATIO 1.02
+
+/*
+ * A free check of the base frequency: a thread that runs is not halted, so reference cycles per
+ * running time are what the TSC counts at; less where the hypervisor takes time away, never more.
+ * In a virtual machine that moved to a host with another TSC, the guest's clock is scaled and the
+ * counter is not: every latency is off by the ratio of the two. Takes a window's counts of a group,
+ * which need no scaling; true in the one window that brings the doubt.
+ */
+bool base_frequency_check(struct facts *facts, uint64_t ref_cycles, uint64_t enabled_ns);
 
 #endif

@@ -194,8 +194,9 @@ const struct metric_desc core_latency_node_descs[N_METRICS] = {
 const struct metric_desc core_latency_node_histogram_desc = {
     .name = "interference_node_memory_read_window_latency_seconds",
     .type = METRIC_HISTOGRAM,
-    .help = "Memory read latency, one observation per container and window. A tail to the right: "
-            "reads of some containers take long.",
+    .help = "Memory read latency, one observation per container and window; the exporter's own "
+            "container, with the reads of its probe, is one of them. A tail to the right: reads of "
+            "some containers take long.",
     .edges = latency_edges,
     .n_edges = LATENCY_EDGES_N};
 

@@ -71,12 +71,34 @@ static void the_watchdog_is_no_obstacle(void **state)
     assert_string_equal(verdict.words, "slowdown is off");
 }
 
+/* A guest whose TSC says 2.0 GHz on a host that counts at 2.1. */
+static void a_base_frequency_that_is_exceeded(void **state)
+{
+    struct facts facts = machine(44);
+    const uint64_t second = 1000000000;
+    (void)state;
+    facts.cache_cycles_final = true;
+    for (int i = 0; i < 100; i++) {
+        assert_false(base_frequency_check(&facts, 2100000000, 1000000)); /* too short to say */
+        assert_false(base_frequency_check(&facts, 2030000000, second));
+        assert_false(base_frequency_check(&facts, 1500000000, second)); /* stolen time */
+    }
+    judged(&facts, REASON_OK, "");
+    for (int i = 0; i < 9; i++)
+        assert_false(base_frequency_check(&facts, 2100000000, second));
+    judged(&facts, REASON_OK, "");
+    assert_true(base_frequency_check(&facts, 2100000000, second));
+    assert_false(base_frequency_check(&facts, 2100000000, second)); /* said once */
+    judged(&facts, REASON_OK, "2.100 GHz or more, the TSC is taken to run at 2.000 GHz");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(under_way),
         cmocka_unit_test(impossible),
         cmocka_unit_test(the_watchdog_is_no_obstacle),
+        cmocka_unit_test(a_base_frequency_that_is_exceeded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,6 +197,19 @@ static void where_the_ladder_dropped_events_slowdown_is_off(void **state)
     assert_true(rig_passive(rig, C("slowdown_observed_cycles")) == 0);
 }
 
+/* The kernel's own watchdog has a reason of its own, since it has a remedy. */
+static void where_the_watchdog_took_a_counter_that_is_the_reason(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
+    g->present &= ~(1u << group_index(GROUP_CORE, ROLE_LLC_READS));
+    verdict_set(&rig->fake.check, REASON_NMI_WATCHDOG, "slowdown is off: kernel.nmi_watchdog=0");
+    rig_learn(rig, 1);
+    assert_int_equal(rig->status.verdict.reason, REASON_NMI_WATCHDOG);
+    assert_non_null(strstr(rig->status.verdict.words, "kernel.nmi_watchdog=0"));
+}
+
 static void without_hit_cycles_only_the_memory_part_is_there(void **state)
 {
     struct rig *rig = *state;
@@ -307,6 +320,7 @@ int main(void)
         T(idle_starved_and_reset_windows_have_no_estimate),
         T(misses_without_cycles_are_implausible),
         T(where_the_ladder_dropped_events_slowdown_is_off),
+        T(where_the_watchdog_took_a_counter_that_is_the_reason),
         T(without_hit_cycles_only_the_memory_part_is_there),
         T(the_probe_may_know_what_a_hit_costs),
         T(without_the_base_frequency_slowdown_is_off),
