@@ -359,7 +359,7 @@ static enum lack lane_lack(const struct core_latency_collector *self, const stru
         return LACK_NONE;
     if (!lane->core.opened)
         return LACK_NOT_COUNTED;
-    if (!(machine->base_frequency_hz > 0) || !(machine->cache_cycles > 0))
+    if (isnan(core_cache_seconds(core_cache_of(machine), machine->base_frequency_hz)))
         return LACK_NO_LATENCY;
     return normal_busy_time(&lane->limits.normal) > 0 ? LACK_LEARNING : LACK_IDLE;
 }

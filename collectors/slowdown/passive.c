@@ -23,7 +23,7 @@ void passive_take(struct passive *passive, const struct window_sum *sum, enum wi
     window_count(sum, GROUP_CORE, ROLE_CYCLES, &c->cycles);
     window_count(sum, GROUP_CORE, ROLE_REF_CYCLES, &c->ref_cycles);
     window_count(sum, GROUP_CORE, ROLE_L3_MISS_READS, &c->misses);
-    window_count(sum, GROUP_CORE, ROLE_L3_MISS_READ_OCCUPANCY, &c->occupancy);
+    c->reference_occupancy = sum->reference[group_index(GROUP_CORE, ROLE_L3_MISS_READ_OCCUPANCY)];
     passive->counted = window_count(sum, GROUP_CORE, ROLE_LLC_READS, &c->accesses) &&
                        window_count(sum, GROUP_CORE, ROLE_L3_MISS_READ_ACTIVE, &c->active);
 }
@@ -56,14 +56,21 @@ static double unloaded_seconds(const struct passive *passive, const struct facts
     return seconds;
 }
 
+/* The sum of its misses' time beyond the caches. */
+static double wait_seconds(const struct passive *passive, const struct facts *facts)
+{
+    return passive->counts.reference_occupancy / facts->machine.base_frequency_hz;
+}
+
 static enum slowdown_gap estimate(struct passive *passive, const struct facts *facts,
                                   double frequency_hz)
 {
     const struct passive_counts *c = &passive->counts;
+    double occupancy = wait_seconds(passive, facts) * frequency_hz;
     const struct slowdown_passive_counts counts = {.cycles = c->cycles,
                                                    .accesses = c->accesses,
                                                    .misses = c->misses,
-                                                   .occupancy = c->occupancy,
+                                                   .occupancy = (uint64_t)llround(occupancy),
                                                    .active = c->active};
     const struct slowdown_passive_alone alone = {
         .latency_cycles = unloaded_seconds(passive, facts, frequency_hz) * frequency_hz,
@@ -106,14 +113,14 @@ static void add_to_totals(struct passive *passive)
         passive->cache_cycles += passive->estimate.cache_excess;
 }
 
-static void learn(struct passive *passive, bool calm, bool clocked, double frequency_hz)
+static void learn(struct passive *passive, bool calm, bool clocked, const struct facts *facts)
 {
     const struct passive_counts *c = &passive->counts;
     const struct unloaded_window window = {
         .calm = calm,
         .accesses = clocked && passive->counted ? c->accesses : 0,
         .misses = c->misses,
-        .wait_seconds = clocked ? (double)c->occupancy / frequency_hz : 0,
+        .wait_seconds = clocked ? wait_seconds(passive, facts) : 0,
     };
     unloaded_learn(&passive->unloaded, &window);
 }
@@ -125,7 +132,7 @@ static enum slowdown_gap judge(struct passive *passive, bool calm, const struct 
     const struct passive_counts *c = &passive->counts;
     double base_hz = facts->machine.base_frequency_hz, frequency_hz = 0;
     bool clocked = core_frequency_hz(c->cycles, c->ref_cycles, base_hz, &frequency_hz) == 0;
-    learn(passive, calm, clocked, frequency_hz);
+    learn(passive, calm, clocked, facts);
     if (c->cycles == 0 && c->misses == 0)
         return GAP_IDLE;
     if (!passive->counted)

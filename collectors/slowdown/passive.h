@@ -20,7 +20,8 @@ struct passive {
     bool counted; /* so are accesses and active */
     uint64_t enabled_ns;
     struct passive_counts {
-        uint64_t cycles, ref_cycles, misses, occupancy, accesses, active;
+        uint64_t cycles, ref_cycles, misses, accesses, active;
+        double reference_occupancy; /* each CPU's by its own frequency, as window.h has it */
     } counts;
     struct slowdown_passive estimate; /* valid with GAP_NONE */
     enum slowdown_gap gap;

@@ -74,6 +74,20 @@ static void another_frequency_is_no_interference(void **state)
     assert_true(fabs(rig_of_a(rig, C("slowdown_ratio"), "passive") - 1.363636) < 5e-7);
 }
 
+/* A second thread that only spins, at a third of the first one's frequency: the mean frequency
+ * falls, the first one's reads take what they took. */
+static void a_slow_cpu_beside_is_no_interference(void **state)
+{
+    struct rig *rig = *state;
+    rig_know(rig);
+    struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
+    fake_group_run(g, 1, 1000000000u);
+    fake_group_add(g, 1, ROLE_CYCLES, load_alone.cycles / 3);
+    fake_group_add(g, 1, ROLE_REF_CYCLES, load_alone.ref_cycles);
+    rig_disturb(rig, load_alone);
+    assert_true(fabs(rig_of_a(rig, C("slowdown_ratio"), "passive") - 1) < 1e-6);
+}
+
 static void no_estimate_until_enough_calm_windows(void **state)
 {
     struct rig *rig = *state;
@@ -313,6 +327,7 @@ int main(void)
         T(the_worked_number),
         T(left_alone_nothing_is_lost),
         T(another_frequency_is_no_interference),
+        T(a_slow_cpu_beside_is_no_interference),
         T(no_estimate_until_enough_calm_windows),
         T(a_node_that_is_never_calm_gives_no_estimate),
         T(windows_without_misses_are_counted_as_such),
