@@ -145,10 +145,13 @@ static void measured_often_at_first_and_then_rarely(void **state)
         got += ns > 0;
     }
     assert_int_equal(hit.attempts, CHASE_HIT_AT_FIRST + 3);
-    assert_true(got > 0); /* others may take the CPU away in some */
     for (int i = 0; i < 600; i++)
         assert_true(chase_hit_burst(&hit, w->cpu, 0) == 0);
     assert_int_equal(hit.attempts, CHASE_HIT_AT_FIRST + 5);
+    /* Others may take the CPU away in some, and on a crowded machine in many in a row. */
+    for (int i = 0; got == 0 && i < 1000000; i++)
+        got += chase_hit_burst(&hit, w->cpu, 1e9) > 0;
+    assert_true(got > 0);
     chase_hit_release(&hit);
 }
 
