@@ -1,11 +1,11 @@
 /*
  * Parts of the reproduction of Shen & Li 2020: experiments on a machine modelled on theirs.
  *
- *   reproduce_latency.c              the page; table 2, table 4, section 6
- *   reproduce_latency_effects.c      section 7, what the method cannot see
- *   reproduce_latency_calibration.c  c_cache from a probe
- *   reproduce_latency_uncore.c       c_cache in two parts
- *   reproduce_latency_run.c          one experiment as a scenario
+ *   latency.c              the page; table 2, table 4, section 6
+ *   latency_effects.c      section 7, what the method cannot see
+ *   latency_calibration.c  c_cache from a probe
+ *   latency_uncore.c       c_cache in two parts
+ *   latency_run.c          one experiment as a scenario
  */
 #ifndef IE_SIMNODE_REPRODUCTIONS_LATENCY_H
 #define IE_SIMNODE_REPRODUCTIONS_LATENCY_H

@@ -10,7 +10,7 @@
 
 #include "tests/simnode/model/simnode.h"
 
-/* --- applications: reproduce_slowdown_apps.c --- */
+/* --- applications: slowdown_apps.c --- */
 
 enum intensity { INTENSITY_LOW, INTENSITY_MEDIUM, INTENSITY_HIGH, INTENSITIES };
 enum sensitivity { SENSITIVITY_LOW, SENSITIVITY_HIGH, SENSITIVITIES };
@@ -46,7 +46,7 @@ enum { SLOW_MAX_CORES = 16 };
 void slow_draw(uint64_t seed, unsigned index, const struct slow_variant *variant,
                size_t apps[SLOW_MAX_CORES]);
 
-/* --- runs: reproduce_slowdown_run.c --- */
+/* --- runs: slowdown_run.c --- */
 
 struct slow_variant {
     unsigned cores, channels, llc_mib;
@@ -122,7 +122,7 @@ void slow_alone_release(struct slow_alone *alone);
 double slow_alone_cycles(const struct slow_alone *alone, uint64_t instructions);
 double slow_alone_misses(const struct slow_alone *alone, uint64_t instructions);
 
-/* --- interference by request: reproduce_slowdown_delays.c --- */
+/* --- interference by request: slowdown_delays.c --- */
 
 struct delays;
 int delays_new(const struct scenario *scenario, struct delays **out);
@@ -131,7 +131,7 @@ simnode_observer delays_observe;
 /* Totals since the start, in core cycles: excess by FST, by PTCA with all tags, with 64 sets. */
 void delays_read(const struct delays *delays, size_t app, uint64_t out[3]);
 
-/* --- models: reproduce_slowdown_models.c --- */
+/* --- models: slowdown_models.c --- */
 
 enum slow_model {
     SLOW_ASM,

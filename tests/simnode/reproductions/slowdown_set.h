@@ -42,7 +42,7 @@ int slow_alone_all(const struct reproduction *reproduction, const struct slow_va
                    struct slow_alone **out);
 void slow_alone_free(struct slow_alone *alone);
 
-/* --- tables: reproduce_slowdown_tables.c --- */
+/* --- tables: slowdown_tables.c --- */
 
 /* Models, one a column. */
 struct slow_columns {
