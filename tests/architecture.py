@@ -7,7 +7,8 @@ what those reach. Beyond them, the rules of the house that a program can check:
   includes    every #include of exporter/ and collectors/ follows an arrow; a library from outside
               is included only by the folder that links it itself
   paths       only base/fsroot.c spells the kernel's trees
-  names       the core knows no collector by name
+  names       the core knows no collector: neither its name nor a folder of its own
+  private     a collector includes what is shared and its own folder, never another's
   circles     no two files need one another, whether by #include or by what they call
   perf        only exporter/source/perf/kernel.c calls perf_event_open
   state       no mutable file-scope state outside main.c
@@ -21,15 +22,14 @@ import re
 import subprocess
 import sys
 
-# Headers of outside libraries, and the item that a folder must link to use them.
+# Headers of outside libraries (what they begin with), and the item that a folder must link to use them.
 OUTSIDE = {
     "microhttpd.h": "PkgConfig::MHD",
     "jansson.h": "PkgConfig::JANSSON",
-    "libcgroup.h": "PkgConfig::CGROUP",
+    "libcgroup": "PkgConfig::CGROUP",
     "libdeflate.h": "PkgConfig::DEFLATE",
-    "perfmon/pfmlib.h": "${PFM_LIBRARY}",
-    "perfmon/pfmlib_perf_event.h": "${PFM_LIBRARY}",
-    "Zydis/Zydis.h": "${ZYDIS_LIBRARY}",
+    "perfmon/": "${PFM_LIBRARY}",
+    "Zydis/": "${ZYDIS_LIBRARY}",
     "sys/capability.h": "PkgConfig::CAP",
 }
 
@@ -106,6 +106,7 @@ class Checker:
             self.check_includes(path, library, text)
             self.check_literals(path, text)
             self.check_names(path, text)
+            self.check_private(path, text)
 
     def check_includes(self, path, library, text):
         reach = self.reach(library)
@@ -117,17 +118,34 @@ class Checker:
             if other not in reach:
                 self.problem("includes", path, f"{name}: {library} has no arrow to {other}")
         for name in re.findall(r"^\s*#\s*include\s+<([^>]+)>", text, re.MULTILINE):
-            item = OUTSIDE.get(name)
+            item = next((OUTSIDE[known] for known in OUTSIDE if name.startswith(known)), None)
             if item and item not in self.edges[library]:
                 self.problem("includes", path, f"<{name}>: {library} does not link {item}")
 
     def check_names(self, path, text):
-        """Three names are not the collector's alone: a source's, a group's, a recording's truth."""
+        """Three names are also those of a source, a group, a recording's truth: in source/."""
         if path.parts[0] != "exporter":
             return
-        for name in sorted(self.collectors - {"probe", "pmm_rpq", "slowdown"}):
-            if re.search(rf"\b{name}\b", text):
+        code = re.sub(r"^\s*#\s*include.*$", "", text, flags=re.MULTILINE)  # check_private's
+        for name in sorted(self.collectors):
+            word = rf"\b{name}\b"
+            if name in ("probe", "pmm_rpq", "slowdown"):
+                if path.parts[1] == "source":
+                    continue
+                word = f'"{name}"'
+            if re.search(word, code):
                 self.problem("names", path, f"names the collector {name}")
+
+    def check_private(self, path, text):
+        """Edges reach further than a collector may look."""
+        shared = {"contract", "events"}
+        if path.parts[0] == "collectors":
+            own = path.stem if len(path.parts) == 2 else path.parts[1]
+            shared |= {"parts", "learned", "formulas", "table.h", own,
+                       {"pebs_nvmm": "nvmm"}.get(own, own)}
+        for name in re.findall(r'^\s*#\s*include\s+"collectors/([^"]+)"', text, re.MULTILINE):
+            if name.split("/")[0] not in shared:
+                self.problem("private", path, f"collectors/{name} is none of its business")
 
     def check_literals(self, path, text):
         code = []

@@ -42,7 +42,7 @@ class Tree(unittest.TestCase):
     def check(self, base="", source=""):
         """Runs the check over libraries of these definitions."""
         for name, text in (("base", base), ("source", source), ("http", ""),
-                           ("collectors", "")):
+                           ("collectors", ""), ("own", "")):
             folder = self.root / f"{name}_objects"
             folder.mkdir(exist_ok=True)
             member = folder / "member.c"
@@ -96,6 +96,34 @@ class Tree(unittest.TestCase):
                    "const struct collector_ops x_y_collector = {.name = \"x_y\"};\n")
         self.write("exporter/base/a.c", BASE + 'const char *b = "x_y";\n')
         self.assert_fails("names the collector x_y")
+
+    def collectors(self):
+        self.write("CMakeLists.txt", CMAKE + "ie_library(own collectors/own ie_base)\n"
+                   "ie_library(collectors collectors ie_own)\n")
+        self.write("collectors/own/o.h", "")
+        self.write("collectors/own.c", '#include "collectors/own/o.h"\n'
+                   'const struct collector_ops own_collector = {.name = "own"};\n')
+
+    def test_own_folder_of_a_collector(self):
+        self.collectors()
+        result = self.check()
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_folder_of_another_collector(self):
+        self.collectors()
+        self.write("collectors/other.c", '#include "collectors/own/o.h"\n')
+        self.assert_fails("private: collectors/other.c")
+
+    def test_folder_of_a_collector_in_the_core(self):
+        self.collectors()
+        self.write("CMakeLists.txt", CMAKE.replace("Threads::Threads", "ie_own")
+                   + "ie_library(own collectors/own)\nie_library(collectors collectors ie_own)\n")
+        self.write("exporter/base/a.c", BASE + '#include "collectors/own/o.h"\n')
+        self.assert_fails("private: exporter/base/a.c")
+
+    def test_part_of_an_outside_library(self):
+        self.write("exporter/base/a.c", BASE + "#include <Zydis/Decoder.h>\n")
+        self.assert_fails("does not link ${ZYDIS_LIBRARY}")
 
     def test_circle_of_includes(self):
         self.write("exporter/base/a.h", '#include "exporter/base/b.h"\n')
