@@ -75,7 +75,8 @@ enum collector_needs {
 };
 
 /* Which accesses are sampled. What several collectors want is put together: every kind that one of
- * them wants, with the shortest period. */
+ * them wants, with the shortest period. Stores are sampled whenever anything is: loads come with
+ * them, never alone. */
 struct sampling_request {
     uint64_t period; /* accesses per sample, of each kind */
     bool wanted[ACCESS_KINDS];

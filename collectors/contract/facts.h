@@ -1,7 +1,8 @@
 /*
  * What is known about the machine, and may become better known while running.
  *
- * Written by main at start and by the probe (calibration); read by every collector. Loop thread.
+ * Written by the daemon at start and by the probe (calibration); read by every collector. Loop
+ * thread.
  */
 #ifndef IE_COLLECTORS_CONTRACT_FACTS_H
 #define IE_COLLECTORS_CONTRACT_FACTS_H

@@ -26,9 +26,9 @@ int core_latency_estimate(const struct core_latency_counts *counts, double base_
 
     if (counts->reads == 0)
         return -ENODATA;
-    int error = core_frequency_hz(counts->cycles, counts->ref_cycles, base_frequency_hz, &f);
-    if (error)
-        return error;
+    int err = core_frequency_hz(counts->cycles, counts->ref_cycles, base_frequency_hz, &f);
+    if (err)
+        return err;
     double cache_seconds = core_cache_seconds(cache, f);
     if (isnan(cache_seconds))
         return -ENODATA;
@@ -70,9 +70,9 @@ int core_latency_calibrate(const struct core_latency_counts *counts, double base
 
     if (counts->reads == 0 || !(true_latency_seconds > 0) || !isfinite(true_latency_seconds))
         return -ENODATA;
-    int error = core_frequency_hz(counts->cycles, counts->ref_cycles, base_frequency_hz, &f);
-    if (error)
-        return error;
+    int err = core_frequency_hz(counts->cycles, counts->ref_cycles, base_frequency_hz, &f);
+    if (err)
+        return err;
 
     double cycles = true_latency_seconds * f - (double)counts->occupancy / (double)counts->reads;
     if (!(cycles > core_cycles) || cycles > CORE_CACHE_LARGEST_SHARE * true_latency_seconds * f)

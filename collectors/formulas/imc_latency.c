@@ -26,9 +26,9 @@ int imc_dram_latency_seconds(uint64_t occupancy, uint64_t inserts, double imc_fr
 
     if (!(cas_latency_seconds > 0) || !isfinite(cas_latency_seconds))
         return -ENODATA;
-    int error = imc_pmm_latency_seconds(occupancy, inserts, imc_frequency, &queued);
-    if (error)
-        return error;
+    int err = imc_pmm_latency_seconds(occupancy, inserts, imc_frequency, &queued);
+    if (err)
+        return err;
     *out = queued + cas_latency_seconds;
     return 0;
 }

@@ -60,7 +60,7 @@ struct normal_window {
 void normal_learn(struct normal *normal, const struct normal_window *window);
 
 /*
- * The latency beyond the caches that is normal, and on what that rests. 'machine_seconds' is the
+ * The latency beyond the caches that is normal, and its basis. 'machine_seconds' is the
  * lower bound of basis machine, NaN where it is not known or not this container's. False until one
  * basis is known.
  */

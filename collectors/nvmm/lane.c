@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/parts/container_group.h"
 #include "collectors/parts/window_read.h"
 
 static void close_group(struct nvmm_context *self, group_handle *handle)
@@ -35,23 +36,17 @@ static bool open_group(struct nvmm_context *self, const struct nvmm_lane *lane, 
                        group_handle *handle)
 {
     struct verdict why;
-    const struct scope scope = {
-        .kind = SCOPE_CGROUP,
-        .key = lane->container->key,
-        .cgroup_fd = lane->container->cgroup_fd,
-        .owner = group == GROUP_PMM_RFO ? 0 : lane->tag,
-    };
-    int err = *handle ? 0 : source_set_open(self->env.sources, &scope, group, handle, &why);
+    uint64_t owner = group == GROUP_PMM_RFO ? 0 : lane->tag;
+    int err = *handle ? 0
+                      : container_group_open(self->env.sources, self->status, lane->container,
+                                             group, owner, handle, &why);
     if (!err)
         return true;
-    self->status->open_failures[why.reason]++;
-    if (err == -ESRCH) /* the container is gone already */
-        return false;
-    if (self->status->verdict.reason != why.reason)
+    if (container_group_lacking(self->status, err, &why))
         log_warn(self->env.log, "pebs_nvmm", "%s: %s is not counted: %s", lane->container->path,
                  group_descs[group].name, why.words);
-    self->status->verdict = why;
-    self->state = NVMM_UNOPENED;
+    if (err != -ESRCH) /* then the container is gone already */
+        self->state = NVMM_UNOPENED;
     return false;
 }
 

@@ -1,6 +1,6 @@
 /*
  * How much the monitored containers of the node read together: what calm windows are measured
- * against, and what a container's co-runners are the rest of.
+ * against. A container's co-runners read the rest.
  *
  * Of a container inside another one the outer counts the reads as well, since the kernel's counts
  * of a cgroup include its descendants: such reads are added once. Loop thread only.

@@ -2,25 +2,25 @@
 
 #include <errno.h>
 
-int window_read(struct source_set *sources, group_handle handle, struct collector_status *books,
+int window_read(struct source_set *sources, group_handle handle, struct collector_status *self,
                 struct window_sum *sum, enum window_status *status)
 {
     struct group_window window;
     int err = source_set_read(sources, handle, &window);
     if (err) {
         if (err != -ENODATA)
-            books->discarded[DISCARD_READ_ERROR]++;
+            self->discarded[DISCARD_READ_ERROR]++;
         return err;
     }
     *sum = *window.sum;
     *status = window_status(sum);
     if (*status == WINDOW_STARVED)
-        books->discarded[DISCARD_STARVED]++;
+        self->discarded[DISCARD_STARVED]++;
     if (*status == WINDOW_RESET) {
-        books->discarded[DISCARD_RESET]++;
+        self->discarded[DISCARD_RESET]++;
     } else {
-        books->pmu_enabled_seconds += (double)sum->enabled_ns * 1e-9;
-        books->pmu_running_seconds += (double)sum->running_ns * 1e-9;
+        self->pmu_enabled_seconds += (double)sum->enabled_ns * 1e-9;
+        self->pmu_running_seconds += (double)sum->running_ns * 1e-9;
     }
     return 0;
 }

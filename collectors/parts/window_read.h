@@ -1,5 +1,5 @@
 /*
- * From a group's two readings to one scaled window, with the collector's books kept.
+ * From a group's two readings to one scaled window, counted in the collector's status.
  */
 #ifndef IE_COLLECTORS_PARTS_WINDOW_READ_H
 #define IE_COLLECTORS_PARTS_WINDOW_READ_H
@@ -10,9 +10,9 @@
 /*
  * Reads the group for this tick. 0 with *status and *sum, the window's sum over the CPUs; -ENODATA
  * when the source has no reading for this tick; -errno when reading failed. Discarded windows and
- * PMU times are counted in *books.
+ * PMU times are counted in *self, the collector's own status.
  */
-int window_read(struct source_set *sources, group_handle handle, struct collector_status *books,
+int window_read(struct source_set *sources, group_handle handle, struct collector_status *self,
                 struct window_sum *sum, enum window_status *status);
 
 /* The count of a role in a window's sum. False when it was not counted. */

@@ -2,7 +2,7 @@
 
 #include "collectors/parts/named_series.h"
 
-static const char *const model_names[MODELS] = {"asm", "epochs", "passive", "shadow"};
+static const char *const model_names[MODELS] = {"asm", "passive", "shadow"};
 static const char *const gap_names[GAPS] = {
     [GAP_NONE] = "",
     [GAP_IDLE] = "idle",

@@ -8,8 +8,7 @@
 
 #include "exporter/store/store.h"
 
-/* 'epochs', which steers resctrl, will be a program of its own that hands its estimates in here. */
-enum slowdown_model { MODEL_ASM, MODEL_EPOCHS, MODEL_PASSIVE, MODEL_SHADOW, MODELS };
+enum slowdown_model { MODEL_ASM, MODEL_PASSIVE, MODEL_SHADOW, MODELS };
 
 /* Why a container has no estimate by model passive at the moment; the label of the note. */
 enum slowdown_gap {

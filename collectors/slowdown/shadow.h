@@ -1,8 +1,9 @@
 /*
  * Model shadow of one container: research, on hardware that does not exist (formulas/shadow.h).
  *
- * To take it out: delete this file and its .c, formulas/shadow.{c,h} and their tests, and then the
- * lines that do not compile any more. The roles may stay, they are vocabulary of recordings.
+ * To take it out: delete this file and its .c, formulas/shadow.{c,h} and their tests, then
+ * MODEL_SHADOW and the S_SHADOW_* rows of slowdown/series.{c,h}, and the lines of epochs.{c,h} that
+ * do not compile any more. The roles may stay, they are vocabulary of recordings.
  */
 #ifndef IE_COLLECTORS_SLOWDOWN_SHADOW_H
 #define IE_COLLECTORS_SLOWDOWN_SHADOW_H

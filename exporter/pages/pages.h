@@ -1,5 +1,6 @@
 /*
- * The endpoints: /metrics, /, health, readiness, and the three API documents.
+ * The endpoints: /metrics, /, health, readiness, status, containers, and the
+ * pages of collectors.
  *
  * Handlers run on the server's thread. They read published snapshots and a copy of the status that
  * the loop leaves here once a tick; they never touch the loop's own state.

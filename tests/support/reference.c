@@ -97,7 +97,7 @@ int reference_write(struct textbuf *out)
 {
     textbuf_str(
         out, "# Metrics\n\nThis page is generated from the definitions in the code. After changing "
-             "one, run\n`build/programs/metrics_reference > collectors/METRICS.md`.\n\n- A "
+             "one, run\n`build/plain/programs/metrics_reference > collectors/METRICS.md`.\n\n- A "
              "value that cannot be computed is absent: never zero, never a stale number.\n- The "
              "label *container* in the tables stands for `namespace`, `pod`, `container` and\n  "
              "`container_id`. Outside Kubernetes `namespace` and `pod` are empty.\n- Counters of a "

@@ -36,7 +36,7 @@ struct sample_owners {
     void *context;
 };
 
-/* Other processes' code; as process_code.h, which is what NULL stands for. For tests. */
+/* Other processes' code; as code.h, which is what NULL stands for. For tests. */
 struct code_reader {
     int (*read)(void *context, uint32_t pid, uint64_t address, uint8_t out[ACCESS_CODE_BYTES]);
     int (*is_wide)(void *context, uint32_t pid, bool *out);

@@ -31,9 +31,9 @@ static void explain_access(const char *what, int paranoid, struct verdict *out)
                     what, paranoid);
 }
 
-void perf_explain(int error, const char *what, int paranoid, struct verdict *out)
+void perf_explain(int err, const char *what, int paranoid, struct verdict *out)
 {
-    switch (error < 0 ? -error : error) {
+    switch (err < 0 ? -err : err) {
     case 0:
         verdict_clear(out);
         return;
@@ -43,7 +43,7 @@ void perf_explain(int error, const char *what, int paranoid, struct verdict *out
         verdict_set(out, REASON_NO_PMU,
                     "%s: this machine has no such hardware counter (%s): most virtual machines "
                     "hide the PMU; use bare metal or an instance type that has one",
-                    what, strerrorname_np(error < 0 ? -error : error));
+                    what, strerrorname_np(err < 0 ? -err : err));
         return;
     case EACCES:
         explain_access(what, paranoid, out);
@@ -94,7 +94,7 @@ void perf_explain(int error, const char *what, int paranoid, struct verdict *out
             what);
         return;
     default:
-        verdict_set(out, REASON_NO_DEVICE, "%s: %s", what, strerror(error < 0 ? -error : error));
+        verdict_set(out, REASON_NO_DEVICE, "%s: %s", what, strerror(err < 0 ? -err : err));
     }
 }
 
@@ -160,12 +160,12 @@ bool perf_cgroup_alive(int cgroup_fd)
     return faccessat(cgroup_fd, "cgroup.procs", F_OK, 0) == 0;
 }
 
-int perf_open_error(const struct scope *scope, int error)
+int perf_open_error(const struct scope *scope, int err)
 {
-    bool may_be_gone = error == -ENOENT || error == -EBADF || error == -ENODEV;
+    bool may_be_gone = err == -ENOENT || err == -EBADF || err == -ENODEV;
     if (scope->kind == SCOPE_CGROUP && may_be_gone && !perf_cgroup_alive(scope->cgroup_fd))
         return -ESRCH;
-    return error;
+    return err;
 }
 
 /* Whether the event opens on our own thread, without a cgroup. */
@@ -182,41 +182,41 @@ static bool opens_on_self(struct perf_context *context, enum group group,
 
 static bool explain_cgroup(struct perf_context *context, const struct scope *scope,
                            enum group group, const struct encoded_event *const *events,
-                           size_t failed, int error, struct verdict *why)
+                           size_t failed, int err, struct verdict *why)
 {
     if (scope->kind != SCOPE_CGROUP)
         return false;
-    if (error == -ESRCH) {
+    if (err == -ESRCH) {
         verdict_set(why, REASON_NO_DEVICE, "cgroup %s is gone", scope->key);
         return true;
     }
-    if ((error != -ENOENT && error != -EBADF) || !opens_on_self(context, group, events, failed))
+    if ((err != -ENOENT && err != -EBADF) || !opens_on_self(context, group, events, failed))
         return false;
     verdict_set(why, REASON_NO_DEVICE,
                 "perf cannot count per cgroup in this hierarchy (%s): on a cgroup v2 system "
                 "without controllers, enable any controller once, e.g. echo +cpu > "
                 "/sys/fs/cgroup/cgroup.subtree_control; if a v1 perf_event hierarchy is mounted, "
                 "take the cgroups from that one",
-                strerrorname_np(-error));
+                strerrorname_np(-err));
     return true;
 }
 
 void perf_explain_open(struct perf_context *context, const struct scope *scope, enum group group,
-                       const struct encoded_event *const *events, size_t failed, int error,
+                       const struct encoded_event *const *events, size_t failed, int err,
                        struct verdict *why)
 {
     const struct encoded_event *event = events[failed];
     char what[96];
     snprintf(what, sizeof what, "group %s, role %s", group_descs[group].name,
              role_name(group_descs[group].roles[failed]));
-    if (explain_cgroup(context, scope, group, events, failed, error, why))
+    if (explain_cgroup(context, scope, group, events, failed, err, why))
         return;
-    if (error == -ENOENT && event && event->software)
+    if (err == -ENOENT && event && event->software)
         verdict_set(why, REASON_NO_DEVICE, "%s: %s does not exist here (ENOENT)", what,
                     event->path ? event->path : "the event");
-    else if ((error == -EACCES || error == -EPERM) && event && !event->software &&
+    else if ((err == -EACCES || err == -EPERM) && event && !event->software &&
              scope->kind != SCOPE_UNIT && lacks_pmu(context->fs))
         explain_no_pmu(what, why); /* the kernel checks permission before it looks for the PMU */
     else
-        perf_explain(error, what, perf_paranoid_level(context->fs), why);
+        perf_explain(err, what, perf_paranoid_level(context->fs), why);
 }

@@ -20,7 +20,7 @@
  * is kernel.perf_event_paranoid, or PERF_PARANOID_UNKNOWN.
  */
 enum { PERF_PARANOID_UNKNOWN = -2 };
-void perf_explain(int error, const char *what, int paranoid, struct verdict *out);
+void perf_explain(int err, const char *what, int paranoid, struct verdict *out);
 
 /* kernel.perf_event_paranoid, or PERF_PARANOID_UNKNOWN. */
 int perf_paranoid_level(const struct fsroot *fs);
@@ -32,12 +32,12 @@ void perf_explain_no_event(const struct fsroot *fs, const struct event_table *ta
 /* False when the directory is no cgroup, or one that was removed. */
 bool perf_cgroup_alive(int cgroup_fd);
 /* What the kernel said, or -ESRCH when it said so because the cgroup is gone. */
-int perf_open_error(const struct scope *scope, int error);
+int perf_open_error(const struct scope *scope, int err);
 
 /* Why opening a group failed, with what the kernel's error alone does not say: limits, cgroups,
  * kinds of events. May open an event to find out. */
 void perf_explain_open(struct perf_context *context, const struct scope *scope, enum group group,
-                       const struct encoded_event *const *events, size_t failed, int error,
+                       const struct encoded_event *const *events, size_t failed, int err,
                        struct verdict *why);
 
 #endif

@@ -4,10 +4,10 @@
  * A group that the PMU refuses, or takes and never runs (the NMI watchdog holds a counter that the
  * group needs), steps down to the next set of roles, its next rung: found out at start by a group
  * on our own thread, and later when the groups of all containers starve. Who holds a counter may
- * let go of it, so every some minutes a higher rung is tried again.
+ * let go of it, so a higher rung is tried again every few minutes.
  *
- * The trial is pinned: groups of a CPU that others count with share by turns, which is no reason to
- * step down, but come before a task's that are not pinned.
+ * The trial is pinned. Otherwise another user's groups on this CPU would be scheduled before it;
+ * with those it could share by turns, so that they are no reason to step down.
  */
 #ifndef IE_SOURCE_PERF_LADDER_H
 #define IE_SOURCE_PERF_LADDER_H
@@ -92,7 +92,7 @@ uint32_t perf_ladder_below(const struct perf_ladder *ladder, enum group group, u
 void perf_ladder_account(struct perf_group *state, uint64_t enabled_ns, uint64_t running_ns);
 /* Once a tick: true when the group must be reopened with the roles of its new rung. */
 bool perf_ladder_tick(struct perf_ladder *ladder, enum group group);
-/* Likewise, when a higher rung runs again. Tries only when it is time to. */
+/* Likewise, when a higher rung runs again. Tries once every few minutes, otherwise false. */
 bool perf_ladder_climb(struct perf_ladder *ladder, enum group group, uint64_t mono_ns);
 
 #endif

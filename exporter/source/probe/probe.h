@@ -28,8 +28,8 @@ struct probe_config {
 /*
  * Finds initiators and targets, allocates, starts the threads: some milliseconds. Targets that give
  * no memory are left out with a line in the log. On failure nothing is left running: -errno and
- * *why. The source's probes() op hands out finished bursts and never waits; check says no, open
- * -ENOTSUP. free waits for the threads: a few milliseconds.
+ * *why. The source's probes() op hands out finished bursts and never waits. It counts nothing. free
+ * waits for the threads: a few milliseconds.
  */
 int probe_source_new(const struct probe_config *config, struct source **out, struct verdict *why);
 

@@ -321,7 +321,7 @@ static void test_page_has_not_drifted(void **state)
         line += *a == '\n';
     if (*a || *b)
         fail_msg("collectors/METRICS.md differs from the code in line %zu; make it again with "
-                 "build/programs/metrics_reference > collectors/METRICS.md",
+                 "build/plain/programs/metrics_reference > collectors/METRICS.md",
                  line);
     free(committed);
     textbuf_release(&page);
