@@ -89,7 +89,7 @@ void window_add(struct window_sum *sum, uint64_t before_enabled_ns, uint64_t bef
     }
     uint64_t enabled = enabled_ns - before_enabled_ns;
     uint64_t running = running_ns - before_running_ns;
-    bool ran = enabled > 0 && running > 0, good;
+    bool ran = enabled > 0 && running >= enabled / WINDOW_MAX_SCALE && running > 0, good;
     uint32_t all = (UINT32_C(1) << sum->n) - 1;
 
     /* An idle or starved CPU adds nothing, but a fallen total must not pass unseen there either. */

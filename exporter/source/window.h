@@ -34,6 +34,9 @@ enum window_status {
     WINDOW_RESET,   /* a total fell on some CPU: discard; the new totals are the next baseline */
 };
 
+/* A CPU that counted for less than a hundredth of the time says nothing about the rest of it. */
+enum { WINDOW_MAX_SCALE = 100 };
+
 struct window_sum {
     size_t n;         /* counts per row: the group's roles, in its order */
     uint32_t present; /* bit i: count[i] was counted on every CPU that contributed */
@@ -46,7 +49,7 @@ struct window_sum {
     uint64_t enabled_ns; /* sums over CPUs, starved ones included: these are clocks, not counts */
     uint64_t running_ns;
     unsigned ran;     /* CPUs that contributed */
-    unsigned starved; /* CPUs with d(enabled) > 0 and d(running) == 0 */
+    unsigned starved; /* CPUs with d(enabled) more than WINDOW_MAX_SCALE times d(running) */
     unsigned reset;   /* CPUs on which a total fell */
 };
 
@@ -62,7 +65,7 @@ void window_init(struct window_sum *sum, size_t n);
  * Per CPU, the first that applies:
  *   reset    a clock or a present count is lower than before, or the scaled count leaves 64 bits
  *   idle     d(enabled) == 0: contributes nothing
- *   starved  d(enabled) > 0, d(running) == 0: contributes nothing but its clocks
+ *   starved  d(running) below d(enabled) / WINDOW_MAX_SCALE: contributes nothing but its clocks
  *   ran      contributes its scaled counts
  */
 void window_add(struct window_sum *sum, uint64_t before_enabled_ns, uint64_t before_running_ns,

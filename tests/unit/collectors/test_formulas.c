@@ -474,6 +474,22 @@ static void test_imc_frequency(void **state)
     assert_true(hz == -1);
 }
 
+/* 10 us of a second that saw 30,000 reads are no three thousand million. */
+static void test_a_moment_is_not_extrapolated(void **state)
+{
+    (void)state;
+    const uint64_t count[1] = {30000};
+    struct window_sum sum;
+    window_init(&sum, 1);
+    window_add(&sum, 0, 0, NULL, 1000000000, 10000, count, 1);
+    assert_int_equal(window_status(&sum), WINDOW_STARVED);
+    assert_int_equal(sum.count[0], 0);
+    window_init(&sum, 1);
+    window_add(&sum, 0, 0, NULL, 1000000000, 10000000, count, 1);
+    assert_int_equal(window_status(&sum), WINDOW_OK);
+    assert_int_equal(sum.count[0], 3000000);
+}
+
 /* 3.5 GHz makes all the reads, 236 cycles each; 2.0 GHz spins: the mean frequency says 101.8 ns. */
 static void test_each_cpu_has_its_own_frequency(void **state)
 {
@@ -551,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_error_ratio),
         cmocka_unit_test(test_imc_latency),
         cmocka_unit_test(test_imc_frequency),
+        cmocka_unit_test(test_a_moment_is_not_extrapolated),
         cmocka_unit_test(test_each_cpu_has_its_own_frequency),
         cmocka_unit_test(test_sums_by_each_cpus_clock),
     };
