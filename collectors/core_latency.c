@@ -330,10 +330,10 @@ static void learn_normal(const struct core_latency_collector *self, struct lane 
 static double machine_seconds(const struct core_latency_collector *self, const struct lane *lane)
 {
     const struct facts *facts = self->env.facts;
-    if (facts->machine.numa_nodes != 1 || !(facts->probe_calm_seconds > 0) ||
+    if (facts->machine.numa_nodes != 1 || !(facts->probe_best_seconds > 0) ||
         !(lane->limits.caches_seconds > 0))
         return NAN;
-    return facts->probe_calm_seconds - lane->limits.caches_seconds;
+    return facts->probe_best_seconds - lane->limits.caches_seconds;
 }
 
 static void lane_count(struct lane *lane)

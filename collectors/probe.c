@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "collectors/formulas/core_latency.h"
+#include "collectors/learned/day_percentile.h"
 #include "collectors/learned/hour_percentile.h"
 #include "collectors/parts/latency_edges.h"
 #include "collectors/parts/window_read.h"
@@ -85,7 +86,8 @@ struct probe_collector {
     uint64_t started_ns; /* the first tick's time, monotonic; 0 before */
     struct cache_calibration cache;
     struct hit_calibration hits;
-    struct hour_percentile local; /* latencies of nodes to their own memory */
+    struct hour_percentile local;    /* latencies of nodes to their own memory */
+    struct day_percentile local_day; /* the same */
     size_t n_local;
 };
 
@@ -156,11 +158,15 @@ static void learn_calm(struct probe_collector *self, const struct tick *tick,
         if (bursts[i].initiator_numa_node != bursts[i].target_numa_node)
             continue;
         hour_percentile_add(&self->local, tick->mono_ns, bursts[i].latency_ns * 1e-9);
+        day_percentile_add(&self->local_day, tick->mono_ns, (double)tick->interval_ns * 1e-9,
+                           bursts[i].latency_ns * 1e-9);
         self->n_local++;
         added = true;
     }
-    if (added && self->n_local >= CALM_MIN_BURSTS)
-        self->env.facts->probe_calm_seconds = hour_percentile_seconds(&self->local, 0.05);
+    if (!added || self->n_local < CALM_MIN_BURSTS)
+        return;
+    self->env.facts->probe_calm_seconds = hour_percentile_seconds(&self->local, 0.05);
+    self->env.facts->probe_best_seconds = day_percentile_seconds(&self->local_day, 0.05);
 }
 
 /* For those who need to know what a miss costs more than a hit. */

@@ -43,6 +43,8 @@ struct facts {
      * memory: what memory takes when it is hardly used. Written by the probe; 0: not
      * known. */
     double probe_calm_seconds;
+    /* The same of the last day: on a node that is busy all day, the best of its nights. */
+    double probe_best_seconds;
 
     /* What a load takes that hits the last-level cache, measured by the probe; 0: not known. Stands
      * in where machine.llc_hit_cycles is not known. */

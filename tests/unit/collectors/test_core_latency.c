@@ -242,6 +242,25 @@ static double lacking(struct rig *rig, const char *reason)
     return rig_value(rig, "interference_exporter_containers_without_baseline", label);
 }
 
+/* Where all memory is local, what the probe sees at best is a lower bound, until more is known. */
+static void the_machine_is_the_last_resort(void **state)
+{
+    struct rig *rig = *state;
+    rig->facts.machine.numa_nodes = 1;
+    rig->facts.probe_best_seconds = 100e-9;
+    rig->facts.containers_unseen = 1;
+    rig_container(rig, "a");
+    for (int i = 0; i < 5; i++) {
+        work(rig, "a", 100000, 166);
+        rig_tick(rig);
+    }
+    const char *baseline = C("memory_read_latency_baseline_seconds");
+    assert_true(fabs(rig_value(rig, baseline, "basis=\"machine\"") - 100e-9) < 1e-13);
+    rig->facts.machine.numa_nodes = 2; /* then its memory may be anywhere */
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, baseline, "")));
+}
+
 static void why_there_is_no_baseline_is_said(void **state)
 {
     struct rig *rig = *state;
@@ -521,6 +540,7 @@ int main(void)
         T(a_container_without_names_counts_already),
         T(new_names_keep_the_numbers),
         T(refused_names_drop_all_of_a_container),
+        T(the_machine_is_the_last_resort),
         T(why_there_is_no_baseline_is_said),
         T(wait_is_absent_until_a_latency_is_known),
         T(a_default_container_has_at_most_nineteen_series),

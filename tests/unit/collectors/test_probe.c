@@ -57,6 +57,7 @@ static void local_bursts_tell_what_memory_takes_when_calm(void **state)
     burst(rig, 0, 0, 120);
     rig_tick(rig);
     assert_true(fabs(rig->facts.probe_calm_seconds / 80e-9 - 1) < 0.011);
+    assert_true(fabs(rig->facts.probe_best_seconds / 80e-9 - 1) < 0.04);
 }
 
 static void bursts_are_shown_by_pair(void **state)
