@@ -229,6 +229,18 @@ static void who_is_not_seen_may_read_anything(void **state)
     free(node);
 }
 
+/* After a failed read its window spans two ticks: it is as loud as before, no less and no more. */
+static void a_window_over_two_ticks_counts_by_its_rate(void **state)
+{
+    (void)state;
+    struct node *node = new_node(2, two);
+    ticks(node, 20, (double[]){900, 150});
+    node->lane[1].window_seconds = 2;
+    assert_false(tick(node, (double[]){900, 300}));
+    assert_true(node->traffic.rate == 1050e6);
+    free(node);
+}
+
 /* A scan of one window does not make everything after it calm. */
 static void one_odd_window_makes_no_peak(void **state)
 {
@@ -288,6 +300,7 @@ int main(void)
         T(beside_quiet_neighbours_a_window_is_calm),
         T(on_a_node_with_little_traffic_all_windows_are_calm),
         T(who_is_not_seen_may_read_anything),
+        T(a_window_over_two_ticks_counts_by_its_rate),
         T(one_odd_window_makes_no_peak),
         T(a_peak_fades_within_the_hour),
         T(who_is_inside_is_no_neighbour),
