@@ -299,7 +299,9 @@ table() {
     [ -e "$work/before" ] || cp "$work/containers" "$work/before"
     most_slowed
     jq -r --slurpfile before "$work/before" --argjson seconds "$1" '
-        def value($name): .values["interference_container_" + $name];
+        # With labels of its own (basis), a value is a list of one.
+        def value($name): .values["interference_container_" + $name]
+            | if type == "array" then .[0].value else . end;
         def total($name): value($name + "_total");
         def name: [.namespace, .pod, .container] | map(select(. != "")) | join("/");
         ($before[0].containers | map({key: .container_id, value: .}) | from_entries) as $old
