@@ -99,7 +99,9 @@ const struct option_flag flag_table[] = {
      .type = FLAG_REGEX,
      .offset = MEMBER(exclude),
      .unit = "REGEX",
-     .help = "Do not monitor containers whose full namespace/pod/container name matches."},
+     .help = "Do not monitor containers whose full namespace/pod/container name matches. While a "
+             "container is not monitored, no time counts as calm: baselines then rest on what is "
+             "usual, and slowdown has no estimate."},
     {.name = "containers.max",
      .type = FLAG_COUNT,
      .offset = MEMBER(containers_max),
