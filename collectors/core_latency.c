@@ -380,8 +380,11 @@ static void lane_publish(struct core_latency_collector *self, struct lane *lane)
     self->status->wants_reconcile |= limits_show(&lane->limits, lane->series, lane->core.ending);
 }
 
+/* What lies inside a container that is counted is in that one's counts. */
 static void add_to_node(struct core_latency_collector *self, const struct lane *lane)
 {
+    if (core_lane_is_included(&lane->core, &self->lanes))
+        return;
     for (int n = 0; n < N_COUNTS; n++)
         series_add_u64(self->node[n], lane->count[node_count[n]]);
     if (!lane->latency)

@@ -146,6 +146,11 @@ void core_lanes_add_up(const struct lanes *lanes, const struct tick *tick,
     node_traffic_end(traffic, tick, facts);
 }
 
+bool core_lane_is_included(const struct core_lane *lane, const struct lanes *lanes)
+{
+    return lane->outermost >= 0 && lane_at(lanes, (size_t)lane->outermost)->handle != 0;
+}
+
 double core_lane_corunners(const struct core_lane *lane, const struct lanes *lanes,
                            const struct node_traffic *traffic)
 {

@@ -69,6 +69,10 @@ void core_lanes_nest(struct lanes *lanes, const struct container_diff *diff);
 void core_lanes_add_up(const struct lanes *lanes, const struct tick *tick,
                        const struct facts *facts, struct node_traffic *traffic);
 
+/* Whether a container that this one lies inside of counts it along: in this window, or, where that
+ * one has none now, in its next. */
+bool core_lane_is_included(const struct core_lane *lane, const struct lanes *lanes);
+
 /* Reads per second of everybody but the container and those that it is inside of. */
 double core_lane_corunners(const struct core_lane *lane, const struct lanes *lanes,
                            const struct node_traffic *traffic);

@@ -242,6 +242,28 @@ static double lacking(struct rig *rig, const char *reason)
     return rig_value(rig, "interference_exporter_containers_without_baseline", label);
 }
 
+/* The kernel's counts of a cgroup include its descendants'. */
+static void the_node_counts_what_is_inside_once(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "kind");
+    rig_container(rig, "kind/inner");
+    work(rig, "kind", 5000, 166);
+    work(rig, "kind/inner", 4000, 166);
+    rig_tick(rig);
+    assert_true(rig_value(rig, N("memory_reads"), "") == 5000);
+    assert_true(rig_value(rig, N("memory_read_latency_reads"), "") == 5000);
+    assert_true(rig_value(rig, N("memory_read_window_latency_seconds"), "") == 1);
+    fake_group(&rig->fake, "kind", GROUP_CORE)->no_reading = true;
+    work(rig, "kind", 5000, 166);
+    work(rig, "kind/inner", 4000, 166);
+    rig_tick(rig);
+    assert_true(rig_value(rig, N("memory_reads"), "") == 5000);
+    fake_group(&rig->fake, "kind", GROUP_CORE)->no_reading = false;
+    rig_tick(rig); /* the outer's window reaches back */
+    assert_true(rig_value(rig, N("memory_reads"), "") == 10000);
+}
+
 /* Where all memory is local, what the probe sees at best is a lower bound, until more is known. */
 static void the_machine_is_the_last_resort(void **state)
 {
@@ -540,6 +562,7 @@ int main(void)
         T(a_container_without_names_counts_already),
         T(new_names_keep_the_numbers),
         T(refused_names_drop_all_of_a_container),
+        T(the_node_counts_what_is_inside_once),
         T(the_machine_is_the_last_resort),
         T(why_there_is_no_baseline_is_said),
         T(wait_is_absent_until_a_latency_is_known),
