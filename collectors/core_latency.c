@@ -373,7 +373,7 @@ static void lane_publish(struct core_latency_collector *self, struct lane *lane)
     if (!lane->made)
         return;
     lane_show(lane);
-    if (lane->limits.basis[LIMIT_THRESHOLD] != BASES)
+    if (limits_judge(&lane->limits))
         series_set(lane->series[C_OVER], lane->over_seconds);
     series_show(lane->series[C_LATENCY], lane->latency && !lane->core.ending,
                 lane->estimate.latency_seconds);

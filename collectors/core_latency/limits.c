@@ -27,10 +27,15 @@ void limits_update(struct limits *limits, double machine_seconds, double factor)
     }
 }
 
+bool limits_judge(const struct limits *limits)
+{
+    enum basis basis = limits->basis[LIMIT_THRESHOLD];
+    return basis != BASES && basis != BASIS_MACHINE;
+}
+
 bool limits_are_exceeded(const struct limits *limits, double latency_seconds)
 {
-    return limits->basis[LIMIT_THRESHOLD] != BASES &&
-           latency_seconds > limits->seconds[LIMIT_THRESHOLD];
+    return limits_judge(limits) && latency_seconds > limits->seconds[LIMIT_THRESHOLD];
 }
 
 static bool is_due(const struct limits *limits, int which, bool ending)

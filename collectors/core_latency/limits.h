@@ -35,6 +35,9 @@ void limits_init(struct limits *limits);
  * part. */
 void limits_update(struct limits *limits, double machine_seconds, double factor);
 
+/* Whether time above the threshold is counted. A lower bound (basis machine) is shown, but a busy
+ * node is always above it: that is no incident. */
+bool limits_judge(const struct limits *limits);
 bool limits_are_exceeded(const struct limits *limits, double latency_seconds);
 
 /*

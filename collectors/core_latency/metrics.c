@@ -78,13 +78,16 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
              "Time covered by busy windows (at least 1000 reads and a tenth of a CPU) whose memory "
              "read latency is known. A rate near 1: nearly all windows. Low: the container hardly "
              "reads memory, or windows are discarded. Absent until a latency was known."},
-    [C_OVER] = {.name = CONTAINER("memory_read_latency_over_threshold_seconds"),
-                .type = METRIC_COUNTER,
-                .number = METRIC_DOUBLE,
-                .labels = "container",
-                .help = "Part of the observed time in which the latency was above the threshold. A "
-                        "high share of the observed time: reads often take longer than the "
-                        "threshold allows. Absent until there is a threshold."},
+    [C_OVER] =
+        {.name = CONTAINER("memory_read_latency_over_threshold_seconds"),
+         .type = METRIC_COUNTER,
+         .number = METRIC_DOUBLE,
+         .labels = "container",
+         .help =
+             "Part of the observed time in which the latency was above the threshold. A "
+             "high share of the observed time: reads often take longer than the "
+             "threshold allows. Absent until there is a threshold better than basis machine, which "
+             "is a lower bound only."},
     [C_LATENCY] = {.name = CONTAINER("memory_read_latency_seconds"),
                    .type = METRIC_GAUGE,
                    .number = METRIC_DOUBLE,
