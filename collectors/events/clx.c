@@ -29,6 +29,8 @@ const struct event_table event_table_clx = {
             [ROLE_LOADS_REMOTE_PMM] = "clx::MEM_LOAD_L3_MISS_RETIRED:REMOTE_PMM",
             [ROLE_STORES] = "clx::MEM_INST_RETIRED:ALL_STORES",
             [ROLE_LOADS] = "clx::MEM_INST_RETIRED:ALL_LOADS",
+            [ROLE_LLC_MISSES] = "clx::LONGEST_LAT_CACHE:MISS",
+            [ROLE_RFO] = "clx::OFFCORE_REQUESTS:DEMAND_RFO",
             [ROLE_PMM_RFO] = "clx::OFFCORE_RESPONSE_0:0x3f80400002",
         },
     .channels = 1,

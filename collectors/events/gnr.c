@@ -26,6 +26,8 @@ const struct event_table event_table_gnr = {
             [ROLE_LOADS_REMOTE_DRAM] = "perf_raw::r02d3",
             [ROLE_STORES] = "perf_raw::r82d0",
             [ROLE_LOADS] = "perf_raw::r81d0",
+            [ROLE_LLC_MISSES] = "perf_raw::r412e",
+            [ROLE_RFO] = "perf_raw::r0421",
         },
     .channels = 2,
     .uncore_event =

@@ -33,6 +33,8 @@ const struct event_table event_table_icx = {
             [ROLE_LOADS_REMOTE_PMM] = "icx::MEM_LOAD_L3_MISS_RETIRED:REMOTE_PMM",
             [ROLE_STORES] = "icx::MEM_INST_RETIRED:ALL_STORES",
             [ROLE_LOADS] = "icx::MEM_INST_RETIRED:ALL_LOADS",
+            [ROLE_LLC_MISSES] = "icx::LONGEST_LAT_CACHE:MISS",
+            [ROLE_RFO] = "icx::OFFCORE_REQUESTS:DEMAND_RFO",
             [ROLE_PMM_RFO] = "icx::OCR:0x100400002",
         },
     .channels = 1,

@@ -26,6 +26,8 @@ const struct event_table event_table_skx = {
             [ROLE_LOADS_REMOTE_DRAM] = "skx::MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM",
             [ROLE_STORES] = "skx::MEM_INST_RETIRED:ALL_STORES",
             [ROLE_LOADS] = "skx::MEM_INST_RETIRED:ALL_LOADS",
+            [ROLE_LLC_MISSES] = "skx::LONGEST_LAT_CACHE:MISS",
+            [ROLE_RFO] = "skx::OFFCORE_REQUESTS:DEMAND_RFO",
         },
     .channels = 1,
     .uncore_event =

@@ -1,7 +1,7 @@
 #include "collectors/events/events.h"
 
 /*
- * Sapphire Rapids. libpfm4 4.13 has no names for the L3-miss unit masks: raw ones. The occupancy
+ * Sapphire Rapids. libpfm4 4.13 has no names for some unit masks: raw ones. The occupancy
  * counts only from when the miss is known, so c_cache is not Cascade Lake's: calibrated.
  * Read queues as on Ice Lake; persistent memory's occupancy counts by subchannel, its inserts once.
  */
@@ -28,6 +28,8 @@ const struct event_table event_table_spr = {
             [ROLE_LOADS_REMOTE_PMM] = "spr::MEM_LOAD_L3_MISS_RETIRED:REMOTE_PMM",
             [ROLE_STORES] = "spr::MEM_INST_RETIRED:ALL_STORES",
             [ROLE_LOADS] = "spr::MEM_INST_RETIRED:ALL_LOADS",
+            [ROLE_LLC_MISSES] = "spr::LONGEST_LAT_CACHE:MISS",
+            [ROLE_RFO] = "spr::OFFCORE_REQUESTS:0x04",
         },
     .channels = 1,
     .uncore_event =

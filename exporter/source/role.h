@@ -28,6 +28,8 @@ enum role {
     ROLE_STORES,
     ROLE_LOADS,
     ROLE_PMM_RFO,
+    ROLE_LLC_MISSES, /* demand, prefetch into the core's own caches and RFO, that missed the LLC */
+    ROLE_RFO,        /* reads for ownership that left the core's own caches, LLC hits included */
     ROLE_IMC_CLOCKTICKS,
     ROLE_RPQ_INSERTS,
     ROLE_RPQ_OCCUPANCY,
@@ -60,6 +62,9 @@ enum group {
     GROUP_STORES,
     GROUP_LOADS,
     GROUP_PMM_RFO,
+    /* No collector yet. A line for each miss and, once an RFO's line is written back, another: the
+     * traffic is llc_misses + rfo. Stores past the caches are in neither. */
+    GROUP_TRAFFIC,
     GROUP_RPQ,
     GROUP_PMM_RPQ,
     GROUP_ASM_EPOCHS,

@@ -46,6 +46,8 @@ static const struct {
     {ROLE_STORES, {0x82d0, 0x82d0, 0x82d0, 0x82d0, 0x82d0, 0x82d0}},
     {ROLE_LOADS, {0x81d0, 0x81d0, 0x81d0, 0x81d0, 0x81d0, 0x81d0}},
     {ROLE_PMM_RFO, {0, 0x01b7, 0x01b7, 0, 0, 0}},
+    {ROLE_LLC_MISSES, {0x412e, 0x412e, 0x412e, 0x412e, 0x412e, 0x412e}},
+    {ROLE_RFO, {0x04b0, 0x04b0, 0x04b0, 0x0421, 0x0421, 0x0421}},
 };
 
 /* Uncore, by channel; NONE: not counted there. Up to two events, which are added: inserts by bits
@@ -279,6 +281,11 @@ static void test_groups_fit_the_counters(void **state)
         assert_int_equal(general_counters_needed(table, GROUP_CORE), 4);
         for (size_t i = 0; i < group_descs[GROUP_CORE].n; i++)
             assert_non_null(table->event[group_descs[GROUP_CORE].roles[i]]);
+        /* So is the traffic group, which leaves room for the fixed cycles counter's event where the
+         * NMI watchdog holds that one. */
+        assert_int_equal(general_counters_needed(table, GROUP_TRAFFIC), 2);
+        for (size_t i = 0; i < group_descs[GROUP_TRAFFIC].n; i++)
+            assert_non_null(table->event[group_descs[GROUP_TRAFFIC].roles[i]]);
         for (int channel = 0; channel < table->channels; channel++)
             for (size_t i = 0; i < group_descs[GROUP_RPQ].n; i++)
                 assert_non_null(table->uncore_event[channel][group_descs[GROUP_RPQ].roles[i]]);
