@@ -11,6 +11,7 @@
 #include "collectors/learned/day_percentile.h"
 #include "collectors/learned/hour_percentile.h"
 #include "collectors/parts/latency_edges.h"
+#include "collectors/parts/probe_latency.h"
 #include "collectors/parts/window_read.h"
 #include "collectors/probe/calibration.h"
 #include "collectors/table.h"
@@ -18,9 +19,9 @@
 /* The counter must have been dead beside this many bursts before it is called filtered. */
 enum { FILTERED_BURSTS = 3 };
 /* A gauge without a new burst for this many ticks is stale, and goes. */
-enum { STALE_TICKS = 30 };
-/* Fewer local bursts than this have no 5th percentile worth the name. */
-enum { CALM_MIN_BURSTS = 60 };
+enum { STALE_TICKS = 60 };
+/* Fewer local readings than this have no 5th percentile worth the name. */
+enum { CALM_MIN_READINGS = 60 };
 
 static const double latency_edges[LATENCY_EDGES_N] = {LATENCY_EDGES};
 
@@ -29,7 +30,8 @@ static const struct metric_desc latency_desc = {
     .type = METRIC_GAUGE,
     .number = METRIC_DOUBLE,
     .labels = "initiator_numa_node, target_numa_node",
-    .help = "Measured load-to-use latency of memory in the last burst of the pointer chase. High "
+    .help = "Measured load-to-use latency of memory: the median of the last tick's bursts of the "
+            "pointer chase. High "
             "compared with its usual value: the memory of the target node is contended, or an idle "
             "machine clocks its interconnect down. Where DRAM or HBM caches slower memory (Memory "
             "Mode), the few MiB of the chase always hit that cache, unlike containers."};
@@ -38,7 +40,8 @@ static const struct metric_desc histogram_desc = {
     .name = "interference_memory_probe_window_latency_seconds",
     .type = METRIC_HISTOGRAM,
     .labels = "initiator_numa_node, target_numa_node",
-    .help = "Measured load-to-use latency of memory, one observation per burst. A tail to the "
+    .help = "Measured load-to-use latency of memory, one observation per tick with bursts: their "
+            "median. A tail to the "
             "right: the memory of the target node is sometimes contended.",
     .edges = latency_edges,
     .n_edges = LATENCY_EDGES_N};
@@ -132,13 +135,16 @@ static int show_bursts(struct probe_collector *self, const struct tick *tick,
 {
     int err = 0;
     for (size_t i = 0; i < n; i++) {
-        struct pair *pair =
-            pair_of(self, bursts[i].initiator_numa_node, bursts[i].target_numa_node);
+        int initiator = bursts[i].initiator_numa_node, target = bursts[i].target_numa_node;
+        double seconds;
+        if (!probe_latency_is_first(bursts, i) ||
+            !probe_latency(bursts, n, initiator, target, &seconds))
+            continue;
+        struct pair *pair = pair_of(self, initiator, target);
         if (!pair) {
             err = -ENOMEM;
             continue;
         }
-        double seconds = bursts[i].latency_ns * 1e-9;
         series_set(pair->latency, seconds);
         series_observe(pair->histogram, seconds);
         pair->last_tick = tick->number;
@@ -155,15 +161,18 @@ static void learn_calm(struct probe_collector *self, const struct tick *tick,
 {
     bool added = false;
     for (size_t i = 0; i < n; i++) {
-        if (bursts[i].initiator_numa_node != bursts[i].target_numa_node)
+        int node = bursts[i].initiator_numa_node;
+        double seconds;
+        if (bursts[i].target_numa_node != node || !probe_latency_is_first(bursts, i) ||
+            !probe_latency(bursts, n, node, node, &seconds))
             continue;
-        hour_percentile_add(&self->local, tick->mono_ns, bursts[i].latency_ns * 1e-9);
+        hour_percentile_add(&self->local, tick->mono_ns, seconds);
         day_percentile_add(&self->local_day, tick->mono_ns, (double)tick->interval_ns * 1e-9,
-                           bursts[i].latency_ns * 1e-9);
+                           seconds);
         self->n_local++;
         added = true;
     }
-    if (!added || self->n_local < CALM_MIN_BURSTS)
+    if (!added || self->n_local < CALM_MIN_READINGS)
         return;
     self->env.facts->probe_calm_seconds = hour_percentile_seconds(&self->local, 0.05);
     self->env.facts->probe_best_seconds = day_percentile_seconds(&self->local_day, 0.05);
@@ -204,22 +213,16 @@ static void calibrate(struct probe_collector *self, double latency, struct core_
              machine->cache_cycles, machine->cache_seconds * 1e9);
 }
 
-/* The one burst of this node onto itself in this tick; false if there was none, or several. */
-static bool only_local_burst(const struct probe_reading *bursts, size_t n, int node, double *out)
+/* What this node's bursts of the tick took if all of them went to its own memory, and nowhere else:
+ * the thread's counters do not tell targets apart, nor misses from hits. */
+static bool only_local_bursts(const struct probe_reading *bursts, size_t n, int node,
+                              double *seconds)
 {
-    size_t found = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (bursts[i].initiator_numa_node != node)
-            continue;
-        found++;
-        if (bursts[i].llc_hit_ns > 0)
-            found++; /* the thread's counters mix misses and hits */
-        if (bursts[i].target_numa_node == node)
-            *out = bursts[i].latency_ns * 1e-9;
-        else
-            found++; /* the thread's counters mix two targets */
-    }
-    return found == 1;
+    for (size_t i = 0; i < n; i++)
+        if (bursts[i].initiator_numa_node == node &&
+            (bursts[i].target_numa_node != node || bursts[i].llc_hit_ns > 0))
+            return false;
+    return probe_latency(bursts, n, node, node, seconds);
 }
 
 /* Hypervisors filter each event by itself. A read is outstanding for many cycles. */
@@ -277,7 +280,7 @@ static int read_counted_threads(struct probe_collector *self, const struct tick 
         if (err && err != -ENODATA && !result)
             result = err;
         if (!err && status == WINDOW_OK &&
-            only_local_burst(bursts, n, counted->numa_node, &true_latency))
+            only_local_bursts(bursts, n, counted->numa_node, &true_latency))
             judge_window(self, counted, tick, &sum, true_latency);
         if (tick->number > counted->last_tick + STALE_TICKS)
             series_clear(counted->error);

@@ -265,5 +265,18 @@ def probe(scale):
     return [Row("probe: CPU of an initiator's thread", "0.1 %",
                 ", ".join(f"node {node} {float(p):.4f} %" for node, p in share),
                 verdict(most, 0.1),
-                f"{scale.probe_seconds} s at one burst a second; {readings}" +
-                (f"; without flushing, through 1 GiB: {crossed.group(1)} ns" if crossed else ""))]
+                f"{scale.probe_seconds} s at three bursts a second; single bursts: {readings}" +
+                (f"; without flushing, through 1 GiB: {crossed.group(1)} ns" if crossed else "")),
+            bursts(scale)]
+
+
+def bursts(scale):
+    text = measure.run_text("bench_bursts", scale.bursts_seconds)
+    percent = dict(re.findall(r"(.+?) +deviation +([\d.]+|nan) %", text))
+    cost = re.search(r"CPU a second: (.*)", text).group(1)
+    return Row("probe: noise of a second's reading", "reported",
+               f"median of three short bursts {percent['median of three bursts of three runs']} %",
+               "reported", f"beside one long burst {percent['one burst of ten runs']} %, one short one "
+               f"{percent['one burst of three runs']} %, mean of the three "
+               f"{percent['mean of three bursts of three runs']} %; {scale.bursts_seconds} s, levels "
+               f"of a minute taken out; {cost}")

@@ -18,7 +18,7 @@ import time
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 COMMAND = "sudo tests/bench/run.py > tests/bench/RESULTS.md"
-TARGETS = ["interference_exporter", "bench_kernel", "bench_node", "bench_probe", "bench_render",
+TARGETS = ["interference_exporter", "bench_kernel", "bench_node", "bench_probe", "bench_bursts", "bench_render",
            "bench_samples", "bench_scrape",
            "bench_workload", "preload_malloc", "simnode_bench"]
 NEEDED = {"strace": "strace", "prometheus-node-exporter": "prometheus-node-exporter"}
@@ -56,6 +56,7 @@ class Scale:
     load_seconds: float = 30
     load_tick_ms: int = 1000
     probe_seconds: float = 30
+    bursts_seconds: int = 120
     sample_rounds: int = 41
     sample_seconds: float = 10
 

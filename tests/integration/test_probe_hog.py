@@ -4,7 +4,7 @@
 Readings of the probe with the neighbours stopped and running take turns (SIGSTOP, SIGCONT), so that
 drift of the machine falls on both sides alike. Compared are not nanoseconds but P, the probability
 that a reading under load is slower than one at rest: 0.5 means that the load cannot be seen. A
-reading is the median of five bursts: one neighbour may slow memory by a hundredth only, which is
+reading is the median of fifteen bursts: one neighbour may slow memory by a hundredth only, which is
 less than single bursts differ on a busy machine.
 
 With n readings on each side and no effect, P has a standard error of sqrt((2n + 1) / (12 n^2)), 0.041
@@ -25,7 +25,7 @@ import subprocess
 import sys
 import time
 
-READINGS, MOST_READINGS, BURSTS = 100, 600, 5
+READINGS, MOST_READINGS, BURSTS = 100, 600, 15
 SETTLE_S = 0.02
 MOST_HOGS = 8
 SYSFS = pathlib.Path("/sys/devices/system")

@@ -27,7 +27,7 @@ void chase_account_init(struct chase_account *account, uint64_t interval_ns, uin
 
 static uint64_t least_burst_ns(const struct chase_account *account)
 {
-    return account->load_ns * (CHASE_WARM_LOADS + CHASE_RUNS_NEEDED * CHASE_RUN_LOADS);
+    return account->load_ns * (CHASE_WARM_LOADS + CHASE_RUNS * CHASE_RUN_LOADS);
 }
 
 uint64_t chase_account_wait_ns(const struct chase_account *account)

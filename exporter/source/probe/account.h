@@ -1,7 +1,7 @@
 /*
  * What bursts may cost: the CPU time of everything the probe's thread does stays below 0.1 % of a
- * CPU, by an account that grows with the clock. On slow memory a burst gets fewer runs, and where
- * the interval is short some turns are skipped.
+ * CPU, by an account that grows with the clock. On slow memory, and where the interval is short,
+ * some turns are skipped.
  *
  * Times are the caller's: it is tested without a clock.
  */
@@ -20,7 +20,7 @@ struct chase_account {
 };
 
 void chase_account_init(struct chase_account *account, uint64_t interval_ns, uint64_t now_ns);
-/* What a burst at 'now_ns' may spend; 0 when it would not be enough for CHASE_RUNS_NEEDED runs. */
+/* What a burst at 'now_ns' may spend; 0 when it would not be enough for a whole one. */
 uint64_t chase_account_budget(struct chase_account *account, uint64_t now_ns);
 /* How long to sleep, counted from the last earning, until there is a budget again: even waking up
  * to find none costs too much where intervals are short. */

@@ -28,7 +28,7 @@ void chase_burst(struct chase_ring *ring, enum chase_flush how, int cpu, uint64_
         else
             out->discarded[cause]++;
     }
-    out->valid = kept >= CHASE_RUNS_NEEDED && 2 * kept >= out->runs;
+    out->valid = kept >= CHASE_RUNS_NEEDED;
     if (out->valid)
         out->latency_ns = chase_median(latency_ns, kept);
 }

@@ -1,8 +1,9 @@
 /*
- * A burst: several short runs.
+ * A burst: a few short runs, of which one may be odd.
  *
- * One run of 500 loads varies with refresh, interrupts and neighbours; the median of ten does not
- * depend on the odd one. account.h says what a burst may cost.
+ * One run of 500 loads varies with refresh, interrupts and neighbours. Most of that is slower than
+ * a burst, so three short bursts in an interval, of which the reader takes the median, say more
+ * than one long burst at the same cost (bench_bursts). account.h says what a burst may cost.
  */
 #ifndef IE_SOURCE_PROBE_BURST_H
 #define IE_SOURCE_PROBE_BURST_H
@@ -12,8 +13,9 @@
 enum {
     CHASE_RUN_LOADS = 500,
     CHASE_WARM_LOADS = 100, /* a first run that does not count: the CPU leaves its idle state */
-    CHASE_RUNS = 10,
-    CHASE_RUNS_NEEDED = 3, /* and half of those made; otherwise there is no reading */
+    CHASE_RUNS = 3,
+    CHASE_RUNS_NEEDED = 2, /* otherwise there is no reading */
+    CHASE_BURSTS = 3,      /* of an initiator, in an interval */
 };
 
 struct chase_burst {

@@ -20,8 +20,8 @@
 
 enum {
     CHASE_HIT_AT_FIRST = 16, /* measurements, */
-    CHASE_HIT_EVERY = 10,    /* one in this many bursts; */
-    CHASE_HIT_RARELY = 300,  /* then one in this many */
+    CHASE_HIT_EVERY = 30,    /* one in this many bursts; */
+    CHASE_HIT_RARELY = 900,  /* then one in this many */
 };
 
 struct chase_hit {

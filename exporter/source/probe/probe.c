@@ -106,7 +106,7 @@ static int make_shared(struct probe_source *probe, const struct probe_config *co
     pthread_condattr_t attributes;
     shared->fs = config->fs;
     shared->log = config->log;
-    shared->interval_ns = config->interval_ns;
+    shared->turn_ns = config->interval_ns / CHASE_BURSTS;
     shared->how = chase_flush_detect();
     int err = pthread_mutex_init(&shared->mutex, NULL);
     if (err)
@@ -170,29 +170,36 @@ static int make_rings(struct probe_source *probe, size_t n_threads)
     return 0;
 }
 
+/* The buffer in a node's memory; n_buffers if there is none. */
+static size_t buffer_of(const struct probe_source *probe, int node)
+{
+    size_t i = 0;
+    while (i < probe->shared.n_buffers && probe->buffers[i].node != node)
+        i++;
+    return i;
+}
+
 /* For hits in the last-level cache, in the buffer of the thread's own node, if there is one. */
 static int make_hit_ring(const struct probe_source *probe, struct chase_thread *thread)
 {
-    for (size_t i = 0; i < probe->shared.n_buffers; i++) {
-        const struct chase_buffer *buffer = &probe->buffers[i];
-        if (buffer->node != thread->node)
-            continue;
-        int err = chase_hit_init(&thread->hit, probe->shared.fs, thread->cpu, buffer->base,
-                                 buffer->bytes, thread->random);
-        return err == -ENOTSUP ? 0 : err;
-    }
-    return 0;
+    size_t own = buffer_of(probe, thread->node);
+    if (own == probe->shared.n_buffers)
+        return 0;
+    int err = chase_hit_init(&thread->hit, probe->shared.fs, thread->cpu, probe->buffers[own].base,
+                             probe->buffers[own].bytes, thread->random);
+    return err == -ENOTSUP ? 0 : err;
 }
 
-/* Before the thread starts: from then on 'turn' is the thread's. */
+/* Before the thread starts: from then on 'targets' is the thread's. */
 static void describe(const struct probe_source *probe, size_t i)
 {
     const struct chase_thread *thread = &probe->threads[i];
     struct source_thread *identity = &probe->identities[i];
+    struct chase_targets first = thread->targets;
     snprintf(identity->key, sizeof identity->key, "p%zu", i);
     snprintf(identity->kind, sizeof identity->kind, "probe");
     identity->initiator_numa_node = thread->node;
-    identity->target_numa_node = probe->buffers[thread->turn].node;
+    identity->target_numa_node = probe->buffers[chase_targets_next(&first, 0)].node;
 }
 
 static int start_threads(struct probe_source *probe, const struct chase_topology *topology)
@@ -213,7 +220,8 @@ static int start_threads(struct probe_source *probe, const struct chase_topology
         thread->cpu = topology->initiators[i].cpu;
         thread->random = chase_random(&seed);
         thread->rings = &probe->rings[i * probe->shared.n_buffers];
-        thread->turn = i % probe->shared.n_buffers;
+        chase_targets_init(&thread->targets, probe->shared.n_buffers,
+                           buffer_of(probe, thread->node), i);
         describe(probe, i);
         int err = make_hit_ring(probe, thread);
         if (!err)

@@ -2,12 +2,12 @@
  * The memory probe: real load-to-use latency, from a pinned thread that chases pointers.
  *
  * One thread per initiator NUMA node, on a housekeeping CPU (topology.h says which), through
- * a few MiB of huge pages on the target node; targets take turns. Before each run the lines are
- * flushed (by computed address, not by loading them), so every load goes to memory and the TLB does
- * not matter. Runs disturbed by preemption, migration or steal are discarded; a reading is the
- * median of the runs of one burst (burst.h), absent when too few are left. At most 0.1 % of
- * one CPU per initiator node, everything included; where the interval or the memory does not allow
- * a whole burst for that, bursts get fewer runs and then become rarer. Needs no privilege.
+ * a few MiB of huge pages on the target node; targets take turns (targets.h). Before each run the
+ * lines are flushed (by computed address, not by loading them), so every load goes to memory and
+ * the TLB does not matter. Runs disturbed by preemption, migration or steal are discarded; a
+ * reading is the median of the runs of one burst (burst.h), absent when too few are left. At most
+ * 0.1 % of one CPU per initiator node, everything included; where the interval or the memory does
+ * not allow a whole burst for that, bursts become rarer. Needs no privilege.
  */
 #ifndef IE_SOURCE_PROBE_PROBE_H
 #define IE_SOURCE_PROBE_PROBE_H
@@ -21,7 +21,7 @@
 struct probe_config {
     const struct fsroot *fs; /* borrowed, like log, until the source is freed */
     const struct log *log;
-    uint64_t interval_ns; /* one burst per initiator and interval; > 0 */
+    uint64_t interval_ns; /* CHASE_BURSTS bursts per initiator in it; > 0 */
     size_t buffer_bytes;  /* per target; 0: 4 MiB; rounded up to 2 MiB; at most 1 GiB */
 };
 

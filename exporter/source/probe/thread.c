@@ -36,10 +36,10 @@ bool chase_queue_take(struct chase_queue *queue, struct probe_reading *out)
     return true;
 }
 
-uint64_t chase_turn_ns(uint64_t interval_ns, size_t index, size_t n, uint64_t turn, uint64_t random)
+uint64_t chase_turn_ns(uint64_t turn_ns, size_t index, size_t n, uint64_t turn, uint64_t random)
 {
-    uint64_t part = interval_ns / n, play = part / 5 * 4;
-    return turn * interval_ns + index * part + (play > 0 ? random % play : 0);
+    uint64_t part = turn_ns / n, play = part / 5 * 4;
+    return turn * turn_ns + index * part + (play > 0 ? random % play : 0);
 }
 
 /* False when it is time to stop. */
@@ -105,13 +105,12 @@ static void charge(struct chase_account *account, uint64_t *spent, uint64_t load
 }
 
 /* Charges the account for the burst; the caller does for the rest. */
-static void take_turn(struct chase_thread *thread, struct chase_account *account,
+static void take_turn(struct chase_thread *thread, uint64_t turn, struct chase_account *account,
                       uint64_t budget_ns, uint64_t *spent)
 {
     struct chase_shared *shared = thread->shared;
-    size_t target = thread->turn;
+    size_t target = chase_targets_next(&thread->targets, turn);
     struct chase_burst burst;
-    thread->turn = (target + 1) % shared->n_buffers;
     if (!ensure_pinned(thread) || !chase_buffer_in_place(&shared->buffers[target])) {
         discard(shared, PROBE_MIGRATED, 1);
         return;
@@ -137,7 +136,7 @@ static uint64_t next_turn(const struct chase_shared *shared, const struct chase_
                           uint64_t turn)
 {
     uint64_t at_ns = clock_mono_ns() - shared->epoch_ns, wait_ns = chase_account_wait_ns(account);
-    uint64_t first = (at_ns + wait_ns) / shared->interval_ns;
+    uint64_t first = (at_ns + wait_ns) / shared->turn_ns;
     return first > turn ? first : turn + 1;
 }
 
@@ -146,13 +145,13 @@ static void take_turns(struct chase_thread *thread)
     struct chase_shared *shared = thread->shared;
     struct chase_account account;
     uint64_t turn = 0, spent = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    chase_account_init(&account, shared->interval_ns, shared->epoch_ns);
-    while (wait_until(shared, shared->epoch_ns + chase_turn_ns(shared->interval_ns, thread->index,
+    chase_account_init(&account, shared->turn_ns, shared->epoch_ns);
+    while (wait_until(shared, shared->epoch_ns + chase_turn_ns(shared->turn_ns, thread->index,
                                                                shared->n_threads, turn,
                                                                chase_random(&thread->random)))) {
         uint64_t budget = chase_account_budget(&account, clock_mono_ns());
         if (budget > 0)
-            take_turn(thread, &account, budget, &spent);
+            take_turn(thread, turn, &account, budget, &spent);
         charge(&account, &spent, 0);
         turn = next_turn(shared, &account, turn);
     }

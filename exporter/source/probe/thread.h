@@ -15,6 +15,7 @@
 #include "exporter/source/probe/buffer.h"
 #include "exporter/source/probe/burst.h"
 #include "exporter/source/probe/hit.h"
+#include "exporter/source/probe/targets.h"
 #include "exporter/source/source.h"
 
 enum { CHASE_QUEUE = 64 };
@@ -37,8 +38,8 @@ struct chase_shared {
     const struct fsroot *fs;
     const struct log *log;
     enum chase_flush how;
-    uint64_t interval_ns;
-    uint64_t epoch_ns; /* CLOCK_MONOTONIC; turn k lies in [epoch + k, epoch + k + 1) intervals */
+    uint64_t turn_ns;  /* of one burst of each thread: the interval's CHASE_BURSTS-th part */
+    uint64_t epoch_ns; /* CLOCK_MONOTONIC; turn k lies in [epoch + k, epoch + k + 1) turns */
     size_t n_threads;
     const struct chase_buffer *buffers; /* the targets */
     size_t n_buffers;
@@ -58,7 +59,7 @@ struct chase_thread {
     uint64_t random;
     struct chase_ring *rings; /* one per buffer; owned by the source */
     struct chase_hit hit;     /* in the buffer of its own node; released by the source */
-    size_t turn;              /* the next target */
+    struct chase_targets targets;
     struct chase_queue queue;
     pthread_t handle;
 };
@@ -70,10 +71,9 @@ void chase_thread_join(struct chase_thread *thread);
 
 /*
  * When turn 'turn' of thread 'index' of n begins, in ns after the epoch: each thread has its own
- * n-th of the interval, so that two never burst at once, and moves within four fifths of it by
+ * n-th of it, so that two never burst at once, and moves within four fifths of it by
  * 'random', so that it does not march in step with something periodic.
  */
-uint64_t chase_turn_ns(uint64_t interval_ns, size_t index, size_t n, uint64_t turn,
-                       uint64_t random);
+uint64_t chase_turn_ns(uint64_t turn_ns, size_t index, size_t n, uint64_t turn, uint64_t random);
 
 #endif

@@ -76,12 +76,43 @@ static void bursts_are_shown_by_pair(void **state)
     assert_true(rig_value(rig, HISTOGRAM, "initiator_numa_node=\"1\"") == 1);
 }
 
+/* Of three, one was disturbed; of four, the middle two count by halves. */
+static void a_tick_shows_the_median_of_its_bursts(void **state)
+{
+    static const double three[] = {90, 88, 130}, four[] = {100, 88, 92, 88};
+    struct rig *rig = *state;
+    for (size_t i = 0; i < 3; i++) {
+        burst(rig, 0, 0, three[i]);
+        burst(rig, 0, 1, 150);
+    }
+    rig_tick(rig);
+    assert_true(fabs(rig_value(rig, LATENCY, "target_numa_node=\"0\"") - 90e-9) < 1e-15);
+    assert_true(fabs(rig_value(rig, LATENCY, "target_numa_node=\"1\"") - 150e-9) < 1e-15);
+    assert_true(rig_value(rig, HISTOGRAM, "target_numa_node=\"0\"") == 1);
+    for (size_t i = 0; i < 4; i++)
+        burst(rig, 0, 0, four[i]);
+    rig_tick(rig);
+    assert_true(fabs(rig_value(rig, LATENCY, "target_numa_node=\"0\"") - 90e-9) < 1e-15);
+}
+
+/* The counters of a thread whose three bursts went to its own memory have counted all three. */
+static void several_local_bursts_judge_a_window(void **state)
+{
+    struct rig *rig = *state;
+    counts_of_the_thread(rig, 124.5);
+    burst(rig, 0, 0, 80.238095);
+    burst(rig, 0, 0, 80.238095);
+    burst(rig, 0, 0, 200);
+    rig_tick(rig);
+    assert_true(rig_value(rig, ERROR, "numa_node=\"0\"") < 1e-6);
+}
+
 static void without_new_bursts_the_gauge_goes(void **state)
 {
     struct rig *rig = *state;
     burst(rig, 0, 0, 88.8);
     rig_tick(rig);
-    for (int i = 0; i < 30; i++)
+    for (int i = 0; i < 60; i++)
         rig_tick(rig);
     assert_false(isnan(rig_value(rig, LATENCY, "")));
     rig_tick(rig);
@@ -280,6 +311,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
         T(local_bursts_tell_what_memory_takes_when_calm),
         T(bursts_are_shown_by_pair),
+        T(a_tick_shows_the_median_of_its_bursts),
+        T(several_local_bursts_judge_a_window),
         T(without_new_bursts_the_gauge_goes),
         T(a_right_constant_shows_a_small_error),
         T(a_wrong_constant_shows_in_the_error),

@@ -136,16 +136,17 @@ static void measured_often_at_first_and_then_rarely(void **state)
     cache(w, 3, 3, "Unified", "39936K");
     assert_int_equal(make(w, &hit), 0);
     uint32_t got = 0;
-    for (int i = 1; i <= 900; i++) {
+    for (int i = 1; i <= 3 * CHASE_HIT_RARELY; i++) {
         uint32_t attempts = hit.attempts;
         double ns = chase_hit_burst(&hit, w->cpu, 1e9);
-        assert_int_equal(hit.attempts - attempts,
-                         i <= 160 ? i % CHASE_HIT_EVERY == 0 : i % CHASE_HIT_RARELY == 0);
+        assert_int_equal(hit.attempts - attempts, i <= CHASE_HIT_AT_FIRST * CHASE_HIT_EVERY
+                                                      ? i % CHASE_HIT_EVERY == 0
+                                                      : i % CHASE_HIT_RARELY == 0);
         assert_true(ns == 0 || (hit.attempts > attempts && ns > 0.1 && ns < 1e5));
         got += ns > 0;
     }
     assert_int_equal(hit.attempts, CHASE_HIT_AT_FIRST + 3);
-    for (int i = 0; i < 600; i++)
+    for (int i = 0; i < 2 * CHASE_HIT_RARELY; i++)
         assert_true(chase_hit_burst(&hit, w->cpu, 0) == 0);
     assert_int_equal(hit.attempts, CHASE_HIT_AT_FIRST + 5);
     /* Others may take the CPU away in some, and on a crowded machine in many in a row. */

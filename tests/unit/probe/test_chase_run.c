@@ -159,9 +159,10 @@ static void test_median(void **state)
  * the share of a CPU used, and bursts made. */
 static double simulate(uint64_t interval_ns, uint64_t load_ns, uint64_t extra_ns, size_t *bursts)
 {
+    uint64_t turn_ns = interval_ns / CHASE_BURSTS;
     struct chase_account account;
     uint64_t used = 0, hour = 3600000000000U;
-    chase_account_init(&account, interval_ns, 1000);
+    chase_account_init(&account, turn_ns, 1000);
     *bursts = 0;
     for (uint64_t now = 1000; now < hour;) {
         uint64_t budget = chase_account_budget(&account, now), loads = 0, cpu = 4000;
@@ -178,7 +179,7 @@ static double simulate(uint64_t interval_ns, uint64_t load_ns, uint64_t extra_ns
             chase_account_spend(&account, extra_ns, 0);
             used += extra_ns;
         }
-        now += (chase_account_wait_ns(&account) / interval_ns + 1) * interval_ns;
+        now += (chase_account_wait_ns(&account) / turn_ns + 1) * turn_ns;
     }
     return (double)used / (double)hour;
 }
@@ -190,18 +191,45 @@ static void test_budget_holds_at_every_speed(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof load_ns / sizeof load_ns[0]; i++) {
         assert_true(simulate(1000000000, load_ns[i], 0, &bursts) <= 0.001);
-        assert_true(bursts >=
-                    3600 * 90 / (load_ns[i] < 500 ? 90 : load_ns[i])); /* still measuring */
+        /* Still measuring: as often as the account pays for, or in every turn. */
+        uint64_t burst_ns = load_ns[i] * (CHASE_WARM_LOADS + CHASE_RUNS * CHASE_RUN_LOADS) + 4000;
+        uint64_t paid = 3600U * 900000 / burst_ns, all = 3600U * CHASE_BURSTS;
+        assert_true(bursts >= (paid < all ? paid : all) * 3 / 5 && bursts <= all);
         assert_true(simulate(20000000, load_ns[i], 0, &bursts) <= 0.001);
         assert_true(bursts >= 900);
         assert_true(simulate(15000000000U, load_ns[i], 0, &bursts) <= 0.001);
-        assert_true(bursts == 240);
+        assert_true(bursts == 240 * CHASE_BURSTS);
     }
     assert_true(simulate(1000000000, 150, 0, &bursts) > 0.0007); /* and uses what it may */
-    assert_int_equal(bursts, 3600);
+    assert_int_equal(bursts, 3600 * CHASE_BURSTS);
     /* What goes beyond a burst's share is saved up for afterwards. */
     assert_true(simulate(1000000000, 150, 3000000, &bursts) <= 0.001);
-    assert_in_range(bursts, 1800, 3000);
+    assert_in_range(bursts, 3000, 6000);
+}
+
+/* Three targets, of which number 1 is the thread's own; turns are skipped now and then. */
+static void test_own_target_every_other_time(void **state)
+{
+    enum { HOLD = CHASE_BURSTS * CHASE_INTERVALS_PER_TARGET };
+    static const size_t order[] = {1, 0, 1, 2, 1, 0};
+    struct chase_targets targets;
+    (void)state;
+    chase_targets_init(&targets, 3, 1, 0);
+    for (uint64_t turn = 0; turn < 6 * HOLD; turn++)
+        assert_int_equal(chase_targets_next(&targets, turn), order[turn / HOLD]);
+    /* A memory so slow that most turns cannot be paid for: each target is still reached. */
+    int reached[3] = {0};
+    chase_targets_init(&targets, 3, 1, 0);
+    for (uint64_t turn = 0; turn < 4000; turn += 13)
+        reached[chase_targets_next(&targets, turn)]++;
+    assert_true(reached[1] > 100 && reached[0] > 50 && reached[2] > 50);
+    chase_targets_init(&targets, 1, 0, 0);
+    for (uint64_t turn = 0; turn < 40; turn++)
+        assert_int_equal(chase_targets_next(&targets, turn), 0);
+    /* A node without memory of its own, of three. */
+    chase_targets_init(&targets, 2, 2, 1);
+    for (uint64_t turn = 0; turn < 4 * HOLD; turn++)
+        assert_int_equal(chase_targets_next(&targets, turn), (turn / HOLD + 1) % 2);
 }
 
 static void test_turns_do_not_overlap(void **state)
@@ -255,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_discard_rules),
         cmocka_unit_test(test_median),
         cmocka_unit_test(test_budget_holds_at_every_speed),
+        cmocka_unit_test(test_own_target_every_other_time),
         cmocka_unit_test(test_turns_do_not_overlap),
         cmocka_unit_test(test_queue_keeps_order_and_bounds),
     };
