@@ -19,7 +19,8 @@ enum { ROUNDS = 8, UNKNOWNS = 3 };
 
 struct points {
     int n;
-    double y[TRAFFIC_FIT_MINUTES];           /* latency */
+    double mean;                             /* of y */
+    double y[TRAFFIC_FIT_MINUTES];           /* latency or share */
     double x[TRAFFIC_FIT_MINUTES][UNKNOWNS]; /* 1, co-runners' traffic, own traffic; scaled */
     double weight[TRAFFIC_FIT_MINUTES];
     double residual[TRAFFIC_FIT_MINUTES];
@@ -30,10 +31,10 @@ struct solution {
     double inverse[UNKNOWNS][UNKNOWNS]; /* of X'WX */
 };
 
-bool traffic_fit_add(struct traffic_fit *fit, uint64_t mono_ns, double latency_seconds,
-                     double corunner_rate, double own_rate)
+bool traffic_fit_add(struct traffic_fit *fit, uint64_t mono_ns, double value, double corunner_rate,
+                     double own_rate)
 {
-    if (!(latency_seconds > 0) || !isfinite(latency_seconds + corunner_rate + own_rate))
+    if (!(value >= 0) || !isfinite(value + corunner_rate + own_rate))
         return false;
     uint64_t minute = mono_ns / minute_ns + 1;
     bool completed = fit->windows > 0 && minute > fit->minute;
@@ -41,7 +42,7 @@ bool traffic_fit_add(struct traffic_fit *fit, uint64_t mono_ns, double latency_s
         double n = fit->windows;
         fit->at[fit->minute % TRAFFIC_FIT_MINUTES] = (struct traffic_minute){
             .minute = (uint32_t)fit->minute,
-            .latency_seconds = (float)(fit->latency_seconds / n),
+            .value = (float)(fit->value / n),
             .corunner_rate = (float)(fit->corunner_rate / n),
             .own_rate = (float)(fit->own_rate / n),
         };
@@ -49,10 +50,10 @@ bool traffic_fit_add(struct traffic_fit *fit, uint64_t mono_ns, double latency_s
     }
     if (fit->windows == 0) {
         fit->minute = minute;
-        fit->latency_seconds = fit->corunner_rate = fit->own_rate = 0;
+        fit->value = fit->corunner_rate = fit->own_rate = 0;
     }
     fit->windows++;
-    fit->latency_seconds += latency_seconds;
+    fit->value += value;
     fit->corunner_rate += corunner_rate;
     fit->own_rate += own_rate;
     return completed;
@@ -79,18 +80,21 @@ static bool gather(const struct traffic_fit *fit, uint64_t mono_ns, struct point
     uint64_t now = mono_ns / minute_ns + 1;
     uint64_t first = now > TRAFFIC_FIT_MINUTES ? now - TRAFFIC_FIT_MINUTES : 1;
     double corunners[TRAFFIC_FIT_MINUTES], own[TRAFFIC_FIT_MINUTES];
+    double sum = 0;
     int n = 0;
     for (uint64_t minute = first; minute < now; minute++) {
         const struct traffic_minute *at = &fit->at[minute % TRAFFIC_FIT_MINUTES];
         if (at->minute != (uint32_t)minute)
             continue;
-        out->y[n] = (double)at->latency_seconds;
+        out->y[n] = (double)at->value;
+        sum += out->y[n];
         corunners[n] = (double)at->corunner_rate;
         own[n++] = (double)at->own_rate;
     }
     out->n = n;
     if (n < TRAFFIC_FIT_MIN_MINUTES)
         return false;
+    out->mean = sum / n;
     double high = percentile(corunners, n, 0.95), low = percentile(corunners, n, 0.05);
     if (!(high > 0) || low > max_reach * (high - low))
         return false;
@@ -163,6 +167,22 @@ static bool solve(struct points *p, struct solution *out)
     return true;
 }
 
+/*
+ * One's own traffic cannot make memory faster. Where it seems to, it is the other way round: who
+ * waits longer reads less. Such a rate tells the latency by itself, and would be the explanation of
+ * all that the co-runners do; so the line is drawn without it.
+ */
+static bool solve_for_cause(struct points *p, struct solution *out)
+{
+    if (!solve(p, out))
+        return false;
+    if (out->coefficient[2] >= 0)
+        return true;
+    for (int i = 0; i < p->n; i++)
+        p->x[i][2] = 0;
+    return solve(p, out);
+}
+
 /* Their spread, by the median of what they are off: outliers do not widen it. */
 static double spread(const struct points *p)
 {
@@ -187,7 +207,7 @@ static double independent(const struct points *p)
 }
 
 /* Whether the line also holds where the traffic is lowest, which is nearest to the answer. */
-static bool holds_at_low_end(const struct points *p, double alone)
+static bool holds_at_low_end(const struct points *p, double tolerance)
 {
     double traffic[TRAFFIC_FIT_MINUTES] = {0}, low[TRAFFIC_FIT_MINUTES];
     for (int i = 0; i < p->n; i++)
@@ -197,33 +217,57 @@ static bool holds_at_low_end(const struct points *p, double alone)
     for (int i = 0; i < p->n; i++)
         if (traffic[i] <= limit)
             low[n++] = p->residual[i];
-    return fabs(percentile(low, n, 0.5)) <= max_error * alone;
+    return fabs(percentile(low, n, 0.5)) <= tolerance;
+}
+
+/* 0, and where the line ends without co-runners, or -1. */
+static int draw(struct points *p, double *alone, double *error)
+{
+    struct solution s;
+    if (!solve_for_cause(p, &s))
+        return -1;
+    double sigma = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        /* Points on a line have no spread to judge outliers by. */
+        sigma = fmax(spread(p), 1e-4 * p->mean);
+        for (int i = 0; i < p->n; i++) {
+            double off = fabs(p->residual[i]);
+            p->weight[i] = off > huber * sigma ? huber * sigma / off : 1;
+        }
+        if (!solve_for_cause(p, &s))
+            return -1;
+    }
+    double degrees = independent(p) - UNKNOWNS;
+    if (degrees < 1)
+        return -1;
+    double widening = sigma * sqrt(p->n / degrees);
+    /* More traffic cannot make memory faster, or let lines stay: where it seems to, and not by
+     * chance, something else moved them. */
+    if (s.coefficient[1] < -3 * widening * sqrt(s.inverse[1][1]))
+        return -1;
+    *alone = s.coefficient[0];
+    *error = widening * sqrt(s.inverse[0][0]);
+    return 0;
 }
 
 double traffic_fit_alone_seconds(const struct traffic_fit *fit, uint64_t mono_ns)
 {
     struct points p;
-    struct solution s;
-    if (!gather(fit, mono_ns, &p) || !solve(&p, &s))
+    double alone, error;
+    if (!gather(fit, mono_ns, &p) || draw(&p, &alone, &error) || !(alone > 0))
         return NAN;
-    double sigma = 0;
-    for (int round = 0; round < ROUNDS; round++) {
-        /* Points on a line have no spread to judge outliers by. */
-        sigma = fmax(spread(&p), 1e-4 * fabs(s.coefficient[0]));
-        for (int i = 0; i < p.n; i++) {
-            double off = fabs(p.residual[i]);
-            p.weight[i] = off > huber * sigma ? huber * sigma / off : 1;
-        }
-        if (!solve(&p, &s))
-            return NAN;
-    }
-    double alone = s.coefficient[0];
-    double degrees = independent(&p) - UNKNOWNS;
-    if (!(alone > 0) || degrees < 1)
+    double tolerance = max_error * alone;
+    return error <= tolerance && holds_at_low_end(&p, tolerance) ? alone : NAN;
+}
+
+double traffic_fit_alone_share(const struct traffic_fit *fit, uint64_t mono_ns)
+{
+    struct points p;
+    double alone, error;
+    if (!gather(fit, mono_ns, &p) || draw(&p, &alone, &error))
         return NAN;
-    double error = sigma * sqrt(s.inverse[0][0] * p.n / degrees);
-    /* More traffic cannot make memory faster: then something else moved the latency. */
-    if (s.coefficient[1] < 0 || error > max_error * alone || !holds_at_low_end(&p, alone))
+    double tolerance = max_error * p.mean;
+    if (alone < -tolerance || error > tolerance || !holds_at_low_end(&p, tolerance))
         return NAN;
-    return alone;
+    return fmax(alone, 0);
 }

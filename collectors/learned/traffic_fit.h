@@ -1,14 +1,18 @@
 /*
- * What a container's latency would be without its co-runners' traffic, from how it follows that
- * traffic: for nodes that are never calm (FORMULAS.md section 1, basis "extrapolated").
+ * What a container's memory latency would be without its co-runners' traffic, from how it follows
+ * that traffic: for nodes that are never calm (FORMULAS.md section 1, basis "extrapolated").
  *
  *     latency = a + b * corunner_rate + c * (own_rate - typical own_rate)
  *
- * a is the answer: no co-runners, its own load as usual. The fit is by Huber's weights over the
+ * a is the answer: no co-runners, its own load as usual. c is not below 0: who waits longer reads
+ * less, and that says nothing of what its own load costs. The fit is by Huber's weights over the
  * mean of each minute of the last three hours. It is used only where it can be trusted: the
  * co-runners' traffic varied by a factor of three, the line holds near its low end as well (latency
  * bends upwards near the memory's limit), and the standard error of a is at most 5 % of a,
  * neighbouring minutes being alike taken into account.
+ *
+ * Of the share of cache accesses that miss, the same: what co-runners read takes the place of lines
+ * in the cache. own_rate is the rate of accesses then.
  *
  * Pure, embedded, of bounded size.
  */
@@ -22,24 +26,30 @@ enum { TRAFFIC_FIT_MINUTES = 180, TRAFFIC_FIT_MIN_MINUTES = 20 };
 
 struct traffic_minute {
     uint32_t minute; /* number of the minute, from 1; 0: empty */
-    float latency_seconds, corunner_rate, own_rate;
+    float value, corunner_rate, own_rate;
 };
 
 /* Zeroed: empty. */
 struct traffic_fit {
-    struct traffic_minute at[TRAFFIC_FIT_MINUTES];   /* at[minute % TRAFFIC_FIT_MINUTES] */
-    uint64_t minute;                                 /* the one being summed */
-    unsigned windows;                                /* of it */
-    double latency_seconds, corunner_rate, own_rate; /* sums over these windows */
+    struct traffic_minute at[TRAFFIC_FIT_MINUTES]; /* at[minute % TRAFFIC_FIT_MINUTES] */
+    uint64_t minute;                               /* the one being summed */
+    unsigned windows;                              /* of it */
+    double value, corunner_rate, own_rate;         /* sums over these windows */
 };
 
-/* Adds a busy window with a known latency; rates in reads per second. True when a minute was
- * completed, so that a new fit may say something new. */
-bool traffic_fit_add(struct traffic_fit *fit, uint64_t mono_ns, double latency_seconds,
-                     double corunner_rate, double own_rate);
+/* Adds a busy window with a known latency in seconds, or with a known share; rates per second.
+ * True when a minute was completed, so that a new fit may say something new. */
+bool traffic_fit_add(struct traffic_fit *fit, uint64_t mono_ns, double value, double corunner_rate,
+                     double own_rate);
 
 /* The latency without co-runners, in seconds; NaN where it cannot be trusted. Takes some tens of
  * microseconds: for once a minute. */
 double traffic_fit_alone_seconds(const struct traffic_fit *fit, uint64_t mono_ns);
+
+/*
+ * The same of a share, 0 to 1, as of cache accesses that miss. It may well be 0 without co-runners,
+ * so its error is measured by the mean share: by what is divided into one's own and theirs.
+ */
+double traffic_fit_alone_share(const struct traffic_fit *fit, uint64_t mono_ns);
 
 #endif

@@ -91,6 +91,68 @@ static void a_line_is_found(void **state)
     assert_true(near(fitted(&fit, 60), 84e-9, 0.002));
 }
 
+static double noise(void)
+{
+    static uint64_t random = 88172645463325252u;
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    return (double)(random >> 11) * 0x1p-53 - 0.5;
+}
+
+/* One that reads as fast as memory lets it: its own rate falls when latency rises, and tells the
+ * latency better than the co-runners' traffic does. That is no reason for the latency. */
+static void a_rate_that_follows_the_latency_explains_nothing(void **state)
+{
+    (void)state;
+    for (int think = 0; think <= 200; think += 50) { /* nanoseconds between reads */
+        struct traffic_fit fit = {0};
+        for (int i = 0; i < 61; i++) {
+            for (int second = 0; second < 60; second += 10) {
+                double latency = (80e-9 + swing(i) * 3e-16) * (1 + 0.12 * noise());
+                traffic_fit_add(&fit, ((uint64_t)i * 60 + (uint64_t)second) * SECOND, latency,
+                                swing(i) * (1 + 0.04 * noise()), 1 / (think * 1e-9 + latency));
+            }
+        }
+        assert_true(near(fitted(&fit, 60), 80e-9, 0.02));
+    }
+}
+
+/* Where traffic makes no difference, the line falls as often as it rises, by chance. */
+static void no_influence_is_an_answer(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        struct traffic_fit fit = {0};
+        for (int i = 0; i < 61; i++)
+            minute(&fit, i, 80e-9 * (1 + 0.04 * noise()), swing(i), 1e7);
+        assert_true(near(fitted(&fit, 60), 80e-9, 0.02));
+    }
+}
+
+static double share(const struct traffic_fit *fit)
+{
+    return traffic_fit_alone_share(fit, 60 * 60 * SECOND);
+}
+
+static void of_a_share_the_error_is_that_of_what_is_divided(void **state)
+{
+    (void)state;
+    struct traffic_fit none = {0}, some = {0}, never = {0}, vague = {0};
+    for (int i = 0; i < 61; i++) {
+        minute(&none, i, swing(i) * 3e-9 * (1 + 0.02 * noise()), swing(i), 1e7);
+        minute(&some, i, (0.1 + swing(i) * 3e-9) * (1 + 0.1 * noise()), swing(i), 1e7);
+        minute(&never, i, 0, swing(i), 1e7);
+        minute(&vague, i, 0.3 * (1 + 1.9 * noise()), swing(i), 1e7);
+    }
+    /* All its misses are the co-runners' doing: 5 % of 0 would be no error at all. */
+    assert_true(share(&none) < 0.05 * 0.165);
+    assert_true(near(share(&some), 0.1, 0.05));
+    assert_true(share(&never) == 0);
+    assert_true(isnan(share(&vague)));
+    assert_true(isnan(fitted(&none, 60)));
+}
+
 static void too_little_is_no_answer(void **state)
 {
     (void)state;
@@ -268,6 +330,9 @@ int main(void)
         cmocka_unit_test(the_day_forgets),
         cmocka_unit_test(no_latency_is_remembered_that_is_none),
         cmocka_unit_test(a_line_is_found),
+        cmocka_unit_test(a_rate_that_follows_the_latency_explains_nothing),
+        cmocka_unit_test(no_influence_is_an_answer),
+        cmocka_unit_test(of_a_share_the_error_is_that_of_what_is_divided),
         cmocka_unit_test(too_little_is_no_answer),
         cmocka_unit_test(traffic_that_hardly_varied_is_no_answer),
         cmocka_unit_test(two_crowds_far_from_zero_are_no_line_to_zero),
