@@ -130,7 +130,7 @@ static void *lane_make(void *collector, const struct container *container)
     if (!lane)
         return NULL;
     core_lane_init(&lane->core, container);
-    lane->passive.gap = GAP_IDLE;
+    passive_init(&lane->passive);
     return lane;
 }
 
@@ -244,8 +244,14 @@ static int lane_read(struct slowdown_collector *self, struct lane *lane, const s
 static int lane_tell(struct slowdown_collector *self, struct lane *lane, const struct tick *tick)
 {
     struct passive *passive = &lane->passive;
-    bool calm = passive->window && core_lane_calm(&lane->core, &self->lanes, tick, &self->traffic);
-    passive_estimate(passive, lane->core.opened, calm, self->env.facts, self->status);
+    struct passive_tick surroundings = {.mono_ns = tick->mono_ns};
+    if (passive->window) {
+        surroundings.length_seconds = lane->core.window_seconds;
+        surroundings.calm = core_lane_calm(&lane->core, &self->lanes, tick, &self->traffic);
+        surroundings.corunners_known = !self->traffic.blind;
+        surroundings.corunner_rate = core_lane_corunners(&lane->core, &self->lanes, &self->traffic);
+    }
+    passive_estimate(passive, lane->core.opened, &surroundings, self->env.facts, self->status);
     lane_show(self, lane);
     passive_publish(passive, &lane->series, lane->core.ending);
     return epochs_collect(&lane->epochs, self->env.sources, self->status, &lane->series,

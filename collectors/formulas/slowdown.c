@@ -45,7 +45,7 @@ enum slowdown_status slowdown_passive(const struct slowdown_passive_counts *c,
         return SLOWDOWN_NO_ACCESSES;
     if (c->misses == 0 || c->occupancy == 0)
         return SLOWDOWN_NO_MISSES;
-    if (!(alone->latency_cycles > 0) || !(alone->miss_ratio >= 0))
+    if (!(alone->latency_cycles > 0))
         return SLOWDOWN_UNKNOWN;
 
     double misses = (double)c->misses, active = (double)c->active;
@@ -55,7 +55,7 @@ enum slowdown_status slowdown_passive(const struct slowdown_passive_counts *c,
     double contention_misses = fmax(0, misses - alone->miss_ratio * (double)c->accesses);
     s.cache_excess = NAN;
     s.ratio = NAN;
-    if (alone->hit_cycles >= 0)
+    if (alone->hit_cycles >= 0 && alone->miss_ratio >= 0)
         s.cache_excess =
             contention_misses * fmax(0, active / misses * unloaded - alone->hit_cycles);
     double cycles = (double)c->cycles;

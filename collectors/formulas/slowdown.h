@@ -53,7 +53,7 @@ enum slowdown_status {
     SLOWDOWN_NO_ACCESSES, /* nothing to compare: no accesses, or no sampled tag saw one */
     SLOWDOWN_NO_MISSES,   /* no miss, or (asm, with contention misses) no hit: no mean time of it */
     SLOWDOWN_DENOMINATOR, /* more interference than cycles: the counters contradict the model */
-    SLOWDOWN_UNKNOWN,     /* passive: a constant (lat0, calm_ratio, hit_cycles) is not known */
+    SLOWDOWN_UNKNOWN,     /* passive: lat0 is not known */
     SLOWDOWN_STATUSES
 };
 
@@ -99,13 +99,13 @@ struct slowdown_passive_alone {
 
 struct slowdown_passive {
     double memory_excess; /* cycles lost to slower memory */
-    double cache_excess; /* cycles lost to lines that neighbours evicted; NaN: hit_cycles unknown */
-    double ratio;        /* the slowdown, at least 1; NaN with cache_excess */
+    double cache_excess;  /* cycles lost to lines that neighbours evicted; NaN: not known */
+    double ratio;         /* the slowdown, at least 1; NaN with cache_excess */
 };
 
 /*
- * Without hit_cycles there is no cache_excess and hence no ratio; memory_excess stands for itself,
- * and the status is SLOWDOWN_OK. Without lat0 or calm_ratio: SLOWDOWN_UNKNOWN.
+ * Without hit_cycles or calm_ratio there is no cache_excess and hence no ratio; memory_excess
+ * stands for itself, and the status is SLOWDOWN_OK. Without lat0: SLOWDOWN_UNKNOWN.
  */
 enum slowdown_status slowdown_passive(const struct slowdown_passive_counts *counts,
                                       const struct slowdown_passive_alone *alone,

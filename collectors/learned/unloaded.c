@@ -2,13 +2,8 @@
 
 #include <math.h>
 
-void unloaded_learn(struct unloaded *unloaded, const struct unloaded_window *window)
+static void learn_calm(struct unloaded *unloaded, const struct unloaded_window *window)
 {
-    if (unloaded->windows < CALM_MIN_WINDOWS)
-        unloaded->windows++;
-    unloaded->ever_calm |= window->calm;
-    if (!window->calm || window->accesses == 0)
-        return;
     if (unloaded->calm_windows >= UNLOADED_MEMORY_WINDOWS) {
         const double fade = 1 - 1.0 / UNLOADED_MEMORY_WINDOWS;
         unloaded->accesses *= fade;
@@ -22,18 +17,73 @@ void unloaded_learn(struct unloaded *unloaded, const struct unloaded_window *win
     unloaded->wait_seconds += window->wait_seconds;
 }
 
+static void learn_latency(struct unloaded *unloaded, const struct unloaded_window *window)
+{
+    double misses = (double)window->misses;
+    if (!window_is_busy(window->misses, window->cpu_seconds, window->length_seconds) ||
+        !traffic_fit_add(&unloaded->latency_fit, window->mono_ns, window->wait_seconds / misses,
+                         window->corunner_rate, misses / window->length_seconds))
+        return;
+    double alone = traffic_fit_alone_seconds(&unloaded->latency_fit, window->mono_ns);
+    unloaded->extrapolated_seconds = isnan(alone) ? 0 : alone;
+}
+
+/* Also of windows without misses: left alone, it may have none. */
+static void learn_ratio(struct unloaded *unloaded, const struct unloaded_window *window)
+{
+    double accesses = (double)window->accesses;
+    if (!window_is_busy(window->accesses, window->cpu_seconds, window->length_seconds) ||
+        !traffic_fit_add(&unloaded->ratio_fit, window->mono_ns, (double)window->misses / accesses,
+                         window->corunner_rate, accesses / window->length_seconds))
+        return;
+    double alone = traffic_fit_alone_share(&unloaded->ratio_fit, window->mono_ns);
+    unloaded->ratio_extrapolates = !isnan(alone);
+    unloaded->extrapolated_ratio = alone;
+}
+
+void unloaded_learn(struct unloaded *unloaded, const struct unloaded_window *window)
+{
+    if (unloaded->windows < CALM_MIN_WINDOWS)
+        unloaded->windows++;
+    unloaded->ever_calm |= window->calm;
+    if (window->accesses == 0)
+        return;
+    if (window->calm)
+        learn_calm(unloaded, window);
+    if (!window->corunners_known)
+        return;
+    learn_latency(unloaded, window);
+    learn_ratio(unloaded, window);
+}
+
+enum basis unloaded_latency_basis(const struct unloaded *unloaded)
+{
+    if (unloaded->calm_windows >= UNLOADED_MIN_WINDOWS && unloaded->misses >= UNLOADED_MIN_COUNT)
+        return BASIS_CALM;
+    return unloaded->extrapolated_seconds > 0 ? BASIS_EXTRAPOLATED : BASES;
+}
+
+enum basis unloaded_ratio_basis(const struct unloaded *unloaded)
+{
+    if (unloaded->calm_windows >= UNLOADED_MIN_WINDOWS && unloaded->accesses >= UNLOADED_MIN_COUNT)
+        return BASIS_CALM;
+    return unloaded->ratio_extrapolates ? BASIS_EXTRAPOLATED : BASES;
+}
+
 double unloaded_latency_seconds(const struct unloaded *unloaded)
 {
-    bool enough =
-        unloaded->calm_windows >= UNLOADED_MIN_WINDOWS && unloaded->misses >= UNLOADED_MIN_COUNT;
-    return enough ? unloaded->wait_seconds / unloaded->misses : NAN;
+    enum basis basis = unloaded_latency_basis(unloaded);
+    if (basis == BASIS_CALM)
+        return unloaded->wait_seconds / unloaded->misses;
+    return basis == BASIS_EXTRAPOLATED ? unloaded->extrapolated_seconds : NAN;
 }
 
 double unloaded_miss_ratio(const struct unloaded *unloaded)
 {
-    bool enough =
-        unloaded->calm_windows >= UNLOADED_MIN_WINDOWS && unloaded->accesses >= UNLOADED_MIN_COUNT;
-    return enough ? unloaded->misses / unloaded->accesses : NAN;
+    enum basis basis = unloaded_ratio_basis(unloaded);
+    if (basis == BASIS_CALM)
+        return unloaded->misses / unloaded->accesses;
+    return basis == BASIS_EXTRAPOLATED ? unloaded->extrapolated_ratio : NAN;
 }
 
 bool unloaded_never_calm(const struct unloaded *unloaded)

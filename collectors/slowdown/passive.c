@@ -5,6 +5,13 @@
 #include "collectors/formulas/core_latency.h"
 #include "collectors/parts/window_read.h"
 
+void passive_init(struct passive *passive)
+{
+    *passive = (struct passive){.gap = GAP_IDLE, .cache_known = true};
+    for (int i = 0; i < ALONES; i++)
+        passive->basis[i] = BASES;
+}
+
 void passive_begin(struct passive *passive)
 {
     passive->window = passive->counted = false;
@@ -45,14 +52,19 @@ static double hit_cycles(const struct facts *facts, double frequency_hz)
                                frequency_hz);
 }
 
-static double unloaded_seconds(const struct passive *passive, const struct facts *facts,
+/* lat0, and its basis. */
+static double unloaded_seconds(struct passive *passive, const struct facts *facts,
                                double frequency_hz)
 {
+    enum basis basis = unloaded_latency_basis(&passive->unloaded);
     double seconds = unloaded_latency_seconds(&passive->unloaded);
-    /* The probe reads local memory. Where there is one NUMA node, so does everyone. */
-    if (isnan(seconds) && facts->machine.numa_nodes == 1)
+    /* The probe reads local memory. Where there is one NUMA node, so does everyone. It is no
+     * container's mix and runs beside them all: only where they are known to be alone at times. */
+    if (basis == BASES && facts->machine.numa_nodes == 1 &&
+        passive->basis[ALONE_MISS_RATIO] != BASES)
         seconds = slowdown_probe_latency(facts->probe_calm_seconds, core_cache_of(&facts->machine),
                                          frequency_hz);
+    passive->basis[ALONE_LATENCY] = basis == BASES && seconds > 0 ? BASIS_MACHINE : basis;
     return seconds;
 }
 
@@ -72,6 +84,7 @@ static enum slowdown_gap estimate(struct passive *passive, const struct facts *f
                                                    .misses = c->misses,
                                                    .occupancy = (uint64_t)llround(occupancy),
                                                    .active = c->active};
+    passive->basis[ALONE_MISS_RATIO] = unloaded_ratio_basis(&passive->unloaded);
     const struct slowdown_passive_alone alone = {
         .latency_cycles = unloaded_seconds(passive, facts, frequency_hz) * frequency_hz,
         .miss_ratio = unloaded_miss_ratio(&passive->unloaded),
@@ -79,7 +92,9 @@ static enum slowdown_gap estimate(struct passive *passive, const struct facts *f
     };
     switch (slowdown_passive(&counts, &alone, &passive->estimate)) {
     case SLOWDOWN_OK:
-        return isnan(passive->estimate.ratio) ? GAP_NO_HIT_CYCLES : GAP_NONE;
+        if (!isnan(passive->estimate.ratio))
+            return GAP_NONE;
+        return isnan(alone.hit_cycles) ? GAP_NO_HIT_CYCLES : GAP_NO_MISS_RATIO;
     case SLOWDOWN_NO_ACCESSES:
         return GAP_NO_ACCESSES;
     case SLOWDOWN_NO_MISSES:
@@ -89,9 +104,9 @@ static enum slowdown_gap estimate(struct passive *passive, const struct facts *f
     default:
         break;
     }
-    if (unloaded_never_calm(&passive->unloaded))
-        return GAP_NEVER_CALM;
-    return isnan(alone.miss_ratio) ? GAP_LEARNING : GAP_NO_UNLOADED_LATENCY;
+    if (!isnan(alone.miss_ratio))
+        return GAP_NO_UNLOADED_LATENCY;
+    return unloaded_never_calm(&passive->unloaded) ? GAP_NEVER_CALM : GAP_LEARNING;
 }
 
 static void count_gap(struct collector_status *status, enum slowdown_gap gap)
@@ -109,30 +124,39 @@ static void add_to_totals(struct passive *passive)
 {
     passive->observed_cycles += passive->counts.cycles;
     passive->memory_cycles += passive->estimate.memory_excess;
-    if (passive->gap == GAP_NONE)
+    passive->cache_known = passive->gap == GAP_NONE;
+    if (passive->cache_known)
         passive->cache_cycles += passive->estimate.cache_excess;
 }
 
-static void learn(struct passive *passive, bool calm, bool clocked, const struct facts *facts)
+static void learn(struct passive *passive, const struct passive_tick *tick, bool clocked,
+                  const struct facts *facts)
 {
     const struct passive_counts *c = &passive->counts;
-    const struct unloaded_window window = {
-        .calm = calm,
-        .accesses = clocked && passive->counted ? c->accesses : 0,
+    struct unloaded_window window = {
+        .calm = tick->calm,
         .misses = c->misses,
-        .wait_seconds = clocked ? wait_seconds(passive, facts) : 0,
+        .mono_ns = tick->mono_ns,
+        .length_seconds = tick->length_seconds,
+        .corunners_known = tick->corunners_known,
+        .corunner_rate = tick->corunner_rate,
     };
+    if (clocked) {
+        window.accesses = passive->counted ? c->accesses : 0;
+        window.wait_seconds = wait_seconds(passive, facts);
+        window.cpu_seconds = (double)c->ref_cycles / facts->machine.base_frequency_hz;
+    }
     unloaded_learn(&passive->unloaded, &window);
 }
 
 /* Of a window: what it teaches, and then what can be said of it. */
-static enum slowdown_gap judge(struct passive *passive, bool calm, const struct facts *facts,
-                               struct collector_status *status)
+static enum slowdown_gap judge(struct passive *passive, const struct passive_tick *tick,
+                               const struct facts *facts, struct collector_status *status)
 {
     const struct passive_counts *c = &passive->counts;
     double base_hz = facts->machine.base_frequency_hz, frequency_hz = 0;
     bool clocked = core_frequency_hz(c->cycles, c->ref_cycles, base_hz, &frequency_hz) == 0;
-    learn(passive, calm, clocked, facts);
+    learn(passive, tick, clocked, facts);
     if (c->cycles == 0 && c->misses == 0)
         return GAP_IDLE;
     if (!passive->counted)
@@ -148,15 +172,16 @@ static enum slowdown_gap judge(struct passive *passive, bool calm, const struct 
     return gap;
 }
 
-void passive_estimate(struct passive *passive, bool opened, bool calm, const struct facts *facts,
-                      struct collector_status *status)
+void passive_estimate(struct passive *passive, bool opened, const struct passive_tick *tick,
+                      const struct facts *facts, struct collector_status *status)
 {
     passive->estimate = (struct slowdown_passive){0};
     if (passive->window)
-        passive->gap = judge(passive, calm, facts, status);
+        passive->gap = judge(passive, tick, facts, status);
     else
         passive->gap = opened ? GAP_IDLE : GAP_NOT_COUNTED;
-    if (passive->gap == GAP_NONE || passive->gap == GAP_NO_HIT_CYCLES)
+    if (passive->gap == GAP_NONE || passive->gap == GAP_NO_HIT_CYCLES ||
+        passive->gap == GAP_NO_MISS_RATIO)
         add_to_totals(passive);
 }
 
@@ -167,9 +192,12 @@ void passive_show(const struct passive *passive, struct slowdown_set *set, bool 
 {
     slowdown_set_count(set, S_OBSERVED, possible, passive->observed_cycles);
     slowdown_set_count(set, S_MEMORY, possible, (uint64_t)passive->memory_cycles);
-    slowdown_set_count(set, S_CACHE, possible && knows_hits, (uint64_t)passive->cache_cycles);
+    slowdown_set_count(set, S_CACHE, possible && knows_hits && passive->cache_known,
+                       (uint64_t)passive->cache_cycles);
     slowdown_set_count(set, S_CALM_WINDOWS, true, passive->unloaded.calm_windows);
     slowdown_set_gap(set, passive->gap);
+    for (int i = 0; i < ALONES; i++)
+        slowdown_set_basis(set, (enum slowdown_alone)i, passive->basis[i]);
 }
 
 void passive_publish(const struct passive *passive, struct slowdown_set *set, bool ending)

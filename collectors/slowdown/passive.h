@@ -13,7 +13,6 @@
 #include "collectors/slowdown/series.h"
 #include "exporter/source/window.h"
 
-/* Initialise with gap = GAP_IDLE, everything else zero. */
 struct passive {
     /* The window just read. */
     bool window;  /* counts are valid; otherwise all are 0 */
@@ -27,8 +26,21 @@ struct passive {
     enum slowdown_gap gap;
 
     struct unloaded unloaded;
+    enum basis basis[ALONES]; /* of the last window that there was something to say of */
+    bool cache_known;         /* so was the cache's part; false: its total is not all */
     uint64_t observed_cycles; /* totals, like the next two */
     double memory_cycles, cache_cycles;
+};
+
+void passive_init(struct passive *passive);
+
+/* What a window's surroundings are. */
+struct passive_tick {
+    uint64_t mono_ns;
+    double length_seconds; /* of the window */
+    bool calm;             /* as core_lane_calm() says */
+    bool corunners_known;  /* so is the next */
+    double corunner_rate;  /* reads per second of everybody else */
 };
 
 /* A tick begins: there is no window in it yet. */
@@ -37,17 +49,18 @@ void passive_begin(struct passive *passive);
 void passive_take(struct passive *passive, const struct window_sum *sum, enum window_status status);
 
 /*
- * Learns from the window, if there is one ('calm': as core_lane_calm() says), estimates, adds to
- * the totals, and says in 'gap' why there is no estimate; the reasons that are to be counted are
- * counted in the status. 'opened': the container was counted once.
+ * Learns from the window, if there is one, estimates, adds to the totals, and says in 'gap' why
+ * there is no estimate; the reasons that are to be counted are counted in the status. 'opened': the
+ * container was counted once.
  */
-void passive_estimate(struct passive *passive, bool opened, bool calm, const struct facts *facts,
-                      struct collector_status *status);
+void passive_estimate(struct passive *passive, bool opened, const struct passive_tick *tick,
+                      const struct facts *facts, struct collector_status *status);
 
 /* Whether the facts tell what a hit costs; without it only the memory's part is estimated. */
 bool passive_knows_hits(const struct facts *facts);
 
-/* The counters and the note of calm windows; 'possible': this machine can have estimates. */
+/* The counters and the notes of what is known of the container; 'possible': this machine can have
+ * estimates. */
 void passive_show(const struct passive *passive, struct slowdown_set *set, bool possible,
                   bool knows_hits);
 /* Estimates of this tick, or why there is none. 'ending': no gauges any more. */

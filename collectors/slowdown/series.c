@@ -12,10 +12,13 @@ static const char *const gap_names[GAPS] = {
     [GAP_NEVER_CALM] = "never_calm",
     [GAP_NO_UNLOADED_LATENCY] = "no_unloaded_latency",
     [GAP_NO_HIT_CYCLES] = "no_hit_cycles",
+    [GAP_NO_MISS_RATIO] = "no_miss_ratio",
     [GAP_NO_ACCESSES] = "no_accesses",
     [GAP_NO_MISSES] = "no_misses",
     [GAP_DENOMINATOR] = "denominator",
 };
+
+static const char *const alone_names[ALONES] = {"latency", "miss_ratio"};
 
 #define CONTAINER(n) "interference_container_" n
 static const struct metric_desc descs[SLOWDOWN_METRICS] = {
@@ -26,9 +29,10 @@ static const struct metric_desc descs[SLOWDOWN_METRICS] = {
          .labels = "container, model",
          .help = "Estimate of how many times longer the container's work took in the last window "
                  "than it would have taken alone; absent without one, and /api/v1/containers says "
-                 "why. 1: memory and cache cost it no more than in its calm windows; high: they "
-                 "cost more. Models: passive uses the core's counters; asm and shadow need "
-                 "counters that only recordings of simulated hardware have today."},
+                 "why. 1: memory and cache cost it no more than when left alone, which is known "
+                 "from calm windows or extrapolated to no traffic of others; high: they cost more. "
+                 "Models: passive uses the core's counters; asm and shadow need counters that only "
+                 "recordings of simulated hardware have today."},
     [M_OBSERVED] = {.name = CONTAINER("slowdown_observed_cycles"),
                     .type = METRIC_COUNTER,
                     .number = METRIC_U64,
@@ -43,7 +47,7 @@ static const struct metric_desc descs[SLOWDOWN_METRICS] = {
          .labels = "container, model, resource",
          .help =
              "Estimated cycles that the container would not have needed alone, by contended "
-             "resource: cache (more misses than in calm windows) or memory (longer reads). Only "
+             "resource: cache (more misses than when left alone) or memory (longer reads). Only "
              "windows that have an estimate; never negative, so noise alone adds 1 or 2 % of the "
              "cycles. Rising fast: contention for that resource, by neighbours as a rule."},
     [M_ALONE_RATE] = {.name = CONTAINER("alone_llc_access_rate_hertz"),
@@ -64,15 +68,20 @@ static const struct metric_desc descs[SLOWDOWN_METRICS] = {
                .number = METRIC_U64,
                .labels = "container, model, reason",
                .help = "1 with the reason why this model has no estimate at the moment."},
+    [M_BASIS] = {.name = "slowdown_basis",
+                 .type = METRIC_NOTE,
+                 .number = METRIC_U64,
+                 .labels = "container, quantity, basis",
+                 .help =
+                     "1 with what the model passive knows of the container left alone, and from "
+                     "what: its memory latency and its share of cache accesses that miss, from "
+                     "calm windows, extrapolated to no traffic of others, or (latency only) "
+                     "from the probe."},
 };
 
-const struct metric_desc *const slowdown_metrics[] = {&descs[M_RATIO],
-                                                      &descs[M_OBSERVED],
-                                                      &descs[M_INTERFERENCE],
-                                                      &descs[M_ALONE_RATE],
-                                                      &descs[M_CALM_WINDOWS],
-                                                      &descs[M_GAP],
-                                                      NULL};
+const struct metric_desc *const slowdown_metrics[] = {
+    &descs[M_RATIO],        &descs[M_OBSERVED], &descs[M_INTERFERENCE], &descs[M_ALONE_RATE],
+    &descs[M_CALM_WINDOWS], &descs[M_GAP],      &descs[M_BASIS],        NULL};
 
 static const struct {
     enum slowdown_metric metric;
@@ -103,8 +112,17 @@ int slowdown_families_register(struct slowdown_families *families, struct store 
     return err;
 }
 
+/* usual is not a container left alone; nobody gives a file of such values. */
+static bool basis_may_be(enum slowdown_alone alone, enum basis basis)
+{
+    return basis == BASIS_CALM || basis == BASIS_EXTRAPOLATED ||
+           (basis == BASIS_MACHINE && alone == ALONE_LATENCY);
+}
+
 static bool wanted(const struct slowdown_families *families, int i)
 {
+    if (i >= S_BASES)
+        return basis_may_be((i - S_BASES) / BASES, (i - S_BASES) % BASES);
     if (i >= S_GAPS)
         return i > S_GAPS + GAP_NONE;
     if (series_defs[i].metric == M_ALONE_RATE && !families->alone_rate)
@@ -117,6 +135,11 @@ static int make_one(const struct slowdown_families *families, struct labelset *l
                     struct series **out)
 {
     struct label own[2] = {{"model", model_names[MODEL_PASSIVE]}};
+    if (i >= S_BASES) {
+        own[0] = (struct label){"quantity", alone_names[(i - S_BASES) / BASES]};
+        own[1] = (struct label){"basis", basis_name((i - S_BASES) % BASES)};
+        return series_new(families->at[M_BASIS], labels, own, 2, out);
+    }
     if (i >= S_GAPS) {
         own[1] = (struct label){"reason", gap_names[i - S_GAPS]};
         return series_new(families->at[M_GAP], labels, own, 2, out);
@@ -141,6 +164,8 @@ int slowdown_set_make(struct slowdown_set *set, const struct slowdown_families *
     }
     set->made = true;
     set->gap = GAP_NONE;
+    for (int i = 0; i < ALONES; i++)
+        set->basis[i] = BASES;
     return 0;
 }
 
@@ -178,4 +203,16 @@ void slowdown_set_gap(struct slowdown_set *set, enum slowdown_gap gap)
     if (gap != GAP_NONE)
         series_set_u64(set->at[S_GAPS + gap], 1);
     set->gap = gap;
+}
+
+void slowdown_set_basis(struct slowdown_set *set, enum slowdown_alone alone, enum basis basis)
+{
+    if (!set->made || basis == set->basis[alone])
+        return;
+    int first = S_BASES + alone * BASES;
+    if (set->basis[alone] != BASES)
+        series_clear(set->at[first + set->basis[alone]]);
+    if (basis != BASES)
+        series_set_u64(set->at[first + basis], 1);
+    set->basis[alone] = basis;
 }

@@ -6,6 +6,7 @@
 #ifndef IE_COLLECTORS_SLOWDOWN_SERIES_H
 #define IE_COLLECTORS_SLOWDOWN_SERIES_H
 
+#include "collectors/learned/normal.h"
 #include "exporter/store/store.h"
 
 enum slowdown_model { MODEL_ASM, MODEL_PASSIVE, MODEL_SHADOW, MODELS };
@@ -20,11 +21,15 @@ enum slowdown_gap {
     GAP_NEVER_CALM,          /* no calm window at all */
     GAP_NO_UNLOADED_LATENCY, /* calm windows without reads, and no probe that may stand in */
     GAP_NO_HIT_CYCLES,       /* llc_hit_cycles unknown: only the memory's part is estimated */
+    GAP_NO_MISS_RATIO,       /* what share misses when left alone is unknown: likewise */
     GAP_NO_ACCESSES,
     GAP_NO_MISSES,
     GAP_DENOMINATOR,
     GAPS
 };
+
+/* What model passive has to know of a container left alone, from some basis (learned/normal.h). */
+enum slowdown_alone { ALONE_LATENCY, ALONE_MISS_RATIO, ALONES };
 
 enum slowdown_metric {
     M_RATIO,
@@ -33,6 +38,7 @@ enum slowdown_metric {
     M_ALONE_RATE,
     M_CALM_WINDOWS,
     M_GAP,
+    M_BASIS,
     SLOWDOWN_METRICS
 };
 /* For the ops: ended by NULL. */
@@ -53,8 +59,9 @@ enum slowdown_series {
     S_SHADOW_OBSERVED,
     S_SHADOW_MEMORY,
     S_SHADOW_CACHE,
-    S_GAPS, /* one per reason; GAP_NONE's is never made */
-    SLOWDOWN_SERIES = S_GAPS + GAPS
+    S_GAPS,                  /* one per reason; GAP_NONE's is never made */
+    S_BASES = S_GAPS + GAPS, /* for each of ALONES one per basis; most are never made */
+    SLOWDOWN_SERIES = S_BASES + ALONES * BASES
 };
 
 struct slowdown_families {
@@ -64,7 +71,8 @@ struct slowdown_families {
 
 struct slowdown_set {
     bool made;
-    enum slowdown_gap gap; /* whose note is shown */
+    enum slowdown_gap gap;    /* whose note is shown */
+    enum basis basis[ALONES]; /* likewise; BASES: none */
     struct series *at[SLOWDOWN_SERIES];
 };
 
@@ -85,5 +93,7 @@ void slowdown_set_count(struct slowdown_set *set, enum slowdown_series series, b
                         uint64_t value);
 /* Shows the note of this reason, and no other. */
 void slowdown_set_gap(struct slowdown_set *set, enum slowdown_gap gap);
+/* Likewise; BASES: none. */
+void slowdown_set_basis(struct slowdown_set *set, enum slowdown_alone alone, enum basis basis);
 
 #endif

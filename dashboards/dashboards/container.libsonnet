@@ -117,7 +117,7 @@ local promql = import '../lib/promql.libsonnet';
         ['Slowdown', [
           g.timeseries(
             'Slowdown',
-            'How many times slower it runs than it would run alone, estimated (model %s). High: memory or cache cost it more than in its calm windows.' % config.slowdownModel,
+            'How many times slower it runs than it would run alone, estimated (model %s). High: memory or cache cost it more than alone.' % config.slowdownModel,
             'suffix:×',
             [g.target('1 / ((1 -\n%s\n) > 0)' % lost(q.container), pod)],
             { w: 8, min: 1, noValue: 'no estimate', limits: [['red', config.slowdownBound]] }

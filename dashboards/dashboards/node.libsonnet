@@ -96,7 +96,7 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.timeseries(
             'Slowdown',
-            'How many times slower each container runs than it would run alone, estimated (model %s). High: memory or cache cost it more than in its calm windows; the panels below show which.' % config.slowdownModel,
+            'How many times slower each container runs than it would run alone, estimated (model %s). High: memory or cache cost it more than alone; the panels below show which.' % config.slowdownModel,
             'suffix:×',
             [g.target(slowdown, name)],
             { links: [g.toContainer], min: 1, noValue: 'no estimate', limits: [['red', config.slowdownBound]] }

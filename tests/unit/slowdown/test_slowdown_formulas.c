@@ -211,6 +211,18 @@ static void without_hit_cycles_only_the_memory_part_is_known(void **state)
     assert_true(isnan(got.ratio));
 }
 
+static void without_the_ratio_alone_only_the_memory_part_is_known(void **state)
+{
+    (void)state;
+    struct slowdown_passive got;
+    struct slowdown_passive_alone alone = alone_worked;
+    alone.miss_ratio = NAN;
+    assert_int_equal(slowdown_passive(&passive_worked, &alone, &got), SLOWDOWN_OK);
+    assert_near(got.memory_excess, 1.333333e8, 50);
+    assert_true(isnan(got.cache_excess));
+    assert_true(isnan(got.ratio));
+}
+
 static void passive_without_an_estimate(void **state)
 {
     (void)state;
@@ -226,7 +238,6 @@ static void passive_without_an_estimate(void **state)
         {"misses of no duration", {1000, 4, 2, 0, 0}, {200, 0.4, 20}, SLOWDOWN_NO_MISSES},
         {"never calm", {1000, 4, 2, 600, 4}, {NAN, NAN, 20}, SLOWDOWN_UNKNOWN},
         {"no unloaded latency", {1000, 4, 2, 600, 4}, {NAN, 0.4, 20}, SLOWDOWN_UNKNOWN},
-        {"no calm ratio", {1000, 4, 2, 600, 4}, {200, NAN, 20}, SLOWDOWN_UNKNOWN},
         {"unloaded latency 0", {1000, 4, 2, 600, 4}, {0, 0.4, 20}, SLOWDOWN_UNKNOWN},
         {"lost as many cycles as there were: 1000 = 2000 * (1 - 300 / 600)",
          {1000, 2, 2, 1200, 2000},
@@ -285,6 +296,7 @@ int main(void)
         cmocka_unit_test(a_container_as_it_is_alone_has_slowdown_one),
         cmocka_unit_test(the_exposed_time_is_never_stretched),
         cmocka_unit_test(without_hit_cycles_only_the_memory_part_is_known),
+        cmocka_unit_test(without_the_ratio_alone_only_the_memory_part_is_known),
         cmocka_unit_test(passive_without_an_estimate),
         cmocka_unit_test(the_probe_less_the_caches),
         cmocka_unit_test(hits_cost_what_lies_beyond_the_look_up),

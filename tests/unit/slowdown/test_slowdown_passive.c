@@ -25,6 +25,20 @@ static bool no_gap(struct rig *rig)
     return isnan(rig_value(rig, "slowdown_no_estimate", "reason="));
 }
 
+/* This one, and no other; "": none. */
+static bool basis_is(struct rig *rig, const char *quantity, const char *basis)
+{
+    static const char *const all[] = {"file", "calm", "extrapolated", "usual", "machine"};
+    for (int i = 0; i < 5; i++) {
+        char label[64];
+        snprintf(label, sizeof label, "quantity=\"%s\",basis=\"%s\"", quantity, all[i]);
+        bool shown = rig_of_a(rig, "slowdown_basis", label) == 1;
+        if (shown != (strcmp(all[i], basis) == 0))
+            return false;
+    }
+    return true;
+}
+
 static void the_worked_number(void **state)
 {
     struct rig *rig = *state;
@@ -40,6 +54,8 @@ static void the_worked_number(void **state)
     assert_true(fabs(rate - 4e6 * 1.217532) < 5);
     assert_true(isnan(rig_of_a(rig, "slowdown_no_estimate", "")));
     assert_true(rig_of_a(rig, "slowdown_calm_windows", "") == 10);
+    assert_true(basis_is(rig, "latency", "calm"));
+    assert_true(basis_is(rig, "miss_ratio", "calm"));
     assert_int_equal(rig->status.verdict.reason, REASON_OK);
 }
 
@@ -121,6 +137,88 @@ static void a_node_that_is_never_calm_gives_no_estimate(void **state)
     /* Nine windows to tell calm ones; "hog", beside which "a" is nothing, learns from ten more. */
     assert_int_equal(rig->status.discarded[DISCARD_LEARNING], 9 + 18);
     assert_int_equal(rig->status.discarded[DISCARD_NEVER_CALM], 41);
+}
+
+static uint64_t random_state = 88172645463325252u;
+
+/* Around 1. */
+static double noise(double share)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return 1 + share * ((double)(random_state >> 11) * 0x1p-53 - 0.5);
+}
+
+/* Three quarters of an hour beside a hog that reads between a fifth and all that it can, so that no
+ * window is calm. The more it reads, the longer "a" waits, 200 cycles and up to 100 more, and the
+ * more of its accesses miss, 0.4 of them and up to 0.1 more. With 'phases' that share is another
+ * one every minute, whatever the hog does. */
+static void live_beside_a_busy_hog(struct rig *rig, bool phases)
+{
+    rig_container(rig, "a");
+    rig_container(rig, "hog");
+    double phase = 1;
+    for (int t = 0; t < 45 * 60; t++) {
+        double pressure = 0.6 + 0.4 * sin(2 * M_PI * t / 600);
+        if (phases && t % 60 == 0)
+            phase = noise(1.5);
+        double wait = (200 + 100 * pressure) * noise(0.1);
+        double think = 1e9 / 4e6 - 100; /* cycles for each access, besides its misses */
+        double ratio = (0.4 + 0.1 * pressure) * phase * noise(0.1);
+        double accesses = 1e9 / (think + ratio * wait);
+        struct load load = load_alone, hog = load_hog;
+        load.accesses = (uint64_t)accesses;
+        load.misses = (uint64_t)(accesses * ratio);
+        load.occupancy = (uint64_t)(accesses * ratio * wait);
+        load.active = (uint64_t)(accesses * ratio * wait);
+        hog.misses = (uint64_t)((double)hog.misses * pressure * noise(0.04));
+        rig_work(rig, "a", load);
+        rig_work(rig, "hog", hog);
+        rig_tick(rig);
+    }
+}
+
+static void on_a_node_that_is_busy_all_day_it_is_extrapolated(void **state)
+{
+    struct rig *rig = *state;
+    live_beside_a_busy_hog(rig, false);
+    assert_true(rig_of_a(rig, "slowdown_calm_windows", "") == 0);
+    assert_true(basis_is(rig, "latency", "extrapolated"));
+    assert_true(basis_is(rig, "miss_ratio", "extrapolated"));
+    double memory = rig_of_a(rig, C("interference_cycles"), "memory");
+    double cache = rig_of_a(rig, C("interference_cycles"), "cache");
+    rig_disturb(rig, load_disturbed);
+    assert_true(fabs(rig_of_a(rig, C("slowdown_ratio"), "passive") - 1.217532) < 0.012);
+    memory = rig_of_a(rig, C("interference_cycles"), "memory") - memory;
+    cache = rig_of_a(rig, C("interference_cycles"), "cache") - cache;
+    assert_true(fabs(memory / 1.3333333e8 - 1) < 0.03);
+    assert_true(fabs(cache / 4.5333333e7 - 1) < 0.08);
+}
+
+static void what_misses_alone_may_not_be_known_when_the_latency_is(void **state)
+{
+    struct rig *rig = *state;
+    live_beside_a_busy_hog(rig, true);
+    rig_disturb(rig, load_disturbed);
+    assert_true(basis_is(rig, "latency", "extrapolated"));
+    assert_true(basis_is(rig, "miss_ratio", ""));
+    assert_true(isnan(rig_of_a(rig, C("slowdown_ratio"), "passive")));
+    assert_true(isnan(rig_of_a(rig, C("interference_cycles"), "cache")));
+    assert_true(rig_of_a(rig, C("interference_cycles"), "memory") > 1.3e8);
+    assert_true(rig_of_a(rig, C("slowdown_observed_cycles"), "passive") > 1e9);
+    assert_true(rig_of_a(rig, "slowdown_no_estimate", "no_miss_ratio") == 1);
+}
+
+/* An unseen container may read anything. */
+static void nothing_is_extrapolated_blindly(void **state)
+{
+    struct rig *rig = *state;
+    rig->facts.containers_unseen = 1;
+    live_beside_a_busy_hog(rig, false);
+    assert_true(basis_is(rig, "latency", ""));
+    assert_true(basis_is(rig, "miss_ratio", ""));
+    assert_true(rig_of_a(rig, C("slowdown_observed_cycles"), "passive") == 0);
 }
 
 static void windows_without_misses_are_counted_as_such(void **state)
@@ -295,9 +393,12 @@ static void the_probe_is_the_second_choice(void **state)
     /* memory 1.3333e8; nearly all of the 2e6 misses are contention: (2e6 - 10) * 113.33. */
     assert_true(fabs(rig_of_a(rig, C("slowdown_ratio"), "passive") -
                      1e9 / (1e9 - 4e8 / 3 - 1999990 * (400.0 / 3 - 20))) < 1e-6);
+    assert_true(basis_is(rig, "latency", "machine"));
+    assert_true(basis_is(rig, "miss_ratio", "calm"));
     rig->facts.probe_calm_seconds = 0;
     rig_disturb(rig, load_disturbed);
     assert_true(isnan(rig_of_a(rig, C("slowdown_ratio"), "passive")));
+    assert_true(basis_is(rig, "latency", ""));
 }
 
 /* The window after a failed read is as long as what it counted: beside a neighbour that reads as
@@ -330,6 +431,9 @@ int main(void)
         T(a_slow_cpu_beside_is_no_interference),
         T(no_estimate_until_enough_calm_windows),
         T(a_node_that_is_never_calm_gives_no_estimate),
+        T(on_a_node_that_is_busy_all_day_it_is_extrapolated),
+        T(what_misses_alone_may_not_be_known_when_the_latency_is),
+        T(nothing_is_extrapolated_blindly),
         T(windows_without_misses_are_counted_as_such),
         T(more_interference_than_cycles_is_no_estimate),
         T(idle_starved_and_reset_windows_have_no_estimate),
