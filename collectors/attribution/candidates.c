@@ -1,0 +1,105 @@
+#include "collectors/attribution/candidates.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "collectors/attribution/posterior.h"
+
+static const double min_variance = 0.01 * 0.01; /* act_min^2 */
+static const double evict_ratio = 2;
+
+struct attribution_slot *candidates_slot(struct attribution_domain *d,
+                                         const struct attribution_member *member)
+{
+    if (member->ticket == 0 || d->slots[member->slot].ticket != member->ticket)
+        return NULL;
+    return &d->slots[member->slot];
+}
+
+void candidates_clear(struct attribution_domain *d, unsigned slot)
+{
+    d->slots[slot] = (struct attribution_slot){0};
+    d->z[slot] = d->above[slot] = 0;
+    posterior_clear(d, slot);
+}
+
+/* The free slot, else that of the candidate that varies least. */
+static unsigned least_slot(const struct attribution_domain *d)
+{
+    unsigned least = 0;
+    for (unsigned i = 0; i < d->config.slots; i++) {
+        if (d->slots[i].ticket == 0)
+            return i;
+        if (d->slots[i].activity_variance < d->slots[least].activity_variance)
+            least = i;
+    }
+    return least;
+}
+
+void candidates_begin(struct attribution_domain *d)
+{
+    d->n_contenders = 0;
+    d->bar = min_variance;
+    /* A candidate's variance can shrink by this much at most in the tick that begins. */
+    const struct attribution_slot *least = &d->slots[least_slot(d)];
+    if (least->ticket)
+        d->bar = fmax(d->bar, evict_ratio * (1 - d->spread_gain) * least->activity_variance);
+}
+
+/* The bound is the number of slots: whom 64 others surpass cannot be admitted. */
+void candidates_consider(struct attribution_domain *d, struct attribution_member *member,
+                         double deviation, double activity)
+{
+    if (!(member->variance > min_variance) || member->variance < d->bar)
+        return;
+    struct attribution_contender found = {member, deviation, activity};
+    if (d->n_contenders < ATTRIBUTION_SLOTS) {
+        d->contenders[d->n_contenders++] = found;
+        return;
+    }
+    struct attribution_contender *least = d->contenders;
+    for (unsigned i = 1; i < d->n_contenders; i++)
+        if (d->contenders[i].member->variance < least->member->variance)
+            least = &d->contenders[i];
+    if (member->variance > least->member->variance)
+        *least = found;
+    else
+        d->bar = least->member->variance;
+}
+
+static void seat(struct attribution_domain *d, unsigned slot, const struct attribution_contender *c)
+{
+    struct attribution_slot *s = &d->slots[slot];
+    if (s->ticket && s->present) {
+        d->rest_deviation += d->z[slot];
+        d->rest_sum += s->activity;
+        d->rest_lowest += s->activity;
+    }
+    candidates_clear(d, slot);
+    s->ticket = c->member->ticket = ++d->tickets;
+    c->member->slot = slot;
+    s->present = true;
+    s->activity = c->activity;
+    s->activity_variance = c->member->variance;
+    d->z[slot] = c->deviation;
+    d->above[slot] = fmax(0, c->activity - c->member->lowest);
+    d->rest_deviation -= c->deviation;
+    d->rest_sum -= c->activity;
+}
+
+void candidates_admit(struct attribution_domain *d)
+{
+    while (d->n_contenders > 0) {
+        unsigned best = 0;
+        for (unsigned i = 1; i < d->n_contenders; i++)
+            if (d->contenders[i].member->variance > d->contenders[best].member->variance)
+                best = i;
+        struct attribution_contender c = d->contenders[best];
+        unsigned slot = least_slot(d);
+        if (d->slots[slot].ticket &&
+            c.member->variance < evict_ratio * d->slots[slot].activity_variance)
+            return;
+        seat(d, slot, &c);
+        d->contenders[best] = d->contenders[--d->n_contenders];
+    }
+}

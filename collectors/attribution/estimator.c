@@ -1,0 +1,289 @@
+#include "collectors/attribution/estimator.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "collectors/attribution/candidates.h"
+#include "collectors/attribution/gate.h"
+#include "collectors/attribution/posterior.h"
+#include "collectors/formulas/attribution.h"
+
+static const double level_gain = 1.0 / 30;  /* k */
+static const double lambda = 1 - 1.0 / 900; /* forgetting */
+static const double noise_gain = 1.0 / 300; /* a_s */
+static const double present_gain = 0.2;     /* of e and f */
+static const double lowest_gain = 1.0 / 1800;
+static const double first_sd = 0.03, min_sd = 0.004;
+static const double outlier = 3; /* sds */
+static const double negligible = 1e-12;
+
+enum { SOLVE_EACH_UNTIL = 9 };
+
+struct attribution_config attribution_config_cpu_time(void)
+{
+    return (struct attribution_config){
+        .slots = ATTRIBUTION_SLOTS,
+        .learning = ATTRIBUTION_LEARNING,
+        .solve_every = 5,
+        .tau = 0.3,
+        .tau_rest = 0.02,
+    };
+}
+
+struct attribution_config attribution_config_pooled(void)
+{
+    struct attribution_config config = attribution_config_cpu_time();
+    config.slots = 1;
+    config.tau = 3;
+    return config;
+}
+
+static bool positive(double value)
+{
+    return isfinite(value) && value > 1e-6 && value < 1e6;
+}
+
+int attribution_init(struct attribution_domain *d, const struct attribution_config *config)
+{
+    if (config->slots < 1 || config->slots > ATTRIBUTION_SLOTS || config->solve_every < 1 ||
+        !positive(config->tau) || !positive(config->tau_rest) ||
+        !(config->mu0 == 0 || positive(config->mu0)))
+        return -EINVAL;
+    memset(d, 0, sizeof *d);
+    d->config = *config;
+    d->inflation = 1;
+    for (unsigned i = 0; i < ATTRIBUTION_COLUMNS; i++)
+        posterior_clear(d, i);
+    return 0;
+}
+
+int attribution_set_prior(struct attribution_domain *d, double mu0, double tau)
+{
+    if (!positive(mu0) || !positive(tau))
+        return -EINVAL;
+    d->config.mu0 = mu0;
+    d->config.tau = tau;
+    return 0;
+}
+
+int attribution_begin(struct attribution_domain *d, double latency_ns)
+{
+    if (!(latency_ns > 0) || latency_ns > 1e6 * ATTRIBUTION_ACTIVITY_MAX)
+        return -EINVAL;
+    double y = log(latency_ns);
+    if (d->readings == 0) {
+        d->level = d->present = y;
+        d->noise = first_sd * first_sd;
+    }
+    d->readings++;
+    d->gain = fmax(level_gain, 1 / ((double)d->readings + 1));
+    d->spread_gain = fmax(1 - lambda, 1 / (double)d->readings);
+    d->present += present_gain * (y - d->present);
+    d->deviation = y - d->level;
+    for (unsigned i = 0; i < d->config.slots; i++) {
+        d->slots[i].present = false;
+        d->slots[i].activity = d->z[i] = d->above[i] = 0;
+    }
+    d->rest_deviation = d->rest_sum = 0;
+    d->in_tick = true;
+    candidates_begin(d);
+    return 0;
+}
+
+static bool is_activity(double x)
+{
+    return x >= 0 && x <= ATTRIBUTION_ACTIVITY_MAX;
+}
+
+/* How far x is from the mean, which follows it. */
+static double high_pass(double *mean, double x, double gain)
+{
+    double deviation = x - *mean;
+    if (fabs(deviation) < negligible) {
+        *mean = x;
+        return 0;
+    }
+    *mean += gain * deviation;
+    return deviation;
+}
+
+static double member_update(struct attribution_member *m, double x, double gain, double spread_gain)
+{
+    if (!m->seen) {
+        m->mean = m->smoothed = m->lowest = x;
+        m->variance = 0;
+        m->seen = true;
+    }
+    double deviation = high_pass(&m->mean, x, gain);
+    m->variance += spread_gain * (deviation * deviation - m->variance);
+    if (m->variance < negligible * negligible)
+        m->variance = 0;
+    high_pass(&m->smoothed, x, present_gain);
+    if (m->smoothed < m->lowest)
+        m->lowest = m->smoothed;
+    else
+        m->lowest += fmax(0, m->mean - m->lowest) * lowest_gain;
+    return deviation;
+}
+
+int attribution_add(struct attribution_domain *d, struct attribution_member *member, double x)
+{
+    if (!d->in_tick || !is_activity(x))
+        return -EINVAL;
+    double deviation = member_update(member, x, d->gain, d->spread_gain);
+    struct attribution_slot *slot = candidates_slot(d, member);
+    if (slot) {
+        slot->present = true;
+        slot->activity = x;
+        slot->activity_variance = member->variance;
+        d->z[member->slot] = deviation;
+        d->above[member->slot] = fmax(0, x - member->lowest);
+        return 0;
+    }
+    d->rest_deviation += deviation;
+    d->rest_sum += x;
+    candidates_consider(d, member, deviation, x);
+    return 0;
+}
+
+void attribution_rest(struct attribution_domain *d, double x)
+{
+    if (!d->in_tick || !is_activity(x))
+        return;
+    if (!d->host_seen)
+        d->host_mean = x;
+    d->host_seen = true;
+    d->host_activity = x;
+    d->rest_deviation += high_pass(&d->host_mean, x, d->gain);
+}
+
+/* Outliers count as three sds, unless the one before says that it is a step. */
+static double clipped(const struct attribution_domain *d, double r)
+{
+    double most = outlier * sqrt(d->noise);
+    bool step = r * d->residual > 0 && fabs(d->residual) >= fabs(r) / 2;
+    return fabs(r) <= most || step ? r : copysign(most, r);
+}
+
+static void update_noise(struct attribution_domain *d, double rc)
+{
+    double gain = fmax(noise_gain, 1 / ((double)d->readings + 5));
+    d->noise = fmax(min_sd * min_sd, d->noise + gain * (1.03 * rc * rc - d->noise));
+    double sum = 0;
+    for (unsigned h = 0; h < ATTRIBUTION_LAGS; h++) {
+        d->rho[h] += gain * (rc * d->recent[h] - d->rho[h]);
+        double weight = 1 - (h + 1) / (ATTRIBUTION_LAGS + 1.0);
+        sum += weight * fmin(1, fmax(-0.3, d->rho[h] / d->noise));
+    }
+    d->inflation = fmax(1, 1 + 2 * sum);
+    memmove(d->recent + 1, d->recent, sizeof d->recent - sizeof *d->recent);
+    d->recent[0] = rc;
+}
+
+static void accumulate(struct attribution_domain *d, double target)
+{
+    for (unsigned i = 0; i < ATTRIBUTION_COLUMNS; i++) {
+        double z = d->z[i];
+        for (unsigned j = 0; j <= i; j++)
+            d->g[i][j] = lambda * d->g[i][j] + z * d->z[j];
+        d->b[i] = lambda * d->b[i] + z * target;
+    }
+}
+
+/* How many independent times the latency moved with a candidate, in agreement. */
+static void count_excursions(struct attribution_domain *d, double rc)
+{
+    for (unsigned i = 0; i < d->config.slots; i++) {
+        struct attribution_slot *s = &d->slots[i];
+        if (!s->ticket)
+            continue;
+        double z = d->z[i];
+        int sign = (z > 0) - (z < 0);
+        s->excursion *= lambda;
+        s->sum *= lambda;
+        s->square *= lambda * lambda;
+        if (sign && sign != s->sign) {
+            s->sum += s->excursion;
+            s->square += s->excursion * s->excursion;
+            s->excursion = 0;
+            s->sign = sign;
+        }
+        s->excursion += z * (rc + d->beta[i] * z);
+        double sum = s->sum + s->excursion;
+        double square = s->square + s->excursion * s->excursion;
+        if (square < negligible * negligible) /* forgotten, and soon denormal */
+            s->excursion = s->sum = s->square = square = 0;
+        s->support = sum > 0 && square > 0 ? sum * sum / square : 0;
+    }
+}
+
+static void update_rest(struct attribution_domain *d)
+{
+    double x = fmax(0, d->rest_sum + d->host_activity);
+    if (!d->rest_seen || x < d->rest_lowest)
+        d->rest_lowest = x;
+    else
+        d->rest_lowest += (x - d->rest_lowest) * lowest_gain;
+    d->rest_seen = true;
+    d->rest_activity = x;
+    d->above[ATTRIBUTION_REST] = fmax(0, x - d->rest_lowest);
+}
+
+static void share_out(struct attribution_domain *d)
+{
+    d->effect = 0;
+    for (unsigned i = 0; i < ATTRIBUTION_COLUMNS; i++)
+        d->effect += d->beta[i] * d->above[i];
+    d->latency_ns = exp(d->present);
+    d->per_effect = attribution_per_effect(d->latency_ns, d->effect);
+    for (unsigned i = 0; i < d->config.slots; i++)
+        d->slots[i].caused_ns = d->beta[i] * d->above[i] * d->per_effect;
+    d->rest_caused_ns = d->beta[ATTRIBUTION_REST] * d->above[ATTRIBUTION_REST] * d->per_effect;
+}
+
+void attribution_end(struct attribution_domain *d, struct attribution_scratch *scratch)
+{
+    if (!d->in_tick)
+        return;
+    d->in_tick = false;
+    candidates_admit(d);
+    d->z[ATTRIBUTION_REST] = d->rest_deviation;
+    double predicted = 0;
+    for (unsigned i = 0; i < ATTRIBUTION_COLUMNS; i++)
+        predicted += d->beta[i] * d->z[i];
+    double r = d->deviation - predicted, rc = clipped(d, r);
+    d->residual = r;
+    d->level += d->gain * (predicted + rc);
+    update_noise(d, rc);
+    accumulate(d, predicted + rc);
+    count_excursions(d, rc);
+    if (d->readings <= SOLVE_EACH_UNTIL || d->readings % d->config.solve_every == 0)
+        posterior_solve(d, scratch);
+    update_rest(d);
+    share_out(d);
+    gate_judge(d);
+}
+
+void attribution_forget(struct attribution_domain *d, struct attribution_member *member)
+{
+    if (candidates_slot(d, member))
+        candidates_clear(d, member->slot);
+    *member = (struct attribution_member){0};
+}
+
+const struct attribution_slot *attribution_candidate(const struct attribution_domain *d,
+                                                     const struct attribution_member *member)
+{
+    const struct attribution_slot *slot = &d->slots[member->slot];
+    return member->ticket && slot->ticket == member->ticket ? slot : NULL;
+}
+
+unsigned attribution_candidates(const struct attribution_domain *d)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < d->config.slots; i++)
+        n += d->slots[i].ticket != 0;
+    return n;
+}

@@ -1,0 +1,167 @@
+#include "collectors/attribution/gate.h"
+
+#include <math.h>
+#include <stddef.h>
+
+static const double min_score = 4, one_coincidence_score = 6; /* Z, Z_one */
+static const double min_effect = 0.03, min_support = 1.3;
+static const double alike = 0.8; /* rho_group */
+static const double model_error = 0.2;
+
+struct alikeness {
+    bool mate[ATTRIBUTION_SLOTS];      /* some other moves with it or against it */
+    unsigned group[ATTRIBUTION_SLOTS]; /* the least slot that moves with it, over any steps */
+};
+
+static unsigned root(const unsigned *group, unsigned i)
+{
+    while (group[i] != i)
+        i = group[i];
+    return i;
+}
+
+static void find_alike(const struct attribution_domain *d, struct alikeness *out)
+{
+    for (unsigned i = 0; i < d->config.slots; i++) {
+        out->mate[i] = false;
+        out->group[i] = i;
+        double least = alike * alike * d->g[i][i];
+        for (unsigned j = 0; j < i; j++) {
+            double both = d->g[i][j];
+            if (both * both <= least * d->g[j][j] || both == 0)
+                continue;
+            out->mate[i] = out->mate[j] = true;
+            unsigned a = root(out->group, i), b = root(out->group, j);
+            if (both > 0)
+                out->group[a > b ? a : b] = a > b ? b : a;
+        }
+    }
+    for (unsigned i = 0; i < d->config.slots; i++)
+        out->group[i] = root(out->group, i);
+}
+
+static double sd_ns(const struct attribution_domain *d, double sd_effect, double caused_ns)
+{
+    return hypot(sd_effect * d->per_effect, model_error * caused_ns);
+}
+
+static void judge_alone(struct attribution_domain *d, unsigned i, bool mate)
+{
+    struct attribution_slot *slot = &d->slots[i];
+    double beta = d->beta[i];
+    bool doubtful = mate || beta == 0;
+    slot->se = sqrt(doubtful ? d->p[i][i] : d->variance[i]);
+    slot->score = (doubtful ? fmin(beta, d->raw[i]) : beta) / slot->se;
+    slot->sd_ns = sd_ns(d, slot->se * d->above[i], slot->caused_ns);
+    slot->group = 0;
+    slot->state = ATTRIBUTION_UNKNOWN;
+    if (d->readings <= d->config.learning)
+        return;
+    if (slot->score >= min_score && beta * d->above[i] >= min_effect)
+        slot->state = slot->support >= min_support || slot->score >= one_coincidence_score
+                          ? ATTRIBUTION_NAMED
+                          : ATTRIBUTION_SUSPECTED;
+}
+
+/* The group of those with this root; false: too few, one is named, or not significant. */
+static bool judge_group(const struct attribution_domain *d, const struct alikeness *alikeness,
+                        unsigned first, struct attribution_group *out)
+{
+    double raw = 0, variance = 0;
+    bool supported = false;
+    struct attribution_group group = {0};
+    for (unsigned i = first; i < d->config.slots; i++) {
+        if (!d->slots[i].ticket || alikeness->group[i] != first)
+            continue;
+        if (d->slots[i].state == ATTRIBUTION_NAMED)
+            return false;
+        group.members++;
+        group.effect += d->beta[i] * d->above[i];
+        group.caused_ns += d->slots[i].caused_ns;
+        raw += d->raw[i] * d->above[i];
+        supported |= d->slots[i].support >= min_support;
+        variance += d->above[i] * d->above[i] * d->p[i][i];
+        for (unsigned j = first; j < i; j++)
+            if (d->slots[j].ticket && alikeness->group[j] == first)
+                variance += 2 * d->above[i] * d->above[j] * d->p[i][j];
+    }
+    if (group.members < 2 || !supported || group.effect < min_effect || !(variance > 0))
+        return false;
+    group.score = fmin(group.effect, raw) / sqrt(variance);
+    if (group.score < min_score)
+        return false;
+    group.sd_ns = sd_ns(d, sqrt(variance), group.caused_ns);
+    *out = group;
+    return true;
+}
+
+void gate_judge(struct attribution_domain *d)
+{
+    struct alikeness alikeness;
+    find_alike(d, &alikeness);
+    for (unsigned i = 0; i < d->config.slots; i++)
+        if (d->slots[i].ticket)
+            judge_alone(d, i, alikeness.mate[i]);
+    d->n_groups = 0;
+    if (d->readings <= d->config.learning)
+        return;
+    for (unsigned first = 0; first < d->config.slots; first++) {
+        if (!alikeness.mate[first] || alikeness.group[first] != first ||
+            !judge_group(d, &alikeness, first, &d->groups[d->n_groups]))
+            continue;
+        d->n_groups++;
+        for (unsigned i = first; i < d->config.slots; i++) {
+            if (!d->slots[i].ticket || alikeness.group[i] != first)
+                continue;
+            d->slots[i].state = ATTRIBUTION_IN_GROUP;
+            d->slots[i].group = d->n_groups;
+        }
+    }
+}
+
+static bool any(const struct attribution_domain *d, enum attribution_state state)
+{
+    for (unsigned i = 0; i < d->config.slots; i++)
+        if (d->slots[i].ticket && d->slots[i].state == state)
+            return true;
+    return false;
+}
+
+enum gate_domain_state gate_domain_state(const struct attribution_domain *d, double calm_ns)
+{
+    if (d->readings <= d->config.learning)
+        return GATE_LEARNING;
+    if (any(d, ATTRIBUTION_NAMED))
+        return GATE_NAMED;
+    if (d->n_groups > 0)
+        return GATE_GROUP;
+    if (d->latency_ns - calm_ns < min_effect * d->latency_ns)
+        return GATE_CALM;
+    return any(d, ATTRIBUTION_SUSPECTED) ? GATE_SUSPECTED : GATE_UNKNOWN;
+}
+
+const char *gate_domain_state_name(enum gate_domain_state state)
+{
+    static const char *const names[GATE_STATES] = {
+        [GATE_LEARNING] = "learning", [GATE_NAMED] = "named",         [GATE_GROUP] = "group",
+        [GATE_CALM] = "calm",         [GATE_SUSPECTED] = "suspected", [GATE_UNKNOWN] = "unknown",
+    };
+    return state < GATE_STATES ? names[state] : NULL;
+}
+
+double gate_named_ns(const struct attribution_domain *d)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < d->config.slots; i++)
+        if (d->slots[i].ticket && d->slots[i].state == ATTRIBUTION_NAMED)
+            sum += d->slots[i].caused_ns;
+    return sum;
+}
+
+double gate_group_ns(const struct attribution_domain *d)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < d->n_groups; i++)
+        sum += d->groups[i].caused_ns;
+    return sum;
+}

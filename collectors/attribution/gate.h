@@ -1,0 +1,41 @@
+/*
+ * Who may be named (ATTRIBUTION.md section 2, "Gate"): never one for whom a coincidence, a
+ * neighbour that moves alike, or noise would do as well.
+ *
+ * During learning all candidates are unknown. Correlation is looked at between candidates only, not
+ * with the rest. A group has at least two members.
+ */
+#ifndef IE_COLLECTORS_ATTRIBUTION_GATE_H
+#define IE_COLLECTORS_ATTRIBUTION_GATE_H
+
+#include "collectors/attribution/domain.h"
+
+/* Fills se, score, sd_ns, state and group of all candidates and the groups of the domain, from its
+ * coefficients and the w of this tick. */
+void gate_judge(struct attribution_domain *domain);
+
+enum gate_domain_state {
+    GATE_LEARNING,
+    GATE_NAMED,
+    GATE_GROUP,
+    GATE_CALM, /* less than 3 % of the latency is above the calm one */
+    GATE_SUSPECTED,
+    GATE_UNKNOWN,
+    GATE_STATES
+};
+
+/*
+ * The first that holds, in the order of the enum: who is named is said, even where the calm latency
+ * (NaN: not known, then nothing is calm) has moved up to the present one in a node that is hurt all
+ * the time; a suspicion without anything to explain is not.
+ */
+enum gate_domain_state gate_domain_state(const struct attribution_domain *domain, double calm_ns);
+
+/* "learning" and so on, as the API spells them. */
+const char *gate_domain_state_name(enum gate_domain_state state);
+
+/* Parts of the latency, in nanoseconds: of all that are named, of all groups. */
+double gate_named_ns(const struct attribution_domain *domain);
+double gate_group_ns(const struct attribution_domain *domain);
+
+#endif
