@@ -82,12 +82,13 @@ end_all() {
 # ---- the exporter ----
 
 port=10166
-start_exporter() {
+ours='--containers.include=^//(chase|hogs)$'
+start_exporter() { # FLAG...
     local try
     for try in 1 2 3; do
         port=$((port + 1))
-        "$exporter" --web.listen-address=127.0.0.1:$port --containers.all-cgroups \
-            --containers.include='^//(chase|hogs)$' 2>"$work/log" &
+        "$exporter" --web.listen-address=127.0.0.1:$port --containers.all-cgroups "$@" \
+            2>"$work/log" &
         daemon=$!
         pids+=("$daemon")
         for _ in $(seq 100); do
@@ -142,7 +143,8 @@ done
 
 # One part: the chase runs on the first CPU, hogs on others; what the exporter says of the chase over
 # the part's second half, beside what the chase says itself.
-observe() { # NAME: waits for one part; sets truth, estimate (ns, empty if absent)
+# COMMAND, if any, runs at half time; the page of that moment is kept.
+observe() { # NAME [COMMAND]: waits for one part; sets truth, estimate (ns, empty if absent)
     local before_wait before_reads
     : >"$work/chase.out"
     in_group chase "$chase" $((part + 60)) 0 "${CHASE_MIB:-1024}"
@@ -151,7 +153,9 @@ observe() { # NAME: waits for one part; sets truth, estimate (ns, empty if absen
         sleep 0.1
     done
     sleep $((part / 2))
+    [ $# -lt 2 ] || "$2"
     scrape
+    cp "$page" "$work/half"
     before_wait=$(metric interference_container_memory_read_wait_seconds_total 'container="chase"')
     before_reads=$(metric interference_container_memory_read_latency_reads_total 'container="chase"')
     sleep $((part - part / 2))
@@ -183,7 +187,7 @@ judge() { # NAME BOUND: the estimate against what the chase measured itself
 
 # ---- 1 and 2: idle and loaded ----
 
-start_exporter
+start_exporter "$ours"
 observe idle
 for collector in core_latency slowdown imc_rpq pmm_rpq pebs_nvmm probe; do
     value "collector.$collector" "$(reason "$collector")"
@@ -214,7 +218,7 @@ sanity
 end_all
 
 if [ "$cpus" -ge 2 ]; then
-    start_exporter
+    start_exporter "$ours"
     for cpu in $(seq 1 $((cpus - 1))); do
         in_group hogs "$hog" stream "$cpu"
     done
@@ -289,7 +293,7 @@ share() { # COLLECTOR
     enabled=$(metric interference_exporter_pmu_enabled_seconds_total "collector=\"$1\"")
     [ -n "$enabled" ] && [ "$(holds "$enabled > 0")" = yes ] && calc "$running / $enabled"
 }
-start_exporter
+start_exporter "$ours"
 observe alone
 for collector in core_latency probe imc_rpq pmm_rpq; do
     got=$(share "$collector")
@@ -309,13 +313,15 @@ for collector in core_latency probe imc_rpq pmm_rpq; do
 done
 end_all
 if command -v perf >/dev/null && perf stat -a -e cycles sleep 0.1 >/dev/null 2>&1; then
-    start_exporter
+    start_exporter "$ours"
     perf stat -a -e cycles,instructions,cache-references,cache-misses,branches,branch-misses,L1-dcache-load-misses,LLC-load-misses \
         sleep $((part + 60)) >/dev/null 2>&1 &
     pids+=($!)
     observe beside_perf
     value beside_perf.share "$(share core_latency)"
-    value beside_perf.probe_share "$(share probe)"
+    got=$(share probe)
+    value beside_perf.probe_share "$got"
+    [ -z "$got" ] || expect beside_perf.probe "$(holds "$got > 0.95")" "the probe's group is pinned"
     value beside_perf.starved "$(metric interference_exporter_windows_discarded_total 'reason="starved"')"
     judge beside_perf 0.1
     end_all
@@ -325,15 +331,37 @@ fi
 
 # ---- 5: turbo: spinning neighbours lower the frequency, not the latency ----
 
-if [ "$cpus" -ge 2 ]; then
-    start_exporter
+# shellcheck disable=SC2317 # observe runs it
+spin() {
     for cpu in $(seq 1 $((cpus - 1))); do
         in_group hogs "$hog" compute "$cpu"
     done
-    observe spinning
+}
+since_half() { # METRIC: how much it rose; empty where it was not there
+    local before after
+    before=$(page=$work/half metric "$1" 'container="chase"')
+    after=$(metric "$1" 'container="chase"')
+    [ -z "$before" ] || [ -z "$after" ] || calc "$after - $before"
+}
+if [ "$cpus" -ge 2 ]; then
+    start_exporter # of all cgroups: while some are left out, nothing is calm
+    observe spinning spin
     judge spinning 0.05
-    over=$(metric interference_container_memory_read_latency_over_threshold_seconds_total 'container="chase"')
+    cycles=$(page=$work/half metric interference_container_cpu_cycles_total 'container="chase"')
+    if [ -n "$cycles" ] && [ -n "$estimate" ]; then
+        value spinning.clock_alone "$(calc "$cycles / $(page=$work/half metric \
+            interference_container_cpu_reference_cycles_total 'container="chase"')")"
+        value spinning.clock "$(calc "$(since_half interference_container_cpu_cycles_total) / \
+            $(since_half interference_container_cpu_reference_cycles_total)")"
+    fi
+    over=$(since_half interference_container_memory_read_latency_over_threshold_seconds_total)
     value spinning.over_threshold_seconds "$over"
+    if [ -n "$over" ]; then
+        expect spinning.threshold "$(holds "$over < 0.1 * $part / 2")" \
+            "not above the threshold, which it had before"
+    else
+        cannot spinning.threshold "it had no threshold at half time"
+    fi
     end_all
 else
     cannot spinning "needs two CPUs"

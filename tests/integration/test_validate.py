@@ -36,7 +36,8 @@ class Validate(unittest.TestCase):
         for line in lines:
             self.assertRegex(line, r"^(validation|value|as-expected|unexpected|not-made|end) ")
         answered = set(re.findall(r"^(?:as-expected|unexpected|not-made) ([a-z_.]+)", text, re.M))
-        for check in ("idle", "loaded", "traffic", "beside_perf", "spinning"):
+        for check in ("idle", "loaded", "traffic", "beside_perf", "spinning",
+                      "spinning.threshold"):
             self.assertIn(check, answered)
         truth = re.search(r"^value idle\.truth_ns ([0-9.]+)$", text, re.M)
         self.assertGreater(float(truth[1]), 1, text)
