@@ -95,6 +95,7 @@ static int make_scenario(struct alone_run *run, const struct scenario *scenario,
         /* The others never come. */
         run->containers[i].start_tick = i == container ? 0 : INT64_MAX;
         run->containers[i].sample_period = 0;
+        run->containers[i].n_pauses = 0;
     }
     run->scenario.containers = run->containers;
     run->scenario.epoch_cycles = 0;

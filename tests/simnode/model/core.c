@@ -271,7 +271,7 @@ void core_run(struct core *core)
 {
     struct simnode *node = core->node;
 
-    if (!core->running || node->failed)
+    if (!core->running || core->paused || node->failed)
         return;
 
     uint64_t now = simclock_cycle(&core->clock, node->now_fs);
@@ -308,6 +308,29 @@ void core_run(struct core *core)
         core->next_index = core->op_index + core->op.counts;
         core->have_op = false;
     }
+}
+
+void core_pause(struct core *core)
+{
+    core->paused = true;
+}
+
+/* The next access is dispatched now at the earliest. */
+static void dispatch_from_now(struct core *core)
+{
+    uint64_t index = core->have_op ? core->op_index : core->next_index;
+    int64_t lag =
+        (int64_t)simclock_cycle(&core->clock, core->node->now_fs) * core->width - (int64_t)index;
+
+    if (lag > core->dispatch_lag)
+        core->dispatch_lag = lag;
+}
+
+void core_resume(struct core *core)
+{
+    core->paused = false;
+    dispatch_from_now(core);
+    core_run(core);
 }
 
 void core_load_done(struct core *core, struct load *load)
@@ -360,11 +383,7 @@ void core_wake(struct core *core)
         core_run(core);
     } else if (core->block == CORE_WAITS_FOR_STORE &&
                core->pending_stores < core->node->machine->store_buffer) {
-        int64_t lag = (int64_t)simclock_cycle(&core->clock, core->node->now_fs) * core->width -
-                      (int64_t)core->op_index;
-
-        if (lag > core->dispatch_lag)
-            core->dispatch_lag = lag;
+        dispatch_from_now(core);
         core_run(core);
     }
 }

@@ -291,6 +291,7 @@ void memory_write(struct simnode *node, uint64_t line, int app)
     if (!request)
         return;
     request->kind = REQUEST_WRITE;
+    node->apps[line >> SPACE_LINES_SHIFT].traffic.written_back++;
     shadow_write_back(node, line);
     request->line = line;
     request->app = app;

@@ -41,6 +41,12 @@ static bool add_core_role(struct core *core, enum role role, uint64_t *sum)
     case ROLE_LLC_READS:
         *sum += core->llc_reads;
         return true;
+    case ROLE_LLC_MISSES:
+        *sum += core->llc_misses;
+        return true;
+    case ROLE_RFO:
+        *sum += core->rfos;
+        return true;
     case ROLE_STALLS_L3_MISS:
         *sum += core->stall_slots / (uint64_t)core->width;
         return true;
@@ -220,6 +226,11 @@ void simnode_truth(struct simnode *node, size_t container, struct simnode_truth 
         out->store_bytes[0] += core->truth.store_bytes[0];
         out->store_bytes[1] += core->truth.store_bytes[1];
     }
+}
+
+void simnode_traffic(const struct simnode *node, size_t container, struct simnode_traffic *out)
+{
+    *out = node->apps[container].traffic;
 }
 
 void simnode_asm_extra(struct simnode *node, size_t container, struct simnode_asm_extra *out)

@@ -66,6 +66,7 @@ static void take_entry(struct simnode *node, struct request *request)
     request->enter_fs = node->now_fs;
     if (request->kind == REQUEST_READ)
         core->llc_reads++;
+    core->rfos += request->kind == REQUEST_RFO;
 
     uint64_t start = throttle(node, &node->apps[request->app], core->socket);
 
@@ -228,6 +229,7 @@ void shared_writeback(struct simnode *node, int socket, uint64_t line, int app)
     struct app *owner = &node->apps[app];
 
     wait_for_port(node, socket, line, node->now_fs);
+    owner->traffic.llc_insertions += !cache_contains(llc, line);
 
     struct cache_victim victim = cache_insert(llc, line, true, owner->llc_ways);
 
@@ -268,6 +270,7 @@ void shared_label(struct simnode *node, struct request *request)
     }
     request->labelled = true;
     request->label_fs = node->now_fs;
+    core->llc_misses++;
     if (request->kind == REQUEST_READ ? !request->demanded : request->merged)
         begin_counting(node, request);
 
@@ -362,6 +365,8 @@ static void fill(struct simnode *node, struct request *request)
     struct core *core = request->core;
 
     if (request->labelled) {
+        node->apps[request->app].traffic.llc_insertions++;
+
         struct cache_victim victim = cache_insert(&node->sockets[core->socket].llc, request->line,
                                                   false, node->apps[request->app].llc_ways);
 
@@ -391,6 +396,10 @@ void shared_done(struct simnode *node, struct request *request)
         node->epoch_app == request->app && request->label_fs >= node->epoch_start_fs) {
         app->extra.memory_fs += node->now_fs - request->label_fs;
         app->extra.memory_reads++;
+    }
+    if (request->from_memory) {
+        app->traffic.fetched[request->kind]++;
+        app->traffic.fetched_remote += request->node != core->socket;
     }
     private_forget(core, request);
     fill(node, request);

@@ -72,7 +72,7 @@ struct core {
     struct simnode *node;
     size_t container;
     int tid, cpu, socket;
-    bool running;
+    bool running, paused;
     struct simclock clock;
     uint64_t stopped_cycle;
     struct workload workload;
@@ -112,6 +112,7 @@ struct core {
     /* Counters. Occupancies are integrals over time, turned into cycles when the frequency
      * changes and when read. */
     uint64_t l3_miss_reads, llc_reads, loads, stores;
+    uint64_t llc_misses, rfos; /* of all kinds; that left the own caches */
     uint64_t loads_local_dram, loads_remote_dram, loads_local_pmm;
     uint64_t stall_slots, contention_stall_slots;
     struct integral miss_reads_out;
@@ -135,6 +136,7 @@ struct app {
     struct integral hits_out, misses_out;
     uint64_t ats_hits[2], ats_misses[2];
     struct simnode_asm_extra extra;
+    struct simnode_traffic traffic;
     uint64_t at_epoch[SIMNODE_PROGRESS];    /* when its own last one began */
     struct shadow_sample shadow_samples[2]; /* demand, prefetch */
     uint64_t shadow_draws, shadow_write_credit;
@@ -196,6 +198,9 @@ int core_init(struct core *core, struct simnode *node, size_t container, size_t 
 void core_release(struct core *core);
 void core_start(struct core *core);
 void core_run(struct core *core);
+/* From now on it dispatches nothing; what is under way goes on. And goes on itself. */
+void core_pause(struct core *core);
+void core_resume(struct core *core);
 /* Its done_cycle is set: wakes what waited for it. */
 void core_load_done(struct core *core, struct load *load);
 void core_store_done(struct core *core);

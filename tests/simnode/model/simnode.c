@@ -250,6 +250,7 @@ static void handle(struct simnode *node, const struct event *event)
         shared_done(node, request);
         break;
     case EVENT_STORE_DONE:
+        node->apps[request->app].traffic.nt_lines++;
         shadow_done(request->core, request);
         shadow_store_done(request->core, request);
         core_store_done(request->core);
@@ -343,6 +344,25 @@ static void set_frequency(struct simnode *node, double core_hz)
     }
 }
 
+static void pause_or_resume(struct simnode *node, size_t index, int64_t tick)
+{
+    const struct container_spec *spec = &node->scenario->containers[index];
+    bool pause = false;
+
+    for (size_t i = 0; i < spec->n_pauses; i++)
+        pause |= spec->pauses[i].from_tick <= tick && tick <= spec->pauses[i].to_tick;
+    for (size_t i = 0; i < node->n_cores; i++) {
+        struct core *core = &node->cores[i];
+
+        if (core->container != index || core->paused == pause)
+            continue;
+        if (pause)
+            core_pause(core);
+        else
+            core_resume(core);
+    }
+}
+
 static void begin_tick(struct simnode *node)
 {
     const struct scenario *scenario = node->scenario;
@@ -359,6 +379,8 @@ static void begin_tick(struct simnode *node)
             stop_container(node, i);
         if (!node->apps[i].started && spec->start_tick <= tick)
             start_container(node, i);
+        if (node->apps[i].running && spec->n_pauses)
+            pause_or_resume(node, i, tick);
     }
     if (tick == 1 && scenario->epoch_cycles)
         start_epoch(node);

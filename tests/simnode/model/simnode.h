@@ -37,8 +37,9 @@ struct simnode_reading {
     uint64_t values[GROUP_MAX_ROLES];
 };
 
-/* Container by index in the scenario: groups core, stalls, loads, stores, asm_epochs. -ENODATA
- * before it started, -ENOENT for a group that is not counted here. After its end totals stay. */
+/* Container by index in the scenario: groups core, stalls, loads, stores, traffic, asm_epochs.
+ * -ENODATA before it started, -ENOENT for a group that is not counted here. After its end totals
+ * stay. */
 int simnode_read_container(struct simnode *node, size_t container, enum group group,
                            struct simnode_reading *out);
 
@@ -57,6 +58,17 @@ struct simnode_truth {
     uint64_t store_bytes[2]; /* program's stores to DRAM, to PMM */
 };
 void simnode_truth(struct simnode *node, size_t container, struct simnode_truth *out);
+
+/* What a container really asks of caches and memory, in lines, since it started. No counter of a
+ * real machine shows the last three by container. */
+struct simnode_traffic {
+    uint64_t fetched[REQUEST_PREFETCH + 1]; /* that memory served, by enum request_kind */
+    uint64_t fetched_remote;                /* of these, from another socket's memory */
+    uint64_t nt_lines;                      /* stored past the caches */
+    uint64_t written_back;                  /* dirty lines of its own, whoever evicted them */
+    uint64_t llc_insertions;                /* lines that it brought into a last-level cache */
+};
+void simnode_traffic(const struct simnode *node, size_t container, struct simnode_traffic *out);
 
 /* How far a container got: totals over its threads. */
 enum {

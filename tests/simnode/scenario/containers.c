@@ -22,6 +22,7 @@ static const struct field container_fields[] = {
     {"class", FIELD_OTHER, 0, 0, 0},
     {"cpus", FIELD_OTHER, 0, 0, 0},
     {"memory", FIELD_OTHER, 0, 0, 0},
+    {"pauses", FIELD_OTHER, 0, 0, 0},
     {"page_bytes", FIELD_INT, C(page_bytes), 4096, 1 << 30},
     {"start_tick", FIELD_INT, C(start_tick), 0, 1e15},
     {"stop_tick", FIELD_INT, C(stop_tick), 0, 1e15},
@@ -36,6 +37,11 @@ static const struct field placement_fields[] = {
     {"node", FIELD_INT, L(node), 0, 7},
     {"medium", FIELD_OTHER, 0, 0, 0},
     {"share", FIELD_REAL, L(share), 0, 1},
+};
+
+static const struct field pause_fields[] = {
+    {"from_tick", FIELD_INT, offsetof(struct pause_spec, from_tick), 1, 1e15},
+    {"to_tick", FIELD_INT, offsetof(struct pause_spec, to_tick), 1, 1e15},
 };
 
 static int find_workload(struct field_reader *reader, json_t *value, struct scenario *scenario,
@@ -164,6 +170,37 @@ static int read_memory(struct field_reader *reader, json_t *array, struct scenar
     return err;
 }
 
+static int read_pauses(struct field_reader *reader, json_t *array, const struct scenario *scenario,
+                       struct container_spec *spec)
+{
+    size_t n = json_array_size(array);
+    int err = 0;
+
+    if (!array)
+        return 0;
+    if (n == 0)
+        return field_error(reader, "pauses", "must be a list of at least one pause");
+    /* Shadow clocks would take a pause for a delay by neighbours. */
+    if (scenario->epoch_cycles || scenario->ats_sets)
+        return field_error(reader, "pauses", "are not possible with epochs or ats_sets");
+    spec->pauses = calloc(n, sizeof(*spec->pauses));
+    if (!spec->pauses)
+        return -ENOMEM;
+    spec->n_pauses = n;
+    field_enter(reader, "pauses", 0);
+    for (size_t i = 0; !err && i < n; i++) {
+        field_enter(reader, NULL, i);
+        err = fields_read(reader, json_array_get(array, i), pause_fields, FIELD_COUNT(pause_fields),
+                          &spec->pauses[i]);
+        if (!err &&
+            (!spec->pauses[i].from_tick || spec->pauses[i].to_tick < spec->pauses[i].from_tick))
+            err = field_error(reader, "to_tick", "a pause needs from_tick and a later to_tick");
+        field_leave(reader);
+    }
+    field_leave(reader);
+    return err;
+}
+
 /* What is not given: a seed from the workload, names from the key. */
 static int fill_in(struct container_spec *spec, int64_t seed, bool seed_given)
 {
@@ -216,6 +253,8 @@ static int read_container(struct field_reader *reader, json_t *object, struct sc
         err = read_cpus(reader, json_object_get(object, "cpus"), scenario, spec);
     if (!err)
         err = read_memory(reader, json_object_get(object, "memory"), scenario, spec);
+    if (!err)
+        err = read_pauses(reader, json_object_get(object, "pauses"), scenario, spec);
     if (!err)
         err = fill_in(spec, scenario->seed, json_object_get(object, "seed") != NULL);
     return err;

@@ -18,6 +18,7 @@ static const struct field top_fields[] = {
     {"epochs", FIELD_OTHER, 0, 0, 0},
     {"ats_sets", FIELD_INT, S(ats_sets), 0, 1 << 20},
     {"truth_slowdown", FIELD_BOOL, S(truth_slowdown), 0, 0},
+    {"truth_caused", FIELD_BOOL, S(truth_caused), 0, 0},
     {"frequency_changes", FIELD_OTHER, 0, 0, 0},
     {"effects", FIELD_OTHER, 0, 0, 0},
     {"machine", FIELD_OTHER, 0, 0, 0},
@@ -330,6 +331,7 @@ static void free_container(struct container_spec *spec)
     free(spec->id);
     free(spec->cpus);
     free(spec->memory);
+    free(spec->pauses);
 }
 
 void scenario_free(struct scenario *scenario)

@@ -74,6 +74,10 @@ struct placement_spec {
     double share;
 };
 
+struct pause_spec {
+    int64_t from_tick, to_tick; /* from the start of one to the end of the other */
+};
+
 struct container_spec {
     char *key, *namespace_, *pod, *container, *id;
     bool prefetch; /* its cores' prefetchers are on, where the machine has them */
@@ -86,6 +90,8 @@ struct container_spec {
     size_t n_memory;
     int64_t page_bytes;
     int64_t start_tick, stop_tick; /* runs from the start of one to the end of the other; 0: all */
+    struct pause_spec *pauses; /* when its threads do nothing; what they had under way is done */
+    size_t n_pauses;
     int64_t seed;
     int64_t sample_period; /* store samples; 0: none */
     int64_t wander_cycles; /* threads change sockets so often; 0: never */
@@ -105,6 +111,7 @@ struct scenario {
     enum epoch_order epoch_order;
     int64_t ats_sets;    /* sampled sets; 0: all */
     bool truth_slowdown; /* needs alone runs */
+    bool truth_caused;   /* needs a run for every subset of containers; recorded with traffic */
     bool shadow_parts;   /* set by reproductions only: shadow clocks with parts missing as well */
     struct frequency_change *frequency_changes;
     size_t n_frequency_changes;
