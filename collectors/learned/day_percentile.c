@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-static const uint64_t slice_ns = 7200ull * 1000000000ull;
+static const uint64_t slice_ns = DAY_SLICE_SECONDS * 1000000000ull;
 static const double lowest_seconds = 10e-9;
 static const double bucket_ratio = 1.04;
 

@@ -9,7 +9,7 @@
 
 /* Bucket i holds [10 ns * 1.04^i, ... * 1.04): 160 of them reach 5.3 us; the ends are open. Slices:
  * the current two hours and the twelve before, so the day is between 24 and 26 hours long. */
-enum { DAY_BUCKETS = 160, DAY_SLICES = 13 };
+enum { DAY_BUCKETS = 160, DAY_SLICES = 13, DAY_SLICE_SECONDS = 7200 };
 
 /* Zeroed: empty. */
 struct day_percentile {

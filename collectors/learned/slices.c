@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const uint64_t slice_ns = 600ull * 1000000000ull;
+static const uint64_t slice_ns = SLICE_SECONDS * 1000000000ull;
 
 /* Moves to the slice of this time, forgetting what lay where it and skipped ones lie now. */
 static void move(struct slices *slices, uint64_t mono_ns, uint16_t *count, size_t buckets)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SLICES = 7 };
+enum { SLICES = 7, SLICE_SECONDS = 600 };
 
 /* Beside the counts, uint16_t count[SLICES][buckets], of its owner. Zeroed, both are empty. */
 struct slices {

@@ -5,10 +5,10 @@
  * (traffic_fit.h), as far as that can be trusted. Neighbours that hold a part of the cache and read
  * no memory are not seen by that; what they take away counts as the container's own.
  *
- * One struct unloaded per container; pure, embedded, of bounded size, never persisted. Sums over
- * the calm windows, so busy windows weigh more; after UNLOADED_MEMORY_WINDOWS calm windows the past
- * fades with each further one. Latency is kept in seconds: at another core frequency the same
- * memory takes other cycles.
+ * One struct unloaded per container; pure, embedded, of bounded size. Sums over the calm windows,
+ * so busy windows weigh more; after UNLOADED_MEMORY_WINDOWS calm windows the past fades with each
+ * further one. Latency is kept in seconds: at another core frequency the same memory takes other
+ * cycles.
  */
 #ifndef IE_COLLECTORS_LEARNED_UNLOADED_H
 #define IE_COLLECTORS_LEARNED_UNLOADED_H

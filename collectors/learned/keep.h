@@ -1,0 +1,31 @@
+/*
+ * How what was learned outlives a restart (exporter/state): for each struct, the walk that writes
+ * its fields, or reads them into a zeroed one.
+ *
+ * What was read and did not fail the walk is something that the struct could have learned: indexes,
+ * times and sums are within bounds, so that whatever is computed from it is finite or absent. Where
+ * the walk failed, the struct is to be thrown away.
+ */
+#ifndef IE_COLLECTORS_LEARNED_KEEP_H
+#define IE_COLLECTORS_LEARNED_KEEP_H
+
+#include "collectors/learned/calm.h"
+#include "collectors/learned/hour_percentile.h"
+#include "collectors/learned/normal.h"
+#include "collectors/learned/rate_peak.h"
+#include "collectors/learned/unloaded.h"
+#include "exporter/state/fields.h"
+
+/* A latency above this is none that memory has. */
+#define KEEP_LATENCY_MAX_SECONDS 1e-3
+
+void calm_keep(struct calm *calm, struct state_fields *fields);
+void hour_percentile_keep(struct hour_percentile *hour, struct state_fields *fields);
+void day_percentile_keep(struct day_percentile *day, struct state_fields *fields);
+void rate_peak_keep(struct rate_peak *peak, struct state_fields *fields);
+/* 'max_value': what a window's value can be at most. */
+void traffic_fit_keep(struct traffic_fit *fit, double max_value, struct state_fields *fields);
+void normal_keep(struct normal *normal, struct state_fields *fields);
+void unloaded_keep(struct unloaded *unloaded, struct state_fields *fields);
+
+#endif

@@ -1,0 +1,85 @@
+/* --state.file: whatever it holds, and however right its checksum is, what comes of it is possible.
+ * The first byte says whether the checksum is made right. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectors/learned/keep.h"
+#include "exporter/state/state.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct state_identity here = {.boot_id = "boot", .microarchitecture = "clx"};
+enum { NOW_NS = 2000000000 };
+
+static void check(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void use_normal(struct normal *normal)
+{
+    enum basis basis = BASES;
+    double seconds = 0;
+    const struct normal_window window = {.mono_ns = 3 * (uint64_t)NOW_NS,
+                                         .length_seconds = 1,
+                                         .latency_seconds = 80e-9,
+                                         .corunners_known = true,
+                                         .corunner_rate = 1e6,
+                                         .own_rate = 1e6};
+    for (int i = 0; i < 2; i++) {
+        if (normal_find(normal, NAN, &basis, &seconds))
+            check(basis < BASES && seconds > 0 && seconds < 1);
+        normal_learn(normal, &window);
+    }
+}
+
+static void use(struct state *state)
+{
+    struct state_fields fields;
+    struct normal normal = {0};
+    struct unloaded unloaded = {0};
+    struct rate_peak peak = {0};
+    if (state_claim(state, "normal", "", &fields)) {
+        normal_keep(&normal, &fields);
+        if (state_fits(&fields))
+            use_normal(&normal);
+    }
+    if (state_claim(state, "unloaded", "", &fields)) {
+        unloaded_keep(&unloaded, &fields);
+        if (state_fits(&fields))
+            check(!(unloaded_latency_seconds(&unloaded) > 1));
+    }
+    if (state_claim(state, "peak", "", &fields)) {
+        rate_peak_keep(&peak, &fields);
+        check(isfinite(rate_peak_find(&peak)));
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    bool seal = data[0] & 1;
+    size_t len = size - 1;
+    uint8_t *bytes = malloc(len + !len);
+    char why[128] = "";
+    struct state *state = NULL;
+    memcpy(bytes, data + 1, len);
+    if (seal && len >= STATE_HEADER_BYTES)
+        state_seal(bytes, len);
+    if (state_parse(bytes, len, &here, NOW_NS, &state, why, sizeof why) != 0) {
+        check(why[0] && !state);
+        free(bytes);
+        return 0;
+    }
+    use(state);
+    struct state_writer writer;
+    state_write_begin(&writer, NULL, 0, &here, NOW_NS);
+    state_carry(&writer, state);
+    check(state_write_end(&writer) <= len);
+    state_free(state);
+    return 0;
+}
