@@ -3,8 +3,8 @@
 #include <string.h>
 
 static const struct event_table *const tables[] = {
-    &event_table_skx, &event_table_clx, &event_table_icx,
-    &event_table_spr, &event_table_emr, &event_table_gnr,
+    &event_table_skx, &event_table_clx,  &event_table_icx,  &event_table_spr,  &event_table_emr,
+    &event_table_gnr, &event_table_zen3, &event_table_zen4, &event_table_zen5,
 };
 
 /*
@@ -27,6 +27,19 @@ static const struct {
     {0xae, 0, 15, &event_table_gnr},
 };
 
+/* Families 19H and 1AH by ranges of models, as Linux tells them apart. Zen 2 (17H) and before do
+ * not count misses in flight. */
+static const struct {
+    int family, first_model, last_model;
+    const struct event_table *table;
+} amd[] = {
+    {0x19, 0x00, 0x0f, &event_table_zen3}, {0x19, 0x20, 0x5f, &event_table_zen3},
+    {0x19, 0x10, 0x1f, &event_table_zen4}, {0x19, 0x60, 0xaf, &event_table_zen4},
+    {0x1a, 0x00, 0x2f, &event_table_zen5}, {0x1a, 0x40, 0x4f, &event_table_zen5},
+    {0x1a, 0x60, 0x7f, &event_table_zen5}, {0x1a, 0x50, 0x5f, &event_table_zen5}, /* Zen 6 */
+    {0x1a, 0x80, 0xaf, &event_table_zen5}, {0x1a, 0xc0, 0xef, &event_table_zen5}, /* Zen 6 */
+};
+
 const struct event_table *const *event_tables(size_t *n)
 {
     *n = sizeof tables / sizeof *tables;
@@ -36,6 +49,13 @@ const struct event_table *const *event_tables(size_t *n)
 const struct event_table *event_table_for_cpu(int family, int model, int stepping,
                                               const char *vendor)
 {
+    if (strcmp(vendor, "AuthenticAMD") == 0) {
+        for (size_t i = 0; i < sizeof amd / sizeof *amd; i++)
+            if (amd[i].family == family && model >= amd[i].first_model &&
+                model <= amd[i].last_model)
+                return amd[i].table;
+        return NULL;
+    }
     if (strcmp(vendor, "GenuineIntel") != 0 || family != 6)
         return NULL;
     for (size_t i = 0; i < sizeof intel_family_6 / sizeof *intel_family_6; i++)
@@ -47,6 +67,8 @@ const struct event_table *event_table_for_cpu(int family, int model, int steppin
 
 bool event_table_fits_pmu(const struct event_table *table, const char *pmu_name)
 {
+    if (!table->pmu_names[0])
+        return true;
     for (size_t i = 0; i < sizeof table->pmu_names / sizeof *table->pmu_names; i++)
         if (table->pmu_names[i] && strcmp(table->pmu_names[i], pmu_name) == 0)
             return true;

@@ -2,7 +2,8 @@
  * One table of roles per microarchitecture: how that CPU counts them.
  *
  * The numbers are those of Intel's published event files: by name where libpfm4 4.13 has one, by
- * perf_raw:: where it has none. A test encodes every row of every table.
+ * perf_raw:: where it has none; and of AMD's, as Linux's perf tool has them. A test encodes every
+ * row of every table.
  */
 #ifndef IE_COLLECTORS_EVENTS_EVENTS_H
 #define IE_COLLECTORS_EVENTS_EVENTS_H
@@ -12,21 +13,27 @@
 
 #include "exporter/source/event/table.h"
 
-extern const struct event_table event_table_skx; /* Skylake-SP */
-extern const struct event_table event_table_clx; /* Cascade Lake, Cooper Lake */
-extern const struct event_table event_table_icx; /* Ice Lake-SP */
-extern const struct event_table event_table_spr; /* Sapphire Rapids */
-extern const struct event_table event_table_emr; /* Emerald Rapids */
-extern const struct event_table event_table_gnr; /* Granite Rapids */
+extern const struct event_table event_table_skx;  /* Skylake-SP */
+extern const struct event_table event_table_clx;  /* Cascade Lake, Cooper Lake */
+extern const struct event_table event_table_icx;  /* Ice Lake-SP */
+extern const struct event_table event_table_spr;  /* Sapphire Rapids */
+extern const struct event_table event_table_emr;  /* Emerald Rapids */
+extern const struct event_table event_table_gnr;  /* Granite Rapids */
+extern const struct event_table event_table_zen3; /* Milan */
+extern const struct event_table event_table_zen4; /* Genoa, Bergamo, Siena */
+extern const struct event_table event_table_zen5; /* Turin; Zen 6 */
+extern const struct event_table event_table_generic;
 
-/* All of them. */
+/* All of them but the generic one. */
 const struct event_table *const *event_tables(size_t *n);
 
-/* As CPUID gives it: vendor "GenuineIntel", display family and model. NULL: no verified table. */
+/* As CPUID gives it: vendor "GenuineIntel" or "AuthenticAMD", display family and model. NULL: no
+ * verified table. */
 const struct event_table *event_table_for_cpu(int family, int model, int stepping,
                                               const char *vendor);
 
-/* Whether a kernel that calls the CPU's PMU so knows which counters its events need. */
+/* Whether a kernel that calls the CPU's PMU so knows which counters its events need: any, where
+ * the table has no names. */
 bool event_table_fits_pmu(const struct event_table *table, const char *pmu_name);
 
 #endif

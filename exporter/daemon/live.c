@@ -10,17 +10,20 @@
 #include "exporter/source/perf/perf.h"
 #include "exporter/source/probe/probe.h"
 
+/* The generic one where there is no verified table; NULL where the kernel's generic events would
+ * count on some CPUs only. */
 static const struct event_table *table_of_this_cpu(const struct fsroot *fs)
 {
     struct cpu_identity cpu;
     char pmu[CPU_PMU_NAME];
-    if (cpu_identify(fs, &cpu) != 0)
+    const struct event_table *table = NULL;
+    if (cpu_is_hybrid(fs))
         return NULL;
-    const struct event_table *table =
-        event_table_for_cpu(cpu.family, cpu.model, cpu.stepping, cpu.vendor);
+    if (cpu_identify(fs, &cpu) == 0)
+        table = event_table_for_cpu(cpu.family, cpu.model, cpu.stepping, cpu.vendor);
     if (table && cpu_pmu_name(fs, pmu) && !event_table_fits_pmu(table, pmu))
-        return NULL;
-    return table;
+        table = NULL;
+    return table ? table : &event_table_generic;
 }
 
 /* What the kernel shows, then what the CPU's table knows, then what the user says. */

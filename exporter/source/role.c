@@ -23,6 +23,10 @@ static const char *const role_names[ROLE_COUNT] = {
     [ROLE_PMM_RFO] = "pmm_rfo",
     [ROLE_LLC_MISSES] = "llc_misses",
     [ROLE_RFO] = "rfo",
+    [ROLE_L1D_MISS_OCCUPANCY] = "l1d_miss_occupancy",
+    [ROLE_L1D_FILLS_L2] = "l1d_fills_l2",
+    [ROLE_L1D_FILLS_L3] = "l1d_fills_l3",
+    [ROLE_L1D_FILLS_MEMORY] = "l1d_fills_memory",
     [ROLE_IMC_CLOCKTICKS] = "imc_clockticks",
     [ROLE_RPQ_INSERTS] = "rpq_inserts",
     [ROLE_RPQ_OCCUPANCY] = "rpq_occupancy",
@@ -57,6 +61,18 @@ enum {
     CORE_REQUIRED = CORE_CYCLES | CORE_REF | CORE_READS | CORE_OCCUPANCY,
 };
 
+/* Likewise in the group of fills. */
+enum {
+    FILLS_CYCLES = 1 << 0,
+    FILLS_REF = 1 << 1,
+    FILLS_INSTRUCTIONS = 1 << 2,
+    FILLS_OCCUPANCY = 1 << 3,
+    FILLS_L2 = 1 << 4,
+    FILLS_L3 = 1 << 5,
+    FILLS_MEMORY = 1 << 6,
+    FILLS_LATENCY = FILLS_CYCLES | FILLS_REF | FILLS_OCCUPANCY | FILLS_L2 | FILLS_L3 | FILLS_MEMORY,
+};
+
 const struct group_desc group_descs[GROUP_COUNT] = {
     [GROUP_CORE] =
         {
@@ -87,6 +103,21 @@ const struct group_desc group_descs[GROUP_COUNT] = {
                        .roles = {ROLE_CYCLES, ROLE_LLC_MISSES, ROLE_RFO},
                        .required = 1 << 1,
                        .fallback = {1 << 0 | 1 << 1, 1 << 1}},
+    /* Six general counters: ref_cycles is the TSC, which needs none. With the NMI watchdog on one
+     * of them five remain, which is enough for latencies; with four there are counts only. */
+    [GROUP_FILLS] = {.name = "fills",
+                     .n = 7,
+                     .roles = {ROLE_CYCLES, ROLE_REF_CYCLES, ROLE_INSTRUCTIONS,
+                               ROLE_L1D_MISS_OCCUPANCY, ROLE_L1D_FILLS_L2, ROLE_L1D_FILLS_L3,
+                               ROLE_L1D_FILLS_MEMORY},
+                     .required = FILLS_CYCLES | FILLS_REF | FILLS_MEMORY,
+                     .fallback = {FILLS_LATENCY, FILLS_CYCLES | FILLS_REF | FILLS_INSTRUCTIONS |
+                                                     FILLS_L3 | FILLS_MEMORY}},
+    [GROUP_CPI] = {.name = "cpi",
+                   .n = 3,
+                   .roles = {ROLE_CYCLES, ROLE_REF_CYCLES, ROLE_INSTRUCTIONS},
+                   .required = 1 << 0 | 1 << 2,
+                   .fallback = {1 << 0 | 1 << 2}},
     [GROUP_RPQ] = {.name = "rpq",
                    .n = 3,
                    .roles = {ROLE_IMC_CLOCKTICKS, ROLE_RPQ_INSERTS, ROLE_RPQ_OCCUPANCY},

@@ -30,6 +30,11 @@ enum role {
     ROLE_PMM_RFO,
     ROLE_LLC_MISSES, /* demand, prefetch into the core's own caches and RFO, that missed the LLC */
     ROLE_RFO,        /* reads for ownership that left the core's own caches, LLC hits included */
+    /* AMD's: all kinds of misses of the L1 data cache, its prefetcher's and stores' included. */
+    ROLE_L1D_MISS_OCCUPANCY, /* sum over cycles of such misses outstanding */
+    ROLE_L1D_FILLS_L2,       /* of them, what the core's own L2 served */
+    ROLE_L1D_FILLS_L3,       /* what the L3 of the core complex served, or another L2 there */
+    ROLE_L1D_FILLS_MEMORY,   /* what came from beyond: DRAM, CXL, caches of other complexes */
     ROLE_IMC_CLOCKTICKS,
     ROLE_RPQ_INSERTS,
     ROLE_RPQ_OCCUPANCY,
@@ -65,6 +70,8 @@ enum group {
     /* No collector yet. A line for each miss and, once an RFO's line is written back, another: the
      * traffic is llc_misses + rfo. Stores past the caches are in neither. */
     GROUP_TRAFFIC,
+    GROUP_FILLS, /* what GROUP_CORE is on Intel's CPUs, from what AMD's count */
+    GROUP_CPI,   /* what any CPU counts */
     GROUP_RPQ,
     GROUP_PMM_RPQ,
     GROUP_ASM_EPOCHS,

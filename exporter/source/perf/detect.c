@@ -161,3 +161,9 @@ bool cpu_pmu_name(const struct fsroot *fs, char name[CPU_PMU_NAME])
     name[strcspn(name, "\n")] = '\0';
     return name[0] != '\0';
 }
+
+bool cpu_is_hybrid(const struct fsroot *fs)
+{
+    uint64_t type;
+    return fsroot_read_u64(fs, FSROOT_SYS, "bus/event_source/devices/cpu_atom/type", &type) == 0;
+}

@@ -28,4 +28,7 @@ int cpu_identify(const struct fsroot *fs, struct cpu_identity *out);
 enum { CPU_PMU_NAME = 32 };
 bool cpu_pmu_name(const struct fsroot *fs, char name[CPU_PMU_NAME]);
 
+/* Cores of two kinds, each with a PMU of its own. */
+bool cpu_is_hybrid(const struct fsroot *fs);
+
 #endif

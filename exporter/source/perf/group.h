@@ -15,6 +15,7 @@
 #include "exporter/source/event/encode.h"
 #include "exporter/source/perf/context.h"
 #include "exporter/source/role.h"
+#include "exporter/source/source.h"
 
 static inline size_t perf_n_roles(enum group group)
 {
@@ -44,6 +45,13 @@ struct perf_target {
     bool pinned;    /* before all groups that are not, as far as the kernel's order of contexts
                        lets it; it fails where it does not fit: read() then gives 0 bytes */
 };
+
+/* Of our own threads. The TSC, which the fills' group takes for ref_cycles, counts in the kernel,
+ * too: then so must the rest. */
+static inline bool perf_user_only(enum scope_kind kind, enum group group)
+{
+    return kind == SCOPE_THREAD && group != GROUP_FILLS;
+}
 
 /*
  * Opens the slots of 'mask' as one group, all or none; fds (one per slot of the group) are -1

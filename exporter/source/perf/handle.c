@@ -79,7 +79,7 @@ static int open_row(struct perf_handles *handles, struct perf_handle *handle, si
         .pid = handle->pid,
         .cpu = handle->rows[i].on,
         .flags = handle->kind == SCOPE_CGROUP ? PERF_FLAG_PID_CGROUP : 0,
-        .user_only = handle->kind == SCOPE_THREAD,
+        .user_only = perf_user_only(handle->kind, handle->group),
         /* Else it would wait behind the group of the container that the thread is in, for ever:
          * the kernel lets a CPU's groups in before a task's. It is our own thread and runs a
          * thousandth of the time: those who wait for it meanwhile lose nothing. */

@@ -167,7 +167,7 @@ static int try_rung(struct perf_ladder *ladder, enum scope_kind kind, enum group
     const struct encoded_event *events[GROUP_MAX_ROLES];
     int fds[GROUP_MAX_ROLES];
     struct perf_target target = {
-        .pid = 0, .cpu = -1, .user_only = kind == SCOPE_THREAD, .pinned = true};
+        .pid = 0, .cpu = -1, .user_only = perf_user_only(kind, group), .pinned = true};
     struct scope self = {.kind = SCOPE_THREAD, .key = "self", .cgroup_fd = -1};
 
     perf_events_of_core(ladder, group, events);
@@ -207,15 +207,20 @@ static void describe(const struct perf_ladder *ladder, enum group group, struct 
     }
     (void)fsroot_read_u64(ladder->context->fs, FSROOT_PROC, "sys/kernel/nmi_watchdog", &watchdog);
     bool by_watchdog = state->starved && watchdog && group == GROUP_CORE;
-    verdict_set(
-        why, by_watchdog ? REASON_NMI_WATCHDOG : REASON_OK, "group %s counts without %s%s: %s",
-        desc->name, text, group == GROUP_CORE ? ", so slowdown is off" : "",
-        !state->starved ? "the PMU has too few counters for all its events"
-        : watchdog      ? "the NMI watchdog holds a counter; free it with sysctl "
-                          "kernel.nmi_watchdog=0, which is noticed within minutes"
-                        : "another program or the NMI watchdog holds a counter; free it (the "
-                          "watchdog's with sysctl kernel.nmi_watchdog=0), which is noticed within "
-                          "minutes");
+    const char *so = group == GROUP_CORE ? ", so slowdown is off"
+                     : group == GROUP_FILLS &&
+                             perf_in(dropped, (size_t)group_index(group, ROLE_L1D_MISS_OCCUPANCY))
+                         ? ", so there is no latency"
+                         : "";
+    verdict_set(why, by_watchdog ? REASON_NMI_WATCHDOG : REASON_OK,
+                "group %s counts without %s%s: %s", desc->name, text, so,
+                !state->starved ? "the PMU has too few counters for all its events"
+                : watchdog
+                    ? "the NMI watchdog holds a counter; free it with sysctl "
+                      "kernel.nmi_watchdog=0, which is noticed within minutes"
+                    : "another program or the NMI watchdog holds a counter; free it (the "
+                      "watchdog's with sysctl kernel.nmi_watchdog=0), which is noticed within "
+                      "minutes");
 }
 
 static bool step(struct perf_ladder *ladder, enum group group, bool starved)

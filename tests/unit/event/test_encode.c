@@ -1,6 +1,6 @@
 /*
- * Event texts against the numbers of Intel's event files: every row of every table, and each
- * scheme's errors.
+ * Event texts against the numbers of Intel's event files: every row of Intel's tables, and each
+ * scheme's errors. AMD's tables: test_encode_amd.c.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -106,7 +106,6 @@ static const struct event_table *table_of(enum cpu cpu)
 {
     size_t n;
     const struct event_table *const *tables = event_tables(&n);
-    assert_int_equal(n, CPUS);
     for (size_t i = 0; i < n; i++)
         if (strcmp(tables[i]->microarchitecture, cpu_names[cpu]) == 0)
             return tables[i];
@@ -248,7 +247,7 @@ static void test_uncore_rows(void **state)
     assert_int_equal(covered, rows);
 }
 
-/* cycles, ref_cycles and instructions have counters of their own. */
+/* Intel's cycles, ref_cycles and instructions have counters of their own. */
 static int general_counters_needed(const struct event_table *table, enum group group)
 {
     int n = 0;
@@ -307,8 +306,7 @@ static void test_cpus(void **state)
         {6, 174, 1, "GenuineIntel", "gnr"}, {6, 175, 3, "GenuineIntel", NULL}, /* Sierra Forest */
         {6, 79, 1, "GenuineIntel", NULL},                                      /* Broadwell */
         {6, 63, 2, "GenuineIntel", NULL},                                      /* Haswell */
-        {6, 85, 7, "AuthenticAMD", NULL},   {25, 17, 1, "AuthenticAMD", NULL},
-        {15, 85, 7, "GenuineIntel", NULL},
+        {6, 85, 7, "AuthenticAMD", NULL},   {15, 85, 7, "GenuineIntel", NULL},
     };
     for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++) {
         const struct event_table *table =
@@ -333,6 +331,8 @@ static void test_pmu_names(void **state)
     size_t n;
     const struct event_table *const *tables = event_tables(&n);
     for (size_t i = 0; i < n; i++) {
+        if (tables[i]->no_fixed_counters)
+            continue;
         assert_non_null(tables[i]->pmu_names[0]);
         assert_true(event_table_fits_pmu(tables[i], tables[i]->pmu_names[0]));
         assert_false(event_table_fits_pmu(tables[i], "generic_arch_v5"));

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "collectors/events/events.h"
 #include "exporter/source/perf/ladder.h"
 #include "tests/unit/support/perf_fixture.h"
 
@@ -368,6 +369,106 @@ static void test_climbs_again(void **state)
     assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), FULL);
 }
 
+/* ---- AMD: six general counters, nothing else ---- */
+
+enum { FILLS_FULL = 0x7f, FILLS_NO_CPI = 0x7b, FILLS_COUNTS = 0x67 };
+
+static void make_amd(struct perf_fixture *fixture, const struct event_table *table)
+{
+    fixture_write(&fixture->tree, "sys/bus/event_source/devices/msr/type", "11\n");
+    fixture_write(&fixture->tree, "sys/bus/event_source/devices/msr/events/tsc", "event=0x00\n");
+    fixture_write(&fixture->tree, "sys/bus/event_source/devices/msr/format/event", "config:0-63\n");
+    fixture->config.table = table;
+    fixture->pmu.general = 6;
+    fixture->pmu.no_fixed = true;
+}
+
+static void test_amd(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct perf_reading out;
+    struct verdict why;
+    uint64_t inode;
+    make_amd(fixture, &event_table_zen4);
+    perf_fixture_start(fixture);
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_FILLS, &why));
+    assert_string_equal(why.words, "");
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_FILLS), FILLS_FULL);
+    uint64_t handle = perf_fixture_open(fixture, "a", GROUP_FILLS, &inode);
+    fake_pmu_run(&fixture->pmu, inode, 0, 1, 50);
+    const struct reading_row *row = perf_fixture_row(fixture, handle, GROUP_FILLS, 1, &out);
+    assert_int_equal(row->present, FILLS_FULL);
+    assert_int_equal(row->running_ns, 50);
+    static const uint64_t configs[] = {0x76, 0, 0xc0, 0x5f, 0x144, 0x244, 0xdc44};
+    for (size_t i = 0; i < 7; i++) {
+        struct perf_event_attr attr = {.config = configs[i]};
+        assert_int_equal(row->count[i], 50 * fake_pmu_rate(&attr));
+    }
+    /* Nothing of Intel's. */
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
+}
+
+/* The NMI watchdog holds a general counter there. */
+static void test_amd_watchdog(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct verdict why;
+    make_amd(fixture, &event_table_zen3);
+    fixture->pmu.held = 1;
+    perf_fixture_start(fixture);
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_FILLS, &why));
+    assert_int_equal(why.reason, REASON_OK);
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_FILLS), FILLS_NO_CPI);
+    assert_non_null(strstr(why.words, "without instructions: "));
+    assert_non_null(strstr(why.words, "kernel.nmi_watchdog=0"));
+}
+
+/* A hypervisor that gives four counters. */
+static void test_amd_four(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct verdict why;
+    make_amd(fixture, &event_table_zen5);
+    fixture->pmu.general = 4;
+    perf_fixture_start(fixture);
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_FILLS, &why));
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_FILLS), FILLS_COUNTS);
+    assert_non_null(strstr(why.words, "too few counters"));
+    assert_non_null(strstr(why.words, "so there is no latency"));
+}
+
+/* The TSC counts in the kernel as well, so the group of our own thread does. */
+static void test_amd_thread_counts_the_kernel(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct scope self = {.kind = SCOPE_THREAD, .key = "p0", .cgroup_fd = -1, .tid = 77};
+    struct verdict why;
+    uint64_t handle;
+    make_amd(fixture, &event_table_zen4);
+    perf_fixture_start(fixture);
+    assert_int_equal(fixture->source->ops->open(fixture->source, &self, GROUP_FILLS, &handle, &why),
+                     0);
+    for (int i = 0; i < FAKE_PMU_EVENTS; i++)
+        assert_false(fixture->pmu.events[i].used && fixture->pmu.events[i].attr.exclude_kernel);
+    fixture->source->ops->close(fixture->source, handle);
+}
+
+/* The kernel's generic events: cycles and instructions of any CPU. */
+static void test_generic(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct verdict why;
+    fixture->config.table = &event_table_generic;
+    perf_fixture_start(fixture);
+    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CPI, &why));
+    assert_int_equal(why.reason, REASON_OK);
+    assert_int_equal(perf_source_roles(fixture->source, GROUP_CPI), 7);
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
+    assert_non_null(strstr(why.words, "Zen 3 to Zen 6"));
+}
+
 int main(void)
 {
     /* Lets libpfm4 encode the events of CPUs that this machine is not. */
@@ -385,6 +486,11 @@ int main(void)
         TEST(test_thread_beside_its_own_container),
         TEST(test_thread_without_room_steps_down),
         TEST(test_trial_beside_others),
+        TEST(test_amd),
+        TEST(test_amd_watchdog),
+        TEST(test_amd_four),
+        TEST(test_amd_thread_counts_the_kernel),
+        TEST(test_generic),
         TEST(test_climbs_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -378,6 +379,52 @@ static void test_unknown_pmu(void **state)
     assert_non_null(strstr(why.words, "\"generic_arch_v5\""));
 }
 
+/* One clear reason each, for CPUs that no table knows. */
+static void test_bad_machines(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct fixture *tree = &fixture->tree;
+    struct cpu_identity cpu;
+    struct verdict why;
+
+    /* A family of the future. */
+    fixture_write(tree, "proc/cpuinfo",
+                  "vendor_id\t: AuthenticAMD\ncpu family\t: 27\nmodel\t\t: 1\nstepping\t: 0\n");
+    assert_int_equal(cpu_identify(&tree->fs, &cpu), 0);
+    assert_null(event_table_for_cpu(cpu.family, cpu.model, cpu.stepping, cpu.vendor));
+    perf_explain_no_event(&tree->fs, &event_table_generic, GROUP_CORE, ROLE_L3_MISS_READS, &why);
+    assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
+    assert_non_null(strstr(why.words, "Zen 3 to Zen 6"));
+
+    /* A hybrid. */
+    assert_false(cpu_is_hybrid(&tree->fs));
+    fixture_write(tree, "sys/bus/event_source/devices/cpu_atom/type", "10\n");
+    assert_true(cpu_is_hybrid(&tree->fs));
+    perf_explain_no_event(&tree->fs, NULL, GROUP_CORE, ROLE_L3_MISS_READS, &why);
+    assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
+    assert_non_null(strstr(why.words, "cores of two kinds"));
+}
+
+/* A hypervisor whose CPUID says Zen 4, and which gives no PMU. */
+static void test_zen4_without_pmu(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct verdict why;
+    fixture_write(&fixture->tree, "sys/bus/event_source/devices/software/type", "1\n");
+    fixture_write(&fixture->tree, "sys/bus/event_source/devices/msr/type", "11\n");
+    fixture_write(&fixture->tree, "sys/bus/event_source/devices/msr/events/tsc", "config=0\n");
+    char cpu[512];
+    snprintf(cpu, sizeof cpu, "%s/sys/bus/event_source/devices/cpu/type", fixture->tree.root);
+    assert_int_equal(unlink(cpu), 0);
+    fixture->pmu.no_pmu = true;
+    fixture->config.table = &event_table_zen4;
+    perf_fixture_start(fixture);
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_FILLS, &why));
+    assert_int_equal(why.reason, REASON_NO_PMU);
+    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CPI, &why));
+    assert_int_equal(why.reason, REASON_NO_PMU);
+}
+
 int main(void)
 {
     /* Lets libpfm4 encode the events of CPUs that this machine is not. */
@@ -395,6 +442,8 @@ int main(void)
         TEST(test_cpu_identify),
         TEST(test_machine),
         TEST(test_unknown_pmu),
+        TEST(test_bad_machines),
+        TEST(test_zen4_without_pmu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

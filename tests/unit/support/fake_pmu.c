@@ -59,7 +59,7 @@ static bool take_counters(const struct fake_pmu *pmu, int leader, struct core_co
         const struct fake_event *event = &pmu->events[i];
         if (!event->used || event->leader != leader || event->attr.type != PERF_TYPE_RAW)
             continue;
-        int fixed = fixed_counter(&event->attr);
+        int fixed = pmu->no_fixed ? -1 : fixed_counter(&event->attr);
         if (fixed >= 0 && !left.fixed[fixed])
             left.fixed[fixed] = true;
         else if (event->attr.config == REF_CYCLES || left.general-- <= 0)

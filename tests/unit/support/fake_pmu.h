@@ -40,6 +40,7 @@ struct fake_pmu {
 
     /* What the machine is like; change at will. */
     int general;           /* general counters, 4 after init */
+    bool no_fixed;         /* AMD's: there are no others */
     bool watchdog;         /* holds the fixed cycles counter, which only shows when running */
     int held;              /* general counters that others hold, likewise */
     int box;               /* counters of an uncore box, 4 after init */
