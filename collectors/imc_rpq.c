@@ -72,7 +72,8 @@ static const struct metric_desc frequency_desc = {
     .labels = "socket",
     .help = "Clock of the socket's memory controllers: the highest tick rate seen. The clock is "
             "fixed, but it stops while the socket sleeps; ticks divided by time show it only on a "
-            "socket that is awake. High only means fast memory."};
+            "socket that is awake. Absent, like the latency, until a rate was seen that memory "
+            "can have (790 MHz). High only means fast memory."};
 
 static const struct metric_desc *const metrics[] = {&descs[RPQ_CLOCKTICKS],
                                                     &descs[RPQ_INSERTS],

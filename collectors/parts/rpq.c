@@ -160,6 +160,11 @@ static void update(const struct rpq *rpq, struct controller *c)
     series_show(c->series[RPQ_LATENCY], known, latency);
 }
 
+/* No DDR4 or DDR5 is clocked lower (DDR4-1600; DDR5-3200 by a quarter of its data rate). A clock
+ * that seems to be stood still for a part of the window: on a socket that has slept since the
+ * start, reads would seem many times as long. */
+static const double slowest_clock_hz = 790e6;
+
 /* Of windows long enough that the moment of reading does not matter. */
 static void learn_clocks(struct rpq *rpq)
 {
@@ -169,7 +174,7 @@ static void learn_clocks(struct rpq *rpq)
         double frequency;
         if (c->ran_ns < MIN_CLOCK_NS ||
             imc_frequency_hz(c->count[RPQ_CLOCKTICKS], c->clock_ns, &frequency) != 0 ||
-            frequency <= clock->frequency_hz)
+            frequency < slowest_clock_hz || frequency <= clock->frequency_hz)
             continue;
         clock->frequency_hz = frequency;
         if (clock->series)

@@ -88,6 +88,28 @@ static void a_clock_that_stops_does_not_lengthen_reads(void **state)
     done(rig);
 }
 
+/* It slept from the start on: its clock is not known before it was awake for a while. */
+static void on_a_socket_that_sleeps_the_clock_is_not_known(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of(&imc_rpq_collector);
+    rig->facts.machine.cas_latency_seconds = 14.3e-9;
+    add_unit(rig, "imc0", 0, 0, 0);
+    rig_start(rig);
+    for (int i = 0; i < 3; i++) {
+        count(rig, "imc0", GROUP_RPQ, 146650000, 1000000, 60000000); /* 423 ns by this clock */
+        rig_tick(rig);
+        assert_true(isnan(rig_value(rig, "interference_imc_read_latency_seconds", "")));
+        assert_true(isnan(rig_value(rig, "interference_imc_frequency_hertz", "")));
+    }
+    assert_true(rig_value(rig, "interference_imc_read_queue_inserts", "") == 3000000);
+    count(rig, "imc0", GROUP_RPQ, 1466500000, 10000000, 600000000);
+    rig_tick(rig);
+    double latency = rig_value(rig, "interference_imc_read_latency_seconds", "");
+    assert_true(fabs(latency - 55.214e-9) < 1e-12);
+    done(rig);
+}
+
 /* Two channels: occupancies 3e8 + 1e8 over inserts 2e6 + 8e6 are 40 ticks, not the mean of 150
  * and 12.5; the clock is counted once. */
 static void channels_are_summed_before_dividing(void **state)
@@ -282,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_worked_number),
         cmocka_unit_test(a_clock_that_stops_does_not_lengthen_reads),
+        cmocka_unit_test(on_a_socket_that_sleeps_the_clock_is_not_known),
         cmocka_unit_test(channels_are_summed_before_dividing),
         cmocka_unit_test(sockets_and_controllers_are_apart),
         cmocka_unit_test(without_the_column_access_time_there_is_no_latency),
