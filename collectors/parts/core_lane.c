@@ -61,12 +61,13 @@ int core_lane_read(struct core_lane *lane, struct source_set *sources,
     lane->window_seconds = window_seconds(lane, tick);
     lane->last_mono_ns = tick->mono_ns;
     lane->read_once = true;
+    lane->partial = sum->starved_ns > sum->enabled_ns / 10;
     return 0;
 }
 
 void core_lane_settle(struct core_lane *lane, bool valid, uint64_t reads)
 {
-    lane->seen = valid;
+    lane->seen = valid && !lane->partial;
     lane->read_rate = valid ? (double)reads / lane->window_seconds : 0;
 }
 

@@ -23,6 +23,7 @@ struct core_lane {
     bool read_once;
     uint64_t last_mono_ns; /* where the current window began */
     double window_seconds; /* of the window that was read last */
+    bool partial;          /* on CPUs where it ran for a tenth of that window, nobody counted */
 
     /* Of this tick. */
     bool seen;        /* it has a valid window */
@@ -56,7 +57,8 @@ int core_lane_read(struct core_lane *lane, struct source_set *sources,
                    struct collector_status *status, const struct tick *tick, struct window_sum *sum,
                    enum window_status *window);
 
-/* What the window just read: for the node's traffic. 'valid': it was neither starved nor reset. */
+/* What the window just read: for the node's traffic. 'valid': it was neither starved nor reset. A
+ * partial one tells no rate either. */
 void core_lane_settle(struct core_lane *lane, bool valid, uint64_t reads);
 
 /*

@@ -110,6 +110,7 @@ void window_add(struct window_sum *sum, uint64_t before_enabled_ns, uint64_t bef
         sum->present &= present;
     } else if (enabled > 0) {
         sum->starved++;
+        sum->starved_ns += enabled;
     }
 }
 

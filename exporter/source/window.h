@@ -48,9 +48,10 @@ struct window_sum {
     unsigned clockless;  /* CPUs that counted something, but not both kinds of cycles */
     uint64_t enabled_ns; /* sums over CPUs, starved ones included: these are clocks, not counts */
     uint64_t running_ns;
-    unsigned ran;     /* CPUs that contributed */
-    unsigned starved; /* CPUs with d(enabled) more than WINDOW_MAX_SCALE times d(running) */
-    unsigned reset;   /* CPUs on which a total fell */
+    uint64_t starved_ns; /* of enabled_ns, on starved CPUs: what was counted then is not known */
+    unsigned ran;        /* CPUs that contributed */
+    unsigned starved;    /* CPUs with d(enabled) more than WINDOW_MAX_SCALE times d(running) */
+    unsigned reset;      /* CPUs on which a total fell */
 };
 
 /* 'n' counts per row, up to GROUP_MAX_ROLES. */

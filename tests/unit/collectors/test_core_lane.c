@@ -140,6 +140,22 @@ static void only_a_new_reason_is_worth_a_line(void **state)
 
 enum { MOST = 8 };
 
+/* It ran on two CPUs, and on one of them nobody counted for more than a tenth of its time. */
+static void counts_that_are_missing_tell_no_rate(void **state)
+{
+    struct bench *b = *state;
+    assert_int_equal(open_lane(b), 0);
+    struct fake_group *group = fake_group(&b->fake, "a", GROUP_CORE);
+    read_after(b, SECOND);
+    for (int tenths = 0; tenths < 3; tenths++) {
+        fake_group_run(group, 0, SECOND);
+        group->enabled_ns[1] += (uint64_t)tenths * SECOND / 10;
+        assert_int_equal(read_after(b, SECOND), 0);
+        core_lane_settle(&b->lane, true, 1000);
+        assert_true(b->lane.seen == (tenths < 2));
+    }
+}
+
 /* Containers without counters: what they read is given. */
 struct node {
     struct container container[MOST];
@@ -297,6 +313,7 @@ int main(void)
         T(the_window_after_a_failed_read_reaches_back),
         T(the_first_window_is_no_longer_than_an_interval),
         T(only_a_new_reason_is_worth_a_line),
+        T(counts_that_are_missing_tell_no_rate),
         T(beside_quiet_neighbours_a_window_is_calm),
         T(on_a_node_with_little_traffic_all_windows_are_calm),
         T(who_is_not_seen_may_read_anything),
