@@ -1,20 +1,11 @@
 #include "collectors/attribution/candidates.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #include "collectors/attribution/posterior.h"
 
 static const double min_variance = 0.01 * 0.01; /* act_min^2 */
 static const double evict_ratio = 2;
-
-struct attribution_slot *candidates_slot(struct attribution_domain *d,
-                                         const struct attribution_member *member)
-{
-    if (member->ticket == 0 || d->slots[member->slot].ticket != member->ticket)
-        return NULL;
-    return &d->slots[member->slot];
-}
 
 void candidates_clear(struct attribution_domain *d, unsigned slot)
 {
@@ -50,7 +41,7 @@ void candidates_begin(struct attribution_domain *d)
 void candidates_consider(struct attribution_domain *d, struct attribution_member *member,
                          double deviation, double activity)
 {
-    if (!(member->variance > min_variance) || member->variance < d->bar)
+    if (!(member->variance > min_variance))
         return;
     struct attribution_contender found = {member, deviation, activity};
     if (d->n_contenders < ATTRIBUTION_SLOTS) {

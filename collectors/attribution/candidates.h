@@ -4,19 +4,15 @@
 
 #include "collectors/attribution/domain.h"
 
-/* Before a tick's members: how much a member without a slot must vary to be considered. */
+/* Before a tick's members: sets how much one without a slot must vary to be considered, bar. */
 void candidates_begin(struct attribution_domain *domain);
 
-/* A member without a slot, after its update in this tick. */
+/* A member without a slot that varies this much, after its update in this tick. */
 void candidates_consider(struct attribution_domain *domain, struct attribution_member *member,
                          double deviation, double activity);
 
 /* Gives slots to those considered, and takes them from those that vary less than half as much. */
 void candidates_admit(struct attribution_domain *domain);
-
-/* NULL: it has none. */
-struct attribution_slot *candidates_slot(struct attribution_domain *domain,
-                                         const struct attribution_member *member);
 
 /* Nothing is known of the slot any more, and it is nobody's. */
 void candidates_clear(struct attribution_domain *domain, unsigned slot);

@@ -125,6 +125,12 @@ struct attribution_domain {
     struct attribution_contender contenders[ATTRIBUTION_SLOTS];
 };
 
+static inline bool attribution_has_slot(const struct attribution_domain *domain,
+                                        const struct attribution_member *member)
+{
+    return member->ticket != 0 && domain->slots[member->slot].ticket == member->ticket;
+}
+
 /* Of solving; one serves any number of domains, one after another. */
 struct attribution_scratch {
     double full[ATTRIBUTION_COLUMNS][ATTRIBUTION_COLUMNS];

@@ -70,7 +70,7 @@ int attribution_set_prior(struct attribution_domain *d, double mu0, double tau)
 
 int attribution_begin(struct attribution_domain *d, double latency_ns)
 {
-    if (!(latency_ns > 0) || latency_ns > 1e6 * ATTRIBUTION_ACTIVITY_MAX)
+    if (!(latency_ns >= ATTRIBUTION_LATENCY_MIN_NS) || latency_ns > ATTRIBUTION_LATENCY_MAX_NS)
         return -EINVAL;
     double y = log(latency_ns);
     if (d->readings == 0) {
@@ -123,8 +123,8 @@ static double member_update(struct attribution_member *m, double x, double gain,
     high_pass(&m->smoothed, x, present_gain);
     if (m->smoothed < m->lowest)
         m->lowest = m->smoothed;
-    else
-        m->lowest += fmax(0, m->mean - m->lowest) * lowest_gain;
+    else if (m->mean > m->lowest)
+        m->lowest += (m->mean - m->lowest) * lowest_gain;
     return deviation;
 }
 
@@ -133,18 +133,19 @@ int attribution_add(struct attribution_domain *d, struct attribution_member *mem
     if (!d->in_tick || !is_activity(x))
         return -EINVAL;
     double deviation = member_update(member, x, d->gain, d->spread_gain);
-    struct attribution_slot *slot = candidates_slot(d, member);
-    if (slot) {
+    if (attribution_has_slot(d, member)) {
+        struct attribution_slot *slot = &d->slots[member->slot];
         slot->present = true;
         slot->activity = x;
         slot->activity_variance = member->variance;
         d->z[member->slot] = deviation;
-        d->above[member->slot] = fmax(0, x - member->lowest);
+        d->above[member->slot] = x > member->lowest ? x - member->lowest : 0;
         return 0;
     }
     d->rest_deviation += deviation;
     d->rest_sum += x;
-    candidates_consider(d, member, deviation, x);
+    if (member->variance >= d->bar)
+        candidates_consider(d, member, deviation, x);
     return 0;
 }
 
@@ -268,7 +269,7 @@ void attribution_end(struct attribution_domain *d, struct attribution_scratch *s
 
 void attribution_forget(struct attribution_domain *d, struct attribution_member *member)
 {
-    if (candidates_slot(d, member))
+    if (attribution_has_slot(d, member))
         candidates_clear(d, member->slot);
     *member = (struct attribution_member){0};
 }
@@ -276,8 +277,7 @@ void attribution_forget(struct attribution_domain *d, struct attribution_member 
 const struct attribution_slot *attribution_candidate(const struct attribution_domain *d,
                                                      const struct attribution_member *member)
 {
-    const struct attribution_slot *slot = &d->slots[member->slot];
-    return member->ticket && slot->ticket == member->ticket ? slot : NULL;
+    return attribution_has_slot(d, member) ? &d->slots[member->slot] : NULL;
 }
 
 unsigned attribution_candidates(const struct attribution_domain *d)

@@ -24,8 +24,10 @@
 
 #include "collectors/attribution/domain.h"
 
-/* Activity above this is refused, as is latency above it in nanoseconds times 1e6. */
+/* What is beyond these is an error of the caller's source, not a reading. */
 #define ATTRIBUTION_ACTIVITY_MAX 1e6
+#define ATTRIBUTION_LATENCY_MIN_NS 1e-3
+#define ATTRIBUTION_LATENCY_MAX_NS 1e12
 
 /* One candidate per container: 64 slots, tau 0.3 per CPU. */
 struct attribution_config attribution_config_cpu_time(void);
@@ -40,7 +42,7 @@ int attribution_init(struct attribution_domain *domain, const struct attribution
  * slope: mu0 = tau = beta. Holds from the next solve on. -EINVAL: not a positive number. */
 int attribution_set_prior(struct attribution_domain *domain, double mu0, double tau);
 
-/* -EINVAL, and nothing changed: not a positive latency. */
+/* -EINVAL, and nothing changed: not a latency. */
 int attribution_begin(struct attribution_domain *domain, double latency_ns);
 
 /* Each member once a tick. -EINVAL, as if it had not been called: not an activity. */

@@ -72,10 +72,10 @@ void solve_nonnegative(const solve_matrix a, double *c, unsigned n, double toler
     for (unsigned round = 0; round < ROUNDS; round++) {
         double moved = 0;
         for (unsigned j = 0; j < n; j++) {
-            double to = fmax(0, x[j] + slope[j] / a[j][j]), by = to - x[j];
+            double to = x[j] + slope[j] / a[j][j], by = (to > 0 ? to : 0) - x[j];
             if (by == 0)
                 continue;
-            x[j] = to;
+            x[j] = to > 0 ? to : 0;
             for (unsigned i = 0; i < n; i++)
                 slope[i] -= a[j][i] * by;
             moved = fmax(moved, fabs(by));

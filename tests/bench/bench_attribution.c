@@ -1,0 +1,107 @@
+/*
+ * What one tick of the attribution costs: bench_attribution CONTAINERS TICKS
+ *
+ * All 64 slots are taken. Containers go on and off at random, a few of them moving the latency. As
+ * JSON: CPU microseconds a tick, mean and worst, solving every fifth tick and, to compare, each.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "collectors/attribution/estimator.h"
+
+enum { HOGS = 3, LANE_BYTES = 256 };
+
+/* A member as it lies in a collector's lanes: with other things between. */
+union lane {
+    struct attribution_member member;
+    char bytes[LANE_BYTES];
+};
+
+struct run {
+    struct attribution_domain domain;
+    struct attribution_scratch scratch;
+    size_t n;
+    union lane *lanes;
+    double *activity;
+    unsigned long long random;
+};
+
+static double cpu_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static double uniform(struct run *run)
+{
+    run->random = run->random * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(run->random >> 11) / 9007199254740992.0;
+}
+
+/* Moves the containers on by a tick and says the latency. */
+static double move(struct run *run)
+{
+    double effect = 0.06 * (uniform(run) - 0.5);
+    for (size_t i = 0; i < run->n; i++) {
+        if (uniform(run) < 0.05)
+            run->activity[i] = uniform(run) < 0.5 ? 0 : uniform(run);
+        if (i < HOGS)
+            effect += 0.15 * run->activity[i];
+    }
+    return 150 * exp(effect);
+}
+
+static double tick_us(struct run *run)
+{
+    double latency_ns = move(run), start = cpu_us();
+    attribution_begin(&run->domain, latency_ns);
+    for (size_t i = 0; i < run->n; i++)
+        attribution_add(&run->domain, &run->lanes[i].member, run->activity[i]);
+    attribution_rest(&run->domain, 0.1);
+    attribution_end(&run->domain, &run->scratch);
+    return cpu_us() - start;
+}
+
+static int measure(struct run *run, size_t n, unsigned ticks, unsigned solve_every, double out[2])
+{
+    struct attribution_config config = attribution_config_cpu_time();
+    config.solve_every = solve_every;
+    attribution_init(&run->domain, &config);
+    run->n = n;
+    run->random = 1;
+    run->lanes = calloc(n, sizeof *run->lanes);
+    run->activity = calloc(n, sizeof *run->activity);
+    if (!run->lanes || !run->activity)
+        return -1;
+    for (unsigned i = 0; i < 60; i++)
+        tick_us(run);
+    out[0] = out[1] = 0;
+    for (unsigned i = 0; i < ticks; i++) {
+        double us = tick_us(run);
+        out[0] += us / ticks;
+        out[1] = fmax(out[1], us);
+    }
+    free(run->lanes);
+    free(run->activity);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    size_t n = argc == 3 ? strtoul(argv[1], NULL, 10) : 0;
+    unsigned ticks = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+    struct run *run = calloc(1, sizeof *run);
+    double fifth[2], each[2];
+    if (!n || !ticks || !run || measure(run, n, ticks, 5, fifth) || measure(run, n, ticks, 1, each))
+        return 1;
+    printf("{\"candidates\": %u, \"us\": %.2f, \"worst_us\": %.1f, \"each_us\": %.2f, "
+           "\"each_worst_us\": %.1f, \"domain_bytes\": %zu, \"scratch_bytes\": %zu, "
+           "\"container_bytes\": %zu}\n",
+           attribution_candidates(&run->domain), fifth[0], fifth[1], each[0], each[1],
+           sizeof run->domain, sizeof run->scratch, sizeof(struct attribution_member));
+    free(run);
+    return 0;
+}
