@@ -143,8 +143,28 @@ def _slab_kib():
         return next(int(line.split()[1]) for line in meminfo if line.startswith("Slab:"))
 
 
+def _attribution(scale):
+    """The arithmetic alone, with all slots taken."""
+    found = []
+    for containers, limit in scale.attribution:
+        ours, worst, each = Samples(), Samples(), Samples()
+        for _ in range(scale.repeats):
+            report = measure.run_json("bench_attribution", containers, scale.attribution_ticks)
+            ours.append(report["us"])
+            worst.append(report["worst_us"])
+            each.append(report["each_us"])
+        found.append(Row(f"attribution: estimator's CPU in a tick, {containers:,} containers",
+                         f"{limit} us", ours.show("us"), verdict(ours.median(), limit),
+                         f"{report['candidates']} candidates, solved every fifth tick, the longest tick "
+                         f"{worst.median():.0f} us; solved each tick {each.median():.0f} us; "
+                         f"{report['domain_bytes'] / 1024:.0f} KiB a memory domain, "
+                         f"{report['scratch_bytes'] / 1024:.0f} KiB for all, "
+                         f"{report['container_bytes']} B a container"))
+    return found
+
+
 def rows(live, scale):
     measure.say("steady tick")
-    found = [_steady(live, scale), *_own(scale), _slowdown(scale)]
+    found = [_steady(live, scale), *_own(scale), _slowdown(scale), *_attribution(scale)]
     total, facts = _total(live, scale)
     return [*found, total], facts
