@@ -1,7 +1,6 @@
 #include "collectors/learned/traffic_fit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const uint64_t minute_ns = 60ull * 1000000000ull;
@@ -59,19 +58,34 @@ bool traffic_fit_add(struct traffic_fit *fit, uint64_t mono_ns, double value, do
     return completed;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Nearest rank. */
+/* Nearest rank. By quickselect: this runs for every container once a minute. */
 static double percentile(const double *values, int n, double share)
 {
-    double sorted[TRAFFIC_FIT_MINUTES];
-    memcpy(sorted, values, (size_t)n * sizeof *values);
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
-    return sorted[(int)(share * (n - 1) + 0.5)];
+    double at[TRAFFIC_FIT_MINUTES];
+    memcpy(at, values, (size_t)n * sizeof *values);
+    int wanted = (int)(share * (n - 1) + 0.5), first = 0, last = n - 1;
+    while (first < last) {
+        double pivot = at[(first + last) / 2];
+        int i = first, k = last;
+        while (i <= k) {
+            while (at[i] < pivot)
+                i++;
+            while (at[k] > pivot)
+                k--;
+            if (i <= k) {
+                double swapped = at[i];
+                at[i++] = at[k];
+                at[k--] = swapped;
+            }
+        }
+        if (wanted <= k)
+            last = k;
+        else if (wanted >= i)
+            first = i;
+        else
+            break;
+    }
+    return at[wanted];
 }
 
 /* The minutes in order, with rates scaled to about 1. False where there is nothing to fit. */
@@ -144,11 +158,15 @@ static bool solve(struct points *p, struct solution *out)
     double xx[UNKNOWNS][UNKNOWNS] = {{0}}, xy[UNKNOWNS] = {0};
     for (int i = 0; i < p->n; i++) {
         for (int j = 0; j < UNKNOWNS; j++) {
-            xy[j] += p->weight[i] * p->x[i][j] * p->y[i];
-            for (int k = 0; k < UNKNOWNS; k++)
-                xx[j][k] += p->weight[i] * p->x[i][j] * p->x[i][k];
+            double weighted = p->weight[i] * p->x[i][j];
+            xy[j] += weighted * p->y[i];
+            for (int k = 0; k <= j; k++)
+                xx[j][k] += weighted * p->x[i][k];
         }
     }
+    for (int j = 0; j < UNKNOWNS; j++)
+        for (int k = j + 1; k < UNKNOWNS; k++)
+            xx[j][k] = xx[k][j];
     /* Own traffic that never varies explains nothing; this keeps the matrix invertible and its
      * coefficient 0. */
     xx[2][2] += 1e-6 * p->n;
@@ -226,13 +244,15 @@ static int draw(struct points *p, double *alone, double *error)
     struct solution s;
     if (!solve_for_cause(p, &s))
         return -1;
-    double sigma = 0;
-    for (int round = 0; round < ROUNDS; round++) {
+    double sigma = 0, before = NAN;
+    /* Until another round makes no difference. */
+    for (int i = 0; i < ROUNDS && !(fabs(s.coefficient[0] - before) < 1e-4 * p->mean); i++) {
+        before = s.coefficient[0];
         /* Points on a line have no spread to judge outliers by. */
         sigma = fmax(spread(p), 1e-4 * p->mean);
-        for (int i = 0; i < p->n; i++) {
-            double off = fabs(p->residual[i]);
-            p->weight[i] = off > huber * sigma ? huber * sigma / off : 1;
+        for (int k = 0; k < p->n; k++) {
+            double off = fabs(p->residual[k]);
+            p->weight[k] = off > huber * sigma ? huber * sigma / off : 1;
         }
         if (!solve_for_cause(p, &s))
             return -1;

@@ -42,7 +42,7 @@ struct traffic_fit {
 bool traffic_fit_add(struct traffic_fit *fit, uint64_t mono_ns, double value, double corunner_rate,
                      double own_rate);
 
-/* The latency without co-runners, in seconds; NaN where it cannot be trusted. Takes some tens of
+/* The latency without co-runners, in seconds; NaN where it cannot be trusted. Takes some ten
  * microseconds: for once a minute. */
 double traffic_fit_alone_seconds(const struct traffic_fit *fit, uint64_t mono_ns);
 
