@@ -10,6 +10,7 @@ int container_group_open(struct source_set *sources, struct collector_status *st
         .kind = SCOPE_CGROUP,
         .key = container->key,
         .cgroup_fd = container->cgroup_fd,
+        .cgroup_path = container->path,
         .owner = owner,
     };
     int err = source_set_open(sources, &scope, group, handle, why);

@@ -38,6 +38,7 @@ struct source_thread {
     int initiator_numa_node;
     int target_numa_node; /* the first target, where targets take turns */
     int tid;              /* 0 under replay */
+    int cpu; /* where it was pinned at the start; -1: not known, as from recordings without it */
 };
 
 #endif

@@ -47,6 +47,7 @@ static const char *const role_names[ROLE_COUNT] = {
     [ROLE_EPOCH_LENGTH] = "epoch_length",
     [ROLE_SHADOW_CYCLES] = "shadow_cycles",
     [ROLE_SHADOW_CACHE_CYCLES] = "shadow_cache_cycles",
+    [ROLE_CPU_TIME_NS] = "cpu_time_ns",
 };
 
 /* Bits by position in the core group's role list below. */
@@ -133,6 +134,7 @@ const struct group_desc group_descs[GROUP_COUNT] = {
                                     ROLE_ATS_MISSES, ROLE_QUEUEING_CYCLES, ROLE_EPOCH_LENGTH,
                                     ROLE_SHADOW_CYCLES, ROLE_SHADOW_CACHE_CYCLES},
                           .required = 0x7ff},
+    [GROUP_ACTIVITY] = {.name = "activity", .n = 1, .roles = {ROLE_CPU_TIME_NS}, .required = 1},
 };
 
 const char *role_name(enum role role)

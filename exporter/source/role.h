@@ -58,6 +58,9 @@ enum role {
      * neighbours only kept the memory busy, but evicted nothing. */
     ROLE_SHADOW_CYCLES,
     ROLE_SHADOW_CACHE_CYCLES,
+    /* CPU time of a container or, as the group of a machine, of all that ran. Not an event of a
+     * PMU: its group counts whenever its scope runs, so that enabled, running and count are one. */
+    ROLE_CPU_TIME_NS,
     ROLE_COUNT
 };
 
@@ -75,6 +78,7 @@ enum group {
     GROUP_RPQ,
     GROUP_PMM_RPQ,
     GROUP_ASM_EPOCHS,
+    GROUP_ACTIVITY, /* in recordings a line of its own: {"activity":KEY,"cpu_time_ns":N} */
     GROUP_COUNT
 };
 

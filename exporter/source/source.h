@@ -17,16 +17,29 @@
 #include "exporter/source/role.h"
 #include "exporter/source/sample.h"
 
-enum scope_kind { SCOPE_CGROUP, SCOPE_THREAD, SCOPE_UNIT, SCOPE_CPU, SCOPE_KINDS };
+enum scope_kind {
+    SCOPE_CGROUP,
+    SCOPE_THREAD,
+    SCOPE_UNIT,
+    SCOPE_CPU,
+    /* All CPUs, with a row for each: what a SCOPE_CGROUP of everything would be. A kind of its own,
+     * since no one CPU stands for it, and its CPUs come and go while it is open. Only the group
+     * activity has it. */
+    SCOPE_MACHINE,
+    SCOPE_KINDS
+};
 
 /* What is counted. Borrowed for the call that takes it, 'key' included. */
 struct scope {
     enum scope_kind kind;
     const char *key; /* unique among open scopes; the name that recordings use */
     int cgroup_fd; /* SCOPE_CGROUP: directory in the hierarchy that owns perf_event; otherwise -1 */
-    int tid;       /* SCOPE_THREAD */
-    int cpu;       /* SCOPE_CPU */
-    int channel;   /* SCOPE_UNIT: which of its groups, from 0 */
+    /* SCOPE_CGROUP: below a hierarchy's root, where other hierarchies have the same cgroup; NULL:
+     * not known */
+    const char *cgroup_path;
+    int tid;                        /* SCOPE_THREAD */
+    int cpu;                        /* SCOPE_CPU */
+    int channel;                    /* SCOPE_UNIT: which of its groups, from 0 */
     const struct source_unit *unit; /* SCOPE_UNIT */
     uint64_t owner;                 /* what samples of this scope carry; 0: they are not wanted */
 };
@@ -73,6 +86,7 @@ struct probe_reading {
     int target_numa_node;
     double latency_ns;
     double llc_hit_ns; /* latency of a load that hits the last-level cache; 0: not measured */
+    int cpu;           /* on which it ran; -1: not known */
 };
 
 /* Why a run of the probe does not count. */

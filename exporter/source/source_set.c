@@ -100,10 +100,9 @@ int source_set_route_samples(struct source_set *set, struct source *source)
 static const char *kind_words(enum scope_kind kind)
 {
     static const char *const words[SCOPE_KINDS] = {
-        [SCOPE_CGROUP] = "containers",
-        [SCOPE_THREAD] = "threads",
-        [SCOPE_UNIT] = "memory controllers",
-        [SCOPE_CPU] = "CPUs",
+        [SCOPE_CGROUP] = "containers",         [SCOPE_THREAD] = "threads",
+        [SCOPE_UNIT] = "memory controllers",   [SCOPE_CPU] = "CPUs",
+        [SCOPE_MACHINE] = "the whole machine",
     };
     return words[kind];
 }

@@ -40,6 +40,9 @@ static void check_line(const char *text, size_t len)
         require(sample->size < ACCESS_SIZES);
         require((sample->bytes == 0) == (sample->size != ACCESS_SIZE_KNOWN));
     }
+    if (line.kind == RECORDING_ACTIVITY)
+        require(line.activity.cpu >= -1 && line.activity.cpu_time_ns <= 1ull << 63 &&
+                strlen(line.activity.key) - 1 < RECORDING_MAX_KEY);
     if (line.kind == RECORDING_LOST)
         require(line.lost.access < ACCESS_KINDS);
     if (line.kind == RECORDING_PROBE)
@@ -85,6 +88,18 @@ static void read_all(struct replay *replay, struct source_set *set, uint64_t tic
     }
 }
 
+/* What runs on the whole machine: no container line names it. */
+static void read_machine(struct source_set *set)
+{
+    const struct scope scope = {.kind = SCOPE_MACHINE, .key = RECORDING_MACHINE_KEY};
+    struct group_window window;
+    struct verdict why;
+    group_handle handle;
+    require(source_set_open(set, &scope, GROUP_ACTIVITY, &handle, &why) == 0);
+    if (source_set_read(set, handle, &window) == 0)
+        require(window.after->n > 0);
+}
+
 /* Samples are of scopes that were opened with an owner, and the same for every reader. */
 static void read_samples(struct source_set *set)
 {
@@ -116,6 +131,7 @@ static void play(const char *path)
     require(set != NULL);
     for (int group = 0; group < GROUP_COUNT; group++)
         require(source_set_route(set, SCOPE_CGROUP, group, source) == 0);
+    require(source_set_route(set, SCOPE_MACHINE, GROUP_ACTIVITY, source) == 0);
     require(source_set_route_probes(set, source) == 0);
     require(source_set_route_samples(set, source) == 0);
     read_all(replay, set, 0);
@@ -124,6 +140,7 @@ static void play(const char *path)
         require(source_set_begin(set, &tick) == 0);
         read_all(replay, set, tick.number);
         read_samples(set);
+        read_machine(set);
         last = tick;
     }
     require(got == 0 || strncmp(error, path, strlen(path)) == 0);

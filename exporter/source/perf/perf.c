@@ -28,11 +28,20 @@ static struct perf_handle *handle_of(uint64_t handle)
     return (struct perf_handle *)(uintptr_t)handle;
 }
 
+/* A clock on every CPU would count idle time as well. */
+static int refuse_machine(struct verdict *why)
+{
+    verdict_set(why, REASON_NO_DEVICE, "perf counts nothing for the machine as a whole");
+    return -ENODEV;
+}
+
 static bool perf_check(struct source *source, enum scope_kind kind, enum group group,
                        struct verdict *why)
 {
     struct perf_source *self = self_of(source);
     verdict_clear(why);
+    if (kind == SCOPE_MACHINE)
+        return refuse_machine(why) == 0;
     if (kind == SCOPE_UNIT)
         return perf_unit_check(&self->context, &self->cpus, group, why) == 0;
     return perf_ladder_check(&self->ladder, kind, group, why) == 0;
@@ -43,6 +52,8 @@ static int perf_open(struct source *source, const struct scope *scope, enum grou
 {
     struct perf_source *self = self_of(source);
     struct perf_handle *opened;
+    if (scope->kind == SCOPE_MACHINE)
+        return refuse_machine(why);
     int err =
         scope->kind == SCOPE_UNIT ? 0 : perf_ladder_check(&self->ladder, scope->kind, group, why);
     if (!err)

@@ -200,6 +200,7 @@ static void describe(const struct probe_source *probe, size_t i)
     snprintf(identity->kind, sizeof identity->kind, "probe");
     identity->initiator_numa_node = thread->node;
     identity->target_numa_node = probe->buffers[chase_targets_next(&first, 0)].node;
+    identity->cpu = -1;
 }
 
 static int start_threads(struct probe_source *probe, const struct chase_topology *topology)
@@ -230,6 +231,7 @@ static int start_threads(struct probe_source *probe, const struct chase_topology
             return err;
         probe->n_running++;
         probe->identities[i].tid = thread->tid;
+        probe->identities[i].cpu = thread->started_on;
     }
     return 0;
 }

@@ -124,6 +124,7 @@ static void take_turn(struct chase_thread *thread, uint64_t turn, struct chase_a
             .initiator_numa_node = thread->node,
             .target_numa_node = shared->buffers[target].node,
             .latency_ns = burst.latency_ns,
+            .cpu = thread->cpu,
         };
         if (reading.target_numa_node == thread->node)
             reading.llc_hit_ns = chase_hit_burst(&thread->hit, thread->cpu, burst.latency_ns);
@@ -167,6 +168,7 @@ static void *thread_main(void *argument)
     thread->tid = (int)syscall(SYS_gettid);
     if (pin(thread->cpu) < 0)
         thread->cpu = -1; /* the first turn looks for another */
+    thread->started_on = thread->cpu;
     pthread_mutex_lock(&shared->mutex);
     thread->started = true;
     pthread_cond_broadcast(&shared->changed);

@@ -53,8 +53,9 @@ struct chase_thread {
     struct chase_shared *shared; /* borrowed */
     size_t index;
     int node;
-    int cpu; /* where it is pinned; -1 when that failed */
-    int tid; /* written before 'started' */
+    int cpu;        /* where it is pinned; -1 when that failed */
+    int tid;        /* written before 'started', like the next */
+    int started_on; /* 'cpu' at the start, which the thread may change later */
     bool started;
     uint64_t random;
     struct chase_ring *rings; /* one per buffer; owned by the source */

@@ -20,6 +20,12 @@ static const char *take_key(struct fields *in, const char *name)
     return key;
 }
 
+/* Where "cpu" is optional; -1: it is not there. */
+static int take_cpu(struct fields *in)
+{
+    return fields_has(in, "cpu") ? fields_int(in, "cpu", FIELD_REQUIRED, MAX_CPUS) : -1;
+}
+
 static void parse_header(struct fields *in, struct recording_line *out)
 {
     struct machine *machine = &out->header.machine;
@@ -91,6 +97,7 @@ static void parse_thread(struct fields *in, struct recording_line *out)
     out->thread.initiator_numa_node =
         fields_int(in, "initiator_numa_node", FIELD_REQUIRED, MAX_NODES);
     out->thread.target_numa_node = fields_int(in, "target_numa_node", FIELD_REQUIRED, MAX_NODES);
+    out->thread.cpu = take_cpu(in);
 }
 
 static void parse_tick(struct fields *in, struct recording_line *out)
@@ -127,14 +134,21 @@ static void parse_read(struct fields *in, struct recording_line *out)
     const char *group = fields_text(in, "group", FIELD_REQUIRED);
     read->enabled_ns = fields_whole(in, "enabled_ns", FIELD_REQUIRED);
     read->running_ns = fields_whole(in, "running_ns", FIELD_REQUIRED);
-    read->cpu = fields_has(in, "cpu") ? fields_int(in, "cpu", FIELD_REQUIRED, MAX_CPUS) : -1;
+    read->cpu = take_cpu(in);
     if (in->failed)
         return;
-    if (group_parse(group, strlen(group), &read->group)) {
+    if (group_parse(group, strlen(group), &read->group) || read->group == GROUP_ACTIVITY) {
         fields_fail(in, "read: unknown group \"%s\"", group);
         return;
     }
     parse_values(in, read);
+}
+
+static void parse_activity(struct fields *in, struct recording_line *out)
+{
+    out->activity.key = take_key(in, "activity");
+    out->activity.cpu = take_cpu(in);
+    out->activity.cpu_time_ns = fields_whole(in, "cpu_time_ns", FIELD_REQUIRED);
 }
 
 static enum access take_access(struct fields *in)
@@ -203,6 +217,7 @@ static void parse_probe(struct fields *in, struct recording_line *out)
     if (out->probe.latency_ns == 0)
         fields_fail(in, "probe: \"latency_ns\" must not be 0");
     out->probe.llc_hit_ns = fields_real(in, "llc_hit_ns", FIELD_OPTIONAL, 0);
+    out->probe.cpu = take_cpu(in);
 }
 
 static void parse_gone(struct fields *in, struct recording_line *out)
@@ -228,17 +243,12 @@ struct line_type {
 
 /* The frequent ones first. */
 static const struct line_type line_types[] = {
-    {"read", RECORDING_READ, parse_read},
-    {"sample", RECORDING_SAMPLE, parse_sample},
-    {"truth", RECORDING_TRUTH, parse_truth},
-    {"tick", RECORDING_TICK, parse_tick},
-    {"container", RECORDING_CONTAINER, parse_container},
-    {"gone", RECORDING_GONE, parse_gone},
-    {"probe", RECORDING_PROBE, parse_probe},
-    {"lost", RECORDING_LOST, parse_lost},
-    {"recording", RECORDING_HEADER, parse_header},
-    {"unit", RECORDING_UNIT, parse_unit},
-    {"thread", RECORDING_THREAD, parse_thread},
+    {"read", RECORDING_READ, parse_read},       {"activity", RECORDING_ACTIVITY, parse_activity},
+    {"sample", RECORDING_SAMPLE, parse_sample}, {"truth", RECORDING_TRUTH, parse_truth},
+    {"tick", RECORDING_TICK, parse_tick},       {"container", RECORDING_CONTAINER, parse_container},
+    {"gone", RECORDING_GONE, parse_gone},       {"probe", RECORDING_PROBE, parse_probe},
+    {"lost", RECORDING_LOST, parse_lost},       {"recording", RECORDING_HEADER, parse_header},
+    {"unit", RECORDING_UNIT, parse_unit},       {"thread", RECORDING_THREAD, parse_thread},
 };
 
 /* NULL when no first-class key is there, or (with in->failed) more than one. */

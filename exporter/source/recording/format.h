@@ -22,6 +22,7 @@ enum recording_kind {
     RECORDING_THREAD,
     RECORDING_TICK,
     RECORDING_READ,
+    RECORDING_ACTIVITY,
     RECORDING_SAMPLE,
     RECORDING_LOST,
     RECORDING_PROBE,
@@ -32,6 +33,10 @@ enum recording_kind {
 
 /* Keys name containers, units and threads: 1 to 31 bytes. */
 enum { RECORDING_MAX_KEY = 31 };
+
+/* The key of activity lines of the whole machine: all CPUs, containers included. A container may
+ * have it too, but then no activity lines. */
+#define RECORDING_MACHINE_KEY "host"
 
 /* Longer lines are refused. */
 enum { RECORDING_MAX_LINE = 1 << 20 };
@@ -53,6 +58,19 @@ struct recording_read {
     uint64_t enabled_ns, running_ns;
     uint32_t present; /* bits by index in the group */
     uint64_t values[GROUP_MAX_ROLES];
+};
+
+/*
+ * CPU time, a reading of the group activity: {"activity":"c1","cpu":1,"cpu_time_ns":812000000}.
+ *
+ * A total since the source began to count: for a container since it was found, for the machine
+ * since the group was opened. A line per CPU, or without "cpu" the sum where no CPU is known; a CPU
+ * that never ran the container may have no line. "read" lines do not have this group.
+ */
+struct recording_activity {
+    const char *key;
+    int cpu; /* -1: the sum over all CPUs */
+    uint64_t cpu_time_ns;
 };
 
 struct recording_sample {
@@ -91,14 +109,15 @@ struct recording_line {
         } header;
         struct recording_container container;
         struct source_unit unit;
-        struct source_thread thread;
+        struct source_thread thread; /* optional key of ours: "cpu" */
         struct {
             uint64_t number, mono_ns, wall_ns;
         } tick;
         struct recording_read read;
+        struct recording_activity activity;
         struct recording_sample sample;
         struct recording_lost lost;
-        struct probe_reading probe;
+        struct probe_reading probe; /* optional keys of ours: "cpu", "llc_hit_ns" */
         struct {
             const char *key;
         } gone;

@@ -184,6 +184,8 @@ void recorder_thread(struct recorder *recorder, const struct source_thread *thre
     add_member(out, "kind", thread->kind);
     textbuf_char(out, ',');
     add_nodes(out, thread->initiator_numa_node, thread->target_numa_node);
+    if (thread->cpu >= 0)
+        add_whole(out, "cpu", (uint64_t)thread->cpu);
     textbuf_str(out, "}}\n");
 }
 
@@ -284,6 +286,19 @@ void recorder_read(struct recorder *recorder, const char *key, enum group group,
     textbuf_str(out, "}}\n");
 }
 
+void recorder_activity(struct recorder *recorder, const char *key, const struct reading_row *row)
+{
+    struct textbuf *out = line_begin(recorder);
+    if (!out || row->count[0] > INT64_MAX)
+        return;
+    textbuf_str(out, "{\"activity\":");
+    textbuf_quoted(out, key);
+    if (row->cpu >= 0)
+        add_whole(out, "cpu", (uint64_t)row->cpu);
+    add_whole(out, "cpu_time_ns", row->count[0]);
+    textbuf_str(out, "}\n");
+}
+
 void recorder_probe(struct recorder *recorder, const struct probe_reading *probe)
 {
     struct textbuf *out = line_begin(recorder);
@@ -294,6 +309,8 @@ void recorder_probe(struct recorder *recorder, const struct probe_reading *probe
     textbuf_printf(out, ",\"latency_ns\":%.17g", probe->latency_ns);
     if (probe->llc_hit_ns > 0)
         textbuf_printf(out, ",\"llc_hit_ns\":%.17g", probe->llc_hit_ns);
+    if (probe->cpu >= 0)
+        add_whole(out, "cpu", (uint64_t)probe->cpu);
     textbuf_str(out, "}}\n");
 }
 

@@ -57,7 +57,7 @@ static int wrapped_open(struct source *source, const struct scope *scope, enum g
         goto no_memory;
     handle->group = group;
     handle->last.stride_bytes = reading_stride(group);
-    handle->key = strdup(scope->key);
+    handle->key = strdup(scope->kind == SCOPE_MACHINE ? RECORDING_MACHINE_KEY : scope->key);
     if (!handle->key || recorder_own(self->recorder, scope->owner, scope->key)) {
         handle_free(handle);
         goto no_memory;
@@ -102,6 +102,15 @@ static void remember_rows(struct reading *last, size_t n)
         memset(reading_row(last, last->n), 0, last->stride_bytes);
 }
 
+static void write_row(struct recorder *recorder, const struct wrapped_group *handle,
+                      const struct reading_row *row)
+{
+    if (handle->group == GROUP_ACTIVITY)
+        recorder_activity(recorder, handle->key, row);
+    else
+        recorder_read(recorder, handle->key, handle->group, row);
+}
+
 static void write_rows(struct recorder *recorder, struct wrapped_group *handle,
                        const struct reading *reading)
 {
@@ -119,12 +128,12 @@ static void write_rows(struct recorder *recorder, struct wrapped_group *handle,
                 continue;
             memcpy(reading_row(last, i), row, reading->stride_bytes);
         }
-        recorder_read(recorder, handle->key, handle->group, row);
+        write_row(recorder, handle, row);
         written++;
     }
     /* Nothing changed: one line still says that there was a reading. */
     if (written == 0 && first < reading->n)
-        recorder_read(recorder, handle->key, handle->group, reading_row(reading, first));
+        write_row(recorder, handle, reading_row(reading, first));
 }
 
 static int wrapped_read(struct source *source, uint64_t handle, struct reading *out)

@@ -117,25 +117,55 @@ static int check_key(struct replay *replay, const char *what, const char *key,
     return 0;
 }
 
-static int take_read(struct replay *replay, const struct recording_line *line)
+static int check_activity_key(struct replay *replay, const char *key, struct replay_key **out)
 {
-    const struct recording_read *read = &line->read;
-    struct replay_key *key;
-    int err = check_key(replay, "read", read->key, &key);
-    if (err)
-        return err;
+    if (strcmp(key, RECORDING_MACHINE_KEY) != 0)
+        return check_key(replay, "activity", key, out);
+    if (replay->turn == 0)
+        return broken(replay, -EINVAL, "activity: before the first tick");
+    *out = replay_keys_machine(&replay->keys);
+    return *out ? 0 : no_memory(replay);
+}
+
+static int put_read(struct replay *replay, const char *what, struct replay_key *key,
+                    const struct recording_read *read)
+{
     struct replay_group *group = replay_key_group(key, read->group);
     if (!group)
         return no_memory(replay);
-    err = replay_group_put(group, read, replay->turn);
+    int err = replay_group_put(group, read, replay->turn);
     const char *name = group_descs[read->group].name;
     if (err == -EEXIST)
-        return broken(replay, -EINVAL, "read: a second reading of \"%s\" %s in this tick",
+        return broken(replay, -EINVAL, "%s: a second reading of \"%s\" %s in this tick", what,
                       read->key, name);
     if (err == -EINVAL)
-        return broken(replay, err, "read: \"%s\" %s comes both with and without \"cpu\"", read->key,
-                      name);
+        return broken(replay, err, "%s: \"%s\" %s comes both with and without \"cpu\"", what,
+                      read->key, name);
     return err ? no_memory(replay) : 0;
+}
+
+static int take_read(struct replay *replay, const struct recording_line *line)
+{
+    struct replay_key *key;
+    int err = check_key(replay, "read", line->read.key, &key);
+    return err ? err : put_read(replay, "read", key, &line->read);
+}
+
+static int take_activity(struct replay *replay, const struct recording_line *line)
+{
+    const struct recording_activity *activity = &line->activity;
+    const struct recording_read read = {
+        .key = activity->key,
+        .group = GROUP_ACTIVITY,
+        .cpu = activity->cpu,
+        .enabled_ns = activity->cpu_time_ns,
+        .running_ns = activity->cpu_time_ns,
+        .present = 1,
+        .values = {activity->cpu_time_ns},
+    };
+    struct replay_key *key;
+    int err = check_activity_key(replay, activity->key, &key);
+    return err ? err : put_read(replay, "activity", key, &read);
 }
 
 static int take_sample(struct replay *replay, const struct recording_line *line)
@@ -195,6 +225,8 @@ static int take_line(struct replay *replay, const struct recording_line *line)
         return take_tick(replay, line);
     case RECORDING_READ:
         return take_read(replay, line);
+    case RECORDING_ACTIVITY:
+        return take_activity(replay, line);
     case RECORDING_SAMPLE:
         return take_sample(replay, line);
     case RECORDING_PROBE:

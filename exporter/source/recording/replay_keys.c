@@ -19,6 +19,9 @@ void replay_keys_release(struct replay_keys *keys)
             key_free(keys->map.slots[i].value);
     keymap_release(&keys->map);
     keys->gone = NULL;
+    if (keys->machine)
+        key_free(keys->machine);
+    keys->machine = NULL;
 }
 
 struct replay_key *replay_keys_find(const struct replay_keys *keys, const char *key)
@@ -26,13 +29,28 @@ struct replay_key *replay_keys_find(const struct replay_keys *keys, const char *
     return keymap_get(&keys->map, key, 0);
 }
 
-int replay_keys_add(struct replay_keys *keys, const char *key, enum scope_kind kind)
+static struct replay_key *key_new(const char *key, enum scope_kind kind)
 {
     struct replay_key *made = calloc(1, sizeof *made);
     if (!made)
-        return -ENOMEM;
+        return NULL;
     strncpy(made->key, key, sizeof made->key - 1);
     made->kind = kind;
+    return made;
+}
+
+struct replay_key *replay_keys_machine(struct replay_keys *keys)
+{
+    if (!keys->machine)
+        keys->machine = key_new(RECORDING_MACHINE_KEY, SCOPE_MACHINE);
+    return keys->machine;
+}
+
+int replay_keys_add(struct replay_keys *keys, const char *key, enum scope_kind kind)
+{
+    struct replay_key *made = key_new(key, kind);
+    if (!made)
+        return -ENOMEM;
     int err = keymap_put(&keys->map, made->key, 0, made);
     if (err)
         free(made);

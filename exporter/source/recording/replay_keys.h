@@ -36,6 +36,7 @@ struct replay_key {
 struct replay_keys {
     struct keymap map; /* key -> struct replay_key */
     struct replay_key *gone;
+    struct replay_key *machine; /* of RECORDING_MACHINE_KEY; in no map, which is the containers' */
 };
 
 /* All zero is empty. Groups that handles still hold outlive it. */
@@ -44,6 +45,8 @@ void replay_keys_release(struct replay_keys *keys);
 struct replay_key *replay_keys_find(const struct replay_keys *keys, const char *key);
 /* 0 or -ENOMEM; the key must not be known. */
 int replay_keys_add(struct replay_keys *keys, const char *key, enum scope_kind kind);
+/* The machine's, made when it is not there; NULL: out of memory. */
+struct replay_key *replay_keys_machine(struct replay_keys *keys);
 /* The key stays known until replay_keys_settle. */
 void replay_keys_gone(struct replay_keys *keys, struct replay_key *key);
 /* At the start of a tick: forgets what went in the last one. */

@@ -24,21 +24,23 @@ static bool replay_check(struct source *source, enum scope_kind kind, enum group
                          struct verdict *why)
 {
     const struct replay *replay = replay_of(source);
-    (void)group;
-    if (kind == SCOPE_CGROUP || (kind == SCOPE_UNIT && replay->n_units > 0) ||
+    if (kind == SCOPE_CGROUP || (kind == SCOPE_MACHINE && group == GROUP_ACTIVITY) ||
+        (kind == SCOPE_UNIT && replay->n_units > 0) ||
         (kind == SCOPE_THREAD && replay->n_threads > 0))
         return true;
     verdict_set(why, REASON_NO_DEVICE, "the recording has no %s",
                 kind == SCOPE_UNIT     ? "memory controllers"
                 : kind == SCOPE_THREAD ? "probe threads"
-                                       : "counters of whole CPUs");
+                                       : "such counters of whole CPUs");
     return false;
 }
 
 static int replay_source_open(struct source *source, const struct scope *scope, enum group group,
                               uint64_t *handle, struct verdict *why)
 {
-    struct replay_key *key = replay_keys_find(&replay_of(source)->keys, scope->key);
+    struct replay_keys *keys = &replay_of(source)->keys;
+    struct replay_key *key = scope->kind == SCOPE_MACHINE ? replay_keys_machine(keys)
+                                                          : replay_keys_find(keys, scope->key);
     if (!key || key->kind != scope->kind) {
         verdict_set(why, REASON_NO_DEVICE, "the recording has nothing with the key %s", scope->key);
         return -ENOENT;

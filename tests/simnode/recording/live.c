@@ -29,8 +29,8 @@ static bool live_check(struct source *source, enum scope_kind kind, enum group g
     const struct scenario *scenario = live_of(source)->scenario;
     bool unit = group == GROUP_RPQ || group == GROUP_PMM_RPQ;
 
-    if (kind == SCOPE_CPU || unit != (kind == SCOPE_UNIT) ||
-        (group == GROUP_PMM_RPQ && !scenario->machine.pmm.dimms) ||
+    if (kind == SCOPE_CPU || kind == SCOPE_MACHINE || group == GROUP_ACTIVITY ||
+        unit != (kind == SCOPE_UNIT) || (group == GROUP_PMM_RPQ && !scenario->machine.pmm.dimms) ||
         (group == GROUP_ASM_EPOCHS && !scenario->epoch_cycles)) {
         verdict_set(why, REASON_NO_DEVICE, "the simulated node has no such counters");
         return false;
@@ -146,6 +146,7 @@ static int live_probes(struct source *source, struct probe_reading *out, size_t 
             .target_numa_node = (int)spec->memory[0].node,
             .latency_ns =
                 (now.latency_ns_sum - before->latency_ns_sum) / (double)(now.reads - before->reads),
+            .cpu = -1,
         };
         *before = now;
     }

@@ -198,7 +198,8 @@ static void test_source_measures(void **state)
     for (size_t i = 0; i < 4; i++) {
         bool known = false;
         for (size_t t = 0; t < n_threads; t++)
-            known |= threads[t].initiator_numa_node == readings[i].initiator_numa_node;
+            known |= threads[t].initiator_numa_node == readings[i].initiator_numa_node &&
+                     threads[t].cpu == readings[i].cpu;
         assert_true(known);
         assert_true(readings[i].latency_ns > 10 && readings[i].latency_ns < 100000);
     }
@@ -232,6 +233,7 @@ static void test_threads_are_named_and_pinned(void **state)
         assert_string_equal(threads[i].kind, "probe");
         assert_int_equal(sched_getaffinity(threads[i].tid, sizeof cpus, &cpus), 0);
         assert_int_equal(CPU_COUNT(&cpus), 1);
+        assert_true(threads[i].cpu >= 0 && CPU_ISSET(threads[i].cpu, &cpus));
         assert_int_equal(sched_getscheduler(threads[i].tid), SCHED_OTHER);
     }
     source->ops->free(source);

@@ -68,9 +68,10 @@ struct opened {
 };
 
 static const struct opened opened[] = {
-    {SCOPE_CGROUP, "c1", GROUP_CORE}, {SCOPE_CGROUP, "c1", GROUP_STALLS},
-    {SCOPE_CGROUP, "c2", GROUP_CORE}, {SCOPE_CGROUP, "c2", GROUP_ASM_EPOCHS},
-    {SCOPE_UNIT, "imc0", GROUP_RPQ},  {SCOPE_THREAD, "p0", GROUP_CORE},
+    {SCOPE_CGROUP, "c1", GROUP_CORE},     {SCOPE_CGROUP, "c1", GROUP_STALLS},
+    {SCOPE_CGROUP, "c2", GROUP_CORE},     {SCOPE_CGROUP, "c2", GROUP_ASM_EPOCHS},
+    {SCOPE_UNIT, "imc0", GROUP_RPQ},      {SCOPE_THREAD, "p0", GROUP_CORE},
+    {SCOPE_CGROUP, "c1", GROUP_ACTIVITY}, {SCOPE_MACHINE, "m", GROUP_ACTIVITY},
 };
 
 enum { TICKS = 40 };
@@ -101,7 +102,8 @@ static void see(struct source_set *set, const group_handle *handles, struct seen
 static void record_live(const char *path, struct seen *seen)
 {
     const struct source_unit unit = {.key = "imc0", .kind = "imc", .socket = 1, .imc = 4};
-    const struct source_thread thread = {.key = "p0", .kind = "probe", .initiator_numa_node = 1};
+    const struct source_thread thread = {
+        .key = "p0", .kind = "probe", .initiator_numa_node = 1, .cpu = 6};
     struct recorder *recorder = recording_start(path);
     struct recording_container c1 = recording_named("c1", "cart-0"),
                                c2 = recording_named("c2", "cart-1");
@@ -133,7 +135,9 @@ static void compare_replay(const char *path, const struct seen *seen)
     group_handle handles[COUNT(opened)] = {0};
     struct source *source;
     struct tick at;
+    size_t n;
 
+    assert_int_equal(replay_threads(replay, &n)->cpu, 6);
     assert_int_equal(replay_source_new(replay, &source), 0);
     struct source_set *set = set_over(source);
     for (size_t i = 0; i < COUNT(opened); i++)

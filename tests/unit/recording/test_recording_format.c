@@ -109,6 +109,29 @@ static void test_unit_and_thread(void **state)
     assert_int_equal(line.thread.initiator_numa_node, 1);
     assert_int_equal(line.thread.target_numa_node, 2);
     assert_int_equal(line.thread.tid, 0);
+    assert_int_equal(line.thread.cpu, -1);
+    recording_line_release(&line);
+
+    line = parse("{\"thread\":{\"key\":\"p0\",\"kind\":\"probe\",\"initiator_numa_node\":1,"
+                 "\"target_numa_node\":2,\"cpu\":0}}");
+    assert_int_equal(line.thread.cpu, 0);
+    recording_line_release(&line);
+}
+
+static void test_activity(void **state)
+{
+    (void)state;
+    struct recording_line line = parse("{\"activity\":\"c1\",\"cpu\":1,\"cpu_time_ns\":812000000}");
+    assert_int_equal(line.kind, RECORDING_ACTIVITY);
+    assert_string_equal(line.activity.key, "c1");
+    assert_int_equal(line.activity.cpu, 1);
+    assert_int_equal(line.activity.cpu_time_ns, 812000000);
+    recording_line_release(&line);
+
+    line = parse("{\"cpu_time_ns\":9223372036854775807,\"activity\":\"host\",\"why\":[]}");
+    assert_string_equal(line.activity.key, RECORDING_MACHINE_KEY);
+    assert_int_equal(line.activity.cpu, -1);
+    assert_true(line.activity.cpu_time_ns == INT64_MAX);
     recording_line_release(&line);
 }
 
@@ -161,6 +184,8 @@ static void test_read_of_every_group(void **state)
     for (int group = 0; group < GROUP_COUNT; group++) {
         const struct group_desc *desc = &group_descs[group];
         char text[1024];
+        if (group == GROUP_ACTIVITY) /* has lines of its own */
+            continue;
         int n = snprintf(text, sizeof text,
                          "{\"read\":\"k\",\"group\":\"%s\",\"enabled_ns\":1,\"running_ns\":1,"
                          "\"values\":{",
@@ -377,6 +402,16 @@ static const char *const malformed[][2] = {
     {"{\"tick\":1,\"mono_ns\":1}", "tick: \"wall_ns\" is missing"},
     {"{\"tick\":1,\"mono_ns\":true,\"wall_ns\":1}", "tick: \"mono_ns\" must be a number"},
 
+    {"{\"activity\":1}", "activity: \"activity\" must be a string"},
+    {"{\"activity\":\"c1\"}", "activity: \"cpu_time_ns\" is missing"},
+    {"{\"activity\":\"c1\",\"cpu_time_ns\":-1}", "activity: \"cpu_time_ns\" is negative"},
+    {"{\"activity\":\"c1\",\"cpu_time_ns\":1,\"cpu\":65536}",
+     "activity: \"cpu\" is larger than 65535"},
+    {"{\"activity\":\"" KEY32 "\",\"cpu_time_ns\":1}",
+     "activity: \"activity\" must have 1 to 31 bytes"},
+    {"{\"read\":\"c1\",\"group\":\"activity\",\"enabled_ns\":1,\"running_ns\":1,\"values\":{}}",
+     "read: unknown group \"activity\""},
+
     {"{\"read\":1}", "read: \"read\" must be a string"},
     {"{\"read\":\"c1\"}", "read: \"group\" is missing"},
     {"{\"read\":\"c1\",\"group\":\"core\"}", "read: \"enabled_ns\" is missing"},
@@ -480,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_header),
         cmocka_unit_test(test_container),
         cmocka_unit_test(test_unit_and_thread),
+        cmocka_unit_test(test_activity),
         cmocka_unit_test(test_tick),
         cmocka_unit_test(test_read),
         cmocka_unit_test(test_read_of_every_group),

@@ -78,6 +78,11 @@ static int wanderer_read(struct source *source, uint64_t handle, struct reading 
             seed = noise(handle);
         row->enabled_ns = seed >> 1;
         row->running_ns = seed >> 2;
+        if (self->group[handle] == GROUP_ACTIVITY) { /* one clock */
+            row->present = 1;
+            row->count[0] = row->running_ns = row->enabled_ns;
+            continue;
+        }
         for (size_t role = 0; role < roles; role++)
             if (row->present >> role & 1)
                 row->count[role] = noise(seed + role) >> (1 + seed % 60);
@@ -92,7 +97,8 @@ static int wanderer_probes(struct source *source, struct probe_reading *out, siz
     assert_true(cap > 0);
     *n = self->tick % 2;
     out[0] = (struct probe_reading){1, 2, (double)noise(self->tick) / 1e17,
-                                    self->tick % 3 ? 0 : (double)noise(self->tick) / 3e17};
+                                    self->tick % 3 ? 0 : (double)noise(self->tick) / 3e17,
+                                    (int)(self->tick % 4) - 1};
     return 0;
 }
 
