@@ -6,7 +6,7 @@
 
 #include "exporter/containers/cgroup_map.h"
 #include "exporter/containers/cgroups/process.h"
-#include "exporter/source/accesses/attribution.h"
+#include "exporter/source/accesses/assignment.h"
 
 /* Embedded where it does not move: 'owners' points to it. */
 struct container_owners {

@@ -29,7 +29,7 @@
 #include "exporter/base/clock.h"
 #include "exporter/containers/cgroup_map.h"
 #include "exporter/containers/container.h"
-#include "exporter/source/accesses/attribution.h"
+#include "exporter/source/accesses/assignment.h"
 #include "exporter/source/sampler/sampler.h"
 
 enum {
@@ -262,7 +262,7 @@ struct rig {
     struct cgroup_map *map;
     struct sample_owners owners;
     struct sample_queue *queue;
-    struct attribution *attribution;
+    struct assignment *assignment;
     struct sampler *sampler;
     struct perf_clock_sources clock;
     struct place place;
@@ -304,15 +304,15 @@ static void on_record(void *context, size_t event, const struct kernel_record *r
 {
     struct rig *rig = context;
     if (event == 0)
-        attribution_event(rig->attribution, record);
+        assignment_event(rig->assignment, record);
     else if (record->kind == KERNEL_RECORD_SAMPLE)
-        attribution_sample(rig->attribution, ACCESS_STORE, record);
+        assignment_sample(rig->assignment, ACCESS_STORE, record);
 }
 
 static void on_settle(void *context, uint64_t time_ns)
 {
     struct rig *rig = context;
-    attribution_settle(rig->attribution, time_ns);
+    assignment_settle(rig->assignment, time_ns);
 }
 
 static void rig_init(struct rig *rig, uint64_t now, size_t queue)
@@ -326,15 +326,15 @@ static void rig_init(struct rig *rig, uint64_t now, size_t queue)
     rig->owners = (struct sample_owners){owner_of, cgroup_of, rig->map};
     rig->calls = (struct perf_kernel){kernel_open, kernel_enable, NULL,        kernel_close,
                                       kernel_map,  kernel_unmap,  kernel_wait, &rig->kernel};
-    const struct attribution_config attribution = {.fs = &rig->fs,
-                                                   .rule = &rig->rule,
-                                                   .owners = &rig->owners,
-                                                   .queue = rig->queue,
-                                                   .now_ns = rig_now,
-                                                   .now_context = rig,
-                                                   .max_processes = 4096,
-                                                   .code_entries = 1 << 17,
-                                                   .max_waiting = 1 << 16};
+    const struct assignment_config assignment = {.fs = &rig->fs,
+                                                 .rule = &rig->rule,
+                                                 .owners = &rig->owners,
+                                                 .queue = rig->queue,
+                                                 .now_ns = rig_now,
+                                                 .now_context = rig,
+                                                 .max_processes = 4096,
+                                                 .code_entries = 1 << 17,
+                                                 .max_waiting = 1 << 16};
     const struct sampler_config sampler = {
         .kernel = &rig->calls,
         .events = {{.event = &rig->event, .period = 1, .mappings = true, .data_pages = PAGES},
@@ -346,7 +346,7 @@ static void rig_init(struct rig *rig, uint64_t now, size_t queue)
         .clock = &rig->clock,
     };
     rig->clock = (struct perf_clock_sources){.monotonic_ns = rig_now, .context = rig};
-    if (attribution_new(&attribution, &rig->attribution) != 0 ||
+    if (assignment_new(&assignment, &rig->assignment) != 0 ||
         sampler_new(&sampler, &rig->sampler) != 0)
         die("sampler");
     for (size_t i = 0; i < PROCESSES; i++)
@@ -358,7 +358,7 @@ static void rig_release(struct rig *rig)
     for (size_t i = 0; i < PROCESSES; i++)
         end_process(rig->pids[i]);
     sampler_free(rig->sampler);
-    attribution_free(rig->attribution);
+    assignment_free(rig->assignment);
     sample_queue_free(rig->queue);
     cgroup_map_free(rig->map);
     fsroot_release(&rig->fs);
@@ -399,12 +399,12 @@ static void attribute(size_t rounds)
         pass(&rig, NULL);
     for (size_t i = 0; i < rounds; i++)
         warm[i] = pass(&rig, NULL);
-    before = attribution_counts(rig.attribution).code_reads;
+    before = assignment_counts(rig.assignment).code_reads;
     pass(&rig, &next_ip);
     for (size_t i = 0; i < rounds; i++)
         cold[i] = pass(&rig, &next_ip);
-    reads = attribution_counts(rig.attribution).code_reads - before;
-    struct attribution_counts counts = attribution_counts(rig.attribution);
+    reads = assignment_counts(rig.assignment).code_reads - before;
+    struct assignment_counts counts = assignment_counts(rig.assignment);
     printf("{\"warm_ns\":%.1f,\"new_ip_ns\":%.1f,\"new_ip_reads\":%.3f,\"dropped\":%" PRIu64
            ",\"foreign\":%" PRIu64 ",\"processes\":%d}\n",
            median(warm, rounds), median(cold, rounds),
@@ -479,13 +479,13 @@ static void keep_up(double seconds)
     cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu - producer.cpu_ns;
     own = clock_ns(CLOCK_THREAD_CPUTIME_ID) - own;
     struct sampler_counts counts = sampler_counts(rig.sampler, 1);
-    printf(
-        "{\"put\":%" PRIu64 ",\"arrived\":%" PRIu64 ",\"no_room\":%" PRIu64 ",\"dropped\":%" PRIu64
-        ",\"sized\":%" PRIu64 ",\"nvmm\":%" PRIu64 ",\"throttles\":[%" PRIu64 ",%" PRIu64
-        "],\"lost\":[%" PRIu64 ",%" PRIu64 "],\"cpu_share\":%.4f}\n",
-        producer.samples, arrived, producer.no_room,
-        attribution_counts(rig.attribution).dropped[ACCESS_STORE], sized, nvmm, producer.throttles,
-        counts.throttles, producer.lost, counts.lost, (double)(cpu - own) / 1e9 / seconds);
+    printf("{\"put\":%" PRIu64 ",\"arrived\":%" PRIu64 ",\"no_room\":%" PRIu64
+           ",\"dropped\":%" PRIu64 ",\"sized\":%" PRIu64 ",\"nvmm\":%" PRIu64
+           ",\"throttles\":[%" PRIu64 ",%" PRIu64 "],\"lost\":[%" PRIu64 ",%" PRIu64
+           "],\"cpu_share\":%.4f}\n",
+           producer.samples, arrived, producer.no_room,
+           assignment_counts(rig.assignment).dropped[ACCESS_STORE], sized, nvmm, producer.throttles,
+           counts.throttles, producer.lost, counts.lost, (double)(cpu - own) / 1e9 / seconds);
     rig_release(&rig);
 }
 
@@ -507,13 +507,13 @@ static size_t lines_of(pid_t pid)
 
 static double bytes_of(struct rig *rig, const pid_t *pids, size_t n)
 {
-    size_t before = attribution_size(rig->attribution).mapping_bytes;
+    size_t before = assignment_size(rig->assignment).mapping_bytes;
     for (size_t i = 0; i < n; i++)
         put_sample(&rig->kernel, 0, (uint32_t)pids[i], rig->place.text,
                    (uintptr_t)rig->place.memory, rig->now + i);
     rig->now += 1000000000;
     sampler_drain(rig->sampler);
-    return (double)(attribution_size(rig->attribution).mapping_bytes - before) / (double)n;
+    return (double)(assignment_size(rig->assignment).mapping_bytes - before) / (double)n;
 }
 
 static void memory(void)
@@ -525,7 +525,7 @@ static void memory(void)
         large[i] = start_process(2000);
     double small_bytes = bytes_of(&rig, rig.pids, PROCESSES),
            large_bytes = bytes_of(&rig, large, 4);
-    struct attribution_size size = attribution_size(rig.attribution);
+    struct assignment_size size = assignment_size(rig.assignment);
     printf("{\"small_mappings\":%zu,\"small_bytes\":%.0f,\"large_mappings\":%zu,"
            "\"large_bytes\":%.0f,\"table_bytes\":%zu,\"code_bytes\":%zu}\n",
            lines_of(rig.pids[0]), small_bytes, lines_of(large[0]), large_bytes, size.process_bytes,

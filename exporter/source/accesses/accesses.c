@@ -54,7 +54,7 @@ struct perf_samples {
     enum access access_of[SAMPLER_EVENTS]; /* beside the sampler's events */
     size_t n_events, mapping_event;
     struct sample_queue *queue;
-    struct attribution *attribution;
+    struct assignment *assignment;
     struct sampler *sampler;
 };
 
@@ -75,15 +75,15 @@ static void on_record(void *context, size_t event, const struct kernel_record *r
 {
     struct perf_samples *self = context;
     if (event == self->mapping_event)
-        attribution_event(self->attribution, record);
+        assignment_event(self->assignment, record);
     else if (record->kind == KERNEL_RECORD_SAMPLE)
-        attribution_sample(self->attribution, self->access_of[event], record);
+        assignment_sample(self->assignment, self->access_of[event], record);
 }
 
 static void on_settle(void *context, uint64_t time_ns)
 {
     struct perf_samples *self = context;
-    attribution_settle(self->attribution, time_ns);
+    assignment_settle(self->assignment, time_ns);
 }
 
 /* ---- opening ---- */
@@ -223,7 +223,7 @@ static int open_with_or_without_cgroups(struct perf_samples *self, bool loads)
 
 static int make_parts(struct perf_samples *self)
 {
-    const struct attribution_config config = {
+    const struct assignment_config config = {
         .fs = self->config.fs,
         .rule = self->config.rule,
         .owners = self->config.owners,
@@ -237,9 +237,9 @@ static int make_parts(struct perf_samples *self)
     if (!err)
         err = sample_queue_new(QUEUE_SAMPLES, &self->queue);
     if (!err) {
-        struct attribution_config with_queue = config;
+        struct assignment_config with_queue = config;
         with_queue.queue = self->queue;
-        err = attribution_new(&with_queue, &self->attribution);
+        err = assignment_new(&with_queue, &self->assignment);
     }
     if (!err)
         err = encode_event(self->config.fs, "software:dummy", &self->mappings,
@@ -264,7 +264,7 @@ static void open_all(struct perf_samples *self)
     int err = make_parts(self), loads_err = 0;
     if (!err)
         err = loads_err = open_with_or_without_cgroups(self, with_loads);
-    if (err && with_loads && self->attribution)
+    if (err && with_loads && self->assignment)
         err = open_with_or_without_cgroups(self, false);
     if (!err)
         err = sampler_start(self->sampler);
@@ -294,7 +294,7 @@ static bool samples(struct source *source, enum access access, struct verdict *w
  */
 static void look_for_unseen(struct perf_samples *self)
 {
-    uint64_t unseen = self->warned_unseen ? 0 : attribution_counts(self->attribution).unseen;
+    uint64_t unseen = self->warned_unseen ? 0 : assignment_counts(self->assignment).unseen;
     if (unseen < MANY_UNSEEN)
         return;
     self->warned_unseen = true;
@@ -351,7 +351,7 @@ static void sampling(struct source *source, enum access access, struct sampling 
     if (!self->sampler || sampled->index < 0)
         return;
     struct sampler_counts counts = sampler_counts(self->sampler, (size_t)sampled->index);
-    struct attribution_counts attributed = attribution_counts(self->attribution);
+    struct assignment_counts attributed = assignment_counts(self->assignment);
     out->settled_ns = sample_queue_settled(self->queue);
     /* A buffer that was thrown away held at least one. */
     out->lost = counts.lost + counts.broken + attributed.dropped[access];
@@ -371,7 +371,7 @@ static void free_all(struct source *source)
     if (!self)
         return;
     sampler_free(self->sampler); /* first: its thread uses the rest */
-    attribution_free(self->attribution);
+    assignment_free(self->assignment);
     sample_queue_free(self->queue);
     for (int i = 0; i < ACCESS_KINDS; i++)
         encoded_event_release(&self->of[i].event);

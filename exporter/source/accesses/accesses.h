@@ -1,6 +1,6 @@
 /*
  * The kernel's samples of stores and loads, as a source: opened when first asked for, attributed in
- * the sampler's thread (attribution.h), handed out in the loop's.
+ * the sampler's thread (assignment.h), handed out in the loop's.
  *
  * Three events on each CPU: stores, loads if wanted, and one that never counts, for the records of
  * mappings: so the flood of samples cannot drown those. Where the hardware collects precise
@@ -11,7 +11,7 @@
 #define IE_SOURCE_ACCESSES_ACCESSES_H
 
 #include "exporter/base/log.h"
-#include "exporter/source/accesses/attribution.h"
+#include "exporter/source/accesses/assignment.h"
 #include "exporter/source/perf/perf.h"
 
 struct perf_samples_config {

@@ -1,4 +1,4 @@
-#include "exporter/source/accesses/attribution.h"
+#include "exporter/source/accesses/assignment.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -26,8 +26,8 @@ struct waiting {
     bool no_medium;   /* not known yet */
 };
 
-struct attribution {
-    struct attribution_config config;
+struct assignment {
+    struct assignment_config config;
     struct address_spaces *spaces;
     struct process_table *processes;
     struct code_cache *cache;
@@ -38,7 +38,7 @@ struct attribution {
     _Atomic uint64_t dropped[ACCESS_KINDS], foreign, unseen, code_reads;
 };
 
-static uint64_t now(const struct attribution *a)
+static uint64_t now(const struct assignment *a)
 {
     return a->config.now_ns(a->config.now_context);
 }
@@ -50,7 +50,7 @@ static void count(_Atomic uint64_t *counter)
     atomic_store_explicit(counter, n + 1, memory_order_relaxed);
 }
 
-static void put(struct attribution *a, const struct access_sample *sample)
+static void put(struct assignment *a, const struct access_sample *sample)
 {
     if (!sample_queue_put(a->config.queue, sample))
         count(&a->dropped[sample->access]);
@@ -60,7 +60,7 @@ static void put(struct attribution *a, const struct access_sample *sample)
 
 /* What cannot be found out any more stays as it was: a process that has ended was where its parent
  * was, or where it was seen last. */
-static void look_at_cgroup(struct attribution *a, struct known_process *process, uint64_t time_ns)
+static void look_at_cgroup(struct assignment *a, struct known_process *process, uint64_t time_ns)
 {
     const struct sample_owners *owners = a->config.owners;
     uint64_t cgroup_id;
@@ -69,7 +69,7 @@ static void look_at_cgroup(struct attribution *a, struct known_process *process,
     process->looked_ns = now(a);
 }
 
-static uint64_t owner_of(struct attribution *a, const struct kernel_record *record,
+static uint64_t owner_of(struct assignment *a, const struct kernel_record *record,
                          struct known_process *process)
 {
     const struct sample_owners *owners = a->config.owners;
@@ -86,7 +86,7 @@ static uint64_t owner_of(struct attribution *a, const struct kernel_record *reco
 /* ---- which medium ---- */
 
 /* False: ask again after the next settle. */
-static bool find_medium(struct attribution *a, struct access_sample *sample)
+static bool find_medium(struct assignment *a, struct access_sample *sample)
 {
     sample->medium = MEDIUM_UNKNOWN;
     return address_spaces_find(a->spaces, sample->pid, sample->address, sample->time_ns,
@@ -95,7 +95,7 @@ static bool find_medium(struct attribution *a, struct access_sample *sample)
 
 /* ---- how many bytes ---- */
 
-static bool is_wide(struct attribution *a, struct known_process *process, uint64_t ip, bool *out)
+static bool is_wide(struct assignment *a, struct known_process *process, uint64_t ip, bool *out)
 {
     bool wide = true;
     /* No 32-bit code lies there. */
@@ -115,7 +115,7 @@ static bool is_wide(struct attribution *a, struct known_process *process, uint64
     return true;
 }
 
-static enum access_size decode(struct attribution *a, struct known_process *process, uint64_t ip,
+static enum access_size decode(struct assignment *a, struct known_process *process, uint64_t ip,
                                enum access access, uint32_t *bytes)
 {
     const struct code_reader *reader = a->config.code;
@@ -130,7 +130,7 @@ static enum access_size decode(struct attribution *a, struct known_process *proc
 }
 
 /* Reads the instruction now. What is remembered of it, if anything. */
-static struct code_size read_size(struct attribution *a, struct known_process *process,
+static struct code_size read_size(struct assignment *a, struct known_process *process,
                                   const struct access_sample *sample)
 {
     uint32_t bytes = 0;
@@ -150,7 +150,7 @@ static struct code_size read_size(struct attribution *a, struct known_process *p
 }
 
 /* The time at which the code was read if that is too new to be sure of, otherwise 0. */
-static uint64_t find_size(struct attribution *a, struct known_process *process,
+static uint64_t find_size(struct assignment *a, struct known_process *process,
                           struct access_sample *sample)
 {
     const struct code_size *known =
@@ -174,7 +174,7 @@ static void no_size(struct access_sample *sample)
 
 /* ---- waiting ---- */
 
-static bool reserve(struct attribution *a)
+static bool reserve(struct assignment *a)
 {
     if (a->n_waiting < a->cap_waiting)
         return true;
@@ -191,14 +191,14 @@ static bool reserve(struct attribution *a)
 }
 
 /* What is not sure is not known. */
-static void give_up(struct attribution *a, struct waiting *w)
+static void give_up(struct assignment *a, struct waiting *w)
 {
     if (w->read_ns != 0)
         no_size(&w->sample);
     put(a, &w->sample);
 }
 
-static void wait_or_put(struct attribution *a, struct waiting *w)
+static void wait_or_put(struct assignment *a, struct waiting *w)
 {
     if (!w->no_medium && w->read_ns == 0) {
         put(a, &w->sample);
@@ -210,7 +210,7 @@ static void wait_or_put(struct attribution *a, struct waiting *w)
 }
 
 /* True when it is final. */
-static bool answer(struct attribution *a, struct waiting *w)
+static bool answer(struct assignment *a, struct waiting *w)
 {
     if (w->no_medium)
         w->no_medium = !find_medium(a, &w->sample);
@@ -224,7 +224,7 @@ static bool answer(struct attribution *a, struct waiting *w)
 }
 
 /* The time before which all samples are out. */
-static uint64_t answer_all(struct attribution *a)
+static uint64_t answer_all(struct assignment *a)
 {
     uint64_t done_ns = a->settled_ns;
     size_t kept = 0;
@@ -248,8 +248,7 @@ static uint64_t answer_all(struct attribution *a)
 
 /* ---- records ---- */
 
-void attribution_sample(struct attribution *a, enum access access,
-                        const struct kernel_record *record)
+void assignment_sample(struct assignment *a, enum access access, const struct kernel_record *record)
 {
     struct known_process *process = NULL;
     if (record->sample.cgroup_id == 0)
@@ -282,7 +281,7 @@ void attribution_sample(struct attribution *a, enum access access,
 }
 
 /* A child may be gone before it can be read. Its parent still exists, or was known. */
-static void know_parent(struct attribution *a, const struct kernel_record *record)
+static void know_parent(struct assignment *a, const struct kernel_record *record)
 {
     if (a->cgroups_come || record->pid != record->tid)
         return;
@@ -291,7 +290,7 @@ static void know_parent(struct attribution *a, const struct kernel_record *recor
         look_at_cgroup(a, parent, record->time_ns);
 }
 
-void attribution_event(struct attribution *a, const struct kernel_record *record)
+void assignment_event(struct assignment *a, const struct kernel_record *record)
 {
     if (record->kind == KERNEL_RECORD_LOST) {
         address_spaces_lost(a->spaces, record->time_ns);
@@ -304,7 +303,7 @@ void attribution_event(struct attribution *a, const struct kernel_record *record
     process_table_apply(a->processes, record);
 }
 
-void attribution_settle(struct attribution *a, uint64_t time_ns)
+void assignment_settle(struct assignment *a, uint64_t time_ns)
 {
     struct medium_rule *rule = a->config.rule;
     a->settled_ns = time_ns;
@@ -319,9 +318,9 @@ void attribution_settle(struct attribution *a, uint64_t time_ns)
     sample_queue_settle(a->config.queue, done_ns);
 }
 
-struct attribution_counts attribution_counts(const struct attribution *a)
+struct assignment_counts assignment_counts(const struct assignment *a)
 {
-    struct attribution_counts counts = {
+    struct assignment_counts counts = {
         .foreign = atomic_load_explicit(&a->foreign, memory_order_relaxed),
         .unseen = atomic_load_explicit(&a->unseen, memory_order_relaxed),
         .code_reads = atomic_load_explicit(&a->code_reads, memory_order_relaxed),
@@ -331,10 +330,10 @@ struct attribution_counts attribution_counts(const struct attribution *a)
     return counts;
 }
 
-struct attribution_size attribution_size(const struct attribution *a)
+struct assignment_size assignment_size(const struct assignment *a)
 {
     struct address_spaces_size spaces = address_spaces_size(a->spaces);
-    return (struct attribution_size){
+    return (struct assignment_size){
         .processes = spaces.processes,
         .mapping_bytes = spaces.bytes,
         .process_bytes = process_table_bytes(a->processes),
@@ -345,7 +344,7 @@ struct attribution_size attribution_size(const struct attribution *a)
 
 /* ---- life ---- */
 
-int attribution_new(const struct attribution_config *config, struct attribution **out)
+int assignment_new(const struct assignment_config *config, struct assignment **out)
 {
     const struct address_spaces_config spaces = {.fs = config->fs,
                                                  .rule = config->rule,
@@ -354,7 +353,7 @@ int attribution_new(const struct attribution_config *config, struct attribution 
                                                  .max_processes = config->max_processes,
                                                  .max_bytes = config->max_mapping_bytes,
                                                  .max_age_ns = max_age_ns};
-    struct attribution *a = calloc(1, sizeof *a);
+    struct assignment *a = calloc(1, sizeof *a);
     if (!a)
         return -ENOMEM;
     a->config = *config;
@@ -364,13 +363,13 @@ int attribution_new(const struct attribution_config *config, struct attribution 
     if (!err)
         err = code_cache_new(config->code_entries, &a->cache);
     if (err)
-        attribution_free(a);
+        assignment_free(a);
     else
         *out = a;
     return err;
 }
 
-void attribution_free(struct attribution *a)
+void assignment_free(struct assignment *a)
 {
     if (!a)
         return;

@@ -17,8 +17,8 @@
  *
  * One thread, but for counts.
  */
-#ifndef IE_SOURCE_ACCESSES_ATTRIBUTION_H
-#define IE_SOURCE_ACCESSES_ATTRIBUTION_H
+#ifndef IE_SOURCE_ACCESSES_ASSIGNMENT_H
+#define IE_SOURCE_ACCESSES_ASSIGNMENT_H
 
 #include "exporter/base/fsroot.h"
 #include "exporter/source/accesses/instruction.h"
@@ -43,7 +43,7 @@ struct code_reader {
     void *context;
 };
 
-struct attribution_config {
+struct assignment_config {
     const struct fsroot *fs; /* borrowed for its life, like all pointers here */
     struct medium_rule *rule;
     const struct sample_owners *owners;
@@ -57,34 +57,34 @@ struct attribution_config {
     size_t max_waiting;       /* beyond that, samples go on with what is known of them at once */
 };
 
-struct attribution;
+struct assignment;
 
 /* 0 or -errno. */
-int attribution_new(const struct attribution_config *config, struct attribution **out);
-void attribution_free(struct attribution *attribution);
+int assignment_new(const struct assignment_config *config, struct assignment **out);
+void assignment_free(struct assignment *assignment);
 
 /* A sample of an access of this kind. Its weight, where the event has one, is its latency. */
-void attribution_sample(struct attribution *attribution, enum access access,
-                        const struct kernel_record *record);
+void assignment_sample(struct assignment *assignment, enum access access,
+                       const struct kernel_record *record);
 /* What becomes of processes: all records that are not samples, of the event that has them. */
-void attribution_event(struct attribution *attribution, const struct kernel_record *record);
+void assignment_event(struct assignment *assignment, const struct kernel_record *record);
 /* All records before this time were handed in. */
-void attribution_settle(struct attribution *attribution, uint64_t time_ns);
+void assignment_settle(struct assignment *assignment, uint64_t time_ns);
 
 /* Since the start. Any thread. */
-struct attribution_counts {
+struct assignment_counts {
     uint64_t dropped[ACCESS_KINDS]; /* for want of room in the queue */
     uint64_t foreign;               /* samples of processes that are not wanted */
     uint64_t unseen;     /* of these, of processes without a number in our PID namespace */
     uint64_t code_reads; /* of the processes' memory */
 };
-struct attribution_counts attribution_counts(const struct attribution *attribution);
+struct assignment_counts assignment_counts(const struct assignment *assignment);
 
 /* For tests and benchmarks: what is held for processes and their code. Its own thread. */
-struct attribution_size {
+struct assignment_size {
     size_t processes; /* with mappings */
     size_t mapping_bytes, process_bytes, code_bytes, waiting_bytes;
 };
-struct attribution_size attribution_size(const struct attribution *attribution);
+struct assignment_size assignment_size(const struct assignment *assignment);
 
 #endif

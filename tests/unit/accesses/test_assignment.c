@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/source/accesses/attribution.h"
+#include "exporter/source/accesses/assignment.h"
 #include "tests/unit/support/fixture.h"
 
 #define S UINT64_C(1000000000)
@@ -42,7 +42,7 @@ struct rig {
     struct sample_owners owners;
     struct code_reader reader;
     struct sample_queue *queue;
-    struct attribution *a;
+    struct assignment *a;
     struct access_sample out[MAX];
     size_t n;
 };
@@ -136,23 +136,23 @@ static struct rig *rig_new(size_t queue, size_t max_waiting)
     rig->owners = (struct sample_owners){rig_owner, rig_cgroup, rig};
     rig->reader = (struct code_reader){rig_read, rig_is_wide, rig};
     assert_int_equal(sample_queue_new(queue, &rig->queue), 0);
-    const struct attribution_config config = {.fs = &rig->f.fs,
-                                              .rule = &rig->rule,
-                                              .owners = &rig->owners,
-                                              .code = &rig->reader,
-                                              .queue = rig->queue,
-                                              .now_ns = rig_now,
-                                              .now_context = rig,
-                                              .max_processes = 16,
-                                              .code_entries = 64,
-                                              .max_waiting = max_waiting};
-    assert_int_equal(attribution_new(&config, &rig->a), 0);
+    const struct assignment_config config = {.fs = &rig->f.fs,
+                                             .rule = &rig->rule,
+                                             .owners = &rig->owners,
+                                             .code = &rig->reader,
+                                             .queue = rig->queue,
+                                             .now_ns = rig_now,
+                                             .now_context = rig,
+                                             .max_processes = 16,
+                                             .code_entries = 64,
+                                             .max_waiting = max_waiting};
+    assert_int_equal(assignment_new(&config, &rig->a), 0);
     return rig;
 }
 
 static void rig_free(struct rig *rig)
 {
-    attribution_free(rig->a);
+    assignment_free(rig->a);
     sample_queue_free(rig->queue);
     fixture_release(&rig->f);
     free(rig);
@@ -170,7 +170,7 @@ static struct kernel_record record_of(uint32_t pid, uint64_t ip, uint64_t addres
 static void store(struct rig *rig, uint32_t pid, uint64_t ip, uint64_t address, uint64_t time)
 {
     const struct kernel_record record = record_of(pid, ip, address, time);
-    attribution_sample(rig->a, ACCESS_STORE, &record);
+    assignment_sample(rig->a, ACCESS_STORE, &record);
 }
 
 static void task(struct rig *rig, enum kernel_record_kind kind, uint32_t pid, uint32_t parent,
@@ -179,7 +179,7 @@ static void task(struct rig *rig, enum kernel_record_kind kind, uint32_t pid, ui
     struct kernel_record record = {.kind = kind, .pid = pid, .tid = pid, .time_ns = time};
     if (kind == KERNEL_RECORD_FORK)
         record.fork.parent_pid = parent;
-    attribution_event(rig->a, &record);
+    assignment_event(rig->a, &record);
 }
 
 static void map(struct rig *rig, uint32_t pid, uint64_t start, uint64_t length, bool executable,
@@ -194,12 +194,12 @@ static void map(struct rig *rig, uint32_t pid, uint64_t start, uint64_t length, 
                                                   .readable = true,
                                                   .executable = executable,
                                                   .path = ""}};
-    attribution_event(rig->a, &record);
+    assignment_event(rig->a, &record);
 }
 
 static void settle(struct rig *rig, uint64_t time)
 {
-    attribution_settle(rig->a, time);
+    assignment_settle(rig->a, time);
     rig->n = sample_queue_take(rig->queue, rig->out, MAX);
 }
 
@@ -241,7 +241,7 @@ static void everything_is_known(void **state)
         assert_sample(&rig->out[i], i % 2 ? MEDIUM_NVMM : MEDIUM_OTHER, ACCESS_SIZE_KNOWN, 8);
     assert_int_equal(rig->reads, 0);
     assert_int_equal(rig->cgroup_looks, 0);
-    assert_int_equal(attribution_counts(rig->a).code_reads, 1);
+    assert_int_equal(assignment_counts(rig->a).code_reads, 1);
     rig_free(rig);
 }
 
@@ -394,7 +394,7 @@ static void records_were_lost(void **state)
     store(rig, 2, TEXT, NVMM, 11 * S + 10); /* nothing of it was known */
     const struct kernel_record lost = {
         .kind = KERNEL_RECORD_LOST, .time_ns = 11 * S + 20, .lost = 3};
-    attribution_event(rig->a, &lost);
+    assignment_event(rig->a, &lost);
     settle(rig, 11 * S + 60);
     assert_int_equal(rig->n, 2);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_UNREADABLE, 0);
@@ -443,7 +443,7 @@ static void each_process_has_its_own_code(void **state)
     know(rig, 2);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
     const struct kernel_record load = record_of(1, TEXT, NVMM, rig->now);
-    attribution_sample(rig->a, ACCESS_LOAD, &load); /* nor is a load's size that of a store */
+    assignment_sample(rig->a, ACCESS_LOAD, &load); /* nor is a load's size that of a store */
     settle(rig, rig->now + 1);
     assert_int_equal(rig->out[0].access, ACCESS_LOAD);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_NO_ACCESS, 0);
@@ -470,7 +470,7 @@ static void the_kernels_instructions(void **state)
     know(rig, 1);
     struct kernel_record record = record_of(1, TEXT, NVMM, rig->now + 5);
     record.sample.user = false;
-    attribution_sample(rig->a, ACCESS_STORE, &record);
+    assignment_sample(rig->a, ACCESS_STORE, &record);
     settle(rig, rig->now + 6);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_UNREADABLE, 0);
     rig_free(rig);
@@ -491,9 +491,9 @@ static void foreign_ones_cost_little(void **state)
     assert_int_equal(rig->n, 0);
     assert_int_equal(rig->reads, 0);
     assert_int_equal(rig->cgroup_looks, 1);
-    assert_int_equal(attribution_counts(rig->a).foreign, 102);
-    assert_int_equal(attribution_counts(rig->a).unseen, 2);
-    assert_int_equal(attribution_size(rig->a).processes, 0);
+    assert_int_equal(assignment_counts(rig->a).foreign, 102);
+    assert_int_equal(assignment_counts(rig->a).unseen, 2);
+    assert_int_equal(assignment_size(rig->a).processes, 0);
     rig_free(rig);
 }
 
@@ -503,10 +503,10 @@ static void samples_with_a_cgroup(void **state)
     struct rig *rig = rig_new(64, 64);
     struct kernel_record record = record_of(9, TEXT, NVMM, 10 * S);
     record.sample.cgroup_id = ALSO_OURS; /* the moment's truth, whatever is known of the process */
-    attribution_sample(rig->a, ACCESS_STORE, &record);
+    assignment_sample(rig->a, ACCESS_STORE, &record);
     record = record_of(1, TEXT, NVMM, 10 * S);
     record.sample.cgroup_id = FOREIGN;
-    attribution_sample(rig->a, ACCESS_STORE, &record);
+    assignment_sample(rig->a, ACCESS_STORE, &record);
     settle(rig, 10 * S + 1);
     assert_int_equal(rig->n, 1);
     assert_int_equal(rig->out[0].owner, TAG + 1);
@@ -600,7 +600,7 @@ static void no_room_in_the_queue(void **state)
     know(rig, 1);
     for (uint64_t i = 0; i < 10; i++)
         store(rig, 1, TEXT, NVMM, 11 * S + i);
-    struct attribution_counts counts = attribution_counts(rig->a);
+    struct assignment_counts counts = assignment_counts(rig->a);
     assert_int_equal(counts.dropped[ACCESS_STORE], 6);
     assert_int_equal(counts.dropped[ACCESS_LOAD], 0);
     rig_free(rig);
@@ -612,9 +612,9 @@ static void latency_is_handed_on(void **state)
     struct rig *rig = rig_new(64, 64);
     rig->now = 10 * S + 50;
     struct kernel_record record = record_of(1, TEXT, NVMM, 10 * S);
-    attribution_sample(rig->a, ACCESS_LOAD, &record);
+    assignment_sample(rig->a, ACCESS_LOAD, &record);
     record.sample.weight = 312;
-    attribution_sample(rig->a, ACCESS_LOAD, &record);
+    assignment_sample(rig->a, ACCESS_LOAD, &record);
     settle(rig, 10 * S + 60);
     assert_int_equal(rig->n, 2);
     assert_int_equal(rig->out[0].latency_cycles, 0);
