@@ -14,14 +14,33 @@ void candidates_clear(struct attribution_domain *d, unsigned slot)
     posterior_clear(d, slot);
 }
 
-/* The free slot, else that of the candidate that varies least. */
+void candidates_fade(struct attribution_domain *d, unsigned slot, double lambda)
+{
+    d->slots[slot].activity_variance *= lambda;
+    if (d->slots[slot].activity_variance < min_variance)
+        candidates_clear(d, slot);
+}
+
+static bool is_taken(const struct attribution_slot *slot)
+{
+    return slot->ticket && !slot->retired;
+}
+
+static bool gives_way(const struct attribution_slot *slot, const struct attribution_slot *other)
+{
+    if (is_taken(slot) != is_taken(other))
+        return is_taken(other);
+    return slot->activity_variance < other->activity_variance;
+}
+
+/* A free slot, else a retired one, else that of the candidate that varies least. */
 static unsigned least_slot(const struct attribution_domain *d)
 {
     unsigned least = 0;
     for (unsigned i = 0; i < d->config.slots; i++) {
         if (d->slots[i].ticket == 0)
             return i;
-        if (d->slots[i].activity_variance < d->slots[least].activity_variance)
+        if (gives_way(&d->slots[i], &d->slots[least]))
             least = i;
     }
     return least;
@@ -33,7 +52,7 @@ void candidates_begin(struct attribution_domain *d)
     d->bar = min_variance;
     /* A candidate's variance can shrink by this much at most in the tick that begins. */
     const struct attribution_slot *least = &d->slots[least_slot(d)];
-    if (least->ticket)
+    if (is_taken(least))
         d->bar = fmax(d->bar, evict_ratio * (1 - d->spread_gain) * least->activity_variance);
 }
 
@@ -87,7 +106,7 @@ void candidates_admit(struct attribution_domain *d)
                 best = i;
         struct attribution_contender c = d->contenders[best];
         unsigned slot = least_slot(d);
-        if (d->slots[slot].ticket &&
+        if (is_taken(&d->slots[slot]) &&
             c.member->variance < evict_ratio * d->slots[slot].activity_variance)
             return;
         seat(d, slot, &c);

@@ -14,6 +14,9 @@ void candidates_consider(struct attribution_domain *domain, struct attribution_m
 /* Gives slots to those considered, and takes them from those that vary less than half as much. */
 void candidates_admit(struct attribution_domain *domain);
 
+/* A tick of a retired slot, which is free when what it did is forgotten. */
+void candidates_fade(struct attribution_domain *domain, unsigned slot, double lambda);
+
 /* Nothing is known of the slot any more, and it is nobody's. */
 void candidates_clear(struct attribution_domain *domain, unsigned slot);
 

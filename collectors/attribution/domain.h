@@ -56,6 +56,7 @@ enum attribution_state {
 struct attribution_slot {
     uint64_t ticket;               /* 0: free */
     bool present;                  /* its activity was read in this tick */
+    bool retired;                  /* of a container that has ended: anybody may have it */
     int sign;                      /* of its last z that was not 0 */
     double activity_variance;      /* v */
     double activity;               /* x */

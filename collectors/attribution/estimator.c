@@ -84,6 +84,8 @@ int attribution_begin(struct attribution_domain *d, double latency_ns)
     d->deviation = y - d->level;
     for (unsigned i = 0; i < d->config.slots; i++) {
         d->slots[i].present = false;
+        if (d->slots[i].retired)
+            candidates_fade(d, i, lambda);
         d->slots[i].activity = d->z[i] = d->above[i] = 0;
     }
     d->rest_deviation = d->rest_sum = 0;
@@ -269,8 +271,12 @@ void attribution_end(struct attribution_domain *d, struct attribution_scratch *s
 
 void attribution_forget(struct attribution_domain *d, struct attribution_member *member)
 {
-    if (attribution_has_slot(d, member))
-        candidates_clear(d, member->slot);
+    if (attribution_has_slot(d, member)) {
+        struct attribution_slot *slot = &d->slots[member->slot];
+        slot->ticket = ++d->tickets;
+        slot->retired = true;
+        slot->state = ATTRIBUTION_UNKNOWN;
+    }
     *member = (struct attribution_member){0};
 }
 
@@ -284,6 +290,6 @@ unsigned attribution_candidates(const struct attribution_domain *d)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < d->config.slots; i++)
-        n += d->slots[i].ticket != 0;
+        n += d->slots[i].ticket && !d->slots[i].retired;
     return n;
 }

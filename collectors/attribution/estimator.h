@@ -54,13 +54,16 @@ void attribution_rest(struct attribution_domain *domain, double activity);
 
 void attribution_end(struct attribution_domain *domain, struct attribution_scratch *scratch);
 
-/* The container has ended; between ticks. Its slot is free, and it may be used for a new one. */
+/* The container has ended; between ticks. The member may be used for a new one. What the ended one
+ * did is kept until its slot is needed: without that column its effect, of which the others'
+ * columns still know, would look like theirs. */
 void attribution_forget(struct attribution_domain *domain, struct attribution_member *member);
 
 /* NULL: the container is no candidate. */
 const struct attribution_slot *attribution_candidate(const struct attribution_domain *domain,
                                                      const struct attribution_member *member);
 
+/* Those that have not ended. */
 unsigned attribution_candidates(const struct attribution_domain *domain);
 
 #endif

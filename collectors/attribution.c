@@ -1,0 +1,314 @@
+/*
+ * Who makes it wait: which containers the latency of a NUMA node's memory follows, in nanoseconds,
+ * with an uncertainty, or that it is not known (ATTRIBUTION.md). Latency from the memory probe,
+ * activity from CPU time: no counters are needed.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "collectors/attribution/page.h"
+#include "collectors/attribution/rates.h"
+#include "collectors/parts/probe_latency.h"
+#include "collectors/table.h"
+
+/* What is not there for so long does not come. */
+enum { SILENT_TICKS = 60 };
+
+struct attribution {
+    struct attribution_context in;
+    struct lanes lanes;
+    struct attribution_clock machine; /* CPU time of all that runs; may not be open */
+    struct attribution_board *board;
+    struct attribution_scratch *scratch;
+    struct verdict verdict; /* as at the start */
+    int wanted[ATTRIBUTION_NODES];
+    size_t n_wanted; /* nodes that gave a reading and have no domain yet */
+    uint64_t ticks_without_latency, ticks_without_activity;
+    bool silent;
+};
+
+static bool attribution_probe(const struct collector_env *env, struct verdict *why)
+{
+    struct verdict core;
+    if (env->facts->probe.reason != REASON_OK) {
+        verdict_set(why, env->facts->probe.reason, "the memory probe is needed: %s",
+                    env->facts->probe.words);
+        return false;
+    }
+    return source_set_check(env->sources, SCOPE_CGROUP, GROUP_CORE, &core) ||
+           source_set_check(env->sources, SCOPE_CGROUP, GROUP_ACTIVITY, why);
+}
+
+/* ---- nodes ---- */
+
+static size_t find_node(const struct attribution *self, int number)
+{
+    size_t i = 0;
+    while (i < self->in.nodes.n && self->in.nodes.at[i].numa_node != number)
+        i++;
+    return i;
+}
+
+static int add_node(struct attribution *self, int number, int probe_cpu)
+{
+    size_t i = find_node(self, number);
+    if (i < self->in.nodes.n || i == ATTRIBUTION_NODES)
+        return 0;
+    int err = attribution_node_new(number, &self->in.families, &self->in.node[i]);
+    if (err)
+        return err;
+    self->in.nodes.at[i].numa_node = number;
+    self->in.nodes.at[i].probe_cpu = probe_cpu;
+    self->in.nodes.n++;
+    return 0;
+}
+
+/* Bursts to the own memory: on which CPU the node's probe is, and which nodes are new. */
+static void meet_probes(struct attribution *self, const struct probe_reading *bursts, size_t n)
+{
+    self->n_wanted = 0;
+    for (size_t k = 0; k < n; k++) {
+        int number = bursts[k].initiator_numa_node;
+        size_t i = find_node(self, number);
+        if (bursts[k].target_numa_node != number)
+            continue;
+        if (i < self->in.nodes.n) {
+            if (bursts[k].cpu >= 0)
+                self->in.nodes.at[i].probe_cpu = bursts[k].cpu;
+            continue;
+        }
+        if (i < ATTRIBUTION_NODES && self->n_wanted < ATTRIBUTION_NODES) {
+            self->wanted[self->n_wanted++] = number;
+            self->in.status->wants_reconcile = true;
+        }
+    }
+}
+
+/* ---- containers ---- */
+
+static void make_series(struct attribution *self, struct attribution_node *node)
+{
+    for (size_t i = 0; i < node->n_seats && i < self->lanes.n; i++) {
+        struct attribution_seat *seat = &node->seats[i];
+        const struct attribution_lane *lane = lanes_at(&self->lanes, i);
+        if (!seat->suspected || seat->series[0] || !lane)
+            continue;
+        struct labelset *labels = container_labels_get(self->in.env.labels, lane->container);
+        int err = labels ? attribution_container_set_make(seat->series, &self->in.families, labels,
+                                                          node->number)
+                         : 0;
+        if (err)
+            log_warn(self->in.env.log, "attribution", "no series for %s: error %d",
+                     lane->container->path, -err);
+    }
+}
+
+static void attribution_reconcile(void *opaque, const struct container_diff *diff)
+{
+    struct attribution *self = opaque;
+    const struct log *log = self->in.env.log;
+    if (lanes_reconcile(&self->lanes, diff, self->in.status, log))
+        self->in.status->verdict = self->verdict;
+    attribution_lanes_nest(&self->lanes, diff);
+    for (; self->n_wanted > 0; self->n_wanted--)
+        if (add_node(self, self->wanted[self->n_wanted - 1], -1) != 0)
+            log_error(log, "attribution", "out of memory: NUMA node %d is not watched",
+                      self->wanted[self->n_wanted - 1]);
+    for (size_t i = 0; i < self->in.nodes.n; i++) {
+        if (attribution_node_reserve(self->in.node[i], self->lanes.n) != 0)
+            log_error(log, "attribution", "out of memory: some containers cannot be named");
+        make_series(self, self->in.node[i]);
+    }
+}
+
+/* ---- a tick ---- */
+
+static int read_lanes(struct attribution *self, const struct tick *tick)
+{
+    int result = 0;
+    bool any = false, read = false;
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        struct attribution_lane *lane = lanes_at(&self->lanes, i);
+        if (!lane)
+            continue;
+        int err = attribution_lane_read(&self->in, lane, tick);
+        result = result ? result : err;
+        any |= attribution_lane_is_open(lane);
+        read |= lane->read;
+    }
+    self->ticks_without_activity = any && !read ? self->ticks_without_activity + 1 : 0;
+    return result;
+}
+
+/* The first reading spans an unknown time. */
+static bool read_host(struct attribution *self, const struct tick *tick,
+                      double host[ATTRIBUTION_NODES])
+{
+    struct activity machine;
+    bool first = !self->machine.read_once;
+    return attribution_clock_read(&self->in, &self->machine, tick, 0, &machine) == 0 && !first &&
+           rates_host(&self->in, &self->lanes, &machine, host);
+}
+
+static void take_readings(struct attribution *self, const struct tick *tick,
+                          const struct probe_reading *bursts, size_t n)
+{
+    double host[ATTRIBUTION_NODES], seconds;
+    bool host_known = read_host(self, tick, host), any = false;
+    rates_share(&self->in, &self->lanes);
+    for (size_t i = 0; i < self->in.nodes.n; i++) {
+        struct attribution_node *node = self->in.node[i];
+        if (!probe_latency(bursts, n, node->number, node->number, &seconds)) {
+            attribution_node_miss(node, tick);
+            continue;
+        }
+        any = true;
+        if (attribution_node_take(node, tick, seconds, host_known ? host[i] : NAN, self->scratch))
+            self->in.status->wants_reconcile = true;
+    }
+    self->ticks_without_latency = any ? 0 : self->ticks_without_latency + 1;
+}
+
+static void close_ended(struct attribution *self)
+{
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        struct attribution_lane *lane = lanes_at(&self->lanes, i);
+        if (!lane || !lane->ending || !attribution_lane_is_open(lane))
+            continue;
+        attribution_lane_close(&self->in, lane);
+        lanes_closed_one(&self->lanes, self->in.status);
+        for (size_t k = 0; k < self->in.nodes.n; k++)
+            attribution_node_end(self->in.node[k], i);
+    }
+}
+
+/* What a recording has shows only as it plays; a live probe may be preempted all the time. */
+static void judge(struct attribution *self)
+{
+    struct verdict *verdict = &self->in.status->verdict;
+    bool silent =
+        self->ticks_without_latency >= SILENT_TICKS || self->ticks_without_activity >= SILENT_TICKS;
+    if (silent == self->silent)
+        return;
+    self->silent = self->in.status->unavailable = silent;
+    *verdict = self->verdict;
+    if (silent)
+        verdict_set(verdict, REASON_NO_DEVICE,
+                    self->ticks_without_latency >= SILENT_TICKS
+                        ? "the probe has had no reading of a NUMA node's own memory for a minute"
+                        : "the source does not tell the containers' CPU time");
+}
+
+static int attribution_collect(void *opaque, const struct tick *tick)
+{
+    struct attribution *self = opaque;
+    size_t n;
+    const struct probe_reading *bursts = source_set_probes(self->in.env.sources, &n);
+    meet_probes(self, bursts, n);
+    int err = read_lanes(self, tick);
+    take_readings(self, tick, bursts, n);
+    close_ended(self);
+    judge(self);
+    attribution_board_write(self->board, &self->in, &self->lanes, tick);
+    return err;
+}
+
+/* ---- life ---- */
+
+static void attribution_stop(void *opaque)
+{
+    struct attribution *self = opaque;
+    if (!self)
+        return;
+    lanes_release(&self->lanes);
+    if (self->machine.handle)
+        source_set_close(self->in.env.sources, self->machine.handle);
+    for (size_t i = 0; i < self->in.nodes.n; i++)
+        attribution_node_free(self->in.node[i]);
+    attribution_board_free(self->board);
+    free(self->scratch);
+    free(self);
+}
+
+static int render(void *opaque, const char *source, struct textbuf *out)
+{
+    const struct attribution *self = opaque;
+    return attribution_page_render(self ? self->board : NULL, source, out);
+}
+
+static const struct collector_page page = {
+    .path = "/api/v1/interference",
+    .handler = "interference",
+    .title = "Who makes memory slow",
+    .render = render,
+};
+
+static int attribution_start(const struct collector_env *env, struct collector_status *status,
+                             void **out);
+
+const struct collector_ops attribution_collector = {
+    .name = "attribution",
+    .summary = "which containers make memory slow for the others, or that it is not known",
+    .default_on = COLLECTOR_ON,
+    .metrics = attribution_metrics,
+    .page = &page,
+    .probe = attribution_probe,
+    .start = attribution_start,
+    .reconcile = attribution_reconcile,
+    .collect = attribution_collect,
+    .stop = attribution_stop,
+};
+
+/* Without it nothing is known of the host's own processes. */
+static void open_machine(struct attribution *self)
+{
+    const struct scope scope = {.kind = SCOPE_MACHINE, .key = "host", .cgroup_fd = -1};
+    struct verdict why;
+    if (source_set_open(self->in.env.sources, &scope, GROUP_ACTIVITY, &self->machine.handle,
+                        &why) != 0)
+        log_info(self->in.env.log, "attribution", "the host's own part is not known: %s",
+                 why.words);
+}
+
+/* Nodes that show up later get their domain with their first reading. */
+static int add_known_nodes(struct attribution *self)
+{
+    const struct inventory *inventory = self->in.env.inventory;
+    int err = 0;
+    for (size_t i = 0; i < inventory->n_threads && !err; i++)
+        err = add_node(self, inventory->threads[i].initiator_numa_node, inventory->threads[i].cpu);
+    return err;
+}
+
+static int attribution_start(const struct collector_env *env, struct collector_status *status,
+                             void **out)
+{
+    struct attribution *self = calloc(1, sizeof *self);
+    struct verdict ignored;
+    int err = -ENOMEM;
+    if (!self)
+        return err;
+    self->in.env = *env;
+    self->in.status = status;
+    self->in.nodes.machine = &env->facts->machine;
+    self->in.core_counted = source_set_check(env->sources, SCOPE_CGROUP, GROUP_CORE, &ignored);
+    self->in.activity_counted =
+        source_set_check(env->sources, SCOPE_CGROUP, GROUP_ACTIVITY, &ignored);
+    lanes_init(&self->lanes, &attribution_lane_ops, &self->in);
+    self->scratch = malloc(sizeof *self->scratch);
+    if (self->scratch)
+        err = attribution_board_new(&self->board);
+    if (!err)
+        err = attribution_families_register(&self->in.families, env->store,
+                                            attribution_collector.name);
+    if (!err)
+        err = add_known_nodes(self);
+    if (err) {
+        attribution_stop(self);
+        return err;
+    }
+    open_machine(self);
+    *out = self;
+    return 0;
+}

@@ -1,0 +1,42 @@
+/*
+ * How busy a container, or the whole machine, was beside the probe: CPU seconds per second, by NUMA
+ * node ("basis": "cpu_time").
+ *
+ * From the clocks of any group of the scope: a group is enabled while its scope runs. What ran on
+ * the probe's own CPU cannot have been in the probe's way, since they took turns. A container is
+ * taken to use the memory of the node that it runs on, as the kernel and Kubernetes place memory
+ * where they can. Where it is not known on which CPU, or on which node, something ran, it counts
+ * for every node.
+ */
+#ifndef IE_COLLECTORS_ATTRIBUTION_ACTIVITY_H
+#define IE_COLLECTORS_ATTRIBUTION_ACTIVITY_H
+
+#include <stdbool.h>
+
+#include "exporter/source/machine.h"
+#include "exporter/source/open_groups.h"
+
+/* Nodes that have a domain; of more, the first. */
+enum { ATTRIBUTION_NODES = 16 };
+
+/* Whose memory is watched, and from which CPU. */
+struct activity_nodes {
+    const struct machine *machine; /* borrowed */
+    size_t n;
+    struct {
+        int numa_node;
+        int probe_cpu; /* -1: not known */
+    } at[ATTRIBUTION_NODES];
+};
+
+struct activity {
+    bool placed; /* whatever ran has a CPU whose node is known */
+    double all;  /* on any CPU, the probe's included */
+    double on[ATTRIBUTION_NODES];
+};
+
+/* The window's, which spans so many seconds (> 0). False, with *out unknown: a clock fell. */
+bool activity_of_window(const struct group_window *window, const struct activity_nodes *nodes,
+                        double seconds, struct activity *out);
+
+#endif

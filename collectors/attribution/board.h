@@ -1,0 +1,58 @@
+/*
+ * What is known of every node, for a page that other threads make: names and numbers of one tick.
+ *
+ * The collector writes a list and then shows it at once, and never waits; readers get a copy. Fixed
+ * size.
+ */
+#ifndef IE_COLLECTORS_ATTRIBUTION_BOARD_H
+#define IE_COLLECTORS_ATTRIBUTION_BOARD_H
+
+#include "collectors/attribution/lane.h"
+
+/* Containers that are named, suspected or in groups at the same time, on all nodes together. */
+enum { ATTRIBUTION_BOARD_ROWS = 256 };
+
+struct attribution_board_row {
+    uint32_t domain; /* index */
+    enum attribution_state state;
+    unsigned group; /* of the domain: index; where the state says so */
+    /* Cut where they are longer than Kubernetes allows. */
+    char namespace_[64], pod[256], name[256], short_id[13];
+    double caused_ns, sd_ns, score, support, activity, lowest;
+};
+
+struct attribution_board_domain {
+    int numa_node;
+    bool known; /* what follows, but for the candidates */
+    enum gate_domain_state state;
+    double latency_ns, calm_ns, excess_ns, by_ns[ATTRIBUTION_PARTS];
+    double noise_ratio, inflation_ratio;
+    unsigned candidates;
+    uint64_t readings;
+    unsigned n_groups;
+    struct attribution_group groups[ATTRIBUTION_GROUPS];
+};
+
+struct attribution_board_list {
+    uint64_t wall_ns; /* of the tick; 0: there was none yet */
+    bool cut;         /* there were more rows than fit */
+    size_t n_domains, n_rows;
+    struct attribution_board_domain domains[ATTRIBUTION_NODES];
+    struct attribution_board_row rows[ATTRIBUTION_BOARD_ROWS];
+};
+
+struct attribution_board;
+
+/* 0 or -ENOMEM. */
+int attribution_board_new(struct attribution_board **out);
+void attribution_board_free(struct attribution_board *board);
+
+/* The writer, after a tick. Not shown, until the next, while a reader is copying. */
+void attribution_board_write(struct attribution_board *board,
+                             const struct attribution_context *collector, const struct lanes *lanes,
+                             const struct tick *tick);
+
+/* Any thread: a copy of what is shown, for free(); NULL: nothing is, or out of memory. */
+struct attribution_board_list *attribution_board_copy(struct attribution_board *board);
+
+#endif

@@ -1,0 +1,230 @@
+#include "collectors/attribution/lane.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectors/parts/container_group.h"
+#include "collectors/parts/named_series.h"
+
+static void close_clock(struct source_set *sources, struct attribution_clock *clock)
+{
+    if (clock->handle)
+        source_set_close(sources, clock->handle);
+    clock->handle = 0;
+}
+
+void attribution_lane_close(struct attribution_context *self, struct attribution_lane *lane)
+{
+    close_clock(self->env.sources, &lane->core);
+    close_clock(self->env.sources, &lane->activity);
+}
+
+bool attribution_lane_is_open(const struct attribution_lane *lane)
+{
+    return lane->core.handle || lane->activity.handle;
+}
+
+/* ---- as the lanes need it ---- */
+
+static void *lane_make(void *collector, const struct container *container)
+{
+    (void)collector;
+    struct attribution_lane *lane = calloc(1, sizeof *lane);
+    if (!lane)
+        return NULL;
+    lane->container = container;
+    lane->path_len = strlen(container->path);
+    lane->parent = -1;
+    return lane;
+}
+
+static int open_clock(struct attribution_context *self, const struct attribution_lane *lane,
+                      enum group group, struct attribution_clock *clock, struct verdict *why)
+{
+    return container_group_open(self->env.sources, self->status, lane->container, group, 0,
+                                &clock->handle, why);
+}
+
+/* The core's group costs nothing where others read it. Which of the two a recording has shows only
+ * as it plays. */
+static bool lane_open(void *collector, void *opaque)
+{
+    struct attribution_context *self = collector;
+    struct attribution_lane *lane = opaque;
+    struct verdict why = {0};
+    bool recorded = lane->container->cgroup_fd < 0;
+    int err = -ENODEV;
+    if (self->core_counted)
+        err = open_clock(self, lane, GROUP_CORE, &lane->core, &why);
+    if (self->activity_counted && (err || recorded))
+        err = open_clock(self, lane, GROUP_ACTIVITY, &lane->activity, &why);
+    if (attribution_lane_is_open(lane))
+        return true;
+    if (container_group_lacking(self->status, err, &why))
+        log_warn(self->env.log, "attribution", "%s cannot be named: %s", lane->container->path,
+                 why.words);
+    return false;
+}
+
+static bool lane_is_open(const void *lane)
+{
+    return attribution_lane_is_open(lane);
+}
+
+/* Series come with the first suspicion. */
+static void lane_name(void *collector, void *lane)
+{
+    (void)collector;
+    (void)lane;
+}
+
+static void lane_rename(void *collector, void *opaque)
+{
+    struct attribution_context *self = collector;
+    const struct attribution_lane *lane = opaque;
+    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    for (size_t i = 0; i < self->nodes.n; i++)
+        if (lane->container->slot < self->node[i]->n_seats)
+            named_series_relabel(self->node[i]->seats[lane->container->slot].series,
+                                 A_CONTAINER_METRICS, labels);
+}
+
+static void lane_end(void *lane)
+{
+    ((struct attribution_lane *)lane)->ending = true;
+}
+
+static void lane_free(void *collector, void *opaque)
+{
+    struct attribution_context *self = collector;
+    struct attribution_lane *lane = opaque;
+    attribution_lane_close(self, lane);
+    for (size_t i = 0; i < self->nodes.n; i++)
+        attribution_node_forget(self->node[i], lane->container->slot);
+    free(lane);
+}
+
+const struct lane_ops attribution_lane_ops = {
+    .collector = "attribution",
+    .make = lane_make,
+    .open = lane_open,
+    .is_open = lane_is_open,
+    .name = lane_name,
+    .rename = lane_rename,
+    .end = lane_end,
+    .free = lane_free,
+};
+
+/* ---- a tick ---- */
+
+static double window_seconds(const struct attribution_clock *clock, const struct tick *tick,
+                             uint64_t since_ns)
+{
+    uint64_t from_ns = clock->read_once ? clock->last_mono_ns : since_ns;
+    uint64_t length_ns = tick->mono_ns - from_ns;
+    if (tick->mono_ns <= from_ns || (!clock->read_once && length_ns > tick->interval_ns))
+        length_ns = tick->interval_ns;
+    return (double)length_ns * 1e-9;
+}
+
+int attribution_clock_read(struct attribution_context *self, struct attribution_clock *clock,
+                           const struct tick *tick, uint64_t since_ns, struct activity *out)
+{
+    struct group_window window;
+    if (!clock->handle)
+        return -ENODATA;
+    int err = source_set_read(self->env.sources, clock->handle, &window);
+    if (err == -ENODATA)
+        return err;
+    if (err) {
+        self->status->discarded[DISCARD_READ_ERROR]++;
+        return err;
+    }
+    bool whole =
+        activity_of_window(&window, &self->nodes, window_seconds(clock, tick, since_ns), out);
+    clock->last_mono_ns = tick->mono_ns;
+    clock->read_once = true;
+    if (whole)
+        return 0;
+    self->status->discarded[DISCARD_RESET]++;
+    return -ENODATA;
+}
+
+int attribution_lane_read(struct attribution_context *self, struct attribution_lane *lane,
+                          const struct tick *tick)
+{
+    uint64_t found_ns = lane->container->found_mono_ns;
+    int err = attribution_clock_read(self, &lane->core, tick, found_ns, &lane->usage);
+    if (err == -ENODATA)
+        err = attribution_clock_read(self, &lane->activity, tick, found_ns, &lane->usage);
+    lane->read = err == 0;
+    return err == -ENODATA ? 0 : err;
+}
+
+/* ---- containers inside containers ---- */
+
+static bool is_inside(const struct attribution_lane *inner, const struct attribution_lane *outer)
+{
+    return inner->path_len > outer->path_len && inner->container->path[outer->path_len] == '/' &&
+           memcmp(inner->container->path, outer->container->path, outer->path_len) == 0;
+}
+
+static struct attribution_lane *parent_of(const struct lanes *lanes,
+                                          const struct attribution_lane *lane)
+{
+    return lane->parent < 0 ? NULL : lanes_at(lanes, (size_t)lane->parent);
+}
+
+static void find_parent(const struct lanes *lanes, struct attribution_lane *lane)
+{
+    const struct attribution_lane *best = NULL;
+    for (size_t i = 0; i < lanes->n; i++) {
+        const struct attribution_lane *other = lanes_at(lanes, i);
+        if (other && is_inside(lane, other) && (!best || other->path_len > best->path_len))
+            best = other;
+    }
+    lane->parent = best ? (int32_t)best->container->slot : -1;
+}
+
+/* Those that lie inside a new one, and inside of nothing that is closer. */
+static void take_in(const struct lanes *lanes, const struct attribution_lane *outer)
+{
+    for (size_t i = 0; i < lanes->n; i++) {
+        struct attribution_lane *lane = lanes_at(lanes, i);
+        if (!lane || !is_inside(lane, outer))
+            continue;
+        const struct attribution_lane *parent = parent_of(lanes, lane);
+        if (!parent || parent->path_len < outer->path_len)
+            lane->parent = (int32_t)outer->container->slot;
+    }
+}
+
+void attribution_lanes_nest(struct lanes *lanes, const struct container_diff *diff)
+{
+    for (size_t i = 0; diff->forgotten.n > 0 && i < lanes->n; i++) {
+        struct attribution_lane *lane = lanes_at(lanes, i);
+        if (!lane || lane->parent < 0)
+            continue;
+        const struct attribution_lane *parent = parent_of(lanes, lane);
+        if (!parent || !is_inside(lane, parent))
+            find_parent(lanes, lane);
+    }
+    for (size_t i = 0; i < diff->added.n; i++) {
+        size_t slot = diff->added.at[i]->slot;
+        struct attribution_lane *lane = slot < lanes->n ? lanes_at(lanes, slot) : NULL;
+        if (!lane || lane->container != diff->added.at[i])
+            continue;
+        find_parent(lanes, lane);
+        take_in(lanes, lane);
+    }
+}
+
+struct attribution_lane *attribution_lane_outer(const struct lanes *lanes,
+                                                const struct attribution_lane *lane)
+{
+    struct attribution_lane *outer = parent_of(lanes, lane);
+    while (outer && !attribution_lane_is_open(outer))
+        outer = parent_of(lanes, outer);
+    return outer;
+}

@@ -1,0 +1,61 @@
+/*
+ * What the collector keeps of a container besides its seats: where its CPU time is read, and which
+ * container it lies inside of. Loop thread only.
+ */
+#ifndef IE_COLLECTORS_ATTRIBUTION_LANE_H
+#define IE_COLLECTORS_ATTRIBUTION_LANE_H
+
+#include "collectors/attribution/activity.h"
+#include "collectors/attribution/node.h"
+#include "collectors/parts/lanes.h"
+
+/* What the lanes of one collector share. */
+struct attribution_context {
+    struct collector_env env;
+    struct collector_status *status;
+    struct attribution_families families;
+    bool core_counted, activity_counted; /* such groups can be opened here */
+    struct activity_nodes nodes;
+    struct attribution_node *node[ATTRIBUTION_NODES]; /* of nodes.at */
+};
+
+/* A group whose clocks are read. */
+struct attribution_clock {
+    group_handle handle; /* 0: not open */
+    bool read_once;
+    uint64_t last_mono_ns; /* where its current window began */
+};
+
+struct attribution_lane {
+    const struct container *container;
+    size_t path_len;
+    struct attribution_clock core, activity;
+    bool ending;    /* its next reading is its last */
+    int32_t parent; /* the innermost monitored container that it lies inside of: its slot; or -1 */
+
+    bool read;             /* in this tick */
+    struct activity usage; /* of its descendants as well */
+};
+
+extern const struct lane_ops attribution_lane_ops; /* of a struct attribution_context */
+
+bool attribution_lane_is_open(const struct attribution_lane *lane);
+void attribution_lane_close(struct attribution_context *self, struct attribution_lane *lane);
+
+/* Reads its CPU time: 0, also where there is none in this tick; or the source's error. */
+int attribution_lane_read(struct attribution_context *self, struct attribution_lane *lane,
+                          const struct tick *tick);
+
+/* Of any clock, as above; -ENODATA where there is no reading. `since_ns` is where a first window
+ * begins, though at most one interval back. */
+int attribution_clock_read(struct attribution_context *self, struct attribution_clock *clock,
+                           const struct tick *tick, uint64_t since_ns, struct activity *out);
+
+/* Who lies inside of whom; after every lanes_reconcile. */
+void attribution_lanes_nest(struct lanes *lanes, const struct container_diff *diff);
+/* The innermost container that this one lies inside of and that counts it along, since it is
+ * counted itself; or NULL. */
+struct attribution_lane *attribution_lane_outer(const struct lanes *lanes,
+                                                const struct attribution_lane *lane);
+
+#endif

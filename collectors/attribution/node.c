@@ -1,0 +1,169 @@
+#include "collectors/attribution/node.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectors/parts/named_series.h"
+#include "exporter/base/array.h"
+
+/* Gauges without a new reading for this many ticks are stale, as the probe's. */
+enum { STALE_TICKS = 60 };
+
+static const double calm_share = 0.1;
+
+int attribution_node_new(int number, const struct attribution_families *families,
+                         struct attribution_node **out)
+{
+    struct attribution_node *node = calloc(1, sizeof *node);
+    if (!node)
+        return -ENOMEM;
+    node->number = number;
+    const struct attribution_config config = attribution_config_cpu_time();
+    int err = attribution_init(&node->domain, &config);
+    if (!err)
+        err = attribution_node_set_make(&node->series, families, number);
+    if (err) {
+        attribution_node_free(node);
+        return err;
+    }
+    *out = node;
+    return 0;
+}
+
+void attribution_node_free(struct attribution_node *node)
+{
+    if (!node)
+        return;
+    for (size_t i = 0; i < node->n_seats; i++)
+        named_series_release(node->seats[i].series, A_CONTAINER_METRICS);
+    attribution_node_set_release(&node->series);
+    free(node->seats);
+    free(node);
+}
+
+int attribution_node_reserve(struct attribution_node *node, size_t n)
+{
+    size_t had = node->n_seats;
+    if (n <= had)
+        return 0;
+    if (array_reserve(&node->seats, &node->n_seats, n, sizeof *node->seats))
+        return -ENOMEM;
+    memset(&node->seats[had], 0, (node->n_seats - had) * sizeof *node->seats);
+    for (size_t i = had; i < node->n_seats; i++)
+        node->seats[i].rate = NAN;
+    return 0;
+}
+
+/* ---- a reading ---- */
+
+/* The causes can explain more than the excess: the calm latency is that of a node where somebody
+ * may have been active all the hour. */
+static void divide_excess(struct attribution_node *node)
+{
+    double *by = node->by_ns, causes = 0;
+    bool learning = node->state == GATE_LEARNING;
+    node->excess_ns = fmax(0, node->domain.latency_ns - node->calm_ns);
+    by[BY_NAMED] = gate_named_ns(&node->domain);
+    by[BY_GROUP] = gate_group_ns(&node->domain);
+    by[BY_HOST] = learning ? 0 : node->domain.rest_caused_ns;
+    for (int i = 0; i < BY_UNKNOWN; i++)
+        causes += by[i];
+    by[BY_UNKNOWN] = fmax(0, node->excess_ns - causes);
+    for (int i = 0; i < BY_UNKNOWN && causes > node->excess_ns; i++)
+        by[i] *= node->excess_ns / causes;
+}
+
+static void publish(struct attribution_node *node)
+{
+    for (int by = 0; by < ATTRIBUTION_PARTS; by++) {
+        series_set(node->series.excess[by], node->by_ns[by] * 1e-9);
+        series_add(node->series.excess_total[by], node->by_ns[by] * 1e-9);
+    }
+    series_add_u64(node->series.readings, 1);
+    series_set_u64(node->series.candidates, attribution_candidates(&node->domain));
+    series_set(node->series.noise, sqrt(node->domain.noise));
+    series_set(node->series.inflation, node->domain.inflation);
+}
+
+/* The counter begins in the reading after the first suspicion, so that it was seen at 0. */
+static void show_seat(const struct attribution_seat *seat, const struct attribution_slot *slot)
+{
+    bool named = slot && slot->state == ATTRIBUTION_NAMED;
+    if (!seat->series[A_CAUSED])
+        return;
+    series_show(seat->series[A_CAUSED], named, named ? slot->caused_ns * 1e-9 : 0);
+    series_show(seat->series[A_UNCERTAINTY], named, named ? slot->sd_ns * 1e-9 : 0);
+    if (named)
+        series_add(seat->series[A_CAUSED_TOTAL], slot->caused_ns * 1e-9);
+}
+
+static bool judge_seats(struct attribution_node *node)
+{
+    bool first = false;
+    for (size_t i = 0; i < node->n_seats; i++) {
+        struct attribution_seat *seat = &node->seats[i];
+        const struct attribution_slot *slot = attribution_candidate(&node->domain, &seat->member);
+        if (slot && !seat->suspected &&
+            (slot->state == ATTRIBUTION_NAMED || slot->state == ATTRIBUTION_SUSPECTED))
+            seat->suspected = first = true;
+        show_seat(seat, slot);
+    }
+    return first;
+}
+
+bool attribution_node_take(struct attribution_node *node, const struct tick *tick,
+                           double latency_seconds, double host, struct attribution_scratch *scratch)
+{
+    struct attribution_domain *domain = &node->domain;
+    if (attribution_begin(domain, latency_seconds * 1e9) != 0)
+        return false;
+    for (size_t i = 0; i < node->n_seats; i++)
+        if (!isnan(node->seats[i].rate))
+            attribution_add(domain, &node->seats[i].member, node->seats[i].rate);
+    attribution_rest(domain, host);
+    attribution_end(domain, scratch);
+
+    hour_percentile_add(&node->hour, tick->mono_ns, domain->latency_ns * 1e-9);
+    node->calm_ns = hour_percentile_seconds(&node->hour, calm_share) * 1e9;
+    node->state = gate_domain_state(domain, node->calm_ns);
+    node->known = true;
+    node->last_tick = tick->number;
+    divide_excess(node);
+    publish(node);
+    return judge_seats(node);
+}
+
+void attribution_node_miss(struct attribution_node *node, const struct tick *tick)
+{
+    if (node->last_tick == 0)
+        node->last_tick = tick->number;
+    if (tick->number <= node->last_tick + STALE_TICKS)
+        return;
+    node->known = false;
+    attribution_node_set_stale(&node->series);
+    for (size_t i = 0; i < node->n_seats; i++)
+        show_seat(&node->seats[i], NULL);
+}
+
+/* ---- containers that go ---- */
+
+void attribution_node_end(struct attribution_node *node, size_t slot)
+{
+    if (slot >= node->n_seats)
+        return;
+    struct attribution_seat *seat = &node->seats[slot];
+    attribution_forget(&node->domain, &seat->member);
+    seat->rate = NAN;
+    show_seat(seat, NULL);
+}
+
+void attribution_node_forget(struct attribution_node *node, size_t slot)
+{
+    if (slot >= node->n_seats)
+        return;
+    attribution_node_end(node, slot);
+    named_series_release(node->seats[slot].series, A_CONTAINER_METRICS);
+    node->seats[slot] = (struct attribution_seat){.rate = NAN};
+}

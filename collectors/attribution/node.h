@@ -1,0 +1,59 @@
+/*
+ * A NUMA node whose memory is watched: its estimator, its calm latency, its series, and a seat for
+ * every container. Loop thread only.
+ */
+#ifndef IE_COLLECTORS_ATTRIBUTION_NODE_H
+#define IE_COLLECTORS_ATTRIBUTION_NODE_H
+
+#include "collectors/attribution/estimator.h"
+#include "collectors/attribution/gate.h"
+#include "collectors/attribution/metrics.h"
+#include "collectors/learned/hour_percentile.h"
+
+/* What the node keeps of the container with this slot. All zero: nothing. */
+struct attribution_seat {
+    struct attribution_member member;
+    double rate;                                /* its own activity in this tick; NaN: not known */
+    bool suspected;                             /* once */
+    struct series *series[A_CONTAINER_METRICS]; /* all NULL until it was suspected and is named */
+};
+
+struct attribution_node {
+    int number;
+    struct attribution_domain domain;
+    struct hour_percentile hour;
+    struct attribution_node_set series;
+    struct attribution_seat *seats;
+    size_t n_seats;
+    uint64_t last_tick; /* with a reading, or the first one; 0: none yet */
+
+    /* Of the last reading. */
+    bool known; /* there was one, and it is not stale */
+    enum gate_domain_state state;
+    double calm_ns, excess_ns;
+    double by_ns[ATTRIBUTION_PARTS]; /* add up to excess_ns */
+};
+
+int attribution_node_new(int number, const struct attribution_families *families,
+                         struct attribution_node **out);
+/* Accepts NULL. */
+void attribution_node_free(struct attribution_node *node);
+
+/* Seats for slots below n; before a tick. 0 or -ENOMEM. */
+int attribution_node_reserve(struct attribution_node *node, size_t n);
+
+/* A reading, with the rates of all seats; host: NaN where it is not known. True: somebody is
+ * suspected for the first time, and should get series. */
+bool attribution_node_take(struct attribution_node *node, const struct tick *tick,
+                           double latency_seconds, double host,
+                           struct attribution_scratch *scratch);
+/* A tick without one: after many of them the last one is no longer the present. */
+void attribution_node_miss(struct attribution_node *node, const struct tick *tick);
+
+/* The container's activity was read for the last time: no gauges, and nobody's candidate. Its
+ * counter stays. */
+void attribution_node_end(struct attribution_node *node, size_t slot);
+/* It is forgotten: its seat is free. */
+void attribution_node_forget(struct attribution_node *node, size_t slot);
+
+#endif

@@ -1,0 +1,111 @@
+#include "collectors/attribution/page.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *number(bool known, double value)
+{
+    return known && isfinite(value) ? json_real(value) : json_null();
+}
+
+/* The most harmful first; names decide between equals, so that the order is always the same. */
+static int compare_rows(const void *a, const void *b)
+{
+    const struct attribution_board_row *x = a, *y = b;
+    if (x->caused_ns != y->caused_ns)
+        return x->caused_ns > y->caused_ns ? -1 : 1;
+    return strcmp(x->short_id, y->short_id);
+}
+
+static json_t *row_json(const struct attribution_board_row *row)
+{
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "namespace",
+                     row->namespace_, "pod", row->pod, "container", row->name, "container_id",
+                     row->short_id, "caused_ns", number(true, row->caused_ns), "sd_ns",
+                     number(true, row->sd_ns), "z", number(true, row->score), "episodes",
+                     number(true, row->support), "activity", number(true, row->activity),
+                     "activity_low", number(true, row->lowest));
+}
+
+/* Those of a domain in this state; of a group only its members. */
+static json_t *rows_json(const struct attribution_board_list *list, size_t domain,
+                         enum attribution_state state, unsigned group, const char *why)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < list->n_rows; i++) {
+        const struct attribution_board_row *row = &list->rows[i];
+        if (row->domain != domain || row->state != state ||
+            (state == ATTRIBUTION_IN_GROUP && row->group != group))
+            continue;
+        json_t *object = row_json(row);
+        if (why)
+            json_object_set_new(object, "why", json_string(why));
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
+static json_t *groups_json(const struct attribution_board_list *list, size_t index)
+{
+    const struct attribution_board_domain *domain = &list->domains[index];
+    json_t *array = json_array();
+    for (unsigned i = 0; i < domain->n_groups; i++) {
+        const struct attribution_group *group = &domain->groups[i];
+        json_array_append_new(
+            array, json_pack("{s:o, s:o, s:o, s:o, s:s}", "members",
+                             rows_json(list, index, ATTRIBUTION_IN_GROUP, i, NULL), "caused_ns",
+                             number(true, group->caused_ns), "sd_ns", number(true, group->sd_ns),
+                             "z", number(true, group->score), "why", "they switch together"));
+    }
+    return array;
+}
+
+static json_t *domain_json(const struct attribution_board_list *list, size_t index)
+{
+    const struct attribution_board_domain *d = &list->domains[index];
+    json_t *by = json_object();
+    for (int i = 0; i < ATTRIBUTION_PARTS; i++)
+        json_object_set_new(by, attribution_by_name[i], number(d->known, d->by_ns[i]));
+    return json_pack(
+        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:o, s:o, s:o}", "numa_node",
+        d->numa_node, "state", d->known ? gate_domain_state_name(d->state) : "no_reading",
+        "latency_ns", number(d->known, d->latency_ns), "calm_ns", number(d->known, d->calm_ns),
+        "excess_ns", number(d->known, d->excess_ns), "by", by, "noise_ratio",
+        number(d->known, d->noise_ratio), "inflation_ratio", number(d->known, d->inflation_ratio),
+        "candidates", (json_int_t)d->candidates, "readings", (json_int_t)d->readings, "basis",
+        "cpu_time", "aggressors", rows_json(list, index, ATTRIBUTION_NAMED, 0, NULL), "suspects",
+        rows_json(list, index, ATTRIBUTION_SUSPECTED, 0, "one coincidence so far"), "groups",
+        groups_json(list, index));
+}
+
+/* NULL stands for a list that was never shown. */
+static json_t *list_json(struct attribution_board_list *list, const char *source)
+{
+    json_t *domains = json_array();
+    if (!list)
+        return json_pack("{s:s, s:n, s:b, s:o}", "source", source, "timestamp_seconds", "truncated",
+                         0, "domains", domains);
+    qsort(list->rows, list->n_rows, sizeof *list->rows, compare_rows);
+    for (size_t i = 0; i < list->n_domains; i++)
+        json_array_append_new(domains, domain_json(list, i));
+    return json_pack("{s:s, s:f, s:b, s:o}", "source", source, "timestamp_seconds",
+                     (double)list->wall_ns * 1e-9, "truncated", list->cut, "domains", domains);
+}
+
+int attribution_page_render(struct attribution_board *board, const char *source,
+                            struct textbuf *out)
+{
+    struct attribution_board_list *list = board ? attribution_board_copy(board) : NULL;
+    json_t *root = list_json(list, source);
+    free(list);
+    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    json_decref(root);
+    if (!text)
+        return -ENOMEM;
+    textbuf_str(out, text);
+    free(text);
+    return 0;
+}

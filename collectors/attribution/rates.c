@@ -1,0 +1,65 @@
+#include "collectors/attribution/rates.h"
+
+#include <math.h>
+
+static void seat_all(const struct attribution_context *self, size_t slot,
+                     const struct attribution_lane *lane)
+{
+    for (size_t i = 0; i < self->nodes.n; i++)
+        if (slot < self->node[i]->n_seats)
+            self->node[i]->seats[slot].rate = lane && lane->read ? lane->usage.on[i] : NAN;
+}
+
+/* What is not a number stays none. */
+static void take_from(const struct attribution_context *self, size_t slot,
+                      const struct attribution_lane *inner)
+{
+    for (size_t i = 0; i < self->nodes.n; i++)
+        if (slot < self->node[i]->n_seats)
+            self->node[i]->seats[slot].rate -= inner->read ? inner->usage.on[i] : NAN;
+}
+
+/* Readings of the two are not of the same instant. */
+static void lift(const struct attribution_context *self, size_t slot)
+{
+    for (size_t i = 0; i < self->nodes.n; i++)
+        if (slot < self->node[i]->n_seats && self->node[i]->seats[slot].rate < 0)
+            self->node[i]->seats[slot].rate = 0;
+}
+
+void rates_share(const struct attribution_context *self, const struct lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->n; i++)
+        seat_all(self, i, lanes_at(lanes, i));
+    for (size_t i = 0; i < lanes->n; i++) {
+        const struct attribution_lane *lane = lanes_at(lanes, i);
+        if (!lane || lane->parent < 0 || !attribution_lane_is_open(lane))
+            continue;
+        const struct attribution_lane *outer = attribution_lane_outer(lanes, lane);
+        if (outer)
+            take_from(self, outer->container->slot, lane);
+    }
+    for (size_t i = 0; i < lanes->n; i++)
+        lift(self, i);
+}
+
+bool rates_host(const struct attribution_context *self, const struct lanes *lanes,
+                const struct activity *machine, double out[ATTRIBUTION_NODES])
+{
+    struct activity left = *machine;
+    for (size_t k = 0; k < lanes->n; k++) {
+        const struct attribution_lane *lane = lanes_at(lanes, k);
+        if (!lane || !attribution_lane_is_open(lane) || attribution_lane_outer(lanes, lane))
+            continue;
+        if (!lane->read)
+            return false;
+        left.placed &= lane->usage.placed;
+        left.all -= lane->usage.all;
+        for (size_t i = 0; i < self->nodes.n; i++)
+            left.on[i] -= lane->usage.on[i];
+    }
+    /* Sums without a CPU can only be taken from sums. */
+    for (size_t i = 0; i < self->nodes.n; i++)
+        out[i] = fmax(0, left.placed ? left.on[i] : left.all);
+    return true;
+}

@@ -1,0 +1,495 @@
+/* Who makes memory slow: from CPU time and probe readings to metrics, in the collector. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collectors/table.h"
+#include "tests/unit/support/interference_rig.h"
+#include "tests/unit/support/malloc_count.h"
+
+static double by(struct rig *rig, const char *label)
+{
+    return rig_value(rig, EXCESS, label);
+}
+
+/* One second: the hog on CPU 1 makes memory 20 % slower; the bystander on CPU 2 goes on and off as
+ * well, at other times, and a third is always on. */
+static void second(struct rig *rig)
+{
+    uint64_t t = rig->tick.number;
+    double hog = rig->containers[0].state == CONTAINER_LIVE ? interference_square(t, 12, 13, 0) : 0;
+    double bystander = interference_square(t, 17, 14, 5);
+    interference_run(rig, "hog", 1, hog);
+    interference_run(rig, "bystander", 2, bystander);
+    interference_run(rig, "steady", 3, 1);
+    interference_run(rig, "host", 1, hog);
+    interference_run(rig, "host", 2, bystander);
+    interference_run(rig, "host", 3, 1);
+    interference_burst(rig, 0, 100 * exp(0.2 * hog) * interference_noise(0.015));
+    assert_int_equal(rig_tick(rig), 0);
+}
+
+static void three_containers(struct rig *rig)
+{
+    interference_container(rig, "hog");
+    interference_container(rig, "bystander");
+    interference_container(rig, "steady");
+}
+
+/* Nothing while it learns; then whenever it hurts, and nobody else. The counter is first seen at 0.
+ */
+static void a_hog_is_named_and_nobody_else(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    int hurting = 0, named = 0;
+    double at_first = NAN, last = NAN;
+    for (int i = 0; i < 300; i++) {
+        second(rig);
+        double total = rig_value(rig, CAUSED_TOTAL, "container=\"hog\"");
+        double now = rig_value(rig, CAUSED, "container=\"hog\"");
+        if (i < 60)
+            assert_true(isnan(total));
+        if (isnan(at_first))
+            at_first = total;
+        if (i >= 60 && interference_square((uint64_t)i, 12, 13, 0) > 0) {
+            hurting++;
+            named += !isnan(now);
+        }
+        if (!isnan(now))
+            last = now;
+        assert_int_equal(rig_series(rig, "container=\"bystander\""), 0);
+        assert_int_equal(rig_series(rig, "container=\"steady\""), 0);
+    }
+    assert_true(at_first == 0);
+    assert_true(named > hurting * 8 / 10);
+    assert_true(last > 14e-9 && last < 28e-9); /* 22.1 are true */
+    assert_true(rig_value(rig, UNCERTAINTY, "") != 0);
+    assert_true(rig_value(rig, READINGS, "numa_node=\"0\"") == 300);
+    assert_true(rig_value(rig, CANDIDATES, "") == 2);
+    /* Its mean over all readings, in half of which it was on. */
+    double mean = rig_value(rig, CAUSED_TOTAL, "container=\"hog\"") / 300;
+    assert_true(mean > 5e-9 && mean < 12e-9);
+}
+
+static void the_excess_adds_up(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    double most = 0, total = 0;
+    for (int i = 0; i < 200; i++) {
+        second(rig);
+        json_t *root, *domain = interference_page(rig, 0, &root);
+        double sum = by(rig, "named") + by(rig, "group") + by(rig, "host") + by(rig, "unknown");
+        double latency = interference_number(domain, "latency_ns");
+        double excess = fmax(0, latency - interference_number(domain, "calm_ns"));
+        assert_true(fabs(sum * 1e9 - excess) < 1e-9 * latency);
+        most = fmax(most, by(rig, "named"));
+        total += by(rig, "named");
+        json_decref(root);
+    }
+    assert_true(most > 14e-9);
+    assert_true(fabs(rig_value(rig, EXCESS_TOTAL, "named") / total - 1) < 1e-9);
+}
+
+/* Everything that is said stays as it was, for a minute; then what is said of the present goes. */
+static void a_tick_without_a_reading_changes_nothing(void **state)
+{
+    static const char *const gauges[] = {EXCESS, CANDIDATES, CAUSED,
+                                         "interference_memory_attribution_noise_ratio",
+                                         "interference_memory_attribution_inflation_ratio"};
+    enum { GAUGES = sizeof gauges / sizeof *gauges };
+    struct rig *rig = *state;
+    three_containers(rig);
+    do
+        second(rig);
+    while (isnan(rig_value(rig, CAUSED, "")));
+    double before[GAUGES], readings = rig_value(rig, READINGS, "");
+    for (int g = 0; g < GAUGES; g++)
+        before[g] = rig_value(rig, gauges[g], "");
+    for (int i = 0; i < 60; i++) {
+        interference_run(rig, "bystander", 2, i % 2);
+        rig_tick(rig);
+        for (int g = 0; g < GAUGES; g++)
+            assert_true(rig_value(rig, gauges[g], "") == before[g]);
+    }
+    rig_tick(rig);
+    for (int g = 0; g < GAUGES; g++)
+        assert_true(isnan(rig_value(rig, gauges[g], "")));
+    assert_true(rig_value(rig, READINGS, "") == readings);
+    assert_false(isnan(rig_value(rig, CAUSED_TOTAL, "")));
+    assert_true(rig->status.unavailable);
+    second(rig);
+    assert_false(isnan(rig_value(rig, CANDIDATES, "")));
+    assert_false(rig->status.unavailable);
+}
+
+/* Processes outside of all containers are no container's fault. */
+static void the_host_is_not_a_container(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    double most = 0;
+    for (int i = 0; i < 300; i++) {
+        double host = interference_square((uint64_t)i, 12, 13, 0);
+        double bystander = interference_square((uint64_t)i, 17, 14, 5);
+        interference_run(rig, "bystander", 2, bystander);
+        interference_run(rig, "host", 2, bystander);
+        interference_run(rig, "host", 3, host);
+        interference_burst(rig, 0, 100 * exp(0.2 * host) * interference_noise(0.015));
+        assert_int_equal(rig_tick(rig), 0);
+        assert_int_equal(rig_series(rig, "container="), 0);
+        most = fmax(most, by(rig, "host"));
+    }
+    assert_true(most > 5e-9);
+    assert_true(by(rig, "named") == 0);
+}
+
+/* What is outside of the machine has no activity here: unknown. */
+static void an_outside_neighbour_is_unknown(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    for (int i = 0; i < 240; i++) {
+        interference_run(rig, "bystander", 2, interference_square((uint64_t)i, 17, 14, 5));
+        double outside = interference_square((uint64_t)i, 60, 60, 0);
+        interference_burst(rig, 0, 100 * exp(0.2 * outside) * interference_noise(0.015));
+        rig_tick(rig);
+        assert_int_equal(rig_series(rig, "container="), 0);
+        if (i == 170) {
+            json_t *root, *domain = interference_page(rig, 0, &root);
+            assert_string_equal(json_string_value(json_object_get(domain, "state")), "unknown");
+            assert_true(by(rig, "unknown") > 15e-9);
+            json_decref(root);
+        }
+    }
+}
+
+static void those_that_switch_together_are_a_group(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "left");
+    interference_container(rig, "right");
+    double group = 0;
+    size_t members = 0;
+    for (int i = 0; i < 240; i++) {
+        double on = interference_square((uint64_t)i, 12, 13, 0);
+        interference_run(rig, "left", 1, on);
+        interference_run(rig, "right", 2, on);
+        interference_burst(rig, 0, 100 * exp(0.3 * on) * interference_noise(0.015));
+        rig_tick(rig);
+        group = fmax(group, by(rig, "group"));
+        assert_true(by(rig, "named") == 0);
+        json_t *root, *domain = interference_page(rig, 0, &root);
+        const json_t *first = json_array_get(json_object_get(domain, "groups"), 0);
+        if (first)
+            members = json_array_size(json_object_get(first, "members"));
+        json_decref(root);
+    }
+    assert_true(group > 20e-9);
+    assert_int_equal(members, 2);
+    assert_int_equal(rig_series(rig, "container="), 0);
+}
+
+/* They took turns with the probe: whatever coincides is no interference. */
+static void the_probes_own_cpu_does_not_count(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "hog");
+    for (int i = 0; i < 200; i++) {
+        double on = interference_square((uint64_t)i, 12, 13, 0);
+        interference_run(rig, "hog", 0, on);
+        interference_burst(rig, 0, 100 * exp(0.2 * on) * interference_noise(0.015));
+        rig_tick(rig);
+    }
+    assert_true(rig_value(rig, CANDIDATES, "") == 0);
+    /* The probe moves to CPU 1, as its bursts say: now it does. */
+    for (int i = 200; i < 400; i++) {
+        double on = interference_square((uint64_t)i, 12, 13, 0);
+        interference_run(rig, "hog", 0, on);
+        interference_burst(rig, 0, 100 * exp(0.2 * on) * interference_noise(0.015));
+        rig->fake.probes[rig->fake.n_probes - 1].cpu = 1;
+        rig_tick(rig);
+    }
+    assert_false(isnan(rig_value(rig, CAUSED_TOTAL, "container=\"hog\"")));
+}
+
+/* The kernel counts the inner one's time as the outer one's, too. */
+static void of_nested_containers_each_counts_for_itself(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "pod/inner");
+    interference_container(rig, "pod");
+    interference_container(rig, "pod/inner/most");
+    for (int i = 0; i < 240; i++) {
+        double on = interference_square((uint64_t)i, 12, 13, 0);
+        double own = interference_square((uint64_t)i, 17, 14, 5);
+        interference_run(rig, "pod/inner", 1, on);
+        interference_run(rig, "pod", 1, on);
+        interference_run(rig, "pod", 2, own);
+        interference_run(rig, "host", 1, on);
+        interference_run(rig, "host", 2, own);
+        interference_burst(rig, 0, 100 * exp(0.2 * on) * interference_noise(0.015));
+        rig_tick(rig);
+        assert_int_equal(rig_series(rig, "container=\"pod\""), 0);
+        assert_int_equal(rig_series(rig, "container=\"pod/inner/most\""), 0);
+        assert_true(by(rig, "host") == 0);
+    }
+    assert_false(isnan(rig_value(rig, CAUSED_TOTAL, "container=\"pod/inner\"")));
+    assert_true(rig_value(rig, CANDIDATES, "") == 2);
+}
+
+/* The one in between goes: the innermost is then directly inside of the outermost. */
+static void nesting_follows_who_goes(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "pod");
+    struct container *between = interference_container(rig, "pod/inner");
+    interference_container(rig, "pod/inner/most");
+    rig_end(rig, between);
+    rig_tick(rig);
+    rig_forget(rig, between);
+    for (int i = 0; i < 40; i++) {
+        interference_run(rig, "pod/inner/most", 1, i % 2);
+        interference_run(rig, "pod", 1, i % 2);
+        interference_burst(rig, 0, 100 * interference_noise(0.015));
+        rig_tick(rig);
+    }
+    assert_true(rig_value(rig, CANDIDATES, "") == 1);
+}
+
+/* Three seconds in one tick: one CPU is still one CPU. */
+static void missed_ticks_do_not_look_busy(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "steady");
+    for (int i = 0; i < 100; i++) {
+        double seconds = i % 10 == 9 ? 3 : 1;
+        rig->tick.mono_ns += (uint64_t)((seconds - 1) * 1e9);
+        interference_run(rig, "steady", 1, 0.8 * seconds);
+        interference_burst(rig, 0, 100 * interference_noise(0.015));
+        rig_tick(rig);
+    }
+    assert_true(rig_value(rig, CANDIDATES, "") == 0);
+}
+
+/* Its next window reaches back; meanwhile it is not taken for idle, nor for the host. */
+static void an_activity_that_is_not_read_is_absent(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "steady");
+    for (int i = 0; i < 100; i++) {
+        struct fake_group *clock = fake_group(&rig->fake, "steady", GROUP_ACTIVITY);
+        clock->read_error = i % 3 == 2 ? -EIO : 0;
+        interference_run(rig, "steady", 1, 1);
+        interference_run(rig, "host", 1, 1);
+        interference_burst(rig, 0, 100 * interference_noise(0.015));
+        assert_int_equal(rig_tick(rig), clock->read_error);
+    }
+    assert_true(rig_value(rig, CANDIDATES, "") == 0);
+    assert_true(by(rig, "host") == 0);
+    assert_int_equal(rig->status.discarded[DISCARD_READ_ERROR], 33);
+}
+
+/* The counter goes on under the new name, and lingers; the gauges end with the container. */
+static void names_change_and_containers_end(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    struct container *hog = &rig->containers[0];
+    do
+        second(rig);
+    while (!(rig_value(rig, CAUSED_TOTAL, "") > 0) || isnan(rig_value(rig, CAUSED, "")));
+    double total = rig_value(rig, CAUSED_TOTAL, "");
+    rig_rename(rig, hog, "renamed");
+    second(rig);
+    assert_true(rig_value(rig, CAUSED_TOTAL, "container=\"renamed\"") >= total);
+    assert_int_equal(rig_series(rig, "container=\"hog\""), 0);
+    rig_end(rig, hog);
+    second(rig);
+    assert_true(isnan(rig_value(rig, CAUSED, "")) && isnan(rig_value(rig, UNCERTAINTY, "")));
+    total = rig_value(rig, CAUSED_TOTAL, "container=\"renamed\"");
+    for (int i = 0; i < 30; i++)
+        second(rig);
+    assert_true(rig_value(rig, CAUSED_TOTAL, "container=\"renamed\"") == total);
+    assert_true(rig_value(rig, CANDIDATES, "") == 1);
+    rig_forget(rig, hog);
+    second(rig);
+    assert_int_equal(rig_series(rig, "container="), 0);
+}
+
+static void a_container_without_names_has_no_series(void **state)
+{
+    struct rig *rig = *state;
+    fake_group(&rig->fake, "hog", GROUP_CORE)->no_reading = true;
+    struct container *hog = rig_unnamed(rig, "hog");
+    hog->named = false;
+    interference_container(rig, "bystander");
+    interference_container(rig, "steady");
+    for (int i = 0; i < 200; i++) {
+        second(rig);
+        assert_int_equal(rig_series(rig, "container="), 0);
+    }
+    assert_true(rig_value(rig, CANDIDATES, "") == 2);
+    rig_name(rig, hog);
+    second(rig);
+    assert_true(rig_value(rig, CAUSED_TOTAL, "container=\"hog\"") >= 0);
+}
+
+/* Where the core's group is counted its clocks are used, and nothing else is read. */
+static void the_cores_clocks_do_as_well(void **state)
+{
+    struct rig *rig = *state;
+    fake_group(&rig->fake, "hog", GROUP_CORE)->cpus = INTERFERENCE_RIG_CPUS;
+    rig_container(rig, "hog");
+    fake_group(&rig->fake, "hog", GROUP_ACTIVITY)->read_error = -EIO;
+    for (int i = 0; i < 240; i++) {
+        double on = interference_square((uint64_t)i, 12, 13, 0);
+        fake_group_run(fake_group(&rig->fake, "hog", GROUP_CORE), 1, (uint64_t)(on * 1e9));
+        interference_burst(rig, 0, 100 * exp(0.2 * on) * interference_noise(0.015));
+        assert_int_equal(rig_tick(rig), 0);
+    }
+    assert_false(isnan(rig_value(rig, CAUSED_TOTAL, "container=\"hog\"")));
+}
+
+/* Its first reading makes the domain; the hog hurts that node only. */
+static void every_node_has_a_fit_of_its_own(void **state)
+{
+    struct rig *rig = *state;
+    rig->facts.machine.numa_nodes = 2;
+    three_containers(rig);
+    for (int i = 0; i < 200; i++) {
+        double on = interference_square((uint64_t)i, 12, 13, 0);
+        interference_run(rig, "hog", 1, on);
+        interference_burst(rig, 0, 100 * interference_noise(0.015));
+        interference_burst(rig, 1, 120 * exp(0.2 * on) * interference_noise(0.015));
+        rig_tick(rig);
+        assert_true(isnan(rig_value_of(rig, CAUSED_TOTAL, "container=", "numa_node=\"0\"")));
+    }
+    assert_false(isnan(rig_value_of(rig, CAUSED_TOTAL, "hog", "numa_node=\"1\"")));
+    assert_true(rig_value(rig, READINGS, "numa_node=\"0\"") == 200);
+    assert_true(rig_value(rig, READINGS, "numa_node=\"1\"") == 199);
+}
+
+static void the_page_says_what_the_metrics_say(void **state)
+{
+    static const char *const parts[] = {"named", "group", "host", "unknown"};
+    struct rig *rig = *state;
+    three_containers(rig);
+    json_t *root, *domain = interference_page(rig, 0, &root);
+    assert_null(domain);
+    json_decref(root);
+    second(rig);
+    domain = interference_page(rig, 0, &root);
+    assert_string_equal(json_string_value(json_object_get(domain, "state")), "learning");
+    json_decref(root);
+    do
+        second(rig);
+    while (isnan(rig_value(rig, CAUSED, "")));
+    domain = interference_page(rig, 0, &root);
+    assert_string_equal(json_string_value(json_object_get(root, "source")), "replay");
+    assert_string_equal(json_string_value(json_object_get(domain, "state")), "named");
+    assert_string_equal(json_string_value(json_object_get(domain, "basis")), "cpu_time");
+    assert_null(json_object_get(domain, "pairs"));
+    const json_t *aggressor = json_array_get(json_object_get(domain, "aggressors"), 0);
+    assert_string_equal(json_string_value(json_object_get(aggressor, "container")), "hog");
+    assert_string_equal(json_string_value(json_object_get(aggressor, "namespace")), "shop");
+    assert_true(interference_number(aggressor, "caused_ns") * 1e-9 == rig_value(rig, CAUSED, ""));
+    assert_true(interference_number(aggressor, "sd_ns") * 1e-9 == rig_value(rig, UNCERTAINTY, ""));
+    assert_true(interference_number(aggressor, "z") >= 4);
+    assert_true(interference_number(aggressor, "activity") == 1);
+    assert_true(interference_number(domain, "candidates") == rig_value(rig, CANDIDATES, ""));
+    for (int i = 0; i < 4; i++)
+        assert_true(interference_number(json_object_get(domain, "by"), parts[i]) * 1e-9 ==
+                    by(rig, parts[i]));
+    json_decref(root);
+}
+
+static void a_page_without_the_collector(void **state)
+{
+    struct rig *rig = *state;
+    struct textbuf text;
+    textbuf_init(&text);
+    assert_int_equal(rig->ops->page->render(NULL, "perf", &text), 0);
+    json_t *root = json_loadb(text.data, text.len, 0, NULL);
+    assert_int_equal(json_array_size(json_object_get(root, "domains")), 0);
+    assert_true(json_is_null(json_object_get(root, "timestamp_seconds")));
+    json_decref(root);
+    textbuf_release(&text);
+}
+
+static void a_tick_allocates_nothing(void **state)
+{
+    struct rig *rig = *state;
+    if (!malloc_count_works())
+        skip();
+    three_containers(rig);
+    second(rig);
+    rig->reconciled_by_hand = true;
+    uint64_t allocated = 0;
+    int opens = rig->fake.ledger.opens;
+    for (int i = 0; i < 120; i++) {
+        second(rig);
+        interference_burst(rig, 0, 100);
+        rig->tick.number++;
+        rig->tick.mono_ns += 1000000000u;
+        assert_int_equal(source_set_begin(rig->sources, &rig->tick), 0);
+        uint64_t before = malloc_count();
+        assert_int_equal(rig->ops->collect(rig->collector, &rig->tick), 0);
+        allocated += malloc_count() - before;
+    }
+    assert_int_equal(allocated, 0);
+    assert_true(rig->status.wants_reconcile);
+    assert_int_equal(rig->fake.ledger.opens, opens);
+    rig_nothing_changed(rig);
+    second(rig);
+    assert_false(isnan(rig_value(rig, CAUSED_TOTAL, "hog")));
+}
+
+static void without_a_probe_it_says_so(void **state)
+{
+    struct rig *rig = *state;
+    struct verdict why = {0};
+    verdict_set(&rig->facts.probe, REASON_DISABLED, "switched off by a flag");
+    assert_false(rig->ops->probe(&rig->env, &why));
+    assert_int_equal(why.reason, REASON_DISABLED);
+    assert_non_null(strstr(why.words, "probe"));
+    verdict_clear(&rig->facts.probe);
+    verdict_set(&rig->fake.check, REASON_NO_PMU, "no counters");
+    assert_false(rig->ops->probe(&rig->env, &why));
+    assert_int_equal(why.reason, REASON_NO_PMU);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, interference_setup, rig_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_hog_is_named_and_nobody_else),
+        TEST(the_excess_adds_up),
+        TEST(a_tick_without_a_reading_changes_nothing),
+        TEST(the_host_is_not_a_container),
+        TEST(an_outside_neighbour_is_unknown),
+        TEST(those_that_switch_together_are_a_group),
+        TEST(the_probes_own_cpu_does_not_count),
+        TEST(of_nested_containers_each_counts_for_itself),
+        TEST(nesting_follows_who_goes),
+        TEST(missed_ticks_do_not_look_busy),
+        TEST(an_activity_that_is_not_read_is_absent),
+        TEST(names_change_and_containers_end),
+        TEST(a_container_without_names_has_no_series),
+        TEST(the_cores_clocks_do_as_well),
+        TEST(every_node_has_a_fit_of_its_own),
+        TEST(the_page_says_what_the_metrics_say),
+        TEST(a_page_without_the_collector),
+        TEST(a_tick_allocates_nothing),
+        TEST(without_a_probe_it_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+#include "tests/unit/support/interference_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "collectors/table.h"
+
+static uint64_t seed;
+
+static struct fake_group *clock_of(struct rig *rig, const char *name)
+{
+    struct fake_group *group = fake_group(&rig->fake, name, GROUP_ACTIVITY);
+    group->cpus = INTERFERENCE_RIG_CPUS;
+    return group;
+}
+
+int interference_setup(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    rig_init(rig, &attribution_collector);
+    rig->facts.machine.numa_nodes = 1;
+    const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1, .cpu = 0};
+    assert_int_equal(inventory_add_thread(&rig->inventory, &thread), 0);
+    clock_of(rig, "host");
+    rig_start(rig);
+    seed = 1;
+    *state = rig;
+    return 0;
+}
+
+struct container *interference_container(struct rig *rig, const char *name)
+{
+    fake_group(&rig->fake, name, GROUP_CORE)->no_reading = true;
+    clock_of(rig, name);
+    return rig_container(rig, name);
+}
+
+void interference_run(struct rig *rig, const char *name, int cpu, double seconds)
+{
+    uint64_t ns = (uint64_t)(seconds * 1e9);
+    fake_group_run(clock_of(rig, name), cpu, ns);
+    fake_group_add(clock_of(rig, name), cpu, ROLE_CPU_TIME_NS, ns);
+}
+
+void interference_burst(struct rig *rig, int node, double latency_ns)
+{
+    rig->fake.probes[rig->fake.n_probes++] = (struct probe_reading){
+        .initiator_numa_node = node,
+        .target_numa_node = node,
+        .latency_ns = latency_ns,
+        .cpu = -1,
+    };
+}
+
+/* The sum of twelve is nearly normal. */
+double interference_noise(double sd)
+{
+    double sum = 0;
+    for (int i = 0; i < 12; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        sum += (double)(seed >> 11) / (double)(1ull << 53);
+    }
+    return 1 + sd * (sum - 6);
+}
+
+double interference_square(uint64_t tick, unsigned on, unsigned off, unsigned shift)
+{
+    return (tick + shift) % (on + off) < on;
+}
+
+json_t *interference_page(struct rig *rig, size_t domain, json_t **root)
+{
+    struct textbuf text;
+    textbuf_init(&text);
+    assert_int_equal(rig->ops->page->render(rig->collector, "replay", &text), 0);
+    *root = json_loadb(text.data, text.len, 0, NULL);
+    textbuf_release(&text);
+    assert_non_null(*root);
+    return json_array_get(json_object_get(*root, "domains"), domain);
+}
+
+double interference_number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    assert_true(json_is_number(value));
+    return json_number_value(value);
+}
