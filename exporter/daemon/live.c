@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "collectors/events/events.h"
+#include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/daemon/sources_internal.h"
 #include "exporter/daemon/units.h"
 #include "exporter/source/accesses/accesses.h"
+#include "exporter/source/activity/activity.h"
 #include "exporter/source/perf/detect.h"
 #include "exporter/source/perf/perf.h"
 #include "exporter/source/probe/probe.h"
@@ -77,9 +79,9 @@ static int start_recorder(struct sources *sources, const struct sources_config *
 
 /* The kernel's counters: of containers, threads, CPUs and memory controllers. */
 static int add_counters(struct sources *sources, const struct sources_config *config,
-                        const struct event_table *table)
+                        const struct event_table *table, struct source **counters)
 {
-    struct source *source;
+    struct source *source = NULL;
     const struct perf_config perf = {
         .fs = &config->plan->fs,
         .log = config->log,
@@ -87,15 +89,47 @@ static int add_counters(struct sources *sources, const struct sources_config *co
         .file = config->plan->options->events_file ? &config->plan->events : NULL,
         .kernel = &perf_kernel_linux,
         .fd_limit = config->counters_max,
+        .pool = &sources->pool,
         .no_pmem = config->facts->machine.pmem_dimms == 0,
     };
+    sources->pool.limit = config->counters_max == SIZE_MAX ? 0 : config->counters_max;
     int err = perf_source_new(&perf, &source);
+    *counters = source;
     if (!err)
         err = sources_wrap(sources, source, &source);
     if (!err)
         err = sources_route_all(sources, source);
     if (!err)
         err = units_add(&sources->inventory, &config->plan->fs, table, sources->recorder);
+    return err;
+}
+
+/* CPU time, of containers and of the machine. Its clocks are counted by a perf source of its own,
+ * for they keep to another share of the descriptors. */
+static int add_activity(struct sources *sources, const struct sources_config *config,
+                        struct source *counters)
+{
+    const struct fsroot *fs = &config->plan->fs;
+    struct activity_config activity = {
+        .fs = fs,
+        .cpuacct = sources->cpuacct,
+        .unified = sources->unified,
+        .counters = counters,
+        .pool = &sources->pool,
+    };
+    const struct perf_config clocks = {.fs = fs, .log = config->log, .kernel = &perf_kernel_linux};
+    struct source *source;
+    (void)cgroup_mount_find(fs, "cpuacct", sources->cpuacct, sizeof sources->cpuacct);
+    (void)cgroup_mount_find(fs, "", sources->unified, sizeof sources->unified);
+    int err = perf_source_new(&clocks, &activity.clocks);
+    if (!err)
+        err = activity_source_new(&activity, &source);
+    if (!err)
+        err = sources_wrap(sources, source, &source);
+    if (!err)
+        err = source_set_route(sources->set, SCOPE_CGROUP, GROUP_ACTIVITY, source);
+    if (!err)
+        err = source_set_route(sources->set, SCOPE_MACHINE, GROUP_ACTIVITY, source);
     return err;
 }
 
@@ -185,7 +219,10 @@ int sources_init_live(struct sources *sources, const struct sources_config *conf
     int err = start_recorder(sources, config, error, error_size);
     if (err)
         return err;
-    err = add_counters(sources, config, table);
+    struct source *counters;
+    err = add_counters(sources, config, table, &counters);
+    if (!err)
+        err = add_activity(sources, config, counters);
     if (!err && plan->probe)
         err = add_probe(sources, config);
     if (!err && plan->samples)

@@ -11,6 +11,7 @@
 #include "exporter/daemon/sample_owners.h"
 #include "exporter/source/inventory.h"
 #include "exporter/source/pmem/pmem.h"
+#include "exporter/source/pool.h"
 #include "exporter/source/recording/recorder.h"
 #include "exporter/source/recording/replay.h"
 #include "exporter/source/source_set.h"
@@ -23,6 +24,8 @@ struct sources {
     struct pmem *pmem;          /* owned; NULL unless samples are taken */
     struct container_owners owners;
     const char *name; /* label 'source': "perf" or "replay" */
+    struct descriptor_pool pool;
+    char cpuacct[4096], unified[4096]; /* where they are mounted; "": nowhere */
 };
 
 struct sources_config {

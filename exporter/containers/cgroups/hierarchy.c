@@ -57,8 +57,8 @@ static bool in_list(const char *list, const char *word)
     return false;
 }
 
-/* perf_event/, or a folder of controllers that are mounted together, "net_cls,perf_event/". */
-static bool find_v1_folder(const char *path, char name[256])
+/* CONTROLLER/, or a folder of controllers that are mounted together, "net_cls,perf_event/". */
+static bool find_v1_folder(const char *path, const char *controller, char name[256])
 {
     DIR *dir = opendir(path);
     if (!dir)
@@ -68,7 +68,7 @@ static bool find_v1_folder(const char *path, char name[256])
     while (!found && (entry = readdir(dir))) {
         char below[4096 + 320];
         snprintf(below, sizeof below, "%s/%s", path, entry->d_name);
-        found = in_list(entry->d_name, perf_event) && is_v1(below);
+        found = in_list(entry->d_name, controller) && is_v1(below);
         if (found)
             snprintf(name, 256, "%s", entry->d_name);
     }
@@ -83,7 +83,7 @@ static int find_below(const char *path, struct cgroup_hierarchy *out, char *erro
     snprintf(unified, sizeof unified, "%s/unified", path);
     if (is_v2(path))
         return set_path(out, 2, path, "", "");
-    if (find_v1_folder(path, name))
+    if (find_v1_folder(path, perf_event, name))
         return set_path(out, 1, path, name, "");
     if (is_v2(unified))
         return set_path(out, 2, path, "unified", "");
@@ -185,4 +185,52 @@ int cgroup_hierarchy_find(const struct fsroot *fs, struct cgroup_hierarchy *out,
     if (fs->path[FSROOT_CGROUP])
         return find_below(fs->path[FSROOT_CGROUP], out, error, error_size);
     return ask_libcgroup(out, error, error_size);
+}
+
+/* ---- other hierarchies ---- */
+
+static int mount_below(const char *path, const char *controller, char *out, size_t size)
+{
+    char name[256] = "";
+    int n = -1;
+    if (*controller ? find_v1_folder(path, controller, name) : is_v2(path))
+        n = snprintf(out, size, "%s%s%s", path, *name ? "/" : "", name);
+    else if (!*controller) {
+        char unified[4096 + 16];
+        snprintf(unified, sizeof unified, "%s/unified", path);
+        if (is_v2(unified))
+            n = snprintf(out, size, "%s", unified);
+    }
+    return n >= 0 && (size_t)n < size ? 0 : -ENOENT;
+}
+
+static int mount_of_table(const char *controller, char *out, size_t size)
+{
+    struct cgroup_mount_point mount;
+    void *iterator = NULL;
+    int result = -ENOENT;
+    cgroup_set_logger(discard_message, CGROUP_LOG_ERROR, NULL);
+    if (cgroup_init() != 0)
+        return result;
+    int ret = cgroup_get_controller_begin(&iterator, &mount);
+    for (; ret == 0 && result; ret = cgroup_get_controller_next(&iterator, &mount)) {
+        bool fits = *controller ? strcmp(mount.name, controller) == 0 && is_v1(mount.path)
+                                : is_v2(mount.path);
+        if (fits && strlen(mount.path) < size) {
+            snprintf(out, size, "%s", mount.path);
+            result = 0;
+        }
+    }
+    cgroup_get_controller_end(&iterator);
+    return result;
+}
+
+int cgroup_mount_find(const struct fsroot *fs, const char *controller, char *out, size_t size)
+{
+    const char *given = fs->path[FSROOT_CGROUP];
+    int err =
+        given ? mount_below(given, controller, out, size) : mount_of_table(controller, out, size);
+    if (err)
+        out[0] = '\0';
+    return err;
 }

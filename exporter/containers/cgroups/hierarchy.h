@@ -25,4 +25,10 @@ struct cgroup_hierarchy {
 int cgroup_hierarchy_find(const struct fsroot *fs, struct cgroup_hierarchy *out, char *error,
                           size_t error_size);
 
+/*
+ * Where the hierarchy of another controller of v1 is mounted, "cpuacct" say; or for "" that of v2.
+ * Found as above. 0, or -ENOENT with *out an empty text: a given path may be one mount alone.
+ */
+int cgroup_mount_find(const struct fsroot *fs, const char *controller, char *out, size_t size);
+
 #endif

@@ -160,5 +160,8 @@ const char *event_text(const struct events_file *file, const struct event_table 
 {
     if (file && file->event[role])
         return file->event[role];
-    return table ? table->event[role] : NULL;
+    if (table && table->event[role])
+        return table->event[role];
+    /* The kernel's own clocks do not depend on the CPU. */
+    return role == ROLE_CPU_TIME_NS ? "software:cpu-clock" : NULL;
 }

@@ -24,7 +24,8 @@ int events_file_parse(const char *text, size_t len, struct events_file *out, cha
 int events_file_load(const char *path, struct events_file *out, char *error, size_t error_size);
 void events_file_release(struct events_file *file);
 
-/* What to encode for a role of the cores: the file's text, or the table's. NULL: neither has one.
+/* What to encode for a role of the cores: the file's text, or the table's, or the kernel's clock
+ * for CPU time. NULL: there is none.
  * Either may be NULL: no --events.file, an unsupported CPU. */
 const char *event_text(const struct events_file *file, const struct event_table *table,
                        enum role role);

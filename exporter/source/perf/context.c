@@ -3,13 +3,23 @@
 #include <errno.h>
 #include <stdint.h>
 
+void perf_fd_account(const struct perf_context *context)
+{
+    if (context->pool)
+        context->pool->counters = context->open_counters + context->cgroup_handles;
+}
+
 int perf_fd_budget(const struct perf_context *context, enum group group, size_t events, size_t cpus,
                    struct verdict *why)
 {
     size_t used = context->open_counters + context->cgroup_handles;
     size_t limit = context->fd_limit ? context->fd_limit : SIZE_MAX, need = events * cpus;
-    if (used <= limit && need <= limit - used)
+    if (used <= limit && need <= limit - used) {
+        perf_fd_account(context);
+        if (context->pool) /* and the directory of a container */
+            descriptor_pool_make_room(context->pool, need + 1);
         return 0;
+    }
     verdict_set(why, REASON_FD_LIMIT,
                 "group %s needs %zu more file descriptors (%zu events on each of %zu CPUs, for "
                 "every container), but %zu of the %zu for counters are in use: raise LimitNOFILE= "

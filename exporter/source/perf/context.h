@@ -15,6 +15,7 @@
 #include "exporter/source/event/file.h"
 #include "exporter/source/event/table.h"
 #include "exporter/source/perf/kernel.h"
+#include "exporter/source/pool.h"
 #include "exporter/source/role.h"
 
 struct perf_context {
@@ -24,12 +25,17 @@ struct perf_context {
     const struct event_table *table; /* NULL: an unsupported CPU */
     const struct events_file *file;  /* NULL: no --events.file */
     size_t fd_limit;                 /* as in struct perf_config */
+    struct descriptor_pool *pool;    /* likewise */
     bool no_pmem;                    /* likewise */
     size_t open_counters;
     size_t cgroup_handles; /* groups of containers that are open: each holds its directory */
 };
 
-/* 0, or -EMFILE with *why when a group of that many events on that many CPUs does not fit. */
+/* Tells the pool what counters hold now. */
+void perf_fd_account(const struct perf_context *context);
+
+/* 0, with what others hold of it called in; or -EMFILE with *why when a group of that many events
+ * on that many CPUs does not fit. */
 int perf_fd_budget(const struct perf_context *context, enum group group, size_t events, size_t cpus,
                    struct verdict *why);
 

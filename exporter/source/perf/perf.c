@@ -60,6 +60,7 @@ static int perf_open(struct source *source, const struct scope *scope, enum grou
         err = perf_handle_new(&self->handles, scope, group, &opened, why);
     if (!err)
         *handle = (uint64_t)(uintptr_t)opened;
+    perf_fd_account(&self->context);
     return err;
 }
 
@@ -77,6 +78,7 @@ static int perf_read(struct source *source, uint64_t handle, struct reading *out
 static void perf_close(struct source *source, uint64_t handle)
 {
     perf_handle_free(&self_of(source)->handles, handle_of(handle));
+    perf_fd_account(&self_of(source)->context);
 }
 
 /* One line for all containers together. */
@@ -153,6 +155,7 @@ static int perf_begin(struct source *source, const struct tick *tick)
             change_rung(self, group, true);
     }
     climb_threads(self, tick->mono_ns);
+    perf_fd_account(&self->context);
     return err;
 }
 
@@ -197,6 +200,7 @@ int perf_source_new(const struct perf_config *config, struct source **out)
         .no_pmem = config->no_pmem,
         .file = config->file,
         .fd_limit = config->fd_limit,
+        .pool = config->pool,
     };
     perf_ladder_init(&self->ladder, &self->context, &self->cpus);
     perf_handles_init(&self->handles, &self->context, &self->ladder, &self->cpus);

@@ -11,6 +11,7 @@
 #include "exporter/source/event/file.h"
 #include "exporter/source/event/table.h"
 #include "exporter/source/perf/kernel.h"
+#include "exporter/source/pool.h"
 #include "exporter/source/source.h"
 
 struct perf_config {
@@ -22,6 +23,8 @@ struct perf_config {
     /* Descriptors that counters may take, with the directory that each group of a container
      * holds; 0: as many as there are. */
     size_t fd_limit;
+    /* Who else holds some of these meanwhile; NULL: nobody. */
+    struct descriptor_pool *pool;
     /* No persistent memory modules here. Their queues are then not counted, unless 'file' names the
      * events: DRAM's queues have the boxes' few counters to themselves. */
     bool no_pmem;

@@ -71,6 +71,43 @@ static void by_path(void **state)
     }
 }
 
+/* Other hierarchies than perf's, beside it below the path that was given. */
+static void other_mounts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *files[3];
+        const char *cpuacct, *unified; /* below the path; NULL: not there */
+    } cases[] = {
+        {{"cgroup/cgroup.controllers"}, NULL, ""},
+        {{"cgroup/unified/cgroup.controllers", "cgroup/cpu,cpuacct/tasks"},
+         "/cpu,cpuacct",
+         "/unified"},
+        {{"cgroup/perf_event/tasks", "cgroup/cpuacct/tasks"}, "/cpuacct", NULL},
+        {{"cgroup/perf_event/tasks", "cgroup/cpuacctx/tasks", "cgroup/cpu/tasks"}, NULL, NULL},
+        {{"cgroup/tasks"}, NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture f;
+        char path[256], found[512], want[512];
+        fixture_init(&f);
+        for (int k = 0; k < 3 && cases[i].files[k]; k++)
+            fixture_write(&f, cases[i].files[k], "\n");
+        snprintf(path, sizeof path, "%s/cgroup", f.root);
+        f.fs.path[FSROOT_CGROUP] = strdup(path);
+        for (int v2 = 0; v2 < 2; v2++) {
+            const char *below = v2 ? cases[i].unified : cases[i].cpuacct;
+            snprintf(want, sizeof want, "%s%s", below ? path : "", below ? below : "");
+            assert_int_equal(cgroup_mount_find(&f.fs, v2 ? "" : "cpuacct", found, sizeof found),
+                             below ? 0 : -ENOENT);
+            assert_string_equal(found, want);
+            assert_int_equal(cgroup_mount_find(&f.fs, v2 ? "" : "cpuacct", found, 4), -ENOENT);
+            assert_string_equal(found, "");
+        }
+        fixture_release(&f);
+    }
+}
+
 /* ---- the plain walk ---- */
 
 static void walk_while_it_changes(void **state)
@@ -312,6 +349,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_path),
+        cmocka_unit_test(other_mounts),
         cmocka_unit_test(walk_while_it_changes),
         cmocka_unit_test(libcgroup_none),
         cmocka_unit_test(libcgroup_v2),
