@@ -6,6 +6,10 @@
 #define IE_SOURCE_MACHINE_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+/* Of more sockets or CPUs, what is per socket is not known. */
+enum { MACHINE_SOCKETS = 8, MACHINE_CPUS = 1024 };
 
 struct machine {
     char microarchitecture[16]; /* "skx", "clx", "icx", "spr", "emr", "gnr"; "" when unsupported */
@@ -18,7 +22,22 @@ struct machine {
     int numa_nodes;
     int cpus;
     int pmem_dimms; /* persistent memory modules; 0: none that could be counted */
+    /* The CPU's socket, plus 1; 0: not known, as for a CPU that was offline at the start. */
+    uint8_t socket_of_cpu[MACHINE_CPUS];
 };
+
+/* -1: not known. */
+static inline int machine_socket_of(const struct machine *machine, int cpu)
+{
+    return cpu >= 0 && cpu < MACHINE_CPUS ? machine->socket_of_cpu[cpu] - 1 : -1;
+}
+
+/* What is out of range stays unknown. */
+static inline void machine_place_cpu(struct machine *machine, int cpu, int socket)
+{
+    if (cpu >= 0 && cpu < MACHINE_CPUS && socket >= 0 && socket < MACHINE_SOCKETS)
+        machine->socket_of_cpu[cpu] = (uint8_t)(socket + 1);
+}
 
 /* A memory controller or similar, outside the cores; where it needs several groups of counters,
  * what one of them counts. */

@@ -66,7 +66,7 @@ static size_t read_list(const struct fsroot *fs, const char *path, int *out, siz
     return n;
 }
 
-static int count_sockets(const struct fsroot *fs, const int *cpus, size_t n)
+static int find_sockets(const struct fsroot *fs, const int *cpus, size_t n, struct machine *out)
 {
     bool seen[MAX_SOCKETS] = {false};
     int sockets = 0;
@@ -75,7 +75,10 @@ static int count_sockets(const struct fsroot *fs, const int *cpus, size_t n)
         uint64_t id;
         snprintf(path, sizeof path, "devices/system/cpu/cpu%d/topology/physical_package_id",
                  cpus[i]);
-        if (fsroot_read_u64(fs, FSROOT_SYS, path, &id) || id >= MAX_SOCKETS || seen[id])
+        if (fsroot_read_u64(fs, FSROOT_SYS, path, &id) || id >= MAX_SOCKETS)
+            continue;
+        machine_place_cpu(out, cpus[i], (int)id);
+        if (seen[id])
             continue;
         seen[id] = true;
         sockets++;
@@ -93,7 +96,7 @@ void machine_detect(const struct fsroot *fs, struct machine *out)
         return;
     size_t n = read_list(fs, "devices/system/cpu/online", cpus, MAX_CPUS);
     out->cpus = (int)n;
-    out->sockets = count_sockets(fs, cpus, n < MAX_CPUS ? n : MAX_CPUS);
+    out->sockets = find_sockets(fs, cpus, n < MAX_CPUS ? n : MAX_CPUS, out);
     out->numa_nodes = (int)read_list(fs, "devices/system/node/online", NULL, 0);
     free(cpus);
 }

@@ -359,6 +359,11 @@ static void test_machine(void **state)
     assert_int_equal(machine.cpus, 6);
     assert_int_equal(machine.sockets, 2);
     assert_int_equal(machine.numa_nodes, 3);
+    assert_int_equal(machine_socket_of(&machine, 2), 0);
+    assert_int_equal(machine_socket_of(&machine, 5), 3);
+    assert_int_equal(machine_socket_of(&machine, 6), -1); /* offline, or not there */
+    assert_int_equal(machine_socket_of(&machine, -1), -1);
+    assert_int_equal(machine_socket_of(&machine, MACHINE_CPUS), -1);
 }
 
 /* A kernel that does not know the CPU puts events on counters that cannot count them. */

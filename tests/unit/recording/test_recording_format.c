@@ -48,6 +48,13 @@ static void test_header(void **state)
     assert_int_equal(line.header.interval_ns, 1000000000);
     recording_line_release(&line);
 
+    line = parse("{\"recording\":1,\"machine\":{\"socket_cpus\":[\"0-1,4\",\"\",\"3,65535\"]},"
+                 "\"interval_ns\":1}");
+    static const int socket_of[] = {0, 0, -1, 2, 0, -1};
+    for (int cpu = 0; cpu < 6; cpu++)
+        assert_int_equal(machine_socket_of(&line.header.machine, cpu), socket_of[cpu]);
+    recording_line_release(&line);
+
     /* Unknown facts. */
     line = parse("{\"interval_ns\":1e9,\"machine\":{},\"recording\":1}");
     assert_string_equal(line.header.machine.microarchitecture, "");
@@ -362,6 +369,17 @@ static const char *const malformed[][2] = {
     {"{\"recording\":1,\"interval_ns\":1}", "recording: \"machine\" is missing"},
     {"{\"recording\":1,\"interval_ns\":1,\"machine\":[]}",
      "recording: \"machine\" must be an object"},
+    {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"socket_cpus\":\"0\"}}",
+     "machine: \"socket_cpus\" must be an array of at most 8 lists of CPUs"},
+    {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"socket_cpus\":"
+     "[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]}}",
+     "machine: \"socket_cpus\" must be an array of at most 8 lists of CPUs"},
+    {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"socket_cpus\":[\"0\",1]}}",
+     "machine: \"socket_cpus\" has no list of CPUs for socket 1"},
+    {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"socket_cpus\":[\"1-0\"]}}",
+     "machine: \"socket_cpus\" has no list of CPUs for socket 0"},
+    {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"socket_cpus\":[\"0-3\",\"3\"]}}",
+     "machine: \"socket_cpus\" has CPU 3 twice"},
     {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"microarchitecture\":1}}",
      "machine: \"microarchitecture\" must be a string"},
     {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"microarchitecture\":\"0123456789abcdef\"}}",

@@ -20,14 +20,16 @@ void recording_write(char path[64], const char *text, size_t len)
     close(fd);
 }
 
-const struct machine recorded_machine = {.microarchitecture = "clx",
-                                         .base_frequency_hz = 2100000000.1,
-                                         .cache_cycles = 44.123456789012345,
-                                         .cache_seconds = 3.1234567890123456e-8,
-                                         .cas_latency_seconds = 1.43e-8,
-                                         .sockets = 2,
-                                         .numa_nodes = 3,
-                                         .cpus = 48};
+const struct machine recorded_machine = {
+    .microarchitecture = "clx",
+    .base_frequency_hz = 2100000000.1,
+    .cache_cycles = 44.123456789012345,
+    .cache_seconds = 3.1234567890123456e-8,
+    .cas_latency_seconds = 1.43e-8,
+    .sockets = 2,
+    .numa_nodes = 3,
+    .cpus = 48,
+    .socket_of_cpu = {1, 1, 2, 1, [10] = 2, 2, 2, [MACHINE_CPUS - 1] = 4}};
 
 void recording_temporary(char path[64])
 {
