@@ -273,7 +273,7 @@ static int lane_read(struct core_latency_collector *self, struct lane *lane,
     core_lane_settle(&lane->core, false, 0);
     struct window_sum sum;
     enum window_status status;
-    int err = core_lane_read(&lane->core, self->env.sources, self->status, tick, &sum, &status);
+    int err = core_lane_read(&lane->core, &self->env, self->status, tick, &sum, &status);
     if (err)
         return err == -ENODATA ? 0 : err;
     if (status == WINDOW_STARVED || status == WINDOW_RESET)
@@ -310,7 +310,9 @@ static int lane_read(struct core_latency_collector *self, struct lane *lane,
 static void learn_normal(const struct core_latency_collector *self, struct lane *lane,
                          const struct tick *tick)
 {
-    bool calm = core_lane_calm(&lane->core, &self->lanes, tick, &self->traffic);
+    struct corunners corunners;
+    core_lane_corunners(&lane->core, &self->lanes, &self->traffic, &corunners);
+    bool calm = core_lane_calm(&lane->core, tick, &corunners);
     if (!lane->busy)
         return;
     const struct normal_window window = {
@@ -318,9 +320,10 @@ static void learn_normal(const struct core_latency_collector *self, struct lane 
         .length_seconds = lane->core.window_seconds,
         .calm = calm,
         .latency_seconds = lane->estimate.beyond_seconds,
-        .corunners_known = !self->traffic.blind,
-        .corunner_rate = core_lane_corunners(&lane->core, &self->lanes, &self->traffic),
-        .own_rate = lane->core.read_rate,
+        .corunners_known = corunners.known,
+        .measure = corunners.measure,
+        .corunner_rate = corunners.rate,
+        .own_rate = lane->core.read_rate[PLACE_NODE],
     };
     normal_learn(&lane->limits.normal, &window);
 }
@@ -409,6 +412,7 @@ static void switch_off(struct core_latency_collector *self)
     core_group_is_filtered(&self->status->verdict);
     log_warn(self->env.log, "core_latency", "%s", self->status->verdict.words);
     lanes_release(&self->lanes);
+    node_traffic_close(&self->traffic);
     for (int i = 0; i < N_METRICS; i++)
         series_clear(self->node[i]);
     series_clear(self->node_histogram);
@@ -473,6 +477,7 @@ static void core_latency_stop(void *opaque)
     if (!self)
         return;
     lanes_release(&self->lanes);
+    node_traffic_close(&self->traffic);
     for (int i = 0; i < N_METRICS; i++)
         series_free(self->node[i]);
     series_free(self->node_histogram);
@@ -565,6 +570,7 @@ static int core_latency_start(const struct collector_env *env, struct collector_
         core_latency_stop(self);
         return err;
     }
+    node_traffic_open(&self->traffic, env, core_latency_collector.name);
     *out = self;
     return 0;
 }

@@ -165,6 +165,7 @@ static void switch_off(struct slowdown_collector *self)
 {
     core_group_is_filtered(&self->status->verdict);
     lanes_release(&self->lanes);
+    node_traffic_close(&self->traffic);
     self->off = true;
 }
 
@@ -234,7 +235,7 @@ static int lane_read(struct slowdown_collector *self, struct lane *lane, const s
     struct window_sum sum;
     enum window_status window;
     passive_begin(&lane->passive);
-    int err = core_lane_read(&lane->core, self->env.sources, self->status, tick, &sum, &window);
+    int err = core_lane_read(&lane->core, &self->env, self->status, tick, &sum, &window);
     if (!err)
         passive_take(&lane->passive, &sum, window);
     core_lane_settle(&lane->core, lane->passive.window, lane->passive.counts.misses);
@@ -246,10 +247,13 @@ static int lane_tell(struct slowdown_collector *self, struct lane *lane, const s
     struct passive *passive = &lane->passive;
     struct passive_tick surroundings = {.mono_ns = tick->mono_ns};
     if (passive->window) {
+        struct corunners corunners;
+        core_lane_corunners(&lane->core, &self->lanes, &self->traffic, &corunners);
         surroundings.length_seconds = lane->core.window_seconds;
-        surroundings.calm = core_lane_calm(&lane->core, &self->lanes, tick, &self->traffic);
-        surroundings.corunners_known = !self->traffic.blind;
-        surroundings.corunner_rate = core_lane_corunners(&lane->core, &self->lanes, &self->traffic);
+        surroundings.calm = core_lane_calm(&lane->core, tick, &corunners);
+        surroundings.corunners_known = corunners.known;
+        surroundings.measure = corunners.measure;
+        surroundings.corunner_rate = corunners.rate;
     }
     passive_estimate(passive, lane->core.opened, &surroundings, self->env.facts, self->status);
     lane_show(self, lane);
@@ -301,6 +305,7 @@ static void slowdown_stop(void *opaque)
     if (!self)
         return;
     lanes_release(&self->lanes);
+    node_traffic_close(&self->traffic);
     free(self);
 }
 
@@ -339,6 +344,7 @@ static int slowdown_start(const struct collector_env *env, struct collector_stat
         slowdown_stop(self);
         return err;
     }
+    node_traffic_open(&self->traffic, env, slowdown_collector.name);
     *out = self;
     return 0;
 }

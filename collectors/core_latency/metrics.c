@@ -103,7 +103,7 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
          .labels = "container, basis",
          .help =
              "Memory read latency that is normal for the container at its present frequency, on "
-             "the best basis known: calm (its neighbours read little), extrapolated (to "
+             "the best basis known: calm (its neighbours use the memory little), extrapolated (to "
              "neighbours that read nothing), usual (the 20th percentile of its last day), "
              "machine (the probe's best twentieth, a lower bound). High: its memory is slow "
              "even on a good day, for example remote or persistent memory."},

@@ -14,6 +14,12 @@ static int bucket_of(double rate)
     return bucket < CALM_BUCKETS ? bucket : CALM_BUCKETS - 1;
 }
 
+void calm_measured_by(struct calm *calm, enum traffic_measure measure)
+{
+    if (calm->measure != measure)
+        *calm = (struct calm){.measure = measure};
+}
+
 bool calm_window(struct calm *calm, uint64_t mono_ns, double corunner_rate, double node_peak_rate)
 {
     if (!isfinite(corunner_rate) || corunner_rate < 0)

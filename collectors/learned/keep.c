@@ -1,13 +1,13 @@
 #include "collectors/learned/keep.h"
 
 /* Whoever adds a member decides here whether it is kept, and raises STATE_VERSION if it is. */
-_Static_assert(sizeof(struct calm) == 904, "calm has other members than are kept");
+_Static_assert(sizeof(struct calm) == 912, "calm has other members than are kept");
 _Static_assert(sizeof(struct hour_percentile) == 4912, "hour_percentile has other members");
 _Static_assert(sizeof(struct day_percentile) == 4224, "day_percentile has other members");
 _Static_assert(sizeof(struct rate_peak) == 3512, "rate_peak has other members than are kept");
-_Static_assert(sizeof(struct traffic_fit) == 2920, "traffic_fit has other members than are kept");
-_Static_assert(sizeof(struct normal) == 7184, "normal has other members than are kept");
-_Static_assert(sizeof(struct unloaded) == 5904, "unloaded has other members than are kept");
+_Static_assert(sizeof(struct traffic_fit) == 2928, "traffic_fit has other members than are kept");
+_Static_assert(sizeof(struct normal) == 7192, "normal has other members than are kept");
+_Static_assert(sizeof(struct unloaded) == 5920, "unloaded has other members than are kept");
 
 /* Reads per second, or their sums over a minute of windows; a container's in all. */
 static const double max_rate = 1e15;
@@ -33,6 +33,7 @@ void calm_keep(struct calm *calm, struct state_fields *fields)
 {
     state_u16s(fields, calm->count[0], SLICES * CALM_BUCKETS);
     slices_keep(&calm->slices, fields);
+    state_u32(fields, &calm->measure, TRAFFIC_MEASURES - 1);
 }
 
 void hour_percentile_keep(struct hour_percentile *hour, struct state_fields *fields)
@@ -73,6 +74,7 @@ void traffic_fit_keep(struct traffic_fit *fit, double max_value, struct state_fi
     state_double(fields, &fit->value, 0, max_value * MAX_MINUTE_WINDOWS);
     state_double(fields, &fit->corunner_rate, 0, max_sum);
     state_double(fields, &fit->own_rate, 0, max_sum);
+    state_u32(fields, &fit->measure, TRAFFIC_MEASURES - 1);
 }
 
 void normal_keep(struct normal *normal, struct state_fields *fields)

@@ -53,8 +53,11 @@ void normal_learn(struct normal *normal, const struct normal_window *window)
     refresh_usual(normal, window->mono_ns);
     day_percentile_add(&normal->day, window->mono_ns, window->length_seconds,
                        window->latency_seconds);
-    if (window->corunners_known &&
-        traffic_fit_add(&normal->fit, window->mono_ns, window->latency_seconds,
+    if (!window->corunners_known)
+        return;
+    if (traffic_fit_measured_by(&normal->fit, window->measure))
+        normal->extrapolated_seconds = 0;
+    if (traffic_fit_add(&normal->fit, window->mono_ns, window->latency_seconds,
                         window->corunner_rate, window->own_rate))
         refresh_fit(normal, window->mono_ns);
 }

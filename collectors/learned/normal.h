@@ -52,9 +52,10 @@ struct normal_window {
     double length_seconds;
     bool calm;
     double latency_seconds; /* beyond the caches */
-    bool corunners_known;   /* so is the next; without it, the window is not for the fit */
-    double corunner_rate;   /* reads per second of everybody else */
-    double own_rate;        /* reads per second */
+    bool corunners_known;   /* so are the next; without them, the window is not for the fit */
+    enum traffic_measure measure;
+    double corunner_rate; /* per second, of everybody else */
+    double own_rate;      /* reads per second */
 };
 
 void normal_learn(struct normal *normal, const struct normal_window *window);

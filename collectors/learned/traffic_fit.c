@@ -30,6 +30,14 @@ struct solution {
     double inverse[UNKNOWNS][UNKNOWNS]; /* of X'WX */
 };
 
+bool traffic_fit_measured_by(struct traffic_fit *fit, enum traffic_measure measure)
+{
+    if (fit->measure == measure)
+        return false;
+    *fit = (struct traffic_fit){.measure = measure};
+    return true;
+}
+
 bool traffic_fit_add(struct traffic_fit *fit, uint64_t mono_ns, double value, double corunner_rate,
                      double own_rate)
 {

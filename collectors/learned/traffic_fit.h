@@ -11,6 +11,10 @@
  * bends upwards near the memory's limit), and the standard error of a is at most 5 % of a,
  * neighbouring minutes being alike taken into account.
  *
+ * Where the co-runners' rate is that of the memory controllers' lines, the container's own
+ * prefetches and writes are in it (parts/node_traffic.h): a is then too low, by what these add to
+ * its latency.
+ *
  * Of the share of cache accesses that miss, the same: what co-runners read takes the place of lines
  * in the cache. own_rate is the rate of accesses then.
  *
@@ -21,6 +25,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "collectors/learned/traffic_measure.h"
 
 enum { TRAFFIC_FIT_MINUTES = 180, TRAFFIC_FIT_MIN_MINUTES = 20 };
 
@@ -35,7 +41,12 @@ struct traffic_fit {
     uint64_t minute;                               /* the one being summed */
     unsigned windows;                              /* of it */
     double value, corunner_rate, own_rate;         /* sums over these windows */
+    uint32_t measure;                              /* enum traffic_measure */
 };
+
+/* What the co-runners' rates from here on are measured by. Another measure begins an empty fit:
+ * true, and what was found by it is of no use any more. */
+bool traffic_fit_measured_by(struct traffic_fit *fit, enum traffic_measure measure);
 
 /* Adds a busy window with a known latency in seconds, or with a known share; rates per second.
  * True when a minute was completed, so that a new fit may say something new. */

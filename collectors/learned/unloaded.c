@@ -52,6 +52,10 @@ void unloaded_learn(struct unloaded *unloaded, const struct unloaded_window *win
         learn_calm(unloaded, window);
     if (!window->corunners_known)
         return;
+    if (traffic_fit_measured_by(&unloaded->latency_fit, window->measure))
+        unloaded->extrapolated_seconds = 0;
+    if (traffic_fit_measured_by(&unloaded->ratio_fit, window->measure))
+        unloaded->ratio_extrapolates = false;
     learn_latency(unloaded, window);
     learn_ratio(unloaded, window);
 }

@@ -43,8 +43,9 @@ struct unloaded_window {
 
     uint64_t mono_ns;
     double length_seconds, cpu_seconds; /* of the window, and of running in it */
-    bool corunners_known;               /* so is the next; without it nothing is extrapolated */
-    double corunner_rate;               /* reads per second of everybody else */
+    bool corunners_known;               /* so are the next; without them nothing is extrapolated */
+    enum traffic_measure measure;
+    double corunner_rate; /* per second, of everybody else */
 };
 
 /* Adds a window, calm or not. Those without accesses teach nothing; those in which it was not at

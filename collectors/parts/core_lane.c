@@ -49,26 +49,58 @@ static double window_seconds(const struct core_lane *lane, const struct tick *ti
     return (double)length_ns * 1e-9;
 }
 
-int core_lane_read(struct core_lane *lane, struct source_set *sources,
+/* The same window as in its sum. */
+static void divide(struct core_lane *lane, const struct collector_env *env)
+{
+    const struct machine *machine = &env->facts->machine;
+    struct group_window window;
+    lane->placed = places_are_sockets(machine) &&
+                   source_set_read(env->sources, lane->handle, &window) == 0 &&
+                   places_divide(&window, ROLE_L3_MISS_READS, machine, lane->socket_reads);
+    if (!lane->placed)
+        memset(lane->socket_reads, 0, sizeof lane->socket_reads);
+}
+
+int core_lane_read(struct core_lane *lane, const struct collector_env *env,
                    struct collector_status *status, const struct tick *tick, struct window_sum *sum,
                    enum window_status *window)
 {
     if (!lane->handle)
         return -ENODATA;
-    int err = window_read(sources, lane->handle, status, sum, window);
+    int err = window_read(env->sources, lane->handle, status, sum, window);
     if (err)
         return err;
     lane->window_seconds = window_seconds(lane, tick);
     lane->last_mono_ns = tick->mono_ns;
     lane->read_once = true;
     lane->partial = sum->starved_ns > sum->enabled_ns / 10;
+    divide(lane, env);
     return 0;
+}
+
+/* While it reads nothing, it is where it was. */
+static void learn_shares(struct core_lane *lane)
+{
+    double all = 0;
+    for (int socket = 0; socket < MACHINE_SOCKETS; socket++)
+        all += lane->socket_reads[socket];
+    if (!lane->seen || !lane->placed || !(all > 0))
+        return;
+    for (int socket = 0; socket < MACHINE_SOCKETS; socket++)
+        lane->share[socket] = lane->socket_reads[socket] / all;
+    lane->divided = true;
 }
 
 void core_lane_settle(struct core_lane *lane, bool valid, uint64_t reads)
 {
     lane->seen = valid && !lane->partial;
-    lane->read_rate = valid ? (double)reads / lane->window_seconds : 0;
+    memset(lane->read_rate, 0, sizeof lane->read_rate);
+    if (!valid)
+        return;
+    for (int socket = 0; socket < MACHINE_SOCKETS; socket++)
+        lane->read_rate[socket] = lane->socket_reads[socket] / lane->window_seconds;
+    lane->read_rate[PLACE_NODE] = (double)reads / lane->window_seconds;
+    learn_shares(lane);
 }
 
 /* ---- containers inside containers ---- */
@@ -142,7 +174,7 @@ void core_lanes_add_up(const struct lanes *lanes, const struct tick *tick,
         if (!lane->seen)
             node_traffic_miss(traffic);
         else if (lane->outermost < 0)
-            node_traffic_add(traffic, lane->read_rate);
+            node_traffic_add(traffic, lane->read_rate, lane->placed);
     }
     node_traffic_end(traffic, tick, facts);
 }
@@ -152,21 +184,84 @@ bool core_lane_is_included(const struct core_lane *lane, const struct lanes *lan
     return lane->outermost >= 0 && lane_at(lanes, (size_t)lane->outermost)->handle != 0;
 }
 
-double core_lane_corunners(const struct core_lane *lane, const struct lanes *lanes,
-                           const struct node_traffic *traffic)
+/* Reads that no controller saw: what caches, devices or persistent memory served. A factor, since
+ * windows are of nearly the same time only; and so many per second are nothing. */
+static bool reads_elsewhere(double own, double lines)
 {
-    const struct core_lane *own =
-        lane->outermost < 0 ? lane : lane_at(lanes, (size_t)lane->outermost);
-    double rest = traffic->rate - own->read_rate;
-    return rest > 0 ? rest : 0;
+    return own > 1.5 * lines + 1e6;
 }
 
-bool core_lane_calm(struct core_lane *lane, const struct lanes *lanes, const struct tick *tick,
-                    const struct node_traffic *traffic)
+/* Whose reads are the container's own: the outermost has them all. Without a window of that one,
+ * the container's alone are too few, so that the others' are not too few. */
+static const struct core_lane *own_of(const struct core_lane *lane, const struct lanes *lanes)
 {
-    return !traffic->blind &&
-           calm_window(&lane->calm, tick->mono_ns, core_lane_corunners(lane, lanes, traffic),
-                       traffic->high_rate);
+    if (lane->outermost < 0)
+        return lane;
+    const struct core_lane *outer = lane_at(lanes, (size_t)lane->outermost);
+    return outer->seen ? outer : lane;
+}
+
+/* A window that began later than the controllers' has fewer reads in their time. */
+static double overlap(const struct core_lane *own, const struct node_traffic *traffic)
+{
+    bool shorter = traffic->by_lines && own->window_seconds < traffic->cas.seconds;
+    return shorter ? own->window_seconds / traffic->cas.seconds : 1;
+}
+
+static double rest(const struct core_lane *own, const struct node_traffic *traffic, int place)
+{
+    double others = traffic->rate[place] - own->read_rate[place] * overlap(own, traffic);
+    return others > 0 ? others : 0;
+}
+
+static void look_for_home(struct core_lane *lane, const struct node_traffic *traffic)
+{
+    if (!traffic->by_lines || !lane->placed)
+        return;
+    for (int socket = 0; socket < MACHINE_SOCKETS; socket++)
+        lane->remote |= reads_elsewhere(lane->read_rate[socket] * overlap(lane, traffic),
+                                        traffic->cas.rate[socket]);
+}
+
+static bool are_known(const struct core_lane *own, const struct node_traffic *traffic)
+{
+    if (!traffic->known || !traffic->by_lines)
+        return traffic->known;
+    return cas_traffic_covers(&traffic->cas, own->window_seconds) &&
+           !reads_elsewhere(own->read_rate[PLACE_NODE] * overlap(own, traffic),
+                            traffic->cas.rate[PLACE_NODE]);
+}
+
+void core_lane_corunners(struct core_lane *lane, const struct lanes *lanes,
+                         const struct node_traffic *traffic, struct corunners *out)
+{
+    const struct core_lane *own = own_of(lane, lanes);
+    *out = (struct corunners){.known = are_known(own, traffic)};
+    if (!out->known)
+        return;
+    if (traffic->by_socket)
+        look_for_home(lane, traffic);
+    bool by_socket = traffic->by_socket && !lane->remote;
+    out->measure = traffic->by_lines ? TRAFFIC_LINES : TRAFFIC_READS;
+    out->measure += by_socket; /* each measure's own for sockets stands behind it */
+    out->known = !by_socket || lane->divided;
+    for (int socket = 0; by_socket && socket < MACHINE_SOCKETS; socket++) {
+        out->rate += lane->share[socket] * rest(own, traffic, socket);
+        out->high_rate += lane->share[socket] * traffic->high_rate[socket];
+    }
+    if (!by_socket) {
+        out->rate = rest(own, traffic, PLACE_NODE);
+        out->high_rate = traffic->high_rate[PLACE_NODE];
+    }
+}
+
+bool core_lane_calm(struct core_lane *lane, const struct tick *tick,
+                    const struct corunners *corunners)
+{
+    if (!corunners->known)
+        return false;
+    calm_measured_by(&lane->calm, corunners->measure);
+    return calm_window(&lane->calm, tick->mono_ns, corunners->rate, corunners->high_rate);
 }
 
 void core_group_is_filtered(struct verdict *verdict)

@@ -26,13 +26,31 @@ struct core_lane {
     bool partial;          /* on CPUs where it ran for a tenth of that window, nobody counted */
 
     /* Of this tick. */
-    bool seen;        /* it has a valid window */
-    double read_rate; /* reads per second in it */
+    bool seen;                /* it has a valid window */
+    double read_rate[PLACES]; /* reads per second in it; by socket where 'placed' */
+
+    /* Of the window read last. */
+    bool placed; /* its reads are known by socket */
+    double socket_reads[MACHINE_SOCKETS];
+    /* Of the last window with reads that are known by socket: each one's share of them. */
+    bool divided;
+    double share[MACHINE_SOCKETS];
+    /* It read more from its CPUs' sockets than their controllers did: its memory is elsewhere. For
+     * good, since measures must not alternate. */
+    bool remote;
 
     /* The outermost monitored container that this one is inside of: its slot; -1: none. */
     int32_t outermost;
 
     struct calm calm;
+};
+
+/* What a container's co-runners have of the traffic that it meets. */
+struct corunners {
+    bool known; /* else nothing else is */
+    enum traffic_measure measure;
+    double rate;      /* per second */
+    double high_rate; /* of the node, or of the container's sockets, as node_traffic.h has it */
 };
 
 void core_lane_init(struct core_lane *lane, const struct container *container);
@@ -53,12 +71,12 @@ void core_lane_end(void *lane);
  * found, but at most one interval. After a failed read the next window reaches back to where this
  * one began.
  */
-int core_lane_read(struct core_lane *lane, struct source_set *sources,
+int core_lane_read(struct core_lane *lane, const struct collector_env *env,
                    struct collector_status *status, const struct tick *tick, struct window_sum *sum,
                    enum window_status *window);
 
 /* What the window just read: for the node's traffic. 'valid': it was neither starved nor reset. A
- * partial one tells no rate either. */
+ * partial one tells no rate either. By socket it is what core_lane_read() found. */
 void core_lane_settle(struct core_lane *lane, bool valid, uint64_t reads);
 
 /*
@@ -75,14 +93,18 @@ void core_lanes_add_up(const struct lanes *lanes, const struct tick *tick,
  * one has none now, in its next. */
 bool core_lane_is_included(const struct core_lane *lane, const struct lanes *lanes);
 
-/* Reads per second of everybody but the container and those that it is inside of. */
-double core_lane_corunners(const struct core_lane *lane, const struct lanes *lanes,
-                           const struct node_traffic *traffic);
+/*
+ * The traffic of everybody but the container and those that it is inside of. Where sockets are told
+ * apart, that of each socket counts by the container's share of reads there, as long as it reads
+ * what lies beside its CPUs.
+ */
+void core_lane_corunners(struct core_lane *lane, const struct lanes *lanes,
+                         const struct node_traffic *traffic, struct corunners *out);
 
-/* Whether the window just read was calm: to be asked once for each valid window. Never while some
- * container's reads are unknown. */
-bool core_lane_calm(struct core_lane *lane, const struct lanes *lanes, const struct tick *tick,
-                    const struct node_traffic *traffic);
+/* Whether the window just read was calm: to be asked once for each valid window. Never where the
+ * co-runners' traffic is not known. */
+bool core_lane_calm(struct core_lane *lane, const struct tick *tick,
+                    const struct corunners *corunners);
 
 /* The verdict on every collector of the group once its counter of memory reads proved dead. */
 void core_group_is_filtered(struct verdict *verdict);

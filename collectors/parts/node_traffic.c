@@ -1,18 +1,38 @@
 #include "collectors/parts/node_traffic.h"
 
-/* Reads per second that a socket serves without anyone noticing: 320 MB/s of the 100 GB/s and more
- * that it can do. Without a floor a node on which nobody reads much is never calm. */
+#include <string.h>
+
+/* Reads, or lines, per second that a socket serves without anyone noticing: 320 MB/s of the 100
+ * GB/s and more that it can do. Without a floor a node on which nobody reads much is never calm. */
 static const double unnoticed_rate = 5e6;
+
+/* For so long the controllers may be silent before something else is measured: what was learned of
+ * one measure says nothing of the other. */
+static const uint64_t patience_ns = 60ull * 1000000000ull;
+
+void node_traffic_open(struct node_traffic *traffic, const struct collector_env *env,
+                       const char *collector)
+{
+    cas_traffic_open(&traffic->cas, env, collector);
+}
+
+void node_traffic_close(struct node_traffic *traffic)
+{
+    cas_traffic_close(&traffic->cas);
+}
 
 void node_traffic_begin(struct node_traffic *traffic, const struct facts *facts)
 {
-    traffic->rate = 0;
+    memset(traffic->rate, 0, sizeof traffic->rate);
     traffic->blind = facts->containers_unseen > 0;
 }
 
-void node_traffic_add(struct node_traffic *traffic, double reads_per_second)
+void node_traffic_add(struct node_traffic *traffic, const double reads_per_second[PLACES],
+                      bool placed)
 {
-    traffic->rate += reads_per_second;
+    for (int place = 0; place < PLACES; place++)
+        traffic->rate[place] += reads_per_second[place];
+    traffic->unplaced |= !placed && reads_per_second[PLACE_NODE] > 0;
 }
 
 void node_traffic_miss(struct node_traffic *traffic)
@@ -20,11 +40,42 @@ void node_traffic_miss(struct node_traffic *traffic)
     traffic->blind = true;
 }
 
+static void choose_measure(struct node_traffic *traffic, const struct tick *tick)
+{
+    bool by_lines = traffic->by_lines;
+    if (traffic->cas.known) {
+        traffic->lines_ns = tick->mono_ns;
+        by_lines = true;
+    } else if (tick->mono_ns - traffic->lines_ns > patience_ns) {
+        by_lines = false;
+    }
+    if (by_lines != traffic->by_lines)
+        memset(traffic->peak, 0, sizeof traffic->peak);
+    traffic->by_lines = by_lines;
+    traffic->known = by_lines ? traffic->cas.known : !traffic->blind;
+}
+
+static void learn_peak(struct node_traffic *traffic, const struct tick *tick, int place,
+                       int sockets)
+{
+    struct rate_peak *peak = &traffic->peak[place];
+    if (!traffic->by_lines || traffic->known)
+        rate_peak_add(peak, tick->mono_ns, traffic->rate[place]);
+    double high = rate_peak_find(peak), floor = 10 * unnoticed_rate * sockets;
+    traffic->high_rate[place] = high > floor ? high : floor;
+}
+
 void node_traffic_end(struct node_traffic *traffic, const struct tick *tick,
                       const struct facts *facts)
 {
-    rate_peak_add(&traffic->peak, tick->mono_ns, traffic->rate);
-    double peak = rate_peak_find(&traffic->peak);
-    double floor = 10 * unnoticed_rate * (facts->machine.sockets > 0 ? facts->machine.sockets : 1);
-    traffic->high_rate = peak > floor ? peak : floor;
+    const struct machine *machine = &facts->machine;
+    cas_traffic_read(&traffic->cas);
+    choose_measure(traffic, tick);
+    for (int place = 0; place < PLACES && traffic->by_lines; place++)
+        if (traffic->rate[place] < traffic->cas.rate[place])
+            traffic->rate[place] = traffic->cas.rate[place];
+    traffic->by_socket = places_are_sockets(machine) && !traffic->unplaced;
+    for (int socket = 0; socket < MACHINE_SOCKETS && traffic->by_socket; socket++)
+        learn_peak(traffic, tick, socket, 1);
+    learn_peak(traffic, tick, PLACE_NODE, machine->sockets > 0 ? machine->sockets : 1);
 }

@@ -1,6 +1,18 @@
 /*
- * How much the monitored containers of the node read together: what calm windows are measured
- * against. A container's co-runners read the rest.
+ * How much memory traffic the node has: what calm windows are measured against. A container's
+ * co-runners have the rest of it.
+ *
+ * Measured in the first of two ways that is known, and never in a mixture of both:
+ *
+ *     lines   what the memory controllers count (cas_traffic.h): of everybody, whether monitored or
+ *             not. Where the monitored containers read more, it is what they read.
+ *     reads   the demand reads of the monitored containers, where every container is monitored
+ *
+ * A container's own part is its demand reads in both. Of lines it has more, by its own prefetches
+ * and writes, which count as its co-runners': calm windows are then fewer, and none is calm that is
+ * not. A container whose own prefetches and writes are a tenth of the node's traffic is never calm.
+ *
+ * By place (places.h): a co-runner on another socket is none.
  *
  * Of a container inside another one the outer counts the reads as well, since the kernel's counts
  * of a cgroup include its descendants: such reads are added once. Loop thread only.
@@ -10,25 +22,48 @@
 
 #include <stdbool.h>
 
-#include "collectors/contract/facts.h"
 #include "collectors/learned/rate_peak.h"
+#include "collectors/parts/cas_traffic.h"
 #include "exporter/base/tick.h"
 
-/* Zeroed: nothing was read yet. */
+/* Zeroed: nothing was read yet, and there are no controllers. */
 struct node_traffic {
-    double rate; /* reads per second in this tick, of all containers that have a window */
+    struct cas_traffic cas;
+    bool by_lines;     /* else by reads */
+    uint64_t lines_ns; /* when lines were known last */
+
+    /* Of this tick. */
+    double rate[PLACES]; /* per second */
+    bool known;          /* so is what the co-runners have of it */
+    bool by_socket;      /* the sockets' rates are known as well */
+
     /* Some container that the exporter knows has no valid window in this tick: it is excluded, over
      * the limit, not opened, starved or reset. Nobody knows then what it read. */
     bool blind;
-    struct rate_peak peak;
-    /* A tenth of this is little for this node: the sliding hour's high rate, or what a socket takes
-     * without noticing, whichever is more. */
-    double high_rate;
+    /* Something was read on a CPU whose socket is not known. For good: measures do not alternate.
+     */
+    bool unplaced;
+
+    struct rate_peak peak[PLACES];
+    /* A tenth of this is little for this place: the sliding hour's high rate, or what a socket
+     * takes without noticing, whichever is more. */
+    double high_rate[PLACES];
 };
 
-/* A tick: begin, then one call for each container, then end. */
+/* At the collector's start, and at its end. */
+void node_traffic_open(struct node_traffic *traffic, const struct collector_env *env,
+                       const char *collector);
+void node_traffic_close(struct node_traffic *traffic);
+
+/*
+ * A tick: begin, then one call for each container, then end.
+ *
+ * add: reads per second by place; 'placed' is whether the sockets' are known.
+ * miss: a container whose window is not valid.
+ */
 void node_traffic_begin(struct node_traffic *traffic, const struct facts *facts);
-void node_traffic_add(struct node_traffic *traffic, double reads_per_second);
+void node_traffic_add(struct node_traffic *traffic, const double reads_per_second[PLACES],
+                      bool placed);
 void node_traffic_miss(struct node_traffic *traffic);
 void node_traffic_end(struct node_traffic *traffic, const struct tick *tick,
                       const struct facts *facts);

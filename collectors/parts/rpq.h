@@ -2,9 +2,10 @@
  * What the collectors of memory-controller read queues share: units opened, windows read,
  * (pseudo-)channels summed before anything is divided (FORMULAS.md section 2).
  *
- * A box has four general counters. One queue's group takes three or four of them, and runs all the
- * time. Groups take turns where both queues are counted (imc_rpq and pmm_rpq), and on Granite
- * Rapids, which has a group per subchannel; every window is scaled for that on its own.
+ * A box has four general counters. One queue's group takes three or four of them. It takes turns
+ * with the other queue's where both are counted (imc_rpq and pmm_rpq), with the traffic's
+ * (cas_traffic.h), and on Granite Rapids, which has a group per subchannel, with the other one;
+ * every window is scaled for that on its own.
  */
 #ifndef IE_COLLECTORS_PARTS_RPQ_H
 #define IE_COLLECTORS_PARTS_RPQ_H

@@ -139,6 +139,7 @@ static void learn(struct passive *passive, const struct passive_tick *tick, bool
         .mono_ns = tick->mono_ns,
         .length_seconds = tick->length_seconds,
         .corunners_known = tick->corunners_known,
+        .measure = tick->measure,
         .corunner_rate = tick->corunner_rate,
     };
     if (clocked) {

@@ -39,8 +39,9 @@ struct passive_tick {
     uint64_t mono_ns;
     double length_seconds; /* of the window */
     bool calm;             /* as core_lane_calm() says */
-    bool corunners_known;  /* so is the next */
-    double corunner_rate;  /* reads per second of everybody else */
+    bool corunners_known;  /* so are the next */
+    enum traffic_measure measure;
+    double corunner_rate; /* per second, of everybody else */
 };
 
 /* A tick begins: there is no window in it yet. */

@@ -100,8 +100,9 @@ const struct option_flag flag_table[] = {
      .offset = MEMBER(exclude),
      .unit = "REGEX",
      .help = "Do not monitor containers whose full namespace/pod/container name matches. While a "
-             "container is not monitored, no time counts as calm: baselines then rest on what is "
-             "usual, and slowdown has no estimate."},
+             "container is not monitored, no time counts as calm, unless the memory controllers' "
+             "traffic is counted: baselines then rest on what is usual, and slowdown has no "
+             "estimate."},
     {.name = "containers.max",
      .type = FLAG_COUNT,
      .offset = MEMBER(containers_max),

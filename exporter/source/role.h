@@ -40,8 +40,8 @@ enum role {
     ROLE_RPQ_OCCUPANCY,
     ROLE_PMM_RPQ_INSERTS,
     ROLE_PMM_RPQ_OCCUPANCY,
-    ROLE_CAS_READS,      /* in no group: no collector yet */
-    ROLE_CAS_WRITES,     /* likewise */
+    ROLE_CAS_READS,      /* lines of 64 bytes that DRAM gave, for whomever */
+    ROLE_CAS_WRITES,     /* and took */
     ROLE_QUANTUM_CYCLES, /* the ASM epoch metrics, FORMULAS.md section 3 */
     ROLE_ACCESSES,
     ROLE_EPOCH_COUNT,
@@ -77,6 +77,7 @@ enum group {
     GROUP_CPI,   /* what any CPU counts */
     GROUP_RPQ,
     GROUP_PMM_RPQ,
+    GROUP_CAS,
     GROUP_ASM_EPOCHS,
     GROUP_ACTIVITY, /* in recordings a line of its own: {"activity":KEY,"cpu_time_ns":N} */
     GROUP_COUNT

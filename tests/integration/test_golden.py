@@ -137,6 +137,14 @@ class ByHand(unittest.TestCase):
                   344 / 2.1e9)
         self.assertEqual(page.get(over, container="neighbour"), 0)
 
+    def test_calm(self):
+        page = self.page("calm")
+        baseline = self.C + "memory_read_latency_baseline_seconds"
+        self.near(page.get(baseline, container="victim", basis="calm"), 168.5 / 2.1e9)
+        self.assertEqual(page.get(self.C + "memory_read_latency_over_threshold_seconds_total",
+                                  container="victim"), 6)
+        self.near(page.get(self.LATENCY, container="victim"), 240 / 2.1e9)
+
     def test_histogram(self):
         page = self.page("histogram")
         bucket = self.C + "memory_read_window_latency_seconds_bucket"

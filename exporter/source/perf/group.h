@@ -28,7 +28,9 @@ enum { PERF_SUMMANDS = 2 };
 /* No more than GROUP_MAX_ROLES. */
 static inline size_t perf_n_slots(enum group group)
 {
-    return perf_n_roles(group) + (group_index(group, ROLE_IMC_CLOCKTICKS) < 0 ? 0 : PERF_SUMMANDS);
+    bool of_controllers =
+        group_index(group, ROLE_IMC_CLOCKTICKS) >= 0 || group_index(group, ROLE_CAS_READS) >= 0;
+    return perf_n_roles(group) + (of_controllers ? PERF_SUMMANDS : 0);
 }
 
 static inline bool perf_in(uint32_t mask, size_t i)

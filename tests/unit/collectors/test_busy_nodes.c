@@ -46,15 +46,26 @@ static void work(struct rig *rig, const char *key, double reads, double beyond_s
     fake_group_add(g, 0, ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)((double)n * beyond_seconds * hz));
 }
 
-static int setup(void **state)
+static struct rig *new_rig(bool controllers)
 {
     struct rig *rig = malloc(sizeof *rig);
     random_state = 88172645463325252u;
     rig_init(rig, &core_latency_collector);
     rig->facts.machine.sockets = 2;
     rig->facts.machine.numa_nodes = 2; /* the probe says nothing about what they read */
+    for (int i = 0; i < 2 && controllers; i++) {
+        struct source_unit unit = {.kind = "imc", .socket = i};
+        snprintf(unit.key, sizeof unit.key, "imc%d", i);
+        assert_int_equal(inventory_add_unit(&rig->inventory, &unit), 0);
+        rig->facts.containers_unseen = 1;
+    }
     rig_start(rig);
-    *state = rig;
+    return rig;
+}
+
+static int setup(void **state)
+{
+    *state = new_rig(false);
     return 0;
 }
 
@@ -66,6 +77,8 @@ struct kind {
     double rate;   /* reads per second of each */
     bool swings;   /* 9:1 in twenty minutes, all together */
     int spike_end; /* threefold for ten seconds before this one */
+    /* The memory controllers are visible, so that the batch job need not be monitored. */
+    bool controllers;
 };
 
 enum { MOST = 32 };
@@ -87,6 +100,19 @@ static double over_of(struct rig *rig, const char *label)
     return isnan(over) ? 0 : over;
 }
 
+/* A second of all that the node moves: for each demand read half a line more, prefetched or
+ * written. */
+static void move(struct rig *rig, double reads)
+{
+    for (size_t i = 0; i < rig->inventory.n_units; i++) {
+        struct fake_group *g = fake_group(&rig->fake, rig->inventory.units[i].key, GROUP_CAS);
+        double lines = 1.5 * reads / (double)rig->inventory.n_units;
+        fake_group_run(g, 0, 1000000000u);
+        fake_group_add(g, 0, ROLE_CAS_READS, (uint64_t)(0.7 * lines));
+        fake_group_add(g, 0, ROLE_CAS_WRITES, (uint64_t)(0.3 * lines));
+    }
+}
+
 static void live_through(struct rig *rig, const struct kind *kind, struct seen *seen)
 {
     char key[MOST][16], label[MOST][32];
@@ -97,7 +123,8 @@ static void live_through(struct rig *rig, const struct kind *kind, struct seen *
         snprintf(label[i], sizeof label[i], "container=\"s%d\"", i);
         rig_container(rig, key[i]);
     }
-    rig_container(rig, "batch");
+    if (!kind->controllers)
+        rig_container(rig, "batch");
     for (int t = 0; t < END; t++) {
         bool incident = t >= INCIDENT && t < INCIDENT_END;
         double all = 0;
@@ -111,7 +138,9 @@ static void live_through(struct rig *rig, const struct kind *kind, struct seen *
             all += rate[i];
         }
         double latency = beyond(fmin(all / 600e6, 0.9)) * (incident ? 1.35 : 1);
-        work(rig, "batch", incident ? 150e6 : 0, latency, 2.1e9);
+        if (!kind->controllers)
+            work(rig, "batch", incident ? 150e6 : 0, latency, 2.1e9);
+        move(rig, all + (incident ? 150e6 : 0));
         for (int i = 0; i < kind->services; i++)
             work(rig, key[i], rate[i], latency * (1 + 0.1 * (i % 5)) * exp(0.03 * normal_noise()),
                  2.1e9);
@@ -143,14 +172,18 @@ static void on_every_busy_node_the_incident_is_seen(void **state)
         {.name = "small services", .services = 24, .rate = 1e6},
         {.name = "load that swings 9:1", .services = 20, .rate = 12e6, .swings = true},
         {.name = "one spike of ten seconds", .services = 20, .rate = 10e6, .spike_end = 110},
+        {.name = "visible controllers",
+         .services = 20,
+         .rate = 12e6,
+         .swings = true,
+         .controllers = true},
     };
     struct rig *rig = *state;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         if (k > 0) {
             rig_release(rig);
             free(rig);
-            setup(state);
-            rig = *state;
+            *state = rig = new_rig(kinds[k].controllers);
         }
         struct seen seen;
         live_through(rig, &kinds[k], &seen);

@@ -22,6 +22,7 @@ struct bench {
     struct fake_source fake;
     struct log log;
     struct container container;
+    struct facts facts;
     struct collector_env env;
     struct collector_status status;
     struct core_lane lane;
@@ -36,6 +37,7 @@ static int setup(void **state)
     b->container = (struct container){.path = "a", .cgroup_fd = -1, .found_mono_ns = 10400000000u};
     strcpy(b->container.key, "a");
     b->env.log = &b->log;
+    b->env.facts = &b->facts;
     b->env.sources = source_set_new(&b->log);
     assert_int_equal(source_set_route(b->env.sources, SCOPE_CGROUP, GROUP_CORE, &b->fake.source),
                      0);
@@ -67,7 +69,7 @@ static int read_after(struct bench *b, uint64_t ns)
     b->tick.number++;
     b->tick.mono_ns += ns;
     assert_int_equal(source_set_begin(b->env.sources, &b->tick), 0);
-    return core_lane_read(&b->lane, b->env.sources, &b->status, &b->tick, &sum, &window);
+    return core_lane_read(&b->lane, &b->env, &b->status, &b->tick, &sum, &window);
 }
 
 static bool lasted(const struct bench *b, double seconds)
@@ -190,12 +192,14 @@ static struct node *new_node(size_t n, const char *const *paths)
  * one's window was calm. */
 static bool tick(struct node *node, const double *millions)
 {
+    struct corunners corunners;
     node->tick.number++;
     node->tick.mono_ns += SECOND;
     for (size_t i = 0; i < node->lanes.n; i++)
         core_lane_settle(&node->lane[i], millions[i] >= 0, (uint64_t)(fabs(millions[i]) * 1e6));
     core_lanes_add_up(&node->lanes, &node->tick, &node->facts, &node->traffic);
-    return core_lane_calm(&node->lane[0], &node->lanes, &node->tick, &node->traffic);
+    core_lane_corunners(&node->lane[0], &node->lanes, &node->traffic, &corunners);
+    return core_lane_calm(&node->lane[0], &node->tick, &corunners);
 }
 
 static int ticks(struct node *node, int n, const double *millions)
@@ -214,7 +218,7 @@ static void beside_quiet_neighbours_a_window_is_calm(void **state)
     struct node *node = new_node(2, two);
     assert_int_equal(ticks(node, 20, (double[]){900, 99}), 11);
     assert_int_equal(ticks(node, 20, (double[]){900, 150}), 0);
-    assert_true(node->traffic.rate == 1050e6);
+    assert_true(node->traffic.rate[PLACE_NODE] == 1050e6);
     free(node);
 }
 
@@ -253,7 +257,7 @@ static void a_window_over_two_ticks_counts_by_its_rate(void **state)
     ticks(node, 20, (double[]){900, 150});
     node->lane[1].window_seconds = 2;
     assert_false(tick(node, (double[]){900, 300}));
-    assert_true(node->traffic.rate == 1050e6);
+    assert_true(node->traffic.rate[PLACE_NODE] == 1050e6);
     free(node);
 }
 
@@ -290,9 +294,10 @@ static void who_is_inside_is_no_neighbour(void **state)
     assert_int_equal(node->lane[2].outermost, 1);
     assert_int_equal(node->lane[3].outermost, -1);
     ticks(node, 20, (double[]){900, 910, 905, 2});
-    assert_true(node->traffic.rate == 912e6); /* the two outermost */
-    double rest = core_lane_corunners(&node->lane[0], &node->lanes, &node->traffic);
-    assert_true(rest == 2e6);
+    assert_true(node->traffic.rate[PLACE_NODE] == 912e6); /* the two outermost */
+    struct corunners rest;
+    core_lane_corunners(&node->lane[0], &node->lanes, &node->traffic, &rest);
+    assert_true(rest.known && rest.rate == 2e6);
     assert_true(tick(node, (double[]){900, 910, 905, 2}));
 
     /* The outer is forgotten: the next one takes its place. */

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "collectors/events/events.h"
+#include "collectors/parts/cas_traffic.h"
 #include "collectors/table.h"
 #include "exporter/daemon/units.h"
 #include "tests/unit/support/imc_machine.h"
@@ -169,8 +170,59 @@ static void every_group_fits_a_box(void **state)
                 assert_true(events <= 4);
                 checked += events > 0;
             }
-    /* Two queues' roles; of machines without PMM, the clock alone. */
-    assert_int_equal(checked, 2 * (1 + 1 + 1 + 1 + 1 + 2));
+    /* Two queues' roles, of machines without PMM the clock alone; and what DRAM moved. */
+    assert_int_equal(checked, 3 * (1 + 1 + 1 + 1 + 1 + 2));
+}
+
+/* What DRAM moved is counted beside both queues. All take turns, and what each counts is whole. */
+static void traffic_beside_the_queues(void **state)
+{
+    for (size_t m = 0; m < sizeof expectations / sizeof *expectations; m++) {
+        const struct expected *want = &expectations[m];
+        const struct imc_machine *machine = want->machine;
+        double per_socket = 1e6 * machine->boxes * machine->channels;
+        struct perf_fixture *fixture = *state;
+        struct cas_traffic cas;
+        if (m > 0) {
+            perf_fixture_teardown(state);
+            perf_fixture_setup(state);
+            fixture = *state;
+        }
+        imc_machine_install(machine, fixture);
+        struct imc_rig *imc = imc_rig_live(fixture, NULL);
+        imc->rig.facts.machine.sockets = 2;
+        rig_flag(&imc->rig, "--collector.imc_rpq.cas-latency=14.3ns");
+        cas_traffic_open(&cas, &imc->rig.env, "test");
+        imc_rig_start(imc);
+        size_t everywhere, events = want->events + 2 * (size_t)machine->channels;
+        assert_int_equal(open_on_box(&fixture->pmu, &everywhere), events);
+        assert_int_equal(everywhere, events * (size_t)machine->boxes * 2);
+        for (int seconds = 1; seconds <= 2; seconds++) {
+            imc_rig_second(imc);
+            cas_traffic_read(&cas);
+            assert_true(cas.known && cas.seconds == 1);
+            near(cas.rate[0], 30 * per_socket);
+            near(cas.rate[1], 35 * per_socket);
+            near(cas.rate[PLACE_NODE], 65 * per_socket);
+            check_dram(&imc->rig, want, seconds * 1e6);
+            if (want->pmm)
+                check_pmm(&imc->rig, seconds * 1e6);
+        }
+        assert_in_range(fixture->pmu.box_peak, 1, 4);
+        const struct collector_status *status = imc_rig_both(imc)->imc_status;
+        print_message("%s: imc_rpq counts %.2f of the time\n", machine->name,
+                      status->pmu_running_seconds / status->pmu_enabled_seconds);
+        fixture->pmu.box_held = 4;
+        imc_rig_second(imc);
+        cas_traffic_read(&cas);
+        assert_false(cas.known);
+        fixture->pmu.box_held = 0;
+        imc_rig_second(imc);
+        cas_traffic_read(&cas);
+        assert_true(cas.known);
+        cas_traffic_close(&cas);
+        imc_rig_free(imc);
+    }
 }
 
 /* The kernel that the others run on must itself refuse what a box cannot do. */
@@ -352,6 +404,7 @@ int main(void)
         MACHINE(4, "emr"),
         MACHINE(5, "gnr"),
         TEST(every_group_fits_a_box),
+        TEST(traffic_beside_the_queues),
         TEST(a_fifth_counter_is_refused),
         TEST(held_boxes),
         TEST(dies_are_summed),

@@ -34,6 +34,7 @@ static void walk(struct all *all, struct state_fields *fields)
 static void learn(struct all *all, uint64_t t)
 {
     double corunners = 1e6 * (double)(1 + t % 600), latency = 70e-9 + corunners * 1e-17;
+    calm_measured_by(&all->calm, TRAFFIC_LINES);
     bool calm = calm_window(&all->calm, t * second, corunners, 1e9);
     hour_percentile_add(&all->hour, t * second, latency);
     rate_peak_add(&all->peak, t * second, corunners);
@@ -42,6 +43,7 @@ static void learn(struct all *all, uint64_t t)
                                          .calm = calm,
                                          .latency_seconds = latency,
                                          .corunners_known = true,
+                                         .measure = TRAFFIC_LINES_OF_SOCKETS,
                                          .corunner_rate = corunners,
                                          .own_rate = 1e6 + (double)(t % 7)};
     normal_learn(&all->normal, &window);
@@ -53,6 +55,7 @@ static void learn(struct all *all, uint64_t t)
                                            .length_seconds = 1,
                                            .cpu_seconds = 1,
                                            .corunners_known = true,
+                                           .measure = TRAFFIC_READS_OF_SOCKETS,
                                            .corunner_rate = corunners};
     unloaded_learn(&all->unloaded, &counts);
 }

@@ -236,6 +236,7 @@ static void minutes_long_ago_are_gone(void **state)
 
 struct node {
     struct normal normal;
+    enum traffic_measure measure;
     int second;
 };
 
@@ -244,6 +245,7 @@ static void learn(struct node *node, bool calm, double latency, double corunners
     for (int i = 0; i < seconds; i++) {
         const struct normal_window window = {
             .corunners_known = true,
+            .measure = node->measure,
             .mono_ns = (uint64_t)node->second++ * SECOND,
             .length_seconds = 1,
             .calm = calm,
@@ -314,6 +316,24 @@ static void extrapolated_beats_usual(void **state)
     assert_basis(&node, NAN, BASIS_EXTRAPOLATED, 80e-9);
 }
 
+/* Reads and lines are not one measure: after a change, nothing is extrapolated from before. */
+static void another_measure_begins_a_new_fit(void **state)
+{
+    (void)state;
+    struct node node = {0};
+    for (int i = 0; i < 40; i++)
+        learn(&node, false, 80e-9 + swing(i) * 3e-16, swing(i), 60);
+    node.measure = TRAFFIC_LINES;
+    learn(&node, false, 100e-9, 5e8, 1);
+    enum basis basis;
+    double seconds;
+    assert_true(normal_find(&node.normal, NAN, &basis, &seconds));
+    assert_int_equal(basis, BASIS_USUAL);
+    for (int i = 0; i < 40; i++)
+        learn(&node, false, 80e-9 + swing(i) * 1e-16, 3 * swing(i), 60);
+    assert_basis(&node, NAN, BASIS_EXTRAPOLATED, 80e-9);
+}
+
 static void busy_is_reads_and_cpu(void **state)
 {
     (void)state;
@@ -346,6 +366,7 @@ int main(void)
         cmocka_unit_test(an_incident_does_not_become_usual),
         cmocka_unit_test(calm_windows_win),
         cmocka_unit_test(extrapolated_beats_usual),
+        cmocka_unit_test(another_measure_begins_a_new_fit),
         cmocka_unit_test(busy_is_reads_and_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,39 @@ static void never_calm_needs_windows_enough_to_tell(void **state)
     assert_true(unloaded_never_calm(&u));
 }
 
+/* What was extrapolated from reads is nothing to go on once lines are measured. */
+static void another_measure_begins_new_fits(void **state)
+{
+    (void)state;
+    static struct unloaded u;
+    for (uint64_t t = 0; t < 3600; t++) {
+        double corunners = 1e8 * (double)(1 + t / 60 * 7 % 10);
+        struct unloaded_window window = {
+            .accesses = 50000,
+            .misses = 10000 + (uint64_t)(corunners / 1e6),
+            .mono_ns = t * 1000000000u,
+            .length_seconds = 1,
+            .cpu_seconds = 1,
+            .corunners_known = true,
+            .corunner_rate = corunners,
+        };
+        window.wait_seconds = (double)window.misses * (80e-9 + corunners * 1e-17);
+        unloaded_learn(&u, &window);
+        if (t < 3599)
+            continue;
+        assert_int_equal(unloaded_latency_basis(&u), BASIS_EXTRAPOLATED);
+        assert_int_equal(unloaded_ratio_basis(&u), BASIS_EXTRAPOLATED);
+        window.measure = TRAFFIC_LINES;
+        window.corunners_known = false;
+        unloaded_learn(&u, &window);
+        assert_int_equal(unloaded_latency_basis(&u), BASIS_EXTRAPOLATED);
+        window.corunners_known = true;
+        unloaded_learn(&u, &window);
+        assert_int_equal(unloaded_latency_basis(&u), BASES);
+        assert_int_equal(unloaded_ratio_basis(&u), BASES);
+    }
+}
+
 /* After two memories at another latency the old one weighs e^-2. */
 static void the_past_fades(void **state)
 {
@@ -91,6 +124,7 @@ int main(void)
         cmocka_unit_test(the_ratio_may_be_known_and_the_latency_not),
         cmocka_unit_test(idle_calm_windows_are_calm_but_teach_nothing),
         cmocka_unit_test(never_calm_needs_windows_enough_to_tell),
+        cmocka_unit_test(another_measure_begins_new_fits),
         cmocka_unit_test(the_past_fades),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

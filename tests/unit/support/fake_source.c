@@ -29,7 +29,8 @@ static int open_group(struct source *source, const struct scope *scope, enum gro
 {
     struct fake_source *fake = fake_of(source);
     if (fake->open_error.reason != REASON_OK &&
-        (fake->open_error_of == GROUP_COUNT || fake->open_error_of == group)) {
+        (fake->open_error_of == GROUP_COUNT || fake->open_error_of == group) &&
+        (!fake->open_error_key || strcmp(fake->open_error_key, scope->key) == 0)) {
         *why = fake->open_error;
         return fake->open_errno ? fake->open_errno : -EMFILE;
     }

@@ -51,6 +51,7 @@ struct fake_source {
     struct verdict check;                 /* REASON_OK: everything works, perhaps with words */
     struct verdict open_error;            /* REASON_OK: opening works */
     enum group open_error_of;             /* this group's only; GROUP_COUNT after init: of all */
+    const char *open_error_key;           /* this key's only; NULL: of all */
     int open_errno;                       /* what it fails with; 0: -EMFILE */
     int begin_error;
 };

@@ -37,21 +37,31 @@
         0xe0, 0x01, IMC_PMM_OCCUPANCY, 3                                                           \
     }
 
-const struct imc_machine imc_skx = {
-    .name = "skx", .model = 85, .stepping = 4, .boxes = 6, .channels = 1, {DRAM_ONE_CHANNEL}};
+#define CAS(event, reads, writes)                                                                  \
+    {event, reads, IMC_CAS_READS, 0},                                                              \
+    {                                                                                              \
+        event, writes, IMC_CAS_WRITES, 0                                                           \
+    }
+
+const struct imc_machine imc_skx = {.name = "skx",
+                                    .model = 85,
+                                    .stepping = 4,
+                                    .boxes = 6,
+                                    .channels = 1,
+                                    {DRAM_ONE_CHANNEL, CAS(0x04, 0x03, 0x0c)}};
 const struct imc_machine imc_clx = {.name = "clx",
                                     .model = 85,
                                     .stepping = 7,
                                     .boxes = 6,
                                     .channels = 1,
-                                    {DRAM_ONE_CHANNEL, PMM_ALL}};
+                                    {DRAM_ONE_CHANNEL, PMM_ALL, CAS(0x04, 0x03, 0x0c)}};
 const struct imc_machine imc_icx = {
     .name = "icx",
     .model = 106,
     .stepping = 6,
     .boxes = 12,
     .channels = 1,
-    {{0x00, 0x00, IMC_CLOCK, 0}, DRAM_TWO_CHANNELS, PMM_ALL},
+    {{0x00, 0x00, IMC_CLOCK, 0}, DRAM_TWO_CHANNELS, PMM_ALL, CAS(0x04, 0x0f, 0x30)},
 };
 const struct imc_machine imc_spr = {
     .name = "spr",
@@ -59,7 +69,7 @@ const struct imc_machine imc_spr = {
     .stepping = 8,
     .boxes = 8,
     .channels = 1,
-    {{0x01, 0x01, IMC_CLOCK, 0}, DRAM_TWO_CHANNELS, PMM_BY_SUBCHANNEL},
+    {{0x01, 0x01, IMC_CLOCK, 0}, DRAM_TWO_CHANNELS, PMM_BY_SUBCHANNEL, CAS(0x05, 0xcf, 0xf0)},
 };
 const struct imc_machine imc_emr = {
     .name = "emr",
@@ -67,7 +77,7 @@ const struct imc_machine imc_emr = {
     .stepping = 2,
     .boxes = 8,
     .channels = 1,
-    {{0x01, 0x01, IMC_CLOCK, 0}, DRAM_TWO_CHANNELS, PMM_BY_SUBCHANNEL},
+    {{0x01, 0x01, IMC_CLOCK, 0}, DRAM_TWO_CHANNELS, PMM_BY_SUBCHANNEL, CAS(0x05, 0xcf, 0xf0)},
 };
 const struct imc_machine imc_gnr = {
     .name = "gnr",
@@ -83,7 +93,9 @@ const struct imc_machine imc_gnr = {
      {0x80, 0x00, IMC_OCCUPANCY, 0},
      {0x81, 0x00, IMC_OCCUPANCY, 1},
      {0x82, 0x00, IMC_OCCUPANCY, 2},
-     {0x83, 0x00, IMC_OCCUPANCY, 3}},
+     {0x83, 0x00, IMC_OCCUPANCY, 3},
+     CAS(0x05, 0xcf, 0xf0),
+     CAS(0x06, 0xcf, 0xf0)},
 };
 
 const struct imc_machine *const imc_machines[6] = {&imc_skx, &imc_clx, &imc_icx,
@@ -119,6 +131,10 @@ static uint64_t rate(const void *context, const struct perf_event_attr *attr, in
             return 4;
         case IMC_PMM_OCCUPANCY:
             return (600 + 200 * socket) * channel;
+        case IMC_CAS_READS:
+            return 20 + 5 * socket;
+        case IMC_CAS_WRITES:
+            return 10;
         }
     }
     return sum; /* an event that these boxes do not have counts nothing */
@@ -237,6 +253,7 @@ static void route(struct imc_rig *rig, struct source *source)
 {
     assert_int_equal(source_set_route(rig->rig.sources, SCOPE_UNIT, GROUP_RPQ, source), 0);
     assert_int_equal(source_set_route(rig->rig.sources, SCOPE_UNIT, GROUP_PMM_RPQ, source), 0);
+    assert_int_equal(source_set_route(rig->rig.sources, SCOPE_UNIT, GROUP_CAS, source), 0);
 }
 
 static struct imc_rig *rig_new(void)

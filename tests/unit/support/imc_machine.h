@@ -14,7 +14,7 @@
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/perf_fixture.h"
 
-enum { IMC_EVENTS = 10 };
+enum { IMC_EVENTS = 14 };
 
 struct imc_machine {
     const char *name;
@@ -23,7 +23,15 @@ struct imc_machine {
     int channels; /* groups that the DRAM read queue takes */
     struct {
         uint8_t event, umask;
-        enum { IMC_CLOCK = 1, IMC_INSERTS, IMC_OCCUPANCY, IMC_PMM_INSERTS, IMC_PMM_OCCUPANCY } what;
+        enum {
+            IMC_CLOCK = 1,
+            IMC_INSERTS,
+            IMC_OCCUPANCY,
+            IMC_PMM_INSERTS,
+            IMC_PMM_OCCUPANCY,
+            IMC_CAS_READS,
+            IMC_CAS_WRITES
+        } what;
         int channel; /* pseudo-channel or, with PMM occupancy, how much of it: see the rates */
     } event[IMC_EVENTS];
 };
@@ -36,6 +44,8 @@ struct imc_machine {
  *     occupancy       inserts * (30 + 30 * s + 6 * i + 12 * pseudo-channel)
  *     PMM inserts     4
  *     PMM occupancy   600 + 200 * s times 'channel'; 3 in all
+ *     CAS reads       20 + 5 * s, on each channel
+ *     CAS writes      10, likewise
  */
 extern const struct imc_machine imc_skx, imc_clx, imc_icx, imc_spr, imc_emr, imc_gnr;
 /* All six. */

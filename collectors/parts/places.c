@@ -1,0 +1,42 @@
+#include "collectors/parts/places.h"
+
+#include <string.h>
+
+bool places_are_sockets(const struct machine *machine)
+{
+    return machine->sockets > 1 && machine->sockets <= MACHINE_SOCKETS &&
+           machine->numa_nodes >= machine->sockets;
+}
+
+/* As window_add(). */
+static double counted(const struct reading_row *then, const struct reading_row *now, int i)
+{
+    uint64_t enabled = now->enabled_ns - (then ? then->enabled_ns : 0);
+    uint64_t running = now->running_ns - (then ? then->running_ns : 0);
+    if (enabled == 0 || running == 0 || running < enabled / WINDOW_MAX_SCALE)
+        return 0;
+    return (double)(now->count[i] - (then ? then->count[i] : 0)) * (double)enabled /
+           (double)running;
+}
+
+bool places_divide(const struct group_window *window, enum role role, const struct machine *machine,
+                   double out[MACHINE_SOCKETS])
+{
+    int i = group_index(window->group, role);
+    bool known = i >= 0;
+    memset(out, 0, MACHINE_SOCKETS * sizeof *out);
+    for (size_t k = 0; known && k < window->after->n; k++) {
+        const struct reading_row *now = reading_row(window->after, k);
+        const struct reading_row *then =
+            k < window->before->n ? reading_row(window->before, k) : NULL;
+        if (!(now->present >> i & 1))
+            continue;
+        double count = counted(then && then->present ? then : NULL, now, i);
+        int socket = machine_socket_of(machine, now->cpu);
+        if (socket >= 0)
+            out[socket] += count;
+        else if (count > 0)
+            known = false;
+    }
+    return known;
+}
