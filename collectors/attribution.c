@@ -124,6 +124,19 @@ static void attribution_reconcile(void *opaque, const struct container_diff *dif
 
 /* ---- a tick ---- */
 
+/* Opened again when descriptors may have become free; until then it is a part of the host. */
+static void lose(struct attribution *self, const struct attribution_lane *lane)
+{
+    struct verdict *verdict = &self->in.status->verdict;
+    self->lanes.unopened += !lane->ending;
+    if (verdict->reason == REASON_FD_LIMIT)
+        return;
+    verdict_set(verdict, REASON_FD_LIMIT,
+                "counters need the file descriptors with which the CPU time of some containers was "
+                "read: raise LimitNOFILE= or ulimit -n, or lower --containers.max");
+    log_warn(self->in.env.log, "attribution", "%s", verdict->words);
+}
+
 static int read_lanes(struct attribution *self, const struct tick *tick)
 {
     int result = 0;
@@ -132,8 +145,11 @@ static int read_lanes(struct attribution *self, const struct tick *tick)
         struct attribution_lane *lane = lanes_at(&self->lanes, i);
         if (!lane)
             continue;
+        bool open = attribution_lane_is_open(lane);
         int err = attribution_lane_read(&self->in, lane, tick);
         result = result ? result : err;
+        if (open && !attribution_lane_is_open(lane))
+            lose(self, lane);
         any |= attribution_lane_is_open(lane);
         read |= lane->read;
     }

@@ -135,7 +135,7 @@ int attribution_clock_read(struct attribution_context *self, struct attribution_
     if (!clock->handle)
         return -ENODATA;
     int err = source_set_read(self->env.sources, clock->handle, &window);
-    if (err == -ENODATA)
+    if (err == -ENODATA || err == -ESRCH) /* the cgroup is gone */
         return err;
     if (err) {
         self->status->discarded[DISCARD_READ_ERROR]++;
@@ -159,7 +159,10 @@ int attribution_lane_read(struct attribution_context *self, struct attribution_l
     if (err == -ENODATA)
         err = attribution_clock_read(self, &lane->activity, tick, found_ns, &lane->usage);
     lane->read = err == 0;
-    return err == -ENODATA ? 0 : err;
+    if (err == -EMFILE) /* its descriptors were called in, for good */
+        attribution_lane_close(self, lane);
+    bool gone = err == -ENODATA || err == -EMFILE || err == -ESRCH;
+    return gone ? 0 : err;
 }
 
 /* ---- containers inside containers ---- */

@@ -42,7 +42,8 @@ extern const struct lane_ops attribution_lane_ops; /* of a struct attribution_co
 bool attribution_lane_is_open(const struct attribution_lane *lane);
 void attribution_lane_close(struct attribution_context *self, struct attribution_lane *lane);
 
-/* Reads its CPU time: 0, also where there is none in this tick; or the source's error. */
+/* Reads its CPU time: 0, also where there is none in this tick; or the source's error. It is closed
+ * when the source has called its descriptors in. */
 int attribution_lane_read(struct attribution_context *self, struct attribution_lane *lane,
                           const struct tick *tick);
 

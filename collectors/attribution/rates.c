@@ -51,6 +51,8 @@ bool rates_host(const struct attribution_context *self, const struct lanes *lane
         const struct attribution_lane *lane = lanes_at(lanes, k);
         if (!lane || !attribution_lane_is_open(lane) || attribution_lane_outer(lanes, lane))
             continue;
+        if (!lane->read && lane->ending) /* gone before its last time was read */
+            continue;
         if (!lane->read)
             return false;
         left.placed &= lane->usage.placed;

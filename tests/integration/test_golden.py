@@ -166,6 +166,26 @@ class ByHand(unittest.TestCase):
         self.near(page.get("interference_core_latency_error_ratio", numa_node="0"), 16 / 168.5)
         self.assertEqual(page.get("interference_core_cache_lookup_cycles"), 60)
 
+    def test_attribution(self):
+        """The hog adds 25 of 125 ns; nobody else has a series."""
+        page = self.page("attribution")
+        caused = self.C + "caused_latency_"
+        now = page.get(caused + "current_seconds", container="hog", numa_node="0")
+        self.assertAlmostEqual(now, 25e-9, delta=10e-9)
+        self.assertLess(page.get(caused + "uncertainty_seconds", container="hog"), now / 4)
+        for container in ("service", "timer"):
+            self.assertFalse([name for name in page.names(container=container)
+                              if name.startswith(caused)])
+        # The tick without a reading is none; timer is busy on the probe's CPU only.
+        self.assertEqual(page.get("interference_memory_attribution_readings_total"), 77)
+        self.assertEqual(page.get("interference_memory_attribution_candidates"), 2)
+        # The calm latency is 100 ns, the present one a mean of the last five or so.
+        excess = sum(page.select("interference_memory_excess_latency_current_seconds").values())
+        self.assertTrue(0 < excess < 25e-9)
+        total = "interference_memory_excess_latency_seconds_total"
+        self.assertEqual(page.get(total, by="group"), 0)
+        self.assertGreater(page.get(total, by="named"), 0)
+
     def test_nvmm(self):
         page = self.page("nvmm")
         accesses, size = self.C + "nvmm_accesses_total", self.C + "nvmm_bytes_total"

@@ -29,6 +29,13 @@ class SeriesCount(unittest.TestCase):
         # The victim has everything that there is by default, so one series more would show.
         self.assertEqual(max(counts.values()), LIMIT)
 
+    def test_only_the_named_cost_more(self):
+        """Who never was suspected has what it would have without the collector."""
+        with_it = self.counts(recording="attribution")
+        without = self.counts("--no-collector.attribution", recording="attribution")
+        self.assertEqual({container[0]: with_it[container] - without[container]
+                          for container in with_it}, {"h": 3, "s": 0, "t": 0})
+
     def test_nodes_with_persistent_memory(self):
         """Few nodes have it: six more there, five more with loads, and info is in both."""
         counts = self.counts("--collector.disable-defaults", "--collector.pebs_nvmm",

@@ -146,6 +146,7 @@ static void the_host_is_not_a_container(void **state)
         interference_burst(rig, 0, 100 * exp(0.2 * host) * interference_noise(0.015));
         assert_int_equal(rig_tick(rig), 0);
         assert_int_equal(rig_series(rig, "container="), 0);
+        assert_true(i >= 60 || by(rig, "host") == 0);
         most = fmax(most, by(rig, "host"));
     }
     assert_true(most > 5e-9);
@@ -298,6 +299,39 @@ static void an_activity_that_is_not_read_is_absent(void **state)
     assert_int_equal(rig->status.discarded[DISCARD_READ_ERROR], 33);
 }
 
+/* Its counter must not be where the host's part is, nor where its own was when it was read. */
+static void descriptors_that_are_called_in(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    struct fake_group *clock = fake_group(&rig->fake, "bystander", GROUP_ACTIVITY);
+    for (int i = 0; i < 30; i++)
+        second(rig);
+    clock->read_error = -EMFILE;
+    second(rig);
+    assert_false(clock->open);
+    assert_int_equal(rig->status.verdict.reason, REASON_FD_LIMIT);
+    second(rig);
+    /* Another one ends: there may be descriptors again. */
+    clock->read_error = 0;
+    rig_end(rig, &rig->containers[2]);
+    assert_true(clock->open);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+}
+
+/* Of files nothing is left to be read then. */
+static void a_cgroup_that_is_gone_is_no_error(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    second(rig);
+    rig_end(rig, &rig->containers[1]);
+    fake_group(&rig->fake, "bystander", GROUP_ACTIVITY)->read_error = -ESRCH;
+    second(rig);
+    assert_false(fake_group(&rig->fake, "bystander", GROUP_ACTIVITY)->open);
+    assert_int_equal(rig->status.discarded[DISCARD_READ_ERROR], 0);
+}
+
 /* The counter goes on under the new name, and lingers; the gauges end with the container. */
 static void names_change_and_containers_end(void **state)
 {
@@ -313,7 +347,7 @@ static void names_change_and_containers_end(void **state)
     assert_true(rig_value(rig, CAUSED_TOTAL, "container=\"renamed\"") >= total);
     assert_int_equal(rig_series(rig, "container=\"hog\""), 0);
     rig_end(rig, hog);
-    second(rig);
+    rig_tick(rig); /* without a reading */
     assert_true(isnan(rig_value(rig, CAUSED, "")) && isnan(rig_value(rig, UNCERTAINTY, "")));
     total = rig_value(rig, CAUSED_TOTAL, "container=\"renamed\"");
     for (int i = 0; i < 30; i++)
@@ -336,6 +370,9 @@ static void a_container_without_names_has_no_series(void **state)
     for (int i = 0; i < 200; i++) {
         second(rig);
         assert_int_equal(rig_series(rig, "container="), 0);
+        json_t *root, *domain = interference_page(rig, 0, &root);
+        assert_int_equal(json_array_size(json_object_get(domain, "aggressors")), 0);
+        json_decref(root);
     }
     assert_true(rig_value(rig, CANDIDATES, "") == 2);
     rig_name(rig, hog);
@@ -482,6 +519,8 @@ int main(void)
         TEST(nesting_follows_who_goes),
         TEST(missed_ticks_do_not_look_busy),
         TEST(an_activity_that_is_not_read_is_absent),
+        TEST(descriptors_that_are_called_in),
+        TEST(a_cgroup_that_is_gone_is_no_error),
         TEST(names_change_and_containers_end),
         TEST(a_container_without_names_has_no_series),
         TEST(the_cores_clocks_do_as_well),

@@ -1,0 +1,174 @@
+/* Who was active by himself: by node, beside the probe, without those inside, and the host. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collectors/attribution/rates.h"
+
+enum { LANES = 4 };
+
+/* /a, /a/b, /a/b/c and /d, on one node; all are open and read. */
+struct world {
+    struct attribution_context in;
+    struct attribution_node node;
+    struct attribution_seat seats[LANES];
+    struct container containers[LANES];
+    struct attribution_lane lane[LANES];
+    struct lane_slot slots[LANES];
+    struct lanes lanes;
+    struct activity machine;
+    double host[ATTRIBUTION_NODES];
+};
+
+static int setup(void **state)
+{
+    static const double on[LANES] = {1.0, 0.75, 0.25, 0.5};
+    static const int parent[LANES] = {-1, 0, 1, -1};
+    struct world *w = calloc(1, sizeof *w);
+    w->in.nodes.n = 1;
+    w->in.node[0] = &w->node;
+    w->node.seats = w->seats;
+    w->node.n_seats = LANES;
+    w->lanes = (struct lanes){.at = w->slots, .n = LANES};
+    for (uint32_t i = 0; i < LANES; i++) {
+        w->containers[i].slot = i;
+        w->lane[i] = (struct attribution_lane){.container = &w->containers[i],
+                                               .core.handle = 1,
+                                               .parent = parent[i],
+                                               .read = true,
+                                               .usage = {true, on[i] + 0.5, {on[i]}}};
+        w->slots[i].lane = &w->lane[i];
+    }
+    w->machine = (struct activity){true, 4, {1.75}};
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+static void each_for_itself_and_the_rest_is_the_hosts(void **state)
+{
+    struct world *w = *state;
+    rates_share(&w->in, &w->lanes);
+    assert_true(w->seats[0].rate == 0.25 && w->seats[1].rate == 0.5);
+    assert_true(w->seats[2].rate == 0.25 && w->seats[3].rate == 0.5);
+    assert_true(rates_host(&w->in, &w->lanes, &w->machine, w->host));
+    assert_true(w->host[0] == 0.25);
+}
+
+/* The readings are not of one instant. */
+static void nothing_is_below_zero(void **state)
+{
+    struct world *w = *state;
+    w->lane[1].usage.on[0] = 1.25;
+    w->machine.on[0] = 1.25;
+    rates_share(&w->in, &w->lanes);
+    assert_true(w->seats[0].rate == 0);
+    assert_true(rates_host(&w->in, &w->lanes, &w->machine, w->host));
+    assert_true(w->host[0] == 0);
+}
+
+/* Its own part, and its parent's, are not known; that of what it lies further in is. */
+static void what_is_not_read(void **state)
+{
+    struct world *w = *state;
+    w->lane[2].read = false;
+    rates_share(&w->in, &w->lanes);
+    assert_true(isnan(w->seats[2].rate) && isnan(w->seats[1].rate));
+    assert_true(w->seats[0].rate == 0.25 && w->seats[3].rate == 0.5);
+    assert_true(rates_host(&w->in, &w->lanes, &w->machine, w->host));
+    w->lane[3].read = false;
+    assert_false(rates_host(&w->in, &w->lanes, &w->machine, w->host));
+    w->lane[3].ending = true;
+    assert_true(rates_host(&w->in, &w->lanes, &w->machine, w->host));
+    assert_true(w->host[0] == 0.75);
+}
+
+/* It is a part of what it lies in, or of the host. */
+static void who_cannot_be_counted(void **state)
+{
+    struct world *w = *state;
+    w->lane[1].core.handle = w->lane[3].core.handle = 0;
+    w->lane[1].read = w->lane[3].read = false;
+    rates_share(&w->in, &w->lanes);
+    assert_true(w->seats[0].rate == 0.75 && w->seats[2].rate == 0.25);
+    assert_true(isnan(w->seats[1].rate) && isnan(w->seats[3].rate));
+    assert_true(rates_host(&w->in, &w->lanes, &w->machine, w->host));
+    assert_true(w->host[0] == 0.75);
+}
+
+/* Sums over all CPUs are taken from sums over all CPUs. */
+static void without_cpus_only_sums_can_be_compared(void **state)
+{
+    struct world *w = *state;
+    w->lane[3].usage.placed = false;
+    assert_true(rates_host(&w->in, &w->lanes, &w->machine, w->host));
+    assert_true(w->host[0] == 4 - 1.5 - 1.0);
+}
+
+/* ---- windows ---- */
+
+enum { ROWS = 3 };
+
+struct rows {
+    struct reading reading;
+    struct {
+        struct reading_row row;
+        uint64_t count[GROUP_MAX_ROLES];
+    } at[ROWS];
+};
+
+static void put(struct rows *rows, size_t i, int cpu, uint64_t ns)
+{
+    rows->reading.rows = rows->at;
+    rows->reading.stride_bytes = sizeof rows->at[0];
+    rows->reading.n = i + 1;
+    rows->at[i].row = (struct reading_row){.cpu = cpu, .present = 1, .enabled_ns = ns};
+}
+
+/* CPU 0 is the probe's of node 0; of what has no CPU nothing can be left out. */
+static void a_window_by_cpu_or_as_a_sum(void **state)
+{
+    (void)state;
+    struct machine machine = {.numa_nodes = 1};
+    const struct activity_nodes nodes = {.machine = &machine, .n = 1, .at = {{0, 0}}};
+    struct rows before = {0}, after = {0};
+    struct activity activity;
+    put(&before, 0, 0, 1000000000);
+    put(&before, 1, 1, 500000000);
+    put(&after, 0, 0, 3000000000);
+    put(&after, 1, 1, 1500000000);
+    put(&after, 2, 2, 400000000); /* came online */
+    struct group_window window = {.before = &before.reading, .after = &after.reading};
+    assert_true(activity_of_window(&window, &nodes, 2, &activity));
+    assert_true(activity.placed && activity.all == 1.7 && activity.on[0] == 0.7);
+    put(&after, 0, -1, 3000000000);
+    assert_true(activity_of_window(&window, &nodes, 2, &activity));
+    assert_true(!activity.placed && activity.all == 1 && activity.on[0] == 1);
+    put(&after, 0, -1, 999999999);
+    assert_false(activity_of_window(&window, &nodes, 2, &activity));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(each_for_itself_and_the_rest_is_the_hosts),
+        TEST(nothing_is_below_zero),
+        TEST(what_is_not_read),
+        TEST(who_cannot_be_counted),
+        TEST(without_cpus_only_sums_can_be_compared),
+        cmocka_unit_test(a_window_by_cpu_or_as_a_sum),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
