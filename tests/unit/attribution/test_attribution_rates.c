@@ -116,6 +116,34 @@ static void without_cpus_only_sums_can_be_compared(void **state)
     assert_true(w->host[0] == 4 - 1.5 - 1.0);
 }
 
+/* In any order of coming, and when one in between goes. */
+static void the_innermost_container_around_is_the_parent(void **state)
+{
+    static const char *const paths[LANES] = {"/a", "/a/b", "/a/b/c", "/ab"};
+    static const int order[][LANES] = {{0, 1, 2, 3}, {2, 0, 1, 3}, {3, 2, 1, 0}, {2, 1, 0, 3}};
+    struct world *w = *state;
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+        memset(w->slots, 0, sizeof w->slots);
+        for (size_t i = 0; i < LANES; i++) {
+            struct container *c = &w->containers[order[k][i]];
+            struct attribution_lane *lane = &w->lane[c->slot];
+            c->path = paths[c->slot];
+            *lane = (struct attribution_lane){
+                .container = c, .path_len = strlen(c->path), .parent = -1};
+            w->slots[c->slot].lane = lane;
+            attribution_lanes_nest(&w->lanes, &(struct container_diff){.added = {&c, 1}});
+        }
+        assert_int_equal(w->lane[0].parent, -1);
+        assert_int_equal(w->lane[1].parent, 0);
+        assert_int_equal(w->lane[2].parent, 1);
+        assert_int_equal(w->lane[3].parent, -1);
+    }
+    struct container *gone = &w->containers[1];
+    w->slots[1].lane = NULL;
+    attribution_lanes_nest(&w->lanes, &(struct container_diff){.forgotten = {&gone, 1}});
+    assert_int_equal(w->lane[2].parent, 0);
+}
+
 /* ---- windows ---- */
 
 enum { ROWS = 3 };
@@ -168,6 +196,7 @@ int main(void)
         TEST(what_is_not_read),
         TEST(who_cannot_be_counted),
         TEST(without_cpus_only_sums_can_be_compared),
+        TEST(the_innermost_container_around_is_the_parent),
         cmocka_unit_test(a_window_by_cpu_or_as_a_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
