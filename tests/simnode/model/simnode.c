@@ -346,11 +346,8 @@ static void set_frequency(struct simnode *node, double core_hz)
 
 static void pause_or_resume(struct simnode *node, size_t index, int64_t tick)
 {
-    const struct container_spec *spec = &node->scenario->containers[index];
-    bool pause = false;
+    bool pause = container_pauses(&node->scenario->containers[index], tick);
 
-    for (size_t i = 0; i < spec->n_pauses; i++)
-        pause |= spec->pauses[i].from_tick <= tick && tick <= spec->pauses[i].to_tick;
     for (size_t i = 0; i < node->n_cores; i++) {
         struct core *core = &node->cores[i];
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/simnode/model/rng.h"
+#include "tests/simnode/recording/caused.h"
 
 /* Any fixed date: a recording depends on nothing but its scenario. */
 #define WALL_START_NS 1790000000000000000LL
@@ -14,6 +15,7 @@ struct recorder {
     const struct scenario *scenario;
     struct simnode *node;
     struct alone_runs *runs;
+    struct caused *caused; /* NULL: not asked for */
     FILE *out;
     struct simnode_truth *before; /* by container, at the tick's start */
     bool *present;                /* its container line was written, and it is not gone */
@@ -116,13 +118,14 @@ static void put_read(struct recorder *recorder, const char *key, enum group grou
 
 static void put_container_reads(struct recorder *recorder, size_t index)
 {
-    static const enum group groups[] = {GROUP_CORE, GROUP_STALLS, GROUP_LOADS, GROUP_STORES,
-                                        GROUP_ASM_EPOCHS};
+    static const enum group groups[] = {GROUP_CORE,   GROUP_STALLS,     GROUP_LOADS,
+                                        GROUP_STORES, GROUP_ASM_EPOCHS, GROUP_TRAFFIC};
     const struct container_spec *spec = &recorder->scenario->containers[index];
+    size_t n = sizeof(groups) / sizeof(groups[0]) - !recorder->caused;
     struct simnode_reading reading;
 
     /* Of the probe's own thread the exporter reads one group only. */
-    for (size_t i = 0; i < (spec->probe ? 1 : sizeof(groups) / sizeof(groups[0])); i++)
+    for (size_t i = 0; i < (spec->probe ? 1 : n); i++)
         if (simnode_read_container(recorder->node, index, groups[i], &reading) == 0)
             put_read(recorder, spec->key, groups[i], &reading);
 }
@@ -168,6 +171,28 @@ static void put_probe(struct recorder *recorder, size_t index, double latency_ns
                   "target_numa_node", (json_int_t)spec->memory[0].node, "latency_ns", latency_ns));
 }
 
+/* What each of those who run causes of its latency, beside them as they are in this tick. */
+static json_t *caused_by(const struct recorder *recorder, size_t index)
+{
+    const struct scenario *scenario = recorder->scenario;
+    int64_t tick = (int64_t)simnode_ticks(recorder->node);
+    double ns[SCENARIO_MAX_CAUSED];
+    uint32_t there = 0;
+    json_t *object;
+
+    for (size_t i = 0; i < scenario->n_containers; i++)
+        if (simnode_container_runs(recorder->node, i) &&
+            !container_pauses(&scenario->containers[i], tick))
+            there |= 1U << i;
+    if (!(there & 1U << index) || !caused_ns(recorder->caused, index, there, ns))
+        return NULL;
+    object = json_object();
+    for (size_t i = 0; i < scenario->n_containers; i++)
+        if (i != index && there & 1U << i)
+            json_object_set_new(object, scenario->containers[i].key, json_real(ns[i]));
+    return object;
+}
+
 static void put_truth(struct recorder *recorder, size_t index)
 {
     const struct scenario *scenario = recorder->scenario;
@@ -196,6 +221,12 @@ static void put_truth(struct recorder *recorder, size_t index)
         else
             json_object_set_new(truth, "slowdown",
                                 json_real((double)scenario->tick_cycles / (end - start)));
+    }
+    if (recorder->caused) {
+        json_t *caused = caused_by(recorder, index);
+
+        if (caused)
+            json_object_set_new(truth, "caused_ns", caused);
     }
     json_object_set_new(
         truth, "nvmm_store_bytes",
@@ -241,7 +272,9 @@ int record_run(const struct scenario *scenario, struct alone_runs *runs, FILE *o
     recorder.present = calloc(scenario->n_containers, sizeof(*recorder.present));
     if (!recorder.before || !recorder.present)
         goto out;
-    err = simnode_new(scenario, &recorder.node);
+    err = scenario->truth_caused ? caused_new(scenario, &recorder.caused) : 0;
+    if (!err)
+        err = simnode_new(scenario, &recorder.node);
     if (err)
         goto out;
     put_header(&recorder);
@@ -259,6 +292,7 @@ int record_run(const struct scenario *scenario, struct alone_runs *runs, FILE *o
         err = recorder.err;
 out:
     simnode_free(recorder.node);
+    caused_free(recorder.caused);
     free(recorder.before);
     free(recorder.present);
     return err;

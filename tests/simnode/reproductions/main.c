@@ -32,6 +32,7 @@ static const struct {
     {"slowdown", reproduce_slowdown, "Subramanian 2015: slowdown estimates"},
     {"bursts", reproduce_bursts, "of it, applications with bursts alone"},
     {"shadow", reproduce_shadow, "which of its terms are wrong, and shadow clocks instead"},
+    {"attribution", reproduce_attribution, "beyond them: whom a container waits for"},
     {"nvmm", reproduce_nvmm, "Schmidt 2022: use of persistent memory from samples"},
 };
 

@@ -267,6 +267,9 @@ int scenario_read_containers(struct field_reader *reader, json_t *array, struct 
 
     if (n == 0)
         return field_error(reader, "containers", "must be a list with at least one container");
+    if (out->truth_caused && n > SCENARIO_MAX_CAUSED)
+        return field_error(reader, "containers", "are more than %d, too many for truth_caused",
+                           SCENARIO_MAX_CAUSED);
     if (n > 1u << SCENARIO_CONTAINER_BITS)
         return field_error(reader, "containers", "are more than %d", 1 << SCENARIO_CONTAINER_BITS);
     out->containers = calloc(n, sizeof(*out->containers));

@@ -19,6 +19,8 @@
 #define SCENARIO_MAX_SECONDS 3600.0
 /* Stretched totals stay within 63 bits. */
 #define SCENARIO_MAX_STRETCHED_SECONDS (30 * 86400.0)
+/* With truth_caused: there is a run for every subset of them. */
+enum { SCENARIO_MAX_CAUSED = 8 };
 
 struct cache_spec {
     int64_t bytes; /* 0: there is none */
@@ -132,6 +134,15 @@ int scenario_read(const char *path, struct scenario **out, char *error, size_t e
 int scenario_parse(const char *name, const char *text, size_t len, struct scenario **out,
                    char *error, size_t error_size);
 void scenario_free(struct scenario *scenario);
+
+static inline bool container_pauses(const struct container_spec *spec, int64_t tick)
+{
+    bool pause = false;
+
+    for (size_t i = 0; i < spec->n_pauses; i++)
+        pause |= spec->pauses[i].from_tick <= tick && tick <= spec->pauses[i].to_tick;
+    return pause;
+}
 
 /* The whole cache path beside the wait in memory: what c_cache estimates. In core cycles; and the
  * seconds of a last-level cache with a clock of its own. */

@@ -104,6 +104,18 @@ static void test_errors_in_workloads_and_containers(void **state)
     expect_error(HEAD "'workloads':{'w':{'kind':'compute'}},'containers':[{'key':'a',"
                       "'workload':'w','cpus':[0],\n'memory':[{'medium':'pmm'}]}]}",
                  "s.json:3: containers[0].memory[0].medium: the machine has no pmm dimms");
+    expect_error(HEAD "'workloads':{'w':{'kind':'compute'}},'containers':[{'key':'a',"
+                      "'workload':'w','cpus':[0],\n'pauses':[{'from_tick':3,'to_tick':2}]}]}",
+                 "s.json:3: containers[0].pauses[0].to_tick: a pause needs from_tick and a later "
+                 "to_tick");
+    expect_error("{'scenario':1,'ats_sets':64,'machine':{},\n'workloads':{'w':{'kind':'compute'}},'"
+                 "containers':[{"
+                 "'key':'a','workload':'w','cpus':[0],\n'pauses':[{'from_tick':1,'to_tick':2}]}]}",
+                 "s.json:3: containers[0].pauses: are not possible with epochs or ats_sets");
+    expect_error(
+        "{'scenario':1,'truth_caused':true,'machine':{},\n'workloads':{'w':{'kind':'compute'}},"
+        "'containers':[{},{},{},{},{},{},{},{},{}]}",
+        "s.json:2: containers: are more than 8, too many for truth_caused");
 }
 
 static void test_truncations_are_errors(void **state)
