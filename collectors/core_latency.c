@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "collectors/contract/latency_verdict.h"
+#include "collectors/core_latency/counts.h"
 #include "collectors/core_latency/limits.h"
 #include "collectors/core_latency/metrics.h"
 #include "collectors/formulas/core_latency.h"
@@ -45,16 +46,6 @@ static const struct option_flag options[] = {
     {.name = NULL},
 };
 
-static const enum role count_role[C_COUNTS] = {
-    [C_CYCLES] = ROLE_CYCLES,
-    [C_REF_CYCLES] = ROLE_REF_CYCLES,
-    [C_INSTRUCTIONS] = ROLE_INSTRUCTIONS,
-    [C_READS] = ROLE_L3_MISS_READS,
-    [C_OCCUPANCY] = ROLE_L3_MISS_READ_OCCUPANCY,
-    [C_LLC_READS] = ROLE_LLC_READS,
-    [C_ACTIVE] = ROLE_L3_MISS_READ_ACTIVE,
-};
-
 static const enum container_metric node_count[N_COUNTS] = {
     [N_CYCLES] = C_CYCLES,
     [N_REF_CYCLES] = C_REF_CYCLES,
@@ -80,8 +71,6 @@ struct lane {
     bool window;  /* counts are valid */
     bool latency; /* so is the estimate */
     uint64_t count[C_COUNTS];
-    double reference_reads, reference_occupancy; /* as window.h has them */
-    bool clockless; /* some CPU counted, but not both kinds of cycles */
     struct core_latency estimate;
 
     bool busy; /* in this window */
@@ -100,15 +89,33 @@ struct core_latency_collector {
     struct series *lacks[LACKS]; /* NULL for LACK_NONE */
 
     struct lanes lanes;
+    enum group group;
+    bool few_counters; /* a window lacked some of the counts that latencies need */
 
     struct node_traffic traffic;
     unsigned thresholds_version;
     bool off; /* found out while running that it cannot work */
 };
 
+/* What is counted here: cycles and instructions, at least. *why: REASON_OK, or why no latency. */
+static bool find_group(const struct collector_env *env, enum group *group, struct verdict *why)
+{
+    if (core_group_find(env->sources, SCOPE_CGROUP, group, why))
+        return true;
+    if (why->reason != REASON_UNSUPPORTED_CPU ||
+        !source_set_check(env->sources, SCOPE_CGROUP, GROUP_CPI, NULL))
+        return false;
+    *group = GROUP_CPI;
+    struct verdict lacks = *why;
+    verdict_set(why, REASON_UNSUPPORTED_CPU, "cycles and instructions only, no latency: %.300s",
+                lacks.words);
+    return true;
+}
+
 static bool core_latency_probe(const struct collector_env *env, struct verdict *why)
 {
-    return source_set_check(env->sources, SCOPE_CGROUP, GROUP_CORE, why);
+    enum group group;
+    return find_group(env, &group, why);
 }
 
 /* ---- containers ---- */
@@ -130,16 +137,20 @@ static bool lane_open(void *collector, void *opaque)
                           "is not counted") == 0;
 }
 
+/* Until a window ran, the counts that every machine has are 0; afterwards a count that this
+ * machine cannot do is absent. */
+static bool lane_counts(const struct lane *lane, enum container_metric c)
+{
+    bool basic = lane->core.opened && !lane->known && (counts_basic(lane->core.group) >> c & 1);
+    return (lane->counted >> c & 1) || basic;
+}
+
 /* What the exposition shows of a lane, from its totals. */
 static void lane_show(const struct lane *lane)
 {
-    for (int c = 0; c < C_COUNTS; c++) {
-        /* Until a window ran, the counts that every machine has are 0; afterwards a count that this
-         * machine cannot do is absent. */
-        bool basic = c != C_LLC_READS && c != C_ACTIVE;
-        bool shown = lane->counted & 1u << c || (lane->core.opened && !lane->known && basic);
-        series_show_u64(lane->series[c], shown, lane->total[c]);
-    }
+    for (int c = 0; c < C_COUNTS; c++)
+        series_show_u64(lane->series[c], lane_counts(lane, (enum container_metric)c),
+                        lane->total[c]);
     series_show(lane->series[C_WAIT], lane->latency_known, lane->wait_seconds);
     series_show_u64(lane->series[C_LATENCY_READS], lane->latency_known, lane->latency_reads);
     series_show(lane->series[C_OBSERVED], lane->latency_known, lane->observed_seconds);
@@ -197,19 +208,28 @@ static void lane_rename(void *collector, void *opaque)
 static void refresh_verdict(struct core_latency_collector *self)
 {
     struct verdict now;
-    if (!source_set_check(self->env.sources, SCOPE_CGROUP, GROUP_CORE, &now))
+    enum group group;
+    if (!find_group(&self->env, &group, &now) || group != self->group)
         return;
-    latency_verdict_refine(self->env.facts, &now);
+    if (group == GROUP_CPI)
+        ; /* the reason is in the words */
+    else if (self->env.facts->in_flight_untrue)
+        core_group_is_untrue(&now);
+    else if (self->few_counters)
+        now.reason = REASON_NO_PMU; /* the words are the source's */
+    else
+        latency_verdict_refine(self->env.facts, &now);
     self->status->verdict = now;
 }
 
 static void *lane_make(void *collector, const struct container *container)
 {
-    (void)collector;
+    const struct core_latency_collector *self = collector;
     struct lane *lane = calloc(1, sizeof *lane);
     if (!lane)
         return NULL;
     core_lane_init(&lane->core, container);
+    lane->core.group = self->group;
     limits_init(&lane->limits);
     return lane;
 }
@@ -246,23 +266,37 @@ static void core_latency_reconcile(void *opaque, const struct container_diff *di
 
 /* ---- a tick ---- */
 
-static void lane_estimate(struct core_latency_collector *self, struct lane *lane)
+static void lane_estimate(struct core_latency_collector *self, struct lane *lane,
+                          const struct window_sum *sum)
 {
     const struct machine *machine = &self->env.facts->machine;
-    const struct core_latency_sums sums = {
-        .reads = lane->count[C_READS],
-        .reference_reads = lane->reference_reads,
-        .reference_occupancy = lane->reference_occupancy,
-    };
-    if (sums.reads > 0 && (lane->clockless || !(sums.reference_occupancy > 0))) {
+    struct core_latency_sums sums;
+    int err = counts_sums(sum, self->group, self->env.facts, &sums);
+    if (err == -ERANGE)
         self->status->discarded[DISCARD_IMPLAUSIBLE]++;
-        return;
-    }
-    lane->latency = core_latency_estimate_sums(&sums, machine->base_frequency_hz,
-                                               core_cache_of(machine), &lane->estimate) == 0;
+    lane->latency =
+        !err && core_latency_estimate_sums(&sums, machine->base_frequency_hz,
+                                           core_cache_of(machine), &lane->estimate) == 0;
     if (lane->latency)
         lane->limits.caches_seconds =
             lane->estimate.latency_seconds - lane->estimate.beyond_seconds;
+}
+
+static void lane_take(struct core_latency_collector *self, struct lane *lane,
+                      const struct window_sum *sum, enum window_status status)
+{
+    struct counts now = {.counted = 0};
+    if (status == WINDOW_OK) {
+        counts_take(sum, self->group, self->env.facts, &now);
+        lane->known = true;
+        lane->counted = now.counted;
+        self->few_counters = now.too_few;
+    }
+    for (int c = 0; c < C_COUNTS; c++) {
+        lane->count[c] = now.count[c];
+        lane->total[c] += now.count[c];
+    }
+    lane->window = true;
 }
 
 /* Reads the lane's window and adds it to the totals. */
@@ -278,27 +312,13 @@ static int lane_read(struct core_latency_collector *self, struct lane *lane,
         return err == -ENODATA ? 0 : err;
     if (status == WINDOW_STARVED || status == WINDOW_RESET)
         return 0;
-    if (status == WINDOW_OK) {
-        lane->known = true;
-        lane->counted = 0;
-    }
-    for (int c = 0; c < C_COUNTS; c++) {
-        lane->count[c] = 0;
-        if (status == WINDOW_OK && window_count(&sum, GROUP_CORE, count_role[c], &lane->count[c])) {
-            lane->counted |= 1u << c;
-            lane->total[c] += lane->count[c];
-        }
-    }
-    lane->window = true;
+    lane_take(self, lane, &sum, status);
     if (base_frequency_check(self->env.facts, lane->count[C_REF_CYCLES], sum.enabled_ns)) {
         refresh_verdict(self);
         log_warn(self->env.log, "core_latency", "%s", self->status->verdict.words);
     }
-    lane->reference_reads = sum.reference[group_index(GROUP_CORE, ROLE_L3_MISS_READS)];
-    lane->reference_occupancy = sum.reference[group_index(GROUP_CORE, ROLE_L3_MISS_READ_OCCUPANCY)];
-    lane->clockless = sum.clockless > 0;
     core_lane_settle(&lane->core, true, lane->count[C_READS]);
-    lane_estimate(self, lane);
+    lane_estimate(self, lane, &sum);
     double cpu_seconds =
         (double)lane->count[C_REF_CYCLES] / self->env.facts->machine.base_frequency_hz;
     lane->busy = lane->latency &&
@@ -389,7 +409,8 @@ static void add_to_node(struct core_latency_collector *self, const struct lane *
     if (core_lane_is_included(&lane->core, &self->lanes))
         return;
     for (int n = 0; n < N_COUNTS; n++)
-        series_add_u64(self->node[n], lane->count[node_count[n]]);
+        if (lane_counts(lane, node_count[n]))
+            series_add_u64(self->node[n], lane->count[node_count[n]]);
     if (!lane->latency)
         return;
     series_add(self->node[N_WAIT], lane->estimate.wait_seconds);
@@ -464,7 +485,8 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
     for (int i = LACK_NONE + 1; i < LACKS; i++)
         series_set_u64(self->lacks[i], lacking[i]);
     enum reason reason = self->status->verdict.reason;
-    if (reason == REASON_OK || reason == REASON_NMI_WATCHDOG || reason == REASON_NOT_CALIBRATED)
+    if (reason == REASON_OK || reason == REASON_NMI_WATCHDOG || reason == REASON_NOT_CALIBRATED ||
+        (reason == REASON_NO_PMU && self->group == GROUP_FILLS))
         refresh_verdict(self);
     return result;
 }
@@ -565,6 +587,8 @@ static int core_latency_start(const struct collector_env *env, struct collector_
     lanes_init(&self->lanes, &lane_ops, self);
     self->status = status;
     self->thresholds_version = env->thresholds->version;
+    if (!find_group(env, &self->group, &status->verdict))
+        self->group = GROUP_CORE;
     int err = register_all(self, core_latency_collector.name);
     if (err) {
         core_latency_stop(self);

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 
 #include "collectors/formulas/core_latency.h"
+#include "collectors/formulas/fill_latency.h"
 #include "collectors/learned/day_percentile.h"
 #include "collectors/learned/hour_percentile.h"
+#include "collectors/parts/core_lane.h"
 #include "collectors/parts/latency_edges.h"
 #include "collectors/parts/probe_latency.h"
 #include "collectors/parts/window_read.h"
@@ -86,11 +88,13 @@ struct probe_collector {
     size_t n_pairs;
     struct counted_thread *threads;
     size_t n_threads;
+    enum group group;    /* of the threads' counters: GROUP_CORE or GROUP_FILLS */
     uint64_t started_ns; /* the first tick's time, monotonic; 0 before */
     struct cache_calibration cache;
     struct hit_calibration hits;
-    struct hour_percentile local;    /* latencies of nodes to their own memory */
-    struct day_percentile local_day; /* the same */
+    struct hit_calibration l2_fills, l3_fills; /* in cycles */
+    struct hour_percentile local;              /* latencies of nodes to their own memory */
+    struct day_percentile local_day;           /* the same */
     size_t n_local;
 };
 
@@ -236,9 +240,101 @@ static void judge_counters(struct probe_collector *self, struct counted_thread *
         facts->l3_miss_reads_filtered = true;
 }
 
+static void show_error(struct counted_thread *counted, const struct facts *facts,
+                       const struct tick *tick, const struct core_latency_counts *counts,
+                       double true_latency)
+{
+    const struct machine *machine = &facts->machine;
+    struct core_latency estimate;
+    double ratio;
+    if (core_latency_estimate(counts, machine->base_frequency_hz, core_cache_of(machine),
+                              &estimate) != 0 ||
+        core_latency_error_ratio(estimate.latency_seconds, true_latency, &ratio) != 0)
+        return;
+    series_set(counted->error, ratio);
+    counted->last_tick = tick->number;
+}
+
+/* Whether the event of misses in flight counts what it says (fill_latency.h). */
+static void judge_in_flight(struct probe_collector *self, struct counted_thread *counted,
+                            const struct fills *fills, double true_latency, double frequency_hz)
+{
+    struct facts *facts = self->env.facts;
+    double share = 0;
+    bool reads = fills_self_test(fills, true_latency, frequency_hz, &share) == 0;
+    if (reads && share >= FILLS_SELF_TEST_LEAST && share <= FILLS_SELF_TEST_MOST) {
+        counted->dead_bursts = 0;
+    } else if (facts->chase_must_miss && ++counted->dead_bursts >= FILTERED_BURSTS) {
+        facts->in_flight_untrue = reads;
+        facts->l3_miss_reads_filtered = !reads;
+    }
+}
+
+static void judge_fills(struct probe_collector *self, struct counted_thread *counted,
+                        const struct tick *tick, const struct window_sum *sum, double true_latency)
+{
+    const struct machine *machine = &self->env.facts->machine;
+    struct core_latency_counts counts = {0};
+    uint64_t in_flight, l2, l3;
+    double frequency_hz, beyond;
+    if (!window_count(sum, GROUP_FILLS, ROLE_CYCLES, &counts.cycles) ||
+        !window_count(sum, GROUP_FILLS, ROLE_REF_CYCLES, &counts.ref_cycles) ||
+        !window_count(sum, GROUP_FILLS, ROLE_L1D_MISS_OCCUPANCY, &in_flight) ||
+        !window_count(sum, GROUP_FILLS, ROLE_L1D_FILLS_L2, &l2) ||
+        !window_count(sum, GROUP_FILLS, ROLE_L1D_FILLS_L3, &l3) ||
+        !window_count(sum, GROUP_FILLS, ROLE_L1D_FILLS_MEMORY, &counts.reads) ||
+        core_frequency_hz(counts.cycles, counts.ref_cycles, machine->base_frequency_hz,
+                          &frequency_hz) != 0)
+        return;
+    const struct fills fills = {(double)in_flight, (double)l2, (double)l3, (double)counts.reads};
+    const struct fill_times times = {machine->l2_fill_cycles, machine->l3_fill_cycles};
+    judge_in_flight(self, counted, &fills, true_latency, frequency_hz);
+    if (fills_beyond(&fills, times, &beyond) != 0)
+        return;
+    counts.occupancy = (uint64_t)beyond;
+    show_error(counted, self->env.facts, tick, &counts, true_latency);
+}
+
+/* Hits in the L2 and the L3 that the thread measured, in cycles: its counters of the same window
+ * tell its frequency. The times no longer change once both are known. */
+static void learn_fills(struct probe_collector *self, const struct counted_thread *counted,
+                        const struct window_sum *sum, const struct probe_reading *bursts, size_t n)
+{
+    struct facts *facts = self->env.facts;
+    struct machine *machine = &facts->machine;
+    uint64_t cycles = 0, ref_cycles = 0;
+    double hz, l2 = 0, l3 = 0;
+    window_count(sum, GROUP_FILLS, ROLE_CYCLES, &cycles);
+    window_count(sum, GROUP_FILLS, ROLE_REF_CYCLES, &ref_cycles);
+    if (facts->cache_cycles_final || !(facts->l1d_hit_cycles > 0) ||
+        core_frequency_hz(cycles, ref_cycles, machine->base_frequency_hz, &hz) != 0)
+        return;
+    bool known = false;
+    for (size_t i = 0; i < n; i++) {
+        if (bursts[i].initiator_numa_node != counted->numa_node || !(bursts[i].l2_hit_ns > 0) ||
+            !(bursts[i].llc_hit_ns > 0))
+            continue;
+        known = hit_calibration_add(&self->l2_fills, bursts[i].l2_hit_ns * 1e-9 * hz, &l2);
+        hit_calibration_add(&self->l3_fills, bursts[i].llc_hit_ns * 1e-9 * hz, &l3);
+    }
+    if (!known || !(l2 > facts->l1d_hit_cycles) || !(l3 > l2))
+        return;
+    machine->l2_fill_cycles = l2 - facts->l1d_hit_cycles;
+    machine->l3_fill_cycles = l3 - facts->l1d_hit_cycles;
+    facts_settle_fills(facts);
+    log_info(self->env.log, "probe",
+             "a load that hits the L2 takes %.1f cycles, one that hits the L3 %.1f, as measured; "
+             "the values no longer change",
+             l2, l3);
+}
+
 static void judge_window(struct probe_collector *self, struct counted_thread *counted,
                          const struct tick *tick, const struct window_sum *sum, double true_latency)
 {
+    if (self->group == GROUP_FILLS) {
+        judge_fills(self, counted, tick, sum, true_latency);
+        return;
+    }
     struct core_latency_counts counts = {0};
     if (!window_count(sum, GROUP_CORE, ROLE_CYCLES, &counts.cycles) ||
         !window_count(sum, GROUP_CORE, ROLE_REF_CYCLES, &counts.ref_cycles) ||
@@ -250,8 +346,6 @@ static void judge_window(struct probe_collector *self, struct counted_thread *co
     struct facts *facts = self->env.facts;
     double base = facts->machine.base_frequency_hz;
     struct core_cache cache;
-    double ratio;
-    struct core_latency estimate;
     if (!facts->cache_cycles_final) {
         int err =
             core_latency_calibrate(&counts, base, true_latency, facts->cache_core_cycles, &cache);
@@ -260,11 +354,7 @@ static void judge_window(struct probe_collector *self, struct counted_thread *co
             calibrate(self, true_latency, cache);
         return;
     }
-    if (core_latency_estimate(&counts, base, core_cache_of(&facts->machine), &estimate) != 0 ||
-        core_latency_error_ratio(estimate.latency_seconds, true_latency, &ratio) != 0)
-        return;
-    series_set(counted->error, ratio);
-    counted->last_tick = tick->number;
+    show_error(counted, facts, tick, &counts, true_latency);
 }
 
 static int read_counted_threads(struct probe_collector *self, const struct tick *tick,
@@ -279,6 +369,8 @@ static int read_counted_threads(struct probe_collector *self, const struct tick 
         int err = window_read(self->env.sources, counted->core, self->status, &sum, &status);
         if (err && err != -ENODATA && !result)
             result = err;
+        if (!err && status == WINDOW_OK && self->group == GROUP_FILLS)
+            learn_fills(self, counted, &sum, bursts, n);
         if (!err && status == WINDOW_OK &&
             only_local_bursts(bursts, n, counted->numa_node, &true_latency))
             judge_window(self, counted, tick, &sum, true_latency);
@@ -347,7 +439,7 @@ static int open_counted_threads(struct probe_collector *self)
     verdict_set(blocked, REASON_NO_DEVICE, "no counters of the probe's threads are known");
     if (n == 0)
         return 0;
-    if (!source_set_check(self->env.sources, SCOPE_THREAD, GROUP_CORE, &why)) {
+    if (!core_group_find(self->env.sources, SCOPE_THREAD, &self->group, &why)) {
         *blocked = why;
         return 0;
     }
@@ -358,7 +450,7 @@ static int open_counted_threads(struct probe_collector *self)
         const struct scope scope = {
             .kind = SCOPE_THREAD, .key = threads[i].key, .tid = threads[i].tid, .cgroup_fd = -1};
         struct counted_thread *counted = &self->threads[self->n_threads];
-        if (source_set_open(self->env.sources, &scope, GROUP_CORE, &counted->core, &why) != 0) {
+        if (source_set_open(self->env.sources, &scope, self->group, &counted->core, &why) != 0) {
             self->status->open_failures[why.reason]++;
             log_warn(self->env.log, "probe", "thread %s cannot calibrate: %s", threads[i].key,
                      why.words);

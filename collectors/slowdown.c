@@ -54,9 +54,15 @@ struct slowdown_collector {
 
 static bool slowdown_probe(const struct collector_env *env, struct verdict *why)
 {
-    struct verdict ignored;
-    return source_set_check(env->sources, SCOPE_CGROUP, GROUP_CORE, why) ||
-           source_set_check(env->sources, SCOPE_CGROUP, GROUP_ASM_EPOCHS, &ignored);
+    if (source_set_check(env->sources, SCOPE_CGROUP, GROUP_CORE, why) ||
+        source_set_check(env->sources, SCOPE_CGROUP, GROUP_ASM_EPOCHS, NULL))
+        return true;
+    if (source_set_check(env->sources, SCOPE_CGROUP, GROUP_FILLS, NULL))
+        verdict_set(
+            why, REASON_UNSUPPORTED_CPU,
+            "slowdown needs the cycles in which a read of memory is outstanding; AMD's CPUs "
+            "count no such cycles, only latencies (core_latency)");
+    return false;
 }
 
 /* ---- containers ---- */

@@ -22,6 +22,11 @@ struct facts {
 
     /* Where c_cache has two parts: cycles of the one in the core, never calibrated; else 0. */
     double cache_core_cycles;
+    /* Where latencies come from the group of fills: what a hit in the L1 takes, t1 of
+     * fill_latency.h. machine.cache_cycles is then t1 + t3. Else 0. */
+    double l1d_hit_cycles;
+    /* The probe's chase is not in the counter of misses in flight, or far too often. */
+    bool in_flight_untrue;
     /* machine.cache_cycles and cache_seconds are final: given by --events.file or a recording, or
      * calibrated by the probe. Until then they are the event table's, and the probe may replace
      * them, once. */
@@ -60,5 +65,17 @@ struct facts {
     /* Set by the probe when its chase went to memory and one of the counters saw nothing. */
     bool l3_miss_reads_filtered;
 };
+
+/* Once machine.l2_fill_cycles and l3_fill_cycles are known. */
+static inline void facts_settle_fills(struct facts *facts)
+{
+    struct machine *machine = &facts->machine;
+    if (!(facts->l1d_hit_cycles > 0) || !(machine->l2_fill_cycles > 0) ||
+        !(machine->l3_fill_cycles > 0))
+        return;
+    machine->cache_cycles = facts->l1d_hit_cycles + machine->l3_fill_cycles;
+    machine->cache_seconds = 0;
+    facts->cache_cycles_final = true;
+}
 
 #endif

@@ -29,6 +29,18 @@ void latency_verdict_refine(const struct facts *facts, struct verdict *verdict)
                     facts->reference_hz * 1e-9, facts->machine.base_frequency_hz * 1e-9);
     else if (facts->cache_cycles_final || (why && constant))
         return;
+    else if (facts->l1d_hit_cycles > 0 && why)
+        verdict_set(
+            verdict, REASON_NOT_CALIBRATED,
+            "no latency: hits in this CPU's L2 and L3 must be measured by the probe or given "
+            "as machine.l2_fill_cycles and l3_fill_cycles in --events.file; %.120s",
+            why->words);
+    else if (facts->l1d_hit_cycles > 0 && facts->calibrating_ns >= CALIBRATION_OVERDUE_NS)
+        verdict_set(verdict, REASON_NOT_CALIBRATED,
+                    "no latency: the probe runs, but has not measured hits in the L2 and the L3: "
+                    "sysfs does not tell the caches' sizes, or its bursts are disturbed (see its "
+                    "discarded windows); machine.l2_fill_cycles and l3_fill_cycles in "
+                    "--events.file give them");
     else if (why)
         verdict_set(verdict, REASON_NOT_CALIBRATED,
                     "no latency: the time to look through this CPU's caches must be calibrated by "

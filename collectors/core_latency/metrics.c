@@ -31,7 +31,9 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
                  .labels = "container",
                  .help = "Demand data reads that missed the last-level cache: memory served them, "
                          "or another socket's cache or a CXL device. Reads of prefetchers, writes "
-                         "and devices' traffic are not included. High: the container depends on "
+                         "and devices' traffic are not included. On AMD, lines that came into the "
+                         "L1 data cache from beyond the core complex, its prefetcher's and those "
+                         "of stores included. High: the container depends on "
                          "memory, and its reads add to the load on memory."},
     [C_OCCUPANCY] = {.name = CONTAINER("memory_read_occupancy_cycles"),
                      .type = METRIC_COUNTER,
@@ -39,12 +41,15 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
                      .labels = "container",
                      .help = "Sum, over core cycles, of the container's outstanding memory reads. "
                              "High: the reads are many, or each waits long. Divided by "
-                             "memory_reads: cycles that a read waits beyond the caches."},
+                             "memory_reads: cycles that a read waits beyond the caches. On AMD, "
+                             "estimated from l1d_misses_in_flight_cycles; absent until the probe "
+                             "has measured the caches."},
     [C_LLC_READS] = {.name = CONTAINER("llc_reads"),
                      .type = METRIC_COUNTER,
                      .number = METRIC_U64,
                      .labels = "container",
-                     .help = "Demand data reads that left the core's own caches. High compared "
+                     .help = "Demand data reads that left the core's own caches; on AMD as "
+                             "memory_reads. High compared "
                              "with memory_reads: the last-level cache serves most of these reads, "
                              "so the container has much to lose there."},
     [C_ACTIVE] = {.name = CONTAINER("memory_read_active_cycles"),
@@ -53,6 +58,22 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
                   .labels = "container",
                   .help = "Core cycles with at least one outstanding memory read. Near cpu_cycles: "
                           "the container reads memory almost all the time."},
+    [C_IN_FLIGHT] = {.name = CONTAINER("l1d_misses_in_flight_cycles"),
+                     .type = METRIC_COUNTER,
+                     .number = METRIC_U64,
+                     .labels = "container",
+                     .help =
+                         "Sum, over core cycles, of the container's misses of the L1 data cache "
+                         "in flight, wherever they are served. High: the container often waits "
+                         "for data. AMD only; memory_read_occupancy_cycles is what of it is "
+                         "beyond the caches."},
+    [C_L2_FILLS] = {.name = CONTAINER("l1d_fills_from_l2"),
+                    .type = METRIC_COUNTER,
+                    .number = METRIC_U64,
+                    .labels = "container",
+                    .help = "Lines that came from the core's L2 into its L1 data cache, prefetched "
+                            "ones included. High: the container's data is in the L2, or is "
+                            "prefetched there. AMD only."},
     [C_WAIT] = {.name = CONTAINER("memory_read_wait_seconds"),
                 .type = METRIC_COUNTER,
                 .number = METRIC_DOUBLE,
@@ -217,7 +238,8 @@ const struct metric_desc core_latency_cache_cycles_desc = {
     .help = "Core cycles that a memory read needs to look through the caches; every latency "
             "includes them. High: deep caches, or a calibration on a busy machine. The value is "
             "configured, calibrated by the probe, or published for the CPU model. From Ice Lake on "
-            "only the part in the core's own caches, 16 cycles."};
+            "only the part in the core's own caches, 16 cycles. On AMD what a hit in the L3 takes, "
+            "which the probe measures."};
 
 const struct metric_desc core_latency_cache_seconds_desc = {
     .name = "interference_core_cache_lookup_seconds",
@@ -238,6 +260,8 @@ const struct metric_desc *const core_latency_metrics[] = {
     &core_latency_container_descs[C_OCCUPANCY],
     &core_latency_container_descs[C_LLC_READS],
     &core_latency_container_descs[C_ACTIVE],
+    &core_latency_container_descs[C_IN_FLIGHT],
+    &core_latency_container_descs[C_L2_FILLS],
     &core_latency_container_descs[C_WAIT],
     &core_latency_container_descs[C_LATENCY_READS],
     &core_latency_container_descs[C_OBSERVED],

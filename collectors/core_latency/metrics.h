@@ -14,7 +14,9 @@ enum container_metric {
     C_OCCUPANCY,
     C_LLC_READS,
     C_ACTIVE,
-    C_COUNTS, /* the counts end here */
+    C_IN_FLIGHT, /* AMD's */
+    C_L2_FILLS,  /* likewise */
+    C_COUNTS,    /* the counts end here */
     C_WAIT = C_COUNTS,
     C_LATENCY_READS,
     C_OBSERVED,

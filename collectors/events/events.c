@@ -65,6 +65,16 @@ const struct event_table *event_table_for_cpu(int family, int model, int steppin
     return NULL;
 }
 
+const struct event_table *event_table_by_name(const char *microarchitecture)
+{
+    if (strcmp(event_table_generic.microarchitecture, microarchitecture) == 0)
+        return &event_table_generic;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (strcmp(tables[i]->microarchitecture, microarchitecture) == 0)
+            return tables[i];
+    return NULL;
+}
+
 bool event_table_fits_pmu(const struct event_table *table, const char *pmu_name)
 {
     if (!table->pmu_names[0])

@@ -27,6 +27,9 @@ extern const struct event_table event_table_generic;
 /* All of them but the generic one. */
 const struct event_table *const *event_tables(size_t *n);
 
+/* By 'microarchitecture', the generic one included; NULL: none is called that. */
+const struct event_table *event_table_by_name(const char *microarchitecture);
+
 /* As CPUID gives it: vendor "GenuineIntel" or "AuthenticAMD", display family and model. NULL: no
  * verified table. */
 const struct event_table *event_table_for_cpu(int family, int model, int stepping,

@@ -5,7 +5,7 @@
  * is no latency from these.
  */
 const struct event_table event_table_generic = {
-    .microarchitecture = "",
+    .microarchitecture = "generic",
     .generic = true,
     .event =
         {

@@ -6,6 +6,25 @@
 #include "collectors/parts/container_group.h"
 #include "collectors/parts/window_read.h"
 
+bool core_group_find(struct source_set *sources, enum scope_kind kind, enum group *out,
+                     struct verdict *why)
+{
+    struct verdict fills;
+    if (source_set_check(sources, kind, GROUP_CORE, why)) {
+        *out = GROUP_CORE;
+        return true;
+    }
+    if (source_set_check(sources, kind, GROUP_FILLS, &fills)) {
+        *out = GROUP_FILLS;
+        *why = fills;
+        return true;
+    }
+    /* Of a CPU that has events for the fills it is their reason that counts. */
+    if (fills.reason != REASON_UNSUPPORTED_CPU)
+        *why = fills;
+    return false;
+}
+
 void core_lane_init(struct core_lane *lane, const struct container *container)
 {
     *lane = (struct core_lane){
@@ -16,7 +35,7 @@ int core_lane_open(struct core_lane *lane, const struct collector_env *env,
                    struct collector_status *status, const char *collector, const char *lacks)
 {
     struct verdict why;
-    int err = container_group_open(env->sources, status, lane->container, GROUP_CORE, 0,
+    int err = container_group_open(env->sources, status, lane->container, lane->group, 0,
                                    &lane->handle, &why);
     lane->opened |= err == 0;
     if (err && container_group_lacking(status, err, &why))
@@ -271,4 +290,12 @@ void core_group_is_filtered(struct verdict *verdict)
         "a counter of memory reads, or of how long they take, opens but counts nothing while the "
         "probe reads memory: the hypervisor filters it; use an instance type that exposes it (bare "
         "metal does)");
+}
+
+void core_group_is_untrue(struct verdict *verdict)
+{
+    verdict_set(verdict, REASON_EVENT_FILTERED,
+                "no latency: the event of L1 misses in flight does not count those of the probe's "
+                "chase, one at a time: this revision of the CPU counts them in fours, or the "
+                "hypervisor filters them; the other counters are right");
 }

@@ -16,7 +16,8 @@
 
 struct core_lane {
     const struct container *container;
-    group_handle handle; /* of the core group; 0: not open */
+    enum group group;    /* GROUP_CORE unless set before opening */
+    group_handle handle; /* of that group; 0: not open */
     bool opened;         /* it was open once: totals are true, 0 included */
     bool ending;         /* its next reading is its last */
 
@@ -52,6 +53,13 @@ struct corunners {
     double rate;      /* per second */
     double high_rate; /* of the node, or of the container's sockets, as node_traffic.h has it */
 };
+
+/*
+ * The group that latencies come from on this machine: GROUP_CORE, or GROUP_FILLS where the CPU
+ * counts that. False: *why says why it has neither.
+ */
+bool core_group_find(struct source_set *sources, enum scope_kind kind, enum group *out,
+                     struct verdict *why);
 
 void core_lane_init(struct core_lane *lane, const struct container *container);
 
@@ -106,7 +114,9 @@ void core_lane_corunners(struct core_lane *lane, const struct lanes *lanes,
 bool core_lane_calm(struct core_lane *lane, const struct tick *tick,
                     const struct corunners *corunners);
 
-/* The verdict on every collector of the group once its counter of memory reads proved dead. */
+/* The verdict on every collector of the group once its counter of memory reads proved dead; and on
+ * AMD's once the counter of misses in flight did not tell the truth. */
 void core_group_is_filtered(struct verdict *verdict);
+void core_group_is_untrue(struct verdict *verdict);
 
 #endif

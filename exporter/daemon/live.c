@@ -12,8 +12,8 @@
 #include "exporter/source/perf/perf.h"
 #include "exporter/source/probe/probe.h"
 
-/* The generic one where there is no verified table; NULL where the kernel's generic events would
- * count on some CPUs only. */
+/* The generic one where there is a PMU and no verified table for it; NULL where the kernel's
+ * generic events would count on some CPUs only. */
 static const struct event_table *table_of_this_cpu(const struct fsroot *fs)
 {
     struct cpu_identity cpu;
@@ -25,7 +25,7 @@ static const struct event_table *table_of_this_cpu(const struct fsroot *fs)
         table = event_table_for_cpu(cpu.family, cpu.model, cpu.stepping, cpu.vendor);
     if (table && cpu_pmu_name(fs, pmu) && !event_table_fits_pmu(table, pmu))
         table = NULL;
-    return table ? table : &event_table_generic;
+    return !table && cpu_has_pmu(fs) ? &event_table_generic : table;
 }
 
 /* What the kernel shows, then what the CPU's table knows, then what the user says. */
@@ -41,6 +41,7 @@ static void learn_machine(const struct plan *plan, const struct event_table *tab
         machine->cache_cycles = table->cache_cycles;
         facts->cache_core_cycles = table->cache_core_cycles;
         machine->llc_hit_cycles = table->llc_hit_cycles;
+        facts->l1d_hit_cycles = table->l1d_hit_cycles;
     }
     if (file->base_frequency_hz > 0)
         machine->base_frequency_hz = file->base_frequency_hz;
@@ -51,8 +52,12 @@ static void learn_machine(const struct plan *plan, const struct event_table *tab
         machine->cache_seconds = file->cache_seconds;
         facts->cache_cycles_final = true;
     }
+    machine->l2_fill_cycles = file->l2_fill_cycles;
+    machine->l3_fill_cycles = file->l3_fill_cycles;
+    facts_settle_fills(facts);
     facts->chase_must_miss =
-        !file->event[ROLE_L3_MISS_READS] && !file->event[ROLE_L3_MISS_READ_OCCUPANCY];
+        !file->event[ROLE_L3_MISS_READS] && !file->event[ROLE_L3_MISS_READ_OCCUPANCY] &&
+        !file->event[ROLE_L1D_FILLS_MEMORY] && !file->event[ROLE_L1D_MISS_OCCUPANCY];
     struct pmem_node node;
     pmem_node_detect(&plan->fs, &node);
     machine->pmem_dimms = (int)node.dimms;

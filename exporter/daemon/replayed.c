@@ -5,29 +5,22 @@
 #include "collectors/events/events.h"
 #include "exporter/daemon/sources_internal.h"
 
-static const struct event_table *table_by_name(const char *microarchitecture)
-{
-    size_t n;
-    const struct event_table *const *tables = event_tables(&n);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(tables[i]->microarchitecture, microarchitecture) == 0)
-            return tables[i];
-    return NULL;
-}
-
 /* The machine that was recorded; what its recording leaves out, its CPU's table may know. */
 static void learn_machine(const struct replay *replay, struct facts *facts)
 {
     struct machine *machine = &facts->machine;
     *machine = *replay_machine(replay);
     facts->cache_cycles_final = machine->cache_cycles > 0;
-    const struct event_table *table = table_by_name(machine->microarchitecture);
+    const struct event_table *table = event_table_by_name(machine->microarchitecture);
     if (table && machine->cache_cycles == 0)
         machine->cache_cycles = table->cache_cycles;
     if (table)
         facts->cache_core_cycles = table->cache_core_cycles;
     if (table && machine->llc_hit_cycles == 0)
         machine->llc_hit_cycles = table->llc_hit_cycles;
+    if (table)
+        facts->l1d_hit_cycles = table->l1d_hit_cycles;
+    facts_settle_fills(facts);
 }
 
 static int copy_inventory(struct sources *sources)
@@ -43,10 +36,34 @@ static int copy_inventory(struct sources *sources)
     return err;
 }
 
+static bool has_events(const struct event_table *table, enum group group)
+{
+    const struct group_desc *desc = &group_descs[group];
+    for (size_t i = 0; i < desc->n; i++)
+        if ((desc->required >> i & 1) && !table->event[desc->roles[i]])
+            return false;
+    return true;
+}
+
+/* A CPU counts its reads of memory in one way: as reads, or as fills; or not at all. Epochs are the
+ * simulated node's, beside its core group. */
+static uint32_t lacking_groups(const struct event_table *table)
+{
+    uint32_t lacks = 0;
+    if (table && !has_events(table, GROUP_CORE))
+        lacks |= 1u << GROUP_CORE | 1u << GROUP_ASM_EPOCHS;
+    if (table && !has_events(table, GROUP_FILLS))
+        lacks |= 1u << GROUP_FILLS;
+    return lacks;
+}
+
 static int add_replay(struct sources *sources)
 {
     struct source *source = NULL;
+    const char *name = replay_machine(sources->replay)->microarchitecture;
     int err = replay_source_new(sources->replay, &source);
+    if (!err)
+        replay_source_lacks(source, lacking_groups(event_table_by_name(name)));
     if (!err)
         err = sources_wrap(sources, source, &source);
     if (!err)

@@ -86,6 +86,7 @@ struct probe_reading {
     int target_numa_node;
     double latency_ns;
     double llc_hit_ns; /* latency of a load that hits the last-level cache; 0: not measured */
+    double l2_hit_ns;  /* likewise the L2 */
     int cpu;           /* on which it ran; -1: not known */
 };
 

@@ -64,6 +64,30 @@ class ByHand(unittest.TestCase):
         self.assertIsNotNone(value)
         self.assertAlmostEqual(value, expected, delta=abs(expected) * 1e-9)
 
+    def test_zen(self):
+        page = self.page("zen")
+        self.near(page.get(self.LATENCY, container="cart"), 160e-9)
+        self.near(page.get(self.LATENCY, container="train"), 120e-9)
+        self.assertIsNone(page.get(self.LATENCY, container="odd"))
+        wait = {"cart": 6 * 0.16, "train": 3 * 0.12, "odd": 0.12}
+        occupancy = {"cart": 3 * (350e6 + 590e6), "train": 3 * 250e6, "odd": 250e6}
+        for container, seconds in wait.items():
+            self.near(page.get(self.C + "memory_read_wait_seconds_total", container=container),
+                      seconds)
+            self.assertEqual(page.get(self.C + "memory_read_occupancy_cycles_total",
+                                      container=container), occupancy[container])
+        self.assertEqual(page.get(self.C + "memory_reads_total", container="odd"), 2e6)
+        self.assertEqual(page.get(self.C + "llc_reads_total", container="odd"), 3.5e6)
+        self.assertEqual(page.get("interference_core_cache_lookup_cycles"), 50)
+
+    def test_any_cpu(self):
+        page = self.page("any_cpu")
+        self.assertEqual(page.get(self.C + "cpu_cycles_total", container="cart"), 5e9)
+        self.assertEqual(page.get(self.C + "cpu_instructions_total", container="cart"), 2e9)
+        self.assertEqual(page.get("interference_node_cpu_cycles_total"), 5e9)
+        self.assertIsNone(page.get(self.C + "memory_reads_total", container="cart"))
+        self.assertIsNone(page.get("interference_node_memory_reads_total"))
+
     def test_windows(self):
         page = self.page("windows")
         reads = {"mux": 7000000, "starved": 2000000, "reset": 7000000, "idle": 1000000,

@@ -36,6 +36,10 @@ class SeriesCount(unittest.TestCase):
         self.assertEqual({container[0]: with_it[container] - without[container]
                           for container in with_it}, {"h": 3, "s": 0, "t": 0})
 
+    def test_amd(self):
+        """Two counts more than Intel's, but no slowdown."""
+        self.assertLessEqual(max(self.counts(recording="zen").values()) + 3, LIMIT)
+
     def test_nodes_with_persistent_memory(self):
         """Few nodes have it: six more there, five more with loads, and info is in both."""
         counts = self.counts("--collector.disable-defaults", "--collector.pebs_nvmm",

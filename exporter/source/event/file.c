@@ -45,6 +45,8 @@ static int parse_machine(const struct parse *parse, json_t *machine, struct even
         {"cache_cycles", &out->cache_cycles, 1e6},
         {"cache_seconds", &out->cache_seconds, 1e-3},
         {"llc_hit_cycles", &out->llc_hit_cycles, 1e6},
+        {"l2_fill_cycles", &out->l2_fill_cycles, 1e6},
+        {"l3_fill_cycles", &out->l3_fill_cycles, 1e6},
     };
     const size_t n = sizeof facts / sizeof *facts;
     const char *key;
@@ -65,6 +67,9 @@ static int parse_machine(const struct parse *parse, json_t *machine, struct even
                         facts[i].largest);
         *facts[i].value = number;
     }
+    if ((out->l2_fill_cycles > 0) != (out->l3_fill_cycles > 0))
+        return fail(parse, out->l2_fill_cycles > 0 ? "l2_fill_cycles" : "l3_fill_cycles",
+                    "\"l2_fill_cycles\" and \"l3_fill_cycles\" need each other");
     if (out->cache_seconds > 0 && !(out->cache_cycles > 0))
         return fail(parse, "cache_seconds", "\"cache_seconds\" needs \"cache_cycles\" beside it");
     return 0;

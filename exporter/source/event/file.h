@@ -14,6 +14,7 @@ struct events_file {
     double cache_cycles;
     double cache_seconds; /* only with cache_cycles */
     double llc_hit_cycles;
+    double l2_fill_cycles, l3_fill_cycles;
     char *event[ROLE_COUNT]; /* owned; NULL: not given */
 };
 

@@ -165,6 +165,19 @@ bool cpu_pmu_name(const struct fsroot *fs, char name[CPU_PMU_NAME])
     return name[0] != '\0';
 }
 
+bool cpu_has_pmu(const struct fsroot *fs)
+{
+    static const char *const names[] = {"cpu", "cpu_core", "armv8_pmuv3_0", "armv8_pmuv3"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[96];
+        uint64_t type;
+        snprintf(path, sizeof path, "bus/event_source/devices/%s/type", names[i]);
+        if (fsroot_read_u64(fs, FSROOT_SYS, path, &type) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool cpu_is_hybrid(const struct fsroot *fs)
 {
     uint64_t type;

@@ -28,6 +28,9 @@ int cpu_identify(const struct fsroot *fs, struct cpu_identity *out);
 enum { CPU_PMU_NAME = 32 };
 bool cpu_pmu_name(const struct fsroot *fs, char name[CPU_PMU_NAME]);
 
+/* Whether there is a PMU of the cores: on x86, or as Arm's are most often called. */
+bool cpu_has_pmu(const struct fsroot *fs);
+
 /* Cores of two kinds, each with a PMU of its own. */
 bool cpu_is_hybrid(const struct fsroot *fs);
 

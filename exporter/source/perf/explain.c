@@ -106,20 +106,10 @@ static bool has_device(const struct fsroot *fs, const char *device)
     return fsroot_read_u64(fs, FSROOT_SYS, path, &type) == 0;
 }
 
-/* A PMU of the cores: on x86, and what Arm's are most often called. */
-static bool has_core_pmu(const struct fsroot *fs)
-{
-    static const char *const names[] = {"cpu", "cpu_core", "armv8_pmuv3_0", "armv8_pmuv3"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (has_device(fs, names[i]))
-            return true;
-    return false;
-}
-
 /* False where sysfs shows no devices at all: then nothing is known. */
 static bool lacks_pmu(const struct fsroot *fs)
 {
-    return has_device(fs, "software") && !has_core_pmu(fs);
+    return has_device(fs, "software") && !cpu_has_pmu(fs);
 }
 
 static void explain_no_pmu(const char *what, struct verdict *why)
@@ -145,13 +135,13 @@ void perf_explain_no_event(const struct fsroot *fs, const struct event_table *ta
                     "group %s: this CPU has cores of two kinds, which count differently (PMUs "
                     "cpu_core and cpu_atom); only CPUs with cores of one kind are supported",
                     name);
-    } else if (has_core_pmu(fs) && cpu_pmu_name(fs, pmu)) {
+    } else if (cpu_has_pmu(fs) && cpu_pmu_name(fs, pmu)) {
         verdict_set(why, REASON_UNSUPPORTED_CPU,
                     "group %s: no verified events for this CPU where the kernel calls its PMU "
                     "\"%s\": use a kernel that knows the CPU, if it is Skylake-SP to Granite "
                     "Rapids; --events.file can name an event for role %s",
                     name, pmu, role_name(role));
-    } else if (has_core_pmu(fs)) {
+    } else if (cpu_has_pmu(fs)) {
         verdict_set(why, REASON_UNSUPPORTED_CPU,
                     "group %s: no verified events for this CPU (they exist for Skylake-SP to "
                     "Granite Rapids and Zen 3 to Zen 6); --events.file can name one for role %s",

@@ -11,10 +11,13 @@ enum {
     HIT_RUN_LOADS = 1000,
     HIT_RUNS = 5,
     HIT_RUNS_NEEDED = 3,
+    L2_RING_BYTES = 128 << 10,
+    L2_OFFSET_BYTES = 40, /* behind the other ring's pointer */
+    L2_LEAST_BYTES = 256 << 10,
 };
 
-/* Above this share of memory's latency, too many of the loads went to memory. */
-static const double most_of_memory = 0.7;
+/* Above this share of the latency of the next level, too many of the loads went there. */
+static const double most_of_next = 0.7;
 
 static int read_cache(const struct fsroot *fs, int cpu, int index, const char *file, char *out,
                       size_t size)
@@ -59,12 +62,23 @@ int chase_hit_init(struct chase_hit *hit, const struct fsroot *fs, int cpu, char
     if (chase_hit_caches(fs, cpu, &l2_bytes, &llc_bytes) != 0 || bytes < l2_bytes + l2_bytes / 2 ||
         llc_bytes < bytes / HIT_SLOT_BYTES * CHASE_LINE_BYTES * 2)
         return -ENOTSUP;
-    return chase_ring_init_spaced(&hit->ring, base, bytes, HIT_SLOT_BYTES, HIT_OFFSET_BYTES, seed);
+    if (l2_bytes >= L2_LEAST_BYTES) {
+        int err = chase_ring_init_spaced(&hit->l2, base, L2_RING_BYTES, HIT_SLOT_BYTES,
+                                         L2_OFFSET_BYTES, seed + 1);
+        if (err)
+            return err;
+    }
+    int err =
+        chase_ring_init_spaced(&hit->ring, base, bytes, HIT_SLOT_BYTES, HIT_OFFSET_BYTES, seed);
+    if (err)
+        chase_hit_release(hit);
+    return err;
 }
 
 void chase_hit_release(struct chase_hit *hit)
 {
     chase_ring_release(&hit->ring);
+    chase_ring_release(&hit->l2);
 }
 
 static bool due(const struct chase_hit *hit)
@@ -73,24 +87,33 @@ static bool due(const struct chase_hit *hit)
     return hit->ring.lines > 0 && hit->bursts % every == 0;
 }
 
-double chase_hit_burst(struct chase_hit *hit, int cpu, double memory_ns)
+/* Nanoseconds per load of a ring; 0 when too many runs were disturbed, or the next level served. */
+static double measure(struct chase_ring *ring, int cpu, double next_ns)
 {
     struct chase_facts facts = {.cpu_wanted = cpu};
     double latency_ns[HIT_RUNS];
     size_t kept = 0;
-    hit->bursts++;
-    if (!due(hit))
-        return 0;
-    hit->attempts++;
-    chase_run(&hit->ring, CHASE_FLUSH_NONE, hit->ring.lines, &facts);
+    chase_run(ring, CHASE_FLUSH_NONE, ring->lines, &facts);
     for (int run = 0; run < HIT_RUNS; run++) {
         enum probe_discard cause;
-        chase_run(&hit->ring, CHASE_FLUSH_NONE, HIT_RUN_LOADS, &facts);
+        chase_run(ring, CHASE_FLUSH_NONE, HIT_RUN_LOADS, &facts);
         if (chase_run_counts(&facts, &cause))
             latency_ns[kept++] = (double)facts.wall_ns / HIT_RUN_LOADS;
     }
     if (kept < HIT_RUNS_NEEDED)
         return 0;
     double median_ns = chase_median(latency_ns, kept);
-    return median_ns <= memory_ns * most_of_memory ? median_ns : 0;
+    return median_ns <= next_ns * most_of_next ? median_ns : 0;
+}
+
+void chase_hit_burst(struct chase_hit *hit, int cpu, double memory_ns, struct probe_reading *out)
+{
+    out->llc_hit_ns = out->l2_hit_ns = 0;
+    hit->bursts++;
+    if (!due(hit))
+        return;
+    hit->attempts++;
+    out->llc_hit_ns = measure(&hit->ring, cpu, memory_ns);
+    if (hit->l2.lines > 0 && out->llc_hit_ns > 0)
+        out->l2_hit_ns = measure(&hit->l2, cpu, out->llc_hit_ns);
 }

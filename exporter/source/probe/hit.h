@@ -1,12 +1,15 @@
 /*
- * How long a hit in the last-level cache takes: the pointer chase through lines that the L2 cannot
- * hold.
+ * How long a hit in the last-level cache takes, and one in the L2: the pointer chase through lines
+ * that the L2 cannot hold, and through lines that it can, but not the L1.
  *
  * One line in every 512 bytes of a target's buffer belongs to the ring: an eighth of the L2's sets,
  * whatever size the pages have. A buffer of at least one and a half times the L2's size then has
  * more of them than these sets hold, and going round in one order, each is pushed out before it is
  * loaded again. The last-level cache keeps them, unless neighbours fill it: a figure that is not
  * clearly below memory's is discarded.
+ *
+ * The ring of the L2 is the same of the buffer's first 128 KiB: 256 lines in an eighth of the sets,
+ * where an L1 holds 64 to 96, and an L2 of 256 KiB or more twice as many.
  *
  * The hit's time is a constant of the machine, which neighbours only make longer: so it is measured
  * often at first, and then now and then, for a calmer moment. Each time costs a millisecond or two,
@@ -26,6 +29,7 @@ enum {
 
 struct chase_hit {
     struct chase_ring ring; /* no lines: cannot be measured here */
+    struct chase_ring l2;   /* likewise */
     uint32_t bursts;        /* of this thread, to its own node */
     uint32_t attempts;
 };
@@ -39,10 +43,10 @@ int chase_hit_init(struct chase_hit *hit, const struct fsroot *fs, int cpu, char
 void chase_hit_release(struct chase_hit *hit);
 
 /*
- * After each burst of the thread to its own node: measures now and then. Nanoseconds per hit, or 0
- * when it did not. 'memory_ns' is the burst's latency.
+ * After each burst of the thread to its own node: measures now and then. Sets the two times of hits
+ * in *out, in nanoseconds, 0 when it did not measure. 'memory_ns' is the burst's latency.
  */
-double chase_hit_burst(struct chase_hit *hit, int cpu, double memory_ns);
+void chase_hit_burst(struct chase_hit *hit, int cpu, double memory_ns, struct probe_reading *out);
 
 /* Sizes of a CPU's L2 and of the cache behind it, in bytes. 0, or -ENOENT when there are no such
  * two, or sysfs does not list them. */

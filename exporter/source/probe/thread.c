@@ -127,7 +127,7 @@ static void take_turn(struct chase_thread *thread, uint64_t turn, struct chase_a
             .cpu = thread->cpu,
         };
         if (reading.target_numa_node == thread->node)
-            reading.llc_hit_ns = chase_hit_burst(&thread->hit, thread->cpu, burst.latency_ns);
+            chase_hit_burst(&thread->hit, thread->cpu, burst.latency_ns, &reading);
         chase_queue_put(&thread->queue, &reading);
     }
 }

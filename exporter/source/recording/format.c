@@ -80,6 +80,8 @@ static void parse_header(struct fields *in, struct recording_line *out)
     machine->base_frequency_hz = fields_real(in, "base_frequency_hz", FIELD_OPTIONAL, 0);
     machine->cache_cycles = fields_real(in, "cache_cycles", FIELD_OPTIONAL, 0);
     machine->cache_seconds = fields_real(in, "cache_seconds", FIELD_OPTIONAL, 0);
+    machine->l2_fill_cycles = fields_real(in, "l2_fill_cycles", FIELD_OPTIONAL, 0);
+    machine->l3_fill_cycles = fields_real(in, "l3_fill_cycles", FIELD_OPTIONAL, 0);
     machine->llc_hit_cycles = fields_real(in, "llc_hit_cycles", FIELD_OPTIONAL, 0);
     machine->cas_latency_seconds = fields_real(in, "cas_latency_seconds", FIELD_OPTIONAL, 0);
     machine->sockets = fields_int(in, "sockets", FIELD_OPTIONAL, MAX_NODES);
@@ -246,6 +248,7 @@ static void parse_probe(struct fields *in, struct recording_line *out)
     if (out->probe.latency_ns == 0)
         fields_fail(in, "probe: \"latency_ns\" must not be 0");
     out->probe.llc_hit_ns = fields_real(in, "llc_hit_ns", FIELD_OPTIONAL, 0);
+    out->probe.l2_hit_ns = fields_real(in, "l2_hit_ns", FIELD_OPTIONAL, 0);
     out->probe.cpu = take_cpu(in);
 }
 

@@ -137,6 +137,8 @@ static void add_header(struct textbuf *out, const struct machine *machine, uint6
     add_fact(out, "base_frequency_hz", machine->base_frequency_hz);
     add_fact(out, "cache_cycles", machine->cache_cycles);
     add_fact(out, "cache_seconds", machine->cache_seconds);
+    add_fact(out, "l2_fill_cycles", machine->l2_fill_cycles);
+    add_fact(out, "l3_fill_cycles", machine->l3_fill_cycles);
     add_fact(out, "llc_hit_cycles", machine->llc_hit_cycles);
     add_fact(out, "cas_latency_seconds", machine->cas_latency_seconds);
     textbuf_printf(out, ",\"sockets\":%d,\"numa_nodes\":%d,\"cpus\":%d", machine->sockets,
@@ -344,6 +346,8 @@ void recorder_probe(struct recorder *recorder, const struct probe_reading *probe
     textbuf_printf(out, ",\"latency_ns\":%.17g", probe->latency_ns);
     if (probe->llc_hit_ns > 0)
         textbuf_printf(out, ",\"llc_hit_ns\":%.17g", probe->llc_hit_ns);
+    if (probe->l2_hit_ns > 0)
+        textbuf_printf(out, ",\"l2_hit_ns\":%.17g", probe->l2_hit_ns);
     if (probe->cpu >= 0)
         add_whole(out, "cpu", (uint64_t)probe->cpu);
     textbuf_str(out, "}}\n");

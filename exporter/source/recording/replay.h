@@ -38,5 +38,7 @@ const struct replay_container_event *replay_container_events(const struct replay
 /* A source that serves the current tick's reads, probes and samples. Owned by the caller (usually
  * given to a source set); must be freed before the cursor. */
 int replay_source_new(struct replay *replay, struct source **out);
+/* Groups, as bits, that the recorded machine could not count. */
+void replay_source_lacks(struct source *source, uint32_t groups);
 
 #endif

@@ -6,6 +6,7 @@
 struct replay_source {
     struct source source;
     struct replay *replay;
+    uint32_t lacks;      /* bit g: the recorded machine has no events for the group */
     uint64_t probe_turn; /* the tick whose probe readings are being handed out */
     size_t next_probe;
 };
@@ -24,6 +25,12 @@ static bool replay_check(struct source *source, enum scope_kind kind, enum group
                          struct verdict *why)
 {
     const struct replay *replay = replay_of(source);
+    if (((const struct replay_source *)source)->lacks >> group & 1) {
+        verdict_set(why, REASON_UNSUPPORTED_CPU,
+                    "group %s: the recording is of a machine (%s) that has no events for it",
+                    group_descs[group].name, replay->machine.microarchitecture);
+        return false;
+    }
     if (kind == SCOPE_CGROUP || (kind == SCOPE_MACHINE && group == GROUP_ACTIVITY) ||
         (kind == SCOPE_UNIT && replay->n_units > 0) ||
         (kind == SCOPE_THREAD && replay->n_threads > 0))
@@ -134,4 +141,9 @@ int replay_source_new(struct replay *replay, struct source **out)
     source->replay = replay;
     *out = &source->source;
     return 0;
+}
+
+void replay_source_lacks(struct source *source, uint32_t groups)
+{
+    ((struct replay_source *)source)->lacks = groups;
 }

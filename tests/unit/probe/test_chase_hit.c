@@ -60,6 +60,16 @@ static int make(struct world *w, struct chase_hit *hit)
     return chase_hit_init(hit, &w->fixture.fs, 3, w->memory, BUFFER_BYTES, 42);
 }
 
+static double llc_hit(struct chase_hit *hit, int cpu, double memory_ns)
+{
+    struct probe_reading out = {.latency_ns = 7, .llc_hit_ns = 8, .l2_hit_ns = 9};
+    chase_hit_burst(hit, cpu, memory_ns, &out);
+    assert_true(out.latency_ns == 7);
+    /* Hits in the L2 are measured after those behind it, and are faster, or discarded. */
+    assert_true(out.l2_hit_ns == 0 || (out.l2_hit_ns > 0 && out.l2_hit_ns < out.llc_hit_ns));
+    return out.llc_hit_ns;
+}
+
 static void sizes_are_the_unified_caches(void **state)
 {
     struct world *w = *state;
@@ -89,7 +99,7 @@ static void caches_that_do_not_fit_are_not_measured(void **state)
     cache(w, 3, 3, "Unified", "1023K"); /* two rings of 8192 lines do not fit */
     assert_int_equal(make(w, &hit), -ENOTSUP);
     for (int i = 0; i < 50; i++)
-        assert_true(chase_hit_burst(&hit, w->cpu, 1e9) == 0);
+        assert_true(llc_hit(&hit, w->cpu, 1e9) == 0);
     assert_int_equal(hit.attempts, 0);
     cache(w, 3, 3, "Unified", "1024K");
     assert_int_equal(make(w, &hit), 0);
@@ -123,6 +133,15 @@ static void both_rings_are_whole(void **state)
     while (++n < ring.lines && other != start);
     assert_int_equal(n, ring.lines);
     assert_ptr_equal(other, start);
+    /* And the ring of the L2: 256 lines, with pointers of its own. */
+    assert_int_equal(hit.l2.lines, 256);
+    char *l2 = chase_ring_line(&hit.l2, 0), *first = l2;
+    for (n = 0; n < 256 && (n == 0 || l2 != first); n++, l2 = *(char **)l2) {
+        assert_in_range(l2 - w->memory, 0, (128 << 10) - 1);
+        assert_int_equal((l2 - w->memory) % 512, 40);
+    }
+    assert_int_equal(n, 256);
+    assert_ptr_equal(l2, first);
     chase_hit_release(&hit);
     chase_ring_release(&ring);
 }
@@ -138,7 +157,7 @@ static void measured_often_at_first_and_then_rarely(void **state)
     uint32_t got = 0;
     for (int i = 1; i <= 3 * CHASE_HIT_RARELY; i++) {
         uint32_t attempts = hit.attempts;
-        double ns = chase_hit_burst(&hit, w->cpu, 1e9);
+        double ns = llc_hit(&hit, w->cpu, 1e9);
         assert_int_equal(hit.attempts - attempts, i <= CHASE_HIT_AT_FIRST * CHASE_HIT_EVERY
                                                       ? i % CHASE_HIT_EVERY == 0
                                                       : i % CHASE_HIT_RARELY == 0);
@@ -147,11 +166,11 @@ static void measured_often_at_first_and_then_rarely(void **state)
     }
     assert_int_equal(hit.attempts, CHASE_HIT_AT_FIRST + 3);
     for (int i = 0; i < 2 * CHASE_HIT_RARELY; i++)
-        assert_true(chase_hit_burst(&hit, w->cpu, 0) == 0);
+        assert_true(llc_hit(&hit, w->cpu, 0) == 0);
     assert_int_equal(hit.attempts, CHASE_HIT_AT_FIRST + 5);
     /* Others may take the CPU away in some, and on a crowded machine in many in a row. */
     for (int i = 0; got == 0 && i < 1000000; i++)
-        got += chase_hit_burst(&hit, w->cpu, 1e9) > 0;
+        got += llc_hit(&hit, w->cpu, 1e9) > 0;
     assert_true(got > 0);
     chase_hit_release(&hit);
 }

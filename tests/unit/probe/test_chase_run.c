@@ -261,8 +261,9 @@ static void test_queue_keeps_order_and_bounds(void **state)
     assert_false(chase_queue_take(&queue, &reading));
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < CHASE_QUEUE; i++)
-            assert_true(chase_queue_put(&queue, &(struct probe_reading){round, i, 1.5 * i, 0, -1}));
-        assert_false(chase_queue_put(&queue, &(struct probe_reading){9, 9, 9, 0, -1}));
+            assert_true(
+                chase_queue_put(&queue, &(struct probe_reading){round, i, 1.5 * i, 0, 0, -1}));
+        assert_false(chase_queue_put(&queue, &(struct probe_reading){9, 9, 9, 0, 0, -1}));
         for (int i = 0; i < CHASE_QUEUE; i++) {
             assert_true(chase_queue_take(&queue, &reading));
             assert_int_equal(reading.initiator_numa_node, round);

@@ -302,8 +302,9 @@ static void test_probe_gone_truth(void **state)
     assert_true(line.probe.llc_hit_ns == 0);
     recording_line_release(&line);
     line = parse("{\"probe\":{\"initiator_numa_node\":0,\"target_numa_node\":0,"
-                 "\"latency_ns\":88.8,\"llc_hit_ns\":21.5}}");
+                 "\"latency_ns\":88.8,\"llc_hit_ns\":21.5,\"l2_hit_ns\":5.5}}");
     assert_true(line.probe.llc_hit_ns == 21.5);
+    assert_true(line.probe.l2_hit_ns == 5.5);
     recording_line_release(&line);
 
     line = parse("{\"gone\":\"c1\"}");

@@ -26,6 +26,7 @@
 /* A recording with a source set over it, as main wires them. */
 struct playing {
     struct replay *replay;
+    struct source *source; /* the set's */
     struct source_set *set;
     struct tick tick;
     struct collector_status books;
@@ -34,16 +35,15 @@ struct playing {
 static void play(struct playing *p, const char *path)
 {
     char error[512] = "";
-    struct source *source;
     memset(p, 0, sizeof *p);
     if (replay_open(path, &p->replay, error, sizeof error))
         fail_msg("%s", error);
-    assert_int_equal(replay_source_new(p->replay, &source), 0);
+    assert_int_equal(replay_source_new(p->replay, &p->source), 0);
     p->set = source_set_new(NULL);
     for (int kind = 0; kind < SCOPE_KINDS; kind++)
         for (int group = 0; group < GROUP_COUNT; group++)
-            assert_int_equal(source_set_route(p->set, kind, group, source), 0);
-    assert_int_equal(source_set_route_probes(p->set, source), 0);
+            assert_int_equal(source_set_route(p->set, kind, group, p->source), 0);
+    assert_int_equal(source_set_route_probes(p->set, p->source), 0);
 }
 
 static void stop(struct playing *p)
@@ -320,6 +320,15 @@ static void test_check(void **state)
 
     const struct scope unit = {.kind = SCOPE_UNIT, .key = "c1"};
     group_handle handle;
+
+    /* Only what the recorded CPU has events for. */
+    replay_source_lacks(p.source, 1u << GROUP_CORE);
+    assert_false(source_set_check(p.set, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
+    assert_non_null(strstr(why.words, "clx"));
+    assert_true(source_set_check(p.set, SCOPE_CGROUP, GROUP_FILLS, &why));
+    assert_true(source_set_check(p.set, SCOPE_CGROUP, GROUP_STORES, &why));
+
     assert_int_equal(source_set_open(p.set, &unit, GROUP_RPQ, &handle, &why), -ENOENT);
     stop(&p);
 }

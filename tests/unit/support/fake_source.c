@@ -19,8 +19,10 @@ static bool check(struct source *source, enum scope_kind kind, enum group group,
                   struct verdict *why)
 {
     (void)kind;
-    (void)group;
     *why = fake_of(source)->check;
+    if (fake_of(source)->lacks >> group & 1)
+        verdict_set(why, REASON_UNSUPPORTED_CPU, "group %s: no verified events",
+                    group_descs[group].name);
     return why->reason == REASON_OK || why->reason == REASON_NMI_WATCHDOG;
 }
 

@@ -49,6 +49,7 @@ struct fake_source {
     struct sampling sampling[ACCESS_KINDS];
     struct verdict sampled[ACCESS_KINDS]; /* REASON_OK: this kind of access is sampled */
     struct verdict check;                 /* REASON_OK: everything works, perhaps with words */
+    uint32_t lacks;                       /* bit g: there are no events for the group here */
     struct verdict open_error;            /* REASON_OK: opening works */
     enum group open_error_of;             /* this group's only; GROUP_COUNT after init: of all */
     const char *open_error_key;           /* this key's only; NULL: of all */

@@ -96,8 +96,11 @@ static int wanderer_probes(struct source *source, struct probe_reading *out, siz
 
     assert_true(cap > 0);
     *n = self->tick % 2;
-    out[0] = (struct probe_reading){1, 2, (double)noise(self->tick) / 1e17,
+    out[0] = (struct probe_reading){1,
+                                    2,
+                                    (double)noise(self->tick) / 1e17,
                                     self->tick % 3 ? 0 : (double)noise(self->tick) / 3e17,
+                                    self->tick % 5 ? 0 : (double)noise(self->tick) / 7e17,
                                     (int)(self->tick % 4) - 1};
     return 0;
 }

@@ -1,0 +1,77 @@
+/*
+ * Memory read latency from the misses of the L1 data cache that are in flight, as AMD's cores count
+ * them (FORMULAS.md section 1, "AMD"; the form of Shen & Li 2020, section 3).
+ *
+ *     t_mem = (A - n2 t2 - n3 t3) / n_mem                            [core cycles]
+ *
+ * A is the sum over cycles of the misses in flight; n2, n3, n_mem are the fills of the L1 from the
+ * core's L2, from its complex (the L3, other L2s there), and from beyond (DRAM, CXL, other
+ * complexes), all of them for demand and prefetch, loads and stores alike, as A has them. A miss
+ * that the L2 serves is in flight for t2 cycles, one that the complex serves for t3: what the
+ * probe's chases through lines in the L2 and in the L3 take per load, less a hit in the L1, which
+ * comes before a miss is in flight.
+ *
+ * A look through the caches that finds nothing takes as long as one that finds it in the L3, and at
+ * the core complex's clock. So, in the terms of core_latency.h,
+ *
+ *     c_cache   = t1 + t3           occupancy = A - n2 t2 - (n3 + n_mem) t3
+ *     latency   = (c_cache + occupancy / n_mem) / f = (t1 + t_mem) / f                       [s]
+ *
+ * where only the occupancy is what neighbours make longer. All of it is linear in the counts, so
+ * the counts may be sums over CPUs, each count times ref_cycles / cycles of its CPU (window.h).
+ *
+ * What it does not know, all in one direction, up: a prefetch into the L2 that is still under way
+ * when the load comes makes that load an L2 fill of more than t2 cycles; contention in the L3 makes
+ * n3 t3 longer, too.
+ *
+ * Worked: t1 4, t2 10, t3 46; n2 2e6, n3 5e5, n_mem 1e6; A = 2e6 * 10 + 5e5 * 46 + 1e6 * 396
+ * = 4.39e8
+ *         -> t_mem 396 cycles; occupancy 4.39e8 - 2e7 - 1.5e6 * 46 = 3.5e8; c_cache 50,
+ *         latency 400 cycles: 160 ns at 2.5 GHz.
+ * Worked: the same with A 3e7: less than the caches' part alone (4.3e7), implausible.
+ *
+ * Pure. A result that cannot be computed leaves the output untouched.
+ */
+#ifndef IE_FORMULAS_FILL_LATENCY_H
+#define IE_FORMULAS_FILL_LATENCY_H
+
+/* Counts of a window, or sums of them by CPU, each weighed by its CPU's frequency. */
+struct fills {
+    double in_flight; /* A, cycles */
+    double l2, l3, memory;
+};
+
+/* Core cycles that a miss is in flight; 0: not known. */
+struct fill_times {
+    double l2, l3;
+};
+
+/* Where more of A than this is the caches', an error of a cycle in t2 is too many of t_mem's: with
+ * t2 off by 5 %, t_mem is off by 15 % there. */
+#define FILLS_LARGEST_CACHE_SHARE 0.75
+
+/*
+ * The part of A that is beyond the caches, A - n2 t2 - (n3 + n_mem) t3.
+ * -ENODATA: no fills from memory; times not known; or caches make up too much of A to tell.
+ * -ERANGE: implausible: it is not positive, so that memory would be no slower than the L3.
+ */
+int fills_beyond(const struct fills *fills, struct fill_times times, double *out);
+
+/* t_mem; errors as above. */
+int fills_memory_cycles(const struct fills *fills, struct fill_times times, double *out);
+
+/*
+ * The share of what is in flight during the probe's chase, with one miss at a time, that A counts:
+ * near 1 where the event counts what its name says. Some revisions' documents say that it counts in
+ * fours, rounded down: then it is near 0.
+ * Worked: 5000 fills from memory, 250 ns at 2 GHz each: 2.5e6 cycles; A 2.4e6 -> 0.96.
+ * -ENODATA without reads, frequency or latency.
+ */
+int fills_self_test(const struct fills *fills, double latency_seconds, double frequency_hz,
+                    double *out);
+
+/* The shares with which it passes: hits and the kernel's misses are counted along. */
+#define FILLS_SELF_TEST_LEAST 0.5
+#define FILLS_SELF_TEST_MOST 2.0
+
+#endif
