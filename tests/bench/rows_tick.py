@@ -163,8 +163,27 @@ def _attribution(scale):
     return found
 
 
+def _activity(scale):
+    """A container's CPU time, in each way that this machine has, beside a bare pread of its file."""
+    through, bare = collections.defaultdict(Samples), collections.defaultdict(Samples)
+    for _ in range(scale.repeats):
+        for line in measure.run_text("bench_activity", scale.activity_readings).splitlines():
+            way, ours, alone = line.split()
+            through[way].append(float(ours) / 1000)
+            bare[way].append(float(alone) / 1000)
+    if not through:
+        return []
+    words = [f"{way} {through[way].show('us', 2)}" +
+             (f", a bare pread of it {bare[way].median():.2f} us" if bare[way].median() else "")
+             for way in through]
+    best = next(iter(through))
+    return [Row("steady tick: a container's CPU time", "reported", through[best].show("us", 2),
+                "reported", "one idle cgroup; " + "; ".join(words))]
+
+
 def rows(live, scale):
     measure.say("steady tick")
-    found = [_steady(live, scale), *_own(scale), _slowdown(scale), *_attribution(scale)]
+    found = [_steady(live, scale), *_own(scale), _slowdown(scale), *_attribution(scale),
+             *_activity(scale)]
     total, facts = _total(live, scale)
     return [*found, total], facts
