@@ -7,7 +7,7 @@ static int node_of_cpu(const struct machine *machine, int cpu)
 {
     if (cpu < 0)
         return -1;
-    return machine->numa_nodes == 1 ? 0 : -1;
+    return machine->numa_nodes == 1 ? 0 : machine_numa_node_of(machine, cpu);
 }
 
 static void add(struct activity *out, const struct activity_nodes *nodes, int cpu, double rate)

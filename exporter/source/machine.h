@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of more sockets or CPUs, what is per socket is not known. */
-enum { MACHINE_SOCKETS = 8, MACHINE_CPUS = 1024 };
+/* Of more sockets, NUMA nodes or CPUs, what is per socket or node is not known. */
+enum { MACHINE_SOCKETS = 8, MACHINE_NODES = 64, MACHINE_CPUS = 1024 };
 
 struct machine {
     char microarchitecture[16]; /* "skx", "clx", "icx", "spr", "emr", "gnr", "zen3", "zen4", "zen5";
@@ -27,6 +27,7 @@ struct machine {
     int pmem_dimms; /* persistent memory modules; 0: none that could be counted */
     /* The CPU's socket, plus 1; 0: not known, as for a CPU that was offline at the start. */
     uint8_t socket_of_cpu[MACHINE_CPUS];
+    uint8_t numa_node_of_cpu[MACHINE_CPUS]; /* likewise */
 };
 
 /* -1: not known. */
@@ -40,6 +41,17 @@ static inline void machine_place_cpu(struct machine *machine, int cpu, int socke
 {
     if (cpu >= 0 && cpu < MACHINE_CPUS && socket >= 0 && socket < MACHINE_SOCKETS)
         machine->socket_of_cpu[cpu] = (uint8_t)(socket + 1);
+}
+
+static inline int machine_numa_node_of(const struct machine *machine, int cpu)
+{
+    return cpu >= 0 && cpu < MACHINE_CPUS ? machine->numa_node_of_cpu[cpu] - 1 : -1;
+}
+
+static inline void machine_place_cpu_on_node(struct machine *machine, int cpu, int numa_node)
+{
+    if (cpu >= 0 && cpu < MACHINE_CPUS && numa_node >= 0 && numa_node < MACHINE_NODES)
+        machine->numa_node_of_cpu[cpu] = (uint8_t)(numa_node + 1);
 }
 
 /* A memory controller or similar, outside the cores; where it needs several groups of counters,

@@ -86,6 +86,21 @@ static int find_sockets(const struct fsroot *fs, const int *cpus, size_t n, stru
     return sockets;
 }
 
+/* 'room' holds that many CPUs. */
+static int find_nodes(const struct fsroot *fs, int *room, size_t cap, struct machine *out)
+{
+    int nodes[MACHINE_NODES];
+    size_t n = read_list(fs, "devices/system/node/online", nodes, MACHINE_NODES);
+    for (size_t i = 0; i < n && i < MACHINE_NODES; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "devices/system/node/node%d/cpulist", nodes[i]);
+        size_t cpus = read_list(fs, path, room, cap);
+        for (size_t k = 0; k < cpus && k < cap; k++)
+            machine_place_cpu_on_node(out, room[k], nodes[i]);
+    }
+    return (int)n;
+}
+
 void machine_detect(const struct fsroot *fs, struct machine *out)
 {
     int *cpus = calloc(MAX_CPUS, sizeof *cpus);
@@ -97,7 +112,7 @@ void machine_detect(const struct fsroot *fs, struct machine *out)
     size_t n = read_list(fs, "devices/system/cpu/online", cpus, MAX_CPUS);
     out->cpus = (int)n;
     out->sockets = find_sockets(fs, cpus, n < MAX_CPUS ? n : MAX_CPUS, out);
-    out->numa_nodes = (int)read_list(fs, "devices/system/node/online", NULL, 0);
+    out->numa_nodes = find_nodes(fs, cpus, MAX_CPUS, out);
     free(cpus);
 }
 

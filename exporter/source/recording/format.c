@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "exporter/base/cpulist.h"
 #include "exporter/source/recording/fields.h"
+#include "exporter/source/recording/places.h"
 
 /* Sizes of machines, far above what exists: a number beyond is a mistake. */
 enum { MAX_CPUS = 65535, MAX_NODES = 4095 };
@@ -25,33 +25,6 @@ static const char *take_key(struct fields *in, const char *name)
 static int take_cpu(struct fields *in)
 {
     return fields_has(in, "cpu") ? fields_int(in, "cpu", FIELD_REQUIRED, MAX_CPUS) : -1;
-}
-
-/* Which CPUs each socket has, in the kernel's list format. */
-static void parse_sockets(struct fields *in, struct machine *machine)
-{
-    json_t *lists = fields_member(in, "socket_cpus", FIELD_OPTIONAL), *list;
-    int cpus[MACHINE_CPUS];
-    size_t socket, n;
-    if (lists && (!json_is_array(lists) || json_array_size(lists) > MACHINE_SOCKETS)) {
-        fields_fail(in, "machine: \"socket_cpus\" must be an array of at most %d lists of CPUs",
-                    MACHINE_SOCKETS);
-        return;
-    }
-    json_array_foreach(lists, socket, list)
-    {
-        if (!json_is_string(list) ||
-            cpulist_parse(json_string_value(list), json_string_length(list), cpus, MACHINE_CPUS,
-                          &n)) {
-            fields_fail(in, "machine: \"socket_cpus\" has no list of CPUs for socket %zu", socket);
-            return;
-        }
-        for (size_t i = 0; i < n && i < MACHINE_CPUS; i++) {
-            if (machine_socket_of(machine, cpus[i]) >= 0)
-                fields_fail(in, "machine: \"socket_cpus\" has CPU %d twice", cpus[i]);
-            machine_place_cpu(machine, cpus[i], (int)socket);
-        }
-    }
 }
 
 static void parse_header(struct fields *in, struct recording_line *out)
@@ -88,7 +61,7 @@ static void parse_header(struct fields *in, struct recording_line *out)
     machine->numa_nodes = fields_int(in, "numa_nodes", FIELD_OPTIONAL, MAX_NODES);
     machine->cpus = fields_int(in, "cpus", FIELD_OPTIONAL, MAX_CPUS);
     machine->pmem_dimms = fields_int(in, "pmem_dimms", FIELD_OPTIONAL, MAX_CPUS);
-    parse_sockets(in, machine);
+    places_parse(in, machine);
 }
 
 static void parse_container(struct fields *in, struct recording_line *out)

@@ -104,8 +104,7 @@ struct recording_line {
     enum recording_kind kind;
     union {
         struct {
-            /* Optional key of ours "socket_cpus": for each socket from 0 on a list of its CPUs, as
-             * in ["0-15,32-47","16-31,48-63"]. Without it, reads are not told by socket. */
+            /* Optional keys of ours: "socket_cpus", "numa_node_cpus" (places.h). */
             struct machine machine;
             uint64_t interval_ns;
         } header;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "exporter/base/textbuf.h"
+#include "exporter/source/recording/places.h"
 #include "exporter/source/recording/recorder_internal.h"
 #include "exporter/source/recording/recorder_owners.h"
 
@@ -96,40 +97,6 @@ static void add_fact(struct textbuf *out, const char *name, double value)
         textbuf_printf(out, ",\"%s\":%.17g", name, value);
 }
 
-/* Ascending, as the kernel lists CPUs. */
-static void add_cpus_of(struct textbuf *out, const struct machine *machine, int socket)
-{
-    const char *comma = "";
-    textbuf_char(out, '"');
-    for (int first = 0, end; first < MACHINE_CPUS; first = end) {
-        end = first + 1;
-        if (machine_socket_of(machine, first) != socket)
-            continue;
-        while (machine_socket_of(machine, end) == socket)
-            end++;
-        textbuf_printf(out, "%s%d", comma, first);
-        if (end - first > 1)
-            textbuf_printf(out, "-%d", end - 1);
-        comma = ",";
-    }
-    textbuf_char(out, '"');
-}
-
-/* Where there is one socket, nobody asks. */
-static void add_sockets(struct textbuf *out, const struct machine *machine)
-{
-    int sockets = 0;
-    for (int cpu = 0; cpu < MACHINE_CPUS; cpu++)
-        if (machine_socket_of(machine, cpu) >= sockets)
-            sockets = machine_socket_of(machine, cpu) + 1;
-    for (int socket = 0; socket < sockets && sockets > 1; socket++) {
-        textbuf_str(out, socket == 0 ? ",\"socket_cpus\":[" : ",");
-        add_cpus_of(out, machine, socket);
-    }
-    if (sockets > 1)
-        textbuf_char(out, ']');
-}
-
 static void add_header(struct textbuf *out, const struct machine *machine, uint64_t interval_ns)
 {
     textbuf_str(out, "{\"recording\":1,\"machine\":{\"microarchitecture\":");
@@ -145,7 +112,7 @@ static void add_header(struct textbuf *out, const struct machine *machine, uint6
                    machine->numa_nodes, machine->cpus);
     if (machine->pmem_dimms > 0)
         textbuf_printf(out, ",\"pmem_dimms\":%d", machine->pmem_dimms);
-    add_sockets(out, machine);
+    places_write(out, machine);
     textbuf_printf(out, "},\"interval_ns\":%" PRIu64 "}\n", interval_ns);
 }
 

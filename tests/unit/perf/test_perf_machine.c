@@ -355,10 +355,18 @@ static void test_machine(void **state)
     }
     fixture_write(&fixture->tree, "sys/devices/system/cpu/online", "0-5\n");
     fixture_write(&fixture->tree, "sys/devices/system/node/online", "0,2-3\n");
+    fixture_write(&fixture->tree, "sys/devices/system/node/node0/cpulist", "0,2-3\n");
+    fixture_write(&fixture->tree, "sys/devices/system/node/node2/cpulist", "\n");
+    fixture_write(&fixture->tree, "sys/devices/system/node/node3/cpulist", "1,4\n");
     machine_detect(&fixture->tree.fs, &machine);
     assert_int_equal(machine.cpus, 6);
     assert_int_equal(machine.sockets, 2);
     assert_int_equal(machine.numa_nodes, 3);
+    static const int node_of[] = {0, 3, 0, 0, 3, -1, -1}; /* of no list: not known */
+    for (int cpu = 0; cpu < 7; cpu++)
+        assert_int_equal(machine_numa_node_of(&machine, cpu), node_of[cpu]);
+    assert_int_equal(machine_numa_node_of(&machine, -1), -1);
+    assert_int_equal(machine_numa_node_of(&machine, MACHINE_CPUS), -1);
     assert_int_equal(machine_socket_of(&machine, 2), 0);
     assert_int_equal(machine_socket_of(&machine, 5), 3);
     assert_int_equal(machine_socket_of(&machine, 6), -1); /* offline, or not there */

@@ -50,9 +50,19 @@ static void test_header(void **state)
 
     line = parse("{\"recording\":1,\"machine\":{\"socket_cpus\":[\"0-1,4\",\"\",\"3,65535\"]},"
                  "\"interval_ns\":1}");
+    assert_int_equal(machine_numa_node_of(&line.header.machine, 0), -1);
     static const int socket_of[] = {0, 0, -1, 2, 0, -1};
     for (int cpu = 0; cpu < 6; cpu++)
         assert_int_equal(machine_socket_of(&line.header.machine, cpu), socket_of[cpu]);
+    recording_line_release(&line);
+
+    line = parse("{\"recording\":1,\"machine\":{\"numa_node_cpus\":[\"\",\"2-3\",\"0\"]},"
+                 "\"interval_ns\":1}");
+    static const int node_of[] = {2, -1, 1, 1};
+    for (int cpu = 0; cpu < 4; cpu++) {
+        assert_int_equal(machine_numa_node_of(&line.header.machine, cpu), node_of[cpu]);
+        assert_int_equal(machine_socket_of(&line.header.machine, cpu), -1);
+    }
     recording_line_release(&line);
 
     /* Unknown facts. */
@@ -381,6 +391,10 @@ static const char *const malformed[][2] = {
      "machine: \"socket_cpus\" has no list of CPUs for socket 0"},
     {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"socket_cpus\":[\"0-3\",\"3\"]}}",
      "machine: \"socket_cpus\" has CPU 3 twice"},
+    {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"numa_node_cpus\":7}}",
+     "machine: \"numa_node_cpus\" must be an array of at most 64 lists of CPUs"},
+    {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"numa_node_cpus\":[\"1\",\"1\"]}}",
+     "machine: \"numa_node_cpus\" has CPU 1 twice"},
     {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"microarchitecture\":1}}",
      "machine: \"microarchitecture\" must be a string"},
     {"{\"recording\":1,\"interval_ns\":1,\"machine\":{\"microarchitecture\":\"0123456789abcdef\"}}",

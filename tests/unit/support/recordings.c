@@ -29,7 +29,8 @@ const struct machine recorded_machine = {
     .sockets = 2,
     .numa_nodes = 3,
     .cpus = 48,
-    .socket_of_cpu = {1, 1, 2, 1, [10] = 2, 2, 2, [MACHINE_CPUS - 1] = 4}};
+    .socket_of_cpu = {1, 1, 2, 1, [10] = 2, 2, 2, [MACHINE_CPUS - 1] = 4},
+    .numa_node_of_cpu = {0, 3, 3, 1, [40] = 3, [MACHINE_CPUS - 1] = MACHINE_NODES}};
 
 void recording_temporary(char path[64])
 {
