@@ -7,14 +7,6 @@
 
 enum { MIXES = 7 * ATTR_FAMILIES, REDUCED_MIXES = 3 };
 
-static void head(struct reproduction *r, unsigned n)
-{
-    fprintf(r->out,
-            "# Who makes it wait, on a simulated node\n\n"
-            "Made by `tests/simnode/reproduce attribution%s`: %u mixes of seed %u.\n",
-            r->reduced ? " --reduced" : "", n, r->seed);
-}
-
 /* What must hold whatever the numbers are. */
 static void check(struct attr_page *page)
 {
@@ -76,6 +68,9 @@ static void tables(struct attr_page *page)
 
     fprintf(out, "\n## Targets\n");
     attr_table_targets(page);
+    if (!page->r->reduced)
+        attr_text_findings(page);
+    attr_text_method(page);
     fprintf(out, "\n## The first container right, and percent of the excess on the wrong ones, "
                  "mean over mixes\n\n");
     attr_table_families(page, ATTR_LATENCY, estimators,
@@ -84,7 +79,11 @@ static void tables(struct attr_page *page)
     fprintf(out,
             "\n## Co-runners that come and go: what is put on all, and the worst error of one, "
             "percent of the excess\n");
-    attr_table_phases(page);
+    attr_table_phases(page, false);
+    if (!page->r->reduced) {
+        fprintf(out, "\nThe writers again, with ticks %d times as long:\n", ATTR_STRETCH);
+        attr_table_phases(page, true);
+    }
     attr_table_cache(page);
     attr_table_mixes(page);
 }
@@ -98,16 +97,19 @@ int reproduce_attribution(struct reproduction *r)
         page.n = r->workloads;
     page.results = calloc(page.n, sizeof(*page.results));
     page.phases = calloc(page.n, sizeof(*page.phases));
-    if (!page.results || !page.phases)
+    page.slow = calloc(page.n, sizeof(*page.slow));
+    if (!page.results || !page.phases || !page.slow)
         err = -ENOMEM;
     page.n_phases = r->reduced ? 1 : page.n;
     for (unsigned i = 0; !err && i < page.n; i++) {
         err = attr_run(r, i, &page.results[i]);
         if (!err && i < page.n_phases)
-            err = attr_run_phases(r, i, &page.results[i], &page.phases[i]);
+            err = attr_run_phases(r, i, &page.results[i], 1, &page.phases[i]);
+        if (!err && !r->reduced && page.results[i].mix.family == ATTR_WRITERS)
+            err = attr_run_phases(r, i, &page.results[i], ATTR_STRETCH, &page.slow[i]);
     }
     if (!err) {
-        head(r, page.n);
+        attr_text_head(&page);
         tables(&page);
         check(&page);
         if (r->reduced)
@@ -115,5 +117,6 @@ int reproduce_attribution(struct reproduction *r)
     }
     free(page.results);
     free(page.phases);
+    free(page.slow);
     return err;
 }

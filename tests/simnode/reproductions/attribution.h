@@ -6,7 +6,9 @@
  *   attribution_run.c         v(S) of every subset, and the counters
  *   attribution_shapley.c     shares of an excess: the truth, and the estimators
  *   attribution_phases.c      co-runners that come and go: the slope over time
- *   attribution_tables.c      the page's tables
+ *   attribution_tables.c      the page's tables of shares
+ *   attribution_text.c        its words
+ *   attribution_over_time.c   its tables of the slope, and of the targets
  */
 #ifndef IE_SIMNODE_REPRODUCTIONS_ATTRIBUTION_H
 #define IE_SIMNODE_REPRODUCTIONS_ATTRIBUTION_H
@@ -133,12 +135,16 @@ bool attr_estimate(const struct attr_result *result, enum attr_value value,
                    enum attr_estimator estimator, double out[ATTR_OTHERS]);
 /* Half the sum of differences, over the excess. */
 double attr_misplaced(const double a[ATTR_OTHERS], const double b[ATTR_OTHERS], double excess);
+/* The index of the largest. */
 int attr_first(const double shares[ATTR_OTHERS], int n);
 double attr_excess(const struct attr_result *result, enum attr_value value);
 /* Of the victim's longer wait per instruction, the part of more misses, not slower ones; 0 to 1. */
 double attr_cache_part(const struct attr_result *result);
 /* Of all misses, those that their container has only because of the others. */
 double attr_thrash(const struct attr_result *result);
+
+/* Lines to and from the victim's memory, with all there, over the most that its channels move. */
+double attr_utilization(const struct attr_result *result);
 
 /* --- over time --- */
 
@@ -152,8 +158,9 @@ struct attr_phases {
     double by_excess[ATTR_OTHERS]; /* the excess over the known baseline, by share of traffic */
 };
 
+/* 'stretch': how many times as long as usual the ticks are. */
 int attr_run_phases(const struct reproduction *reproduction, unsigned i,
-                    const struct attr_result *result, struct attr_phases *out);
+                    const struct attr_result *result, unsigned stretch, struct attr_phases *out);
 
 /* --- the page --- */
 
@@ -162,14 +169,20 @@ struct attr_page {
     unsigned n, n_phases;
     struct attr_result *results;
     struct attr_phases *phases;
+    struct attr_phases *slow; /* the same with long ticks, of the family writers only */
 };
+enum { ATTR_STRETCH = 4 };
 
+void attr_text_head(const struct attr_page *page);
+void attr_text_method(const struct attr_page *page);
+void attr_text_findings(const struct attr_page *page); /* of the full page */
 void attr_table_mixes(const struct attr_page *page);
 void attr_table_families(const struct attr_page *page, enum attr_value value,
                          const enum attr_estimator *estimators, int n);
 void attr_table_bias(const struct attr_page *page);
 void attr_table_cache(const struct attr_page *page);
-void attr_table_phases(const struct attr_page *page);
+void attr_table_first(const struct attr_page *page, enum attr_estimator estimator); /* a row */
+void attr_table_phases(const struct attr_page *page, bool slow);
 void attr_table_targets(const struct attr_page *page);
 
 /* A mix is judged if there is something to share out, and apart from those not countable. */

@@ -176,7 +176,7 @@ static int run_scenario(const struct scenario *scenario, const struct attr_resul
 }
 
 int attr_run_phases(const struct reproduction *r, unsigned i, const struct attr_result *result,
-                    struct attr_phases *out)
+                    unsigned stretch, struct attr_phases *out)
 {
     struct timeline *timeline = calloc(1, sizeof(*timeline));
     struct scenario *scenario = NULL;
@@ -185,8 +185,8 @@ int attr_run_phases(const struct reproduction *r, unsigned i, const struct attr_
 
     memset(out, 0, sizeof(*out));
     if (!err) {
-        text = attr_mix_scenario(&result->mix, (r->seed * 1000 + i) * ATTR_SEEDS, TICK_CYCLES,
-                                 timeline->pauses);
+        text = attr_mix_scenario(&result->mix, (r->seed * 1000 + i) * ATTR_SEEDS,
+                                 (uint64_t)TICK_CYCLES * stretch, timeline->pauses);
         err = text ? scenario_parse("phases", text, strlen(text), &scenario, error, sizeof(error))
                    : -ENOMEM;
         if (err && err != -ENOMEM)

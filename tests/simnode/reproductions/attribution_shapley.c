@@ -260,6 +260,19 @@ double attr_thrash(const struct attr_result *result)
     return misses > 0 ? more / misses : 0;
 }
 
+double attr_utilization(const struct attr_result *result)
+{
+    const double lines_a_second = 10.667e9 / 64; /* of a channel, DDR3-1333 */
+    double sum = 0;
+
+    for (int m = 0; m < result->mix.n; m++) {
+        struct attr_counts counts = mean_counts(result, m);
+
+        sum += attr_traffic(&result->mix, m, &counts, ATTR_BY_LINES);
+    }
+    return sum / lines_a_second / result->mix.channels;
+}
+
 bool attr_thrashed(const struct attr_result *result)
 {
     return attr_thrash(result) > 0.1;
