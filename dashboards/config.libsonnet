@@ -43,8 +43,10 @@
     nvmmStoreBytes: 32,
     nvmmStoreBytesPerSecond: 10e6,
 
-    // The probe's latency against the 5th percentile of its own last day.
-    probeFactor: 1.5,
+    // Shares of the calm latency of a NUMA node's memory (the 10th percentile of its last hour): what one
+    // container adds to it, and what is added to it without one container to name.
+    aggressorShare: 0.1,
+    unattributedShare: 0.15,
 
     // The exporter itself.
     tickStaleSeconds: 60,

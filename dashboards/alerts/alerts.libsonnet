@@ -17,6 +17,20 @@ local promql = import '../lib/promql.libsonnet';
       runbook_url: config.runbookUrlPrefix + name + '.md',
     },
   },
+  // For annotations: a query about the alert's own node, and the names of what it finds.
+  local ofNode(expr) = '(printf %s $labels.%s $labels.%s | query)' % [
+    std.escapeStringJson(std.strReplace(expr, 'HERE', '%s=%%q, %s=%%q' % [config.clusterLabel, config.nodeLabel])),
+    config.clusterLabel,
+    config.nodeLabel,
+  ],
+  local suspects =
+    '{{ with %s }}Makes memory slow there:{{ range $i, $c := . }}{{ if $i }},{{ end }} {{ $c.Labels.namespace }}/{{ $c.Labels.pod }}/{{ $c.Labels.container }} by {{ $c.Value | humanize }}s{{ end }}.' % ofNode(
+      'sort_desc(topk(3, max by (namespace, pod, container) (container:interference_caused_latency_seconds:mean5m{HERE}) > 0))'
+    )
+    + '{{ else }}No container is named: {{ with %s }}memory there is {{ (index . 0).Value | humanize }}s slower than when it is calm, of unknown cause.' % ofNode(
+      'max(numa:interference_memory_excess_latency_seconds:mean5m{HERE, by="unknown"})'
+    )
+    + '{{ else }}who makes memory slow is not measured there.{{ end }}{{ end }}',
   // Where this node's counts come from a recording, times are the recording's.
   local replay = q.select('interference_exporter_source_info', 'source="replay"'),
   local remedies = 'reason=~"no_permission|fd_limit|event_filtered|nmi_watchdog|not_calibrated"',
@@ -41,7 +55,7 @@ local promql = import '../lib/promql.libsonnet';
               container:interference_memory_reads:rate5m > %(reads)g
             ||| % { share: config.latencyShare, observed: config.minimumObserved, reads: config.minimumReads },
             'Memory reads of container %s take longer than its threshold.' % container,
-            'On node %s, memory reads of %s took longer than its threshold for {{ $value | humanizePercentage }} of the observed time in the last 15 minutes. Possible causes are traffic of its neighbours, its own traffic, or memory that has moved.' % [node, container]
+            'On node %s, memory reads of %s took longer than its threshold for {{ $value | humanizePercentage }} of the observed time in the last 15 minutes. Possible causes are traffic of its neighbours, its own traffic, or memory that has moved. %s' % [node, container, suspects]
           ),
           // A latency is known, but nothing to compare it with.
           alert(
@@ -88,7 +102,7 @@ local promql = import '../lib/promql.libsonnet';
               observed: config.minimumObserved,
             },
             'Container %s is estimated to run slower than it would run alone.' % container,
-            'On node %s, the work of %s takes {{ $value | humanize }} times as long as it would take alone, as estimated by model {{ $labels.model }}.' % [node, container]
+            'On node %s, the work of %s takes {{ $value | humanize }} times as long as it would take alone, as estimated by model {{ $labels.model }}. %s' % [node, container, suspects]
           ),
         ],
       },
@@ -104,17 +118,43 @@ local promql = import '../lib/promql.libsonnet';
             'The memory controllers of %s have long queues.' % node,
             'A DRAM read takes at least {{ $value | humanize }}s inside the memory controllers of socket {{ $labels.socket }} of %s, for every program that uses them. An idle controller takes 50 to 60 ns.' % node
           ),
+          // Over ten minutes, and still in the last five: a short one is over before anybody has looked.
           alert(
-            'InterferenceProbeLatencyHigh',
+            'InterferenceAggressor',
+            '5m',
+            'warning',
+            |||
+              (
+                container:interference_caused_latency_seconds:mean10m
+                > on (%(memory)s) group_left ()
+                %(share)g * numa:interference_memory_latency_seconds:calm1h
+              )
+              and
+              (
+                container:interference_caused_latency_seconds:mean5m
+                > on (%(memory)s) group_left ()
+                %(share)g * numa:interference_memory_latency_seconds:calm1h
+              )
+            ||| % { memory: q.memory, share: config.aggressorShare },
+            'Container %s makes the memory of %s slow for the others.' % [container, node],
+            'On %s, %s makes a read of the memory of NUMA node {{ $labels.numa_node }} take {{ $value | humanize }}s longer, on average over 10 minutes: more than %g %% of what it takes when it is calm. It is named because the latency has followed its activity closely enough.{{ if $labels.pod }} To move it: kubectl cordon %s; kubectl -n {{ $labels.namespace }} delete pod {{ $labels.pod }}; and when it runs elsewhere: kubectl uncordon %s.{{ end }}' % [node, container, config.aggressorShare * 100, node, node]
+          ),
+          alert(
+            'InterferenceExcessUnattributed',
             '15m',
             'warning',
             |||
-              numa:interference_memory_probe_latency_seconds:mean5m
-              > %g *
-              numa:interference_memory_probe_latency_seconds:baseline1d
-            ||| % config.probeFactor,
-            'The memory of %s is far slower than usual.' % node,
-            'On %s, a load from memory of NUMA node {{ $labels.target_numa_node }} by a CPU of node {{ $labels.initiator_numa_node }} takes {{ $value | humanize }}s, more than %g times its best values of the last day.' % [node, config.probeFactor]
+              sum by (%(memory)s) (numa:interference_memory_excess_latency_seconds:mean5m{by!="named"})
+              > on (%(memory)s)
+              %(share)g * numa:interference_memory_latency_seconds:calm1h
+            ||| % { memory: q.memory, share: config.unattributedShare },
+            'The memory of %s is slow, and no container can be named for it.' % node,
+            'On %s, a read of the memory of NUMA node {{ $labels.numa_node }} takes {{ $value | humanize }}s longer than when it is calm, and this is not the doing of one container that could be named:{{ with (printf %s $labels.%s $labels.%s $labels.numa_node | query) }}{{ range $i, $part := . }}{{ if $i }},{{ end }} {{ $part.Labels.by }} {{ $part.Value | humanize }}s{{ end }}{{ end }}. unknown: outside of this machine, a container that is always active, or not yet told apart. group: several containers that switch together. host: processes outside of containers.' % [
+              node,
+              std.escapeStringJson('sort_desc(numa:interference_memory_excess_latency_seconds:mean5m{%s=%%q, %s=%%q, numa_node=%%q, by!="named"} > 0)' % [config.clusterLabel, config.nodeLabel]),
+              config.clusterLabel,
+              config.nodeLabel,
+            ]
           ),
         ],
       },

@@ -18,9 +18,11 @@ local promql = import '../lib/promql.libsonnet';
     if labels == q.container then '' else 'on (%s) group_left ()' % q.container
   ),
   // Everybody else on the nodes where the chosen containers are.
-  local others(series) =
+  local others(series) = ofOthers(g.rate(q.container, series, g.onNodes)),
+  local caused = g.ofReadings(q.container, 'interference_container_caused_latency_seconds_total'),
+  local ofOthers(values) =
     'topk(10,\n  (%s)\n  and on (%s) (%s)\n  unless on (%s) (%s)\n)' % [
-      g.rate(q.container, series, g.onNodes),
+      values,
       q.node,
       q.select('interference_container_info', here),
       q.container,
@@ -142,6 +144,25 @@ local promql = import '../lib/promql.libsonnet';
               g.target(gauge('alone_llc_access_rate_hertz', model), 'alone {{pod}}/{{container}}'),
             ],
             { w: 8, min: 0 }
+          ),
+        ]],
+        ['Who makes it wait', [
+          g.timeseries(
+            'Made to wait by',
+            "How much longer a read of the node's memory takes because of each other container that is named, and what nobody is named for. It is the node's memory, by the probe: how much this container minds is in the panels above. High: move or limit that container. A wide unknown: see the runbook of InterferenceExcessUnattributed.",
+            's',
+            [
+              g.target('(%s) > 0' % ofOthers(caused), pod),
+              g.target(g.ofReadings(q.node + ', by', 'interference_memory_excess_latency_seconds_total', 'by!="named"'), '{{by}}'),
+            ],
+            { w: 12, links: [g.toContainer], min: 0, stack: true, noValue: 'needs the probe', overrides: g.causes }
+          ),
+          g.timeseries(
+            'Makes others wait',
+            "How much longer a read of the node's memory takes because of this container, while it is named. High: it slows down its neighbours; see the runbook of InterferenceAggressor. Empty: it is not named, which proves nothing if it is always equally active.",
+            's',
+            [g.target('%s\nand on (%s)\n%s' % [caused, q.container, q.select('interference_container_info', here)], pod)],
+            { w: 12, min: 0, noValue: 'not named' }
           ),
         ]],
         ['Who else was busy', [

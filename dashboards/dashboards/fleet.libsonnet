@@ -58,6 +58,31 @@ local promql = import '../lib/promql.libsonnet';
     { h: 9, linked: ['container', g.rowToContainer] }
   ),
 
+  local mean = 'container:interference_caused_latency_seconds:mean10m{%s}' % here,
+  local worstCauses = 'topk(20, sum by (%s, numa_node) (%s) > 0)' % [q.container, mean],
+  local aggressors = g.table(
+    'Containers that make memory slow, now',
+    'The twenty containers that make a read of the memory of their NUMA node take longest, on average over ten minutes: by how much, as a share of what it takes when it is calm, and how many containers of that node pay for it. It alerts above %g %%. High: move or limit it; see the runbook of InterferenceAggressor.' % (config.aggressorShare * 100),
+    [
+      { name: 'Caused', unit: 's', decimals: 1, expr: worstCauses },
+      {
+        name: 'Slower by',
+        unit: 'percentunit',
+        decimals: 0,
+        steps: [['text', null], ['orange', config.aggressorShare]],
+        expr: '%s\n/ on (%s) group_left ()\nnuma:interference_memory_latency_seconds:calm1h' % [worstCauses, q.memory],
+      },
+      {
+        name: 'Containers there',
+        unit: 'short',
+        decimals: 0,
+        expr: '0 * (%s)\n+ on (%s) group_left ()\n%s' % [worstCauses, q.node, monitored],
+      },
+    ],
+    [config.clusterLabel, config.nodeLabel, 'numa_node', 'namespace', 'pod', 'container'],
+    { h: 8, noValue: 'none', linked: ['container', g.rowToContainer] }
+  ),
+
   grafanaDashboards+:: {
     'fleet.json': g.dashboard(
       g.uid.fleet,
@@ -112,6 +137,7 @@ local promql = import '../lib/promql.libsonnet';
         ]],
         ['Containers', [
           suffering,
+          aggressors,
           g.timeseries(
             'Worst slowdown by node, ten highest',
             'The highest slowdown of any container of the node over five minutes, estimated (model %s). It alerts above %g for 15 minutes. High: open the node, then move or limit the container that reads most.' % [config.slowdownModel, config.slowdownBound],
@@ -157,13 +183,13 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.timeseries(
             'Probe against its baseline, ten highest',
-            "Latency of a load, measured by the exporter's own pointer chase, divided by its best values of the last day. Works on every machine. It alerts above %g. High: the memory is contended, by this node or by another guest of the same host." % config.probeFactor,
+            "Latency of a load, measured by the exporter's own pointer chase, divided by its best values of the last day. Works on every machine. High: the memory is contended, by this node or by another guest of the same host.",
             'suffix:×',
             [g.target(
               'topk(10, max by (%s) (\n  numa:interference_memory_probe_latency_seconds:mean5m{%s}\n  / numa:interference_memory_probe_latency_seconds:baseline1d\n))' % [q.node, here],
               nodeName
             )],
-            { links: [g.toNode], limits: [['red', config.probeFactor]], noValue: 'less than an hour of history' }
+            { links: [g.toNode], noValue: 'less than an hour of history' }
           ),
         ]],
         ['What the exporters can see', [

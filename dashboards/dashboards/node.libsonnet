@@ -25,6 +25,16 @@ local promql = import '../lib/promql.libsonnet';
     g.rate(pair, 'interference_memory_probe_window_latency_seconds_sum', here),
     g.rate(pair, 'interference_memory_probe_window_latency_seconds_count', here)
   ),
+  // A NUMA node's own memory is its nearest.
+  local present = 'avg by (%s) (min by (%s, target_numa_node) (%s))' % [q.node, q.node, probe],
+  local excess(labels, matchers='') = g.ofReadings(labels, 'interference_memory_excess_latency_seconds_total', matchers),
+  local byMemory = q.container + ', numa_node',
+  local causedOver = q.ratio(
+    q.rate(byMemory, 'interference_container_caused_latency_seconds_total', '$__range', here),
+    q.rate(q.memory, 'interference_memory_attribution_readings_total', '$__range', here),
+    'on (%s) group_left ()' % q.memory
+  ),
+  local causedNow(metric) = 'max by (%s) (%s)' % [byMemory, q.select('interference_container_caused_latency_' + metric, here)],
   local lost(resource) = q.ratio(
     g.rate(q.container, 'interference_container_interference_cycles_total', model + ', resource="%s"' % resource),
     g.rate(q.container, 'interference_container_slowdown_observed_cycles_total', model)
@@ -84,6 +94,46 @@ local promql = import '../lib/promql.libsonnet';
             'short',
             'sum by (source, microarchitecture) (%s)' % q.select('interference_exporter_source_info', here),
             { now: true, name: true, legend: '{{source}} {{microarchitecture}}', noValue: 'no exporter' }
+          ),
+        ]],
+        ['Who makes memory slow', [
+          g.timeseries(
+            'Memory latency by cause',
+            'What a read of memory takes, as the probe measures it, from the calm latency upwards: what each named container adds, groups of containers that work at the same times, processes of the host, and what nobody is named for. A container with a wide band: move or limit it (runbook of InterferenceAggressor). A wide unknown: see the runbook of InterferenceExcessUnattributed. With several NUMA nodes: their mean.',
+            's',
+            [
+              g.target('%s\n-\n%s' % [present, excess(q.node)], 'calm'),
+              g.target(excess(q.node + ', by', 'by!="named"'), '{{by}}'),
+              g.target('%s > 0' % g.ofReadings(q.container, 'interference_container_caused_latency_seconds_total'), name),
+              g.target(present, 'probe'),
+            ],
+            {
+              w: 14,
+              h: 10,
+              min: 0,
+              stack: true,
+              links: [g.toContainer],
+              noValue: 'needs the probe',
+              overrides: g.causes + [
+                g.byName('calm', { color: { mode: 'fixed', fixedColor: 'green' }, 'custom.fillOpacity': 5 }),
+                g.byName('probe', {
+                  color: { mode: 'fixed', fixedColor: 'text' },
+                  'custom.fillOpacity': 0,
+                  'custom.stacking': { mode: 'none', group: 'B' },
+                }),
+              ],
+            }
+          ),
+          g.table(
+            'Containers that make memory slow',
+            'How much longer a read of the NUMA node takes because of each container: now, with one standard deviation, and on average over the time range. High: move or limit it. Empty now: not named at this moment. How sure it is: /api/v1/interference of the exporter.',
+            [
+              { name: 'Caused now', unit: 's', decimals: 0, expr: causedNow('current_seconds') },
+              { name: '±', unit: 's', decimals: 0, expr: causedNow('uncertainty_seconds') },
+              { name: 'Mean', unit: 's', decimals: 1, expr: '%s > 0' % causedOver },
+            ],
+            ['namespace', 'pod', 'container', 'numa_node'],
+            { w: 10, h: 10, noValue: 'none', hidden: [config.clusterLabel, config.nodeLabel], linked: ['container', g.rowToContainer] }
           ),
         ]],
         ['Containers', [

@@ -21,6 +21,14 @@ function(config) {
   // Queries over the range that fits the dashboard's zoom.
   rate(labels, metric, matchers):: q.rate(labels, metric, '$__rate_interval', matchers),
 
+  // Latencies that are added up over readings: their mean, over all NUMA nodes of the node.
+  ofReadings(labels, metric, matchers='')::
+    q.ratio(
+      g.rate(labels, metric, std.join(', ', std.filter(function(m) m != '', [g.onNodes, matchers]))),
+      g.rate(q.node, 'interference_memory_attribution_readings_total', g.onNodes),
+      'on (%s) group_left ()' % q.node
+    ),
+
   target(expr, legend='', extra={}):: {
     datasource: datasource,
     editorMode: 'code',
@@ -213,6 +221,12 @@ function(config) {
     matcher: { id: 'byName', options: name },
     properties: [{ id: id, value: properties[id] } for id in std.objectFields(properties)],
   },
+  // What excess nobody is named for looks the same on all dashboards.
+  causes:: [
+    g.byName('unknown', { color: { mode: 'fixed', fixedColor: 'gray' } }),
+    g.byName('group', { color: { mode: 'fixed', fixedColor: 'purple' } }),
+    g.byName('host', { color: { mode: 'fixed', fixedColor: 'blue' } }),
+  ],
   dashed(name, color):: g.byName(name, {
     'custom.lineStyle': { fill: 'dash', dash: [8, 6] },
     color: { mode: 'fixed', fixedColor: color },

@@ -7,6 +7,8 @@ function(config) {
   exporter:: names([config.clusterLabel, config.nodeLabel] + (if config.nodeLabel == 'instance' then [] else ['instance'])),
   // container_id is aggregated away: a restarted container is the same one to its users.
   container:: names([config.clusterLabel, config.nodeLabel, 'namespace', 'pod', 'container']),
+  // One NUMA node's memory, as the estimate of causes sees it.
+  memory:: names([config.clusterLabel, config.nodeLabel, 'numa_node']),
   // What a user's own bound is given for: every replica of a container.
   workload:: names([config.clusterLabel, 'namespace', 'container']),
 

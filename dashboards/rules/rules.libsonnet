@@ -3,8 +3,9 @@
 // Names are level:metric:operation. A level stands for the labels that are left:
 //   container  cluster, node, namespace, pod, container (never container_id)
 //              Plain cgroups of equal names on a node are one: their ratio of observed time may pass 1.
+//              What a container causes is told per NUMA node: numa_node stays, too.
 //   socket     cluster, node, socket
-//   numa       cluster, node and the pair of NUMA nodes
+//   numa       cluster, node and the pair of NUMA nodes, or the one whose memory it is
 //   node       cluster, node
 //   cluster    cluster
 local promql = import '../lib/promql.libsonnet';
@@ -18,6 +19,16 @@ local promql = import '../lib/promql.libsonnet';
   local seconds(duration) =
     local n = std.length(duration) - 1;
     std.parseInt(duration[:n]) * { s: 1, m: 60, h: 3600 }[duration[n:]],
+
+  // Latencies that are added up over readings: their mean over any range.
+  local ofReadings(labels, metric, range) =
+    q.ratio(
+      q.rate(labels, metric, range),
+      q.rate(q.memory, 'interference_memory_attribution_readings_total', range),
+      'on (%s) group_left ()' % q.memory
+    ),
+  local caused(range) =
+    ofReadings(q.container + ', numa_node', 'interference_container_caused_latency_seconds_total', range),
 
   // Mean time in a controller's queue, by the exporter's own formula, over any range. Occupancies and
   // inserts are summed before dividing; the clock is one for all controllers of a socket, and stops while the
@@ -78,6 +89,8 @@ local promql = import '../lib/promql.libsonnet';
                  q.rate(q.container, 'interference_container_cpu_cycles_total'),
                  'on (%s) group_left ()' % q.container
                )),
+          rule('container:interference_caused_latency_seconds:mean5m', caused('5m')),
+          rule('container:interference_caused_latency_seconds:mean10m', caused('10m')),
           rule('container:interference_nvmm_accesses:rate5m',
                q.rate(q.container + ', access', 'interference_container_nvmm_accesses_total')),
           rule('container:interference_nvmm_bytes:rate5m',
@@ -139,6 +152,17 @@ local promql = import '../lib/promql.libsonnet';
                  q.rate(numa, 'interference_memory_probe_window_latency_seconds_sum'),
                  q.rate(numa, 'interference_memory_probe_window_latency_seconds_count')
                )),
+          // What the estimate of causes calls calm; a node's own memory is its nearest.
+          rule('numa:interference_memory_latency_seconds:calm1h', |||
+            min by (%s) (
+              label_replace(
+                quantile_over_time(0.1, numa:interference_memory_probe_latency_seconds:mean5m[1h]),
+                "numa_node", "$1", "target_numa_node", "(.*)"
+              )
+            )
+          ||| % q.memory),
+          rule('numa:interference_memory_excess_latency_seconds:mean5m',
+               ofReadings(q.memory + ', by', 'interference_memory_excess_latency_seconds_total', '5m')),
         ],
       },
       {

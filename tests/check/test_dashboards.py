@@ -85,6 +85,10 @@ def queries():
             used = " ".join(rule.get("annotations", {}).values())
             yield {"where": rule.get("alert") or rule["record"], "expr": rule["expr"],
                    "uses": re.findall(r"\$labels\.(\w+)", used)}
+            # What the texts themselves ask for.
+            for text in re.findall(r'\(printf "((?:[^"\\]|\\.)*)"', used):
+                yield {"where": f"{rule['alert']}: its text",
+                       "expr": text.replace('\\"', '"').replace("%q", '"x"'), "uses": []}
     for where, panel in panels():
         for target in panel["targets"]:
             uses = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))

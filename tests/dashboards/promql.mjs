@@ -95,6 +95,7 @@ class Query {
     const args = children(child(node, 'FunctionCallBody') ?? node).filter((c) => c.name !== 'FunctionIdentifier');
     const found = args.map((a) => this.labels(a, COUNTS.has(name)));
     if (SCALARS.has(name)) return null;
+    if (name === 'label_replace') return new Set([...found[0], JSON.parse(this.of(args[1]))]);
     if (name === 'vector' || name === 'absent') return new Set();
     if (!COUNTS.has(name) && !RANGES.has(name) && !SAME.has(name)) this.problem(`${name}() is not known to this checker`);
     return found.find((f) => f !== null) ?? null;
