@@ -18,8 +18,9 @@ import time
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 COMMAND = "sudo tests/bench/run.py > tests/bench/RESULTS.md"
-TARGETS = ["interference_exporter", "bench_activity", "bench_attribution", "bench_kernel", "bench_node",
-           "bench_probe", "bench_bursts", "bench_render", "bench_samples", "bench_scrape",
+TARGETS = ["interference_exporter", "bench_activity", "bench_attribution",
+           "bench_attribution_tick", "bench_kernel", "bench_node", "bench_probe", "bench_bursts",
+           "bench_render", "bench_samples", "bench_scrape",
            "bench_workload", "preload_malloc", "simnode_bench"]
 NEEDED = {"strace": "strace", "prometheus-node-exporter": "prometheus-node-exporter"}
 
