@@ -63,22 +63,30 @@ static json_t *groups_json(const struct attribution_board_list *list, size_t ind
     return array;
 }
 
+/* Without readings nothing is known, and in the beginning not yet. */
+static enum gate_domain_state state_of(const struct attribution_board_domain *domain)
+{
+    if (domain->known)
+        return domain->state;
+    return domain->readings == 0 ? GATE_LEARNING : GATE_UNKNOWN;
+}
+
 static json_t *domain_json(const struct attribution_board_list *list, size_t index)
 {
     const struct attribution_board_domain *d = &list->domains[index];
     json_t *by = json_object();
     for (int i = 0; i < ATTRIBUTION_PARTS; i++)
         json_object_set_new(by, attribution_by_name[i], number(d->known, d->by_ns[i]));
-    return json_pack(
-        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:o, s:o, s:o}", "numa_node",
-        d->numa_node, "state", d->known ? gate_domain_state_name(d->state) : "no_reading",
-        "latency_ns", number(d->known, d->latency_ns), "calm_ns", number(d->known, d->calm_ns),
-        "excess_ns", number(d->known, d->excess_ns), "by", by, "noise_ratio",
-        number(d->known, d->noise_ratio), "inflation_ratio", number(d->known, d->inflation_ratio),
-        "candidates", (json_int_t)d->candidates, "readings", (json_int_t)d->readings, "basis",
-        "cpu_time", "aggressors", rows_json(list, index, ATTRIBUTION_NAMED, 0, NULL), "suspects",
-        rows_json(list, index, ATTRIBUTION_SUSPECTED, 0, "one coincidence so far"), "groups",
-        groups_json(list, index));
+    return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:o, s:o, s:o}",
+                     "numa_node", d->numa_node, "state", gate_domain_state_name(state_of(d)),
+                     "latency_ns", number(d->known, d->latency_ns), "calm_ns",
+                     number(d->known, d->calm_ns), "excess_ns", number(d->known, d->excess_ns),
+                     "by", by, "noise_ratio", number(d->known, d->noise_ratio), "inflation_ratio",
+                     number(d->known, d->inflation_ratio), "candidates", (json_int_t)d->candidates,
+                     "readings", (json_int_t)d->readings, "basis", "cpu_time", "aggressors",
+                     rows_json(list, index, ATTRIBUTION_NAMED, 0, NULL), "suspects",
+                     rows_json(list, index, ATTRIBUTION_SUSPECTED, 0, "one coincidence so far"),
+                     "groups", groups_json(list, index));
 }
 
 /* NULL stands for a list that was never shown. */

@@ -332,6 +332,7 @@ class Peers(Base):
                 ("/", "GET", 200), ("/metrics", "GET", 200), ("/-/healthy", "GET", 200),
                 ("/-/ready", "GET", 200), ("/api/v1/status", "GET", 200),
                 ("/api/v1/containers", "GET", 200), ("/api/v1/nvmm", "GET", 200),
+                ("/api/v1/interference", "GET", 200),
                 ("/metrics", "HEAD", 200), ("/", "HEAD", 200),
                 ("/none", "GET", 404), ("/metrics/", "GET", 404), ("/metrics", "POST", 405),
                 ("/metrics", "DELETE", 405), ("/api/v1/status", "PUT", 405),

@@ -126,6 +126,11 @@ static void a_tick_without_a_reading_changes_nothing(void **state)
     assert_true(rig_value(rig, READINGS, "") == readings);
     assert_false(isnan(rig_value(rig, CAUSED_TOTAL, "")));
     assert_true(rig->status.unavailable);
+    json_t *root, *domain = interference_page(rig, 0, &root);
+    assert_string_equal(json_string_value(json_object_get(domain, "state")), "unknown");
+    assert_true(json_is_null(json_object_get(domain, "latency_ns")));
+    assert_int_equal(json_array_size(json_object_get(domain, "aggressors")), 0);
+    json_decref(root);
     second(rig);
     assert_false(isnan(rig_value(rig, CANDIDATES, "")));
     assert_false(rig->status.unavailable);
@@ -425,7 +430,13 @@ static void the_page_says_what_the_metrics_say(void **state)
     json_t *root, *domain = interference_page(rig, 0, &root);
     assert_null(domain);
     json_decref(root);
-    second(rig);
+    rig_tick(rig);
+    for (int i = 0; i < 2; i++) {
+        domain = interference_page(rig, 0, &root);
+        assert_string_equal(json_string_value(json_object_get(domain, "state")), "learning");
+        json_decref(root);
+        second(rig);
+    }
     domain = interference_page(rig, 0, &root);
     assert_string_equal(json_string_value(json_object_get(domain, "state")), "learning");
     json_decref(root);
