@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,8 +130,10 @@ static void readers_and_a_writer(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, reader, &s), 0);
     uint32_t round = 1;
     uint64_t fresh = 1000000; /* ids that are used once: they wear the arrays out */
-    while (round < 3000 || (atomic_load(&s.found) < 100000 && round < 300000)) {
-        round++;
+    /* On a busy machine the readers may come late: a writer that was alone would show nothing. */
+    while (round < 3000 || atomic_load(&s.found) < 1000) {
+        if (++round % 1000 == 0)
+            sched_yield();
         uint32_t id = STABLE + 1 + round % CHURNED;
         if (round / CHURNED % 2)
             cgroup_map_remove(s.map, id);
@@ -145,7 +148,6 @@ static void readers_and_a_writer(void **state)
     for (int i = 0; i < READERS; i++)
         pthread_join(threads[i], NULL);
     assert_int_equal(atomic_load(&s.wrong), 0);
-    assert_true(atomic_load(&s.found) > 0);
     cgroup_map_free(s.map);
 }
 
