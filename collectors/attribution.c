@@ -28,16 +28,26 @@ struct attribution {
     bool silent;
 };
 
+/* Bit i: clock i; none: why not the last of them, which needs the least. */
+static uint32_t count_clocks(struct source_set *sources, struct verdict *why)
+{
+    uint32_t counted = 0;
+    for (int i = 0; i < ATTRIBUTION_CLOCKS; i++)
+        if (source_set_check(sources, SCOPE_CGROUP, attribution_clock_group[i], why))
+            counted |= 1u << i;
+    if (counted)
+        verdict_clear(why);
+    return counted;
+}
+
 static bool attribution_probe(const struct collector_env *env, struct verdict *why)
 {
-    struct verdict core;
     if (env->facts->probe.reason != REASON_OK) {
         verdict_set(why, env->facts->probe.reason, "the memory probe is needed: %s",
                     env->facts->probe.words);
         return false;
     }
-    return source_set_check(env->sources, SCOPE_CGROUP, GROUP_CORE, &core) ||
-           source_set_check(env->sources, SCOPE_CGROUP, GROUP_ACTIVITY, why);
+    return count_clocks(env->sources, why) != 0;
 }
 
 /* ---- nodes ---- */
@@ -308,9 +318,7 @@ static int attribution_start(const struct collector_env *env, struct collector_s
     self->in.env = *env;
     self->in.status = status;
     self->in.nodes.machine = &env->facts->machine;
-    self->in.core_counted = source_set_check(env->sources, SCOPE_CGROUP, GROUP_CORE, &ignored);
-    self->in.activity_counted =
-        source_set_check(env->sources, SCOPE_CGROUP, GROUP_ACTIVITY, &ignored);
+    self->in.counted = count_clocks(env->sources, &ignored);
     lanes_init(&self->lanes, &attribution_lane_ops, &self->in);
     self->scratch = malloc(sizeof *self->scratch);
     if (self->scratch)

@@ -7,6 +7,9 @@
 #include "collectors/parts/container_group.h"
 #include "collectors/parts/named_series.h"
 
+const enum group attribution_clock_group[ATTRIBUTION_CLOCKS] = {GROUP_CORE, GROUP_FILLS, GROUP_CPI,
+                                                                GROUP_ACTIVITY};
+
 static void close_clock(struct source_set *sources, struct attribution_clock *clock)
 {
     if (clock->handle)
@@ -16,13 +19,16 @@ static void close_clock(struct source_set *sources, struct attribution_clock *cl
 
 void attribution_lane_close(struct attribution_context *self, struct attribution_lane *lane)
 {
-    close_clock(self->env.sources, &lane->core);
-    close_clock(self->env.sources, &lane->activity);
+    for (int i = 0; i < ATTRIBUTION_CLOCKS; i++)
+        close_clock(self->env.sources, &lane->clock[i]);
 }
 
 bool attribution_lane_is_open(const struct attribution_lane *lane)
 {
-    return lane->core.handle || lane->activity.handle;
+    for (int i = 0; i < ATTRIBUTION_CLOCKS; i++)
+        if (lane->clock[i].handle)
+            return true;
+    return false;
 }
 
 /* ---- as the lanes need it ---- */
@@ -39,15 +45,7 @@ static void *lane_make(void *collector, const struct container *container)
     return lane;
 }
 
-static int open_clock(struct attribution_context *self, const struct attribution_lane *lane,
-                      enum group group, struct attribution_clock *clock, struct verdict *why)
-{
-    return container_group_open(self->env.sources, self->status, lane->container, group, 0,
-                                &clock->handle, why);
-}
-
-/* The core's group costs nothing where others read it. Which of the two a recording has shows only
- * as it plays. */
+/* Which of the groups a recording has shows only as it plays. */
 static bool lane_open(void *collector, void *opaque)
 {
     struct attribution_context *self = collector;
@@ -55,10 +53,10 @@ static bool lane_open(void *collector, void *opaque)
     struct verdict why = {0};
     bool recorded = lane->container->cgroup_fd < 0;
     int err = -ENODEV;
-    if (self->core_counted)
-        err = open_clock(self, lane, GROUP_CORE, &lane->core, &why);
-    if (self->activity_counted && (err || recorded))
-        err = open_clock(self, lane, GROUP_ACTIVITY, &lane->activity, &why);
+    for (int i = 0; i < ATTRIBUTION_CLOCKS && (err || recorded); i++)
+        if (self->counted >> i & 1)
+            err = container_group_open(self->env.sources, self->status, lane->container,
+                                       attribution_clock_group[i], 0, &lane->clock[i].handle, &why);
     if (attribution_lane_is_open(lane))
         return true;
     if (container_group_lacking(self->status, err, &why))
@@ -155,9 +153,9 @@ int attribution_lane_read(struct attribution_context *self, struct attribution_l
                           const struct tick *tick)
 {
     uint64_t found_ns = lane->container->found_mono_ns;
-    int err = attribution_clock_read(self, &lane->core, tick, found_ns, &lane->usage);
-    if (err == -ENODATA)
-        err = attribution_clock_read(self, &lane->activity, tick, found_ns, &lane->usage);
+    int err = -ENODATA;
+    for (int i = 0; i < ATTRIBUTION_CLOCKS && err == -ENODATA; i++)
+        err = attribution_clock_read(self, &lane->clock[i], tick, found_ns, &lane->usage);
     lane->read = err == 0;
     if (err == -EMFILE) /* its descriptors were called in, for good */
         attribution_lane_close(self, lane);

@@ -9,12 +9,19 @@
 #include "collectors/attribution/node.h"
 #include "collectors/parts/lanes.h"
 
+/*
+ * Where CPU time is read, the first that is there: the clocks of a group that core_latency has open
+ * wherever there is a PMU, else the group activity.
+ */
+enum { ATTRIBUTION_CLOCKS = 4 };
+extern const enum group attribution_clock_group[ATTRIBUTION_CLOCKS];
+
 /* What the lanes of one collector share. */
 struct attribution_context {
     struct collector_env env;
     struct collector_status *status;
     struct attribution_families families;
-    bool core_counted, activity_counted; /* such groups can be opened here */
+    uint32_t counted; /* bit i: groups of clock i can be opened here */
     struct activity_nodes nodes;
     struct attribution_node *node[ATTRIBUTION_NODES]; /* of nodes.at */
 };
@@ -29,7 +36,7 @@ struct attribution_clock {
 struct attribution_lane {
     const struct container *container;
     size_t path_len;
-    struct attribution_clock core, activity;
+    struct attribution_clock clock[ATTRIBUTION_CLOCKS];
     bool ending;    /* its next reading is its last */
     int32_t parent; /* the innermost monitored container that it lies inside of: its slot; or -1 */
 

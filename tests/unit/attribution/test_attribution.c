@@ -369,7 +369,7 @@ static void names_change_and_containers_end(void **state)
 static void a_container_without_names_has_no_series(void **state)
 {
     struct rig *rig = *state;
-    fake_group(&rig->fake, "hog", GROUP_CORE)->no_reading = true;
+    interference_clocks(rig, "hog");
     struct container *hog = rig_unnamed(rig, "hog");
     hog->named = false;
     interference_container(rig, "bystander");
@@ -387,20 +387,28 @@ static void a_container_without_names_has_no_series(void **state)
     assert_true(rig_value(rig, CAUSED_TOTAL, "container=\"hog\"") >= 0);
 }
 
-/* Where the core's group is counted its clocks are used, and nothing else is read. */
-static void the_cores_clocks_do_as_well(void **state)
+/* On any CPU with a PMU: the clocks of what is counted there do, and nothing else is read. */
+static void the_clocks_of_other_groups_do_as_well(void **state)
 {
+    static const enum group groups[] = {GROUP_CORE, GROUP_FILLS, GROUP_CPI};
+    static const char *const names[] = {"intel", "amd", "other"};
     struct rig *rig = *state;
-    fake_group(&rig->fake, "hog", GROUP_CORE)->cpus = INTERFERENCE_RIG_CPUS;
-    rig_container(rig, "hog");
-    fake_group(&rig->fake, "hog", GROUP_ACTIVITY)->read_error = -EIO;
-    for (int i = 0; i < 240; i++) {
-        double on = interference_square((uint64_t)i, 12, 13, 0);
-        fake_group_run(fake_group(&rig->fake, "hog", GROUP_CORE), 1, (uint64_t)(on * 1e9));
-        interference_burst(rig, 0, 100 * exp(0.2 * on) * interference_noise(0.015));
+    for (size_t k = 0; k < 3; k++) {
+        interference_clocks(rig, names[k]);
+        fake_group(&rig->fake, names[k], groups[k])->no_reading = false;
+        fake_group(&rig->fake, names[k], groups[k])->cpus = INTERFERENCE_RIG_CPUS;
+        fake_group(&rig->fake, names[k], GROUP_ACTIVITY)->read_error = -EIO;
+        rig_container(rig, names[k]);
+    }
+    for (int i = 0; i < 60; i++) {
+        for (size_t k = 0; k < 3; k++)
+            fake_group_run(
+                fake_group(&rig->fake, names[k], groups[k]), 1,
+                (uint64_t)(interference_square((uint64_t)i, 5 + (unsigned)k, 6, 0) * 1e9));
+        interference_burst(rig, 0, 100 * interference_noise(0.015));
         assert_int_equal(rig_tick(rig), 0);
     }
-    assert_false(isnan(rig_value(rig, CAUSED_TOTAL, "container=\"hog\"")));
+    assert_true(rig_value(rig, CANDIDATES, "") == 3);
 }
 
 /* Its first reading makes the domain; the hog hurts that node only. */
@@ -536,7 +544,7 @@ int main(void)
         TEST(a_cgroup_that_is_gone_is_no_error),
         TEST(names_change_and_containers_end),
         TEST(a_container_without_names_has_no_series),
-        TEST(the_cores_clocks_do_as_well),
+        TEST(the_clocks_of_other_groups_do_as_well),
         TEST(every_node_has_a_fit_of_its_own),
         TEST(the_page_says_what_the_metrics_say),
         TEST(a_page_without_the_collector),

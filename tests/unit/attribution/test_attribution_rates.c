@@ -39,7 +39,7 @@ static int setup(void **state)
     for (uint32_t i = 0; i < LANES; i++) {
         w->containers[i].slot = i;
         w->lane[i] = (struct attribution_lane){.container = &w->containers[i],
-                                               .core.handle = 1,
+                                               .clock[0].handle = 1,
                                                .parent = parent[i],
                                                .read = true,
                                                .usage = {true, on[i] + 0.5, {on[i]}}};
@@ -98,7 +98,7 @@ static void what_is_not_read(void **state)
 static void who_cannot_be_counted(void **state)
 {
     struct world *w = *state;
-    w->lane[1].core.handle = w->lane[3].core.handle = 0;
+    w->lane[1].clock[0].handle = w->lane[3].clock[0].handle = 0;
     w->lane[1].read = w->lane[3].read = false;
     rates_share(&w->in, &w->lanes);
     assert_true(w->seats[0].rate == 0.75 && w->seats[2].rate == 0.25);

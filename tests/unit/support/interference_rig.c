@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "collectors/attribution/lane.h"
 #include "collectors/table.h"
 
 static uint64_t seed;
@@ -31,10 +32,16 @@ int interference_setup(void **state)
     return 0;
 }
 
+void interference_clocks(struct rig *rig, const char *name)
+{
+    for (int i = 0; attribution_clock_group[i] != GROUP_ACTIVITY; i++)
+        fake_group(&rig->fake, name, attribution_clock_group[i])->no_reading = true;
+    clock_of(rig, name);
+}
+
 struct container *interference_container(struct rig *rig, const char *name)
 {
-    fake_group(&rig->fake, name, GROUP_CORE)->no_reading = true;
-    clock_of(rig, name);
+    interference_clocks(rig, name);
     return rig_container(rig, name);
 }
 

@@ -22,7 +22,9 @@ enum { INTERFERENCE_RIG_CPUS = 4 };
 /* Runs, with a probe thread on CPU 0 of node 0, and counts CPU time by the group activity only. */
 int interference_setup(void **state);
 
-/* A container whose CPU time is known, and that of the core's group is not. */
+/* The CPU time of this one is known from the group activity only. */
+void interference_clocks(struct rig *rig, const char *name);
+/* Such a container. */
 struct container *interference_container(struct rig *rig, const char *name);
 /* It, or "host", runs on a CPU for a part of the next second (or longer than that). */
 void interference_run(struct rig *rig, const char *name, int cpu, double seconds);
