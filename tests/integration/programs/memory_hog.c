@@ -1,11 +1,12 @@
 /*
  * A neighbour that is hard on memory, or, as its control, only on the core.
  *
- *   memory_hog stream|random|compute CPU [MIB]
+ *   memory_hog stream|copy|nt|random|compute CPU|any [MIB]
  *
- * stream reads and writes a large buffer over and over, random loads from it at random with many
- * misses in flight, compute keeps the core as busy without leaving its registers. Prints "ready"
- * when it runs, then goes on until killed.
+ * stream reads and writes a large buffer over and over, copy copies one half of it to the other, nt
+ * writes it past the caches, random loads from it at random with many misses in flight, compute
+ * keeps the core as busy without leaving its registers. Prints "ready" when it runs, then goes on
+ * until killed.
  */
 #include <errno.h>
 #include <sched.h>
@@ -44,6 +45,24 @@ static void stream(uint64_t *words, size_t n)
                 words[place * part + i]++;
 }
 
+static void copy(uint64_t *words, size_t n)
+{
+    for (;; sink = words[n - 1])
+        memcpy(words + n / 2, words, n / 2 * sizeof *words);
+}
+
+/* Where there are no such stores, ordinary ones. */
+static void write_past_caches(uint64_t *words, size_t n)
+{
+    for (uint64_t value = 0;; value++)
+        for (size_t i = 0; i < n; i++)
+#ifdef __x86_64__
+            __asm__ volatile("movnti %1, %0" : "=m"(words[i]) : "r"(value));
+#else
+            words[i] = value;
+#endif
+}
+
 static void random_loads(const uint64_t *words, size_t n)
 {
     uint64_t state = 88172645463325252U, sum = 0;
@@ -72,14 +91,15 @@ int main(int argc, char **argv)
     size_t bytes = (argc > 3 ? strtoul(argv[3], NULL, 10) : 256) << 20;
     uint64_t *words = NULL;
     cpu_set_t cpus;
+    int pinned = argc > 2 && strcmp(argv[2], "any") != 0;
     if (argc < 3 || bytes == 0) {
-        fprintf(stderr, "usage: memory_hog stream|random|compute CPU [MIB]\n");
+        fprintf(stderr, "usage: memory_hog stream|copy|nt|random|compute CPU|any [MIB]\n");
         return 2;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     CPU_ZERO(&cpus);
     CPU_SET((size_t)atoi(argv[2]), &cpus);
-    if (sched_setaffinity(0, sizeof cpus, &cpus) < 0) {
+    if (pinned && sched_setaffinity(0, sizeof cpus, &cpus) < 0) {
         fprintf(stderr, "memory_hog: CPU %s: %s\n", argv[2], strerror(errno));
         return 1;
     }
@@ -94,6 +114,10 @@ int main(int argc, char **argv)
         compute();
     else if (!strcmp(argv[1], "stream"))
         stream(words, bytes / sizeof *words);
+    else if (!strcmp(argv[1], "copy"))
+        copy(words, bytes / sizeof *words);
+    else if (!strcmp(argv[1], "nt"))
+        write_past_caches(words, bytes / sizeof *words);
     else if (!strcmp(argv[1], "random"))
         random_loads(words, bytes / sizeof *words);
     fprintf(stderr, "memory_hog: unknown mode %s\n", argv[1]);
