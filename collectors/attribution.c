@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "collectors/attribution/headline.h"
 #include "collectors/attribution/page.h"
 #include "collectors/attribution/rates.h"
 #include "collectors/parts/probe_latency.h"
@@ -263,11 +264,18 @@ static int render(void *opaque, const char *source, struct textbuf *out)
     return attribution_page_render(self ? self->board : NULL, source, out);
 }
 
+static void headline(void *opaque, struct textbuf *out)
+{
+    const struct attribution *self = opaque;
+    attribution_headline(self->board, out);
+}
+
 static const struct collector_page page = {
     .path = "/api/v1/interference",
     .handler = "interference",
     .title = "Who makes memory slow",
     .render = render,
+    .headline = headline,
 };
 
 static int attribution_start(const struct collector_env *env, struct collector_status *status,

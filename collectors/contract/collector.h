@@ -91,12 +91,19 @@ struct collector_page {
     /*
      * Adds the document to 'out'; otherwise -errno, and the request is answered with an error.
      * 'self' is NULL while the collector does not run; 'source' is the label of
-     * interference_exporter_source_info. The only op that the HTTP server's threads call: at any
-     * time between start and stop, several of them at once, and while the loop's thread is in
-     * another op. The collector guards what they share, in such a way that collect never waits for
-     * a page.
+     * interference_exporter_source_info. With headline, the only op that the HTTP server's threads
+     * call: at any time between start and stop, several of them at once, and while the loop's
+     * thread is in another op. The collector guards what they share, in such a way that collect
+     * never waits for a page.
      */
     int (*render)(void *self, const char *source, struct textbuf *out);
+
+    /*
+     * Adds what is most worth knowing of it, in a sentence or two of plain text, to the landing
+     * page; adds nothing when there is nothing to say. NULL: never. Not called while the collector
+     * does not run; otherwise by the same threads as render.
+     */
+    void (*headline)(void *self, struct textbuf *out);
 };
 
 struct collector_ops {

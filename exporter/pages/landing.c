@@ -39,6 +39,25 @@ static void add_links(struct textbuf *out, const struct pages *pages)
     }
 }
 
+/* What they say in plain text, which may hold anything. */
+static void add_headlines(struct textbuf *out, const struct pages *pages)
+{
+    for (size_t i = 0; i < pages->config.n_collectors; i++) {
+        const struct pages_collector *collector = &pages->config.collectors[i];
+        if (!collector->self || !collector->ops->page || !collector->ops->page->headline)
+            continue;
+        struct textbuf text;
+        textbuf_init(&text);
+        collector->ops->page->headline(collector->self, &text);
+        if (!text.error && text.len > 0) {
+            textbuf_str(out, "<p><strong>");
+            html_text(out, text.data);
+            textbuf_str(out, "</strong></p>\n");
+        }
+        textbuf_release(&text);
+    }
+}
+
 static void add_collectors(struct textbuf *out, const struct pages *pages,
                            const struct pages_status *status)
 {
@@ -74,11 +93,12 @@ void pages_landing(void *context, const struct http_request *request,
                 "collapse}th,td{text-align:left;padding:.3em 1em .3em 0;vertical-align:top}"
                 ".ok{color:#176b34}.off{color:#8a5a00}.replay{background:#fff3cd;padding:.5em 1em}"
                 "</style></head><body>\n<h1>interference_exporter " IE_VERSION
-                "</h1>\n<p>Which containers wait for memory, for how long, and which neighbours "
-                "use memory at the same time.</p>\n");
+                "</h1>\n<p>Which containers wait for memory, for how long, and which container "
+                "makes them wait.</p>\n");
     if (status.source && strcmp(status.source, "replay") == 0)
         textbuf_str(&out, "<p class=\"replay\"><strong>This is a replay of a recording.</strong> "
                           "Nothing on these pages was measured on this machine.</p>\n");
+    add_headlines(&out, pages);
     textbuf_str(&out, "<ul><li><a href=\"");
     html_text(&out, pages->config.telemetry_path);
     textbuf_str(&out, "\">Metrics</a></li><li><a href=\"/api/v1/containers\">Containers</a> (JSON)"

@@ -470,6 +470,36 @@ static void the_page_says_what_the_metrics_say(void **state)
     json_decref(root);
 }
 
+static bool headline_says(const struct rig *rig, const char *words)
+{
+    struct textbuf text;
+    textbuf_init(&text);
+    rig->ops->page->headline(rig->collector, &text);
+    bool says = words[0] ? text.len && strstr(text.data, words) : text.len == 0;
+    textbuf_release(&text);
+    return says;
+}
+
+static void the_headline_names_who_is_named(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    assert_true(headline_says(rig, ""));
+    second(rig);
+    assert_true(headline_says(rig, "Nobody is named in the first minute."));
+    bool ever = false;
+    do {
+        second(rig);
+        json_t *root, *domain = interference_page(rig, 0, &root);
+        bool named = json_array_size(json_object_get(domain, "aggressors")) > 0;
+        json_decref(root);
+        ever |= named;
+        assert_true(headline_says(rig, "hog by ") == named);
+        assert_false(headline_says(rig, "bystander"));
+    } while (rig_value(rig, READINGS, "numa_node=\"0\"") < 150);
+    assert_true(ever);
+}
+
 static void a_page_without_the_collector(void **state)
 {
     struct rig *rig = *state;
@@ -547,6 +577,7 @@ int main(void)
         TEST(the_clocks_of_other_groups_do_as_well),
         TEST(every_node_has_a_fit_of_its_own),
         TEST(the_page_says_what_the_metrics_say),
+        TEST(the_headline_names_who_is_named),
         TEST(a_page_without_the_collector),
         TEST(a_tick_allocates_nothing),
         TEST(without_a_probe_it_says_so),

@@ -32,17 +32,25 @@ static int render(void *self, const char *source, struct textbuf *out)
     return 0;
 }
 
+static void headline(void *self, struct textbuf *out)
+{
+    if (*(int *)self > 0)
+        textbuf_printf(out, "%d < 8 & <b>", *(int *)self);
+}
+
 static const struct collector_page newcomer_page = {
     .path = "/api/v1/newcomer",
     .handler = "newcomer",
     .title = "News & olds",
     .render = render,
+    .headline = headline,
 };
 static const struct collector_page absent_page = {
     .path = "/api/v1/absent",
     .handler = "absent",
     .title = "Nothing yet",
     .render = render,
+    .headline = headline, /* would crash */
 };
 static const struct collector_ops silent = {.name = "silent", .summary = "has no page"};
 static const struct collector_ops newcomer = {
@@ -191,6 +199,15 @@ static void a_collector_has_a_page_of_its_own(void **state)
     assert_int_equal(get(f, "/api/v1/newcomer"), 500);
 }
 
+static void a_collector_may_say_something_on_the_landing_page(void **state)
+{
+    struct fixture *f = *state;
+    updated_before(f, 0);
+    assert_true(landing_says(f, "<p><strong>7 &lt; 8 &amp; &lt;b&gt;</strong></p>"));
+    f->document = 0;
+    assert_false(landing_says(f, "<strong>"));
+}
+
 static void a_collector_that_does_not_run_has_its_page_all_the_same(void **state)
 {
     struct fixture *f = *state;
@@ -208,6 +225,7 @@ int main(void)
         T(ready_after_the_first_publication),
         T(a_replay_is_marked),
         T(a_collector_has_a_page_of_its_own),
+        T(a_collector_may_say_something_on_the_landing_page),
         T(a_collector_that_does_not_run_has_its_page_all_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

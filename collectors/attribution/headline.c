@@ -1,0 +1,81 @@
+#include "collectors/attribution/headline.h"
+
+#include <stdlib.h>
+
+/* More are in the document. */
+enum { NAMES = 3 };
+
+static void add_name(struct textbuf *out, const struct attribution_board_row *row)
+{
+    const char *const parts[] = {row->namespace_, row->pod, row->name};
+    const char *separator = "";
+    for (int i = 0; i < 3; i++) {
+        if (!parts[i][0])
+            continue;
+        textbuf_printf(out, "%s%s", separator, parts[i]);
+        separator = "/";
+    }
+}
+
+/* Those of the node in this state; what each causes, if its own part is known. */
+static void add_names(struct textbuf *out, const struct attribution_board_list *list, size_t domain,
+                      enum attribution_state state)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < list->n_rows; i++) {
+        const struct attribution_board_row *row = &list->rows[i];
+        if (row->domain != domain || row->state != state || ++n > NAMES)
+            continue;
+        textbuf_str(out, n == 1 ? " " : ", ");
+        add_name(out, row);
+        if (state == ATTRIBUTION_NAMED)
+            textbuf_printf(out, " by %.0f ns (standard deviation %.0f)", row->caused_ns,
+                           row->sd_ns);
+    }
+    if (n > NAMES)
+        textbuf_printf(out, " and %u more", n - NAMES);
+}
+
+static void add_cause(struct textbuf *out, const struct attribution_board_list *list, size_t index)
+{
+    switch (list->domains[index].state) {
+    case GATE_NAMED:
+        textbuf_str(out, "Slower because of");
+        add_names(out, list, index, ATTRIBUTION_NAMED);
+        break;
+    case GATE_GROUP:
+        textbuf_str(out, "Slower because of containers that work at the same times:");
+        add_names(out, list, index, ATTRIBUTION_IN_GROUP);
+        break;
+    case GATE_SUSPECTED:
+        textbuf_str(out, "The cause is not known; by one coincidence so far, suspected are");
+        add_names(out, list, index, ATTRIBUTION_SUSPECTED);
+        break;
+    case GATE_LEARNING:
+        textbuf_str(out, "Nobody is named in the first minute");
+        break;
+    case GATE_CALM:
+        textbuf_str(out, "Nobody makes it slow");
+        break;
+    default:
+        textbuf_str(out, "The cause is not known: no container here explains it");
+        break;
+    }
+    textbuf_str(out, ".");
+}
+
+void attribution_headline(struct attribution_board *board, struct textbuf *out)
+{
+    struct attribution_board_list *list = board ? attribution_board_copy(board) : NULL;
+    const char *separator = "";
+    for (size_t i = 0; list && i < list->n_domains; i++) {
+        const struct attribution_board_domain *domain = &list->domains[i];
+        if (!domain->known)
+            continue;
+        textbuf_printf(out, "%sA read of memory of NUMA node %d takes %.0f ns, %.0f when calm. ",
+                       separator, domain->numa_node, domain->latency_ns, domain->calm_ns);
+        add_cause(out, list, i);
+        separator = " ";
+    }
+    free(list);
+}
