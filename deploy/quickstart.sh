@@ -251,6 +251,53 @@ probe() {
     }' "$work/metrics"
 }
 
+# Who waits, by its own counters, and who makes memory slow, or that it is not known.
+verdict() {
+    jq -rn --slurpfile status "$work/status" --slurpfile containers "$work/containers" \
+        --slurpfile interference "$work/interference" '
+        def name: [.namespace, .pod, .container] | map(select(. != "")) | join("/");
+        def value($name): .values["interference_container_memory_read_" + $name]
+            | if type == "array" then .[0].value else . end;
+        def ns: if . < 10 then . * 10 | round / 10 else round end;
+        def some($of): if length > 3 then .[:3] + ["\(length - 3) \($of)"] else . end
+            | if length > 1 then (.[:-1] | join(", ")) + " and " + .[-1] else .[0] end;
+        # As much as above calm: a node where somebody is active all the time knows no calm.
+        def of_excess($caused): if .excess_ns >= $caused then " of \(.excess_ns | ns) ns" else " ns" end;
+        def cause($seconds): . as $d
+            | if .state == "named" then
+                "\([.aggressors[] | "\(name) causes \(.caused_ns | ns)"] | some("others"))\(
+                    of_excess([.aggressors[].caused_ns] | add)), \(
+                    if [.aggressors[].z] | min >= 6 then "sure" else "likely" end)"
+              elif .state == "group" then
+                "\([.groups[0].members[] | name] | some("others")) together cause \(
+                    .groups[0].caused_ns | ns)\(of_excess(.groups[0].caused_ns)), unknown which of them"
+              elif .state == "calm" then "nobody makes it slow"
+              elif .state == "suspected" then
+                "unknown: \([.suspects[] | name] | some("others")) suspected, by one coincidence so far"
+              elif .state == "unknown" then "unknown: nobody here explains \(.excess_ns | ns) ns"
+              elif .state == "learning" then
+                "who makes it slow: learning, \([1, (60 - .readings) * $seconds] | max | ceil) s left"
+              else "who makes it slow: no reading of the latency yet" end;
+        ($status[0].collectors[] | select(.name == "attribution")) as $collector
+        | ([$containers[0].containers[] | select(.values.running != 0)
+            | value("latency_seconds") as $now | value("latency_baseline_seconds") as $normal
+            | select($now != null and $normal != null and $now > (value("latency_threshold_seconds")
+                // 1.25 * $normal)) | {name: name, ratio: ($now / $normal)}]
+            | max_by(.ratio)) as $waits
+        | ($interference[0].domains // []) as $domains
+        | ($domains | max_by([.state == "named", .excess_ns // -1])) as $worst
+        | (if $waits then "\($waits.name) waits \($waits.ratio * 100 | round / 100) times its normal"
+           elif $worst.latency_ns then "memory\(if $domains | length > 1 then
+                " of NUMA node \($worst.numa_node)" else "" end) takes \($worst.latency_ns | ns) ns, \(
+                $worst.calm_ns | ns) when calm"
+           else null end) as $who
+        | (if $collector.available | not then
+              "who makes it slow is not measured (\($collector.reason))"
+           elif $worst then $worst | cause($status[0].tick.interval_seconds)
+           else "who makes it slow: no reading of the latency yet" end) as $cause
+        | "now: " + ([$who, $cause] | map(select(. != null)) | join("; "))'
+}
+
 # The container that its neighbours slow down most, or why there is none to name. The model passive
 # counts only where there is no other; shares are of the time since the table before, or of all time
 # when nothing happened since.
@@ -334,6 +381,7 @@ table() {
 }
 
 screen() {
+    verdict
     jq -r '"interference_exporter \(.version), source \(.source), \(.machine.cpus) CPUs, \(
         if .machine.microarchitecture == "" then "no supported PMU"
         else .machine.microarchitecture end)",
@@ -356,7 +404,7 @@ screen() {
         echo "Prometheus $prometheus_url/alerts  Alertmanager http://127.0.0.1:$alertmanager_port/"
         echo "dashboards for a Grafana with this Prometheus as data source: dashboards/rendered/*.json"
     fi
-    echo "$url/  $url/metrics  $url/api/v1/status  $url/api/v1/containers"
+    echo "$url/  $url/metrics  $url/api/v1/status  $url/api/v1/containers  $url/api/v1/interference"
     echo "Ctrl-C ends it. The exporter's log: $log"
 }
 
@@ -380,7 +428,7 @@ for ((round = 1; ; round++)); do
         last=0
     fi
     if fetch /api/v1/status status && fetch /api/v1/containers containers &&
-        fetch /metrics metrics; then
+        fetch /api/v1/interference interference && fetch /metrics metrics; then
         # Rates are over ticks, which is when the numbers change.
         now=$(jq '.tick.last_timestamp_seconds' "$work/status")
         seconds=$(jq -n "if $last > 0 then $now - $last else 0 end")

@@ -8,6 +8,9 @@ simulated node counted of the same story: a hog comes beside its victims and goe
 Prometheus scrapes both and evaluates the committed rules; their alerts reach a real Alertmanager,
 and from there a webhook.
 
+A third exporter replays a machine without counters: CPU time of containers, and the probe's latency,
+which one of them raises. The alert names that one.
+
 The rules wait for minutes and look back over a quarter of an hour. Here every duration in them is
 divided by FACTOR, by the script that does it for the demo too; that the unscaled rules fire and do
 not fire when they should is promtool's to test, in dashboards/tests.
@@ -72,13 +75,45 @@ STORY = {
          "start_tick": (2 + CALM) * TICKS_PER_SECOND,
          "stop_tick": (2 + CALM + NOISY) * TICKS_PER_SECOND,
          "namespace": "batch", "pod": "report-2", "container": "report"}]}
-LATENCY, SLOWDOWN = "InterferenceMemoryLatencyHigh", "InterferenceContainerSlowdown"
+# Who makes memory slow, from activity alone: import works and rests by turns, 1.5 s each, and memory
+# takes 60 % longer while it works; search works at times of its own and harms nobody. Import begins
+# when memory has been calm for a while, is named after the sixtieth reading, and stops for good.
+QUIET, STOPPED, RECORDED = 10, 60, 110
+AGGRESSOR = "InterferenceAggressor"
 SEARCH = {"namespace": "shop", "pod": "search-0", "container": "search"}
+IMPORT = {"namespace": "batch", "pod": "import-0", "container": "import"}
+
+
+def attribution_recording():
+    period = 10**9 // TICKS_PER_SECOND
+    lines = [{"recording": 1, "machine": {"sockets": 1, "numa_nodes": 1, "cpus": 4},
+              "interval_ns": period}]
+    for key, names in (("search", SEARCH), ("import", IMPORT)):
+        lines.append({"container": {"key": key, "cgroup": f"/{key}", "id": key[0] * 64, **names}})
+    lines.append({"thread": {"key": "p0", "kind": "probe", "initiator_numa_node": 0,
+                             "target_numa_node": 0, "cpu": 0}})
+    used = {"search": 0, "import": 0}
+    for tick in range(1, RECORDED * TICKS_PER_SECOND + 1):
+        hurts = (QUIET * TICKS_PER_SECOND < tick <= STOPPED * TICKS_PER_SECOND
+                 and tick // 6 % 2 == 0)
+        used["import"] += hurts * period
+        used["search"] += (tick // 10 % 2) * period
+        lines.append({"tick": tick, "mono_ns": tick * period, "wall_ns": 1790 * 10**15 + tick * period})
+        for cpu, (key, time_ns) in enumerate(used.items(), 1):
+            lines.append({"activity": key, "cpu": cpu, "cpu_time_ns": time_ns})
+            lines.append({"activity": "host", "cpu": cpu, "cpu_time_ns": time_ns})
+        lines.append({"probe": {"initiator_numa_node": 0, "target_numa_node": 0, "cpu": 0,
+                                "latency_ns": (160.0 if hurts else 100.0) + tick * 7 % 3}})
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+LATENCY, SLOWDOWN = "InterferenceMemoryLatencyHigh", "InterferenceContainerSlowdown"
 CART = {"namespace": "shop", "pod": "cart-7d9c6b5f4-x2x1p", "container": "cart"}
 
 # Panels that are empty when all is well.
 MAY_BE_EMPTY = {
     "fleet: Exporters that cannot be scraped": "all can",
+    "container: Makes others wait": "it makes nobody wait",
     "persistent-memory: Bytes read": "loads are not sampled",
     "persistent-memory: Samples lost": "none are",
     "persistent-memory: Reads for ownership": "only with --collector.pebs_nvmm.rfo, and real counters",
@@ -94,7 +129,7 @@ def scaled_rules(directory):
     return str(directory / "*.yaml")
 
 
-def prometheus_config(rules, alertmanager, live, replay):
+def prometheus_config(rules, alertmanager, nodes):
     def target(port, node):
         return {"targets": [f"127.0.0.1:{port}"], "labels": {"node": node, "cluster": "test"}}
 
@@ -103,7 +138,7 @@ def prometheus_config(rules, alertmanager, live, replay):
             "alerting": {"alertmanagers": [
                 {"static_configs": [{"targets": [f"127.0.0.1:{alertmanager}"]}]}]},
             "scrape_configs": [{"job_name": "interference-exporter", "static_configs": [
-                target(live, "live"), target(replay, "replay")]}]}
+                target(port, node) for node, port in nodes.items()]}]}
 
 
 def alertmanager_config(url):
@@ -124,24 +159,28 @@ class EndToEnd(unittest.TestCase):
         subprocess.run([SIMNODE, cls.directory / "story.json", cls.recording], check=True,
                        timeout=120)
         cls.start_containerd()
-        live, replay = harness.free_port(), harness.free_port()
+        ports = {node: harness.free_port() for node in ("live", "replay", "activity")}
         cls.hook = cls.enterClassContext(Webhook())
         alertmanager = cls.enterClassContext(
             Alertmanager(cls.directory, alertmanager_config(cls.hook.url)))
         rules = cls.directory / "rules"
         rules.mkdir()
         cls.prometheus = cls.enterClassContext(Prometheus(cls.directory, prometheus_config(
-            scaled_rules(rules), alertmanager.port, live, replay)))
+            scaled_rules(rules), alertmanager.port, ports)))
         events = cls.directory / "events.json"
         events.write_text(json.dumps(harness.SOFTWARE_EVENTS))
         cls.live = cls.enterClassContext(Exporter(
             f"--events.file={events}", f"--path.rootfs={cls.containerd.rootfs}",
-            cls.groups.only(), port=live))
+            cls.groups.only(), port=ports["live"]))
         cls.replay = cls.enterClassContext(Exporter(
             "--source=replay", f"--source.replay.file={cls.recording}",
             # All there is to see, for the queries.
             "--collector.core_latency.histogram=container", "--collector.slowdown.alone-rate",
-            port=replay))
+            port=ports["replay"]))
+        activity = cls.directory / "activity.jsonl"
+        activity.write_text(attribution_recording())
+        cls.enterClassContext(Exporter("--source=replay", f"--source.replay.file={activity}",
+                                       port=ports["activity"]))
         cls.began = time.time()
 
     @classmethod
@@ -181,11 +220,16 @@ class EndToEnd(unittest.TestCase):
         self.assertIsNone(self.hook.seen("firing", alertname=LATENCY, container="nginx"))
         self.assertIsNone(self.hook.seen("firing", alertname=SLOWDOWN, container="cart"))
         self.assertIn("interference", wait_until(self.hog_is_seen, 10, "the hog's container"))
+        self.check_aggressor(wait_until(
+            lambda: self.hook.seen("firing", alertname=AGGRESSOR, node="activity"), STOPPED,
+            "who makes memory slow is named", 0.2))
 
         for name, labels in ((LATENCY, SEARCH), (LATENCY, CART), (SLOWDOWN, SEARCH)):
             wait_until(lambda n=name, l=labels: self.hook.seen("resolved", alertname=n, **l),
                        NOISY + AFTER, f"{name} of {labels['pod']} resolves", 0.2)
         self.assertEqual(self.firing("replay"), set())
+        wait_until(lambda: self.hook.seen("resolved", alertname=AGGRESSOR, **IMPORT), RECORDED,
+                   "it resolves when import has stopped", 0.2)
         self.check_health()
 
     def firing(self, node):
@@ -207,6 +251,15 @@ class EndToEnd(unittest.TestCase):
         runbook = alert["annotations"]["runbook_url"].rsplit("/", 1)[1]
         self.assertTrue((SOURCE / "dashboards/runbooks" / runbook).exists(), runbook)
 
+    def check_aggressor(self, alert):
+        """The one that hurts, and nobody else, on the machine without counters."""
+        self.assertEqual(alert["labels"], {"alertname": AGGRESSOR, "cluster": "test", "numa_node": "0",
+                                           "node": "activity", "severity": "warning", **IMPORT})
+        self.assertIn("batch/import-0/import", alert["annotations"]["summary"])
+        self.assertRegex(alert["annotations"]["description"],
+                         r"take \d+(\.\d+)?ns longer.* kubectl -n batch delete pod import-0;")
+        self.assertIsNone(self.hook.seen("firing", alertname=AGGRESSOR, container="search"))
+
     def check_live(self):
         """This machine's part: the real container under its names, memory's real latency."""
         def counted():
@@ -221,7 +274,7 @@ class EndToEnd(unittest.TestCase):
         self.assertGreater(latency, 1e-9)
         sources = {(labels["node"], labels["source"]) for labels, _ in
                    self.prometheus.query("interference_exporter_source_info")}
-        self.assertEqual(sources, {("live", "perf"), ("replay", "replay")})
+        self.assertEqual(sources, {("live", "perf"), ("replay", "replay"), ("activity", "replay")})
 
     def hog_is_seen(self):
         return next((labels["__name__"] for labels, _ in self.prometheus.query(

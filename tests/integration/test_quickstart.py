@@ -116,6 +116,76 @@ class Quickstart(unittest.TestCase):
         self.assertAlmostEqual(int(match[2]), 100 * cache / (cache + memory), delta=0.51)
         self.assertAlmostEqual(int(match[3]), 100 * memory / (cache + memory), delta=0.51)
 
+    def verdict(self, domains, waits=False, available=True):
+        """What the script's own function says of these answers of the API."""
+        latency = {"running": 1, "interference_container_memory_read_latency_seconds": 135e-9,
+                   "interference_container_memory_read_latency_baseline_seconds":
+                       [{"labels": {"basis": "calm"}, "value": 100e-9}]}
+        container = {"namespace": "shop", "pod": "", "container": "search", "container_id": "1",
+                     "values": latency if waits else {"running": 1}}
+        for name, value in (
+                ("status", {"tick": {"interval_seconds": 2}, "collectors": [
+                    {"name": "attribution", "available": available, "reason": "disabled"}]}),
+                ("containers", {"containers": [container]}), ("interference", {"domains": domains})):
+            (self.directory / name).write_text(json.dumps(value))
+        result = subprocess.run(
+            ["bash", "-euc", 'work=$1; eval "$(sed -n "/^verdict()/,/^}/p" "$2")"; verdict', "bash",
+             self.directory, SCRIPT], capture_output=True, text=True, check=True, timeout=20)
+        return result.stdout.removesuffix("\n")
+
+    def test_verdict(self):
+        def row(name, caused=0.0, z=5.0):
+            return {"namespace": "batch", "pod": "", "container": name, "caused_ns": caused, "z": z}
+
+        domain = {"numa_node": 0, "state": "named", "latency_ns": 181.2, "calm_ns": 150.4,
+                  "excess_ns": 30.8, "readings": 100, "suspects": [], "groups": [],
+                  "aggressors": [row("report", 27.1, 7.2)]}
+        calm = {**domain, "numa_node": 1, "state": "calm", "excess_ns": 40.0, "aggressors": []}
+        two = [row("report", 20.0, 7.2), row("import", 5.5)]
+        cases = {
+            "now: shop/search waits 1.35 times its normal; batch/report causes 27 of 31 ns, sure":
+                ([domain], True),
+            "now: memory takes 181 ns, 150 when calm; batch/report causes 20 and batch/import "
+            "causes 5.5 of 31 ns, likely": ([{**domain, "aggressors": two}],),
+            # Who is named comes before a node that has more excess.
+            "now: memory of NUMA node 0 takes 181 ns, 150 when calm; batch/report causes 27 of 31 ns, "
+            "sure": ([calm, domain],),
+            "now: memory takes 181 ns, 150 when calm; batch/report causes 50 ns, likely":
+                ([{**domain, "aggressors": [row("report", 50.0)]}],),
+            "now: memory takes 181 ns, 150 when calm; batch/a and batch/b together cause 20 of 31 ns, "
+            "unknown which of them":
+                ([{**domain, "state": "group",
+                   "groups": [{"caused_ns": 20.0, "members": [row("a"), row("b")]}]}],),
+            "now: memory takes 181 ns, 150 when calm; unknown: batch/report suspected, by one "
+            "coincidence so far": ([{**domain, "state": "suspected", "suspects": [row("report")]}],),
+            "now: shop/search waits 1.35 times its normal; unknown: nobody here explains 31 ns":
+                ([{**domain, "state": "unknown"}], True),
+            "now: memory takes 181 ns, 150 when calm; who makes it slow: learning, 40 s left":
+                ([{**domain, "state": "learning", "readings": 40}],),
+            "now: memory takes 181 ns, 150 when calm; nobody makes it slow":
+                ([{**domain, "state": "calm"}],),
+            "now: who makes it slow: no reading of the latency yet": ([],),
+            "now: shop/search waits 1.35 times its normal; who makes it slow is not measured "
+            "(disabled)": ([], True, False),
+        }
+        for expected, arguments in cases.items():
+            self.assertEqual(self.verdict(*arguments), expected)
+
+    def test_who_makes_it_slow(self):
+        """Without any counter: a recording of CPU time and the probe's latency only."""
+        recording = SOURCE / "tests/replay/attribution.jsonl"
+        learning = self.directory / "learning.jsonl"
+        learning.write_text(recording.read_text().split('{"tick":41,')[0])
+        for file, expected in ((recording, r"batch/hog-0/hog causes \d+( of \d+)? ns, sure"),
+                               (learning, r"who makes it slow: learning, 2\d s left")):
+            result = subprocess.run(
+                [SCRIPT, f"--port={self.port}", "--rounds=2", "--", "--source=replay",
+                 f"--source.replay.file={file}", "--source.replay.speed=max"],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=280)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            self.assertRegex(result.stdout, r"(?m)^now: memory takes \d+ ns, 10\d when calm; "
+                             rf"{expected}\ninterference_exporter ")
+
     def test_terminal_and_ctrl_c(self):
         primary, secondary = pty.openpty()
         process = subprocess.Popen([SCRIPT, f"--port={self.port}"], stdin=secondary,
