@@ -10,6 +10,7 @@
 #include "collectors/core_latency/limits.h"
 #include "collectors/core_latency/metrics.h"
 #include "collectors/formulas/core_latency.h"
+#include "collectors/learned/keep.h"
 #include "collectors/parts/core_lane.h"
 #include "collectors/parts/lanes.h"
 #include "collectors/parts/named_series.h"
@@ -234,6 +235,14 @@ static void *lane_make(void *collector, const struct container *container)
     return lane;
 }
 
+static void lane_keep(void *opaque, struct state_fields *fields)
+{
+    struct lane *lane = opaque;
+    core_lane_keep(&lane->core, fields);
+    normal_keep(&lane->limits.normal, fields);
+    state_double(fields, &lane->limits.caches_seconds, 0, KEEP_LATENCY_MAX_SECONDS);
+}
+
 static const struct lane_ops lane_ops = {
     .collector = "core_latency",
     .make = lane_make,
@@ -243,6 +252,7 @@ static const struct lane_ops lane_ops = {
     .rename = lane_rename,
     .end = core_lane_end,
     .free = lane_free,
+    .keep = lane_keep,
 };
 
 static void core_latency_reconcile(void *opaque, const struct container_diff *diff)
@@ -493,6 +503,13 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
 
 /* ---- life ---- */
 
+static void core_latency_save(void *opaque, struct state_writer *out)
+{
+    struct core_latency_collector *self = opaque;
+    node_traffic_save(&self->traffic, lane_ops.collector, out);
+    lanes_save(&self->lanes, out);
+}
+
 static void core_latency_stop(void *opaque)
 {
     struct core_latency_collector *self = opaque;
@@ -573,6 +590,7 @@ const struct collector_ops core_latency_collector = {
     .start = core_latency_start,
     .reconcile = core_latency_reconcile,
     .collect = core_latency_collect,
+    .save = core_latency_save,
     .stop = core_latency_stop,
 };
 
@@ -585,6 +603,8 @@ static int core_latency_start(const struct collector_env *env, struct collector_
     self->env = *env;
     self->config = env->config;
     lanes_init(&self->lanes, &lane_ops, self);
+    lanes_remember(&self->lanes, env->state);
+    node_traffic_restore(&self->traffic, lane_ops.collector, env->state);
     self->status = status;
     self->thresholds_version = env->thresholds->version;
     if (!find_group(env, &self->group, &status->verdict))

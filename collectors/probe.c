@@ -11,6 +11,7 @@
 #include "collectors/formulas/fill_latency.h"
 #include "collectors/learned/day_percentile.h"
 #include "collectors/learned/hour_percentile.h"
+#include "collectors/learned/keep.h"
 #include "collectors/parts/core_lane.h"
 #include "collectors/parts/latency_edges.h"
 #include "collectors/parts/probe_latency.h"
@@ -410,6 +411,72 @@ static int probe_collect(void *opaque, const struct tick *tick)
     return err ? err : threads_err;
 }
 
+/* ---- across a restart ---- */
+
+/* What is kept beside the statistics. */
+struct kept {
+    bool calibrated; /* not where --events.file gives c_cache */
+    double cache_cycles, cache_seconds;
+    uint32_t n_local;
+};
+
+/* Reading: only what this machine's calibration could have found. */
+static void walk(struct probe_collector *self, struct kept *kept, struct state_fields *fields)
+{
+    double core_cycles = self->env.facts->cache_core_cycles;
+    state_bool(fields, &kept->calibrated);
+    state_double(fields, &kept->cache_cycles, 0, 1e4);
+    state_double(fields, &kept->cache_seconds, 0, 1e-5);
+    if (kept->calibrated && core_cycles > 0)
+        state_check(fields, kept->cache_cycles == core_cycles && kept->cache_seconds > 0);
+    else if (kept->calibrated)
+        state_check(fields, kept->cache_cycles > 0 && kept->cache_seconds == 0);
+    state_u32(fields, &kept->n_local, CALM_MIN_READINGS);
+    hit_calibration_keep(&self->hits, fields);
+    hour_percentile_keep(&self->local, fields);
+    day_percentile_keep(&self->local_day, fields);
+}
+
+static void probe_save(void *opaque, struct state_writer *out)
+{
+    struct probe_collector *self = opaque;
+    const struct machine *machine = &self->env.facts->machine;
+    struct kept kept = {
+        .calibrated = self->cache.n == CALIBRATION_BURSTS,
+        .cache_cycles = machine->cache_cycles,
+        .cache_seconds = machine->cache_seconds,
+        .n_local = self->n_local < CALM_MIN_READINGS ? (uint32_t)self->n_local : CALM_MIN_READINGS,
+    };
+    state_entry_begin(out, "probe", "");
+    walk(self, &kept, &out->fields);
+    state_entry_end(out);
+}
+
+static void restore(struct probe_collector *self)
+{
+    struct facts *facts = self->env.facts;
+    struct state_fields fields;
+    struct kept kept = {0};
+    if (!state_claim(self->env.state, "probe", "", &fields))
+        return;
+    walk(self, &kept, &fields);
+    if (!state_fits(&fields)) {
+        self->hits = (struct hit_calibration){0};
+        self->local = (struct hour_percentile){0};
+        self->local_day = (struct day_percentile){0};
+        return;
+    }
+    self->n_local = kept.n_local;
+    if (self->hits.n == CALIBRATION_HITS)
+        facts->llc_hit_seconds = self->hits.lowest[1];
+    if (!kept.calibrated || facts->cache_cycles_final)
+        return;
+    facts->machine.cache_cycles = kept.cache_cycles;
+    facts->machine.cache_seconds = kept.cache_seconds;
+    facts->cache_cycles_final = true;
+    self->cache.n = CALIBRATION_BURSTS;
+}
+
 /* ---- life ---- */
 
 static void probe_stop(void *opaque)
@@ -485,6 +552,7 @@ const struct collector_ops probe_collector = {
     .probe = probe_probe,
     .start = probe_start,
     .collect = probe_collect,
+    .save = probe_save,
     .stop = probe_stop,
 };
 
@@ -495,6 +563,7 @@ static int probe_start(const struct collector_env *env, struct collector_status 
         return -ENOMEM;
     self->env = *env;
     self->status = status;
+    restore(self);
     const char *owner = probe_collector.name;
     int err = store_family(env->store, &latency_desc, owner, &self->latency_family);
     if (!err)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "collectors/learned/keep.h"
 #include "collectors/parts/core_lane.h"
 #include "collectors/parts/lanes.h"
 #include "collectors/slowdown/epochs.h"
@@ -38,7 +39,13 @@ struct lane {
 };
 
 /* What holds for the node's passive estimates, in words of the verdict. */
-enum state { STATE_OK, STATE_UNOPENED, STATE_NOT_COUNTED, STATE_NO_FREQUENCY, STATE_NO_HIT_CYCLES };
+enum node_state {
+    STATE_OK,
+    STATE_UNOPENED,
+    STATE_NOT_COUNTED,
+    STATE_NO_FREQUENCY,
+    STATE_NO_HIT_CYCLES
+};
 
 struct slowdown_collector {
     struct collector_env env;
@@ -48,7 +55,7 @@ struct slowdown_collector {
     struct lanes lanes;
 
     struct node_traffic traffic;
-    enum state state;
+    enum node_state state;
     bool off; /* found out while running that it cannot work */
 };
 
@@ -140,6 +147,13 @@ static void *lane_make(void *collector, const struct container *container)
     return lane;
 }
 
+static void lane_keep(void *opaque, struct state_fields *fields)
+{
+    struct lane *lane = opaque;
+    core_lane_keep(&lane->core, fields);
+    unloaded_keep(&lane->passive.unloaded, fields);
+}
+
 static const struct lane_ops lane_ops = {
     .collector = "slowdown",
     .make = lane_make,
@@ -149,6 +163,7 @@ static const struct lane_ops lane_ops = {
     .rename = lane_rename,
     .end = core_lane_end,
     .free = lane_free,
+    .keep = lane_keep,
 };
 
 static void slowdown_reconcile(void *opaque, const struct container_diff *diff)
@@ -175,7 +190,7 @@ static void switch_off(struct slowdown_collector *self)
     self->off = true;
 }
 
-static void say(struct slowdown_collector *self, enum state state)
+static void say(struct slowdown_collector *self, enum node_state state)
 {
     struct verdict *verdict = &self->status->verdict;
     struct verdict why = {0};
@@ -223,7 +238,7 @@ static void judge(struct slowdown_collector *self)
     }
     if (self->lanes.unopened > 0 || counted + lacking == 0)
         return;
-    enum state state = STATE_OK;
+    enum node_state state = STATE_OK;
     if (counted == 0)
         state = STATE_NOT_COUNTED;
     else if (!(self->env.facts->machine.base_frequency_hz > 0))
@@ -305,6 +320,13 @@ static int slowdown_collect(void *opaque, const struct tick *tick)
 
 /* ---- life ---- */
 
+static void slowdown_save(void *opaque, struct state_writer *out)
+{
+    struct slowdown_collector *self = opaque;
+    node_traffic_save(&self->traffic, lane_ops.collector, out);
+    lanes_save(&self->lanes, out);
+}
+
 static void slowdown_stop(void *opaque)
 {
     struct slowdown_collector *self = opaque;
@@ -328,6 +350,7 @@ const struct collector_ops slowdown_collector = {
     .start = slowdown_start,
     .reconcile = slowdown_reconcile,
     .collect = slowdown_collect,
+    .save = slowdown_save,
     .stop = slowdown_stop,
 };
 
@@ -339,6 +362,8 @@ static int slowdown_start(const struct collector_env *env, struct collector_stat
         return -ENOMEM;
     self->env = *env;
     lanes_init(&self->lanes, &lane_ops, self);
+    lanes_remember(&self->lanes, env->state);
+    node_traffic_restore(&self->traffic, lane_ops.collector, env->state);
     self->status = status;
     struct verdict ignored;
     const struct slowdown_config *config = env->config;

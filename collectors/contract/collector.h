@@ -24,6 +24,7 @@
 #include "exporter/containers/container.h"
 #include "exporter/source/inventory.h"
 #include "exporter/source/source_set.h"
+#include "exporter/state/state.h"
 #include "exporter/store/store.h"
 
 enum { COLLECTORS_MAX = 16 };
@@ -52,6 +53,7 @@ struct collector_env {
     const void *config;                  /* the collector's own, as its options say; never NULL */
     const struct thresholds *thresholds; /* contents change on reload, between ticks */
     struct facts *facts;
+    struct state *state; /* what it learned before a restart: state_claim(); NULL: nothing */
     const struct log *log;
 };
 
@@ -132,6 +134,10 @@ struct collector_ops {
 
     /* One tick: reads, computes, sets. Neither allocates nor opens. */
     int (*collect)(void *self, const struct tick *tick);
+
+    /* Between ticks: what it learned, one entry per container and one for the node, for a collector
+     * that is started later to claim. Neither allocates nor opens. NULL: nothing worth keeping. */
+    void (*save)(void *self, struct state_writer *out);
 
     /* No page is being made any more. Frees everything; its families stay in the store, without
      * series. Accepts NULL. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "collectors/learned/keep.h"
 #include "collectors/parts/container_group.h"
 #include "collectors/parts/window_read.h"
 
@@ -120,6 +121,15 @@ void core_lane_settle(struct core_lane *lane, bool valid, uint64_t reads)
         lane->read_rate[socket] = lane->socket_reads[socket] / lane->window_seconds;
     lane->read_rate[PLACE_NODE] = (double)reads / lane->window_seconds;
     learn_shares(lane);
+}
+
+void core_lane_keep(struct core_lane *lane, struct state_fields *fields)
+{
+    calm_keep(&lane->calm, fields);
+    state_bool(fields, &lane->remote);
+    state_bool(fields, &lane->divided);
+    for (int socket = 0; socket < MACHINE_SOCKETS; socket++)
+        state_double(fields, &lane->share[socket], 0, 1);
 }
 
 /* ---- containers inside containers ---- */

@@ -69,6 +69,9 @@ int core_lane_open(struct core_lane *lane, const struct collector_env *env,
                    struct collector_status *status, const char *collector, const char *lacks);
 void core_lane_close(struct core_lane *lane, struct source_set *sources);
 
+/* What it learned outlives a restart, as collectors/learned/keep.h says. */
+void core_lane_keep(struct core_lane *lane, struct state_fields *fields);
+
 /* Fit for struct lane_ops as they are. */
 bool core_lane_is_open(const void *lane);
 void core_lane_end(void *lane);

@@ -1,5 +1,6 @@
 #include "collectors/parts/lanes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,13 +11,19 @@ void lanes_init(struct lanes *lanes, const struct lane_ops *ops, void *collector
     *lanes = (struct lanes){.ops = ops, .collector = collector};
 }
 
+void lanes_remember(struct lanes *lanes, struct state *state)
+{
+    lanes->state = state;
+}
+
 void lanes_release(struct lanes *lanes)
 {
     for (size_t i = 0; i < lanes->n; i++)
         if (lanes->at[i].lane)
             lanes->ops->free(lanes->collector, lanes->at[i].lane);
     free(lanes->at);
-    *lanes = (struct lanes){.ops = lanes->ops, .collector = lanes->collector};
+    *lanes =
+        (struct lanes){.ops = lanes->ops, .collector = lanes->collector, .state = lanes->state};
 }
 
 static struct lane_slot *find(const struct lanes *lanes, const struct container *container)
@@ -45,6 +52,56 @@ static bool reserve(struct lanes *lanes, size_t slot)
     return true;
 }
 
+/* ---- across a restart ---- */
+
+/* A container has the same id and path for its life; a plain cgroup may be another one of the same
+ * path, but with another inode. */
+static void name_for_good(const struct container *container, char key[STATE_MAX_KEY])
+{
+    if (container->id[0])
+        snprintf(key, STATE_MAX_KEY, "%s %s", container->id, container->path);
+    else
+        snprintf(key, STATE_MAX_KEY, "%llx %s", (unsigned long long)container->cgroup_id,
+                 container->path);
+}
+
+/* A new lane, with what was learned before. */
+static void *make(struct lanes *lanes, const struct container *container, const struct log *log)
+{
+    const struct lane_ops *ops = lanes->ops;
+    struct state_fields fields;
+    char key[STATE_MAX_KEY];
+    void *lane = ops->make(lanes->collector, container);
+    if (!lane || !ops->keep || !lanes->state)
+        return lane;
+    name_for_good(container, key);
+    if (!state_claim(lanes->state, ops->collector, key, &fields))
+        return lane;
+    ops->keep(lane, &fields);
+    if (state_fits(&fields))
+        return lane;
+    log_warn(log, ops->collector, "the state has impossible values of %s, which are ignored",
+             container->path);
+    ops->free(lanes->collector, lane);
+    return ops->make(lanes->collector, container);
+}
+
+void lanes_save(const struct lanes *lanes, struct state_writer *out)
+{
+    char key[STATE_MAX_KEY];
+    for (size_t i = 0; i < lanes->n; i++) {
+        const struct lane_slot *slot = &lanes->at[i];
+        if (!slot->lane || slot->container->state != CONTAINER_LIVE)
+            continue;
+        name_for_good(slot->container, key);
+        state_entry_begin(out, lanes->ops->collector, key);
+        lanes->ops->keep(slot->lane, &out->fields);
+        state_entry_end(out);
+    }
+}
+
+/* ---- following the containers ---- */
+
 static void open_lane(struct lanes *lanes, void *lane)
 {
     if (!lanes->ops->open(lanes->collector, lane))
@@ -55,7 +112,7 @@ static void add(struct lanes *lanes, const struct container *container, const st
 {
     void *lane = NULL;
     if (reserve(lanes, container->slot))
-        lane = lanes->ops->make(lanes->collector, container);
+        lane = make(lanes, container, log);
     if (!lane) {
         log_error(log, lanes->ops->collector, "out of memory: %s is not counted", container->path);
         return;

@@ -19,6 +19,8 @@ struct lane_ops {
     void (*rename)(void *collector, void *lane); /* series must be made anew */
     void (*end)(void *lane);                     /* its next reading is its last */
     void (*free)(void *collector, void *lane);
+    /* Walks over what it learned, which outlives a restart of the exporter; NULL: nothing does. */
+    void (*keep)(void *lane, struct state_fields *fields);
 };
 
 struct lanes {
@@ -30,10 +32,15 @@ struct lanes {
     } * at;
     size_t n;
     size_t unopened; /* lanes that should count and do not */
+    struct state *state;
 };
 
 /* 'ops' and 'collector' are borrowed for its life. */
 void lanes_init(struct lanes *lanes, const struct lane_ops *ops, void *collector);
+/* From now on a new lane begins with what 'state' (may be NULL; borrowed) has of its container. */
+void lanes_remember(struct lanes *lanes, struct state *state);
+/* What the lanes of live containers learned. */
+void lanes_save(const struct lanes *lanes, struct state_writer *out);
 /* Frees the lanes; what was never initialised but all zero is fine. */
 void lanes_release(struct lanes *lanes);
 

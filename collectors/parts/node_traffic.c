@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "collectors/learned/keep.h"
+
 /* Reads, or lines, per second that a socket serves without anyone noticing: 320 MB/s of the 100
  * GB/s and more that it can do. Without a floor a node on which nobody reads much is never calm. */
 static const double unnoticed_rate = 5e6;
@@ -43,6 +45,8 @@ void node_traffic_miss(struct node_traffic *traffic)
 static void choose_measure(struct node_traffic *traffic, const struct tick *tick)
 {
     bool by_lines = traffic->by_lines;
+    if (by_lines && traffic->lines_ns == 0) /* before a restart */
+        traffic->lines_ns = tick->mono_ns;
     if (traffic->cas.known) {
         traffic->lines_ns = tick->mono_ns;
         by_lines = true;
@@ -78,4 +82,36 @@ void node_traffic_end(struct node_traffic *traffic, const struct tick *tick,
     for (int socket = 0; socket < MACHINE_SOCKETS && traffic->by_socket; socket++)
         learn_peak(traffic, tick, socket, 1);
     learn_peak(traffic, tick, PLACE_NODE, machine->sockets > 0 ? machine->sockets : 1);
+}
+
+static void walk(struct node_traffic *traffic, struct state_fields *fields)
+{
+    state_bool(fields, &traffic->by_lines);
+    state_bool(fields, &traffic->unplaced);
+    for (int place = 0; place < PLACES; place++) {
+        struct rate_peak *peak = &traffic->peak[place];
+        bool used = peak->slices.newest > 0;
+        state_bool(fields, &used);
+        if (used)
+            rate_peak_keep(peak, fields);
+    }
+}
+
+void node_traffic_save(struct node_traffic *traffic, const char *owner, struct state_writer *out)
+{
+    state_entry_begin(out, owner, "");
+    walk(traffic, &out->fields);
+    state_entry_end(out);
+}
+
+void node_traffic_restore(struct node_traffic *traffic, const char *owner, struct state *state)
+{
+    struct state_fields fields;
+    if (!state_claim(state, owner, "", &fields))
+        return;
+    walk(traffic, &fields);
+    if (state_fits(&fields))
+        return;
+    traffic->by_lines = traffic->unplaced = false;
+    memset(traffic->peak, 0, sizeof traffic->peak);
 }

@@ -25,6 +25,7 @@
 #include "collectors/learned/rate_peak.h"
 #include "collectors/parts/cas_traffic.h"
 #include "exporter/base/tick.h"
+#include "exporter/state/state.h"
 
 /* Zeroed: nothing was read yet, and there are no controllers. */
 struct node_traffic {
@@ -67,5 +68,10 @@ void node_traffic_add(struct node_traffic *traffic, const double reads_per_secon
 void node_traffic_miss(struct node_traffic *traffic);
 void node_traffic_end(struct node_traffic *traffic, const struct tick *tick,
                       const struct facts *facts);
+
+/* What it learned of the node outlives a restart, as the owner's entry without a key. 'state' may
+ * be NULL. */
+void node_traffic_save(struct node_traffic *traffic, const char *owner, struct state_writer *out);
+void node_traffic_restore(struct node_traffic *traffic, const char *owner, struct state *state);
 
 #endif

@@ -41,3 +41,16 @@ bool hit_calibration_add(struct hit_calibration *calibration, double seconds, do
     *out = lowest[1];
     return true;
 }
+
+void hit_calibration_keep(struct hit_calibration *calibration, struct state_fields *fields)
+{
+    uint32_t n = calibration->n < CALIBRATION_HITS ? (uint32_t)calibration->n : CALIBRATION_HITS;
+    double *lowest = calibration->lowest;
+    state_u32(fields, &n, CALIBRATION_HITS);
+    for (int i = 0; i < 2; i++)
+        state_double(fields, &lowest[i], 0, 1e-3);
+    state_check(fields, n < 1 || lowest[0] > 0);
+    state_check(fields, n < 2 || lowest[1] >= lowest[0]);
+    if (state_reading(fields))
+        calibration->n = n;
+}

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "exporter/state/fields.h"
+
 /* Bursts of a NUMA node onto its own memory that calibrate; of these, the ones with the lowest
  * latency count as idle. */
 enum { CALIBRATION_BURSTS = 30, CALIBRATION_IDLE = 10 };
@@ -39,5 +41,8 @@ struct hit_calibration {
 
 /* One more time of a hit. True once there are enough, with the second lowest so far. */
 bool hit_calibration_add(struct hit_calibration *calibration, double seconds, double *out);
+
+/* Across a restart, as collectors/learned/keep.h says. */
+void hit_calibration_keep(struct hit_calibration *calibration, struct state_fields *fields);
 
 #endif

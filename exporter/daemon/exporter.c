@@ -69,6 +69,7 @@ static int build_collectors(struct exporter *e)
         .labels = e->labels,
         .thresholds = &e->thresholds,
         .facts = &e->facts,
+        .state = e->kept.state,
         .log = e->log,
     };
     roster_start(&e->roster, e->plan, &env);
@@ -136,6 +137,8 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
     if (!err && !is_replay(e))
         find_containers(e);
     if (!err)
+        kept_init(&e->kept, o->state_file, e->plan, &e->facts.machine, e->log, loop_now_ns());
+    if (!err)
         err = build_collectors(e);
     if (!err)
         err = build_pages(e);
@@ -188,6 +191,7 @@ void exporter_free(struct exporter *e)
         return;
     http_server_stop(e->server);
     roster_stop(&e->roster);
+    kept_release(&e->kept);
     sources_release(&e->sources);
     loop_free(e->loop);
     pages_free(e->pages);

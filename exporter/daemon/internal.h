@@ -9,6 +9,7 @@
 #include "exporter/containers/discovery/discovery.h"
 #include "exporter/daemon/exporter.h"
 #include "exporter/daemon/feed.h"
+#include "exporter/daemon/kept.h"
 #include "exporter/daemon/roster.h"
 #include "exporter/daemon/sources.h"
 #include "exporter/expose/expose.h"
@@ -34,6 +35,7 @@ struct exporter {
 
     struct store *store;
     struct container_labels *labels;
+    struct kept kept;
     struct roster roster;
     struct self *self;
 

@@ -72,6 +72,13 @@ void roster_collect(struct roster *roster, const struct tick *tick)
     }
 }
 
+void roster_save(const struct roster *roster, struct state_writer *out)
+{
+    for (size_t i = 0; i < roster->n; i++)
+        if (roster->at[i].self && roster->at[i].ops->save)
+            roster->at[i].ops->save(roster->at[i].self, out);
+}
+
 bool roster_is_available(const struct roster_entry *entry)
 {
     return entry->self && collector_is_available(&entry->status);

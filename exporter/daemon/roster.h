@@ -32,6 +32,9 @@ void roster_stop(struct roster *roster);
 void roster_reconcile(struct roster *roster, const struct container_diff *diff);
 void roster_collect(struct roster *roster, const struct tick *tick);
 
+/* What the running collectors learned. */
+void roster_save(const struct roster *roster, struct state_writer *out);
+
 /* Running, and not found out to be useless since. */
 bool roster_is_available(const struct roster_entry *entry);
 /* What the exporter's own metrics say of each; 'out' has room for COLLECTORS_MAX. */

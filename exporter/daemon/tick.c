@@ -45,6 +45,7 @@ void exporter_publish(struct exporter *e)
         .missed_ticks = e->ticker.missed,
         .replay_ended = e->replay_ended,
     };
+    kept_report(&e->kept, &status.state);
     for (int i = 0; i < CONTAINER_COUNTS; i++)
         state.containers[i] = status.containers[i] =
             container_table_count(e->table, (enum container_count)i);
@@ -85,4 +86,5 @@ void exporter_run_tick(struct exporter *e, const struct tick *tick)
         recorder_flush(e->sources.recorder);
     finish_ended(e);
     exporter_publish(e);
+    kept_tick(&e->kept, &e->roster, loop_now_ns());
 }

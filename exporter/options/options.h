@@ -42,8 +42,8 @@ struct options {
     bool all_cgroups;
     enum names_mode names;
 
-    const char *thresholds_file, *events_file; /* NULL: not given */
-    enum option_source source;                 /* a replay file makes it SOURCE_REPLAY */
+    const char *thresholds_file, *state_file, *events_file; /* NULL: not given */
+    enum option_source source; /* a replay file makes it SOURCE_REPLAY */
     const char *replay_file, *record_file;
     bool replay_max_speed; /* --source.replay.speed=max */
 

@@ -148,6 +148,13 @@ const struct option_flag flag_table[] = {
      .offset = MEMBER(thresholds_file),
      .unit = "FILE",
      .help = "Latency thresholds by namespace, pod and container (JSON). SIGHUP reloads the file."},
+    {.name = "state.file",
+     .type = FLAG_TEXT,
+     .offset = MEMBER(state_file),
+     .unit = "FILE",
+     .help = "Keep in this file what is learned about the containers and the machine, so that "
+             "baselines, thresholds and the calibration survive a restart of the exporter (not of "
+             "the machine). Its directory must be writable."},
     {.name = "events.file",
      .type = FLAG_TEXT,
      .offset = MEMBER(events_file),

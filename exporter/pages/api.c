@@ -40,6 +40,15 @@ static json_t *collectors_json(const struct pages *pages, const struct pages_sta
     return list;
 }
 
+static json_t *state_json(const struct pages_state *state)
+{
+    if (!state->file)
+        return json_null();
+    return json_pack("{s:s, s:s, s:o, s:o}", "file", state->file, "at_start", state->words,
+                     "last_write_timestamp_seconds", fact((double)state->saved_wall_ns * 1e-9),
+                     "write_error", state->failure[0] ? json_string(state->failure) : json_null());
+}
+
 void pages_api_status(void *context, const struct http_request *request,
                       struct http_response *response)
 {
@@ -58,10 +67,11 @@ void pages_api_status(void *context, const struct http_request *request,
                                    (json_int_t)s.containers[CONTAINERS_EXCLUDED], "over_limit",
                                    (json_int_t)s.containers[CONTAINERS_OVER_LIMIT]);
     answer_json(response,
-                json_pack("{s:s, s:s, s:b, s:o, s:o, s:o, s:o}", "version", IE_VERSION, "source",
-                          s.source ? s.source : "", "replay_ended", s.replay_ended, "machine",
-                          machine_json(&s.machine, s.llc_hit_seconds), "tick", tick, "collectors",
-                          collectors_json(pages, &s), "containers", containers));
+                json_pack("{s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "version", IE_VERSION,
+                          "source", s.source ? s.source : "", "replay_ended", s.replay_ended,
+                          "machine", machine_json(&s.machine, s.llc_hit_seconds), "tick", tick,
+                          "collectors", collectors_json(pages, &s), "containers", containers,
+                          "state", state_json(&s.state)));
 }
 
 void pages_api_containers(void *context, const struct http_request *request,

@@ -22,6 +22,14 @@
 
 enum { PAGES_UNHEALTHY_INTERVALS = 10 }; /* how old the last tick may be */
 
+/* What is kept across restarts. */
+struct pages_state {
+    const char *file;       /* NULL: nothing */
+    char words[256];        /* what became of the file at start */
+    uint64_t saved_wall_ns; /* when it was last written; 0: not yet */
+    char failure[256];      /* why that failed last; "": it did not */
+};
+
 struct pages_status {
     const char *source; /* constant, like all strings here */
     struct machine machine;
@@ -34,6 +42,7 @@ struct pages_status {
         struct verdict verdict;
     } collectors[COLLECTORS_MAX]; /* beside pages_config.collectors */
     size_t containers[CONTAINER_COUNTS];
+    struct pages_state state;
 };
 
 struct pages;

@@ -24,17 +24,13 @@ void state_bytes(struct state_fields *fields, void *bytes, size_t n)
     fields->at += n;
 }
 
+/* The low 'n' bytes. */
 static void number(struct state_fields *fields, uint64_t *value, size_t n)
 {
-    uint8_t bytes[8];
-    for (size_t i = 0; i < n; i++)
-        bytes[i] = (uint8_t)(*value >> 8 * i);
-    state_bytes(fields, bytes, n);
-    if (!state_reading(fields))
-        return;
-    *value = 0;
-    for (size_t i = 0; i < n; i++)
-        *value |= (uint64_t)bytes[i] << 8 * i;
+    uint64_t little = htole64(*value);
+    state_bytes(fields, &little, n);
+    if (state_reading(fields))
+        *value = le64toh(little) & UINT64_MAX >> (64 - 8 * n);
 }
 
 /* 0 instead of what cannot be. */

@@ -31,6 +31,11 @@ struct state {
     uint64_t mono_ns;
 };
 
+uint32_t state_digest(uint32_t digest, const void *bytes, size_t len)
+{
+    return libdeflate_crc32(digest, bytes, len);
+}
+
 static uint32_t checksum(const uint8_t *bytes, size_t len)
 {
     return libdeflate_crc32(0, bytes + CHECKED_FROM, len - CHECKED_FROM);
@@ -215,12 +220,18 @@ int state_parse(uint8_t *bytes, size_t len, const struct state_identity *here, u
     return 0;
 }
 
-void state_free(struct state *state)
+void state_forget(struct state *state)
 {
     if (!state)
         return;
     free(state->bytes);
     free(state->entries);
+    *state = (struct state){.mono_ns = state->mono_ns};
+}
+
+void state_free(struct state *state)
+{
+    state_forget(state);
     free(state);
 }
 

@@ -53,6 +53,9 @@ int state_parse(uint8_t *bytes, size_t len, const struct state_identity *here, u
 /* Accepts NULL. */
 void state_free(struct state *state);
 
+/* Gives its memory back; there are no entries any more. Accepts NULL. */
+void state_forget(struct state *state);
+
 size_t state_entries(const struct state *state);
 uint64_t state_mono_ns(const struct state *state);
 
@@ -81,6 +84,9 @@ void state_entry_end(struct state_writer *writer);
 void state_carry(struct state_writer *writer, const struct state *state);
 /* How much is needed, in bytes; the block is whole if that is not more than there was room. */
 size_t state_write_end(struct state_writer *writer);
+
+/* Continues a digest over some bytes; 0 before the first. */
+uint32_t state_digest(uint32_t digest, const void *bytes, size_t len);
 
 /* Writes length and checksum into a block of at least STATE_HEADER_BYTES. Slow for large ones. */
 enum { STATE_HEADER_BYTES = 24 };

@@ -54,6 +54,7 @@ static void *thread_main(void *context)
         pthread_mutex_lock(&saver->lock);
         note(saver, err, why);
         saver->len = 0;
+        pthread_cond_broadcast(&saver->changed);
     }
     pthread_mutex_unlock(&saver->lock);
     return NULL;
@@ -98,7 +99,7 @@ void state_saver_free(struct state_saver *saver)
         return;
     pthread_mutex_lock(&saver->lock);
     saver->ending = true;
-    pthread_cond_signal(&saver->changed);
+    pthread_cond_broadcast(&saver->changed);
     pthread_mutex_unlock(&saver->lock);
     pthread_join(saver->thread, NULL);
     pthread_cond_destroy(&saver->changed);
@@ -138,7 +139,15 @@ void state_saver_start(struct state_saver *saver, size_t len)
 {
     pthread_mutex_lock(&saver->lock);
     saver->len = len;
-    pthread_cond_signal(&saver->changed);
+    pthread_cond_broadcast(&saver->changed);
+    pthread_mutex_unlock(&saver->lock);
+}
+
+void state_saver_wait(struct state_saver *saver)
+{
+    pthread_mutex_lock(&saver->lock);
+    while (saver->len > 0)
+        pthread_cond_wait(&saver->changed, &saver->lock);
     pthread_mutex_unlock(&saver->lock);
 }
 

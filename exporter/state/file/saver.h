@@ -2,7 +2,7 @@
  * Writes states to the file from a thread of its own, since a disk may take seconds.
  *
  * The loop's thread fills the buffer while the saver is idle, and starts it; it never waits, but in
- * state_saver_free().
+ * state_saver_wait() and state_saver_free().
  */
 #ifndef IE_STATE_FILE_SAVER_H
 #define IE_STATE_FILE_SAVER_H
@@ -34,6 +34,9 @@ int state_saver_reserve(struct state_saver *saver, size_t size);
 uint8_t *state_saver_buffer(struct state_saver *saver, size_t *size);
 /* Seals and writes the first 'len' bytes of the buffer. */
 void state_saver_start(struct state_saver *saver, size_t len);
+
+/* Until it is idle. */
+void state_saver_wait(struct state_saver *saver);
 
 void state_saver_report(struct state_saver *saver, struct state_saver_report *out);
 

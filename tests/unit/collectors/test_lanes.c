@@ -65,7 +65,8 @@ static void free_it(void *collector, void *lane)
     free(lane);
 }
 
-static const struct lane_ops ops = {"test", make, open_it, is_open, name, rename_it, end, free_it};
+static const struct lane_ops ops = {"test",    make, open_it, is_open, name,
+                                    rename_it, end,  free_it, NULL};
 
 struct fixture {
     struct keeper keeper;

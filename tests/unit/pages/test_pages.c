@@ -182,6 +182,27 @@ static void a_replay_is_marked(void **state)
     assert_true(response_says(f, "\"replay_ended\": true"));
 }
 
+static void status_says_what_became_of_the_state(void **state)
+{
+    struct fixture *f = *state;
+    updated_before(f, 0);
+    assert_int_equal(get(f, "/api/v1/status"), 200);
+    assert_true(response_says(f, "\"state\": null"));
+    f->status.state = (struct pages_state){.file = "/var/lib/x", .words = "it is of another boot"};
+    updated_before(f, 0);
+    assert_int_equal(get(f, "/api/v1/status"), 200);
+    assert_true(response_says(f, "\"file\": \"/var/lib/x\""));
+    assert_true(response_says(f, "\"at_start\": \"it is of another boot\""));
+    assert_true(response_says(f, "\"last_write_timestamp_seconds\": null"));
+    assert_true(response_says(f, "\"write_error\": null"));
+    f->status.state.saved_wall_ns = 1500000000;
+    strcpy(f->status.state.failure, "no space");
+    updated_before(f, 0);
+    assert_int_equal(get(f, "/api/v1/status"), 200);
+    assert_true(response_says(f, "\"last_write_timestamp_seconds\": 1.5"));
+    assert_true(response_says(f, "\"write_error\": \"no space\""));
+}
+
 /* ---- pages of collectors ---- */
 
 static void a_collector_has_a_page_of_its_own(void **state)
@@ -224,6 +245,7 @@ int main(void)
         T(a_replay_that_ended_is_healthy),
         T(ready_after_the_first_publication),
         T(a_replay_is_marked),
+        T(status_says_what_became_of_the_state),
         T(a_collector_has_a_page_of_its_own),
         T(a_collector_may_say_something_on_the_landing_page),
         T(a_collector_that_does_not_run_has_its_page_all_the_same),

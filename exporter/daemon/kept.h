@@ -1,0 +1,43 @@
+/*
+ * What collectors learned, kept in a file across restarts: --state.file.
+ *
+ * Read once, before the collectors start; written every two minutes and at the end, by a thread of
+ * its own. Nothing that goes wrong with it stops the exporter. Loop thread.
+ */
+#ifndef IE_DAEMON_KEPT_H
+#define IE_DAEMON_KEPT_H
+
+#include "exporter/daemon/plan.h"
+#include "exporter/daemon/roster.h"
+#include "exporter/pages/pages.h"
+#include "exporter/source/machine.h"
+#include "exporter/state/file/saver.h"
+#include "exporter/state/state.h"
+
+/* All zero: there is no file. */
+struct kept {
+    const char *path; /* borrowed; NULL: no file, and nothing else here is set */
+    const struct log *log;
+    struct state_identity here;
+    struct state *state;       /* what was read; NULL: nothing */
+    struct state_saver *saver; /* NULL: it cannot be written, and 'words' say so */
+    uint64_t due_ns;           /* of the next write */
+    bool refused;              /* the last one was not even tried */
+    char words[256];           /* what became of the file at start */
+};
+
+/* 'path', 'log' outlive it. Reads the file, or says why not: in the log and for the status page. */
+void kept_init(struct kept *kept, const char *path, const struct plan *plan,
+               const struct machine *machine, const struct log *log, uint64_t now_ns);
+void kept_release(struct kept *kept);
+
+/* After a tick: writes, if it is time. Allocates only when more is to be written than ever before,
+ * which is when containers came. */
+void kept_tick(struct kept *kept, const struct roster *roster, uint64_t now_ns);
+/* At an orderly end: waits for the disk. */
+void kept_end(struct kept *kept, const struct roster *roster, uint64_t now_ns);
+
+/* What the status page says of it. */
+void kept_report(const struct kept *kept, struct pages_state *out);
+
+#endif
