@@ -59,7 +59,8 @@ static const struct metric_desc error_desc = {
         "measured, for the probe's own thread. High: do not trust the estimates of this "
         "machine now. A median of runs is compared with the mean over all reads of the burst, so "
         "a busy memory alone raises it a little. The constants are calibrated once: after a live "
-        "migration to another host it stays high until the exporter is restarted."};
+        "migration to another host it stays high until the exporter is restarted, without what "
+        "--state.file kept."};
 
 static const struct metric_desc *const metrics[] = {&latency_desc, &histogram_desc, &error_desc,
                                                     NULL};

@@ -149,16 +149,18 @@ class Rendered(unittest.TestCase):
                 self.assertIs(pod["hostIPC"], False)
                 self.assertIs(pod["automountServiceAccountToken"], False)
 
-                # Nothing of the host can be written to, and every volume is used.
+                # Nothing of the host can be written to, but the directory that was asked for; every
+                # volume is used.
                 volumes = {v["name"]: v for v in pod["volumes"]}
                 mounts = {m["name"]: m for m in container["volumeMounts"]}
                 self.assertEqual(volumes.keys(), mounts.keys())
                 hosts = {v["hostPath"]["path"] for v in volumes.values() if "hostPath" in v}
                 for volume in volumes:
                     if "hostPath" in volumes[volume]:
-                        self.assertIs(mounts[volume]["readOnly"], True)
+                        self.assertIs(mounts[volume].get("readOnly", False), volume != "state")
                 self.assertEqual(hosts - {"/sys/fs/cgroup"}, {
-                    "least": set(), "full": {"/run/containerd/io.containerd.runtime.v2.task"},
+                    "least": set(), "full": {"/run/containerd/io.containerd.runtime.v2.task",
+                                             "/var/lib/interference_exporter"},
                 }.get(name, {"/var/log/containers", "/var/log/pods"}))
 
     def test_names_agree(self):
@@ -235,6 +237,24 @@ class Rendered(unittest.TestCase):
             return of_kind(render(thresholds=[{"latency_seconds": latency}]), "DaemonSet")[
                 "spec"]["template"]["metadata"]["annotations"]["checksum/config"]
         self.assertNotEqual(checksum(1e-7), checksum(2e-7))
+
+    def test_state(self):
+        """Off by default; a directory that the container, or the node, keeps."""
+        def state(**values):
+            pod = pod_of([of_kind(render(**values), "DaemonSet")])
+            (container,) = pod["containers"]
+            flags = [f for f in container["args"] if f.startswith("--state.file=")]
+            mounts = [m for m in container["volumeMounts"] if m["name"] == "state"]
+            volumes = [v for v in pod["volumes"] if v["name"] == "state"]
+            return flags, mounts, volumes
+        self.assertEqual(state(), ([], [], []))
+        for values, kind in (({}, "emptyDir"), ({"hostPath": "/var/lib/x"}, "hostPath")):
+            (flag,), (mount,), (volume,) = state(state={"enabled": True, **values})
+            self.assertEqual(flag, f"--state.file={mount['mountPath']}/state")
+            self.assertFalse(mount.get("readOnly", False))
+            self.assertEqual(set(volume), {"name", kind})
+        self.assertEqual(volume["hostPath"],
+                         {"path": "/var/lib/x", "type": "DirectoryOrCreate"})
 
     def test_refused(self):
         for words, given in (

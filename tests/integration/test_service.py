@@ -248,6 +248,30 @@ class Service(unittest.TestCase):
         self.machine.systemctl("stop", UNIT)
         self.assertEqual(self.machine.show("Result"), "success")
 
+    def test_state(self):
+        """The state's directory is writable with the documented drop-in, and only with it."""
+        flags = ("--events.file=/run/ie/events.json", "--containers.all-cgroups",
+                 "--state.file=/var/lib/interference_exporter/state")
+
+        def state():
+            return json.loads(self.get("/api/v1/status"))["state"]["at_start"]
+        directory = "/var/lib/interference_exporter"
+        self.machine.inside("mount", "-t", "tmpfs", "tmpfs", "/var/lib")
+        self.machine.inside("mkdir", directory)
+        self.start(*flags)
+        self.machine.systemctl("stop", UNIT)
+        self.assertEqual(self.machine.show("Result"), "success")
+        self.assertEqual(self.machine.inside("ls", directory).stdout, "")
+        self.start(*flags, service="StateDirectory=interference_exporter\nStateDirectoryMode=0700")
+        self.assertIn("there was none", state())
+        self.machine.systemctl("stop", UNIT)
+        self.assertEqual(self.machine.inside("stat", "-c%a %U", directory,
+                                             f"{directory}/state").stdout,
+                         "700 root\n600 root\n")
+        self.machine.systemctl("start", UNIT)
+        self.assertRegex(state(), "^read: [1-9]")
+        self.machine.systemctl("stop", UNIT)
+
     def test_socket(self):
         """On systemd's socket it serves from a network namespace that leads nowhere."""
         self.machine.inside("bash", "-c", f"sed -i s/10066/127.0.0.1:{self.port}/ "
