@@ -95,6 +95,7 @@ struct probe_collector {
     struct cache_calibration cache;
     struct hit_calibration hits;
     struct hit_calibration l2_fills, l3_fills; /* in cycles */
+    bool fills_measured;                       /* here, not by --events.file */
     struct hour_percentile local;              /* latencies of nodes to their own memory */
     struct day_percentile local_day;           /* the same */
     size_t n_local;
@@ -324,6 +325,7 @@ static void learn_fills(struct probe_collector *self, const struct counted_threa
     machine->l2_fill_cycles = l2 - facts->l1d_hit_cycles;
     machine->l3_fill_cycles = l3 - facts->l1d_hit_cycles;
     facts_settle_fills(facts);
+    self->fills_measured = true;
     log_info(self->env.log, "probe",
              "a load that hits the L2 takes %.1f cycles, one that hits the L3 %.1f, as measured; "
              "the values no longer change",
@@ -418,8 +420,20 @@ static int probe_collect(void *opaque, const struct tick *tick)
 struct kept {
     bool calibrated; /* not where --events.file gives c_cache */
     double cache_cycles, cache_seconds;
+    bool fills_measured; /* likewise */
+    double l2_fill_cycles, l3_fill_cycles;
     uint32_t n_local;
 };
+
+static void walk_fills(struct probe_collector *self, struct kept *kept, struct state_fields *fields)
+{
+    state_bool(fields, &kept->fills_measured);
+    state_double(fields, &kept->l2_fill_cycles, 0, 1e4);
+    state_double(fields, &kept->l3_fill_cycles, 0, 1e4);
+    if (kept->fills_measured)
+        state_check(fields, self->env.facts->l1d_hit_cycles > 0 && kept->l2_fill_cycles > 0 &&
+                                kept->l3_fill_cycles > kept->l2_fill_cycles);
+}
 
 /* Reading: only what this machine's calibration could have found. */
 static void walk(struct probe_collector *self, struct kept *kept, struct state_fields *fields)
@@ -432,6 +446,7 @@ static void walk(struct probe_collector *self, struct kept *kept, struct state_f
         state_check(fields, kept->cache_cycles == core_cycles && kept->cache_seconds > 0);
     else if (kept->calibrated)
         state_check(fields, kept->cache_cycles > 0 && kept->cache_seconds == 0);
+    walk_fills(self, kept, fields);
     state_u32(fields, &kept->n_local, CALM_MIN_READINGS);
     hit_calibration_keep(&self->hits, fields);
     hour_percentile_keep(&self->local, fields);
@@ -446,6 +461,9 @@ static void probe_save(void *opaque, struct state_writer *out)
         .calibrated = self->cache.n == CALIBRATION_BURSTS,
         .cache_cycles = machine->cache_cycles,
         .cache_seconds = machine->cache_seconds,
+        .fills_measured = self->fills_measured,
+        .l2_fill_cycles = machine->l2_fill_cycles,
+        .l3_fill_cycles = machine->l3_fill_cycles,
         .n_local = self->n_local < CALM_MIN_READINGS ? (uint32_t)self->n_local : CALM_MIN_READINGS,
     };
     state_entry_begin(out, "probe", "");
@@ -470,12 +488,19 @@ static void restore(struct probe_collector *self)
     self->n_local = kept.n_local;
     if (self->hits.n == CALIBRATION_HITS)
         facts->llc_hit_seconds = self->hits.lowest[1];
-    if (!kept.calibrated || facts->cache_cycles_final)
+    if (facts->cache_cycles_final)
         return;
-    facts->machine.cache_cycles = kept.cache_cycles;
-    facts->machine.cache_seconds = kept.cache_seconds;
-    facts->cache_cycles_final = true;
-    self->cache.n = CALIBRATION_BURSTS;
+    if (kept.calibrated) {
+        facts->machine.cache_cycles = kept.cache_cycles;
+        facts->machine.cache_seconds = kept.cache_seconds;
+        facts->cache_cycles_final = true;
+        self->cache.n = CALIBRATION_BURSTS;
+    } else if (kept.fills_measured) {
+        facts->machine.l2_fill_cycles = kept.l2_fill_cycles;
+        facts->machine.l3_fill_cycles = kept.l3_fill_cycles;
+        facts_settle_fills(facts);
+        self->fills_measured = true;
+    }
 }
 
 /* ---- life ---- */

@@ -412,6 +412,51 @@ static void calibration_is_not_made_again(void **unused)
     rig_release(&before);
 }
 
+/* A Zen, where the probe measures hits instead. */
+static void zen_rig(struct rig *rig, struct state *state, uint64_t mono_ns)
+{
+    const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1};
+    memset(rig, 0, sizeof *rig);
+    rig_init(rig, &probe_collector);
+    assert_int_equal(inventory_add_thread(&rig->inventory, &thread), 0);
+    rig->fake.lacks = 1u << GROUP_CORE;
+    rig->facts.machine.cache_cycles = 0;
+    rig->facts.cache_cycles_final = false;
+    rig->facts.l1d_hit_cycles = 4;
+    rig->env.state = state;
+    rig->tick.mono_ns += mono_ns;
+    rig_start(rig);
+}
+
+static void fills_are_not_measured_again(void **unused)
+{
+    (void)unused;
+    static struct rig before, after;
+    size_t len;
+    zen_rig(&before, NULL, 0);
+    for (int i = 0; i < 8; i++) {
+        struct fake_group *g = fake_group(&before.fake, "p0", GROUP_FILLS);
+        fake_group_run(g, 0, 1000000);
+        fake_group_add(g, 0, ROLE_CYCLES, 2100000);
+        fake_group_add(g, 0, ROLE_REF_CYCLES, 2100000);
+        fake_group_add(g, 0, ROLE_L1D_FILLS_MEMORY, 5000);
+        fake_group_add(g, 0, ROLE_L1D_MISS_OCCUPANCY, 5000 * 189);
+        before.fake.probes[before.fake.n_probes++] =
+            (struct probe_reading){.latency_ns = 90, .l2_hit_ns = 7, .llc_hit_ns = 24};
+        rig_tick(&before);
+    }
+    assert_true(before.facts.cache_cycles_final);
+    uint8_t *bytes = saved(&before, &len);
+    zen_rig(&after, parsed(bytes, len, before.tick.mono_ns), before.tick.mono_ns);
+    const struct machine *then = &before.facts.machine, *now = &after.facts.machine;
+    assert_true(after.facts.cache_cycles_final);
+    assert_true(now->l2_fill_cycles > 0 && now->l2_fill_cycles == then->l2_fill_cycles);
+    assert_true(now->l3_fill_cycles > 0 && now->l3_fill_cycles == then->l3_fill_cycles);
+    assert_true(now->cache_cycles == then->cache_cycles);
+    release(&after);
+    rig_release(&before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -425,6 +470,7 @@ int main(void)
         cmocka_unit_test(what_is_damaged_is_thrown_away_whole),
         cmocka_unit_test(slowdown_is_there_at_once),
         cmocka_unit_test(calibration_is_not_made_again),
+        cmocka_unit_test(fills_are_not_measured_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
