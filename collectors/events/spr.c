@@ -7,6 +7,7 @@
  */
 const struct event_table event_table_spr = {
     .microarchitecture = "spr",
+    .known_error = "not known",
     .pmu_names = {"sapphire_rapids"},
     .cache_core_cycles = 16,
     .general_counters = 4,

@@ -16,6 +16,7 @@
  */
 const struct event_table event_table_zen3 = {
     .microarchitecture = "zen3",
+    .known_error = "not known",
     .l1d_hit_cycles = 4,
     .general_counters = 6,
     .no_fixed_counters = true,

@@ -6,6 +6,7 @@
  */
 const struct event_table event_table_zen4 = {
     .microarchitecture = "zen4",
+    .known_error = "not known",
     .l1d_hit_cycles = 4,
     .general_counters = 6,
     .no_fixed_counters = true,

@@ -47,10 +47,10 @@ static bool has_events(const struct event_table *table, enum group group)
 
 /* A CPU counts its reads of memory in one way: as reads, or as fills; or not at all. Epochs are the
  * simulated node's, beside its core group. */
-static uint32_t lacking_groups(const struct event_table *table)
+static uint32_t lacking_groups(const struct machine *machine, const struct event_table *table)
 {
     uint32_t lacks = 0;
-    if (table && !has_events(table, GROUP_CORE))
+    if (table ? !has_events(table, GROUP_CORE) : machine->l3_fill_cycles > 0)
         lacks |= 1u << GROUP_CORE | 1u << GROUP_ASM_EPOCHS;
     if (table && !has_events(table, GROUP_FILLS))
         lacks |= 1u << GROUP_FILLS;
@@ -60,10 +60,11 @@ static uint32_t lacking_groups(const struct event_table *table)
 static int add_replay(struct sources *sources)
 {
     struct source *source = NULL;
-    const char *name = replay_machine(sources->replay)->microarchitecture;
+    const struct machine *machine = replay_machine(sources->replay);
     int err = replay_source_new(sources->replay, &source);
     if (!err)
-        replay_source_lacks(source, lacking_groups(event_table_by_name(name)));
+        replay_source_lacks(
+            source, lacking_groups(machine, event_table_by_name(machine->microarchitecture)));
     if (!err)
         err = sources_wrap(sources, source, &source);
     if (!err)

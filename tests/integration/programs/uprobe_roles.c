@@ -32,6 +32,10 @@ ROLE(l3_miss_reads)
 ROLE(l3_miss_read_occupancy)
 ROLE(llc_reads)
 ROLE(l3_miss_read_active)
+ROLE(l1d_miss_occupancy)
+ROLE(l1d_fills_l2)
+ROLE(l1d_fills_l3)
+ROLE(l1d_fills_memory)
 
 static const struct {
     const char *name;
@@ -44,6 +48,10 @@ static const struct {
     {"l3_miss_read_occupancy", role_l3_miss_read_occupancy},
     {"llc_reads", role_llc_reads},
     {"l3_miss_read_active", role_l3_miss_read_active},
+    {"l1d_miss_occupancy", role_l1d_miss_occupancy},
+    {"l1d_fills_l2", role_l1d_fills_l2},
+    {"l1d_fills_l3", role_l1d_fills_l3},
+    {"l1d_fills_memory", role_l1d_fills_memory},
 };
 
 static int work(const char *term)

@@ -14,6 +14,7 @@
 
 #include "collectors/events/events.h"
 #include "exporter/source/event/encode.h"
+#include "tests/support/events_reference.h"
 #include "tests/unit/support/fixture.h"
 
 enum { MSR_TYPE = 11, CPUS = 3 };
@@ -217,6 +218,23 @@ static void test_generic(void **state)
             assert_null(event_table_generic.event[role]);
 }
 
+static void test_page_has_not_drifted(void **state)
+{
+    (void)state;
+    struct textbuf page = TEXTBUF_INIT;
+    char committed[65536];
+    assert_int_equal(events_reference_write(&page), 0);
+    FILE *file = fopen(IE_SOURCE_DIR "/collectors/EVENTS.md", "r");
+    assert_non_null(file);
+    size_t len = fread(committed, 1, sizeof committed - 1, file);
+    fclose(file);
+    committed[len] = '\0';
+    if (strcmp(page.data, committed) != 0)
+        fail_msg("collectors/EVENTS.md differs from the code; make it again with "
+                 "build/plain/programs/events_reference > collectors/EVENTS.md");
+    textbuf_release(&page);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -225,6 +243,7 @@ int main(void)
         TEST(test_groups_fit),
         TEST(test_cpus),
         TEST(test_generic),
+        cmocka_unit_test(test_page_has_not_drifted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,109 @@
+#include "tests/support/events_reference.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "collectors/events/events.h"
+
+/* The last one; event_tables() has the others. */
+static const struct event_table *table_at(size_t i)
+{
+    size_t n;
+    const struct event_table *const *tables = event_tables(&n);
+    return i < n ? tables[i] : i == n ? &event_table_generic : NULL;
+}
+
+static bool counts(const struct event_table *table, enum group group, uint32_t roles)
+{
+    const struct group_desc *desc = &group_descs[group];
+    for (size_t i = 0; i < desc->n; i++) {
+        bool there = table->event[desc->roles[i]] ||
+                     (table->channels > 0 && table->uncore_event[0][desc->roles[i]]);
+        if ((roles >> i & 1) && !there)
+            return false;
+    }
+    return true;
+}
+
+static bool whole(const struct event_table *table, enum group group)
+{
+    return counts(table, group, (UINT32_C(1) << group_descs[group].n) - 1);
+}
+
+static void write_latency(struct textbuf *out, const struct event_table *table)
+{
+    if (counts(table, GROUP_CORE, group_descs[GROUP_CORE].required))
+        textbuf_str(out, table->cache_core_cycles > 0 ? "(c_core + S / r) / f + t_uncore"
+                                                      : "(c_cache + S / r) / f");
+    else if (whole(table, GROUP_FILLS))
+        textbuf_str(out, "(t1 + (A - n2 t2 - n3 t3) / n_mem) / f");
+    else
+        textbuf_str(out, "none: cycles and instructions only");
+}
+
+static void write_cpu(struct textbuf *out, const struct event_table *table)
+{
+    static const char *const cell[] = {" |", " yes |"};
+    textbuf_printf(out, "| `%s` | ", table->microarchitecture);
+    write_latency(out, table);
+    textbuf_str(out, " |");
+    textbuf_str(out, cell[whole(table, GROUP_CORE)]);
+    textbuf_str(out, cell[counts(table, GROUP_RPQ, group_descs[GROUP_RPQ].required)]);
+    textbuf_str(out, cell[counts(table, GROUP_PMM_RPQ, group_descs[GROUP_PMM_RPQ].required)]);
+    textbuf_str(out, cell[counts(table, GROUP_STORES, group_descs[GROUP_STORES].required) &&
+                          counts(table, GROUP_PMM_RPQ, group_descs[GROUP_PMM_RPQ].required)]);
+    textbuf_printf(out, " %s |\n", table->known_error);
+}
+
+static void write_group(struct textbuf *out, const struct group_desc *desc)
+{
+    textbuf_printf(out, "| `%s` |", desc->name);
+    for (size_t i = 0; i < desc->n; i++)
+        textbuf_printf(out, "%s `%s`%s", i ? "," : "", role_name(desc->roles[i]),
+                       desc->required >> i & 1 ? "" : " (may be missing)");
+    textbuf_str(out, " |\n");
+}
+
+static void write_roles(struct textbuf *out, const struct event_table *table)
+{
+    textbuf_printf(out, "\n### %s\n\n| role | event |\n|---|---|\n", table->microarchitecture);
+    for (int role = 0; role < ROLE_COUNT; role++)
+        if (table->event[role])
+            textbuf_printf(out, "| `%s` | `%s` |\n", role_name((enum role)role),
+                           table->event[role]);
+    for (int channel = 0; channel < table->channels; channel++)
+        for (int role = 0; role < ROLE_COUNT; role++)
+            if (table->uncore_event[channel][role])
+                textbuf_printf(out, "| `%s`%s | `%s` |\n", role_name((enum role)role),
+                               channel ? ", second half" : "", table->uncore_event[channel][role]);
+}
+
+int events_reference_write(struct textbuf *out)
+{
+    textbuf_str(
+        out,
+        "# What each CPU counts\n\nThis page is generated from the event tables. After changing "
+        "one, run\n`build/plain/programs/events_reference > collectors/EVENTS.md`.\n\n"
+        "The first table says which collectors a CPU can have. *S / r*: outstanding reads of\n"
+        "memory per read; *A*, *n2*, *n3*, *n_mem*: misses of the L1 data cache in flight, and "
+        "its\n"
+        "fills from the L2, from the L3, and from beyond; *f*: the frequency. The error is that "
+        "of\n"
+        "the latency. `interference_core_latency_error_ratio` shows it on the machine itself, for\n"
+        "the probe's thread.\n\n"
+        "| CPU | latency of `core_latency` | `slowdown` | `imc_rpq` | `pmm_rpq` | `pebs_nvmm` | "
+        "known error |\n|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; table_at(i); i++)
+        write_cpu(out, table_at(i));
+    textbuf_str(
+        out, "\n`zen5` is also Zen 6; `generic` is any other CPU whose PMU the kernel drives.\n\n"
+             "## Groups\n\nWhat is counted together, as recordings name it: lines "
+             "`{\"read\":KEY,\"group\":GROUP,...}`;\n`activity` has a line of its own.\n\n| group "
+             "| roles |\n|---|---|\n");
+    for (int group = 0; group < GROUP_COUNT; group++)
+        write_group(out, &group_descs[group]);
+    textbuf_str(out, "\n## Events\n");
+    for (size_t i = 0; table_at(i); i++)
+        write_roles(out, table_at(i));
+    return textbuf_finish(out);
+}
