@@ -20,5 +20,12 @@ const struct event_table event_table_zen4 = {
             [ROLE_L1D_FILLS_L3] = "perf_raw::r0244",
             [ROLE_L1D_FILLS_MEMORY] = "perf_raw::rdc44",
         },
-    .channels = 0,
+    .channels = 1,
+    .uncore_event =
+        {
+            {
+                [ROLE_CAS_READS] = "pmu:NAME/event=0x0a,rdwrmask=1/",
+                [ROLE_CAS_WRITES] = "pmu:NAME/event=0x0a,rdwrmask=2/",
+            },
+        },
 };

@@ -22,5 +22,12 @@ const struct event_table event_table_zen5 = {
             [ROLE_L1D_FILLS_MEMORY] = "perf_raw::rdc44",
             [ROLE_LLC_MISSES] = "perf_raw::r10000dc65",
         },
-    .channels = 0,
+    .channels = 1,
+    .uncore_event =
+        {
+            {
+                [ROLE_CAS_READS] = "pmu:NAME/event=0x0a,rdwrmask=1/",
+                [ROLE_CAS_WRITES] = "pmu:NAME/event=0x0a,rdwrmask=2/",
+            },
+        },
 };

@@ -10,7 +10,9 @@
 #include "exporter/source/perf/explain.h"
 
 static const char devices[] = "bus/event_source/devices";
-static const char imc_prefix[] = "uncore_imc_";
+/* A machine has one kind: Intel's, or AMD's from Linux 6.7 on. */
+static const char *const imc_prefixes[] = {"uncore_imc_", "amd_umc_"};
+enum { IMC_PREFIXES = sizeof imc_prefixes / sizeof *imc_prefixes, IMC_NAME = 32 };
 static const char any_imc[] = "pmu:NAME/";
 static const char plus[] = " + ";
 
@@ -41,12 +43,28 @@ static int cpu_socket(const struct fsroot *fs, int cpu)
 /* uncore_imc_3 -> 3; -1 for other devices, uncore_imc_free_running_0 among them. */
 static int imc_number(const char *name)
 {
-    char *end;
-    size_t prefix = sizeof imc_prefix - 1;
-    if (strncmp(name, imc_prefix, prefix) != 0 || name[prefix] < '0' || name[prefix] > '9')
-        return -1;
-    unsigned long n = strtoul(name + prefix, &end, 10);
-    return *end || n >= MAX_IMCS ? -1 : (int)n;
+    for (int i = 0; i < IMC_PREFIXES; i++) {
+        char *end;
+        size_t prefix = strlen(imc_prefixes[i]);
+        if (strncmp(name, imc_prefixes[i], prefix) != 0 || name[prefix] < '0' || name[prefix] > '9')
+            continue;
+        unsigned long n = strtoul(name + prefix, &end, 10);
+        return *end || n >= MAX_IMCS ? -1 : (int)n;
+    }
+    return -1;
+}
+
+/* The PMU of a controller, by its number. */
+static void imc_name(const struct fsroot *fs, int imc, char name[IMC_NAME])
+{
+    for (int i = IMC_PREFIXES - 1; i >= 0; i--) {
+        char path[96];
+        uint64_t type;
+        snprintf(name, IMC_NAME, "%s%d", imc_prefixes[i], imc);
+        snprintf(path, sizeof path, "%s/%s/type", devices, name);
+        if (fsroot_read_u64(fs, FSROOT_SYS, path, &type) == 0)
+            return;
+    }
 }
 
 static int find_imcs(const struct fsroot *fs, bool *present)
@@ -88,11 +106,13 @@ int perf_units(const struct fsroot *fs, struct source_unit *out, size_t cap, siz
     if (err)
         return err;
     for (int imc = 0; imc < MAX_IMCS; imc++) {
-        char name[32];
+        char name[IMC_NAME];
         int cpus[MASK_CPUS];
         size_t n_cpus;
-        snprintf(name, sizeof name, "%s%d", imc_prefix, imc);
-        if (!present[imc] || pmu_cpus(fs, name, cpus, &n_cpus))
+        if (!present[imc])
+            continue;
+        imc_name(fs, imc, name);
+        if (pmu_cpus(fs, name, cpus, &n_cpus))
             continue;
         for (size_t i = 0; i < n_cpus; i++, found++) {
             if (found >= cap)
@@ -130,7 +150,9 @@ static int encode_unit_event(const struct perf_context *context, const struct so
     char filled[UNIT_TEXT];
     size_t len = sizeof any_imc - 1;
     if (strncmp(text, any_imc, len) == 0) {
-        int n = snprintf(filled, sizeof filled, "pmu:%s%d/%s", imc_prefix, unit->imc, text + len);
+        char name[IMC_NAME];
+        imc_name(context->fs, unit->imc, name);
+        int n = snprintf(filled, sizeof filled, "pmu:%s/%s", name, text + len);
         if (n < 0 || (size_t)n >= sizeof filled) {
             verdict_set(why, REASON_UNSUPPORTED_CPU, "event \"%.100s...\" is too long", text);
             return -EINVAL;
@@ -172,10 +194,10 @@ static int encode_unit_role(struct perf_unit_events *events, const struct perf_c
 static int unit_cpu(const struct perf_context *context, const struct perf_cpus *online,
                     const struct source_unit *unit)
 {
-    char name[32];
+    char name[IMC_NAME];
     int cpus[MASK_CPUS], die = 0;
     size_t n;
-    snprintf(name, sizeof name, "%s%d", imc_prefix, unit->imc);
+    imc_name(context->fs, unit->imc, name);
     if (pmu_cpus(context->fs, name, cpus, &n) == 0)
         for (size_t i = 0; i < n; i++)
             if (cpu_socket(context->fs, cpus[i]) == unit->socket && die++ == unit->die)
@@ -257,9 +279,10 @@ int perf_unit_check(struct perf_context *context, const struct perf_cpus *cpus, 
         err = -ENODEV;
     if (err) {
         verdict_set(why, REASON_NO_DEVICE,
-                    "no memory-controller counters (%s<n> in %s/%s): virtual machines hide them; "
-                    "on bare metal, the kernel module intel_uncore provides them",
-                    imc_prefix, context->fs->path[FSROOT_SYS], devices);
+                    "no memory-controller counters (%s<n> or %s<n> in %s/%s): virtual machines "
+                    "hide them; on bare metal, the kernel modules intel_uncore and, from Linux 6.7 "
+                    "on, amd_uncore provide them",
+                    imc_prefixes[0], imc_prefixes[1], context->fs->path[FSROOT_SYS], devices);
         return err;
     }
     if (group == GROUP_PMM_RPQ && context->no_pmem && !file_speaks(context, group)) {

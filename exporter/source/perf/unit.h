@@ -14,9 +14,9 @@
 #include "exporter/source/perf/group.h"
 
 /*
- * The memory controllers that sysfs shows: one unit per uncore_imc_<n> and CPU of its cpumask (one
- * per die, which mostly is one per socket), in that order.
- * Stores up to 'cap' of them, and their full number in *n. 0 or -errno; none is not an error.
+ * The memory controllers that sysfs shows: one unit per uncore_imc_<n> or amd_umc_<n> and CPU of
+ * its cpumask (one per die, which mostly is one per socket), in that order. Stores up to 'cap' of
+ * them, and their full number in *n. 0 or -errno; none is not an error.
  *
  * A scope of such a unit names a channel: one of the groups that its counts are
  * divided into. Opening one that the CPU does not have gives

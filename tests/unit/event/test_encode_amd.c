@@ -118,6 +118,39 @@ static void test_rows(void **state)
     }
 }
 
+/* The memory controllers' commands, by direction: event 7-0, mask of reads and writes 9-8. */
+static void test_memory_controllers(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char umc[] = "sys/bus/event_source/devices/amd_umc_0";
+    static const uint64_t config[] = {0x10a, 0x20a};
+    char path[96];
+    snprintf(path, sizeof path, "%s/type", umc);
+    fixture_write(fixture, path, "21\n");
+    snprintf(path, sizeof path, "%s/format/event", umc);
+    fixture_write(fixture, path, "config:0-7\n");
+    snprintf(path, sizeof path, "%s/format/rdwrmask", umc);
+    fixture_write(fixture, path, "config:8-9\n");
+    for (int cpu = 0; cpu < CPUS; cpu++) {
+        size_t rows = 0;
+        for (int role = 0; role < ROLE_COUNT; role++)
+            rows += cpus[cpu]->uncore_event[0][role] != NULL;
+        assert_int_equal(rows, cpus[cpu] == &event_table_zen3 ? 0 : 2);
+        assert_int_equal(cpus[cpu]->channels, rows > 0);
+        for (size_t i = 0; i < rows; i++) {
+            const char *text = cpus[cpu]->uncore_event[0][group_descs[GROUP_CAS].roles[i]];
+            char filled[96];
+            struct encoded_event event;
+            assert_memory_equal(text, "pmu:NAME/", 9);
+            snprintf(filled, sizeof filled, "pmu:amd_umc_0/%s", text + 9);
+            encode(fixture, filled, &event);
+            assert_int_equal(event.attr.type, 21);
+            assert_int_equal(event.attr.config, config[i]);
+            encoded_event_release(&event);
+        }
+    }
+}
+
 static int counters_needed(struct fixture *fixture, const struct event_table *table,
                            enum group group, uint32_t roles)
 {
@@ -239,11 +272,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_rows),
-        TEST(test_groups_fit),
-        TEST(test_cpus),
-        TEST(test_generic),
-        cmocka_unit_test(test_page_has_not_drifted),
+        TEST(test_rows),       TEST(test_memory_controllers),
+        TEST(test_groups_fit), TEST(test_cpus),
+        TEST(test_generic),    cmocka_unit_test(test_page_has_not_drifted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -187,6 +187,48 @@ static void test_events_of_a_role_are_summed(void **state)
     assert_int_equal(fixture->pmu.open, 0);
 }
 
+/* Zen 4: amd_umc_<n>, one per channel, numbered over the sockets; one CPU in each cpumask. */
+static void test_amd_controllers(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct source_unit units[8];
+    struct verdict why;
+    uint64_t handle, configs[16];
+    size_t n;
+    char path[160];
+    for (int i = 0; i < 4; i++) {
+        const char *const files[][2] = {{"cpumask", i < 2 ? "0\n" : "1\n"},
+                                        {"format/event", "config:0-7\n"},
+                                        {"format/rdwrmask", "config:8-9\n"}};
+        for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+            snprintf(path, sizeof path, "%s/amd_umc_%d/%s", devices, i, files[f][0]);
+            fixture_write(&fixture->tree, path, "%s", files[f][1]);
+        }
+        snprintf(path, sizeof path, "%s/amd_umc_%d/type", devices, i);
+        fixture_write(&fixture->tree, path, "%d\n", FAKE_PMU_UNCORE_TYPE);
+        snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%d/topology/physical_package_id",
+                 i % 2);
+        fixture_write(&fixture->tree, path, "%d\n", i % 2);
+    }
+    fixture->config.table = &event_table_zen4;
+    perf_fixture_start(fixture);
+    assert_int_equal(perf_units(&fixture->tree.fs, units, 8, &n), 0);
+    assert_int_equal(n, 4);
+    assert_string_equal(units[0].key, "socket0.imc0");
+    assert_string_equal(units[3].key, "socket1.imc3");
+    assert_true(fixture->source->ops->check(fixture->source, SCOPE_UNIT, GROUP_CAS, &why));
+    struct scope scope = {
+        .kind = SCOPE_UNIT, .key = units[3].key, .cgroup_fd = -1, .unit = &units[3]};
+    assert_int_equal(fixture->source->ops->open(fixture->source, &scope, GROUP_CAS, &handle, &why),
+                     0);
+    assert_int_equal(open_configs(fixture, 1, configs), 2);
+    assert_int_equal(configs[0], 0x10a);
+    assert_int_equal(configs[1], 0x20a);
+    /* They have no queue of reads to show. */
+    assert_false(fixture->source->ops->check(fixture->source, SCOPE_UNIT, GROUP_RPQ, &why));
+    assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
+}
+
 static void test_unit_refusals(void **state)
 {
     struct perf_fixture *fixture = *state;
@@ -448,6 +490,7 @@ int main(void)
         TEST(test_dies),
         TEST(test_unit_channels),
         TEST(test_events_of_a_role_are_summed),
+        TEST(test_amd_controllers),
         TEST(test_unit_refusals),
         TEST(test_unit_of_events_file),
         TEST(test_no_persistent_memory),
