@@ -36,6 +36,18 @@ static void second(struct rig *rig)
     assert_int_equal(rig_tick(rig), 0);
 }
 
+/* Until the hog is named; `counted`: and its counter has begun. */
+static void until_named(struct rig *rig, bool counted)
+{
+    for (int i = 0; i < 300; i++) {
+        second(rig);
+        if (!isnan(rig_value(rig, CAUSED, "")) &&
+            (!counted || rig_value(rig, CAUSED_TOTAL, "") > 0))
+            return;
+    }
+    fail_msg("nobody is named");
+}
+
 static void three_containers(struct rig *rig)
 {
     interference_container(rig, "hog");
@@ -108,9 +120,7 @@ static void a_tick_without_a_reading_changes_nothing(void **state)
     enum { GAUGES = sizeof gauges / sizeof *gauges };
     struct rig *rig = *state;
     three_containers(rig);
-    do
-        second(rig);
-    while (isnan(rig_value(rig, CAUSED, "")));
+    until_named(rig, false);
     double before[GAUGES], readings = rig_value(rig, READINGS, "");
     for (int g = 0; g < GAUGES; g++)
         before[g] = rig_value(rig, gauges[g], "");
@@ -343,16 +353,13 @@ static void names_change_and_containers_end(void **state)
     struct rig *rig = *state;
     three_containers(rig);
     struct container *hog = &rig->containers[0];
-    do
-        second(rig);
-    while (!(rig_value(rig, CAUSED_TOTAL, "") > 0) || isnan(rig_value(rig, CAUSED, "")));
+    until_named(rig, true);
     double total = rig_value(rig, CAUSED_TOTAL, "");
     rig_rename(rig, hog, "renamed");
     second(rig);
     assert_true(rig_value(rig, CAUSED_TOTAL, "container=\"renamed\"") >= total);
     assert_int_equal(rig_series(rig, "container=\"hog\""), 0);
-    while (isnan(rig_value(rig, CAUSED, "")))
-        second(rig);
+    until_named(rig, false);
     rig_end(rig, hog);
     rig_tick(rig); /* without a reading */
     assert_true(isnan(rig_value(rig, CAUSED, "")) && isnan(rig_value(rig, UNCERTAINTY, "")));
@@ -448,9 +455,7 @@ static void the_page_says_what_the_metrics_say(void **state)
     domain = interference_page(rig, 0, &root);
     assert_string_equal(json_string_value(json_object_get(domain, "state")), "learning");
     json_decref(root);
-    do
-        second(rig);
-    while (isnan(rig_value(rig, CAUSED, "")));
+    until_named(rig, false);
     domain = interference_page(rig, 0, &root);
     assert_string_equal(json_string_value(json_object_get(root, "source")), "replay");
     assert_string_equal(json_string_value(json_object_get(domain, "state")), "named");
