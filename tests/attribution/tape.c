@@ -109,6 +109,15 @@ static void load_tick(struct tape *tape, struct loader *in, const struct tick *t
     }
 }
 
+/* A container has a line when it is found, and another when it gets its names. */
+static bool known(const struct tape *tape, const char *name)
+{
+    for (size_t k = 0; k < tape->n_keys; k++)
+        if (strcmp(tape->keys[k].name, name) == 0)
+            return true;
+    return false;
+}
+
 static void load_start(struct tape *tape, struct loader *in)
 {
     size_t n;
@@ -120,7 +129,7 @@ static void load_start(struct tape *tape, struct loader *in)
     add_key(tape, in, SCOPE_MACHINE, "host");
     const struct replay_container_event *events = replay_container_events(in->replay, &n);
     for (size_t i = 0; i < n; i++)
-        if (!events[i].gone)
+        if (!events[i].gone && !known(tape, events[i].container.key))
             add_key(tape, in, SCOPE_CGROUP, events[i].container.key);
 }
 
