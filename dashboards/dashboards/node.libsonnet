@@ -28,6 +28,16 @@ local promql = import '../lib/promql.libsonnet';
   // A NUMA node's own memory is its nearest.
   local present = 'avg by (%s) (min by (%s, target_numa_node) (%s))' % [q.node, q.node, probe],
   local excess(labels, matchers='') = g.ofReadings(labels, 'interference_memory_excess_latency_seconds_total', matchers),
+  // The latencies that containers cause may be more than the excess in which they are named: shares of it.
+  local caused = g.ofReadings(q.container, 'interference_container_caused_latency_seconds_total'),
+  local causedShare = '(%s)\n/ on (%s) group_left ()\n(sum by (%s) (%s) > 0)\n* on (%s) group_left ()\n%s' % [
+    caused,
+    q.node,
+    q.node,
+    caused,
+    q.node,
+    excess(q.node, 'by="named"'),
+  ],
   local byMemory = q.container + ', numa_node',
   local causedOver = q.ratio(
     q.rate(byMemory, 'interference_container_caused_latency_seconds_total', '$__range', here),
@@ -99,16 +109,16 @@ local promql = import '../lib/promql.libsonnet';
         ['Who makes memory slow', [
           g.timeseries(
             'Memory latency by cause',
-            'What a read of memory takes, as the probe measures it, from the calm latency upwards: what each named container adds, groups of containers that work at the same times, processes of the host, and what nobody is named for. A container with a wide band: move or limit it (runbook of InterferenceAggressor). A wide unknown: see the runbook of InterferenceExcessUnattributed. With several NUMA nodes: their mean.',
+            'What a read of memory takes, as the probe measures it, from the calm latency upwards: what each named container adds, groups of containers that work at the same times, processes of the host, and what nobody is named for; the bands add up to what the probe measures. A container with a wide band: move or limit it (runbook of InterferenceAggressor). A wide unknown: see the runbook of InterferenceExcessUnattributed. With several NUMA nodes: their mean.',
             's',
             [
               g.target('%s\n-\n%s' % [present, excess(q.node)], 'calm'),
-              g.target(excess(q.node + ', by', 'by!="named"'), '{{by}}'),
-              g.target('%s > 0' % g.ofReadings(q.container, 'interference_container_caused_latency_seconds_total'), name),
+              g.target('%s > 0' % excess(q.node + ', by', 'by!="named"'), '{{by}}'),
+              g.target('%s > 0' % causedShare, name),
               g.target(present, 'probe'),
             ],
             {
-              w: 14,
+              w: 24,
               h: 10,
               min: 0,
               stack: true,
@@ -133,7 +143,7 @@ local promql = import '../lib/promql.libsonnet';
               { name: 'Mean', unit: 's', decimals: 1, expr: '%s > 0' % causedOver },
             ],
             ['namespace', 'pod', 'container', 'numa_node'],
-            { w: 10, h: 10, noValue: 'none', hidden: [config.clusterLabel, config.nodeLabel], linked: ['container', g.rowToContainer] }
+            { h: 6, noValue: 'none', hidden: [config.clusterLabel, config.nodeLabel], linked: ['container', g.rowToContainer] }
           ),
         ]],
         ['Containers', [
