@@ -5,9 +5,9 @@ _Static_assert(sizeof(struct calm) == 912, "calm has other members than are kept
 _Static_assert(sizeof(struct hour_percentile) == 4912, "hour_percentile has other members");
 _Static_assert(sizeof(struct day_percentile) == 4224, "day_percentile has other members");
 _Static_assert(sizeof(struct rate_peak) == 3512, "rate_peak has other members than are kept");
-_Static_assert(sizeof(struct traffic_fit) == 2928, "traffic_fit has other members than are kept");
-_Static_assert(sizeof(struct normal) == 7192, "normal has other members than are kept");
-_Static_assert(sizeof(struct unloaded) == 5920, "unloaded has other members than are kept");
+_Static_assert(sizeof(struct traffic_fit) == 1968, "traffic_fit has other members than are kept");
+_Static_assert(sizeof(struct normal) == 6232, "normal has other members than are kept");
+_Static_assert(sizeof(struct unloaded) == 4000, "unloaded has other members than are kept");
 
 /* Reads per second, or their sums over a minute of windows; a container's in all. */
 static const double max_rate = 1e15;

@@ -6,7 +6,7 @@
  *
  * a is the answer: no co-runners, its own load as usual. c is not below 0: who waits longer reads
  * less, and that says nothing of what its own load costs. The fit is by Huber's weights over the
- * mean of each minute of the last three hours. It is used only where it can be trusted: the
+ * mean of each minute of the last two hours. It is used only where it can be trusted: the
  * co-runners' traffic varied by a factor of three, the line holds near its low end as well (latency
  * bends upwards near the memory's limit), and the standard error of a is at most 5 % of a,
  * neighbouring minutes being alike taken into account.
@@ -28,7 +28,7 @@
 
 #include "collectors/learned/traffic_measure.h"
 
-enum { TRAFFIC_FIT_MINUTES = 180, TRAFFIC_FIT_MIN_MINUTES = 20 };
+enum { TRAFFIC_FIT_MINUTES = 120, TRAFFIC_FIT_MIN_MINUTES = 20 };
 
 struct traffic_minute {
     uint32_t minute; /* number of the minute, from 1; 0: empty */
