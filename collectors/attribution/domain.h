@@ -33,6 +33,7 @@ struct attribution_config {
     double tau;           /* sd of a candidate's coefficient before anything is known */
     double tau_rest;      /* the same of the rest, whose mean is always 0 */
     double mu0;           /* its mean; 0, or with a PMU the pooled slope */
+    double growth;        /* see gate.h; 0 where waiting does not make anybody more active */
 };
 
 /* Per container and domain, embedded by the caller. Zeroed: not seen yet. May move in memory

@@ -29,6 +29,7 @@ struct attribution_config attribution_config_cpu_time(void)
         .solve_every = 5,
         .tau = 0.3,
         .tau_rest = 0.02,
+        .growth = 2, /* twice what waiting can do: a service's own load varies besides */
     };
 }
 
@@ -37,6 +38,7 @@ struct attribution_config attribution_config_pooled(void)
     struct attribution_config config = attribution_config_cpu_time();
     config.slots = 1;
     config.tau = 3;
+    config.growth = 0; /* traffic does not grow by waiting */
     return config;
 }
 
@@ -49,7 +51,8 @@ int attribution_init(struct attribution_domain *d, const struct attribution_conf
 {
     if (config->slots < 1 || config->slots > ATTRIBUTION_SLOTS || config->solve_every < 1 ||
         !positive(config->tau) || !positive(config->tau_rest) ||
-        !(config->mu0 == 0 || positive(config->mu0)))
+        !(config->mu0 == 0 || positive(config->mu0)) ||
+        !(config->growth == 0 || positive(config->growth)))
         return -EINVAL;
     memset(d, 0, sizeof *d);
     d->config = *config;

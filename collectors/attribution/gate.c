@@ -45,6 +45,18 @@ static double sd_ns(const struct attribution_domain *d, double sd_effect, double
     return hypot(sd_effect * d->per_effect, model_error * caused_ns);
 }
 
+/*
+ * Whether its activity has grown by more than waiting explains. A program with a given amount of
+ * work takes longer for it while somebody else slows memory down: at most as many times longer as
+ * the latency has grown. Whose activity grew no more may be one that waits.
+ */
+static bool outgrows_latency(const struct attribution_domain *d, unsigned i)
+{
+    double activity = d->slots[i].activity, lowest = activity - d->above[i];
+    return d->above[i] > 0 &&
+           (lowest <= 0 || log(activity / lowest) >= d->config.growth * d->effect);
+}
+
 static void judge_alone(struct attribution_domain *d, unsigned i, bool mate)
 {
     struct attribution_slot *slot = &d->slots[i];
@@ -57,7 +69,7 @@ static void judge_alone(struct attribution_domain *d, unsigned i, bool mate)
     slot->state = ATTRIBUTION_UNKNOWN;
     if (d->readings <= d->config.learning)
         return;
-    if (slot->score >= min_score && beta * d->above[i] >= min_effect)
+    if (slot->score >= min_score && beta * d->above[i] >= min_effect && outgrows_latency(d, i))
         slot->state = slot->support >= min_support || slot->score >= one_coincidence_score
                           ? ATTRIBUTION_NAMED
                           : ATTRIBUTION_SUSPECTED;
@@ -68,7 +80,7 @@ static bool judge_group(const struct attribution_domain *d, const struct alikene
                         unsigned first, struct attribution_group *out)
 {
     double raw = 0, variance = 0;
-    bool supported = false;
+    bool supported = false, outgrown = false;
     struct attribution_group group = {0};
     for (unsigned i = first; i < d->config.slots; i++) {
         if (!d->slots[i].ticket || alikeness->group[i] != first)
@@ -80,12 +92,14 @@ static bool judge_group(const struct attribution_domain *d, const struct alikene
         group.caused_ns += d->slots[i].caused_ns;
         raw += d->raw[i] * d->above[i];
         supported |= d->slots[i].support >= min_support;
+        outgrown |= outgrows_latency(d, i);
         variance += d->above[i] * d->above[i] * d->p[i][i];
         for (unsigned j = first; j < i; j++)
             if (d->slots[j].ticket && alikeness->group[j] == first)
                 variance += 2 * d->above[i] * d->above[j] * d->p[i][j];
     }
-    if (group.members < 2 || !supported || group.effect < min_effect || !(variance > 0))
+    if (group.members < 2 || !supported || !outgrown || group.effect < min_effect ||
+        !(variance > 0))
         return false;
     group.score = fmin(group.effect, raw) / sqrt(variance);
     if (group.score < min_score)

@@ -4,6 +4,12 @@
  *
  * During learning all candidates are unknown. Correlation is looked at between candidates only, not
  * with the rest. A group has at least two members.
+ *
+ * Nor one who may only be waiting, which ATTRIBUTION.md does not have: a service with a steady load
+ * needs more CPU time while somebody outside of the node slows memory down, and then looks like the
+ * cause. Its time grows by no more than the latency does. So the logarithm of activity over the
+ * lowest of half an hour must be config.growth times S, the effect of all candidates, at least; of
+ * a group, that of one member.
  */
 #ifndef IE_COLLECTORS_ATTRIBUTION_GATE_H
 #define IE_COLLECTORS_ATTRIBUTION_GATE_H

@@ -424,6 +424,74 @@ static void the_host_is_the_rest_and_never_a_container(void **state)
     free(rig);
 }
 
+/* ---- who waits ---- */
+
+/* In a quarter of an hour: readings in which somebody else slows memory down and one of these is
+ * named, or they are a group; and the same of those in which their effect is significant. */
+struct waiting {
+    unsigned accused, significant;
+};
+
+/* Services of two CPUs that wait for memory half of their time, with a load that varies by
+ * `jitter`, beside a neighbour that nobody sees. */
+static struct waiting watch_waiting(double growth, unsigned n, double jitter)
+{
+    struct attribution_config config = attribution_config_cpu_time();
+    config.growth = growth;
+    struct attribution_rig *rig = attribution_rig_new(&config);
+    struct waiting out = {0};
+    uint64_t seed = 11;
+    for (unsigned t = 0; t < 900; t++) {
+        double outside = 0.4 * square(t, 40, 90), x[3];
+        for (unsigned i = 0; i < n; i++)
+            x[i] = 2 * (1 + 0.5 * outside) * (1 + jitter * rig_normal(&seed));
+        double latency_ns = 150 * (1 + outside) * exp(0.03 * rig_normal(&seed));
+        attribution_rig_tick(rig, latency_ns, x, n, NAN);
+        bool accused = rig->domain.n_groups > 0, significant = false;
+        for (unsigned i = 0; i < n; i++) {
+            const struct attribution_slot *slot =
+                attribution_candidate(&rig->domain, &rig->member[i]);
+            accused |= slot && slot->state != ATTRIBUTION_UNKNOWN;
+            significant |= slot && slot->score > 6;
+        }
+        out.accused += accused;
+        out.significant += significant;
+    }
+    free(rig);
+    return out;
+}
+
+static void who_waits_is_not_taken_for_the_cause(void **state)
+{
+    (void)state;
+    struct waiting one = watch_waiting(0, 1, 0.03);
+    assert_true(one.accused > 300 && one.significant > 300); /* else nothing is shown here */
+    one = watch_waiting(attribution_config_cpu_time().growth, 1, 0.03);
+    assert_int_equal(one.accused, 0);
+    assert_true(one.significant > 300);
+    struct waiting several = watch_waiting(0, 3, 0.003);
+    assert_true(several.accused > 300);
+    several = watch_waiting(attribution_config_cpu_time().growth, 3, 0.003);
+    assert_int_equal(several.accused, 0);
+}
+
+/* Never idle, and twice as active at times. */
+static void who_doubles_its_activity_is_named(void **state)
+{
+    (void)state;
+    struct attribution_rig *rig = attribution_rig_new(NULL);
+    unsigned on = 0, named = 0;
+    uint64_t seed = 12;
+    for (unsigned t = 0; t < 600; t++) {
+        double now = square(t, 40, 90), x = (1 + now) * (1 + 0.03 * rig_normal(&seed));
+        attribution_rig_tick(rig, 150 * (1 + 0.3 * x) * exp(0.03 * rig_normal(&seed)), &x, 1, NAN);
+        on += t >= 120 && now > 0;
+        named += t >= 120 && now > 0 && attribution_rig_state(rig, 0) == ATTRIBUTION_NAMED;
+    }
+    assert_true(named > 0.9 * on);
+    free(rig);
+}
+
 /* ---- with a PMU ---- */
 
 static void one_column_gives_the_pooled_slope_and_that_the_prior(void **state)
@@ -465,8 +533,8 @@ static void configurations_that_cannot_work_are_refused(void **state)
     struct attribution_domain *d = malloc(sizeof *d);
     assert_non_null(d);
     const struct attribution_config good = attribution_config_cpu_time();
-    struct attribution_config bad[8];
-    for (unsigned i = 0; i < 8; i++)
+    struct attribution_config bad[10];
+    for (unsigned i = 0; i < 10; i++)
         bad[i] = good;
     bad[0].slots = 0;
     bad[1].slots = ATTRIBUTION_SLOTS + 1;
@@ -476,7 +544,9 @@ static void configurations_that_cannot_work_are_refused(void **state)
     bad[5].mu0 = NAN;
     bad[6].mu0 = -1;
     bad[7].solve_every = 0;
-    for (unsigned i = 0; i < 8; i++)
+    bad[8].growth = -1;
+    bad[9].growth = NAN;
+    for (unsigned i = 0; i < 10; i++)
         assert_int_equal(attribution_init(d, &bad[i]), -EINVAL);
     assert_int_equal(attribution_init(d, &good), 0);
     free(d);
@@ -523,6 +593,8 @@ int main(void)
         cmocka_unit_test(who_moves_together_is_one_group_until_they_differ),
         cmocka_unit_test(where_activities_add_up_to_a_constant_the_other_is_not_named),
         cmocka_unit_test(the_host_is_the_rest_and_never_a_container),
+        cmocka_unit_test(who_waits_is_not_taken_for_the_cause),
+        cmocka_unit_test(who_doubles_its_activity_is_named),
         cmocka_unit_test(one_column_gives_the_pooled_slope_and_that_the_prior),
         cmocka_unit_test(configurations_that_cannot_work_are_refused),
         cmocka_unit_test(ticks_allocate_nothing),
