@@ -26,6 +26,8 @@ SLOTS = ("hog", "compute-1", "hog", "compute-2", "hog", None)
 SLOT_S = 2.0
 ROUNDS, MOST_ROUNDS = 7, 11  # names may be said after the fifth
 LEAD = 3.0  # of scores: then more rounds would say the same
+# A score that who does no harm does not reach; with a hog that only computes the largest was 1.0.
+OUTSTANDING = 1.5
 
 
 def a_round(draw):
@@ -121,7 +123,7 @@ class Hog(unittest.TestCase):
         self.assertLessEqual(in_replay, {"hog"})
         self.assertLessEqual({by_page[name] for name in watcher.named}, in_replay)
         self.assertEqual(scores[0][1], "hog", scores)
-        self.assertGreater(scores[0][0], 0)
+        self.assertGreater(scores[0][0], OUTSTANDING)
 
     def report(self, number, lines, scores, watcher):
         used = {n.name: sum(line["containers"][n.name]["activity"] or 0 for line in lines) /
