@@ -133,10 +133,18 @@ static double member_update(struct attribution_member *m, double x, double gain,
     return deviation;
 }
 
+/* A container that comes did nothing before; at first nobody knows who has just come. */
+static bool has_come(const struct attribution_domain *d)
+{
+    return d->readings > 1 && d->readings > d->config.learning;
+}
+
 int attribution_add(struct attribution_domain *d, struct attribution_member *member, double x)
 {
     if (!d->in_tick || !is_activity(x))
         return -EINVAL;
+    if (!member->seen && has_come(d))
+        *member = (struct attribution_member){.seen = true};
     double deviation = member_update(member, x, d->gain, d->spread_gain);
     if (attribution_has_slot(d, member)) {
         struct attribution_slot *slot = &d->slots[member->slot];

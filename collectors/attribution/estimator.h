@@ -16,6 +16,8 @@
  *   state does not change. The same holds for the host.
  * - The lowest activity of the rest rises with who joins it by eviction: that is no activity that
  *   was not seen before.
+ * - A container that is added for the first time after learning was at 0 before: its start is an
+ *   edge like any other. Within learning it starts where it is, as all do in the first tick.
  * - An activity that is exactly constant leaves z at 0 once it is below 1e-12: numbers without a
  *   meaning must not become denormal ones, which are slow.
  */

@@ -325,6 +325,25 @@ static void one_start_is_a_suspicion_until_it_is_beyond_doubt(void **state)
     free(rig);
 }
 
+/* A job that comes, hurts at once and stays; a service that comes where nothing changes. */
+static void who_comes_was_at_nothing_before(void **state)
+{
+    (void)state;
+    struct attribution_rig *rig = attribution_rig_new(NULL);
+    unsigned named_after = 0;
+    for (unsigned t = 0; t < 300 && !named_after; t++) {
+        double x[4] = {0.3 + 0.1 * ((t / 9) % 2), 0.5, 1, 1}, noise = 0.01 * sin(t * 1.7);
+        unsigned n = t < 150 ? 2 : t < 200 ? 3 : 4;
+        attribution_rig_tick(rig, 150 * exp(noise + (n > 3 ? 0.3 : 0)), x, n, 0.1);
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_not_equal(attribution_rig_state(rig, i), ATTRIBUTION_NAMED);
+        if (attribution_rig_state(rig, 3) == ATTRIBUTION_NAMED)
+            named_after = t - 199;
+    }
+    assert_in_range(named_after, 1, 30);
+    free(rig);
+}
+
 static void several_starts_that_agree_are_a_name(void **state)
 {
     (void)state;
@@ -589,6 +608,7 @@ int main(void)
         cmocka_unit_test(the_order_of_adding_does_not_matter),
         cmocka_unit_test(nobody_is_charged_beyond_the_range_that_was_seen),
         cmocka_unit_test(one_start_is_a_suspicion_until_it_is_beyond_doubt),
+        cmocka_unit_test(who_comes_was_at_nothing_before),
         cmocka_unit_test(several_starts_that_agree_are_a_name),
         cmocka_unit_test(who_moves_together_is_one_group_until_they_differ),
         cmocka_unit_test(where_activities_add_up_to_a_constant_the_other_is_not_named),
