@@ -66,7 +66,8 @@ static int add_node(struct attribution *self, int number, int probe_cpu)
     size_t i = find_node(self, number);
     if (i < self->in.nodes.n || i == ATTRIBUTION_NODES)
         return 0;
-    int err = attribution_node_new(number, &self->in.families, &self->in.node[i]);
+    int err =
+        attribution_node_new(number, &self->in.families, self->in.env.state, &self->in.node[i]);
     if (err)
         return err;
     self->in.nodes.at[i].numa_node = number;
@@ -243,6 +244,13 @@ static int attribution_collect(void *opaque, const struct tick *tick)
 
 /* ---- life ---- */
 
+static void attribution_save(void *opaque, struct state_writer *out)
+{
+    struct attribution *self = opaque;
+    for (size_t i = 0; i < self->in.nodes.n; i++)
+        attribution_node_save(self->in.node[i], out);
+}
+
 static void attribution_stop(void *opaque)
 {
     struct attribution *self = opaque;
@@ -291,6 +299,7 @@ const struct collector_ops attribution_collector = {
     .start = attribution_start,
     .reconcile = attribution_reconcile,
     .collect = attribution_collect,
+    .save = attribution_save,
     .stop = attribution_stop,
 };
 

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/learned/keep.h"
 #include "collectors/parts/named_series.h"
 #include "exporter/base/array.h"
 
@@ -13,13 +15,50 @@ enum { STALE_TICKS = 60 };
 
 static const double calm_share = 0.1;
 
+/* ---- across a restart ---- */
+
+static const char owner[] = "attribution";
+
+struct node_key {
+    char text[32];
+};
+
+static struct node_key key_of(const struct attribution_node *node)
+{
+    struct node_key key;
+    snprintf(key.text, sizeof key.text, "numa_node %d", node->number);
+    return key;
+}
+
+/* Only what is calm: who starts again beside a hog would take that latency for calm, and see no
+ * excess. Who causes it is learned anew. */
+static void restore(struct attribution_node *node, struct state *state)
+{
+    struct state_fields fields;
+    if (!state_claim(state, owner, key_of(node).text, &fields))
+        return;
+    hour_percentile_keep(&node->hour, &fields);
+    if (!state_fits(&fields))
+        node->hour = (struct hour_percentile){0};
+}
+
+void attribution_node_save(struct attribution_node *node, struct state_writer *out)
+{
+    state_entry_begin(out, owner, key_of(node).text);
+    hour_percentile_keep(&node->hour, &out->fields);
+    state_entry_end(out);
+}
+
+/* ---- life ---- */
+
 int attribution_node_new(int number, const struct attribution_families *families,
-                         struct attribution_node **out)
+                         struct state *state, struct attribution_node **out)
 {
     struct attribution_node *node = calloc(1, sizeof *node);
     if (!node)
         return -ENOMEM;
     node->number = number;
+    restore(node, state);
     const struct attribution_config config = attribution_config_cpu_time();
     int err = attribution_init(&node->domain, &config);
     if (!err)

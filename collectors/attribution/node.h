@@ -9,6 +9,7 @@
 #include "collectors/attribution/gate.h"
 #include "collectors/attribution/metrics.h"
 #include "collectors/learned/hour_percentile.h"
+#include "exporter/state/state.h"
 
 /* What the node keeps of the container with this slot. All zero: nothing. */
 struct attribution_seat {
@@ -34,10 +35,14 @@ struct attribution_node {
     double by_ns[ATTRIBUTION_PARTS]; /* add up to excess_ns */
 };
 
+/* Begins with the calm latency that 'state' has of this node; state may be NULL. */
 int attribution_node_new(int number, const struct attribution_families *families,
-                         struct attribution_node **out);
+                         struct state *state, struct attribution_node **out);
 /* Accepts NULL. */
 void attribution_node_free(struct attribution_node *node);
+
+/* What one that is made later begins with. Allocates nothing. */
+void attribution_node_save(struct attribution_node *node, struct state_writer *out);
 
 /* Seats for slots below n; before a tick. 0 or -ENOMEM. */
 int attribution_node_reserve(struct attribution_node *node, size_t n);

@@ -457,6 +457,51 @@ static void fills_are_not_measured_again(void **unused)
     rig_release(&before);
 }
 
+/* ---- who makes memory slow ---- */
+
+static void burst(struct rig *rig, double latency_ns)
+{
+    for (int node = 0; node < 2; node++)
+        rig->fake.probes[rig->fake.n_probes++] =
+            (struct probe_reading){.initiator_numa_node = node,
+                                   .target_numa_node = node,
+                                   .latency_ns = latency_ns * (1 + node),
+                                   .cpu = -1};
+    rig_tick(rig);
+}
+
+/* Beside a hog that never stops: 40 ns and 80 ns more than what is calm. */
+static void calm_is_known_beside_a_hog(void **unused)
+{
+    (void)unused;
+    static struct rig before, with, without;
+    const char *unknown = "numa_node=\"1\",by=\"unknown\"";
+    memset(&before, 0, sizeof before);
+    rig_init(&before, &attribution_collector);
+    before.facts.machine.numa_nodes = 2;
+    for (int node = 0; node < 2; node++) {
+        const struct source_thread thread = {
+            .key = "p", .kind = "probe", .tid = 1 + node, .cpu = node, .initiator_numa_node = node};
+        assert_int_equal(inventory_add_thread(&before.inventory, &thread), 0);
+    }
+    rig_start(&before);
+    for (int i = 0; i < 100; i++)
+        burst(&before, 100);
+    restart(&with, &before);
+    start_again(&without, &before, NULL);
+    for (int i = 0; i < 30; i++) {
+        burst(&with, 140);
+        burst(&without, 140);
+    }
+    double excess = rig_value(&with, "interference_memory_excess_latency_current_seconds", unknown);
+    assert_true(excess > 75e-9 && excess < 85e-9);
+    excess = rig_value(&without, "interference_memory_excess_latency_current_seconds", unknown);
+    assert_true(excess < 5e-9);
+    release(&with);
+    rig_release(&without);
+    rig_release(&before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,6 +516,7 @@ int main(void)
         cmocka_unit_test(slowdown_is_there_at_once),
         cmocka_unit_test(calibration_is_not_made_again),
         cmocka_unit_test(fills_are_not_measured_again),
+        cmocka_unit_test(calm_is_known_beside_a_hog),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
