@@ -253,6 +253,20 @@ class Quickstart(unittest.TestCase):
                 process.wait()
         wait_until(lambda: not servers(*self.ports), 5, "all servers end")
         self.assertEqual(list(scratch.iterdir()), [])
+        self.check_that_the_demo_names_its_job()
+
+    def check_that_the_demo_names_its_job(self):
+        """In its fifth minute, while the batch job of the third runs."""
+        lines = (SOURCE / "build/quickstart/demo.jsonl").read_text().splitlines(keepends=True)
+        end = next(i for i, line in enumerate(lines) if json.loads(line).get("tick") == 261)
+        recording = self.directory / "four-minutes.jsonl"
+        recording.write_text("".join(lines[:end]))
+        page = subprocess.run([harness.EXPORTER, "--source=replay", "--once",
+                               f"--source.replay.file={recording}"], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=60, check=True).stdout
+        named = re.findall(r'(?m)^interference_container_caused_latency_current_seconds\{namespace='
+                           r'"(\w+)",pod="([\w-]+)"', page)
+        self.assertEqual(named, [("batch", "report-28931100-m5zqk")])
 
     def check_stack(self):
         def api(path):
