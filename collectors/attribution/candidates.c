@@ -91,6 +91,7 @@ static void seat(struct attribution_domain *d, unsigned slot, const struct attri
     s->present = true;
     s->activity = c->activity;
     s->activity_variance = c->member->variance;
+    s->ground = c->member->ground;
     d->z[slot] = c->deviation;
     d->above[slot] = fmax(0, c->activity - c->member->lowest);
     d->rest_deviation -= c->deviation;

@@ -42,8 +42,9 @@ struct attribution_member {
     double mean, variance;   /* m, v: of its activity */
     double smoothed, lowest; /* f; lo: the lowest smoothed activity of about half an hour */
     uint64_t ticket;         /* it has `slot` while this is the slot's */
+    double ground; /* as lowest, but leaves the 0 that one comes from within minutes; see gate.h */
     uint32_t slot;
-    bool seen;
+    bool seen, came; /* came: has not been less active since */
 };
 
 enum attribution_state {
@@ -61,6 +62,7 @@ struct attribution_slot {
     int sign;                      /* of its last z that was not 0 */
     double activity_variance;      /* v */
     double activity;               /* x */
+    double ground;                 /* its member's */
     double excursion, sum, square; /* q, Q1, Q2 */
     double support;
     double se, score;

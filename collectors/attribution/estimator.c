@@ -15,6 +15,7 @@ static const double lambda = 1 - 1.0 / 900; /* forgetting */
 static const double noise_gain = 1.0 / 300; /* a_s */
 static const double present_gain = 0.2;     /* of e and f */
 static const double lowest_gain = 1.0 / 1800;
+static const double came_gain = 1.0 / 300;
 static const double first_sd = 0.03, min_sd = 0.004;
 static const double outlier = 3; /* sds */
 static const double negligible = 1e-12;
@@ -114,10 +115,21 @@ static double high_pass(double *mean, double x, double gain)
     return deviation;
 }
 
+/* A start is no evidence for long: who waits has started once as well. */
+static void update_ground(struct attribution_member *m)
+{
+    if (m->smoothed < m->ground) {
+        m->ground = m->smoothed;
+        m->came = false;
+    } else if (m->mean > m->ground) {
+        m->ground += (m->mean - m->ground) * (m->came ? came_gain : lowest_gain);
+    }
+}
+
 static double member_update(struct attribution_member *m, double x, double gain, double spread_gain)
 {
     if (!m->seen) {
-        m->mean = m->smoothed = m->lowest = x;
+        m->mean = m->smoothed = m->lowest = m->ground = x;
         m->variance = 0;
         m->seen = true;
     }
@@ -130,6 +142,7 @@ static double member_update(struct attribution_member *m, double x, double gain,
         m->lowest = m->smoothed;
     else if (m->mean > m->lowest)
         m->lowest += (m->mean - m->lowest) * lowest_gain;
+    update_ground(m);
     return deviation;
 }
 
@@ -144,13 +157,14 @@ int attribution_add(struct attribution_domain *d, struct attribution_member *mem
     if (!d->in_tick || !is_activity(x))
         return -EINVAL;
     if (!member->seen && has_come(d))
-        *member = (struct attribution_member){.seen = true};
+        *member = (struct attribution_member){.seen = true, .came = true};
     double deviation = member_update(member, x, d->gain, d->spread_gain);
     if (attribution_has_slot(d, member)) {
         struct attribution_slot *slot = &d->slots[member->slot];
         slot->present = true;
         slot->activity = x;
         slot->activity_variance = member->variance;
+        slot->ground = member->ground;
         d->z[member->slot] = deviation;
         d->above[member->slot] = x > member->lowest ? x - member->lowest : 0;
         return 0;

@@ -52,9 +52,9 @@ static double sd_ns(const struct attribution_domain *d, double sd_effect, double
  */
 static bool outgrows_latency(const struct attribution_domain *d, unsigned i)
 {
-    double activity = d->slots[i].activity, lowest = activity - d->above[i];
+    double activity = d->slots[i].activity, ground = d->slots[i].ground;
     return d->above[i] > 0 &&
-           (lowest <= 0 || log(activity / lowest) >= d->config.growth * d->effect);
+           (ground <= 0 || log(activity / ground) >= d->config.growth * d->effect);
 }
 
 static void judge_alone(struct attribution_domain *d, unsigned i, bool mate)

@@ -445,27 +445,27 @@ static void the_host_is_the_rest_and_never_a_container(void **state)
 
 /* ---- who waits ---- */
 
-/* In a quarter of an hour: readings in which somebody else slows memory down and one of these is
- * named, or they are a group; and the same of those in which their effect is significant. */
+/* In half an hour: readings in which somebody else slows memory down and one of these is
+ * named, or they are a group; and those in which their effect is significant. */
 struct waiting {
     unsigned accused, significant;
 };
 
-/* Services of two CPUs that wait for memory half of their time, with a load that varies by
- * `jitter`, beside a neighbour that nobody sees. */
-static struct waiting watch_waiting(double growth, unsigned n, double jitter)
+/* Services of two CPUs, there `from` some second on, that wait for memory half of their time, with
+ * a load that varies by `jitter`, beside a neighbour that nobody sees. */
+static struct waiting watch_waiting(double growth, unsigned n, double jitter, unsigned from)
 {
     struct attribution_config config = attribution_config_cpu_time();
     config.growth = growth;
     struct attribution_rig *rig = attribution_rig_new(&config);
     struct waiting out = {0};
     uint64_t seed = 11;
-    for (unsigned t = 0; t < 900; t++) {
+    for (unsigned t = 0; t < 1800; t++) {
         double outside = 0.4 * square(t, 40, 90), x[3];
         for (unsigned i = 0; i < n; i++)
             x[i] = 2 * (1 + 0.5 * outside) * (1 + jitter * rig_normal(&seed));
         double latency_ns = 150 * (1 + outside) * exp(0.03 * rig_normal(&seed));
-        attribution_rig_tick(rig, latency_ns, x, n, NAN);
+        attribution_rig_tick(rig, latency_ns, x, t < from ? 0 : n, NAN);
         bool accused = rig->domain.n_groups > 0, significant = false;
         for (unsigned i = 0; i < n; i++) {
             const struct attribution_slot *slot =
@@ -483,15 +483,19 @@ static struct waiting watch_waiting(double growth, unsigned n, double jitter)
 static void who_waits_is_not_taken_for_the_cause(void **state)
 {
     (void)state;
-    struct waiting one = watch_waiting(0, 1, 0.03);
+    double growth = attribution_config_cpu_time().growth;
+    struct waiting one = watch_waiting(0, 1, 0.03, 0);
     assert_true(one.accused > 300 && one.significant > 300); /* else nothing is shown here */
-    one = watch_waiting(attribution_config_cpu_time().growth, 1, 0.03);
+    one = watch_waiting(growth, 1, 0.03, 0);
     assert_int_equal(one.accused, 0);
     assert_true(one.significant > 300);
-    struct waiting several = watch_waiting(0, 3, 0.003);
+    struct waiting several = watch_waiting(0, 3, 0.003, 0);
     assert_true(several.accused > 300);
-    several = watch_waiting(attribution_config_cpu_time().growth, 3, 0.003);
+    several = watch_waiting(growth, 3, 0.003, 0);
     assert_int_equal(several.accused, 0);
+    struct waiting started = watch_waiting(growth, 1, 0.03, 120);
+    assert_true(started.significant > 100);
+    assert_int_equal(started.accused, 0);
 }
 
 /* Never idle, and twice as active at times. */
