@@ -1,7 +1,7 @@
 /*
  * Who makes it wait: which containers the latency of a NUMA node's memory follows, in nanoseconds,
  * with an uncertainty, or that it is not known (ATTRIBUTION.md). Latency from the memory probe,
- * activity from CPU time: no counters are needed.
+ * activity from CPU time, for which no counters are needed, or from traffic.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,6 +15,25 @@
 
 /* What is not there for so long does not come. */
 enum { SILENT_TICKS = 60 };
+
+/* What the flags say. */
+struct attribution_flags {
+    bool traffic;
+};
+
+_Static_assert(sizeof(struct attribution_flags) <= COLLECTOR_CONFIG_BYTES, "the flags fill it");
+
+static const struct option_flag options[] = {
+    {.name = "collector.attribution.traffic",
+     .type = FLAG_BOOL,
+     .offset = offsetof(struct attribution_flags, traffic),
+     .help = "Find who makes memory slow by the memory traffic of each container instead of its "
+             "CPU time, where the CPU can count it. Containers that compute are then told from "
+             "those that use memory at the same times. Needs two of a core's general counters, so "
+             "that the counters of core_latency take turns with them and lose precision, and three "
+             "file descriptors per container and CPU."},
+    {.name = NULL},
+};
 
 struct attribution {
     struct attribution_context in;
@@ -33,7 +52,7 @@ struct attribution {
 static uint32_t count_clocks(struct source_set *sources, struct verdict *why)
 {
     uint32_t counted = 0;
-    for (int i = 0; i < ATTRIBUTION_CLOCKS; i++)
+    for (int i = 0; i < ATTRIBUTION_TRAFFIC; i++)
         if (source_set_check(sources, SCOPE_CGROUP, attribution_clock_group[i], why))
             counted |= 1u << i;
     if (counted)
@@ -66,8 +85,8 @@ static int add_node(struct attribution *self, int number, int probe_cpu)
     size_t i = find_node(self, number);
     if (i < self->in.nodes.n || i == ATTRIBUTION_NODES)
         return 0;
-    int err =
-        attribution_node_new(number, &self->in.families, self->in.env.state, &self->in.node[i]);
+    int err = attribution_node_new(number, self->in.traffic, &self->in.families, self->in.env.state,
+                                   &self->in.node[i]);
     if (err)
         return err;
     self->in.nodes.at[i].numa_node = number;
@@ -183,7 +202,7 @@ static void take_readings(struct attribution *self, const struct tick *tick,
                           const struct probe_reading *bursts, size_t n)
 {
     double host[ATTRIBUTION_NODES], seconds;
-    bool host_known = read_host(self, tick, host), any = false;
+    bool host_known = !self->in.traffic && read_host(self, tick, host), any = false;
     rates_share(&self->in, &self->lanes);
     for (size_t i = 0; i < self->in.nodes.n; i++) {
         struct attribution_node *node = self->in.node[i];
@@ -225,7 +244,8 @@ static void judge(struct attribution *self)
         verdict_set(verdict, REASON_NO_DEVICE,
                     self->ticks_without_latency >= SILENT_TICKS
                         ? "the probe has had no reading of a NUMA node's own memory for a minute"
-                        : "the source does not tell the containers' CPU time");
+                    : self->in.traffic ? "the source does not tell the containers' memory traffic"
+                                       : "the source does not tell the containers' CPU time");
 }
 
 static int attribution_collect(void *opaque, const struct tick *tick)
@@ -293,6 +313,7 @@ const struct collector_ops attribution_collector = {
     .name = "attribution",
     .summary = "which containers make memory slow for the others, or that it is not known",
     .default_on = COLLECTOR_ON,
+    .options = options,
     .metrics = attribution_metrics,
     .page = &page,
     .probe = attribution_probe,
@@ -324,18 +345,33 @@ static int add_known_nodes(struct attribution *self)
     return err;
 }
 
+/* The host's own traffic is not counted. */
+static void choose_activity(struct attribution *self)
+{
+    const struct attribution_flags *flags = self->in.env.config;
+    struct verdict why;
+    self->in.traffic =
+        flags->traffic && source_set_check(self->in.env.sources, SCOPE_CGROUP, GROUP_TRAFFIC, &why);
+    if (self->in.traffic)
+        self->in.counted = 1u << ATTRIBUTION_TRAFFIC;
+    else
+        self->in.counted = count_clocks(self->in.env.sources, &why);
+    if (flags->traffic && !self->in.traffic)
+        log_warn(self->in.env.log, "attribution", "by CPU time, since traffic is not counted: %s",
+                 why.words);
+}
+
 static int attribution_start(const struct collector_env *env, struct collector_status *status,
                              void **out)
 {
     struct attribution *self = calloc(1, sizeof *self);
-    struct verdict ignored;
     int err = -ENOMEM;
     if (!self)
         return err;
     self->in.env = *env;
     self->in.status = status;
     self->in.nodes.machine = &env->facts->machine;
-    self->in.counted = count_clocks(env->sources, &ignored);
+    choose_activity(self);
     lanes_init(&self->lanes, &attribution_lane_ops, &self->in);
     self->scratch = malloc(sizeof *self->scratch);
     if (self->scratch)
@@ -349,7 +385,8 @@ static int attribution_start(const struct collector_env *env, struct collector_s
         attribution_stop(self);
         return err;
     }
-    open_machine(self);
+    if (!self->in.traffic)
+        open_machine(self);
     *out = self;
     return 0;
 }

@@ -10,7 +10,7 @@ static int node_of_cpu(const struct machine *machine, int cpu)
     return machine->numa_nodes == 1 ? 0 : machine_numa_node_of(machine, cpu);
 }
 
-static void add(struct activity *out, const struct activity_nodes *nodes, int cpu, double rate)
+void activity_add(struct activity *out, const struct activity_nodes *nodes, int cpu, double rate)
 {
     /* A machine with one NUMA node has one domain, whatever its number. */
     bool one = nodes->machine->numa_nodes == 1;
@@ -38,7 +38,8 @@ bool activity_of_window(const struct group_window *window, const struct activity
         if (now->enabled_ns < earlier)
             return false;
         if (now->enabled_ns > earlier)
-            add(out, nodes, now->cpu, (double)(now->enabled_ns - earlier) * 1e-9 / seconds);
+            activity_add(out, nodes, now->cpu,
+                         (double)(now->enabled_ns - earlier) * 1e-9 / seconds);
     }
     return true;
 }

@@ -35,6 +35,9 @@ struct activity {
     double on[ATTRIBUTION_NODES];
 };
 
+/* So much of it ran on this CPU; -1: not known which. */
+void activity_add(struct activity *out, const struct activity_nodes *nodes, int cpu, double rate);
+
 /* The window's, which spans so many seconds (> 0). False, with *out unknown: a clock fell. */
 bool activity_of_window(const struct group_window *window, const struct activity_nodes *nodes,
                         double seconds, struct activity *out);

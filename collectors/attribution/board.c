@@ -93,6 +93,7 @@ static void add_domain(struct attribution_board_list *list, const struct attribu
     struct attribution_board_domain *to = &list->domains[list->n_domains++];
     *to = (struct attribution_board_domain){
         .numa_node = node->number,
+        .traffic = node->pooled != NULL,
         .known = node->known,
         .state = node->state,
         .latency_ns = node->domain.latency_ns,

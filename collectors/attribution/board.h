@@ -23,7 +23,8 @@ struct attribution_board_row {
 
 struct attribution_board_domain {
     int numa_node;
-    bool known; /* what follows, but for the candidates */
+    bool traffic; /* is the activity; else CPU time */
+    bool known;   /* what follows, but for the candidates */
     enum gate_domain_state state;
     double latency_ns, calm_ns, excess_ns, by_ns[ATTRIBUTION_PARTS];
     double noise_ratio, inflation_ratio;

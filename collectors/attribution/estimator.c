@@ -72,6 +72,44 @@ int attribution_set_prior(struct attribution_domain *d, double mu0, double tau)
     return 0;
 }
 
+void attribution_clear_prior(struct attribution_domain *d)
+{
+    d->config.mu0 = 0;
+    d->config.tau = attribution_config_cpu_time().tau;
+}
+
+void attribution_member_rescale(struct attribution_member *m, double factor)
+{
+    m->mean *= factor;
+    m->smoothed *= factor;
+    m->lowest *= factor;
+    m->ground *= factor;
+    m->variance *= factor * factor;
+}
+
+void attribution_rescale(struct attribution_domain *d, double factor,
+                         struct attribution_scratch *scratch)
+{
+    for (unsigned i = 0; i < d->config.slots; i++) {
+        struct attribution_slot *s = &d->slots[i];
+        s->activity_variance *= factor * factor;
+        s->ground *= factor;
+        s->excursion *= factor;
+        s->sum *= factor;
+        s->square *= factor * factor;
+    }
+    for (unsigned i = 0; i < ATTRIBUTION_COLUMNS; i++) {
+        for (unsigned j = 0; j <= i; j++)
+            d->g[i][j] *= factor * factor;
+        d->b[i] *= factor;
+        d->beta[i] /= factor;
+    }
+    d->host_mean *= factor;
+    d->rest_lowest *= factor;
+    if (d->readings > 0)
+        posterior_solve(d, scratch);
+}
+
 int attribution_begin(struct attribution_domain *d, double latency_ns)
 {
     if (!(latency_ns >= ATTRIBUTION_LATENCY_MIN_NS) || latency_ns > ATTRIBUTION_LATENCY_MAX_NS)

@@ -43,6 +43,14 @@ int attribution_init(struct attribution_domain *domain, const struct attribution
 /* With a PMU: what a container's coefficient is before anything is known of it, from the pooled
  * slope: mu0 = tau = beta. Holds from the next solve on. -EINVAL: not a positive number. */
 int attribution_set_prior(struct attribution_domain *domain, double mu0, double tau);
+/* Without one again: as the configuration for CPU time says. */
+void attribution_clear_prior(struct attribution_domain *domain);
+
+/* From now on activities are in another unit: all that is known is converted as if earlier ones had
+ * been `factor` (> 0) times what they were. Between ticks; with it each of the domain's members. */
+void attribution_rescale(struct attribution_domain *domain, double factor,
+                         struct attribution_scratch *scratch);
+void attribution_member_rescale(struct attribution_member *member, double factor);
 
 /* -EINVAL, and nothing changed: not a latency. */
 int attribution_begin(struct attribution_domain *domain, double latency_ns);

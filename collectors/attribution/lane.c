@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/attribution/traffic.h"
 #include "collectors/parts/container_group.h"
 #include "collectors/parts/named_series.h"
 
-const enum group attribution_clock_group[ATTRIBUTION_CLOCKS] = {GROUP_CORE, GROUP_FILLS, GROUP_CPI,
-                                                                GROUP_ACTIVITY};
+const enum group attribution_clock_group[ATTRIBUTION_CLOCKS] = {
+    GROUP_CORE, GROUP_FILLS, GROUP_CPI, GROUP_ACTIVITY, [ATTRIBUTION_TRAFFIC] = GROUP_TRAFFIC};
 
 static void close_clock(struct source_set *sources, struct attribution_clock *clock)
 {
@@ -126,6 +127,15 @@ static double window_seconds(const struct attribution_clock *clock, const struct
     return (double)length_ns * 1e-9;
 }
 
+static enum traffic_window activity_in(const struct attribution_context *self,
+                                       const struct group_window *window, double seconds,
+                                       struct activity *out)
+{
+    if (window->group == GROUP_TRAFFIC)
+        return traffic_of_window(window, &self->nodes, seconds, out);
+    return activity_of_window(window, &self->nodes, seconds, out) ? TRAFFIC_OK : TRAFFIC_RESET;
+}
+
 int attribution_clock_read(struct attribution_context *self, struct attribution_clock *clock,
                            const struct tick *tick, uint64_t since_ns, struct activity *out)
 {
@@ -139,13 +149,13 @@ int attribution_clock_read(struct attribution_context *self, struct attribution_
         self->status->discarded[DISCARD_READ_ERROR]++;
         return err;
     }
-    bool whole =
-        activity_of_window(&window, &self->nodes, window_seconds(clock, tick, since_ns), out);
+    enum traffic_window status =
+        activity_in(self, &window, window_seconds(clock, tick, since_ns), out);
     clock->last_mono_ns = tick->mono_ns;
     clock->read_once = true;
-    if (whole)
+    if (status == TRAFFIC_OK)
         return 0;
-    self->status->discarded[DISCARD_RESET]++;
+    self->status->discarded[status == TRAFFIC_STARVED ? DISCARD_STARVED : DISCARD_RESET]++;
     return -ENODATA;
 }
 

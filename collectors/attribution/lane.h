@@ -1,6 +1,6 @@
 /*
- * What the collector keeps of a container besides its seats: where its CPU time is read, and which
- * container it lies inside of. Loop thread only.
+ * What the collector keeps of a container besides its seats: where its CPU time or its traffic is
+ * read, and which container it lies inside of. Loop thread only.
  */
 #ifndef IE_COLLECTORS_ATTRIBUTION_LANE_H
 #define IE_COLLECTORS_ATTRIBUTION_LANE_H
@@ -11,9 +11,9 @@
 
 /*
  * Where CPU time is read, the first that is there: the clocks of a group that core_latency has open
- * wherever there is a PMU, else the group activity.
+ * wherever there is a PMU, else the group activity. Or, alone, where traffic is.
  */
-enum { ATTRIBUTION_CLOCKS = 4 };
+enum { ATTRIBUTION_TRAFFIC = 4, ATTRIBUTION_CLOCKS };
 extern const enum group attribution_clock_group[ATTRIBUTION_CLOCKS];
 
 /* What the lanes of one collector share. */
@@ -21,12 +21,13 @@ struct attribution_context {
     struct collector_env env;
     struct collector_status *status;
     struct attribution_families families;
-    uint32_t counted; /* bit i: groups of clock i can be opened here */
+    bool traffic;     /* activity is traffic, not CPU time */
+    uint32_t counted; /* bit i: groups of clock i are opened here */
     struct activity_nodes nodes;
     struct attribution_node *node[ATTRIBUTION_NODES]; /* of nodes.at */
 };
 
-/* A group whose clocks are read. */
+/* A group whose clocks, or counts of traffic, are read. */
 struct attribution_clock {
     group_handle handle; /* 0: not open */
     bool read_once;
@@ -49,7 +50,7 @@ extern const struct lane_ops attribution_lane_ops; /* of a struct attribution_co
 bool attribution_lane_is_open(const struct attribution_lane *lane);
 void attribution_lane_close(struct attribution_context *self, struct attribution_lane *lane);
 
-/* Reads its CPU time: 0, also where there is none in this tick; or the source's error. It is closed
+/* Reads its activity: 0, also where there is none in this tick; or the source's error. It is closed
  * when the source has called its descriptors in. */
 int attribution_lane_read(struct attribution_context *self, struct attribution_lane *lane,
                           const struct tick *tick);

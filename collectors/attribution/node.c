@@ -51,7 +51,7 @@ void attribution_node_save(struct attribution_node *node, struct state_writer *o
 
 /* ---- life ---- */
 
-int attribution_node_new(int number, const struct attribution_families *families,
+int attribution_node_new(int number, bool traffic, const struct attribution_families *families,
                          struct state *state, struct attribution_node **out)
 {
     struct attribution_node *node = calloc(1, sizeof *node);
@@ -61,6 +61,8 @@ int attribution_node_new(int number, const struct attribution_families *families
     restore(node, state);
     const struct attribution_config config = attribution_config_cpu_time();
     int err = attribution_init(&node->domain, &config);
+    if (!err && traffic)
+        err = pooled_new(&node->pooled);
     if (!err)
         err = attribution_node_set_make(&node->series, families, number);
     if (err) {
@@ -79,6 +81,7 @@ void attribution_node_free(struct attribution_node *node)
         named_series_release(node->seats[i].series, A_CONTAINER_METRICS);
     attribution_node_set_release(&node->series);
     free(node->seats);
+    free(node->pooled);
     free(node);
 }
 
@@ -152,10 +155,41 @@ static bool judge_seats(struct attribution_node *node)
     return first;
 }
 
+/* Of all that have a rate; not known while that of somebody is not who had one before. */
+static double total_rate(const struct attribution_node *node)
+{
+    double total = 0;
+    for (size_t i = 0; i < node->n_seats; i++)
+        if (node->seats[i].member.seen || !isnan(node->seats[i].rate))
+            total += node->seats[i].rate;
+    return total;
+}
+
+/* Traffic in units of its peak, and what to expect of everybody's. */
+static void take_pooled(struct attribution_node *node, const struct tick *tick, double latency_ns,
+                        struct attribution_scratch *scratch)
+{
+    double total = total_rate(node);
+    double factor = pooled_measure(node->pooled, tick->mono_ns, total, scratch);
+    pooled_take(node->pooled, latency_ns, total, scratch);
+    double slope = pooled_slope(node->pooled);
+    if (factor != 1)
+        attribution_rescale(&node->domain, factor, scratch);
+    if (attribution_set_prior(&node->domain, slope, slope) != 0)
+        attribution_clear_prior(&node->domain);
+    for (size_t i = 0; i < node->n_seats; i++) {
+        if (factor != 1)
+            attribution_member_rescale(&node->seats[i].member, factor);
+        node->seats[i].rate /= node->pooled->unit;
+    }
+}
+
 bool attribution_node_take(struct attribution_node *node, const struct tick *tick,
                            double latency_seconds, double host, struct attribution_scratch *scratch)
 {
     struct attribution_domain *domain = &node->domain;
+    if (node->pooled)
+        take_pooled(node, tick, latency_seconds * 1e9, scratch);
     if (attribution_begin(domain, latency_seconds * 1e9) != 0)
         return false;
     for (size_t i = 0; i < node->n_seats; i++)

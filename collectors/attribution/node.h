@@ -8,13 +8,14 @@
 #include "collectors/attribution/estimator.h"
 #include "collectors/attribution/gate.h"
 #include "collectors/attribution/metrics.h"
+#include "collectors/attribution/pooled.h"
 #include "collectors/learned/hour_percentile.h"
 #include "exporter/state/state.h"
 
 /* What the node keeps of the container with this slot. All zero: nothing. */
 struct attribution_seat {
     struct attribution_member member;
-    double rate;                                /* its own activity in this tick; NaN: not known */
+    double rate;                                /* its own in this tick; NaN: not known */
     bool suspected;                             /* once */
     struct series *series[A_CONTAINER_METRICS]; /* all NULL until it was suspected and is named */
 };
@@ -22,6 +23,7 @@ struct attribution_seat {
 struct attribution_node {
     int number;
     struct attribution_domain domain;
+    struct pooled *pooled; /* owned; NULL: activity is CPU time, not traffic */
     struct hour_percentile hour;
     struct attribution_node_set series;
     struct attribution_seat *seats;
@@ -36,7 +38,7 @@ struct attribution_node {
 };
 
 /* Begins with the calm latency that 'state' has of this node; state may be NULL. */
-int attribution_node_new(int number, const struct attribution_families *families,
+int attribution_node_new(int number, bool traffic, const struct attribution_families *families,
                          struct state *state, struct attribution_node **out);
 /* Accepts NULL. */
 void attribution_node_free(struct attribution_node *node);
@@ -47,8 +49,8 @@ void attribution_node_save(struct attribution_node *node, struct state_writer *o
 /* Seats for slots below n; before a tick. 0 or -ENOMEM. */
 int attribution_node_reserve(struct attribution_node *node, size_t n);
 
-/* A reading, with the rates of all seats; host: NaN where it is not known. True: somebody is
- * suspected for the first time, and should get series. */
+/* A reading, with the rates of all seats, in CPU seconds or cache lines a second; host: NaN where
+ * it is not known. True: somebody is suspected for the first time, and should get series. */
 bool attribution_node_take(struct attribution_node *node, const struct tick *tick,
                            double latency_seconds, double host,
                            struct attribution_scratch *scratch);

@@ -83,7 +83,8 @@ static json_t *domain_json(const struct attribution_board_list *list, size_t ind
                      number(d->known, d->calm_ns), "excess_ns", number(d->known, d->excess_ns),
                      "by", by, "noise_ratio", number(d->known, d->noise_ratio), "inflation_ratio",
                      number(d->known, d->inflation_ratio), "candidates", (json_int_t)d->candidates,
-                     "readings", (json_int_t)d->readings, "basis", "cpu_time", "aggressors",
+                     "readings", (json_int_t)d->readings, "basis",
+                     d->traffic ? "traffic" : "cpu_time", "aggressors",
                      rows_json(list, index, ATTRIBUTION_NAMED, 0, NULL), "suspects",
                      rows_json(list, index, ATTRIBUTION_SUSPECTED, 0, "one coincidence so far"),
                      "groups", groups_json(list, index));

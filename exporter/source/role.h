@@ -70,9 +70,9 @@ enum group {
     GROUP_STORES,
     GROUP_LOADS,
     GROUP_PMM_RFO,
-    /* No collector yet. A line for each miss and, once an RFO's line is written back, another: the
-     * traffic is llc_misses + rfo, but at most twice llc_misses: rfo counts hits, too. Stores past
-     * the caches are in neither. */
+    /* Only when asked for. A line for each miss and, once an RFO's line is written back, another:
+     * the traffic is llc_misses + rfo, but at most twice llc_misses: rfo counts hits, too. Stores
+     * past the caches are in neither. */
     GROUP_TRAFFIC,
     GROUP_FILLS, /* what GROUP_CORE is on Intel's CPUs, from what AMD's count */
     GROUP_CPI,   /* what any CPU counts */

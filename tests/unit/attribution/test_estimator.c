@@ -550,6 +550,47 @@ static void one_column_gives_the_pooled_slope_and_that_the_prior(void **state)
     free(each);
 }
 
+/* The same activities in another unit, from the middle on: nothing but beta is another number. The
+ * prior is in the unit of the beginning, but so wide that it does not matter. */
+static void a_new_unit_is_no_change(void **state)
+{
+    (void)state;
+    struct attribution_config wide = attribution_config_cpu_time();
+    wide.tau = wide.tau_rest = 1e4;
+    struct attribution_rig *one = attribution_rig_new(&wide), *other = attribution_rig_new(&wide);
+    uint64_t seed = 7;
+    for (unsigned t = 0; t < 300; t++) {
+        double factor = t < 150 ? 1 : 0.25;
+        double x[3] = {square(t, 12, 25), 0.8 * square(t + 5, 17, 31),
+                       0.3 + 0.1 * rig_uniform(&seed)};
+        double y[3] = {x[0] * factor, x[1] * factor, x[2] * factor};
+        double latency_ns = 150 * exp(0.2 * x[0] + 0.02 * rig_normal(&seed));
+        if (t == 150) {
+            attribution_rescale(&other->domain, factor, &other->scratch);
+            for (int i = 0; i < 3; i++)
+                attribution_member_rescale(&other->member[i], factor);
+        }
+        attribution_rig_tick(one, latency_ns, x, 3, NAN);
+        attribution_rig_tick(other, latency_ns, y, 3, NAN);
+        for (unsigned i = 0; i < 3; i++) {
+            const struct attribution_slot *a = attribution_candidate(&one->domain, &one->member[i]);
+            const struct attribution_slot *b =
+                attribution_candidate(&other->domain, &other->member[i]);
+            assert_true(!a == !b);
+            if (!a)
+                continue;
+            assert_int_equal(a->state, b->state);
+            assert_true(fabs(a->caused_ns - b->caused_ns) < 1e-4 * (a->caused_ns + 1));
+            assert_true(fabs(a->score - b->score) < 1e-4 * (a->score + 1));
+            assert_true(fabs(a->support - b->support) < 1e-4 * (a->support + 1));
+        }
+    }
+    assert_int_equal(attribution_rig_state(other, 0), attribution_rig_state(one, 0));
+    assert_true(attribution_rig_beta(other, 0) > 3 * attribution_rig_beta(one, 0));
+    free(one);
+    free(other);
+}
+
 static void configurations_that_cannot_work_are_refused(void **state)
 {
     (void)state;
@@ -620,6 +661,7 @@ int main(void)
         cmocka_unit_test(who_waits_is_not_taken_for_the_cause),
         cmocka_unit_test(who_doubles_its_activity_is_named),
         cmocka_unit_test(one_column_gives_the_pooled_slope_and_that_the_prior),
+        cmocka_unit_test(a_new_unit_is_no_change),
         cmocka_unit_test(configurations_that_cannot_work_are_refused),
         cmocka_unit_test(ticks_allocate_nothing),
         cmocka_unit_test(it_is_as_small_as_promised),

@@ -20,8 +20,16 @@ static struct fake_group *clock_of(struct rig *rig, const char *name)
 
 int interference_setup(void **state)
 {
+    return interference_setup_with(state, NULL, 0);
+}
+
+int interference_setup_with(void **state, const char *flag, uint32_t lacks)
+{
     struct rig *rig = malloc(sizeof *rig);
     rig_init(rig, &attribution_collector);
+    if (flag)
+        rig_flag(rig, flag);
+    rig->fake.lacks = lacks;
     rig->facts.machine.numa_nodes = 1;
     const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1, .cpu = 0};
     assert_int_equal(inventory_add_thread(&rig->inventory, &thread), 0);

@@ -21,6 +21,8 @@ enum { INTERFERENCE_RIG_CPUS = 4 };
 
 /* Runs, with a probe thread on CPU 0 of node 0, and counts CPU time by the group activity only. */
 int interference_setup(void **state);
+/* The same with a flag, and on a machine that lacks some groups, bit by bit. */
+int interference_setup_with(void **state, const char *flag, uint32_t lacks);
 
 /* The CPU time of this one is known from the group activity only. */
 void interference_clocks(struct rig *rig, const char *name);

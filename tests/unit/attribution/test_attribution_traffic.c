@@ -1,0 +1,338 @@
+/* Who makes memory slow by its traffic: what CPU time cannot tell. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collectors/attribution/lane.h"
+#include "collectors/attribution/traffic.h"
+#include "tests/unit/support/interference_rig.h"
+#include "tests/unit/support/malloc_count.h"
+
+#define SECOND_NS 1000000000ull
+
+/* ---- counts to lines a second ---- */
+
+enum { WORLD_CPUS = 3 };
+
+/* Rows of the group traffic, and two nodes: CPU 0 is node 0's probe's, CPU 2 is of node 1. */
+struct world {
+    struct machine machine;
+    struct activity_nodes nodes;
+    struct reading before, after;
+    struct group_window window;
+};
+
+static struct reading_row *now(struct world *w, size_t cpu)
+{
+    return reading_row(&w->after, cpu);
+}
+
+static void count(struct world *w, size_t cpu, uint64_t misses, uint64_t rfo)
+{
+    now(w, cpu)->enabled_ns = now(w, cpu)->running_ns = SECOND_NS;
+    now(w, cpu)->count[1] = misses;
+    now(w, cpu)->count[2] = rfo;
+}
+
+static void make_reading(struct reading *reading)
+{
+    reading->n = reading->cap = WORLD_CPUS;
+    reading->stride_bytes = reading_stride(GROUP_TRAFFIC);
+    reading->rows = calloc(WORLD_CPUS, reading->stride_bytes);
+    for (size_t i = 0; i < WORLD_CPUS; i++) {
+        reading_row(reading, i)->cpu = (int32_t)i;
+        reading_row(reading, i)->present = 7;
+    }
+}
+
+static int world_setup(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+    make_reading(&w->before);
+    make_reading(&w->after);
+    w->machine.numa_nodes = 1;
+    w->nodes.machine = &w->machine;
+    w->nodes.n = 1;
+    w->window =
+        (struct group_window){.group = GROUP_TRAFFIC, .before = &w->before, .after = &w->after};
+    *state = w;
+    return 0;
+}
+
+static int world_teardown(void **state)
+{
+    struct world *w = *state;
+    free(w->before.rows);
+    free(w->after.rows);
+    free(w);
+    return 0;
+}
+
+static double lines(struct world *w, double seconds)
+{
+    struct activity out;
+    assert_int_equal(traffic_of_window(&w->window, &w->nodes, seconds, &out), TRAFFIC_OK);
+    assert_true(out.placed);
+    return out.on[0];
+}
+
+/* Two seconds: 1000 misses are 500 lines a second; RFOs count as far as they can have missed. */
+static void stores_count_twice_if_they_miss(void **state)
+{
+    struct world *w = *state;
+    count(w, 1, 1000, 400);
+    assert_true(lines(w, 2) == 700);
+    count(w, 1, 1000, 4000);
+    assert_true(lines(w, 2) == 1000);
+    now(w, 1)->present = 3; /* RFOs are not counted */
+    assert_true(lines(w, 2) == 500);
+    now(w, 1)->present = 7;
+    reading_row(&w->before, 1)->count[1] = 200;
+    count(w, 1, 1000, 100);
+    assert_true(lines(w, 1) == 900);
+}
+
+static void each_cpu_is_scaled_by_its_own_clocks(void **state)
+{
+    struct world *w = *state;
+    count(w, 1, 1000, 0);
+    count(w, 2, 1000, 0);
+    now(w, 2)->running_ns = SECOND_NS / 4;
+    assert_true(lines(w, 1) == 5000);
+    w->nodes.at[0].probe_cpu = 2;
+    assert_true(lines(w, 1) == 1000);
+}
+
+/* A hundredth of a CPU that was not counted is no loss, nor is a tenth of all. */
+static void starved_traffic_is_not_known(void **state)
+{
+    struct world *w = *state;
+    struct activity out;
+    count(w, 1, 1000, 0);
+    count(w, 2, 0, 0);
+    now(w, 2)->running_ns = 0;
+    now(w, 2)->enabled_ns = SECOND_NS / 8;
+    assert_int_equal(traffic_of_window(&w->window, &w->nodes, 1, &out), TRAFFIC_STARVED);
+    now(w, 2)->enabled_ns = SECOND_NS / 10;
+    assert_true(lines(w, 1) == 1000);
+    now(w, 1)->enabled_ns = now(w, 1)->running_ns = 0;
+    now(w, 2)->enabled_ns = SECOND_NS / 90;
+    assert_int_equal(traffic_of_window(&w->window, &w->nodes, 1, &out), TRAFFIC_STARVED);
+    now(w, 2)->enabled_ns = SECOND_NS / 110;
+    assert_true(lines(w, 1) == 0);
+    reading_row(&w->before, 1)->count[1] = 2000;
+    assert_int_equal(traffic_of_window(&w->window, &w->nodes, 1, &out), TRAFFIC_RESET);
+}
+
+/* ---- the collector ---- */
+
+static int traffic_setup(void **state)
+{
+    return interference_setup_with(state, "--collector.attribution.traffic", 0);
+}
+
+static int lacking_setup(void **state)
+{
+    return interference_setup_with(state, "--collector.attribution.traffic", 1u << GROUP_TRAFFIC);
+}
+
+static struct fake_group *traffic_of(struct rig *rig, const char *name)
+{
+    struct fake_group *group = fake_group(&rig->fake, name, GROUP_TRAFFIC);
+    group->cpus = INTERFERENCE_RIG_CPUS;
+    return group;
+}
+
+/* Both run all the time, with CPU time alike. */
+static void use(struct rig *rig, const char *name, int cpu, double misses, double rfo)
+{
+    interference_run(rig, name, cpu, 1);
+    fake_group_run(traffic_of(rig, name), cpu, SECOND_NS);
+    fake_group_add(traffic_of(rig, name), cpu, ROLE_LLC_MISSES, (uint64_t)misses);
+    fake_group_add(traffic_of(rig, name), cpu, ROLE_RFO, (uint64_t)rfo);
+}
+
+/* A stream that is prefetched by turns makes memory 30 % slower; beside it one that computes, and
+ * one that uses a little memory at other times. The hog begins when the others' traffic is known.
+ */
+static void second(struct rig *rig)
+{
+    uint64_t t = rig->tick.number;
+    double on = t > 30 ? interference_square(t, 12, 13, 0) : 0;
+    use(rig, "stream", 1, 1e8 * on, 1e4);
+    use(rig, "compute", 2, 2e4, 3e8 * interference_square(t, 17, 14, 5));
+    use(rig, "light", 3, 4e6 * interference_square(t, 11, 9, 3), 0);
+    interference_burst(rig, 0, 100 * exp(0.3 * on) * interference_noise(0.015));
+    assert_int_equal(rig_tick(rig), 0);
+}
+
+static void three_containers(struct rig *rig)
+{
+    interference_container(rig, "stream");
+    interference_container(rig, "compute");
+    interference_container(rig, "light");
+    traffic_of(rig, "stream");
+    traffic_of(rig, "compute");
+    traffic_of(rig, "light");
+}
+
+static const char *basis(struct rig *rig)
+{
+    json_t *root, *domain = interference_page(rig, 0, &root);
+    const char *text = json_string_value(json_object_get(domain, "basis"));
+    bool traffic = strcmp(text, "traffic") == 0;
+    assert_true(traffic || strcmp(text, "cpu_time") == 0);
+    json_decref(root);
+    return traffic ? "traffic" : "cpu_time";
+}
+
+static size_t groups_open(const struct rig *rig, bool traffic)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < rig->fake.n_groups; i++)
+        n += rig->fake.groups[i].open && (rig->fake.groups[i].group == GROUP_TRAFFIC) == traffic;
+    return n;
+}
+
+static void until_named(struct rig *rig)
+{
+    second(rig);
+    for (int i = 0; i < 200 && isnan(rig_value(rig, CAUSED, "container=\"stream\"")); i++)
+        second(rig);
+    assert_false(isnan(rig_value(rig, CAUSED, "container=\"stream\"")));
+}
+
+/* And its CPU time says nothing, nor do the RFOs of the one that only hits. */
+static void a_prefetched_stream_is_named(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    int hurting = 0, named = 0;
+    double last = NAN;
+    for (int i = 0; i < 300; i++) {
+        second(rig);
+        double caused = rig_value(rig, CAUSED, "container=\"stream\"");
+        hurting += i >= 90 && interference_square((uint64_t)i, 12, 13, 0) > 0;
+        named += i >= 90 && !isnan(caused);
+        last = isnan(caused) ? last : caused;
+        assert_int_equal(rig_series(rig, "container=\"compute\""), 0);
+        assert_int_equal(rig_series(rig, "container=\"light\""), 0);
+    }
+    assert_true(named > hurting * 8 / 10);
+    assert_true(last > 24e-9 && last < 45e-9); /* 35 are true */
+    assert_string_equal(basis(rig), "traffic");
+    json_t *root, *domain = interference_page(rig, 0, &root);
+    json_t *row = json_array_get(json_object_get(domain, "aggressors"), 0);
+    if (row) /* of its peak */
+        assert_true(interference_number(row, "activity") < 1.1);
+    json_decref(root);
+}
+
+static void by_cpu_time_it_is_not(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    for (int i = 0; i < 300; i++)
+        second(rig);
+    assert_int_equal(rig_series(rig, "container="), 0);
+    assert_string_equal(basis(rig), "cpu_time");
+}
+
+/* One group a container, and none of the others; without the flag, none. */
+static void only_what_is_asked_for_is_opened(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    second(rig);
+    assert_int_equal(groups_open(rig, true), 3);
+    assert_int_equal(groups_open(rig, false), 0);
+}
+
+static void without_the_flag_nothing_is_opened(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    second(rig);
+    assert_int_equal(groups_open(rig, true), 0);
+    assert_true(groups_open(rig, false) > 0);
+}
+
+/* In that tick it is absent, and nothing is learned of it or of the total. */
+static void starved_traffic_is_absent(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    until_named(rig);
+    double starved = (double)rig->status.discarded[DISCARD_STARVED];
+    for (int i = 0; i < 5; i++) {
+        use(rig, "compute", 2, 2e4, 0);
+        use(rig, "light", 3, 0, 0);
+        traffic_of(rig, "stream")->enabled_ns[1] += SECOND_NS;
+        fake_group_add(traffic_of(rig, "stream"), 1, ROLE_LLC_MISSES, 100000000);
+        interference_burst(rig, 0, 135);
+        assert_int_equal(rig_tick(rig), 0);
+        assert_true(isnan(rig_value(rig, CAUSED, "container=\"stream\"")));
+    }
+    assert_true((double)rig->status.discarded[DISCARD_STARVED] == starved + 5);
+    until_named(rig);
+}
+
+static void what_cannot_be_counted_goes_by_cpu_time(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    second(rig);
+    assert_int_equal(groups_open(rig, true), 0);
+    assert_string_equal(basis(rig), "cpu_time");
+}
+
+/* Nor does a new peak, and with it a new unit. */
+static void a_tick_allocates_nothing(void **state)
+{
+    struct rig *rig = *state;
+    if (!malloc_count_works())
+        skip();
+    three_containers(rig);
+    until_named(rig);
+    rig->reconciled_by_hand = true;
+    uint64_t allocated = 0;
+    for (int i = 0; i < 30; i++) {
+        use(rig, "stream", 1, 4e8 * (i % 2), 0);
+        interference_burst(rig, 0, 120);
+        rig->tick.number++;
+        rig->tick.mono_ns += SECOND_NS;
+        assert_int_equal(source_set_begin(rig->sources, &rig->tick), 0);
+        uint64_t before = malloc_count();
+        assert_int_equal(rig->ops->collect(rig->collector, &rig->tick), 0);
+        allocated += malloc_count() - before;
+    }
+    assert_int_equal(allocated, 0);
+}
+
+int main(void)
+{
+#define WORLD(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+#define TRAFFIC(name) cmocka_unit_test_setup_teardown(name, traffic_setup, rig_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, interference_setup, rig_teardown)
+    const struct CMUnitTest tests[] = {
+        WORLD(stores_count_twice_if_they_miss),
+        WORLD(each_cpu_is_scaled_by_its_own_clocks),
+        WORLD(starved_traffic_is_not_known),
+        TRAFFIC(a_prefetched_stream_is_named),
+        TEST(by_cpu_time_it_is_not),
+        TRAFFIC(only_what_is_asked_for_is_opened),
+        TEST(without_the_flag_nothing_is_opened),
+        TRAFFIC(starved_traffic_is_absent),
+        cmocka_unit_test_setup_teardown(what_cannot_be_counted_goes_by_cpu_time, lacking_setup,
+                                        rig_teardown),
+        TRAFFIC(a_tick_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
