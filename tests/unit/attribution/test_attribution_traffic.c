@@ -245,6 +245,35 @@ static void by_cpu_time_it_is_not(void **state)
     assert_string_equal(basis(rig), "cpu_time");
 }
 
+/* The collector begins with its context. */
+static const struct attribution_node *node_of(const struct rig *rig)
+{
+    return ((const struct attribution_context *)rig->collector)->node[0];
+}
+
+/* Nothing is expected before the slope of all traffic is significant. */
+static void all_traffic_says_what_to_expect_of_each(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    const struct attribution_node *node = node_of(rig);
+    unsigned before = 0;
+    for (int i = 0; i < 300; i++) {
+        second(rig);
+        const struct attribution_config *config = &node->domain.config;
+        const struct attribution_slot *slot =
+            attribution_candidate(&node->pooled->domain, &node->pooled->all);
+        bool significant = slot && slot->score >= 4;
+        before += !significant;
+        assert_true(config->mu0 == (significant ? node->pooled->domain.beta[0] : 0));
+        assert_true(config->tau == (significant ? config->mu0 : 0.3));
+    }
+    assert_true(before > 30 && before < 100);
+    /* The peak is the stream's traffic and some of the light one's. */
+    assert_true(node->pooled->unit > 1e8 && node->pooled->unit < 1.15e8);
+    assert_true(fabs(node->domain.config.mu0 / 0.3 - 1) < 0.15);
+}
+
 /* One group a container, and none of the others; without the flag, none. */
 static void only_what_is_asked_for_is_opened(void **state)
 {
@@ -326,6 +355,7 @@ int main(void)
         WORLD(each_cpu_is_scaled_by_its_own_clocks),
         WORLD(starved_traffic_is_not_known),
         TRAFFIC(a_prefetched_stream_is_named),
+        TRAFFIC(all_traffic_says_what_to_expect_of_each),
         TEST(by_cpu_time_it_is_not),
         TRAFFIC(only_what_is_asked_for_is_opened),
         TEST(without_the_flag_nothing_is_opened),
