@@ -14,6 +14,8 @@
 enum { STALE_TICKS = 60 };
 
 static const double calm_share = 0.1;
+/* Of a node's traffic. */
+static const double absent_share = 0.1;
 
 /* ---- across a restart ---- */
 
@@ -155,14 +157,19 @@ static bool judge_seats(struct attribution_node *node)
     return first;
 }
 
-/* Of all that have a rate; not known while that of somebody is not who had one before. */
+/* Of all that have a rate. Who had one before and has none now is taken at his mean, as if nothing
+ * had changed, as long as that is little: of hundreds there is mostly one that was not counted. */
 static double total_rate(const struct attribution_node *node)
 {
-    double total = 0;
-    for (size_t i = 0; i < node->n_seats; i++)
-        if (node->seats[i].member.seen || !isnan(node->seats[i].rate))
-            total += node->seats[i].rate;
-    return total;
+    double known = 0, absent = 0;
+    for (size_t i = 0; i < node->n_seats; i++) {
+        const struct attribution_seat *seat = &node->seats[i];
+        if (!isnan(seat->rate))
+            known += seat->rate;
+        else if (seat->member.seen)
+            absent += seat->member.mean * node->pooled->unit;
+    }
+    return absent > absent_share * (known + absent) ? NAN : known + absent;
 }
 
 /* Traffic in units of its peak, and what to expect of everybody's. */

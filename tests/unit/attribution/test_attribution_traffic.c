@@ -274,6 +274,25 @@ static void all_traffic_says_what_to_expect_of_each(void **state)
     assert_true(fabs(node->domain.config.mu0 / 0.3 - 1) < 0.15);
 }
 
+/* The total is known without him who has little of it, and not without the hog. */
+static void the_total_without_somebody(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    until_named(rig);
+    const struct attribution_domain *pooled = &node_of(rig)->pooled->domain;
+    uint64_t readings = pooled->readings;
+    fake_group(&rig->fake, "compute", GROUP_TRAFFIC)->no_reading = true;
+    second(rig);
+    assert_true(pooled->readings == readings + 1);
+    fake_group(&rig->fake, "stream", GROUP_TRAFFIC)->no_reading = true;
+    second(rig);
+    assert_true(pooled->readings == readings + 1);
+    fake_group(&rig->fake, "stream", GROUP_TRAFFIC)->no_reading = false;
+    second(rig);
+    assert_true(pooled->readings == readings + 2);
+}
+
 /* One group a container, and none of the others; without the flag, none. */
 static void only_what_is_asked_for_is_opened(void **state)
 {
@@ -356,6 +375,7 @@ int main(void)
         WORLD(starved_traffic_is_not_known),
         TRAFFIC(a_prefetched_stream_is_named),
         TRAFFIC(all_traffic_says_what_to_expect_of_each),
+        TRAFFIC(the_total_without_somebody),
         TEST(by_cpu_time_it_is_not),
         TRAFFIC(only_what_is_asked_for_is_opened),
         TEST(without_the_flag_nothing_is_opened),
