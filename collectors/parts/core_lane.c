@@ -20,8 +20,8 @@ bool core_group_find(struct source_set *sources, enum scope_kind kind, enum grou
         *why = fills;
         return true;
     }
-    /* Of a CPU that has events for the fills it is their reason that counts. */
-    if (fills.reason != REASON_UNSUPPORTED_CPU)
+    /* Where there are events for the fills only, it is their reason that counts. */
+    if (why->reason == REASON_UNSUPPORTED_CPU && fills.reason != REASON_UNSUPPORTED_CPU)
         *why = fills;
     return false;
 }

@@ -58,6 +58,7 @@ static void learn_machine(const struct plan *plan, const struct event_table *tab
     facts->chase_must_miss =
         !file->event[ROLE_L3_MISS_READS] && !file->event[ROLE_L3_MISS_READ_OCCUPANCY] &&
         !file->event[ROLE_L1D_FILLS_MEMORY] && !file->event[ROLE_L1D_MISS_OCCUPANCY];
+    machine->own_events = !facts->chase_must_miss;
     struct pmem_node node;
     pmem_node_detect(&plan->fs, &node);
     machine->pmem_dimms = (int)node.dimms;

@@ -47,8 +47,10 @@ static bool has_events(const struct event_table *table, enum group group)
 
 /* A CPU counts its reads of memory in one way: as reads, or as fills; or not at all. Epochs are the
  * simulated node's, beside its core group. */
-static uint32_t lacking_groups(const struct machine *machine, const struct event_table *table)
+static uint32_t lacking_groups(const struct machine *machine)
 {
+    const struct event_table *table =
+        machine->own_events ? NULL : event_table_by_name(machine->microarchitecture);
     uint32_t lacks = 0;
     if (table ? !has_events(table, GROUP_CORE) : machine->l3_fill_cycles > 0)
         lacks |= 1u << GROUP_CORE | 1u << GROUP_ASM_EPOCHS;
@@ -63,8 +65,7 @@ static int add_replay(struct sources *sources)
     const struct machine *machine = replay_machine(sources->replay);
     int err = replay_source_new(sources->replay, &source);
     if (!err)
-        replay_source_lacks(
-            source, lacking_groups(machine, event_table_by_name(machine->microarchitecture)));
+        replay_source_lacks(source, lacking_groups(machine));
     if (!err)
         err = sources_wrap(sources, source, &source);
     if (!err)

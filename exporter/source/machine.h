@@ -5,6 +5,7 @@
 #ifndef IE_SOURCE_MACHINE_H
 #define IE_SOURCE_MACHINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@ struct machine {
     double l3_fill_cycles; /* t3 */
     double llc_hit_cycles; /* hit_cycles of FORMULAS.md section 3 */
     double cas_latency_seconds; /* l_CAS of FORMULAS.md section 2 */
+    /* The user's --events.file says what reads of memory are counted by: the CPU does not tell. */
+    bool own_events;
     int sockets;
     int numa_nodes;
     int cpus;

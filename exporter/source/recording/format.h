@@ -104,7 +104,8 @@ struct recording_line {
     enum recording_kind kind;
     union {
         struct {
-            /* Optional keys of ours: "socket_cpus", "numa_node_cpus" (places.h). */
+            /* Optional keys of ours: "socket_cpus", "numa_node_cpus" (places.h); "own_events":
+             * true. */
             struct machine machine;
             uint64_t interval_ns;
         } header;

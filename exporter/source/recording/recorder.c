@@ -108,6 +108,8 @@ static void add_header(struct textbuf *out, const struct machine *machine, uint6
     add_fact(out, "l3_fill_cycles", machine->l3_fill_cycles);
     add_fact(out, "llc_hit_cycles", machine->llc_hit_cycles);
     add_fact(out, "cas_latency_seconds", machine->cas_latency_seconds);
+    if (machine->own_events)
+        textbuf_str(out, ",\"own_events\":true");
     textbuf_printf(out, ",\"sockets\":%d,\"numa_nodes\":%d,\"cpus\":%d", machine->sockets,
                    machine->numa_nodes, machine->cpus);
     if (machine->pmem_dimms > 0)

@@ -48,6 +48,10 @@ static void test_header(void **state)
     assert_int_equal(line.header.interval_ns, 1000000000);
     recording_line_release(&line);
 
+    line = parse("{\"recording\":1,\"machine\":{\"own_events\":true},\"interval_ns\":1}");
+    assert_true(line.header.machine.own_events);
+    recording_line_release(&line);
+
     line = parse("{\"recording\":1,\"machine\":{\"socket_cpus\":[\"0-1,4\",\"\",\"3,65535\"]},"
                  "\"interval_ns\":1}");
     assert_int_equal(machine_numa_node_of(&line.header.machine, 0), -1);
