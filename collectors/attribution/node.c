@@ -61,7 +61,9 @@ int attribution_node_new(int number, bool traffic, const struct attribution_fami
         return -ENOMEM;
     node->number = number;
     restore(node, state);
-    const struct attribution_config config = attribution_config_cpu_time();
+    struct attribution_config config = attribution_config_cpu_time();
+    if (traffic)
+        config.growth = 0; /* it does not grow by waiting */
     int err = attribution_init(&node->domain, &config);
     if (!err && traffic)
         err = pooled_new(&node->pooled);
