@@ -1,6 +1,7 @@
 #include "tests/simnode/scenario/fields.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -142,7 +143,7 @@ static int read_number(struct field_reader *reader, const struct field *field, j
     bool whole = field->kind == FIELD_INT;
     double number = json_number_value(value);
 
-    if (whole && json_is_real(value) && number == (double)(int64_t)number && number < 9e15)
+    if (whole && json_is_real(value) && fabs(number) < 9e15 && number == (double)(int64_t)number)
         ; /* 1e6 is a whole number, too */
     else if (whole ? !json_is_integer(value) : !json_is_number(value))
         return field_error(reader, field->key, "must be a%s number", whole ? " whole" : "");
