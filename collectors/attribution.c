@@ -39,7 +39,7 @@ struct attribution {
     struct attribution_context in;
     struct lanes lanes;
     struct attribution_clock machine; /* CPU time of all that runs; may not be open */
-    struct attribution_board *board;
+    struct board *board;
     struct attribution_scratch *scratch;
     struct verdict verdict; /* as at the start */
     int wanted[ATTRIBUTION_NODES];
@@ -281,7 +281,7 @@ static void attribution_stop(void *opaque)
         source_set_close(self->in.env.sources, self->machine.handle);
     for (size_t i = 0; i < self->in.nodes.n; i++)
         attribution_node_free(self->in.node[i]);
-    attribution_board_free(self->board);
+    board_free(self->board);
     free(self->scratch);
     free(self);
 }

@@ -51,7 +51,7 @@ static const uint64_t second_ns = 1000000000u;
 
 struct pebs_nvmm {
     struct nvmm_context in;
-    struct nvmm_board *board; /* for the page */
+    struct board *board; /* for the page */
     struct nvmm_node_set node;
     struct lanes lanes;
     bool processes_full; /* was, once */
@@ -315,7 +315,7 @@ static void pebs_nvmm_stop(void *opaque)
     nvmm_node_set_release(&self->node);
     nvmm_threads_free(self->in.threads);
     nvmm_processes_free(self->in.processes);
-    nvmm_board_free(self->board);
+    board_free(self->board);
     free(self);
 }
 

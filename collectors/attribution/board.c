@@ -1,56 +1,16 @@
 #include "collectors/attribution/board.h"
 
-#include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct attribution_board {
-    pthread_mutex_t lock; /* guards 'shown' and the list that it points to */
-    struct attribution_board_list *shown, *hidden;
-};
-
-int attribution_board_new(struct attribution_board **out)
+int attribution_board_new(struct board **out)
 {
-    struct attribution_board *board = calloc(1, sizeof *board);
-    if (!board)
-        return -ENOMEM;
-    /* Pages of it that are never written cost nothing. */
-    board->shown = calloc(1, sizeof *board->shown);
-    board->hidden = calloc(1, sizeof *board->hidden);
-    pthread_mutex_init(&board->lock, NULL);
-    if (!board->shown || !board->hidden) {
-        attribution_board_free(board);
-        return -ENOMEM;
-    }
-    *out = board;
-    return 0;
-}
-
-void attribution_board_free(struct attribution_board *board)
-{
-    if (!board)
-        return;
-    pthread_mutex_destroy(&board->lock);
-    free(board->shown);
-    free(board->hidden);
-    free(board);
+    return board_new(sizeof(struct attribution_board_list), out);
 }
 
 /* ---- the writer ---- */
-
-/* Names are UTF-8, and so is what is cut off between two characters. */
-static void copy_text(char *to, size_t size, const char *text)
-{
-    size_t len = strlen(text);
-    if (len >= size)
-        for (len = size - 1; len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80;)
-            len--;
-    memcpy(to, text, len);
-    to[len] = '\0';
-}
 
 static void add_row(struct attribution_board_list *list, size_t domain,
                     const struct container *container, const struct attribution_slot *slot,
@@ -64,10 +24,10 @@ static void add_row(struct attribution_board_list *list, size_t domain,
     row->domain = (uint32_t)domain;
     row->state = slot->state;
     row->group = slot->group - 1;
-    copy_text(row->namespace_, sizeof row->namespace_, container->namespace_);
-    copy_text(row->pod, sizeof row->pod, container->pod);
-    copy_text(row->name, sizeof row->name, container->name);
-    copy_text(row->short_id, sizeof row->short_id, container->short_id);
+    board_text(row->namespace_, sizeof row->namespace_, container->namespace_);
+    board_text(row->pod, sizeof row->pod, container->pod);
+    board_text(row->name, sizeof row->name, container->name);
+    board_text(row->short_id, sizeof row->short_id, container->short_id);
     row->caused_ns = slot->caused_ns;
     row->sd_ns = slot->sd_ns;
     row->score = slot->score;
@@ -109,11 +69,10 @@ static void add_domain(struct attribution_board_list *list, const struct attribu
     memcpy(to->groups, node->domain.groups, to->n_groups * sizeof *to->groups);
 }
 
-void attribution_board_write(struct attribution_board *board,
-                             const struct attribution_context *collector, const struct lanes *lanes,
-                             const struct tick *tick)
+void attribution_board_write(struct board *board, const struct attribution_context *collector,
+                             const struct lanes *lanes, const struct tick *tick)
 {
-    struct attribution_board_list *list = board->hidden;
+    struct attribution_board_list *list = board_hidden(board);
     list->n_domains = list->n_rows = 0;
     list->cut = false;
     list->wall_ns = tick->wall_ns;
@@ -122,27 +81,22 @@ void attribution_board_write(struct attribution_board *board,
         if (collector->node[i]->known)
             add_rows(list, i, collector->node[i], lanes);
     }
-    if (pthread_mutex_trylock(&board->lock) != 0)
-        return;
-    board->hidden = board->shown;
-    board->shown = list;
-    pthread_mutex_unlock(&board->lock);
+    board_show(board);
 }
 
 /* ---- readers ---- */
 
 /* Only what is in use: the list is large, and mostly empty. */
-struct attribution_board_list *attribution_board_copy(struct attribution_board *board)
+struct attribution_board_list *attribution_board_copy(struct board *board)
 {
     struct attribution_board_list *copy = malloc(sizeof *copy);
     if (!copy)
         return NULL;
-    pthread_mutex_lock(&board->lock);
-    const struct attribution_board_list *shown = board->shown;
+    const struct attribution_board_list *shown = board_lock(board);
     memcpy(copy, shown, offsetof(struct attribution_board_list, domains));
     memcpy(copy->domains, shown->domains, shown->n_domains * sizeof *shown->domains);
     memcpy(copy->rows, shown->rows, shown->n_rows * sizeof *shown->rows);
-    pthread_mutex_unlock(&board->lock);
+    board_unlock(board);
     if (copy->wall_ns > 0)
         return copy;
     free(copy);

@@ -8,6 +8,7 @@
 #define IE_COLLECTORS_ATTRIBUTION_BOARD_H
 
 #include "collectors/attribution/lane.h"
+#include "collectors/parts/board.h"
 
 /* Containers that are named, suspected or in groups at the same time, on all nodes together. */
 enum { ATTRIBUTION_BOARD_ROWS = 256 };
@@ -42,18 +43,14 @@ struct attribution_board_list {
     struct attribution_board_row rows[ATTRIBUTION_BOARD_ROWS];
 };
 
-struct attribution_board;
-
 /* 0 or -ENOMEM. */
-int attribution_board_new(struct attribution_board **out);
-void attribution_board_free(struct attribution_board *board);
+int attribution_board_new(struct board **out);
 
 /* The writer, after a tick. Not shown, until the next, while a reader is copying. */
-void attribution_board_write(struct attribution_board *board,
-                             const struct attribution_context *collector, const struct lanes *lanes,
-                             const struct tick *tick);
+void attribution_board_write(struct board *board, const struct attribution_context *collector,
+                             const struct lanes *lanes, const struct tick *tick);
 
 /* Any thread: a copy of what is shown, for free(); NULL: nothing is, or out of memory. */
-struct attribution_board_list *attribution_board_copy(struct attribution_board *board);
+struct attribution_board_list *attribution_board_copy(struct board *board);
 
 #endif

@@ -64,7 +64,7 @@ static void add_cause(struct textbuf *out, const struct attribution_board_list *
     textbuf_str(out, ".");
 }
 
-void attribution_headline(struct attribution_board *board, struct textbuf *out)
+void attribution_headline(struct board *board, struct textbuf *out)
 {
     struct attribution_board_list *list = board ? attribution_board_copy(board) : NULL;
     const char *separator = "";

@@ -6,6 +6,6 @@
 #include "exporter/base/textbuf.h"
 
 /* Any thread. Plain text; nothing where nothing is known yet, or out of memory. */
-void attribution_headline(struct attribution_board *board, struct textbuf *out);
+void attribution_headline(struct board *board, struct textbuf *out);
 
 #endif

@@ -104,8 +104,7 @@ static json_t *list_json(struct attribution_board_list *list, const char *source
                      (double)list->wall_ns * 1e-9, "truncated", list->cut, "domains", domains);
 }
 
-int attribution_page_render(struct attribution_board *board, const char *source,
-                            struct textbuf *out)
+int attribution_page_render(struct board *board, const char *source, struct textbuf *out)
 {
     struct attribution_board_list *list = board ? attribution_board_copy(board) : NULL;
     json_t *root = list_json(list, source);

@@ -6,7 +6,6 @@
 #include "exporter/base/textbuf.h"
 
 /* Any thread. board NULL: the collector does not run. 0 or -ENOMEM. */
-int attribution_page_render(struct attribution_board *board, const char *source,
-                            struct textbuf *out);
+int attribution_page_render(struct board *board, const char *source, struct textbuf *out);
 
 #endif

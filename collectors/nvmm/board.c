@@ -1,59 +1,20 @@
 #include "collectors/nvmm/board.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct nvmm_board {
-    pthread_mutex_t lock; /* guards 'shown' and the list that it points to */
-    struct nvmm_board_list *shown, *hidden;
-};
-
-int nvmm_board_new(struct nvmm_board **out)
+int nvmm_board_new(struct board **out)
 {
-    struct nvmm_board *board = calloc(1, sizeof *board);
-    if (!board)
-        return -ENOMEM;
-    /* Pages of it that are never written cost nothing. */
-    board->shown = calloc(1, sizeof *board->shown);
-    board->hidden = calloc(1, sizeof *board->hidden);
-    pthread_mutex_init(&board->lock, NULL);
-    if (!board->shown || !board->hidden) {
-        nvmm_board_free(board);
-        return -ENOMEM;
-    }
-    *out = board;
-    return 0;
+    return board_new(sizeof(struct nvmm_board_list), out);
 }
 
-void nvmm_board_free(struct nvmm_board *board)
+struct nvmm_board_list *nvmm_board_begin(struct board *board)
 {
-    if (!board)
-        return;
-    pthread_mutex_destroy(&board->lock);
-    free(board->shown);
-    free(board->hidden);
-    free(board);
-}
-
-struct nvmm_board_list *nvmm_board_begin(struct nvmm_board *board)
-{
-    board->hidden->n_containers = board->hidden->n_rows = 0;
-    board->hidden->cut = false;
-    return board->hidden;
-}
-
-/* Labels hold nothing but UTF-8, and so does what is cut off between two characters. */
-static void copy_text(char *to, size_t size, const char *text)
-{
-    size_t len = strlen(text);
-    if (len >= size)
-        for (len = size - 1; len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80;)
-            len--;
-    memcpy(to, text, len);
-    to[len] = '\0';
+    struct nvmm_board_list *list = board_hidden(board);
+    list->n_containers = list->n_rows = 0;
+    list->cut = false;
+    return list;
 }
 
 bool nvmm_board_container(struct nvmm_board_list *list, const struct labelset *labels)
@@ -77,7 +38,7 @@ bool nvmm_board_container(struct nvmm_board_list *list, const struct labelset *l
         parts[k].value[0] = '\0';
         for (size_t i = 0; i < n; i++)
             if (strcmp(label[i].name, parts[k].name) == 0)
-                copy_text(parts[k].value, parts[k].size, label[i].value);
+                board_text(parts[k].value, parts[k].size, label[i].value);
     }
     return true;
 }
@@ -92,17 +53,6 @@ void nvmm_board_row(struct nvmm_board_list *list, const struct nvmm_board_row *r
     list->rows[list->n_rows++].container = (uint32_t)list->n_containers - 1;
 }
 
-bool nvmm_board_show(struct nvmm_board *board)
-{
-    if (pthread_mutex_trylock(&board->lock) != 0)
-        return false;
-    struct nvmm_board_list *list = board->hidden;
-    board->hidden = board->shown;
-    board->shown = list;
-    pthread_mutex_unlock(&board->lock);
-    return true;
-}
-
 static int compare_rows(const void *a, const void *b)
 {
     const struct nvmm_board_row *x = a, *y = b;
@@ -114,17 +64,16 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* Only what is in use: the list is large, and mostly empty. */
-struct nvmm_board_list *nvmm_board_copy(struct nvmm_board *board)
+struct nvmm_board_list *nvmm_board_copy(struct board *board)
 {
     struct nvmm_board_list *copy = malloc(sizeof *copy);
     if (!copy)
         return NULL;
-    pthread_mutex_lock(&board->lock);
-    const struct nvmm_board_list *shown = board->shown;
+    const struct nvmm_board_list *shown = board_lock(board);
     memcpy(copy, shown, offsetof(struct nvmm_board_list, containers));
     memcpy(copy->containers, shown->containers, shown->n_containers * sizeof *shown->containers);
     memcpy(copy->rows, shown->rows, shown->n_rows * sizeof *shown->rows);
-    pthread_mutex_unlock(&board->lock);
+    board_unlock(board);
     if (copy->wall_ns > 0) {
         qsort(copy->rows, copy->n_rows, sizeof *copy->rows, compare_rows);
         return copy;

@@ -8,6 +8,7 @@
 #define IE_COLLECTORS_NVMM_BOARD_H
 
 #include "collectors/nvmm/threads.h"
+#include "collectors/parts/board.h"
 #include "exporter/store/store.h"
 
 /* Containers that use persistent memory at the same time, each with some threads. */
@@ -34,21 +35,16 @@ struct nvmm_board_list {
     struct nvmm_board_row rows[NVMM_MAX_THREADS]; /* in a copy: by container, pid, tid */
 };
 
-struct nvmm_board;
-
 /* 0 or -ENOMEM. */
-int nvmm_board_new(struct nvmm_board **out);
-void nvmm_board_free(struct nvmm_board *board);
+int nvmm_board_new(struct board **out);
 
 /* The writer: the list to fill, empty and its own until it is shown. */
-struct nvmm_board_list *nvmm_board_begin(struct nvmm_board *board);
+struct nvmm_board_list *nvmm_board_begin(struct board *board);
 /* Adds a container by its labels; false: no room. Its rows follow. */
 bool nvmm_board_container(struct nvmm_board_list *list, const struct labelset *labels);
 void nvmm_board_row(struct nvmm_board_list *list, const struct nvmm_board_row *row);
-/* False: a reader is copying; the writer does not wait for it. */
-bool nvmm_board_show(struct nvmm_board *board);
 
 /* Any thread: a copy of what is shown, for free(); NULL: nothing is, or out of memory. */
-struct nvmm_board_list *nvmm_board_copy(struct nvmm_board *board);
+struct nvmm_board_list *nvmm_board_copy(struct board *board);
 
 #endif

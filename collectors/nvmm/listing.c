@@ -48,7 +48,7 @@ static void list_threads(struct nvmm_board_list *list, const struct nvmm_context
     }
 }
 
-void nvmm_list(struct nvmm_board *board, const struct nvmm_context *self, const struct lanes *lanes,
+void nvmm_list(struct board *board, const struct nvmm_context *self, const struct lanes *lanes,
                const struct tick *tick, uint64_t *shown_ns)
 {
     if (*shown_ns == 0 && tick->mono_ns > tick->interval_ns)
@@ -62,7 +62,7 @@ void nvmm_list(struct nvmm_board *board, const struct nvmm_context *self, const 
     list->loads = self->sampled[ACCESS_LOAD];
     list_threads(list, self, lanes);
     list->cut |= self->threads->n == NVMM_MAX_THREADS;
-    if (!nvmm_board_show(board))
+    if (!board_show(board))
         return; /* the next tick's list holds all of this */
     *shown_ns = tick->mono_ns;
     for (size_t i = 0; i < self->threads->n; i++)

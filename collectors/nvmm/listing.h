@@ -10,7 +10,7 @@
  * anew; while a page copies the list before, the next tick shows both. *shown_ns is up to where the
  * board has told; 0 before the first call.
  */
-void nvmm_list(struct nvmm_board *board, const struct nvmm_context *self, const struct lanes *lanes,
+void nvmm_list(struct board *board, const struct nvmm_context *self, const struct lanes *lanes,
                const struct tick *tick, uint64_t *shown_ns);
 
 #endif

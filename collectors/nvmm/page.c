@@ -69,7 +69,7 @@ static json_t *list_json(const struct nvmm_board_list *list, const char *source)
                      list->cut, "containers", containers);
 }
 
-int nvmm_page_render(struct nvmm_board *board, const char *source, struct textbuf *out)
+int nvmm_page_render(struct board *board, const char *source, struct textbuf *out)
 {
     struct nvmm_board_list *list = board ? nvmm_board_copy(board) : NULL;
     json_t *root = list_json(list, source);

@@ -8,6 +8,6 @@
 /* Any thread. Adds the document to 'out'; without a board (NULL: the collector does not run), or
  * before it shows anything, the document names no containers. 'source' says whether this machine
  * was measured. 0 or -ENOMEM. */
-int nvmm_page_render(struct nvmm_board *board, const char *source, struct textbuf *out);
+int nvmm_page_render(struct board *board, const char *source, struct textbuf *out);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "collectors/nvmm/page.h"
 
-static json_t *page(struct nvmm_board *board)
+static json_t *page(struct board *board)
 {
     struct textbuf text;
     textbuf_init(&text);
@@ -30,7 +30,7 @@ static double number(const json_t *object, const char *access, const char *key)
 static void nothing_was_shown_yet(void **state)
 {
     (void)state;
-    struct nvmm_board *board;
+    struct board *board;
     assert_int_equal(nvmm_board_new(&board), 0);
     for (int running = 0; running < 2; running++) {
         json_t *root = page(running ? board : NULL);
@@ -39,13 +39,13 @@ static void nothing_was_shown_yet(void **state)
         assert_string_equal(json_string_value(json_object_get(root, "source")), "perf");
         json_decref(root);
     }
-    nvmm_board_free(board);
+    board_free(board);
 }
 
 static void threads_by_process_and_container(void **state)
 {
     (void)state;
-    struct nvmm_board *board;
+    struct board *board;
     assert_int_equal(nvmm_board_new(&board), 0);
     const struct label labels[] = {{"namespace", "shop"},
                                    {"pod", "db-0"},
@@ -64,7 +64,7 @@ static void threads_by_process_and_container(void **state)
                                                           .accesses = {1 + i, 7},
                                                           .bytes = {100 * (1 + i), 7}});
     }
-    nvmm_board_show(board);
+    board_show(board);
     labelset_unref(set);
     json_t *root = page(board);
     assert_true(json_number_value(json_object_get(root, "timestamp_seconds")) == 1.5);
@@ -90,7 +90,7 @@ static void threads_by_process_and_container(void **state)
         assert_int_equal(json_array_size(json_object_get(second, "threads")), 1);
     }
     json_decref(root);
-    nvmm_board_free(board);
+    board_free(board);
 }
 
 int main(void)

@@ -240,7 +240,7 @@ static void test_who_has_told_everything_is_forgotten(void **state)
 static void test_board(void **state)
 {
     (void)state;
-    struct nvmm_board *board;
+    struct board *board;
     struct labelset *labels;
     static char longer[400];
     struct label at[] = {{"namespace", "shop"},
@@ -262,7 +262,7 @@ static void test_board(void **state)
     nvmm_board_row(list, &(struct nvmm_board_row){.pid = 9, .tid = 9});
     nvmm_board_row(list, &(struct nvmm_board_row){.pid = 3, .tid = 11});
     assert_null(nvmm_board_copy(board)); /* not shown yet */
-    nvmm_board_show(board);
+    board_show(board);
     struct nvmm_board_list *copy = nvmm_board_copy(board);
     assert_int_equal(copy->n_rows, 3);
     assert_int_equal(copy->rows[0].pid, 3);
@@ -280,8 +280,8 @@ static void test_board(void **state)
     assert_false(list->cut);
     assert_false(nvmm_board_container(list, labels));
     assert_true(list->cut);
-    nvmm_board_show(board);
-    nvmm_board_free(board);
+    board_show(board);
+    board_free(board);
     labelset_unref(labels);
 }
 
@@ -304,7 +304,7 @@ static void *read_lists(void *context)
 static void test_board_is_read_by_other_threads(void **state)
 {
     (void)state;
-    struct nvmm_board *board;
+    struct board *board;
     struct labelset *labels;
     const struct label label = {"pod", "a"};
     pthread_t reader;
@@ -319,11 +319,11 @@ static void test_board_is_read_by_other_threads(void **state)
         nvmm_board_container(list, labels);
         for (uint32_t k = 0; k < i % 50; k++)
             nvmm_board_row(list, &(struct nvmm_board_row){.pid = i % 50, .tid = k});
-        nvmm_board_show(board);
+        board_show(board);
     }
     assert_int_equal(pthread_join(reader, &read), 0);
     assert_non_null(read);
-    nvmm_board_free(board);
+    board_free(board);
     labelset_unref(labels);
 }
 
