@@ -13,11 +13,10 @@ static struct connection *tracked(struct MHD_Connection *connection)
     return info ? info->socket_context : NULL;
 }
 
-static void give_place_back(struct http_server *server, struct connection *track)
+static void give_place_back(struct listener *listener, struct connection *track)
 {
-    if (track->limited)
-        atomic_fetch_sub(&server->limited, 1);
-    track->limited = false;
+    if (connections_leave_place(&listener->connections, track))
+        atomic_fetch_sub(&listener->server->limited, 1);
 }
 
 void answer_connection(void *closure, struct MHD_Connection *connection, void **socket_context,
@@ -26,8 +25,8 @@ void answer_connection(void *closure, struct MHD_Connection *connection, void **
     struct listener *listener = closure;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         if (*socket_context) {
-            give_place_back(listener->server, *socket_context);
-            connections_remove(&listener->connections, *socket_context);
+            give_place_back(listener, *socket_context);
+            connections_remove(&listener->connections, *socket_context, clock_mono_ns());
         }
         *socket_context = NULL;
         return;
@@ -37,12 +36,16 @@ void answer_connection(void *closure, struct MHD_Connection *connection, void **
     if (!info)
         return;
     bool evicted;
-    *socket_context =
+    struct connection *track =
         connections_add(&listener->connections, info->connect_fd, clock_mono_ns(), &evicted);
+    *socket_context = track;
+    if (track && listener->connections.peers[track->peer].peer.kind == PEER_UNIX)
+        listen_bound_connection(info->connect_fd);
     if (evicted && !atomic_exchange(&listener->server->complained, true))
         log_warn(
             listener->server->log, "http",
-            "more than %u connections: closing the ones that have been idle longest (logged once)",
+            "more than %u connections, or more than a quarter of these from one address: closing "
+            "the ones that have been idle longest (logged once)",
             listener->connections.limit);
 }
 
@@ -57,7 +60,7 @@ void answer_completed(void *closure, struct MHD_Connection *connection, void **r
     if (!track)
         return;
     connections_idle(&listener->connections, track, clock_mono_ns());
-    give_place_back(listener->server, track);
+    give_place_back(listener, track);
 }
 
 /* Query arguments. */
@@ -182,22 +185,25 @@ static bool has_body(struct MHD_Connection *connection)
 }
 
 /* Takes one of the places for limited requests; an untracked connection could not give it back.
- * Slow readers keep no other client out: when all places are taken, the slowest reader loses its
- * place. */
+ * Nobody keeps the others out: one peer has three quarters of the places at most, and when all are
+ * taken, the peer that has most or the slowest reader loses one. */
 static bool take_place(struct listener *listener, struct connection *track)
 {
     struct http_server *server = listener->server;
-    if (server->max_requests == 0)
+    struct connections *all = &listener->connections;
+    unsigned max = server->max_requests;
+    if (max == 0)
         return true;
     if (!track)
         return false;
-    if (atomic_fetch_add(&server->limited, 1) >= server->max_requests) {
-        atomic_fetch_sub(&server->limited, 1);
-        if (!connections_take_place(&listener->connections, clock_mono_ns()))
-            return false;
+    if (connections_places(all, track) >= max - max / 4)
+        return connections_take_place(all, track, true, clock_mono_ns());
+    if (atomic_fetch_add(&server->limited, 1) < max) {
+        connections_hold_place(all, track);
+        return true;
     }
-    track->limited = true;
-    return true;
+    atomic_fetch_sub(&server->limited, 1);
+    return connections_take_place(all, track, false, clock_mono_ns());
 }
 
 static void handle(struct http_server *server, const struct http_route *route,

@@ -1,8 +1,12 @@
 /* Which clients are connected, and which one is cut off when connections run short. */
-#include <stdlib.h>
-#include <sys/socket.h>
+#include "exporter/http/connections.h"
 
-#include "exporter/http/internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 /* The memory for different bodies that slow readers hold, unless the largest body is bigger than a
  * quarter of it. */
@@ -10,6 +14,25 @@ static const size_t bodies_limit = (size_t)64 << 20;
 
 /* A response that takes longer than this may be cut off when its place is wanted. */
 static const uint64_t slow_ns = 2000000000;
+
+enum {
+    PEER_PART = 4,    /* of the limit, for the connections of one peer */
+    PEER_LEAST = 8,   /* but at least so many */
+    PARTING_PART = 8, /* of the limit, for those that part */
+};
+
+static unsigned part(unsigned limit, unsigned divisor, unsigned least)
+{
+    return limit / divisor > least ? limit / divisor : least;
+}
+
+int connections_init(struct connections *all, unsigned limit, uint64_t timeout_ns)
+{
+    *all = (struct connections){.limit = limit, .timeout_ns = timeout_ns};
+    all->n_peers = (size_t)limit + part(limit, PARTING_PART, 1) + 1;
+    all->peers = calloc(all->n_peers, sizeof *all->peers);
+    return all->peers ? 0 : -ENOMEM;
+}
 
 static void unlink_connection(struct connections *all, struct connection *connection)
 {
@@ -38,26 +61,115 @@ static void append(struct connections *all, struct connection *connection,
     list->last = connection;
 }
 
-/* The daemon sees the end of the stream and closes; it alone may close the descriptor. What the
- * kernel still holds for a slow reader is thrown away then, so that it sees a broken response. */
-static void send_away(struct connections *all, struct connection *connection)
+static void move(struct connections *all, struct connection *connection,
+                 enum connection_state state, uint64_t now_ns)
+{
+    unlink_connection(all, connection);
+    append(all, connection, state);
+    connection->since_ns = now_ns;
+}
+
+/* ---- what the kernel holds ---- */
+
+static bool is_held(int fd)
+{
+    int bytes = 0;
+    return ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
+/* Ends a connection now and throws away what the kernel still holds: the client sees a broken
+ * response, not the end of one. */
+static void reset(int fd)
 {
     const struct linger none = {.l_onoff = 1};
-    if (connection->state == CONNECTION_ACTIVE)
-        setsockopt(connection->fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    connect(fd, &nobody, sizeof nobody); /* not every kind of socket can; the linger time is left */
+}
+
+static void forget(struct connections *all, struct connection *connection)
+{
     unlink_connection(all, connection);
-    append(all, connection, CONNECTION_LEAVING);
+    all->peers[connection->peer].connections--;
+    free(connection);
+}
+
+static void part_now(struct connections *all, struct connection *connection)
+{
+    if (is_held(connection->fd))
+        reset(connection->fd);
+    close(connection->fd);
+    all->parting--;
+    forget(all, connection);
+}
+
+void connections_release(struct connections *all)
+{
+    struct connection *connection;
+    while ((connection = all->lists[CONNECTION_PARTING].first)) {
+        close(connection->fd);
+        forget(all, connection);
+    }
+    free(all->peers);
+    all->peers = NULL;
+}
+
+/* Closes those that have everything, and those that had time enough. */
+static void let_go(struct connections *all, uint64_t now_ns)
+{
+    struct connection *next;
+    for (struct connection *c = all->lists[CONNECTION_PARTING].first; c; c = next) {
+        next = c->next;
+        if (now_ns - c->since_ns > all->timeout_ns || !is_held(c->fd))
+            part_now(all, c);
+    }
+}
+
+/* ---- whom it hits ---- */
+
+/* The oldest in a state, of the peer that has most connections among those in it. */
+static struct connection *oldest_of_largest(const struct connections *all,
+                                            enum connection_state state)
+{
+    struct connection *found = NULL;
+    for (struct connection *c = all->lists[state].first; c; c = c->next)
+        if (!found || all->peers[c->peer].connections > all->peers[found->peer].connections)
+            found = c;
+    return found;
+}
+
+static struct connection *oldest_of(const struct connections *all, enum connection_state state,
+                                    size_t peer)
+{
+    struct connection *c = all->lists[state].first;
+    while (c && c->peer != peer)
+        c = c->next;
+    return c;
+}
+
+/* The daemon sees the end of the stream and closes; it alone may close the descriptor. */
+static void send_away(struct connections *all, struct connection *connection, uint64_t now_ns)
+{
+    if (connection->state == CONNECTION_PARTING) {
+        part_now(all, connection);
+        return;
+    }
+    if (connection->state == CONNECTION_ACTIVE || is_held(connection->fd))
+        reset(connection->fd);
+    move(all, connection, CONNECTION_LEAVING, now_ns);
     shutdown(connection->fd, SHUT_RDWR);
 }
 
-bool connections_make_room(struct connections *all)
+bool connections_make_room(struct connections *all, uint64_t now_ns)
 {
-    struct connection *oldest = all->lists[CONNECTION_IDLE].first;
-    if (!oldest)
-        oldest = all->lists[CONNECTION_ACTIVE].first;
-    if (oldest)
-        send_away(all, oldest);
-    return oldest != NULL;
+    struct connection *victim = oldest_of_largest(all, CONNECTION_IDLE);
+    if (!victim)
+        victim = oldest_of_largest(all, CONNECTION_PARTING);
+    if (!victim)
+        victim = oldest_of_largest(all, CONNECTION_ACTIVE);
+    if (victim)
+        send_away(all, victim, now_ns);
+    return victim != NULL;
 }
 
 /* Room is made before the limit is reached, since a connection that was sent away stays for one
@@ -67,38 +179,97 @@ static bool crowded(const struct connections *all)
     unsigned leaving = 0;
     for (struct connection *c = all->lists[CONNECTION_LEAVING].first; c; c = c->next)
         leaving++;
-    return all->n - leaving > all->limit - all->limit / 8;
+    return all->n + all->parting - leaving > all->limit - all->limit / 8;
+}
+
+/* A peer that is over its share loses the connection that was idle longest, otherwise one that
+ * parts, otherwise a slow reader, otherwise the new one. */
+static void keep_to_share(struct connections *all, struct connection *newcomer, uint64_t now_ns)
+{
+    struct connection *victim = oldest_of(all, CONNECTION_IDLE, newcomer->peer);
+    if (victim == newcomer)
+        victim = oldest_of(all, CONNECTION_PARTING, newcomer->peer);
+    if (!victim) {
+        victim = oldest_of(all, CONNECTION_ACTIVE, newcomer->peer);
+        if (victim && now_ns - victim->since_ns <= slow_ns)
+            victim = NULL;
+    }
+    send_away(all, victim ? victim : newcomer, now_ns);
+}
+
+/* ---- coming and going ---- */
+
+/* Its index; n_peers when there is no room. */
+static size_t find_peer(struct connections *all, struct peer peer)
+{
+    size_t empty = all->n_peers;
+    for (size_t i = 0; i < all->n_peers; i++) {
+        if (all->peers[i].connections == 0)
+            empty = i < empty ? i : empty;
+        else if (peer_same(all->peers[i].peer, peer))
+            return i;
+    }
+    if (empty < all->n_peers)
+        all->peers[empty] = (struct peer_share){.peer = peer};
+    return empty;
 }
 
 struct connection *connections_add(struct connections *all, int fd, uint64_t now_ns, bool *evicted)
 {
-    *evicted = crowded(all) && connections_make_room(all);
+    let_go(all, now_ns);
+    *evicted = crowded(all) && connections_make_room(all, now_ns);
+    struct peer peer = peer_of_socket(fd);
+    size_t index = find_peer(all, peer);
     struct connection *connection = calloc(1, sizeof *connection);
-    if (!connection)
+    if (!connection || index == all->n_peers) {
+        free(connection);
         return NULL;
+    }
     connection->fd = fd;
+    connection->peer = index;
+    connection->local = peer.local;
     connection->since_ns = now_ns;
     append(all, connection, CONNECTION_IDLE);
     all->n++;
+    if (++all->peers[index].connections > part(all->limit, PEER_PART, PEER_LEAST)) {
+        keep_to_share(all, connection, now_ns);
+        *evicted = true;
+    }
     return connection;
 }
 
-void connections_remove(struct connections *all, struct connection *connection)
+/* Keeps the socket open beyond the daemon's close. */
+static bool start_parting(struct connections *all, struct connection *connection, uint64_t now_ns)
 {
-    unlink_connection(all, connection);
+    if (all->parting >= part(all->limit, PARTING_PART, 1))
+        part_now(all, oldest_of_largest(all, CONNECTION_PARTING));
+    int fd = fcntl(connection->fd, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    shutdown(fd, SHUT_WR);
+    connection->fd = fd;
+    move(all, connection, CONNECTION_PARTING, now_ns);
+    all->parting++;
+    return true;
+}
+
+void connections_remove(struct connections *all, struct connection *connection, uint64_t now_ns)
+{
     all->n--;
-    free(connection);
+    if (is_held(connection->fd)) {
+        if (connection->state == CONNECTION_IDLE && start_parting(all, connection, now_ns))
+            return;
+        reset(connection->fd);
+    }
+    forget(all, connection);
 }
 
 void connections_idle(struct connections *all, struct connection *connection, uint64_t now_ns)
 {
     connection->body = NULL;
     connection->body_len = 0;
-    if (connection->state != CONNECTION_ACTIVE)
-        return;
-    unlink_connection(all, connection);
-    append(all, connection, CONNECTION_IDLE);
-    connection->since_ns = now_ns;
+    if (connection->state == CONNECTION_ACTIVE)
+        move(all, connection, CONNECTION_IDLE, now_ns);
 }
 
 void connections_active(struct connections *all, struct connection *connection, uint64_t now_ns,
@@ -106,12 +277,11 @@ void connections_active(struct connections *all, struct connection *connection, 
 {
     connection->body = body;
     connection->body_len = body_len;
-    if (connection->state != CONNECTION_IDLE)
-        return;
-    unlink_connection(all, connection);
-    append(all, connection, CONNECTION_ACTIVE);
-    connection->since_ns = now_ns;
+    if (connection->state == CONNECTION_IDLE)
+        move(all, connection, CONNECTION_ACTIVE, now_ns);
 }
+
+/* ---- slow readers ---- */
 
 /* Bytes of all bodies that are going out, each counted once however many readers take it. */
 static size_t bodies(const struct connections *all, size_t *largest)
@@ -132,6 +302,7 @@ static size_t bodies(const struct connections *all, size_t *largest)
 
 void connections_hurry(struct connections *all, uint64_t now_ns)
 {
+    let_go(all, now_ns);
     struct connection *oldest;
     while ((oldest = all->lists[CONNECTION_ACTIVE].first)) {
         size_t largest, limit = bodies_limit;
@@ -142,20 +313,58 @@ void connections_hurry(struct connections *all, uint64_t now_ns)
             if (sum <= limit)
                 return;
         }
-        send_away(all, oldest);
+        send_away(all, oldest, now_ns);
     }
 }
 
-bool connections_take_place(struct connections *all, uint64_t now_ns)
+/* ---- places for limited requests ---- */
+
+unsigned connections_places(const struct connections *all, const struct connection *connection)
 {
+    return all->peers[connection->peer].places;
+}
+
+void connections_hold_place(struct connections *all, struct connection *connection)
+{
+    connection->has_place = true;
+    all->peers[connection->peer].places++;
+}
+
+bool connections_leave_place(struct connections *all, struct connection *connection)
+{
+    if (!connection->has_place)
+        return false;
+    connection->has_place = false;
+    all->peers[connection->peer].places--;
+    return true;
+}
+
+static struct connection *place_to_take(const struct connections *all,
+                                        const struct connection *taker, bool own, uint64_t now_ns)
+{
+    unsigned most = connections_places(all, taker) + 1;
+    struct connection *slow = NULL, *greedy = NULL;
     for (struct connection *c = all->lists[CONNECTION_ACTIVE].first; c; c = c->next) {
-        if (now_ns - c->since_ns <= slow_ns)
-            return false;
-        if (c->limited) {
-            c->limited = false;
-            send_away(all, c);
-            return true;
+        if (!c->has_place || (own && c->peer != taker->peer))
+            continue;
+        if (!slow && now_ns - c->since_ns > slow_ns)
+            slow = c;
+        if (connections_places(all, c) > most) {
+            most = connections_places(all, c);
+            greedy = c;
         }
     }
-    return false;
+    return greedy ? greedy : slow;
+}
+
+bool connections_take_place(struct connections *all, struct connection *connection, bool own,
+                            uint64_t now_ns)
+{
+    struct connection *loser = place_to_take(all, connection, own, now_ns);
+    if (!loser)
+        return false;
+    connections_leave_place(all, loser);
+    send_away(all, loser, now_ns);
+    connections_hold_place(all, connection);
+    return true;
 }

@@ -5,11 +5,13 @@
  * 503 are answered here where no handler needs to see the request. HEAD is answered as GET without
  * a body.
  *
- * Every client is let in: when connections run short, the one that was idle longest is closed, and
- * when none is idle, the slowest reader. A response that is not taken within the timeout is cut off
- * as soon as another client asks for something, and so is the oldest one when slow readers hold too
- * many different bodies in memory. So the server's descriptors and memory stay bounded, and a
- * scraper gets its answer whatever other clients do.
+ * Every client is let in: when connections run short, the address that has most loses the one that
+ * was idle longest, and when none is idle, the slowest reader. An address has at most a quarter of
+ * the connections, and three quarters of the places for limited requests. A response that is not
+ * taken within the timeout is cut off as soon as another client asks for something, and so is the
+ * oldest one when slow readers hold too many different bodies in memory. What the kernel holds for
+ * clients is bounded too, also behind connections that are closed. So the server's descriptors and
+ * memory stay bounded, and a scraper gets its answer whatever other clients do.
  */
 #ifndef IE_HTTP_HTTP_H
 #define IE_HTTP_HTTP_H

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,29 @@ fail(int err, char *error, size_t error_size, const char *format, ...)
     vsnprintf(error, error_size, format, args);
     va_end(args);
     return err;
+}
+
+/*
+ * What the kernel may hold for a client, in each direction; it doubles both for its own overhead.
+ * Left to itself it takes a page of megabytes whole, and keeps it for minutes behind a client that
+ * never reads: memory that the server does not see. The sum over all connections stays below
+ * 256 x 2 x (24 + 16) KiB = 20 MiB.
+ */
+enum { SEND_BUFFER_BYTES = 24 << 10, RECEIVE_BUFFER_BYTES = 16 << 10 };
+
+void listen_bound_connection(int fd)
+{
+    const int out = SEND_BUFFER_BYTES, in = RECEIVE_BUFFER_BYTES;
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &out, sizeof out);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &in, sizeof in);
+}
+
+/* Connections inherit these from the listening socket, but for those of unix sockets. */
+void listen_bound(int fd, unsigned timeout_seconds)
+{
+    const unsigned patience_ms = timeout_seconds * 1000;
+    listen_bound_connection(fd);
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof patience_ms);
 }
 
 static int try_listen(const struct sockaddr *address, socklen_t len, int *out)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/http/answer.h"
 
 /* Request line and headers must fit; more is answered with 414 or 431. */
@@ -25,7 +26,7 @@ static void log_daemon(void *context, const char *format, va_list args)
     log_debug(listener->server->log, "http", "%s", message);
     struct pollfd waiting = {.fd = listener->fd, .events = POLLIN};
     if (strstr(format, "suspending accept") && poll(&waiting, 1, 0) > 0)
-        connections_make_room(&listener->connections);
+        connections_make_room(&listener->connections, clock_mono_ns());
 }
 
 static int start_daemon(struct listener *listener)
@@ -74,23 +75,29 @@ static int open_listeners(struct http_server *server, const struct http_config *
         if (err)
             return err;
         listener->port = listen_port(listener->fd);
+        listen_bound(listener->fd, server->timeout_seconds);
     }
     return 0;
 }
 
-static void share_limits(struct http_server *server, const struct http_config *config)
+static int share_limits(struct http_server *server, const struct http_config *config, char *error,
+                        size_t error_size)
 {
     unsigned all = config->max_connections ? config->max_connections : HTTP_DEFAULT_CONNECTIONS;
     unsigned each = all / (unsigned)server->n_listeners;
     server->timeout_seconds =
         config->timeout_seconds ? config->timeout_seconds : HTTP_DEFAULT_TIMEOUT_SECONDS;
+    int err = 0;
     for (size_t i = 0; i < server->n_listeners; i++) {
         server->listeners[i].server = server;
         server->listeners[i].fd = -1;
-        server->listeners[i].connections.limit = each > 8 ? each : 8;
-        server->listeners[i].connections.timeout_ns =
-            (uint64_t)server->timeout_seconds * 1000000000;
+        int one = connections_init(&server->listeners[i].connections, each > 8 ? each : 8,
+                                   (uint64_t)server->timeout_seconds * 1000000000);
+        err = one ? one : err;
     }
+    if (err)
+        snprintf(error, error_size, "out of memory");
+    return err;
 }
 
 int http_server_start(const struct http_config *config, struct http_server **out, char *error,
@@ -118,8 +125,9 @@ int http_server_start(const struct http_config *config, struct http_server **out
     server->log = config->log;
     server->max_requests = config->max_requests;
     server->n_listeners = n;
-    share_limits(server, config);
-    err = open_listeners(server, config, first, error, error_size);
+    err = share_limits(server, config, error, error_size);
+    if (!err)
+        err = open_listeners(server, config, first, error, error_size);
     if (!err)
         err = start_daemons(server, error, error_size);
     if (err) {
@@ -140,6 +148,7 @@ void http_server_stop(struct http_server *server)
             MHD_stop_daemon(listener->daemon);
         else if (listener->fd >= 0)
             close(listener->fd);
+        connections_release(&listener->connections);
     }
     request_counts_release(&server->counts);
     free(server);

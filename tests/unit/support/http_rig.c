@@ -163,9 +163,19 @@ double http_seconds(void)
 
 int http_dial(uint16_t port)
 {
+    return http_dial_from(1, 0, port);
+}
+
+int http_dial_from(unsigned host, int buffer_bytes, uint16_t port)
+{
     const struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    const struct sockaddr_in own = {.sin_family = AF_INET,
+                                    .sin_addr = {htonl(INADDR_LOOPBACK - 1 + host)}};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (buffer_bytes > 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&own, sizeof own), 0);
     assert_true(fd >= 0);
     const struct timeval patience = {60, 0}; /* a hang fails the test */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);

@@ -34,6 +34,9 @@ const struct http_route *http_rig_routes(size_t *n);
 
 /* A connection to the loopback address; a hang of a minute ends reads and writes. */
 int http_dial(uint16_t port);
+/* The same from another of the loopback addresses, 127.0.0.'host', which the server takes for
+ * another peer, and with a receive buffer of that size; 0: the default. */
+int http_dial_from(unsigned host, int buffer_bytes, uint16_t port);
 int http_send(int fd, const char *bytes, size_t n);
 
 struct http_reply {
