@@ -2,7 +2,8 @@
  * Renders snapshots: Prometheus text 0.0.4, OpenMetrics 1.0, JSON.
  *
  * A snapshot is rendered at most once per format and compressed at most once, then served to all
- * scrapers. Any thread; callers that ask for a page while another thread renders it wait for it.
+ * scrapers; what is asked for of it (collect[]) is cut out of that. Any thread; callers that ask
+ * for a page while another thread renders it wait for it.
  */
 #ifndef IE_EXPOSE_EXPOSE_H
 #define IE_EXPOSE_EXPOSE_H
@@ -38,15 +39,23 @@ struct expose;
 /* 'created': _created samples in OpenMetrics. The store must outlive it. */
 int expose_new(struct store *store, bool created, struct expose **out);
 void expose_free(struct expose *expose);
-/* The current snapshot's page; the caller unrefs it. -ENODATA before the first publication.
- * Filtered pages (n > 0) are rendered anew for each call. */
+/* The current snapshot's page; the caller unrefs it. -ENODATA before the first publication. */
 int expose_page(struct expose *expose, enum expose_format format, bool gzip,
-                const char *const *owners, size_t n, struct rendered_page **out);
+                struct rendered_page **out);
+/*
+ * The same with only the families of the named owners and the exporter's own. Compressed (*gzip)
+ * for the first few selections that are asked for of a snapshot; for others *gzip becomes false.
+ */
+int expose_selection(struct expose *expose, enum expose_format format, bool *gzip,
+                     const char *const *owners, size_t n, struct rendered_page **out);
 
 /*
  * JSON of all series that carry a container's labels, one object per container: its labels, and
  * "values" keyed by metric (own labels nested as a list). For /api/v1/containers.
  */
-int expose_containers_json(const struct snapshot *snapshot, struct rendered_page **out);
+int expose_containers_json(const struct snapshot *snapshot, struct textbuf *out);
+/* The current snapshot's, made once; the caller unrefs it. -ENODATA before the first publication.
+ */
+int expose_containers_page(struct expose *expose, struct rendered_page **out);
 
 #endif

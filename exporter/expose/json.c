@@ -229,31 +229,20 @@ static int add_container(const struct labelset *set, const struct container_samp
     return err;
 }
 
-int expose_containers_json(const struct snapshot *snapshot, struct rendered_page **out)
+int expose_containers_json(const struct snapshot *snapshot, struct textbuf *out)
 {
     struct container_samples groups = {0};
-    struct rendered_page *page = NULL;
-    int err = page_new(NULL, &page);
-    if (!err)
-        err = group_samples(&groups, snapshot);
+    int err = group_samples(&groups, snapshot);
     if (!err) {
-        textbuf_str(&page->text, "{\"containers\":[");
+        textbuf_str(out, "{\"containers\":[");
         for (size_t i = 0; i < groups.n_containers && !err; i++) {
             if (i > 0)
-                textbuf_char(&page->text, ',');
+                textbuf_char(out, ',');
             err = add_container(groups.sets[i], groups.sorted + groups.starts[i],
-                                groups.starts[i + 1] - groups.starts[i], &page->text);
+                                groups.starts[i + 1] - groups.starts[i], out);
         }
-        textbuf_str(&page->text, "]}\n");
-        if (!err)
-            err = textbuf_finish(&page->text);
+        textbuf_str(out, "]}\n");
     }
     groups_release(&groups);
-    if (err) {
-        page_unref(page);
-        return err;
-    }
-    page->number = snapshot_number(snapshot);
-    *out = page;
-    return 0;
+    return err ? err : textbuf_finish(out);
 }

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "exporter/base/array.h"
+
 int page_new(_Atomic(struct rendered_page *) *spare, struct rendered_page **out)
 {
     struct rendered_page *page = spare ? atomic_exchange(spare, NULL) : NULL;
@@ -15,6 +17,7 @@ int page_new(_Atomic(struct rendered_page *) *spare, struct rendered_page **out)
     }
     textbuf_clear(&page->text);
     page->number = 0;
+    page->n_parts = 0;
     atomic_store(&page->refs, 1);
     *out = page;
     return 0;
@@ -25,7 +28,21 @@ static void page_free(struct rendered_page *page)
     if (!page)
         return;
     textbuf_release(&page->text);
+    free(page->parts);
     free(page);
+}
+
+int page_add_part(struct rendered_page *page, const char *owner)
+{
+    struct page_part *last = page->n_parts > 0 ? &page->parts[page->n_parts - 1] : NULL;
+    if (last && last->owner == owner) {
+        last->end = page->text.len;
+        return 0;
+    }
+    int err = array_reserve(&page->parts, &page->parts_cap, page->n_parts + 1, sizeof *page->parts);
+    if (!err)
+        page->parts[page->n_parts++] = (struct page_part){owner, page->text.len};
+    return err;
 }
 
 void page_spare_release(_Atomic(struct rendered_page *) *spare)

@@ -13,17 +13,31 @@
 
 #include "exporter/expose/expose.h"
 
+/* Bytes of a whole page from where the part before ends. */
+struct page_part {
+    const char *owner; /* the collector's name, NULL: always served */
+    size_t end;
+};
+
 struct rendered_page {
     atomic_uint refs;
-    uint64_t number; /* of the snapshot it shows */
+    uint64_t number; /* of the state it shows */
     struct textbuf text;
+    struct page_part *parts; /* of a whole page */
+    size_t n_parts, parts_cap;
     _Atomic(struct rendered_page *) *spare; /* NULL: freed at the end */
 };
 
 /* An empty page with one reference: the spare, if there is one. */
 int page_new(_Atomic(struct rendered_page *) *spare, struct rendered_page **out);
+/* Notes that the bytes since the part before are the owner's. */
+int page_add_part(struct rendered_page *page, const char *owner);
 /* Frees the spare. */
 void page_spare_release(_Atomic(struct rendered_page *) *spare);
+
+/* Everything, with its parts. */
+int page_render(struct rendered_page *page, const struct snapshot *snapshot,
+                enum expose_format format, bool created);
 
 /* Appends the gzip form of bytes. */
 int page_compress(struct libdeflate_compressor *compressor, const void *bytes, size_t len,

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "exporter/base/decimal.h"
-#include "exporter/expose/expose.h"
+#include "exporter/expose/page.h"
+
+static const char end_of_page[] = "# EOF\n"; /* of OpenMetrics */
 
 /* The place where a line is being written. */
 struct line {
@@ -221,25 +223,50 @@ static bool wanted(const struct snapshot_family *family, const char *const *owne
     return false;
 }
 
+static void add_family(struct textbuf *out, const struct snapshot_family *family, bool open,
+                       bool created)
+{
+    enum metric_type type = family->desc->type;
+    const char *suffix = type == METRIC_COUNTER ? "_total" : type == METRIC_INFO ? "_info" : "";
+    add_header(out, family->desc, suffix, open);
+    if (type == METRIC_HISTOGRAM)
+        add_histograms(out, family, open && created);
+    else
+        add_numbers(out, family, suffix, open && created && type == METRIC_COUNTER);
+}
+
 int expose_render(const struct snapshot *snapshot, enum expose_format format,
                   const char *const *owners, size_t n, bool created, struct textbuf *out)
 {
     bool open = format == EXPOSE_OPENMETRICS_100;
     size_t n_families;
     const struct snapshot_family *families = snapshot_families(snapshot, &n_families);
-    for (size_t i = 0; i < n_families && !textbuf_finish(out); i++) {
-        const struct snapshot_family *family = &families[i];
-        enum metric_type type = family->desc->type;
-        if (!wanted(family, owners, n))
-            continue;
-        const char *suffix = type == METRIC_COUNTER ? "_total" : type == METRIC_INFO ? "_info" : "";
-        add_header(out, family->desc, suffix, open);
-        if (type == METRIC_HISTOGRAM)
-            add_histograms(out, family, open && created);
-        else
-            add_numbers(out, family, suffix, open && created && type == METRIC_COUNTER);
-    }
+    for (size_t i = 0; i < n_families && !textbuf_finish(out); i++)
+        if (wanted(&families[i], owners, n))
+            add_family(out, &families[i], open, created);
     if (open)
-        textbuf_str(out, "# EOF\n");
+        textbuf_str(out, end_of_page);
     return textbuf_finish(out);
+}
+
+int page_render(struct rendered_page *page, const struct snapshot *snapshot,
+                enum expose_format format, bool created)
+{
+    bool open = format == EXPOSE_OPENMETRICS_100;
+    size_t n_families;
+    int err = 0;
+    const struct snapshot_family *families = snapshot_families(snapshot, &n_families);
+    for (size_t i = 0; i < n_families && !err; i++) {
+        if (!wanted(&families[i], NULL, 0))
+            continue;
+        add_family(&page->text, &families[i], open, created);
+        err = textbuf_finish(&page->text);
+        if (!err)
+            err = page_add_part(page, families[i].owner);
+    }
+    if (open && !err) {
+        textbuf_str(&page->text, end_of_page);
+        err = page_add_part(page, NULL);
+    }
+    return err ? err : textbuf_finish(&page->text);
 }

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -79,15 +80,26 @@ void pages_api_containers(void *context, const struct http_request *request,
 {
     (void)request;
     struct pages *pages = context;
-    struct snapshot *snapshot = store_acquire(pages->config.store);
     struct rendered_page *page;
-    if (!snapshot)
+    int err = expose_containers_page(pages->config.expose, &page);
+    if (err == -ENODATA)
         pages_answer_text(response, 503, "nothing has been published yet\n");
-    else if (expose_containers_json(snapshot, &page) != 0)
+    else if (err)
         pages_answer_text(response, 500, "the document could not be generated\n");
     else
         pages_answer_page(response, page, "application/json", "json", false);
-    snapshot_release(snapshot);
+}
+
+struct collector_document {
+    const struct pages_collector *collector;
+    const char *source;
+};
+
+static int render_document(void *context, struct textbuf *out)
+{
+    const struct collector_document *document = context;
+    const struct pages_collector *collector = document->collector;
+    return collector->ops->page->render(collector->self, document->source, out);
 }
 
 void pages_api_collector(void *context, const struct http_request *request,
@@ -98,15 +110,15 @@ void pages_api_collector(void *context, const struct http_request *request,
     uint64_t updated_ns;
     pages_take_status(pages, &status, &updated_ns);
     for (size_t i = 0; i < pages->config.n_collectors; i++) {
-        const struct pages_collector *collector = &pages->config.collectors[i];
-        const struct collector_page *page = collector->ops->page;
+        const struct collector_page *page = pages->config.collectors[i].ops->page;
         if (!page || strcmp(page->path, request->path) != 0)
             continue;
-        struct textbuf text;
-        textbuf_init(&text);
-        int err = page->render(collector->self, status.source ? status.source : "", &text);
-        if (err && !text.error)
-            text.error = err;
-        pages_answer_textbuf(response, "application/json", "json", &text);
+        struct collector_document document = {&pages->config.collectors[i],
+                                              status.source ? status.source : ""};
+        struct rendered_page *rendered;
+        if (page_cache_get(&pages->documents[i], updated_ns, render_document, &document, &rendered))
+            pages_answer_text(response, 500, "the document could not be generated\n");
+        else
+            pages_answer_page(response, rendered, "application/json", "json", false);
     }
 }

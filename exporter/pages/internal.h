@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "exporter/expose/page_cache.h"
 #include "exporter/pages/pages.h"
 
 enum { PAGES_OWN_ROUTES = 6, PAGES_MAX_ROUTES = PAGES_OWN_ROUTES + COLLECTORS_MAX };
@@ -13,6 +14,7 @@ enum { PAGES_OWN_ROUTES = 6, PAGES_MAX_ROUTES = PAGES_OWN_ROUTES + COLLECTORS_MA
 struct pages {
     struct pages_config config;
     struct pages_collector collectors[COLLECTORS_MAX]; /* config.collectors points here */
+    struct page_cache documents[COLLECTORS_MAX];       /* the collectors' own pages, by update */
     struct http_route routes[PAGES_MAX_ROUTES];
     size_t n_routes;
     pthread_mutex_t lock; /* guards the two below */

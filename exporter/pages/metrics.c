@@ -32,7 +32,8 @@ void pages_metrics(void *context, const struct http_request *request,
     enum expose_format format = expose_negotiate(request->accept);
     bool gzip = expose_accepts_gzip(request->accept_encoding);
     struct rendered_page *page;
-    int err = expose_page(pages->config.expose, format, gzip, owners, n, &page);
+    int err = n > 0 ? expose_selection(pages->config.expose, format, &gzip, owners, n, &page)
+                    : expose_page(pages->config.expose, format, gzip, &page);
     if (err == -ENODATA)
         pages_answer_text(response, 503, "nothing has been published yet\n");
     else if (err)

@@ -49,6 +49,8 @@ int pages_new(const struct pages_config *config, struct pages **out)
     add_routes(pages);
     pages->updated_ns = clock_mono_ns();
     pthread_mutex_init(&pages->lock, NULL);
+    for (size_t i = 0; i < COLLECTORS_MAX; i++)
+        page_cache_init(&pages->documents[i]);
     *out = pages;
     return 0;
 }
@@ -58,6 +60,8 @@ void pages_free(struct pages *pages)
     if (!pages)
         return;
     pthread_mutex_destroy(&pages->lock);
+    for (size_t i = 0; i < COLLECTORS_MAX; i++)
+        page_cache_release(&pages->documents[i]);
     free(pages);
 }
 

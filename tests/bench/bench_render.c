@@ -167,7 +167,7 @@ static int ask(struct expose *expose, bool gzip, double *seconds, size_t *len)
 {
     struct rendered_page *page;
     double start = cpu_seconds();
-    if (expose_page(expose, EXPOSE_OPENMETRICS_100, gzip, NULL, 0, &page))
+    if (expose_page(expose, EXPOSE_OPENMETRICS_100, gzip, &page))
         return -1;
     *seconds = cpu_seconds() - start;
     page_bytes(page, len);

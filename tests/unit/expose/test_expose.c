@@ -241,7 +241,7 @@ static void test_no_room(void **state)
 static struct rendered_page *get(struct expose *expose, enum expose_format format, bool gzip)
 {
     struct rendered_page *page;
-    assert_int_equal(expose_page(expose, format, gzip, NULL, 0, &page), 0);
+    assert_int_equal(expose_page(expose, format, gzip, &page), 0);
     return page;
 }
 
@@ -262,9 +262,11 @@ static void test_pages(void **state)
     struct expose *expose;
     assert_int_equal(expose_new(f->store, false, &expose), 0);
     struct rendered_page *text = NULL, *again, *packed, *open, *filtered;
-    assert_int_equal(expose_page(expose, EXPOSE_TEXT_004, false, NULL, 0, &text), -ENODATA);
+    assert_int_equal(expose_page(expose, EXPOSE_TEXT_004, false, &text), -ENODATA);
     static const char *const core[] = {"core"};
-    assert_int_equal(expose_page(expose, EXPOSE_TEXT_004, true, core, 1, &text), -ENODATA);
+    bool gzip = true;
+    assert_int_equal(expose_selection(expose, EXPOSE_TEXT_004, &gzip, core, 1, &text), -ENODATA);
+    assert_int_equal(expose_containers_page(expose, &text), -ENODATA);
     fill(f);
     text = get(expose, EXPOSE_TEXT_004, false);
     again = get(expose, EXPOSE_TEXT_004, false);
@@ -283,12 +285,15 @@ static void test_pages(void **state)
     assert_memory_equal(bytes, unpacked, len);
     assert_non_null(strstr(unpacked, "# EOF"));
 
-    assert_int_equal(expose_page(expose, EXPOSE_TEXT_004, false, core, 1, &filtered), 0);
+    gzip = false;
+    assert_int_equal(expose_selection(expose, EXPOSE_TEXT_004, &gzip, core, 1, &filtered), 0);
     bytes = page_bytes(filtered, &len);
     assert_null(strstr(bytes, "latency"));
     assert_non_null(strstr(bytes, "t_reads_total"));
     page_unref(filtered);
-    assert_int_equal(expose_page(expose, EXPOSE_TEXT_004, true, core, 1, &filtered), 0);
+    gzip = true;
+    assert_int_equal(expose_selection(expose, EXPOSE_TEXT_004, &gzip, core, 1, &filtered), 0);
+    assert_true(gzip);
     unpack(filtered, unpacked, sizeof unpacked);
     assert_null(strstr(unpacked, "latency"));
     page_unref(filtered);
@@ -317,6 +322,113 @@ static void test_pages(void **state)
     expose_free(NULL);
 }
 
+/* ---- what is asked for of a page ---- */
+
+/* What expose_selection() gives is what rendering these families alone gives. */
+static void check_selection(struct fixture *f, struct expose *expose, enum expose_format format,
+                            const char *const *owners, size_t n)
+{
+    struct snapshot *snapshot = store_acquire(f->store);
+    struct textbuf alone = TEXTBUF_INIT;
+    assert_int_equal(expose_render(snapshot, format, owners, n, false, &alone), 0);
+    snapshot_release(snapshot);
+    for (int packed = 0; packed < 2; packed++) {
+        static char unpacked[8192];
+        bool gzip = packed;
+        struct rendered_page *page;
+        size_t len;
+        assert_int_equal(expose_selection(expose, format, &gzip, owners, n, &page), 0);
+        assert_int_equal(gzip, packed);
+        const char *bytes = page_bytes(page, &len);
+        if (packed) {
+            unpack(page, unpacked, sizeof unpacked);
+            bytes = unpacked;
+            len = strlen(unpacked);
+        }
+        assert_int_equal(len, alone.len);
+        assert_memory_equal(bytes, alone.data, len);
+        page_unref(page);
+    }
+    textbuf_release(&alone);
+}
+
+static void a_selection_is_cut_from_the_page(void **state)
+{
+    struct fixture *f = *state;
+    struct expose *expose;
+    static const char *const both[] = {"probe", "core"}, *const none[] = {"absent"};
+    assert_int_equal(expose_new(f->store, false, &expose), 0);
+    fill(f);
+    for (int format = 0; format < EXPOSE_FORMATS; format++) {
+        check_selection(f, expose, (enum expose_format)format, &both[1], 1);
+        check_selection(f, expose, (enum expose_format)format, both, 2);
+    }
+    publish(f->store, 7);
+    series_clear(f->window); /* a part that is gone */
+    publish(f->store, 8);
+    for (int format = 0; format < EXPOSE_FORMATS; format++) {
+        check_selection(f, expose, (enum expose_format)format, both, 1);
+        check_selection(f, expose, (enum expose_format)format, none, 1);
+    }
+    expose_free(expose);
+}
+
+/* A client that asks for ever other selections makes the exporter compress only a few. */
+static void few_selections_are_compressed(void **state)
+{
+    struct fixture *f = *state;
+    struct expose *expose;
+    assert_int_equal(expose_new(f->store, false, &expose), 0);
+    fill(f);
+    for (uint64_t round = 0; round < 3; round++) {
+        struct rendered_page *first = NULL, *page;
+        int compressed = 0;
+        for (int i = 0; i < 50; i++) {
+            char other[16];
+            bool gzip = true;
+            snprintf(other, sizeof other, "other%d", i);
+            const char *owners[] = {"core", other};
+            assert_int_equal(expose_selection(expose, EXPOSE_TEXT_004, &gzip, owners, 2, &page), 0);
+            compressed += gzip;
+            if (i == 0)
+                first = page_ref(page);
+            page_unref(page);
+        }
+        assert_int_equal(compressed, 4);
+        /* In another order, and repeated, it is the same selection, compressed once. */
+        const char *again[] = {"other0", "core", "other0"};
+        bool gzip = true;
+        assert_int_equal(expose_selection(expose, EXPOSE_TEXT_004, &gzip, again, 3, &page), 0);
+        assert_ptr_equal(page, first);
+        page_unref(page);
+        page_unref(first);
+        publish(f->store, 7 + round);
+    }
+    expose_free(expose);
+}
+
+static void the_document_of_containers_is_made_once(void **state)
+{
+    struct fixture *f = *state;
+    struct expose *expose;
+    struct rendered_page *page, *again;
+    size_t len;
+    assert_int_equal(expose_new(f->store, false, &expose), 0);
+    fill(f);
+    assert_int_equal(expose_containers_page(expose, &page), 0);
+    assert_int_equal(expose_containers_page(expose, &again), 0);
+    assert_ptr_equal(page, again);
+    page_unref(again);
+    series_add_u64(f->reads, 1);
+    publish(f->store, 7);
+    assert_int_equal(expose_containers_page(expose, &again), 0);
+    assert_ptr_not_equal(page, again);
+    assert_non_null(strstr(page_bytes(again, &len), "9007199254740994"));
+    page_unref(again);
+    page_unref(page);
+    expose_free(expose);
+}
+
 /* Requests on all sides of a publication: a page shows one snapshot, and never one older than the
  * snapshot that was current at the request. */
 
@@ -341,7 +453,7 @@ static void *ask(void *context)
     for (unsigned i = 0; !problem && (i < 50 || !atomic_load(&askers->stop)); i++) {
         uint64_t asked = atomic_load(&askers->published);
         struct rendered_page *page;
-        if (expose_page(askers->expose, i % 2, i % 3 == 0, NULL, 0, &page)) {
+        if (expose_page(askers->expose, i % 2, i % 3 == 0, &page)) {
             problem = "no page";
             continue;
         }
@@ -403,7 +515,7 @@ static void *ask_together(void *context)
     struct crowd *crowd = context;
     struct rendered_page *page = NULL;
     pthread_barrier_wait(&crowd->barrier);
-    expose_page(crowd->expose, EXPOSE_OPENMETRICS_100, true, NULL, 0, &page);
+    expose_page(crowd->expose, EXPOSE_OPENMETRICS_100, true, &page);
     return page;
 }
 
@@ -456,12 +568,10 @@ static void test_json(void **state)
     series_set(add(family, none, NULL, NULL), 2); /* no container's */
     fill(f);
     struct snapshot *snapshot = store_acquire(f->store);
-    struct rendered_page *page;
+    struct textbuf page = TEXTBUF_INIT;
     assert_int_equal(expose_containers_json(snapshot, &page), 0);
-    size_t len;
-    const char *text = page_bytes(page, &len);
     json_error_t error;
-    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = json_loadb(page.data, page.len, JSON_REJECT_DUPLICATES, &error);
     assert_non_null(root);
     json_t *containers = json_object_get(root, "containers");
     assert_int_equal(json_array_size(containers), 2);
@@ -486,7 +596,7 @@ static void test_json(void **state)
     values = json_object_get(json_array_get(containers, 1), "values");
     assert_int_equal(json_object_size(values), 1);
     json_decref(root);
-    page_unref(page);
+    textbuf_release(&page);
     snapshot_release(snapshot);
     labelset_unref(second);
     labelset_unref(none);
@@ -556,6 +666,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_absent, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pages, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_selection_is_cut_from_the_page, setup, teardown),
+        cmocka_unit_test_setup_teardown(few_selections_are_compressed, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_document_of_containers_is_made_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_concurrent_askers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rendered_once_for_a_crowd, setup, teardown),
         cmocka_unit_test_setup_teardown(test_json, setup, teardown),

@@ -217,7 +217,22 @@ static void a_collector_has_a_page_of_its_own(void **state)
     assert_true(route(f, "/api/v1/newcomer")->limited);
     assert_true(landing_says(f, "<a href=\"/api/v1/newcomer\">News &amp; olds</a>"));
     f->document = -1;
+    updated_before(f, 0);
     assert_int_equal(get(f, "/api/v1/newcomer"), 500);
+}
+
+/* However often it is asked for, it is made once for each update. */
+static void a_collectors_page_is_made_once(void **state)
+{
+    struct fixture *f = *state;
+    updated_before(f, 0);
+    assert_int_equal(get(f, "/api/v1/newcomer"), 200);
+    f->document = 8;
+    assert_int_equal(get(f, "/api/v1/newcomer"), 200);
+    assert_true(response_says(f, "\"here\": 7"));
+    updated_before(f, 0);
+    assert_int_equal(get(f, "/api/v1/newcomer"), 200);
+    assert_true(response_says(f, "\"here\": 8"));
 }
 
 static void a_collector_may_say_something_on_the_landing_page(void **state)
@@ -247,6 +262,7 @@ int main(void)
         T(a_replay_is_marked),
         T(status_says_what_became_of_the_state),
         T(a_collector_has_a_page_of_its_own),
+        T(a_collectors_page_is_made_once),
         T(a_collector_may_say_something_on_the_landing_page),
         T(a_collector_that_does_not_run_has_its_page_all_the_same),
     };

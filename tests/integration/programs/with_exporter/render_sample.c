@@ -81,19 +81,10 @@ static int add_container(struct family *const *families, const char *value, int 
 static int print(const struct snapshot *snapshot, const char *format)
 {
     struct textbuf text = TEXTBUF_INIT;
-    struct rendered_page *page;
-    size_t len;
-    if (strcmp(format, "json") == 0) {
-        if (expose_containers_json(snapshot, &page))
-            return -1;
-        const void *bytes = page_bytes(page, &len);
-        fwrite(bytes, 1, len, stdout);
-        page_unref(page);
-        return 0;
-    }
     enum expose_format kind =
         strcmp(format, "text") == 0 ? EXPOSE_TEXT_004 : EXPOSE_OPENMETRICS_100;
-    int err = expose_render(snapshot, kind, NULL, 0, true, &text);
+    int err = strcmp(format, "json") == 0 ? expose_containers_json(snapshot, &text)
+                                          : expose_render(snapshot, kind, NULL, 0, true, &text);
     if (!err)
         fwrite(text.data, 1, text.len, stdout);
     textbuf_release(&text);
