@@ -273,7 +273,8 @@ verdict() {
                     .groups[0].caused_ns | ns)\(of_excess(.groups[0].caused_ns)), unknown which of them"
               elif .state == "calm" then "nobody makes it slow"
               elif .state == "suspected" then
-                "unknown: \([.suspects[] | name] | some("others")) suspected, by one coincidence so far"
+                "unknown: \([.suspects[] | select(.why == "one coincidence so far") | name]
+                    | some("others")) suspected, by one coincidence so far"
               elif .state == "unknown" then "unknown: nobody here explains \(.excess_ns | ns) ns"
               elif .state == "learning" then
                 "who makes it slow: learning, \([1, (60 - .readings) * $seconds] | max | ceil) s left"

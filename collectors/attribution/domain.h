@@ -52,6 +52,7 @@ enum attribution_state {
     ATTRIBUTION_SUSPECTED, /* one coincidence so far */
     ATTRIBUTION_NAMED,
     ATTRIBUTION_IN_GROUP, /* the sum of its group is significant, its own part is not known */
+    ATTRIBUTION_DOUBTED,  /* significant, but it may only be waiting; see gate.h */
 };
 
 /* A candidate's place. Its numbers are those of the last tick, or of the last solve before. */
@@ -64,6 +65,7 @@ struct attribution_slot {
     double activity;               /* x */
     double ground;                 /* its member's */
     double excursion, sum, square; /* q, Q1, Q2 */
+    double latency_square;         /* as its G is of activity; see gate.h */
     double support;
     double se, score;
     double caused_ns, sd_ns;

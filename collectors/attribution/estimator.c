@@ -250,6 +250,12 @@ static void update_noise(struct attribution_domain *d, double rc)
 
 static void accumulate(struct attribution_domain *d, double target)
 {
+    for (unsigned i = 0; i < d->config.slots; i++) {
+        struct attribution_slot *s = &d->slots[i];
+        s->latency_square = lambda * s->latency_square + (s->present ? target * target : 0);
+        if (s->latency_square < negligible * negligible)
+            s->latency_square = 0;
+    }
     for (unsigned i = 0; i < ATTRIBUTION_COLUMNS; i++) {
         double z = d->z[i];
         for (unsigned j = 0; j <= i; j++)

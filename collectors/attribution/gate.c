@@ -7,6 +7,7 @@ static const double min_score = 4, one_coincidence_score = 6; /* Z, Z_one */
 static const double min_effect = 0.03, min_support = 1.3;
 static const double alike = 0.8; /* rho_group */
 static const double model_error = 0.2;
+static const double least_doubt = 1.3;
 
 struct alikeness {
     bool mate[ATTRIBUTION_SLOTS];      /* some other moves with it or against it */
@@ -45,16 +46,47 @@ static double sd_ns(const struct attribution_domain *d, double sd_effect, double
     return hypot(sd_effect * d->per_effect, model_error * caused_ns);
 }
 
+/* By how many times its lowest its activity rises as the latency rises by as many times itself,
+ * over the last quarter of an hour: a regression of its activity on the latency. */
+static double grows_by(const struct attribution_domain *d, unsigned i)
+{
+    double of_latency = d->slots[i].ground * d->slots[i].latency_square;
+    return of_latency > 0 ? d->b[i] / of_latency : 0;
+}
+
 /*
- * Whether its activity has grown by more than waiting explains. A program with a given amount of
- * work takes longer for it while somebody else slows memory down: at most as many times longer as
- * the latency has grown. Whose activity grew no more may be one that waits.
+ * Whether its activity grows by more than waiting explains. A program with a given amount of work
+ * takes longer for it while somebody else slows memory down: at most as many times longer as the
+ * latency has grown. Whose activity grows no more may be one that waits.
+ *
+ * Now, by the model's sum, and over the quarter of an hour. With several that wait the sum is
+ * spread over them, so that what one's load varies by is more than its own part of it; in the
+ * regression its own load averages out.
  */
 static bool outgrows_latency(const struct attribution_domain *d, unsigned i)
 {
-    double activity = d->slots[i].activity, ground = d->slots[i].ground;
-    return d->above[i] > 0 &&
-           (ground <= 0 || log(activity / ground) >= d->config.growth * d->effect);
+    const struct attribution_slot *slot = &d->slots[i];
+    double growth = d->config.growth;
+    if (d->above[i] <= 0)
+        return false;
+    return slot->ground <= 0 ||
+           (log(slot->activity / slot->ground) >= growth * d->effect && grows_by(d, i) >= growth);
+}
+
+/* Who waits grows by 1 at most; its own load and what is measured blur that. */
+static enum attribution_state doubted(const struct attribution_domain *d, unsigned i)
+{
+    return grows_by(d, i) > least_doubt ? ATTRIBUTION_DOUBTED : ATTRIBUTION_UNKNOWN;
+}
+
+static enum attribution_state judge_significant(const struct attribution_domain *d, unsigned i)
+{
+    const struct attribution_slot *slot = &d->slots[i];
+    if (!outgrows_latency(d, i))
+        return doubted(d, i);
+    return slot->support >= min_support || slot->score >= one_coincidence_score
+               ? ATTRIBUTION_NAMED
+               : ATTRIBUTION_SUSPECTED;
 }
 
 static void judge_alone(struct attribution_domain *d, unsigned i, bool mate)
@@ -69,10 +101,8 @@ static void judge_alone(struct attribution_domain *d, unsigned i, bool mate)
     slot->state = ATTRIBUTION_UNKNOWN;
     if (d->readings <= d->config.learning)
         return;
-    if (slot->score >= min_score && beta * d->above[i] >= min_effect && outgrows_latency(d, i))
-        slot->state = slot->support >= min_support || slot->score >= one_coincidence_score
-                          ? ATTRIBUTION_NAMED
-                          : ATTRIBUTION_SUSPECTED;
+    if (slot->score >= min_score && beta * d->above[i] >= min_effect)
+        slot->state = judge_significant(d, i);
 }
 
 /* The group of those with this root; false: too few, one is named, or not significant. */

@@ -30,19 +30,38 @@ static json_t *row_json(const struct attribution_board_row *row)
                      "activity_low", number(true, row->lowest));
 }
 
+/* In the list of this state: with the suspects are those who were refused a name. */
+static bool is_listed(enum attribution_state row, enum attribution_state state)
+{
+    return row == state || (state == ATTRIBUTION_SUSPECTED && row == ATTRIBUTION_DOUBTED);
+}
+
+/* Why nobody says for sure that it is this one; NULL: there is nothing to add. */
+static const char *why(enum attribution_state state)
+{
+    switch (state) {
+    case ATTRIBUTION_SUSPECTED:
+        return "one coincidence so far";
+    case ATTRIBUTION_DOUBTED:
+        return "its CPU time rises little more than the latency does: it may only be waiting";
+    default:
+        return NULL;
+    }
+}
+
 /* Those of a domain in this state; of a group only its members. */
 static json_t *rows_json(const struct attribution_board_list *list, size_t domain,
-                         enum attribution_state state, unsigned group, const char *why)
+                         enum attribution_state state, unsigned group)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < list->n_rows; i++) {
         const struct attribution_board_row *row = &list->rows[i];
-        if (row->domain != domain || row->state != state ||
+        if (row->domain != domain || !is_listed(row->state, state) ||
             (state == ATTRIBUTION_IN_GROUP && row->group != group))
             continue;
         json_t *object = row_json(row);
-        if (why)
-            json_object_set_new(object, "why", json_string(why));
+        if (why(row->state))
+            json_object_set_new(object, "why", json_string(why(row->state)));
         json_array_append_new(array, object);
     }
     return array;
@@ -56,7 +75,7 @@ static json_t *groups_json(const struct attribution_board_list *list, size_t ind
         const struct attribution_group *group = &domain->groups[i];
         json_array_append_new(
             array, json_pack("{s:o, s:o, s:o, s:o, s:s}", "members",
-                             rows_json(list, index, ATTRIBUTION_IN_GROUP, i, NULL), "caused_ns",
+                             rows_json(list, index, ATTRIBUTION_IN_GROUP, i), "caused_ns",
                              number(true, group->caused_ns), "sd_ns", number(true, group->sd_ns),
                              "z", number(true, group->score), "why", "they switch together"));
     }
@@ -77,17 +96,16 @@ static json_t *domain_json(const struct attribution_board_list *list, size_t ind
     json_t *by = json_object();
     for (int i = 0; i < ATTRIBUTION_PARTS; i++)
         json_object_set_new(by, attribution_by_name[i], number(d->known, d->by_ns[i]));
-    return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:o, s:o, s:o}",
-                     "numa_node", d->numa_node, "state", gate_domain_state_name(state_of(d)),
-                     "latency_ns", number(d->known, d->latency_ns), "calm_ns",
-                     number(d->known, d->calm_ns), "excess_ns", number(d->known, d->excess_ns),
-                     "by", by, "noise_ratio", number(d->known, d->noise_ratio), "inflation_ratio",
-                     number(d->known, d->inflation_ratio), "candidates", (json_int_t)d->candidates,
-                     "readings", (json_int_t)d->readings, "basis",
-                     d->traffic ? "traffic" : "cpu_time", "aggressors",
-                     rows_json(list, index, ATTRIBUTION_NAMED, 0, NULL), "suspects",
-                     rows_json(list, index, ATTRIBUTION_SUSPECTED, 0, "one coincidence so far"),
-                     "groups", groups_json(list, index));
+    return json_pack(
+        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:o, s:o, s:o}", "numa_node",
+        d->numa_node, "state", gate_domain_state_name(state_of(d)), "latency_ns",
+        number(d->known, d->latency_ns), "calm_ns", number(d->known, d->calm_ns), "excess_ns",
+        number(d->known, d->excess_ns), "by", by, "noise_ratio", number(d->known, d->noise_ratio),
+        "inflation_ratio", number(d->known, d->inflation_ratio), "candidates",
+        (json_int_t)d->candidates, "readings", (json_int_t)d->readings, "basis",
+        d->traffic ? "traffic" : "cpu_time", "aggressors",
+        rows_json(list, index, ATTRIBUTION_NAMED, 0), "suspects",
+        rows_json(list, index, ATTRIBUTION_SUSPECTED, 0), "groups", groups_json(list, index));
 }
 
 /* NULL stands for a list that was never shown. */

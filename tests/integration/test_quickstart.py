@@ -157,7 +157,10 @@ class Quickstart(unittest.TestCase):
                 ([{**domain, "state": "group",
                    "groups": [{"caused_ns": 20.0, "members": [row("a"), row("b")]}]}],),
             "now: memory takes 181 ns, 150 when calm; unknown: batch/report suspected, by one "
-            "coincidence so far": ([{**domain, "state": "suspected", "suspects": [row("report")]}],),
+            "coincidence so far":
+                ([{**domain, "state": "suspected", "suspects":
+                   [{**row("report"), "why": "one coincidence so far"},
+                    {**row("search"), "why": "it may only be waiting"}]}],),
             "now: shop/search waits 1.35 times its normal; unknown: nobody here explains 31 ns":
                 ([{**domain, "state": "unknown"}], True),
             "now: memory takes 181 ns, 150 when calm; who makes it slow: learning, 40 s left":

@@ -475,6 +475,50 @@ static void the_page_says_what_the_metrics_say(void **state)
     json_decref(root);
 }
 
+/* What the page says of it among the suspects: "" nothing. */
+static const char *why_suspected(const json_t *domain, const char *name)
+{
+    const char *why = "";
+    json_t *list = json_object_get(domain, "suspects");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *row = json_array_get(list, i);
+        if (strcmp(json_string_value(json_object_get(row, "container")), name) == 0)
+            why = json_string_value(json_object_get(row, "why"));
+    }
+    return why;
+}
+
+/* The one is never idle and rises by 55 % while memory is 30 % slower; the other, at other times,
+ * by no more than those 30 %, as who waits does. */
+static void who_may_only_be_waiting_is_listed_as_such(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "grower");
+    interference_container(rig, "waiter");
+    unsigned doubted = 0;
+    for (unsigned i = 0; i < 600; i++) {
+        double own = interference_square(i, 12, 43, 0),
+               outside = interference_square(i, 11, 158, 4);
+        interference_run(rig, "grower", 1, 0.5 * (1 + 0.55 * own) * interference_noise(0.01));
+        interference_run(rig, "waiter", 2, 0.5 * (1 + 0.3 * outside) * interference_noise(0.01));
+        interference_burst(rig, 0,
+                           100 * (1 + 0.3 * fmax(own, outside)) * interference_noise(0.015));
+        rig_tick(rig);
+        json_t *root, *domain = interference_page(rig, 0, &root);
+        const char *why = why_suspected(domain, "grower");
+        assert_string_equal(why_suspected(domain, "waiter"), "");
+        if (why[0]) {
+            assert_non_null(strstr(why, "may only be waiting"));
+            assert_string_not_equal(json_string_value(json_object_get(domain, "state")),
+                                    "suspected");
+            doubted++;
+        }
+        json_decref(root);
+    }
+    assert_true(doubted > 50);
+    assert_int_equal(rig_series(rig, "container=\"waiter\""), 0);
+}
+
 static bool headline_says(const struct rig *rig, const char *words)
 {
     struct textbuf text;
@@ -582,6 +626,7 @@ int main(void)
         TEST(the_clocks_of_other_groups_do_as_well),
         TEST(every_node_has_a_fit_of_its_own),
         TEST(the_page_says_what_the_metrics_say),
+        TEST(who_may_only_be_waiting_is_listed_as_such),
         TEST(the_headline_names_who_is_named),
         TEST(a_page_without_the_collector),
         TEST(a_tick_allocates_nothing),

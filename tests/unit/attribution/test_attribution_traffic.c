@@ -235,6 +235,24 @@ static void a_prefetched_stream_is_named(void **state)
     json_decref(root);
 }
 
+/* It never stops, and has a quarter more at times: by CPU time that might be waiting. */
+static void traffic_that_grows_a_little_is_no_waiting(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "stream");
+    traffic_of(rig, "stream");
+    unsigned hurting = 0, named = 0;
+    for (uint64_t i = 0; i < 400; i++) {
+        double more = interference_square(i, 12, 13, 0);
+        use(rig, "stream", 1, 1e8 * (1 + 0.25 * more) * interference_noise(0.01), 0);
+        interference_burst(rig, 0, 100 * exp(0.2 * more) * interference_noise(0.015));
+        assert_int_equal(rig_tick(rig), 0);
+        hurting += i >= 200 && more > 0;
+        named += i >= 200 && more > 0 && !isnan(rig_value(rig, CAUSED, "container=\"stream\""));
+    }
+    assert_true(named > hurting * 8 / 10);
+}
+
 static void by_cpu_time_it_is_not(void **state)
 {
     struct rig *rig = *state;
@@ -376,6 +394,7 @@ int main(void)
         TRAFFIC(a_prefetched_stream_is_named),
         TRAFFIC(all_traffic_says_what_to_expect_of_each),
         TRAFFIC(the_total_without_somebody),
+        TRAFFIC(traffic_that_grows_a_little_is_no_waiting),
         TEST(by_cpu_time_it_is_not),
         TRAFFIC(only_what_is_asked_for_is_opened),
         TEST(without_the_flag_nothing_is_opened),

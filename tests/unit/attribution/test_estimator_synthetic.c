@@ -114,6 +114,23 @@ static void steps_from_outside_are_nobodys(void **state)
     assert_true(t.wrong < 0.02 * t.ticks);
 }
 
+/* Beside a neighbour whom nobody sees; and beside a hog that all of them wait for. */
+static void those_who_wait_are_not_named(void **state)
+{
+    (void)state;
+    struct synthetic_node node = {.containers = 8, .waiters = 8, .noise = 0.03, .steps = 45};
+    assert_int_equal(runs(&node).wrong, 0);
+    node.load_varies = 0.1;
+    assert_int_equal(runs(&node).wrong, 0);
+    node.containers = node.waiters = 3;
+    assert_int_equal(runs(&node).wrong, 0);
+    node = (struct synthetic_node){
+        .containers = 9, .waiters = 8, .noise = 0.03, .hogs = 1, .effect = 0.3};
+    struct synthetic_tally t = runs(&node);
+    assert_int_equal(t.wrong, 0);
+    assert_true(t.grouped > 0.8 * t.hurting);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +141,7 @@ int main(void)
         cmocka_unit_test(a_pair_that_is_always_together_is_found_as_a_group),
         cmocka_unit_test(who_is_always_on_cannot_be_known),
         cmocka_unit_test(steps_from_outside_are_nobodys),
+        cmocka_unit_test(those_who_wait_are_not_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,14 @@ double rig_normal(uint64_t *seed)
     return radius * cos(2 * 3.14159265358979323846 * rig_uniform(seed));
 }
 
+double synthetic_node_truth(const struct synthetic_node *node)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < node->hogs; i++)
+        sum += node->effect * node->activity[i];
+    return sum;
+}
+
 /* On and off, for some tens of seconds each. */
 static bool switches(struct synthetic_node *node, unsigned i)
 {
@@ -62,8 +70,20 @@ static bool switches(struct synthetic_node *node, unsigned i)
     return node->on[i];
 }
 
+/* The work is given; how long it takes follows the latency. The activities of hogs are known. */
+static double waiter(struct synthetic_node *node, unsigned i)
+{
+    double rise = exp(node->outside + synthetic_node_truth(node)) - 1;
+    node->own_load[i] +=
+        0.02 * (10 * node->load_varies * rig_normal(&node->seed) - node->own_load[i]);
+    return 2 * (1 + 0.8 * rise) * exp(node->own_load[i]) * (1 + 0.03 * rig_normal(&node->seed));
+}
+
 static double bystander(struct synthetic_node *node, unsigned i)
 {
+    unsigned first_waiter = node->hogs + node->decoys;
+    if (i >= first_waiter && i < first_waiter + node->waiters)
+        return waiter(node, i);
     double s = node->strength[i], jitter = 1 + 0.05 * rig_normal(&node->seed);
     if (i < node->hogs + node->decoys) {
         if (rig_uniform(&node->seed) < 0.02) /* once in a while it does as it likes */
@@ -82,14 +102,6 @@ static double hog(struct synthetic_node *node, unsigned i)
     double jitter = 1 + 0.05 * rig_normal(&node->seed);
     bool on = node->together && i > 0 ? node->on[0] : switches(node, i);
     return on || node->always_on ? jitter : 0;
-}
-
-double synthetic_node_truth(const struct synthetic_node *node)
-{
-    double sum = 0;
-    for (unsigned i = 0; i < node->hogs; i++)
-        sum += node->effect * node->activity[i];
-    return sum;
 }
 
 double synthetic_node_next(struct synthetic_node *node)

@@ -38,12 +38,14 @@ double rig_normal(uint64_t *seed);
  */
 struct synthetic_node {
     unsigned containers, hogs;
-    double effect;   /* of each hog that is fully on: log latency */
-    double noise;    /* sd of a reading */
-    bool together;   /* the second hog is on when the first is */
-    unsigned decoys; /* of the bystanders: compute that runs 85 % of the time when hog 0 does */
-    bool always_on;  /* the hogs are */
-    unsigned steps;  /* seconds between steps of a neighbour outside the node; 0: there is none */
+    double effect;      /* of each hog that is fully on: log latency */
+    double noise;       /* sd of a reading */
+    bool together;      /* the second hog is on when the first is */
+    unsigned decoys;    /* of the bystanders: compute that runs 85 % of the time when hog 0 does */
+    unsigned waiters;   /* after these: services of two CPUs that wait for 80 % of their time */
+    double load_varies; /* sd of the logarithm of a waiter's own load, over minutes */
+    bool always_on;     /* the hogs are */
+    unsigned steps; /* seconds between steps of a neighbour outside the node; 0: there is none */
 
     uint64_t seed;
     /* What moves. */
@@ -52,6 +54,7 @@ struct synthetic_node {
     double strength[RIG_CONTAINERS], activity[RIG_CONTAINERS];
     unsigned until[RIG_CONTAINERS]; /* the second at which it changes */
     bool on[RIG_CONTAINERS];
+    double own_load[RIG_CONTAINERS];
 };
 
 /* Moves the node on by a second; the latency. */
