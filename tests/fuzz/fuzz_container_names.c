@@ -1,6 +1,7 @@
 /* State files and log names: the first byte chooses the parser, the rest is the text. */
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,19 +29,30 @@ static void check_names(const struct container_names *names)
 
 static int parse(char which, const char *text, size_t len, struct container_names *out)
 {
-    char id[CONTAINER_ID_LENGTH + 1] = "";
+    char link[1024];
     int err;
     switch (which) {
     case 'o':
-        return names_parse_oci_config(text, len, out);
+        return names_parse_oci_config(text, len, DIALECT_CONTAINERD, out);
+    case 'c':
+        return names_parse_oci_config(text, len, DIALECT_CRIO, out);
     case 'd':
-        return names_parse_docker_config(text, len, out);
+        return names_parse_docker_config(text, len, true, out);
+    case 'D':
+        return names_parse_docker_config(text, len, false, out);
     case 's':
         return names_parse_storage_index(text, len, id_a, out);
     case 'l':
-        err = names_parse_log_link(text, len, out, id);
-        check(err || (strlen(id) >= 12 && *out->name && *out->pod && *out->namespace_));
-        return err;
+        err = names_parse_log_target(text, len, out);
+        if (err)
+            return err;
+        check(*out->name && *out->pod && *out->namespace_ && *out->pod_uid);
+        snprintf(link, sizeof link, "%.*s", (int)(len < 200 ? len : 200), text);
+        check(names_match_log_link(link, strlen(link), out, id_a) == -1);
+        snprintf(link, sizeof link, "%s_%s_%s-%s", out->pod, out->namespace_, out->name, id_a);
+        strcpy(link + strnlen(link, 251), ".log");
+        check(names_match_log_link(link, strlen(link), out, id_a) >= 0);
+        return 0;
     default:
         err = names_parse_pod_folder(text, len, out);
         check(err || out->pod_only);

@@ -110,7 +110,8 @@ class RealContainers(unittest.TestCase):
         host = self.directory / "host"
         links = host / "var/log/containers"
         links.mkdir(parents=True)
-        (links / f"{pod.name}_{pod.namespace}_ledger-{container_id}.log").symlink_to("/none")
+        (links / f"{pod.name}_{pod.namespace}_ledger-{container_id}.log").symlink_to(
+            f"/var/log/pods/{pod.namespace}_{pod.name}_{pod.uid}/ledger/0.log")
         with Exporter(f"--events.file={self.events()}", "--no-collector.probe",
                       f"--path.rootfs={host}", "--containers.names=logs",
                       "--sampling.interval=500ms") as exporter:

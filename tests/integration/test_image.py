@@ -193,8 +193,10 @@ class Container(unittest.TestCase):
                 source = self.directory / str(source)[1:]
             options.append(f"--mount=type=bind,src={source},dst={target},options=rbind:ro")
         link = f"exporter-0_monitoring_exporter-{self.id}.log"
-        (self.directory / "var/log/containers" / link).symlink_to("/none")
-        cgroup = self.groups.path(self.groups.base) + f"/kubepods/burstable/pod{uuid.uuid4()}"
+        uid = uuid.uuid4()
+        (self.directory / "var/log/containers" / link).symlink_to(
+            f"/var/log/pods/monitoring_exporter-0_{uid}/exporter/0.log")
+        cgroup = self.groups.path(self.groups.base) + f"/kubepods/burstable/pod{uid}"
         self.containerd.ctr("run", "--detach", "--null-io", "--cgroup", f"{cgroup}/{self.id}",
                             *options, IMAGE, self.id, *self.entrypoint,
                             *container["args"], "--sampling.interval=200ms", *flags)

@@ -145,7 +145,8 @@ static void schedule_lookup(struct discovery *d, struct cgroup_node *node)
 static bool must_be_sandbox(const struct discovery *d, const struct cgroup_node *node,
                             const struct container_names *names)
 {
-    return names->sandbox || (names->pod_only && d->now_ns - node->found_ns >= SANDBOX_NS);
+    return names->sandbox ||
+           (names->pod_only && !names->cut_links && d->now_ns - node->found_ns >= SANDBOX_NS);
 }
 
 static void retry_names(struct discovery *d, struct cgroup_node *node)

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,36 +108,49 @@ static const struct state_place {
     enum state_format format;
     const char *folder; /* the file is folder, id, file; without 'file' it is folder alone */
     const char *file;
+    enum names_dialect dialect; /* of FORMAT_OCI */
 } state_places[] = {
     {"containerd", FORMAT_OCI, "run/containerd/io.containerd.runtime.v2.task/k8s.io/",
-     "/config.json"},
+     "/config.json", DIALECT_CONTAINERD},
     {"containerd", FORMAT_OCI, "run/k3s/containerd/io.containerd.runtime.v2.task/k8s.io/",
-     "/config.json"},
-    {"cri-o", FORMAT_OCI, "run/containers/storage/overlay-containers/", "/userdata/config.json"},
-    {"docker", FORMAT_DOCKER, "var/lib/docker/containers/", "/config.v2.json"},
+     "/config.json", DIALECT_CONTAINERD},
+    {"cri-o", FORMAT_OCI, "run/containers/storage/overlay-containers/", "/userdata/config.json",
+     DIALECT_CRIO},
+    {"docker", FORMAT_DOCKER, "var/lib/docker/containers/", "/config.v2.json", 0},
     {"podman", FORMAT_STORAGE_INDEX,
-     "var/lib/containers/storage/overlay-containers/containers.json", NULL},
+     "var/lib/containers/storage/overlay-containers/containers.json", NULL, 0},
     {"podman", FORMAT_STORAGE_INDEX,
-     "run/containers/storage/overlay-containers/volatile-containers.json", NULL},
+     "run/containers/storage/overlay-containers/volatile-containers.json", NULL, 0},
 };
 
-static int parse_state(enum state_format format, const char *text, size_t len, const char *id,
-                       struct container_names *out)
+static int parse_state(const struct state_place *place, const char *text, size_t len,
+                       const struct cgroup_path_info *info, struct container_names *out)
 {
-    switch (format) {
+    switch (place->format) {
     case FORMAT_OCI:
-        return names_parse_oci_config(text, len, out);
+        return names_parse_oci_config(text, len, place->dialect, out);
     case FORMAT_DOCKER:
-        return names_parse_docker_config(text, len, out);
+        return names_parse_docker_config(text, len, *info->qos_class != '\0', out);
     case FORMAT_STORAGE_INDEX:
-        return names_parse_storage_index(text, len, id, out);
+        return names_parse_storage_index(text, len, info->id, out);
     }
     return -EINVAL;
 }
 
-static int lookup_place(const struct fsroot *fs, const struct state_place *place, const char *id,
-                        struct container_names *out)
+/* Whether the names are of the pod that the kubelet made the cgroup for; without a pod in the path
+ * there is none in the names. */
+static bool same_pod(const struct container_names *names, const struct cgroup_path_info *info)
 {
+    if (!*names->pod_uid && (*names->pod || *names->namespace_ || names->sandbox))
+        return false;
+    return strcmp(names->pod_uid, info->pod_uid) == 0;
+}
+
+static int lookup_place(const struct fsroot *fs, const struct state_place *place,
+                        const struct cgroup_path_info *info, struct container_names *out)
+{
+    const char *id = info->id;
+    struct container_names names;
     char relative[256];
     snprintf(relative, sizeof relative, "%s%s%s", place->folder, place->file ? id : "",
              place->file ? place->file : "");
@@ -144,11 +158,15 @@ static int lookup_place(const struct fsroot *fs, const struct state_place *place
     size_t len = 0, size = 0;
     int err = state_read(fs, relative, &text, &len, &size);
     if (!err)
-        err = parse_state(place->format, text, len, id, out);
-    if (!err)
-        out->runtime = place->runtime;
+        err = parse_state(place, text, len, info, &names);
     state_free(text, size);
-    return err;
+    if (!err && !same_pod(&names, info))
+        err = -ENOENT;
+    if (err)
+        return err;
+    names.runtime = place->runtime;
+    *out = names;
+    return 0;
 }
 
 static int lookup_runtime(const struct fsroot *fs, const struct cgroup_path_info *info,
@@ -159,7 +177,7 @@ static int lookup_runtime(const struct fsroot *fs, const struct cgroup_path_info
         const struct state_place *place = &state_places[i];
         if (*info->runtime && strcmp(info->runtime, place->runtime) != 0)
             continue;
-        int err = lookup_place(fs, place, info->id, out);
+        int err = lookup_place(fs, place, info, out);
         if (err == 0)
             return 0;
         if (err != -ENOENT && result != -EINVAL)
@@ -170,11 +188,19 @@ static int lookup_runtime(const struct fsroot *fs, const struct cgroup_path_info
 
 /* ---- the kubelet's logs ---- */
 
-/* Asks 'match' about every name in a folder until it says yes. */
-static int find_name(const struct fsroot *fs, const char *folder,
-                     bool (*match)(const char *name, const struct cgroup_path_info *info,
-                                   struct container_names *out),
-                     const struct cgroup_path_info *info, struct container_names *out)
+/* Digits of a cut id that tell it from others. */
+enum { CUT_ID_MIN = 12 };
+
+struct search {
+    const struct cgroup_path_info *info;
+    struct container_names names; /* of the last one that was found */
+    size_t whole, cut;            /* links with the container's whole id, and with a cut one */
+    size_t pod; /* links that may be any container's of the pod; folders of the pod */
+};
+
+static int search_folder(const struct fsroot *fs, const char *folder,
+                         void (*consider)(struct search *search, int fd, const char *name),
+                         struct search *search)
 {
     int fd = host_open(fs, folder, O_DIRECTORY);
     if (fd < 0)
@@ -186,50 +212,83 @@ static int find_name(const struct fsroot *fs, const char *folder,
         return err;
     }
     const struct dirent *entry;
-    bool found = false;
-    while (!found && (entry = readdir(dir)))
-        found = match(entry->d_name, info, out);
+    while (search->whole == 0 && (entry = readdir(dir)))
+        consider(search, fd, entry->d_name);
     closedir(dir);
-    return found ? 0 : -ENOENT;
+    return 0;
 }
 
-static bool match_link(const char *name, const struct cgroup_path_info *info,
-                       struct container_names *out)
+/* The only names whose target is worth reading: with the id, or cut. */
+static bool may_be_link_of(const char *name, const char *id)
 {
-    char id[CONTAINER_ID_LENGTH + 1];
-    struct container_names names;
-    if (names_parse_log_link(name, strlen(name), &names, id) != 0 ||
-        strncmp(id, info->id, strlen(id)) != 0)
-        return false;
-    *out = names;
-    return true;
+    char end[CONTAINER_ID_LENGTH + 8];
+    int n = snprintf(end, sizeof end, "-%s.log", id);
+    size_t len = strlen(name);
+    return len == NAME_MAX || (len > (size_t)n && strcmp(name + len - (size_t)n, end) == 0);
 }
 
-static bool match_pod(const char *name, const struct cgroup_path_info *info,
-                      struct container_names *out)
+/* Reads where the link points to, not what is there: no log is opened. */
+static void consider_link(struct search *search, int fd, const char *name)
 {
+    const struct cgroup_path_info *info = search->info;
+    char target[4096];
     struct container_names names;
-    if (names_parse_pod_folder(name, strlen(name), &names) != 0 ||
-        strcmp(names.pod_uid, info->pod_uid) != 0)
-        return false;
-    *out = names;
-    return true;
+    if (!may_be_link_of(name, info->id))
+        return;
+    ssize_t n = readlinkat(fd, name, target, sizeof target);
+    if (n < 0 || (size_t)n == sizeof target ||
+        names_parse_log_target(target, (size_t)n, &names) != 0 || !same_pod(&names, info))
+        return;
+    int digits = names_match_log_link(name, strlen(name), &names, info->id);
+    if (digits < 0)
+        return;
+    search->names = names;
+    if (digits == CONTAINER_ID_LENGTH)
+        search->whole++;
+    else if (digits >= CUT_ID_MIN)
+        search->cut++;
+    else
+        search->pod++;
+}
+
+static void consider_pod(struct search *search, int fd, const char *name)
+{
+    (void)fd;
+    struct container_names names;
+    if (names_parse_pod_folder(name, strlen(name), &names) != 0 || !same_pod(&names, search->info))
+        return;
+    search->names = names;
+    search->pod++;
 }
 
 static int lookup_logs(const struct fsroot *fs, const struct cgroup_path_info *info,
                        struct container_names *out)
 {
-    int err = find_name(fs, "var/log/containers", match_link, info, out);
-    /* One that runs inside another container is not the kubelet's: it never gets a link. */
-    if (err == -ENOENT && *info->pod_uid && !info->inside_container)
-        err = find_name(fs, "var/log/pods", match_pod, info, out);
-    return err;
+    if (!*info->pod_uid)
+        return -ENOENT; /* not the kubelet's */
+    struct search search = {.info = info};
+    int err = search_folder(fs, "var/log/containers", consider_link, &search);
+    bool found = search.whole > 0 || search.cut == 1;
+    bool cut = search.cut + search.pod > 0;
+    if (!found && !cut && (!err || err == -ENOENT))
+        err = search_folder(fs, "var/log/pods", consider_pod, &search);
+    if (err)
+        return err;
+    if (!found && search.cut + search.pod == 0)
+        return -ENOENT;
+    *out = search.names;
+    if (found)
+        return 0;
+    *out->name = '\0';
+    out->pod_only = true;
+    out->cut_links = cut;
+    return 0;
 }
 
 int names_lookup(const struct fsroot *fs, enum names_mode mode, const struct cgroup_path_info *info,
                  struct container_names *out)
 {
-    if (mode == NAMES_NONE || !*info->id)
+    if (mode == NAMES_NONE || !*info->id || info->inside_container)
         return -ENOENT;
     struct container_names names;
     int err = mode == NAMES_LOGS ? -ENOENT : lookup_runtime(fs, info, &names);
@@ -240,8 +299,6 @@ int names_lookup(const struct fsroot *fs, enum names_mode mode, const struct cgr
     }
     if (err)
         return err;
-    if (!*names.pod_uid)
-        snprintf(names.pod_uid, sizeof names.pod_uid, "%s", info->pod_uid);
     *out = names;
     return 0;
 }

@@ -1,6 +1,11 @@
 /*
  * Names without the API server: from the runtimes' state files, or from the kubelet's log links.
  *
+ * Who may start a pod, build an image or make a cgroup chooses texts that end up in these files, so
+ * a pod's names are believed only where the pod's UID stands beside them and is that of the
+ * cgroup's path, which the kubelet made. What lies inside a container has no names: its path is
+ * the tenant's.
+ *
  * State files hold the container's environment. Only the names below are decoded and kept from a
  * file that was read; the buffer is wiped.
  */
@@ -24,6 +29,9 @@ struct container_names {
     /* Only the pod is known, by its log folder; the container has no log link. It is just starting,
      * or it is the sandbox, which never gets one. */
     bool pod_only;
+    /* With pod_only: the pod has links that are cut within the id or before it. One of them may be
+     * this container's, so it need not be the sandbox. */
+    bool cut_links;
 };
 
 /*
@@ -38,19 +46,27 @@ int names_lookup(const struct fsroot *fs, enum names_mode mode, const struct cgr
  * One parser per format, for lookup and for fuzzing. 0 with *out; -EINVAL for malformed text;
  * -ENOENT when the names are not in it.
  */
+/* Whose annotations count: CRI-O copies a pod's own into the file, containerd's among them. */
+enum names_dialect { DIALECT_CONTAINERD, DIALECT_CRIO };
 /* config.json of containerd's shim and of CRI-O */
-int names_parse_oci_config(const char *json, size_t len, struct container_names *out);
-/* config.v2.json of docker */
-int names_parse_docker_config(const char *json, size_t len, struct container_names *out);
+int names_parse_oci_config(const char *json, size_t len, enum names_dialect dialect,
+                           struct container_names *out);
+/* config.v2.json of docker. Labels are the kubelet's only if it started the container; otherwise
+ * they are whatever the image's author wrote. */
+int names_parse_docker_config(const char *json, size_t len, bool by_kubelet,
+                              struct container_names *out);
 /* containers.json of podman's storage: all containers in one file */
 int names_parse_storage_index(const char *json, size_t len, const char *id,
                               struct container_names *out);
+/* "/var/log/pods/<namespace>_<pod>_<uid>/<container>/<n>.log", what a log link points to */
+int names_parse_log_target(const char *path, size_t len, struct container_names *out);
 /*
- * "<pod>_<namespace>_<container>-<id>.log". The kubelet cuts what is longer than 255 bytes before
- * the suffix: then id is the beginning of an id, at least 12 digits, or the answer is -ENOENT.
+ * Whether this is the log link of the container with these names and this id:
+ * "<pod>_<namespace>_<container>-<id>.log", which the kubelet cuts before the suffix at 255 bytes.
+ * The digits of the id that are left, 0 to 64; -1: it is another one's.
  */
-int names_parse_log_link(const char *file, size_t len, struct container_names *out,
-                         char id[CONTAINER_ID_LENGTH + 1]);
+int names_match_log_link(const char *file, size_t len, const struct container_names *names,
+                         const char *id);
 /* "<namespace>_<pod>_<uid>", a folder in /var/log/pods */
 int names_parse_pod_folder(const char *file, size_t len, struct container_names *out);
 

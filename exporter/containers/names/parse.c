@@ -1,11 +1,11 @@
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "exporter/containers/names/names.h"
 #include "exporter/json/span.h"
 
-/* Bytes of a cut id that are believed. */
-enum { CUT_ID_MIN = 12, FILE_NAME_MAX = 255 };
+enum { FILE_NAME_MAX = 255 };
 
 static const struct container_names no_names = {.runtime = ""};
 
@@ -89,7 +89,8 @@ static int object_member(struct json_span object, const char *name, struct json_
     return 0;
 }
 
-int names_parse_oci_config(const char *json, size_t len, struct container_names *out)
+int names_parse_oci_config(const char *json, size_t len, enum names_dialect dialect,
+                           struct container_names *out)
 {
     struct json_span document, annotations;
     struct container_names names;
@@ -98,15 +99,14 @@ int names_parse_oci_config(const char *json, size_t len, struct container_names 
         err = object_member(document, "annotations", &annotations);
     if (err)
         return err;
-    err = read_labels(annotations, &cri_containerd, &names);
-    if (err == -ENOENT)
-        err = read_labels(annotations, &cri_o, &names);
+    err = read_labels(annotations, dialect == DIALECT_CRIO ? &cri_o : &cri_containerd, &names);
     if (!err)
         *out = names;
     return err;
 }
 
-int names_parse_docker_config(const char *json, size_t len, struct container_names *out)
+int names_parse_docker_config(const char *json, size_t len, bool by_kubelet,
+                              struct container_names *out)
 {
     struct json_span document, config = {"{}", 2}, labels;
     struct container_names names = no_names;
@@ -116,7 +116,7 @@ int names_parse_docker_config(const char *json, size_t len, struct container_nam
     if (!err)
         err = object_member(config, "Labels", &labels);
     if (!err)
-        err = read_labels(labels, &cri_docker, &names);
+        err = by_kubelet ? read_labels(labels, &cri_docker, &names) : -ENOENT;
     if (err == -ENOENT) {
         names = no_names;
         err = optional_string(document, "Name", names.name, sizeof names.name);
@@ -217,44 +217,6 @@ static bool copy_text(struct text text, char *out, size_t size)
     return true;
 }
 
-static bool is_hex(struct text text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        if (!memchr("0123456789abcdef", text.at[i], 16))
-            return false;
-    }
-    return true;
-}
-
-int names_parse_log_link(const char *file, size_t len, struct container_names *out,
-                         char id[CONTAINER_ID_LENGTH + 1])
-{
-    static const char suffix[] = ".log";
-    const size_t suffix_len = sizeof suffix - 1;
-    struct container_names names = no_names;
-    struct text rest = {file, len}, pod, namespace_, digits;
-    if (len < suffix_len || memcmp(file + len - suffix_len, suffix, suffix_len) != 0)
-        return -EINVAL;
-    rest.len -= suffix_len;
-    bool cut = len == FILE_NAME_MAX;
-    if (!cut_front(&rest, '_', &pod) || !cut_front(&rest, '_', &namespace_) ||
-        !cut_back(&rest, '-', &digits))
-        return cut ? -ENOENT : -EINVAL;
-    bool whole = digits.len == CONTAINER_ID_LENGTH;
-    if (!is_hex(digits) || digits.len > CONTAINER_ID_LENGTH || (!whole && !cut))
-        return cut ? -ENOENT : -EINVAL;
-    if (!whole && digits.len < CUT_ID_MIN)
-        return -ENOENT;
-    if (!copy_text(pod, names.pod, sizeof names.pod) ||
-        !copy_text(namespace_, names.namespace_, sizeof names.namespace_) ||
-        !copy_text(rest, names.name, sizeof names.name))
-        return -EINVAL;
-    memcpy(id, digits.at, digits.len);
-    id[digits.len] = '\0';
-    *out = names;
-    return 0;
-}
-
 int names_parse_pod_folder(const char *file, size_t len, struct container_names *out)
 {
     struct container_names names = no_names;
@@ -268,4 +230,37 @@ int names_parse_pod_folder(const char *file, size_t len, struct container_names 
     names.pod_only = true;
     *out = names;
     return 0;
+}
+
+int names_parse_log_target(const char *path, size_t len, struct container_names *out)
+{
+    struct container_names names;
+    struct text rest = {path, len}, file, name, folder;
+    if (!cut_back(&rest, '/', &file) || !cut_back(&rest, '/', &name) ||
+        !cut_back(&rest, '/', &folder))
+        return -EINVAL;
+    if (names_parse_pod_folder(folder.at, folder.len, &names) != 0 ||
+        !copy_text(name, names.name, sizeof names.name))
+        return -EINVAL;
+    names.pod_only = false;
+    *out = names;
+    return 0;
+}
+
+int names_match_log_link(const char *file, size_t len, const struct container_names *names,
+                         const char *id)
+{
+    static const char suffix[] = ".log";
+    const size_t suffix_len = sizeof suffix - 1, most = FILE_NAME_MAX - suffix_len;
+    char stem[sizeof names->pod + sizeof names->namespace_ + sizeof names->name + 72];
+    int before =
+        snprintf(stem, sizeof stem, "%s_%s_%s-", names->pod, names->namespace_, names->name);
+    if (before < 0 || (size_t)before + CONTAINER_ID_LENGTH >= sizeof stem)
+        return -1;
+    snprintf(stem + before, sizeof stem - (size_t)before, "%.*s", CONTAINER_ID_LENGTH, id);
+    size_t stem_len = strnlen(stem, most);
+    if (len != stem_len + suffix_len || memcmp(file, stem, stem_len) != 0 ||
+        memcmp(file + stem_len, suffix, suffix_len) != 0)
+        return -1;
+    return stem_len > (size_t)before ? (int)(stem_len - (size_t)before) : 0;
 }

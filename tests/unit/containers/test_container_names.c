@@ -39,6 +39,26 @@ static char *read_fixture(const char *name, size_t *len)
 
 typedef int (*parser)(const char *json, size_t len, struct container_names *out);
 
+static int parse_containerd(const char *json, size_t len, struct container_names *out)
+{
+    return names_parse_oci_config(json, len, DIALECT_CONTAINERD, out);
+}
+
+static int parse_crio(const char *json, size_t len, struct container_names *out)
+{
+    return names_parse_oci_config(json, len, DIALECT_CRIO, out);
+}
+
+static int parse_kubelets_docker(const char *json, size_t len, struct container_names *out)
+{
+    return names_parse_docker_config(json, len, true, out);
+}
+
+static int parse_plain_docker(const char *json, size_t len, struct container_names *out)
+{
+    return names_parse_docker_config(json, len, false, out);
+}
+
 static int parse_index(const char *json, size_t len, struct container_names *out)
 {
     return names_parse_storage_index(json, len, ID_A, out);
@@ -51,19 +71,23 @@ static const struct row {
     const char *namespace_, *pod, *name, *pod_uid, *image;
     bool sandbox;
 } rows[] = {
-    {"containerd-container.json", names_parse_oci_config, 0, "shop", "cart-0", "cart", UID,
+    {"containerd-container.json", parse_containerd, 0, "shop", "cart-0", "cart", UID,
      "registry.example/shop/cart:1.4.2", false},
-    {"containerd-sandbox.json", names_parse_oci_config, 0, "shop", "cart-0", "", UID, "", true},
-    {"containerd-old.json", names_parse_oci_config, -ENOENT, "", "", "", "", "", false},
-    {"crio-container.json", names_parse_oci_config, 0, "shop", "cart-0", "cart", UID,
+    {"containerd-sandbox.json", parse_containerd, 0, "shop", "cart-0", "", UID, "", true},
+    {"containerd-old.json", parse_containerd, -ENOENT, "", "", "", "", "", false},
+    {"containerd-container.json", parse_crio, -ENOENT, "", "", "", "", "", false},
+    {"crio-container.json", parse_containerd, -ENOENT, "", "", "", "", "", false},
+    {"crio-container.json", parse_crio, 0, "shop", "cart-0", "cart", UID,
      "registry.example/shop/cart:1.4.2", false},
-    {"crio-sandbox.json", names_parse_oci_config, 0, "shop", "cart-0", "POD", UID, "", true},
-    {"docker-kubernetes.json", names_parse_docker_config, 0, "shop", "cart-0", "cart", UID,
+    {"crio-sandbox.json", parse_crio, 0, "shop", "cart-0", "POD", UID, "", true},
+    {"docker-kubernetes.json", parse_plain_docker, 0, "", "", "k8s_cart_cart-0_shop_" UID "_0", "",
      "sha256:4567", false},
-    {"docker-sandbox.json", names_parse_docker_config, 0, "shop", "cart-0", "POD", UID,
+    {"docker-kubernetes.json", parse_kubelets_docker, 0, "shop", "cart-0", "cart", UID,
+     "sha256:4567", false},
+    {"docker-sandbox.json", parse_kubelets_docker, 0, "shop", "cart-0", "POD", UID,
      "registry.k8s.io/pause:3.9", true},
-    {"docker-plain.json", names_parse_docker_config, 0, "", "", "web", "", "nginx:1.27", false},
-    {"docker-no-labels.json", names_parse_docker_config, 0, "", "", "web", "", "nginx:1.27", false},
+    {"docker-plain.json", parse_kubelets_docker, 0, "", "", "web", "", "nginx:1.27", false},
+    {"docker-no-labels.json", parse_plain_docker, 0, "", "", "web", "", "nginx:1.27", false},
     {"podman-containers.json", parse_index, 0, "", "", "web1", "", "docker.io/library/nginx:1.27",
      false},
 };
@@ -148,7 +172,7 @@ static void not_what_it_should_be(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct container_names names;
-        int err = names_parse_oci_config(cases[i].json, strlen(cases[i].json), &names);
+        int err = parse_containerd(cases[i].json, strlen(cases[i].json), &names);
         if (err != cases[i].result)
             fail_msg("%s: %d", cases[i].json, err);
     }
@@ -162,9 +186,9 @@ static void deep_and_long(void **state)
     assert_non_null(text);
     struct container_names names;
     memset(text, '[', len);
-    assert_int_equal(names_parse_oci_config(text, len, &names), -EINVAL);
+    assert_int_equal(parse_containerd(text, len, &names), -EINVAL);
     memset(text, '{', len);
-    assert_int_equal(names_parse_docker_config(text, len, &names), -EINVAL);
+    assert_int_equal(parse_kubelets_docker(text, len, &names), -EINVAL);
     memset(text + len / 2, ']', len / 2);
     memset(text, '[', len / 2);
     assert_int_equal(names_parse_storage_index(text, len, ID_A, &names), -EINVAL);
@@ -178,7 +202,7 @@ static void deep_and_long(void **state)
              "{\"annotations\":{\"io.kubernetes.cri.sandbox-name\":\"%.400s\","
              "\"io.kubernetes.cri.container-name\":\"c\\u00e9\\n\"}}",
              pod);
-    assert_int_equal(names_parse_oci_config(json, strlen(json), &names), 0);
+    assert_int_equal(parse_containerd(json, strlen(json), &names), 0);
     assert_int_equal(strlen(names.pod), 252);
     assert_string_equal(names.name, "c\xc3\xa9\n");
 }
@@ -191,7 +215,7 @@ static void escaped_and_repeated(void **state)
         "\"io.kubernetes.cri.sandbox-name\" : \"p\" , \"io.kubernetes.cri.container-name\":\"n\"},"
         "\"process\":{\"args\":[\"\\\\\",\"]\"]} }";
     struct container_names names;
-    assert_int_equal(names_parse_oci_config(json, sizeof json - 1, &names), 0);
+    assert_int_equal(parse_containerd(json, sizeof json - 1, &names), 0);
     assert_string_equal(names.pod, "p");
     assert_string_equal(names.name, "n");
 }
@@ -214,65 +238,84 @@ static void storage_index(void **state)
 
 /* ---- log links ---- */
 
-static void check_link(const char *file, int result, const char *pod, const char *namespace_,
-                       const char *name, const char *id)
+#define PODS "/var/log/pods/"
+
+static void log_targets(void **state)
 {
+    (void)state;
     struct container_names names;
-    char got[65] = "";
-    int err = names_parse_log_link(file, strlen(file), &names, got);
-    if (err != result)
-        fail_msg("%s: %d", file, err);
-    if (err)
-        return;
-    assert_string_equal(names.pod, pod);
-    assert_string_equal(names.namespace_, namespace_);
-    assert_string_equal(names.name, name);
-    assert_string_equal(got, id);
+    static const char target[] = PODS "shop_cart-0_" UID "/cart/3.log";
+    assert_int_equal(names_parse_log_target(target, sizeof target - 1, &names), 0);
+    assert_string_equal(names.namespace_, "shop");
+    assert_string_equal(names.pod, "cart-0");
+    assert_string_equal(names.name, "cart");
+    assert_string_equal(names.pod_uid, UID);
+    assert_false(names.pod_only);
+    static const char *const others[] = {
+        "",
+        "/",
+        "x.log",
+        "cart/3.log",
+        PODS "shop_cart-0_" UID "//3.log",
+        PODS "shop_cart-0/cart/3.log",
+        PODS "__/cart/3.log",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (names_parse_log_target(others[i], strlen(others[i]), &names) != -EINVAL)
+            fail_msg("%s", others[i]);
+    }
+}
+
+static void check_link(const char *file, int digits)
+{
+    const struct container_names names = {.namespace_ = "shop", .pod = "cart-0", .name = "a-b"};
+    int got = names_match_log_link(file, strlen(file), &names, ID_A);
+    if (got != digits)
+        fail_msg("%s: %d", file, got);
 }
 
 static void log_links(void **state)
 {
     (void)state;
-    check_link("cart-0_shop_cart-" ID_A ".log", 0, "cart-0", "shop", "cart", ID_A);
-    check_link("a.b-c_ns-1_side-car-2-" ID_A ".log", 0, "a.b-c", "ns-1", "side-car-2", ID_A);
-    check_link("cart-0_shop_cart-" ID_A, -EINVAL, "", "", "", "");
-    check_link("cart-0_shop_cart-" ID_A "0.log", -EINVAL, "", "", "", "");
-    check_link("cart-0_shop_cart-aaaa0123456789ab.log", -EINVAL, "", "", "", "");
-    check_link("cart-0_shop_-" ID_A ".log", -EINVAL, "", "", "", "");
-    check_link("cart-0__cart-" ID_A ".log", -EINVAL, "", "", "", "");
-    check_link("_shop_cart-" ID_A ".log", -EINVAL, "", "", "", "");
-    check_link("cart-0_shop-" ID_A ".log", -EINVAL, "", "", "", "");
-    check_link("cart-0_shop_cart" ID_A ".log", -EINVAL, "", "", "", "");
-    check_link("cart-0_shop_cart-AAAA0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
+    check_link("cart-0_shop_a-b-" ID_A ".log", 64);
+    check_link("cart-0_shop_a-b-" ID_A, -1);
+    check_link("cart-0_shop_a-b-" ID_A "0.log", -1);
+    check_link("cart-0_shop_a-b-aaaa0123456789ab.log", -1);
+    check_link("cart-0_shop_a-c-" ID_A ".log", -1);
+    check_link("cart-0_shop_a-" ID_A ".log", -1);
+    check_link("cart-1_shop_a-b-" ID_A ".log", -1);
+    check_link("cart-0_bank_a-b-" ID_A ".log", -1);
+    check_link("cart-0_shop_a-b-bbbb0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
                ".log",
-               -EINVAL, "", "", "", "");
-    check_link(".log", -EINVAL, "", "", "", "");
-    check_link("", -EINVAL, "", "", "", "");
+               -1);
+    check_link("cart-0_shop_a-b-" ID_A ".lo", -1);
+    check_link(".log", -1);
+    check_link("", -1);
 }
 
 /* The kubelet cuts at 251 bytes and adds ".log". */
-static void cut_link(size_t pod_len, int result, size_t id_len)
+static void cut_link(size_t pod_len, int digits)
 {
-    char pod[256], whole[512], file[256], id[65];
-    memset(pod, 'p', pod_len);
-    pod[pod_len] = '\0';
-    snprintf(whole, sizeof whole, "%s_shop_cart-cafe-%s", pod, ID_A);
+    struct container_names names = {.namespace_ = "shop", .name = "cart-cafe"};
+    char whole[512], file[256];
+    memset(names.pod, 'p', pod_len);
+    snprintf(whole, sizeof whole, "%s_shop_cart-cafe-%s", names.pod, ID_A);
     assert_true(strlen(whole) > 251);
     snprintf(file, sizeof file, "%.251s.log", whole);
-    snprintf(id, sizeof id, "%.*s", (int)id_len, ID_A);
-    check_link(file, result, pod, "shop", "cart-cafe", id);
+    assert_int_equal(names_match_log_link(file, strlen(file), &names, ID_A), digits);
+    assert_int_equal(names_match_log_link(file, strlen(file) - 1, &names, ID_A), -1);
 }
 
 static void cut_log_links(void **state)
 {
     (void)state;
     /* 251 = pod + "_shop_cart-cafe-" (16) + digits */
-    cut_link(251 - 16 - 63, 0, 63);
-    cut_link(251 - 16 - 12, 0, 12);
-    cut_link(251 - 16 - 11, -ENOENT, 0); /* too few to be sure */
-    cut_link(251 - 16, -ENOENT, 0);
-    cut_link(251 - 15, -ENOENT, 0); /* within the container's name: "cafe" is no id */
-    cut_link(250, -ENOENT, 0);
+    cut_link(251 - 16 - 63, 63);
+    cut_link(251 - 16 - 12, 12);
+    cut_link(251 - 16 - 1, 1);
+    cut_link(251 - 16, 0);
+    cut_link(251 - 15, 0); /* within the container's name */
+    cut_link(250, 0);
 }
 
 static void pod_folders(void **state)
@@ -361,7 +404,7 @@ static void lookup_by_logs(void **state)
                  "host/var/log/containers/other-%d_shop_cart-"
                  "%04d0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab.log",
                  i, i);
-        fixture_write(&f, path, "x");
+        fixture_link(&f, path, "/var/log/pods/shop_other_" UID "/cart/0.log");
     }
     assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -ENOENT);
     /* The pod's folder comes before the container's link, and the sandbox gets no link at all. */
@@ -376,7 +419,8 @@ static void lookup_by_logs(void **state)
     strncat(nested, &ID_A[4], sizeof nested - strlen(nested) - 1);
     assert_int_equal(lookup(&f, NAMES_AUTO, nested, &names), -ENOENT);
 
-    fixture_write(&f, "host/var/log/containers/cart-0_shop_cart-" ID_A ".log", "x");
+    fixture_link(&f, "host/var/log/containers/cart-0_shop_cart-" ID_A ".log",
+                 "/var/log/pods/shop_cart-0_" UID "/cart/0.log");
     assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
     assert_false(names.pod_only);
     assert_string_equal(names.name, "cart");
@@ -481,19 +525,13 @@ static void links_on_the_host(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format),
-        cmocka_unit_test(truncated_anywhere),
-        cmocka_unit_test(not_what_it_should_be),
-        cmocka_unit_test(deep_and_long),
-        cmocka_unit_test(escaped_and_repeated),
-        cmocka_unit_test(storage_index),
-        cmocka_unit_test(log_links),
-        cmocka_unit_test(cut_log_links),
-        cmocka_unit_test(pod_folders),
-        cmocka_unit_test(lookup_by_runtime),
-        cmocka_unit_test(lookup_by_logs),
-        cmocka_unit_test(strange_state_files),
-        cmocka_unit_test(large_but_fine),
+        cmocka_unit_test(every_format),          cmocka_unit_test(truncated_anywhere),
+        cmocka_unit_test(not_what_it_should_be), cmocka_unit_test(deep_and_long),
+        cmocka_unit_test(escaped_and_repeated),  cmocka_unit_test(storage_index),
+        cmocka_unit_test(log_targets),           cmocka_unit_test(log_links),
+        cmocka_unit_test(cut_log_links),         cmocka_unit_test(pod_folders),
+        cmocka_unit_test(lookup_by_runtime),     cmocka_unit_test(lookup_by_logs),
+        cmocka_unit_test(strange_state_files),   cmocka_unit_test(large_but_fine),
         cmocka_unit_test(links_on_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

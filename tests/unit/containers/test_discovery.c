@@ -295,7 +295,8 @@ static void sandboxes_by_their_logs(void **state)
     world_settle(w);
     assert_int_equal(world_monitored(w), 2);
     world_pass(w, 700 * WORLD_MS);
-    fixture_write(&w->fixture, "host/var/log/containers/cart-0_shop_cart-" ID_A ".log", "x");
+    fixture_link(&w->fixture, "host/var/log/containers/cart-0_shop_cart-" ID_A ".log",
+                 "/var/log/pods/shop_cart-0_" UID "/cart/0.log");
     world_pass(w, 1500 * WORLD_MS);
     assert_int_equal(world_monitored(w), 1);
     assert_int_equal(w->named, 1);
@@ -308,7 +309,8 @@ static void sandboxes_by_their_logs(void **state)
     world_pass(w, 3600 * WORLD_S);
     assert_int_equal(world_monitored(w), 1);
     /* It was none: its container was only slow to start. */
-    fixture_write(&w->fixture, "host/var/log/containers/cart-0_shop_slow-" ID_B ".log", "x");
+    fixture_link(&w->fixture, "host/var/log/containers/cart-0_shop_slow-" ID_B ".log",
+                 "/var/log/pods/shop_cart-0_" UID "/slow/0.log");
     world_pass(w, 600 * WORLD_S);
     assert_int_equal(world_monitored(w), 2);
     assert_string_equal(world_find(w, POD "/" ID_B)->name, "slow");

@@ -79,6 +79,19 @@ void fixture_write(struct fixture *fixture, const char *path, const char *format
     close(fd);
 }
 
+void fixture_link(struct fixture *fixture, const char *path, const char *target)
+{
+    char full[512], folder[512];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    assert_non_null(slash);
+    *slash = '\0';
+    fixture_mkdir(fixture, folder);
+    int n = snprintf(full, sizeof full, "%s/%s", fixture->root, path);
+    assert_in_range(n, 1, sizeof full - 1);
+    assert_int_equal(symlink(target, full), 0);
+}
+
 size_t fixture_open_fds(void)
 {
     size_t n = 0;

@@ -19,6 +19,8 @@ void fixture_release(struct fixture *fixture); /* removes everything */
  * kernel does with its own. */
 void fixture_write(struct fixture *fixture, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* A symbolic link below root, which need not lead anywhere. */
+void fixture_link(struct fixture *fixture, const char *path, const char *target);
 void fixture_mkdir(struct fixture *fixture, const char *path);
 
 /* How many descriptors this process has: what leaks makes them more. */
