@@ -14,6 +14,7 @@
     each(attribution) \
     each(imc_rpq) \
     each(pmm_rpq) \
+    each(amd_l3) \
     each(pebs_nvmm) \
     each(probe)
 /* clang-format on */

@@ -5,6 +5,7 @@
  */
 const struct event_table event_table_clx = {
     .microarchitecture = "clx",
+    .models = "Cascade Lake, Cooper Lake",
     .known_error = "at most 3.04 % (Shen & Li 2020, six cases on Cascade Lake)",
     .pmu_names = {"skylake"},
     /* Shen & Li 2020, section 3. */

@@ -6,6 +6,7 @@
  */
 const struct event_table event_table_emr = {
     .microarchitecture = "emr",
+    .models = "Emerald Rapids",
     .known_error = "not known",
     .pmu_names = {"sapphire_rapids"},
     .cache_core_cycles = 16,

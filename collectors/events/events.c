@@ -4,7 +4,7 @@
 
 static const struct event_table *const tables[] = {
     &event_table_skx, &event_table_clx,  &event_table_icx,  &event_table_spr,  &event_table_emr,
-    &event_table_gnr, &event_table_zen3, &event_table_zen4, &event_table_zen5,
+    &event_table_gnr, &event_table_zen2, &event_table_zen3, &event_table_zen4, &event_table_zen5,
 };
 
 /*
@@ -27,12 +27,14 @@ static const struct {
     {0xae, 0, 15, &event_table_gnr},
 };
 
-/* Families 19H and 1AH by ranges of models, as Linux tells them apart. Zen 2 (17H) and before do
- * not count misses in flight. */
+/* By ranges of models, as Linux tells them apart. Zen 1 (the rest of 17H) has no table: neither its
+ * cores nor its L3 tell a latency. */
 static const struct {
     int family, first_model, last_model;
     const struct event_table *table;
 } amd[] = {
+    {0x17, 0x30, 0x4f, &event_table_zen2}, {0x17, 0x60, 0x7f, &event_table_zen2},
+    {0x17, 0x90, 0x91, &event_table_zen2}, {0x17, 0xa0, 0xaf, &event_table_zen2},
     {0x19, 0x00, 0x0f, &event_table_zen3}, {0x19, 0x20, 0x5f, &event_table_zen3},
     {0x19, 0x10, 0x1f, &event_table_zen4}, {0x19, 0x60, 0xaf, &event_table_zen4},
     {0x1a, 0x00, 0x2f, &event_table_zen5}, {0x1a, 0x40, 0x4f, &event_table_zen5},

@@ -19,6 +19,7 @@ extern const struct event_table event_table_icx;  /* Ice Lake-SP */
 extern const struct event_table event_table_spr;  /* Sapphire Rapids */
 extern const struct event_table event_table_emr;  /* Emerald Rapids */
 extern const struct event_table event_table_gnr;  /* Granite Rapids */
+extern const struct event_table event_table_zen2; /* Rome */
 extern const struct event_table event_table_zen3; /* Milan */
 extern const struct event_table event_table_zen4; /* Genoa, Bergamo, Siena */
 extern const struct event_table event_table_zen5; /* Turin; Zen 6 */

@@ -6,6 +6,7 @@
  */
 const struct event_table event_table_generic = {
     .microarchitecture = "generic",
+    .models = "any other whose PMU the kernel drives",
     .known_error = "no latency",
     .generic = true,
     .event =

@@ -7,6 +7,7 @@
  */
 const struct event_table event_table_gnr = {
     .microarchitecture = "gnr",
+    .models = "Granite Rapids",
     .known_error = "not known",
     .pmu_names = {"granite_rapids", "sapphire_rapids"}, /* from Linux 6.11 on, before */
     .cache_core_cycles = 16,

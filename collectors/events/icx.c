@@ -10,6 +10,7 @@
  */
 const struct event_table event_table_icx = {
     .microarchitecture = "icx",
+    .models = "Ice Lake-SP",
     .known_error = "not known",
     .pmu_names = {"icelake"},
     .cache_core_cycles = 16,

@@ -6,6 +6,7 @@
  */
 const struct event_table event_table_skx = {
     .microarchitecture = "skx",
+    .models = "Skylake-SP",
     .known_error = "not known; Cascade Lake's core",
     .pmu_names = {"skylake"},
     .general_counters = 4,

@@ -7,6 +7,7 @@
  */
 const struct event_table event_table_spr = {
     .microarchitecture = "spr",
+    .models = "Sapphire Rapids",
     .known_error = "not known",
     .pmu_names = {"sapphire_rapids"},
     .cache_core_cycles = 16,

@@ -13,9 +13,13 @@
  *
  * Fills from memory are of all sources beyond the core complex: DRAM near and far (0x48), caches of
  * other complexes, near and far (0x14).
+ *
+ * The L3 counts what waits in its own clock, whose frequency follows the fastest core's; here, that
+ * of the complex's first CPU while it is not halted.
  */
 const struct event_table event_table_zen3 = {
     .microarchitecture = "zen3",
+    .models = "Zen 3: EPYC 7003",
     .known_error = "not known",
     .l1d_hit_cycles = 4,
     .general_counters = 6,
@@ -30,5 +34,14 @@ const struct event_table event_table_zen3 = {
             [ROLE_L1D_FILLS_L3] = "perf_raw::r0244",
             [ROLE_L1D_FILLS_MEMORY] = "perf_raw::r5c44",
         },
-    .channels = 0,
+    .channels = 1,
+    .uncore_event =
+        {
+            {
+                [ROLE_L3_ANY_WAIT] = "pmu:amd_l3/event=0x90/",
+                [ROLE_L3_ANY_READS] = "pmu:amd_l3/event=0x9a,umask=0xff/",
+                [ROLE_L3_CPU_CYCLES] = "pmu:msr/aperf/",
+                [ROLE_L3_CPU_REF_CYCLES] = "pmu:msr/mperf/",
+            },
+        },
 };

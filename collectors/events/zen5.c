@@ -1,5 +1,11 @@
 #include "collectors/events/events.h"
 
+/* Of all cores, threads and slices: the kernel fills them in only where no thread mask is given,
+ * and then for one slice. */
+#define L3_SAMPLED(event, umask)                                                                   \
+    "pmu:amd_l3/event=" #event ",umask=" #umask                                                    \
+    ",enallcores=1,enallslices=1,sliceid=3,threadmask=3/"
+
 /*
  * Zen 5: EPYC 9005 (Turin), Ryzen 9000; and Zen 6, whose published events are the same for all of
  * these roles. As Zen 4. llc_misses: fills of the L2 from beyond the core complex, all of its
@@ -7,6 +13,7 @@
  */
 const struct event_table event_table_zen5 = {
     .microarchitecture = "zen5",
+    .models = "Zen 5: EPYC 9005; Zen 6",
     .known_error = "not known",
     .l1d_hit_cycles = 4,
     .general_counters = 6,
@@ -28,6 +35,14 @@ const struct event_table event_table_zen5 = {
             {
                 [ROLE_CAS_READS] = "pmu:NAME/event=0x0a,rdwrmask=1/",
                 [ROLE_CAS_WRITES] = "pmu:NAME/event=0x0a,rdwrmask=2/",
+                [ROLE_L3_NEAR_DRAM_WAIT] = L3_SAMPLED(0xac, 0x01),
+                [ROLE_L3_NEAR_DRAM_READS] = L3_SAMPLED(0xad, 0x01),
+                [ROLE_L3_FAR_DRAM_WAIT] = L3_SAMPLED(0xac, 0x02),
+                [ROLE_L3_FAR_DRAM_READS] = L3_SAMPLED(0xad, 0x02),
+                [ROLE_L3_OTHER_CCX_WAIT] = L3_SAMPLED(0xac, 0x0c),
+                [ROLE_L3_OTHER_CCX_READS] = L3_SAMPLED(0xad, 0x0c),
+                [ROLE_L3_CXL_WAIT] = L3_SAMPLED(0xac, 0x30),
+                [ROLE_L3_CXL_READS] = L3_SAMPLED(0xad, 0x30),
             },
         },
 };

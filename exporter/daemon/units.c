@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "exporter/source/perf/unit.h"
 
@@ -31,9 +32,11 @@ int units_add(struct inventory *inventory, const struct fsroot *fs, const struct
         return -ENOMEM;
     if (perf_units(fs, found, MOST, &n) != 0)
         n = 0;
-    for (size_t i = 0; i < n && i < MOST && !err; i++)
-        for (int channel = 0; channel < channels && !err; channel++)
-            err = add_unit(inventory, &found[i], channel, channels == 1, recorder);
+    for (size_t i = 0; i < n && i < MOST && !err; i++) {
+        int parts = strcmp(found[i].kind, "imc") == 0 ? channels : 1;
+        for (int channel = 0; channel < parts && !err; channel++)
+            err = add_unit(inventory, &found[i], channel, parts == 1, recorder);
+    }
     free(found);
     return err;
 }

@@ -1,5 +1,5 @@
 /*
- * The memory controllers of this machine, as the units that collectors open.
+ * The memory controllers and L3s of this machine, as the units that collectors open.
  */
 #ifndef IE_DAEMON_UNITS_H
 #define IE_DAEMON_UNITS_H
@@ -10,8 +10,9 @@
 #include "exporter/source/recording/recorder.h"
 
 /*
- * Adds every memory controller that sysfs shows to the inventory, and to the recording (NULL:
- * none). One unit each; where its counts are divided into groups, one for each of them, with ".0",
+ * Adds every memory controller and L3 that sysfs shows to the inventory, and to the recording
+ * (NULL: none). One unit each; where a controller's counts are divided into groups, one for each of
+ * them, with ".0",
  * ".1" behind the key. 'table' is the CPU's, NULL when it has none. 0 or -ENOMEM; a machine that
  * shows none, or whose sysfs cannot be read, has no units: the source's check then says why.
  */

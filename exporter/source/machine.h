@@ -13,7 +13,7 @@
 enum { MACHINE_SOCKETS = 8, MACHINE_NODES = 64, MACHINE_CPUS = 1024 };
 
 struct machine {
-    char microarchitecture[16]; /* "skx", "clx", "icx", "spr", "emr", "gnr", "zen3", "zen4", "zen5";
+    char microarchitecture[16]; /* "skx", "clx", "icx", "spr", "emr", "gnr", "zen2" to "zen5";
                                    "" when unsupported */
     double base_frequency_hz;   /* the TSC's frequency, which ref_cycles counts at */
     double cache_cycles;        /* c_cache of FORMULAS.md section 1, or its part in the core */
@@ -57,15 +57,16 @@ static inline void machine_place_cpu_on_node(struct machine *machine, int cpu, i
         machine->numa_node_of_cpu[cpu] = (uint8_t)(numa_node + 1);
 }
 
-/* A memory controller or similar, outside the cores; where it needs several groups of counters,
- * what one of them counts. */
+/* A memory controller or an L3, outside the cores; where a controller needs several groups of
+ * counters, what one of them counts. */
 struct source_unit {
-    char key[32]; /* the recording's name for it, e.g. "imc0" */
-    char kind[16];
+    char key[32];  /* the recording's name for it, e.g. "imc0" */
+    char kind[16]; /* "imc" or "l3" */
     int socket;
-    int imc;
+    int imc;     /* its number: of a controller on its socket, of an L3 on the machine */
     int die;     /* of the socket, where several have a box of this number; 0 under replay */
     int channel; /* which of the groups; 0 under replay, where the key tells them apart */
+    uint64_t cache_bytes; /* of an L3; 0: not known */
 };
 
 /* A thread of our own whose counters are read, e.g. the probe's. */

@@ -40,9 +40,23 @@ enum role {
     ROLE_RPQ_OCCUPANCY,
     ROLE_PMM_RPQ_INSERTS,
     ROLE_PMM_RPQ_OCCUPANCY,
-    ROLE_CAS_READS,      /* lines of 64 bytes that DRAM gave, for whomever */
-    ROLE_CAS_WRITES,     /* and took */
-    ROLE_QUANTUM_CYCLES, /* the ASM epoch metrics, FORMULAS.md section 3 */
+    ROLE_CAS_READS,  /* lines of 64 bytes that DRAM gave, for whomever */
+    ROLE_CAS_WRITES, /* and took */
+    /* AMD's L3, by where the line came from: misses that its PMU timed, and the sum of their
+     * times, in the PMU's unit (collectors/formulas/l3_latency.h). */
+    ROLE_L3_NEAR_DRAM_WAIT,
+    ROLE_L3_NEAR_DRAM_READS,
+    ROLE_L3_FAR_DRAM_WAIT,
+    ROLE_L3_FAR_DRAM_READS,
+    ROLE_L3_OTHER_CCX_WAIT, /* another core complex's L3, near or far */
+    ROLE_L3_OTHER_CCX_READS,
+    ROLE_L3_CXL_WAIT,
+    ROLE_L3_CXL_READS,
+    ROLE_L3_ANY_WAIT, /* where the CPU does not tell the sources apart */
+    ROLE_L3_ANY_READS,
+    ROLE_L3_CPU_CYCLES,     /* of one CPU of the complex, not halted */
+    ROLE_L3_CPU_REF_CYCLES, /* likewise, at the TSC's frequency */
+    ROLE_QUANTUM_CYCLES,    /* the ASM epoch metrics, FORMULAS.md section 3 */
     ROLE_ACCESSES,
     ROLE_EPOCH_COUNT,
     ROLE_HITS,
@@ -79,6 +93,13 @@ enum group {
     GROUP_RPQ,
     GROUP_PMM_RPQ,
     GROUP_CAS,
+    /* Each takes two of an L3's six counters: three of them fit, the fourth takes turns. */
+    GROUP_L3_NEAR_DRAM,
+    GROUP_L3_FAR_DRAM,
+    GROUP_L3_OTHER_CCX,
+    GROUP_L3_CXL,
+    GROUP_L3_ANY,
+    GROUP_L3_CLOCK, /* for L3s that time their misses in cycles */
     GROUP_ASM_EPOCHS,
     GROUP_ACTIVITY, /* in recordings a line of its own: {"activity":KEY,"cpu_time_ns":N} */
     GROUP_COUNT
@@ -88,6 +109,7 @@ enum { GROUP_MAX_ROLES = 13 };
 
 struct group_desc {
     const char *name;
+    const char *unit;                 /* the kind of unit that it is counted in; NULL: none */
     size_t n;                         /* roles in the group */
     enum role roles[GROUP_MAX_ROLES]; /* index in a reading = index here */
     uint32_t required;                /* bit i: without roles[i] the group is of no use */

@@ -109,7 +109,7 @@ metric() { # NAME [LABELS]
         END { if (n) printf "%.12g", sum }' "$page"
 }
 reason() { sed -n "s/.*collector_info{collector=\"$1\",reason=\"\([a-z_]*\)\"} 1/\1/p" "$page"; }
-microarchitecture() { sed -n 's/.*source_info{.*microarchitecture="\([a-z_]*\)".*/\1/p' "$page"; }
+microarchitecture() { sed -n 's/.*source_info{.*microarchitecture="\([a-z0-9_]*\)".*/\1/p' "$page"; }
 calc() { awk "BEGIN { printf \"%.6g\", $1 }"; }
 holds() { awk "BEGIN { exit !($1) }" && echo yes || echo no; }
 median() { sort -g "$1" | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'; }
@@ -189,10 +189,26 @@ judge() { # NAME BOUND: the estimate against what the chase measured itself
 
 start_exporter "$ours"
 observe idle
-for collector in core_latency slowdown imc_rpq pmm_rpq pebs_nvmm probe; do
+for collector in core_latency slowdown imc_rpq pmm_rpq amd_l3 pebs_nvmm probe; do
     value "collector.$collector" "$(reason "$collector")"
 done
 judge idle 0.05
+l3_ns() { # mean over all L3s and sources
+    local wait reads
+    wait=$(metric interference_l3_miss_read_wait_seconds_total)
+    reads=$(metric interference_l3_miss_read_latency_reads_total)
+    [ -z "$reads" ] || [ "$(holds "$reads > 0")" != yes ] || calc "$wait / $reads * 1e9"
+}
+if [ -e /sys/bus/event_source/devices/amd_l3 ]; then
+    got=$(l3_ns)
+    truth=$(sed -n 's/^value idle\.truth_ns //p' "$results")
+    if [ -n "$got" ] && [ -n "$truth" ]; then
+        value idle.l3_ns "$got"
+        expect l3 "$(holds "$got < $truth && $got > 0.3 * $truth")" "a miss of the L3 takes less than the whole read, and most of it"
+    else
+        cannot l3 "amd_l3 is $(reason amd_l3)"
+    fi
+fi
 sanity() {
     local reads occupancy active cycles
     reads=$(metric interference_container_memory_reads_total 'container="chase"')
@@ -225,6 +241,7 @@ if [ "$cpus" -ge 2 ]; then
     observe loaded
     judge loaded 0.15
     value loaded.imc_read_ns "$(metric interference_imc_read_latency_seconds | awk '{ print $1 * 1e9 }')"
+    value loaded.l3_ns "$(l3_ns)"
     end_all
 else
     cannot loaded "needs two CPUs"
@@ -295,7 +312,7 @@ share() { # COLLECTOR
 }
 start_exporter "$ours"
 observe alone
-for collector in core_latency probe imc_rpq pmm_rpq; do
+for collector in core_latency probe imc_rpq pmm_rpq amd_l3; do
     got=$(share "$collector")
     if [ -z "$got" ]; then
         cannot "share.$collector" "it counts nothing here"
@@ -310,6 +327,7 @@ for collector in core_latency probe imc_rpq pmm_rpq; do
         least=0.45
         if [ "$(microarchitecture)" = gnr ]; then least=0.2; fi
         ;;
+    amd_l3) least=0.7 ;; # four pairs on six counters
     esac
     expect "share.$collector" "$(holds "$got > $least")" "its groups take no more turns than they must"
 done

@@ -41,15 +41,26 @@ static void write_latency(struct textbuf *out, const struct event_table *table)
         textbuf_str(out, "none: cycles and instructions only");
 }
 
+static void write_l3(struct textbuf *out, const struct event_table *table)
+{
+    if (counts(table, GROUP_L3_NEAR_DRAM, 3))
+        textbuf_str(out, " u * wait / reads, four sources |");
+    else if (counts(table, GROUP_L3_ANY, 3))
+        textbuf_str(out, " 16 * wait / reads / f_L3 |");
+    else
+        textbuf_str(out, " |");
+}
+
 static void write_cpu(struct textbuf *out, const struct event_table *table)
 {
     static const char *const cell[] = {" |", " yes |"};
-    textbuf_printf(out, "| `%s` | ", table->microarchitecture);
+    textbuf_printf(out, "| `%s` | %s | ", table->microarchitecture, table->models);
     write_latency(out, table);
     textbuf_str(out, " |");
     textbuf_str(out, cell[whole(table, GROUP_CORE)]);
     textbuf_str(out, cell[counts(table, GROUP_RPQ, group_descs[GROUP_RPQ].required)]);
     textbuf_str(out, cell[counts(table, GROUP_PMM_RPQ, group_descs[GROUP_PMM_RPQ].required)]);
+    write_l3(out, table);
     textbuf_str(out, cell[counts(table, GROUP_STORES, group_descs[GROUP_STORES].required) &&
                           counts(table, GROUP_PMM_RPQ, group_descs[GROUP_PMM_RPQ].required)]);
     textbuf_printf(out, " %s |\n", table->known_error);
@@ -84,19 +95,27 @@ int events_reference_write(struct textbuf *out)
         out,
         "# What each CPU counts\n\nThis page is generated from the event tables. After changing "
         "one, run\n`build/plain/programs/events_reference > collectors/EVENTS.md`.\n\n"
-        "The first table says which collectors a CPU can have. *S / r*: outstanding reads of\n"
-        "memory per read; *A*, *n2*, *n3*, *n_mem*: misses of the L1 data cache in flight, and "
-        "its\n"
-        "fills from the L2, from the L3, and from beyond; *f*: the frequency. The error is that "
-        "of\n"
-        "the latency. `interference_core_latency_error_ratio` shows it on the machine itself, for\n"
-        "the probe's thread.\n\n"
-        "| CPU | latency of `core_latency` | `slowdown` | `imc_rpq` | `pmm_rpq` | `pebs_nvmm` | "
-        "known error |\n|---|---|---|---|---|---|---|\n");
+        "The first table says which collectors a CPU can have, and by which formula. "
+        "`attribution`\n"
+        "and `probe` need none of these events. *S / r*: outstanding reads of memory per read; "
+        "*A*,\n*n2*, *n3*, *n_mem*: misses of the L1 data cache in flight, and its fills from the "
+        "L2, from\nthe L3, and from beyond; *f*: the frequency; *u*: 10 ns where an L3 has 32 MiB "
+        "or more,\nelse 30 ns. `imc_rpq`: occupancy / inserts / f_imc + l_CAS; `pmm_rpq`: without "
+        "l_CAS.\n\n"
+        "The known error is that of `core_latency`'s latency. "
+        "`interference_core_latency_error_ratio`\nshows it on the machine itself, for the probe's "
+        "thread. No published error is known for the\nlatencies of `imc_rpq` on Ice Lake and "
+        "later, and of `amd_l3`: [VALIDATION.md](VALIDATION.md)\nsays how to check them.\n\n"
+        "| CPU | models | latency of `core_latency` | `slowdown` | `imc_rpq` | `pmm_rpq` | "
+        "`amd_l3` "
+        "| `pebs_nvmm` | known error |\n|---|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; table_at(i); i++)
         write_cpu(out, table_at(i));
     textbuf_str(
-        out, "\n`zen5` is also Zen 6; `generic` is any other CPU whose PMU the kernel drives.\n\n"
+        out, "\nZen 6 has `zen5`'s events. Zen 2 cannot count how long a container waits: its "
+             "cores count\n"
+             "cycles and instructions, its L3s the latency of all programs together. Zen 1 has\n"
+             "neither, and is `generic`. A CPU with cores of two kinds has no table.\n\n"
              "## Groups\n\nWhat is counted together, as recordings name it: lines "
              "`{\"read\":KEY,\"group\":GROUP,...}`;\n`activity` has a line of its own.\n\n| group "
              "| roles |\n|---|---|\n");

@@ -13,6 +13,7 @@ enum { EVENT_TABLE_MAX_CHANNELS = 2 };
 
 struct event_table {
     const char *microarchitecture;
+    const char *models;      /* for people, likewise for the generated page */
     const char *known_error; /* of its latency, and where from; for the generated page */
     /* What a kernel that knows this CPU's constraints calls its PMU (caps/pmu_name). Others count
      * some events on counters that cannot: they stay 0. None: every counter counts every event. */

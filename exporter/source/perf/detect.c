@@ -116,6 +116,15 @@ void machine_detect(const struct fsroot *fs, struct machine *out)
     free(cpus);
 }
 
+int cpu_socket(const struct fsroot *fs, int cpu)
+{
+    char path[96];
+    uint64_t socket;
+    snprintf(path, sizeof path, "devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
+    return fsroot_read_u64(fs, FSROOT_SYS, path, &socket) == 0 && socket < MAX_SOCKETS ? (int)socket
+                                                                                       : 0;
+}
+
 /* The value of "name<tabs>: value" in the first processor's lines, or NULL. */
 static const char *cpuinfo_value(const char *text, const char *name)
 {

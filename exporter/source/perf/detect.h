@@ -16,6 +16,9 @@
  */
 void machine_detect(const struct fsroot *fs, struct machine *out);
 
+/* The CPU's socket; 0 when the kernel does not say. */
+int cpu_socket(const struct fsroot *fs, int cpu);
+
 /* Who the CPU is, from cpuinfo; for event_table_for_cpu(). 0; -ENOENT when it does not say (other
  * architectures); other -errno when it cannot be read. */
 struct cpu_identity {

@@ -1,7 +1,7 @@
 /*
  * A group of events at one place: opened all or none, closed.
  *
- * Its events stand in slots. Slot i is that of the group's role i; a role of a memory controller
+ * Its events stand in slots. Slot i is that of the group's role i; a role of a unit
  * may be a sum of events, and what is added to the first of them stands in the slots behind.
  */
 #ifndef IE_SOURCE_PERF_GROUP_H
@@ -22,15 +22,13 @@ static inline size_t perf_n_roles(enum group group)
     return group_descs[group].n;
 }
 
-/* Events of a group of a memory controller beyond one per role. */
+/* Events of a unit's group beyond one per role. */
 enum { PERF_SUMMANDS = 2 };
 
 /* No more than GROUP_MAX_ROLES. */
 static inline size_t perf_n_slots(enum group group)
 {
-    bool of_controllers =
-        group_index(group, ROLE_IMC_CLOCKTICKS) >= 0 || group_index(group, ROLE_CAS_READS) >= 0;
-    return perf_n_roles(group) + (of_controllers ? PERF_SUMMANDS : 0);
+    return perf_n_roles(group) + (group_descs[group].unit ? PERF_SUMMANDS : 0);
 }
 
 static inline bool perf_in(uint32_t mask, size_t i)

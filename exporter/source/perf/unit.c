@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "exporter/base/cpulist.h"
+#include "exporter/source/perf/detect.h"
 #include "exporter/source/perf/explain.h"
+#include "exporter/source/perf/l3.h"
 
 static const char devices[] = "bus/event_source/devices";
 /* A machine has one kind: Intel's, or AMD's from Linux 6.7 on. */
@@ -17,6 +19,11 @@ static const char any_imc[] = "pmu:NAME/";
 static const char plus[] = " + ";
 
 enum { MASK_CPUS = 64, MAX_IMCS = 1024, UNIT_TEXT = 256 };
+
+static bool is_l3(const char *kind)
+{
+    return kind && strcmp(kind, "l3") == 0;
+}
 
 /* The CPUs that a PMU is opened on: one per die, which on most machines is one per socket. */
 static int pmu_cpus(const struct fsroot *fs, const char *pmu, int *cpus, size_t *n)
@@ -30,14 +37,6 @@ static int pmu_cpus(const struct fsroot *fs, const char *pmu, int *cpus, size_t 
     if (!err && *n > MASK_CPUS)
         *n = MASK_CPUS;
     return err;
-}
-
-static int cpu_socket(const struct fsroot *fs, int cpu)
-{
-    char path[96];
-    uint64_t socket;
-    snprintf(path, sizeof path, "devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
-    return fsroot_read_u64(fs, FSROOT_SYS, path, &socket) == 0 && socket < 1024 ? (int)socket : 0;
 }
 
 /* uncore_imc_3 -> 3; -1 for other devices, uncore_imc_free_running_0 among them. */
@@ -98,7 +97,7 @@ static void place_unit(const struct fsroot *fs, const int *cpus, size_t at,
     snprintf(unit->key, sizeof unit->key, "socket%d%s.imc%d", unit->socket, die, unit->imc);
 }
 
-int perf_units(const struct fsroot *fs, struct source_unit *out, size_t cap, size_t *n)
+static int find_controllers(const struct fsroot *fs, struct source_unit *out, size_t cap, size_t *n)
 {
     bool present[MAX_IMCS] = {false};
     size_t found = 0;
@@ -123,6 +122,19 @@ int perf_units(const struct fsroot *fs, struct source_unit *out, size_t cap, siz
     }
     *n = found;
     return 0;
+}
+
+int perf_units(const struct fsroot *fs, struct source_unit *out, size_t cap, size_t *n)
+{
+    size_t controllers, l3s;
+    int err = find_controllers(fs, out, cap, &controllers);
+    if (err)
+        return err;
+    size_t used = controllers < cap ? controllers : cap;
+    err = perf_l3s(fs, out + used, cap - used, &l3s);
+    if (!err)
+        *n = controllers + l3s;
+    return err;
 }
 
 /* The user's file knows one channel: if it names any event of the group, it replaces all of the
@@ -197,6 +209,10 @@ static int unit_cpu(const struct perf_context *context, const struct perf_cpus *
     char name[IMC_NAME];
     int cpus[MASK_CPUS], die = 0;
     size_t n;
+    if (is_l3(unit->kind)) {
+        int cpu = perf_l3_cpu(context->fs, unit->imc);
+        return cpu >= 0 ? cpu : online->n ? online->at[0] : 0;
+    }
     imc_name(context->fs, unit->imc, name);
     if (pmu_cpus(context->fs, name, cpus, &n) == 0)
         for (size_t i = 0; i < n; i++)
@@ -226,9 +242,9 @@ int perf_unit_events_init(struct perf_unit_events *events, const struct perf_con
             verdict_set(why, REASON_NO_DEVICE, "group %s has no channel %d", desc->name, channel);
         else
             verdict_set(why, REASON_UNSUPPORTED_CPU,
-                        "group %s: no verified memory-controller events for this CPU; "
-                        "--events.file can name them",
-                        desc->name);
+                        "group %s: no verified %s events for this CPU; --events.file can name "
+                        "them",
+                        desc->name, is_l3(unit->kind) ? "L3" : "memory-controller");
         return -ENODEV;
     }
     events->cpu = unit_cpu(context, cpus, unit);
@@ -267,24 +283,39 @@ static int try_unit(struct perf_context *context, enum group group,
     return err;
 }
 
+/* The first unit of the kind that the group is counted in. */
+static int find_unit(const struct perf_context *context, enum group group, struct source_unit *unit,
+                     struct verdict *why)
+{
+    const char *sys = context->fs->path[FSROOT_SYS];
+    bool l3 = is_l3(group_descs[group].unit);
+    size_t n;
+    int err = l3 ? perf_l3s(context->fs, unit, 1, &n) : find_controllers(context->fs, unit, 1, &n);
+    if (!err && n == 0)
+        err = -ENODEV;
+    if (err && l3)
+        verdict_set(why, REASON_NO_DEVICE,
+                    "no counters of an L3 (amd_l3 in %s/%s): AMD's CPUs have them, on bare metal, "
+                    "by the kernel module amd_uncore; virtual machines hide them",
+                    sys, devices);
+    else if (err)
+        verdict_set(why, REASON_NO_DEVICE,
+                    "no memory-controller counters (%s<n> or %s<n> in %s/%s): virtual machines "
+                    "hide them; on bare metal, the kernel modules intel_uncore and, from Linux 6.7 "
+                    "on, amd_uncore provide them",
+                    imc_prefixes[0], imc_prefixes[1], sys, devices);
+    return err;
+}
+
 int perf_unit_check(struct perf_context *context, const struct perf_cpus *cpus, enum group group,
                     struct verdict *why)
 {
     struct perf_unit_events encoded;
     struct source_unit unit;
-    size_t n;
 
-    int err = perf_units(context->fs, &unit, 1, &n);
-    if (!err && n == 0)
-        err = -ENODEV;
-    if (err) {
-        verdict_set(why, REASON_NO_DEVICE,
-                    "no memory-controller counters (%s<n> or %s<n> in %s/%s): virtual machines "
-                    "hide them; on bare metal, the kernel modules intel_uncore and, from Linux 6.7 "
-                    "on, amd_uncore provide them",
-                    imc_prefixes[0], imc_prefixes[1], context->fs->path[FSROOT_SYS], devices);
+    int err = find_unit(context, group, &unit, why);
+    if (err)
         return err;
-    }
     if (group == GROUP_PMM_RPQ && context->no_pmem && !file_speaks(context, group)) {
         verdict_set(why, REASON_NO_DEVICE,
                     "no persistent memory modules (nmem<n> in %s/bus/nd/devices), so no queue of "

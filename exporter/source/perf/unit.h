@@ -1,5 +1,5 @@
 /*
- * Memory controllers: which there are, and their events.
+ * Memory controllers and L3s: which there are, and their events.
  */
 #ifndef IE_SOURCE_PERF_UNIT_H
 #define IE_SOURCE_PERF_UNIT_H
@@ -15,8 +15,8 @@
 
 /*
  * The memory controllers that sysfs shows: one unit per uncore_imc_<n> or amd_umc_<n> and CPU of
- * its cpumask (one per die, which mostly is one per socket), in that order. Stores up to 'cap' of
- * them, and their full number in *n. 0 or -errno; none is not an error.
+ * its cpumask (one per die, which mostly is one per socket), in that order; then the L3s (l3.h).
+ * Stores up to 'cap' of them, and their full number in *n. 0 or -errno; none is not an error.
  *
  * A scope of such a unit names a channel: one of the groups that its counts are
  * divided into. Opening one that the CPU does not have gives
@@ -24,7 +24,7 @@
  */
 int perf_units(const struct fsroot *fs, struct source_unit *out, size_t cap, size_t *n);
 
-/* Whether memory controllers can be counted here. */
+/* Whether the units of the group's kind can be counted here. */
 int perf_unit_check(struct perf_context *context, const struct perf_cpus *cpus, enum group group,
                     struct verdict *why);
 

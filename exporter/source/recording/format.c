@@ -91,6 +91,7 @@ static void parse_unit(struct fields *in, struct recording_line *out)
     fields_word(in, "kind", out->unit.kind, sizeof out->unit.kind);
     out->unit.socket = fields_int(in, "socket", FIELD_REQUIRED, MAX_NODES);
     out->unit.imc = fields_int(in, "imc", FIELD_REQUIRED, MAX_NODES);
+    out->unit.cache_bytes = fields_whole(in, "cache_bytes", FIELD_OPTIONAL);
 }
 
 static void parse_thread(struct fields *in, struct recording_line *out)

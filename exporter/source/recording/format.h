@@ -110,7 +110,7 @@ struct recording_line {
             uint64_t interval_ns;
         } header;
         struct recording_container container;
-        struct source_unit unit;
+        struct source_unit unit;     /* optional key of ours: "cache_bytes" */
         struct source_thread thread; /* optional key of ours: "cpu" */
         struct {
             uint64_t number, mono_ns, wall_ns;

@@ -172,7 +172,10 @@ void recorder_unit(struct recorder *recorder, const struct source_unit *unit)
     textbuf_str(out, "{\"unit\":{\"key\":");
     textbuf_quoted(out, unit->key);
     add_member(out, "kind", unit->kind);
-    textbuf_printf(out, ",\"socket\":%d,\"imc\":%d}}\n", unit->socket, unit->imc);
+    textbuf_printf(out, ",\"socket\":%d,\"imc\":%d", unit->socket, unit->imc);
+    if (unit->cache_bytes)
+        textbuf_printf(out, ",\"cache_bytes\":%" PRIu64, unit->cache_bytes);
+    textbuf_str(out, "}}\n");
 }
 
 static void add_nodes(struct textbuf *out, int initiator, int target)

@@ -171,8 +171,9 @@ static void every_group_fits_a_box(void **state)
                 checked += events > 0;
             }
     /* Two queues' roles, of machines without PMM the clock alone; and what DRAM moved, which is all
-     * that Zen 4 and 5 have. */
-    assert_int_equal(checked, 3 * (1 + 1 + 1 + 1 + 1 + 2) + 2);
+     * that Zen 4 and 5 have of controllers. The L3s: one group and a clock on Zen 2 and 3, else
+     * four. */
+    assert_int_equal(checked, 3 * (1 + 1 + 1 + 1 + 1 + 2) + 2 + 2 * 2 + 2 * 4);
 }
 
 /* What DRAM moved is counted beside both queues. All take turns, and what each counts is whole. */

@@ -17,9 +17,11 @@
 #include "tests/support/events_reference.h"
 #include "tests/unit/support/fixture.h"
 
-enum { MSR_TYPE = 11, CPUS = 3 };
+enum { MSR_TYPE = 11, L3_TYPE = 14, CPUS = 3, L3_CPUS = 4 };
 static const struct event_table *const cpus[CPUS] = {&event_table_zen3, &event_table_zen4,
                                                      &event_table_zen5};
+static const struct event_table *const l3_cpus[L3_CPUS] = {&event_table_zen2, &event_table_zen3,
+                                                           &event_table_zen4, &event_table_zen5};
 
 /* A core event of AMD's has 12 bits: 7-0 in the config's 7-0, 11-8 in its 35-32; the unit mask is
  * in 15-8. Written down from Linux's event files (amdzen3, amdzen4, amdzen5), not from the tables.
@@ -60,6 +62,10 @@ static int setup(void **state)
     fixture_write(fixture, path, "config:0-63\n");
     snprintf(path, sizeof path, "%s/events/tsc", msr);
     fixture_write(fixture, path, "event=0x00\n");
+    snprintf(path, sizeof path, "%s/events/aperf", msr);
+    fixture_write(fixture, path, "event=0x01\n");
+    snprintf(path, sizeof path, "%s/events/mperf", msr);
+    fixture_write(fixture, path, "event=0x02\n");
     *state = fixture;
     return 0;
 }
@@ -118,6 +124,24 @@ static void test_rows(void **state)
     }
 }
 
+/* Zen 2 counts what any CPU counts, with the TSC. */
+static void test_zen2(void **state)
+{
+    static const uint64_t config[] = {0x76, 0, 0xc0};
+    static const enum role roles[] = {ROLE_CYCLES, ROLE_REF_CYCLES, ROLE_INSTRUCTIONS};
+    size_t rows = 0;
+    for (int role = 0; role < ROLE_COUNT; role++)
+        rows += event_table_zen2.event[role] != NULL;
+    assert_int_equal(rows, 3);
+    for (int i = 0; i < 3; i++) {
+        struct encoded_event event;
+        encode(*state, event_table_zen2.event[roles[i]], &event);
+        assert_int_equal(event.attr.type, i == 1 ? MSR_TYPE : PERF_TYPE_RAW);
+        assert_int_equal(event.attr.config, config[i]);
+        encoded_event_release(&event);
+    }
+}
+
 /* The memory controllers' commands, by direction: event 7-0, mask of reads and writes 9-8. */
 static void test_memory_controllers(void **state)
 {
@@ -133,10 +157,11 @@ static void test_memory_controllers(void **state)
     fixture_write(fixture, path, "config:8-9\n");
     for (int cpu = 0; cpu < CPUS; cpu++) {
         size_t rows = 0;
-        for (int role = 0; role < ROLE_COUNT; role++)
-            rows += cpus[cpu]->uncore_event[0][role] != NULL;
+        for (int role = 0; role < ROLE_COUNT; role++) {
+            const char *text = cpus[cpu]->uncore_event[0][role];
+            rows += text && strncmp(text, "pmu:NAME/", 9) == 0;
+        }
         assert_int_equal(rows, cpus[cpu] == &event_table_zen3 ? 0 : 2);
-        assert_int_equal(cpus[cpu]->channels, rows > 0);
         for (size_t i = 0; i < rows; i++) {
             const char *text = cpus[cpu]->uncore_event[0][group_descs[GROUP_CAS].roles[i]];
             char filled[96];
@@ -147,6 +172,68 @@ static void test_memory_controllers(void **state)
             assert_int_equal(event.attr.type, 21);
             assert_int_equal(event.attr.config, config[i]);
             encoded_event_release(&event);
+        }
+    }
+}
+
+/* The L3's PMU, from the documents: Zen 2 and 3 XI_SYS_FILL_LATENCY and XI_CCX_SDP_REQ1; Zen 4 and
+ * 5 L3_XI_SAMPLED_LATENCY and its requests, of near and far DRAM, caches and extension memory, with
+ * EnAllSlices 46, EnAllCores 47, SliceId 3 (50-48), ThreadMask 3 (57-56). */
+static const struct {
+    enum role role;
+    uint64_t config[L3_CPUS]; /* 0: not there */
+} l3_numbers[] = {
+    {ROLE_L3_NEAR_DRAM_WAIT, {0, 0, 0x0303c000000001ac, 0x0303c000000001ac}},
+    {ROLE_L3_NEAR_DRAM_READS, {0, 0, 0x0303c000000001ad, 0x0303c000000001ad}},
+    {ROLE_L3_FAR_DRAM_WAIT, {0, 0, 0x0303c000000002ac, 0x0303c000000002ac}},
+    {ROLE_L3_FAR_DRAM_READS, {0, 0, 0x0303c000000002ad, 0x0303c000000002ad}},
+    {ROLE_L3_OTHER_CCX_WAIT, {0, 0, 0x0303c00000000cac, 0x0303c00000000cac}},
+    {ROLE_L3_OTHER_CCX_READS, {0, 0, 0x0303c00000000cad, 0x0303c00000000cad}},
+    {ROLE_L3_CXL_WAIT, {0, 0, 0x0303c000000030ac, 0x0303c000000030ac}},
+    {ROLE_L3_CXL_READS, {0, 0, 0x0303c000000030ad, 0x0303c000000030ad}},
+    {ROLE_L3_ANY_WAIT, {0x90, 0x90, 0, 0}},
+    {ROLE_L3_ANY_READS, {0x3f9a, 0xff9a, 0, 0}},
+};
+
+static void test_l3(void **state)
+{
+    static const char *const formats[][2] = {{"type", "14"},
+                                             {"format/event", "config:0-7"},
+                                             {"format/umask", "config:8-15"},
+                                             {"format/enallslices", "config:46"},
+                                             {"format/enallcores", "config:47"},
+                                             {"format/sliceid", "config:48-50"},
+                                             {"format/threadmask", "config:56-57"}};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        char path[96];
+        snprintf(path, sizeof path, "sys/bus/event_source/devices/amd_l3/%s", formats[i][0]);
+        fixture_write(*state, path, "%s\n", formats[i][1]);
+    }
+    for (int cpu = 0; cpu < L3_CPUS; cpu++) {
+        const char *const *event = l3_cpus[cpu]->uncore_event[0];
+        bool clock = event[ROLE_L3_ANY_WAIT] != NULL;
+        assert_int_equal(l3_cpus[cpu]->channels, 1);
+        for (size_t i = 0; i < sizeof l3_numbers / sizeof *l3_numbers; i++) {
+            uint64_t want = l3_numbers[i].config[cpu];
+            struct encoded_event encoded;
+            assert_int_equal(event[l3_numbers[i].role] != NULL, want != 0);
+            if (!want)
+                continue;
+            encode(*state, event[l3_numbers[i].role], &encoded);
+            assert_int_equal(encoded.attr.type, L3_TYPE);
+            assert_int_equal(encoded.attr.config, want);
+            encoded_event_release(&encoded);
+        }
+        for (int i = 0; i < 2; i++) {
+            struct encoded_event encoded;
+            const char *text = event[i ? ROLE_L3_CPU_REF_CYCLES : ROLE_L3_CPU_CYCLES];
+            assert_int_equal(text != NULL, clock);
+            if (!text)
+                continue;
+            encode(*state, text, &encoded);
+            assert_int_equal(encoded.attr.type, MSR_TYPE);
+            assert_int_equal(encoded.attr.config, 1 + i); /* aperf, mperf */
+            encoded_event_release(&encoded);
         }
     }
 }
@@ -210,9 +297,13 @@ static void test_cpus(void **state)
         {0x1a, 0x44, "zen5"}, /* Granite Ridge */
         {0x1a, 0x70, "zen5"}, /* Strix Halo */
         {0x1a, 0x50, "zen5"}, /* Zen 6 */
-        {0x1a, 0x90, "zen5"}, {0x1a, 0xc0, "zen5"}, {0x1a, 0x30, NULL}, {0x1a, 0xb0, NULL},
-        {0x1a, 0xff, NULL},   {0x19, 0xb0, NULL},   {0x17, 0x31, NULL}, /* Zen 2: Rome */
-        {0x18, 0x00, NULL},   {0x1b, 0x00, NULL},   {6, 0x8f, NULL},
+        {0x1a, 0x90, "zen5"}, {0x1a, 0xc0, "zen5"}, {0x1a, 0x30, NULL},   {0x1a, 0xb0, NULL},
+        {0x1a, 0xff, NULL},   {0x19, 0xb0, NULL},   {0x17, 0x31, "zen2"}, /* Rome */
+        {0x17, 0x71, "zen2"},                                             /* Matisse */
+        {0x17, 0x90, "zen2"},                                             /* Van Gogh */
+        {0x17, 0x01, NULL},                                               /* Zen 1: Naples */
+        {0x17, 0x18, NULL},   {0x17, 0x2f, NULL},   {0x17, 0x50, NULL},   {0x18, 0x00, NULL},
+        {0x1b, 0x00, NULL},   {6, 0x8f, NULL},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const struct event_table *table =
@@ -273,6 +364,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_rows),       TEST(test_memory_controllers),
+        TEST(test_l3),         TEST(test_zen2),
         TEST(test_groups_fit), TEST(test_cpus),
         TEST(test_generic),    cmocka_unit_test(test_page_has_not_drifted),
     };

@@ -79,7 +79,7 @@ static void test_names_and_texts(void **state)
             strpbrk(d->help, "\n\r") || strstr(d->help, "  "))
             fail_msg("%s: help is not one line of sentences: %s", d->name, d->help);
         const char *labels = d->labels ? d->labels : "";
-        if (strspn(labels, "abcdefghijklmnopqrstuvwxyz_, ") != strlen(labels) ||
+        if (strspn(labels, "abcdefghijklmnopqrstuvwxyz0123456789_, ") != strlen(labels) ||
             (d->labels && !*d->labels))
             fail_msg("%s: labels \"%s\"", d->name, labels);
         if (strncmp(d->name, "interference_container_", 23) == 0 &&
@@ -133,7 +133,7 @@ static void test_collectors(void **state)
     (void)state;
     for (size_t i = 0; collector_table[i]; i++) {
         const struct collector_ops *c = collector_table[i];
-        assert_true(strspn(c->name, "abcdefghijklmnopqrstuvwxyz_") == strlen(c->name));
+        assert_true(strspn(c->name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(c->name));
         assert_non_null(c->metrics[0]);
         size_t len = strlen(c->summary); /* "memory read latency per container" */
         assert_true(len > 10 && c->summary[len - 1] != '.' && !strchr(c->summary, '\n'));
