@@ -9,6 +9,7 @@
 #include "collectors/core_latency/counts.h"
 #include "collectors/core_latency/limits.h"
 #include "collectors/core_latency/metrics.h"
+#include "collectors/core_latency/tell.h"
 #include "collectors/formulas/core_latency.h"
 #include "collectors/learned/keep.h"
 #include "collectors/parts/core_lane.h"
@@ -125,6 +126,7 @@ static void lane_free(void *collector, void *opaque)
 {
     struct core_latency_collector *self = collector;
     struct lane *lane = opaque;
+    tell_gone(&self->env, &lane->core);
     core_lane_close(&lane->core, self->env.sources);
     named_series_release(lane->series, C_SERIES);
     free(lane);
@@ -263,6 +265,10 @@ static void core_latency_reconcile(void *opaque, const struct container_diff *di
     if (lanes_reconcile(&self->lanes, diff, self->status, self->env.log))
         refresh_verdict(self);
     core_lanes_nest(&self->lanes, diff);
+    struct read_latencies *reads = &self->env.facts->reads;
+    if (reads->wanted && read_latencies_reserve(reads, self->lanes.n) != 0)
+        log_error(self->env.log, "core_latency",
+                  "out of memory: who makes some containers wait is not known");
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
         if (!lane)
@@ -486,12 +492,16 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
             learn_normal(self, lane, tick);
         }
         lane_publish(self, lane);
+        if (lane->busy)
+            tell_reads(&self->env, &lane->core, &lane->limits, &lane->estimate,
+                       lane->count[C_READS], tick);
         lacking[lane->limits.lack]++;
         if (lane->core.ending && core_lane_is_open(lane)) {
             core_lane_close(&lane->core, self->env.sources);
             lanes_closed_one(&self->lanes, self->status);
         }
     }
+    self->env.facts->reads.tick = tick->number;
     for (int i = LACK_NONE + 1; i < LACKS; i++)
         series_set_u64(self->lacks[i], lacking[i]);
     enum reason reason = self->status->verdict.reason;
@@ -516,6 +526,7 @@ static void core_latency_stop(void *opaque)
     if (!self)
         return;
     lanes_release(&self->lanes);
+    read_latencies_release(&self->env.facts->reads);
     node_traffic_close(&self->traffic);
     for (int i = 0; i < N_METRICS; i++)
         series_free(self->node[i]);

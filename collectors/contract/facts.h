@@ -1,8 +1,8 @@
 /*
  * What is known about the machine, and may become better known while running.
  *
- * Written by the daemon at start and by the probe (calibration); read by every collector. Loop
- * thread.
+ * Written by the daemon at start, by the probe (calibration) and by core_latency (what reads take);
+ * read by every collector. Loop thread.
  */
 #ifndef IE_COLLECTORS_CONTRACT_FACTS_H
 #define IE_COLLECTORS_CONTRACT_FACTS_H
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectors/contract/read_latencies.h"
 #include "exporter/base/reason.h"
 #include "exporter/source/machine.h"
 
@@ -64,6 +65,8 @@ struct facts {
     bool chase_must_miss;
     /* Set by the probe when its chase went to memory and one of the counters saw nothing. */
     bool l3_miss_reads_filtered;
+
+    struct read_latencies reads; /* of the containers, in this tick */
 };
 
 /* Once machine.l2_fill_cycles and l3_fill_cycles are known. */

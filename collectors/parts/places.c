@@ -19,12 +19,12 @@ static double counted(const struct reading_row *then, const struct reading_row *
            (double)running;
 }
 
-bool places_divide(const struct group_window *window, enum role role, const struct machine *machine,
-                   double out[MACHINE_SOCKETS])
+static bool divide(const struct group_window *window, enum role role, const struct machine *machine,
+                   int (*place_of)(const struct machine *, int cpu), double *out, int n)
 {
     int i = group_index(window->group, role);
     bool known = i >= 0;
-    memset(out, 0, MACHINE_SOCKETS * sizeof *out);
+    memset(out, 0, (size_t)n * sizeof *out);
     for (size_t k = 0; known && k < window->after->n; k++) {
         const struct reading_row *now = reading_row(window->after, k);
         const struct reading_row *then =
@@ -32,11 +32,23 @@ bool places_divide(const struct group_window *window, enum role role, const stru
         if (!(now->present >> i & 1))
             continue;
         double count = counted(then && then->present ? then : NULL, now, i);
-        int socket = machine_socket_of(machine, now->cpu);
-        if (socket >= 0)
-            out[socket] += count;
+        int place = place_of(machine, now->cpu);
+        if (place >= 0 && place < n)
+            out[place] += count;
         else if (count > 0)
             known = false;
     }
     return known;
+}
+
+bool places_divide(const struct group_window *window, enum role role, const struct machine *machine,
+                   double out[MACHINE_SOCKETS])
+{
+    return divide(window, role, machine, machine_socket_of, out, MACHINE_SOCKETS);
+}
+
+bool places_divide_by_node(const struct group_window *window, enum role role,
+                           const struct machine *machine, double *out, int n)
+{
+    return divide(window, role, machine, machine_numa_node_of, out, n);
 }

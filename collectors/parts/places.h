@@ -31,4 +31,9 @@ bool places_are_sockets(const struct machine *machine);
 bool places_divide(const struct group_window *window, enum role role, const struct machine *machine,
                    double out[MACHINE_SOCKETS]);
 
+/* The same by NUMA node. False also where something was counted on a node that 'out' of n numbers
+ * does not have. */
+bool places_divide_by_node(const struct group_window *window, enum role role,
+                           const struct machine *machine, double *out, int n);
+
 #endif
