@@ -10,6 +10,7 @@
 #include "collectors/attribution/headline.h"
 #include "collectors/attribution/page.h"
 #include "collectors/attribution/rates.h"
+#include "collectors/attribution/victims.h"
 #include "collectors/parts/probe_latency.h"
 #include "collectors/table.h"
 
@@ -151,6 +152,7 @@ static void attribution_reconcile(void *opaque, const struct container_diff *dif
             log_error(log, "attribution", "out of memory: some containers cannot be named");
         make_series(self, self->in.node[i]);
     }
+    victims_make_series(&self->in, &self->lanes);
 }
 
 /* ---- a tick ---- */
@@ -204,6 +206,8 @@ static void take_readings(struct attribution *self, const struct tick *tick,
     double host[ATTRIBUTION_NODES], seconds;
     bool host_known = !self->in.traffic && read_host(self, tick, host), any = false;
     rates_share(&self->in, &self->lanes);
+    if (victims_take(&self->in, &self->lanes, tick))
+        self->in.status->wants_reconcile = true;
     for (size_t i = 0; i < self->in.nodes.n; i++) {
         struct attribution_node *node = self->in.node[i];
         if (!probe_latency(bursts, n, node->number, node->number, &seconds)) {
@@ -352,6 +356,7 @@ static void choose_activity(struct attribution *self)
     struct verdict why;
     self->in.traffic =
         flags->traffic && source_set_check(self->in.env.sources, SCOPE_CGROUP, GROUP_TRAFFIC, &why);
+    self->in.env.facts->reads.wanted = self->in.traffic;
     if (self->in.traffic)
         self->in.counted = 1u << ATTRIBUTION_TRAFFIC;
     else

@@ -48,6 +48,44 @@ static void add_rows(struct attribution_board_list *list, size_t domain,
     }
 }
 
+static unsigned add_parties(struct attribution_board_list *list, const struct waits *waits,
+                            const struct waits_top *top, const struct lanes *lanes)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < top->n; i++) {
+        size_t slot = top->at[i].slot;
+        const struct attribution_lane *lane = slot < lanes->n ? lanes_at(lanes, slot) : NULL;
+        if (!lane || !lane->container->named)
+            continue;
+        const struct container *container = lane->container;
+        struct attribution_board_party *party = &list->parties[list->n_parties++];
+        board_text(party->namespace_, sizeof party->namespace_, container->namespace_);
+        board_text(party->pod, sizeof party->pod, container->pod);
+        board_text(party->name, sizeof party->name, container->name);
+        board_text(party->short_id, sizeof party->short_id, container->short_id);
+        party->slot = slot;
+        party->traffic = waits->all[slot];
+        n++;
+    }
+    return n;
+}
+
+static void add_waits(struct attribution_board_list *list, const struct waits *waits,
+                      const struct lanes *lanes)
+{
+    struct attribution_board_domain *to = &list->domains[list->n_domains - 1];
+    to->waits = waits->state;
+    if (waits->state != WAITS_KNOWN)
+        return;
+    to->victims = waits->victims;
+    to->learning = waits->learning;
+    to->wait_seconds = waits->seconds;
+    to->sums = waits->sums;
+    to->first_party = list->n_parties;
+    to->n_aggressors = add_parties(list, waits, &waits->aggressors, lanes);
+    to->n_burdened = add_parties(list, waits, &waits->burdened, lanes);
+}
+
 static void add_domain(struct attribution_board_list *list, const struct attribution_node *node)
 {
     struct attribution_board_domain *to = &list->domains[list->n_domains++];
@@ -73,11 +111,12 @@ void attribution_board_write(struct board *board, const struct attribution_conte
                              const struct lanes *lanes, const struct tick *tick)
 {
     struct attribution_board_list *list = board_hidden(board);
-    list->n_domains = list->n_rows = 0;
+    list->n_domains = list->n_rows = list->n_parties = 0;
     list->cut = false;
     list->wall_ns = tick->wall_ns;
     for (size_t i = 0; i < collector->nodes.n; i++) {
         add_domain(list, collector->node[i]);
+        add_waits(list, &collector->node[i]->waits, lanes);
         if (collector->node[i]->known)
             add_rows(list, i, collector->node[i], lanes);
     }
@@ -96,6 +135,7 @@ struct attribution_board_list *attribution_board_copy(struct board *board)
     memcpy(copy, shown, offsetof(struct attribution_board_list, domains));
     memcpy(copy->domains, shown->domains, shown->n_domains * sizeof *shown->domains);
     memcpy(copy->rows, shown->rows, shown->n_rows * sizeof *shown->rows);
+    memcpy(copy->parties, shown->parties, shown->n_parties * sizeof *shown->parties);
     board_unlock(board);
     if (copy->wall_ns > 0)
         return copy;

@@ -22,6 +22,13 @@ struct attribution_board_row {
     double caused_ns, sd_ns, score, support, activity, lowest;
 };
 
+/* Of one that is among a domain's heaviest aggressors, or its most burdened victims. */
+struct attribution_board_party {
+    char namespace_[64], pod[256], name[256], short_id[13];
+    size_t slot;
+    struct attribution_traffic traffic;
+};
+
 struct attribution_board_domain {
     int numa_node;
     bool traffic; /* is the activity; else CPU time */
@@ -33,14 +40,22 @@ struct attribution_board_domain {
     uint64_t readings;
     unsigned n_groups;
     struct attribution_group groups[ATTRIBUTION_GROUPS];
+
+    enum waits_state waits; /* where it is known, so is what follows */
+    unsigned victims, learning;
+    double wait_seconds;
+    struct attribution_sums sums;
+    size_t first_party; /* its aggressors, then its victims */
+    unsigned n_aggressors, n_burdened;
 };
 
 struct attribution_board_list {
     uint64_t wall_ns; /* of the tick; 0: there was none yet */
     bool cut;         /* there were more rows than fit */
-    size_t n_domains, n_rows;
+    size_t n_domains, n_rows, n_parties;
     struct attribution_board_domain domains[ATTRIBUTION_NODES];
     struct attribution_board_row rows[ATTRIBUTION_BOARD_ROWS];
+    struct attribution_board_party parties[2 * WAITS_TOP * ATTRIBUTION_NODES];
 };
 
 /* 0 or -ENOMEM. */

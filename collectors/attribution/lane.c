@@ -81,12 +81,13 @@ static void lane_name(void *collector, void *lane)
 static void lane_rename(void *collector, void *opaque)
 {
     struct attribution_context *self = collector;
-    const struct attribution_lane *lane = opaque;
+    struct attribution_lane *lane = opaque;
     struct labelset *labels = container_labels_get(self->env.labels, lane->container);
     for (size_t i = 0; i < self->nodes.n; i++)
         if (lane->container->slot < self->node[i]->n_seats)
             named_series_relabel(self->node[i]->seats[lane->container->slot].series,
                                  A_CONTAINER_METRICS, labels);
+    named_series_relabel(&lane->wait_series, 1, labels);
 }
 
 static void lane_end(void *lane)
@@ -99,6 +100,7 @@ static void lane_free(void *collector, void *opaque)
     struct attribution_context *self = collector;
     struct attribution_lane *lane = opaque;
     attribution_lane_close(self, lane);
+    series_free(lane->wait_series);
     for (size_t i = 0; i < self->nodes.n; i++)
         attribution_node_forget(self->node[i], lane->container->slot);
     free(lane);

@@ -43,6 +43,12 @@ struct attribution_lane {
 
     bool read;             /* in this tick */
     struct activity usage; /* of its descendants as well */
+
+    /* What it makes others wait, on all nodes (victims.h). */
+    bool has_inner;             /* others inside of it are counted */
+    bool waits_known;           /* were, once */
+    double wait_seconds;        /* of this tick */
+    struct series *wait_series; /* NULL until they were known and it is named */
 };
 
 extern const struct lane_ops attribution_lane_ops; /* of a struct attribution_context */

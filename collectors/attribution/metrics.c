@@ -41,6 +41,21 @@ static const struct metric_desc descs[A_METRICS] = {
                  "interference_memory_attribution_readings_total is the mean over any range. High: "
                  "the container makes others wait, much or often. There from the first suspicion "
                  "on."},
+    [A_CAUSED_WAIT] =
+        {.name = "interference_container_caused_wait_seconds",
+         .type = METRIC_COUNTER,
+         .number = METRIC_DOUBLE,
+         .labels = "container",
+         .help =
+             "How long the memory reads of other containers waited because of this one, added "
+             "up over all of them: what each victim's reads took above its own baseline (as "
+             "core_latency has both), shared out among the others by their memory traffic. "
+             "Only with --collector.attribution.traffic, where the CPU counts traffic and "
+             "latencies; there once the latency of a NUMA node has followed the traffic on it. "
+             "Victims without a baseline are left out. The sum over all containers is what the "
+             "victims wait more than usual. High: reads that take turns add up, so 1 a second "
+             "is much for one victim and little for fifty. A latency's noise above the baseline "
+             "counts as well: compare with a time when nothing hurts."},
     [A_EXCESS] =
         {.name = "interference_memory_excess_latency_current_seconds",
          .type = METRIC_GAUGE,
@@ -92,12 +107,17 @@ static const struct metric_desc descs[A_METRICS] = {
                  "the latency, such as other machines on the same host; naming takes longer."},
 };
 
-const struct metric_desc *const attribution_metrics[] = {
-    &descs[A_CAUSED],       &descs[A_UNCERTAINTY],
-    &descs[A_CAUSED_TOTAL], &descs[A_EXCESS],
-    &descs[A_EXCESS_TOTAL], &descs[A_READINGS],
-    &descs[A_CANDIDATES],   &descs[A_NOISE],
-    &descs[A_INFLATION],    NULL};
+const struct metric_desc *const attribution_metrics[] = {&descs[A_CAUSED],
+                                                         &descs[A_UNCERTAINTY],
+                                                         &descs[A_CAUSED_TOTAL],
+                                                         &descs[A_CAUSED_WAIT],
+                                                         &descs[A_EXCESS],
+                                                         &descs[A_EXCESS_TOTAL],
+                                                         &descs[A_READINGS],
+                                                         &descs[A_CANDIDATES],
+                                                         &descs[A_NOISE],
+                                                         &descs[A_INFLATION],
+                                                         NULL};
 
 int attribution_families_register(struct attribution_families *families, struct store *store,
                                   const char *owner)

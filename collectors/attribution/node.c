@@ -84,6 +84,7 @@ void attribution_node_free(struct attribution_node *node)
     for (size_t i = 0; i < node->n_seats; i++)
         named_series_release(node->seats[i].series, A_CONTAINER_METRICS);
     attribution_node_set_release(&node->series);
+    waits_release(&node->waits);
     free(node->seats);
     free(node->pooled);
     free(node);
@@ -92,6 +93,8 @@ void attribution_node_free(struct attribution_node *node)
 int attribution_node_reserve(struct attribution_node *node, size_t n)
 {
     size_t had = node->n_seats;
+    if (node->pooled && waits_reserve(&node->waits, n) != 0)
+        return -ENOMEM;
     if (n <= had)
         return 0;
     if (array_reserve(&node->seats, &node->n_seats, n, sizeof *node->seats))
@@ -159,26 +162,30 @@ static bool judge_seats(struct attribution_node *node)
     return first;
 }
 
-/* Of all that have a rate. Who had one before and has none now is taken at his mean, as if nothing
- * had changed, as long as that is little: of hundreds there is mostly one that was not counted. */
-static double total_rate(const struct attribution_node *node)
+double attribution_seat_traffic(const struct attribution_node *node, size_t slot)
 {
-    double known = 0, absent = 0;
+    const struct attribution_seat *seat = &node->seats[slot];
+    if (!isnan(seat->rate))
+        return seat->rate;
+    return seat->member.seen ? seat->member.mean * node->pooled->unit : 0;
+}
+
+double attribution_node_traffic(const struct attribution_node *node)
+{
+    double all = 0, absent = 0;
     for (size_t i = 0; i < node->n_seats; i++) {
-        const struct attribution_seat *seat = &node->seats[i];
-        if (!isnan(seat->rate))
-            known += seat->rate;
-        else if (seat->member.seen)
-            absent += seat->member.mean * node->pooled->unit;
+        double rate = attribution_seat_traffic(node, i);
+        all += rate;
+        absent += isnan(node->seats[i].rate) ? rate : 0;
     }
-    return absent > absent_share * (known + absent) ? NAN : known + absent;
+    return absent > absent_share * all ? NAN : all;
 }
 
 /* Traffic in units of its peak, and what to expect of everybody's. */
 static void take_pooled(struct attribution_node *node, const struct tick *tick, double latency_ns,
                         struct attribution_scratch *scratch)
 {
-    double total = total_rate(node);
+    double total = attribution_node_traffic(node);
     double factor = pooled_measure(node->pooled, tick->mono_ns, total, scratch);
     pooled_take(node->pooled, latency_ns, total, scratch);
     double slope = pooled_slope(node->pooled);

@@ -9,6 +9,7 @@
 #include "collectors/attribution/gate.h"
 #include "collectors/attribution/metrics.h"
 #include "collectors/attribution/pooled.h"
+#include "collectors/attribution/waits.h"
 #include "collectors/learned/hour_percentile.h"
 #include "exporter/state/state.h"
 
@@ -24,6 +25,7 @@ struct attribution_node {
     int number;
     struct attribution_domain domain;
     struct pooled *pooled; /* owned; NULL: activity is CPU time, not traffic */
+    struct waits waits;    /* where activity is traffic */
     struct hour_percentile hour;
     struct attribution_node_set series;
     struct attribution_seat *seats;
@@ -48,6 +50,13 @@ void attribution_node_save(struct attribution_node *node, struct state_writer *o
 
 /* Seats for slots below n; before a tick. 0 or -ENOMEM. */
 int attribution_node_reserve(struct attribution_node *node, size_t n);
+
+/* Before a reading is taken: the traffic of all, lines a second. Who had a rate before and has none
+ * now is taken at his mean, as if nothing had changed, as long as that is little: of hundreds there
+ * is mostly one that was not counted. NaN: not known. */
+double attribution_node_traffic(const struct attribution_node *node);
+/* Of one of them, as a part of that. */
+double attribution_seat_traffic(const struct attribution_node *node, size_t slot);
 
 /* A reading, with the rates of all seats, in CPU seconds or cache lines a second; host: NaN where
  * it is not known. True: somebody is suspected for the first time, and should get series. */

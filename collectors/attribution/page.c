@@ -82,6 +82,77 @@ static json_t *groups_json(const struct attribution_board_list *list, size_t ind
     return array;
 }
 
+/* ---- who makes whom wait ---- */
+
+struct pair {
+    const struct attribution_board_party *aggressor, *victim;
+    double caused_seconds; /* of one read of the victim */
+    double wait_seconds;   /* of all of them */
+};
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+    if (x->wait_seconds != y->wait_seconds)
+        return x->wait_seconds > y->wait_seconds ? -1 : 1;
+    int order = strcmp(x->aggressor->short_id, y->aggressor->short_id);
+    return order ? order : strcmp(x->victim->short_id, y->victim->short_id);
+}
+
+static json_t *party_json(const struct attribution_board_party *party)
+{
+    return json_pack("{s:s, s:s, s:s, s:s}", "namespace", party->namespace_, "pod", party->pod,
+                     "container", party->name, "container_id", party->short_id);
+}
+
+static json_t *pairs_json(const struct attribution_board_list *list,
+                          const struct attribution_board_domain *d)
+{
+    struct pair pairs[WAITS_TOP * WAITS_TOP];
+    const struct attribution_board_party *aggressors = &list->parties[d->first_party];
+    const struct attribution_board_party *victims = aggressors + d->n_aggressors;
+    json_t *array = json_array();
+    size_t n = 0;
+    for (unsigned i = 0; i < d->n_aggressors; i++)
+        for (unsigned v = 0; v < d->n_burdened; v++) {
+            struct pair pair = {&aggressors[i], &victims[v], 0, 0};
+            pair.caused_seconds = attribution_caused_seconds(&d->sums, &pair.aggressor->traffic,
+                                                             &pair.victim->traffic);
+            pair.wait_seconds = pair.caused_seconds * pair.victim->traffic.reads;
+            if (pair.aggressor->slot != pair.victim->slot && pair.wait_seconds > 0)
+                pairs[n++] = pair;
+        }
+    qsort(pairs, n, sizeof *pairs, compare_pairs);
+    for (size_t i = 0; i < n && i < WAITS_PAIRS; i++)
+        json_array_append_new(
+            array, json_pack("{s:o, s:o, s:o, s:o}", "aggressor", party_json(pairs[i].aggressor),
+                             "victim", party_json(pairs[i].victim), "caused_ns",
+                             number(true, pairs[i].caused_seconds * 1e9), "wait_seconds",
+                             number(true, pairs[i].wait_seconds)));
+    return array;
+}
+
+/* Why there may be no pairs. */
+static const char *why_no_waits(const struct attribution_board_domain *d)
+{
+    if (d->waits != WAITS_KNOWN || d->victims > 0)
+        return waits_why_not(d->waits);
+    return d->learning > 0 ? "what latency is normal is not known of any container yet"
+                           : "no container read enough of this node's memory to wait for it";
+}
+
+static json_t *waits_json(const struct attribution_board_domain *d)
+{
+    bool known = d->waits == WAITS_KNOWN;
+    const char *why = why_no_waits(d);
+    return json_pack("{s:o, s:I, s:I, s:o}", "wait_seconds", number(known, d->wait_seconds),
+                     "victims", (json_int_t)(known ? d->victims : 0), "victims_without_baseline",
+                     (json_int_t)(known ? d->learning : 0), "why",
+                     why ? json_string(why) : json_null());
+}
+
+/* ---- a node ---- */
+
 /* Without readings nothing is known, and in the beginning not yet. */
 static enum gate_domain_state state_of(const struct attribution_board_domain *domain)
 {
@@ -96,7 +167,7 @@ static json_t *domain_json(const struct attribution_board_list *list, size_t ind
     json_t *by = json_object();
     for (int i = 0; i < ATTRIBUTION_PARTS; i++)
         json_object_set_new(by, attribution_by_name[i], number(d->known, d->by_ns[i]));
-    return json_pack(
+    json_t *object = json_pack(
         "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:o, s:o, s:o}", "numa_node",
         d->numa_node, "state", gate_domain_state_name(state_of(d)), "latency_ns",
         number(d->known, d->latency_ns), "calm_ns", number(d->known, d->calm_ns), "excess_ns",
@@ -106,6 +177,10 @@ static json_t *domain_json(const struct attribution_board_list *list, size_t ind
         d->traffic ? "traffic" : "cpu_time", "aggressors",
         rows_json(list, index, ATTRIBUTION_NAMED, 0), "suspects",
         rows_json(list, index, ATTRIBUTION_SUSPECTED, 0), "groups", groups_json(list, index));
+    json_object_set_new(object, "waits", waits_json(d));
+    if (d->traffic)
+        json_object_set_new(object, "pairs", pairs_json(list, d));
+    return object;
 }
 
 /* NULL stands for a list that was never shown. */
