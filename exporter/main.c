@@ -56,8 +56,14 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a recording that meets its limit is a write error */
 
-    const struct log log = {
-        .fd = STDERR_FILENO, .level = options.log_level, .format = options.log_format};
+    struct log_limits limits;
+    const struct log log = {.fd = STDERR_FILENO,
+                            .level = options.log_level,
+                            .format = options.log_format,
+                            .limits = &limits};
+    err = log_limits_init(&limits);
+    if (err)
+        return complain("cannot start: out of memory", err);
     descriptors_raise_limit();
     struct plan plan;
     err = plan_init(&plan, &options, NULL, error, sizeof error);

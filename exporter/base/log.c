@@ -1,28 +1,26 @@
 #include "exporter/base/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/base/textbuf.h"
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 
-void log_write(const struct log *log, enum log_level level, const char *module, const char *format,
-               ...)
+enum { LINE_SIZE = 2560 };
+_Static_assert(LINE_SIZE <= PIPE_BUF, "a pipe with room takes a line whole, without blocking");
+
+static void add_time(struct textbuf *out)
 {
-    if (!log || log->fd < 0 || level < log->level)
-        return;
-
-    char message[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-
     struct timespec now;
     struct tm utc;
     char when[40];
@@ -30,24 +28,70 @@ void log_write(const struct log *log, enum log_level level, const char *module, 
     gmtime_r(&now.tv_sec, &utc);
     size_t n = strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", &utc);
     snprintf(when + n, sizeof when - n, ".%03ldZ", now.tv_nsec / 1000000);
+    textbuf_str(out, when);
+}
 
-    char line[2560];
-    struct textbuf out;
-    textbuf_init_fixed(&out, line, sizeof line);
-    if (log->format == LOG_FORMAT_JSON) {
-        textbuf_printf(&out, "{\"ts\":\"%s\",\"level\":\"%s\",\"module\":\"%s\",\"msg\":", when,
-                       level_names[level], module);
-        textbuf_quoted(&out, message);
-        textbuf_str(&out, "}\n");
-    } else {
-        textbuf_printf(&out, "ts=%s level=%s module=%s msg=", when, level_names[level], module);
-        textbuf_quoted(&out, message);
-        textbuf_str(&out, "\n");
-    }
-    if (textbuf_finish(&out) == 0) {
-        ssize_t written;
+static void add_line(struct textbuf *out, enum log_format format, enum log_level level,
+                     const char *module, const char *message)
+{
+    bool json = format == LOG_FORMAT_JSON;
+    textbuf_str(out, json ? "{\"ts\":\"" : "ts=");
+    add_time(out);
+    textbuf_printf(
+        out, json ? "\",\"level\":\"%s\",\"module\":\"%s\",\"msg\":" : " level=%s module=%s msg=",
+        level_names[level], module);
+    textbuf_quoted(out, message);
+    textbuf_str(out, json ? "}\n" : "\n");
+}
+
+/* Never waits: whoever takes the lines may have stopped, with a full pipe or socket. Sockets
+ * (systemd's journal) say so themselves; what other files do about room, poll() knows. */
+static bool write_now(int fd, const char *line, size_t len)
+{
+    ssize_t written = send(fd, line, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (written < 0 && errno == ENOTSOCK) {
+        struct pollfd room = {.fd = fd, .events = POLLOUT};
+        if (poll(&room, 1, 0) != 1 || !(room.revents & POLLOUT))
+            return false;
         do
-            written = write(log->fd, out.data, out.len);
+            written = write(fd, line, len);
         while (written < 0 && errno == EINTR);
     }
+    return written == (ssize_t)len;
+}
+
+static bool write_message(const struct log *log, enum log_level level, const char *module,
+                          const char *message)
+{
+    char line[LINE_SIZE];
+    struct textbuf out;
+    textbuf_init_fixed(&out, line, sizeof line);
+    add_line(&out, log->format, level, module, message);
+    return textbuf_finish(&out) == 0 && write_now(log->fd, out.data, out.len);
+}
+
+void log_write(const struct log *log, enum log_level level, const char *module, const char *format,
+               ...)
+{
+    if (!log || log->fd < 0 || level < log->level)
+        return;
+    struct log_limits *limits = log->limits;
+    char message[1024];
+    uint64_t left_out = 0;
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    if (limits)
+        pthread_mutex_lock(&limits->lock);
+    if (!limits || log_limits_take(limits, module, format, clock_mono_ns(), &left_out)) {
+        size_t len = n > 0 && (size_t)n < sizeof message ? (size_t)n : strlen(message);
+        if (left_out > 0)
+            snprintf(message + len, sizeof message - len,
+                     " [%" PRIu64 " more of these messages were left out]", left_out);
+        if (!write_message(log, level, module, message) && limits)
+            limits->dropped[LOG_DROPPED_BLOCKED]++;
+    }
+    if (limits)
+        pthread_mutex_unlock(&limits->lock);
 }

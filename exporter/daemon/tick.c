@@ -37,6 +37,7 @@ void exporter_publish(struct exporter *e)
         .reload_successful = e->reload_ok,
         .reload_success_wall_ns = e->reload_wall_ns,
     };
+    log_limits_read(e->log ? e->log->limits : NULL, state.log_dropped);
     struct pages_status status = {
         .source = e->sources.name,
         .machine = e->facts.machine,

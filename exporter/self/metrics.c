@@ -109,6 +109,13 @@ const struct metric_desc self_descs[SELF_METRICS] = {
                           .number = METRIC_DOUBLE,
                           .help = "Time at which the thresholds file was last read without an "
                                   "error; absent without such a file. High means recent."},
+    [SELF_LOG_DROPPED] =
+        {.name = EXPORTER("log_lines_dropped"),
+         .type = METRIC_COUNTER,
+         .labels = "reason",
+         .help = "Lines that are missing in the log. High for blocked: nobody takes the lines, or "
+                 "the disk is full. High for rate: a message came more often than it is logged; "
+                 "its next line says how many were left out."},
 
     [SELF_HTTP_REQUESTS] = {.name = EXPORTER("http_requests"),
                             .type = METRIC_COUNTER,

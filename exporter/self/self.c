@@ -28,6 +28,7 @@ struct self {
     struct series *single[SELF_METRICS]; /* of families without labels */
     struct series *build, *source;
     struct series *containers[CONTAINER_COUNTS];
+    struct series *log_dropped[LOG_DROPS];
     struct collector_series *collectors;
     size_t n_collectors;
     struct http_series *http;
@@ -105,6 +106,20 @@ static int make_containers(struct self *self)
     return err;
 }
 
+static int make_log_drops(struct self *self)
+{
+    static const char *const reasons[LOG_DROPS] = {
+        [LOG_DROPPED_RATE] = "rate",
+        [LOG_DROPPED_BLOCKED] = "blocked",
+    };
+    int err = 0;
+    for (int i = 0; !err && i < LOG_DROPS; i++) {
+        const struct label reason = {"reason", reasons[i]};
+        err = series_new(self->family[SELF_LOG_DROPPED], NULL, &reason, 1, &self->log_dropped[i]);
+    }
+    return err;
+}
+
 static int make_infos(struct self *self, const struct self_config *config)
 {
     const char *arch = config->microarchitecture;
@@ -167,6 +182,8 @@ int self_new(struct store *store, const struct self_config *config, struct self 
         err = make_collectors(self, config->collectors);
     if (!err)
         err = make_containers(self);
+    if (!err)
+        err = make_log_drops(self);
     struct fsroot own;
     if (!err && all)
         err = fsroot_init(&own, NULL, NULL, NULL, NULL);
@@ -197,6 +214,7 @@ void self_free(struct self *self)
     series_free(self->build);
     series_free(self->source);
     free_all(self->containers, CONTAINER_COUNTS);
+    free_all(self->log_dropped, LOG_DROPS);
     for (size_t i = 0; i < self->n_collectors; i++) {
         struct collector_series *c = &self->collectors[i];
         series_free(c->available);
@@ -277,6 +295,8 @@ void self_update(struct self *self, const struct self_state *state)
     series_set_u64(self->single[SELF_TICKS], state->ticks);
     series_set_u64(self->single[SELF_MISSED_TICKS], state->missed_ticks);
     set_date(self->single[SELF_LAST_TICK], state->tick->number > 0 ? state->tick->wall_ns : 0);
+    for (int i = 0; i < LOG_DROPS; i++)
+        series_set_u64(self->log_dropped[i], state->log_dropped[i]);
     for (int i = 0; i < CONTAINER_COUNTS; i++)
         series_set_u64(self->containers[i], state->containers[i]);
     series_set_u64(self->single[SELF_CONTAINERS_LIMIT], state->containers_limit);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "collectors/contract/collector.h"
+#include "exporter/base/log_limits.h"
 #include "exporter/containers/container.h"
 
 struct self_config {
@@ -42,6 +43,7 @@ struct self_state {
     size_t open_counters;
     bool reload_successful; /* of the last reload; the start counts as one */
     uint64_t reload_success_wall_ns;
+    uint64_t log_dropped[LOG_DROPS];
 };
 
 struct self;

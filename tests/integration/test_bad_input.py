@@ -532,6 +532,48 @@ class Signals(Base):
             self.assertEqual(exporter.get("/-/healthy")[0], 200)
 
 
+class Log(Base):
+    def test_nobody_reads_it(self):
+        """Standard error is a full pipe: ticks go on, scrapers are served, and it can be ended."""
+        port = harness.free_port()
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writing, b"x" * 4096)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writing, b"x")
+        os.set_blocking(writing, True)
+        process = harness.start(
+            [harness.EXPORTER, f"--web.listen-address=127.0.0.1:{port}", "--no-collector.probe",
+             "--sampling.interval=100ms", "--log.level=debug"], stderr=writing)
+
+        def value(name, **labels):
+            with contextlib.suppress(OSError):
+                import urllib.request
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics",
+                                            timeout=2) as answer:
+                    return harness.parse_text(answer.read().decode()).get(name, **labels)
+            return None
+
+        try:
+            ticks = "interference_exporter_ticks_total"
+            wait_until(lambda: (value(ticks) or 0) >= 2, 10, "it ticks")
+            for _ in range(200):
+                process.send_signal(signal.SIGHUP)  # each says something
+                time.sleep(0.001)
+            before = value(ticks)
+            wait_until(lambda: (value(ticks) or 0) > before + 3, 10, "ticks go on")
+            dropped = "interference_exporter_log_lines_dropped_total"
+            self.assertGreater(value(dropped, reason="blocked"), 5)
+            self.assertGreater(value(dropped, reason="rate"), 5)
+        finally:
+            self.assertEqual(harness.stop(process), 0)
+            os.close(reading)
+            os.close(writing)
+
+
 class Systemd(Base):
     def test_notify(self):
         path = self.directory / "notify"

@@ -221,6 +221,7 @@ static const struct {
     {E "pmu_running_seconds_total", METRIC_COUNTER, "collector"},
     {E "config_last_reload_successful", METRIC_GAUGE, NULL},
     {E "config_last_reload_success_timestamp_seconds", METRIC_GAUGE, NULL},
+    {E "log_lines_dropped_total", METRIC_COUNTER, "reason"},
     {E "http_requests_total", METRIC_COUNTER, "handler, format, code"},
     {"process_cpu_seconds_total", METRIC_COUNTER, NULL},
     {"process_open_fds", METRIC_GAUGE, NULL},

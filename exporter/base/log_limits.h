@@ -1,0 +1,48 @@
+/*
+ * How often a message is logged, and what was left out.
+ *
+ * Each message (a constant format of a module) may appear LOG_BURST times, and then once in
+ * LOG_REFILL_NS. A line that is let through again says how many were left out before it. Messages
+ * beyond LOG_MESSAGES share one allowance.
+ */
+#ifndef IE_BASE_LOG_LIMITS_H
+#define IE_BASE_LOG_LIMITS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LOG_BURST = 32, LOG_MESSAGES = 128 };
+#define LOG_REFILL_NS UINT64_C(10000000000)
+
+enum log_drop {
+    LOG_DROPPED_RATE,    /* it came too often */
+    LOG_DROPPED_BLOCKED, /* nobody takes the lines, or writing failed */
+    LOG_DROPS
+};
+
+struct log_message {
+    const char *module, *format; /* NULL: free */
+    unsigned tokens;
+    uint64_t since_ns; /* of the last refill */
+    uint64_t dropped;  /* since the last line that was let through */
+};
+
+struct log_limits {
+    pthread_mutex_t lock; /* of all below; held while a line is written, which never blocks */
+    struct log_message messages[LOG_MESSAGES + 1];
+    uint64_t dropped[LOG_DROPS];
+};
+
+/* 0 or -errno. */
+int log_limits_init(struct log_limits *limits);
+void log_limits_release(struct log_limits *limits);
+
+/* With the lock held: whether a line may be written now, and how many were left out before it. */
+bool log_limits_take(struct log_limits *limits, const char *module, const char *format,
+                     uint64_t now_ns, uint64_t *dropped_before);
+
+/* Lines dropped since the start. Any thread. NULL: none. */
+void log_limits_read(struct log_limits *limits, uint64_t dropped[LOG_DROPS]);
+
+#endif
