@@ -34,6 +34,9 @@
 
     // Mean DRAM read latency inside a socket's controllers; idle ones take 50 to 60 ns.
     imcLatencySeconds: 120e-9,
+    // AMD: mean latency of the misses of a socket's L3s, times its own calm one (the 10th percentile of
+    // the last day). CPUs differ too much for a limit in seconds.
+    l3LatencyFactor: 1.5,
 
     // Schmidt 2022: write bandwidth of a DIMM peaks at one to four threads.
     nvmmWritersPerDimm: 4,

@@ -114,9 +114,16 @@ local promql = import '../lib/promql.libsonnet';
             'InterferenceQueueLatencyHigh',
             '15m',
             'warning',
-            'socket:interference_imc_read_latency_seconds:mean5m > %g' % config.imcLatencySeconds,
-            'The memory controllers of %s have long queues.' % node,
-            'A DRAM read takes at least {{ $value | humanize }}s inside the memory controllers of socket {{ $labels.socket }} of %s, for every program that uses them. An idle controller takes 50 to 60 ns.' % node
+            |||
+              socket:interference_imc_read_latency_seconds:mean5m > %g
+              or
+              max by (%s, socket) (
+                socket:interference_l3_miss_read_latency_seconds:mean5m{source=~"near_dram|any"}
+                > %g * socket:interference_l3_miss_read_latency_seconds:calm1d
+              )
+            ||| % [config.imcLatencySeconds, q.node, config.l3LatencyFactor],
+            'The memory of socket {{ $labels.socket }} of %s has long queues.' % node,
+            "On socket {{ $labels.socket }} of %s, a read of DRAM takes at least {{ $value | humanize }}s, for every program there: on Intel's CPUs inside the memory controllers, of which idle ones take 50 to 60 ns; on AMD's from the L3 caches on, %g times as long as when that node is calm." % [node, config.l3LatencyFactor]
           ),
           // Over ten minutes, and still in the last five: a short one is over before anybody has looked.
           alert(
@@ -265,8 +272,14 @@ local promql = import '../lib/promql.libsonnet';
             'InterferenceCollectorImpaired',
             '15m',
             'warning',
-            'max by (%s, collector, reason) (%s) == 1'
-            % [q.exporter, q.select('interference_exporter_collector_info', remedies)],
+            'max by (%s, collector, reason) (%s) == 1\nunless\nmax by (%s, collector, reason) (%s) == 1'
+            % [
+              q.exporter,
+              q.select('interference_exporter_collector_info', remedies),
+              q.exporter,
+              // On by itself wherever a hypervisor lists its PMU: nothing that somebody asked for.
+              q.select('interference_exporter_collector_info', 'collector="amd_l3", reason="event_filtered"'),
+            ],
             'Collector {{ $labels.collector }} cannot count everything on {{ $labels.instance }}.',
             'Collector {{ $labels.collector }} on {{ $labels.instance }} cannot do all its work: {{ $labels.reason }}. {{ if eq $labels.reason "event_filtered" }}The hypervisor lets its events open, but they count nothing. No setting on this machine changes that; to end this alert, switch the collector off with --no-collector.{{ $labels.collector }}.{{ else if eq $labels.reason "nmi_watchdog" }}The NMI watchdog of the kernel holds a hardware counter that it needs.{{ else if eq $labels.reason "not_calibrated" }}How long a read takes to pass through the caches of this CPU has not been measured. Memory read latencies are missing, or use the constant published for the CPU model.{{ else }}The machine has the counters, but a setting of the machine or of the deployment blocks them.{{ end }}'
           ),

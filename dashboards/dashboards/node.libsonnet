@@ -21,6 +21,13 @@ local promql = import '../lib/promql.libsonnet';
   ) + '\n/\n(max by (%s) (%s) > 0)' % [socket, q.select('interference_imc_frequency_hertz', here)],
   local imc = '%s\n+\n(\navg by (%s) (%s)\nor\n0 *\n%s\n)'
               % [queue('imc'), socket, q.select('interference_imc_cas_latency_seconds', here), queue('imc')],
+  local l3(labels, matchers='') = q.ratio(
+    g.rate(labels, 'interference_l3_miss_read_wait_seconds_total', here + matchers),
+    g.rate(labels, 'interference_l3_miss_read_latency_reads_total', here + matchers)
+  ),
+  local cpi = 'container:interference_cycles_per_instruction:ratio5m{%s}' % here,
+  // Once for the whole graph, not a day's samples at each of its points.
+  local calmCpi = 'quantile_over_time(0.1, %s[1d] @ end())' % cpi,
   local probe = q.ratio(
     g.rate(pair, 'interference_memory_probe_window_latency_seconds_sum', here),
     g.rate(pair, 'interference_memory_probe_window_latency_seconds_count', here)
@@ -196,10 +203,11 @@ local promql = import '../lib/promql.libsonnet';
         ['Memory', [
           g.timeseries(
             'One read, seen from three places',
-            'Controllers: the time inside the memory controllers, over all programs; without --collector.imc_rpq.cas-latency only the time in their queues, 10 to 20 ns too low. Cores: the mean latency of the containers, including caches and interconnect. Probe: one load at a time, measured. All high: the memory is contended. Only the cores high: a container uses remote or persistent memory, or the caches are busy.',
+            'Controllers (Intel): the time inside the memory controllers, over all programs; without --collector.imc_rpq.cas-latency only the time in their queues, 10 to 20 ns too low. L3s (AMD): the time from the L3 caches to memory and back, over all programs. Cores: the mean latency of the containers, including caches and interconnect. Probe: one load at a time, measured. All high: the memory is contended. Only the cores high: a container uses remote or persistent memory, or the caches are busy.',
             's',
             [
               g.target(imc, 'controllers of socket {{socket}}'),
+              g.target(l3(socket, ', source=~"near_dram|any"'), 'L3s of socket {{socket}}'),
               g.target(latency(q.node, 'node'), 'cores'),
               g.target(probe, 'probe {{initiator_numa_node}} to {{target_numa_node}}'),
             ],
@@ -219,11 +227,34 @@ local promql = import '../lib/promql.libsonnet';
             { min: 0, noValue: 'controllers are not visible here' }
           ),
           g.timeseries(
+            'Misses of the L3, by source',
+            "AMD only: how long misses of a socket's L3 caches take, by where the line was: DRAM of the own NUMA node (near_dram) or of another one (far_dram), another core complex (other_ccx), CXL memory (cxl); any: the CPU does not tell. near_dram high: the memory is contended. far_dram or cxl high: so is the way to it.",
+            's',
+            [g.target(l3(socket + ', source'), 'socket {{socket}} {{source}}')],
+            { min: 0, noValue: 'no counters of L3 caches here' }
+          ),
+          g.timeseries(
             'How wrong the estimate is',
             "Error of the cores' estimate for the probe's own thread, as a share of what the probe measured. Above 10 %: do not trust the latencies of this machine now; see /api/v1/status.",
             'percentunit',
             [g.target('max by (%s, numa_node) (%s)' % [q.node, q.select('interference_core_latency_error_ratio', here)], 'NUMA node {{numa_node}}')],
             { min: 0, noValue: 'needs counters and probe' }
+          ),
+        ]],
+        ['Cycles per instruction, where latencies are unknown', [
+          g.timeseries(
+            'Cycles per instruction',
+            'How many cycles each container spends on an instruction. It differs between programs; compare a container with itself.',
+            'short',
+            [g.target(cpi, name)],
+            { links: [g.toContainer], min: 0, noValue: 'no counters here' }
+          ),
+          g.timeseries(
+            'Beside its own calm value',
+            'Cycles per instruction as a multiple of what the container has in the calmest tenth of the day before the right edge. Many containers above 1.5 at once: they share something that is contended. One alone: perhaps it does other work now. It is no latency, and cannot tell which.',
+            'suffix:×',
+            [g.target('%s\n/\n(%s > 0)' % [cpi, calmCpi], name)],
+            { links: [g.toContainer], min: 0, noValue: 'no counters here' }
           ),
         ]],
         ['Exporter', [

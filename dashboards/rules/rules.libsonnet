@@ -52,6 +52,11 @@ local promql = import '../lib/promql.libsonnet';
                  q.rate(q.container, 'interference_container_memory_read_wait_seconds_total'),
                  q.rate(q.container, 'interference_container_memory_read_latency_reads_total')
                )),
+          rule('container:interference_cycles_per_instruction:ratio5m',
+               q.ratio(
+                 q.rate(q.container, 'interference_container_cpu_cycles_total'),
+                 q.rate(q.container, 'interference_container_cpu_instructions_total')
+               )),
           rule('container:interference_memory_read_latency_observed:ratio15m',
                q.rate(q.container,
                       'interference_container_memory_read_latency_observed_seconds_total',
@@ -147,6 +152,11 @@ local promql = import '../lib/promql.libsonnet';
                  queueLatency('imc'),
                ]),
           rule('socket:interference_pmm_read_latency_seconds:mean5m', queueLatency('pmm')),
+          rule('socket:interference_l3_miss_read_latency_seconds:mean5m',
+               q.ratio(
+                 q.rate(socket + ', source', 'interference_l3_miss_read_wait_seconds_total'),
+                 q.rate(socket + ', source', 'interference_l3_miss_read_latency_reads_total')
+               )),
           rule('numa:interference_memory_probe_latency_seconds:mean5m',
                q.ratio(
                  q.rate(numa, 'interference_memory_probe_window_latency_seconds_sum'),
@@ -169,6 +179,12 @@ local promql = import '../lib/promql.libsonnet';
         name: 'interference-baselines.rules',
         interval: config.baselineInterval,
         rules: [
+          // An hour's history at least, of sources that every node reads.
+          rule('socket:interference_l3_miss_read_latency_seconds:calm1d', |||
+            quantile_over_time(0.1, socket:interference_l3_miss_read_latency_seconds:mean5m{source=~"near_dram|any"}[1d])
+            and
+            count_over_time(socket:interference_l3_miss_read_latency_seconds:mean5m{source=~"near_dram|any"}[1d]) >= %d
+          ||| % (3600 / seconds(config.interval))),
           // An hour's history at least.
           rule('numa:interference_memory_probe_latency_seconds:baseline1d', |||
             quantile_over_time(0.05, numa:interference_memory_probe_latency_seconds:mean5m[1d])

@@ -56,7 +56,7 @@ def metrics():
             found[name] = {"type": "counter" if kind == "counter" else "gauge", "labels": labels}
 
     text = (SOURCE / "collectors/METRICS.md").read_text()
-    for row in re.findall(r"^\| `([a-z_]+)` \| (\w+) \| [^|]* \| ([^|]*) \|", text, re.MULTILINE):
+    for row in re.findall(r"^\| `([a-z0-9_]+)` \| (\w+) \| [^|]* \| ([^|]*) \|", text, re.MULTILINE):
         add(*row)
     for row in json.loads((TOOLS / "later.json").read_text()):
         assert row[0] not in found, f"{row[0]} exists now: take it out of later.json"

@@ -61,7 +61,7 @@ def known_metrics():
     """Names as PromQL spells them, from the generated reference."""
     names = set()
     text = (SOURCE / "collectors/METRICS.md").read_text()
-    for name, kind in re.findall(r"^\| `([a-z_]+)` \| (\w+) \|", text, re.MULTILINE):
+    for name, kind in re.findall(r"^\| `([a-z0-9_]+)` \| (\w+) \|", text, re.MULTILINE):
         names.add(name)
         if kind == "histogram":
             names |= {name + "_bucket", name + "_sum", name + "_count"}

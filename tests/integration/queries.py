@@ -70,7 +70,7 @@ def collectors():
     for line in (SOURCE / "collectors/METRICS.md").read_text().splitlines():
         heading = re.match(r"## (.*)", line)
         if heading:
-            owner = heading.group(1) if re.fullmatch(r"[a-z_]+", heading.group(1)) else None
+            owner = heading.group(1) if re.fullmatch(r"[a-z0-9_]+", heading.group(1)) else None
         metric = re.match(r"\| `(\w+)` \| (\w+)", line)
         if metric:
             parts = ["_bucket", "_sum", "_count"] if metric.group(2) == "histogram" else [""]
