@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exporter/base/duration.h"
 #include "exporter/base/textbuf.h"
-#include "exporter/options/duration.h"
 
 const char *text_quote(const char *text, char out[QUOTED_SIZE])
 {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/duration.h"
 #include "exporter/http/http.h"
-#include "exporter/options/duration.h"
 #include "exporter/options/internal.h"
 #include "exporter/options/text.h"
 

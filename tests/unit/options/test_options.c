@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/options/duration.h"
+#include "exporter/base/duration.h"
 #include "exporter/options/options.h"
 #include "exporter/options/table.h"
 #include "exporter/options/text.h"

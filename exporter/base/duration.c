@@ -1,4 +1,4 @@
-#include "exporter/options/duration.h"
+#include "exporter/base/duration.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Durations as flags have them: "1s", "500ms", "1.5s", "2m", "1h30m". Pure. */
-#ifndef IE_OPTIONS_DURATION_H
-#define IE_OPTIONS_DURATION_H
+/* Durations as flags and files have them: "1s", "500ms", "1.5s", "2m", "1h30m". Pure. */
+#ifndef IE_BASE_DURATION_H
+#define IE_BASE_DURATION_H
 
 #include <stdint.h>
 
