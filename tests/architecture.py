@@ -31,6 +31,9 @@ OUTSIDE = {
     "perfmon/": "${PFM_LIBRARY}",
     "Zydis/": "${ZYDIS_LIBRARY}",
     "sys/capability.h": "PkgConfig::CAP",
+    "yaml.h": "PkgConfig::YAML",
+    "gnutls/": "PkgConfig::GNUTLS",
+    "crypt.h": "PkgConfig::CRYPT",
 }
 
 # Objects that may be written to, each with its reason: library, member, name.

@@ -9,19 +9,18 @@
 
 /* What the text of a flag is, and the type of the member that it sets. */
 enum flag_type {
-    FLAG_BOOL,        /* bool; takes no value, --no-NAME switches it off */
-    FLAG_ACTION,      /* bool; as above, but there is no --no-NAME */
-    FLAG_TEXT,        /* const char *; anything but "" */
-    FLAG_URL_PATH,    /* const char *; the path of an endpoint */
-    FLAG_REGEX,       /* const char *; a POSIX extended regular expression */
-    FLAG_LISTEN,      /* repeatable: options.listen and .n_listen; not for collectors */
-    FLAG_COUNT,       /* size_t; decimal, min to max */
-    FLAG_NUMBER,      /* double, min to max */
-    FLAG_DURATION,    /* uint64_t nanoseconds, min to max */
-    FLAG_SECONDS,     /* double seconds, written as a duration; min and max in nanoseconds */
-    FLAG_CHOICE,      /* an enum whose values are the indexes of 'choices' */
-    FLAG_EITHER,      /* bool: the second of two choices */
-    FLAG_UNSUPPORTED, /* promised, not there yet: always an error */
+    FLAG_BOOL,     /* bool; takes no value, --no-NAME switches it off */
+    FLAG_ACTION,   /* bool; as above, but there is no --no-NAME */
+    FLAG_TEXT,     /* const char *; anything but "" */
+    FLAG_URL_PATH, /* const char *; the path of an endpoint */
+    FLAG_REGEX,    /* const char *; a POSIX extended regular expression */
+    FLAG_LISTEN,   /* repeatable: options.listen and .n_listen; not for collectors */
+    FLAG_COUNT,    /* size_t; decimal, min to max */
+    FLAG_NUMBER,   /* double, min to max */
+    FLAG_DURATION, /* uint64_t nanoseconds, min to max */
+    FLAG_SECONDS,  /* double seconds, written as a duration; min and max in nanoseconds */
+    FLAG_CHOICE,   /* an enum whose values are the indexes of 'choices' */
+    FLAG_EITHER,   /* bool: the second of two choices */
 };
 
 struct option_flag {

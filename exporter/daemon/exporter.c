@@ -109,6 +109,7 @@ static int start_server(struct exporter *e, char *error, size_t error_size)
         .systemd_socket = e->options->systemd_socket,
         .max_connections = (unsigned)e->descriptors.connections,
         .max_requests = e->options->max_requests,
+        .web_config_file = e->options->web_config_file,
         .context = e->pages,
         .log = e->log,
     };

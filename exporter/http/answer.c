@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "exporter/base/clock.h"
+#include "exporter/http/gate.h"
 
 static struct connection *tracked(struct MHD_Connection *connection)
 {
@@ -25,6 +26,7 @@ void answer_connection(void *closure, struct MHD_Connection *connection, void **
     struct listener *listener = closure;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         if (*socket_context) {
+            gate_session_end(*socket_context);
             give_place_back(listener, *socket_context);
             connections_remove(&listener->connections, *socket_context, clock_mono_ns());
         }
@@ -39,6 +41,7 @@ void answer_connection(void *closure, struct MHD_Connection *connection, void **
     struct connection *track =
         connections_add(&listener->connections, info->connect_fd, clock_mono_ns(), &evicted);
     *socket_context = track;
+    gate_session(listener, connection, track);
     if (track && listener->connections.peers[track->peer].peer.kind == PEER_UNIX)
         listen_bound_connection(info->connect_fd);
     if (evicted && !atomic_exchange(&listener->server->complained, true))
@@ -97,12 +100,18 @@ static size_t query(const struct http_request *request, const char *name, const 
 static const char *words(int status)
 {
     switch (status) {
+    case 401:
+        return "401 a user name and a password are needed\n";
+    case 403:
+        return "403 a client certificate is needed\n";
     case 404:
         return "404 not found\n";
     case 405:
         return "405 method not allowed: GET and HEAD only\n";
     case 413:
         return "413 no request body is accepted\n";
+    case 429:
+        return "429 more requests than the rate limit allows, try again later\n";
     case 503:
         return "503 too many requests at once, try again\n";
     default:
@@ -136,6 +145,7 @@ static bool add_headers(struct MHD_Response *out, const struct http_response *re
         {"X-Content-Type-Options", "nosniff"},
         {MHD_HTTP_HEADER_ALLOW, response->status == 405 ? "GET, HEAD" : NULL},
         {MHD_HTTP_HEADER_RETRY_AFTER, response->status == 503 ? "1" : NULL},
+        {MHD_HTTP_HEADER_WWW_AUTHENTICATE, response->status == 401 ? "Basic" : NULL},
         /* What follows the headers of such a request is not worth reading. */
         {MHD_HTTP_HEADER_CONNECTION,
          response->status == 405 || response->status == 413 ? "close" : NULL},
@@ -148,7 +158,8 @@ static bool add_headers(struct MHD_Response *out, const struct http_response *re
 }
 
 static enum MHD_Result respond(struct listener *listener, struct MHD_Connection *connection,
-                               const char *handler, const struct http_response *response)
+                               const struct gate *gate, const char *handler,
+                               const struct http_response *response)
 {
     struct connection *track = tracked(connection);
     void (*release)(void *) = response->release ? response->release : release_nothing;
@@ -159,7 +170,7 @@ static enum MHD_Result respond(struct listener *listener, struct MHD_Connection 
         return MHD_NO;
     }
     enum MHD_Result result = MHD_NO;
-    if (add_headers(out, response))
+    if (add_headers(out, response) && gate_add_headers(gate, out))
         result = MHD_queue_response(connection, (unsigned)response->status, out);
     MHD_destroy_response(out);
     if (result == MHD_YES) {
@@ -233,6 +244,7 @@ enum MHD_Result answer_request(void *closure, struct MHD_Connection *connection,
     struct http_server *server = listener->server;
     const struct http_route *route = NULL;
     struct http_response response;
+    struct gate gate;
     (void)version;
     (void)upload;
     (void)upload_size;
@@ -241,12 +253,17 @@ enum MHD_Result answer_request(void *closure, struct MHD_Connection *connection,
         *request = listener;
         return MHD_YES;
     }
+    int refused = gate_enter(&gate, listener, connection, body, request);
+    if (refused == GATE_WAIT)
+        return MHD_YES;
     for (size_t i = 0; i < server->n_routes && !route; i++)
         if (strcmp(server->routes[i].path, url) == 0)
             route = &server->routes[i];
     connections_hurry(&listener->connections, clock_mono_ns());
 
-    if (!route)
+    if (refused != GATE_OPEN)
+        response = refusal(refused);
+    else if (!route)
         response = refusal(404);
     else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         response = refusal(405);
@@ -256,5 +273,8 @@ enum MHD_Result answer_request(void *closure, struct MHD_Connection *connection,
         response = refusal(503);
     else
         handle(server, route, connection, &response);
-    return respond(listener, connection, route ? route->handler : "other", &response);
+    enum MHD_Result result =
+        respond(listener, connection, &gate, route ? route->handler : "other", &response);
+    gate_leave(&gate);
+    return result;
 }

@@ -24,6 +24,8 @@ enum connection_state {
     CONNECTION_STATES
 };
 
+struct web_credentials;
+
 struct connection {
     struct connection *previous, *next; /* within its state, by age */
     enum connection_state state;
@@ -33,7 +35,8 @@ struct connection {
     uint64_t since_ns; /* in this state */
     const void *body;  /* of the response that is going out */
     size_t body_len;
-    bool has_place; /* counted against max_requests */
+    bool has_place;                      /* counted against max_requests */
+    struct web_credentials *credentials; /* of its TLS session; NULL without one */
 };
 
 struct connection_list {

@@ -5,6 +5,9 @@
  * 503 are answered here where no handler needs to see the request. HEAD is answered as GET without
  * a body.
  *
+ * A web_config_file (web_config/config.h) brings TLS, client certificates, passwords, headers and a
+ * rate limit: 401, 429, and 500 while the file is wrong.
+ *
  * Every client is let in: when connections run short, the address that has most loses the one that
  * was idle longest, and when none is idle, the slowest reader. An address has at most a quarter of
  * the connections, and three quarters of the places for limited requests. A response that is not
@@ -62,10 +65,11 @@ struct http_route {
 struct http_config {
     const char *const *listen; /* "ADDR:PORT", ":PORT", "[V6]:PORT"; port 0: any */
     size_t n_listen;
-    bool systemd_socket;      /* take LISTEN_FDS instead; they are closed at the end */
-    unsigned max_requests;    /* concurrent requests of limited routes; 0: no limit */
-    unsigned max_connections; /* for all listeners together, at least 8 each; 0: the default */
-    unsigned timeout_seconds; /* idle connections and slow readers; 0: the default */
+    bool systemd_socket;         /* take LISTEN_FDS instead; they are closed at the end */
+    unsigned max_requests;       /* concurrent requests of limited routes; 0: no limit */
+    unsigned max_connections;    /* for all listeners together, at least 8 each; 0: the default */
+    unsigned timeout_seconds;    /* idle connections and slow readers; 0: the default */
+    const char *web_config_file; /* NULL: neither TLS nor passwords */
     const struct http_route *routes; /* must outlive the server */
     size_t n_routes;
     void *context; /* for the handlers */
@@ -77,7 +81,8 @@ struct http_server;
 /* -EADDRINUSE, -EINVAL, ... with the message naming the address in error. */
 int http_server_start(const struct http_config *config, struct http_server **out, char *error,
                       size_t error_size);
-/* Ends within 100 ms, open connections included. Accepts NULL. */
+/* Ends within 100 ms, open connections included; where a password is being checked, within the time
+ * of that. Accepts NULL. */
 void http_server_stop(struct http_server *server);
 /* The port of the i-th listener, for tests with port 0; 0 when there is none. */
 uint16_t http_server_port(const struct http_server *server, size_t i);

@@ -46,6 +46,7 @@ int listen_inherited(int *first, size_t *n, char *error, size_t error_size);
 uint16_t listen_port(int fd);
 
 struct MHD_Daemon;
+struct web;
 
 struct listener {
     struct http_server *server;
@@ -60,6 +61,7 @@ struct http_server {
     size_t n_routes;
     void *context;
     const struct log *log;
+    struct web *web; /* NULL: no --web.config.file */
     unsigned max_requests;
     unsigned timeout_seconds;
     atomic_uint limited; /* requests of limited routes under way */

@@ -8,6 +8,8 @@
 
 #include "exporter/base/clock.h"
 #include "exporter/http/answer.h"
+#include "exporter/http/gate.h"
+#include "exporter/http/web_config/web.h"
 
 /* Request line and headers must fit; more is answered with 414 or 431. */
 static const size_t connection_memory = 16384;
@@ -32,7 +34,14 @@ static void log_daemon(void *context, const char *format, va_list args)
 static int start_daemon(struct listener *listener)
 {
     struct http_server *server = listener->server;
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    bool tls = server->web && web_has_tls(server->web);
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG |
+                     (server->web ? MHD_ALLOW_SUSPEND_RESUME : 0) | (tls ? MHD_USE_TLS : 0);
+    /* Sessions get credentials of their own as they begin; this is for those that got none. */
+    struct MHD_OptionItem credentials[] = {
+        {MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, (void *)web_no_certificate},
+        {MHD_OPTION_END, 0, NULL},
+    };
     errno = 0;
     listener->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, answer_request, listener, MHD_OPTION_EXTERNAL_LOGGER, log_daemon,
@@ -40,11 +49,26 @@ static int start_daemon(struct listener *listener)
         connection_memory, MHD_OPTION_CONNECTION_LIMIT, listener->connections.limit,
         MHD_OPTION_CONNECTION_TIMEOUT, server->timeout_seconds, MHD_OPTION_NOTIFY_COMPLETED,
         answer_completed, listener, MHD_OPTION_NOTIFY_CONNECTION, answer_connection, listener,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, tls ? credentials : &credentials[1],
+        MHD_OPTION_END);
     if (listener->daemon)
         return 0;
     listener->fd = -1; /* the library may have closed it */
     return errno ? -errno : -EIO;
+}
+
+static int open_web(struct http_server *server, const struct http_config *config, char *error,
+                    size_t error_size)
+{
+    if (!config->web_config_file)
+        return 0;
+    int err =
+        web_new(config->web_config_file, &gate_ops, config->log, &server->web, error, error_size);
+    if (!err && web_has_tls(server->web) && MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES) {
+        snprintf(error, error_size, "libmicrohttpd was built without TLS");
+        err = -ENOTSUP;
+    }
+    return err;
 }
 
 /* Signals are for the thread that waits for them, never for the server's. */
@@ -127,6 +151,8 @@ int http_server_start(const struct http_config *config, struct http_server **out
     server->n_listeners = n;
     err = share_limits(server, config, error, error_size);
     if (!err)
+        err = open_web(server, config, error, error_size);
+    if (!err)
         err = open_listeners(server, config, first, error, error_size);
     if (!err)
         err = start_daemons(server, error, error_size);
@@ -142,6 +168,8 @@ void http_server_stop(struct http_server *server)
 {
     if (!server)
         return;
+    if (server->web) /* a daemon may stop only when no request waits */
+        passwords_stop(web_passwords(server->web));
     for (size_t i = 0; i < server->n_listeners; i++) {
         struct listener *listener = &server->listeners[i];
         if (listener->daemon)
@@ -150,6 +178,7 @@ void http_server_stop(struct http_server *server)
             close(listener->fd);
         connections_release(&listener->connections);
     }
+    web_free(server->web);
     request_counts_release(&server->counts);
     free(server);
 }

@@ -27,6 +27,7 @@ struct options {
     bool disable_exporter_metrics;
     bool systemd_socket;
     bool openmetrics_created;
+    const char *web_config_file; /* NULL: not given */
 
     enum option_switch collector[COLLECTORS_MAX]; /* by index in collector_table */
     bool disable_defaults;

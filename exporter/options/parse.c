@@ -99,8 +99,6 @@ static int take_argument(struct parse *parse, int argc, char *const *argv, int *
     }
     if (!found.flag)
         return unknown_flag(parse, argument, whole);
-    if (found.flag->type == FLAG_UNSUPPORTED)
-        return parse_fail(parse, "--%s is not supported yet", found.flag->name);
     /* A following flag is not a value: a file name may still begin with "--" after "=". */
     if (!value && *next < argc && strncmp(argv[*next], "--", 2) != 0)
         value = argv[(*next)++];

@@ -50,9 +50,11 @@ const struct option_flag flag_table[] = {
      .offset = MEMBER(openmetrics_created),
      .help = "Add _created samples to the OpenMetrics format."},
     {.name = "web.config.file",
-     .type = FLAG_UNSUPPORTED,
+     .type = FLAG_TEXT,
+     .offset = MEMBER(web_config_file),
      .unit = "FILE",
-     .help = "TLS and authentication, as in the Prometheus exporter-toolkit. Not supported yet."},
+     .help = "TLS, client certificates, passwords, headers and a rate limit: the YAML of "
+             "Prometheus' exporter-toolkit."},
 
     {.name = FLAG_OF_ALL_COLLECTORS,
      .type = FLAG_BOOL,

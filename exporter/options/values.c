@@ -187,7 +187,6 @@ int parse_value(struct parse *parse, const struct option_flag *flag, const char 
         return set_choice(parse, flag, text, member);
     case FLAG_BOOL:
     case FLAG_ACTION:
-    case FLAG_UNSUPPORTED:
         break;
     }
     return parse_fail(parse, "--%s takes no value", flag->name);

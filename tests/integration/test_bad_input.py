@@ -68,7 +68,8 @@ class Flags(Base):
                 (["--web.listen-address=nowhere:port"], ["nowhere:port"]),
                 (["--web.listen-address=127.0.0.1:99999"], ["99999"]),
                 (["--web.telemetry-path=metrics"], ["--web.telemetry-path"]),
-                (["--web.config.file=web.yml"], ["not supported yet"]),
+                (["--web.config.file=/does/not/exist.yml"],
+                 ["/does/not/exist.yml", "No such file"]),
                 (["--thresholds.file"], ["--thresholds.file"])):
             with self.subTest(flags):
                 self.refused(*flags, words=words)

@@ -479,6 +479,8 @@ class Labels(unittest.TestCase):
         for file in sorted(folder.glob("*.yml")):
             config = yaml.load(file.read_text(), StrictLoader)
             for scrape in config["scrape_configs"]:
+                for files in ("tls_config", "basic_auth"):  # test_prometheus has them
+                    scrape.pop(files, None)
                 if scrape.pop("kubernetes_sd_configs", None):
                     scrape["static_configs"] = []
             config["rule_files"] = [str(folder / pattern) for pattern in config["rule_files"]]

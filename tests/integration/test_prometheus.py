@@ -3,11 +3,15 @@
 the raw counters. promtool finds nothing to complain about."""
 import json
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
 
+import yaml
+
 import harness
+import web_files
 from harness import Exporter, wait_until
 from monitoring import Prometheus
 
@@ -107,6 +111,64 @@ class Scrape(unittest.TestCase):
             self.assertGreaterEqual(sum(asked.values()), 5)
 
 
+class Secure(unittest.TestCase):
+    """deploy/web-config.yml and deploy/prometheus/secure.yml fit together."""
+
+    def setUp(self):
+        self.directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def serve(self):
+        certificates = web_files.Certificates(self.directory)
+        certificates.authority("ca")
+        certificates.server("server", "ca", rsa=True)
+        certificates.signed("client", "ca", "DNS:prometheus.example.org")
+        certificates.signed("stranger", "ca", "DNS:grafana.example.org")
+        for name, copy in (("ca.pem", "ca.crt"), ("server.pem", "tls.crt"),
+                           ("server.key", "tls.key"), ("client.pem", "prometheus.crt"),
+                           ("client.key", "prometheus.key")):
+            shutil.copy(self.directory / name, self.directory / copy)
+        (self.directory / "password").write_text("change-me")
+        shutil.copy(harness.SOURCE / "deploy/web-config.yml", self.directory)
+        return self.enterContext(web_files.SecureExporter(
+            "--source=replay", f"--source.replay.file={harness.REPLAYS / 'worked.jsonl'}",
+            f"--web.config.file={self.directory / 'web-config.yml'}",
+            context=web_files.client(self.directory / "ca.pem", self.directory / "client.pem"),
+            headers=web_files.basic("prometheus", "change-me")))
+
+    def scraped(self, port, **changes):
+        """How the target fares with the example, so changed: (health, last error)."""
+        example = harness.SOURCE / "deploy/prometheus/secure.yml"
+        (job,) = yaml.safe_load(example.read_text())["scrape_configs"]
+        job["static_configs"][0]["targets"] = [f"127.0.0.1:{port}"]
+        for key, value in changes.items():
+            job[key] = value(job[key])
+        with Prometheus(self.directory, {
+                "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms"},
+                "scrape_configs": [job]}) as prometheus:
+            target = wait_until(prometheus.target, 20, "Prometheus has scraped", 0.1)
+            if target["health"] == "up":
+                wait_until(lambda: prometheus.query("interference_exporter_build_info"), 20,
+                           "metrics are there", 0.2)
+        shutil.rmtree(self.directory / "tsdb")
+        return target["health"], target["lastError"]
+
+    def test_example(self):
+        exporter = self.serve()
+        self.assertEqual(self.scraped(exporter.port), ("up", ""))
+        for what, changes, words in (
+                ("no TLS", {"scheme": lambda _: "http"}, ""),
+                ("another's certificate", {"tls_config": lambda t: {
+                    **t, "cert_file": "stranger.pem", "key_file": "stranger.key"}}, "access denied"),
+                ("no certificate", {"tls_config": lambda t: {"ca_file": t["ca_file"]}},
+                 "certificate required"),
+                ("no password", {"basic_auth": lambda _: None}, "401"),
+                ("wrong password", {"basic_auth": lambda b: {**b, "username": "grafana"}}, "401")):
+            with self.subTest(what):
+                health, error = self.scraped(exporter.port, **changes)
+                self.assertEqual(health, "down")
+                self.assertIn(words, error)
+
+
 class Promtool(unittest.TestCase):
     def check(self, text, what):
         harness.parse_text(text)
@@ -133,5 +195,5 @@ class Promtool(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.need_command("prometheus", "promtool")
+    harness.need_command("prometheus", "promtool", "openssl")
     harness.main()

@@ -82,6 +82,7 @@ static void test_defaults(void **state)
     assert_string_equal(o.telemetry_path, "/metrics");
     assert_int_equal(o.max_requests, 40);
     assert_false(o.disable_exporter_metrics || o.systemd_socket || o.openmetrics_created);
+    assert_null(o.web_config_file);
     for (size_t i = 0; i < COLLECTORS_MAX; i++)
         assert_int_equal(o.collector[i], SWITCH_DEFAULT);
     assert_false(o.disable_defaults);
@@ -170,6 +171,7 @@ static void test_texts(void **state)
     assert_string_equal(both("--path.cgroupfs", "/host/cgroup").cgroupfs, "/host/cgroup");
     assert_string_equal(both("--path.rootfs", "/host").rootfs, "/host");
     assert_string_equal(both("--thresholds.file", "t.json").thresholds_file, "t.json");
+    assert_string_equal(both("--web.config.file", "w.yml").web_config_file, "w.yml");
     assert_string_equal(both("--events.file", "e.json").events_file, "e.json");
     assert_string_equal(both("--source.record.file", "r.jsonl").record_file, "r.jsonl");
     assert_string_equal(both("--containers.include", "shop/.*").include, "shop/.*");
@@ -316,9 +318,7 @@ static const struct {
     {"--help=1", NULL, "--help takes no value"},
     {"--collector.probe=1", NULL, "--collector.probe takes no value"},
     {"--no-collector.probe=1", NULL, "--no-collector.probe takes no value"},
-    {"--web.config.file=w.yml", NULL, "--web.config.file is not supported yet"},
-    {"--web.config.file", "w.yml", "--web.config.file is not supported yet"},
-    {"--web.config.file", NULL, "--web.config.file is not supported yet"},
+    {"--web.config.file", NULL, "--web.config.file needs a value"},
     {"--thresholds.file", NULL, "--thresholds.file needs a value"},
     {"--thresholds.file=", NULL, "--thresholds.file needs a value"},
     {"--thresholds.file", "", "--thresholds.file needs a value"},
