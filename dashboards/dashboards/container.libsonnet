@@ -155,14 +155,21 @@ local promql = import '../lib/promql.libsonnet';
               g.target('(%s) > 0' % ofOthers(caused), pod),
               g.target(g.ofReadings(q.node + ', by', 'interference_memory_excess_latency_seconds_total', 'by!="named"'), '{{by}}'),
             ],
-            { w: 12, links: [g.toContainer], min: 0, stack: true, noValue: 'needs the probe', overrides: g.causes }
+            { w: 8, links: [g.toContainer], min: 0, stack: true, noValue: 'needs the probe', overrides: g.causes }
           ),
           g.timeseries(
             'Makes others wait',
             "How much longer a read of the node's memory takes because of this container, while it is named. High: it slows down its neighbours; see the runbook of InterferenceAggressor. Empty: it is not named, which proves nothing if it is always equally active.",
             's',
             [g.target('%s\nand on (%s)\n%s' % [caused, q.container, q.select('interference_container_info', here)], pod)],
-            { w: 12, min: 0, noValue: 'not named' }
+            { w: 8, min: 0, noValue: 'not named' }
+          ),
+          g.timeseries(
+            'Waiting of others because of it',
+            'How many seconds the memory reads of all other containers wait per second because of its memory traffic: what they take above those containers\' baselines, shared out by traffic. High: it makes others wait, also if it is always equally active. Many reads wait at the same time, so compare with its own past. Whom: "pairs" in /api/v1/interference of the exporter. Only with --collector.attribution.traffic.',
+            'suffix: s/s',
+            [g.target(sum('caused_wait_seconds'), pod)],
+            { w: 8, min: 0, noValue: 'only with --collector.attribution.traffic' }
           ),
         ]],
         ['Who else was busy', [
