@@ -74,7 +74,8 @@ static enum waits_state state_of(const struct attribution_context *self, size_t 
         return WAITS_NO_LATENCY;
     if (self->env.facts->containers_unseen > 0 || lanes->unopened > 0)
         return WAITS_UNSEEN;
-    if (!node->known || !(pooled_slope(node->pooled) > 0))
+    if (!node->known || node->domain.readings <= node->domain.config.learning ||
+        !(pooled_slope(node->pooled) > 0))
         return WAITS_NO_SLOPE;
     return isnan(attribution_node_traffic(node)) ? WAITS_MISSING : WAITS_KNOWN;
 }

@@ -161,16 +161,23 @@ def _attribution(scale):
                          f"{report['scratch_bytes'] / 1024:.0f} KiB for all, "
                          f"{report['container_bytes']} B a container"))
     for containers, _ in scale.attribution:
-        ours = Samples()
-        for _ in range(scale.repeats):
-            report = measure.run_json("bench_attribution_tick", containers, 16,
-                                      scale.attribution_ticks)
-            ours.append(report["tick_us"] - report["source_us"])
-        found.append(Row(f"attribution: the whole collector in a tick, {containers:,} containers",
-                         "reported", ours.show("us"), "reported",
-                         "16 CPUs, one NUMA node: windows, who ran beside the probe, estimator, "
-                         f"page; the longest tick {report['worst_us']:.0f} us"))
+        for traffic in (False, True):
+            found.append(_attribution_tick(scale, containers, traffic))
     return found
+
+
+def _attribution_tick(scale, containers, traffic):
+    ours = Samples()
+    for _ in range(scale.repeats):
+        report = measure.run_json("bench_attribution_tick", containers, 16, scale.attribution_ticks,
+                                  *["traffic"] * traffic)
+        ours.append(report["tick_us"] - report["source_us"])
+    what = ("windows, traffic of each, two estimators, "
+            f"{'who makes whom wait, ' if report['waits'] else ''}page" if traffic else
+            "windows, who ran beside the probe, estimator, page")
+    return Row("attribution: the whole collector in a tick" + ", by traffic" * traffic +
+               f", {containers:,} containers", "reported", ours.show("us"), "reported",
+               f"16 CPUs, one NUMA node: {what}; the longest tick {report['worst_us']:.0f} us")
 
 
 def _activity(scale):
