@@ -17,9 +17,10 @@ static bool is_small(const struct scenario *scenario)
         threads += scenario->containers[i].n_cpus;
     return threads <= 8 && machine->l1.bytes <= 1 << 20 && machine->l2.bytes <= 1 << 20 &&
            machine->llc.bytes <= 1 << 21 && machine->channels <= 8 && machine->dram.banks <= 64 &&
-           machine->tlb_entries <= 4096 && scenario->machine.core_hz >= 1e8 &&
-           scenario->machine.dram.clock_hz >= 1e8 && scenario->machine.dram.clock_hz <= 1e10 &&
-           scenario->machine.core_hz <= 1e10;
+           machine->tlb_entries <= 4096 &&
+           (!machine->llc_cores || machine->cores_per_socket <= 16) &&
+           scenario->machine.core_hz >= 1e8 && scenario->machine.dram.clock_hz >= 1e8 &&
+           scenario->machine.dram.clock_hz <= 1e10 && scenario->machine.core_hz <= 1e10;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

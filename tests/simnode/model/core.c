@@ -34,8 +34,7 @@ int core_init(struct core *core, struct simnode *node, size_t container, size_t 
                           .ring_mask = ring - 1};
     core->clock.period_fs = node->period_fs;
     core->tid = (int)(1000 + (container << SCENARIO_THREAD_BITS) + thread);
-    core->cpu = (int)spec->cpus[thread];
-    core->socket = (int)(core->cpu / machine->cores_per_socket);
+    sim_place_core(core, (int)spec->cpus[thread]);
     /* Placed at random, alike in alone and shared runs; the container decides only high bits. */
     uint64_t offset = mix64(seed) & 0x3ffffc0;
     uint64_t own = spec->workload->shared ? 0 : (uint64_t)thread << THREAD_LINES_SHIFT;
@@ -72,7 +71,7 @@ void core_start(struct core *core)
     core->running = true;
     core->clock.base_fs = core->node->now_fs;
     core->retire_lag = core->width;
-    core->miss_reads_out.last_fs = core->node->now_fs;
+    core->miss_reads_out.last_fs = core->l1d_misses_out.last_fs = core->node->now_fs;
     sim_schedule(core->node, core->node->now_fs, EVENT_CORE, core);
 }
 

@@ -99,7 +99,8 @@ static inline bool dram_priority_waits_behind_other(const struct dram_channel *c
            channel->last_app >= 0 && channel->last_app != channel->priority_app;
 }
 
-/* Named timings: "ddr3-1333" (10-10-10), "ddr4-2933" (21-21-21). 0 or -ENOENT. */
+/* Named timings: "ddr3-1333" (10-10-10), "ddr4-2933" (21-21-21), "ddr5-4800" (40-39-39, one of a
+ * DIMM's two channels). 0 or -ENOENT. */
 int dram_preset(const char *name, struct dram_config *out);
 
 #endif

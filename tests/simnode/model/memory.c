@@ -30,6 +30,9 @@ int memory_init(struct simnode *node)
     if (machine->link_bytes_per_second > 0)
         node->link_transfer_fs =
             (uint64_t)(64 / machine->link_bytes_per_second * (double)FS_PER_SECOND);
+    if (machine->complex_bytes_per_second > 0)
+        node->domain_transfer_fs =
+            (uint64_t)(64 / machine->complex_bytes_per_second * (double)FS_PER_SECOND);
     for (size_t i = 0; i < node->n_units; i++) {
         int err = init_unit(node, &node->units[i], (int64_t)(i % channels) < machine->pmm.dimms);
 
@@ -127,9 +130,24 @@ void memory_send(struct simnode *node, struct request *request, int from_socket,
                  request);
 }
 
+/* The way into a complex of cores moves a line at a time. */
+static uint64_t wait_for_domain(struct simnode *node, int index, uint64_t time_fs)
+{
+    uint64_t *free_fs = &node->domains[index].link_free_fs;
+
+    if (!node->domain_transfer_fs)
+        return time_fs;
+
+    uint64_t start = *free_fs > time_fs ? *free_fs : time_fs;
+
+    *free_fs = start + node->domain_transfer_fs;
+    return start;
+}
+
 static void send_back(struct simnode *node, struct request *request, uint64_t data_fs)
 {
-    uint64_t here = data_fs + (uint64_t)(node->machine->return_ns * FS_PER_NS);
+    uint64_t here = wait_for_domain(node, request->core->domain, data_fs) +
+                    (uint64_t)(node->machine->return_ns * FS_PER_NS);
 
     memory_deliver(node, request, memory_cross(node, request->node, request->core->socket, here));
 }

@@ -46,7 +46,7 @@ void private_flush(struct core *core)
 static void evict_to_llc(struct core *core, struct cache_victim victim)
 {
     if (victim.dirty)
-        shared_writeback(core->node, core->socket, victim.line, (int)core->container);
+        shared_writeback(core->node, core->domain, victim.line, (int)core->container);
 }
 
 static void fill_l1(struct core *core, uint64_t line, bool dirty)
@@ -83,12 +83,19 @@ int64_t private_lookup(struct core *core, uint64_t line, uint64_t *cycle, bool s
             *cycle += (uint64_t)core->node->machine->tlb_walk_cycles;
         }
     }
+
+    bool into_l1 = core->node->machine->prefetch_into_l1;
+
+    /* A prefetcher into the L1 also learns from hits there, most of which are its own. */
+    if (core->prefetches && into_l1)
+        prefetch_train(core, line, *cycle);
     if (cache_lookup(&core->l1, line, store))
         return (int64_t)core->l1_cycles;
-    if (core->prefetches)
+    if (core->prefetches && !into_l1)
         prefetch_train(core, line, *cycle);
     if (core->has_l2 && cache_lookup(&core->l2, line, false)) {
         fill_l1(core, line, store);
+        mab_l2_hit(core);
         return (int64_t)core->private_cycles;
     }
     *cycle += core->private_cycles;
@@ -133,7 +140,11 @@ static struct request *new_outstanding(struct core *core, enum request_kind kind
     memcpy(request->shadow_shift, core->shadow_shift, sizeof(request->shadow_shift));
     request->chain = *bucket(core, line);
     *bucket(core, line) = request;
-    sim_schedule(core->node, simclock_fs(&core->clock, cycle), EVENT_ENTER, request);
+    request->into_l1 = kind != REQUEST_PREFETCH || core->node->machine->prefetch_into_l1;
+    if (core->node->machine->mabs && request->into_l1)
+        mab_schedule(core, request, cycle);
+    else
+        sim_schedule(core->node, simclock_fs(&core->clock, cycle), EVENT_ENTER, request);
     return request;
 }
 
@@ -142,6 +153,7 @@ static void join(struct core *core, struct request *request, enum request_kind k
 {
     if (kind == REQUEST_RFO)
         request->stored = true;
+    mab_join(core, request, cycle);
     if (!load)
         return;
     if (request->loads) {
@@ -178,10 +190,20 @@ void private_miss(struct core *core, enum request_kind kind, uint64_t line, uint
 
 static void prefetch(struct core *core, uint64_t line, uint64_t cycle)
 {
-    if (cache_contains(&core->l1, line) || (core->has_l2 && cache_contains(&core->l2, line)) ||
-        find_outstanding(core, line))
+    bool into_l1 = core->node->machine->prefetch_into_l1;
+
+    if (cache_contains(&core->l1, line) || find_outstanding(core, line))
         return;
-    new_outstanding(core, REQUEST_PREFETCH, line, cycle + core->private_cycles);
+    if (core->has_l2 && cache_contains(&core->l2, line)) {
+        if (into_l1) {
+            fill_l1(core, line, false);
+            mab_l2_hit(core);
+        }
+        return;
+    }
+    /* Where misses have buffers, it comes behind the miss that caused it. */
+    new_outstanding(core, REQUEST_PREFETCH, line,
+                    cycle + core->private_cycles + (core->node->machine->mabs > 0));
 }
 
 static struct tracker *find_tracker(struct core *core, uint64_t line)

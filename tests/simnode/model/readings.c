@@ -11,6 +11,32 @@ static uint64_t cycles_of(const struct core *core)
            (core->node->now_fs - core->clock.base_fs) / core->clock.period_fs;
 }
 
+static bool add_l1d_role(struct core *core, enum role role, uint64_t *sum)
+{
+    if (!core->node->machine->mabs)
+        return false;
+    switch (role) {
+    case ROLE_L1D_MISS_OCCUPANCY:
+        *sum += core->l1d_miss_cycles;
+        if (core->running) {
+            integral_sync(&core->l1d_misses_out, core->node->now_fs);
+            *sum += core->l1d_misses_out.sum_fs / core->clock.period_fs;
+        }
+        return true;
+    case ROLE_L1D_FILLS_L2:
+        *sum += core->l1d_fills[L1D_FROM_L2];
+        return true;
+    case ROLE_L1D_FILLS_L3:
+        *sum += core->l1d_fills[L1D_FROM_LLC];
+        return true;
+    case ROLE_L1D_FILLS_MEMORY:
+        *sum += core->l1d_fills[L1D_FROM_BEYOND];
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Adds one core's totals of a role; false for roles that cores do not count. */
 static bool add_core_role(struct core *core, enum role role, uint64_t *sum)
 {
@@ -18,6 +44,8 @@ static bool add_core_role(struct core *core, enum role role, uint64_t *sum)
 
     if (core->running)
         integral_sync(&core->miss_reads_out, core->node->now_fs);
+    if (add_l1d_role(core, role, sum))
+        return true;
     switch (role) {
     case ROLE_CYCLES:
         *sum += cycles_of(core);
@@ -172,6 +200,7 @@ int simnode_read_container(struct simnode *node, size_t container, enum group gr
     struct simnode_reading reading = {0};
 
     if (group == GROUP_RPQ || group == GROUP_PMM_RPQ ||
+        (group == GROUP_FILLS && !node->machine->mabs) ||
         (group == GROUP_ASM_EPOCHS && !node->scenario->epoch_cycles))
         return -ENOENT;
     if (!app->started)
@@ -222,6 +251,8 @@ void simnode_truth(struct simnode *node, size_t container, struct simnode_truth 
             continue;
         out->reads += core->truth.reads;
         out->latency_ns_sum += core->truth.latency_ns_sum;
+        out->own_reads += core->truth.own_reads;
+        out->own_latency_ns_sum += core->truth.own_latency_ns_sum;
         out->instructions += core_retired(core);
         out->store_bytes[0] += core->truth.store_bytes[0];
         out->store_bytes[1] += core->truth.store_bytes[1];

@@ -35,6 +35,8 @@ struct request {
     /* What became of it so far. */
     bool in_super_queue, hit, labelled, from_memory, from_remote_cache, merged, demanded, stored;
     bool ats_hit, ats_sampled, done;
+    bool into_l1; /* REQUEST_PREFETCH */
+    bool asked_mab, waits_for_mab, has_mab;
     unsigned pending_merges; /* merge events that still point here */
     /* For the controller; clocks are the controller's. */
     uint64_t row;
@@ -42,7 +44,7 @@ struct request {
     uint64_t order;
     bool queued; /* in the read queue, as opposed to before it */
     /* When it came where; femtoseconds. */
-    uint64_t enter_fs, access_fs, label_fs, arrive_fs, insert_fs, cas_fs;
+    uint64_t mab_fs, enter_fs, access_fs, label_fs, arrive_fs, insert_fs, cas_fs;
     /* In shadow time (shadow.h), in core cycles: how much sooner it was made, and served; when its
      * data came. */
     int64_t shadow_shift[SHADOWS], shadow_gain[SHADOWS], shadow_ready[SHADOWS];

@@ -27,14 +27,14 @@ static uint64_t lookup_end_fs(const struct simnode *node, const struct core *cor
 /* --- super queue --- */
 
 /* Bandwidth allocation holds requests back between the core and the last-level cache. */
-static uint64_t throttle(struct simnode *node, const struct app *app, int socket)
+static uint64_t throttle(struct simnode *node, const struct app *app, int domain)
 {
     uint64_t now = node->now_fs;
 
     if (!app->mba_gap_fs)
         return now;
 
-    uint64_t *free_fs = &node->sockets[socket].class_free_fs[app->class_index];
+    uint64_t *free_fs = &node->domains[domain].class_free_fs[app->class_index];
     uint64_t start = *free_fs > now ? *free_fs : now;
 
     *free_fs = start + app->mba_gap_fs;
@@ -42,7 +42,7 @@ static uint64_t throttle(struct simnode *node, const struct app *app, int socket
 }
 
 /* A port of the last-level cache is busy for a while with each lookup. */
-static uint64_t wait_for_port(struct simnode *node, int socket, uint64_t line, uint64_t time_fs)
+static uint64_t wait_for_port(struct simnode *node, int domain, uint64_t line, uint64_t time_fs)
 {
     const struct machine_spec *machine = node->machine;
 
@@ -50,7 +50,7 @@ static uint64_t wait_for_port(struct simnode *node, int socket, uint64_t line, u
         return time_fs;
 
     uint64_t port = mix64(line) % (uint64_t)machine->llc_ports;
-    uint64_t *free_fs = &node->sockets[socket].port_free_fs[port];
+    uint64_t *free_fs = &node->domains[domain].port_free_fs[port];
     uint64_t start = *free_fs > time_fs ? *free_fs : time_fs;
 
     *free_fs = start + (uint64_t)machine->llc_port_cycles * node->period_fs;
@@ -68,9 +68,9 @@ static void take_entry(struct simnode *node, struct request *request)
         core->llc_reads++;
     core->rfos += request->kind == REQUEST_RFO;
 
-    uint64_t start = throttle(node, &node->apps[request->app], core->socket);
+    uint64_t start = throttle(node, &node->apps[request->app], core->domain);
 
-    start = wait_for_port(node, core->socket, request->line, start);
+    start = wait_for_port(node, core->domain, request->line, start);
     if (start > node->now_fs)
         sim_schedule(node, start, EVENT_ACCESS, request);
     else
@@ -96,14 +96,15 @@ void shared_enter(struct simnode *node, struct request *request)
 
     if (request->kind == REQUEST_NT_STORE) {
         memory_send(node, request, core->socket,
-                    throttle(node, &node->apps[request->app], core->socket));
+                    throttle(node, &node->apps[request->app], core->domain));
         return;
     }
     if (!super_queue_full(node, core)) {
         take_entry(node, request);
         return;
     }
-    if (request->kind == REQUEST_PREFETCH && !request->loads && !request->stored) {
+    if (request->kind == REQUEST_PREFETCH && !request->has_mab && !request->loads &&
+        !request->stored) {
         private_forget(core, request);
         release_request(node, request);
         return;
@@ -199,11 +200,11 @@ static void begin_counting(struct simnode *node, struct request *request)
 void shared_access(struct simnode *node, struct request *request)
 {
     struct core *core = request->core;
-    struct cache *llc = &node->sockets[core->socket].llc;
+    struct cache *llc = &node->domains[core->domain].llc;
     uint64_t found_fs = lookup_end_fs(node, core, node->now_fs);
 
     if (request->kind == REQUEST_WRITEBACK) {
-        shared_writeback(node, core->socket, request->line, request->app);
+        shared_writeback(node, core->domain, request->line, request->app);
         sim_free_request(node, request);
         return;
     }
@@ -223,12 +224,12 @@ void shared_access(struct simnode *node, struct request *request)
     sim_schedule(node, found_fs, EVENT_LABEL, request);
 }
 
-void shared_writeback(struct simnode *node, int socket, uint64_t line, int app)
+void shared_writeback(struct simnode *node, int domain, uint64_t line, int app)
 {
-    struct cache *llc = &node->sockets[socket].llc;
+    struct cache *llc = &node->domains[domain].llc;
     struct app *owner = &node->apps[app];
 
-    wait_for_port(node, socket, line, node->now_fs);
+    wait_for_port(node, domain, line, node->now_fs);
     owner->traffic.llc_insertions += !cache_contains(llc, line);
 
     struct cache_victim victim = cache_insert(llc, line, true, owner->llc_ways);
@@ -241,17 +242,33 @@ void shared_writeback(struct simnode *node, int socket, uint64_t line, int app)
 
 /* --- a miss --- */
 
-static int other_socket_with(const struct simnode *node, int socket, uint64_t line)
+static const struct domain *other_domain_with(const struct simnode *node, int domain, uint64_t line)
 {
-    for (int i = 0; i < (int)node->machine->sockets; i++)
-        if (i != socket && cache_contains(&node->sockets[i].llc, line))
-            return i;
-    return -1;
+    for (size_t i = 0; i < node->n_domains; i++)
+        if ((int)i != domain && cache_contains(&node->domains[i].llc, line))
+            return &node->domains[i];
+    return NULL;
+}
+
+/* Within a socket the way leads by its memory controllers. */
+static void ask_other_domain(struct simnode *node, struct request *request,
+                             const struct domain *holder)
+{
+    const struct machine_spec *machine = node->machine;
+    struct core *core = request->core;
+    bool near = holder->socket == core->socket;
+    uint64_t there_fs = memory_cross(node, core->socket, holder->socket, node->now_fs) +
+                        (near ? (uint64_t)(machine->request_ns * FS_PER_NS) : 0);
+    uint64_t found_fs = lookup_end_fs(node, core, there_fs) +
+                        (near ? (uint64_t)(machine->return_ns * FS_PER_NS) : 0);
+
+    request->from_remote_cache = true;
+    memory_deliver(node, request, memory_cross(node, holder->socket, core->socket, found_fs));
 }
 
 static bool waits_for_eviction(struct simnode *node, const struct request *request)
 {
-    const struct cache *llc = &node->sockets[request->core->socket].llc;
+    const struct cache *llc = &node->domains[request->core->domain].llc;
     struct cache_victim victim;
 
     if (!node->scenario->effects.dirty_evictions)
@@ -274,16 +291,12 @@ void shared_label(struct simnode *node, struct request *request)
     if (request->kind == REQUEST_READ ? !request->demanded : request->merged)
         begin_counting(node, request);
 
-    int holder = node->scenario->effects.remote_cache_hits
-                     ? other_socket_with(node, core->socket, request->line)
-                     : -1;
+    const struct domain *holder = node->scenario->effects.remote_cache_hits
+                                      ? other_domain_with(node, core->domain, request->line)
+                                      : NULL;
 
-    if (holder >= 0) {
-        uint64_t there =
-            lookup_end_fs(node, core, memory_cross(node, core->socket, holder, node->now_fs));
-
-        request->from_remote_cache = true;
-        memory_deliver(node, request, memory_cross(node, holder, core->socket, there));
+    if (holder) {
+        ask_other_domain(node, request, holder);
         return;
     }
     request->from_memory = true;
@@ -320,6 +333,16 @@ static void count_served_read(struct core *core, const struct request *request)
         core->loads_remote_dram++;
 }
 
+/* A load that joined a prefetch at the last moment cannot have its line sooner than a hit. */
+static uint64_t soonest(const struct core *core, const struct request *request,
+                        const struct load *load)
+{
+    bool from_l2 =
+        core->node->machine->mabs && request->kind == REQUEST_PREFETCH && !request->into_l1;
+
+    return load->issue_cycle + (from_l2 ? core->private_cycles : core->l1_cycles);
+}
+
 static void finish_loads(struct simnode *node, struct request *request)
 {
     struct core *core = request->core;
@@ -329,19 +352,21 @@ static void finish_loads(struct simnode *node, struct request *request)
     bool primary = request->kind == REQUEST_READ || request->merged;
 
     if (first && primary && request->from_memory) {
-        /* A load that joined a prefetch at the last moment cannot have it sooner than a hit. */
-        uint64_t at = done > first->issue_cycle + core->l1_cycles
-                          ? done
-                          : first->issue_cycle + core->l1_cycles;
+        uint64_t least = soonest(core, request, first), at = done > least ? done : least;
+        double ns = (double)((at - first->issue_cycle) * core->clock.period_fs) / 1e6;
 
         core->truth.reads++;
-        core->truth.latency_ns_sum +=
-            (double)((at - first->issue_cycle) * core->clock.period_fs) / 1e6;
+        core->truth.latency_ns_sum += ns;
+        if (!request->merged) {
+            core->truth.own_reads++;
+            core->truth.own_latency_ns_sum += ns;
+        }
         count_served_read(core, request);
     }
     for (struct load *load = first; load; load = load->merged) {
-        load->done_cycle =
-            done > load->issue_cycle + core->l1_cycles ? done : load->issue_cycle + core->l1_cycles;
+        uint64_t soon = soonest(core, request, load);
+
+        load->done_cycle = done > soon ? done : soon;
         load->l3_miss = request->labelled;
         load->contention = request->labelled && request->ats_hit;
         for (int s = 0; s < core->n_shadows; s++) {
@@ -367,13 +392,13 @@ static void fill(struct simnode *node, struct request *request)
     if (request->labelled) {
         node->apps[request->app].traffic.llc_insertions++;
 
-        struct cache_victim victim = cache_insert(&node->sockets[core->socket].llc, request->line,
+        struct cache_victim victim = cache_insert(&node->domains[core->domain].llc, request->line,
                                                   false, node->apps[request->app].llc_ways);
 
         if (victim.dirty)
             memory_write(node, victim.line, request->app);
     }
-    if (request->kind != REQUEST_PREFETCH || request->loads || request->stored)
+    if (request->kind != REQUEST_PREFETCH || request->into_l1 || request->loads || request->stored)
         private_fill(core, request->line, request->stored);
     else if (core->has_l2)
         private_fill_l2(core, request->line);
@@ -402,6 +427,7 @@ void shared_done(struct simnode *node, struct request *request)
         app->traffic.fetched_remote += request->node != core->socket;
     }
     private_forget(core, request);
+    mab_done(core, request);
     fill(node, request);
     if (node->observer)
         node->observer(node->observer_context, request, node->now_fs);

@@ -3,6 +3,7 @@
  *
  *   core.c      instructions through the window, loads waiting for loads, stores
  *   private.c   the core's own caches, TLB, prefetcher, outstanding lines
+ *   mab.c       misses of the L1 in flight, as AMD's cores count them
  *   shared.c    super queue, last-level cache, auxiliary tags, the way to memory and back
  *   memory.c    placement, channels and their events, interconnect
  *   shadow.c    the same instructions' time without neighbours
@@ -24,6 +25,7 @@
 
 enum event_kind {
     EVENT_CORE,       /* a core may go on */
+    EVENT_MAB,        /* a miss of the L1 asks for a miss address buffer */
     EVENT_ENTER,      /* a request comes to the super queue */
     EVENT_ACCESS,     /* its lookup in the last-level cache begins */
     EVENT_LABEL,      /* it is known to have missed */
@@ -66,12 +68,14 @@ struct tracker {
     int confidence;
 };
 
+enum l1d_source { L1D_FROM_L2, L1D_FROM_LLC, L1D_FROM_BEYOND, L1D_SOURCES };
+
 enum core_block { CORE_RUNS, CORE_WAITS_FOR_LOAD, CORE_WAITS_FOR_STORE };
 
 struct core {
     struct simnode *node;
     size_t container;
-    int tid, cpu, socket;
+    int tid, cpu, socket, domain;
     bool running, paused;
     struct simclock clock;
     uint64_t stopped_cycle;
@@ -101,6 +105,8 @@ struct core {
     struct request *outstanding[OUTSTANDING_BUCKETS];
     int64_t in_super_queue;
     struct request_list waiting; /* for a super queue entry */
+    int64_t mabs;                /* that are taken */
+    struct request_list waiting_for_mab;
     struct tracker trackers[PREFETCH_TRACKERS];
     uint64_t tracker_uses;
     struct shadow_clock shadows[SHADOWS];
@@ -117,6 +123,8 @@ struct core {
     uint64_t stall_slots, contention_stall_slots;
     struct integral miss_reads_out;
     uint64_t occupancy_cycles, active_cycles, ref_fs;
+    struct integral l1d_misses_out; /* with a buffer */
+    uint64_t l1d_miss_cycles, l1d_fills[L1D_SOURCES];
     struct simnode_truth truth;
 };
 
@@ -142,10 +150,13 @@ struct app {
     uint64_t shadow_draws, shadow_write_credit;
 };
 
-struct socket {
+/* Cores that share a last-level cache: a socket's, or a complex of them. */
+struct domain {
     struct cache llc;
+    int socket;
     uint64_t *port_free_fs;
     uint64_t *class_free_fs; /* MBA: when a class may send again */
+    uint64_t link_free_fs;   /* when its way from memory is free again */
 };
 
 struct sim_unit {
@@ -168,11 +179,12 @@ struct simnode {
     size_t n_cores;
     struct app *apps;
     size_t n_apps;
-    struct socket *sockets;
+    struct domain *domains;
+    size_t n_domains;
     struct sim_unit *units;
     size_t n_units;
     uint64_t *link_free_fs; /* from socket x to socket */
-    uint64_t link_transfer_fs;
+    uint64_t link_transfer_fs, domain_transfer_fs;
     int epoch_app; /* -1: none */
     size_t epoch_turn;
     uint64_t epoch_start_fs;
@@ -192,6 +204,9 @@ struct simnode {
 void sim_schedule(struct simnode *node, uint64_t time_fs, enum event_kind kind, void *subject);
 struct request *sim_new_request(struct simnode *node); /* NULL: failed is set */
 void sim_free_request(struct simnode *node, struct request *request);
+
+/* simnode.c: the domain of its CPU, too. */
+void sim_place_core(struct core *core, int cpu);
 
 /* core.c */
 int core_init(struct core *core, struct simnode *node, size_t container, size_t thread);
@@ -238,14 +253,23 @@ void private_forget(struct core *core, struct request *request);
 void private_flush(struct core *core);
 void prefetch_train(struct core *core, uint64_t line, uint64_t cycle);
 
+/* mab.c */
+void mab_l2_hit(struct core *core); /* a miss of the L1 that the L2 serves */
+/* Of what misses the L2, too; the look into it is over at 'enter_cycle'. Then it enters. */
+void mab_schedule(struct core *core, struct request *request, uint64_t enter_cycle);
+/* A load or store misses the L1 while a prefetch into the L2 is under way. */
+void mab_join(struct core *core, struct request *request, uint64_t enter_cycle);
+void mab_ask(struct simnode *node, struct request *request);
+void mab_done(struct core *core, struct request *request);
+
 /* shared.c */
 void shared_enter(struct simnode *node, struct request *request);
 void shared_access(struct simnode *node, struct request *request);
 void shared_label(struct simnode *node, struct request *request);
 void shared_merge(struct simnode *node, struct request *request);
 void shared_done(struct simnode *node, struct request *request);
-/* A dirty line leaves a private cache of this socket. */
-void shared_writeback(struct simnode *node, int socket, uint64_t line, int app);
+/* A dirty line leaves a private cache of this domain. */
+void shared_writeback(struct simnode *node, int domain, uint64_t line, int app);
 
 /* memory.c */
 int memory_init(struct simnode *node);

@@ -51,23 +51,39 @@ void sim_free_request(struct simnode *node, struct request *request)
 
 /* --- building --- */
 
-static int init_sockets(struct simnode *node)
+static int64_t domains_per_socket(const struct machine_spec *machine)
+{
+    return machine->llc_cores ? machine->cores_per_socket / machine->llc_cores : 1;
+}
+
+void sim_place_core(struct core *core, int cpu)
+{
+    const struct machine_spec *machine = core->node->machine;
+
+    core->cpu = cpu;
+    core->socket = (int)(cpu / machine->cores_per_socket);
+    core->domain = machine->llc_cores ? (int)(cpu / machine->llc_cores) : core->socket;
+}
+
+static int init_domains(struct simnode *node)
 {
     const struct machine_spec *machine = node->machine;
     uint64_t sets = (uint64_t)(machine->llc.bytes / 64 / machine->llc.ways);
 
-    node->sockets = calloc((size_t)machine->sockets, sizeof(*node->sockets));
-    if (!node->sockets)
+    node->n_domains = (size_t)(machine->sockets * domains_per_socket(machine));
+    node->domains = calloc(node->n_domains, sizeof(*node->domains));
+    if (!node->domains)
         return -ENOMEM;
-    for (int64_t i = 0; i < machine->sockets; i++) {
-        struct socket *socket = &node->sockets[i];
-        int err = cache_init(&socket->llc, sets, (unsigned)machine->llc.ways);
+    for (size_t i = 0; i < node->n_domains; i++) {
+        struct domain *domain = &node->domains[i];
+        int err = cache_init(&domain->llc, sets, (unsigned)machine->llc.ways);
 
         if (err)
             return err;
-        socket->port_free_fs = calloc((size_t)machine->llc_ports, sizeof(uint64_t));
-        socket->class_free_fs = calloc(node->scenario->n_classes + 1, sizeof(uint64_t));
-        if (!socket->port_free_fs || !socket->class_free_fs)
+        domain->socket = (int)((int64_t)i / domains_per_socket(machine));
+        domain->port_free_fs = calloc((size_t)machine->llc_ports, sizeof(uint64_t));
+        domain->class_free_fs = calloc(node->scenario->n_classes + 1, sizeof(uint64_t));
+        if (!domain->port_free_fs || !domain->class_free_fs)
             return -ENOMEM;
     }
     return 0;
@@ -150,7 +166,7 @@ int simnode_new(const struct scenario *scenario, struct simnode **out)
     if (scenario->epoch_cycles || scenario->ats_sets)
         node->n_shadows = scenario->shadow_parts ? SHADOWS : SHADOW_PARTS;
     rng_seed(&node->rng, (uint64_t)scenario->seed);
-    err = init_sockets(node);
+    err = init_domains(node);
     if (!err)
         err = init_apps(node);
     if (!err)
@@ -173,10 +189,10 @@ void simnode_free(struct simnode *node)
         core_release(&node->cores[i]);
     for (size_t i = 0; node->apps && i < node->n_apps; i++)
         cache_release(&node->apps[i].ats);
-    for (int64_t i = 0; node->sockets && i < node->machine->sockets; i++) {
-        cache_release(&node->sockets[i].llc);
-        free(node->sockets[i].port_free_fs);
-        free(node->sockets[i].class_free_fs);
+    for (size_t i = 0; node->domains && i < node->n_domains; i++) {
+        cache_release(&node->domains[i].llc);
+        free(node->domains[i].port_free_fs);
+        free(node->domains[i].class_free_fs);
     }
     memory_release(node);
     event_queue_release(&node->events);
@@ -188,7 +204,7 @@ void simnode_free(struct simnode *node)
     }
     free(node->cores);
     free(node->apps);
-    free(node->sockets);
+    free(node->domains);
     free(node->samples);
     free(node);
 }
@@ -201,8 +217,7 @@ static void wander(struct simnode *node, struct core *core)
 
     if (!core->running)
         return;
-    core->cpu = (int)((core->cpu + node->machine->cores_per_socket) % cpus);
-    core->socket = (int)(core->cpu / node->machine->cores_per_socket);
+    sim_place_core(core, (int)((core->cpu + node->machine->cores_per_socket) % cpus));
     private_flush(core);
     sim_schedule(node,
                  node->now_fs +
@@ -224,6 +239,9 @@ static void handle(struct simnode *node, const struct event *event)
     switch ((enum event_kind)event_kind(event)) {
     case EVENT_CORE:
         core_run(event->subject);
+        break;
+    case EVENT_MAB:
+        mab_ask(node, request);
         break;
     case EVENT_ENTER:
         shared_enter(node, request);
@@ -310,6 +328,9 @@ static void flush_occupancy(struct core *core)
     core->occupancy_cycles += core->miss_reads_out.sum_fs / core->clock.period_fs;
     core->active_cycles += core->miss_reads_out.active_fs / core->clock.period_fs;
     core->miss_reads_out.sum_fs = core->miss_reads_out.active_fs = 0;
+    integral_sync(&core->l1d_misses_out, core->node->now_fs);
+    core->l1d_miss_cycles += core->l1d_misses_out.sum_fs / core->clock.period_fs;
+    core->l1d_misses_out.sum_fs = 0;
 }
 
 static void stop_container(struct simnode *node, size_t index)

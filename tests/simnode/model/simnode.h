@@ -37,7 +37,8 @@ struct simnode_reading {
     uint64_t values[GROUP_MAX_ROLES];
 };
 
-/* Container by index in the scenario: groups core, stalls, loads, stores, traffic, asm_epochs.
+/* Container by index in the scenario: groups core, stalls, loads, stores, traffic, asm_epochs,
+ * and, where the machine has miss address buffers, fills.
  * -ENODATA before it started, -ENOENT for a group that is not counted here. After its end totals
  * stay. */
 int simnode_read_container(struct simnode *node, size_t container, enum group group,
@@ -52,8 +53,10 @@ bool simnode_container_runs(const struct simnode *node, size_t container);
 
 /* What is true, as totals since the container started; independent of every counter above. */
 struct simnode_truth {
-    uint64_t reads;          /* demand loads that memory served ... */
-    double latency_ns_sum;   /* ... from address known to value usable */
+    uint64_t reads;        /* demand loads that memory served ... */
+    double latency_ns_sum; /* ... from address known to value usable */
+    uint64_t own_reads;    /* of these, loads that joined no prefetch on its way */
+    double own_latency_ns_sum;
     uint64_t instructions;   /* retired */
     uint64_t store_bytes[2]; /* program's stores to DRAM, to PMM */
 };

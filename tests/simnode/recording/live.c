@@ -23,13 +23,21 @@ static struct live_source *live_of(struct source *source)
     return (struct live_source *)source;
 }
 
+static bool counts_of_intel(enum group group)
+{
+    return group == GROUP_CORE || group == GROUP_STALLS || group == GROUP_LOADS ||
+           group == GROUP_STORES || group == GROUP_TRAFFIC;
+}
+
 static bool live_check(struct source *source, enum scope_kind kind, enum group group,
                        struct verdict *why)
 {
     const struct scenario *scenario = live_of(source)->scenario;
     bool unit = group == GROUP_RPQ || group == GROUP_PMM_RPQ;
+    bool fills = scenario->machine.mabs > 0; /* a core counts these, or what Intel's count */
 
     if (kind == SCOPE_CPU || kind == SCOPE_MACHINE || group == GROUP_ACTIVITY ||
+        (group == GROUP_FILLS && !fills) || (fills && counts_of_intel(group)) ||
         unit != (kind == SCOPE_UNIT) || (group == GROUP_PMM_RPQ && !scenario->machine.pmm.dimms) ||
         (group == GROUP_ASM_EPOCHS && !scenario->epoch_cycles)) {
         verdict_set(why, REASON_NO_DEVICE, "the simulated node has no such counters");

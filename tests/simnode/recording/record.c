@@ -55,6 +55,12 @@ static void put_header(struct recorder *recorder)
     if (facts && machine->pmm.dimms > 0)
         json_object_set_new(facts, "pmem_dimms",
                             json_integer(machine->pmm.dimms * machine->sockets));
+    if (facts && machine->mabs) {
+        json_object_set_new(facts, "l2_fill_cycles",
+                            json_integer(scenario_l2_fill_cycles(machine)));
+        json_object_set_new(facts, "l3_fill_cycles",
+                            json_integer(scenario_l3_fill_cycles(machine)));
+    }
     put(recorder, json_pack("{s:i,s:o,s:I}", "recording", 1, "machine", facts, "interval_ns",
                             (json_int_t)(tick_seconds * 1e9 + 0.5)));
     for (size_t i = 0; i < simnode_units(recorder->node); i++) {
@@ -124,6 +130,11 @@ static void put_container_reads(struct recorder *recorder, size_t index)
     size_t n = sizeof(groups) / sizeof(groups[0]) - !recorder->caused;
     struct simnode_reading reading;
 
+    if (recorder->scenario->machine.mabs) {
+        if (simnode_read_container(recorder->node, index, GROUP_FILLS, &reading) == 0)
+            put_read(recorder, spec->key, GROUP_FILLS, &reading);
+        return;
+    }
     /* Of the probe's own thread the exporter reads one group only. */
     for (size_t i = 0; i < (spec->probe ? 1 : n); i++)
         if (simnode_read_container(recorder->node, index, groups[i], &reading) == 0)

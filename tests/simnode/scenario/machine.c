@@ -62,8 +62,38 @@ static const struct machine_spec presets[] = {
         .hop_ns = 29.0,
         .link_bytes_per_second = 62.4e9,
     },
+    /* An EPYC 9004 of 96 cores: twelve complexes of eight cores, each with an L3 of 32 MiB and a
+     * way of its own to twelve channels of DDR5-4800, which are two channels of 32 bits each. L1,
+     * L2 and L3 are hit in 4, 14 and 50 cycles; 24 misses of the L1 in flight, as published for Zen
+     * 3 and 4 (Zen 5: 124). The ways to the controllers are chosen: idle memory takes some 115 ns.
+     */
+    {
+        .microarchitecture = "zen4",
+        .sockets = 1,
+        .cores_per_socket = 96,
+        .core_hz = 3.7e9,
+        .base_hz = 2.4e9,
+        .width = 6,
+        .window = 320,
+        .super_queue = 64,
+        .store_buffer = 64,
+        .l1 = {32768, 8, 4},
+        .l2 = {1048576, 8, 10},
+        .llc = {33554432, 16, 36},
+        .llc_cores = 8,
+        .llc_ports = 8,
+        .llc_port_cycles = 2,
+        .tlb_entries = 3072,
+        .tlb_walk_cycles = 30,
+        .prefetch_distance = 24,
+        .channels = 24,
+        .request_ns = 31,
+        .return_ns = 31,
+        .mabs = 24,
+        .complex_bytes_per_second = 57.6e9,
+    },
 };
-static const char *const preset_drams[] = {"ddr3-1333", "ddr4-2933"};
+static const char *const preset_drams[] = {"ddr3-1333", "ddr4-2933", "ddr5-4800"};
 
 #define M(member) offsetof(struct machine_spec, member)
 #define CACHE_FIELDS(prefix, latency_key)                                                          \
@@ -81,6 +111,7 @@ static const struct field llc_fields[] = {
     {"lookup_cycles", FIELD_INT, M(llc.latency_cycles), 0, 10000},
     {"clock_hz", FIELD_REAL, M(llc_hz), 1e6, 1e11},
     {"fill_cycles", FIELD_INT, M(fill_cycles), 0, 10000},
+    {"cores", FIELD_INT, M(llc_cores), 0, 256},
     {"ports", FIELD_INT, M(llc_ports), 1, 1024},
     {"port_cycles", FIELD_INT, M(llc_port_cycles), 1, 10000},
 };
@@ -89,6 +120,9 @@ static const struct field core_fields[] = {
     {"window", FIELD_INT, M(window), 1, 4096},
     {"super_queue", FIELD_INT, M(super_queue), 1, 4096},
     {"store_buffer", FIELD_INT, M(store_buffer), 1, 4096},
+    {"mabs", FIELD_INT, M(mabs), 0, 4096},
+    {"mab_delay_cycles", FIELD_INT, M(mab_delay_cycles), 0, 10000},
+    {"late_prefetch_from_l2", FIELD_BOOL, M(late_prefetch_from_l2), 0, 0},
 };
 static const struct field tlb_fields[] = {
     {"entries", FIELD_INT, M(tlb_entries), 4, 1 << 20},
@@ -97,6 +131,7 @@ static const struct field tlb_fields[] = {
 static const struct field prefetcher_fields[] = {
     {"degree", FIELD_INT, M(prefetch_degree), 0, 64},
     {"distance", FIELD_INT, M(prefetch_distance), 1, 256},
+    {"into_l1", FIELD_BOOL, M(prefetch_into_l1), 0, 0},
 };
 static const struct field memory_fields[] = {
     {"preset", FIELD_OTHER, 0, 0, 0},
@@ -136,6 +171,7 @@ static const struct field interconnect_fields[] = {
     {"bytes_per_second", FIELD_REAL, M(link_bytes_per_second), 1e6, 1e14},
     {"board_sockets", FIELD_INT, M(board_sockets), 0, 8},
     {"board_hop_ns", FIELD_REAL, M(board_hop_ns), 0, 1e6},
+    {"complex_bytes_per_second", FIELD_REAL, M(complex_bytes_per_second), 0, 1e14},
 };
 static const struct field machine_fields[] = {
     {"preset", FIELD_OTHER, 0, 0, 0},
@@ -189,7 +225,7 @@ static int apply_preset(struct field_reader *reader, json_t *object, struct mach
         machine->microarchitecture = copy;
         return dram_preset(preset_drams[i], &machine->dram);
     }
-    return field_error(reader, "preset", "must be \"asm\" or \"clx\"");
+    return field_error(reader, "preset", "must be \"asm\", \"clx\" or \"zen4\"");
 }
 
 static int read_memory_parts(struct field_reader *reader, json_t *memory,
@@ -201,7 +237,8 @@ static int read_memory_parts(struct field_reader *reader, json_t *memory,
     field_enter(reader, "memory", 0);
     if (preset &&
         (!json_is_string(preset) || dram_preset(json_string_value(preset), &machine->dram) != 0))
-        err = field_error(reader, "preset", "must be \"ddr3-1333\" or \"ddr4-2933\"");
+        err =
+            field_error(reader, "preset", "must be \"ddr3-1333\", \"ddr4-2933\" or \"ddr5-4800\"");
     if (!err && timing) {
         field_enter(reader, "timing", 0);
         err = fields_read(reader, timing, timing_fields, FIELD_COUNT(timing_fields), machine);
@@ -230,6 +267,10 @@ static int check_machine(struct field_reader *reader, const struct machine_spec 
     if (check_cache(reader, "l1", &machine->l1) || check_cache(reader, "l2", &machine->l2) ||
         check_cache(reader, "llc", &machine->llc))
         return -EINVAL;
+    if (machine->llc_cores && machine->cores_per_socket % machine->llc_cores != 0)
+        return field_error(reader, "llc", "cores_per_socket must be a multiple of cores");
+    if (machine->mab_delay_cycles > (machine->l2.bytes ? machine->l2.latency_cycles : 0))
+        return field_error(reader, "core", "mab_delay_cycles is longer than a look into the L2");
     if (dram->write_low >= dram->write_high || dram->write_high > dram->write_queue)
         return field_error(reader, "memory", "write_low < write_high <= write_queue must hold");
     if (t->burst < 1 || t->cl + t->burst + 2 < t->cwl)

@@ -37,8 +37,8 @@ static const struct field epoch_fields[] = {
 #member, FIELD_BOOL, offsetof(struct effects_spec, member), 0, 0                           \
     }
 static const struct field effect_fields[] = {
-    E(super_queue), E(llc_busy),          E(dirty_evictions),
-    E(tlb),         E(remote_cache_hits), E(prefetch_merging),
+    E(mabs), E(super_queue),       E(llc_busy),         E(dirty_evictions),
+    E(tlb),  E(remote_cache_hits), E(prefetch_merging),
 };
 
 static const struct field class_fields[] = {

@@ -37,9 +37,11 @@ struct machine_spec {
     struct cache_spec l1, l2, llc; /* llc.latency_cycles: the lookup, from the super queue on */
     int64_t fill_cycles;           /* from the super queue's release to the value's use */
     double llc_hz;                 /* clock of llc.latency_cycles; 0: the core's */
+    int64_t llc_cores;             /* neighbouring cores that share one; 0: all of a socket */
     int64_t llc_ports, llc_port_cycles;
     int64_t tlb_entries, tlb_walk_cycles;
     int64_t prefetch_degree, prefetch_distance; /* degree 0: no prefetcher */
+    bool prefetch_into_l1;
     /* Memory of each socket. */
     int64_t channels;
     double request_ns, return_ns; /* between last-level cache and controller, each way */
@@ -52,10 +54,18 @@ struct machine_spec {
     double board_hop_ns;
     /* The occupancy event counts from entry into the super queue instead of from the miss. */
     bool occupancy_from_entry;
+    /* Miss address buffers of a core, as AMD's have them; 0: neither counted nor limited. */
+    int64_t mabs;
+    int64_t mab_delay_cycles; /* from the L1's miss until it has one */
+    /* A load or store that waits for a prefetch into the L2 counts as a fill from there, and not
+     * from what serves the prefetch. */
+    bool late_prefetch_from_l2;
+    double complex_bytes_per_second; /* from memory to the cores that share a cache; 0: no limit */
 };
 
 /* What Shen & Li name in section 7; each false: it costs nothing and never happens. */
 struct effects_spec {
+    bool mabs;            /* there are machine.mabs miss address buffers, otherwise no limit */
     bool super_queue;     /* the super queue has machine.super_queue entries, otherwise no limit */
     bool llc_busy;        /* lookups wait for a port */
     bool dirty_evictions; /* a miss waits until a dirty victim's write has room */
@@ -152,6 +162,18 @@ static inline int64_t scenario_cache_cycles(const struct machine_spec *machine)
 
     return machine->l1.latency_cycles + (machine->l2.bytes ? machine->l2.latency_cycles : 0) +
            (lookup ? machine->llc.latency_cycles : 0) + machine->fill_cycles;
+}
+
+/* What a load that the L2 or the last-level cache serves takes beyond a hit in the L1: t2 and t3 of
+ * FORMULAS.md section 1, "AMD". In core cycles. */
+static inline int64_t scenario_l2_fill_cycles(const struct machine_spec *machine)
+{
+    return machine->l2.bytes ? machine->l2.latency_cycles : 0;
+}
+
+static inline int64_t scenario_l3_fill_cycles(const struct machine_spec *machine)
+{
+    return scenario_l2_fill_cycles(machine) + machine->llc.latency_cycles + machine->fill_cycles;
 }
 
 static inline double scenario_cache_seconds(const struct machine_spec *machine)

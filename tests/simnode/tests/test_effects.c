@@ -104,7 +104,7 @@ static void test_dirty_eviction(void **state)
         set_trace(scenario, 0, "0 0\n1000000 0\n");
         node = new_node(scenario);
         line = node->cores[0].line_base;
-        cache_insert(&node->sockets[0].llc, line + 64, true, CACHE_ALL_WAYS);
+        cache_insert(&node->domains[0].llc, line + 64, true, CACHE_ALL_WAYS);
         /* A write is at the controller from 3 on, and its queue full until its WR at 33. */
         memory_write(node, line + 16, 0);
         result = run_node(node);
@@ -266,7 +266,7 @@ static void test_remote_cache_hit(void **state)
     scenario->effects.remote_cache_hits = true;
     set_trace(scenario, 0, "0 0\n1000000 0\n");
     node = new_node(scenario);
-    cache_insert(&node->sockets[1].llc, node->cores[0].line_base, false, CACHE_ALL_WAYS);
+    cache_insert(&node->domains[1].llc, node->cores[0].line_base, false, CACHE_ALL_WAYS);
     result = run_node(node);
     /* Known at 21, there at 31, found at 51, back at 61: counted as a memory read, and none. */
     assert_int_equal(result.reads, 1);

@@ -133,6 +133,60 @@ static void test_core_latency_of_a_running_node(void **state)
     scenario_free(scenario);
 }
 
+/* The same of an AMD: misses in flight and fills, of which the latency is made. The table's t1 and
+ * the times of hits are known; nothing here is approximate but the tick's edges. */
+static void test_core_latency_from_fills(void **state)
+{
+    struct scenario *scenario = parse_scenario(
+        "{'scenario':1,'tick_cycles':500000,'machine':{'preset':'zen4','cores_per_socket':8},"
+        "'effects':{'super_queue':true},"
+        "'workloads':{'c':{'kind':'chase'},'r':{'kind':'random','instructions_per_access':9,"
+        "'hot_bytes':524288,'hot_share':0.5,'store_share':0.2}},"
+        "'containers':[{'key':'c1','workload':'c','cpus':[0]},"
+        "{'key':'c2','workload':'r','cpus':[1,2]}]}");
+    static const char *const labels[] = {"container=\"c1\"", "container=\"c2\""};
+    struct simnode *node = new_node(scenario);
+    struct simnode_truth before[2] = {{0}}, now;
+    struct source *source;
+    struct verdict why;
+    struct rig *rig;
+    uint64_t none = 77;
+
+    (void)state;
+    assert_int_equal(simnode_source_new(node, scenario, &source), 0);
+    assert_false(source->ops->check(source, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(open_key(source, SCOPE_CGROUP, "c1", GROUP_CORE, &none), -ENOENT);
+    rig = new_rig(&core_latency_collector, source);
+    assert_int_equal(source_set_route(rig->sources, SCOPE_CGROUP, GROUP_FILLS, source), 0);
+    rig->facts.machine.base_frequency_hz = 2.4e9;
+    rig->facts.l1d_hit_cycles = 4;
+    rig->facts.machine.l2_fill_cycles = 10;
+    rig->facts.machine.l3_fill_cycles = 46;
+    facts_settle_fills(&rig->facts);
+    rig_start(rig);
+    rig_container(rig, "c1");
+    rig_container(rig, "c2");
+    for (int tick = 1; tick <= 4; tick++) {
+        assert_int_equal(rig_tick(rig), 0);
+        for (size_t i = 0; i < 2; i++) {
+            double latency =
+                rig_value(rig, "interference_container_memory_read_latency_seconds", labels[i]);
+
+            simnode_truth(node, i, &now);
+            assert_float_equal(latency * 1e9 / (now.latency_ns_sum - before[i].latency_ns_sum) *
+                                   (double)(now.reads - before[i].reads),
+                               1, 0.01);
+            assert_true(rig_value(rig, "interference_container_memory_reads", labels[i]) ==
+                        (double)total_of(node, i, GROUP_FILLS, ROLE_L1D_FILLS_MEMORY));
+            before[i] = now;
+        }
+    }
+    rig_release(rig);
+    free(rig);
+    simnode_free(node);
+    scenario_free(scenario);
+}
+
 /* A machine whose constant nobody has written down. */
 static void test_the_probe_calibrates_on_a_running_node(void **state)
 {
@@ -203,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_what_the_node_counts),
         cmocka_unit_test(test_core_latency_of_a_running_node),
+        cmocka_unit_test(test_core_latency_from_fills),
         cmocka_unit_test(test_the_probe_calibrates_on_a_running_node),
         cmocka_unit_test(test_the_probe_calibrates_in_two_parts),
     };

@@ -148,6 +148,40 @@ static void test_a_probe_and_pmm_stores(void **state)
     assert_true(seen.truths[3].nvmm_store_bytes > 36 * 1000);
 }
 
+static FILE *recording_of(const char *text);
+static bool next_line(FILE *file, struct recording_line *out);
+
+/* An AMD's recording: fills alone, and what a hit takes; the container and the probe alike. */
+static void test_fills(void **state)
+{
+    FILE *file = recording_of("{'scenario':1,'ticks':2,'tick_cycles':370000,"
+                              "'machine':{'preset':'zen4','cores_per_socket':8},"
+                              "'workloads':{'c':{'kind':'chase','bytes':67108864}},"
+                              "'containers':[{'key':'p','workload':'c','cpus':[0],'probe':true},"
+                              "{'key':'c','workload':'c','cpus':[1]}]}");
+    struct recording_line line;
+    int of_container = 0, of_probe = 0;
+
+    (void)state;
+    while (next_line(file, &line)) {
+        if (line.kind == RECORDING_HEADER) {
+            assert_string_equal(line.header.machine.microarchitecture, "zen4");
+            assert_true(line.header.machine.l2_fill_cycles == 10);
+            assert_true(line.header.machine.l3_fill_cycles == 46);
+        }
+        if (line.kind == RECORDING_READ && line.read.group != GROUP_RPQ) {
+            assert_int_equal(line.read.group, GROUP_FILLS);
+            assert_int_equal(line.read.present, 0x7f);
+            of_container += line.read.key[0] == 'c';
+            of_probe += line.read.key[0] == 'p';
+        }
+        recording_line_release(&line);
+    }
+    assert_int_equal(of_container, 2);
+    assert_int_equal(of_probe, 2);
+    fclose(file);
+}
+
 static FILE *recording_of(const char *text)
 {
     struct scenario *scenario = parse_scenario(text);
@@ -231,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_a_neighbour_slows_down_and_comes_and_goes),
         cmocka_unit_test(test_alone_runs_are_kept_on_disk),
         cmocka_unit_test(test_a_probe_and_pmm_stores),
+        cmocka_unit_test(test_fills),
         cmocka_unit_test(test_a_stretched_tick_is_many_alike),
     };
 

@@ -43,11 +43,16 @@ static void test_errors_name_line_and_key(void **state)
     expect_error("{'scenario':1,'machine':{\n'core':{\n'window':0}}," GOOD_TAIL,
                  "s.json:3: machine.core.window: must be between 1 and 4096, is 0");
     expect_error("{'scenario':1,'machine':{\n'preset':'z80'}," GOOD_TAIL,
-                 "s.json:2: machine.preset: must be \"asm\" or \"clx\"");
+                 "s.json:2: machine.preset: must be \"asm\", \"clx\" or \"zen4\"");
     expect_error("{'scenario':1,'machine':{'memory':{\n'timing':{'refi':10,'rfc':10}}}," GOOD_TAIL,
                  "s.json:1: machine.memory: timing needs rfc < refi");
     expect_error("{'scenario':1,'machine':{'llc':\n{'bytes':1000}}," GOOD_TAIL,
                  "s.json:1: machine.llc: bytes must be a multiple of 64 x ways");
+    expect_error("{'scenario':1,'machine':{'cores_per_socket':6,\n'llc':{'cores':4}}," GOOD_TAIL,
+                 "s.json:2: machine.llc: cores_per_socket must be a multiple of cores");
+    expect_error("{'scenario':1,'machine':{'preset':'zen4',\n"
+                 "'core':{'mab_delay_cycles':11}}," GOOD_TAIL,
+                 "s.json:2: machine.core: mab_delay_cycles is longer than a look into the L2");
     expect_error("{'scenario':1,'machine':{},'effects':{'tlb':true,\n'magic':true}," GOOD_TAIL,
                  "s.json:2: effects.magic: unknown key");
     expect_error("{'scenario':1,'machine':{},\n'epochs':{'length_cycles':3000}," GOOD_TAIL,
