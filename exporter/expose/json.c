@@ -128,8 +128,8 @@ static json_t *number(const struct container_sample *entry)
 {
     const struct metric_desc *desc = entry->family->desc;
     if (desc->type == METRIC_HISTOGRAM)
-        return json_pack("{s:f, s:I}", "sum", entry->sample->histogram.sum, "count",
-                         (json_int_t)entry->sample->histogram.count);
+        return json_pack("{s:f, s:I}", "sum", entry->sample->histogram->sum, "count",
+                         (json_int_t)entry->sample->histogram->count);
     if (desc->type == METRIC_INFO)
         return json_integer(1);
     if (desc->number == METRIC_DOUBLE)

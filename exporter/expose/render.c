@@ -163,12 +163,12 @@ static void add_histograms(struct textbuf *out, const struct snapshot_family *fa
         const struct sample *sample = &family->samples[i];
         uint64_t total = 0;
         for (size_t j = 0; j <= desc->n_edges; j++) {
-            total += sample->histogram.buckets[j];
+            total += sample->histogram->buckets[j];
             add_bucket(out, &bucket, sample, j < desc->n_edges ? desc->edges[j] : __builtin_inf(),
                        total);
         }
-        add_double(out, &sum, sample, sample->histogram.sum);
-        add_u64(out, &count, sample, sample->histogram.count);
+        add_double(out, &sum, sample, sample->histogram->sum);
+        add_u64(out, &count, sample, sample->histogram->count);
         if (created)
             add_created(out, &created_name, sample);
     }

@@ -22,12 +22,6 @@ struct own_labels {
     char text[];
 };
 
-struct histogram {
-    double sum;
-    uint64_t count;
-    uint64_t buckets[]; /* n_edges + 1, not cumulative */
-};
-
 struct series {
     struct family *family;
     union {
@@ -99,8 +93,8 @@ struct snapshot {
     size_t families_cap, n_families;
     struct sample *samples;
     size_t samples_cap;
-    uint64_t *buckets;
-    size_t buckets_cap;
+    char *histograms; /* one after another */
+    size_t histograms_cap;
     struct snapshot *next; /* in the pool's list of all, or of free ones */
 };
 
@@ -121,7 +115,7 @@ struct store {
     struct family **families;
     size_t n_families, families_cap;
     struct series_index index;
-    size_t n_buckets; /* of all histograms' series */
+    size_t histogram_bytes; /* of all series */
     uint64_t published;
     uint64_t published_wall_ns;
     struct retired retired;

@@ -33,7 +33,7 @@ static bool valid_name(const char *name)
 
 static bool valid_edges(const struct metric_desc *desc)
 {
-    if (!desc->edges || desc->n_edges == 0)
+    if (!desc->edges || desc->n_edges == 0 || desc->edges[0] <= 0)
         return false;
     for (size_t i = 0; i < desc->n_edges; i++)
         if (!isfinite(desc->edges[i]) || (i > 0 && desc->edges[i] <= desc->edges[i - 1]))

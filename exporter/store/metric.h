@@ -26,7 +26,8 @@ struct metric_desc {
     const char *help;          /* says what a high value means */
     const char *labels;        /* for the reference: "container" stands for the container's labels,
                                   e.g. "container, model" */
-    const double *edges;       /* histograms: ascending upper bounds without +Inf */
+    const double *edges;       /* histograms: ascending upper bounds above 0, without
+                                  +Inf */
     size_t n_edges;
 };
 
@@ -34,7 +35,7 @@ struct metric_desc {
 const char *metric_unit(const struct metric_desc *desc);
 
 /* Whether a scraper would take it: a proper name without a suffix that the formats add, a help
- * text, and for histograms finite ascending edges. */
+ * text, and for histograms finite ascending edges above 0. */
 enum { METRIC_NAME_MAX = 200 };
 bool metric_valid(const struct metric_desc *desc);
 

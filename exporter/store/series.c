@@ -104,9 +104,11 @@ static int value_init(const struct family *family, struct series *series)
             series->number = 0;
         return 0;
     }
-    series->histogram =
-        calloc(1, sizeof *series->histogram + (desc->n_edges + 1) * sizeof(uint64_t));
-    return series->histogram ? 0 : -ENOMEM;
+    series->histogram = calloc(1, histogram_size(desc));
+    if (!series->histogram)
+        return -ENOMEM;
+    histogram_init(series->histogram, desc);
+    return 0;
 }
 
 int series_new(struct family *family, struct labelset *common, const struct label *own,
@@ -143,7 +145,7 @@ int series_new(struct family *family, struct labelset *common, const struct labe
     count_shown(series, +1);
     family->n_used++;
     if (family->desc->type == METRIC_HISTOGRAM)
-        store->n_buckets += family->desc->n_edges + 1;
+        store->histogram_bytes += histogram_size(family->desc);
     series_index_insert(&store->index, series);
     *out = series;
     return 0;
@@ -160,7 +162,7 @@ void series_free(struct series *series)
     count_shown(series, -1);
     retired_add_set(&store->retired, series->common, store->published);
     if (family->desc->type == METRIC_HISTOGRAM) {
-        store->n_buckets -= family->desc->n_edges + 1;
+        store->histogram_bytes -= histogram_size(family->desc);
         free(series->histogram);
     }
     *series = (struct series){.family = family, .next_free = family->free};
@@ -271,20 +273,8 @@ void series_show_u64(struct series *series, bool present, uint64_t value)
 void series_observe(struct series *series, double value)
 {
     const struct metric_desc *desc = series->family->desc;
-    if (desc->type != METRIC_HISTOGRAM || !isfinite(value))
-        return;
-    size_t low = 0, high = desc->n_edges; /* the first edge that is not below the value */
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (desc->edges[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    series->histogram->buckets[low]++;
-    series->histogram->count++;
-    series->histogram->sum += value;
-    set_present(series, true);
+    if (desc->type == METRIC_HISTOGRAM && histogram_observe(series->histogram, desc, value))
+        set_present(series, true);
 }
 
 bool series_present(const struct series *series)

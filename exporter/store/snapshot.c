@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "exporter/store/internal.h"
 
@@ -14,7 +15,7 @@ static void snapshot_free(struct snapshot *snapshot)
         return;
     free(snapshot->families);
     free(snapshot->samples);
-    free(snapshot->buckets);
+    free(snapshot->histograms);
     free(snapshot);
 }
 
@@ -100,24 +101,20 @@ static int snapshot_reserve(struct snapshot *snapshot, const struct store *store
         err = resize((void **)&snapshot->samples, &snapshot->samples_cap, store->index.n,
                      sizeof *snapshot->samples);
     if (!err)
-        err = resize((void **)&snapshot->buckets, &snapshot->buckets_cap, store->n_buckets,
-                     sizeof *snapshot->buckets);
+        err = resize((void **)&snapshot->histograms, &snapshot->histograms_cap,
+                     store->histogram_bytes, 1);
     return err;
 }
 
-static void copy_histogram(struct sample *sample, const struct series *series, uint64_t **buckets)
+static void copy_histogram(struct sample *sample, const struct series *series, char **histograms)
 {
-    size_t n = series->family->desc->n_edges + 1;
-    sample->histogram.buckets = *buckets;
-    sample->histogram.sum = series->histogram->sum;
-    sample->histogram.count = series->histogram->count;
-    for (size_t i = 0; i < n; i++)
-        (*buckets)[i] = series->histogram->buckets[i];
-    *buckets += n;
+    size_t size = histogram_size(series->family->desc);
+    sample->histogram = memcpy(*histograms, series->histogram, size);
+    *histograms += size;
 }
 
 static size_t copy_family(struct sample *out, const struct family *family, uint64_t wall_ns,
-                          uint64_t **buckets)
+                          char **histograms)
 {
     size_t n = 0;
     bool histogram = family->desc->type == METRIC_HISTOGRAM;
@@ -136,7 +133,7 @@ static size_t copy_family(struct sample *out, const struct family *family, uint6
             sample->own_len = series->own ? series->own->len : 0;
             sample->created_wall_ns = series->created_wall_ns;
             if (histogram)
-                copy_histogram(sample, series, buckets);
+                copy_histogram(sample, series, histograms);
             else
                 sample->u64 = series->u64; /* either kind of number */
         }
@@ -148,10 +145,10 @@ static void snapshot_fill(struct snapshot *snapshot, const struct store *store,
                           const struct tick *tick)
 {
     struct sample *samples = snapshot->samples;
-    uint64_t *buckets = snapshot->buckets;
+    char *histograms = snapshot->histograms;
     for (size_t i = 0; i < store->n_families; i++) {
         const struct family *family = store->families[i];
-        size_t n = copy_family(samples, family, tick->wall_ns, &buckets);
+        size_t n = copy_family(samples, family, tick->wall_ns, &histograms);
         snapshot->families[i] = (struct snapshot_family){
             .desc = family->desc, .owner = family->owner, .samples = samples, .n = n};
         samples += n;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "exporter/base/tick.h"
+#include "exporter/store/histogram.h"
 #include "exporter/store/labels.h"
 #include "exporter/store/metric.h"
 
@@ -66,7 +67,7 @@ void series_clear(struct series *series);
 /* Sets it where there is a value ('present'), clears it otherwise. */
 void series_show(struct series *series, bool present, double value);
 void series_show_u64(struct series *series, bool present, uint64_t value);
-/* One observation of a histogram; ignored unless finite. */
+/* One observation of a histogram; ignored unless finite and not negative. */
 void series_observe(struct series *series, double value);
 
 bool series_present(const struct series *series);
@@ -96,11 +97,7 @@ struct sample {
     union {
         uint64_t u64;
         double number;
-        struct {
-            const uint64_t *buckets; /* n_edges + 1, not cumulative */
-            double sum;
-            uint64_t count;
-        } histogram;
+        const struct histogram *histogram;
     };
 };
 

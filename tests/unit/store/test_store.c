@@ -67,6 +67,7 @@ static void test_families(void **state)
         assert_int_equal(store_family(store, &taken[i], NULL, &family), -EEXIST);
     static const double descending[] = {2, 1};
     static const double infinite[] = {1, INFINITY};
+    static const double zero[] = {0, 1};
     static const struct metric_desc bad[] = {
         {.name = "", .help = "x"},
         {.name = "1a", .help = "x"},
@@ -78,6 +79,7 @@ static void test_families(void **state)
         {.name = "a", .type = METRIC_HISTOGRAM, .help = "x"},
         {.name = "a", .type = METRIC_HISTOGRAM, .help = "x", .edges = descending, .n_edges = 2},
         {.name = "a", .type = METRIC_HISTOGRAM, .help = "x", .edges = infinite, .n_edges = 2},
+        {.name = "a", .type = METRIC_HISTOGRAM, .help = "x", .edges = zero, .n_edges = 2},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(store_family(store, &bad[i], NULL, &family), -EINVAL);
@@ -166,11 +168,11 @@ static void test_histogram(void **state)
     struct snapshot *snapshot = publish(store, 1);
     const struct sample *sample = &family_at(snapshot, 0)->samples[0];
     static const uint64_t expected[] = {2, 2, 1, 2}; /* an edge belongs to its own bucket */
-    assert_memory_equal(sample->histogram.buckets, expected, sizeof expected);
-    assert_int_equal(sample->histogram.count, 7);
-    assert_true(sample->histogram.sum == 0.5 + 1 + 1.5 + 2 + 5 + 5.5 + 1e9);
+    assert_memory_equal(sample->histogram->buckets, expected, sizeof expected);
+    assert_int_equal(sample->histogram->count, 7);
+    assert_true(sample->histogram->sum == 0.5 + 1 + 1.5 + 2 + 5 + 5.5 + 1e9);
     series_observe(series, 1);
-    assert_int_equal(sample->histogram.buckets[0], 2); /* published is published */
+    assert_int_equal(sample->histogram->buckets[0], 2); /* published is published */
     snapshot_release(snapshot);
     store_free(store);
 }

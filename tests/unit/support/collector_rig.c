@@ -215,7 +215,7 @@ static bool carries(const struct sample *sample, const char *label)
 static double number_of(const struct metric_desc *desc, const struct sample *sample)
 {
     if (desc->type == METRIC_HISTOGRAM)
-        return (double)sample->histogram.count;
+        return (double)sample->histogram->count;
     return desc->number == METRIC_U64 ? (double)sample->u64 : sample->number;
 }
 
