@@ -1,5 +1,5 @@
 /*
- * Renders snapshots: Prometheus text 0.0.4, OpenMetrics 1.0, JSON.
+ * Renders snapshots: Prometheus text 0.0.4, OpenMetrics 1.0, Prometheus protobuf, JSON.
  *
  * A snapshot is rendered at most once per format and compressed at most once, then served to all
  * scrapers; what is asked for of it (collect[]) is cut out of that. Any thread; callers that ask
@@ -14,18 +14,21 @@
 #include "exporter/base/textbuf.h"
 #include "exporter/store/store.h"
 
-enum expose_format { EXPOSE_TEXT_004, EXPOSE_OPENMETRICS_100, EXPOSE_FORMATS };
+enum expose_format { EXPOSE_TEXT_004, EXPOSE_OPENMETRICS_100, EXPOSE_PROTOBUF, EXPOSE_FORMATS };
 
-/* The Content-Type of a format; and its short name for labels: "text", "openmetrics". */
+/* The Content-Type of a format; and its short name for labels: "text", "openmetrics",
+ * "protobuf". */
 const char *expose_content_type(enum expose_format format);
 const char *expose_format_name(enum expose_format format);
 
-/* By Accept with q-values; NULL, nonsense and formats that are not served give text 0.0.4. Pure. */
+/* By Accept with q-values; NULL, nonsense and formats that are not served give text 0.0.4. Protobuf
+ * only for who names it with message and encoding. Pure. */
 enum expose_format expose_negotiate(const char *accept);
 /* Whether Accept-Encoding allows gzip (q > 0). Pure. */
 bool expose_accepts_gzip(const char *accept_encoding);
 
-/* Renders into out; if n > 0, only families of the named owners and the exporter's own. */
+/* Renders into out; if n > 0, only families of the named owners and the exporter's own. 'created':
+ * _created samples in OpenMetrics; protobuf always has them, for there they are no series. */
 int expose_render(const struct snapshot *snapshot, enum expose_format format,
                   const char *const *owners, size_t n, bool created, struct textbuf *out);
 

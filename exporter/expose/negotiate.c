@@ -1,4 +1,4 @@
-/* Content negotiation, RFC 9110 section 12.5, as far as two formats and one coding need it. */
+/* Content negotiation, RFC 9110 section 12.5, as far as three formats and one coding need it. */
 #include <string.h>
 #include <strings.h>
 
@@ -77,9 +77,9 @@ static int parse_weight(struct slice text)
     return weight > 1000 ? -1 : weight;
 }
 
-/* One element of a header: its first word, its weight, and the parameter 'version'. */
+/* One element of a header: its first word, its weight, and the parameters that matter. */
 struct element {
-    struct slice word, version;
+    struct slice word, version, proto, encoding;
     int weight; /* -1: malformed, to be ignored */
 };
 
@@ -101,24 +101,50 @@ static bool next_element(struct slice *header, struct element *out)
             out->weight = parse_weight(value);
         else if (is(name, "version"))
             out->version = value;
+        else if (is(name, "proto"))
+            out->proto = value;
+        else if (is(name, "encoding"))
+            out->encoding = value;
     }
     return true;
 }
 
+#define PROTOBUF_TYPE "application/vnd.google.protobuf"
+#define PROTOBUF_MESSAGE "io.prometheus.client.MetricFamily"
+
+/* With a message and an encoding: only for who names both, never for a wildcard. */
 static const struct offer {
-    const char *type, *any_subtype, *version;
+    const char *type, *any_subtype, *version, *proto, *encoding;
     const char *content_type, *name;
 } offers[EXPOSE_FORMATS] = {
-    [EXPOSE_TEXT_004] = {"text/plain", "text/*", "0.0.4",
-                         "text/plain; version=0.0.4; charset=utf-8", "text"},
-    [EXPOSE_OPENMETRICS_100] = {"application/openmetrics-text", "application/*", "1.0.0",
-                                "application/openmetrics-text; version=1.0.0; charset=utf-8",
-                                "openmetrics"},
+    [EXPOSE_TEXT_004] = {.type = "text/plain",
+                         .any_subtype = "text/*",
+                         .version = "0.0.4",
+                         .content_type = "text/plain; version=0.0.4; charset=utf-8",
+                         .name = "text"},
+    [EXPOSE_OPENMETRICS_100] = {.type = "application/openmetrics-text",
+                                .any_subtype = "application/*",
+                                .version = "1.0.0",
+                                .content_type =
+                                    "application/openmetrics-text; version=1.0.0; charset=utf-8",
+                                .name = "openmetrics"},
+    [EXPOSE_PROTOBUF] = {.type = PROTOBUF_TYPE,
+                         .proto = PROTOBUF_MESSAGE,
+                         .encoding = "delimited",
+                         .content_type =
+                             PROTOBUF_TYPE "; proto=" PROTOBUF_MESSAGE "; encoding=delimited",
+                         .name = "protobuf"},
 };
 
-/* How closely an element names an offer: 0 not at all, 1 for any type ... 4 with its version. */
+/* How closely an element names an offer: 0 not at all, 1 for any type ... 4 with its version, or
+ * its message. */
 static int closeness(const struct element *element, const struct offer *offer)
 {
+    if (offer->proto)
+        return is(element->word, offer->type) && is(element->proto, offer->proto) &&
+                       is(element->encoding, offer->encoding)
+                   ? 4
+                   : 0;
     if (is(element->word, "*/*"))
         return 1;
     if (is(element->word, offer->any_subtype))

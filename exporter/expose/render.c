@@ -6,6 +6,7 @@
 
 #include "exporter/base/decimal.h"
 #include "exporter/expose/page.h"
+#include "exporter/expose/protobuf.h"
 
 static const char end_of_page[] = "# EOF\n"; /* of OpenMetrics */
 
@@ -223,11 +224,16 @@ static bool wanted(const struct snapshot_family *family, const char *const *owne
     return false;
 }
 
-static void add_family(struct textbuf *out, const struct snapshot_family *family, bool open,
-                       bool created)
+static void add_family(struct textbuf *out, const struct snapshot_family *family,
+                       enum expose_format format, bool created)
 {
+    bool open = format == EXPOSE_OPENMETRICS_100;
     enum metric_type type = family->desc->type;
     const char *suffix = type == METRIC_COUNTER ? "_total" : type == METRIC_INFO ? "_info" : "";
+    if (format == EXPOSE_PROTOBUF) {
+        protobuf_add_family(out, family, suffix);
+        return;
+    }
     add_header(out, family->desc, suffix, open);
     if (type == METRIC_HISTOGRAM)
         add_histograms(out, family, open && created);
@@ -238,13 +244,12 @@ static void add_family(struct textbuf *out, const struct snapshot_family *family
 int expose_render(const struct snapshot *snapshot, enum expose_format format,
                   const char *const *owners, size_t n, bool created, struct textbuf *out)
 {
-    bool open = format == EXPOSE_OPENMETRICS_100;
     size_t n_families;
     const struct snapshot_family *families = snapshot_families(snapshot, &n_families);
     for (size_t i = 0; i < n_families && !textbuf_finish(out); i++)
         if (wanted(&families[i], owners, n))
-            add_family(out, &families[i], open, created);
-    if (open)
+            add_family(out, &families[i], format, created);
+    if (format == EXPOSE_OPENMETRICS_100)
         textbuf_str(out, end_of_page);
     return textbuf_finish(out);
 }
@@ -252,19 +257,18 @@ int expose_render(const struct snapshot *snapshot, enum expose_format format,
 int page_render(struct rendered_page *page, const struct snapshot *snapshot,
                 enum expose_format format, bool created)
 {
-    bool open = format == EXPOSE_OPENMETRICS_100;
     size_t n_families;
     int err = 0;
     const struct snapshot_family *families = snapshot_families(snapshot, &n_families);
     for (size_t i = 0; i < n_families && !err; i++) {
         if (!wanted(&families[i], NULL, 0))
             continue;
-        add_family(&page->text, &families[i], open, created);
+        add_family(&page->text, &families[i], format, created);
         err = textbuf_finish(&page->text);
         if (!err)
             err = page_add_part(page, families[i].owner);
     }
-    if (open && !err) {
+    if (format == EXPOSE_OPENMETRICS_100 && !err) {
         textbuf_str(&page->text, end_of_page);
         err = page_add_part(page, NULL);
     }

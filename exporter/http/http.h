@@ -48,7 +48,8 @@ struct http_response {
     size_t len;
     void (*release)(void *context); /* may be NULL */
     void *release_context;
-    const char *format; /* for the request counter's label: "text", "openmetrics", "json", "html" */
+    const char *format; /* for the request counter's label: "text", "openmetrics", "protobuf",
+                           "json", "html" */
 };
 
 /* Called on the server's thread; must not block. */

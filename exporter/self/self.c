@@ -157,12 +157,12 @@ static void expect_requests(struct self *self)
         const char *handler, *format;
         int code;
     } expected[] = {
-        {"metrics", "text", 200},    {"metrics", "openmetrics", 200}, {"metrics", "text", 400},
-        {"metrics", "text", 405},    {"metrics", "text", 413},        {"metrics", "text", 500},
-        {"metrics", "text", 503},    {"landing", "html", 200},        {"healthy", "text", 200},
-        {"healthy", "text", 503},    {"ready", "text", 200},          {"ready", "text", 503},
-        {"status", "json", 200},     {"status", "text", 503},         {"containers", "json", 200},
-        {"containers", "text", 503}, {"other", "text", 404},
+        {"metrics", "text", 200},    {"metrics", "openmetrics", 200}, {"metrics", "protobuf", 200},
+        {"metrics", "text", 400},    {"metrics", "text", 405},        {"metrics", "text", 413},
+        {"metrics", "text", 500},    {"metrics", "text", 503},        {"landing", "html", 200},
+        {"healthy", "text", 200},    {"healthy", "text", 503},        {"ready", "text", 200},
+        {"ready", "text", 503},      {"status", "json", 200},         {"status", "text", 503},
+        {"containers", "json", 200}, {"containers", "text", 503},     {"other", "text", 404},
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         self_http_requests(self, expected[i].handler, expected[i].format, expected[i].code, 0);

@@ -104,7 +104,10 @@ int reference_write(struct textbuf *out)
              "container stay for a while after it has ended; its gauges do not.\n- Use counters in "
              "rules: a gauge shows only the last window, and a scrape every 30 s\n  sees one "
              "window in 30.\n- A histogram has `_bucket`, `_sum` and `_count`. With "
-             "`--web.openmetrics-created`,\n  OpenMetrics also has `_created`.\n");
+             "`--web.openmetrics-created`,\n  OpenMetrics also has `_created`.\n- In protobuf, "
+             "which Prometheus asks for where native histograms are switched on, a\n  histogram is "
+             "native as well: eight buckets for each power of 2, from half of its first\n  edge or "
+             "less on, until an observation is beyond the 64th: then four, and so on.\n");
     for (size_t i = 0; collector_table[i]; i++)
         write_collector(out, collector_table[i]);
 

@@ -10,7 +10,10 @@
 
 #define TEXT EXPOSE_TEXT_004
 #define OPEN EXPOSE_OPENMETRICS_100
+#define BUFFERS EXPOSE_PROTOBUF
 #define OM "application/openmetrics-text"
+#define PB "application/vnd.google.protobuf"
+#define PROTO ";proto=io.prometheus.client.MetricFamily"
 
 static void test_accept(void **state)
 {
@@ -26,12 +29,36 @@ static void test_accept(void **state)
         /* Prometheus 2.42 */
         {OM ";version=1.0.0," OM ";version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
          OPEN},
-        /* Prometheus 3: as a client that may take protobuf, and one that may not */
-        {"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;"
-         "encoding=delimited;q=0.6," OM ";version=1.0.0;escaping=allow-utf-8;q=0.5," OM
-         ";version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,"
-         "text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
+        /* Prometheus 2.42 with --enable-feature=native-histograms */
+        {PB PROTO ";encoding=delimited," OM ";version=1.0.0;q=0.8," OM
+                  ";version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+         BUFFERS},
+        /* Prometheus 3: as a client that wants native histograms, one that prefers others to them,
+         * and one without */
+        {PB PROTO ";encoding=delimited;q=0.6," OM ";version=1.0.0;escaping=allow-utf-8;q=0.5," OM
+                  ";version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,"
+                  "text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
+         BUFFERS},
+        {OM ";version=1.0.0;escaping=allow-utf-8;q=0.6," OM
+            ";version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
+            "text/plain;version=0.0.4;q=0.3," PB PROTO ";encoding=delimited;q=0.2,*/*;q=0.1",
          OPEN},
+        {OM ";version=1.0.0;escaping=allow-utf-8;q=0.5," OM
+            ";version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,"
+            "text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
+         OPEN},
+        /* protobuf is for who names message and encoding, and no other encoding is served */
+        {PB PROTO ";encoding=delimited", BUFFERS},
+        {PB " ; encoding=\"delimited\" ; proto=\"io.prometheus.client.MetricFamily\"", BUFFERS},
+        {PB PROTO ";encoding=delimited;q=0", TEXT},
+        {PB PROTO ";encoding=delimited;q=0.4,text/plain;q=0.5", TEXT},
+        {PB PROTO ";encoding=text", TEXT},
+        {PB PROTO ";encoding=compact-text," OM ";q=0.1", OPEN},
+        {PB PROTO, TEXT},
+        {PB ";encoding=delimited", TEXT},
+        {PB ";proto=other.Message;encoding=delimited", TEXT},
+        {PB, TEXT},
+        {"application/*;q=0.9,text/plain;q=0.1," PB PROTO ";encoding=delimited;q=0.2", OPEN},
         {"text/plain;version=1.0.0;escaping=allow-utf-8;q=0.6,text/plain;version=0.0.4;q=0.5," OM
          ";version=1.0.0;escaping=allow-utf-8;q=0.4,*/*;q=0.1",
          TEXT},
@@ -115,6 +142,9 @@ static void test_names(void **state)
                         "text/plain; version=0.0.4; charset=utf-8");
     assert_string_equal(expose_content_type(EXPOSE_OPENMETRICS_100),
                         "application/openmetrics-text; version=1.0.0; charset=utf-8");
+    assert_string_equal(expose_content_type(EXPOSE_PROTOBUF),
+                        PB "; proto=io.prometheus.client.MetricFamily; encoding=delimited");
+    assert_string_equal(expose_format_name(EXPOSE_PROTOBUF), "protobuf");
     assert_string_equal(expose_format_name(EXPOSE_TEXT_004), "text");
     assert_string_equal(expose_format_name(EXPOSE_OPENMETRICS_100), "openmetrics");
 }

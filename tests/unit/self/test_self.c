@@ -122,7 +122,7 @@ static size_t series_count(struct fixture *f, const char *name)
 }
 
 /* Combinations of handler, format and code that are there before the first request. */
-enum { EXPECTED_REQUESTS = 17 };
+enum { EXPECTED_REQUESTS = 18 };
 
 /* ---- tests ---- */
 
@@ -188,6 +188,7 @@ static void test_all_there_from_the_start(void **state)
         assert_value(f, singles[i], "", 0);
     assert_value(f, "http_requests", "handler=\"metrics\",format=\"text\",code=\"200\"", 0);
     assert_value(f, "http_requests", "handler=\"metrics\",format=\"openmetrics\",code=\"200\"", 0);
+    assert_value(f, "http_requests", "handler=\"metrics\",format=\"protobuf\",code=\"200\"", 0);
     assert_value(f, "http_requests", "handler=\"metrics\",format=\"text\",code=\"503\"", 0);
     assert_value(f, "http_requests", "handler=\"landing\",format=\"html\",code=\"200\"", 0);
     assert_value(f, "http_requests", "handler=\"other\",format=\"text\",code=\"404\"", 0);

@@ -1,5 +1,6 @@
 /*
- * Prints a page with every kind of metric: render_sample text|openmetrics|json LABEL-VALUE...
+ * Prints a page with every kind of metric: render_sample
+ * text|openmetrics|protobuf|json LABEL-VALUE...
  * Each label value becomes a container with series of its own.
  */
 #include <stdio.h>
@@ -81,10 +82,14 @@ static int add_container(struct family *const *families, const char *value, int 
 static int print(const struct snapshot *snapshot, const char *format)
 {
     struct textbuf text = TEXTBUF_INIT;
-    enum expose_format kind =
-        strcmp(format, "text") == 0 ? EXPOSE_TEXT_004 : EXPOSE_OPENMETRICS_100;
-    int err = strcmp(format, "json") == 0 ? expose_containers_json(snapshot, &text)
-                                          : expose_render(snapshot, kind, NULL, 0, true, &text);
+    bool json = strcmp(format, "json") == 0;
+    enum expose_format kind = EXPOSE_TEXT_004;
+    while (!json && kind < EXPOSE_FORMATS && strcmp(format, expose_format_name(kind)) != 0)
+        kind++;
+    if (kind == EXPOSE_FORMATS)
+        return -1;
+    int err = json ? expose_containers_json(snapshot, &text)
+                   : expose_render(snapshot, kind, NULL, 0, true, &text);
     if (!err)
         fwrite(text.data, 1, text.len, stdout);
     textbuf_release(&text);
