@@ -57,6 +57,14 @@ static inline uint64_t container_tag(uint32_t slot, uint32_t gen)
     return (uint64_t)gen << 32 | slot;
 }
 
+/* Cgroups that are left alone since whoever makes them has had his share. */
+enum cgroup_refusal {
+    REFUSED_DIRECTORY, /* not looked at, and nothing below it */
+    REFUSED_PLACE,     /* not counted by itself */
+    REFUSED_WATCH,     /* looked at by the slow rescan only */
+    CGROUP_REFUSALS
+};
+
 /*
  * What happened since the last diff, each list in order of happening. Consumers handle the lists
  * in the order of the members below.

@@ -46,9 +46,10 @@ static void find_containers(struct exporter *e)
         .fs = &e->plan->fs,
         .log = e->log,
         .table = e->table,
-        .map = e->map,
+        .map = plan_samples(e->plan) ? e->map : NULL,
         .names = e->options->names,
         .all_cgroups = e->options->all_cgroups,
+        .nested = e->options->nested,
         .open_candidates_max = e->descriptors.candidates,
     };
     if (discovery_new(&config, loop_now_ns(), &e->discovery, error, sizeof error) != 0)

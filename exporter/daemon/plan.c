@@ -125,6 +125,12 @@ static bool counts_uprobes(const struct events_file *file)
     return found;
 }
 
+bool plan_samples(const struct plan *plan)
+{
+    return plan->samples && plan->options->source != SOURCE_REPLAY &&
+           plan->nothing_to_sample.reason == REASON_OK;
+}
+
 /*
  * PERFMON is enough for counters, but for the three cases below. Samples take a look into other
  * processes: SYS_PTRACE for their code and mappings, CHECKPOINT_RESTORE for the files behind those,
@@ -137,8 +143,7 @@ int plan_drop_privileges(const struct plan *plan)
     if (paranoid_beyond_perfmon(&plan->fs) || counts_uprobes(&plan->events) ||
         !privileges_has(CAP_PERFMON))
         keep[n++] = CAP_SYS_ADMIN;
-    if (plan->samples && plan->options->source != SOURCE_REPLAY &&
-        plan->nothing_to_sample.reason == REASON_OK) {
+    if (plan_samples(plan)) {
         keep[n++] = CAP_SYS_PTRACE;
         keep[n++] = CAP_CHECKPOINT_RESTORE;
     }

@@ -34,6 +34,9 @@ int plan_init(struct plan *plan, const struct options *options, struct medium_ru
               char *error, size_t error_size);
 void plan_release(struct plan *plan);
 
+/* Whether samples will be taken here: wanted, live, and of something. */
+bool plan_samples(const struct plan *plan);
+
 /* Gives back every privilege that the plan does not take (service/privileges.h). 0 or -errno. */
 int plan_drop_privileges(const struct plan *plan);
 

@@ -54,6 +54,8 @@ void exporter_publish(struct exporter *e)
         status.collectors[i].available = roster_is_available(&e->roster.at[i]);
         status.collectors[i].verdict = e->roster.at[i].status.verdict;
     }
+    for (int i = 0; e->discovery && i < CGROUP_REFUSALS; i++)
+        state.refused[i] = discovery_refused(e->discovery, (enum cgroup_refusal)i);
     self_update(e->self, &state);
     if (e->server)
         http_server_requests(e->server, self_http_requests, e->self);

@@ -40,7 +40,7 @@ struct options {
     size_t containers_max;
     uint64_t linger_ns;
     size_t linger_max;
-    bool all_cgroups;
+    bool all_cgroups, nested;
     enum names_mode names;
 
     const char *thresholds_file, *state_file, *events_file; /* NULL: not given */

@@ -136,6 +136,12 @@ const struct option_flag flag_table[] = {
      .offset = MEMBER(all_cgroups),
      .help = "Count every cgroup that has processes of its own, not only containers. The counts of "
              "a parent include its descendants."},
+    {.name = "containers.nested",
+     .type = FLAG_BOOL,
+     .offset = MEMBER(nested),
+     .help = "Count containers inside containers (docker in docker, nodes in containers) also by "
+             "themselves, at most 16 in each. Who runs a container may make such cgroups in it, "
+             "under any name; their names are those of their cgroups."},
     {.name = "containers.names",
      .type = FLAG_CHOICE,
      .offset = MEMBER(names),

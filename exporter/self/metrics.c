@@ -77,6 +77,14 @@ const struct metric_desc self_descs[SELF_METRICS] = {
                                .type = METRIC_GAUGE,
                                .help = "Maximum number of live containers monitored. High: many "
                                        "file descriptors may be needed."},
+    [SELF_CGROUPS_REFUSED] =
+        {.name = EXPORTER("cgroups_refused"),
+         .type = METRIC_COUNTER,
+         .labels = "reason",
+         .help = "Cgroups that were left alone because the container they lie in, or the user who "
+                 "made them, has had its share; each look at one counts. High: somebody makes "
+                 "very many; the others are not affected. directories: not looked at; places: not "
+                 "counted by themselves; watches: found by the slow rescan only."},
     [SELF_OPEN_COUNTERS] = {.name = EXPORTER("open_counters"),
                             .type = METRIC_GAUGE,
                             .help = "File descriptors that counters use. Near process_max_fds: no "

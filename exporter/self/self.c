@@ -29,6 +29,7 @@ struct self {
     struct series *build, *source;
     struct series *containers[CONTAINER_COUNTS];
     struct series *log_dropped[LOG_DROPS];
+    struct series *refused[CGROUP_REFUSALS];
     struct collector_series *collectors;
     size_t n_collectors;
     struct http_series *http;
@@ -120,6 +121,21 @@ static int make_log_drops(struct self *self)
     return err;
 }
 
+static int make_refusals(struct self *self)
+{
+    static const char *const reasons[CGROUP_REFUSALS] = {
+        [REFUSED_DIRECTORY] = "directories",
+        [REFUSED_PLACE] = "places",
+        [REFUSED_WATCH] = "watches",
+    };
+    int err = 0;
+    for (int i = 0; !err && i < CGROUP_REFUSALS; i++) {
+        const struct label reason = {"reason", reasons[i]};
+        err = series_new(self->family[SELF_CGROUPS_REFUSED], NULL, &reason, 1, &self->refused[i]);
+    }
+    return err;
+}
+
 static int make_infos(struct self *self, const struct self_config *config)
 {
     const char *arch = config->microarchitecture;
@@ -184,6 +200,8 @@ int self_new(struct store *store, const struct self_config *config, struct self 
         err = make_containers(self);
     if (!err)
         err = make_log_drops(self);
+    if (!err)
+        err = make_refusals(self);
     struct fsroot own;
     if (!err && all)
         err = fsroot_init(&own, NULL, NULL, NULL, NULL);
@@ -300,6 +318,8 @@ void self_update(struct self *self, const struct self_state *state)
     for (int i = 0; i < CONTAINER_COUNTS; i++)
         series_set_u64(self->containers[i], state->containers[i]);
     series_set_u64(self->single[SELF_CONTAINERS_LIMIT], state->containers_limit);
+    for (int i = 0; i < CGROUP_REFUSALS; i++)
+        series_set_u64(self->refused[i], state->refused[i]);
     series_set_u64(self->single[SELF_OPEN_COUNTERS], state->open_counters);
     series_set_u64(self->single[SELF_RELOAD_SUCCESSFUL], state->reload_successful);
     set_date(self->single[SELF_RELOAD_TIME], state->reload_success_wall_ns);

@@ -40,6 +40,7 @@ struct self_state {
     uint64_t ticks, missed_ticks;
     size_t containers[CONTAINER_COUNTS];
     size_t containers_limit;
+    uint64_t refused[CGROUP_REFUSALS];
     size_t open_counters;
     bool reload_successful; /* of the last reload; the start counts as one */
     uint64_t reload_success_wall_ns;

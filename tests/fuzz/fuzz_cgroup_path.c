@@ -25,6 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(id > 0 || (!info.is_container && !info.inside_container && !*info.runtime));
     check(info.is_container || info.inside_container || id == 0);
     check(uid == 0 || *info.qos_class);
+    check(info.is_claimed || !info.inside_container);
 
     /* A child of a container is inside it, whatever it is called. */
     if (!info.is_container)

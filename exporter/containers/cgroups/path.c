@@ -172,16 +172,28 @@ static void read_kubelet_component(struct piece component, struct cgroup_path_in
     component_pod_uid(component, out->pod_uid);
 }
 
-static void read_component(struct piece component, struct cgroup_path_info *out)
+/* "user@1000.service". Root's own is no tenant's. */
+static bool is_users_manager(struct piece component)
+{
+    return piece_has_prefix(component, "user@") && piece_cut_suffix(&component, ".service") &&
+           !piece_is(component, "user@0");
+}
+
+static void read_component(struct piece parent, struct piece component,
+                           struct cgroup_path_info *out)
 {
     struct piece id;
     const char *runtime;
     bool match = component_is_container(component, &id, &runtime);
+    if (match && is_id(component) && piece_is(parent, "libpod_parent"))
+        match = false;
     bool again = match && *out->id && memcmp(out->id, id.at, id.len) == 0;
     if (*out->id)
         out->inside_container = true;
+    out->is_claimed |= out->inside_container || out->is_delegated;
+    out->is_delegated = is_users_manager(component);
     out->is_container = match && !again;
-    if (!match || memchr(component.at, ':', component.len))
+    if (!out->is_claimed && (!match || memchr(component.at, ':', component.len)))
         read_kubelet_component(component, out);
     if (!out->is_container)
         return;
@@ -201,7 +213,7 @@ void cgroup_path_parse(const char *path, size_t len, struct cgroup_path_info *ou
         start = i + 1;
         if (component.len == 0)
             continue;
-        read_component(component, out);
+        read_component(parent, component, out);
         if (out->is_container && !*out->runtime && parent.at && piece_is(parent, "docker"))
             out->runtime = "docker";
         parent = component;

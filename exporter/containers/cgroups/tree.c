@@ -103,10 +103,10 @@ static int reserve_timer(struct node_tree *tree)
     return array_reserve(&tree->heap, &tree->cap_heap, tree->n + 1, sizeof *tree->heap);
 }
 
-static struct cgroup_node *find_parent(const struct node_tree *tree, const char *path)
+struct cgroup_node *node_find_parent(const struct node_tree *tree, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    if (!slash)
+    if (!slash || !slash[1])
         return NULL;
     return slash == path ? node_find(tree, "/", 1) : node_find(tree, path, (size_t)(slash - path));
 }
@@ -114,7 +114,7 @@ static struct cgroup_node *find_parent(const struct node_tree *tree, const char 
 struct cgroup_node *node_add(struct node_tree *tree, const char *path)
 {
     bool is_root = strcmp(path, "/") == 0;
-    struct cgroup_node *parent = is_root ? NULL : find_parent(tree, path);
+    struct cgroup_node *parent = node_find_parent(tree, path);
     if ((!is_root && !parent) || reserve_timer(tree) != 0)
         return NULL;
     struct cgroup_node *node = calloc(1, sizeof *node);
@@ -128,6 +128,9 @@ struct cgroup_node *node_add(struct node_tree *tree, const char *path)
         grow(tree);
     node->path = copy;
     node->parent = parent;
+    node->owner = node_owner(parent);
+    if (node->owner)
+        node->owner->directories++;
     node->wd = node->events_wd = node->fd = -1;
     TAILQ_INIT(&node->children);
     TAILQ_INSERT_TAIL(&tree->all, node, all);
@@ -179,8 +182,40 @@ void node_remove(struct node_tree *tree, struct cgroup_node *node)
     else
         tree->root = NULL;
     tree->n--;
+    if (node->owner)
+        node->owner->directories--;
     free(node->path);
     free(node);
+}
+
+/* ---- shares ---- */
+
+struct cgroup_node *node_owner(struct cgroup_node *parent)
+{
+    return parent && !parent->share ? parent->owner : parent;
+}
+
+bool node_take_place(struct cgroup_node *node, uint64_t now_ns)
+{
+    struct cgroup_node *owner = node->owner;
+    if (!owner || node->has_place)
+        return true;
+    /* A bucket of as many places, one of which comes back every refill_ns. */
+    uint64_t full_ns = owner->full_ns > now_ns ? owner->full_ns : now_ns;
+    if (owner->places >= owner->share->places ||
+        full_ns + owner->share->refill_ns - now_ns > owner->share->places * owner->share->refill_ns)
+        return false;
+    owner->full_ns = full_ns + owner->share->refill_ns;
+    owner->places++;
+    node->has_place = true;
+    return true;
+}
+
+void node_give_place(struct cgroup_node *node)
+{
+    if (node->has_place)
+        node->owner->places--;
+    node->has_place = false;
 }
 
 /* ---- order ---- */

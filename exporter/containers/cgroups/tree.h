@@ -15,6 +15,15 @@ enum node_kind {
     NODE_CANDIDATE, /* counts as soon as it has processes of its own (--containers.all-cgroups) */
     NODE_CONTAINER, /* known to the table by its handle */
     NODE_SANDBOX,   /* a container that is not monitored */
+    NODE_REFUSED,   /* its owner has no place left for it; each rescan asks again */
+};
+
+/* What everything that lies in one container, or belongs to one user, may take. Who makes
+ * directories there has shares of these, not the whole. */
+struct node_share {
+    size_t directories; /* looked at; the others are as if they were not there */
+    size_t places;      /* counted at a time */
+    uint64_t refill_ns; /* each of them is given back to be taken anew after this long */
 };
 
 TAILQ_HEAD(node_list, cgroup_node);
@@ -27,6 +36,11 @@ struct cgroup_node {
     TAILQ_ENTRY(cgroup_node) sibling;
     TAILQ_ENTRY(cgroup_node) all;  /* by when it was met last: parents before children */
     TAILQ_ENTRY(cgroup_node) scan; /* its subtree is to be looked through */
+    struct cgroup_node *owner; /* the nearest node above that has a share; NULL: the machine's */
+    const struct node_share *share; /* of what lies below; NULL: has none of its own */
+    size_t directories, places;     /* that are taken of it */
+    uint64_t full_ns;               /* when as many places may be taken at once as there are */
+    bool has_place;                 /* one of its owner's */
     bool scan_wanted;
     uint32_t seen; /* the rescan that met it last */
     int wd;        /* inotify's; -1: none */
@@ -62,6 +76,8 @@ void node_tree_release(struct node_tree *tree);
 
 struct cgroup_node *node_find(const struct node_tree *tree, const char *path, size_t len);
 struct cgroup_node *node_find_wd(const struct node_tree *tree, int wd);
+/* The node of the directory that the path lies in; NULL for the root's, or if it is not known. */
+struct cgroup_node *node_find_parent(const struct node_tree *tree, const char *path);
 /* The parent of the path must be in the tree, unless it is "/". NULL: no memory, no parent. */
 struct cgroup_node *node_add(struct node_tree *tree, const char *path);
 void node_set_wd(struct node_tree *tree, struct cgroup_node *node, int wd);
@@ -69,6 +85,12 @@ void node_set_wd(struct node_tree *tree, struct cgroup_node *node, int wd);
 void node_meet(struct node_tree *tree, struct cgroup_node *node, uint32_t generation);
 /* A node without children. Stops its timer. */
 void node_remove(struct node_tree *tree, struct cgroup_node *node);
+
+/* Whose share what is made in this directory belongs to; NULL: nobody's. */
+struct cgroup_node *node_owner(struct cgroup_node *parent);
+/* One of its owner's places, or none is left now. Always true without an owner. */
+bool node_take_place(struct cgroup_node *node, uint64_t now_ns);
+void node_give_place(struct cgroup_node *node);
 
 /* Pre-order within the subtree of 'top': the node after 'node', leaving out what is below 'node'
  * unless descend; NULL at the end. */

@@ -201,6 +201,11 @@ static int plain_next(struct cgroup_walk *walk, struct cgroup_walk_entry *out)
     return 0;
 }
 
+void cgroup_walk_skip(struct cgroup_walk *walk)
+{
+    walk->enter = false;
+}
+
 int cgroup_walk_next(struct cgroup_walk *walk, struct cgroup_walk_entry *out)
 {
     return walk->by_libcgroup ? libcgroup_next(walk, out) : plain_next(walk, out);

@@ -32,6 +32,9 @@ int cgroup_walk_new(const struct cgroup_hierarchy *hierarchy, const char *below,
                     enum walk_effort effort, struct cgroup_walk **out);
 void cgroup_walk_free(struct cgroup_walk *walk);
 
+/* Not what is below the entry that was handed out last. What libcgroup walks is not left out. */
+void cgroup_walk_skip(struct cgroup_walk *walk);
+
 /* 1 with *out, whose path is valid until the next call; 0 at the end; -ENOMEM. */
 int cgroup_walk_next(struct cgroup_walk *walk, struct cgroup_walk_entry *out);
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,8 +27,9 @@ int watched_tree_init(struct watched_tree *watched, const struct log *log)
     return node_tree_init(&watched->tree);
 }
 
-void watched_tree_start(struct watched_tree *watched, const char *mount)
+void watched_tree_start(struct watched_tree *watched, const char *mount, size_t watches_limit)
 {
+    watched->watches_max = watches_limit > 0 ? watches_limit / 2 : SIZE_MAX;
     watched->root = strcmp(mount, "/") == 0 ? "" : mount;
     int err = watch_init(&watched->watch);
     if (err)
@@ -82,15 +84,35 @@ int watched_tree_open(const struct watched_tree *watched, const struct cgroup_no
 
 /* ---- watches ---- */
 
+static bool may_watch(const struct watched_tree *watched, const struct cgroup_node *node)
+{
+    return watched->watches < (node->owner ? watched->watches_max / 2 : watched->watches_max);
+}
+
+void watched_tree_forgotten(struct watched_tree *watched, struct cgroup_node *node)
+{
+    watched->watches -= node->wd >= 0;
+    node_set_wd(&watched->tree, node, -1);
+}
+
+static void unwatch(struct watched_tree *watched, int wd)
+{
+    watch_remove(&watched->watch, wd);
+    watched->watches -= wd >= 0;
+}
+
 static void watch_events_file(struct watched_tree *watched, struct cgroup_node *node)
 {
     char path[PATH_BYTES];
     if (node->kind != NODE_CANDIDATE) {
-        watch_remove(&watched->watch, node->events_wd);
+        unwatch(watched, node->events_wd);
         node->events_wd = -1;
+    } else if (node->events_wd < 0 && !may_watch(watched, node)) {
+        return; /* processes, or the rescan, will tell */
     } else if (watched_tree_path(watched, node, "cgroup.events", path, sizeof path) == 0) {
         int wd = watch_add_file(&watched->watch, path);
-        node->events_wd = wd < 0 ? -1 : wd; /* without it: processes, or the rescan, will tell */
+        watched->watches += node->events_wd < 0 && wd >= 0;
+        node->events_wd = wd < 0 ? -1 : wd; /* without it: likewise */
     }
 }
 
@@ -98,6 +120,13 @@ void watched_tree_watch(struct watched_tree *watched, struct cgroup_node *node)
 {
     char path[PATH_BYTES];
     int wd = watched_tree_path(watched, node, "", path, sizeof path);
+    if (wd == 0 && node->wd < 0 && !may_watch(watched, node)) {
+        if (node->owner)
+            watched->refused++;
+        else
+            lost_watch(watched, -ENOSPC);
+        return;
+    }
     if (wd == 0)
         wd = watch_add(&watched->watch, path, node->kind == NODE_CANDIDATE);
     if (wd < 0) {
@@ -105,14 +134,16 @@ void watched_tree_watch(struct watched_tree *watched, struct cgroup_node *node)
             lost_watch(watched, wd);
         return;
     }
-    if (!node_find_wd(&watched->tree, wd))
+    if (!node_find_wd(&watched->tree, wd)) {
+        watched->watches += node->wd < 0;
         node_set_wd(&watched->tree, node, wd);
+    }
     watch_events_file(watched, node);
 }
 
 void watched_tree_remove(struct watched_tree *watched, struct cgroup_node *node)
 {
-    watch_remove(&watched->watch, node->wd);
-    watch_remove(&watched->watch, node->events_wd);
+    unwatch(watched, node->wd);
+    unwatch(watched, node->events_wd);
     node_remove(&watched->tree, node);
 }

@@ -2,7 +2,9 @@
  * The tree of nodes and the directories behind them: where they are in the file system, and the
  * watches on them.
  *
- * Every directory has a watch; a candidate's control files are watched, too. Loop thread only.
+ * Directories have a watch each; a candidate's control files are watched, too. All watches of root
+ * share one limit with its other daemons, so these take no more than half of it, and those of what
+ * has an owner (tree.h) no more than a quarter. Loop thread only.
  */
 #ifndef IE_CONTAINERS_CGROUPS_WATCHED_TREE_H
 #define IE_CONTAINERS_CGROUPS_WATCHED_TREE_H
@@ -16,6 +18,8 @@ struct watched_tree {
     const char *root; /* the hierarchy's path as paths are made from it: "" for "/"; borrowed */
     struct node_tree tree;
     struct cgroup_watch watch;
+    size_t watches, watches_max; /* that there are; that there may be */
+    uint64_t refused;            /* watches that owners' nodes did not get; each try counts */
     bool watches_missing; /* some directory has no watch. Set here, cleared by who watched again */
     bool logged;          /* that watches are missing: once is enough */
 };
@@ -23,8 +27,8 @@ struct watched_tree {
 /* An empty tree. 0 or -ENOMEM. */
 int watched_tree_init(struct watched_tree *watched, const struct log *log);
 /* Starts watching the hierarchy that is mounted at 'mount'. Without inotify, watches are missing.
- */
-void watched_tree_start(struct watched_tree *watched, const char *mount);
+ * watches_limit: the kernel's for this user; 0: not known. */
+void watched_tree_start(struct watched_tree *watched, const char *mount, size_t watches_limit);
 /* Closes candidates' descriptors, too. */
 void watched_tree_release(struct watched_tree *watched);
 
@@ -38,9 +42,11 @@ uint64_t watched_tree_inode(const struct watched_tree *watched, const char *path
  * directory has its path by now. */
 int watched_tree_open(const struct watched_tree *watched, const struct cgroup_node *node);
 
-/* Watches the node's directory, its control files too while it is a candidate, and no longer when
- * it is not. Watching again does no harm. */
+/* Watches the node's directory, if its owner's share allows it, its control files too while it is a
+ * candidate, and no longer when it is not. Watching again does no harm. */
 void watched_tree_watch(struct watched_tree *watched, struct cgroup_node *node);
+/* The kernel dropped the watch of the node's directory. */
+void watched_tree_forgotten(struct watched_tree *watched, struct cgroup_node *node);
 /* Removes a node without children, and its watches. */
 void watched_tree_remove(struct watched_tree *watched, struct cgroup_node *node);
 

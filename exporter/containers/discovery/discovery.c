@@ -54,6 +54,21 @@ static bool is_there(const struct discovery *d, const struct cgroup_node *node)
     return node->cgroup_id != 0 && watched_tree_inode(&d->watched, node->path) == node->cgroup_id;
 }
 
+/* Whether what is made in that directory is looked at, as far as its owner's share goes. */
+static bool has_room(struct discovery *d, const char *path)
+{
+    struct cgroup_node *parent = node_find_parent(&d->watched.tree, path);
+    if (!parent)
+        return true; /* the root; or without a parent, which adding finds out */
+    if (!member_is_looked_into(d, parent))
+        return false;
+    const struct cgroup_node *owner = node_owner(parent);
+    if (!owner || owner->directories < owner->share->directories)
+        return true;
+    d->refused[REFUSED_DIRECTORY]++;
+    return false;
+}
+
 /*
  * There seems to be a directory at this path (with this inode, if that is known). The node that
  * stands for it, or NULL: it is gone again, its parent is not known (yet: the parent's own scan
@@ -72,6 +87,8 @@ static struct cgroup_node *observe(struct discovery *d, const char *path, uint64
     if (node)
         remove_subtree(d, node); /* removed, and made anew under the same name */
     if (inode == 0)
+        return NULL;
+    if (!has_room(d, path))
         return NULL;
     if (d->watched.tree.n >= NODES_MAX) {
         if (discovery_may_log(d, &d->crowd_log_ns))
@@ -104,6 +121,8 @@ static bool step(struct discovery *d, struct cgroup_walk **walk)
     struct cgroup_node *node = observe(d, entry.path, entry.inode, &is_new);
     if (node && *walk == d->whole)
         node_meet(&d->watched.tree, node, d->generation);
+    if (!node || !member_is_looked_into(d, node))
+        cgroup_walk_skip(*walk);
     return true;
 }
 
@@ -115,12 +134,16 @@ static void finish_rescan(struct discovery *d)
     struct cgroup_node *node;
     TAILQ_FOREACH(node, &d->watched.tree.all, all)
     {
-        if (node->wd < 0 && retry && !d->watched.watches_missing) {
+        if (node->kind == NODE_REFUSED && node->heap_at == 0)
+            node_start_timer(&d->watched.tree, node, d->now_ns);
+        if (!member_is_looked_into(d, node))
+            continue;
+        if (node->wd < 0 && (retry || node->owner) && !d->watched.watches_missing) {
             watched_tree_watch(&d->watched, node);
             if (node->wd >= 0)
                 want_scan(d, node);
         }
-        d->watched.watches_missing |= node->wd < 0;
+        d->watched.watches_missing |= node->wd < 0 && !node->owner;
         if (node->kind == NODE_CANDIDATE && node->heap_at == 0)
             node_start_timer(&d->watched.tree, node, d->now_ns);
     }
@@ -211,7 +234,7 @@ static void appeared(struct discovery *d, const struct cgroup_node *parent, cons
         return;
     struct cgroup_node *node = observe(d, path, 0, &is_new);
     /* What was made in it before the watch was there. */
-    if (node && is_new)
+    if (node && is_new && member_is_looked_into(d, node))
         want_scan(d, node);
 }
 
@@ -259,7 +282,7 @@ static void handle_event(void *arg, const struct watch_event *event)
         modified(d, node, event->name);
         break;
     case WATCH_FORGOTTEN:
-        node_set_wd(&d->watched.tree, node, -1);
+        watched_tree_forgotten(&d->watched, node);
         break;
     case WATCH_OVERFLOWED:
         break;
@@ -267,6 +290,14 @@ static void handle_event(void *arg, const struct watch_event *event)
 }
 
 /* ---- the interface ---- */
+
+/* How many watches the kernel allows this user; 0: not known. */
+static size_t watches_limit(const struct fsroot *fs)
+{
+    uint64_t limit;
+    return fsroot_read_u64(fs, FSROOT_PROC, "sys/fs/inotify/max_user_watches", &limit) == 0 ? limit
+                                                                                            : 0;
+}
 
 static int start(struct discovery *d, char *error, size_t error_size)
 {
@@ -276,7 +307,7 @@ static int start(struct discovery *d, char *error, size_t error_size)
     struct container_hooks hooks = member_hooks;
     hooks.arg = d;
     container_table_set_hooks(d->config.table, &hooks);
-    watched_tree_start(&d->watched, d->hierarchy.path);
+    watched_tree_start(&d->watched, d->hierarchy.path, watches_limit(d->config.fs));
     start_rescan(d, WALK_FIRST);
     while (is_busy(d))
         work(d);
@@ -328,6 +359,11 @@ void discovery_free(struct discovery *discovery)
 const struct cgroup_hierarchy *discovery_hierarchy(const struct discovery *discovery)
 {
     return &discovery->hierarchy;
+}
+
+uint64_t discovery_refused(const struct discovery *discovery, enum cgroup_refusal why)
+{
+    return why == REFUSED_WATCH ? discovery->watched.refused : discovery->refused[why];
 }
 
 int discovery_fd(const struct discovery *discovery)

@@ -1,7 +1,12 @@
 /*
  * Finds containers in the cgroup tree as they appear, and feeds the table.
  *
- * inotify on every directory, and a slow full rescan for events that were lost. Loop thread only.
+ * inotify on directories, and a slow full rescan for events that were lost. Loop thread only.
+ *
+ * Whoever may make cgroups inside his container, or below his own service manager, makes as many as
+ * he likes. So what lies inside a container is not looked at, unless containers in it count
+ * (nested, all_cgroups) or samples are attributed by it (map); and then, as below a user's service
+ * manager, each has a share of directories, of containers at a time, and of new ones per minute.
  */
 #ifndef IE_CONTAINERS_DISCOVERY_DISCOVERY_H
 #define IE_CONTAINERS_DISCOVERY_DISCOVERY_H
@@ -17,9 +22,11 @@ struct discovery_config {
     const struct fsroot *fs; /* borrowed for its life, like log, table and map */
     const struct log *log;
     struct container_table *table; /* gets discovery's hooks */
-    struct cgroup_map *map;        /* NULL: no samples are attributed */
+    /* NULL: no samples are attributed, and what lies inside a container need not be known. */
+    struct cgroup_map *map;
     enum names_mode names;
     bool all_cgroups;
+    bool nested;        /* containers inside containers count, too */
     uint64_t rescan_ns; /* the slow full rescan; 0: the default of 30 s */
     /* With all_cgroups: how many directories without processes are held open while they are young,
      * instead of looking them up by path every few milliseconds. */
@@ -37,6 +44,9 @@ void discovery_free(struct discovery *discovery);
 
 /* For tests. */
 const struct cgroup_hierarchy *discovery_hierarchy(const struct discovery *discovery);
+
+/* How often a cgroup was refused, since the start; each look at it counts. */
+uint64_t discovery_refused(const struct discovery *discovery, enum cgroup_refusal why);
 
 /* For epoll; -1 when inotify cannot be had (then only the rescan finds containers, every second).
  */

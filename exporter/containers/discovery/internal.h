@@ -29,6 +29,8 @@ struct discovery {
     size_t open_candidates;   /* those with a descriptor */
     struct late_ids late_ids; /* unused without a map */
 
+    uint64_t refused[CGROUP_REFUSALS];
+
     /* No such line before. */
     uint64_t overflow_log_ns, crowd_log_ns, state_log_ns;
 };
@@ -42,6 +44,8 @@ static inline bool discovery_may_log(const struct discovery *d, uint64_t *not_be
     return true;
 }
 
+/* Whether there is anything to look for below it. */
+bool member_is_looked_into(const struct discovery *d, const struct cgroup_node *node);
 /* Decides what a new node is. */
 void member_classify(struct discovery *d, struct cgroup_node *node);
 /* Its directory is gone. */

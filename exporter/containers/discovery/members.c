@@ -17,6 +17,36 @@
 #define CANDIDATE_YOUNG_NS (1 * DISCOVERY_S)
 #define CANDIDATE_CHECK_NS (10 * DISCOVERY_MS)
 
+/* ---- shares ---- */
+
+/* Of a container: what nested containers, or a service manager in it, need. */
+static const struct node_share container_share = {
+    .directories = 256, .places = 16, .refill_ns = 6 * DISCOVERY_S};
+/* Of a user who may make cgroups without root: containers, sessions, applications. */
+static const struct node_share user_share = {
+    .directories = 4096, .places = 128, .refill_ns = 1 * DISCOVERY_S};
+
+/* A container that lies in no other one, or what is below it. */
+static bool is_containers(const struct cgroup_node *node)
+{
+    return node->share == &container_share ||
+           (node->owner && node->owner->share == &container_share);
+}
+
+bool member_is_looked_into(const struct discovery *d, const struct cgroup_node *node)
+{
+    return d->config.map || d->config.nested || d->config.all_cgroups || !is_containers(node);
+}
+
+/* A container's own place is the machine's. */
+static bool take_place(struct discovery *d, struct cgroup_node *node)
+{
+    if (node_take_place(node, d->now_ns))
+        return true;
+    d->refused[REFUSED_PLACE]++;
+    return false;
+}
+
 /* ---- the map ---- */
 
 /* The container that a directory without a kind of its own belongs to. */
@@ -88,9 +118,9 @@ static struct container_spec make_spec(struct cgroup_node *node,
         .cgroup_id = node->cgroup_id,
         .cgroup_fd = -1,
         .path = node->path,
-        .id = info->id,
+        .id = info->is_claimed ? "" : info->id, /* then it is known by its cgroup */
         .pod_uid = info->pod_uid,
-        .runtime = info->runtime,
+        .runtime = info->is_claimed ? "" : info->runtime,
         .qos_class = info->qos_class,
         .resolved = node->resolved,
         .owner = node,
@@ -119,7 +149,8 @@ static bool look_up(struct discovery *d, struct cgroup_node *node,
                  "%s: cannot parse the runtime's state file (truncated, over 1 MiB, or not JSON): "
                  "names come from the cgroup",
                  node->path);
-    node->resolved = d->config.names == NAMES_NONE || (err == 0 && !names->pod_only);
+    node->resolved =
+        d->config.names == NAMES_NONE || info->is_claimed || (err == 0 && !names->pod_only);
     return err == 0;
 }
 
@@ -184,6 +215,7 @@ static void add_to_table(struct discovery *d, struct cgroup_node *node, struct c
     if (!err)
         return;
     node->kind = NODE_PLAIN;
+    node_give_place(node);
     node->cgroup_id = 0; /* the next rescan takes it for a new one */
     if (discovery_may_log(d, &d->crowd_log_ns))
         log_warn(d->config.log, "containers", "%s is not counted: %s", node->path, strerror(-err));
@@ -257,11 +289,17 @@ static void close_candidate(struct discovery *d, struct cgroup_node *node)
 
 static void promote_candidate(struct discovery *d, struct cgroup_node *node)
 {
+    if (!take_place(d, node)) {
+        close_candidate(d, node);
+        return; /* the next rescan asks again */
+    }
     int fd = take_descriptor(d, node);
     if (fd < 0)
         fd = watched_tree_open(&d->watched, node);
-    if (fd == -ENOENT)
+    if (fd == -ENOENT) {
+        node_give_place(node);
         return;
+    }
     node_stop_timer(&d->watched.tree, node);
     node->resolved = true;
     const struct cgroup_path_info plain = {.runtime = "", .qos_class = ""};
@@ -284,16 +322,33 @@ static void check_candidate(struct discovery *d, struct cgroup_node *node)
 
 /* ---- from discovery ---- */
 
+/* Whether a container by its path is one of those that count by themselves. */
+static void classify_container(struct discovery *d, struct cgroup_node *node,
+                               const struct cgroup_path_info *info)
+{
+    if (!info->inside_container)
+        node->share = &container_share;
+    if (member_is_looked_into(d, node))
+        watched_tree_watch(&d->watched, node);
+    if (take_place(d, node)) {
+        try_container(d, node, info);
+        return;
+    }
+    node->kind = NODE_REFUSED;
+    map_child(d, node);
+}
+
 void member_classify(struct discovery *d, struct cgroup_node *node)
 {
     struct cgroup_path_info info;
     cgroup_path_parse(node->path, strlen(node->path), &info);
     node->found_ns = d->now_ns;
-    if (info.is_container) {
-        watched_tree_watch(&d->watched, node);
-        try_container(d, node, &info);
+    if (info.is_container && (!info.inside_container || d->config.nested)) {
+        classify_container(d, node, &info);
         return;
     }
+    if (info.is_delegated && !info.inside_container)
+        node->share = &user_share;
     map_child(d, node);
     if (d->config.all_cgroups && node->parent) {
         node->kind = NODE_CANDIDATE;
@@ -319,6 +374,13 @@ void member_check(struct discovery *d, struct cgroup_node *node)
         if (!node->resolved)
             retry_names(d, node);
         break;
+    case NODE_REFUSED:
+        cgroup_path_parse(node->path, strlen(node->path), &info);
+        if (take_place(d, node)) {
+            node->kind = NODE_PLAIN;
+            try_container(d, node, &info);
+        }
+        break;
     case NODE_SANDBOX:
         cgroup_path_parse(node->path, strlen(node->path), &info);
         if (!node->resolved)
@@ -336,6 +398,7 @@ void member_end(struct discovery *d, struct cgroup_node *node)
     if (node->kind == NODE_CONTAINER)
         container_table_end(d->config.table, node->handle, d->now_ns);
     close_candidate(d, node);
+    node_give_place(node);
     if (d->config.map)
         late_ids_add(&d->late_ids, d->config.map, node->cgroup_id, d->now_ns);
 }

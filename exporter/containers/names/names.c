@@ -288,7 +288,7 @@ static int lookup_logs(const struct fsroot *fs, const struct cgroup_path_info *i
 int names_lookup(const struct fsroot *fs, enum names_mode mode, const struct cgroup_path_info *info,
                  struct container_names *out)
 {
-    if (mode == NAMES_NONE || !*info->id || info->inside_container)
+    if (mode == NAMES_NONE || !*info->id || info->is_claimed)
         return -ENOENT;
     struct container_names names;
     int err = mode == NAMES_LOGS ? -ENOENT : lookup_runtime(fs, info, &names);

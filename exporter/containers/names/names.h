@@ -3,8 +3,8 @@
  *
  * Who may start a pod, build an image or make a cgroup chooses texts that end up in these files, so
  * a pod's names are believed only where the pod's UID stands beside them and is that of the
- * cgroup's path, which the kubelet made. What lies inside a container has no names: its path is
- * the tenant's.
+ * cgroup's path, which the kubelet made. What lies inside a container, or below a user's service
+ * manager, has no names: its path is the tenant's.
  *
  * State files hold the container's environment. Only the names below are decoded and kept from a
  * file that was read; the buffer is wiped.

@@ -5,6 +5,8 @@
 #include "exporter/containers/table/diff.h"
 #include "exporter/containers/table/labels.h"
 
+/* At most one line per this time about labels that another one has. */
+#define TAKEN_LOG_NS UINT64_C(60000000000)
 /* After a promotion failed for want of descriptors or memory. */
 #define PROMOTE_RETRY_NS UINT64_C(1000000000)
 /* After the cgroup of one that waited was found gone. */
@@ -131,6 +133,9 @@ static void block(struct container_table *table, struct table_entry *entry)
     if (entry->complained || !holder || holder->c.state != CONTAINER_LIVE)
         return;
     entry->complained = true;
+    if (entry->c.found_mono_ns < table->taken_log_ns)
+        return;
+    table->taken_log_ns = table_after(entry->c.found_mono_ns, TAKEN_LOG_NS);
     log_warn(table->log, "containers",
              "%s has the names and id of another live container: it gets no series", entry->c.path);
 }

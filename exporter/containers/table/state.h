@@ -54,7 +54,8 @@ struct container_table {
 
     uint64_t promote_ns; /* no promotion before this time: the last try failed */
     size_t logged_waiting, logged_excluded;
-    uint64_t log_ns; /* no line about unmonitored containers before this time */
+    uint64_t log_ns;       /* no line about unmonitored containers before this time */
+    uint64_t taken_log_ns; /* nor about labels that another one has */
 };
 
 static inline struct table_entry *table_find(const struct container_table *table, uint64_t handle)

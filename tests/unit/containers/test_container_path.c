@@ -69,11 +69,20 @@ static const struct row rows[] = {
     {"/docker/" ID_A "/docker/" ID_B "/x", false, true, ID_B, "", "docker", ""},
     {"/kubepods/burstable/pod" UID "/" ID_A "/docker/" ID_B, true, true, ID_B, UID, "docker",
      "burstable"},
-    {"/docker/" ID_A "/kubelet/kubepods/besteffort/pod" UID "/" ID_B, true, true, ID_B, UID, "",
-     "besteffort"},
-    {"/kubepods/burstable/pod" UID "/" ID_A "/kubepods/pod" UID_2 "/" ID_B, true, true, ID_B, UID_2,
-     "", "guaranteed"},
+    {"/docker/" ID_A "/kubelet/kubepods/besteffort/pod" UID "/" ID_B, true, true, ID_B, "", "", ""},
+    {"/kubepods/burstable/pod" UID "/" ID_A "/kubepods/pod" UID_2 "/" ID_B, true, true, ID_B, UID,
+     "", "burstable"},
     {"/docker/" ID_A "/docker/" ID_B "/" ID_A, true, true, ID_A, "", "", ""},
+    /* a pod of podman without systemd is no container */
+    {"/libpod_parent/" ID_A, false, false, "", "", "", ""},
+    {"/libpod_parent/" ID_A "/libpod-" ID_B, true, false, ID_B, "", "podman", ""},
+    {"/libpod_parent/" ID_A "/libpod-" ID_B "/container", false, true, ID_B, "", "podman", ""},
+    {"/docker/" ID_A "/libpod_parent/" ID_B, false, true, ID_A, "", "docker", ""},
+    {"/libpod_parent/x/" ID_A, true, false, ID_A, "", "", ""},
+    /* containers in system containers */
+    {"/lxc.payload.web/docker/" ID_A, true, false, ID_A, "", "docker", ""},
+    {"/machine.slice/systemd-nspawn@web.service/payload/docker/" ID_A, true, false, ID_A, "",
+     "docker", ""},
     /* not containers */
     {"", false, false, "", "", "", ""},
     {"/", false, false, "", "", "", ""},
@@ -138,11 +147,41 @@ static void below_another_root(void **state)
     }
 }
 
+/* Who may make directories there may name them as he likes. */
+static void whose_word_it_is(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        bool is_delegated, is_claimed;
+    } cases[] = {
+        {"/docker/" ID_A, false, false},
+        {"/docker/" ID_A "/" ID_B, false, true},
+        {"/docker/" ID_A "/x", false, true},
+        {"/libpod_parent/" ID_A "/libpod-" ID_B, false, false},
+        {"/user.slice/user-1000.slice", false, false},
+        {"/user.slice/user-1000.slice/user@1000.service", true, false},
+        {"/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID_A ".scope", false,
+         true},
+        {"/user.slice/user-1000.slice/user@1000.service/" ID_A "/x/y", false, true},
+        {"/user.slice/user-0.slice/user@0.service", false, false},
+        {"/user.slice/user-0.slice/user@0.service/libpod-" ID_A ".scope", false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cgroup_path_info info;
+        cgroup_path_parse(cases[i].path, strlen(cases[i].path), &info);
+        if (info.is_delegated != cases[i].is_delegated || info.is_claimed != cases[i].is_claimed)
+            fail_msg("%s: delegated %d, claimed %d", cases[i].path, info.is_delegated,
+                     info.is_claimed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_shape),
         cmocka_unit_test(below_another_root),
+        cmocka_unit_test(whose_word_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,6 +139,8 @@ static void every_shape(void **state)
 static void payloads_and_nests(void **state)
 {
     struct world *w = *state;
+    w->config.nested = true;
+    world_start(w);
     world_mkdir(w, "/docker/" ID_A "/init/deep");
     world_mkdir(w, "/docker/" ID_A "/docker/" ID_B "/payload");
     world_mkdir(w, "/machine.slice/libpod-" ID_A ".scope/libpod-payload-" ID_A);
@@ -529,6 +531,7 @@ static int run_without_watches(void)
     if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) != 0)
         return 77;
     world_init(&w, WORLD_V2);
+    w.config.nested = true;
     w.log.fd = pipe_fds[1];
     world_mkdir(&w, "/docker/" ID_A "/a/b/c");
     world_start(&w);
@@ -731,7 +734,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_shape),
-        cmocka_unit_test_setup_teardown(payloads_and_nests, started, end),
+        cmocka_unit_test_setup_teardown(payloads_and_nests, empty, end),
         cmocka_unit_test_setup_teardown(names_come_late, started, end),
         cmocka_unit_test_setup_teardown(names_never_come, started, end),
         cmocka_unit_test_setup_teardown(no_names_wanted, empty, end),

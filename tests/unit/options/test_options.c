@@ -99,7 +99,7 @@ static void test_defaults(void **state)
     assert_int_equal(o.containers_max, 512);
     assert_int_equal(o.linger_ns, 120000000000);
     assert_int_equal(o.linger_max, 2048);
-    assert_false(o.all_cgroups);
+    assert_false(o.all_cgroups || o.nested);
     assert_int_equal(o.names, NAMES_AUTO);
     assert_null(o.thresholds_file);
     assert_null(o.events_file);
@@ -132,6 +132,7 @@ static void test_booleans(void **state)
         {"web.openmetrics-created", offsetof(struct options, openmetrics_created)},
         {"collector.disable-defaults", offsetof(struct options, disable_defaults)},
         {"containers.all-cgroups", offsetof(struct options, all_cgroups)},
+        {"containers.nested", offsetof(struct options, nested)},
         {"once", offsetof(struct options, once)},
     };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {

@@ -215,6 +215,7 @@ static const struct {
     {E "windows_discarded_total", METRIC_COUNTER, "collector, reason"},
     {E "containers", METRIC_GAUGE, "state"},
     {E "containers_limit", METRIC_GAUGE, NULL},
+    {E "cgroups_refused_total", METRIC_COUNTER, "reason"},
     {E "open_counters", METRIC_GAUGE, NULL},
     {E "perf_open_failures_total", METRIC_COUNTER, "collector, reason"},
     {E "pmu_enabled_seconds_total", METRIC_COUNTER, "collector"},

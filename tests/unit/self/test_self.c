@@ -177,6 +177,9 @@ static void test_all_there_from_the_start(void **state)
     assert_value(f, "containers", "state=\"lingering\"", 0);
     assert_value(f, "containers", "state=\"excluded\"", 0);
     assert_value(f, "containers", "state=\"over_limit\"", 0);
+    assert_value(f, "cgroups_refused", "reason=\"directories\"", 0);
+    assert_value(f, "cgroups_refused", "reason=\"places\"", 0);
+    assert_value(f, "cgroups_refused", "reason=\"watches\"", 0);
     static const char *const singles[] = {
         "ticks",
         "missed_ticks",
@@ -212,6 +215,9 @@ static void test_numbers_arrive(void **state)
     f->state.containers[CONTAINERS_EXCLUDED] = 7;
     f->state.containers[CONTAINERS_OVER_LIMIT] = 8;
     f->state.containers_limit = 512;
+    f->state.refused[REFUSED_DIRECTORY] = 21;
+    f->state.refused[REFUSED_PLACE] = 22;
+    f->state.refused[REFUSED_WATCH] = 23;
     f->state.open_counters = 1234;
     f->state.reload_successful = true;
     f->state.reload_success_wall_ns = 1790000000250000000;
@@ -227,6 +233,9 @@ static void test_numbers_arrive(void **state)
     assert_value(f, "ticks", "", 9);
     assert_value(f, "missed_ticks", "", 2);
     assert_value(f, "last_tick_timestamp_seconds", "", 1790000000.5);
+    assert_value(f, "cgroups_refused", "reason=\"directories\"", 21);
+    assert_value(f, "cgroups_refused", "reason=\"places\"", 22);
+    assert_value(f, "cgroups_refused", "reason=\"watches\"", 23);
     assert_value(f, "containers", "state=\"monitored\"", 5);
     assert_value(f, "containers", "state=\"lingering\"", 6);
     assert_value(f, "containers", "state=\"excluded\"", 7);

@@ -68,7 +68,7 @@ void world_start(struct world *world)
     world->config.fs = &world->fixture.fs;
     world->config.log = &world->log;
     world->config.table = world->table;
-    world->config.map = world->map;
+    world->config.map = world->no_samples ? NULL : world->map;
     int err = discovery_new(&world->config, world->now_ns, &world->discovery, error, sizeof error);
     if (err)
         fail_msg("%s", error);

@@ -18,6 +18,7 @@ struct world {
     struct log log;
     struct container_limits limits;
     struct discovery_config config; /* what world_start uses; may be changed before */
+    bool no_samples;                /* discovery has no map */
     struct container_table *table;
     struct cgroup_map *map;
     struct discovery *discovery;
