@@ -2,6 +2,11 @@
  * Who makes it wait: which containers the latency of a NUMA node's memory follows, in nanoseconds,
  * with an uncertainty, or that it is not known (ATTRIBUTION.md). Latency from the memory probe,
  * activity from CPU time, for which no counters are needed, or from traffic.
+ *
+ * The probe's latency also where those of the containers are counted, and section 6 would take
+ * these: a container's latency follows its own traffic as well, for which it would be named, and
+ * the mean over them steps when one comes, goes or gets another baseline. The probe has hardly
+ * any traffic of its own. Theirs are shared out instead, see attribution/victims.h.
  */
 #include <errno.h>
 #include <math.h>

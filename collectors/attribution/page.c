@@ -145,10 +145,10 @@ static json_t *waits_json(const struct attribution_board_domain *d)
 {
     bool known = d->waits == WAITS_KNOWN;
     const char *why = why_no_waits(d);
-    return json_pack("{s:o, s:I, s:I, s:o}", "wait_seconds", number(known, d->wait_seconds),
-                     "victims", (json_int_t)(known ? d->victims : 0), "victims_without_baseline",
-                     (json_int_t)(known ? d->learning : 0), "why",
-                     why ? json_string(why) : json_null());
+    return json_pack("{s:o, s:o, s:o, s:o}", "wait_seconds", number(known, d->wait_seconds),
+                     "victims", known ? json_integer(d->victims) : json_null(),
+                     "victims_without_baseline", known ? json_integer(d->learning) : json_null(),
+                     "why", why ? json_string(why) : json_null());
 }
 
 /* ---- a node ---- */

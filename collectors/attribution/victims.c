@@ -21,6 +21,13 @@ static double reads_at(const struct attribution_context *self, size_t node,
     return number < READ_LATENCY_NODES ? latency->by_node[number] : 0;
 }
 
+/* Slots that have a lane, a seat and a place in 'all': not the last ones where memory ran out. */
+static size_t slots_of(const struct attribution_node *node, const struct lanes *lanes)
+{
+    size_t n = lanes->n < node->n_seats ? lanes->n : node->n_seats;
+    return n < node->waits.n ? n : node->waits.n;
+}
+
 static void weigh(const struct attribution_node *node, struct waits *waits)
 {
     double pooled = pooled_slope(node->pooled);
@@ -45,7 +52,7 @@ static void look_for_victims(const struct attribution_context *self, size_t k,
     const struct attribution_node *node = self->node[k];
     struct waits *waits = &self->node[k]->waits;
     waits->victims = waits->learning = 0;
-    for (size_t i = 0; i < lanes->n && i < node->n_seats; i++) {
+    for (size_t i = 0; i < slots_of(node, lanes); i++) {
         const struct attribution_lane *lane = lanes_at(lanes, i);
         const struct read_latency *latency =
             read_latencies_find(&self->env.facts->reads, i, tick->number);
@@ -92,7 +99,7 @@ static bool take_node(const struct attribution_context *self, size_t k, const st
     weigh(node, waits);
     look_for_victims(self, k, lanes, tick);
     waits_share(waits);
-    for (size_t i = 0; i < lanes->n && i < node->n_seats; i++) {
+    for (size_t i = 0; i < slots_of(node, lanes); i++) {
         struct attribution_lane *lane = lanes_at(lanes, i);
         if (!lane || !traffic_is_known(node, i))
             continue;

@@ -298,6 +298,9 @@ static void without_core_latency_nothing_is_said(void **state)
     interference_burst(rig, 0, 100);
     assert_int_equal(rig_tick(rig), 0);
     expect_why(rig, "core_latency");
+    json_t *root, *domain = interference_page(rig, 0, &root);
+    assert_true(json_is_null(json_object_get(json_object_get(domain, "waits"), "victims")));
+    json_decref(root);
     near(sum(rig), 0.26, 1e-12);
 }
 
