@@ -67,8 +67,10 @@ static bool slowdown_probe(const struct collector_env *env, struct verdict *why)
     if (source_set_check(env->sources, SCOPE_CGROUP, GROUP_FILLS, NULL))
         verdict_set(
             why, REASON_UNSUPPORTED_CPU,
-            "slowdown needs the cycles in which a read of memory is outstanding; AMD's CPUs "
-            "count no such cycles, only latencies (core_latency)");
+            "slowdown needs the cycles with at least one read of memory outstanding, which no "
+            "event "
+            "of AMD's CPUs counts: Zen 3's pending fills are hits in the L2 and L3, too, and later "
+            "ones have no such event; core_latency works");
     return false;
 }
 

@@ -286,6 +286,8 @@ static void slowdown_says_what_it_lacks(void **state)
     assert_false(slowdown_collector.probe(&rig->env, &why));
     assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
     assert_non_null(strstr(why.words, "AMD"));
+    assert_non_null(strstr(why.words, "at least one read of memory outstanding"));
+    assert_non_null(strstr(why.words, "core_latency works")); /* to its end */
     rig->fake.lacks = 0;
     rig_start(rig);
 }
