@@ -9,11 +9,14 @@ int fills_beyond(const struct fills *fills, struct fill_times times, double *out
         !isfinite(times.l3))
         return -ENODATA;
     double served = fills->l2 * times.l2 + fills->l3 * times.l3;
-    double beyond = fills->in_flight - served - fills->memory * times.l3;
-    if (!(beyond > 0))
+    double looks = served + fills->memory * times.l3;
+    double beyond = fills->in_flight - looks;
+    if (!(fills->in_flight >= FILLS_LEAST_SHARE_OF_LOOKS * looks))
         return -ERANGE;
     if (served > FILLS_LARGEST_CACHE_SHARE * fills->in_flight)
         return -ENODATA;
+    if (!(beyond > 0))
+        return -ERANGE;
     *out = beyond;
     return 0;
 }

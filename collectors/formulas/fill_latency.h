@@ -20,9 +20,12 @@
  * where only the occupancy is what neighbours make longer. All of it is linear in the counts, so
  * the counts may be sums over CPUs, each count times ref_cycles / cycles of its CPU (window.h).
  *
- * What it does not know, all in one direction, up: a prefetch into the L2 that is still under way
- * when the load comes makes that load an L2 fill of more than t2 cycles; contention in the L3 makes
- * n3 t3 longer, too.
+ * What it does not know (tests/simnode/RESULTS-amd.md has the sizes). Up: contention in the L3
+ * makes n3 t3 longer; a load that waits for a prefetch into the L2 may count as an L2 fill of more
+ * than t2 cycles; a prefetch into the L1 is in flight for all of memory's latency, of which the
+ * load waits a part. Down: a page walk, and a wait for a miss address buffer when all are taken,
+ * come before a miss is in flight; and if it is in flight for less than a load takes beyond t1,
+ * each fill, hits included, lacks that.
  *
  * Worked: t1 4, t2 10, t3 46; n2 2e6, n3 5e5, n_mem 1e6; A = 2e6 * 10 + 5e5 * 46 + 1e6 * 396
  * = 4.39e8
@@ -46,14 +49,20 @@ struct fill_times {
     double l2, l3;
 };
 
-/* Where more of A than this is the caches', an error of a cycle in t2 is too many of t_mem's: with
- * t2 off by 5 %, t_mem is off by 15 % there. */
-#define FILLS_LARGEST_CACHE_SHARE 0.75
+/* Where more of A than this is the caches', t_mem would be further off, in per cent, than the times
+ * of hits are. With two of ten cycles of t2 wrong it is a fifth too low at 0.55, two fifths at 0.79
+ * (tests/simnode/RESULTS-amd.md). */
+#define FILLS_LARGEST_CACHE_SHARE 0.5
+
+/* Less in flight than this share of what all looks through the caches take: no error of their times
+ * explains it, and A is not what it is taken for. */
+#define FILLS_LEAST_SHARE_OF_LOOKS 0.5
 
 /*
  * The part of A that is beyond the caches, A - n2 t2 - (n3 + n_mem) t3.
  * -ENODATA: no fills from memory; times not known; or caches make up too much of A to tell.
- * -ERANGE: implausible: it is not positive, so that memory would be no slower than the L3.
+ * -ERANGE: implausible: it is not positive, so that memory would be no slower than the L3; not
+ * where the caches make up most of A and a small error of their times explains it.
  */
 int fills_beyond(const struct fills *fills, struct fill_times times, double *out);
 

@@ -58,7 +58,10 @@ static void what_cannot_be_told_is_not_told(void **state)
         {{4.39e8, 2e6, 5e5, 1e6}, {0, 46}, -ENODATA}, /* times not known */
         {{4.39e8, 2e6, 5e5, 1e6}, {10, 0}, -ENODATA},
         {{4.39e8, 2e6, 5e5, 1e6}, {NAN, 46}, -ENODATA},
-        {{4.39e8, 3.5e7, 0, 1e5}, {10, 46}, -ENODATA}, /* 80 % of it is hits in the L2 */
+        {{4.39e8, 3.5e7, 0, 1e5}, {10, 46}, -ENODATA},  /* 80 % of it is hits in the L2 */
+        {{4.39e8, 2.25e7, 0, 1e5}, {10, 46}, -ENODATA}, /* 51 % */
+        {{4.39e8, 4.5e7, 0, 1e5}, {10, 46}, -ENODATA},  /* 103 %: t2 a little too long */
+        {{4.39e8, 8.8e7, 0, 1e5}, {10, 46}, -ERANGE},   /* twice of it: no error of t2 */
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double out = 7;
