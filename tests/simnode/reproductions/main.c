@@ -29,6 +29,7 @@ static const struct {
     const char *summary;
 } reproductions[] = {
     {"latency", reproduce_latency, "Shen & Li 2020: memory latency from core counters"},
+    {"amd", reproduce_amd, "the same on AMD, from misses of the L1 in flight"},
     {"slowdown", reproduce_slowdown, "Subramanian 2015: slowdown estimates"},
     {"bursts", reproduce_bursts, "of it, applications with bursts alone"},
     {"shadow", reproduce_shadow, "which of its terms are wrong, and shadow clocks instead"},

@@ -2,7 +2,7 @@
 """The exporter on simulated nodes' recordings: test_exporter.py SIMNODE EXPORTER.
 
 Its latency is the true one; the memory controllers' is the alternative that falls short of it; the
-probe finds the machine's constant; memory on another socket shows.
+probe finds the machine's constant; memory on another socket shows. The same from AMD's counters.
 """
 import json
 import os
@@ -182,11 +182,40 @@ def dissection():
     assert abs(mean["wanders"] - mean["pinned"] - remote * 58) < 3, (mean, remote)
 
 
+def fills():
+    """A node that counts as AMD's do: the same metrics, from misses of the L1 in flight."""
+    page, lines = replay({
+        "scenario": 1, "ticks": 4, "tick_cycles": 925000,
+        "machine": {"preset": "zen4", "cores_per_socket": 16},
+        "workloads": {"chase": {"kind": "chase", "sequential": True},
+                      "app": {"kind": "random", "instructions_per_access": 20, "dependence": 0.3,
+                              "hot_bytes": 524288, "hot_share": 0.5}},
+        "containers": [{"key": "chase", "workload": "chase", "cpus": [0]},
+                       {"key": "app", "workload": "app", "cpus": [1, 8]},
+                       {"key": "p0", "workload": "chase", "cpus": [2], "probe": True}],
+    })
+    latency = samples(page, "interference_container_memory_read_latency_seconds")
+    counters = {"memory_reads": ("l1d_fills_memory",),
+                "llc_reads": ("l1d_fills_l3", "l1d_fills_memory"),
+                "l1d_fills_from_l2": ("l1d_fills_l2",),
+                "l1d_misses_in_flight_cycles": ("l1d_miss_occupancy",)}
+    for key in ("chase", "app"):
+        error = latency[key] * 1e9 / truths(lines, key)[-1] - 1
+        assert abs(error) < 0.01, (key, latency[key], truths(lines, key)[-1])
+        counted = readings(lines, key, "fills")[-1]
+        for name, roles in counters.items():
+            shown = samples(page, f"interference_container_{name}_total")[key]
+            assert shown == sum(counted[role] for role in roles), (key, name)
+    error = samples(page, "interference_core_latency_error_ratio", "numa_node")
+    assert error["0"] < 0.005, error
+
+
 def main():
     page, lines = core_latency()
     controllers(page, lines)
     probe_calibrates()
     dissection()
+    fills()
 
 
 main()
