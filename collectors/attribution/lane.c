@@ -165,10 +165,15 @@ int attribution_lane_read(struct attribution_context *self, struct attribution_l
                           const struct tick *tick)
 {
     uint64_t found_ns = lane->container->found_mono_ns;
+    struct activity usage;
     int err = -ENODATA;
     for (int i = 0; i < ATTRIBUTION_CLOCKS && err == -ENODATA; i++)
-        err = attribution_clock_read(self, &lane->clock[i], tick, found_ns, &lane->usage);
+        err = attribution_clock_read(self, &lane->clock[i], tick, found_ns, &usage);
     lane->read = err == 0;
+    if (lane->read) {
+        lane->usage = usage;
+        lane->read_once = true;
+    }
     if (err == -EMFILE) /* its descriptors were called in, for good */
         attribution_lane_close(self, lane);
     bool gone = err == -ENODATA || err == -EMFILE || err == -ESRCH;

@@ -42,6 +42,7 @@ struct attribution_lane {
     int32_t parent; /* the innermost monitored container that it lies inside of: its slot; or -1 */
 
     bool read;             /* in this tick */
+    bool read_once;        /* ever: then usage is that of the last time */
     struct activity usage; /* of its descendants as well */
 
     /* What it makes others wait, on all nodes (victims.h). */

@@ -2,6 +2,9 @@
 
 #include <math.h>
 
+/* Of what the machine did: what is only taken to have been done. */
+static const double carried_share = 0.1;
+
 static void seat_all(const struct attribution_context *self, size_t slot,
                      const struct attribution_lane *lane)
 {
@@ -43,18 +46,24 @@ void rates_share(const struct attribution_context *self, const struct lanes *lan
         lift(self, i);
 }
 
+/* Gone before its last time was read, or never read. */
+static bool is_hosts(const struct attribution_lane *lane)
+{
+    return !lane->read && (lane->ending || !lane->read_once);
+}
+
 bool rates_host(const struct attribution_context *self, const struct lanes *lanes,
                 const struct activity *machine, double out[ATTRIBUTION_NODES])
 {
     struct activity left = *machine;
+    double carried = 0;
     for (size_t k = 0; k < lanes->n; k++) {
         const struct attribution_lane *lane = lanes_at(lanes, k);
-        if (!lane || !attribution_lane_is_open(lane) || attribution_lane_outer(lanes, lane))
-            continue;
-        if (!lane->read && lane->ending) /* gone before its last time was read */
+        if (!lane || !attribution_lane_is_open(lane) || attribution_lane_outer(lanes, lane) ||
+            is_hosts(lane))
             continue;
         if (!lane->read)
-            return false;
+            carried += lane->usage.all;
         left.placed &= lane->usage.placed;
         left.all -= lane->usage.all;
         for (size_t i = 0; i < self->nodes.n; i++)
@@ -63,5 +72,5 @@ bool rates_host(const struct attribution_context *self, const struct lanes *lane
     /* Sums without a CPU can only be taken from sums. */
     for (size_t i = 0; i < self->nodes.n; i++)
         out[i] = fmax(0, left.placed ? left.on[i] : left.all);
-    return true;
+    return carried <= carried_share * machine->all;
 }

@@ -5,8 +5,10 @@
  * The kernel counts a container's descendants along with it. Two candidates of which one includes
  * the other move together and could never be told apart; what each of them does itself is neither
  * counted twice nor lost. A container whose own part is not known, since the time of one inside of
- * it was not read, is absent in that tick, as is the host when anybody's was not. Containers that
- * cannot be counted at all are a part of what they lie in, or of the host. Loop thread only.
+ * it was not read, is absent in that tick. For the host's part it is taken to do what it did when
+ * it was read last: of hundreds there is mostly one that is not. Only where that is much of what
+ * the machine did is the host absent, too. Containers that cannot be counted at all, or never were,
+ * are a part of what they lie in, or of the host. Loop thread only.
  */
 #ifndef IE_COLLECTORS_ATTRIBUTION_RATES_H
 #define IE_COLLECTORS_ATTRIBUTION_RATES_H

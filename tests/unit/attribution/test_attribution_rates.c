@@ -42,6 +42,7 @@ static int setup(void **state)
                                                .clock[0].handle = 1,
                                                .parent = parent[i],
                                                .read = true,
+                                               .read_once = true,
                                                .usage = {true, on[i] + 0.5, {on[i]}}};
         w->slots[i].lane = &w->lane[i];
     }
@@ -90,6 +91,23 @@ static void what_is_not_read(void **state)
     w->lane[3].read = false;
     assert_false(rates_host(&w->in, &w->lanes, &w->machine, w->host));
     w->lane[3].ending = true;
+    assert_true(rates_host(&w->in, &w->lanes, &w->machine, w->host));
+    assert_true(w->host[0] == 0.75);
+}
+
+/* /d does little: what it did last is taken from the machine's, up to a tenth of that. */
+static void who_is_not_read_for_a_tick_is_taken_to_go_on(void **state)
+{
+    struct world *w = *state;
+    w->lane[3].read = false;
+    w->lane[3].usage = (struct activity){true, 0.375, {0.25}};
+    assert_true(rates_host(&w->in, &w->lanes, &w->machine, w->host));
+    assert_true(w->host[0] == 0.5);
+    rates_share(&w->in, &w->lanes);
+    assert_true(isnan(w->seats[3].rate));
+    w->lane[3].usage.all = 0.4375;
+    assert_false(rates_host(&w->in, &w->lanes, &w->machine, w->host));
+    w->lane[3].read_once = false; /* of nothing nothing is known */
     assert_true(rates_host(&w->in, &w->lanes, &w->machine, w->host));
     assert_true(w->host[0] == 0.75);
 }
@@ -194,6 +212,7 @@ int main(void)
         TEST(each_for_itself_and_the_rest_is_the_hosts),
         TEST(nothing_is_below_zero),
         TEST(what_is_not_read),
+        TEST(who_is_not_read_for_a_tick_is_taken_to_go_on),
         TEST(who_cannot_be_counted),
         TEST(without_cpus_only_sums_can_be_compared),
         TEST(the_innermost_container_around_is_the_parent),
