@@ -289,8 +289,8 @@ verdict() {
         | ($domains | max_by([.state == "named", .excess_ns // -1])) as $worst
         | (if $waits then "\($waits.name) waits \($waits.ratio * 100 | round / 100) times its normal"
            elif $worst.latency_ns then "memory\(if $domains | length > 1 then
-                " of NUMA node \($worst.numa_node)" else "" end) takes \($worst.latency_ns | ns) ns, \(
-                $worst.calm_ns | ns) when calm"
+                " of NUMA node \($worst.numa_node)" else "" end) takes \($worst.latency_ns | ns) ns\(
+                if $worst.calm_ns then ", \($worst.calm_ns | ns) when calm" else "" end)"
            else null end) as $who
         | (if $collector.available | not then
               "who makes it slow is not measured (\($collector.reason))"

@@ -34,7 +34,7 @@ struct attribution_board_domain {
     bool traffic; /* is the activity; else CPU time */
     bool known;   /* what follows, but for the candidates */
     enum gate_domain_state state;
-    double latency_ns, calm_ns, excess_ns, by_ns[ATTRIBUTION_PARTS];
+    double latency_ns, calm_ns, excess_ns, by_ns[ATTRIBUTION_PARTS]; /* see node.h */
     double noise_ratio, inflation_ratio;
     unsigned candidates;
     uint64_t readings;

@@ -1,5 +1,6 @@
 #include "collectors/attribution/headline.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* More are in the document. */
@@ -72,8 +73,11 @@ void attribution_headline(struct board *board, struct textbuf *out)
         const struct attribution_board_domain *domain = &list->domains[i];
         if (!domain->known)
             continue;
-        textbuf_printf(out, "%sA read of memory of NUMA node %d takes %.0f ns, %.0f when calm. ",
-                       separator, domain->numa_node, domain->latency_ns, domain->calm_ns);
+        textbuf_printf(out, "%sA read of memory of NUMA node %d takes %.0f ns", separator,
+                       domain->numa_node, domain->latency_ns);
+        if (!isnan(domain->calm_ns))
+            textbuf_printf(out, ", %.0f when calm", domain->calm_ns);
+        textbuf_str(out, ". ");
         add_cause(out, list, i);
         separator = " ";
     }

@@ -61,12 +61,15 @@ static const struct metric_desc descs[A_METRICS] = {
          .type = METRIC_GAUGE,
          .number = METRIC_DOUBLE,
          .labels = "numa_node, by",
-         .help = "How much the latency of the node's memory is now above its calm one (the 10th "
-                 "percentile of the last hour), by cause: containers that are named, groups of "
-                 "containers that switch together, host (what is not monitored, or hardly varies), "
-                 "unknown. The four add up; where the causes explain more than the excess, all are "
-                 "made smaller alike. High for unknown: a neighbour outside of this machine, a "
-                 "container that is always active, or not enough on and off yet to tell."},
+         .help =
+             "How much the latency of the node's memory is now above its calm one (the 10th "
+             "percentile of the last hour), by cause: containers that are named, groups of "
+             "containers that switch together, host (what is not monitored, or hardly varies), "
+             "unknown. The four add up; where the causes explain more than the excess, all are "
+             "made smaller alike. Absent until what is calm is known: for the first 60 readings, "
+             "unless it was kept across a restart. High for unknown: a neighbour outside of this "
+             "machine, a "
+             "container that is always active, or not enough on and off yet to tell."},
     [A_EXCESS_TOTAL] =
         {.name = "interference_memory_excess_latency_seconds",
          .type = METRIC_COUNTER,
@@ -142,8 +145,6 @@ int attribution_node_set_make(struct attribution_node_set *set,
         err = series_new(families->at[A_EXCESS], NULL, own, 2, &set->excess[by]);
         if (!err)
             err = series_new(families->at[A_EXCESS_TOTAL], NULL, own, 2, &set->excess_total[by]);
-        if (!err)
-            series_set(set->excess[by], 0);
     }
     struct {
         enum attribution_metric metric;

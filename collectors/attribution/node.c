@@ -113,6 +113,12 @@ static void divide_excess(struct attribution_node *node)
 {
     double *by = node->by_ns, causes = 0;
     bool learning = node->state == GATE_LEARNING;
+    if (isnan(node->calm_ns)) {
+        node->excess_ns = NAN;
+        for (int i = 0; i < ATTRIBUTION_PARTS; i++)
+            by[i] = NAN;
+        return;
+    }
     node->excess_ns = fmax(0, node->domain.latency_ns - node->calm_ns);
     by[BY_NAMED] = gate_named_ns(&node->domain);
     by[BY_GROUP] = gate_group_ns(&node->domain);
@@ -124,9 +130,16 @@ static void divide_excess(struct attribution_node *node)
         by[i] *= node->excess_ns / causes;
 }
 
+/* From a few readings nothing is: what came first would be calm, and the next one an excess. */
+static bool knows_calm(const struct attribution_node *node)
+{
+    return node->domain.readings > ATTRIBUTION_LEARNING ||
+           hour_percentile_readings(&node->hour) > ATTRIBUTION_LEARNING;
+}
+
 static void publish(struct attribution_node *node)
 {
-    for (int by = 0; by < ATTRIBUTION_PARTS; by++) {
+    for (int by = 0; by < ATTRIBUTION_PARTS && !isnan(node->excess_ns); by++) {
         series_set(node->series.excess[by], node->by_ns[by] * 1e-9);
         series_add(node->series.excess_total[by], node->by_ns[by] * 1e-9);
     }
@@ -215,7 +228,7 @@ bool attribution_node_take(struct attribution_node *node, const struct tick *tic
     attribution_end(domain, scratch);
 
     hour_percentile_add(&node->hour, tick->mono_ns, domain->latency_ns * 1e-9);
-    node->calm_ns = hour_percentile_seconds(&node->hour, calm_share) * 1e9;
+    node->calm_ns = knows_calm(node) ? hour_percentile_seconds(&node->hour, calm_share) * 1e9 : NAN;
     node->state = gate_domain_state(domain, node->calm_ns);
     node->known = true;
     node->last_tick = tick->number;

@@ -35,8 +35,8 @@ struct attribution_node {
     /* Of the last reading. */
     bool known; /* there was one, and it is not stale */
     enum gate_domain_state state;
-    double calm_ns, excess_ns;
-    double by_ns[ATTRIBUTION_PARTS]; /* add up to excess_ns */
+    double calm_ns, excess_ns;       /* NaN until what is calm is known */
+    double by_ns[ATTRIBUTION_PARTS]; /* likewise; add up to excess_ns */
 };
 
 /* Begins with the calm latency that 'state' has of this node; state may be NULL. */

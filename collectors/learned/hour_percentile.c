@@ -31,3 +31,12 @@ double hour_percentile_seconds(const struct hour_percentile *hour, double share)
     }
     return NAN;
 }
+
+uint32_t hour_percentile_readings(const struct hour_percentile *hour)
+{
+    uint32_t all = 0;
+    for (int slice = 0; slice < SLICES; slice++)
+        for (int i = 0; i < HOUR_BUCKETS; i++)
+            all += hour->count[slice][i];
+    return all;
+}

@@ -23,4 +23,7 @@ void hour_percentile_add(struct hour_percentile *hour, uint64_t mono_ns, double 
  * true percentile between 10 ns and 10 us. NaN when empty. */
 double hour_percentile_seconds(const struct hour_percentile *hour, double share);
 
+/* How many are in it. */
+uint32_t hour_percentile_readings(const struct hour_percentile *hour);
+
 #endif

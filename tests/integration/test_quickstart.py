@@ -165,6 +165,9 @@ class Quickstart(unittest.TestCase):
                 ([{**domain, "state": "unknown"}], True),
             "now: memory takes 181 ns, 150 when calm; who makes it slow: learning, 40 s left":
                 ([{**domain, "state": "learning", "readings": 40}],),
+            "now: memory takes 181 ns; who makes it slow: learning, 116 s left":
+                ([{**domain, "state": "learning", "readings": 2, "calm_ns": None,
+                   "excess_ns": None}],),
             "now: memory takes 181 ns, 150 when calm; nobody makes it slow":
                 ([{**domain, "state": "calm"}],),
             "now: who makes it slow: no reading of the latency yet": ([],),

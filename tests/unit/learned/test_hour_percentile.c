@@ -19,6 +19,7 @@ static void a_percentile_within_its_bucket(void **state)
     assert_true(isnan(hour_percentile_seconds(&hour, 0.05)));
     for (int i = 1; i <= 100; i++) /* 80.0 ... 178 ns: the fifth is 83.96 */
         hour_percentile_add(&hour, SECOND, 79e-9 + i * 0.99e-9);
+    assert_int_equal(hour_percentile_readings(&hour), 100);
     double got = hour_percentile_seconds(&hour, 0.05);
     assert_true(fabs(got / 83.95e-9 - 1) < 0.011);
     got = hour_percentile_seconds(&hour, 1);
