@@ -25,29 +25,49 @@ struct node_key {
     char text[32];
 };
 
-static struct node_key key_of(const struct attribution_node *node)
+/* Of the entry for the calm latency, and of that for the pooled slope. */
+static struct node_key key_of(const struct attribution_node *node, bool pooled)
 {
     struct node_key key;
-    snprintf(key.text, sizeof key.text, "numa_node %d", node->number);
+    snprintf(key.text, sizeof key.text, "numa_node %d%s", node->number, pooled ? " traffic" : "");
     return key;
 }
 
-/* Only what is calm: who starts again beside a hog would take that latency for calm, and see no
- * excess. Who causes it is learned anew. */
+/* Who starts again beside a hog would take that latency for calm, and see no excess. Who causes it
+ * is learned anew. */
 static void restore(struct attribution_node *node, struct state *state)
 {
     struct state_fields fields;
-    if (!state_claim(state, owner, key_of(node).text, &fields))
+    if (!state_claim(state, owner, key_of(node, false).text, &fields))
         return;
     hour_percentile_keep(&node->hour, &fields);
     if (!state_fits(&fields))
         node->hour = (struct hour_percentile){0};
 }
 
+/* What to expect of each container's traffic. 0 or -ENOMEM. */
+static int restore_pooled(struct attribution_node *node, struct state *state)
+{
+    struct state_fields fields;
+    if (!state_claim(state, owner, key_of(node, true).text, &fields))
+        return 0;
+    pooled_keep(node->pooled, &fields);
+    if (state_fits(&fields))
+        return 0;
+    free(node->pooled);
+    node->pooled = NULL;
+    return pooled_new(&node->pooled);
+}
+
 void attribution_node_save(struct attribution_node *node, struct state_writer *out)
 {
-    state_entry_begin(out, owner, key_of(node).text);
+    state_entry_begin(out, owner, key_of(node, false).text);
     hour_percentile_keep(&node->hour, &out->fields);
+    state_entry_end(out);
+    if (!node->pooled)
+        return;
+    state_entry_begin(out, owner, key_of(node, true).text);
+    pooled_keep(node->pooled, &out->fields);
     state_entry_end(out);
 }
 
@@ -67,6 +87,8 @@ int attribution_node_new(int number, bool traffic, const struct attribution_fami
     int err = attribution_init(&node->domain, &config);
     if (!err && traffic)
         err = pooled_new(&node->pooled);
+    if (!err && traffic)
+        err = restore_pooled(node, state);
     if (!err)
         err = attribution_node_set_make(&node->series, families, number);
     if (err) {

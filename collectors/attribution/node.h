@@ -39,7 +39,8 @@ struct attribution_node {
     double by_ns[ATTRIBUTION_PARTS]; /* likewise; add up to excess_ns */
 };
 
-/* Begins with the calm latency that 'state' has of this node; state may be NULL. */
+/* Begins with the calm latency, and the pooled slope, that 'state' has of this node; state may be
+ * NULL. */
 int attribution_node_new(int number, bool traffic, const struct attribution_families *families,
                          struct state *state, struct attribution_node **out);
 /* Accepts NULL. */

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "collectors/learned/keep.h"
+
 static const double significant = 4; /* standard errors */
 /* Traffic that nobody's latency shows, 0.3 GB/s, is no peak. */
 static const double least_unit = 5e6;
@@ -18,6 +20,34 @@ int pooled_new(struct pooled **out)
     pooled->unit = least_unit;
     *out = pooled;
     return 0;
+}
+
+/* What the sums of a quarter of an hour can be, of activities and latencies that are taken. */
+static const double max_unit = 1e11, max_square = 1e15, max_latency_square = 2e6;
+
+/* Of its only column. */
+static void fit_keep(struct pooled *pooled, struct state_fields *fields)
+{
+    struct attribution_domain *d = &pooled->domain;
+    struct attribution_slot *slot = &d->slots[0];
+    bool known = attribution_has_slot(d, &pooled->all);
+    state_bool(fields, &known);
+    if (!known)
+        return;
+    state_double(fields, &d->g[0][0], 0, max_square);
+    state_double(fields, &slot->latency_square, 0, max_latency_square);
+    state_double(fields, &d->b[0], -max_square, max_square);
+    state_double(fields, &d->beta[0], 0, max_square);
+    state_check(fields, d->b[0] * d->b[0] <= 1.000001 * d->g[0][0] * slot->latency_square);
+    if (state_reading(fields))
+        slot->ticket = pooled->all.ticket = ++d->tickets;
+}
+
+void pooled_keep(struct pooled *pooled, struct state_fields *fields)
+{
+    rate_peak_keep(&pooled->peak, fields);
+    state_double(fields, &pooled->unit, least_unit, max_unit);
+    fit_keep(pooled, fields);
 }
 
 double pooled_measure(struct pooled *pooled, uint64_t mono_ns, double total,

@@ -12,6 +12,7 @@
 
 #include "collectors/attribution/estimator.h"
 #include "collectors/learned/rate_peak.h"
+#include "exporter/state/fields.h"
 
 struct pooled {
     struct rate_peak peak;
@@ -22,6 +23,11 @@ struct pooled {
 
 /* 0 or -ENOMEM. For free(). */
 int pooled_new(struct pooled **out);
+
+/* How it outlives a restart (collectors/learned/keep.h), read into a new one: the peak, and the
+ * sums of the regression. Levels and noise are learned anew, within seconds. Where the walk failed,
+ * it is to be thrown away. */
+void pooled_keep(struct pooled *pooled, struct state_fields *fields);
 
 /* A tick's total, lines a second; NaN: not known. What activities until now must be multiplied by,
  * as this one's own have been already. */

@@ -12,6 +12,7 @@
 
 #include "collectors/attribution/lane.h"
 #include "collectors/attribution/traffic.h"
+#include "collectors/table.h"
 #include "tests/unit/support/interference_rig.h"
 #include "tests/unit/support/malloc_count.h"
 
@@ -350,6 +351,68 @@ static void starved_traffic_is_absent(void **state)
     until_named(rig);
 }
 
+/* ---- across a restart ---- */
+
+static const struct state_identity here = {.boot_id = "boot"};
+
+/* What it keeps; one byte of it is changed by `damage`. */
+static struct state *kept(struct rig *rig, uint8_t damage)
+{
+    static uint8_t room[1 << 16];
+    struct state_writer writer;
+    state_write_begin(&writer, room, sizeof room, &here, rig->tick.mono_ns);
+    rig->ops->save(rig->collector, &writer);
+    size_t len = state_write_end(&writer);
+    assert_true(len <= sizeof room);
+    room[len - 9] ^= damage; /* b, the last but one: its exponent */
+    state_seal(room, len);
+    uint8_t *bytes = malloc(len);
+    memcpy(bytes, room, len);
+    struct state *state = NULL;
+    char why[128];
+    assert_int_equal(state_parse(bytes, len, &here, rig->tick.mono_ns, &state, why, sizeof why), 0);
+    return state;
+}
+
+static void start_again(struct rig *rig, const struct rig *before, struct state *state)
+{
+    rig_init(rig, &attribution_collector);
+    rig_flag(rig, "--collector.attribution.traffic");
+    rig->facts.machine = before->facts.machine;
+    const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1, .cpu = 0};
+    assert_int_equal(inventory_add_thread(&rig->inventory, &thread), 0);
+    rig->tick = before->tick;
+    rig->env.state = state;
+    rig_start(rig);
+    three_containers(rig);
+}
+
+/* The first tick after it expects of each what the last one before did. */
+static void the_slope_of_all_traffic_outlives_a_restart(void **state)
+{
+    struct rig *before = *state;
+    static struct rig after;
+    three_containers(before);
+    until_named(before);
+    struct state *said = kept(before, 0);
+    start_again(&after, before, said);
+    assert_true(node_of(&after)->pooled->unit == node_of(before)->pooled->unit);
+    for (int i = 0; i < 60; i++) {
+        second(&after);
+        double expected = node_of(before)->domain.config.mu0;
+        assert_true(expected > 0 && fabs(node_of(&after)->domain.config.mu0 / expected - 1) < 0.15);
+    }
+    rig_release(&after);
+    state_free(said);
+    /* What nobody can have learned is thrown away. */
+    said = kept(before, 0x3f);
+    start_again(&after, before, said);
+    assert_true(node_of(&after)->pooled->unit < node_of(before)->pooled->unit);
+    assert_true(node_of(&after)->pooled->all.ticket == 0);
+    rig_release(&after);
+    state_free(said);
+}
+
 static void what_cannot_be_counted_goes_by_cpu_time(void **state)
 {
     struct rig *rig = *state;
@@ -399,6 +462,7 @@ int main(void)
         TRAFFIC(only_what_is_asked_for_is_opened),
         TEST(without_the_flag_nothing_is_opened),
         TRAFFIC(starved_traffic_is_absent),
+        TRAFFIC(the_slope_of_all_traffic_outlives_a_restart),
         cmocka_unit_test_setup_teardown(what_cannot_be_counted_goes_by_cpu_time, lacking_setup,
                                         rig_teardown),
         TRAFFIC(a_tick_allocates_nothing),

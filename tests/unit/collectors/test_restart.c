@@ -496,6 +496,10 @@ static void calm_is_known_beside_a_hog(void **unused)
     double excess = rig_value(&with, "interference_memory_excess_latency_current_seconds", unknown);
     assert_true(excess > 75e-9 && excess < 85e-9);
     excess = rig_value(&without, "interference_memory_excess_latency_current_seconds", unknown);
+    assert_true(isnan(excess));
+    for (int i = 0; i < 40; i++)
+        burst(&without, 140);
+    excess = rig_value(&without, "interference_memory_excess_latency_current_seconds", unknown);
     assert_true(excess < 5e-9);
     release(&with);
     rig_release(&without);
