@@ -201,8 +201,10 @@ static bool read_host(struct attribution *self, const struct tick *tick,
 {
     struct activity machine;
     bool first = !self->machine.read_once;
-    return attribution_clock_read(&self->in, &self->machine, tick, 0, &machine) == 0 && !first &&
-           rates_host(&self->in, &self->lanes, &machine, host);
+    bool read = attribution_clock_read(&self->in, &self->machine, tick, 0, &machine) == 0 && !first;
+    for (size_t i = 0; i < self->in.nodes.n; i++)
+        self->in.node[i]->busy_share = read ? rates_busy_share(&self->in, &machine, i) : NAN;
+    return read && rates_host(&self->in, &self->lanes, &machine, host);
 }
 
 static void take_readings(struct attribution *self, const struct tick *tick,

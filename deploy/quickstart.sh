@@ -271,11 +271,11 @@ verdict() {
               elif .state == "group" then
                 "\([.groups[0].members[] | name] | some("others")) together cause \(
                     .groups[0].caused_ns | ns)\(of_excess(.groups[0].caused_ns)), unknown which of them"
-              elif .state == "calm" then "nobody makes it slow"
+              elif .state == "calm" then "as fast as in the last hour"
               elif .state == "suspected" then
                 "unknown: \([.suspects[] | select(.why == "one coincidence so far") | name]
                     | some("others")) suspected, by one coincidence so far"
-              elif .state == "unknown" then "unknown: nobody here explains \(.excess_ns | ns) ns"
+              elif .state == "unknown" then "unknown: nobody goes on and off with these \(.excess_ns | ns) ns"
               elif .state == "learning" then
                 "who makes it slow: learning, \([1, (60 - .readings) * $seconds] | max | ceil) s left"
               else "who makes it slow: no reading of the latency yet" end;

@@ -56,10 +56,12 @@ static void add_cause(struct textbuf *out, const struct attribution_board_list *
         textbuf_str(out, "Nobody is named in the first minute");
         break;
     case GATE_CALM:
-        textbuf_str(out, "Nobody makes it slow");
+        textbuf_str(out, "That is as fast as in the last hour; who is active all the time "
+                         "cannot be seen");
         break;
     default:
-        textbuf_str(out, "The cause is not known: no container here explains it");
+        textbuf_str(out, "The cause is not known: no container goes on and off with it. It may be "
+                         "one that is active all the time, or outside of this machine");
         break;
     }
     textbuf_str(out, ".");

@@ -108,19 +108,22 @@ static const struct metric_desc descs[A_METRICS] = {
          .help = "By how much uncertainty is raised because unexplained changes of the latency "
                  "last. High, above 3: something that the containers' activity does not show moves "
                  "the latency, such as other machines on the same host; naming takes longer."},
+    [A_ACTIVITY] =
+        {.name = "interference_memory_attribution_activity_ratio",
+         .type = METRIC_GAUGE,
+         .number = METRIC_DOUBLE,
+         .labels = "numa_node",
+         .help = "CPU time that is used on the NUMA node's CPUs beside the probe's, by containers "
+                 "and the host, as a share of these CPUs; absent where the machine's CPU time is "
+                 "not known, and with --collector.attribution.traffic. High, near 1: all of them "
+                 "work. Below 0.05 hardly anybody does; processors then clock their caches and "
+                 "memory controllers lower, and an excess of the latency is nobody's."},
 };
 
-const struct metric_desc *const attribution_metrics[] = {&descs[A_CAUSED],
-                                                         &descs[A_UNCERTAINTY],
-                                                         &descs[A_CAUSED_TOTAL],
-                                                         &descs[A_CAUSED_WAIT],
-                                                         &descs[A_EXCESS],
-                                                         &descs[A_EXCESS_TOTAL],
-                                                         &descs[A_READINGS],
-                                                         &descs[A_CANDIDATES],
-                                                         &descs[A_NOISE],
-                                                         &descs[A_INFLATION],
-                                                         NULL};
+const struct metric_desc *const attribution_metrics[] = {
+    &descs[A_CAUSED], &descs[A_UNCERTAINTY],  &descs[A_CAUSED_TOTAL], &descs[A_CAUSED_WAIT],
+    &descs[A_EXCESS], &descs[A_EXCESS_TOTAL], &descs[A_READINGS],     &descs[A_CANDIDATES],
+    &descs[A_NOISE],  &descs[A_INFLATION],    &descs[A_ACTIVITY],     NULL};
 
 int attribution_families_register(struct attribution_families *families, struct store *store,
                                   const char *owner)
@@ -152,7 +155,8 @@ int attribution_node_set_make(struct attribution_node_set *set,
     } others[] = {{A_READINGS, &set->readings},
                   {A_CANDIDATES, &set->candidates},
                   {A_NOISE, &set->noise},
-                  {A_INFLATION, &set->inflation}};
+                  {A_INFLATION, &set->inflation},
+                  {A_ACTIVITY, &set->activity}};
     for (size_t i = 0; i < sizeof others / sizeof *others && !err; i++)
         err = series_new(families->at[others[i].metric], NULL, own, 1, others[i].at);
     if (err)
@@ -170,6 +174,7 @@ void attribution_node_set_release(struct attribution_node_set *set)
     series_free(set->candidates);
     series_free(set->noise);
     series_free(set->inflation);
+    series_free(set->activity);
     *set = (struct attribution_node_set){0};
 }
 
@@ -180,6 +185,7 @@ void attribution_node_set_stale(struct attribution_node_set *set)
     series_clear(set->candidates);
     series_clear(set->noise);
     series_clear(set->inflation);
+    series_clear(set->activity);
 }
 
 /* ---- a container ---- */

@@ -16,6 +16,7 @@ enum attribution_metric {
     A_CANDIDATES,
     A_NOISE,
     A_INFLATION,
+    A_ACTIVITY,
     A_METRICS
 };
 
@@ -37,7 +38,7 @@ int attribution_families_register(struct attribution_families *families, struct 
 /* What is there of every NUMA node, from its start on. */
 struct attribution_node_set {
     struct series *excess[ATTRIBUTION_PARTS], *excess_total[ATTRIBUTION_PARTS];
-    struct series *readings, *candidates, *noise, *inflation;
+    struct series *readings, *candidates, *noise, *inflation, *activity;
 };
 
 /* All of them, or none and -errno. */

@@ -80,6 +80,7 @@ int attribution_node_new(int number, bool traffic, const struct attribution_fami
     if (!node)
         return -ENOMEM;
     node->number = number;
+    node->busy_share = NAN;
     restore(node, state);
     struct attribution_config config = attribution_config_cpu_time();
     if (traffic)
@@ -169,6 +170,8 @@ static void publish(struct attribution_node *node)
     series_set_u64(node->series.candidates, attribution_candidates(&node->domain));
     series_set(node->series.noise, sqrt(node->domain.noise));
     series_set(node->series.inflation, node->domain.inflation);
+    bool known = !isnan(node->busy_share);
+    series_show(node->series.activity, known, known ? node->busy_share : 0);
 }
 
 /* The counter begins in the reading after the first suspicion, so that it was seen at 0. */

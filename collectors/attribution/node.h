@@ -30,6 +30,7 @@ struct attribution_node {
     struct attribution_node_set series;
     struct attribution_seat *seats;
     size_t n_seats;
+    double busy_share;  /* of its CPUs beside the probe's, in this tick; NaN: not known */
     uint64_t last_tick; /* with a reading, or the first one; 0: none yet */
 
     /* Of the last reading. */

@@ -74,3 +74,23 @@ bool rates_host(const struct attribution_context *self, const struct lanes *lane
         out[i] = fmax(0, left.placed ? left.on[i] : left.all);
     return carried <= carried_share * machine->all;
 }
+
+static int cpus_of(const struct machine *machine, int numa_node)
+{
+    int n = 0;
+    for (int cpu = 0; cpu < MACHINE_CPUS; cpu++)
+        n += machine_numa_node_of(machine, cpu) == numa_node;
+    return n;
+}
+
+/* As activity_add counts it: without CPUs, or on a machine with one node, it is of all of them. */
+double rates_busy_share(const struct attribution_context *self, const struct activity *machine,
+                        size_t node)
+{
+    const struct activity_nodes *nodes = &self->nodes;
+    bool all = nodes->machine->numa_nodes == 1 || !machine->placed;
+    int cpus = all ? nodes->machine->cpus : cpus_of(nodes->machine, nodes->at[node].numa_node);
+    if (machine->placed && nodes->at[node].probe_cpu >= 0)
+        cpus--;
+    return cpus > 0 ? machine->on[node] / cpus : NAN;
+}

@@ -22,4 +22,8 @@ void rates_share(const struct attribution_context *self, const struct lanes *lan
 bool rates_host(const struct attribution_context *self, const struct lanes *lanes,
                 const struct activity *machine, double out[ATTRIBUTION_NODES]);
 
+/* How much of the node's CPUs beside the probe's the machine used; NaN: they are not known. */
+double rates_busy_share(const struct attribution_context *self, const struct activity *machine,
+                        size_t node);
+
 #endif

@@ -161,14 +161,15 @@ class Quickstart(unittest.TestCase):
                 ([{**domain, "state": "suspected", "suspects":
                    [{**row("report"), "why": "one coincidence so far"},
                     {**row("search"), "why": "it may only be waiting"}]}],),
-            "now: shop/search waits 1.35 times its normal; unknown: nobody here explains 31 ns":
+            "now: shop/search waits 1.35 times its normal; unknown: nobody goes on and off "
+            "with these 31 ns":
                 ([{**domain, "state": "unknown"}], True),
             "now: memory takes 181 ns, 150 when calm; who makes it slow: learning, 40 s left":
                 ([{**domain, "state": "learning", "readings": 40}],),
             "now: memory takes 181 ns; who makes it slow: learning, 116 s left":
                 ([{**domain, "state": "learning", "readings": 2, "calm_ns": None,
                    "excess_ns": None}],),
-            "now: memory takes 181 ns, 150 when calm; nobody makes it slow":
+            "now: memory takes 181 ns, 150 when calm; as fast as in the last hour":
                 ([{**domain, "state": "calm"}],),
             "now: who makes it slow: no reading of the latency yet": ([],),
             "now: shop/search waits 1.35 times its normal; who makes it slow is not measured "

@@ -55,6 +55,16 @@ static void three_containers(struct rig *rig)
     interference_container(rig, "steady");
 }
 
+static bool headline_says(const struct rig *rig, const char *words)
+{
+    struct textbuf text;
+    textbuf_init(&text);
+    rig->ops->page->headline(rig->collector, &text);
+    bool says = words[0] ? text.len && strstr(text.data, words) : text.len == 0;
+    textbuf_release(&text);
+    return says;
+}
+
 /* Nothing while it learns; then whenever it hurts, and nobody else. The counter is first seen at 0.
  */
 static void a_hog_is_named_and_nobody_else(void **state)
@@ -86,6 +96,8 @@ static void a_hog_is_named_and_nobody_else(void **state)
     assert_true(rig_value(rig, UNCERTAINTY, "") != 0);
     assert_true(rig_value(rig, READINGS, "numa_node=\"0\"") == 300);
     assert_true(rig_value(rig, CANDIDATES, "") == 2);
+    double busy = rig_value(rig, "interference_memory_attribution_activity_ratio", "");
+    assert_true(busy >= 1.0 / 3 && busy <= 1); /* steady is on one of the three CPUs */
     /* Its mean over all readings, in half of which it was on. */
     double mean = rig_value(rig, CAUSED_TOTAL, "container=\"hog\"") / 300;
     assert_true(mean > 5e-9 && mean < 12e-9);
@@ -206,6 +218,7 @@ static void an_outside_neighbour_is_unknown(void **state)
             json_t *root, *domain = interference_page(rig, 0, &root);
             assert_string_equal(json_string_value(json_object_get(domain, "state")), "unknown");
             assert_true(by(rig, "unknown") > 15e-9);
+            assert_true(headline_says(rig, "It may be one that is active all the time"));
             json_decref(root);
         }
     }
@@ -284,6 +297,26 @@ static void of_nested_containers_each_counts_for_itself(void **state)
     assert_true(by(rig, "host") == 0);
     assert_false(isnan(rig_value(rig, CAUSED_TOTAL, "container=\"pod/inner\"")));
     assert_true(rig_value(rig, CANDIDATES, "") == 2);
+}
+
+/* Always on since before the exporter was started: its latency is the calm one, and nobody says
+ * that there is no cause. */
+static void a_hog_that_never_stops_is_not_seen(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    for (int i = 0; i < 120; i++) {
+        interference_run(rig, "hog", 1, 1);
+        interference_burst(rig, 0, 140 * interference_noise(0.005));
+        assert_int_equal(rig_tick(rig), 0);
+        assert_int_equal(rig_series(rig, "container="), 0);
+    }
+    json_t *root, *domain = interference_page(rig, 0, &root);
+    assert_string_equal(json_string_value(json_object_get(domain, "state")), "calm");
+    json_decref(root);
+    assert_true(
+        headline_says(rig, "as fast as in the last hour; who is active all the time cannot"));
+    assert_false(headline_says(rig, "obody"));
 }
 
 /* The one in between goes: the innermost is then directly inside of the outermost. */
@@ -543,16 +576,6 @@ static void who_may_only_be_waiting_is_listed_as_such(void **state)
     assert_int_equal(rig_series(rig, "container=\"waiter\""), 0);
 }
 
-static bool headline_says(const struct rig *rig, const char *words)
-{
-    struct textbuf text;
-    textbuf_init(&text);
-    rig->ops->page->headline(rig->collector, &text);
-    bool says = words[0] ? text.len && strstr(text.data, words) : text.len == 0;
-    textbuf_release(&text);
-    return says;
-}
-
 static void the_headline_names_who_is_named(void **state)
 {
     struct rig *rig = *state;
@@ -640,6 +663,7 @@ int main(void)
         TEST(the_host_is_not_a_container),
         TEST(an_outside_neighbour_is_unknown),
         TEST(those_that_switch_together_are_a_group),
+        TEST(a_hog_that_never_stops_is_not_seen),
         TEST(the_probes_own_cpu_does_not_count),
         TEST(of_nested_containers_each_counts_for_itself),
         TEST(nesting_follows_who_goes),

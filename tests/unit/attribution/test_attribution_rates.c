@@ -134,6 +134,32 @@ static void without_cpus_only_sums_can_be_compared(void **state)
     assert_true(w->host[0] == 4 - 1.5 - 1.0);
 }
 
+/* CPUs 0 to 2 are node 0's, its probe is on CPU 0; 3 is node 1's. */
+static void how_busy_the_nodes_cpus_are(void **state)
+{
+    struct world *w = *state;
+    struct machine machine = {.numa_nodes = 2, .cpus = 4};
+    w->in.nodes.machine = &machine;
+    w->in.nodes.n = 2;
+    w->in.nodes.at[1].numa_node = 1;
+    w->in.nodes.at[1].probe_cpu = 3;
+    for (int cpu = 0; cpu < 4; cpu++)
+        machine_place_cpu_on_node(&machine, cpu, cpu == 3);
+    w->machine.on[0] = 0.5;
+    assert_true(rates_busy_share(&w->in, &w->machine, 0) == 0.25);
+    assert_true(isnan(rates_busy_share(&w->in, &w->machine, 1))); /* only the probe's */
+    w->in.nodes.at[0].probe_cpu = -1;
+    w->machine.on[0] = 0.75;
+    assert_true(rates_busy_share(&w->in, &w->machine, 0) == 0.25);
+    w->machine.placed = false; /* of all four */
+    w->machine.on[0] = 2;
+    assert_true(rates_busy_share(&w->in, &w->machine, 0) == 0.5);
+    machine = (struct machine){.numa_nodes = 1, .cpus = 5};
+    w->machine.placed = true;
+    w->in.nodes.at[0].probe_cpu = 0;
+    assert_true(rates_busy_share(&w->in, &w->machine, 0) == 0.5);
+}
+
 /* In any order of coming, and when one in between goes. */
 static void the_innermost_container_around_is_the_parent(void **state)
 {
@@ -215,6 +241,7 @@ int main(void)
         TEST(who_is_not_read_for_a_tick_is_taken_to_go_on),
         TEST(who_cannot_be_counted),
         TEST(without_cpus_only_sums_can_be_compared),
+        TEST(how_busy_the_nodes_cpus_are),
         TEST(the_innermost_container_around_is_the_parent),
         cmocka_unit_test(a_window_by_cpu_or_as_a_sum),
     };

@@ -31,6 +31,7 @@ int interference_setup_with(void **state, const char *flag, uint32_t lacks)
         rig_flag(rig, flag);
     rig->fake.lacks = lacks;
     rig->facts.machine.numa_nodes = 1;
+    rig->facts.machine.cpus = INTERFERENCE_RIG_CPUS;
     const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1, .cpu = 0};
     assert_int_equal(inventory_add_thread(&rig->inventory, &thread), 0);
     clock_of(rig, "host");
