@@ -31,6 +31,12 @@ local promql = import '../lib/promql.libsonnet';
       'max(numa:interference_memory_excess_latency_seconds:mean5m{HERE, by="unknown"})'
     )
     + '{{ else }}who makes memory slow is not measured there.{{ end }}{{ end }}',
+  // A name that a user has made up must not become a command of whoever copies the line: only what Kubernetes
+  // allows, DNS labels with dots between them.
+  local kubernetesNames = 'and %s' % std.join(' ', [
+    '(match "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$" $labels.%s)' % label
+    for label in [config.nodeLabel, 'namespace', 'pod']
+  ]),
   // Where this node's counts come from a recording, times are the recording's.
   local replay = q.select('interference_exporter_source_info', 'source="replay"'),
   local remedies = 'reason=~"no_permission|fd_limit|event_filtered|nmi_watchdog|not_calibrated"',
@@ -144,19 +150,41 @@ local promql = import '../lib/promql.libsonnet';
               )
             ||| % { memory: q.memory, share: config.aggressorShare },
             'Container %s makes the memory of %s slow for the others.' % [container, node],
-            'On %s, %s makes a read of the memory of NUMA node {{ $labels.numa_node }} take {{ $value | humanize }}s longer, on average over 10 minutes: more than %g %% of what it takes when it is calm. It is named because the latency has followed its activity closely enough.{{ if $labels.pod }} To move it: kubectl cordon %s; kubectl -n {{ $labels.namespace }} delete pod {{ $labels.pod }}; and when it runs elsewhere: kubectl uncordon %s.{{ end }}' % [node, container, config.aggressorShare * 100, node, node]
+            "On %s, %s makes a read of the memory of NUMA node {{ $labels.numa_node }} take {{ $value | humanize }}s longer, on average over 10 minutes: more than %g %% of what it takes when it is calm. It is named because the latency has followed its activity closely enough.{{ if %s }} To move it, unless it is a DaemonSet's (see the runbook): kubectl cordon '%s'; kubectl -n '{{ $labels.namespace }}' delete pod '{{ $labels.pod }}'; and when it runs elsewhere: kubectl uncordon '%s'.{{ end }}" % [node, container, config.aggressorShare * 100, kubernetesNames, node, node]
           ),
+          // By the exporter's own excess, or by that over the calm of Prometheus' last hour: an exporter that
+          // started again without its state takes for calm what it finds. An idle node's is nobody's.
           alert(
             'InterferenceExcessUnattributed',
             '15m',
             'warning',
             |||
-              sum by (%(memory)s) (numa:interference_memory_excess_latency_seconds:mean5m{by!="named"})
-              > on (%(memory)s)
-              %(share)g * numa:interference_memory_latency_seconds:calm1h
-            ||| % { memory: q.memory, share: config.unattributedShare },
+              (
+                sum by (%(memory)s) (numa:interference_memory_excess_latency_seconds:mean5m{by!="named"})
+                > on (%(memory)s)
+                %(share)g * numa:interference_memory_latency_seconds:calm1h
+                or
+                (
+                  (
+                    numa:interference_memory_latency_over_calm_seconds:mean5m
+                    and on (%(memory)s)
+                    numa:interference_memory_excess_latency_seconds:mean5m
+                  )
+                  - on (%(memory)s)
+                  (
+                    sum by (%(memory)s) (container:interference_caused_latency_seconds:mean5m)
+                    or
+                    0 * numa:interference_memory_latency_over_calm_seconds:mean5m
+                  )
+                )
+                > on (%(memory)s)
+                %(share)g * numa:interference_memory_latency_seconds:calm1h
+              )
+              unless on (%(memory)s)
+              numa:interference_memory_activity:ratio5m < %(idle)g
+            ||| % { memory: q.memory, share: config.unattributedShare, idle: config.idleShare },
             'The memory of %s is slow, and no container can be named for it.' % node,
-            'On %s, a read of the memory of NUMA node {{ $labels.numa_node }} takes {{ $value | humanize }}s longer than when it is calm, and this is not the doing of one container that could be named:{{ with (printf %s $labels.%s $labels.%s $labels.numa_node | query) }}{{ range $i, $part := . }}{{ if $i }},{{ end }} {{ $part.Labels.by }} {{ $part.Value | humanize }}s{{ end }}{{ end }}. unknown: outside of this machine, a container that is always active, or not yet told apart. group: several containers that switch together. host: processes outside of containers.' % [
+            'On %s, a read of the memory of NUMA node {{ $labels.numa_node }} takes {{ $value | humanize }}s longer than when it is calm, and this is not the doing of one container that could be named:{{ with (printf %s $labels.%s $labels.%s $labels.numa_node | query) }}{{ range $i, $part := . }}{{ if $i }},{{ end }} {{ $part.Labels.by }} {{ $part.Value | humanize }}s{{ end }}.{{ else }} of unknown cause; the exporter may have started again, and learn anew what is calm.{{ end }} unknown: outside of this machine, a container that is always active, or not yet told apart. group: several containers that switch together. host: processes outside of containers.' % [
               node,
               std.escapeStringJson('sort_desc(numa:interference_memory_excess_latency_seconds:mean5m{%s=%%q, %s=%%q, numa_node=%%q, by!="named"} > 0)' % [config.clusterLabel, config.nodeLabel]),
               config.clusterLabel,

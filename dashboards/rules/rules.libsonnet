@@ -171,6 +171,21 @@ local promql = import '../lib/promql.libsonnet';
               )
             )
           ||| % q.memory),
+          // Also right after a restart of the exporter, which may have to learn anew what is calm.
+          rule('numa:interference_memory_latency_over_calm_seconds:mean5m', |||
+            min by (%s) (
+              label_replace(
+                numa:interference_memory_probe_latency_seconds:mean5m,
+                "numa_node", "$1", "target_numa_node", "(.*)"
+              )
+            )
+            -
+            numa:interference_memory_latency_seconds:calm1h
+          ||| % q.memory),
+          // Share of its CPUs that is in use; absent where it is not known.
+          rule('numa:interference_memory_activity:ratio5m',
+               'max by (%s) (avg_over_time(%s[5m]))'
+               % [q.memory, q.select('interference_memory_attribution_activity_ratio')]),
           rule('numa:interference_memory_excess_latency_seconds:mean5m',
                ofReadings(q.memory + ', by', 'interference_memory_excess_latency_seconds_total', '5m')),
         ],

@@ -115,8 +115,12 @@ class Rules(unittest.TestCase):
         self.assertEqual(code, 0, output)
 
     def test_their_tests(self):
-        code, output = promtool("test", "rules", *sorted((MIXIN / "tests").glob("*.yaml")))
-        self.assertEqual(code, 0, output)
+        files = sorted((MIXIN / "tests").glob("*.yaml"))
+        self.assertGreaterEqual(len(files), 6)
+        for file in files:  # one by one: together they are a minute's work on a busy machine
+            with self.subTest(file.name):
+                code, output = promtool("test", "rules", file)
+                self.assertEqual(code, 0, output)
 
     def test_each_alert_is_tested_both_ways(self):
         """In one case it fires; in another it never does, asked for when it would have waited enough."""
