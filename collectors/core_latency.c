@@ -99,18 +99,18 @@ struct core_latency_collector {
     bool off; /* found out while running that it cannot work */
 };
 
-/* What is counted here: cycles and instructions, at least. *why: REASON_OK, or why no latency. */
+/* What is counted here: cycles and instructions, at least, also where a hypervisor refuses all
+ * other events. *why: REASON_OK, or why no latency. */
 static bool find_group(const struct collector_env *env, enum group *group, struct verdict *why)
 {
     if (core_group_find(env->sources, SCOPE_CGROUP, group, why))
         return true;
-    if (why->reason != REASON_UNSUPPORTED_CPU ||
+    if ((why->reason != REASON_UNSUPPORTED_CPU && why->reason != REASON_NO_PMU) ||
         !source_set_check(env->sources, SCOPE_CGROUP, GROUP_CPI, NULL))
         return false;
     *group = GROUP_CPI;
     struct verdict lacks = *why;
-    verdict_set(why, REASON_UNSUPPORTED_CPU, "cycles and instructions only, no latency: %.300s",
-                lacks.words);
+    verdict_set(why, lacks.reason, "cycles and instructions only, no latency: %.300s", lacks.words);
     return true;
 }
 

@@ -59,11 +59,25 @@ struct slowdown_collector {
     bool off; /* found out while running that it cannot work */
 };
 
+/* On AMD's CPUs, what core_latency says: the PMU is hidden, or a permission is missing. */
+static bool hidden_fills(const struct collector_env *env, struct verdict *why)
+{
+    struct verdict fills;
+    if (why->reason != REASON_UNSUPPORTED_CPU ||
+        source_set_check(env->sources, SCOPE_CGROUP, GROUP_FILLS, &fills) ||
+        fills.reason == REASON_UNSUPPORTED_CPU)
+        return false;
+    *why = fills;
+    return true;
+}
+
 static bool slowdown_probe(const struct collector_env *env, struct verdict *why)
 {
     if (source_set_check(env->sources, SCOPE_CGROUP, GROUP_CORE, why) ||
         source_set_check(env->sources, SCOPE_CGROUP, GROUP_ASM_EPOCHS, NULL))
         return true;
+    if (hidden_fills(env, why))
+        return false;
     if (source_set_check(env->sources, SCOPE_CGROUP, GROUP_FILLS, NULL))
         verdict_set(
             why, REASON_UNSUPPORTED_CPU,

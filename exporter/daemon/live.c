@@ -93,7 +93,7 @@ static int add_counters(struct sources *sources, const struct sources_config *co
         .log = config->log,
         .table = table,
         .file = config->plan->options->events_file ? &config->plan->events : NULL,
-        .kernel = &perf_kernel_linux,
+        .kernel = config->plan->kernel,
         .fd_limit = config->counters_max,
         .pool = &sources->pool,
         .no_pmem = config->facts->machine.pmem_dimms == 0,
@@ -123,7 +123,8 @@ static int add_activity(struct sources *sources, const struct sources_config *co
         .counters = counters,
         .pool = &sources->pool,
     };
-    const struct perf_config clocks = {.fs = fs, .log = config->log, .kernel = &perf_kernel_linux};
+    const struct perf_config clocks = {
+        .fs = fs, .log = config->log, .kernel = config->plan->kernel};
     struct source *source;
     (void)cgroup_mount_find(fs, "cpuacct", sources->cpuacct, sizeof sources->cpuacct);
     (void)cgroup_mount_find(fs, "", sources->unified, sizeof sources->unified);
@@ -196,7 +197,7 @@ static int add_samples(struct sources *sources, const struct sources_config *con
     struct perf_samples_config samples = {
         .fs = &plan->fs,
         .log = config->log,
-        .kernel = &perf_kernel_linux,
+        .kernel = plan->kernel,
         .table = table,
         .file = &plan->events,
         .nothing = plan->nothing_to_sample,

@@ -75,7 +75,8 @@ static void choose_collectors(struct plan *plan)
 int plan_init(struct plan *plan, const struct options *options, struct medium_rule *medium_rule,
               char *error, size_t error_size)
 {
-    *plan = (struct plan){.options = options, .medium_rule = medium_rule};
+    *plan =
+        (struct plan){.options = options, .kernel = &perf_kernel_linux, .medium_rule = medium_rule};
     int err = check_trees(options, error, error_size);
     if (err)
         return err;

@@ -10,6 +10,7 @@
 #include "exporter/options/options.h"
 #include "exporter/source/accesses/medium.h"
 #include "exporter/source/event/file.h"
+#include "exporter/source/perf/kernel.h"
 
 struct plan {
     const struct options *options; /* borrowed */
@@ -21,6 +22,7 @@ struct plan {
     bool probe, samples;
     bool samples_by_name; /* a flag asked for them: what keeps them away is then a fault */
     struct sampling_request sampling;
+    const struct perf_kernel *kernel; /* borrowed; tests put another in the place of Linux */
     struct medium_rule *medium_rule;  /* borrowed; NULL: what is persistent memory really is */
     struct verdict nothing_to_sample; /* not REASON_OK: why */
 };

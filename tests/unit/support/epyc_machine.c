@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -38,8 +39,8 @@ static uint64_t rate(const void *context, const struct perf_event_attr *attr, in
 {
     const struct epyc_machine *machine = context;
     uint64_t mask = attr->config >> 8 & 0xff;
-    if (attr->type != EPYC_L3_TYPE)
-        return 0;
+    if (attr->type != EPYC_L3_TYPE) /* a controller's reads, and its writes */
+        return attr->config == 0x10a ? 30 : attr->config == 0x20a ? 10 : 0;
     if (machine->sampled)
         return sampled_rate(attr, (uint64_t)cpu);
     /* Zen 2 knows six kinds of requests; on Zen 3 nothing is counted without all eight. */
@@ -47,6 +48,34 @@ static uint64_t rate(const void *context, const struct perf_event_attr *attr, in
         return 16 * (10 + (uint64_t)cpu);
     bool engaged = machine->family == 0x17 ? mask == 0x3f : mask == 0xff;
     return (attr->config & 0xff) == 0x9a && attr->config >> 16 == 0 && engaged ? 16 : 0;
+}
+
+static uint64_t core_rate(const void *context, const struct perf_event_attr *attr, int cpu)
+{
+    static const struct {
+        uint32_t type;
+        uint64_t config, rate;
+    } events[] = {
+        {PERF_TYPE_RAW, 0x76, 2400},
+        {PERF_TYPE_RAW, 0xc0, 1200},
+        {PERF_TYPE_RAW, 0x5f, 1056},
+        {PERF_TYPE_RAW, 0x0144, 8},
+        {PERF_TYPE_RAW, 0x0244, 4},
+        {PERF_TYPE_RAW, 0x5c44, 2},
+        {PERF_TYPE_RAW, 0xdc44, 2},
+        {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 2400},
+        {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1200},
+        {PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES, 2800},
+        {EPYC_MSR_TYPE, 0, 2800},
+        {EPYC_MSR_TYPE, 1, 2400},
+        {EPYC_MSR_TYPE, 2, 2800},
+    };
+    (void)context;
+    (void)cpu;
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        if (events[i].type == attr->type && events[i].config == attr->config)
+            return events[i].rate;
+    return 0;
 }
 
 /* ---- sysfs ---- */
@@ -61,7 +90,7 @@ static void write_pmu(struct fixture *tree, const char *name, const char *const 
     }
 }
 
-static void write_pmus(const struct epyc_machine *machine, struct fixture *tree)
+static void write_pmus(const struct epyc_machine *machine, unsigned pmus, struct fixture *tree)
 {
     static const char *const l3[][2] = {
         {"type", "14"},
@@ -87,16 +116,29 @@ static void write_pmus(const struct epyc_machine *machine, struct fixture *tree)
                                          {"events/mperf", "event=0x02"}};
     static const char *const core[][2] = {{"type", "4"}};
     static const char *const software[][2] = {{"type", "1"}};
-    if (machine->family == 0x17)
+    static const char *const umc[][2] = {{"type", "15"},
+                                         {"cpumask", "0,4"},
+                                         {"format/event", "config:0-7"},
+                                         {"format/rdwrmask", "config:8-9"}};
+    if (pmus & EPYC_L3 && machine->family == 0x17)
         write_pmu(tree, "amd_l3", old, sizeof old / sizeof *old);
-    else
+    else if (pmus & EPYC_L3)
         write_pmu(tree, "amd_l3", l3, sizeof l3 / sizeof *l3);
-    write_pmu(tree, "msr", msr, sizeof msr / sizeof *msr);
-    write_pmu(tree, "cpu", core, 1);
+    if (pmus & EPYC_MSR)
+        write_pmu(tree, "msr", msr, sizeof msr / sizeof *msr);
+    if (pmus & EPYC_CORE) {
+        write_pmu(tree, "cpu", core, 1);
+    } else {
+        char path[160];
+        snprintf(path, sizeof path, "%s/sys/bus/event_source/devices/cpu/type", tree->root);
+        unlink(path); /* the fixture's own */
+    }
+    if (pmus & EPYC_UMC)
+        write_pmu(tree, "amd_umc_0", umc, sizeof umc / sizeof *umc);
     write_pmu(tree, "software", software, 1);
 }
 
-void epyc_machine_files(const struct epyc_machine *machine, struct fixture *tree)
+static void write_cpus(const struct epyc_machine *machine, struct fixture *tree)
 {
     static const int l3[EPYC_L3S] = {0, 1, 8, 9};
     for (int i = 0; i < EPYC_CPUS; i++) {
@@ -113,13 +155,14 @@ void epyc_machine_files(const struct epyc_machine *machine, struct fixture *tree
                   "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: %d\nmodel\t\t: %d\n"
                   "stepping\t: 1\n\n",
                   machine->family, machine->model);
-    write_pmus(machine, tree);
 }
 
-void epyc_machine_install(const struct epyc_machine *machine, struct perf_fixture *fixture)
+void epyc_machine_install(const struct epyc_machine *machine, unsigned pmus,
+                          struct perf_fixture *fixture)
 {
     struct cpu_identity cpu;
-    epyc_machine_files(machine, &fixture->tree);
+    write_cpus(machine, &fixture->tree);
+    write_pmus(machine, pmus, &fixture->tree);
     for (int i = 0; i < EPYC_CPUS; i++)
         fixture->pmu.online[i] = true;
     fixture->pmu.general = 6;
@@ -127,6 +170,7 @@ void epyc_machine_install(const struct epyc_machine *machine, struct perf_fixtur
     fixture->pmu.box = 6;
     fixture->pmu.uncore_rate = rate;
     fixture->pmu.uncore_context = machine;
+    fixture->pmu.core_rate = core_rate;
     assert_int_equal(cpu_identify(&fixture->tree.fs, &cpu), 0);
     fixture->config.table = event_table_for_cpu(cpu.family, cpu.model, cpu.stepping, cpu.vendor);
 }

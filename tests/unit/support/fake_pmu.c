@@ -14,7 +14,7 @@ static bool is_uncore(const struct perf_event_attr *attr)
 
 static bool is_hardware(const struct perf_event_attr *attr)
 {
-    return attr->type == PERF_TYPE_RAW || is_uncore(attr);
+    return attr->type == PERF_TYPE_RAW || attr->type == PERF_TYPE_HARDWARE || is_uncore(attr);
 }
 
 uint64_t fake_pmu_rate(const struct perf_event_attr *attr)
@@ -121,7 +121,7 @@ static int refusal(const struct fake_pmu *pmu, const struct perf_event_attr *att
         return -ENOENT;
     if (is_uncore(attr) && (pid != -1 || attr->exclude_kernel))
         return -EINVAL;
-    return 0;
+    return pmu->event_error ? pmu->event_error(pmu->uncore_context, attr) : 0;
 }
 
 static int cgroup_of(pid_t pid, unsigned long flags, uint64_t *out)
@@ -187,8 +187,13 @@ static int fake_enable(void *context, int fd)
 
 static uint64_t counted(const struct fake_pmu *pmu, const struct fake_event *event, uint64_t ns)
 {
-    if (is_uncore(&event->attr) && pmu->uncore_rate)
+    bool uncore = is_uncore(&event->attr);
+    if (uncore && pmu->uncore_silent)
+        return 0;
+    if (uncore && pmu->uncore_rate)
         return pmu->uncore_rate(pmu->uncore_context, &event->attr, event->cpu) * ns / 1000;
+    if (!uncore && pmu->core_rate)
+        return pmu->core_rate(pmu->uncore_context, &event->attr, event->cpu) * ns / 1000;
     return ns * fake_pmu_rate(&event->attr);
 }
 
@@ -382,6 +387,12 @@ static int fake_close(void *context, int fd)
     event->used = false;
     pmu->open--;
     return 0;
+}
+
+const struct fake_event *fake_pmu_event(const struct fake_pmu *pmu, int fd)
+{
+    int i = fd - FIRST_FD;
+    return i >= 0 && i < FAKE_PMU_EVENTS && pmu->events[i].used ? &pmu->events[i] : NULL;
 }
 
 void fake_pmu_set_online(struct fake_pmu *pmu, int cpu, bool online)

@@ -57,6 +57,11 @@ struct fake_pmu {
     /* Counts per microsecond of an uncore event; NULL: fake_pmu_rate() per nanosecond. */
     uint64_t (*uncore_rate)(const void *context, const struct perf_event_attr *attr, int cpu);
     const void *uncore_context;
+    bool uncore_silent; /* what uncore boxes count stays 0 */
+    /* Likewise of an event of the cores, with the same context. */
+    uint64_t (*core_rate)(const void *context, const struct perf_event_attr *attr, int cpu);
+    /* What the kernel says to an event, 0 if it takes it; NULL: it takes all. */
+    int (*event_error)(const void *context, const struct perf_event_attr *attr);
 
     struct fake_event events[FAKE_PMU_EVENTS];
     size_t open, opens;                          /* now; ever */
@@ -75,6 +80,9 @@ void fake_pmu_run(struct fake_pmu *pmu, uint64_t cgroup, int tid, int cpu, uint6
 
 /* Counts per nanosecond of an event: differs between roles. */
 uint64_t fake_pmu_rate(const struct perf_event_attr *attr);
+
+/* NULL: it is not open. */
+const struct fake_event *fake_pmu_event(const struct fake_pmu *pmu, int fd);
 
 void fake_pmu_set_online(struct fake_pmu *pmu, int cpu, bool online);
 
