@@ -15,6 +15,7 @@
     each(imc_rpq) \
     each(pmm_rpq) \
     each(amd_l3) \
+    each(fill_sources) \
     each(pebs_nvmm) \
     each(probe)
 /* clang-format on */

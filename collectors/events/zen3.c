@@ -33,6 +33,9 @@ const struct event_table event_table_zen3 = {
             [ROLE_L1D_FILLS_L2] = "perf_raw::r0144",
             [ROLE_L1D_FILLS_L3] = "perf_raw::r0244",
             [ROLE_L1D_FILLS_MEMORY] = "perf_raw::r5c44",
+            [ROLE_L1D_FILLS_NEAR_DRAM] = "perf_raw::r0844",
+            [ROLE_L1D_FILLS_FAR_DRAM] = "perf_raw::r4044",
+            [ROLE_L1D_FILLS_OTHER_CCX] = "perf_raw::r1444",
         },
     .channels = 1,
     .uncore_event =

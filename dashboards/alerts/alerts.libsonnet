@@ -327,8 +327,8 @@ local promql = import '../lib/promql.libsonnet';
               ),
               least: config.pmuRunningShare,
               exporter: q.exporter,
-              // Takes two of four counters: core_latency then takes turns with it, by design.
-              sampler: q.select('interference_exporter_collector_available', 'collector="pebs_nvmm"'),
+              // They take two of four counters, or four of six: core_latency then takes turns with them.
+              sampler: q.select('interference_exporter_collector_available', 'collector=~"pebs_nvmm|fill_sources"'),
             },
             'Collector {{ $labels.collector }} on {{ $labels.instance }} shares its counters with other users.',
             'The counters of collector {{ $labels.collector }} on {{ $labels.instance }} counted for only {{ $value | humanizePercentage }} of the time in which they should have. The rest is extrapolated.'

@@ -35,6 +35,11 @@ enum role {
     ROLE_L1D_FILLS_L2,       /* of them, what the core's own L2 served */
     ROLE_L1D_FILLS_L3,       /* what the L3 of the core complex served, or another L2 there */
     ROLE_L1D_FILLS_MEMORY,   /* what came from beyond: DRAM, CXL, caches of other complexes */
+    /* Of the latter, by where they were. */
+    ROLE_L1D_FILLS_NEAR_DRAM,
+    ROLE_L1D_FILLS_FAR_DRAM,
+    ROLE_L1D_FILLS_OTHER_CCX, /* near and far */
+    ROLE_L1D_FILLS_CXL,
     ROLE_IMC_CLOCKTICKS,
     ROLE_RPQ_INSERTS,
     ROLE_RPQ_OCCUPANCY,
@@ -88,8 +93,9 @@ enum group {
      * the traffic is llc_misses + rfo, but at most twice llc_misses: rfo counts hits, too. Stores
      * past the caches are in neither. */
     GROUP_TRAFFIC,
-    GROUP_FILLS, /* what GROUP_CORE is on Intel's CPUs, from what AMD's count */
-    GROUP_CPI,   /* what any CPU counts */
+    GROUP_FILLS,   /* what GROUP_CORE is on Intel's CPUs, from what AMD's count */
+    GROUP_SOURCES, /* only when asked for: it takes turns with the fills */
+    GROUP_CPI,     /* what any CPU counts */
     GROUP_RPQ,
     GROUP_PMM_RPQ,
     GROUP_CAS,

@@ -64,6 +64,18 @@ class ByHand(unittest.TestCase):
         self.assertIsNotNone(value)
         self.assertAlmostEqual(value, expected, delta=abs(expected) * 1e-9)
 
+    def test_sources(self):
+        """Half of the time, scaled: twice 900, 60, 30 and 10 a second, for three seconds."""
+        result = harness.run_exporter(
+            "--source=replay", f"--source.replay.file={harness.REPLAYS / 'sources.jsonl'}",
+            "--once", "--collector.fill_sources")
+        page = harness.parse_text(result.stdout)
+        for source, count in (("near_dram", 5400), ("far_dram", 360), ("other_ccx", 180), ("cxl", 60)):
+            self.assertEqual(page.get(self.C + "memory_reads_by_source_total", container="cart",
+                                      source=source), count)
+        self.assertEqual(page.get(self.C + "memory_reads_by_source_total", container="train",
+                                  source="far_dram"), 0)
+
     def test_zen(self):
         page = self.page("zen")
         self.near(page.get(self.LATENCY, container="cart"), 160e-9)

@@ -40,6 +40,14 @@ class SeriesCount(unittest.TestCase):
         """Two counts more than Intel's, but no slowdown."""
         self.assertLessEqual(max(self.counts(recording="zen").values()) + 3, LIMIT)
 
+    def test_sources_are_asked_for(self):
+        """Four more, and none unless asked for, where the machine counted them."""
+        without = self.counts(recording="sources")
+        with_them = self.counts("--collector.fill_sources", recording="sources")
+        self.assertEqual({name: with_them[name] - without[name] for name in with_them},
+                         {name: 4 for name in without})
+        self.assertLessEqual(max(without.values()) + 3, LIMIT)
+
     def test_nodes_with_persistent_memory(self):
         """Few nodes have it: six more there, five more with loads, and info is in both."""
         counts = self.counts("--collector.disable-defaults", "--collector.pebs_nvmm",

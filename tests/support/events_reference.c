@@ -61,6 +61,7 @@ static void write_cpu(struct textbuf *out, const struct event_table *table)
     textbuf_str(out, cell[counts(table, GROUP_RPQ, group_descs[GROUP_RPQ].required)]);
     textbuf_str(out, cell[counts(table, GROUP_PMM_RPQ, group_descs[GROUP_PMM_RPQ].required)]);
     write_l3(out, table);
+    textbuf_str(out, cell[counts(table, GROUP_SOURCES, group_descs[GROUP_SOURCES].required)]);
     textbuf_str(out, cell[counts(table, GROUP_STORES, group_descs[GROUP_STORES].required) &&
                           counts(table, GROUP_PMM_RPQ, group_descs[GROUP_PMM_RPQ].required)]);
     textbuf_printf(out, " %s |\n", table->known_error);
@@ -108,7 +109,8 @@ int events_reference_write(struct textbuf *out)
         "later, and of `amd_l3`: [VALIDATION.md](VALIDATION.md)\nsays how to check them.\n\n"
         "| CPU | models | latency of `core_latency` | `slowdown` | `imc_rpq` | `pmm_rpq` | "
         "`amd_l3` "
-        "| `pebs_nvmm` | known error |\n|---|---|---|---|---|---|---|---|---|\n");
+        "| `fill_sources` | `pebs_nvmm` | known error "
+        "|\n|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; table_at(i); i++)
         write_cpu(out, table_at(i));
     textbuf_str(

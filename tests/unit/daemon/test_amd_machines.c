@@ -133,6 +133,7 @@ static char *page_of(struct perf_fixture *fixture)
                     "--once",
                     "--no-collector.probe",
                     "--no-collector.attribution",
+                    "--collector.fill_sources",
                     "--containers.names=none",
                     "--sampling.interval=200ms"};
     assert_int_equal(options_parse(&options, sizeof argv / sizeof *argv, argv, error, sizeof error),

@@ -63,6 +63,8 @@ static uint64_t core_rate(const void *context, const struct perf_event_attr *att
         {PERF_TYPE_RAW, 0x0244, 4},
         {PERF_TYPE_RAW, 0x5c44, 2},
         {PERF_TYPE_RAW, 0xdc44, 2},
+        {PERF_TYPE_RAW, 0x0844, 1},
+        {PERF_TYPE_RAW, 0x1444, 1},
         {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 2400},
         {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1200},
         {PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES, 2800},

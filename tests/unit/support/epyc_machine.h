@@ -28,7 +28,8 @@ struct epyc_machine {
  *     else:     reads 16 (by each bit of the unit mask 2), wait 16 * (10 + c)
  *
  * Of a CPU, per microsecond: 2400 cycles and ticks of aperf, 2800 of the TSC and of mperf, 1200
- * instructions; fills of the L1: 8 from the L2, 4 from the L3, 2 from memory; 1056 misses in
+ * instructions; fills of the L1: 8 from the L2, 4 from the L3, 2 from memory, of
+ * them 1 from near DRAM and 1 from another complex; 1056 misses in
  * flight. With 10 and 46 cycles for a hit, one from memory is in flight for (1056 - 80 - 184) / 2 =
  * 396 cycles. A memory controller: 30 reads and 10 writes.
  */
