@@ -64,6 +64,19 @@ class ByHand(unittest.TestCase):
         self.assertIsNotNone(value)
         self.assertAlmostEqual(value, expected, delta=abs(expected) * 1e-9)
 
+    def test_l3(self):
+        page = self.page("l3")
+        name = "interference_l3_miss_read_"
+        for l3, source, latency, reads in (("0", "near_dram", 120e-9, 3e5), ("1", "near_dram", 360e-9, 3e5),
+                                           ("8", "any", 62.5e-9, 3e6)):
+            labels = {"l3": l3, "source": source}
+            self.near(page.get(name + "latency_seconds", **labels), latency)
+            self.assertEqual(page.get(name + "latency_reads_total", **labels), reads)
+            self.near(page.get(name + "wait_seconds_total", **labels), latency * reads)
+        self.assertEqual(page.get(name + "latency_reads_total", l3="0", source="far_dram"), 0)
+        self.assertIsNone(page.get(name + "latency_seconds", l3="0", source="far_dram"))
+        self.assertIsNone(page.get(name + "latency_reads_total", l3="0", source="cxl"))
+
     def test_sources(self):
         """Half of the time, scaled: twice 900, 60, 30 and 10 a second, for three seconds."""
         result = harness.run_exporter(
