@@ -63,6 +63,7 @@ struct lane {
     struct series *series[C_SERIES]; /* NULL where not asked for */
 
     uint64_t total[C_COUNTS];
+    uint32_t basic;     /* bit c: total[c] is counted on every machine like this one */
     uint32_t counted;   /* bit c: total[c] was ever counted */
     bool known;         /* which counts this machine can do: a window of it ran */
     bool latency_known; /* some window of it had one: what follows is true, 0 included */
@@ -93,6 +94,7 @@ struct core_latency_collector {
     struct lanes lanes;
     enum group group;
     bool few_counters; /* a window lacked some of the counts that latencies need */
+    bool basics_only;  /* the hypervisor filters the fills, but not cycles and instructions */
 
     struct node_traffic traffic;
     unsigned thresholds_version;
@@ -144,7 +146,7 @@ static bool lane_open(void *collector, void *opaque)
  * machine cannot do is absent. */
 static bool lane_counts(const struct lane *lane, enum container_metric c)
 {
-    bool basic = lane->core.opened && !lane->known && (counts_basic(lane->core.group) >> c & 1);
+    bool basic = lane->core.opened && !lane->known && (lane->basic >> c & 1);
     return (lane->counted >> c & 1) || basic;
 }
 
@@ -207,6 +209,13 @@ static void lane_rename(void *collector, void *opaque)
     lane_find_threshold(self, lane);
 }
 
+static void explain_basics(struct verdict *why)
+{
+    struct verdict filtered;
+    core_group_is_filtered(&filtered);
+    verdict_set(why, filtered.reason, "cycles and instructions only: %.280s", filtered.words);
+}
+
 /* What is counted here, when that is less than it could be, may change while running. */
 static void refresh_verdict(struct core_latency_collector *self)
 {
@@ -216,6 +225,8 @@ static void refresh_verdict(struct core_latency_collector *self)
         return;
     if (group == GROUP_CPI)
         ; /* the reason is in the words */
+    else if (self->basics_only)
+        explain_basics(&now);
     else if (self->env.facts->in_flight_untrue)
         core_group_is_untrue(&now);
     else if (self->few_counters)
@@ -233,6 +244,7 @@ static void *lane_make(void *collector, const struct container *container)
         return NULL;
     core_lane_init(&lane->core, container);
     lane->core.group = self->group;
+    lane->basic = counts_basic(self->basics_only ? GROUP_CPI : self->group);
     limits_init(&lane->limits);
     return lane;
 }
@@ -458,12 +470,34 @@ static void switch_off(struct core_latency_collector *self)
     self->off = true;
 }
 
+/* Likewise of the fills, in whose group cycles and instructions count none the less. */
+static void keep_basics(struct core_latency_collector *self)
+{
+    explain_basics(&self->status->verdict);
+    log_warn(self->env.log, "core_latency", "%s", self->status->verdict.words);
+    self->basics_only = true;
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        struct lane *lane = lanes_at(&self->lanes, i);
+        if (!lane)
+            continue;
+        lane->basic = counts_basic(GROUP_CPI);
+        lane->counted &= counts_of_any_cpu();
+    }
+    for (int i = N_READS; i < N_METRICS; i++)
+        series_clear(self->node[i]);
+    series_clear(self->node_histogram);
+}
+
 static int core_latency_collect(void *opaque, const struct tick *tick)
 {
     struct core_latency_collector *self = opaque;
     show_facts(self);
-    if (self->env.facts->l3_miss_reads_filtered && !self->off)
+    if (self->env.facts->l3_miss_reads_filtered && self->group == GROUP_FILLS) {
+        if (!self->basics_only)
+            keep_basics(self);
+    } else if (self->env.facts->l3_miss_reads_filtered && !self->off) {
         switch_off(self);
+    }
     if (self->off)
         return -ENODEV;
 

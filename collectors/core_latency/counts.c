@@ -28,6 +28,11 @@ uint32_t counts_basic(enum group group)
     return group == GROUP_CPI ? cpi : group == GROUP_FILLS ? reads : reads | 1u << C_OCCUPANCY;
 }
 
+uint32_t counts_of_any_cpu(void)
+{
+    return counts_basic(GROUP_CPI) | 1u << C_REF_CYCLES;
+}
+
 static struct fill_times times_of(const struct facts *facts)
 {
     return (struct fill_times){facts->machine.l2_fill_cycles, facts->machine.l3_fill_cycles};
@@ -59,6 +64,10 @@ static void take_fills(const struct window_sum *sum, const struct facts *facts, 
     if (window_count(sum, GROUP_FILLS, ROLE_L1D_FILLS_L3, &l3))
         add(out, C_LLC_READS, l3 + out->count[C_READS]);
     out->too_few = !has_fills(sum);
+    if (facts->l3_miss_reads_filtered) {
+        out->counted &= counts_of_any_cpu();
+        return;
+    }
     if (facts->in_flight_untrue)
         out->counted &= ~(1u << C_IN_FLIGHT);
     if (out->too_few || facts->in_flight_untrue || !(times.l3 > 0))
@@ -97,7 +106,7 @@ static int sums_of_fills(const struct window_sum *sum, const struct facts *facts
         .l3 = reference_of(sum, ROLE_L1D_FILLS_L3),
         .memory = reference_of(sum, ROLE_L1D_FILLS_MEMORY),
     };
-    if (!has_fills(sum) || facts->in_flight_untrue)
+    if (!has_fills(sum) || facts->in_flight_untrue || facts->l3_miss_reads_filtered)
         return -ENODATA;
     out->reference_reads = fills.memory;
     return fills_beyond(&fills, times_of(facts), &out->reference_occupancy);

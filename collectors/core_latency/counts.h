@@ -19,6 +19,9 @@ struct counts {
 /* Those that every machine with this group has. */
 uint32_t counts_basic(enum group group);
 
+/* Likewise those that a hypervisor passes which filters all others: with reference cycles. */
+uint32_t counts_of_any_cpu(void);
+
 /*
  * A window that ran. Of AMD's, memory_read_occupancy is estimated from the counts (fill_latency.h):
  * unknown until t2 and t3 are, and 0 in a window from which it cannot be told.

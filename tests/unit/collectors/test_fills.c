@@ -438,6 +438,39 @@ static void fills_that_a_hypervisor_filters_are_found(void **state)
     assert_false(rig->facts.in_flight_untrue);
 }
 
+/* A guest whose hypervisor filters the fills, as the probe finds out: the rest goes on counting. */
+static void filtered_fills_leave_cycles(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    rig_container(rig, "idle");
+    work(rig, "a", 0, 2500000000u, 396);
+    work(rig, "idle", 0, 2500000000u, 396);
+    assert_int_equal(rig_tick(rig), 0);
+    assert_false(isnan(rig_value(rig, C("memory_reads"), "\"idle\"")));
+    rig->facts.l3_miss_reads_filtered = true;
+    work(rig, "a", 0, 2500000000u, 396);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rig_tick(rig), 0);
+        assert_true(rig_value(rig, C("cpu_cycles"), "\"a\"") == 5e9);
+        assert_true(rig_value(rig, C("cpu_instructions"), "\"idle\"") == 1e9);
+        assert_true(rig_value(rig, N("cpu_cycles"), "") == 7.5e9);
+        static const char *const gone[] = {
+            C("memory_reads"),      C("llc_reads"),    C("l1d_misses_in_flight_cycles"),
+            C("l1d_fills_from_l2"), N("memory_reads"), N("memory_read_wait_seconds")};
+        for (size_t k = 0; k < sizeof gone / sizeof *gone; k++)
+            assert_true(isnan(rig_value(rig, gone[k], "")));
+        assert_int_equal(rig->status.verdict.reason, REASON_EVENT_FILTERED);
+        assert_non_null(strstr(rig->status.verdict.words, "cycles and instructions only"));
+        if (i == 0)
+            rig_container(rig, "new"); /* has no zeros either */
+    }
+    work(rig, "new", 0, 2500000000u, 396);
+    assert_int_equal(rig_tick(rig), 0);
+    assert_true(rig_value(rig, C("cpu_cycles"), "\"new\"") == 2.5e9);
+    assert_true(isnan(rig_value(rig, C("memory_reads"), "\"new\"")));
+}
+
 int main(void)
 {
 #define ZEN(name) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
@@ -461,6 +494,7 @@ int main(void)
         PROBE(an_event_in_fours_is_found),
         PROBE(an_event_that_counts_too_much_is_found),
         PROBE(fills_that_a_hypervisor_filters_are_found),
+        cmocka_unit_test_setup_teardown(filtered_fills_leave_cycles, setup, rig_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
