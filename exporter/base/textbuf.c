@@ -161,9 +161,34 @@ static size_t utf8_length(const unsigned char *p)
     return n;
 }
 
-/* Appends text with 'escape' deciding the ASCII characters; anything malformed becomes U+FFFD. */
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/* Of two bytes: C1, U+0080 to U+009F, and the Arabic letter mark U+061C. Of three: the marks U+200E
+ * and U+200F, the embeddings and overrides U+202A to U+202E, the isolates U+2066 to U+2069. */
+static const char *escape_unseen(const unsigned char *p, size_t n)
+{
+    bool unseen = false;
+    if (n == 2)
+        unseen = (p[0] == 0xc2 && p[1] < 0xa0) || (p[0] == 0xd8 && p[1] == 0x9c);
+    else if (n == 3 && p[0] == 0xe2 && p[1] == 0x80)
+        unseen = p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xaa && p[2] <= 0xae);
+    else if (n == 3 && p[0] == 0xe2 && p[1] == 0x81)
+        unseen = p[2] >= 0xa6 && p[2] <= 0xa9;
+    return unseen ? REPLACEMENT : NULL;
+}
+
+static const char *escape_nothing(const unsigned char *p, size_t n)
+{
+    (void)p;
+    (void)n;
+    return NULL;
+}
+
+/* Appends text with 'escape' deciding the ASCII characters, and 'longer' the others; anything
+ * malformed becomes U+FFFD. */
 static void add_escaped(struct textbuf *buf, const char *text,
-                        const char *(*escape)(unsigned char c, char *scratch))
+                        const char *(*escape)(unsigned char c, char *scratch),
+                        const char *(*longer)(const unsigned char *p, size_t n))
 {
     const unsigned char *p = (const unsigned char *)text;
     const unsigned char *plain = p;
@@ -172,10 +197,10 @@ static void add_escaped(struct textbuf *buf, const char *text,
         size_t n = utf8_length(p);
         const char *replacement = NULL;
         if (n == 0) {
-            replacement = "\xef\xbf\xbd";
+            replacement = REPLACEMENT;
             n = 1;
-        } else if (n == 1) {
-            replacement = escape(*p, scratch);
+        } else {
+            replacement = n == 1 ? escape(*p, scratch) : longer(p, n);
         }
         if (replacement) {
             textbuf_add(buf, (const char *)plain, (size_t)(p - plain));
@@ -198,7 +223,7 @@ static const char *escape_label(unsigned char c, char *scratch)
     case '\n':
         return "\\n";
     default:
-        return NULL;
+        return c < 0x20 || c == 0x7f ? REPLACEMENT : NULL;
     }
 }
 
@@ -214,12 +239,12 @@ static const char *escape_quoted(unsigned char c, char *scratch)
 
 void textbuf_label_value(struct textbuf *buf, const char *text)
 {
-    add_escaped(buf, text, escape_label);
+    add_escaped(buf, text, escape_label, escape_unseen);
 }
 
 void textbuf_quoted(struct textbuf *buf, const char *text)
 {
     textbuf_char(buf, '"');
-    add_escaped(buf, text, escape_quoted);
+    add_escaped(buf, text, escape_quoted, escape_nothing);
     textbuf_char(buf, '"');
 }

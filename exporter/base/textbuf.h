@@ -49,7 +49,9 @@ void textbuf_u64(struct textbuf *buf, uint64_t value);
 void textbuf_double(struct textbuf *buf, double value);
 
 /* The inside of a label value: backslash, double quote and newline escaped. Bytes that are not
- * valid UTF-8 become U+FFFD, since a scraper rejects the whole page otherwise. */
+ * valid UTF-8 become U+FFFD, since a scraper rejects the whole page otherwise; so do control
+ * characters, which a terminal obeys, and those that turn the direction of text around, which show
+ * a name as another (Unicode's Bidi_Control). Names are tenants' texts. */
 void textbuf_label_value(struct textbuf *buf, const char *text);
 
 /* A double-quoted string, valid in JSON and in logfmt. */

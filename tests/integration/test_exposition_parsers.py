@@ -28,8 +28,8 @@ VALUES = {
     b'"} 1 # {x="y"} 2': '"} 1 # {x="y"} 2',
     b"# EOF": "# EOF",
     b" space ": " space ",
-    b"tab\tcr\rbell\x07": "tab\tcr\rbell\x07",
-    "é€😀\u2028\x85".encode(): "é€😀\u2028\x85",
+    b"tab\tcr\rbell\x07": "tab\ufffdcr\ufffdbell\ufffd",
+    "é€😀\u2028\x85\u202e".encode(): "é€😀\u2028\ufffd\ufffd",
     b"\xff\xfecut \xe2\x82": "\ufffd\ufffdcut \ufffd\ufffd",
     b"x" * 5000: "x" * 5000,
 }

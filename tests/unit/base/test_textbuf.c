@@ -120,7 +120,7 @@ static void test_label_value(void **state)
         {"", ""},
         {"plain", "plain"},
         {"a\\b\"c\nd", "a\\\\b\\\"c\\nd"},
-        {"\ttab \x01", "\ttab \x01"},
+        {"\ttab \x01", BAD "tab " BAD},
         {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
         {"\xff", BAD},
         {"a\x80z", "a" BAD "z"},
@@ -135,6 +135,35 @@ static void test_label_value(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_text(textbuf_label_value, cases[i][0], cases[i][1]);
+}
+
+/* Every character of these ranges, and their neighbours, by its code. */
+static void what_is_not_seen_is_replaced(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned from, to;
+    } ranges[] = {{0x01, 0x09},     {0x0b, 0x1f},     {0x7f, 0x9f},    {0x61c, 0x61c},
+                  {0x200e, 0x200f}, {0x202a, 0x202e}, {0x2066, 0x2069}};
+    for (unsigned code = 1; code < 0x3000; code++) {
+        bool replaced = false;
+        for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+            replaced |= code >= ranges[i].from && code <= ranges[i].to;
+        if (strchr("\\\"\n", (int)code & 0x7f) && code < 0x80)
+            continue;
+        char text[8] = "";
+        if (code < 0x80) {
+            text[0] = (char)code;
+        } else if (code < 0x800) {
+            text[0] = (char)(0xc0 | code >> 6);
+            text[1] = (char)(0x80 | (code & 0x3f));
+        } else {
+            text[0] = (char)(0xe0 | code >> 12);
+            text[1] = (char)(0x80 | (code >> 6 & 0x3f));
+            text[2] = (char)(0x80 | (code & 0x3f));
+        }
+        check_text(textbuf_label_value, text, replaced ? BAD : text);
+    }
 }
 
 static void test_quoted(void **state)
@@ -297,15 +326,11 @@ static void test_u64(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_append),
-        cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_trim),
-        cmocka_unit_test(test_fixed),
-        cmocka_unit_test(test_label_value),
-        cmocka_unit_test(test_quoted),
-        cmocka_unit_test(test_doubles_by_hand),
-        cmocka_unit_test(test_canonical),
-        cmocka_unit_test(test_doubles_read_back),
+        cmocka_unit_test(test_append),      cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_trim),        cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_label_value), cmocka_unit_test(what_is_not_seen_is_replaced),
+        cmocka_unit_test(test_quoted),      cmocka_unit_test(test_doubles_by_hand),
+        cmocka_unit_test(test_canonical),   cmocka_unit_test(test_doubles_read_back),
         cmocka_unit_test(test_u64),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
