@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "exporter/base/array.h"
-#include "exporter/base/hash.h"
+#include "exporter/base/siphash.h"
 
 enum { BUCKETS_MIN = 256 };
 
 static struct cgroup_node **path_bucket(const struct node_tree *tree, const char *path, size_t len)
 {
-    return &tree->by_path[hash_bytes(HASH_START, path, len) & (tree->n_buckets - 1)];
+    return &tree->by_path[siphash(&tree->key, path, len) & (tree->n_buckets - 1)];
 }
 
 static struct cgroup_node **wd_bucket(const struct node_tree *tree, int wd)
@@ -22,6 +22,7 @@ static struct cgroup_node **wd_bucket(const struct node_tree *tree, int wd)
 int node_tree_init(struct node_tree *tree)
 {
     *tree = (struct node_tree){.n_buckets = BUCKETS_MIN};
+    siphash_key_init(&tree->key);
     TAILQ_INIT(&tree->all);
     tree->by_path = calloc(BUCKETS_MIN, sizeof(struct cgroup_node *));
     tree->by_wd = calloc(BUCKETS_MIN, sizeof(struct cgroup_node *));
@@ -129,8 +130,10 @@ struct cgroup_node *node_add(struct node_tree *tree, const char *path)
     node->path = copy;
     node->parent = parent;
     node->owner = node_owner(parent);
-    if (node->owner)
+    if (node->owner) {
         node->owner->directories++;
+        node->owner->path_bytes += strlen(path) + 1;
+    }
     node->wd = node->events_wd = node->fd = -1;
     TAILQ_INIT(&node->children);
     TAILQ_INSERT_TAIL(&tree->all, node, all);
@@ -182,8 +185,10 @@ void node_remove(struct node_tree *tree, struct cgroup_node *node)
     else
         tree->root = NULL;
     tree->n--;
-    if (node->owner)
+    if (node->owner) {
         node->owner->directories--;
+        node->owner->path_bytes -= strlen(node->path) + 1;
+    }
     free(node->path);
     free(node);
 }

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "exporter/base/siphash.h"
+
 enum node_kind {
     NODE_PLAIN,
     NODE_CANDIDATE, /* counts as soon as it has processes of its own (--containers.all-cgroups) */
@@ -22,6 +24,7 @@ enum node_kind {
  * directories there has shares of these, not the whole. */
 struct node_share {
     size_t directories; /* looked at; the others are as if they were not there */
+    size_t path_bytes;  /* of these, whole paths: each may be 4 KiB long */
     size_t places;      /* counted at a time */
     uint64_t refill_ns; /* each of them is given back to be taken anew after this long */
 };
@@ -37,10 +40,10 @@ struct cgroup_node {
     TAILQ_ENTRY(cgroup_node) all;  /* by when it was met last: parents before children */
     TAILQ_ENTRY(cgroup_node) scan; /* its subtree is to be looked through */
     struct cgroup_node *owner; /* the nearest node above that has a share; NULL: the machine's */
-    const struct node_share *share; /* of what lies below; NULL: has none of its own */
-    size_t directories, places;     /* that are taken of it */
-    uint64_t full_ns;               /* when as many places may be taken at once as there are */
-    bool has_place;                 /* one of its owner's */
+    const struct node_share *share;         /* of what lies below; NULL: has none of its own */
+    size_t directories, path_bytes, places; /* that are taken of it */
+    uint64_t full_ns; /* when as many places may be taken at once as there are */
+    bool has_place;   /* one of its owner's */
     bool scan_wanted;
     uint32_t seen; /* the rescan that met it last */
     int wd;        /* inotify's; -1: none */
@@ -62,6 +65,7 @@ struct cgroup_node {
 
 struct node_tree {
     struct cgroup_node *root; /* NULL: empty */
+    struct siphash_key key;   /* paths are tenants' texts */
     struct node_list all;
     size_t n;
     struct cgroup_node **by_path, **by_wd;

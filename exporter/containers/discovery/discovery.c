@@ -63,7 +63,8 @@ static bool has_room(struct discovery *d, const char *path)
     if (!member_is_looked_into(d, parent))
         return false;
     const struct cgroup_node *owner = node_owner(parent);
-    if (!owner || owner->directories < owner->share->directories)
+    if (!owner || (owner->directories < owner->share->directories &&
+                   owner->path_bytes + strlen(path) < owner->share->path_bytes))
         return true;
     d->refused[REFUSED_DIRECTORY]++;
     return false;

@@ -21,10 +21,10 @@
 
 /* Of a container: what nested containers, or a service manager in it, need. */
 static const struct node_share container_share = {
-    .directories = 256, .places = 16, .refill_ns = 6 * DISCOVERY_S};
+    .directories = 256, .path_bytes = 128 << 10, .places = 16, .refill_ns = 6 * DISCOVERY_S};
 /* Of a user who may make cgroups without root: containers, sessions, applications. */
 static const struct node_share user_share = {
-    .directories = 4096, .places = 128, .refill_ns = 1 * DISCOVERY_S};
+    .directories = 4096, .path_bytes = 1 << 20, .places = 128, .refill_ns = 1 * DISCOVERY_S};
 
 /* A container that lies in no other one, or what is below it. */
 static bool is_containers(const struct cgroup_node *node)

@@ -9,18 +9,19 @@
 
 #include "exporter/base/hash.h"
 
-/* With the terminating NUL, so that "a","b" and "ab","" differ. */
-static uint64_t hash_string(uint64_t hash, const char *text)
+/* Continues a hash: "a","b" and "ab","" differ. */
+static uint64_t hash_string(const struct siphash_key *key, uint64_t hash, const char *text)
 {
-    return hash_bytes(hash, text, strlen(text) + 1);
+    const struct siphash_key next = {key->k0 ^ hash, key->k1};
+    return siphash(&next, text, strlen(text));
 }
 
-uint64_t entry_hash_labels(const struct container *container)
+uint64_t entry_hash_labels(const struct siphash_key *key, const struct container *container)
 {
-    uint64_t hash = hash_string(HASH_START, container->namespace_);
-    hash = hash_string(hash, container->pod);
-    hash = hash_string(hash, container->name);
-    return hash_string(hash, container->short_id);
+    uint64_t hash = hash_string(key, 0, container->namespace_);
+    hash = hash_string(key, hash, container->pod);
+    hash = hash_string(key, hash, container->name);
+    return hash_string(key, hash, container->short_id);
 }
 
 uint64_t entry_hash_handle(uint64_t handle)
@@ -28,9 +29,15 @@ uint64_t entry_hash_handle(uint64_t handle)
     return handle;
 }
 
-uint64_t entry_hash_path(const char *key, const char *path)
+uint64_t entry_hash_path(const struct siphash_key *key, const char *own_key, const char *path)
 {
-    return hash_string(HASH_START, key && *key ? key : path);
+    return hash_string(key, 0, own_key && *own_key ? own_key : path);
+}
+
+/* The same at every start: it is shown. */
+static uint64_t lasting_hash(const char *text)
+{
+    return hash_bytes(HASH_START, text, strlen(text) + 1);
 }
 
 /* ---- strings ---- */
@@ -102,7 +109,7 @@ static void set_short_id(struct container *container, const char *id)
                  container->cgroup_id & mask);
     else
         snprintf(container->short_id, sizeof container->short_id, "%012" PRIx64,
-                 entry_hash_path(container->key, container->path) & mask);
+                 lasting_hash(*container->key ? container->key : container->path) & mask);
 }
 
 /* ---- life ---- */

@@ -6,6 +6,7 @@
 
 #include <sys/queue.h>
 
+#include "exporter/base/siphash.h"
 #include "exporter/containers/table/table.h"
 
 enum entry_place {
@@ -60,9 +61,9 @@ int entry_set_strings(struct container *container, const struct container_spec *
 bool entry_same_strings(const struct container *a, const struct container *b);
 
 bool entry_same_labels(const struct container *a, const struct container *b);
-uint64_t entry_hash_labels(const struct container *container);
+uint64_t entry_hash_labels(const struct siphash_key *key, const struct container *container);
 uint64_t entry_hash_handle(uint64_t handle);
-uint64_t entry_hash_path(const char *key, const char *path);
+uint64_t entry_hash_path(const struct siphash_key *key, const char *own_key, const char *path);
 
 struct entry_index {
     enum entry_index_kind kind;

@@ -13,7 +13,7 @@ struct table_entry *table_labels_holder(const struct container_table *table,
                                         const struct container *container)
 {
     const struct entry_index *index = &table->index[INDEX_LABELS];
-    uint64_t hash = entry_hash_labels(container);
+    uint64_t hash = entry_hash_labels(&table->key, container);
     struct table_entry *holder = NULL;
     do
         holder = entry_index_find(index, hash, holder);

@@ -18,8 +18,9 @@ static void index_handle(struct container_table *table, struct table_entry *entr
 {
     entry->handle = handle;
     entry_index_insert(&table->index[INDEX_HANDLE], entry, entry_hash_handle(handle));
-    entry_index_insert(&table->index[INDEX_PATH], entry,
-                       entry_hash_path(entry->own_key ? entry->c.key : NULL, entry->c.path));
+    entry_index_insert(
+        &table->index[INDEX_PATH], entry,
+        entry_hash_path(&table->key, entry->own_key ? entry->c.key : NULL, entry->c.path));
 }
 
 static void forget_handle(struct container_table *table, struct table_entry *entry)
@@ -154,7 +155,8 @@ void table_name(struct container_table *table, struct table_entry *entry)
     }
     table_leave_naming_lists(table, entry);
     entry->c.named = true;
-    entry_index_insert(&table->index[INDEX_LABELS], entry, entry_hash_labels(&entry->c));
+    entry_index_insert(&table->index[INDEX_LABELS], entry,
+                       entry_hash_labels(&table->key, &entry->c));
     table_change(table, CHANGE_NAMED, entry);
 }
 

@@ -30,7 +30,8 @@ static int rename_named(struct container_table *table, struct table_entry *entry
         entry_index_remove(&table->index[INDEX_LABELS], entry);
     take_strings(entry, next, strings);
     if (relabel)
-        entry_index_insert(&table->index[INDEX_LABELS], entry, entry_hash_labels(&entry->c));
+        entry_index_insert(&table->index[INDEX_LABELS], entry,
+                           entry_hash_labels(&table->key, &entry->c));
     if (seen)
         table_change(table, CHANGE_RENAMED, entry);
     else

@@ -31,6 +31,7 @@ struct container_table {
     const struct log *log;
     struct container_hooks hooks;
 
+    struct siphash_key key; /* names and paths are tenants' texts */
     struct entry_index index[ENTRY_INDEXES];
     uint64_t last_handle;
 

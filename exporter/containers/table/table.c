@@ -27,6 +27,7 @@ int container_table_new(const struct container_limits *limits, const struct log 
         free(table);
         return err;
     }
+    siphash_key_init(&table->key);
     table->limits = *limits;
     table->limits.include = table->limits.exclude = NULL;
     table->log = log;
@@ -75,7 +76,7 @@ static bool is_known(const struct container_table *table, const struct container
     const struct entry_index *index = &table->index[INDEX_PATH];
     bool by_key = spec->key && *spec->key;
     const char *path = spec->path ? spec->path : "";
-    uint64_t hash = entry_hash_path(spec->key, path);
+    uint64_t hash = entry_hash_path(&table->key, spec->key, path);
     for (struct table_entry *e = entry_index_find(index, hash, NULL); e;
          e = entry_index_find(index, hash, e)) {
         if (e->own_key == by_key &&

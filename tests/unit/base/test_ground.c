@@ -11,6 +11,7 @@
 #include "exporter/base/array.h"
 #include "exporter/base/clock.h"
 #include "exporter/base/hash.h"
+#include "exporter/base/siphash.h"
 
 static void clocks_go_on_in_nanoseconds(void **state)
 {
@@ -36,6 +37,32 @@ static void bytes_are_hashed_by_fnv_1a(void **state)
     assert_true(hash_bytes(hash_bytes(HASH_START, "foo", 3), "bar", 3) ==
                 UINT64_C(0x85944171f73967e8));
     assert_true(hash_bytes(HASH_START, "\xff", 1) != hash_bytes(HASH_START, "\x7f", 1));
+}
+
+/* The paper's example (appendix A) and the reference implementation's vectors: the key's bytes are
+ * 0 to 15, the text's 0, 1, 2 and so on. */
+static void texts_are_hashed_by_siphash(void **state)
+{
+    (void)state;
+    const struct siphash_key key = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
+    static const struct {
+        size_t n;
+        uint64_t hash;
+    } vectors[] = {
+        {0, UINT64_C(0x726fdb47dd0e0e31)},  {1, UINT64_C(0x74f839c593dc67fd)},
+        {7, UINT64_C(0xab0200f58b01d137)},  {8, UINT64_C(0x93f5f5799a932462)},
+        {15, UINT64_C(0xa129ca6149be45e5)}, {16, UINT64_C(0x3f2acc7f57c29bdb)},
+    };
+    unsigned char text[16];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (unsigned char)i;
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        assert_true(siphash(&key, text, vectors[i].n) == vectors[i].hash);
+    struct siphash_key one, other;
+    siphash_key_init(&one);
+    siphash_key_init(&other);
+    assert_true(one.k0 != other.k0 && one.k1 != other.k1);
+    assert_true(siphash(&one, text, 16) != siphash(&other, text, 16));
 }
 
 /* Consecutive numbers, such as pids, fall on different places of a table by the high bits. */
@@ -98,6 +125,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clocks_go_on_in_nanoseconds),
         cmocka_unit_test(bytes_are_hashed_by_fnv_1a),
+        cmocka_unit_test(texts_are_hashed_by_siphash),
         cmocka_unit_test(numbers_are_spread),
         cmocka_unit_test(an_array_doubles),
         cmocka_unit_test(an_array_that_cannot_grow_stays),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tests/unit/support/world.h"
 
@@ -260,6 +261,32 @@ static void everybody_has_his_directories(void **state)
     assert_string_equal(world_mapped(w, world_id(w, OUTER "/300")), OUTER);
 }
 
+/* Long paths: fewer of them. */
+static void bytes_are_bounded_too(void **state)
+{
+    struct world *w = *state;
+    world_start(w);
+    world_mkdir(w, OUTER);
+    char path[2048], name[252];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    size_t len = (size_t)snprintf(path, sizeof path, "%s" OUTER, w->top);
+    for (int i = 0; i < 3; i++) {
+        len += (size_t)snprintf(path + len, sizeof path - len, "/%s", name);
+        assert_int_equal(mkdir(path, 0755), 0);
+    }
+    for (unsigned i = 0; i < 200; i++) {
+        snprintf(path + len, sizeof path - len, "/%u", i);
+        assert_int_equal(mkdir(path, 0755), 0);
+    }
+    world_settle(w);
+    assert_in_range(discovery_refused(w->discovery, REFUSED_DIRECTORY), 40, 100);
+    world_mkdir(w, VICTIM_POD "/" VICTIM "/init");
+    world_settle(w);
+    assert_string_equal(world_mapped(w, world_id(w, VICTIM_POD "/" VICTIM "/init")),
+                        VICTIM_POD "/" VICTIM);
+}
+
 /* Half of root's watches are for its other daemons, and half of the rest for nobody's own. */
 static void watches_are_left_for_others(void **state)
 {
@@ -341,6 +368,7 @@ int main(void)
         T(everybody_has_his_places),
         T(new_ones_are_rationed),
         T(everybody_has_his_directories),
+        T(bytes_are_bounded_too),
         T(watches_are_left_for_others),
         T(a_user_has_a_share_too),
         T(all_cgroups_are_bounded_inside),
