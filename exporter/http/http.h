@@ -1,5 +1,6 @@
 /*
- * The HTTP server: libmicrohttpd with epoll, one thread per listener. Knows bytes, not metrics.
+ * The HTTP server: libmicrohttpd with epoll (with TLS: poll), one thread per listener. Knows bytes,
+ * not metrics.
  *
  * Limits on connections, time and request size are enforced here; 400, 404, 405, 413, 414, 431 and
  * 503 are answered here where no handler needs to see the request. HEAD is answered as GET without

@@ -35,8 +35,12 @@ static int start_daemon(struct listener *listener)
 {
     struct http_server *server = listener->server;
     bool tls = server->web && web_has_tls(server->web);
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG |
-                     (server->web ? MHD_ALLOW_SUSPEND_RESUME : 0) | (tls ? MHD_USE_TLS : 0);
+    /* In a handshake, libmicrohttpd 0.9.75 forgets that it waits for the client: by epoll it goes
+     * round and round, by poll it asks the kernel each time. */
+    unsigned flags =
+        MHD_USE_ITC | MHD_USE_ERROR_LOG |
+        (tls ? MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_TLS : MHD_USE_EPOLL_INTERNAL_THREAD) |
+        (server->web ? MHD_ALLOW_SUSPEND_RESUME : 0);
     /* Sessions get credentials of their own as they begin; this is for those that got none. */
     struct MHD_OptionItem credentials[] = {
         {MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, (void *)web_no_certificate},

@@ -11,9 +11,6 @@
 
 enum { WORDS_SIZE = 512 };
 
-/* Clients that are refused could fill a log. */
-static const uint64_t complaint_every_ns = 60000000000;
-
 struct web {
     const struct log *log;
     char *path;
@@ -25,7 +22,6 @@ struct web {
     struct web_snapshot *snapshot; /* NULL: the file is wrong */
     struct web_credentials *credentials;
     char wrong[WORDS_SIZE], wrong_tls[WORDS_SIZE]; /* logged already; "": nothing is wrong */
-    uint64_t complained_ns, refused, refused_logged;
 };
 
 /* ---- the file ---- */
@@ -128,22 +124,11 @@ struct web_snapshot *web_snapshot_get(struct web *web)
 
 /* ---- sessions ---- */
 
-/* At most a line a minute. On the thread of the session, without the lock. */
+/* On the thread of the session. */
 static void client_refused(void *context, const char *why)
 {
-    struct web *web = context;
-    uint64_t now_ns = clock_mono_ns();
-    pthread_mutex_lock(&web->lock);
-    uint64_t n = ++web->refused - web->refused_logged;
-    bool speak = web->refused_logged == 0 || now_ns - web->complained_ns > complaint_every_ns;
-    if (speak) {
-        web->complained_ns = now_ns;
-        web->refused_logged = web->refused;
-    }
-    pthread_mutex_unlock(&web->lock);
-    if (speak)
-        log_warn(web->log, "web", "client certificate refused (%llu since the last such line): %s",
-                 (unsigned long long)n, why);
+    const struct web *web = context;
+    log_warn(web->log, "web", "client certificate refused: %s", why);
 }
 
 static int no_tls(char *error, size_t error_size)
