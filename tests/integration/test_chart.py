@@ -7,12 +7,15 @@ exporter's. The plain manifests and the chart's copies are what they are made fr
 Prometheus, with the scrape configuration that follows from the ServiceMonitor, the PodMonitor and the
 examples, gives each series the labels of the container that was measured.
 """
+import contextlib
 import copy
 import json
 import os
 import pathlib
 import re
 import shutil
+import socket
+import ssl
 import subprocess
 import tempfile
 import unittest
@@ -23,6 +26,7 @@ import jsonschema
 import yaml
 
 import harness
+import web_files
 from harness import Exporter, wait_until
 
 CHART = harness.SOURCE / "deploy/kubernetes/chart"
@@ -77,6 +81,13 @@ def of_kind(objects, kind):
 
 def pod_of(objects):
     return of_kind(objects, "DaemonSet")["spec"]["template"]["spec"]
+
+
+def connects(port):
+    with contextlib.suppress(OSError):
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        return True
+    return False
 
 
 class Rendered(unittest.TestCase):
@@ -256,6 +267,77 @@ class Rendered(unittest.TestCase):
         self.assertEqual(volume["hostPath"],
                          {"path": "/var/lib/x", "type": "DirectoryOrCreate"})
 
+    def test_web_config(self):
+        """The exporter takes the file that the Secret holds, and answers the kubelet's probes, which
+        verify nothing and can show nothing; where that cannot be, they only connect."""
+        directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        certificates = web_files.Certificates(directory)
+        certificates.authority("ca")
+        certificates.server("server", "ca")
+        tls = {"cert_file": "server.pem", "key_file": "server.key"}
+        ca = {"client_ca_file": "ca.pem"}
+        users = {"prometheus": web_files.bcrypt("secret")}
+        http, https, connect = "HTTP", "HTTPS", None
+        for config, probe in (
+                ({"rate_limit": {"interval": "1ms", "burst": 100}}, http),
+                ({"tls_server_config": tls}, https),
+                ({"tls_server_config": {**tls, **ca, "client_auth_type": "VerifyClientCertIfGiven"}},
+                 https),
+                ({"tls_server_config": {**tls, **ca,
+                                        "client_auth_type": "RequireAndVerifyClientCert"}}, connect),
+                ({"tls_server_config": {**tls, "client_auth_type": "RequestClientCert",
+                                        "client_allowed_sans": ["a"]}}, connect),
+                ({"tls_server_config": tls, "basic_auth_users": users}, connect),
+                ({"basic_auth_users": users}, connect)):
+            with self.subTest(config):
+                objects = render(webConfig={"config": config}, monitor={"enabled": True})
+                (container,) = pod_of(objects)["containers"]
+                (mount,) = [m for m in container["volumeMounts"] if m["name"] == "web-config"]
+                (volume,) = [v for v in pod_of(objects)["volumes"] if v["name"] == "web-config"]
+                secret = of_kind(objects, "Secret")
+                self.assertEqual(volume["projected"], {"defaultMode": 0o400, "sources": [
+                    {"secret": {"name": secret["metadata"]["name"]}}]})
+                (endpoint,) = of_kind(objects, "ServiceMonitor")["spec"]["endpoints"]
+                self.assertEqual(endpoint.get("scheme"),
+                                 "https" if "tls_server_config" in config else None)
+                for name, text in secret["stringData"].items():
+                    (directory / name).write_text(text)
+                (flag,) = [f for f in container["args"] if mount["mountPath"] in f]
+                trusting = ssl._create_unverified_context() if endpoint.get("scheme") else None
+                with web_files.SecureExporter(
+                        flag.replace(mount["mountPath"], str(directory)), "--source=replay",
+                        f"--source.replay.file={harness.REPLAYS / 'idle.jsonl'}",
+                        context=trusting, ready=False) as exporter:
+                    wait_until(lambda: connects(exporter.port), 20, "it listens")
+                    for name in ("livenessProbe", "readinessProbe"):
+                        get = container[name].get("httpGet")
+                        self.assertEqual(get and get.get("scheme", "HTTP"), probe)
+                        if get:
+                            self.assertEqual(exporter.get(get["path"])[0], 200)
+                        else:
+                            self.assertEqual(container[name]["tcpSocket"], {"port": "metrics"})
+        # What needs a restart, and nothing else, rolls out.
+        def checksum(**config):
+            return of_kind(render(webConfig={"config": config}), "DaemonSet")["spec"]["template"][
+                "metadata"]["annotations"]["checksum/web-config"]
+        before = checksum(tls_server_config=tls)
+        self.assertEqual(before, checksum(tls_server_config={**tls, "min_version": "TLS13"},
+                                          basic_auth_users=users))
+        self.assertNotEqual(before, checksum(basic_auth_users=users))
+        self.assertNotEqual(before, checksum(tls_server_config=tls,
+                                             rate_limit={"interval": "1s", "burst": 1}))
+        # A Secret of one's own, beside it or in its place.
+        for config, names in (({}, ["mine"]),
+                              ({"tls_server_config": tls},
+                               ["test-interference-exporter-web-config", "mine"])):
+            objects = render(webConfig={"config": config, "secretName": "mine", "tls": True})
+            (volume,) = [v for v in pod_of(objects)["volumes"] if v["name"] == "web-config"]
+            self.assertEqual([s["secret"]["name"].replace(
+                of_kind(objects, "DaemonSet")["metadata"]["name"], "test-interference-exporter")
+                for s in volume["projected"]["sources"]], names)
+            self.assertEqual("tcpSocket" in pod_of(objects)["containers"][0]["livenessProbe"],
+                             not config)
+
     def test_refused(self):
         for words, given in (
                 ("containers.names", {"containers": {"names": "docker"}}),
@@ -372,7 +454,7 @@ def merge(base, over):
 
 # Maps whose keys are the user's own.
 FREE = {"labels", "annotations", "matchLabels", "data", "nodeSelector", "limits", "requests",
-        "additionalLabels"}
+        "additionalLabels", "stringData"}
 
 
 def with_unknown_fields(document):
@@ -564,5 +646,5 @@ class Labels(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.need_command("go", "node", "npm", "prometheus", "promtool")
+    harness.need_command("go", "node", "npm", "openssl", "prometheus", "promtool")
     harness.main()

@@ -98,6 +98,35 @@ that happens to the target's labels before the scrape, and node and instance tak
   regex: namespace|pod|container|service|endpoint
 {{- end }}
 
+{{/* https, or nothing for http. */}}
+{{- define "interference-exporter.scheme" -}}
+{{- with .Values.webConfig }}
+{{- if or (and .secretName .tls) .config.tls_server_config }}https{{ end }}
+{{- end }}
+{{- end }}
+
+{{/*
+How the kubelet asks: (list $ "/-/healthy"). It verifies no certificate, and has none to show, nor a
+password. Where it would need one, or that is not known, it only connects.
+*/}}
+{{- define "interference-exporter.probe" -}}
+{{- $root := index . 0 }}
+{{- $web := $root.Values.webConfig }}
+{{- $tls := default dict $web.config.tls_server_config }}
+{{- $asked := or $web.config.basic_auth_users (hasPrefix "Require" (default "" $tls.client_auth_type)) $tls.client_allowed_sans }}
+{{- if or $asked (and $web.secretName (not $web.config)) }}
+tcpSocket:
+  port: {{ $root.Values.service.portName }}
+{{- else }}
+httpGet:
+  path: {{ index . 1 }}
+  port: {{ $root.Values.service.portName }}
+  {{- with include "interference-exporter.scheme" $root }}
+  scheme: {{ upper . }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
 {{/* A file of rules as the values want it: (list $ "files/rules/alerts.yaml") */}}
 {{- define "interference-exporter.rules" -}}
 {{- $root := index . 0 }}
