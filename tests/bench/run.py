@@ -22,7 +22,7 @@ TARGETS = ["interference_exporter", "bench_activity", "bench_attribution",
            "bench_attribution_tick", "bench_kernel", "bench_node", "bench_probe", "bench_bursts",
            "bench_render", "bench_samples", "bench_scrape",
            "bench_workload", "preload_malloc", "simnode_bench"]
-NEEDED = {"strace": "strace", "prometheus-node-exporter": "prometheus-node-exporter"}
+NEEDED = {"openssl": "openssl", "strace": "strace", "prometheus-node-exporter": "prometheus-node-exporter"}
 
 
 @dataclasses.dataclass
@@ -109,6 +109,7 @@ def measure_all(scale, workdir):
     import measure
     import rows_daemon
     import rows_samples
+    import rows_secure
     import rows_serving
     import rows_simnode
     import rows_tick
@@ -128,6 +129,7 @@ def measure_all(scale, workdir):
         add(rows_workloads.rows, live, scale)
         add(rows_tick.rows, live, scale)
         add(rows_serving.rows, scale)
+        add(rows_secure.rows, scale)
         add(rows_daemon.memory, live, scale)
         add(rows_daemon.start, live, scale)
         if not scale.smoke:  # switching tracing on and off takes seconds
