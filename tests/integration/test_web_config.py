@@ -81,6 +81,11 @@ class Files(WebConfig):
             self.certificates.server("server", "ca", rsa=i == 1)
             seen.add(self.serial(exporter))
         self.assertEqual(len(seen), 4)
+        time.sleep(2.5)  # from then on the files are read only when they change
+        self.assertIn(self.serial(exporter), seen)
+        self.assertIn(self.serial(exporter), seen)
+        self.certificates.server("server", "ca")
+        self.assertNotIn(self.serial(exporter), seen)
         # Kubernetes changes where a link leads to.
         for version in ("1", "2"):
             (self.directory / version).mkdir()
