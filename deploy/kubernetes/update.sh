@@ -2,8 +2,8 @@
 # Makes again what is made from other files: deploy/kubernetes/update.sh
 #
 #   chart/files/   copies of dashboards/rendered, by dashboards/render.sh
-#   manifests/     the chart with its defaults, as release interference-exporter in the namespace
-#                  monitoring
+#   manifests/     the chart with its defaults and manifests.yaml, as release interference-exporter in
+#                  the namespace monitoring
 #
 # Needs what tests/packages.txt has for jsonnet and Go. Tests compare.
 set -euo pipefail
@@ -20,7 +20,7 @@ build=${BUILD:-build/chart}
 mkdir -p "$build"
 GO111MODULE=off GOFLAGS='' GOPATH=/usr/share/gocode GOCACHE=$PWD/$build/go \
     go build -o "$build/render" tests/chart/render.go
-"$build/render" "$chart" | awk -v out="$manifests" '
+"$build/render" "$chart" deploy/kubernetes/manifests.yaml | awk -v out="$manifests" '
     /^---$/ { file = ""; next }
     /^# Source: / {
         file = out "/" substr($3, length("templates/") + 1)

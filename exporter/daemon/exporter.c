@@ -98,6 +98,7 @@ static int build_pages(struct exporter *e)
         .store = e->store,
         .collectors = collectors,
         .n_collectors = e->roster.n,
+        .api = e->options->api,
     };
     return pages_new(&config, &e->pages);
 }

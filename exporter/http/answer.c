@@ -220,10 +220,12 @@ static bool take_place(struct listener *listener, struct connection *track)
 static void handle(struct http_server *server, const struct http_route *route,
                    struct MHD_Connection *connection, struct http_response *response)
 {
+    const struct connection *track = tracked(connection);
     const struct http_request request = {
         .path = route->path,
         .accept = header(connection, MHD_HTTP_HEADER_ACCEPT),
         .accept_encoding = header(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING),
+        .local = track && track->local,
         .query = query,
         .connection = connection,
     };

@@ -24,6 +24,7 @@ struct options {
     size_t n_listen;
     const char *telemetry_path; /* "/metrics" */
     size_t max_requests;        /* 40; 0: no limit */
+    bool api;
     bool disable_exporter_metrics;
     bool systemd_socket;
     bool openmetrics_created;

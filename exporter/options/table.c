@@ -36,6 +36,12 @@ const struct option_flag flag_table[] = {
      .unit = "REQUESTS",
      .help = "Maximum number of scrapes served at the same time; others get status 503. 0 means no "
              "limit."},
+    {.name = "web.api",
+     .type = FLAG_BOOL,
+     .offset = MEMBER(api),
+     .help = "Serve the documents below /api/v1/ that name containers and processes to everybody "
+             "who reaches the port. Without it, only to clients on this machine. /api/v1/status is "
+             "for everybody."},
     {.name = "web.disable-exporter-metrics",
      .type = FLAG_BOOL,
      .offset = MEMBER(disable_exporter_metrics),

@@ -30,6 +30,11 @@ void pages_answer(struct http_response *response, int status, const char *type, 
     };
 }
 
+bool pages_may_read(const struct pages *pages, const struct http_request *request)
+{
+    return pages->config.api || request->local;
+}
+
 void pages_answer_text(struct http_response *response, int status, const char *text)
 {
     pages_answer(response, status, "text/plain; charset=utf-8", "text", strdup(text), strlen(text));

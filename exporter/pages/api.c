@@ -75,12 +75,22 @@ void pages_api_status(void *context, const struct http_request *request,
                           "state", state_json(&s.state)));
 }
 
+static void refuse(struct http_response *response)
+{
+    pages_answer_text(response, 403,
+                      "this document names containers and processes: ask from the exporter's own "
+                      "machine or pod (kubectl port-forward), or start it with --web.api\n");
+}
+
 void pages_api_containers(void *context, const struct http_request *request,
                           struct http_response *response)
 {
-    (void)request;
     struct pages *pages = context;
     struct rendered_page *page;
+    if (!pages_may_read(pages, request)) {
+        refuse(response);
+        return;
+    }
     int err = expose_containers_page(pages->config.expose, &page);
     if (err == -ENODATA)
         pages_answer_text(response, 503, "nothing has been published yet\n");
@@ -108,6 +118,10 @@ void pages_api_collector(void *context, const struct http_request *request,
     struct pages *pages = context;
     struct pages_status status;
     uint64_t updated_ns;
+    if (!pages_may_read(pages, request)) {
+        refuse(response);
+        return;
+    }
     pages_take_status(pages, &status, &updated_ns);
     for (size_t i = 0; i < pages->config.n_collectors; i++) {
         const struct collector_page *page = pages->config.collectors[i].ops->page;

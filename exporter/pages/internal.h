@@ -38,6 +38,9 @@ void pages_api_collector(void *context, const struct http_request *request,
 void pages_landing(void *context, const struct http_request *request,
                    struct http_response *response);
 
+/* Whether this client may read what the documents tell of tenants: the one place that decides. */
+bool pages_may_read(const struct pages *pages, const struct http_request *request);
+
 /* Takes over bytes from malloc (NULL: out of memory). */
 void pages_answer(struct http_response *response, int status, const char *type, const char *format,
                   char *bytes, size_t len);

@@ -24,18 +24,26 @@ static void html_text(struct textbuf *out, const char *text)
     }
 }
 
+static void add_link(struct textbuf *out, const char *path, const char *title, bool readable)
+{
+    textbuf_str(out, readable ? "<li><a href=\"" : "<li>");
+    if (readable) {
+        html_text(out, path);
+        textbuf_str(out, "\">");
+    }
+    html_text(out, title);
+    textbuf_str(out, readable ? "</a> (JSON)</li>"
+                              : ": from the exporter's own machine only, or with --web.api</li>");
+}
+
 /* The collectors' own pages. */
-static void add_links(struct textbuf *out, const struct pages *pages)
+static void add_links(struct textbuf *out, const struct pages *pages, bool readable)
 {
     for (size_t i = 0; i < pages->config.n_collectors; i++) {
         const struct collector_page *page = pages->config.collectors[i].ops->page;
         if (!page)
             continue;
-        textbuf_str(out, "<li><a href=\"");
-        html_text(out, page->path);
-        textbuf_str(out, "\">");
-        html_text(out, page->title);
-        textbuf_str(out, "</a> (JSON)</li>");
+        add_link(out, page->path, page->title, readable);
     }
 }
 
@@ -79,8 +87,8 @@ static void add_collectors(struct textbuf *out, const struct pages *pages,
 void pages_landing(void *context, const struct http_request *request,
                    struct http_response *response)
 {
-    (void)request;
     struct pages *pages = context;
+    bool readable = pages_may_read(pages, request);
     struct pages_status status;
     uint64_t updated_ns;
     pages_take_status(pages, &status, &updated_ns);
@@ -101,9 +109,9 @@ void pages_landing(void *context, const struct http_request *request,
     add_headlines(&out, pages);
     textbuf_str(&out, "<ul><li><a href=\"");
     html_text(&out, pages->config.telemetry_path);
-    textbuf_str(&out, "\">Metrics</a></li><li><a href=\"/api/v1/containers\">Containers</a> (JSON)"
-                      "</li>");
-    add_links(&out, pages);
+    textbuf_str(&out, "\">Metrics</a></li>");
+    add_link(&out, "/api/v1/containers", "Containers", readable);
+    add_links(&out, pages, readable);
     textbuf_str(&out,
                 "<li><a href=\"/api/v1/status\">Status</a> (JSON)</li>"
                 "<li><a href=\"/-/healthy\">Health</a>, <a href=\"/-/ready\">readiness</a></li>"

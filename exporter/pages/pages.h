@@ -4,6 +4,9 @@
  *
  * Handlers run on the server's thread. They read published snapshots and a copy of the status that
  * the loop leaves here once a tick; they never touch the loop's own state.
+ *
+ * The documents of containers and collectors tell ids and processes of tenants. They are for who
+ * asks from this machine, and for everybody only where the configuration says so; others get 403.
  */
 #ifndef IE_PAGES_PAGES_H
 #define IE_PAGES_PAGES_H
@@ -59,6 +62,7 @@ struct pages_config {
     struct store *store;
     const struct pages_collector *collectors; /* at most COLLECTORS_MAX; copied */
     size_t n_collectors;
+    bool api; /* names of processes and containers' ids are for everybody */
 };
 
 int pages_new(const struct pages_config *config, struct pages **out);

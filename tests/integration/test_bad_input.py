@@ -461,6 +461,45 @@ class Peers(Base):
         self.assertNotRegex(self.exporter.log(), "Sanitizer")
 
 
+@unittest.skipUnless(os.geteuid() == 0, "needs root, for a network of its own")
+class Elsewhere(Base):
+    """A client at an address that is not loopback, in a network namespace with one."""
+
+    ADDRESS = "192.0.2.7"  # for documentation: nobody else has it
+
+    def statuses(self, *flags):
+        port = 10066
+        script = f'ip link set lo up && ip addr add {self.ADDRESS}/32 dev lo && exec "$@"'
+        process = harness.start(
+            ["unshare", "--net", "bash", "-c", script, "bash", harness.EXPORTER,
+             f"--web.listen-address=:{port}", "--no-collector.probe", *flags],
+            stderr=subprocess.DEVNULL)
+
+        def status(path, host):
+            result = subprocess.run(
+                ["nsenter", f"--net=/proc/{process.pid}/ns/net", "curl", "-sS", "--max-time", "5",
+                 "--output", "/dev/null", "--write-out", "%{http_code}",
+                 f"http://{host}:{port}{path}"], capture_output=True, text=True)
+            return int(result.stdout or 0)
+
+        try:
+            wait_until(lambda: status("/-/ready", self.ADDRESS) == 200, 10, "ready")
+            return {(path, host): status(path, host)
+                    for path in ("/metrics", "/", "/api/v1/status", "/api/v1/containers",
+                                 "/api/v1/nvmm", "/api/v1/interference")
+                    for host in (self.ADDRESS, "127.0.0.1", "[::1]")}
+        finally:
+            harness.stop(process)
+
+    def test_documents_of_tenants(self):
+        harness.need_command("curl", "ip", "unshare", "nsenter")
+        for (path, host), status in self.statuses().items():
+            closed = host == self.ADDRESS and path.startswith("/api/") and path != "/api/v1/status"
+            self.assertEqual(status, 403 if closed else 200, f"{path} at {host}")
+        for (path, host), status in self.statuses("--web.api").items():
+            self.assertEqual(status, 200, f"{path} at {host}")
+
+
 class Signals(Base):
     def seconds_to_end(self, number):
         with Exporter() as exporter:

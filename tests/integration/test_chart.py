@@ -34,6 +34,7 @@ MANIFESTS = harness.SOURCE / "deploy/kubernetes/manifests"
 TESTS = harness.SOURCE / "tests/chart"
 CASES = {file.stem: [file] for file in sorted((TESTS / "values").glob("*.yaml"))}
 CASES["defaults"] = []
+NEEDED = harness.SOURCE / "deploy/kubernetes/manifests.yaml"
 WORK = harness.BUILD / "chart"
 
 
@@ -65,11 +66,12 @@ def build_renderer():
 
 
 def render(*values, **given):
-    """The chart's objects; with keywords, values in place of a file."""
+    """The chart's objects; with keywords, values in place of a file. What has no default comes from
+    the plain manifests' values."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         json.dump(given, file)
         file.flush()
-        result = run(WORK / "render", CHART, *values, file.name)
+        result = run(WORK / "render", CHART, NEEDED, *values, file.name)
     assert result.returncode == 0, result.stderr
     return load(result.stdout)
 
@@ -341,10 +343,24 @@ class Rendered(unittest.TestCase):
     def test_refused(self):
         for words, given in (
                 ("containers.names", {"containers": {"names": "docker"}}),
+                ("networkPolicy.from is empty", {"networkPolicy": {"from": []}}),
+                ("contradict", {"networkPolicy": {"allowAll": True}}),
                 ("service.enabled", {"service": {"enabled": False}, "monitor": {"enabled": True}}),
                 ("twice", {"monitor": {"enabled": True}, "podMonitor": {"enabled": True}})):
             with self.assertRaisesRegex(AssertionError, words):
                 render(**given)
+
+    def test_who_may_scrape(self):
+        """Whom the values name; nobody else, unless everybody is asked for."""
+        def ingress(**policy):
+            (rule,) = of_kind(render(networkPolicy=policy), "NetworkPolicy")["spec"]["ingress"]
+            return rule
+        peers = [{"podSelector": {"matchLabels": {"app": "prometheus"}}}]
+        self.assertEqual(ingress(**{"from": peers})["from"], peers)
+        self.assertNotIn("from", ingress(**{"from": [], "allowAll": True}))
+        for file in MANIFESTS.glob("networkpolicy.yaml"):
+            (rule,) = yaml.safe_load(file.read_text())["spec"]["ingress"]
+            self.assertTrue(rule["from"])
 
     def test_values_schema(self):
         """helm holds values against it: each of ours is known, and a slip is reported."""

@@ -210,9 +210,9 @@ class Service(unittest.TestCase):
                   self.machine.systemctl("show", "--property=ExecMainStatus", UNIT).stdout)
 
     def start(self, *flags, service=""):
-        arguments = " ".join((f"--web.listen-address=127.0.0.1:{self.port}",
-                              "--sampling.interval=100ms", *flags))
-        self.machine.change(f"[Service]\nEnvironment='ARGS={arguments}'\n{service}\n")
+        arguments = " ".join(("--sampling.interval=100ms", *flags))
+        self.machine.change(f"[Service]\nEnvironment=LISTEN_ADDRESS=127.0.0.1:{self.port}\n"
+                            f"Environment='ARGS={arguments}'\n{service}\n")
         self.machine.systemctl("start", UNIT)  # returns at READY=1
         self.assertEqual(self.machine.show("ActiveState"), "active")
 
@@ -272,9 +272,19 @@ class Service(unittest.TestCase):
         self.assertRegex(state(), "^read: [1-9]")
         self.machine.systemctl("stop", UNIT)
 
+    def test_loopback_only(self):
+        """Unless told otherwise, also where ARGS has other things to say."""
+        self.machine.change("[Service]\nEnvironment=ARGS=--no-collector.probe\n"
+                            "PrivateNetwork=yes\n")
+        self.machine.systemctl("start", UNIT)
+        listening = self.machine.inside(
+            "nsenter", f"--net=/proc/{self.machine.pid()}/ns/net", "ss", "-Hltn").stdout
+        self.assertEqual([line.split()[3] for line in listening.splitlines()],
+                         ["127.0.0.1:10066"])
+
     def test_socket(self):
         """On systemd's socket it serves from a network namespace that leads nowhere."""
-        self.machine.inside("bash", "-c", f"sed -i s/10066/127.0.0.1:{self.port}/ "
+        self.machine.inside("bash", "-c", f"sed -i s/^ListenStream=.*/ListenStream=127.0.0.1:{self.port}/ "
                             "/run/units/interference_exporter.socket")
         self.machine.change("[Service]\nEnvironment=ARGS=--web.systemd-socket\n"
                             "PrivateNetwork=yes\nRestrictAddressFamilies=\n"

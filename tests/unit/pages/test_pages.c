@@ -21,6 +21,7 @@ struct fixture {
     struct pages *pages;
     struct pages_status status;
     struct http_response response;
+    bool remote; /* the client is on another machine */
 };
 
 static int render(void *self, const char *source, struct textbuf *out)
@@ -58,7 +59,7 @@ static const struct collector_ops newcomer = {
 static const struct collector_ops absent = {
     .name = "absent", .summary = "does not run", .page = &absent_page};
 
-static int setup(void **state)
+static int setup_with(void **state, bool api)
 {
     struct fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
@@ -71,12 +72,23 @@ static int setup(void **state)
                                         .expose = f->expose,
                                         .store = f->store,
                                         .collectors = collectors,
-                                        .n_collectors = 3};
+                                        .n_collectors = 3,
+                                        .api = api};
     assert_int_equal(pages_new(&config, &f->pages), 0);
     f->status.source = "perf";
     f->status.tick = (struct tick){.number = 1, .interval_ns = second_ns};
     *state = f;
     return 0;
+}
+
+static int setup(void **state)
+{
+    return setup_with(state, false);
+}
+
+static int setup_api(void **state)
+{
+    return setup_with(state, true);
 }
 
 static void drop(struct fixture *f)
@@ -108,10 +120,20 @@ static const struct http_route *route(const struct fixture *f, const char *path)
     return NULL;
 }
 
+static size_t no_arguments(const struct http_request *request, const char *name,
+                           const char **values, size_t cap)
+{
+    (void)request;
+    (void)name;
+    (void)values;
+    (void)cap;
+    return 0;
+}
+
 /* The status of one page; its bytes stay in the fixture. */
 static int get(struct fixture *f, const char *path)
 {
-    const struct http_request request = {.path = path};
+    const struct http_request request = {.path = path, .local = !f->remote, .query = no_arguments};
     drop(f);
     route(f, path)->handle(f->pages, &request, &f->response);
     return f->response.status;
@@ -252,6 +274,44 @@ static void a_collector_that_does_not_run_has_its_page_all_the_same(void **state
     assert_true(response_says(f, "{\"source\": \"perf\", \"here\": 0}"));
 }
 
+/* ---- who may read what ---- */
+
+static const char *const of_tenants[] = {"/api/v1/containers", "/api/v1/newcomer",
+                                         "/api/v1/absent"};
+static const char *const of_everybody[] = {"/metrics", "/", "/-/healthy", "/-/ready",
+                                           "/api/v1/status"};
+
+static void from_elsewhere_tenants_documents_are_closed(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(store_publish(f->store, &f->status.tick), 0);
+    updated_before(f, 0);
+    f->remote = true;
+    for (size_t i = 0; i < sizeof of_tenants / sizeof *of_tenants; i++) {
+        assert_int_equal(get(f, of_tenants[i]), 403);
+        assert_true(response_says(f, "--web.api"));
+    }
+    for (size_t i = 0; i < sizeof of_everybody / sizeof *of_everybody; i++)
+        assert_int_equal(get(f, of_everybody[i]), 200);
+    assert_false(landing_says(f, "href=\"/api/v1/containers\""));
+    assert_true(landing_says(f, "News &amp; olds: from"));
+    f->remote = false;
+    for (size_t i = 0; i < sizeof of_tenants / sizeof *of_tenants; i++)
+        assert_int_equal(get(f, of_tenants[i]), 200);
+    assert_true(landing_says(f, "href=\"/api/v1/containers\""));
+}
+
+static void where_asked_for_they_are_open(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(store_publish(f->store, &f->status.tick), 0);
+    updated_before(f, 0);
+    f->remote = true;
+    for (size_t i = 0; i < sizeof of_tenants / sizeof *of_tenants; i++)
+        assert_int_equal(get(f, of_tenants[i]), 200);
+    assert_true(landing_says(f, "href=\"/api/v1/containers\""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +325,8 @@ int main(void)
         T(a_collectors_page_is_made_once),
         T(a_collector_may_say_something_on_the_landing_page),
         T(a_collector_that_does_not_run_has_its_page_all_the_same),
+        T(from_elsewhere_tenants_documents_are_closed),
+        cmocka_unit_test_setup_teardown(where_asked_for_they_are_open, setup_api, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
