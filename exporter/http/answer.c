@@ -6,6 +6,7 @@
 
 #include "exporter/base/clock.h"
 #include "exporter/http/gate.h"
+#include "exporter/http/request.h"
 
 static struct connection *tracked(struct MHD_Connection *connection)
 {
@@ -100,6 +101,8 @@ static size_t query(const struct http_request *request, const char *name, const 
 static const char *words(int status)
 {
     switch (status) {
+    case 400:
+        return "400 bad request\n";
     case 401:
         return "401 a user name and a password are needed\n";
     case 403:
@@ -148,7 +151,8 @@ static bool add_headers(struct MHD_Response *out, const struct http_response *re
         {MHD_HTTP_HEADER_WWW_AUTHENTICATE, response->status == 401 ? "Basic" : NULL},
         /* What follows the headers of such a request is not worth reading. */
         {MHD_HTTP_HEADER_CONNECTION,
-         response->status == 405 || response->status == 413 ? "close" : NULL},
+         response->status == 400 || response->status == 405 || response->status == 413 ? "close"
+                                                                                       : NULL},
     };
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         if (headers[i].value &&
@@ -246,16 +250,25 @@ enum MHD_Result answer_request(void *closure, struct MHD_Connection *connection,
     struct http_server *server = listener->server;
     const struct http_route *route = NULL;
     struct http_response response;
-    struct gate gate;
-    (void)version;
+    struct gate gate = {.snapshot = NULL};
+    int refused = MHD_HTTP_BAD_REQUEST;
     (void)upload;
     (void)upload_size;
-    bool body = has_body(connection);
-    if (!*request && !body) { /* an answer to the first of the two calls would close */
-        *request = listener;
+    uintptr_t begun = (uintptr_t)*request;
+    if (begun & REQUEST_ANSWERED)
+        return MHD_NO;
+    bool body = has_body(connection),
+         bad = request_is_ambiguous(connection, *request, url, version);
+    if (!(begun & REQUEST_SEEN) && !body && !bad) {
+        *request = (void *)(begun | REQUEST_SEEN); /* an answer to the first of two calls closes */
         return MHD_YES;
     }
-    int refused = gate_enter(&gate, listener, connection, body, request);
+    if (!bad) {
+        bool waited = begun & REQUEST_WAITED;
+        refused = gate_enter(&gate, listener, connection, body, &waited);
+        if (waited)
+            *request = (void *)(begun | REQUEST_WAITED);
+    }
     if (refused == GATE_WAIT)
         return MHD_YES;
     for (size_t i = 0; i < server->n_routes && !route; i++)
@@ -276,7 +289,7 @@ enum MHD_Result answer_request(void *closure, struct MHD_Connection *connection,
     else
         handle(server, route, connection, &response);
     enum MHD_Result result =
-        respond(listener, connection, &gate, route ? route->handler : "other", &response);
+        respond(listener, connection, &gate, route && !bad ? route->handler : "other", &response);
     gate_leave(&gate);
     return result;
 }

@@ -7,9 +7,6 @@
 #include "exporter/http/web_config/bcrypt.h"
 #include "exporter/http/web_config/web.h"
 
-/* Its address marks requests that have waited: they were counted by the rate limit before. */
-static const char waited;
-
 static void suspend(void *request)
 {
     MHD_suspend_connection(request);
@@ -83,7 +80,7 @@ static bool session_admitted(struct MHD_Connection *connection)
 }
 
 int gate_enter(struct gate *gate, struct listener *listener, struct MHD_Connection *connection,
-               bool body, void **mark)
+               bool body, bool *waited)
 {
     struct web *web = listener->server->web;
     gate->snapshot = NULL;
@@ -94,8 +91,7 @@ int gate_enter(struct gate *gate, struct listener *listener, struct MHD_Connecti
     struct web_snapshot *snapshot = web_snapshot_get(web);
     if (!snapshot)
         return MHD_HTTP_INTERNAL_SERVER_ERROR;
-    bool again = *mark == (const void *)&waited;
-    if (!again && !web_admits(web)) {
+    if (!*waited && !web_admits(web)) { /* who waited was counted before */
         web_snapshot_unref(snapshot);
         return MHD_HTTP_TOO_MANY_REQUESTS;
     }
@@ -104,7 +100,7 @@ int gate_enter(struct gate *gate, struct listener *listener, struct MHD_Connecti
     if (snapshot->config.n_users > 0)
         status = check_password(&snapshot->config, listener, connection, body);
     if (status == GATE_WAIT) {
-        *mark = (void *)(uintptr_t)&waited;
+        *waited = true;
         gate_leave(gate);
     }
     return status;

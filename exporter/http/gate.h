@@ -16,11 +16,11 @@ enum { GATE_OPEN = 0, GATE_WAIT = -1 };
 
 /*
  * GATE_OPEN, the status to refuse with, or GATE_WAIT: the connection is suspended, and the request
- * will come again. It is known by *mark, which belongs to the gate from the first time on. A
- * request with a body, which gets no page in any case, never waits.
+ * will come again, with *waited as it is left here. A request with a body, which gets no page in
+ * any case, never waits.
  */
 int gate_enter(struct gate *gate, struct listener *listener, struct MHD_Connection *connection,
-               bool body, void **mark);
+               bool body, bool *waited);
 bool gate_add_headers(const struct gate *gate, struct MHD_Response *response);
 /* After the answer; not after GATE_WAIT. */
 void gate_leave(struct gate *gate);

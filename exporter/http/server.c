@@ -9,6 +9,7 @@
 #include "exporter/base/clock.h"
 #include "exporter/http/answer.h"
 #include "exporter/http/gate.h"
+#include "exporter/http/request.h"
 #include "exporter/http/web_config/web.h"
 
 /* Request line and headers must fit; more is answered with 414 or 431. */
@@ -49,12 +50,12 @@ static int start_daemon(struct listener *listener)
     errno = 0;
     listener->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, answer_request, listener, MHD_OPTION_EXTERNAL_LOGGER, log_daemon,
-        listener, MHD_OPTION_LISTEN_SOCKET, listener->fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        connection_memory, MHD_OPTION_CONNECTION_LIMIT, listener->connections.limit,
-        MHD_OPTION_CONNECTION_TIMEOUT, server->timeout_seconds, MHD_OPTION_NOTIFY_COMPLETED,
-        answer_completed, listener, MHD_OPTION_NOTIFY_CONNECTION, answer_connection, listener,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, tls ? credentials : &credentials[1],
-        MHD_OPTION_END);
+        listener, MHD_OPTION_URI_LOG_CALLBACK, request_begins, listener, MHD_OPTION_LISTEN_SOCKET,
+        listener->fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_memory,
+        MHD_OPTION_CONNECTION_LIMIT, listener->connections.limit, MHD_OPTION_CONNECTION_TIMEOUT,
+        server->timeout_seconds, MHD_OPTION_NOTIFY_COMPLETED, answer_completed, listener,
+        MHD_OPTION_NOTIFY_CONNECTION, answer_connection, listener, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_ARRAY, tls ? credentials : &credentials[1], MHD_OPTION_END);
     if (listener->daemon)
         return 0;
     listener->fd = -1; /* the library may have closed it */

@@ -141,6 +141,74 @@ static void test_refusals(void **state)
     http_rig_stop(f);
 }
 
+/* All that comes back for these bytes, which may hold 0. */
+static size_t talk(uint16_t port, const char *bytes, size_t n, char *out, size_t cap)
+{
+    int fd = http_dial(port);
+    size_t total = 0;
+    ssize_t got;
+    http_send(fd, bytes, n);
+    while ((got = recv(fd, out + total, cap - 1 - total, 0)) > 0)
+        total += (size_t)got;
+    out[total] = '\0';
+    close(fd);
+    return total;
+}
+
+/* What a proxy could understand otherwise gets one answer, and the connection ends: nothing behind
+ * it is taken for another request. */
+static void test_ambiguous(void **state)
+{
+    (void)state;
+#define BEHIND "GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+#define LENGTH(n) "Content-Length: " #n "\r\n"
+#define CHUNKED "Transfer-Encoding: chunked\r\n"
+    static const struct {
+        const char *bytes;
+        size_t n;
+    } cases[] = {
+#define CASE(text) {text, sizeof(text) - 1}
+        CASE("GET / HTTP/1.1\r\nHost: h\r\n" LENGTH(0) LENGTH(47) "\r\n" BEHIND),
+        CASE("GET / HTTP/1.1\r\nHost: h\r\n" LENGTH(0) LENGTH(0) "\r\n" BEHIND),
+        CASE("GET / HTTP/1.1\r\nHost: h\r\n" LENGTH(47) LENGTH(0) "\r\n" BEHIND),
+        CASE("GET / HTTP/1.1\r\nHost: h\r\n" LENGTH(0) CHUNKED "\r\n" BEHIND),
+        CASE("GET / HTTP/1.1\r\nHost: h\r\n" CHUNKED CHUNKED "\r\n" BEHIND),
+        CASE("GET / HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n" BEHIND),
+        CASE("GET / HTTP/1.1\r\nhost: h\r\nHOST: h\r\n\r\n" BEHIND),
+        CASE("GET /metrics%00x HTTP/1.1\r\nHost: h\r\n\r\n" BEHIND),
+        CASE("GET /%6detrics HTTP/1.1\r\nHost: h\r\n\r\n" BEHIND),
+        CASE("GET %2Fmetrics HTTP/1.1\r\nHost: h\r\n\r\n" BEHIND),
+        CASE("GET /metrics\0x HTTP/1.1\r\nHost: h\r\n\r\n" BEHIND),
+        CASE("GET /metrics\0?x HTTP/1.1\r\nHost: h\r\n\r\n" BEHIND),
+    };
+    struct http_rig *f = http_rig_start((struct http_config){0});
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char answer[4096];
+        talk(f->port, cases[i].bytes, cases[i].n, answer, sizeof answer);
+        if (strncmp(answer, "HTTP/1.1 400 ", 13) != 0 || strstr(answer + 1, "HTTP/1.1"))
+            fail_msg("case %zu: %s", i, answer);
+        http_assert_served(f);
+    }
+    http_rig_stop(f);
+}
+
+static void test_many_arguments(void **state)
+{
+    (void)state;
+    static const int counts[] = {64, 65, 900, 3000, 7000};
+    struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 600});
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        static char request[16384];
+        int n = snprintf(request, sizeof request, "GET /metrics?a");
+        for (int j = 1; j < counts[i]; j++)
+            n += snprintf(request + n, sizeof request - (size_t)n, "&%s", i < 3 ? "collect[]" : "");
+        snprintf(request + n, sizeof request - (size_t)n, " HTTP/1.1\r\nHost: h\r\n\r\n");
+        assert_int_equal(http_ask(f->port, request).status, i == 0 ? 200 : 414);
+        http_assert_served(f);
+    }
+    http_rig_stop(f);
+}
+
 static void test_too_long(void **state)
 {
     (void)state;
@@ -365,6 +433,8 @@ int main(void)
         cmocka_unit_test(test_get_and_head),
         cmocka_unit_test(test_query),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_ambiguous),
+        cmocka_unit_test(test_many_arguments),
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_request_counts),
