@@ -72,6 +72,9 @@ int main(int argc, char **argv)
     err = plan_drop_privileges(&plan);
     if (err)
         log_warn(&log, "main", "cannot drop privileges: %s", strerror(-err));
+    err = plan_enclose(&plan);
+    if (err)
+        log_warn(&log, "main", "the memory is not kept from others: %s", strerror(-err));
     int status = run(&plan, &log, options.once ? NULL : &signals);
     plan_release(&plan);
     return status;

@@ -123,8 +123,9 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
 {
     const struct options *o = e->options;
     if (o->thresholds_file) {
-        if (thresholds_load(o->thresholds_file, &e->thresholds, error, error_size) != 0)
-            return -EINVAL;
+        int bad = thresholds_load(o->thresholds_file, &e->thresholds, error, error_size);
+        if (bad)
+            return bad == -ENOMEM ? bad : -EINVAL;
         e->reload_wall_ns = loop_wall_ns();
     }
     e->reload_ok = true;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "exporter/service/privileges.h"
 #include "exporter/source/pmem/pmem.h"
@@ -86,10 +87,11 @@ int plan_init(struct plan *plan, const struct options *options, struct medium_ru
         snprintf(error, error_size, "cannot start: %s", strerror(-err));
         return err;
     }
-    if (options->source != SOURCE_REPLAY && options->events_file &&
-        events_file_load(options->events_file, &plan->events, error, error_size) != 0) {
+    if (options->source != SOURCE_REPLAY && options->events_file)
+        err = events_file_load(options->events_file, &plan->events, error, error_size);
+    if (err) {
         fsroot_release(&plan->fs);
-        return -EINVAL;
+        return err == -ENOMEM ? err : -EINVAL;
     }
     choose_collectors(plan);
     if (plan->samples && options->source != SOURCE_REPLAY && !medium_rule) {
@@ -149,4 +151,18 @@ int plan_drop_privileges(const struct plan *plan)
         keep[n++] = CAP_CHECKPOINT_RESTORE;
     }
     return privileges_drop(keep, n);
+}
+
+static bool is_file(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* What is printed and logged may go to a file, too. */
+int plan_enclose(const struct plan *plan)
+{
+    const struct options *o = plan->options;
+    return privileges_enclose(o->record_file || o->state_file || is_file(STDOUT_FILENO) ||
+                              is_file(STDERR_FILENO));
 }

@@ -41,5 +41,7 @@ bool plan_samples(const struct plan *plan);
 
 /* Gives back every privilege that the plan does not take (service/privileges.h). 0 or -errno. */
 int plan_drop_privileges(const struct plan *plan);
+/* Keeps the memory from others, and from writing files if the plan has none. 0 or -errno. */
+int plan_enclose(const struct plan *plan);
 
 #endif

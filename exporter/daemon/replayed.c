@@ -82,10 +82,11 @@ int sources_init_replayed(struct sources *sources, const struct sources_config *
 {
     const char *file = config->plan->options->replay_file;
     sources->name = "replay";
-    if (replay_open(file, &sources->replay, error, error_size) != 0)
-        return -EINVAL;
+    int err = replay_open(file, &sources->replay, error, error_size);
+    if (err)
+        return err == -ENOMEM ? err : -EINVAL;
     learn_machine(sources->replay, config->facts);
-    int err = copy_inventory(sources);
+    err = copy_inventory(sources);
     if (!err)
         err = add_replay(sources);
     if (err)

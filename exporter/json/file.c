@@ -61,6 +61,23 @@ static int read_up_to(const char *path, char *text, size_t size, size_t *len)
     return err;
 }
 
+/* jansson leaves out characters when it has no room for them, and the file then looks wrong. One
+ * that is wrong is wrong twice, in the same words. */
+static int read_twice(json_file_reader *reader, void *out, const char *text, size_t len, char *why,
+                      size_t why_size)
+{
+    char first[256];
+    int err = reader(out, text, len, why, why_size);
+    if (!err || err == -ENOMEM)
+        return err;
+    snprintf(first, sizeof first, "%s", why);
+    err = reader(out, text, len, why, why_size);
+    if (!err || strcmp(first, why) == 0)
+        return err;
+    snprintf(why, why_size, "out of memory");
+    return -ENOMEM;
+}
+
 int json_file_load(const char *path, json_file_reader *reader, void *out, char *error,
                    size_t error_size)
 {
@@ -76,7 +93,7 @@ int json_file_load(const char *path, json_file_reader *reader, void *out, char *
     if (err)
         snprintf(why, sizeof why, "%s", strerror(-err));
     else
-        err = reader(out, text, len, why, sizeof why);
+        err = read_twice(reader, out, text, len, why, sizeof why);
     if (err)
         snprintf(error, error_size, "%s: %s", path, why);
     free(text);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 static bool is_permitted(cap_t now, cap_value_t value)
 {
@@ -44,5 +45,18 @@ int privileges_drop(const int *keep, size_t n)
         err = -errno;
     cap_free(now);
     cap_free(wanted);
+    return err;
+}
+
+int privileges_enclose(bool writes_files)
+{
+    const struct rlimit nothing = {0, 0};
+    int err = 0;
+    if (setrlimit(RLIMIT_CORE, &nothing) != 0)
+        err = -errno;
+    if (!writes_files && setrlimit(RLIMIT_FSIZE, &nothing) != 0 && !err)
+        err = -errno;
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 && !err)
+        err = -errno;
     return err;
 }

@@ -18,4 +18,12 @@ bool privileges_has(int capability);
  */
 int privileges_drop(const int *keep, size_t n);
 
+/*
+ * What is in memory stays there: no core file, and other processes of the same user may neither
+ * trace this one nor read its memory. 'writes_files': otherwise it cannot make a file longer
+ * either. After privileges_drop(), which lets the kernel decide anew about tracing. 0, or the first
+ * error as -errno; what can be done is done.
+ */
+int privileges_enclose(bool writes_files);
+
 #endif

@@ -572,6 +572,28 @@ class Signals(Base):
             self.assertEqual(exporter.get("/-/healthy")[0], 200)
 
 
+class Enclosed(Base):
+    def test_limits(self):
+        """No core file, no tracing; no longer file unless it was asked to write one."""
+        record = f"--source.record.file={self.directory}/record.jsonl"
+        for flags, size in ((), "0"), ((record,), "unlimited"):
+            port = harness.free_port()
+            process = harness.start(
+                [harness.EXPORTER, f"--web.listen-address=127.0.0.1:{port}", "--no-collector.probe",
+                 *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                wait_until(lambda: self.connects(port), 10, "it listens")
+                limits = pathlib.Path(f"/proc/{process.pid}/limits").read_text()
+                self.assertRegex(limits, r"Max core file size +0 +0 ")
+                self.assertRegex(limits, rf"Max file size +{size} ")
+            finally:
+                self.assertEqual(harness.stop(process), 0)
+
+    def connects(self, port):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 2):
+            return True
+
+
 class Log(Base):
     def test_nobody_reads_it(self):
         """Standard error is a full pipe: ticks go on, scrapers are served, and it can be ended."""

@@ -277,8 +277,9 @@ class Service(unittest.TestCase):
         self.machine.change("[Service]\nEnvironment=ARGS=--no-collector.probe\n"
                             "PrivateNetwork=yes\n")
         self.machine.systemctl("start", UNIT)
-        listening = self.machine.inside(
-            "nsenter", f"--net=/proc/{self.machine.pid()}/ns/net", "ss", "-Hltn").stdout
+        listening = subprocess.run(
+            ["nsenter", f"--net=/proc/{self.machine.pid()}/ns/net", "ss", "-Hltn"],
+            capture_output=True, text=True, check=True).stdout
         self.assertEqual([line.split()[3] for line in listening.splitlines()],
                          ["127.0.0.1:10066"])
 

@@ -1,5 +1,6 @@
 #include "tests/unit/support/malloc_count.h"
 
+#include <errno.h>
 #include <stddef.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -40,6 +41,12 @@ void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *old, size_t size);
 
+static void *refuse(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
 void *malloc(size_t size);
 void *calloc(size_t n, size_t size);
 void *realloc(void *old, size_t size);
@@ -56,17 +63,17 @@ static bool count(void)
 
 void *malloc(size_t size)
 {
-    return count() ? __libc_malloc(size) : NULL;
+    return count() ? __libc_malloc(size) : refuse();
 }
 
 void *calloc(size_t n, size_t size)
 {
-    return count() ? __libc_calloc(n, size) : NULL;
+    return count() ? __libc_calloc(n, size) : refuse();
 }
 
 void *realloc(void *old, size_t size)
 {
-    return count() ? __libc_realloc(old, size) : NULL;
+    return count() ? __libc_realloc(old, size) : refuse();
 }
 
 bool malloc_count_works(void)
