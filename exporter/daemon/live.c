@@ -79,7 +79,9 @@ static int start_recorder(struct sources *sources, const struct sources_config *
                            &sources->recorder);
     if (err)
         snprintf(error, error_size, "cannot write the recording %s: %s", options->record_file,
-                 strerror(-err));
+                 recorder_why(err));
+    else
+        recorder_limit(sources->recorder, options->record_max_bytes);
     return err && err != -ENOMEM ? -EINVAL : err;
 }
 

@@ -36,6 +36,8 @@ void exporter_publish(struct exporter *e)
         .open_counters = source_set_open_counters(e->sources.set),
         .reload_successful = e->reload_ok,
         .reload_success_wall_ns = e->reload_wall_ns,
+        .records = e->sources.recorder != NULL,
+        .recording_active = e->sources.recorder && recorder_is_active(e->sources.recorder),
     };
     log_limits_read(e->log ? e->log->limits : NULL, state.log_dropped);
     struct pages_status status = {

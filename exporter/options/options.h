@@ -47,7 +47,8 @@ struct options {
     const char *thresholds_file, *state_file, *events_file; /* NULL: not given */
     enum option_source source; /* a replay file makes it SOURCE_REPLAY */
     const char *replay_file, *record_file;
-    bool replay_max_speed; /* --source.replay.speed=max */
+    size_t record_max_bytes; /* 0: no limit */
+    bool replay_max_speed;   /* --source.replay.speed=max */
 
     bool once;
     enum log_level log_level;

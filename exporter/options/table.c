@@ -197,7 +197,16 @@ const struct option_flag flag_table[] = {
      .type = FLAG_TEXT,
      .offset = MEMBER(record_file),
      .unit = "FILE",
-     .help = "Write everything that is read to this file, for a later replay."},
+     .help = "Write everything that is read to this file, for a later replay. It must not be a "
+             "link, nor another user's."},
+    {.name = "source.record.max-bytes",
+     .type = FLAG_COUNT,
+     .offset = MEMBER(record_max_bytes),
+     .min = 0,
+     .max = 1e15,
+     .fallback = "0",
+     .unit = "BYTES",
+     .help = "Stop the recording before the file gets longer. 0 means no limit."},
 
     {.name = "once",
      .type = FLAG_BOOL,

@@ -124,6 +124,11 @@ const struct metric_desc self_descs[SELF_METRICS] = {
          .help = "Lines that are missing in the log. High for blocked: nobody takes the lines, or "
                  "the disk is full. High for rate: a message came more often than it is logged; "
                  "its next line says how many were left out."},
+    [SELF_RECORDING_ACTIVE] =
+        {.name = EXPORTER("recording_active"),
+         .type = METRIC_GAUGE,
+         .help = "1 while --source.record.file is written. 0: the recording has stopped; the log "
+                 "says why. Absent without that flag."},
 
     [SELF_HTTP_REQUESTS] = {.name = EXPORTER("http_requests"),
                             .type = METRIC_COUNTER,

@@ -26,6 +26,7 @@ enum self_metric {
     SELF_RELOAD_SUCCESSFUL,
     SELF_RELOAD_TIME,
     SELF_LOG_DROPPED,
+    SELF_RECORDING_ACTIVE,
     SELF_ALWAYS, /* what follows can be switched off */
     SELF_HTTP_REQUESTS = SELF_ALWAYS,
     SELF_CPU_SECONDS,

@@ -315,6 +315,8 @@ void self_update(struct self *self, const struct self_state *state)
     set_date(self->single[SELF_LAST_TICK], state->tick->number > 0 ? state->tick->wall_ns : 0);
     for (int i = 0; i < LOG_DROPS; i++)
         series_set_u64(self->log_dropped[i], state->log_dropped[i]);
+    if (state->records)
+        series_set_u64(self->single[SELF_RECORDING_ACTIVE], state->recording_active);
     for (int i = 0; i < CONTAINER_COUNTS; i++)
         series_set_u64(self->containers[i], state->containers[i]);
     series_set_u64(self->single[SELF_CONTAINERS_LIMIT], state->containers_limit);

@@ -45,6 +45,7 @@ struct self_state {
     bool reload_successful; /* of the last reload; the start counts as one */
     uint64_t reload_success_wall_ns;
     uint64_t log_dropped[LOG_DROPS];
+    bool records, recording_active; /* a recording was asked for; it goes on */
 };
 
 struct self;

@@ -14,8 +14,10 @@ int lines_init(struct lines *lines, const char *path, size_t max)
     lines->max = max;
     lines->cap = FIRST_CAP;
     lines->buffer = malloc(lines->cap);
-    lines->fd = open(path, O_RDONLY | O_CLOEXEC);
+    lines->fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     int err = lines->fd < 0 ? -errno : lines->buffer ? 0 : -ENOMEM;
+    if (!err && fcntl(lines->fd, F_SETFL, 0) != 0)
+        err = -errno;
     if (err)
         lines_release(lines);
     return err;
@@ -79,6 +81,7 @@ int lines_next(struct lines *lines, const char **text, size_t *len)
         if (newline || (lines->at_end && have > 0)) {
             lines->number++;
             lines->start += line + (newline ? 1 : 0);
+            lines->torn = !newline;
             *text = unread;
             *len = line;
             return 1;

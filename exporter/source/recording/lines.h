@@ -14,9 +14,11 @@ struct lines {
     size_t max;             /* longest line, without its newline */
     uint64_t number;        /* of the line handed out last, from 1; 0 before */
     int at_end;             /* read(2) gave 0 */
+    int torn;               /* the line handed out last has no newline */
 };
 
-/* Opens the file, which may be a pipe. 0 or -errno. */
+/* Opens the file, which may be a pipe that somebody writes; one that nobody does is empty. 0 or
+ * -errno. */
 int lines_init(struct lines *lines, const char *path, size_t max);
 void lines_release(struct lines *lines);
 

@@ -1,14 +1,13 @@
 #include "exporter/source/recording/recorder.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "exporter/base/textbuf.h"
+#include "exporter/source/recording/output.h"
 #include "exporter/source/recording/places.h"
 #include "exporter/source/recording/recorder_internal.h"
 #include "exporter/source/recording/recorder_owners.h"
@@ -24,7 +23,7 @@ enum recorder_state {
 };
 
 struct recorder {
-    int fd;
+    struct output output;
     int err; /* the first; then nothing more is written */
     enum recorder_state state;
     const struct log *log;
@@ -36,24 +35,23 @@ struct recorder {
 
 static void stop(struct recorder *recorder, int err)
 {
+    bool full = err == -EFBIG && recorder->output.max_bytes > 0;
     recorder->err = err;
     log_error(recorder->log, "record", "the recording %s stops here: %s", recorder->path,
-              strerror(-err));
+              full ? "it has reached --source.record.max-bytes" : strerror(-err));
+    err = output_cut(&recorder->output);
+    if (err)
+        log_error(recorder->log, "record", "the end of %s is not whole: %s", recorder->path,
+                  strerror(-err));
 }
 
 static void write_out(struct recorder *recorder)
 {
     int err = textbuf_finish(&recorder->lines);
-    size_t done = 0;
     if (recorder->err)
         return;
-    while (!err && done < recorder->lines.len) {
-        ssize_t n = write(recorder->fd, recorder->lines.data + done, recorder->lines.len - done);
-        if (n >= 0)
-            done += (size_t)n;
-        else if (errno != EINTR)
-            err = -errno;
-    }
+    if (!err)
+        err = output_write(&recorder->output, recorder->lines.data, recorder->lines.len);
     textbuf_clear(&recorder->lines);
     if (err)
         stop(recorder, err);
@@ -125,20 +123,19 @@ int recorder_new(const char *path, const struct machine *machine, uint64_t inter
     int err = -ENOMEM;
     if (!recorder)
         return err;
-    recorder->fd = -1;
+    recorder->output.fd = -1;
     recorder->path = strdup(path);
     if (!recorder->path || textbuf_reserve(&recorder->lines, BUFFER_BYTES))
         goto fail;
-    recorder->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (recorder->fd < 0) {
-        err = -errno;
+    err = output_open(&recorder->output, path);
+    if (err)
         goto fail;
-    }
     add_header(&recorder->lines, machine, interval_ns);
     write_out(recorder);
     err = recorder->err;
     if (err)
         goto fail;
+    output_mark(&recorder->output);
     recorder->log = log; /* until here the caller logs failures */
     *out = recorder;
     return 0;
@@ -148,14 +145,18 @@ fail:
     return err;
 }
 
+const char *recorder_why(int err)
+{
+    return output_why(err);
+}
+
 int recorder_free(struct recorder *recorder)
 {
     if (!recorder)
         return 0;
     write_out(recorder);
-    int err = recorder->err;
-    if (recorder->fd >= 0 && close(recorder->fd) && !err)
-        err = -errno;
+    int err = recorder->err, closed = output_close(&recorder->output);
+    err = err ? err : closed;
     textbuf_release(&recorder->lines);
     textbuf_release(&recorder->waiting);
     recorder_owners_release(&recorder->owners);
@@ -258,6 +259,18 @@ void recorder_flush(struct recorder *recorder)
     if (recorder->state == STATE_TICK)
         recorder->state = STATE_BETWEEN;
     write_out(recorder);
+    if (!recorder->err)
+        output_mark(&recorder->output);
+}
+
+void recorder_limit(struct recorder *recorder, uint64_t max_bytes)
+{
+    recorder->output.max_bytes = max_bytes;
+}
+
+bool recorder_is_active(const struct recorder *recorder)
+{
+    return !recorder->err;
 }
 
 bool recorder_takes_readings(const struct recorder *recorder)

@@ -3,7 +3,7 @@
  *
  * recorder_wrap() puts itself around a backend: every reading that passes is also written. The
  * exporter adds the rest (ticks, containers). A write error stops the recording with one log line,
- * never the exporter. Loop thread only.
+ * never the exporter; the file then ends with the last whole tick. Loop thread only.
  *
  * The file replays to the same readings: counts and clocks are written as integers, other numbers
  * with 17 digits. Left out are rows of a group that did not change since their last line (a
@@ -20,10 +20,16 @@
 
 struct recorder;
 
-/* Creates the file (mode 0600, truncating) and writes the header; -errno when either fails. 'log'
- * must outlive it. */
+/* Makes or empties the file (mode 0600) and writes the header; -errno when either fails, in words
+ * by recorder_why(). Refuses what is no regular file of this user with this name only. 'log' must
+ * outlive it. */
 int recorder_new(const char *path, const struct machine *machine, uint64_t interval_ns,
                  const struct log *log, struct recorder **out);
+const char *recorder_why(int err);
+/* The file ends with the last whole tick before it would be longer; 0: no limit. */
+void recorder_limit(struct recorder *recorder, uint64_t max_bytes);
+/* False once it has stopped. */
+bool recorder_is_active(const struct recorder *recorder);
 /* Flushes and closes; returns the first write error, or 0. Accepts NULL. Sources that were wrapped
  * must be freed before. */
 int recorder_free(struct recorder *recorder);

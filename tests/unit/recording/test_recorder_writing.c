@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "exporter/source/recording/recorder.h"
+#include "exporter/source/recording/recorder_internal.h"
 #include "exporter/source/recording/replay.h"
 #include "exporter/source/source_set.h"
 #include "tests/unit/support/malloc_count.h"
@@ -183,7 +184,115 @@ static void test_unwritable_files(void **state)
 
     assert_int_equal(recorder_new("/nonexistent/file", &recorded_machine, 1, NULL, &recorder),
                      -ENOENT);
-    assert_int_equal(recorder_new("/dev/full", &recorded_machine, 1, NULL, &recorder), -ENOSPC);
+    assert_int_equal(recorder_new("/dev/full", &recorded_machine, 1, NULL, &recorder), -ENOTSUP);
+    assert_non_null(strstr(recorder_why(-ENOTSUP), "regular file"));
+}
+
+/* What a name may lead to besides a file of our own; none of it is touched, nothing waits. */
+static void test_only_a_file_of_our_own(void **state)
+{
+    (void)state;
+    char path[64], name[80];
+    struct recorder *recorder;
+    struct stat st;
+
+    recording_temporary(path);
+    snprintf(name, sizeof name, "%s.other", path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("precious", file);
+    fclose(file);
+    assert_int_equal(symlink(path, name), 0);
+    assert_int_equal(recorder_new(name, &recorded_machine, 1, NULL, &recorder), -ELOOP);
+    unlink(name);
+    assert_int_equal(link(path, name), 0);
+    assert_int_equal(recorder_new(name, &recorded_machine, 1, NULL, &recorder), -EPERM);
+    unlink(name);
+    assert_int_equal(mkfifo(name, 0600), 0);
+    alarm(60); /* who waits for a reader fails */
+    assert_int_equal(recorder_new(name, &recorded_machine, 1, NULL, &recorder), -ENOTSUP);
+    int reader = open(name, O_RDONLY | O_NONBLOCK);
+    assert_int_equal(recorder_new(name, &recorded_machine, 1, NULL, &recorder), -ENOTSUP);
+    alarm(0);
+    close(reader);
+    unlink(name);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(path, 65534, 65534), 0);
+        assert_int_equal(recorder_new(path, &recorded_machine, 1, NULL, &recorder), -EPERM);
+        assert_int_equal(chown(path, 0, 0), 0);
+    }
+    char *text = recording_contents(path);
+    assert_string_equal(text, "precious");
+    free(text);
+
+    /* Our own is emptied, and closed to others. */
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(recorder_new(path, &recorded_machine, 1, NULL, &recorder), 0);
+    assert_int_equal(recorder_free(recorder), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    text = recording_contents(path);
+    assert_null(strstr(text, "precious"));
+    free(text);
+    unlink(path);
+}
+
+/* How many ticks a replay of it gives. */
+static size_t replayed_ticks(const char *path)
+{
+    struct replay *replay = recording_open(path);
+    struct tick at;
+    size_t n = 0;
+    while (recording_next(replay, &at))
+        n++;
+    replay_free(replay);
+    return n;
+}
+
+/* The file has whole ticks only, also when a tick is written in several pieces; by our own limit
+ * and by a file system's. */
+static void check_whole_ticks(bool own)
+{
+    enum { LIMIT = 700 << 10 };
+    char path[64];
+    struct rlimit old, small;
+    recording_temporary(path);
+    struct recorder *recorder = recording_start(path);
+    struct recording_container c1 = recording_named("c1", "p");
+    const struct probe_reading probe = {.latency_ns = 81.5, .cpu = 1};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = (struct rlimit){.rlim_cur = LIMIT, .rlim_max = old.rlim_max};
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    if (own)
+        recorder_limit(recorder, LIMIT);
+    else
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    recorder_container(recorder, &c1);
+    for (uint64_t t = 1; t <= 5; t++) {
+        recording_tick(recorder, t);
+        for (int i = 0; i < 5000; i++) /* more than one piece, less than the limit */
+            recorder_probe(recorder, &probe);
+        recorder_flush(recorder);
+        assert_int_equal(recorder_is_active(recorder), t <= 1);
+    }
+    assert_int_equal(recorder_free(recorder), -EFBIG);
+    setrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, handler);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_in_range(st.st_size, LIMIT / 2, LIMIT);
+    assert_int_equal(replayed_ticks(path), 1);
+    char *text = recording_contents(path);
+    assert_int_equal(occurrences(text, "{\"probe\""), 5000);
+    free(text);
+    unlink(path);
+}
+
+static void test_a_recording_that_stops_has_whole_ticks(void **state)
+{
+    (void)state;
+    check_whole_ticks(true);
+    check_whole_ticks(false);
 }
 
 /* The file may grow to 4096 bytes: what was read goes on, the log says so once. */
@@ -301,6 +410,8 @@ int main(void)
         cmocka_unit_test(test_the_wrapper_is_transparent),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_unwritable_files),
+        cmocka_unit_test(test_only_a_file_of_our_own),
+        cmocka_unit_test(test_a_recording_that_stops_has_whole_ticks),
         cmocka_unit_test(test_write_error_stops_the_recording_only),
         cmocka_unit_test(test_counts_that_do_not_fit),
     };

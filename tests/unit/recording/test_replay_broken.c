@@ -69,9 +69,10 @@ static const struct broken_case broken_cases[] = {
      3, "unit: the key \"u\" is in use"},
     {HEADER "{\"unit\":{\"key\":\"u\",\"kind\":\"imc\",\"socket\":0,\"imc\":0}}\n" CONTAINER("u"),
      3, "container: \"u\" is the key of a unit or thread"},
-    /* Written while the machine went down. */
-    {HEADER CONTAINER("c1") TICK(1) "{\"read\":\"c1\",\"group\":\"core\",\"enab", 4,
+    /* Not the end that a machine that went down leaves: whole, or the header. */
+    {HEADER CONTAINER("c1") TICK(1) "{\"read\":\"c1\",\"group\":\"core\",\"enab\n", 4,
      "malformed JSON at column"},
+    {"{\"recording\":1,\"machine\":{", 1, "malformed JSON at column"},
 };
 
 /* Plays a file to its end or to its first error, whose message it leaves in 'error'. */
@@ -135,6 +136,9 @@ static void test_short_recordings(void **state)
         {HEADER CONTAINER("c1") "{\"gone\":\"c1\"}\n" TICK(1), 1},
         {HEADER TICK(7) TICK(9), 2},
         {HEADER TICK(1) "{\"lost\":3,\"access\":\"load\"}", 1},
+        /* Written while the machine went down. */
+        {HEADER CONTAINER("c1") TICK(1) "{\"read\":\"c1\",\"group\":\"core\",\"enab", 1},
+        {HEADER CONTAINER("c1") TICK(1) TICK(2) "{", 2},
         /* A key may come back in a later tick: another container. */
         {HEADER CONTAINER("c1") TICK(1) READ("c1", "") "{\"gone\":\"c1\"}\n" TICK(2) CONTAINER("c1")
              READ("c1", "\"cpu\":0,"),

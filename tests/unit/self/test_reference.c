@@ -223,6 +223,7 @@ static const struct {
     {E "config_last_reload_successful", METRIC_GAUGE, NULL},
     {E "config_last_reload_success_timestamp_seconds", METRIC_GAUGE, NULL},
     {E "log_lines_dropped_total", METRIC_COUNTER, "reason"},
+    {E "recording_active", METRIC_GAUGE, NULL},
     {E "http_requests_total", METRIC_COUNTER, "handler, format, code"},
     {"process_cpu_seconds_total", METRIC_COUNTER, NULL},
     {"process_open_fds", METRIC_GAUGE, NULL},

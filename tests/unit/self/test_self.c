@@ -341,6 +341,7 @@ static void test_disabled(void **state)
     self_http_requests(f.self, "metrics", "text", 200, 7);
     f.tick = (struct tick){.number = 1, .wall_ns = 1};
     f.collector[0].last_success_wall_ns = f.state.reload_success_wall_ns = 1;
+    f.state.records = true;
     publish(&f);
     for (int i = 0; i < SELF_METRICS; i++) {
         size_t n = series_count(&f, self_descs[i].name);
@@ -412,6 +413,31 @@ static void test_steady_state_allocates_nothing(void **state)
 
 #define with(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
+static void a_recording_is_shown_where_there_is_one(void **state)
+{
+    struct fixture *f = *state;
+    publish(f);
+    assert_value(f, "recording_active", "", absent);
+    f->state.records = f->state.recording_active = true;
+    publish(f);
+    assert_value(f, "recording_active", "", 1);
+    f->state.recording_active = false;
+    publish(f);
+    assert_value(f, "recording_active", "", 0);
+}
+
+static void lines_that_are_missing_in_the_log_are_counted(void **state)
+{
+    struct fixture *f = *state;
+    publish(f);
+    assert_value(f, "log_lines_dropped", "reason=\"rate\"", 0);
+    f->state.log_dropped[LOG_DROPPED_RATE] = 3;
+    f->state.log_dropped[LOG_DROPPED_BLOCKED] = 5;
+    publish(f);
+    assert_value(f, "log_lines_dropped", "reason=\"rate\"", 3);
+    assert_value(f, "log_lines_dropped", "reason=\"blocked\"", 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +447,8 @@ int main(void)
         with(test_reasons),
         with(test_http),
         with(test_long_names_are_found_again),
+        with(a_recording_is_shown_where_there_is_one),
+        with(lines_that_are_missing_in_the_log_are_counted),
         cmocka_unit_test(test_disabled),
         cmocka_unit_test(test_unknown_cpu_and_no_collectors),
         with(test_a_taken_name_fails_whole),
