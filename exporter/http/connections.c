@@ -172,14 +172,14 @@ bool connections_make_room(struct connections *all, uint64_t now_ns)
     return victim != NULL;
 }
 
-/* Room is made before the limit is reached, since a connection that was sent away stays for one
- * more turn of the daemon's loop. */
+/* Room is made before the limit is reached: a connection that was sent away stays for one more turn
+ * of the daemon's loop, and at the limit the daemon accepts nobody for whom room could be made. */
 static bool crowded(const struct connections *all)
 {
     unsigned leaving = 0;
     for (struct connection *c = all->lists[CONNECTION_LEAVING].first; c; c = c->next)
         leaving++;
-    return all->n + all->parting - leaving > all->limit - all->limit / 8;
+    return all->n + all->parting - leaving >= all->limit - all->limit / 8;
 }
 
 /* A peer that is over its share loses the connection that was idle longest, otherwise one that

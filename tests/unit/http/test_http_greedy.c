@@ -206,6 +206,22 @@ static void an_address_has_a_share(void **state)
     http_rig_stop(f);
 }
 
+/* The same where few descriptors leave the server few connections. */
+static void a_few_connections_are_enough(void **state)
+{
+    (void)state;
+    for (unsigned limit = 8; limit <= 24; limit += 8) {
+        struct http_rig *f = rig_with_body(
+            1, (struct http_config){.timeout_seconds = 600, .max_connections = limit});
+        for (unsigned i = 0; i < 3 * limit; i++)
+            greedy[i] = http_dial_from(2 + i % 3, 0, f->port);
+        for (int i = 0; i < 20; i++)
+            http_assert_served(f);
+        hang_up(greedy, 3 * limit);
+        http_rig_stop(f);
+    }
+}
+
 static struct peer peer_of_text(int family, const char *text)
 {
     struct sockaddr_in four = {.sin_family = AF_INET};
@@ -274,6 +290,7 @@ int main(void)
         cmocka_unit_test(slow_readers_leave_places_to_other_addresses),
         cmocka_unit_test(a_crowd_closes_its_own_connections),
         cmocka_unit_test(an_address_has_a_share),
+        cmocka_unit_test(a_few_connections_are_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
