@@ -222,7 +222,7 @@ static bool take_place(struct listener *listener, struct connection *track)
 }
 
 static void handle(struct http_server *server, const struct http_route *route,
-                   struct MHD_Connection *connection, struct http_response *response)
+                   struct MHD_Connection *connection, bool known, struct http_response *response)
 {
     const struct connection *track = tracked(connection);
     const struct http_request request = {
@@ -230,6 +230,7 @@ static void handle(struct http_server *server, const struct http_route *route,
         .accept = header(connection, MHD_HTTP_HEADER_ACCEPT),
         .accept_encoding = header(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING),
         .local = track && track->local,
+        .known = known,
         .query = query,
         .connection = connection,
     };
@@ -287,7 +288,7 @@ enum MHD_Result answer_request(void *closure, struct MHD_Connection *connection,
     else if (route->limited && !take_place(listener, tracked(connection)))
         response = refusal(503);
     else
-        handle(server, route, connection, &response);
+        handle(server, route, connection, gate.known, &response);
     enum MHD_Result result =
         respond(listener, connection, &gate, route && !bad ? route->handler : "other", &response);
     gate_leave(&gate);

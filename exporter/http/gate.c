@@ -83,11 +83,14 @@ int gate_enter(struct gate *gate, struct listener *listener, struct MHD_Connecti
                bool body, bool *waited)
 {
     struct web *web = listener->server->web;
-    gate->snapshot = NULL;
+    *gate = (struct gate){.snapshot = NULL};
     if (!web)
         return GATE_OPEN;
-    if (web_has_tls(web) && !session_admitted(connection))
-        return MHD_HTTP_FORBIDDEN;
+    if (web_has_tls(web)) {
+        if (!session_admitted(connection))
+            return MHD_HTTP_FORBIDDEN;
+        gate->known = web_credentials_verify(tracked(connection)->credentials);
+    }
     struct web_snapshot *snapshot = web_snapshot_get(web);
     if (!snapshot)
         return MHD_HTTP_INTERNAL_SERVER_ERROR;
@@ -99,6 +102,7 @@ int gate_enter(struct gate *gate, struct listener *listener, struct MHD_Connecti
     int status = GATE_OPEN;
     if (snapshot->config.n_users > 0)
         status = check_password(&snapshot->config, listener, connection, body);
+    gate->known |= snapshot->config.n_users > 0 && status == GATE_OPEN;
     if (status == GATE_WAIT) {
         *waited = true;
         gate_leave(gate);

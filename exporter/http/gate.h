@@ -10,6 +10,7 @@
 
 struct gate {
     struct web_snapshot *snapshot; /* NULL: no headers */
+    bool known; /* the client gave a password, or a certificate that was verified */
 };
 
 enum { GATE_OPEN = 0, GATE_WAIT = -1 };

@@ -34,6 +34,7 @@ struct http_request {
     const char *accept;          /* NULL: not sent */
     const char *accept_encoding; /* NULL: not sent */
     bool local;                  /* from this machine: loopback, or a unix socket */
+    bool known;                  /* with a password, or a certificate that was verified */
     /* All values of a query argument ("collect[]"), at most cap; returns how many there are. */
     size_t (*query)(const struct http_request *request, const char *name, const char **values,
                     size_t cap);

@@ -40,7 +40,9 @@ const struct option_flag flag_table[] = {
      .type = FLAG_BOOL,
      .offset = MEMBER(api),
      .help = "Serve the documents below /api/v1/ that name containers and processes to everybody "
-             "who reaches the port. Without it, only to clients on this machine. /api/v1/status is "
+             "who reaches the port. Without it, only to clients on this machine, and to those with "
+             "a password or "
+             "a verified certificate. /api/v1/status is "
              "for everybody."},
     {.name = "web.disable-exporter-metrics",
      .type = FLAG_BOOL,

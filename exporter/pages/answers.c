@@ -32,7 +32,7 @@ void pages_answer(struct http_response *response, int status, const char *type, 
 
 bool pages_may_read(const struct pages *pages, const struct http_request *request)
 {
-    return pages->config.api || request->local;
+    return pages->config.api || request->local || request->known;
 }
 
 void pages_answer_text(struct http_response *response, int status, const char *text)

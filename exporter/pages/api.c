@@ -79,7 +79,8 @@ static void refuse(struct http_response *response)
 {
     pages_answer_text(response, 403,
                       "this document names containers and processes: ask from the exporter's own "
-                      "machine or pod (kubectl port-forward), or start it with --web.api\n");
+                      "machine or pod (kubectl port-forward), or with a password or certificate of "
+                      "--web.config.file, or start it with --web.api\n");
 }
 
 void pages_api_containers(void *context, const struct http_request *request,

@@ -6,7 +6,8 @@
  * the loop leaves here once a tick; they never touch the loop's own state.
  *
  * The documents of containers and collectors tell ids and processes of tenants. They are for who
- * asks from this machine, and for everybody only where the configuration says so; others get 403.
+ * asks from this machine or says who he is, and for everybody only where the configuration says so;
+ * others get 403.
  */
 #ifndef IE_PAGES_PAGES_H
 #define IE_PAGES_PAGES_H

@@ -462,13 +462,17 @@ class Peers(Base):
         self.assertNotRegex(self.exporter.log(), "Sanitizer")
 
 
+# "secret", by bcrypt at its least cost.
+SECRET = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
+
+
 @unittest.skipUnless(os.geteuid() == 0, "needs root, for a network of its own")
 class Elsewhere(Base):
     """A client at an address that is not loopback, in a network namespace with one."""
 
     ADDRESS = "192.0.2.7"  # for documentation: nobody else has it
 
-    def statuses(self, *flags):
+    def statuses(self, *flags, user=()):
         port = 10066
         script = f'ip link set lo up && ip addr add {self.ADDRESS}/32 dev lo && exec "$@"'
         process = harness.start(
@@ -479,7 +483,7 @@ class Elsewhere(Base):
         def status(path, host):
             result = subprocess.run(
                 ["nsenter", f"--net=/proc/{process.pid}/ns/net", "curl", "-sS", "--max-time", "5",
-                 "--output", "/dev/null", "--write-out", "%{http_code}",
+                 "--output", "/dev/null", "--write-out", "%{http_code}", *user,
                  f"http://{host}:{port}{path}"], capture_output=True, text=True)
             return int(result.stdout or 0)
 
@@ -497,8 +501,12 @@ class Elsewhere(Base):
         for (path, host), status in self.statuses().items():
             closed = host == self.ADDRESS and path.startswith("/api/") and path != "/api/v1/status"
             self.assertEqual(status, 403 if closed else 200, f"{path} at {host}")
-        for (path, host), status in self.statuses("--web.api").items():
-            self.assertEqual(status, 200, f"{path} at {host}")
+        web = self.file("web.yml", f"basic_auth_users: {{prometheus: {SECRET}}}\n")
+        web.chmod(0o600)
+        for flags, user in ((("--web.api",), ()),
+                            ((f"--web.config.file={web}",), ("--user", "prometheus:secret"))):
+            for (path, host), status in self.statuses(*flags, user=user).items():
+                self.assertEqual(status, 200, f"{path} at {host} with {flags}")
 
 
 class Signals(Base):

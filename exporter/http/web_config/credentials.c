@@ -315,6 +315,11 @@ bool web_credentials_admit(const struct web_credentials *c, gnutls_session_t ses
            (gnutls_certificate_get_peers(session, &n) && n > 0);
 }
 
+bool web_credentials_verify(const struct web_credentials *c)
+{
+    return c->snapshot->config.tls.client_auth == WEB_CLIENT_VERIFIED;
+}
+
 /* A list of suites is about TLS up to 1.2. Called when the version is agreed on, and before the
  * suite is. */
 static int narrow(gnutls_session_t session)

@@ -41,5 +41,7 @@ int web_credentials_begin(struct web_credentials *credentials, gnutls_session_t 
 /* After the handshake: whether the session has the certificate that it needs. It always has; this
  * does not rest on the order in which GnuTLS calls us. */
 bool web_credentials_admit(const struct web_credentials *credentials, gnutls_session_t session);
+/* Whether every session of them shows a certificate of the client_ca. */
+bool web_credentials_verify(const struct web_credentials *credentials);
 
 #endif
