@@ -98,7 +98,7 @@ local promql = import '../lib/promql.libsonnet';
           g.heatmap(
             'Latency of its windows',
             'How many of its one-second windows had each latency. Only with --collector.core_latency.histogram=container. A tail upwards: it sometimes waits long, which the mean hides.',
-            'sum by (le) (%s)' % g.rate('le', 'interference_container_memory_read_window_latency_seconds_bucket', here),
+            g.histogram('interference_container_memory_read_window_latency_seconds', here),
             { h: 10, noValue: 'only with --collector.core_latency.histogram=container' }
           ),
           g.timeseries(

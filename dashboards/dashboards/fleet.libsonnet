@@ -171,7 +171,8 @@ local promql = import '../lib/promql.libsonnet';
           g.heatmap(
             'All windows of all containers',
             'How many one-second windows of containers had each memory read latency, on all nodes of the selected clusters. A second band above the usual one: some containers wait while others do not.',
-            'sum by (le) (cluster:interference_memory_read_window_latency_seconds_bucket:rate5m{%s=~"$cluster"})' % config.clusterLabel,
+            local recorded(name) = 'cluster:interference_memory_read_window_latency_seconds%s:rate5m{%s=~"$cluster"}' % [name, config.clusterLabel];
+            q.buckets(recorded('_bucket'), recorded('')),
             { w: 8, h: 10 }
           ),
           g.timeseries(

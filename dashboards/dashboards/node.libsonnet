@@ -28,10 +28,7 @@ local promql = import '../lib/promql.libsonnet';
   local cpi = 'container:interference_cycles_per_instruction:ratio5m{%s}' % here,
   // Once for the whole graph, not a day's samples at each of its points.
   local calmCpi = 'quantile_over_time(0.1, %s[1d] @ end())' % cpi,
-  local probe = q.ratio(
-    g.rate(pair, 'interference_memory_probe_window_latency_seconds_sum', here),
-    g.rate(pair, 'interference_memory_probe_window_latency_seconds_count', here)
-  ),
+  local probe = q.probe(pair, '$__rate_interval', here),
   // A NUMA node's own memory is its nearest.
   local present = 'avg by (%s) (min by (%s, target_numa_node) (%s))' % [q.node, q.node, probe],
   local excess(labels, matchers='') = g.ofReadings(labels, 'interference_memory_excess_latency_seconds_total', matchers),
@@ -216,7 +213,7 @@ local promql = import '../lib/promql.libsonnet';
           g.heatmap(
             'All windows of all containers',
             'How many one-second windows of containers had each latency. A band that widens upwards: some containers sometimes wait long.',
-            'sum by (le) (%s)' % g.rate('le', 'interference_node_memory_read_window_latency_seconds_bucket', here),
+            g.histogram('interference_node_memory_read_window_latency_seconds', here),
             { h: 10, noValue: 'not measured here' }
           ),
           g.timeseries(

@@ -20,6 +20,9 @@ function(config) {
 
   // Queries over the range that fits the dashboard's zoom.
   rate(labels, metric, matchers):: q.rate(labels, metric, '$__rate_interval', matchers),
+  histogram(metric, matchers)::
+    q.buckets(g.rate('le', metric + '_bucket', matchers),
+              'rate(%s[$__rate_interval])' % q.select(metric, matchers)),
 
   // Latencies that are added up over readings: their mean, over all NUMA nodes of the node.
   ofReadings(labels, metric, matchers='')::

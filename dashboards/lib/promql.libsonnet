@@ -20,6 +20,22 @@ function(config) {
   rate(labels, metric, range='5m', matchers='')::
     'sum by (%s) (rate(%s[%s]))' % [labels, self.select(metric, matchers), range],
 
+  // What a heat map shows of a histogram, given the sum of its rates by `le`, which is empty where it
+  // is stored as a native one, and that of the native one, which is empty where it is a classic one.
+  buckets(classic, native):: 'sum (%s)\nor on ()\nsum by (le) (%s)' % [native, classic],
+
+  // The probe's mean over a range. Stored as a native histogram, it has no _sum and _count; the
+  // functions that would take them out are not PromQL's of all engines, so the last readings serve.
+  probe(labels, range='5m', matchers='')::
+    local name = 'interference_memory_probe_window_latency_seconds';
+    '%s\nor\navg by (%s) (avg_over_time(%s[%s]))' % [
+      self.ratio(self.rate(labels, name + '_sum', range, matchers),
+                 self.rate(labels, name + '_count', range, matchers)),
+      labels,
+      self.select('interference_memory_probe_latency_seconds', matchers),
+      range,
+    ],
+
   // A ratio that is absent, not NaN or infinite, where there is nothing to divide by.
   ratio(numerator, denominator, matching='')::
     std.join('\n', [numerator, std.rstripChars('/ ' + matching, ' '), '(%s > 0)' % denominator]),

@@ -139,6 +139,9 @@ local promql = import '../lib/promql.libsonnet';
           rule('cluster:interference_memory_read_window_latency_seconds_bucket:rate5m',
                q.rate(config.clusterLabel + ', le',
                       'interference_node_memory_read_window_latency_seconds_bucket')),
+          // The same where Prometheus stores native histograms: then the one above has no series.
+          rule('cluster:interference_memory_read_window_latency_seconds:rate5m',
+               q.rate(config.clusterLabel, 'interference_node_memory_read_window_latency_seconds')),
           rule('node:interference_slowdown:max_ratio5m',
                'max by (%s, model) (container:interference_slowdown:ratio5m)' % q.node),
           rule('node:interference_nvmm_writer_threads:sum',
@@ -158,10 +161,7 @@ local promql = import '../lib/promql.libsonnet';
                  q.rate(socket + ', source', 'interference_l3_miss_read_latency_reads_total')
                )),
           rule('numa:interference_memory_probe_latency_seconds:mean5m',
-               q.ratio(
-                 q.rate(numa, 'interference_memory_probe_window_latency_seconds_sum'),
-                 q.rate(numa, 'interference_memory_probe_window_latency_seconds_count')
-               )),
+               q.probe(numa)),
           // What the estimate of causes calls calm; a node's own memory is its nearest.
           rule('numa:interference_memory_latency_seconds:calm1h', |||
             min by (%s) (

@@ -51,7 +51,9 @@ def metrics():
         labels += SCRAPED
         if kind == "histogram":
             found[name + "_bucket"] = {"type": "counter", "labels": labels + ["le"]}
-            found[name + "_sum"] = found[name + "_count"] = {"type": "counter", "labels": labels}
+            # Its own name is the native histogram's, of which only rates are asked for, too.
+            found[name] = found[name + "_sum"] = found[name + "_count"] = {
+                "type": "counter", "labels": labels}
         else:
             found[name] = {"type": "counter" if kind == "counter" else "gauge", "labels": labels}
 

@@ -131,6 +131,7 @@ class Query {
     for (const label of on)
       for (const side of [left, right])
         if (!side.has(label)) this.problem(`matches on ${label}, which one side does not have`, node);
+    if (operator === 'Or') return new Set([...left, ...right]);
     if (SETS.has(operator)) return left;
     // One to many: the many's labels, and the named ones of the one.
     const many = child(matching, 'GroupLeft') ? [left, right] : child(matching, 'GroupRight') ? [right, left] : null;
