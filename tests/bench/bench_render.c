@@ -163,16 +163,41 @@ struct times {
     double *publish, *plain, *gzip, *cached;
 };
 
-static int ask(struct expose *expose, bool gzip, double *seconds, size_t *len)
+static int ask(struct expose *expose, enum expose_format format, bool gzip, double *seconds,
+               size_t *len)
 {
     struct rendered_page *page;
     double start = cpu_seconds();
-    if (expose_page(expose, EXPOSE_OPENMETRICS_100, gzip, &page))
+    if (expose_page(expose, format, gzip, &page))
         return -1;
     *seconds = cpu_seconds() - start;
     page_bytes(page, len);
     page_unref(page);
     return 0;
+}
+
+/* The same publications in protobuf. */
+static int bench_protobuf(struct fleet *fleet, struct expose *expose, size_t repeats)
+{
+    double *plain = calloc(repeats, sizeof *plain), *gzip = calloc(repeats, sizeof *gzip);
+    size_t len = 0, packed = 0;
+    int err = plain && gzip ? 0 : -1;
+    for (size_t i = 0; i < repeats && !err; i++) {
+        err = publish(fleet, repeats + i + 1);
+        if (!err)
+            err = ask(expose, EXPOSE_PROTOBUF, false, &plain[i], &len);
+        if (!err)
+            err = ask(expose, EXPOSE_PROTOBUF, true, &gzip[i], &packed);
+    }
+    if (!err) {
+        printf("%-44s %8.2f ms   %.1f MB\n", "protobuf, not cached", median(plain, repeats) * 1e3,
+               (double)len / 1e6);
+        printf("%-44s %8.2f ms   %.2f MB\n", "protobuf, gzip", median(gzip, repeats) * 1e3,
+               (double)packed / 1e6);
+    }
+    free(plain);
+    free(gzip);
+    return err;
 }
 
 static int bench_pages(size_t n, size_t repeats)
@@ -193,9 +218,10 @@ static int bench_pages(size_t n, size_t repeats)
         if (store_publish(fleet.store, &tick))
             return -1;
         times.publish[i] = cpu_seconds() - start;
-        if (ask(expose, false, &times.plain[i], &plain) ||
-            ask(expose, false, &times.cached[i], &plain) ||
-            ask(expose, true, &times.gzip[i], &packed))
+        enum expose_format format = EXPOSE_OPENMETRICS_100;
+        if (ask(expose, format, false, &times.plain[i], &plain) ||
+            ask(expose, format, false, &times.cached[i], &plain) ||
+            ask(expose, format, true, &times.gzip[i], &packed))
             return -1;
     }
     double used = resident_bytes() - before;
@@ -208,13 +234,14 @@ static int bench_pages(size_t n, size_t repeats)
            (double)packed / 1e6);
     printf("%-44s %8.0f bytes   (resident: store, two snapshots, both pages)\n",
            "memory per series", used / (double)series);
+    int err = bench_protobuf(&fleet, expose, repeats);
     expose_free(expose);
     fleet_free(&fleet);
     free(times.publish);
     free(times.plain);
     free(times.gzip);
     free(times.cached);
-    return 0;
+    return err;
 }
 
 static void bench_decimal(void)

@@ -20,6 +20,8 @@ def _rendering(scale):
         "cached": r"page, cached +([\d.]+) ms",
         "gzip": r"page, gzip +([\d.]+) ms",
         "publish": r"publish +([\d.]+) ms",
+        "protobuf": r"protobuf, not cached +([\d.]+) ms",
+        "protobuf_gzip": r"protobuf, gzip +([\d.]+) ms",
     }
     values = {name: Samples() for name in wanted}
     for i in range(scale.repeats):
@@ -41,6 +43,10 @@ def _rendering(scale):
             f"{values['publish'].median():.2f} ms"),
         row("cached", "rendering: 100,000 series, cached", "ms", 4, digits=4),
         row("gzip", "gzip of 100,000 series", "ms", 50, "once per publication"),
+        row("protobuf", "rendering: 100,000 series as protobuf, not cached", "ms", 15,
+            "for who stores native histograms"),
+        row("protobuf_gzip", "gzip of 100,000 series as protobuf", "ms", 50,
+            "once per publication"),
     ]
 
 
