@@ -53,7 +53,7 @@ def minutes(duration):
 
 def promtool(*arguments):
     result = subprocess.run(["promtool", *map(str, arguments)], capture_output=True, text=True,
-                            timeout=60)
+                            timeout=240)
     return result.returncode, result.stdout + result.stderr
 
 
