@@ -433,6 +433,49 @@ class Requests(WebConfig):
         self.assertEqual(exporter.get("/metrics")[0], 500)
 
 
+@unittest.skipUnless(os.geteuid() == 0, "needs root, for a network of its own")
+class Elsewhere(WebConfig):
+    """A client at an address that is not loopback, in a network namespace with one."""
+
+    def status(self, path, *arguments):
+        result = subprocess.run(
+            ["nsenter", f"--net=/proc/{self.process.pid}/ns/net", "curl", "-sS", "--max-time", "10",
+             "--output", "/dev/null", "--write-out", "%{http_code}", "--cacert", self.ca,
+             "--resolve", "localhost:10066:192.0.2.7", *arguments, f"https://localhost:10066{path}"],
+            capture_output=True, text=True, timeout=30)
+        return int(result.stdout or 0)
+
+    def test_who_has_shown_who_it_is(self):
+        """... may read the documents of tenants: by a password, or where every client shows a
+        certificate that is verified, not one that is only asked for."""
+        self.ca = self.certificates.authority("ca")
+        self.certificates.server("server", "ca")
+        mine = self.certificates.signed("mine", "ca")
+        shown = ("--cert", str(mine), "--key", str(mine.with_suffix(".key")))
+        ca = {"client_ca_file": "ca.pem"}
+        users = {"basic_auth_users": {"alice": bcrypt("secret")}}
+        self.write(self.tls())
+        self.process = harness.start(
+            ["unshare", "--net", "bash", "-c",
+             'ip link set lo up && ip addr add 192.0.2.7/32 dev lo && exec "$@"', "bash",
+             harness.EXPORTER, *REPLAY, "--web.listen-address=:10066",
+             f"--web.config.file={self.file}"], stderr=subprocess.DEVNULL)
+        self.addCleanup(harness.stop, self.process)
+        wait_until(lambda: self.status("/-/ready") == 200, 20, "ready")
+        for config, arguments, status in (
+                (self.tls(), (), 403),
+                (self.tls(client_auth_type="RequireAnyClientCert"), shown, 403),
+                (self.tls(client_auth_type="RequestClientCert"), shown, 403),
+                (self.tls(client_auth_type="VerifyClientCertIfGiven", **ca), (), 403),
+                (self.tls(client_auth_type="VerifyClientCertIfGiven", **ca), shown, 403),
+                (self.tls(client_auth_type="RequireAndVerifyClientCert", **ca), shown, 200),
+                ({**self.tls(), **users}, ("-u", "alice:secret"), 200),
+                ({**self.tls(), **users}, ("-u", "alice:wrong"), 401)):
+            with self.subTest(config=config, arguments=arguments):
+                self.write(config)
+                self.assertEqual(self.status("/api/v1/containers", *arguments), status)
+
+
 class Client(WebConfig):
     def test_curl(self):
         """The commands of deploy/README.md."""
@@ -445,5 +488,5 @@ class Client(WebConfig):
 
 
 if __name__ == "__main__":
-    harness.need_command("openssl", "curl")
+    harness.need_command("openssl", "curl", "ip", "unshare", "nsenter")
     harness.main()
