@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "exporter/daemon/exporter.h"
+#include "exporter/front/front.h"
 #include "exporter/options/options.h"
 #include "exporter/service/descriptors.h"
 
@@ -16,17 +17,37 @@ static int complain(const char *error, int err)
     return err == -EINVAL ? EXIT_USAGE : EXIT_RUNTIME;
 }
 
-static int run(const struct plan *plan, const struct log *log, const sigset_t *signals)
+static int run(const struct plan *plan, const struct log *log, const sigset_t *signals,
+               struct front *front)
 {
     char error[512] = "";
     struct exporter *exporter = NULL;
-    int err = exporter_new(plan, log, signals, &exporter, error, sizeof error);
+    int err = exporter_new(plan, log, signals, front, &exporter, error, sizeof error);
     if (!err && plan->options->once)
         err = exporter_once(exporter, stdout, error, sizeof error);
     else if (!err)
         err = exporter_run(exporter, error, sizeof error);
     exporter_free(exporter);
     return err ? complain(error, err) : EXIT_OK;
+}
+
+static int read_and_serve(const struct options *options, const struct log *log,
+                          const sigset_t *signals, struct front *front)
+{
+    char error[512];
+    struct plan plan;
+    int err = plan_init(&plan, options, NULL, error, sizeof error);
+    if (err)
+        return complain(error, err);
+    err = plan_drop_privileges(&plan);
+    if (err)
+        log_warn(log, "main", "cannot drop privileges: %s", strerror(-err));
+    err = plan_enclose(&plan);
+    if (err)
+        log_warn(log, "main", "the memory is not kept from others: %s", strerror(-err));
+    int status = run(&plan, log, signals, front);
+    plan_release(&plan);
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -65,17 +86,16 @@ int main(int argc, char **argv)
     if (err)
         return complain("cannot start: out of memory", err);
     descriptors_raise_limit();
-    struct plan plan;
-    err = plan_init(&plan, &options, NULL, error, sizeof error);
-    if (err)
-        return complain(error, err);
-    err = plan_drop_privileges(&plan);
-    if (err)
-        log_warn(&log, "main", "cannot drop privileges: %s", strerror(-err));
-    err = plan_enclose(&plan);
-    if (err)
-        log_warn(&log, "main", "the memory is not kept from others: %s", strerror(-err));
-    int status = run(&plan, &log, options.once ? NULL : &signals);
-    plan_release(&plan);
+    struct front *front = NULL;
+    int status = EXIT_OK;
+    if (!options.once) {
+        err = front_fork(options.web_config_file, &log, &front, &status);
+        if (err < 0)
+            return complain("cannot start the HTTP server's process", err);
+        if (err > 0)
+            return status;
+    }
+    status = read_and_serve(&options, &log, options.once ? NULL : &signals, front);
+    front_free(front);
     return status;
 }

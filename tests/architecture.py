@@ -34,6 +34,7 @@ OUTSIDE = {
     "yaml.h": "PkgConfig::YAML",
     "gnutls/": "PkgConfig::GNUTLS",
     "crypt.h": "PkgConfig::CRYPT",
+    "seccomp.h": "PkgConfig::SECCOMP",
 }
 
 # Objects that may be written to, each with its reason: library, member, name.

@@ -103,6 +103,14 @@ static int build_pages(struct exporter *e)
     return pages_new(&config, &e->pages);
 }
 
+/* Nobody can scrape any more; whoever started us starts all of us again. */
+static void lose_server(void *context)
+{
+    struct exporter *e = context;
+    atomic_store(&e->server_lost, true);
+    exporter_stop(e);
+}
+
 static int start_server(struct exporter *e, char *error, size_t error_size)
 {
     struct http_config config = {
@@ -116,7 +124,10 @@ static int start_server(struct exporter *e, char *error, size_t error_size)
         .log = e->log,
     };
     config.routes = pages_routes(e->pages, &config.n_routes);
-    return http_server_start(&config, &e->server, error, error_size);
+    if (!e->front)
+        return http_server_start(&config, &e->server, error, error_size);
+    const struct front_config front = {.http = config, .lost = lose_server, .lost_context = e};
+    return front_start(e->front, &front, error, error_size);
 }
 
 static int build(struct exporter *e, const sigset_t *signals, char *error, size_t error_size)
@@ -169,7 +180,7 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
 }
 
 int exporter_new(const struct plan *plan, const struct log *log, const sigset_t *signals,
-                 struct exporter **out, char *error, size_t error_size)
+                 struct front *front, struct exporter **out, char *error, size_t error_size)
 {
     struct exporter *e = calloc(1, sizeof *e);
     if (!e) {
@@ -179,6 +190,7 @@ int exporter_new(const struct plan *plan, const struct log *log, const sigset_t 
     e->plan = plan;
     e->options = plan->options;
     e->log = log;
+    e->front = front;
     error[0] = '\0';
     int err = build(e, signals, error, error_size);
     if (err) {
@@ -193,6 +205,7 @@ void exporter_free(struct exporter *e)
 {
     if (!e)
         return;
+    front_stop(e->front);
     http_server_stop(e->server);
     roster_stop(&e->roster);
     kept_release(&e->kept);

@@ -13,6 +13,7 @@
 
 #include "exporter/base/log.h"
 #include "exporter/daemon/plan.h"
+#include "exporter/front/front.h"
 
 struct exporter;
 
@@ -20,10 +21,12 @@ struct exporter;
  * Builds everything and publishes for the first time; with the flag --once no socket is opened.
  * 'plan' and 'log' are borrowed for its life. 'signals' (may be NULL) are those that it answers
  * while it runs: SIGHUP reloads, any other ends it; the caller has blocked them in all threads.
+ * 'front' (may be NULL) is borrowed too, and serves in a process of its own; without one this
+ * process serves.
  * -EINVAL for what the user got wrong (a file, a value), otherwise -errno; the message is in error.
  */
 int exporter_new(const struct plan *plan, const struct log *log, const sigset_t *signals,
-                 struct exporter **out, char *error, size_t error_size);
+                 struct front *front, struct exporter **out, char *error, size_t error_size);
 /* Accepts NULL. */
 void exporter_free(struct exporter *exporter);
 

@@ -5,6 +5,8 @@
 #ifndef IE_DAEMON_INTERNAL_H
 #define IE_DAEMON_INTERNAL_H
 
+#include <stdatomic.h>
+
 #include "collectors/contract/collector.h"
 #include "exporter/containers/discovery/discovery.h"
 #include "exporter/daemon/exporter.h"
@@ -13,6 +15,7 @@
 #include "exporter/daemon/roster.h"
 #include "exporter/daemon/sources.h"
 #include "exporter/expose/expose.h"
+#include "exporter/front/front.h"
 #include "exporter/pages/pages.h"
 #include "exporter/self/self.h"
 #include "exporter/service/descriptors.h"
@@ -41,7 +44,9 @@ struct exporter {
 
     struct expose *expose;
     struct pages *pages;
-    struct http_server *server;
+    struct front *front;        /* borrowed; NULL: the server below is used */
+    struct http_server *server; /* in this process */
+    atomic_bool server_lost;
 
     struct loop *loop;
     struct ticker ticker;

@@ -159,10 +159,11 @@ static bool is_file(int fd)
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* What is printed and logged may go to a file, too. */
+/* What is printed and logged may go to a file, too. To the kernel a page for the server's process
+ * is a file. */
 int plan_enclose(const struct plan *plan)
 {
     const struct options *o = plan->options;
-    return privileges_enclose(o->record_file || o->state_file || is_file(STDOUT_FILENO) ||
-                              is_file(STDERR_FILENO));
+    return privileges_enclose(!o->once || o->record_file || o->state_file ||
+                              is_file(STDOUT_FILENO) || is_file(STDERR_FILENO));
 }

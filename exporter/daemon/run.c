@@ -137,6 +137,10 @@ int exporter_run(struct exporter *e, char *error, size_t error_size)
         snprintf(error, error_size, "the loop failed: %s", strerror(-err));
     else if (e->failure)
         snprintf(error, error_size, "%s", e->failure_words);
+    else if (atomic_load(&e->server_lost))
+        snprintf(error, error_size, "the HTTP server's process has ended");
+    if (!err && !e->failure && atomic_load(&e->server_lost))
+        return -EPIPE;
     return err ? err : e->failure;
 }
 
@@ -185,5 +189,7 @@ int exporter_once(struct exporter *e, FILE *file, char *error, size_t error_size
 
 uint16_t exporter_port(const struct exporter *e, size_t i)
 {
+    if (e->front)
+        return front_port(e->front, i);
     return e->server ? http_server_port(e->server, i) : 0;
 }

@@ -61,6 +61,8 @@ void exporter_publish(struct exporter *e)
     self_update(e->self, &state);
     if (e->server)
         http_server_requests(e->server, self_http_requests, e->self);
+    if (e->front)
+        front_requests(e->front, self_http_requests, e->self);
     if (store_publish(e->store, &e->tick) != 0)
         log_error(e->log, "exporter", "out of memory: the last page stays");
     pages_update(e->pages, &status, loop_now_ns());

@@ -2,8 +2,17 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "exporter/base/array.h"
+#include "exporter/base/sealed_file.h"
+
+static void close_file(struct rendered_page *page)
+{
+    if (page->file >= 0)
+        close(page->file);
+    page->file = -1;
+}
 
 int page_new(_Atomic(struct rendered_page *) *spare, struct rendered_page **out)
 {
@@ -13,6 +22,7 @@ int page_new(_Atomic(struct rendered_page *) *spare, struct rendered_page **out)
         if (!page)
             return -ENOMEM;
         textbuf_init(&page->text);
+        page->file = -1;
         page->spare = spare;
     }
     textbuf_clear(&page->text);
@@ -56,6 +66,16 @@ const void *page_bytes(const struct rendered_page *page, size_t *len)
     return page->text.data ? page->text.data : "";
 }
 
+int page_file(struct rendered_page *page, int *fd)
+{
+    int err = 0;
+    if (page->file < 0)
+        err = sealed_file_new(page->text.data, page->text.len, &page->file);
+    if (!err)
+        *fd = page->file;
+    return err;
+}
+
 struct rendered_page *page_ref(struct rendered_page *page)
 {
     atomic_fetch_add(&page->refs, 1);
@@ -66,6 +86,7 @@ void page_unref(struct rendered_page *page)
 {
     if (!page || atomic_fetch_sub(&page->refs, 1) != 1)
         return;
+    close_file(page);
     page_free(page->spare ? atomic_exchange(page->spare, page) : page);
 }
 

@@ -25,6 +25,7 @@ struct rendered_page {
     struct textbuf text;
     struct page_part *parts; /* of a whole page */
     size_t n_parts, parts_cap;
+    int file;                               /* the same bytes; -1: not asked for yet */
     _Atomic(struct rendered_page *) *spare; /* NULL: freed at the end */
 };
 

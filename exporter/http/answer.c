@@ -96,6 +96,32 @@ static size_t query(const struct http_request *request, const char *name, const 
     return search.n;
 }
 
+struct listing {
+    const char **names, **values;
+    size_t cap, n;
+};
+
+static enum MHD_Result list(void *context, enum MHD_ValueKind kind, const char *key,
+                            const char *value)
+{
+    struct listing *listing = context;
+    (void)kind;
+    if (listing->n < listing->cap) {
+        listing->names[listing->n] = key;
+        listing->values[listing->n] = value ? value : "";
+    }
+    listing->n++;
+    return MHD_YES;
+}
+
+static size_t arguments(const struct http_request *request, const char **names, const char **values,
+                        size_t cap)
+{
+    struct listing listing = {.names = names, .values = values, .cap = cap};
+    MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, list, &listing);
+    return listing.n;
+}
+
 /* Responses. */
 
 static const char *words(int status)
@@ -178,8 +204,11 @@ static enum MHD_Result respond(struct listener *listener, struct MHD_Connection 
         result = MHD_queue_response(connection, (unsigned)response->status, out);
     MHD_destroy_response(out);
     if (result == MHD_YES) {
-        request_counts_add(&listener->server->counts, handler,
-                           response->format ? response->format : "text", response->status);
+        const char *format = response->format ? response->format : "text";
+        request_counts_add(&listener->server->counts, handler, format, response->status);
+        if (listener->server->answered)
+            listener->server->answered(listener->server->context, handler, format,
+                                       response->status);
         if (track)
             connections_active(&listener->connections, track, clock_mono_ns(), response->bytes,
                                response->len);
@@ -232,6 +261,7 @@ static void handle(struct http_server *server, const struct http_route *route,
         .local = track && track->local,
         .known = known,
         .query = query,
+        .arguments = arguments,
         .connection = connection,
     };
     *response = (struct http_response){0};

@@ -38,19 +38,25 @@ struct http_request {
     /* All values of a query argument ("collect[]"), at most cap; returns how many there are. */
     size_t (*query)(const struct http_request *request, const char *name, const char **values,
                     size_t cap);
+    /* The names and values of all of them, in the same way; values are "" where there is none. */
+    size_t (*arguments)(const struct http_request *request, const char **names, const char **values,
+                        size_t cap);
     void *connection; /* the server's own */
 };
 
-/* Filled in by a handler; all zero before. Bytes stay valid until release(release_context) is
- * called, once. A status left at 0 is answered as 500. */
+/* Filled in by a handler; all zero before. Bytes and content_type stay valid until
+ * release(release_context) is called, once. A status left at 0 is answered as 500. */
 struct http_response {
     int status;
-    const char *content_type;     /* constant */
+    const char *content_type;
     const char *content_encoding; /* "gzip", or NULL */
     const void *bytes;
     size_t len;
     void (*release)(void *context); /* may be NULL */
     void *release_context;
+    /* The same bytes as a sealed memory file, which stays release_context's: for a server in
+     * another process. 0 or -errno. NULL: they are copied into one each time. */
+    int (*file)(void *release_context, int *fd);
     const char *format; /* for the request counter's label: "text", "openmetrics", "protobuf",
                            "json", "html" */
 };
@@ -69,7 +75,9 @@ struct http_route {
 struct http_config {
     const char *const *listen; /* "ADDR:PORT", ":PORT", "[V6]:PORT"; port 0: any */
     size_t n_listen;
-    bool systemd_socket;         /* take LISTEN_FDS instead; they are closed at the end */
+    bool systemd_socket; /* take LISTEN_FDS instead; they are closed at the end */
+    const int *sockets;  /* NULL: as above; else of http_listen, the server's from then on */
+    size_t n_sockets;
     unsigned max_requests;       /* concurrent requests of limited routes; 0: no limit */
     unsigned max_connections;    /* for all listeners together, at least 8 each; 0: the default */
     unsigned timeout_seconds;    /* idle connections and slow readers; 0: the default */
@@ -77,8 +85,20 @@ struct http_config {
     const struct http_route *routes; /* must outlive the server */
     size_t n_routes;
     void *context; /* for the handlers */
+    /* Called after each answer, on the server's threads; may be NULL. 'handler' is a route's or
+     * "other". */
+    void (*answered)(void *context, const char *handler, const char *format, int code);
     const struct log *log;
 };
+
+enum { HTTP_SOCKETS_MAX = 64 };
+
+/* Opens the listening sockets that a configuration names, for a server elsewhere: the caller closes
+ * them. -EADDRINUSE, -EINVAL, ... with the message naming the address in error. */
+int http_listen(const struct http_config *config, int sockets[HTTP_SOCKETS_MAX], size_t *n,
+                char *error, size_t error_size);
+/* The port of a listening socket; 0 when it has none. */
+uint16_t http_listen_port(int fd);
 
 struct http_server;
 

@@ -43,7 +43,6 @@ void listen_bound_connection(int fd);
 int listen_open(const char *text, int *out, char *error, size_t error_size);
 /* The sockets that systemd passed: the first descriptor and their number. */
 int listen_inherited(int *first, size_t *n, char *error, size_t error_size);
-uint16_t listen_port(int fd);
 
 struct MHD_Daemon;
 struct web;
@@ -60,6 +59,7 @@ struct http_server {
     const struct http_route *routes;
     size_t n_routes;
     void *context;
+    void (*answered)(void *context, const char *handler, const char *format, int code);
     const struct log *log;
     struct web *web; /* NULL: no --web.config.file */
     unsigned max_requests;

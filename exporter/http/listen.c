@@ -193,7 +193,7 @@ int listen_inherited(int *first, size_t *n, char *error, size_t error_size)
     return 0;
 }
 
-uint16_t listen_port(int fd)
+uint16_t http_listen_port(int fd)
 {
     struct sockaddr_storage address = {0};
     socklen_t len = sizeof address;
@@ -204,4 +204,37 @@ uint16_t listen_port(int fd)
     if (address.ss_family == AF_INET6)
         return ntohs(((const struct sockaddr_in6 *)&address)->sin6_port);
     return 0;
+}
+
+static int listen_all(const struct http_config *config, int *sockets, size_t *n, char *error,
+                      size_t error_size)
+{
+    for (*n = 0; *n < config->n_listen; (*n)++) {
+        int err = listen_open(config->listen[*n], &sockets[*n], error, error_size);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+int http_listen(const struct http_config *config, int sockets[HTTP_SOCKETS_MAX], size_t *n,
+                char *error, size_t error_size)
+{
+    int first = 0, err = 0;
+    *n = 0;
+    if (config->systemd_socket) {
+        err = listen_inherited(&first, n, error, error_size);
+        for (size_t i = 0; i < *n && !err; i++)
+            sockets[i] = first + (int)i;
+    } else if (config->n_listen > HTTP_SOCKETS_MAX) {
+        err = fail(-EINVAL, error, error_size, "more than %d addresses to listen on",
+                   HTTP_SOCKETS_MAX);
+    } else {
+        err = listen_all(config, sockets, n, error, error_size);
+    }
+    if (!err && *n == 0)
+        err = fail(-EINVAL, error, error_size, "no address to listen on");
+    while (err && *n > 0)
+        close(sockets[--*n]);
+    return err;
 }

@@ -91,26 +91,16 @@ static int start_daemons(struct http_server *server, char *error, size_t error_s
     return err;
 }
 
-static int open_listeners(struct http_server *server, const struct http_config *config, int first,
-                          char *error, size_t error_size)
+static void take_sockets(struct http_server *server, const int *sockets)
 {
     for (size_t i = 0; i < server->n_listeners; i++) {
-        struct listener *listener = &server->listeners[i];
-        int err = 0;
-        if (config->systemd_socket)
-            listener->fd = first + (int)i;
-        else
-            err = listen_open(config->listen[i], &listener->fd, error, error_size);
-        if (err)
-            return err;
-        listener->port = listen_port(listener->fd);
-        listen_bound(listener->fd, server->timeout_seconds);
+        server->listeners[i].fd = sockets[i];
+        server->listeners[i].port = http_listen_port(sockets[i]);
+        listen_bound(sockets[i], server->timeout_seconds);
     }
-    return 0;
 }
 
-static int share_limits(struct http_server *server, const struct http_config *config, char *error,
-                        size_t error_size)
+static int share_limits(struct http_server *server, const struct http_config *config)
 {
     unsigned all = config->max_connections ? config->max_connections : HTTP_DEFAULT_CONNECTIONS;
     unsigned each = all / (unsigned)server->n_listeners;
@@ -124,41 +114,56 @@ static int share_limits(struct http_server *server, const struct http_config *co
                                    (uint64_t)server->timeout_seconds * 1000000000);
         err = one ? one : err;
     }
-    if (err)
-        snprintf(error, error_size, "out of memory");
     return err;
+}
+
+static struct http_server *new_server(const struct http_config *config, size_t n)
+{
+    struct http_server *server = calloc(1, sizeof *server + n * sizeof *server->listeners);
+    if (!server || request_counts_init(&server->counts)) {
+        free(server);
+        return NULL;
+    }
+    server->routes = config->routes;
+    server->n_routes = config->n_routes;
+    server->context = config->context;
+    server->answered = config->answered;
+    server->log = config->log;
+    server->max_requests = config->max_requests;
+    server->n_listeners = n;
+    if (share_limits(server, config) == 0)
+        return server;
+    http_server_stop(server);
+    return NULL;
+}
+
+static void close_all(const int *sockets, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        close(sockets[i]);
 }
 
 int http_server_start(const struct http_config *config, struct http_server **out, char *error,
                       size_t error_size)
 {
-    size_t n = config->n_listen;
-    int first = 0, err = 0;
-    if (config->systemd_socket)
-        err = listen_inherited(&first, &n, error, error_size);
+    int opened[HTTP_SOCKETS_MAX];
+    const int *sockets = config->sockets;
+    size_t n = config->n_sockets;
+    int err = 0;
+    if (!sockets) {
+        err = http_listen(config, opened, &n, error, error_size);
+        sockets = opened;
+    }
     if (err)
         return err;
-    if (n == 0) {
-        snprintf(error, error_size, "no address to listen on");
-        return -EINVAL;
-    }
-    struct http_server *server = calloc(1, sizeof *server + n * sizeof *server->listeners);
-    if (!server || (err = request_counts_init(&server->counts))) {
-        free(server);
+    struct http_server *server = new_server(config, n);
+    if (!server) {
+        close_all(sockets, n);
         snprintf(error, error_size, "out of memory");
-        return err ? err : -ENOMEM;
+        return -ENOMEM;
     }
-    server->routes = config->routes;
-    server->n_routes = config->n_routes;
-    server->context = config->context;
-    server->log = config->log;
-    server->max_requests = config->max_requests;
-    server->n_listeners = n;
-    err = share_limits(server, config, error, error_size);
-    if (!err)
-        err = open_web(server, config, error, error_size);
-    if (!err)
-        err = open_listeners(server, config, first, error, error_size);
+    take_sockets(server, sockets);
+    err = open_web(server, config, error, error_size);
     if (!err)
         err = start_daemons(server, error, error_size);
     if (err) {

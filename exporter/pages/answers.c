@@ -56,6 +56,11 @@ static void release_page(void *context)
     page_unref(context);
 }
 
+static int page_as_file(void *context, int *fd)
+{
+    return page_file(context, fd);
+}
+
 void pages_answer_page(struct http_response *response, struct rendered_page *page, const char *type,
                        const char *format, bool gzip)
 {
@@ -69,6 +74,7 @@ void pages_answer_page(struct http_response *response, struct rendered_page *pag
         .len = len,
         .release = release_page,
         .release_context = page,
+        .file = page_as_file,
         .format = format,
     };
 }

@@ -173,7 +173,7 @@ static char *once(const char *recording, const char *flag)
     char *argv[] = {"test", "--source=replay", replay_flag, "--once", (char *)flag};
     assert_int_equal(options_parse(&options, flag ? 5 : 4, argv, error, sizeof error), 0);
     assert_int_equal(plan_init(&plan, &options, NULL, error, sizeof error), 0);
-    assert_int_equal(exporter_new(&plan, &log, NULL, &exporter, error, sizeof error), 0);
+    assert_int_equal(exporter_new(&plan, &log, NULL, NULL, &exporter, error, sizeof error), 0);
     FILE *out = open_memstream(&text, &len);
     assert_non_null(out);
     assert_int_equal(exporter_once(exporter, out, error, sizeof error), 0);

@@ -141,7 +141,7 @@ static char *page_of(struct perf_fixture *fixture)
     assert_int_equal(plan_init(&plan, &options, NULL, error, sizeof error), 0);
     plan.kernel = &kernel;
     const struct log log = {.fd = fixture->log.fd, .level = LOG_LEVEL_INFO};
-    if (exporter_new(&plan, &log, NULL, &exporter, error, sizeof error))
+    if (exporter_new(&plan, &log, NULL, NULL, &exporter, error, sizeof error))
         fail_msg("%s", error);
     FILE *out = open_memstream(&text, &len);
     assert_non_null(out);

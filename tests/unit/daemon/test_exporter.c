@@ -65,7 +65,8 @@ static void once_prints_the_end_of_the_recording(void **state)
     assert_int_equal(options_parse(&d.options, 4, argv, d.error, sizeof d.error), 0);
     assert_int_equal(plan_init(&d.plan, &d.options, NULL, d.error, sizeof d.error), 0);
     d.log.fd = -1;
-    assert_int_equal(exporter_new(&d.plan, &d.log, NULL, &d.exporter, d.error, sizeof d.error), 0);
+    assert_int_equal(
+        exporter_new(&d.plan, &d.log, NULL, NULL, &d.exporter, d.error, sizeof d.error), 0);
     assert_int_equal(exporter_port(d.exporter, 0), 0);
     char *text = NULL;
     size_t len = 0;
@@ -93,7 +94,8 @@ static void a_bad_recording_is_named_with_its_line(void **state)
     assert_int_equal(options_parse(&d.options, 4, argv, d.error, sizeof d.error), 0);
     assert_int_equal(plan_init(&d.plan, &d.options, NULL, d.error, sizeof d.error), 0);
     d.log.fd = -1;
-    assert_int_equal(exporter_new(&d.plan, &d.log, NULL, &d.exporter, d.error, sizeof d.error), 0);
+    assert_int_equal(
+        exporter_new(&d.plan, &d.log, NULL, NULL, &d.exporter, d.error, sizeof d.error), 0);
     assert_int_not_equal(exporter_once(d.exporter, stderr, d.error, sizeof d.error), 0);
     char where[80];
     snprintf(where, sizeof where, "%s:8:", d.recording);

@@ -62,8 +62,8 @@ void daemon_start(struct daemon_rig *d, const char *pod, unsigned ticks, unsigne
     assert_int_equal(options_parse(&d->options, flag ? 6 : 5, argv, d->error, sizeof d->error), 0);
     assert_int_equal(plan_init(&d->plan, &d->options, NULL, d->error, sizeof d->error), 0);
     d->log = (struct log){.fd = -1};
-    assert_int_equal(exporter_new(&d->plan, &d->log, NULL, &d->exporter, d->error, sizeof d->error),
-                     0);
+    assert_int_equal(
+        exporter_new(&d->plan, &d->log, NULL, NULL, &d->exporter, d->error, sizeof d->error), 0);
     assert_int_equal(pthread_create(&d->thread, NULL, run, d), 0);
 }
 

@@ -37,7 +37,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", error);
         return 2;
     }
-    err = exporter_new(&plan, &log, &signals, &exporter, error, sizeof error);
+    err = exporter_new(&plan, &log, &signals, NULL, &exporter, error, sizeof error);
     if (!err)
         err = exporter_run(exporter, error, sizeof error);
     exporter_free(exporter);

@@ -1,0 +1,219 @@
+#include "exporter/front/front.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exporter/front/channel.h"
+#include "exporter/front/desk.h"
+#include "exporter/front/keeper.h"
+#include "exporter/front/message.h"
+#include "exporter/front/tally.h"
+
+enum { START_TIMEOUT_MS = 10000 };
+
+struct front {
+    pid_t keeper;
+    int control, requests; /* the reader's ends; -1: closed */
+    struct tally *tally;
+    struct desk *desk;
+    struct front_config config;
+    uint16_t ports[HTTP_SOCKETS_MAX];
+    size_t n_ports;
+};
+
+/* ---- the fork ---- */
+
+static void close_ends(const int ends[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (ends[i] >= 0)
+            close(ends[i]);
+}
+
+/* In the child: only the keeper's ends stay open. */
+static int run_keeper(const char *web_config_file, const struct log *log, struct tally *tally,
+                      pid_t reader, const int control[2], const int requests[2])
+{
+    close(control[0]);
+    close(requests[0]);
+    const struct keeper_config config = {.reader = reader,
+                                         .control = control[1],
+                                         .desk = requests[1],
+                                         .tally = tally,
+                                         .web_config_file = web_config_file,
+                                         .log = log};
+    int status = keeper_run(&config);
+    tally_free(tally);
+    return status;
+}
+
+int front_fork(const char *web_config_file, const struct log *log, struct front **out, int *status)
+{
+    int control[2] = {-1, -1}, requests[2] = {-1, -1};
+    const pid_t reader = getpid();
+    struct front *front = calloc(1, sizeof *front);
+    struct tally *tally = tally_new();
+    int err = front && tally ? channel_open(control) : -ENOMEM;
+    if (!err)
+        err = channel_open(requests);
+    pid_t pid = err ? -1 : fork();
+    if (!err && pid < 0)
+        err = -errno;
+    if (pid == 0) {
+        free(front);
+        *status = run_keeper(web_config_file, log, tally, reader, control, requests);
+        return 1;
+    }
+    if (err) {
+        close_ends(control);
+        close_ends(requests);
+        tally_free(tally);
+        free(front);
+        return err;
+    }
+    close(control[1]);
+    close(requests[1]);
+    *front = (struct front){
+        .keeper = pid, .control = control[0], .requests = requests[0], .tally = tally};
+    *out = front;
+    return 0;
+}
+
+/* ---- the start ---- */
+
+static int send_start(const struct front *front, const int *sockets, size_t n)
+{
+    const struct http_config *http = &front->config.http;
+    struct start_message message = {.max_requests = http->max_requests,
+                                    .max_connections = http->max_connections,
+                                    .timeout_seconds = http->timeout_seconds,
+                                    .n_routes = http->n_routes};
+    for (size_t i = 0; i < http->n_routes && i < MESSAGE_ROUTES_MAX; i++) {
+        message.routes[i].path = http->routes[i].path;
+        message.routes[i].handler = http->routes[i].handler;
+        message.routes[i].limited = http->routes[i].limited;
+    }
+    char bytes[8192];
+    int len = start_message_write(&message, bytes, sizeof bytes);
+    return len < 0 ? len : channel_send(front->control, bytes, (size_t)len, sockets, n);
+}
+
+/* Its error and its words, as keeper.c sends them. */
+static int wait_for_server(const struct front *front, char *error, size_t error_size)
+{
+    char bytes[512];
+    int err;
+    size_t no_fds = 0;
+    int n = channel_receive(front->control, START_TIMEOUT_MS, bytes, sizeof bytes, NULL, &no_fds);
+    if (n <= (int)sizeof err || bytes[n - 1] != '\0') {
+        snprintf(error, error_size, "the HTTP server's process did not start");
+        return n < 0 ? n : -EIO;
+    }
+    memcpy(&err, bytes, sizeof err);
+    if (err)
+        snprintf(error, error_size, "%s", bytes + sizeof err);
+    return err > 0 ? -EIO : err;
+}
+
+int front_start(struct front *front, const struct front_config *config, char *error,
+                size_t error_size)
+{
+    int sockets[HTTP_SOCKETS_MAX];
+    size_t n;
+    front->config = *config;
+    int err = http_listen(&config->http, sockets, &n, error, error_size);
+    if (err)
+        return err;
+    const struct desk_config desk = {
+        .fd = front->requests,
+        .routes = config->http.routes,
+        .n_routes = config->http.n_routes,
+        .context = config->http.context,
+        .lost = config->lost,
+        .lost_context = config->lost_context,
+        .log = config->http.log,
+    };
+    err = desk_new(&desk, &front->desk);
+    if (!err)
+        err = send_start(front, sockets, n);
+    if (!err)
+        err = wait_for_server(front, error, error_size);
+    for (size_t i = 0; i < n; i++) {
+        front->ports[i] = http_listen_port(sockets[i]);
+        close(sockets[i]);
+    }
+    front->n_ports = n;
+    if (err && !error[0])
+        snprintf(error, error_size, "cannot start the HTTP server: %s", strerror(-err));
+    return err;
+}
+
+/* ---- the end ---- */
+
+/* The keeper ends by itself, and is not waited for much longer than it waits for the server. */
+static void wait_for_keeper(pid_t keeper)
+{
+    for (int i = 0; i < 200; i++) {
+        if (waitpid(keeper, NULL, WNOHANG) != 0)
+            return;
+        poll(NULL, 0, 5);
+    }
+    kill(keeper, SIGKILL);
+    waitpid(keeper, NULL, 0);
+}
+
+void front_stop(struct front *front)
+{
+    if (!front)
+        return;
+    desk_free(front->desk);
+    front->desk = NULL;
+}
+
+void front_free(struct front *front)
+{
+    if (!front)
+        return;
+    front_stop(front);
+    close(front->requests);
+    close(front->control);
+    wait_for_keeper(front->keeper);
+    tally_free(front->tally);
+    free(front);
+}
+
+/* ---- what it knows ---- */
+
+uint16_t front_port(const struct front *front, size_t i)
+{
+    return i < front->n_ports ? front->ports[i] : 0;
+}
+
+struct each_request {
+    const struct front *front;
+    void (*each)(void *context, const char *handler, const char *format, int code, uint64_t count);
+    void *context;
+};
+
+static void tell_request(void *context, size_t route, const char *format, int code, uint64_t count)
+{
+    const struct each_request *told = context;
+    const struct http_config *http = &told->front->config.http;
+    told->each(told->context, route < http->n_routes ? http->routes[route].handler : "other",
+               format, code, count);
+}
+
+void front_requests(const struct front *front,
+                    void (*each)(void *context, const char *handler, const char *format, int code,
+                                 uint64_t count),
+                    void *context)
+{
+    struct each_request told = {.front = front, .each = each, .context = context};
+    tally_read(front->tally, front->config.http.n_routes, tell_request, &told);
+}

@@ -1,0 +1,254 @@
+#include "exporter/front/keeper.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exporter/base/clock.h"
+#include "exporter/front/channel.h"
+#include "exporter/front/message.h"
+#include "exporter/front/readable.h"
+#include "exporter/front/remote.h"
+#include "exporter/service/confine.h"
+
+/* A server that dies at once is not started more often than this. */
+static const uint64_t pause_ns = 1000000000;
+static const int patience_ms = 800; /* for a server to end */
+
+struct keeper {
+    struct keeper_config config;
+    struct start_message start; /* points into bytes */
+    int sockets[CHANNEL_FDS_MAX];
+    size_t n_sockets;
+    int children; /* a signalfd for SIGCHLD */
+    pid_t server; /* 0: none runs */
+    uint64_t started_ns;
+    bool told; /* the reader, how the first one started */
+    char bytes[MESSAGE_MAX];
+};
+
+/* ---- what they may do ---- */
+
+/* libmicrohttpd's serving and its threads, memory, clocks and locks, log lines, and the end. A
+ * thread that glibc cannot register (rseq) ends the process. */
+#define SERVER_CALLS                                                                               \
+    "accept accept4 brk clock_gettime clock_nanosleep close epoll_ctl epoll_pwait "                \
+    "epoll_wait exit exit_group fcntl fstat futex getpeername getpid getrandom getsockname "       \
+    "getsockopt gettid gettimeofday madvise membarrier mmap mprotect mremap munmap "               \
+    "nanosleep newfstatat poll ppoll read recvfrom recvmsg restart_syscall rseq "                  \
+    "rt_sigaction rt_sigprocmask rt_sigreturn sched_getaffinity sched_yield sendmsg sendto "       \
+    "set_robust_list setsockopt shutdown sigaltstack tgkill time write writev"
+
+/* Waiting for children, starting them, and what a server needs until it serves. */
+#define KEEPER_CALLS                                                                               \
+    "clone clone3 epoll_create1 eventfd2 fork getppid kill pipe2 prctl prlimit64 "                 \
+    "seccomp uname wait4 waitid"
+
+/* Looking at a file, and reading it. */
+#define FILE_CALLS "openat read lseek statx pread64"
+
+/* What the keeper forbids itself, it forbids its children. */
+unsigned keeper_confine(const char *web_config_file)
+{
+    int directories[READABLE_MAX];
+    size_t n = readable_directories(web_config_file, directories);
+    unsigned done = confine_privileges(web_config_file != NULL) | confine_files(directories, n);
+    while (n > 0)
+        close(directories[--n]);
+    const char *calls = web_config_file ? SERVER_CALLS " " KEEPER_CALLS " " FILE_CALLS
+                                        : SERVER_CALLS " " KEEPER_CALLS;
+    return done | confine_calls(calls);
+}
+
+unsigned server_confine(const char *web_config_file)
+{
+    return confine_calls(web_config_file ? SERVER_CALLS " " FILE_CALLS : SERVER_CALLS);
+}
+
+/* ---- the server's process ---- */
+
+/* To the reader, which waits for it the first time and hears no more from then on. */
+static void tell(const struct keeper *keeper, int err, const char *words)
+{
+    char bytes[sizeof err + 256];
+    if (keeper->told)
+        return;
+    memcpy(bytes, &err, sizeof err);
+    snprintf(bytes + sizeof err, sizeof bytes - sizeof err, "%s", words);
+    channel_send(keeper->config.control, bytes, sizeof err + strlen(bytes + sizeof err) + 1, NULL,
+                 0);
+}
+
+static void wait_for_end(int control)
+{
+    struct pollfd end = {.fd = control, .events = POLLRDHUP};
+    while (poll(&end, 1, -1) < 0 && errno == EINTR)
+        ;
+}
+
+/* The sockets' descriptors are closed with the server; the keeper has its own. */
+static int serve(struct keeper *keeper)
+{
+    struct remote *remote;
+    struct http_server *server;
+    char error[256] = "";
+    int err = remote_new(keeper->config.desk, &keeper->start, keeper->config.tally, &remote);
+    if (err) {
+        tell(keeper, err, strerror(-err));
+        return err;
+    }
+    struct http_config config = {
+        .sockets = keeper->sockets,
+        .n_sockets = keeper->n_sockets,
+        .max_requests = keeper->start.max_requests,
+        .max_connections = keeper->start.max_connections,
+        .timeout_seconds = keeper->start.timeout_seconds,
+        .web_config_file = keeper->config.web_config_file,
+        .context = remote,
+        .answered = remote_answered,
+        .log = keeper->config.log,
+    };
+    config.routes = remote_routes(remote, &config.n_routes);
+    err = http_server_start(&config, &server, error, sizeof error);
+    keeper->n_sockets = 0;
+    if (!err)
+        server_confine(keeper->config.web_config_file);
+    tell(keeper, err, error);
+    if (!err) {
+        wait_for_end(keeper->config.control);
+        http_server_stop(server);
+    }
+    remote_free(remote);
+    return keeper->told ? err : 0; /* else the reader says what is wrong */
+}
+
+/* Whether this is the server, with its status; the keeper goes on. */
+static bool start_server(struct keeper *keeper, int *status)
+{
+    const pid_t parent = getpid();
+    keeper->started_ns = clock_mono_ns();
+    pid_t pid = fork();
+    if (pid < 0)
+        log_error(keeper->config.log, "front", "cannot start the HTTP server: %s", strerror(errno));
+    if (pid != 0) {
+        keeper->server = pid > 0 ? pid : 0;
+        keeper->told = true;
+        return false;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    *status = getppid() == parent && serve(keeper) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return true;
+}
+
+/* ---- the keeper ---- */
+
+static void collect_server(struct keeper *keeper)
+{
+    struct signalfd_siginfo seen;
+    int status;
+    while (read(keeper->children, &seen, sizeof seen) > 0)
+        ;
+    if (keeper->server == 0 || waitpid(keeper->server, &status, WNOHANG) != keeper->server)
+        return;
+    keeper->server = 0;
+    if (WIFSIGNALED(status))
+        log_error(keeper->config.log, "front",
+                  "the HTTP server was ended by signal %d; starting it again", WTERMSIG(status));
+    else if (WEXITSTATUS(status) != 0)
+        log_error(keeper->config.log, "front", "the HTTP server has failed; starting it again");
+}
+
+/* Until the next thing to do: never, or when a server may be started again. */
+static int pause_ms(const struct keeper *keeper)
+{
+    if (keeper->server != 0)
+        return -1;
+    uint64_t age_ns = clock_mono_ns() - keeper->started_ns;
+    return age_ns >= pause_ns ? 0 : (int)((pause_ns - age_ns) / 1000000) + 1;
+}
+
+static void end_server(struct keeper *keeper)
+{
+    struct pollfd ended = {.fd = keeper->children, .events = POLLIN};
+    if (keeper->server == 0)
+        return;
+    if (poll(&ended, 1, patience_ms) <= 0)
+        kill(keeper->server, SIGKILL);
+    waitpid(keeper->server, NULL, 0);
+}
+
+static int keep(struct keeper *keeper)
+{
+    int status = EXIT_SUCCESS;
+    if (start_server(keeper, &status))
+        return status;
+    for (;;) {
+        struct pollfd events[] = {{.fd = keeper->config.control, .events = POLLRDHUP},
+                                  {.fd = keeper->children, .events = POLLIN}};
+        if (poll(events, 2, pause_ms(keeper)) < 0 && errno != EINTR)
+            break;
+        if (events[0].revents)
+            break;
+        collect_server(keeper);
+        if (pause_ms(keeper) == 0 && start_server(keeper, &status))
+            return status;
+    }
+    end_server(keeper);
+    return EXIT_SUCCESS;
+}
+
+/* What the reader's signals mean is the reader's business; its end is ours. */
+static int watch_children(void)
+{
+    sigset_t children;
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sigprocmask(SIG_SETMASK, &children, NULL);
+    return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void say_confined(const struct log *log, unsigned confined)
+{
+    char words[160];
+    confine_words(confined, words, sizeof words);
+    log_info(log, "front", "the HTTP server's process: %s", words);
+}
+
+int keeper_run(const struct keeper_config *config)
+{
+    struct keeper *keeper = calloc(1, sizeof *keeper);
+    int status = EXIT_FAILURE;
+    if (keeper) {
+        keeper->config = *config;
+        keeper->n_sockets = CHANNEL_FDS_MAX;
+        keeper->children = watch_children();
+        say_confined(config->log, keeper_confine(config->web_config_file));
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of the user would forget it */
+        int n = channel_receive(config->control, -1, keeper->bytes, sizeof keeper->bytes,
+                                keeper->sockets, &keeper->n_sockets);
+        if (n == 0 || getppid() != config->reader) /* the reader did not come as far as serving */
+            status = EXIT_SUCCESS;
+        else if (n > 0 && keeper->children >= 0 &&
+                 start_message_read(keeper->bytes, (size_t)n, &keeper->start) == 0)
+            status = keep(keeper);
+        while (keeper->n_sockets > 0)
+            close(keeper->sockets[--keeper->n_sockets]);
+        if (keeper->children >= 0)
+            close(keeper->children);
+    }
+    free(keeper);
+    close(config->control);
+    close(config->desk);
+    return status;
+}

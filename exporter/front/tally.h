@@ -1,0 +1,40 @@
+/*
+ * Requests by (route, format, code), counted by the server's process in memory that the reader
+ * sees too. The reader believes nothing but numbers in range.
+ */
+#ifndef IE_FRONT_TALLY_H
+#define IE_FRONT_TALLY_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TALLY_CELLS = 256 };
+
+struct tally {
+    struct {
+        _Atomic uint64_t key; /* 0: free */
+        _Atomic uint64_t count;
+    } cells[TALLY_CELLS];
+};
+
+/* Zeroed memory that children share, or NULL without any. */
+struct tally *tally_new(void);
+/* Accepts NULL. */
+void tally_free(struct tally *tally);
+
+/* 'route' is an index, or the number of routes for any other path. Any thread of one process at a
+ * time. Formats that are none of the server's are not counted. */
+void tally_add(struct tally *tally, size_t route, const char *format, int code);
+
+/* Calls 'each' for what was counted on at most n_routes routes, and on other paths (route ==
+ * n_routes); 'format' is a constant. Any thread. */
+void tally_read(const struct tally *tally, size_t n_routes,
+                void (*each)(void *context, size_t route, const char *format, int code,
+                             uint64_t count),
+                void *context);
+
+/* The constant that equals 'format', or NULL. Pure. */
+const char *tally_format(const char *format);
+
+#endif

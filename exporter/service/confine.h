@@ -1,0 +1,47 @@
+/*
+ * Confinement: what a process takes from itself before strangers talk to it.
+ *
+ * Each step stands for itself, so that a kernel or a container that lacks one still gets the
+ * others. All of them are for good, and children inherit them.
+ */
+#ifndef IE_SERVICE_CONFINE_H
+#define IE_SERVICE_CONFINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CONFINE_USER = 65534 }; /* nobody */
+
+/* Bits of what could be done. */
+enum confined {
+    CONFINED_USER = 1,         /* another user than root */
+    CONFINED_CAPABILITIES = 2, /* none is left, nor to be had */
+    CONFINED_FILES = 4,        /* no other file can be opened (Landlock: Linux 5.13) */
+    CONFINED_CALLS = 8         /* only the system calls of a list (seccomp) */
+};
+
+/*
+ * The user becomes nobody, where the process may change it and keep_user is not set; all
+ * capabilities go; no core is ever written, no file grows (but the log, where it is one), and no
+ * debugger of the same user may attach. Before threads start. Returns bits.
+ */
+unsigned confine_privileges(bool keep_user);
+
+/* From now on opens nothing but files below the n directories (descriptors, borrowed), to read;
+ * what is open stays usable. Before threads start. Returns bits. */
+unsigned confine_files(const int *directories, size_t n);
+
+/*
+ * Only the system calls named, as in the kernel's tables, with a space between (those that this
+ * machine does not have are passed over), and naming a thread; any other fails with EPERM. For all
+ * threads. Returns bits.
+ */
+unsigned confine_calls(const char *names);
+
+/* What is confined, in words for the log. 'size' of 160 is enough. */
+void confine_words(unsigned confined, char *out, size_t size);
+
+/* Whether this build can run confined: sanitizers open files and make threads when they report. */
+bool confine_supported(void);
+
+#endif
