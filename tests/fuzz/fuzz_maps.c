@@ -1,13 +1,13 @@
-/* Another process's maps and mountinfo: the kernel writes the lines, other programs choose the
- * paths. */
+/* Another process's maps, mountinfo and auxv: the kernel writes them, other programs choose the
+ * paths, and with privileges the numbers. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/source/accesses/code.h"
 #include "exporter/source/accesses/maps.h"
-#include "exporter/source/pmem/pmem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,10 +25,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
              line.path + line.path_len > text + size || memchr(line.path, '\n', line.path_len)))
             abort();
     }
-    char type[16];
-    for (uint32_t minor = 0; minor < 4; minor++)
-        if (mountinfo_type(text, size, 0, minor, type, sizeof type) == 0 &&
-            (type[0] == '\0' || strlen(type) >= sizeof type || strchr(type, ' ')))
+    struct mount_line mount;
+    rest = text;
+    len = size;
+    while ((more = mountinfo_next(&rest, &len, &mount)) != 0) {
+        if (rest + len != text + size)
             abort();
+        if (more > 0 &&
+            (mount.type_len == 0 || mount.type < text ||
+             mount.type + mount.type_len > text + size ||
+             memchr(mount.type, '\n', mount.type_len) || memchr(mount.type, ' ', mount.type_len)))
+            abort();
+    }
+    bool wide;
+    int err = auxv_is_wide(data, size, &wide);
+    if (err != 0 && err != -ENOEXEC)
+        abort();
     return 0;
 }

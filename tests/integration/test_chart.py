@@ -139,7 +139,7 @@ class Rendered(unittest.TestCase):
     def test_privileges(self):
         """UID 0 with CAP_PERFMON; each switch adds what it says, and nothing else does."""
         extra = {"defaults": [], "podmonitor": [], "least": [], "paranoid": ["SYS_ADMIN"],
-                 "memory-nodes": ["SYS_NICE"], "pebs": ["SYS_PTRACE"],
+                 "memory-nodes": ["SYS_NICE"], "pebs": ["SYS_PTRACE", "CHECKPOINT_RESTORE"],
                  "full": ["SYS_ADMIN", "SYS_NICE", "SYS_PTRACE", "CHECKPOINT_RESTORE"]}
         self.assertEqual(extra.keys(), self.cases.keys())
         for name, objects in self.cases.items():

@@ -51,14 +51,14 @@ INSTRUCTIONS = (("known", 1), ("known", 2), ("known", 4), ("known", 8), ("known"
 MEDIA = ("nvmm", "other", "nvmm", "other", "nvmm", "other", "other", "nvmm", "nvmm", "other", "other")
 
 # What each container stores to persistent memory, times and bytes; how often to other memory; and
-# how often where the medium cannot be known: a deleted file is only reached with CAP_CHECKPOINT_RESTORE.
+# how often where the medium cannot be known.
 CONTAINERS = {
     "a": (64, 64 * 8, 0, 0),  # a DAX file, in a mount namespace of its own
     "b": (0, 0, 64, 0),  # a file of the same kind of disk, without DAX
     "c": (48, 48 * 32, 0, 0),  # device-dax
     "d": (0, 0, 64, 0),  # anonymous memory
     "e": (32, 32 * 16, 64, 0),  # two child cgroups: a DAX file, a tmpfs
-    "f": (0, 0, 0, 64),  # a DAX file that was deleted
+    "f": (64, 64 * 8, 0, 0),  # a DAX file that was deleted
     "1": (16, 16 * 16, 0, 0),  # a volume with DAX, in a root directory of its own
 }
 

@@ -105,12 +105,12 @@ static int prepare_event(struct perf_samples *self, enum access access)
     return err;
 }
 
-static bool may_look_into_processes(void)
+static bool has_capability(int capability)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
     return syscall(SYS_capget, &header, data) == 0 &&
-           (data[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective & CAP_TO_MASK(CAP_SYS_PTRACE)) != 0;
+           (data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability)) != 0;
 }
 
 /* Processes are known by number: those of the samples must be those of this procfs, and their
@@ -131,7 +131,7 @@ static bool sees_processes(const struct perf_samples_config *config, struct verd
                     fs->path[FSROOT_PROC]);
         return false;
     }
-    if (!may_look_into_processes()) {
+    if (!has_capability(CAP_SYS_PTRACE)) {
         verdict_set(why, reason,
                     "samples of memory accesses: cannot read the mappings and code of other "
                     "processes: grant CAP_SYS_PTRACE");
@@ -247,6 +247,16 @@ static int make_parts(struct perf_samples *self)
     return err;
 }
 
+/* Linux 5.9 made a capability of its own for that. */
+static void look_for_files(const struct perf_samples *self)
+{
+    if (!has_capability(CAP_CHECKPOINT_RESTORE) && !has_capability(CAP_SYS_ADMIN))
+        log_warn(
+            self->config.log, "samples",
+            "cannot identify the files that processes have mapped: accesses to them, and so to "
+            "persistent memory, count as unknown: grant CAP_CHECKPOINT_RESTORE");
+}
+
 /* Stores work without loads, but not the reverse: no collector wants loads alone. */
 static void open_all(struct perf_samples *self)
 {
@@ -268,6 +278,8 @@ static void open_all(struct perf_samples *self)
         err = open_with_or_without_cgroups(self, false);
     if (!err)
         err = sampler_start(self->sampler);
+    if (!err)
+        look_for_files(self);
     if (err)
         explain(self, ACCESS_STORE, err, stores);
     else if (loads_err)

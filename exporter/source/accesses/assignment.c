@@ -4,7 +4,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/source/accesses/address_spaces.h"
+#include "exporter/source/accesses/budget.h"
 #include "exporter/source/accesses/code.h"
 #include "exporter/source/accesses/code_cache.h"
 #include "exporter/source/accesses/process_table.h"
@@ -31,6 +33,8 @@ struct assignment {
     struct address_spaces *spaces;
     struct process_table *processes;
     struct code_cache *cache;
+    struct process_code *code; /* NULL: another reader is configured */
+    struct budget budget;      /* of reading in processes' files and memory */
     uint64_t settled_ns, refreshed_ns;
     bool cgroups_come; /* with the samples: processes need not be looked up */
     struct waiting *waiting;
@@ -41,6 +45,12 @@ struct assignment {
 static uint64_t now(const struct assignment *a)
 {
     return a->config.now_ns(a->config.now_context);
+}
+
+static uint64_t cpu_ns(const struct assignment *a)
+{
+    return a->config.cpu_ns ? a->config.cpu_ns(a->config.now_context)
+                            : clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* One thread counts, others look. */
@@ -121,9 +131,13 @@ static enum access_size decode(struct assignment *a, struct known_process *proce
     const struct code_reader *reader = a->config.code;
     uint8_t code[ACCESS_CODE_BYTES];
     bool wide;
+    uint64_t now_ns = now(a), from_ns = cpu_ns(a);
+    if (!budget_allows(&a->budget, now_ns))
+        return ACCESS_SIZE_UNREADABLE;
     count(&a->code_reads);
     int got = reader ? reader->read(reader->context, process->entry.pid, ip, code)
-                     : process_code_read((pid_t)process->entry.pid, ip, code);
+                     : process_code_read(a->code, (pid_t)process->entry.pid, ip, now_ns, code);
+    budget_spend(&a->budget, cpu_ns(a) - from_ns, now_ns);
     if (got <= 0 || !is_wide(a, process, ip, &wide))
         return ACCESS_SIZE_UNREADABLE;
     return access_size(code, (size_t)got, wide, access, bytes);
@@ -362,6 +376,8 @@ int assignment_new(const struct assignment_config *config, struct assignment **o
         err = process_table_new(config->max_processes * 4, &a->processes);
     if (!err)
         err = code_cache_new(config->code_entries, &a->cache);
+    if (!err && !config->code)
+        err = process_code_new(config->fs, &a->code);
     if (err)
         assignment_free(a);
     else
@@ -376,6 +392,7 @@ void assignment_free(struct assignment *a)
     address_spaces_free(a->spaces);
     process_table_free(a->processes);
     code_cache_free(a->cache);
+    process_code_free(a->code);
     free(a->waiting);
     free(a);
 }

@@ -12,6 +12,8 @@
  * of files until something executable is mapped or the process runs another program; of all other
  * code, which a compiler may rewrite at any time, only for samples from before it was read.
  *
+ * Reading takes at most a twentieth of a CPU, over a second; beyond it, sizes are unreadable.
+ *
  * Without a cgroup in the samples, a container's process is known by its cgroup in /proc: see
  * process_table.h.
  *
@@ -50,6 +52,7 @@ struct assignment_config {
     const struct code_reader *code; /* NULL: the real one */
     struct sample_queue *queue;     /* this is its putting side */
     uint64_t (*now_ns)(void *context);
+    uint64_t (*cpu_ns)(void *context); /* of this thread; NULL: the real one. For tests */
     void *now_context;
     size_t max_processes;     /* with mappings; four times as many are known by their cgroup */
     size_t max_mapping_bytes; /* of all processes; 0: no limit */

@@ -2,21 +2,82 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-int process_code_read(pid_t pid, uint64_t address, uint8_t out[ACCESS_CODE_BYTES])
+#include "exporter/source/accesses/local_mounts.h"
+#include "exporter/source/accesses/maps.h"
+#include "exporter/source/accesses/proc_lines.h"
+
+enum { MAX_TEXT = 1 << 20 };
+
+struct process_code {
+    const struct fsroot *fs;
+    struct local_mounts *mounts;
+    struct proc_lines lines;
+};
+
+/* ---- what may be read ---- */
+
+/* 1 with the mapping of the address, 0 when the text goes on without it, -EFAULT when there is
+ * none. */
+static int find_line(const char *text, size_t len, uint64_t address, struct maps_line *out)
+{
+    for (int more; (more = maps_next(&text, &len, out)) != 0;) {
+        if (more < 0 || out->end <= address)
+            continue;
+        return out->start <= address ? 1 : -EFAULT;
+    }
+    return 0;
+}
+
+static bool is_local(struct process_code *code, const struct maps_line *line, uint64_t now_ns)
+{
+    if (line->inode == 0 && line->major == 0 && line->minor == 0)
+        return true;
+    return local_mounts_has(code->mounts, line->major, line->minor, now_ns);
+}
+
+/* How many bytes may be read there, or -errno. */
+static int readable(struct process_code *code, pid_t pid, uint64_t address, uint64_t now_ns)
+{
+    char relative[32];
+    struct maps_line line;
+    const char *text;
+    size_t len;
+    int more, found = 0;
+    snprintf(relative, sizeof relative, "%d/maps", (int)pid);
+    int err = proc_lines_open(&code->lines, code->fs, relative, MAX_TEXT);
+    if (err)
+        return err;
+    while (found == 0 && (more = proc_lines_next(&code->lines, &text, &len)) > 0)
+        found = find_line(text, len, address, &line);
+    proc_lines_close(&code->lines);
+    if (found == 0)
+        return more < 0 ? more : -EFAULT;
+    if (found < 0)
+        return found;
+    if (!is_local(code, &line, now_ns))
+        return -EACCES;
+    return line.end - address < ACCESS_CODE_BYTES ? (int)(line.end - address) : ACCESS_CODE_BYTES;
+}
+
+/* ---- reading ---- */
+
+int process_code_read(struct process_code *code, pid_t pid, uint64_t address, uint64_t now_ns,
+                      uint8_t out[ACCESS_CODE_BYTES])
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), end;
-    size_t n = ACCESS_CODE_BYTES, first;
-
-    if (__builtin_add_overflow(address, n, &end))
+    if (__builtin_add_overflow(address, ACCESS_CODE_BYTES, &end))
         return -EFAULT;
+    int may = readable(code, pid, address, now_ns);
+    if (may < 0)
+        return may;
     /* A piece is read whole or not at all: the next page may not be there. */
-    first = (size_t)(page - (address & (page - 1)));
+    size_t n = (size_t)may, first = (size_t)(page - (address & (page - 1)));
     if (first > n)
         first = n;
     const struct iovec local = {out, n};
@@ -28,22 +89,62 @@ int process_code_read(pid_t pid, uint64_t address, uint8_t out[ACCESS_CODE_BYTES
     return got == 0 ? -EFAULT : (int)got;
 }
 
+/* ---- 32 or 64 bits ---- */
+
+/* Whether these are pairs of numbers of 'size' bytes, the first of each a type, with the size of a
+ * page among them. The types that Linux knows end far below 1,024. */
+static bool are_pairs(const uint8_t *bytes, size_t len, size_t size)
+{
+    bool has_page = false;
+    for (size_t at = 0; at + 2 * size <= len; at += 2 * size) {
+        uint64_t type = 0;
+        memcpy(&type, bytes + at, size); /* little-endian, as all that is decoded here */
+        if (type >= 1024)
+            return false;
+        if (type == AT_NULL)
+            break;
+        has_page |= type == AT_PAGESZ;
+    }
+    return has_page;
+}
+
+int auxv_is_wide(const uint8_t *bytes, size_t len, bool *out)
+{
+    bool wide = are_pairs(bytes, len, 8);
+    if (!wide && !are_pairs(bytes, len, 4))
+        return -ENOEXEC;
+    *out = wide;
+    return 0;
+}
+
 int process_code_is_wide(const struct fsroot *fs, pid_t pid, bool *out)
 {
-    char relative[32];
-    unsigned char ident[EI_NIDENT];
-    snprintf(relative, sizeof relative, "%d/exe", (int)pid);
-    int fd = fsroot_open(fs, FSROOT_PROC, relative, O_RDONLY | O_NONBLOCK);
-    if (fd < 0)
-        return fd;
-    ssize_t n = read(fd, ident, sizeof ident);
-    int err = n < 0 ? -errno : 0;
-    close(fd);
-    if (err)
+    char relative[32], bytes[2048];
+    size_t len;
+    snprintf(relative, sizeof relative, "%d/auxv", (int)pid);
+    int err = fsroot_read(fs, FSROOT_PROC, relative, bytes, sizeof bytes, &len);
+    return err ? err : auxv_is_wide((const uint8_t *)bytes, len, out);
+}
+
+/* ---- life ---- */
+
+int process_code_new(const struct fsroot *fs, struct process_code **out)
+{
+    struct process_code *code = calloc(1, sizeof *code);
+    int err = code ? local_mounts_new(fs, &code->mounts) : -ENOMEM;
+    if (err) {
+        free(code);
         return err;
-    if (n < (ssize_t)sizeof ident || memcmp(ident, ELFMAG, SELFMAG) != 0 ||
-        (ident[EI_CLASS] != ELFCLASS32 && ident[EI_CLASS] != ELFCLASS64))
-        return -ENOEXEC;
-    *out = ident[EI_CLASS] == ELFCLASS64;
+    }
+    code->fs = fs;
+    *out = code;
     return 0;
+}
+
+void process_code_free(struct process_code *code)
+{
+    if (!code)
+        return;
+    local_mounts_free(code->mounts);
+    free(code);
 }

@@ -1,6 +1,13 @@
 /*
  * The code of other processes, read from their memory: so code that a compiler makes at run time
  * is seen as well.
+ *
+ * No file of theirs is opened, and of their memory only what the kernel has without asking a
+ * program: memory without a file, and files of local_mounts.h. The mapping is looked up just before
+ * the reading. What remains: a process that puts another file there in between, some microseconds;
+ * and one that serves its own page faults (userfaultfd with privileges).
+ *
+ * One thread.
  */
 #ifndef IE_SOURCE_ACCESSES_CODE_H
 #define IE_SOURCE_ACCESSES_CODE_H
@@ -10,15 +17,29 @@
 #include "exporter/base/fsroot.h"
 #include "exporter/source/accesses/instruction.h"
 
+struct process_code;
+
+/* 'fs' is borrowed for its life. 0 or -ENOMEM. */
+int process_code_new(const struct fsroot *fs, struct process_code **out);
+void process_code_free(struct process_code *code);
+
 /*
  * The bytes at an address, at most ACCESS_CODE_BYTES and fewer where the mapping ends. Returns how
- * many, or -errno: -ESRCH no such process; -EFAULT nothing can be read there (also: it is ending);
- * -EPERM this exporter may not (it needs SYS_PTRACE).
+ * many, or -errno: -ESRCH or -ENOENT no such process; -EFAULT nothing can be read there (also: it
+ * is ending); -EACCES the file is on no local file system; -EFBIG the mapping is beyond the first
+ * MiB of the process's text; -EPERM this exporter may not (it needs SYS_PTRACE). 'now_ns' is as in
+ * local_mounts.h.
  */
-int process_code_read(pid_t pid, uint64_t address, uint8_t out[ACCESS_CODE_BYTES]);
+int process_code_read(struct process_code *code, pid_t pid, uint64_t address, uint64_t now_ns,
+                      uint8_t out[ACCESS_CODE_BYTES]);
 
-/* Whether the process runs 64-bit code, by the program that it executes. 0 or -errno; -ENOEXEC when
- * that is no ELF file. */
+/* Whether the process runs 64-bit code, by what the kernel told its program at the start. 0 or
+ * -errno; -ENOEXEC when that makes no sense. */
 int process_code_is_wide(const struct fsroot *fs, pid_t pid, bool *out);
+
+/* ---- the parts, for tests ---- */
+
+/* The same from the bytes of /proc/PID/auxv. 0 or -ENOEXEC. */
+int auxv_is_wide(const uint8_t *bytes, size_t len, bool *out);
 
 #endif

@@ -97,36 +97,32 @@ static bool skip_field(struct cursor *cursor)
 }
 
 /* "ID PARENT MAJOR:MINOR ROOT MOUNTPOINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS" */
-static bool mount_type(struct cursor c, uint32_t major, uint32_t minor, struct cursor *type)
+static bool mount_fields(struct cursor c, struct mount_line *out)
 {
-    uint32_t got_major, got_minor;
-    if (!skip_field(&c) || !skip_field(&c) || !small_number(&c, 10, &got_major) ||
-        !literal(&c, ':') || !small_number(&c, 10, &got_minor) || got_major != major ||
-        got_minor != minor || !skip_field(&c) || !skip_field(&c) || !skip_field(&c))
+    if (!skip_field(&c) || !skip_field(&c) || !small_number(&c, 10, &out->major) ||
+        !literal(&c, ':') || !small_number(&c, 10, &out->minor) || !skip_field(&c) ||
+        !skip_field(&c) || !skip_field(&c))
         return false;
     while (!(c.end - c.at >= 2 && c.at[0] == '-' && c.at[1] == ' '))
         if (!skip_field(&c))
             return false;
-    c.at += 2;
-    type->at = c.at;
-    type->end = skip_field(&c) ? c.at - 1 : c.end;
-    size_t n = (size_t)(type->end - type->at);
-    return n > 0 && !memchr(type->at, '\0', n);
+    out->type = c.at += 2;
+    out->type_len = (size_t)((skip_field(&c) ? c.at - 1 : c.end) - out->type);
+    return out->type_len > 0 && !memchr(out->type, '\0', out->type_len);
 }
 
-int mountinfo_type(const char *text, size_t len, uint32_t major, uint32_t minor, char *out,
-                   size_t size)
+int mountinfo_next(const char **text, size_t *len, struct mount_line *out)
 {
-    struct cursor type;
-    while (len > 0) {
-        if (!mount_type(take_line(&text, &len), major, minor, &type))
-            continue;
-        size_t n = (size_t)(type.end - type.at);
-        if (n >= size)
-            return -ENOSPC;
-        memcpy(out, type.at, n);
-        out[n] = '\0';
+    struct mount_line line;
+    if (*len == 0)
         return 0;
-    }
-    return -ENOENT;
+    if (!mount_fields(take_line(text, len), &line))
+        return -EINVAL;
+    *out = line;
+    return 1;
+}
+
+bool mount_line_is(const struct mount_line *line, const char *type)
+{
+    return strlen(type) == line->type_len && memcmp(type, line->type, line->type_len) == 0;
 }

@@ -25,11 +25,14 @@ struct maps_line {
  */
 int maps_next(const char **text, size_t *len, struct maps_line *out);
 
-/*
- * The type of the file system mounted from a device ("ext4", "overlay"), by its first line in the
- * text of mountinfo. 0; -ENOENT when no line has the device; -ENOSPC when the type does not fit.
- */
-int mountinfo_type(const char *text, size_t len, uint32_t major, uint32_t minor, char *out,
-                   size_t size);
+struct mount_line {
+    uint32_t major, minor;
+    const char *type; /* of the file system ("ext4", "overlay"), in the text; not NUL-terminated */
+    size_t type_len;
+};
+
+/* As maps_next, of mountinfo. */
+int mountinfo_next(const char **text, size_t *len, struct mount_line *out);
+bool mount_line_is(const struct mount_line *line, const char *type);
 
 #endif

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEVICES = 64, MOUNTINFO_SIZE = 1 << 20 };
+#include "exporter/base/clock.h"
+#include "exporter/source/pmem/mount_types.h"
+
+enum { MAX_DEVICES = 64 };
 
 struct pmem {
     struct medium_rule rule; /* first */
@@ -19,17 +22,24 @@ struct pmem {
         enum pmem_disk disk;
     } devices[MAX_DEVICES];
     bool tells_dax; /* files say whether they are DAX: kernels since 5.8 */
-    char text[MOUNTINFO_SIZE];
+    struct mount_types *mounts;
 };
 
-static int linux_status(void *context, const char *path, bool follow, struct statx *out)
+static int linux_status(void *context, const char *path, struct statx *out)
 {
     (void)context;
-    int flags = AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC | (follow ? 0 : AT_SYMLINK_NOFOLLOW);
-    return statx(AT_FDCWD, path, flags, STATX_TYPE | STATX_INO, out) ? -errno : 0;
+    return statx(AT_FDCWD, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, out)
+               ? -errno
+               : 0;
 }
 
-const struct pmem_files pmem_files_linux = {.status = linux_status};
+static uint64_t linux_now_ns(void *context)
+{
+    (void)context;
+    return clock_mono_ns();
+}
+
+const struct pmem_files pmem_files_linux = {.status = linux_status, .now_ns = linux_now_ns};
 
 /* ---- files of mappings ---- */
 
@@ -39,33 +49,16 @@ static bool is_same_file(const struct statx *status, const struct maps_line *lin
            status->stx_ino == line->inode;
 }
 
-static bool status_by_map_files(const struct pmem *pmem, pid_t pid, const struct maps_line *line,
-                                struct statx *out)
+/* By the mapping itself: a walk along the path that the process gave it could lead through a file
+ * system whose program never answers. */
+static bool file_status(const struct pmem *pmem, pid_t pid, const struct maps_line *line,
+                        struct statx *out)
 {
     char relative[96], path[4096];
     snprintf(relative, sizeof relative, "%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, line->start,
              line->end);
     return fsroot_path(pmem->fs, FSROOT_PROC, relative, path, sizeof path) == 0 &&
-           pmem->files->status(pmem->files->context, path, true, out) == 0 &&
-           is_same_file(out, line);
-}
-
-static bool status_by_root(const struct pmem *pmem, pid_t pid, const struct maps_line *line,
-                           struct statx *out)
-{
-    char relative[4096], path[4096];
-    if (line->path_len == 0 || line->path[0] != '/' || line->path_len > sizeof relative - 32)
-        return false;
-    snprintf(relative, sizeof relative, "%d/root%.*s", (int)pid, (int)line->path_len, line->path);
-    return fsroot_path(pmem->fs, FSROOT_PROC, relative, path, sizeof path) == 0 &&
-           pmem->files->status(pmem->files->context, path, false, out) == 0 &&
-           is_same_file(out, line);
-}
-
-static bool file_status(const struct pmem *pmem, pid_t pid, const struct maps_line *line,
-                        struct statx *out)
-{
-    return status_by_map_files(pmem, pid, line, out) || status_by_root(pmem, pid, line, out);
+           pmem->files->status(pmem->files->context, path, out) == 0 && is_same_file(out, line);
 }
 
 /* ---- devices ---- */
@@ -105,45 +98,39 @@ static enum medium medium_on_disk(struct pmem *pmem, pid_t pid, const struct map
                                                                           : MEDIUM_UNKNOWN;
 }
 
+static bool ends_with(const struct maps_line *line, const char *suffix)
+{
+    size_t n = strlen(suffix);
+    return line->path_len >= n && memcmp(line->path + line->path_len - n, suffix, n) == 0;
+}
+
 static bool starts_with(const struct maps_line *line, const char *prefix)
 {
     size_t n = strlen(prefix);
     return line->path_len >= n && memcmp(line->path, prefix, n) == 0;
 }
 
-/* Shared memory that the kernel makes on mounts of its own. */
+/*
+ * Shared memory that the kernel makes on mounts of its own, which nobody has in his table. A file
+ * can have any name: with this end it has it only while it is deleted, which those always are.
+ */
 static bool is_kernels_own(const struct maps_line *line)
 {
-    static const char *const prefixes[] = {"/memfd:", "/SYSV",       "/dev/zero", "/anon_hugepage",
-                                           "/[aio]",  "anon_inode:", "socket:"};
+    static const char *const prefixes[] = {"/memfd:", "/SYSV", "/dev/zero", "/anon_hugepage"};
+    static const char *const others[] = {"/[aio]", "anon_inode:", "socket:"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (starts_with(line, prefixes[i]))
+        if (starts_with(line, prefixes[i]) && ends_with(line, " (deleted)"))
+            return true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (starts_with(line, others[i]))
             return true;
     return false;
 }
 
-/*
- * Whether a file on a device without a number of its own may be more than memory or page cache:
- * device nodes live in tmpfs, and an overlay may lie over a DAX file system. Others are not even
- * looked at: asking a network's or a user's file system may take for ever.
- */
-static bool worth_a_look(struct pmem *pmem, pid_t pid, const struct maps_line *line)
-{
-    char relative[48], type[32];
-    size_t len;
-    snprintf(relative, sizeof relative, "%d/mountinfo", (int)pid);
-    if (fsroot_read(pmem->fs, FSROOT_PROC, relative, pmem->text, sizeof pmem->text, &len) != 0 ||
-        mountinfo_type(pmem->text, len, line->major, line->minor, type, sizeof type) != 0)
-        return true; /* it may have been unmounted meanwhile */
-    return strcmp(type, "tmpfs") == 0 || strcmp(type, "devtmpfs") == 0 ||
-           strcmp(type, "overlay") == 0 || strcmp(type, "virtiofs") == 0;
-}
-
-static enum medium medium_without_disk(struct pmem *pmem, pid_t pid, const struct maps_line *line)
+/* Asking about a file of another type may take for ever: a network's, or a user's own. */
+static enum medium medium_of_file(struct pmem *pmem, pid_t pid, const struct maps_line *line)
 {
     struct statx status;
-    if (is_kernels_own(line) || !worth_a_look(pmem, pid, line))
-        return MEDIUM_OTHER;
     if (!file_status(pmem, pid, line, &status))
         return MEDIUM_UNKNOWN;
     if (S_ISCHR(status.stx_mode))
@@ -152,6 +139,24 @@ static enum medium medium_without_disk(struct pmem *pmem, pid_t pid, const struc
                    : MEDIUM_OTHER;
     /* DAX through an overlay or a host's window: what memory is behind it is not known here. */
     return status.stx_attributes & STATX_ATTR_DAX ? MEDIUM_UNKNOWN : MEDIUM_OTHER;
+}
+
+/* Only some types may be more than memory or page cache: device nodes live in tmpfs, and an overlay
+ * may lie over a DAX file system. */
+static enum medium medium_without_disk(struct pmem *pmem, pid_t pid, const struct maps_line *line)
+{
+    switch (mount_types_find(pmem->mounts, pid, line->major, line->minor,
+                             pmem->files->now_ns(pmem->files->context))) {
+    case MOUNT_TYPE_MAY_BE_PMEM:
+        return medium_of_file(pmem, pid, line);
+    case MOUNT_TYPE_OTHER:
+        return MEDIUM_OTHER;
+    case MOUNT_TYPE_ABSENT:
+        return is_kernels_own(line) ? MEDIUM_OTHER : MEDIUM_UNKNOWN;
+    case MOUNT_TYPE_UNREADABLE:
+        break;
+    }
+    return MEDIUM_UNKNOWN;
 }
 
 static enum medium pmem_mapping(struct medium_rule *rule, pid_t pid, const struct maps_line *line,
@@ -193,8 +198,11 @@ static bool kernel_tells_dax(const struct fsroot *fs)
 int pmem_new(const struct fsroot *fs, const struct pmem_files *files, struct pmem **out)
 {
     struct pmem *pmem = calloc(1, sizeof *pmem);
-    if (!pmem)
-        return -ENOMEM;
+    int err = pmem ? mount_types_new(fs, &pmem->mounts) : -ENOMEM;
+    if (err) {
+        free(pmem);
+        return err;
+    }
     pmem->rule = (struct medium_rule){.mapping = pmem_mapping, .refresh = refresh_rule};
     pmem->fs = fs;
     pmem->files = files;
@@ -206,6 +214,9 @@ int pmem_new(const struct fsroot *fs, const struct pmem_files *files, struct pme
 
 void pmem_free(struct pmem *pmem)
 {
+    if (!pmem)
+        return;
+    mount_types_free(pmem->mounts);
     free(pmem);
 }
 

@@ -6,8 +6,9 @@
  * the NVDIMM bus. A file without DAX on such a disk is page cache, in DRAM. A private mapping's
  * stores go to DRAM, copied on write.
  *
- * Files are looked at as the process sees them (map_files, otherwise its root directory), and only
- * believed when device and inode are those of the mapping.
+ * A file is looked at through the mapping (map_files, for which the kernel demands
+ * CHECKPOINT_RESTORE) and never along a path of the process's; it is believed when device and inode
+ * are those of the mapping. Where that is not possible the answer is "unknown".
  */
 #ifndef IE_SOURCE_PMEM_PMEM_H
 #define IE_SOURCE_PMEM_PMEM_H
@@ -32,9 +33,11 @@ void pmem_node_detect(const struct fsroot *fs, struct pmem_node *out);
 /* Whether programs can map persistent memory here; if not, why. */
 bool pmem_node_usable(const struct pmem_node *node, struct verdict *why);
 
-/* Stands for statx(2), so that tests can have DAX files. -errno on failure. */
+/* Stands for statx(2) without asking whoever serves the file, so that tests can have DAX files.
+ * -errno on failure. */
 struct pmem_files {
-    int (*status)(void *context, const char *path, bool follow, struct statx *out);
+    int (*status)(void *context, const char *path, struct statx *out);
+    uint64_t (*now_ns)(void *context); /* CLOCK_MONOTONIC, for how long mounts are believed */
     void *context;
 };
 

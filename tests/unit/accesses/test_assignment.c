@@ -39,6 +39,7 @@ struct rig {
     size_t code_len;
     bool narrow;
     int reads;
+    uint64_t cpu, read_costs;
     struct sample_owners owners;
     struct code_reader reader;
     struct sample_queue *queue;
@@ -91,6 +92,7 @@ static int rig_read(void *context, uint32_t pid, uint64_t address, uint8_t out[A
     (void)pid;
     (void)address;
     rig->reads++;
+    rig->cpu += rig->read_costs;
     if (!rig->code)
         return -ESRCH;
     memcpy(out, rig->code, rig->code_len);
@@ -120,6 +122,12 @@ static void write_maps(struct rig *rig, uint32_t pid, const char *text)
     fixture_write(&rig->f, path, "%s", text);
 }
 
+static uint64_t rig_cpu(void *context)
+{
+    const struct rig *rig = context;
+    return rig->cpu;
+}
+
 static struct rig *rig_new(size_t queue, size_t max_waiting)
 {
     struct rig *rig = calloc(1, sizeof *rig);
@@ -142,6 +150,7 @@ static struct rig *rig_new(size_t queue, size_t max_waiting)
                                              .code = &rig->reader,
                                              .queue = rig->queue,
                                              .now_ns = rig_now,
+                                             .cpu_ns = rig_cpu,
                                              .now_context = rig,
                                              .max_processes = 16,
                                              .code_entries = 64,
@@ -622,6 +631,39 @@ static void latency_is_handed_on(void **state)
     rig_free(rig);
 }
 
+/* Whoever makes reading expensive gets no sizes. */
+static void reading_has_a_budget(void **state)
+{
+    (void)state;
+    const uint64_t ms = S / 1000;
+    struct rig *rig = rig_new(4096, 1024);
+    know(rig, 1);
+    rig->read_costs = 10 * ms;
+    rig->now = 11 * S;
+    for (uint64_t i = 1; i <= 100; i++)
+        store(rig, 1, TEXT + 4 * i, NVMM, 11 * S);
+    assert_int_equal(rig->reads, 6); /* 50 ms were saved, and the last is on credit */
+    settle(rig, 11 * S + 1);
+    assert_int_equal(rig->n, 100);
+    /* Those that were read had to wait. */
+    for (size_t i = 0; i < 100; i++)
+        assert_sample(&rig->out[i], MEDIUM_NVMM,
+                      i < 94 ? ACCESS_SIZE_UNREADABLE : ACCESS_SIZE_KNOWN, i < 94 ? 0 : 8);
+    /* What is known costs nothing. */
+    store(rig, 1, TEXT + 4, NVMM, 11 * S + 2);
+    settle(rig, 11 * S + 3);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
+    /* Ten milliseconds are earned in two hundred. */
+    rig->now = 11 * S + 199 * ms;
+    store(rig, 1, TEXT + 400, NVMM, rig->now);
+    assert_int_equal(rig->reads, 6);
+    rig->now = 11 * S + 200 * ms;
+    store(rig, 1, TEXT + 400, NVMM, rig->now);
+    store(rig, 1, TEXT + 404, NVMM, rig->now);
+    assert_int_equal(rig->reads, 7);
+    rig_free(rig);
+}
+
 static void the_rule_looks_again(void **state)
 {
     (void)state;
@@ -655,6 +697,7 @@ int main(void)
         cmocka_unit_test(no_room_to_wait),
         cmocka_unit_test(no_room_in_the_queue),
         cmocka_unit_test(latency_is_handed_on),
+        cmocka_unit_test(reading_has_a_budget),
         cmocka_unit_test(the_rule_looks_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,28 +90,38 @@ static void broken_lines_are_taken_off(void **state)
     assert_int_equal(maps_next(&rest, &len, &line), 0);
 }
 
-static void mount_types(void **state)
+static void mounts(void **state)
 {
     (void)state;
     static const char text[] =
         "22 1 259:3 / / rw,relatime shared:1 - ext4 /dev/root rw,dax=always\n"
         "short\n"
-        "23 22 0:21 /a\\040b /mnt/x - rw,nosuid shared:2 master:1 propagate_from:3 - tmpfs tmpfs\n"
+        "23 22 0:21 /a\\040b /mnt/x rw,nosuid shared:2 master:1 propagate_from:3 - tmpfs tmpfs\n"
         "24 22 0:22 / /sys rw - sysfs\n"
-        "25 22 0:22 / /late rw - proc proc rw\n"
-        "26 22 0:23 / /none rw shared:9\n";
+        "26 22 0:23 / /none rw shared:9\n"
+        "27 22 0:24 / /empty rw -  none rw\n"
+        "28 22 0:25 / /far rw - fuse.sshfs far rw";
+    const char *rest = text;
     size_t len = sizeof text - 1;
-    char type[16] = "kept";
-    assert_int_equal(mountinfo_type(text, len, 259, 3, type, sizeof type), 0);
-    assert_string_equal(type, "ext4");
-    assert_int_equal(mountinfo_type(text, len, 0, 22, type, sizeof type), 0);
-    assert_string_equal(type, "sysfs"); /* the first line of the device */
-    assert_int_equal(mountinfo_type(text, len, 0, 23, type, sizeof type), -ENOENT);
-    assert_int_equal(mountinfo_type(text, len, 259, 4, type, sizeof type), -ENOENT);
-    assert_int_equal(mountinfo_type(text, 0, 259, 3, type, sizeof type), -ENOENT);
-    assert_int_equal(mountinfo_type(text, len, 259, 3, type, 4), -ENOSPC);
-    assert_string_equal(type, "sysfs");
-    assert_int_equal(mountinfo_type(text, len, 259, 3, type, 5), 0);
+    struct mount_line line;
+    assert_int_equal(mountinfo_next(&rest, &len, &line), 1);
+    assert_int_equal(line.major, 259);
+    assert_int_equal(line.minor, 3);
+    assert_true(mount_line_is(&line, "ext4"));
+    assert_false(mount_line_is(&line, "ext"));
+    assert_false(mount_line_is(&line, "ext4 "));
+    assert_int_equal(mountinfo_next(&rest, &len, &line), -EINVAL);
+    assert_true(mount_line_is(&line, "ext4")); /* untouched */
+    assert_int_equal(mountinfo_next(&rest, &len, &line), 1);
+    assert_int_equal(line.minor, 21);
+    assert_true(mount_line_is(&line, "tmpfs"));
+    assert_int_equal(mountinfo_next(&rest, &len, &line), 1);
+    assert_true(mount_line_is(&line, "sysfs")); /* the last of its line */
+    assert_int_equal(mountinfo_next(&rest, &len, &line), -EINVAL);
+    assert_int_equal(mountinfo_next(&rest, &len, &line), -EINVAL);
+    assert_int_equal(mountinfo_next(&rest, &len, &line), 1);
+    assert_true(mount_line_is(&line, "fuse.sshfs"));
+    assert_int_equal(mountinfo_next(&rest, &len, &line), 0);
 }
 
 int main(void)
@@ -119,7 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines),
         cmocka_unit_test(broken_lines_are_taken_off),
-        cmocka_unit_test(mount_types),
+        cmocka_unit_test(mounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,12 +170,18 @@ struct made_up {
     const char *path; /* end of the one path that exists */
     struct statx status;
     int asked;
+    uint64_t now_ns;
 };
 
-static int made_up_status(void *context, const char *path, bool follow, struct statx *out)
+static uint64_t made_up_now_ns(void *context)
+{
+    const struct made_up *file = context;
+    return file->now_ns;
+}
+
+static int made_up_status(void *context, const char *path, struct statx *out)
 {
     struct made_up *file = context;
-    (void)follow;
     file->asked++;
     size_t n = strlen(path), m = strlen(file->path);
     if (n < m || strcmp(path + n - m, file->path) != 0)
@@ -204,7 +210,8 @@ static void mappings(void **state)
     struct fixture f;
     struct pmem *pmem;
     struct made_up file = {.path = "/7/map_files/7f0000000000-7f0000200000"};
-    const struct pmem_files files = {.status = made_up_status, .context = &file};
+    const struct pmem_files files = {
+        .status = made_up_status, .now_ns = made_up_now_ns, .context = &file};
     fixture_init(&f);
     make_machine(&f);
     fixture_write(&f, "proc/7/mountinfo",
@@ -214,7 +221,7 @@ static void mappings(void **state)
     struct medium_rule *rule = pmem_rule(pmem);
     struct maps_line line;
 
-    /* A DAX file, by map_files and by the process's root. */
+    /* A DAX file, by map_files. */
     file.status = (struct statx){.stx_dev_major = 259,
                                  .stx_dev_minor = 1,
                                  .stx_ino = 12,
@@ -223,8 +230,6 @@ static void mappings(void **state)
     line = mapping(259, 1, 12, "/data/x");
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_NVMM);
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_LOAD), MEDIUM_NVMM);
-    file.path = "/7/root/data/x";
-    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_NVMM);
     /* Another process has no such file, another file is not believed. */
     assert_int_equal(rule->mapping(rule, 8, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
     line.inode = 13;
@@ -268,8 +273,9 @@ static void mappings_without_a_disk(void **state)
     (void)state;
     struct fixture f;
     struct pmem *pmem;
-    struct made_up file = {.path = "/7/root/dev/dax3.0"};
-    const struct pmem_files files = {.status = made_up_status, .context = &file};
+    struct made_up file = {.path = "/7/map_files/7f0000000000-7f0000200000"};
+    const struct pmem_files files = {
+        .status = made_up_status, .now_ns = made_up_now_ns, .context = &file};
     fixture_init(&f);
     make_machine(&f);
     fixture_write(&f, "proc/7/mountinfo",
@@ -291,7 +297,6 @@ static void mappings_without_a_disk(void **state)
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
 
     /* An overlay's file, over DAX and not. */
-    file.path = "/7/root/data/x";
     file.status = (struct statx){.stx_dev_minor = 50, .stx_ino = 3, .stx_mode = S_IFREG};
     line = mapping(0, 50, 3, "/data/x");
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
@@ -318,10 +323,10 @@ static void old_kernels_do_not_tell(void **state)
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         struct fixture f;
         struct made_up file = {
-            .path = "/7/root/data/x",
+            .path = "/7/map_files/7f0000000000-7f0000200000",
             .status = {
                 .stx_dev_major = 259, .stx_dev_minor = 1, .stx_ino = 12, .stx_mode = S_IFREG}};
-        const struct pmem_files files = {made_up_status, &file};
+        const struct pmem_files files = {made_up_status, made_up_now_ns, &file};
         struct maps_line line = mapping(259, 1, 12, "/data/x");
         struct pmem *pmem;
         fixture_init(&f);
@@ -347,12 +352,12 @@ struct real {
     bool blind, dax;
 };
 
-static int real_status(void *context, const char *path, bool follow, struct statx *out)
+static int real_status(void *context, const char *path, struct statx *out)
 {
     const struct real *real = context;
     if (real->blind && strstr(path, "/map_files/"))
         return -EPERM;
-    int err = pmem_files_linux.status(NULL, path, follow, out);
+    int err = pmem_files_linux.status(NULL, path, out);
     if (!err && real->dax)
         out->stx_attributes |= STATX_ATTR_DAX;
     return err;
@@ -399,7 +404,8 @@ static void files_of_this_process(void **state)
     struct fixture f;
     struct stat status;
     struct real real = {.dax = true};
-    const struct pmem_files files = {.status = real_status, .context = &real};
+    const struct pmem_files files = {
+        .status = real_status, .now_ns = pmem_files_linux.now_ns, .context = &real};
     struct pmem *pmem;
     char path[128], *text = malloc(TEXT_SIZE);
     assert_non_null(text);
@@ -408,8 +414,8 @@ static void files_of_this_process(void **state)
     snprintf(path, sizeof path, "%s/files/a file", f.root);
     int fd = open(path, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0 && fstat(fd, &status) == 0);
-    if (major(status.st_dev) == 0) {
-        print_message("%s is on no disk: nothing to see here\n", f.root);
+    if (major(status.st_dev) == 0 || geteuid() != 0) {
+        print_message("%s is on no disk, or this is not root: nothing to see here\n", f.root);
         close(fd);
         free(text);
         fixture_release(&f);
@@ -425,24 +431,20 @@ static void files_of_this_process(void **state)
 
     find_mapping(self, at, text, TEXT_SIZE, &line);
     assert_int_equal(rule->mapping(rule, self, &line, ACCESS_STORE), MEDIUM_NVMM);
-    real.blind = true; /* by the root directory */
-    assert_int_equal(rule->mapping(rule, self, &line, ACCESS_STORE), MEDIUM_NVMM);
     real.dax = false;
     assert_int_equal(rule->mapping(rule, self, &line, ACCESS_STORE), MEDIUM_OTHER);
     real.dax = true;
+    real.blind = true; /* its path is not followed */
+    assert_int_equal(rule->mapping(rule, self, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
+    real.blind = false;
 
     /* Replaced by another file under the same name: the mapping is of the old one. */
     char other[160];
     snprintf(other, sizeof other, "%s/files/another", f.root);
     fixture_write(&f, "files/another", "x");
     assert_int_equal(rename(other, path), 0);
-    assert_int_equal(rule->mapping(rule, self, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
-    if (geteuid() == 0) { /* map_files still knows it */
-        real.blind = false;
-        assert_int_equal(rule->mapping(rule, self, &line, ACCESS_STORE), MEDIUM_NVMM);
-    }
+    assert_int_equal(rule->mapping(rule, self, &line, ACCESS_STORE), MEDIUM_NVMM);
     /* Remapped since the line was read. */
-    real.blind = false;
     assert_true(mmap(at, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
                      0) == at);
     assert_int_equal(rule->mapping(rule, self, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
@@ -477,8 +479,9 @@ static void files_of_another_mount_namespace(void **state)
 {
     (void)state;
     struct fixture f;
-    struct real real = {.blind = true}; /* by its root directory */
-    const struct pmem_files files = {.status = real_status, .context = &real};
+    struct real real = {0};
+    const struct pmem_files files = {
+        .status = real_status, .now_ns = pmem_files_linux.now_ns, .context = &real};
     struct pmem *pmem;
     struct maps_line line;
     int up[2], down[2];
@@ -503,7 +506,7 @@ static void files_of_another_mount_namespace(void **state)
         find_mapping(pid, at, text, TEXT_SIZE, &line);
         assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
         struct medium_rule *rule = pmem_rule(pmem);
-        /* Found: it is no DAX file. This process has no such file under that name. */
+        /* Found: it is no DAX file. This process has no such mapping. */
         assert_int_equal(rule->mapping(rule, pid, &line, ACCESS_STORE), MEDIUM_OTHER);
         assert_int_equal(rule->mapping(rule, getpid(), &line, ACCESS_STORE), MEDIUM_UNKNOWN);
         pmem_free(pmem);
@@ -519,6 +522,206 @@ static void files_of_another_mount_namespace(void **state)
         skip(); /* not root */
 }
 
+/* ---- a tenant's own file system ---- */
+
+/* Maps a file of a tmpfs, then mounts a FUSE over its folder that never answers. */
+static _Noreturn void child_with_fuse(const char *directory, int out, int in)
+{
+    char path[256], options[96], c;
+    void *at = MAP_FAILED;
+    snprintf(path, sizeof path, "%s/own", directory);
+    int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+    snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
+    if (fuse >= 0 && unshare(CLONE_NEWNS) == 0 &&
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+        mount("own", directory, "tmpfs", 0, NULL) == 0) {
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (fd >= 0 && ftruncate(fd, 4096) == 0)
+            at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (at != MAP_FAILED && mount("fuse", directory, "fuse", 0, options) != 0)
+            at = MAP_FAILED;
+    }
+    if (write(out, &at, sizeof at) == sizeof at)
+        while (read(in, &c, 1) > 0)
+            ;
+    _exit(0);
+}
+
+/* What the rule says, from a process of its own: 100 if it was still asking after ten seconds. */
+static int ask_within_seconds(struct medium_rule *rule, pid_t pid, const struct maps_line *line)
+{
+    int status;
+    pid_t asking = fork();
+    assert_true(asking >= 0);
+    if (asking == 0) {
+        alarm(10);
+        _exit((int)rule->mapping(rule, pid, line, ACCESS_STORE));
+    }
+    assert_int_equal(waitpid(asking, &status, 0), asking);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 100;
+}
+
+static void a_fuse_that_never_answers_is_not_asked(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct real real = {.blind = true}; /* without the privilege for map_files */
+    const struct pmem_files files = {
+        .status = real_status, .now_ns = pmem_files_linux.now_ns, .context = &real};
+    struct pmem *pmem;
+    struct maps_line line;
+    int up[2], down[2], blind = -1, seeing = -1;
+    void *at;
+    char *text = malloc(TEXT_SIZE);
+    assert_non_null(text);
+    fixture_init(&f);
+    free(f.fs.path[FSROOT_PROC]);
+    f.fs.path[FSROOT_PROC] = strdup("/proc");
+    assert_non_null(f.fs.path[FSROOT_PROC]);
+    assert_int_equal(pipe(up), 0);
+    assert_int_equal(pipe(down), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        close(down[1]);
+        child_with_fuse(f.root, up[1], down[0]);
+    }
+    assert_int_equal(read(up[0], &at, sizeof at), sizeof at);
+    bool possible = at != MAP_FAILED;
+    if (possible) {
+        find_mapping(pid, at, text, TEXT_SIZE, &line);
+        assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
+        blind = ask_within_seconds(pmem_rule(pmem), pid, &line);
+        real.blind = false;
+        seeing = ask_within_seconds(pmem_rule(pmem), pid, &line);
+        pmem_free(pmem);
+    }
+    close(down[1]);
+    close(down[0]);
+    close(up[0]);
+    close(up[1]);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    free(text);
+    fixture_release(&f);
+    if (!possible)
+        skip(); /* not root, or no FUSE */
+    assert_int_equal(blind, MEDIUM_UNKNOWN);
+    assert_int_equal(seeing, MEDIUM_OTHER); /* the tmpfs file itself */
+}
+
+/* ---- mounts ---- */
+
+static void many_mappings_read_mounts_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct pmem *pmem;
+    struct made_up file = {.path = "/map_files/7f0000000000-7f0000200000", .now_ns = 1};
+    const struct pmem_files files = {made_up_status, made_up_now_ns, &file};
+    static const char overlay[] = "1 0 0:50 / / rw - overlay overlay rw\n",
+                      far[] = "1 0 0:50 / / rw - fuse.far far rw\n";
+    fixture_init(&f);
+    make_machine(&f);
+    fixture_write(&f, "proc/7/mountinfo", "%s", overlay);
+    fixture_write(&f, "proc/8/mountinfo", "%s", far);
+    assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
+    struct medium_rule *rule = pmem_rule(pmem);
+    struct maps_line line = mapping(0, 50, 3, "/data/x");
+    file.status = (struct statx){.stx_dev_minor = 50, .stx_ino = 3, .stx_mode = S_IFREG};
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
+    assert_int_equal(file.asked, 1);
+    /* Another process's table is not read for the same device, and ten seconds later it is. */
+    assert_int_equal(rule->mapping(rule, 8, &line, ACCESS_STORE), MEDIUM_OTHER);
+    assert_int_equal(file.asked, 2);
+    file.now_ns += UINT64_C(10000000000);
+    assert_int_equal(rule->mapping(rule, 8, &line, ACCESS_STORE), MEDIUM_OTHER);
+    assert_int_equal(file.asked, 2); /* of another type now: not worth a look */
+
+    /* What a process has not is its own affair. */
+    line = mapping(0, 60, 3, "/data/x");
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
+    fixture_write(&f, "proc/7/mountinfo", "1 0 0:60 / / rw - fuse.far far rw\n");
+    fixture_write(&f, "proc/8/mountinfo", "1 0 0:60 / / rw - fuse.far far rw\n");
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
+    assert_int_equal(rule->mapping(rule, 8, &line, ACCESS_STORE), MEDIUM_OTHER);
+    assert_int_equal(file.asked, 2);
+    pmem_free(pmem);
+    fixture_release(&f);
+}
+
+/* A table above a MiB hides what its file systems are: they are not asked. */
+static void a_flood_of_mounts_is_unknown(void **state)
+{
+    (void)state;
+    enum { MOUNTS = 20000 };
+    struct fixture f;
+    struct pmem *pmem;
+    struct made_up file = {.path = "/map_files/7f0000000000-7f0000200000"};
+    const struct pmem_files files = {made_up_status, made_up_now_ns, &file};
+    char *text = malloc(MOUNTS * 96), *at = text;
+    assert_non_null(text);
+    for (int i = 0; i < MOUNTS; i++)
+        at +=
+            sprintf(at, "%d 1 0:40 / /a/mount/point/of/some/length/%d rw - tmpfs tmpfs rw\n", i, i);
+    sprintf(at, "9 1 0:52 / /far rw - fuse.far far rw\n");
+    fixture_init(&f);
+    make_machine(&f);
+    fixture_write(&f, "proc/7/mountinfo", "%s", text);
+    assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
+    struct medium_rule *rule = pmem_rule(pmem);
+    file.status = (struct statx){.stx_dev_minor = 52, .stx_ino = 3, .stx_mode = S_IFREG};
+    struct maps_line line = mapping(0, 52, 3, "/far/x");
+    assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
+    assert_int_equal(file.asked, 0);
+    pmem_free(pmem);
+    fixture_release(&f);
+    free(text);
+}
+
+/* A file can have a name that the kernel gives to its own. */
+static void borrowed_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        uint32_t minor;
+        enum medium medium;
+    } files_of[] = {
+        {"/memfd:x (deleted)", 1, MEDIUM_OTHER},
+        {"/SYSV00000000 (deleted)", 1, MEDIUM_OTHER},
+        {"/anon_hugepage (deleted)", 1, MEDIUM_OTHER},
+        {"anon_inode:[perf_event]", 1, MEDIUM_OTHER},
+        {"/memfd:x", 1, MEDIUM_UNKNOWN},
+        {"/SYSV00000000", 1, MEDIUM_UNKNOWN},
+        {"/x (deleted)", 1, MEDIUM_UNKNOWN},
+        /* A node of a tmpfs: what it is, not what it is called. */
+        {"/memfd:x (deleted)", 51, MEDIUM_NVMM},
+        {"/SYSV00000000", 51, MEDIUM_NVMM},
+    };
+    struct fixture f;
+    struct pmem *pmem;
+    struct made_up file = {.path = "/map_files/7f0000000000-7f0000200000"};
+    const struct pmem_files files = {made_up_status, made_up_now_ns, &file};
+    fixture_init(&f);
+    make_machine(&f);
+    fixture_write(&f, "proc/7/mountinfo", "2 1 0:51 / / rw - tmpfs tmpfs rw\n");
+    assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
+    struct medium_rule *rule = pmem_rule(pmem);
+    file.status = (struct statx){.stx_dev_minor = 51,
+                                 .stx_ino = 3,
+                                 .stx_mode = S_IFCHR,
+                                 .stx_rdev_major = 252,
+                                 .stx_rdev_minor = 1};
+    for (size_t i = 0; i < sizeof files_of / sizeof *files_of; i++) {
+        struct maps_line line = mapping(0, files_of[i].minor, 3, files_of[i].path);
+        if (rule->mapping(rule, 7, &line, ACCESS_STORE) != files_of[i].medium)
+            fail_msg("%s on 0:%u", files_of[i].path, files_of[i].minor);
+    }
+    pmem_free(pmem);
+    fixture_release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -530,6 +733,10 @@ int main(void)
         cmocka_unit_test(mappings_without_a_disk),
         cmocka_unit_test(files_of_this_process),
         cmocka_unit_test(files_of_another_mount_namespace),
+        cmocka_unit_test(a_fuse_that_never_answers_is_not_asked),
+        cmocka_unit_test(many_mappings_read_mounts_once),
+        cmocka_unit_test(a_flood_of_mounts_is_unknown),
+        cmocka_unit_test(borrowed_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

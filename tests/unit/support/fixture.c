@@ -59,12 +59,12 @@ void fixture_mkdir(struct fixture *fixture, const char *path)
 
 void fixture_write(struct fixture *fixture, const char *path, const char *format, ...)
 {
-    char full[512], folder[512], text[8192];
+    char full[512], folder[512], *text;
     va_list args;
     va_start(args, format);
-    int len = vsnprintf(text, sizeof text, format, args);
+    int len = vasprintf(&text, format, args);
     va_end(args);
-    assert_in_range(len, 0, sizeof text - 1);
+    assert_true(len >= 0);
 
     snprintf(folder, sizeof folder, "%s", path);
     char *slash = strrchr(folder, '/');
@@ -77,6 +77,7 @@ void fixture_write(struct fixture *fixture, const char *path, const char *format
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, (size_t)len), len);
     close(fd);
+    free(text);
 }
 
 void fixture_link(struct fixture *fixture, const char *path, const char *target)

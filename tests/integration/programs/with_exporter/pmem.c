@@ -199,6 +199,7 @@ static int node(const struct fsroot *fs)
 /* In the sampler's thread, until that ends. */
 struct attribution {
     struct address_spaces *spaces;
+    struct process_code *code;
     _Atomic size_t n_storers; /* those before are complete */
     struct storer storers[MAX_STORERS];
     struct tally {
@@ -230,11 +231,12 @@ static struct tally *tally_of(struct attribution *a, const struct kernel_record 
     return NULL;
 }
 
-static void size_up(struct tally *tally, const struct kernel_record *record)
+static void size_up(struct process_code *reader, struct tally *tally,
+                    const struct kernel_record *record)
 {
     uint8_t code[ACCESS_CODE_BYTES];
     uint32_t bytes = 0;
-    int n = process_code_read((pid_t)record->pid, record->sample.ip, code);
+    int n = process_code_read(reader, (pid_t)record->pid, record->sample.ip, clock_mono_ns(), code);
     if (n < 0) {
         tally->sizes[ACCESS_SIZE_UNREADABLE]++;
         return;
@@ -259,7 +261,7 @@ static void attribute(struct attribution *a, const struct kernel_record *record,
         tally->no_medium++;
     else
         tally->media[medium]++;
-    size_up(tally, record);
+    size_up(a->code, tally, record);
 }
 
 static void on_record(void *context, size_t event, const struct kernel_record *record)
@@ -373,7 +375,7 @@ static int samples(const struct fsroot *fs, struct medium_rule *rule, char **com
     int cpus[64], n = 0;
     for (; n < sysconf(_SC_NPROCESSORS_ONLN) && n < 64; n++)
         cpus[n] = n;
-    if (address_spaces_new(&spaces, &a.spaces) != 0 ||
+    if (address_spaces_new(&spaces, &a.spaces) != 0 || process_code_new(fs, &a.code) != 0 ||
         encode_event(fs, "software:page-faults", &event, &why) != 0)
         return 1;
     const struct sampler_config config = {
@@ -391,6 +393,7 @@ static int samples(const struct fsroot *fs, struct medium_rule *rule, char **com
         err = print_samples(sampler, &a, commands);
     encoded_event_release(&event);
     address_spaces_free(a.spaces);
+    process_code_free(a.code);
     return err ? 1 : 0;
 }
 
