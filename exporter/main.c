@@ -7,6 +7,7 @@
 #include "exporter/daemon/exporter.h"
 #include "exporter/front/front.h"
 #include "exporter/options/options.h"
+#include "exporter/service/confine.h"
 #include "exporter/service/descriptors.h"
 
 enum { EXIT_OK = 0, EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
@@ -17,12 +18,23 @@ static int complain(const char *error, int err)
     return err == -EINVAL ? EXIT_USAGE : EXIT_RUNTIME;
 }
 
+static void say_confined(const struct log *log, unsigned confined)
+{
+    log_info(log, "main", "the process that reads: %s, %s",
+             confined & CONFINED_FILES ? "changes no files but its own" : "files as its user",
+             confined & CONFINED_CALLS ? "no programs, no network"
+                                       : "all system calls (no seccomp)");
+}
+
 static int run(const struct plan *plan, const struct log *log, const sigset_t *signals,
                struct front *front)
 {
     char error[512] = "";
     struct exporter *exporter = NULL;
+    unsigned confined = plan_confine(plan);
     int err = exporter_new(plan, log, signals, front, &exporter, error, sizeof error);
+    if (!err && front)
+        say_confined(log, confined | confine_actions(front_keeper(front)));
     if (!err && plan->options->once)
         err = exporter_once(exporter, stdout, error, sizeof error);
     else if (!err)

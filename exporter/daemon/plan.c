@@ -1,12 +1,14 @@
 #include "exporter/daemon/plan.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exporter/service/confine.h"
 #include "exporter/service/privileges.h"
 #include "exporter/source/pmem/pmem.h"
 
@@ -151,6 +153,37 @@ int plan_drop_privileges(const struct plan *plan)
         keep[n++] = CAP_CHECKPOINT_RESTORE;
     }
     return privileges_drop(keep, n);
+}
+
+/* Where a file is made and written; -1: nowhere. */
+static int directory_of(const char *file)
+{
+    char directory[4096];
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    if (!file)
+        return -1;
+    if (!slash)
+        return open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    snprintf(directory, sizeof directory, "%.*s", slash == file ? 1 : (int)(slash - file), file);
+    return open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+unsigned plan_confine(const struct plan *plan)
+{
+    const char *const files[] = {plan->options->state_file, plan->options->record_file};
+    int directories[2];
+    size_t n = 0;
+    if (plan_samples(plan))
+        return 0;
+    for (size_t i = 0; i < 2; i++) {
+        int fd = directory_of(files[i]);
+        if (fd >= 0)
+            directories[n++] = fd;
+    }
+    unsigned done = confine_writes(directories, n);
+    while (n > 0)
+        close(directories[--n]);
+    return done;
 }
 
 static bool is_file(int fd)

@@ -39,6 +39,10 @@ void plan_release(struct plan *plan);
 /* Whether samples will be taken here: wanted, live, and of something. */
 bool plan_samples(const struct plan *plan);
 
+/* No file is changed from now on but in the directories where a flag asked for one. Not where other
+ * processes are looked into. Before threads start; CONFINED_ bits (service/confine.h). */
+unsigned plan_confine(const struct plan *plan);
+
 /* Gives back every privilege that the plan does not take (service/privileges.h). 0 or -errno. */
 int plan_drop_privileges(const struct plan *plan);
 /* Keeps the memory from others, and from writing files if the plan has none. 0 or -errno. */

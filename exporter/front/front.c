@@ -190,6 +190,11 @@ void front_free(struct front *front)
 
 /* ---- what it knows ---- */
 
+pid_t front_keeper(const struct front *front)
+{
+    return front ? front->keeper : 0;
+}
+
 uint16_t front_port(const struct front *front, size_t i)
 {
     return i < front->n_ports ? front->ports[i] : 0;

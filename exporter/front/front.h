@@ -15,6 +15,8 @@
 #ifndef IE_FRONT_FRONT_H
 #define IE_FRONT_FRONT_H
 
+#include <sys/types.h>
+
 #include "exporter/http/http.h"
 
 struct front;
@@ -43,6 +45,8 @@ void front_stop(struct front *front);
 /* Ends server and keeper, within a second. Accepts NULL. */
 void front_free(struct front *front);
 
+/* The keeper's process, which front_free() may have to end; 0: there is none. */
+pid_t front_keeper(const struct front *front);
 /* As http_server_port and http_server_requests. */
 uint16_t front_port(const struct front *front, size_t i);
 void front_requests(const struct front *front,

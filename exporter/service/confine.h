@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 enum { CONFINE_USER = 65534 }; /* nobody */
 
@@ -37,6 +38,21 @@ unsigned confine_files(const int *directories, size_t n);
  * threads. Returns bits.
  */
 unsigned confine_calls(const char *names);
+
+/*
+ * For who has to read everywhere: no file is made, changed, removed or run, but for files made and
+ * written in the n directories (descriptors, borrowed). Nor may it look into processes outside from
+ * then on, so whoever samples their accesses cannot have this. Before threads start, and after
+ * privileges_drop(). Returns bits.
+ */
+unsigned confine_writes(const int *directories, size_t n);
+
+/*
+ * For who needs many system calls: not those that run programs, make processes' fate theirs, reach
+ * a network, load code into the kernel or change what the process sees of the machine. Signals go
+ * to 'child' only. For all threads. Returns bits.
+ */
+unsigned confine_actions(pid_t child);
 
 /* What is confined, in words for the log. 'size' of 160 is enough. */
 void confine_words(unsigned confined, char *out, size_t size);

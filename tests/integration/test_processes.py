@@ -97,6 +97,9 @@ class Processes(unittest.TestCase):
                    if os.readlink(fd) == f"socket:[{inode}]"}
         self.assertEqual(holders, {self.keeper, self.server})
         self.assertEqual(reader["NoNewPrivs"], "1")
+        self.assertEqual(reader["Seccomp"], "2")
+        self.assertIn("the process that reads: changes no files but its own, no programs, no network",
+                      self.said())
 
     def test_the_server_dies(self):
         before = self.requests(handler="metrics", format="openmetrics", code="200")

@@ -359,6 +359,73 @@ static void test_forbidden(void **state)
     }
 }
 
+/* ---- the reader ---- */
+
+static int try_read(void)
+{
+    return open("/proc/self/status", O_RDONLY) >= 0 ? -1 : 0; /* this one must not be refused */
+}
+
+static int try_unlink(void)
+{
+    close(try_write());
+    return unlink(scratch());
+}
+
+static int try_others(void)
+{
+    return kill(getppid(), 0);
+}
+
+static int try_server(void)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0); /* systemd's, which it may have */
+    return fd < 0 ? 0 : listen(fd, 1);
+}
+
+static bool reader_refused(int (*attempt)(void), bool confined)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (confined) {
+            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+            confine_writes(NULL, 0);
+            confine_actions(getpid());
+        }
+        _exit(attempt() < 0 ? 1 : 0);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status) == 1;
+}
+
+static void test_reader(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        int (*attempt)(void);
+    } tries[] = {
+        {"not read", try_read},
+        {"write a file", try_write},
+        {"remove a file", try_unlink},
+        {"run a program", try_exec},
+        {"reach a network", try_socket},
+        {"signal others", try_others},
+        {"read another's memory", try_memory},
+    };
+    if (!confine_supported())
+        skip();
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++)
+        if (!reader_refused(tries[i].attempt, true))
+            fail_msg("the reader can %s", tries[i].what);
+    assert_false(reader_refused(try_write, false));
+    assert_false(reader_refused(try_unlink, false));
+    assert_false(reader_refused(try_others, false));
+    assert_true(reader_refused(try_server, true));
+}
+
 /* Landlock alone: nothing but what is below the directories, and that only to read. */
 static int try_files(void)
 {
@@ -402,7 +469,7 @@ int main(void)
         cmocka_unit_test(test_reply),   cmocka_unit_test(test_start),
         cmocka_unit_test(test_channel), cmocka_unit_test(test_tally),
         cmocka_unit_test(test_body),    cmocka_unit_test(test_forbidden),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_reader),  cmocka_unit_test(test_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
