@@ -135,6 +135,12 @@ unsigned confine_writes(const int *directories, size_t n)
 
 /* ---- system calls ---- */
 
+/* The library's own macro leaves a field out, which clang does not like. */
+static struct scmp_arg_cmp first(enum scmp_compare op, scmp_datum_t value)
+{
+    return (struct scmp_arg_cmp){.arg = 0, .op = op, .datum_a = value, .datum_b = 0};
+}
+
 static int allow(scmp_filter_ctx filter, const char *word, size_t len)
 {
     char name[64];
@@ -157,7 +163,7 @@ unsigned confine_calls(const char *names)
     /* libmicrohttpd's threads name themselves, and crash where that fails. */
     if (!err)
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-                               SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME));
+                               first(SCMP_CMP_EQ, PR_SET_NAME));
     for (const char *at = names; *at && !err; at += strspn(at, " ")) {
         size_t len = strcspn(at, " ");
         err = allow(filter, at, len);
@@ -207,11 +213,11 @@ unsigned confine_actions(pid_t child)
     }
     if (!err)
         err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 1,
-                               SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)child));
+                               first(SCMP_CMP_NE, (scmp_datum_t)child));
     /* systemd is told by a unix socket. */
     if (!err)
         err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,
-                               SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+                               first(SCMP_CMP_NE, AF_UNIX));
     if (!err)
         err = seccomp_load(filter);
     seccomp_release(filter);
