@@ -3,6 +3,7 @@
  * samples, FORMULAS.md section 4; or, for CPUs that count it, from reads for ownership.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -236,10 +237,17 @@ static int sampler_alive(struct pebs_nvmm *self, const struct tick *tick)
 static void explain_stuck(struct pebs_nvmm *self, int err)
 {
     struct verdict *verdict = &self->in.status->verdict;
-    if (err == -ETIMEDOUT)
+    uint64_t pid = self->sampling[ACCESS_STORE].blocked_pid;
+    if (err == -ETIMEDOUT && pid != 0)
         verdict_set(verdict, REASON_NO_DEVICE,
                     "stores are counted, but their samples no longer arrive: the thread that reads "
-                    "them is stuck; if this lasts, restart the exporter");
+                    "them is stuck at process %" PRIu64 ", whose memory does not answer: look at "
+                    "that process, and at what serves its files; a restart does not help",
+                    pid);
+    else if (err == -ETIMEDOUT)
+        verdict_set(verdict, REASON_NO_DEVICE,
+                    "stores are counted, but their samples no longer arrive: the thread that reads "
+                    "them is stuck");
     else
         verdict_set(verdict, err == -EMFILE || err == -ENFILE ? REASON_FD_LIMIT : REASON_NO_DEVICE,
                     "samples from some or all CPUs are missing: %s", strerror(-err));

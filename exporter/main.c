@@ -39,8 +39,13 @@ static int run(const struct plan *plan, const struct log *log, const sigset_t *s
         err = exporter_once(exporter, stdout, error, sizeof error);
     else if (!err)
         err = exporter_run(exporter, error, sizeof error);
-    exporter_free(exporter);
-    return err ? complain(error, err) : EXIT_OK;
+    int status = err ? complain(error, err) : EXIT_OK;
+    if (exporter_free(exporter) != 0) {
+        log_warn(log, "main", "a thread is stuck in another process's memory: left behind");
+        fflush(stdout);
+        _exit(status); /* without destructors, whose objects that thread may use */
+    }
+    return status;
 }
 
 static int read_and_serve(const struct options *options, const struct log *log,

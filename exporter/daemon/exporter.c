@@ -201,15 +201,17 @@ int exporter_new(const struct plan *plan, const struct log *log, const sigset_t 
     return 0;
 }
 
-void exporter_free(struct exporter *e)
+int exporter_free(struct exporter *e)
 {
     if (!e)
-        return;
+        return 0;
     front_stop(e->front);
     http_server_stop(e->server);
     roster_stop(&e->roster);
     kept_release(&e->kept);
-    sources_release(&e->sources);
+    int err = sources_release(&e->sources);
+    if (err)
+        return err;
     loop_free(e->loop);
     pages_free(e->pages);
     expose_free(e->expose);
@@ -222,4 +224,5 @@ void exporter_free(struct exporter *e)
     feed_free(e->feed);
     thresholds_release(&e->thresholds);
     free(e);
+    return 0;
 }

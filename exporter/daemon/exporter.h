@@ -27,8 +27,10 @@ struct exporter;
  */
 int exporter_new(const struct plan *plan, const struct log *log, const sigset_t *signals,
                  struct front *front, struct exporter **out, char *error, size_t error_size);
-/* Accepts NULL. */
-void exporter_free(struct exporter *exporter);
+/* Accepts NULL. 0, or -ETIMEDOUT when a thread does not end, for a stranger's process keeps it
+ * waiting: all files are written and the server has ended; the rest stays as it is, with what was
+ * borrowed, and the process is to be left. */
+int exporter_free(struct exporter *exporter);
 
 /* Runs until exporter_stop or a signal. 0, or -errno with the message in error. */
 int exporter_run(struct exporter *exporter, char *error, size_t error_size);

@@ -25,12 +25,18 @@ int sources_init(struct sources *sources, const struct sources_config *config, c
     return err;
 }
 
-void sources_release(struct sources *sources)
+int sources_release(struct sources *sources)
 {
+    int err = source_set_end(sources->set);
+    if (err) {
+        recorder_free(sources->recorder);
+        return err;
+    }
     source_set_free(sources->set);
     inventory_release(&sources->inventory);
     replay_free(sources->replay);
     recorder_free(sources->recorder);
     pmem_free(sources->pmem);
     *sources = (struct sources){0};
+    return 0;
 }

@@ -43,7 +43,9 @@ struct sources_config {
  */
 int sources_init(struct sources *sources, const struct sources_config *config, char *error,
                  size_t error_size);
-/* Ends all threads. Before what was borrowed is freed. */
-void sources_release(struct sources *sources);
+/* Ends all threads. Before what was borrowed is freed. 0, or -ETIMEDOUT when a thread does not end:
+ * it may still use the sources and what they borrow, which stay as they are; a recording is
+ * complete. */
+int sources_release(struct sources *sources);
 
 #endif

@@ -67,11 +67,13 @@ static inline bool access_size_unknowable(enum access_size size)
 
 /* The state of sampling of one kind of access. Totals since the start, for the whole machine. */
 struct sampling {
-    uint64_t period;     /* events per sample; 0: not known */
-    uint64_t settled_ns; /* samples of accesses before this time have all been handed out */
-    uint64_t lost;       /* samples that the hardware, the kernel or a full queue dropped */
-    uint64_t throttles;  /* times that the kernel paused sampling on a CPU */
-    int64_t error;       /* -errno while samples of some CPU, or of all, are missing; otherwise 0 */
+    uint64_t period;      /* events per sample; 0: not known */
+    uint64_t settled_ns;  /* samples of accesses before this time have all been handed out */
+    uint64_t lost;        /* samples that the hardware, the kernel or a full queue dropped */
+    uint64_t throttles;   /* times that the kernel paused sampling on a CPU */
+    uint64_t blocked_pid; /* no samples settle for a second now, since this process is looked at; 0:
+                           * none, and in recordings */
+    int64_t error; /* -errno while samples of some CPU, or of all, are missing; otherwise 0 */
 };
 
 #endif

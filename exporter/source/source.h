@@ -108,7 +108,8 @@ struct source;
  *   sampling   samples, drain, sampling: all three, or it does not sample
  *
  * The source set never calls an op that is missing: it answers for the source that nothing here
- * does that. 'begin' and 'open_counters' may be left out by any source, 'name' and 'free' by none.
+ * does that. 'begin', 'open_counters' and 'end' may be left out by any source, 'name' and 'free' by
+ * none.
  */
 struct source_ops {
     const char *name; /* as in interference_exporter_source_info{source}: "perf", "replay", ... */
@@ -162,6 +163,10 @@ struct source_ops {
 
     /* File descriptors held for counters; left out: 0. */
     size_t (*open_counters)(struct source *source);
+
+    /* Ends the source's threads, for which it waits a second; left out: it has none that could wait
+     * for strangers. 0, or -ETIMEDOUT: one does not end; the source must not be freed then. */
+    int (*end)(struct source *source);
 
     void (*free)(struct source *source);
 };

@@ -43,6 +43,17 @@ struct source_set *source_set_new(const struct log *log)
     return set;
 }
 
+int source_set_end(struct source_set *set)
+{
+    int result = 0;
+    for (size_t i = 0; set && i < set->n_backends; i++) {
+        struct source *source = set->backends[i].source;
+        int err = source->ops->end ? source->ops->end(source) : 0;
+        result = result ? result : err;
+    }
+    return result;
+}
+
 void source_set_free(struct source_set *set)
 {
     if (!set)

@@ -17,6 +17,9 @@ struct source_set;
 struct source_set *source_set_new(const struct log *log);
 /* Frees the routed sources as well, each once. Accepts NULL. */
 void source_set_free(struct source_set *set);
+/* Before free: ends all threads. 0, or -ETIMEDOUT, as source.h says it of one of them. Accepts
+ * NULL. */
+int source_set_end(struct source_set *set);
 
 /* Takes ownership of 'source', also on failure; it then serves (kind, group). A later route for
  * the same pair replaces the earlier one. Returns 0 or -ENOMEM. */

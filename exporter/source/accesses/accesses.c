@@ -27,6 +27,9 @@ enum {
     MANY_UNSEEN = 1000,
 };
 
+/* The sampler settles ten times a second. */
+static const uint64_t blocked_ns = 1000000000;
+
 static const enum role roles[ACCESS_KINDS] = {
     [ACCESS_STORE] = ROLE_STORES,
     [ACCESS_LOAD] = ROLE_LOADS,
@@ -369,6 +372,14 @@ static void sampling(struct source *source, enum access access, struct sampling 
     out->lost = counts.lost + counts.broken + attributed.dropped[access];
     out->throttles = counts.throttles;
     out->error = sampler_error(self->sampler);
+    if (out->settled_ns + blocked_ns < clock_mono_ns())
+        out->blocked_pid = attributed.looks_at;
+}
+
+static int end(struct source *source)
+{
+    struct perf_samples *self = self_of(source);
+    return self->sampler ? sampler_end(self->sampler) : 0;
 }
 
 static size_t open_counters(struct source *source)
@@ -399,6 +410,7 @@ static const struct source_ops ops = {
     .drain = drain,
     .sampling = sampling,
     .open_counters = open_counters,
+    .end = end,
     .free = free_all,
 };
 

@@ -40,6 +40,7 @@ struct assignment {
     struct waiting *waiting;
     size_t n_waiting, cap_waiting;
     _Atomic uint64_t dropped[ACCESS_KINDS], foreign, unseen, code_reads;
+    _Atomic uint32_t looks_at; /* for whoever wonders why nothing settles */
 };
 
 static uint64_t now(const struct assignment *a)
@@ -58,6 +59,11 @@ static void count(_Atomic uint64_t *counter)
 {
     uint64_t n = atomic_load_explicit(counter, memory_order_relaxed);
     atomic_store_explicit(counter, n + 1, memory_order_relaxed);
+}
+
+static void look_at(struct assignment *a, uint32_t pid)
+{
+    atomic_store_explicit(&a->looks_at, pid, memory_order_relaxed);
 }
 
 static void put(struct assignment *a, const struct access_sample *sample)
@@ -99,8 +105,11 @@ static uint64_t owner_of(struct assignment *a, const struct kernel_record *recor
 static bool find_medium(struct assignment *a, struct access_sample *sample)
 {
     sample->medium = MEDIUM_UNKNOWN;
-    return address_spaces_find(a->spaces, sample->pid, sample->address, sample->time_ns,
-                               sample->access, &sample->medium) != -EAGAIN;
+    look_at(a, sample->pid);
+    int err = address_spaces_find(a->spaces, sample->pid, sample->address, sample->time_ns,
+                                  sample->access, &sample->medium);
+    look_at(a, 0);
+    return err != -EAGAIN;
 }
 
 /* ---- how many bytes ---- */
@@ -135,8 +144,10 @@ static enum access_size decode(struct assignment *a, struct known_process *proce
     if (!budget_allows(&a->budget, now_ns))
         return ACCESS_SIZE_UNREADABLE;
     count(&a->code_reads);
+    look_at(a, process->entry.pid);
     int got = reader ? reader->read(reader->context, process->entry.pid, ip, code)
                      : process_code_read(a->code, (pid_t)process->entry.pid, ip, now_ns, code);
+    look_at(a, 0);
     budget_spend(&a->budget, cpu_ns(a) - from_ns, now_ns);
     if (got <= 0 || !is_wide(a, process, ip, &wide))
         return ACCESS_SIZE_UNREADABLE;
@@ -338,6 +349,7 @@ struct assignment_counts assignment_counts(const struct assignment *a)
         .foreign = atomic_load_explicit(&a->foreign, memory_order_relaxed),
         .unseen = atomic_load_explicit(&a->unseen, memory_order_relaxed),
         .code_reads = atomic_load_explicit(&a->code_reads, memory_order_relaxed),
+        .looks_at = atomic_load_explicit(&a->looks_at, memory_order_relaxed),
     };
     for (int i = 0; i < ACCESS_KINDS; i++)
         counts.dropped[i] = atomic_load_explicit(&a->dropped[i], memory_order_relaxed);

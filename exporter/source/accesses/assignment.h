@@ -80,6 +80,7 @@ struct assignment_counts {
     uint64_t foreign;               /* samples of processes that are not wanted */
     uint64_t unseen;     /* of these, of processes without a number in our PID namespace */
     uint64_t code_reads; /* of the processes' memory */
+    uint32_t looks_at;   /* the process whose mappings or memory are read now; 0: none */
 };
 struct assignment_counts assignment_counts(const struct assignment *assignment);
 

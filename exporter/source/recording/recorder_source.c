@@ -212,6 +212,12 @@ static size_t wrapped_open_counters(struct source *source)
     return inner->ops->open_counters(inner);
 }
 
+static int wrapped_end(struct source *source)
+{
+    struct source *inner = self_of(source)->inner;
+    return inner->ops->end(inner);
+}
+
 static void wrapped_free(struct source *source)
 {
     struct source *inner = self_of(source)->inner;
@@ -240,6 +246,7 @@ int recorder_wrap(struct recorder *recorder, struct source *inner, struct source
         .sampling = inner->ops->sampling ? wrapped_sampling : NULL,
         .close = inner->ops->close ? wrapped_close : NULL,
         .open_counters = inner->ops->open_counters ? wrapped_open_counters : NULL,
+        .end = inner->ops->end ? wrapped_end : NULL,
         .free = wrapped_free,
     };
     self->source.ops = &self->ops;

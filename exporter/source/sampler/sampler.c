@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "exporter/source/sampler/merge.h"
 #include "exporter/source/sampler/streams.h"
 
 /* A buffer that fills slowly is looked at this often. */
-enum { PASS_MS = 100 };
+enum { PASS_MS = 100, END_SECONDS = 1 };
 
 /* Between a record's time and its appearance in the buffer; a hypervisor may stop the CPU there. */
 static const uint64_t slack_ns = 2000000;
@@ -393,13 +394,31 @@ int sampler_new(const struct sampler_config *config, struct sampler **out)
     return 0;
 }
 
+static void ask_to_end(struct sampler *sampler)
+{
+    atomic_store(&sampler->stop, true);
+    wake(sampler);
+}
+
+int sampler_end(struct sampler *sampler)
+{
+    struct timespec until;
+    if (!sampler->started)
+        return 0;
+    ask_to_end(sampler);
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += END_SECONDS;
+    int err = pthread_clockjoin_np(sampler->thread, NULL, CLOCK_MONOTONIC, &until);
+    sampler->started = err != 0;
+    return -err;
+}
+
 void sampler_free(struct sampler *sampler)
 {
     if (!sampler)
         return;
     if (sampler->started) {
-        atomic_store(&sampler->stop, true);
-        wake(sampler);
+        ask_to_end(sampler);
         pthread_join(sampler->thread, NULL);
     }
     streams_release(&sampler->streams);

@@ -40,7 +40,10 @@ struct sampler;
 /* Opens every CPU's events and buffers, or none. -errno as perf_event_open and mmap say it: EPERM
  * for a buffer means that the locked memory of this user is used up. */
 int sampler_new(const struct sampler_config *config, struct sampler **out);
-/* Ends the thread, closes everything. Accepts NULL. */
+/* Ends the thread. 0, or -ETIMEDOUT when it has not ended after a second, since its sink waits for
+ * something: then it may end later, and must not be freed before. May be called again. */
+int sampler_end(struct sampler *sampler);
+/* Ends the thread, however long that takes, and closes everything. Accepts NULL. */
 void sampler_free(struct sampler *sampler);
 
 /* Starts the thread. 0 or -errno. */

@@ -40,6 +40,7 @@ struct rig {
     bool narrow;
     int reads;
     uint64_t cpu, read_costs;
+    uint32_t looked_at;
     struct sample_owners owners;
     struct code_reader reader;
     struct sample_queue *queue;
@@ -92,6 +93,7 @@ static int rig_read(void *context, uint32_t pid, uint64_t address, uint8_t out[A
     (void)pid;
     (void)address;
     rig->reads++;
+    rig->looked_at = assignment_counts(rig->a).looks_at;
     rig->cpu += rig->read_costs;
     if (!rig->code)
         return -ESRCH;
@@ -239,6 +241,8 @@ static void everything_is_known(void **state)
     know(rig, 1);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
     assert_int_equal(rig->out[0].tid, 1001);
+    assert_int_equal(rig->looked_at, 1);
+    assert_int_equal(assignment_counts(rig->a).looks_at, 0);
     assert_int_equal(rig->out[0].ip, TEXT);
     assert_int_equal(rig->out[0].address, NVMM);
     rig->now = 11 * S;

@@ -60,10 +60,19 @@ static void a_sampler_that_is_stuck_is_told(void **state)
     assert_false(rig->status.unavailable);
     assert_int_equal(rig->status.verdict.reason, REASON_NO_DEVICE);
     assert_non_null(strstr(rig->status.verdict.words, "stuck"));
+    assert_null(strstr(rig->status.verdict.words, "process"));
     assert_int_equal(nvmm_tick(rig), 0);
     nvmm_is(rig_value(rig, C "nvmm_writer_threads", ""), 0);
     assert_int_equal(rig->status.verdict.reason, REASON_OK);
     assert_string_equal(rig->status.verdict.words, "");
+
+    /* At whose process, where that is known. */
+    rig->fake.sampling[ACCESS_STORE].blocked_pid = 4711;
+    for (int i = 0; i < 30; i++) {
+        nvmm_count(rig, "a", ACCESS_STORE, 100);
+        rig_tick(rig);
+    }
+    assert_non_null(strstr(rig->status.verdict.words, "process 4711,"));
 }
 
 /* Five ticks, where these are long; and what a recording says of a time without stores is no

@@ -331,6 +331,54 @@ static void a_broken_buffer(void **state)
     sampler_rig_release(&rig);
 }
 
+/* A sink that waits, as for another process's memory. */
+struct waiting_sink {
+    int started[2], go[2];
+};
+
+static void wait_in_sink(void *context, uint64_t time_ns)
+{
+    const struct waiting_sink *sink = context;
+    char c = 'x';
+    (void)time_ns;
+    assert_int_equal(write(sink->started[1], &c, 1), 1);
+    assert_int_equal(read(sink->go[0], &c, 1), 1);
+}
+
+static void no_record(void *context, size_t event, const struct kernel_record *record)
+{
+    (void)context;
+    (void)event;
+    (void)record;
+}
+
+static void a_thread_that_waits_is_left(void **state)
+{
+    (void)state;
+    struct sampler_rig rig;
+    struct waiting_sink sink;
+    char c;
+    assert_int_equal(pipe(sink.started), 0);
+    assert_int_equal(pipe(sink.go), 0);
+    sampler_rig_init(&rig);
+    rig.config.sink =
+        (struct sampler_sink){.record = no_record, .settle = wait_in_sink, .context = &sink};
+    assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
+    assert_int_equal(sampler_end(rig.sampler), 0); /* no thread yet */
+    assert_int_equal(sampler_start(rig.sampler), 0);
+    assert_int_equal(read(sink.started[0], &c, 1), 1);
+    assert_int_equal(sampler_end(rig.sampler), -ETIMEDOUT);
+    assert_int_equal(rig.fake.mapped, RIG_CPUS); /* all is as it was */
+    assert_int_equal(write(sink.go[1], "x", 1), 1);
+    assert_int_equal(sampler_end(rig.sampler), 0);
+    assert_int_equal(sampler_end(rig.sampler), 0);
+    sampler_rig_release(&rig);
+    for (int i = 0; i < 2; i++) {
+        close(sink.started[i]);
+        close(sink.go[i]);
+    }
+}
+
 static void the_thread_keeps_up(void **state)
 {
     (void)state;
@@ -367,6 +415,7 @@ int main(void)
         cmocka_unit_test(the_first_event_comes_first),
         cmocka_unit_test(missing_mappings_are_told_of),
         cmocka_unit_test(a_broken_buffer),
+        cmocka_unit_test(a_thread_that_waits_is_left),
         cmocka_unit_test(the_thread_keeps_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
