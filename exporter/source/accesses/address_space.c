@@ -6,7 +6,7 @@
 
 #include "exporter/base/array.h"
 
-enum { MAX_MAPPINGS = 1 << 18, MAX_PATHS = 1 << 22 };
+enum { MAX_MAPPINGS = 1 << 16, MAX_PATHS = 1 << 22 };
 
 void address_space_release(struct address_space *space)
 {
@@ -59,8 +59,9 @@ struct maps_line address_space_line(const struct address_space *space,
 
 static int reserve_mappings(struct address_space *space, size_t need)
 {
-    return need > MAX_MAPPINGS ? -E2BIG
-                               : array_reserve(&space->at, &space->cap, need, sizeof *space->at);
+    return need > MAX_MAPPINGS + 1
+               ? -E2BIG
+               : array_reserve(&space->at, &space->cap, need, sizeof *space->at);
 }
 
 static int reserve_paths(struct address_space *space, size_t need)

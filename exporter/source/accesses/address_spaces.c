@@ -7,10 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/source/accesses/address_space.h"
+#include "exporter/source/accesses/budget.h"
 #include "exporter/source/accesses/pid_table.h"
+#include "exporter/source/accesses/proc_lines.h"
 
-enum { FIRST_TEXT = 1 << 16, MAX_TEXT = 1 << 26 };
+/* Text of one process, and how often the pause after more than that is doubled. */
+enum { MAX_TEXT = 8 << 20, MAX_TOO_LARGE = 7 };
 
 /* A process whose mappings are known, or were asked for. */
 struct mapped_process {
@@ -20,6 +24,7 @@ struct mapped_process {
     uint64_t loaded_ns; /* after reading */
     uint64_t epoch_ns;  /* exec, or fork: what is older is not of these mappings */
     uint64_t used;      /* turn of the last question */
+    unsigned too_large; /* how often in a row it was */
     struct address_space space;
 };
 
@@ -29,10 +34,10 @@ struct address_spaces {
     size_t bytes; /* of all spaces */
     uint64_t turn;
     uint64_t settled_ns;
-    uint64_t seen_ns; /* records up to here came, also of processes that were not known then */
-    uint64_t lost_ns; /* of records before this time some are missing */
-    char *text;
-    size_t text_cap;
+    uint64_t seen_ns;     /* records up to here came, also of processes that were not known then */
+    uint64_t lost_ns;     /* of records before this time some are missing */
+    struct budget budget; /* of loading, and of asking the rule */
+    struct proc_lines lines;
 };
 
 /* ---- the table ---- */
@@ -94,24 +99,7 @@ static struct mapped_process *add(struct address_spaces *spaces, uint32_t pid)
 
 /* ---- loading ---- */
 
-static int read_text(struct address_spaces *spaces, uint32_t pid, size_t *len)
-{
-    char relative[32];
-    snprintf(relative, sizeof relative, "%u/maps", pid);
-    for (;;) {
-        int err = fsroot_read(spaces->config.fs, FSROOT_PROC, relative, spaces->text,
-                              spaces->text_cap, len);
-        if (err != -EFBIG || spaces->text_cap >= MAX_TEXT)
-            return err;
-        char *bigger = realloc(spaces->text, spaces->text_cap * 4);
-        if (!bigger)
-            return -ENOMEM;
-        spaces->text = bigger;
-        spaces->text_cap *= 4;
-    }
-}
-
-static int fill(struct address_space *space, const char *text, size_t len)
+static int put_lines(struct address_space *space, const char *text, size_t len)
 {
     struct maps_line line;
     int more, err = 0;
@@ -121,28 +109,46 @@ static int fill(struct address_space *space, const char *text, size_t len)
     return err;
 }
 
+/* 0, -ESRCH for a process that ended and for a kernel thread, which have no text at all; -EFBIG or
+ * -E2BIG for more than anybody needs; or -ENOMEM. */
+static int fill(struct address_spaces *spaces, struct mapped_process *process)
+{
+    char relative[32];
+    const char *text;
+    size_t len, n = 0;
+    int more = 0;
+    snprintf(relative, sizeof relative, "%u/maps", process->entry.pid);
+    int err = proc_lines_open(&spaces->lines, spaces->config.fs, relative, MAX_TEXT);
+    if (err)
+        return -ESRCH;
+    while (!err && (more = proc_lines_next(&spaces->lines, &text, &len)) > 0) {
+        err = put_lines(&process->space, text, len);
+        n += len;
+    }
+    proc_lines_close(&spaces->lines);
+    err = err ? err : more;
+    return err == 0 && n > 0 ? 0 : err == -ENOMEM || err == -EFBIG || err == -E2BIG ? err : -ESRCH;
+}
+
 /* Mappings that could not all be kept are none: half of the truth would be a wrong answer. */
 static int load(struct address_spaces *spaces, struct mapped_process *process)
 {
-    size_t len = 0;
+    spaces->bytes -= bytes_of(&process->space);
     address_space_clear(&process->space);
-    int err = read_text(spaces, process->entry.pid, &len);
+    int err = fill(spaces, process);
+    if (err)
+        address_space_release(&process->space);
+    spaces->bytes += bytes_of(&process->space);
     if (err == -ENOMEM)
         return err;
     process->loaded_ns = spaces->config.now_ns(spaces->config.context);
     process->loaded = true;
-    /* A process that ended, and a kernel thread, have no text at all. */
-    process->gone = err != 0 || len == 0;
-    if (process->gone)
-        return 0;
-    spaces->bytes -= bytes_of(&process->space);
-    err = fill(&process->space, spaces->text, len);
-    spaces->bytes += bytes_of(&process->space);
-    if (err) {
-        address_space_clear(&process->space);
-        process->gone = true;
-    }
-    return err == -ENOMEM ? err : 0;
+    process->gone = err != 0;
+    if (err != -EFBIG && err != -E2BIG)
+        process->too_large = 0;
+    else if (process->too_large < MAX_TOO_LARGE)
+        process->too_large++;
+    return 0;
 }
 
 /* ---- records ---- */
@@ -160,6 +166,7 @@ static void begin_anew(struct address_spaces *spaces, struct mapped_process *pro
     pid_table_on_life(&spaces->processes, &process->entry);
     address_space_clear(&process->space);
     process->loaded = process->gone = false;
+    process->too_large = 0;
     process->epoch_ns = time_ns;
 }
 
@@ -259,14 +266,38 @@ void address_spaces_settle(struct address_spaces *spaces, uint64_t time_ns)
 
 /* ---- questions ---- */
 
-/* Loads what is not known, or known for too long. */
+static uint64_t cpu_ns(const struct address_spaces *spaces)
+{
+    return spaces->config.cpu_ns ? spaces->config.cpu_ns(spaces->config.context)
+                                 : clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static bool may_spend(const struct address_spaces *spaces)
+{
+    return budget_allows(&spaces->budget, spaces->config.now_ns(spaces->config.context));
+}
+
+static void spend(struct address_spaces *spaces, uint64_t from_ns)
+{
+    budget_spend(&spaces->budget, cpu_ns(spaces) - from_ns,
+                 spaces->config.now_ns(spaces->config.context));
+}
+
+/* Loads what is not known, or known for too long. What was too large is let be for ever longer. */
 static int ensure_loaded(struct address_spaces *spaces, struct mapped_process *process)
 {
+    uint64_t age_ns = spaces->config.max_age_ns
+                      << (process->too_large > 0 ? process->too_large - 1 : 0);
     bool old = process->loaded && process->entry.died_ns == 0 &&
-               spaces->settled_ns > process->loaded_ns + spaces->config.max_age_ns;
+               spaces->settled_ns > process->loaded_ns + age_ns;
     if (process->loaded && !old)
         return 0;
-    return load(spaces, process);
+    if (!may_spend(spaces))
+        return -EAGAIN;
+    uint64_t from_ns = cpu_ns(spaces);
+    int err = load(spaces, process);
+    spend(spaces, from_ns);
+    return err;
 }
 
 static int medium_of(struct address_spaces *spaces, struct mapped_process *process,
@@ -274,9 +305,13 @@ static int medium_of(struct address_spaces *spaces, struct mapped_process *proce
 {
     if (!mapping->resolved[access]) {
         struct maps_line line = address_space_line(&process->space, mapping);
+        uint64_t from_ns = cpu_ns(spaces);
+        if (!may_spend(spaces))
+            return -EAGAIN;
         mapping->medium[access] = (uint8_t)spaces->config.rule->mapping(
             spaces->config.rule, (pid_t)process->entry.pid, &line, access);
         mapping->resolved[access] = true;
+        spend(spaces, from_ns);
     }
     *out = (enum medium)mapping->medium[access];
     return 0;
@@ -349,9 +384,7 @@ int address_spaces_new(const struct address_spaces_config *config, struct addres
     spaces->processes.context = spaces;
     int err =
         pid_table_init(&spaces->processes, config->max_processes, sizeof(struct mapped_process));
-    spaces->text_cap = FIRST_TEXT;
-    spaces->text = malloc(spaces->text_cap);
-    if (err || !spaces->text) {
+    if (err) {
         address_spaces_free(spaces);
         return -ENOMEM;
     }
@@ -364,6 +397,5 @@ void address_spaces_free(struct address_spaces *spaces)
     if (!spaces)
         return;
     pid_table_release(&spaces->processes);
-    free(spaces->text);
     free(spaces);
 }

@@ -13,6 +13,10 @@
  * Neither munmap nor mremap leaves a record. An address that is not mapped any more is not accessed
  * either; against mremap a process is loaded anew after max_age_ns.
  *
+ * Loading and asking the rule take at most a twentieth of a CPU, over a second; what then must wait
+ * is -EAGAIN. A process with more than 8 MiB of text or 65,536 mappings is -ESRCH, and is looked at
+ * again after max_age_ns, then after twice that, up to 64 times.
+ *
  * A process counts as ended when its first thread has ended, even if other threads still run.
  *
  * The caller merges the rings of all CPUs: whatever it asks or applies, all records before that
@@ -35,6 +39,7 @@ struct address_spaces_config {
     const struct fsroot *fs; /* borrowed, like the rule */
     struct medium_rule *rule;
     uint64_t (*now_ns)(void *context);
+    uint64_t (*cpu_ns)(void *context); /* of this thread; NULL: the real one. For tests */
     void *context;
     size_t max_processes; /* beyond that, the one not asked for the longest is forgotten */
     size_t max_bytes;     /* of their mappings and paths, likewise; 0: no limit */
@@ -56,7 +61,8 @@ void address_spaces_settle(struct address_spaces *spaces, uint64_t time_ns);
 /*
  * The medium of an access at a time. 0 with *out, which may be MEDIUM_UNKNOWN: the rule does not
  * know. Otherwise *out is untouched:
- * -EAGAIN  ask again after the next settle: the process was loaded after the access
+ * -EAGAIN  ask again after the next settle: the process was loaded after the access, or there is
+ *          no time for it now
  * -ESTALE  the process ran another program, or mapped something else there, since the access; or
  *          records were lost since, or came while the process was not known or forgotten
  * -ENXIO   nothing is mapped there any more

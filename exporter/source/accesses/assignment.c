@@ -375,6 +375,7 @@ int assignment_new(const struct assignment_config *config, struct assignment **o
     const struct address_spaces_config spaces = {.fs = config->fs,
                                                  .rule = config->rule,
                                                  .now_ns = config->now_ns,
+                                                 .cpu_ns = config->cpu_ns,
                                                  .context = config->now_context,
                                                  .max_processes = config->max_processes,
                                                  .max_bytes = config->max_mapping_bytes,

@@ -12,7 +12,8 @@
  * of files until something executable is mapped or the process runs another program; of all other
  * code, which a compiler may rewrite at any time, only for samples from before it was read.
  *
- * Reading takes at most a twentieth of a CPU, over a second; beyond it, sizes are unreadable.
+ * Reading takes at most a twentieth of a CPU for code and another one for mappings, over a second;
+ * beyond it, sizes are unreadable and media unknown.
  *
  * Without a cgroup in the samples, a container's process is known by its cgroup in /proc: see
  * process_table.h.

@@ -95,7 +95,7 @@ static void one_space_against_pages(void **state)
 struct rig {
     struct medium_rule rule; /* first: files below /nvmm are */
     struct fixture f;
-    uint64_t now;
+    uint64_t now, cpu, load_costs;
     int asked;
     struct address_spaces *spaces;
 };
@@ -116,6 +116,13 @@ static uint64_t rig_now(void *context)
     return rig->now;
 }
 
+/* Each question and each loading costs the same here: it is asked before and after. */
+static uint64_t rig_cpu(void *context)
+{
+    struct rig *rig = context;
+    return rig->cpu += rig->load_costs;
+}
+
 static void rig_init(struct rig *rig, size_t processes)
 {
     *rig = (struct rig){.rule.mapping = rig_mapping, .now = 1000};
@@ -123,6 +130,7 @@ static void rig_init(struct rig *rig, size_t processes)
     const struct address_spaces_config config = {.fs = &rig->f.fs,
                                                  .rule = &rig->rule,
                                                  .now_ns = rig_now,
+                                                 .cpu_ns = rig_cpu,
                                                  .context = rig,
                                                  .max_processes = processes,
                                                  .max_bytes = MAX_BYTES,
@@ -590,6 +598,82 @@ static void this_process_and_a_child(void **state)
     rig_release(&rig);
 }
 
+/* ---- what others make large or many ---- */
+
+static void too_large_is_let_be(void **state)
+{
+    (void)state;
+    enum { MAPPINGS = 65536 };
+    struct rig rig;
+    const uint64_t age = 1000000;
+    char *text = malloc((MAPPINGS + 1) * 64), *at = text;
+    assert_non_null(text);
+    for (unsigned long i = 1; i <= MAPPINGS; i++)
+        at += sprintf(at, "%09lx-%09lx r--p 00000000 08:01 %lu /x\n", i * 8192, i * 8192 + 4096, i);
+    rig_init(&rig, 4);
+    write_maps(&rig, 7, text); /* just not */
+    assert_int_equal(ask(&rig, 7, 8192, 2000), MEDIUM_OTHER);
+    assert_int_equal(ask(&rig, 7, 8192ul * MAPPINGS, 2000), MEDIUM_OTHER);
+
+    sprintf(at, "7000000000-7000001000 r--p 00000000 08:01 1 /nvmm/x\n");
+    write_maps(&rig, 8, text);
+    rig.now = 4000;
+    address_spaces_settle(rig.spaces, 5000);
+    assert_int_equal(ask(&rig, 8, 8192, 5000), -ESRCH);
+    /* It is small again, which is found out only after a while, that doubles. */
+    uint64_t now = rig.now;
+    for (uint64_t pause = age; pause <= 4 * age; pause *= 2) {
+        rig.now = now + pause;
+        address_spaces_settle(rig.spaces, rig.now);
+        write_maps(&rig, 8, "1000-2000 rw-s 00000000 08:01 1 /nvmm/x\n");
+        assert_int_equal(ask(&rig, 8, 0x1000, rig.now), -ESRCH);
+        write_maps(&rig, 8, text);
+        rig.now++;
+        address_spaces_settle(rig.spaces, rig.now);
+        assert_int_equal(ask(&rig, 8, 0x1000, rig.now), -ESRCH); /* read, and too large */
+        now = rig.now;
+    }
+    write_maps(&rig, 8, "1000-2000 rw-s 00000000 08:01 1 /nvmm/x\n");
+    rig.now = now + 8 * age + 1;
+    address_spaces_settle(rig.spaces, rig.now);
+    assert_int_equal(ask(&rig, 8, 0x1000, rig.now), MEDIUM_NVMM);
+    rig_release(&rig);
+    free(text);
+}
+
+static void loading_has_a_budget(void **state)
+{
+    (void)state;
+    const uint64_t ms = 1000000;
+    struct rig rig;
+    uint32_t pid;
+    rig_init(&rig, 1000);
+    rig.load_costs = 10 * ms;
+    rig.now = 1000 * ms;
+    address_spaces_settle(rig.spaces, 1000 * ms);
+    for (pid = 1; pid <= 100; pid++)
+        write_maps(&rig, pid, "1000-2000 rw-s 00000000 08:01 1 /nvmm/x\n");
+    int known = 0, later = 0;
+    for (pid = 1; pid <= 100; pid++) {
+        int got = ask(&rig, pid, 0x1000, 1000 * ms);
+        known += got == MEDIUM_NVMM;
+        later += got == -EAGAIN;
+    }
+    /* Six times ten milliseconds: each process takes two, to load and to ask. */
+    assert_int_equal(known, 3);
+    assert_int_equal(later, 97);
+    assert_int_equal(ask(&rig, 1, 0x1000, 1000 * ms), MEDIUM_NVMM); /* what is known is free */
+    rig.now += 200 * ms - 1;
+    assert_int_equal(ask(&rig, 50, 0x1000, 1000 * ms), -EAGAIN);
+    assert_int_equal(rig.asked, 3);
+    rig.now += 1;
+    address_spaces_settle(rig.spaces, rig.now);
+    assert_int_equal(ask(&rig, 50, 0x1000, rig.now), -EAGAIN); /* loaded, but not asked yet */
+    rig.now += 200 * ms;
+    assert_int_equal(ask(&rig, 50, 0x1000, rig.now), MEDIUM_NVMM);
+    rig_release(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -607,6 +691,8 @@ int main(void)
         cmocka_unit_test(more_mappings_than_fit),
         cmocka_unit_test(many_come_and_go),
         cmocka_unit_test(this_process_and_a_child),
+        cmocka_unit_test(too_large_is_let_be),
+        cmocka_unit_test(loading_has_a_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
