@@ -5,7 +5,7 @@ A real containerd runs a victim and then a memory hog, under Kubernetes' names. 
 what this machine can measure: without a PMU that is the probe's latency, and software events in
 place of the core's counters. A second exporter replays, in real time and marked as replay, what the
 simulated node counted of the same story: a hog comes beside its victims and goes again. A real
-Prometheus scrapes both and evaluates the committed rules; their alerts reach a real Alertmanager,
+Prometheus scrapes them and evaluates the committed rules; their alerts reach a real Alertmanager,
 and from there a webhook.
 
 A third exporter replays a machine without counters: CPU time of containers, and the probe's latency,
@@ -259,7 +259,7 @@ class EndToEnd(unittest.TestCase):
                                            "node": "activity", "severity": "warning", **IMPORT})
         self.assertIn("batch/import-0/import", alert["annotations"]["summary"])
         self.assertRegex(alert["annotations"]["description"],
-                         r"take \d+(\.\d+)?ns longer.* kubectl -n batch delete pod import-0;")
+                         r"take \d+(\.\d+)?ns longer.* kubectl -n 'batch' delete pod 'import-0';")
         self.assertIsNone(self.hook.seen("firing", alertname=AGGRESSOR, container="search"))
 
     def check_live(self):
