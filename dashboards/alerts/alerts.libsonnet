@@ -27,10 +27,10 @@ local promql = import '../lib/promql.libsonnet';
     '{{ with %s }}Makes memory slow there:{{ range $i, $c := . }}{{ if $i }},{{ end }} {{ $c.Labels.namespace }}/{{ $c.Labels.pod }}/{{ $c.Labels.container }} by {{ $c.Value | humanize }}s{{ end }}.' % ofNode(
       'sort_desc(topk(3, max by (namespace, pod, container) (container:interference_caused_latency_seconds:mean5m{HERE}) > 0))'
     )
-    + '{{ else }}No container is named: {{ with %s }}memory there is {{ (index . 0).Value | humanize }}s slower than when it is calm, of unknown cause.' % ofNode(
-      'max(numa:interference_memory_excess_latency_seconds:mean5m{HERE, by="unknown"})'
+    + '{{ else }}No container is named; what a read of memory takes there above calm, by cause:{{ with %s }}{{ range $i, $part := . }}{{ if $i }},{{ end }} {{ $part.Labels.by }} {{ $part.Value | humanize }}s{{ end }}.' % ofNode(
+      'sort_desc(max by (by) (numa:interference_memory_excess_latency_seconds:mean5m{HERE, by!="named"}))'
     )
-    + '{{ else }}who makes memory slow is not measured there.{{ end }}{{ end }}',
+    + '{{ else }} not known.{{ end }}{{ end }}',
   // A name that a user has made up must not become a command of whoever copies the line: only what Kubernetes
   // allows, DNS labels with dots between them.
   local kubernetesNames = 'and %s' % std.join(' ', [
