@@ -33,7 +33,8 @@ static void add_link(struct textbuf *out, const char *path, const char *title, b
     }
     html_text(out, title);
     textbuf_str(out, readable ? "</a> (JSON)</li>"
-                              : ": from the exporter's own machine only, or with --web.api</li>");
+                              : ": from the exporter's own machine, with a password or "
+                                "certificate, or with --web.api</li>");
 }
 
 /* The collectors' own pages. */
