@@ -275,6 +275,8 @@ verdict() {
               elif .state == "suspected" then
                 "unknown: \([.suspects[] | select(.why == "one coincidence so far") | name]
                     | some("others")) suspected, by one coincidence so far"
+              elif .state == "unknown" and .by.host > 0 and .by.host * 2 >= .excess_ns then
+                "unknown: no container; \(.by.host | ns) of \(.excess_ns | ns) ns go with processes of the host"
               elif .state == "unknown" then "unknown: nobody goes on and off with these \(.excess_ns | ns) ns"
               elif .state == "learning" then
                 "who makes it slow: learning, \([1, (60 - .readings) * $seconds] | max | ceil) s left"

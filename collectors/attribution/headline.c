@@ -37,6 +37,19 @@ static void add_names(struct textbuf *out, const struct attribution_board_list *
         textbuf_printf(out, " and %u more", n - NAMES);
 }
 
+/* The host has no name, but whoever is looked for elsewhere is not found. */
+static void add_no_container(struct textbuf *out, const struct attribution_board_domain *domain)
+{
+    textbuf_str(out, "The cause is not known: no container goes on and off with it. ");
+    if (domain->by_ns[BY_HOST] > 0 && domain->by_ns[BY_HOST] >= domain->excess_ns / 2)
+        textbuf_printf(out,
+                       "%.0f ns of it go with processes outside of the monitored containers, or "
+                       "with containers that hardly vary",
+                       domain->by_ns[BY_HOST]);
+    else
+        textbuf_str(out, "It may be one that is active all the time, or outside of this machine");
+}
+
 static void add_cause(struct textbuf *out, const struct attribution_board_list *list, size_t index)
 {
     switch (list->domains[index].state) {
@@ -60,8 +73,7 @@ static void add_cause(struct textbuf *out, const struct attribution_board_list *
                          "cannot be seen");
         break;
     default:
-        textbuf_str(out, "The cause is not known: no container goes on and off with it. It may be "
-                         "one that is active all the time, or outside of this machine");
+        add_no_container(out, &list->domains[index]);
         break;
     }
     textbuf_str(out, ".");

@@ -164,6 +164,10 @@ class Quickstart(unittest.TestCase):
             "now: shop/search waits 1.35 times its normal; unknown: nobody goes on and off "
             "with these 31 ns":
                 ([{**domain, "state": "unknown"}], True),
+            "now: memory takes 181 ns, 150 when calm; unknown: no container; 16 of 31 ns go with "
+            "processes of the host": ([{**domain, "state": "unknown", "by": {"host": 15.5}}],),
+            "now: memory takes 182 ns, 150 when calm; unknown: nobody goes on and off with these 31 ns":
+                ([{**domain, "state": "unknown", "latency_ns": 182, "by": {"host": 15.3}}],),
             "now: memory takes 181 ns, 150 when calm; who makes it slow: learning, 40 s left":
                 ([{**domain, "state": "learning", "readings": 40}],),
             "now: memory takes 181 ns; who makes it slow: learning, 116 s left":
