@@ -7,6 +7,7 @@
 #include "collectors/attribution/traffic.h"
 #include "collectors/parts/container_group.h"
 #include "collectors/parts/named_series.h"
+#include "collectors/parts/window_read.h"
 
 const enum group attribution_clock_group[ATTRIBUTION_CLOCKS] = {
     GROUP_CORE, GROUP_FILLS, GROUP_CPI, GROUP_ACTIVITY, [ATTRIBUTION_TRAFFIC] = GROUP_TRAFFIC};
@@ -153,6 +154,9 @@ int attribution_clock_read(struct attribution_context *self, struct attribution_
     }
     enum traffic_window status =
         activity_in(self, &window, window_seconds(clock, tick, since_ns), out);
+    /* The counters that it has of its own, and for which others wait. */
+    if (window.group == GROUP_TRAFFIC && status != TRAFFIC_RESET)
+        window_book_times(self->status, window.sum);
     clock->last_mono_ns = tick->mono_ns;
     clock->read_once = true;
     if (status == TRAFFIC_OK)

@@ -2,6 +2,12 @@
 
 #include <errno.h>
 
+void window_book_times(struct collector_status *self, const struct window_sum *sum)
+{
+    self->pmu_enabled_seconds += (double)sum->enabled_ns * 1e-9;
+    self->pmu_running_seconds += (double)sum->running_ns * 1e-9;
+}
+
 int window_read(struct source_set *sources, group_handle handle, struct collector_status *self,
                 struct window_sum *sum, enum window_status *status)
 {
@@ -16,12 +22,10 @@ int window_read(struct source_set *sources, group_handle handle, struct collecto
     *status = window_status(sum);
     if (*status == WINDOW_STARVED)
         self->discarded[DISCARD_STARVED]++;
-    if (*status == WINDOW_RESET) {
+    if (*status == WINDOW_RESET)
         self->discarded[DISCARD_RESET]++;
-    } else {
-        self->pmu_enabled_seconds += (double)sum->enabled_ns * 1e-9;
-        self->pmu_running_seconds += (double)sum->running_ns * 1e-9;
-    }
+    else
+        window_book_times(self, sum);
     return 0;
 }
 

@@ -15,6 +15,10 @@
 int window_read(struct source_set *sources, group_handle handle, struct collector_status *self,
                 struct window_sum *sum, enum window_status *status);
 
+/* Adds a window's PMU times to *self, for whoever reads the group's rows itself. Not of a window
+ * that was reset: it has none. */
+void window_book_times(struct collector_status *self, const struct window_sum *sum);
+
 /* The count of a role in a window's sum. False when it was not counted. */
 bool window_count(const struct window_sum *sum, enum group group, enum role role, uint64_t *out);
 

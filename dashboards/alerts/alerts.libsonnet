@@ -320,6 +320,8 @@ local promql = import '../lib/promql.libsonnet';
               < %(least)g
               unless on (%(exporter)s)
               %(sampler)s == 1
+              unless on (%(exporter)s)
+              %(traffic)s > 0
             ||| % {
               share: q.ratio(
                 q.rate(q.exporter + ', collector', 'interference_exporter_pmu_running_seconds_total', '5m', alone),
@@ -329,6 +331,8 @@ local promql = import '../lib/promql.libsonnet';
               exporter: q.exporter,
               // They take two of four counters, or four of six: core_latency then takes turns with them.
               sampler: q.select('interference_exporter_collector_available', 'collector=~"pebs_nvmm|fill_sources"'),
+              // So does attribution, which has counters of its own only where it was asked to count traffic.
+              traffic: q.rate(q.exporter, 'interference_exporter_pmu_enabled_seconds_total', '5m', 'collector="attribution"'),
             },
             'Collector {{ $labels.collector }} on {{ $labels.instance }} shares its counters with other users.',
             'The counters of collector {{ $labels.collector }} on {{ $labels.instance }} counted for only {{ $value | humanizePercentage }} of the time in which they should have. The rest is extrapolated.'

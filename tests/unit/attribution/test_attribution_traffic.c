@@ -331,6 +331,28 @@ static void without_the_flag_nothing_is_opened(void **state)
     assert_true(groups_open(rig, false) > 0);
 }
 
+/* By them the alert on starved counters leaves out nodes on which others take turns. */
+static void times_of_its_own_counters_are_told(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    second(rig);
+    assert_true(rig->status.pmu_enabled_seconds == 3);
+    assert_true(rig->status.pmu_running_seconds == 3);
+    traffic_of(rig, "light")->enabled_ns[3] += SECOND_NS;
+    second(rig);
+    assert_true(rig->status.pmu_enabled_seconds == 7);
+    assert_true(rig->status.pmu_running_seconds == 6);
+}
+
+static void without_the_flag_it_has_none(void **state)
+{
+    struct rig *rig = *state;
+    three_containers(rig);
+    second(rig);
+    assert_true(rig->status.pmu_enabled_seconds == 0);
+}
+
 /* In that tick it is absent, and nothing is learned of it or of the total. */
 static void starved_traffic_is_absent(void **state)
 {
@@ -458,6 +480,8 @@ int main(void)
         TRAFFIC(all_traffic_says_what_to_expect_of_each),
         TRAFFIC(the_total_without_somebody),
         TRAFFIC(traffic_that_grows_a_little_is_no_waiting),
+        TRAFFIC(times_of_its_own_counters_are_told),
+        TEST(without_the_flag_it_has_none),
         TEST(by_cpu_time_it_is_not),
         TRAFFIC(only_what_is_asked_for_is_opened),
         TEST(without_the_flag_nothing_is_opened),
