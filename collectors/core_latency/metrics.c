@@ -42,8 +42,9 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
                      .help = "Sum, over core cycles, of the container's outstanding memory reads. "
                              "High: the reads are many, or each waits long. Divided by "
                              "memory_reads: cycles that a read waits beyond the caches. On AMD, "
-                             "estimated from l1d_misses_in_flight_cycles; absent until the probe "
-                             "has measured the caches."},
+                             "estimated from l1d_misses_in_flight_cycles, in windows with a "
+                             "latency only, so divide by memory_read_latency_reads; absent until "
+                             "the probe has measured the caches."},
     [C_LLC_READS] = {.name = CONTAINER("llc_reads"),
                      .type = METRIC_COUNTER,
                      .number = METRIC_U64,

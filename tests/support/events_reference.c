@@ -51,10 +51,11 @@ static void write_l3(struct textbuf *out, const struct event_table *table)
         textbuf_str(out, " |");
 }
 
-static void write_cpu(struct textbuf *out, const struct event_table *table)
+static void write_cpu(struct textbuf *out, const struct event_table *table, const char *models,
+                      size_t len)
 {
     static const char *const cell[] = {" |", " yes |"};
-    textbuf_printf(out, "| `%s` | %s | ", table->microarchitecture, table->models);
+    textbuf_printf(out, "| `%s` | %.*s | ", table->microarchitecture, (int)len, models);
     write_latency(out, table);
     textbuf_str(out, " |");
     textbuf_str(out, cell[whole(table, GROUP_CORE)]);
@@ -64,7 +65,20 @@ static void write_cpu(struct textbuf *out, const struct event_table *table)
     textbuf_str(out, cell[counts(table, GROUP_SOURCES, group_descs[GROUP_SOURCES].required)]);
     textbuf_str(out, cell[counts(table, GROUP_STORES, group_descs[GROUP_STORES].required) &&
                           counts(table, GROUP_PMM_RPQ, group_descs[GROUP_PMM_RPQ].required)]);
+    textbuf_str(out, cell[counts(table, GROUP_CAS, group_descs[GROUP_CAS].required)]);
+    textbuf_str(out, cell[counts(table, GROUP_TRAFFIC, group_descs[GROUP_TRAFFIC].required)]);
     textbuf_printf(out, " %s |\n", table->known_error);
+}
+
+/* A row for each of its microarchitectures. */
+static void write_cpus(struct textbuf *out, const struct event_table *table)
+{
+    static const char between[] = "; ";
+    for (const char *models = table->models, *end; models; models = end) {
+        end = strstr(models, between);
+        write_cpu(out, table, models, end ? (size_t)(end - models) : strlen(models));
+        end = end ? end + sizeof between - 1 : NULL;
+    }
 }
 
 static void write_group(struct textbuf *out, const struct group_desc *desc)
@@ -102,22 +116,24 @@ int events_reference_write(struct textbuf *out)
         "*A*,\n*n2*, *n3*, *n_mem*: misses of the L1 data cache in flight, and its fills from the "
         "L2, from\nthe L3, and from beyond; *f*: the frequency; *u*: 10 ns where an L3 has 32 MiB "
         "or more,\nelse 30 ns. `imc_rpq`: occupancy / inserts / f_imc + l_CAS; `pmm_rpq`: without "
-        "l_CAS.\n\n"
+        "l_CAS. All\ntraffic: reads and writes of the memory controllers, which tell whether it is "
+        "calm\n(`amd_umc` from Linux 6.7 on). Containers' traffic: what "
+        "`--collector.attribution.traffic`\ncounts.\n\n"
         "The known error is that of `core_latency`'s latency. "
         "`interference_core_latency_error_ratio`\nshows it on the machine itself, for the probe's "
         "thread. No published error is known for the\nlatencies of `imc_rpq` on Ice Lake and "
         "later, and of `amd_l3`: [VALIDATION.md](VALIDATION.md)\nsays how to check them.\n\n"
         "| CPU | models | latency of `core_latency` | `slowdown` | `imc_rpq` | `pmm_rpq` | "
         "`amd_l3` "
-        "| `fill_sources` | `pebs_nvmm` | known error "
-        "|\n|---|---|---|---|---|---|---|---|---|---|\n");
+        "| `fill_sources` | `pebs_nvmm` | all traffic | containers' traffic | known error "
+        "|\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; table_at(i); i++)
-        write_cpu(out, table_at(i));
+        write_cpus(out, table_at(i));
     textbuf_str(
-        out, "\nZen 6 has `zen5`'s events. Zen 2 cannot count how long a container waits: its "
-             "cores count\n"
-             "cycles and instructions, its L3s the latency of all programs together. Zen 1 has\n"
-             "neither, and is `generic`. A CPU with cores of two kinds has no table.\n\n"
+        out, "\nZen 6 has `zen5`'s events, and its label. Zen 2 cannot count how long a container\n"
+             "waits: its cores count cycles and instructions, its L3s the latency of all programs\n"
+             "together. Zen 1 has neither, and is `generic`. A CPU with cores of two kinds has no "
+             "table.\n\n"
              "## Groups\n\nWhat is counted together, as recordings name it: lines "
              "`{\"read\":KEY,\"group\":GROUP,...}`;\n`activity` has a line of its own.\n\n| group "
              "| roles |\n|---|---|\n");
