@@ -114,7 +114,8 @@ CART = {"namespace": "shop", "pod": "cart-7d9c6b5f4-x2x1p", "container": "cart"}
 MAY_BE_EMPTY = {
     "fleet: Exporters that cannot be scraped": "all can",
     "container: Makes others wait": "it makes nobody wait",
-    "rule cluster:interference_memory_read_window_latency_seconds:rate5m":
+    "container: Waiting of others because of it": "only with --collector.attribution.traffic",
+    "cluster:interference_memory_read_window_latency_seconds:rate5m":
         "native histograms are not stored; test_native_histograms is for them",
     "persistent-memory: Bytes read": "loads are not sampled",
     "persistent-memory: Samples lost": "none are",
