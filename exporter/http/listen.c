@@ -78,7 +78,7 @@ fail(int err, char *error, size_t error_size, const char *format, ...)
  * never reads: memory that the server does not see. The sum over all connections stays below
  * 256 x 2 x (24 + 16) KiB = 20 MiB.
  */
-enum { SEND_BUFFER_BYTES = 24 << 10, RECEIVE_BUFFER_BYTES = 16 << 10 };
+enum { SEND_BUFFER_BYTES = 64 << 10, RECEIVE_BUFFER_BYTES = 16 << 10 };
 
 void listen_bound_connection(int fd)
 {
