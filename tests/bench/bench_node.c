@@ -22,6 +22,7 @@
 #include "collectors/contract/collector.h"
 #include "exporter/containers/table/table.h"
 #include "exporter/expose/expose.h"
+#include "exporter/front/front.h"
 #include "exporter/http/http.h"
 #include "exporter/options/options.h"
 #include "exporter/pages/pages.h"
@@ -54,7 +55,8 @@ struct node {
     struct self *self;
     struct expose *expose;
     struct pages *pages;
-    struct http_server *server;
+    struct http_server *server; /* NULL with a front */
+    struct front *front;        /* NULL: the server is in this process */
     struct loop *loop;
 
     struct tick tick;
@@ -104,7 +106,10 @@ static void update_self(struct node *node)
     for (int i = 0; i < CONTAINER_COUNTS; i++)
         state.containers[i] = container_table_count(node->table, (enum container_count)i);
     self_update(node->self, &state);
-    http_server_requests(node->server, self_http_requests, node->self);
+    if (node->front)
+        front_requests(node->front, self_http_requests, node->self);
+    else
+        http_server_requests(node->server, self_http_requests, node->self);
 }
 
 static void publish(struct node *node)
@@ -317,7 +322,6 @@ static int build_left(struct node *node, char *error, size_t size)
 {
     static const char rules[] = "[{\"latency_seconds\": 1e-7}]";
     const struct container_limits limits = {.max = SIZE_MAX, .linger_max = 1};
-    node->log = (struct log){.fd = STDERR_FILENO, .level = LOG_LEVEL_WARN};
     node->facts.machine =
         (struct machine){.base_frequency_hz = 2.1e9, .cache_cycles = 44, .llc_hit_cycles = 20};
     verdict_set(&node->facts.probe, REASON_NO_DEVICE, "no probe on a synthetic node");
@@ -386,12 +390,18 @@ static int build_right(struct node *node, char *error, size_t size)
                                .context = node->pages,
                                .log = &node->log};
     http.routes = pages_routes(node->pages, &http.n_routes);
-    err = http_server_start(&http, &node->server, error, size);
+    if (node->front) {
+        const struct front_config front = {.http = http};
+        err = front_start(node->front, &front, error, size);
+    } else {
+        err = http_server_start(&http, &node->server, error, size);
+    }
     return err ? err : loop_new(&callbacks, node, NULL, STDIN_FILENO, &node->loop);
 }
 
 static void tear_down(struct node *node)
 {
+    front_stop(node->front);
     http_server_stop(node->server);
     for (size_t i = 0; collector_table[i]; i++)
         if (node->collector[i])
@@ -405,7 +415,13 @@ static void tear_down(struct node *node)
     container_table_free(node->table);
     source_set_free(node->sources);
     thresholds_release(&node->thresholds);
+    front_free(node->front);
     free(node);
+}
+
+static unsigned port_of(const struct node *node)
+{
+    return node->front ? front_port(node->front, 0) : http_server_port(node->server, 0);
 }
 
 int main(int argc, char **argv)
@@ -418,8 +434,16 @@ int main(int argc, char **argv)
         node->busy = strtoul(argv[3], NULL, 10);
     }
     if (!node || containers == 0 || node->busy == 0 || node->busy > node->cpus) {
-        fprintf(stderr, "usage: bench_node CONTAINERS CPUS BUSY\n");
+        fprintf(stderr, "usage: bench_node CONTAINERS CPUS BUSY [apart]\n");
         return 2;
+    }
+    node->log = (struct log){.fd = STDERR_FILENO, .level = LOG_LEVEL_WARN};
+    if (argc > 4 && strcmp(argv[4], "apart") == 0) {
+        int status, role = front_fork(NULL, &node->log, &node->front, &status);
+        if (role != 0) {
+            free(node);
+            return role < 0 ? 1 : status;
+        }
     }
     int err = build_left(node, error, sizeof error);
     if (!err)
@@ -436,7 +460,7 @@ int main(int argc, char **argv)
         .mono_ns = loop_now_ns(), .wall_ns = loop_wall_ns(), .interval_ns = 1000000000};
     reconcile(node);
     publish(node);
-    printf("{\"port\": %u}\n", http_server_port(node->server, 0));
+    printf("{\"port\": %u}\n", port_of(node));
     fflush(stdout);
     err = loop_run(node->loop);
     tear_down(node);

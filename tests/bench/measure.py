@@ -2,6 +2,8 @@
 import dataclasses
 import json
 import os
+import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -44,9 +46,24 @@ def verdict(value, limit):
     return "met" if value <= limit else "missed"
 
 
+def tree(pid):
+    """The process and all below it."""
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(below for child in children for below in tree(int(child)))]
+
+
 def cpu_seconds(pid):
-    """CPU time that a process has used so far, to the nanosecond."""
-    return time.clock_gettime(~pid << 3 | 2)  # CPUCLOCK_SCHED of another process
+    """CPU time that a process and those below it have used so far, to the nanosecond."""
+    return sum(time.clock_gettime(~one << 3 | 2) for one in tree(pid))  # CPUCLOCK_SCHED of others
+
+
+def resident_bytes(pid):
+    """Resident memory of a process, and of those below it what they do not share with others."""
+    def kib(one, file, name):
+        text = pathlib.Path(f"/proc/{one}/{file}").read_text()
+        return int(re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE).group(1))
+    first, *others = tree(pid)
+    return 1024 * (kib(first, "status", "VmRSS") + sum(kib(o, "smaps_rollup", "Pss") for o in others))
 
 
 def run_json(name, *arguments, seconds=120):
@@ -70,8 +87,10 @@ WARM_TICKS = 40
 class Node:
     """A running bench_node. A context manager."""
 
-    def __init__(self, containers, cpus=2, busy=2):
-        self.process = harness.start([PROGRAMS / "bench_node", containers, cpus, busy], text=True,
+    def __init__(self, containers, cpus=2, busy=2, apart=False):
+        """'apart': the HTTP server is a process of its own, as the exporter has it."""
+        self.process = harness.start([PROGRAMS / "bench_node", containers, cpus, busy,
+                                      *(["apart"] if apart else [])], text=True,
                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.port = self.answer()["port"]
 

@@ -6,19 +6,22 @@ MILLION = 1e6
 
 
 def _attribute(scale):
-    warm, new = Samples(), Samples()
+    warm, new, read = Samples(), Samples(), Samples()
     for i in range(scale.repeats):
         measure.say(f"attributing samples: {i + 1} of {scale.repeats}")
         found = measure.run_json("bench_samples", "attribute", scale.sample_rounds)
-        assert found["dropped"] == found["foreign"] == 0 and found["new_ip_reads"] > 0.9, found
+        assert found["dropped"] == found["foreign"] == 0 and found["new_ip_reads"] > 0, found
         warm.append(1e9 / found["warm_ns"] / MILLION)
         new.append(1e9 / found["new_ip_ns"] / MILLION)
+        read.append(100 * found["new_ip_reads"])
     how = f"from the buffers' bytes to the queue, {found['processes']} processes"
     return [Row("samples: attributed by one core, everything known", "1 million/s",
                 warm.show("million/s", 2), "met" if warm.median() >= 1 else "missed", how),
             Row("samples: attributed by one core, each instruction new", "0.1 million/s",
-                new.show("million/s", 2), "met" if new.median() >= 0.1 else "missed",
-                f"{how}, whose memory is read for each")]
+                new.show("million/s", 2),
+                "met" if new.median() >= 0.1 and read.median() > 90 else "missed",
+                f"{how}; the instruction was read for {read.median():.0f} % of them: reading takes "
+                "at most a twentieth of a CPU, and the rest has no size")]
 
 
 def _keep_up(scale):

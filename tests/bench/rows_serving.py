@@ -93,11 +93,6 @@ def _textfile(node, directory):
     return sum(not line.startswith("#") for line in lines)
 
 
-def _resident_mib(pid):
-    text = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", text).group(1)) / 1024
-
-
 def _beside(scale):
     port = harness.free_port()
     with tempfile.TemporaryDirectory() as name, measure.Node(scale.serve_containers) as node:
@@ -130,7 +125,7 @@ def _beside(scale):
                 before = measure.cpu_seconds(node.process.pid)
                 _get(node.port, "gzip")
                 again.append((measure.cpu_seconds(node.process.pid) - before) * 1e3)
-            memory = {name: _resident_mib(s.pid) for name, s in servers.items()}
+            memory = {name: measure.resident_bytes(s.pid) / 2**20 for name, s in servers.items()}
         finally:
             harness.stop(reference)
     found = []
@@ -150,5 +145,36 @@ def _beside(scale):
     return found
 
 
+def _apart(scale):
+    """What it costs that the server is a process of its own: the same scrapes without and with."""
+    with measure.Node(scale.serve_containers) as inside, \
+            measure.Node(scale.serve_containers, apart=True) as apart:
+        servers = [Server(node.process.pid, node.port) for node in (inside, apart)]
+        again = [Samples(), Samples()]
+        for node in inside, apart:
+            node.tick(measure.WARM_TICKS)
+        for i in range(scale.serve_rounds):
+            measure.say(f"apart: round {i + 1} of {scale.serve_rounds}")
+            for kind, encoding in KINDS:
+                for node, server in zip((inside, apart), servers):
+                    node.tick()
+                    server.scrape(kind, encoding, scale.serve_pause_seconds)
+            for samples, server in zip(again, servers):
+                before = measure.cpu_seconds(server.pid)
+                _get(server.port, "gzip")
+                samples.append((measure.cpu_seconds(server.pid) - before) * 1e3)
+        memory = [measure.resident_bytes(s.pid) / 2**20 for s in servers]
+    one, two = servers
+    found = [Row(f"serving from a process of its own: CPU of a scrape, {kind}", "reported",
+                 f"{two.cpu[kind].show('ms')}; from within the exporter "
+                 f"{one.cpu[kind].show('ms')}", "reported",
+                 f"{two.bytes[kind] / 1e6:.1f} MB; wall {two.wall[kind].median():.0f} ms and "
+                 f"{one.wall[kind].median():.0f} ms") for kind, _ in KINDS]
+    found.append(Row("serving from a process of its own: a second scraper of the same publication",
+                     "reported", f"{again[1].show('ms', 2)}; from within {again[0].show('ms', 2)}",
+                     "reported", f"resident {memory[1]:.0f} MiB and {memory[0]:.0f} MiB"))
+    return found
+
+
 def rows(scale):
-    return [*_rendering(scale), *_beside(scale)]
+    return [*_rendering(scale), *_beside(scale), *_apart(scale)]
