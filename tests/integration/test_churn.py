@@ -82,8 +82,8 @@ class Churn(unittest.TestCase):
         with self.start(events, f"--sampling.interval={int(TICK * 1000)}ms",
                         f"--containers.linger={LINGER}s") as exporter:
             exporter.wait_tick()
-            idle_fds = exporter.fds()
             idle_series = len(exporter.scrape().samples)
+            idle_fds = exporter.fds()  # with the pages' own, which cross to the HTTP server
             scraper = Scraper(exporter)
             scraper.start()
             try:
