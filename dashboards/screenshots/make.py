@@ -43,10 +43,10 @@ BACK = 140  # seconds before the end: a neighbour is busy on two of the nodes
 # Dashboard: its variables, and the rows that are shown (None: all).
 PICTURES = {
     "fleet": ({}, None),
-    "node": ({"node": "node-a"}, ("Now", "Containers", "Memory")),
+    "node": ({"node": "node-a"}, ("Now", "Who makes memory slow", "Containers", "Memory")),
     "container": ({"node": "node-a", "namespace": "shop", "pod": "cart-7d9c6b5f4-x2x1p",
                    "container": "cart"},
-                  ("Now", "Latency", "Slowdown", "Who else was busy")),
+                  ("Now", "Latency", "Slowdown", "Who makes it wait", "Who else was busy")),
     "persistent-memory": ({"node": "node-a"}, None),
 }
 
@@ -257,6 +257,21 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+def shown(panels, rows):
+    """Those of the rows (None: all), moved up to where the rows that are left out would be."""
+    found, row, gap, bottom = [], None, 0, 0
+    for panel in panels:
+        place = panel["gridPos"]
+        if panel["type"] == "row":
+            row = panel["title"]
+            gap = place["y"] - bottom
+        if rows is None or row in rows:
+            place["y"] -= gap
+            bottom = max(bottom, place["y"] + place["h"])
+            found.append(panel)
+    return found
+
+
 def draw(work):
     bundle(work)
     end = int((work / "end").read_text())
@@ -265,14 +280,7 @@ def draw(work):
         for name, (values, rows) in PICTURES.items():
             dashboard = json.loads((SOURCE / f"dashboards/rendered/{name}.json").read_text())
             values = {v: ".*" for v in ("cluster", "node", "namespace", "pod", "container")} | values
-            panels, row = [], None
-            for panel in dashboard["panels"]:
-                row = panel["title"] if panel["type"] == "row" else row
-                if rows is None or row in rows:
-                    panels.append(panel)
-            top = min(p["gridPos"]["y"] for p in panels)
-            for panel in panels:
-                panel["gridPos"]["y"] -= top
+            panels = shown(dashboard["panels"], rows)
             data = Page(url, dashboard, values, end - BACK).data(panels)
             for panel in data["panels"]:
                 if panel.get("empty"):
