@@ -231,6 +231,7 @@ static int make_parts(struct perf_samples *self)
         .rule = self->config.rule,
         .owners = self->config.owners,
         .now_ns = monotonic_ns,
+        .cpu_ns = self->config.cpu_ns,
         .max_processes = MAX_PROCESSES,
         .max_mapping_bytes = MAX_MAPPING_BYTES,
         .code_entries = CODE_ENTRIES,

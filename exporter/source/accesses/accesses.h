@@ -28,6 +28,7 @@ struct perf_samples_config {
     bool loads;
     bool asked_for;  /* by name: missing privileges are then an error, otherwise it is merely off */
     bool no_cgroups; /* for tests: find processes' cgroups also where samples could have them */
+    uint64_t (*cpu_ns)(void *context); /* for tests: as in assignment_config */
 };
 
 /* 0 or -ENOMEM. */
