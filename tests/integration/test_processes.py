@@ -4,11 +4,13 @@
 A sanitizer's build runs without the confinement (service/confine.h), and otherwise the same.
 """
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
@@ -17,6 +19,7 @@ import urllib.error
 import urllib.request
 
 import harness
+import web_files
 from harness import wait_until
 
 
@@ -184,6 +187,48 @@ class Processes(unittest.TestCase):
         probe = b"\n# TYPE interference_memory_probe_latency_seconds"
         wait_until(lambda: probe in self.get("/metrics?collect[]=probe")[1], what="the argument")
         self.assertFalse(probe in self.get("/metrics?collect[]=attribution")[1])
+
+
+class WithCertificates(unittest.TestCase):
+    """With --web.config.file the server has to read, in two directories here, and nothing else."""
+
+    def test_the_server_dies(self):
+        harness.need_command("openssl")
+        directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (directory / "keys").mkdir()
+        (directory / "config").mkdir()
+        certificates = web_files.Certificates(directory / "keys")
+        authority = certificates.authority("ca")
+        certificates.signed("server", "ca", "IP:127.0.0.1", "serverAuth")
+        config = directory / "config/web.yml"
+        config.write_text("tls_server_config:\n"
+                          f"  cert_file: {directory}/keys/server.pem\n"
+                          "  key_file: ../keys/server.key\n")
+        port = harness.free_port()
+        context = ssl.create_default_context(cafile=authority)
+
+        def served():
+            with contextlib.suppress(OSError), urllib.request.urlopen(
+                    f"https://127.0.0.1:{port}/-/ready", timeout=5, context=context) as answer:
+                return answer.status == 200
+
+        process = harness.start(
+            [harness.BUILD / "interference_exporter", f"--web.listen-address=127.0.0.1:{port}",
+             f"--web.config.file={config}"], stderr=subprocess.DEVNULL)
+        try:
+            wait_until(served, what="TLS")
+            (keeper,) = children(process.pid)
+            (server,) = children(keeper)
+            # As whom it was started, to read the key; but with none of that user's powers.
+            self.assertEqual(status(server)["Uid"], status(process.pid)["Uid"])
+            self.assertEqual(int(status(server)["CapEff"], 16), 0)
+            os.kill(server, signal.SIGKILL)
+            wait_until(served, what="TLS from another server")
+            # The next certificate is read by a server that was started confined.
+            certificates.signed("server", "ca", "IP:127.0.0.1", "serverAuth", days=1)
+            wait_until(served, what="TLS with another certificate")
+        finally:
+            harness.stop(process)
 
 
 class AddressInUse(unittest.TestCase):

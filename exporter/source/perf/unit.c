@@ -242,9 +242,9 @@ int perf_unit_events_init(struct perf_unit_events *events, const struct perf_con
             verdict_set(why, REASON_NO_DEVICE, "group %s has no channel %d", desc->name, channel);
         else
             verdict_set(why, REASON_UNSUPPORTED_CPU,
-                        "group %s: no verified %s events for this CPU; --events.file can name "
-                        "them",
-                        desc->name, is_l3(unit->kind) ? "L3" : "memory-controller");
+                        "group %s: none of its events is verified for the %s of this CPU; "
+                        "--events.file can name them",
+                        desc->name, is_l3(unit->kind) ? "L3" : "memory controllers");
         return -ENODEV;
     }
     events->cpu = unit_cpu(context, cpus, unit);

@@ -222,7 +222,8 @@ static void a_cpu_of_the_future(void **state)
     epyc_machine_install(&future, EPYC_METAL & ~EPYC_UMC, fixture);
     assert_null(fixture->config.table);
     fixture->config.table = &event_table_generic;
-    expect_reason(fixture, REASON_UNSUPPORTED_CPU, "no verified L3 events for this CPU");
+    expect_reason(fixture, REASON_UNSUPPORTED_CPU,
+                  "none of its events is verified for the L3 of this CPU");
 }
 
 /* A hypervisor lists the PMU, lets it open, and lets it count nothing: a reason, and no zero. */

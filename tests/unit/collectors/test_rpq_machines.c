@@ -346,8 +346,10 @@ static void cpus_without_persistent_memory_say_so(void **state)
     struct perf_fixture *fixture = *state;
     for (int i = 0; i < 2; i++) {
         imc_machine_install(machines[i], fixture);
-        expect_reason(fixture, &pmm_rpq_collector, REASON_UNSUPPORTED_CPU,
-                      "group pmm_rpq: no verified memory-controller events for this CPU");
+        expect_reason(
+            fixture, &pmm_rpq_collector, REASON_UNSUPPORTED_CPU,
+            "group pmm_rpq: none of its events is verified for the memory controllers of this "
+            "CPU");
         struct imc_rig *imc = imc_rig_live(fixture, NULL);
         imc_rig_start(imc);
         imc_rig_second(imc);
