@@ -9,10 +9,12 @@ static uint64_t owner(void *context, uint64_t cgroup_id)
     return cgroup_map_find(owners->map, cgroup_id, &slot, &gen) ? container_tag(slot, gen) : 0;
 }
 
-static int cgroup(void *context, uint32_t pid, uint64_t time_ns, uint64_t *cgroup_id)
+/* By the thread first: of a process whose own first thread has ended v1 shows the root. */
+static int cgroup(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns, uint64_t *cgroup_id)
 {
     const struct container_owners *owners = context;
-    return process_cgroup_id(&owners->cgroups, pid, time_ns, cgroup_id);
+    int err = process_cgroup_id(&owners->cgroups, tid, time_ns, cgroup_id);
+    return err && tid != pid ? process_cgroup_id(&owners->cgroups, pid, time_ns, cgroup_id) : err;
 }
 
 int container_owners_init(struct container_owners *owners, const struct fsroot *fs,

@@ -285,10 +285,12 @@ static uint64_t owner_of(void *context, uint64_t cgroup_id)
     return cgroup_map_find(context, cgroup_id, &slot, &gen) ? container_tag(slot, gen) : 0;
 }
 
-static int cgroup_of(void *context, uint32_t pid, uint64_t time_ns, uint64_t *cgroup_id)
+static int cgroup_of(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns,
+                     uint64_t *cgroup_id)
 {
     (void)context;
     (void)pid;
+    (void)tid;
     (void)time_ns;
     *cgroup_id = CGROUP;
     return 0;

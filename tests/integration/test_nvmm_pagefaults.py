@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import harness
@@ -38,8 +39,8 @@ def paranoid():
 class Storer:
     """store_forms in a cgroup."""
 
-    def __init__(self, cgroups, cgroup, before=()):
-        self.process = cgroups.spawn(cgroup, [*before, PROGRAM], stdin=subprocess.PIPE,
+    def __init__(self, cgroups, cgroup, before=(), arguments=()):
+        self.process = cgroups.spawn(cgroup, [*before, PROGRAM, *arguments], stdin=subprocess.PIPE,
                                      stdout=subprocess.PIPE, text=True)
 
     def tell(self, *words):
@@ -133,8 +134,8 @@ class Pagefaults(unittest.TestCase):
         self.addCleanup(sampling.end)
         return sampling
 
-    def storer(self, cgroup, before=()):
-        storer = Storer(self.cgroups, cgroup, before)
+    def storer(self, cgroup, before=(), arguments=()):
+        storer = Storer(self.cgroups, cgroup, before, arguments)
         self.addCleanup(storer.end)
         return storer
 
@@ -191,6 +192,18 @@ class Pagefaults(unittest.TestCase):
             for size in (8, 1, 4, 2, 8):  # always at the same address
                 stored = storer.tell("jit", self.file, COUNT, size)
                 self.check(sampling.take(), stored, 0)
+        self.both(test)
+
+    def test_the_first_thread_has_ended(self):
+        """/proc shows nothing under the process's number; a second later it was forgotten."""
+        def test(sampling):
+            storer = self.storer(self.a, arguments=["headless"])
+            for size in (8, 4):
+                stored = storer.tell("jit", self.file, COUNT, size)
+                self.check(sampling.take(), stored, 0)
+                time.sleep(1.5)
+            stored = storer.tell("forms", self.file, COUNT)
+            self.check(sampling.take(), stored, 0)
         self.both(test)
 
     def test_mount_namespace(self):

@@ -21,6 +21,8 @@ struct mapped_process {
     struct pid_entry entry; /* first */
     bool loaded;
     bool gone;          /* /proc had nothing for us at loaded_ns */
+    bool by_thread;     /* only by its threads' numbers */
+    uint32_t asked_tid; /* for which thread's access it was loaded */
     uint64_t loaded_ns; /* after reading */
     uint64_t epoch_ns;  /* exec, or fork: what is older is not of these mappings */
     uint64_t used;      /* turn of the last question */
@@ -111,13 +113,13 @@ static int put_lines(struct address_space *space, const char *text, size_t len)
 
 /* 0, -ESRCH for a process that ended and for a kernel thread, which have no text at all; -EFBIG or
  * -E2BIG for more than anybody needs; or -ENOMEM. */
-static int fill(struct address_spaces *spaces, struct mapped_process *process)
+static int fill_from(struct address_spaces *spaces, struct mapped_process *process, uint32_t number)
 {
     char relative[32];
     const char *text;
     size_t len, n = 0;
     int more = 0;
-    snprintf(relative, sizeof relative, "%u/maps", process->entry.pid);
+    snprintf(relative, sizeof relative, "%u/maps", number);
     int err = proc_lines_open(&spaces->lines, spaces->config.fs, relative, MAX_TEXT);
     if (err)
         return -ESRCH;
@@ -130,12 +132,20 @@ static int fill(struct address_spaces *spaces, struct mapped_process *process)
     return err == 0 && n > 0 ? 0 : err == -ENOMEM || err == -EFBIG || err == -E2BIG ? err : -ESRCH;
 }
 
+/* A first thread that has ended has no mappings. /proc knows the others by number, too. */
+static int fill(struct address_spaces *spaces, struct mapped_process *process, uint32_t tid)
+{
+    int err = fill_from(spaces, process, process->entry.pid);
+    process->by_thread = err == -ESRCH && tid != process->entry.pid;
+    return process->by_thread ? fill_from(spaces, process, tid) : err;
+}
+
 /* Mappings that could not all be kept are none: half of the truth would be a wrong answer. */
-static int load(struct address_spaces *spaces, struct mapped_process *process)
+static int load(struct address_spaces *spaces, struct mapped_process *process, uint32_t tid)
 {
     spaces->bytes -= bytes_of(&process->space);
     address_space_clear(&process->space);
-    int err = fill(spaces, process);
+    int err = fill(spaces, process, tid);
     if (err)
         address_space_release(&process->space);
     spaces->bytes += bytes_of(&process->space);
@@ -144,6 +154,7 @@ static int load(struct address_spaces *spaces, struct mapped_process *process)
     process->loaded_ns = spaces->config.now_ns(spaces->config.context);
     process->loaded = true;
     process->gone = err != 0;
+    process->asked_tid = tid;
     if (err != -EFBIG && err != -E2BIG)
         process->too_large = 0;
     else if (process->too_large < MAX_TOO_LARGE)
@@ -203,7 +214,9 @@ static bool is_known_at(const struct mapped_process *parent, uint64_t time_ns)
 
 static void process_on_fork(struct address_spaces *spaces, const struct kernel_record *record)
 {
-    const struct mapped_process *parent = find_process(spaces, record->fork.parent_pid);
+    struct mapped_process *parent = find_process(spaces, record->fork.parent_pid);
+    if (parent)
+        pid_table_on_run(&spaces->processes, &parent->entry, record->time_ns);
     struct mapped_process *child = find_process(spaces, record->pid);
     if (record->pid == record->tid && is_known_at(parent, record->time_ns) && !child) {
         uint64_t used = parent->used;
@@ -240,8 +253,7 @@ void address_spaces_apply(struct address_spaces *spaces, const struct kernel_rec
         begin_anew(spaces, process, record->time_ns);
         break;
     case KERNEL_RECORD_EXIT:
-        if (record->pid == record->tid)
-            pid_table_on_exit(&spaces->processes, &process->entry, record->time_ns);
+        pid_table_on_exit(&spaces->processes, &process->entry, record->tid, record->time_ns);
         break;
     default:
         break;
@@ -283,33 +295,44 @@ static void spend(struct address_spaces *spaces, uint64_t from_ns)
                  spaces->config.now_ns(spaces->config.context));
 }
 
+/* Nothing was found through one thread, which may have ended: the first, or before this one ran. */
+static bool may_be_found_now(const struct mapped_process *process,
+                             const struct access_sample *access)
+{
+    return process->gone && process->asked_tid != access->tid &&
+           (process->asked_tid == access->pid || process->loaded_ns < access->time_ns);
+}
+
 /* Loads what is not known, or known for too long. What was too large is let be for ever longer. */
-static int ensure_loaded(struct address_spaces *spaces, struct mapped_process *process)
+static int ensure_loaded(struct address_spaces *spaces, struct mapped_process *process,
+                         const struct access_sample *access)
 {
     uint64_t age_ns = spaces->config.max_age_ns
                       << (process->too_large > 0 ? process->too_large - 1 : 0);
     bool old = process->loaded && process->entry.died_ns == 0 &&
                spaces->settled_ns > process->loaded_ns + age_ns;
-    if (process->loaded && !old)
+    if (process->loaded && !old && !may_be_found_now(process, access))
         return 0;
     if (!may_spend(spaces))
         return -EAGAIN;
     uint64_t from_ns = cpu_ns(spaces);
-    int err = load(spaces, process);
+    int err = load(spaces, process, access->tid);
     spend(spaces, from_ns);
     return err;
 }
 
 static int medium_of(struct address_spaces *spaces, struct mapped_process *process,
-                     struct mapping *mapping, enum access access, enum medium *out)
+                     struct mapping *mapping, const struct access_sample *sample, enum medium *out)
 {
+    const enum access access = sample->access;
     if (!mapping->resolved[access]) {
         struct maps_line line = address_space_line(&process->space, mapping);
         uint64_t from_ns = cpu_ns(spaces);
         if (!may_spend(spaces))
             return -EAGAIN;
         mapping->medium[access] = (uint8_t)spaces->config.rule->mapping(
-            spaces->config.rule, (pid_t)process->entry.pid, &line, access);
+            spaces->config.rule, (pid_t)(process->by_thread ? sample->tid : sample->pid), &line,
+            access);
         mapping->resolved[access] = true;
         spend(spaces, from_ns);
     }
@@ -317,22 +340,22 @@ static int medium_of(struct address_spaces *spaces, struct mapped_process *proce
     return 0;
 }
 
-int address_spaces_find(struct address_spaces *spaces, uint32_t pid, uint64_t address,
-                        uint64_t time_ns, enum access access, enum medium *out)
+int address_spaces_find(struct address_spaces *spaces, const struct access_sample *access,
+                        enum medium *out)
 {
-    struct mapped_process *process = find_process(spaces, pid);
-    if (pid == 0)
+    const uint64_t time_ns = access->time_ns;
+    struct mapped_process *process = find_process(spaces, access->pid);
+    if (access->pid == 0)
         return -ESRCH;
     if (!process && time_ns < spaces->seen_ns)
         return -ESTALE; /* so that no other process need be forgotten for it */
     if (!process)
-        process = add(spaces, pid);
+        process = add(spaces, access->pid);
     process->used = ++spaces->turn;
     if (time_ns < process->epoch_ns || time_ns < spaces->lost_ns)
         return -ESTALE;
-    if (process->entry.died_ns != 0 && time_ns > process->entry.died_ns)
-        return -ESRCH;
-    int err = ensure_loaded(spaces, process);
+    pid_table_on_run(&spaces->processes, &process->entry, time_ns);
+    int err = ensure_loaded(spaces, process, access);
     if (err)
         return err;
     /* The access was before the loading: records in between may not have been seen yet. */
@@ -340,7 +363,7 @@ int address_spaces_find(struct address_spaces *spaces, uint32_t pid, uint64_t ad
         return -EAGAIN;
     if (process->gone)
         return -ESRCH;
-    struct mapping *mapping = address_space_find(&process->space, address);
+    struct mapping *mapping = address_space_find(&process->space, access->address);
     if (!mapping)
         return -ENXIO;
     if (time_ns < mapping->since_ns)

@@ -17,7 +17,8 @@
  * is -EAGAIN. A process with more than 8 MiB of text or 65,536 mappings is -ESRCH, and is looked at
  * again after max_age_ns, then after twice that, up to 64 times.
  *
- * A process counts as ended when its first thread has ended, even if other threads still run.
+ * Where a process's first thread has ended, /proc shows its mappings only through its others: they
+ * are read through the one that made the access.
  *
  * The caller merges the rings of all CPUs: whatever it asks or applies, all records before that
  * time are applied already.
@@ -59,18 +60,15 @@ void address_spaces_lost(struct address_spaces *spaces, uint64_t time_ns);
 void address_spaces_settle(struct address_spaces *spaces, uint64_t time_ns);
 
 /*
- * The medium of an access at a time. 0 with *out, which may be MEDIUM_UNKNOWN: the rule does not
- * know. Otherwise *out is untouched:
- * -EAGAIN  ask again after the next settle: the process was loaded after the access, or there is
- *          no time for it now
- * -ESTALE  the process ran another program, or mapped something else there, since the access; or
- *          records were lost since, or came while the process was not known or forgotten
- * -ENXIO   nothing is mapped there any more
- * -ESRCH   the process is gone, or not for us to see
- * -ENOMEM
+ * The medium of an access: its pid, tid, address, time and kind. 0 with *out, which may be
+ * MEDIUM_UNKNOWN: the rule does not know. Otherwise *out is untouched: -EAGAIN  ask again after the
+ * next settle: the process was loaded after the access, or there is no time for it now -ESTALE  the
+ * process ran another program, or mapped something else there, since the access; or records were
+ * lost since, or came while the process was not known or forgotten -ENXIO   nothing is mapped there
+ * any more -ESRCH   the process is gone, or not for us to see -ENOMEM
  */
-int address_spaces_find(struct address_spaces *spaces, uint32_t pid, uint64_t address,
-                        uint64_t time_ns, enum access access, enum medium *out);
+int address_spaces_find(struct address_spaces *spaces, const struct access_sample *access,
+                        enum medium *out);
 
 /*
  * Whether the instructions at an address are a program's file, in a mapping of which nothing is

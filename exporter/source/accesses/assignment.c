@@ -74,13 +74,14 @@ static void put(struct assignment *a, const struct access_sample *sample)
 
 /* ---- whose ---- */
 
-/* What cannot be found out any more stays as it was: a process that has ended was where its parent
- * was, or where it was seen last. */
-static void look_at_cgroup(struct assignment *a, struct known_process *process, uint64_t time_ns)
+/* What cannot be found out any more stays as it was: a process that has ended was where its
+ * parent was, or where it was seen last. */
+static void look_at_cgroup(struct assignment *a, struct known_process *process, uint32_t tid,
+                           uint64_t time_ns)
 {
     const struct sample_owners *owners = a->config.owners;
     uint64_t cgroup_id;
-    if (owners->cgroup(owners->context, process->entry.pid, time_ns, &cgroup_id) == 0)
+    if (owners->cgroup(owners->context, process->entry.pid, tid, time_ns, &cgroup_id) == 0)
         process->cgroup_id = cgroup_id;
     process->looked_ns = now(a);
 }
@@ -93,7 +94,7 @@ static uint64_t owner_of(struct assignment *a, const struct kernel_record *recor
     a->cgroups_come = id != 0;
     if (id == 0 && process) {
         if (process->looked_ns == 0 || process->looked_ns + look_again_ns < record->time_ns)
-            look_at_cgroup(a, process, record->time_ns);
+            look_at_cgroup(a, process, record->tid, record->time_ns);
         id = process->cgroup_id;
     }
     return id ? owners->owner(owners->context, id) : 0;
@@ -106,15 +107,15 @@ static bool find_medium(struct assignment *a, struct access_sample *sample)
 {
     sample->medium = MEDIUM_UNKNOWN;
     look_at(a, sample->pid);
-    int err = address_spaces_find(a->spaces, sample->pid, sample->address, sample->time_ns,
-                                  sample->access, &sample->medium);
+    int err = address_spaces_find(a->spaces, sample, &sample->medium);
     look_at(a, 0);
     return err != -EAGAIN;
 }
 
 /* ---- how many bytes ---- */
 
-static bool is_wide(struct assignment *a, struct known_process *process, uint64_t ip, bool *out)
+static bool is_wide(struct assignment *a, struct known_process *process, uint32_t number,
+                    uint64_t ip, bool *out)
 {
     bool wide = true;
     /* No 32-bit code lies there. */
@@ -124,8 +125,8 @@ static bool is_wide(struct assignment *a, struct known_process *process, uint64_
     }
     if (process->width == WIDTH_UNKNOWN) {
         const struct code_reader *code = a->config.code;
-        int err = code ? code->is_wide(code->context, process->entry.pid, &wide)
-                       : process_code_is_wide(a->config.fs, (pid_t)process->entry.pid, &wide);
+        int err = code ? code->is_wide(code->context, number, &wide)
+                       : process_code_is_wide(a->config.fs, (pid_t)number, &wide);
         if (err)
             return false;
         process->width = wide ? WIDTH_64 : WIDTH_32;
@@ -134,24 +135,34 @@ static bool is_wide(struct assignment *a, struct known_process *process, uint64_
     return true;
 }
 
-static enum access_size decode(struct assignment *a, struct known_process *process, uint64_t ip,
-                               enum access access, uint32_t *bytes)
+static int read_code(struct assignment *a, uint32_t number, uint64_t ip, uint64_t now_ns,
+                     uint8_t code[ACCESS_CODE_BYTES])
 {
     const struct code_reader *reader = a->config.code;
+    return reader ? reader->read(reader->context, number, ip, code)
+                  : process_code_read(a->code, (pid_t)number, ip, now_ns, code);
+}
+
+/* Through the thread that made the access where the process's first has ended. */
+static enum access_size decode(struct assignment *a, struct known_process *process,
+                               const struct access_sample *sample, uint32_t *bytes)
+{
+    uint32_t number = process->entry.pid;
     uint8_t code[ACCESS_CODE_BYTES];
     bool wide;
     uint64_t now_ns = now(a), from_ns = cpu_ns(a);
     if (!budget_allows(&a->budget, now_ns))
         return ACCESS_SIZE_UNREADABLE;
     count(&a->code_reads);
-    look_at(a, process->entry.pid);
-    int got = reader ? reader->read(reader->context, process->entry.pid, ip, code)
-                     : process_code_read(a->code, (pid_t)process->entry.pid, ip, now_ns, code);
+    look_at(a, number);
+    int got = read_code(a, number, sample->ip, now_ns, code);
+    if (got == -ESRCH && sample->tid != number)
+        got = read_code(a, number = sample->tid, sample->ip, now_ns, code);
     look_at(a, 0);
     budget_spend(&a->budget, cpu_ns(a) - from_ns, now_ns);
-    if (got <= 0 || !is_wide(a, process, ip, &wide))
+    if (got <= 0 || !is_wide(a, process, number, sample->ip, &wide))
         return ACCESS_SIZE_UNREADABLE;
-    return access_size(code, (size_t)got, wide, access, bytes);
+    return access_size(code, (size_t)got, wide, sample->access, bytes);
 }
 
 /* Reads the instruction now. What is remembered of it, if anything. */
@@ -159,7 +170,7 @@ static struct code_size read_size(struct assignment *a, struct known_process *pr
                                   const struct access_sample *sample)
 {
     uint32_t bytes = 0;
-    enum access_size size = decode(a, process, sample->ip, sample->access, &bytes);
+    enum access_size size = decode(a, process, sample, &bytes);
     struct code_size entry = {
         .ip = sample->ip,
         .read_ns = now(a),
@@ -277,10 +288,10 @@ void assignment_sample(struct assignment *a, enum access access, const struct ke
 {
     struct known_process *process = NULL;
     if (record->sample.cgroup_id == 0)
-        process = process_table_get(a->processes, record->pid);
+        process = process_table_get(a->processes, record->pid, record->time_ns);
     uint64_t owner = owner_of(a, record, process);
     if (owner && !process)
-        process = process_table_get(a->processes, record->pid);
+        process = process_table_get(a->processes, record->pid, record->time_ns);
     if (!owner || !process) {
         count(&a->foreign);
         if (record->pid == 0 || record->pid == UINT32_MAX)
@@ -310,9 +321,10 @@ static void know_parent(struct assignment *a, const struct kernel_record *record
 {
     if (a->cgroups_come || record->pid != record->tid)
         return;
-    struct known_process *parent = process_table_get(a->processes, record->fork.parent_pid);
+    struct known_process *parent =
+        process_table_get(a->processes, record->fork.parent_pid, record->time_ns);
     if (parent && parent->looked_ns == 0)
-        look_at_cgroup(a, parent, record->time_ns);
+        look_at_cgroup(a, parent, parent->entry.pid, record->time_ns);
 }
 
 void assignment_event(struct assignment *a, const struct kernel_record *record)

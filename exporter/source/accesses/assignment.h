@@ -34,8 +34,9 @@ struct sample_owners {
     /* What a scope with this cgroup, or with one above it, was opened with; 0: not wanted. Must
      * not wait. */
     uint64_t (*owner)(void *context, uint64_t cgroup_id);
-    /* The cgroup that a process is in now, if it began at or before 'time_ns'. 0 or -errno. */
-    int (*cgroup)(void *context, uint32_t pid, uint64_t time_ns, uint64_t *cgroup_id);
+    /* The cgroup that a thread is in now, or if that has ended its process, which began at or
+     * before 'time_ns'. 0 or -errno. */
+    int (*cgroup)(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns, uint64_t *cgroup_id);
     void *context;
 };
 

@@ -49,15 +49,18 @@ static int readable(struct process_code *code, pid_t pid, uint64_t address, uint
     const char *text;
     size_t len;
     int more, found = 0;
+    bool any = false;
     snprintf(relative, sizeof relative, "%d/maps", (int)pid);
     int err = proc_lines_open(&code->lines, code->fs, relative, MAX_TEXT);
     if (err)
         return err;
-    while (found == 0 && (more = proc_lines_next(&code->lines, &text, &len)) > 0)
+    while (found == 0 && (more = proc_lines_next(&code->lines, &text, &len)) > 0) {
         found = find_line(text, len, address, &line);
+        any = true;
+    }
     proc_lines_close(&code->lines);
     if (found == 0)
-        return more < 0 ? more : -EFAULT;
+        return more < 0 ? more : any ? -EFAULT : -ESRCH;
     if (found < 0)
         return found;
     if (!is_local(code, &line, now_ns))
@@ -123,6 +126,8 @@ int process_code_is_wide(const struct fsroot *fs, pid_t pid, bool *out)
     size_t len;
     snprintf(relative, sizeof relative, "%d/auxv", (int)pid);
     int err = fsroot_read(fs, FSROOT_PROC, relative, bytes, sizeof bytes, &len);
+    if (!err && len == 0)
+        err = -ESRCH;
     return err ? err : auxv_is_wide((const uint8_t *)bytes, len, out);
 }
 

@@ -25,7 +25,8 @@ void process_code_free(struct process_code *code);
 
 /*
  * The bytes at an address, at most ACCESS_CODE_BYTES and fewer where the mapping ends. Returns how
- * many, or -errno: -ESRCH or -ENOENT no such process; -EFAULT nothing can be read there (also: it
+ * many, or -errno: -ESRCH or -ENOENT no such process, or its first thread has ended (then
+ * another thread's number does); -EFAULT nothing can be read there (also: it
  * is ending); -EACCES the file is on no local file system; -EFBIG the mapping is beyond the first
  * MiB of the process's text; -EPERM this exporter may not (it needs SYS_PTRACE). 'now_ns' is as in
  * local_mounts.h.
@@ -34,7 +35,7 @@ int process_code_read(struct process_code *code, pid_t pid, uint64_t address, ui
                       uint8_t out[ACCESS_CODE_BYTES]);
 
 /* Whether the process runs 64-bit code, by what the kernel told its program at the start. 0 or
- * -errno; -ENOEXEC when that makes no sense. */
+ * -errno as above; -ENOEXEC when that makes no sense. */
 int process_code_is_wide(const struct fsroot *fs, pid_t pid, bool *out);
 
 /* ---- the parts, for tests ---- */

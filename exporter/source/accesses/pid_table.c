@@ -90,17 +90,33 @@ void pid_table_remove(struct pid_table *table, struct pid_entry *entry)
     close_gap(table, hole);
 }
 
-void pid_table_on_exit(struct pid_table *table, struct pid_entry *entry, uint64_t time_ns)
+void pid_table_on_exit(struct pid_table *table, struct pid_entry *entry, uint32_t tid,
+                       uint64_t time_ns)
 {
+    entry->headless |= tid == entry->pid;
+    if (!entry->headless)
+        return;
     if (entry->died_ns == 0 && table->dead++ == 0)
         table->first_death_ns = time_ns;
     entry->died_ns = time_ns;
 }
 
-void pid_table_on_life(struct pid_table *table, struct pid_entry *entry)
+static void revive(struct pid_table *table, struct pid_entry *entry)
 {
     table->dead -= entry->died_ns != 0;
     entry->died_ns = 0;
+}
+
+void pid_table_on_run(struct pid_table *table, struct pid_entry *entry, uint64_t time_ns)
+{
+    if (entry->died_ns < time_ns)
+        revive(table, entry);
+}
+
+void pid_table_on_life(struct pid_table *table, struct pid_entry *entry)
+{
+    revive(table, entry);
+    entry->headless = false;
 }
 
 void pid_table_settle(struct pid_table *table, uint64_t time_ns)

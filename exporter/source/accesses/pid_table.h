@@ -3,6 +3,9 @@
  * of open addressing, and how long those that ended are kept. What an entry has beyond its 'pid'
  * and 'died_ns' is its owner's.
  *
+ * A process has ended when its first thread has, until an access says that others go on; from then
+ * on whenever another of its threads ends, until the next access.
+ *
  * One thread; times are of the records' clock. Pointers to entries are valid until the next add,
  * remove or settle.
  */
@@ -16,6 +19,7 @@
 /* Embedded first in every entry. All zero is a free slot. */
 struct pid_entry {
     uint32_t pid;     /* 0: free slot */
+    bool headless;    /* its first thread has ended */
     uint64_t died_ns; /* 0: lives */
 };
 
@@ -52,9 +56,13 @@ struct pid_entry *pid_table_find(const struct pid_table *table, uint32_t pid);
 struct pid_entry *pid_table_add(struct pid_table *table, uint32_t pid);
 void pid_table_remove(struct pid_table *table, struct pid_entry *entry);
 
-/* The process ended; it is kept until its last samples have come. */
-void pid_table_on_exit(struct pid_table *table, struct pid_entry *entry, uint64_t time_ns);
-/* It lives: another process has its number, or another of its threads has. */
+/* A thread of it ended; if the process did, it is kept until its last samples have come. */
+void pid_table_on_exit(struct pid_table *table, struct pid_entry *entry, uint32_t tid,
+                       uint64_t time_ns);
+/* A thread of it ran at this time. If the process seemed to have ended before, it has not: another
+ * one of its number would have begun, of which on_life tells. */
+void pid_table_on_run(struct pid_table *table, struct pid_entry *entry, uint64_t time_ns);
+/* It lives, with a first thread: another process has its number, or another of its threads has. */
 void pid_table_on_life(struct pid_table *table, struct pid_entry *entry);
 /* All records up to this time have been applied: removes those that ended a second before it. */
 void pid_table_settle(struct pid_table *table, uint64_t time_ns);

@@ -74,12 +74,13 @@ static void begin_anew(struct process_table *table, struct known_process *proces
         (struct known_process){.entry = process->entry, .space = new_space(table), .used = true};
 }
 
-struct known_process *process_table_get(struct process_table *table, uint32_t pid)
+struct known_process *process_table_get(struct process_table *table, uint32_t pid, uint64_t time_ns)
 {
     if (pid == 0 || pid == UINT32_MAX) /* idle; of another name space, or gone */
         return NULL;
     struct known_process *process = process_table_find(table, pid);
     if (process) {
+        pid_table_on_run(&table->pids, &process->entry, time_ns);
         process->used = true;
         return process;
     }
@@ -101,7 +102,7 @@ static void process_on_fork(struct process_table *table, const struct kernel_rec
     uint8_t width = parent ? parent->width : WIDTH_UNKNOWN;
     if (!child && !parent)
         return;
-    child = process_table_get(table, record->pid);
+    child = process_table_get(table, record->pid, record->time_ns);
     if (!child)
         return;
     begin_anew(table, child);
@@ -113,8 +114,8 @@ static void process_on_fork(struct process_table *table, const struct kernel_rec
 static void process_on_exit(struct process_table *table, const struct kernel_record *record)
 {
     struct known_process *process = process_table_find(table, record->pid);
-    if (process && record->pid == record->tid && process->entry.died_ns == 0)
-        pid_table_on_exit(&table->pids, &process->entry, record->time_ns);
+    if (process)
+        pid_table_on_exit(&table->pids, &process->entry, record->tid, record->time_ns);
 }
 
 static void forget_program(struct process_table *table, struct known_process *process)

@@ -37,8 +37,10 @@ void process_table_free(struct process_table *table);
 
 /* Valid until the next call that is not a find. NULL when it is not known. */
 struct known_process *process_table_find(struct process_table *table, uint32_t pid);
-/* As find, but makes it known. NULL for pid 0: no process that can be seen from here. */
-struct known_process *process_table_get(struct process_table *table, uint32_t pid);
+/* As find, but makes it known: it runs at this time. NULL for pid 0: no process that can be seen
+ * from here. */
+struct known_process *process_table_get(struct process_table *table, uint32_t pid,
+                                        uint64_t time_ns);
 
 /* exec, exit, fork, and mappings with code. Of unknown processes only the fork is noted, and that
  * only of a known parent. */

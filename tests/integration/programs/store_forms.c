@@ -13,12 +13,14 @@
  *     leave FILE COUNT PROGRAM  a child stores COUNT times a byte, then runs PROGRAM
  *     end
  *
- * FILE "-" is anonymous memory.
+ * FILE "-" is anonymous memory. With the argument "headless" another thread does all that, and the
+ * first one ends.
  */
 #include <cpuid.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -449,10 +451,24 @@ static bool obey(char *line)
     return true;
 }
 
+static void *obey_all(void *unused)
+{
+    char line[4096];
+    (void)unused;
+    while (fgets(line, sizeof line, stdin) && obey(line))
+        ;
+    end_staying();
+    exit(0);
+}
+
 int main(int argc, char **argv)
 {
     char line[4096];
+    pthread_t thread;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (argc == 2 &&
+        strcmp(argv[1], "headless") == 0) /* another thread goes on without the first */
+        return pthread_create(&thread, NULL, obey_all, NULL) == 0 ? (pthread_exit(NULL), 0) : 1;
     if (argc == 3) { /* after exec: once, then until standard input ends */
         unsigned long count = strtoul(argv[2], NULL, 10);
         store_all(fresh_pages(argv[1], count), count, form_mov16);
@@ -460,10 +476,7 @@ int main(int argc, char **argv)
         fflush(stdout);
         return read(0, line, 1) < 0;
     }
-    while (fgets(line, sizeof line, stdin) && obey(line))
-        ;
-    end_staying();
-    return 0;
+    obey_all(NULL);
 }
 
 #else

@@ -97,6 +97,7 @@ struct rig {
     struct fixture f;
     uint64_t now, cpu, load_costs;
     int asked;
+    pid_t asked_pid;
     struct address_spaces *spaces;
 };
 
@@ -104,8 +105,8 @@ static enum medium rig_mapping(struct medium_rule *rule, pid_t pid, const struct
                                enum access access)
 {
     struct rig *rig = (struct rig *)rule;
-    (void)pid;
     (void)access;
+    rig->asked_pid = pid;
     rig->asked++;
     return line->path_len > 6 && memcmp(line->path, "/nvmm/", 6) == 0 ? MEDIUM_NVMM : MEDIUM_OTHER;
 }
@@ -152,11 +153,18 @@ static void write_maps(struct rig *rig, unsigned pid, const char *text)
 }
 
 /* The medium, or the error. */
-static int ask(struct rig *rig, uint32_t pid, uint64_t address, uint64_t time)
+static int ask_thread(struct rig *rig, uint32_t pid, uint32_t tid, uint64_t address, uint64_t time)
 {
     enum medium medium;
-    int err = address_spaces_find(rig->spaces, pid, address, time, ACCESS_STORE, &medium);
+    const struct access_sample access = {
+        .time_ns = time, .address = address, .pid = pid, .tid = tid, .access = ACCESS_STORE};
+    int err = address_spaces_find(rig->spaces, &access, &medium);
     return err ? err : (int)medium;
+}
+
+static int ask(struct rig *rig, uint32_t pid, uint64_t address, uint64_t time)
+{
+    return ask_thread(rig, pid, pid, address, time);
 }
 
 static struct kernel_record mmap_record(uint32_t pid, uint64_t time, uint64_t start, uint64_t end,
@@ -290,8 +298,7 @@ static void the_same_number_for_another_process(void **state)
     rig.now = 3000;
     write_maps(&rig, 7, "7000-9000 rw-p 00000000 00:00 0\n");
     assert_int_equal(ask(&rig, 7, 0x7000, 1199), MEDIUM_NVMM); /* it still lived */
-    assert_int_equal(ask(&rig, 7, 0x7000, 1250), -ESRCH);
-    tell(&rig, KERNEL_RECORD_FORK, 7, 8, 1900); /* a thread is no new process */
+    tell(&rig, KERNEL_RECORD_FORK, 7, 8, 1900);                /* a thread is no new process */
     assert_int_equal(ask(&rig, 7, 0x7000, 1199), MEDIUM_NVMM);
     tell(&rig, KERNEL_RECORD_FORK, 7, 7, 2000);
     address_spaces_settle(rig.spaces, 3000);
@@ -327,7 +334,6 @@ static void children_have_what_their_parents_had(void **state)
     assert_int_equal(ask(&rig, 20, 0x7000, 1099), -ESTALE);
     tell(&rig, KERNEL_RECORD_EXIT, 20, 20, 1200);
     assert_int_equal(ask(&rig, 20, 0x7000, 1199), MEDIUM_NVMM);
-    assert_int_equal(ask(&rig, 20, 0x7000, 1201), -ESRCH);
     /* Known as long as its parent's would be. */
     give_birth(&rig, 7, 22, 1250);
     address_spaces_settle(rig.spaces, 1000900);
@@ -391,6 +397,68 @@ static void processes_that_are_gone(void **state)
     assert_int_equal(address_spaces_size(rig.spaces).processes, 2);
     address_spaces_settle(rig.spaces, 1000001400);
     assert_int_equal(address_spaces_size(rig.spaces).processes, 1);
+    rig_release(&rig);
+}
+
+/* A program that ends its first thread: the others' accesses are known all the same. */
+static void threads_without_the_first(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 4);
+    write_maps(&rig, 7, usual);
+    assert_int_equal(ask_thread(&rig, 7, 8, 0x7000, 1001), MEDIUM_NVMM);
+    tell(&rig, KERNEL_RECORD_EXIT, 7, 7, 1100);
+    write_maps(&rig, 7, "");
+    assert_int_equal(ask_thread(&rig, 7, 8, 0x7000, 1150), MEDIUM_NVMM);
+    assert_int_equal(ask_thread(&rig, 7, 8, 0x3000, 1150), MEDIUM_OTHER);
+    /* What they map counts, and what they begin has what they have. */
+    struct kernel_record record = mmap_record(7, 1200, 0x3000, 0x4000, "/nvmm/b");
+    address_spaces_apply(rig.spaces, &record);
+    assert_int_equal(ask_thread(&rig, 7, 8, 0x3000, 1250), MEDIUM_NVMM);
+    tell(&rig, KERNEL_RECORD_EXIT, 7, 9, 1300);
+    give_birth(&rig, 7, 20, 1350);
+    assert_int_equal(ask(&rig, 20, 0x3000, 1360), MEDIUM_NVMM);
+
+    /* After a while it is read anew, through a thread that runs. */
+    rig.now = 1300000;
+    address_spaces_settle(rig.spaces, 1300000);
+    write_maps(&rig, 8, usual);
+    assert_int_equal(ask_thread(&rig, 7, 8, 0x3000, 1300001), MEDIUM_OTHER);
+    assert_int_equal(rig.asked_pid, 8);
+    /* Through another one where that has ended, but not anew for each access of one. */
+    rig.now = 2500000;
+    address_spaces_settle(rig.spaces, 2500000);
+    write_maps(&rig, 8, "");
+    write_maps(&rig, 9, usual);
+    assert_int_equal(ask_thread(&rig, 7, 8, 0x7000, 2499999), -ESRCH);
+    assert_int_equal(ask_thread(&rig, 7, 9, 0x7000, 2499999), -ESRCH); /* and not before it ran */
+    assert_int_equal(ask_thread(&rig, 7, 8, 0x7000, 2500001), -ESRCH);
+    assert_int_equal(ask_thread(&rig, 7, 9, 0x7000, 2500001), MEDIUM_NVMM);
+    assert_int_equal(rig.asked_pid, 9);
+    /* The first thread's own accesses came first. */
+    write_maps(&rig, 3, "");
+    write_maps(&rig, 4, usual);
+    rig.now = 2600000;
+    assert_int_equal(ask(&rig, 3, 0x7000, 2500001), -EAGAIN);
+    assert_int_equal(ask_thread(&rig, 3, 4, 0x7000, 2500002), -EAGAIN);
+    address_spaces_settle(rig.spaces, 2600000);
+    assert_int_equal(ask_thread(&rig, 3, 4, 0x7000, 2500002), MEDIUM_NVMM);
+    /* A process of which nothing was known, and one that was forgotten. */
+    write_maps(&rig, 5, "");
+    write_maps(&rig, 6, usual);
+    assert_int_equal(ask_thread(&rig, 5, 6, 0x7000, 2600001), MEDIUM_NVMM);
+    tell(&rig, KERNEL_RECORD_EXIT, 5, 5, 2600002);
+    address_spaces_settle(rig.spaces, 5000000000);
+    rig.now = 5000000000;
+    assert_int_equal(ask_thread(&rig, 5, 6, 0x7000, 5000000000), MEDIUM_NVMM);
+    /* The same number for another process. */
+    write_maps(&rig, 5, "7000-9000 rw-p 00000000 00:00 0\n");
+    tell(&rig, KERNEL_RECORD_EXIT, 5, 6, 5000000001);
+    tell(&rig, KERNEL_RECORD_FORK, 5, 5, 5000000002);
+    rig.now = 5000000003;
+    assert_int_equal(ask(&rig, 5, 0x7000, 5000000004), MEDIUM_OTHER);
+    assert_int_equal(rig.asked_pid, 5);
     rig_release(&rig);
 }
 
@@ -530,13 +598,12 @@ static void many_come_and_go(void **state)
         rig.now = time;
         address_spaces_settle(rig.spaces, time);
         if (next(&seed) % 3 == 0) {
-            enum medium medium;
-            /* Known or not: from here on it has ended. */
-            (void)address_spaces_find(rig.spaces, pid, 0x7000, time, ACCESS_STORE, &medium);
+            (void)ask(&rig, pid, 0x7000, time); /* known or not: from here on it has ended */
             tell(&rig, KERNEL_RECORD_EXIT, pid, pid, time);
             end[pid] = time;
         } else if (end[pid] && time - end[pid] < 900000000) {
-            assert_int_equal(ask(&rig, pid, 0x7000, time), -ESRCH);
+            assert_int_equal(ask(&rig, pid, 0x7000, time), MEDIUM_NVMM); /* or not */
+            end[pid] = 0;
         } else if (end[pid] == 0) {
             assert_int_equal(ask(&rig, pid, 0x7000, time), MEDIUM_NVMM);
         }
@@ -567,15 +634,17 @@ static void this_process_and_a_child(void **state)
                                                  .max_processes = 4,
                                                  .max_age_ns = UINT64_C(1) << 40};
     assert_int_equal(address_spaces_new(&config, &spaces), 0);
-    uint32_t self = (uint32_t)getpid();
-    uint64_t before = monotonic(NULL);
-    assert_int_equal(
-        address_spaces_find(spaces, self, (uintptr_t)&rig, before, ACCESS_STORE, &medium), -EAGAIN);
+    struct access_sample access = {.time_ns = monotonic(NULL),
+                                   .address = (uintptr_t)&rig,
+                                   .pid = (uint32_t)getpid(),
+                                   .tid = (uint32_t)getpid(),
+                                   .access = ACCESS_STORE};
+    assert_int_equal(address_spaces_find(spaces, &access, &medium), -EAGAIN);
     address_spaces_settle(spaces, monotonic(NULL));
-    assert_int_equal(
-        address_spaces_find(spaces, self, (uintptr_t)&rig, before, ACCESS_STORE, &medium), 0);
+    assert_int_equal(address_spaces_find(spaces, &access, &medium), 0);
     assert_int_equal(medium, MEDIUM_OTHER);
-    assert_int_equal(address_spaces_find(spaces, self, 64, before, ACCESS_STORE, &medium), -ENXIO);
+    access.address = 64;
+    assert_int_equal(address_spaces_find(spaces, &access, &medium), -ENXIO);
 
     pid_t child = fork();
     assert_true(child >= 0);
@@ -584,15 +653,14 @@ static void this_process_and_a_child(void **state)
         for (;;)
             pause();
     }
-    assert_int_equal(address_spaces_find(spaces, (uint32_t)child, (uintptr_t)&rig, UINT64_MAX,
-                                         ACCESS_STORE, &medium),
-                     0);
+    access.pid = access.tid = (uint32_t)child;
+    access.address = (uintptr_t)&rig;
+    access.time_ns = UINT64_MAX;
+    assert_int_equal(address_spaces_find(spaces, &access, &medium), 0);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     address_spaces_lost(spaces, 0);
-    assert_int_equal(address_spaces_find(spaces, (uint32_t)child, (uintptr_t)&rig, UINT64_MAX,
-                                         ACCESS_STORE, &medium),
-                     -ESRCH);
+    assert_int_equal(address_spaces_find(spaces, &access, &medium), -ESRCH);
     address_spaces_free(spaces);
     fsroot_release(&fs);
     rig_release(&rig);
@@ -685,6 +753,7 @@ int main(void)
         cmocka_unit_test(the_same_number_for_another_process),
         cmocka_unit_test(children_have_what_their_parents_had),
         cmocka_unit_test(processes_that_are_gone),
+        cmocka_unit_test(threads_without_the_first),
         cmocka_unit_test(loaded_anew),
         cmocka_unit_test(more_processes_than_fit),
         cmocka_unit_test(forgotten_while_an_access_waits),

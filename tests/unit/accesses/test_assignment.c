@@ -38,6 +38,7 @@ struct rig {
     const uint8_t *code; /* of every process, at every address; NULL: cannot be read */
     size_t code_len;
     bool narrow;
+    uint32_t headless; /* the number of a process that only its threads show */
     int reads;
     uint64_t cpu, read_costs;
     uint32_t looked_at;
@@ -76,8 +77,10 @@ static uint64_t rig_owner(void *context, uint64_t cgroup_id)
     return cgroup_id == OURS || cgroup_id == ALSO_OURS ? TAG + cgroup_id - OURS : 0;
 }
 
-static int rig_cgroup(void *context, uint32_t pid, uint64_t time_ns, uint64_t *cgroup_id)
+static int rig_cgroup(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns,
+                      uint64_t *cgroup_id)
 {
+    (void)tid;
     struct rig *rig = context;
     (void)time_ns;
     rig->cgroup_looks++;
@@ -90,8 +93,9 @@ static int rig_cgroup(void *context, uint32_t pid, uint64_t time_ns, uint64_t *c
 static int rig_read(void *context, uint32_t pid, uint64_t address, uint8_t out[ACCESS_CODE_BYTES])
 {
     struct rig *rig = context;
-    (void)pid;
     (void)address;
+    if (rig->headless != 0 && pid == rig->headless)
+        return -ESRCH;
     rig->reads++;
     rig->looked_at = assignment_counts(rig->a).looks_at;
     rig->cpu += rig->read_costs;
@@ -104,9 +108,8 @@ static int rig_read(void *context, uint32_t pid, uint64_t address, uint8_t out[A
 static int rig_is_wide(void *context, uint32_t pid, bool *out)
 {
     const struct rig *rig = context;
-    (void)pid;
     *out = !rig->narrow;
-    return 0;
+    return rig->headless != 0 && pid == rig->headless ? -ESRCH : 0;
 }
 
 static void set_code(struct rig *rig, const uint8_t *code, size_t len)
@@ -394,6 +397,27 @@ static void ended_since(void **state)
     store(rig, 1, TEXT, NVMM, 12 * S);
     settle(rig, 12 * S + 1);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
+    rig_free(rig);
+}
+
+/* What its other threads access is known by theirs. */
+static void the_first_thread_has_ended(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    write_maps(rig, 1, "");
+    write_maps(rig, 1001, usual);
+    rig->headless = 1;
+    set_code(rig, CODE(store_4));
+    for (uint64_t i = 0; i < 10; i++) {
+        rig->now = (10 + i) * S + 50;
+        store(rig, 1, TEXT, NVMM, (10 + i) * S);
+        if (i == 5)
+            task(rig, KERNEL_RECORD_EXIT, 1, 0, (10 + i) * S + 20);
+        settle(rig, (10 + i) * S + 60);
+        assert_int_equal(rig->n, 1);
+        assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
+    }
     rig_free(rig);
 }
 
@@ -689,6 +713,7 @@ int main(void)
         cmocka_unit_test(other_code_mapped_since),
         cmocka_unit_test(something_else_mapped_since),
         cmocka_unit_test(ended_since),
+        cmocka_unit_test(the_first_thread_has_ended),
         cmocka_unit_test(records_were_lost),
         cmocka_unit_test(code_made_at_run_time),
         cmocka_unit_test(each_process_has_its_own_code),

@@ -63,11 +63,13 @@ static uint64_t rig_owner(void *context, uint64_t cgroup_id)
 }
 
 /* Ours are this test and its children. */
-static int rig_cgroup(void *context, uint32_t pid, uint64_t time_ns, uint64_t *cgroup_id)
+static int rig_cgroup(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns,
+                      uint64_t *cgroup_id)
 {
     const struct rig *rig = context;
     char relative[32], text[1024];
     int parent = 0;
+    (void)tid;
     (void)time_ns;
     snprintf(relative, sizeof relative, "%" PRIu32 "/stat", pid);
     int err = fsroot_read(&rig->fs, FSROOT_PROC, relative, text, sizeof text, NULL);

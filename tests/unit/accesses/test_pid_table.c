@@ -83,9 +83,9 @@ static void the_dead_are_kept_for_a_second(void **state)
     assert_int_equal(pid_table_init(&table, 8, sizeof(struct process)), 0);
     for (uint32_t pid = 1; pid <= 5; pid++)
         add(&table, pid);
-    pid_table_on_exit(&table, pid_table_find(&table, 1), 2 * second);
-    pid_table_on_exit(&table, pid_table_find(&table, 2), 3 * second);
-    pid_table_on_exit(&table, pid_table_find(&table, 3), 3 * second);
+    pid_table_on_exit(&table, pid_table_find(&table, 1), 1, 2 * second);
+    pid_table_on_exit(&table, pid_table_find(&table, 2), 2, 3 * second);
+    pid_table_on_exit(&table, pid_table_find(&table, 3), 3, 3 * second);
     pid_table_on_life(&table, pid_table_find(&table, 3)); /* the number is another process's */
     pid_table_on_life(&table, pid_table_find(&table, 4)); /* was never dead */
     pid_table_settle(&table, 3 * second);
@@ -104,7 +104,7 @@ static void the_dead_are_kept_for_a_second(void **state)
 
     /* Another wave: what died first counts, though the last one is long ago. */
     for (uint32_t pid = 5; pid >= 3; pid--)
-        pid_table_on_exit(&table, pid_table_find(&table, pid), (200 - pid) * second);
+        pid_table_on_exit(&table, pid_table_find(&table, pid), pid, (200 - pid) * second);
     pid_table_remove(&table, pid_table_find(&table, 4));
     assert_int_equal(table.dead, 2);
     pid_table_settle(&table, 197 * second);
@@ -115,11 +115,45 @@ static void the_dead_are_kept_for_a_second(void **state)
     pid_table_release(&table);
 }
 
+/* A first thread that ends does not end what its others do. */
+static void headless(void **state)
+{
+    (void)state;
+    struct pid_table table = {0};
+    assert_int_equal(pid_table_init(&table, 8, sizeof(struct process)), 0);
+    struct pid_entry *entry = &add(&table, 7)->entry;
+    pid_table_on_exit(&table, entry, 8, second); /* a thread */
+    assert_int_equal(entry->died_ns, 0);
+    pid_table_on_exit(&table, entry, 7, 2 * second);
+    pid_table_on_run(&table, entry, 2 * second); /* its last access */
+    assert_int_equal(entry->died_ns, 2 * second);
+    pid_table_on_run(&table, entry, 2 * second + 1);
+    assert_int_equal(entry->died_ns, 0);
+    assert_int_equal(table.dead, 0);
+    pid_table_settle(&table, 10 * second);
+    assert_known(&table, 7, true);
+    /* Any of the others may be the last. */
+    pid_table_on_exit(&table, entry, 9, 11 * second);
+    pid_table_on_run(&table, entry, 11 * second + 1);
+    pid_table_on_exit(&table, entry, 10, 12 * second);
+    pid_table_settle(&table, 13 * second + 1);
+    assert_known(&table, 7, false);
+    /* A process with a first thread has not ended with another. */
+    entry = &add(&table, 7)->entry;
+    pid_table_on_exit(&table, entry, 7, 20 * second);
+    pid_table_on_life(&table, entry);
+    pid_table_on_exit(&table, entry, 8, 21 * second);
+    assert_int_equal(entry->died_ns, 0);
+    assert_int_equal(table.dead, 0);
+    pid_table_release(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_removed),
         cmocka_unit_test(the_dead_are_kept_for_a_second),
+        cmocka_unit_test(headless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

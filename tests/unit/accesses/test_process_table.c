@@ -19,12 +19,12 @@ static void many_processes(void **state)
     struct process_table *table;
     assert_int_equal(process_table_new(0, &table), -EINVAL);
     assert_int_equal(process_table_new(100, &table), 0);
-    assert_null(process_table_get(table, 0));
+    assert_null(process_table_get(table, 0, 0));
     for (uint32_t pid = 1; pid <= 10000; pid++) {
-        struct known_process *process = process_table_get(table, pid);
+        struct known_process *process = process_table_get(table, pid, 0);
         assert_int_equal(process->entry.pid, pid);
         process->cgroup_id = pid;
-        assert_non_null(process_table_get(table, 1)); /* who is used all the time stays */
+        assert_non_null(process_table_get(table, 1, 0)); /* who is used all the time stays */
         assert_true(process_table_count(table) <= 100);
     }
     size_t found = 0;
@@ -56,7 +56,7 @@ static void another_thread_runs_a_program(void **state)
     struct process_table *table;
     assert_int_equal(process_table_new(100, &table), 0);
     for (uint32_t pid = 1; pid <= 2; pid++) {
-        process_table_get(table, pid)->cgroup_id = OURS;
+        process_table_get(table, pid, 0)->cgroup_id = OURS;
         const struct kernel_record exit = {
             .kind = KERNEL_RECORD_EXIT, .pid = pid, .tid = pid, .time_ns = 5 * S};
         process_table_apply(table, &exit);

@@ -249,8 +249,12 @@ static void attribute(struct attribution *a, const struct kernel_record *record,
                       struct tally *tally, size_t page)
 {
     enum medium medium;
-    int err = address_spaces_find(a->spaces, record->pid, record->sample.address, record->time_ns,
-                                  ACCESS_STORE, &medium);
+    const struct access_sample access = {.time_ns = record->time_ns,
+                                         .address = record->sample.address,
+                                         .pid = record->pid,
+                                         .tid = record->tid,
+                                         .access = ACCESS_STORE};
+    int err = address_spaces_find(a->spaces, &access, &medium);
     if (err == -EAGAIN && a->n_waiting < MAX_SAMPLES) {
         a->waiting[a->n_waiting++] = *record;
         return;
