@@ -8,6 +8,10 @@
 
 #include "exporter/base/fsroot.h"
 
+/* Of a directory's path, with the hierarchy's: what a container's share (tree.h) allows, for paths
+ * may be longer than the kernel takes at once. */
+enum { CGROUP_PATH_BYTES = 16384 };
+
 struct cgroup_hierarchy {
     int version;         /* 1 or 2 */
     char path[4096];     /* without a slash at its end, except for "/" itself */

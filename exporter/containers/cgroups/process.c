@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +12,11 @@
 #include <unistd.h>
 
 #include "exporter/base/clock.h"
+#include "exporter/base/long_path.h"
 #include "exporter/base/process_stat.h"
 #include "exporter/containers/cgroups/walk.h"
 
-enum { TEXT_SIZE = 16384 };
+enum { TEXT_SIZE = 32768 };
 
 /* ---- text ---- */
 
@@ -50,6 +52,16 @@ int process_cgroup_path(const char *text, size_t len, int version, const char **
         text = newline ? newline + 1 : end;
     }
     return -ENOENT;
+}
+
+/* Kernels that do not refuse such a path write the first PATH_MAX - 1 bytes of it. */
+size_t process_cgroup_whole(const char *path, size_t len)
+{
+    if (len < PATH_MAX - 1)
+        return len;
+    while (len > 0 && path[--len] != '/')
+        ;
+    return len;
 }
 
 int process_cgroup_resolve(const char *root, const char *path, size_t path_len, char *out,
@@ -97,7 +109,8 @@ static int read_path(const struct process_cgroups *cgroups, const char *relative
     if (!err)
         err = process_cgroup_path(text, len, cgroups->hierarchy.version, &path, &path_len);
     if (!err)
-        err = process_cgroup_resolve(cgroups->root, path, path_len, out, size);
+        err = process_cgroup_resolve(cgroups->root, path, process_cgroup_whole(path, path_len), out,
+                                     size);
     return err;
 }
 
@@ -117,7 +130,7 @@ static bool began_after(const struct process_cgroups *cgroups, uint32_t pid, uin
 int process_cgroup_id(const struct process_cgroups *cgroups, uint32_t pid, uint64_t time_ns,
                       uint64_t *out)
 {
-    char relative[32], below[4096], path[8192];
+    char relative[32], below[CGROUP_PATH_BYTES], path[2 * CGROUP_PATH_BYTES];
     struct stat st;
     snprintf(relative, sizeof relative, "%" PRIu32 "/cgroup", pid);
     int err = read_path(cgroups, relative, below, sizeof below);
@@ -126,10 +139,14 @@ int process_cgroup_id(const struct process_cgroups *cgroups, uint32_t pid, uint6
     if (began_after(cgroups, pid, time_ns))
         return -ESRCH;
     snprintf(path, sizeof path, "%s%s", cgroups->hierarchy.path, below);
-    if (stat(path, &st) != 0)
-        return -errno;
-    *out = st.st_ino;
-    return 0;
+    int fd = long_path_open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return fd;
+    err = fstat(fd, &st) ? -errno : 0;
+    close(fd);
+    if (!err)
+        *out = st.st_ino;
+    return err;
 }
 
 /* ---- where we are ---- */

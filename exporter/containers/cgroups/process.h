@@ -26,8 +26,10 @@ struct process_cgroups {
 int process_cgroups_init(struct process_cgroups *cgroups, const struct fsroot *fs, char *error,
                          size_t error_size);
 
-/* The cgroup's id. -ESRCH when there is no such process, or it began after 'time_ns'
- * (CLOCK_MONOTONIC): another process had the number before. -ENOENT when the cgroup is gone. */
+/* The cgroup's id; of a path that the kernel did not write whole, for it is longer than PATH_MAX,
+ * that of the last directory above that it did. -ESRCH when there is no such process, or it began
+ * after 'time_ns' (CLOCK_MONOTONIC): another process had the number before. -ENOENT when the cgroup
+ * is gone. */
 int process_cgroup_id(const struct process_cgroups *cgroups, uint32_t pid, uint64_t time_ns,
                       uint64_t *out);
 
@@ -36,6 +38,8 @@ int process_cgroup_id(const struct process_cgroups *cgroups, uint32_t pid, uint6
 /* The path in a hierarchy of that version that owns perf_event; points into the text. -ENOENT. */
 int process_cgroup_path(const char *text, size_t len, int version, const char **path,
                         size_t *path_len);
+/* How much of such a path consists of whole names. */
+size_t process_cgroup_whole(const char *path, size_t len);
 /* A path as the kernel writes it, from a namespace's root below the hierarchy's. 0; -EINVAL for one
  * that leads out of the hierarchy, -ENAMETOOLONG. */
 int process_cgroup_resolve(const char *root, const char *path, size_t path_len, char *out,

@@ -10,8 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "exporter/base/array.h"
+#include "exporter/base/long_path.h"
 
 /* More of them would take 50 ms of the start. */
 enum { LIBCGROUP_MAX = 256 };
@@ -39,7 +41,7 @@ struct cgroup_walk {
     size_t n_frames, cap_frames;
     bool enter; /* the last entry's children are still to be read */
     /* root and the path below it; what is longer the kernel could not open either */
-    char path[8192];
+    char path[CGROUP_PATH_BYTES];
     size_t path_len;
 };
 
@@ -134,9 +136,12 @@ static bool is_directory(DIR *dir, const struct dirent *entry)
 
 static int read_frame(const char *path, struct frame *frame)
 {
-    DIR *dir = opendir(*path ? path : "/");
+    int fd = long_path_open(*path ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!dir && fd >= 0)
+        close(fd);
     if (!dir)
-        return errno == ENOMEM ? -ENOMEM : 0; /* gone, or not ours to see */
+        return fd == -ENOMEM || fd >= 0 ? -ENOMEM : 0; /* gone, or not ours to see */
     size_t cap = 0;
     int err = 0;
     const struct dirent *entry;

@@ -1,14 +1,21 @@
 #include "exporter/containers/cgroups/watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "exporter/base/long_path.h"
+
 enum { BUFFER_BYTES = 16384 };
 
-int watch_init(struct cgroup_watch *watch)
+int watch_init(struct cgroup_watch *watch, const struct fsroot *fs)
 {
+    watch->fs = fs;
     watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     return watch->fd < 0 ? -errno : 0;
 }
@@ -20,22 +27,42 @@ void watch_release(struct cgroup_watch *watch)
     watch->fd = -1;
 }
 
-int watch_add(struct cgroup_watch *watch, const char *path, bool files)
+/* inotify takes a path only: the one of a descriptor, where the whole is too long. */
+static int add_long(struct cgroup_watch *watch, const char *path, uint32_t mask)
+{
+    char relative[32], of_fd[PATH_MAX];
+    int fd = long_path_open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return fd;
+    snprintf(relative, sizeof relative, "self/fd/%d", fd);
+    int err = fsroot_path(watch->fs, FSROOT_PROC, relative, of_fd, sizeof of_fd);
+    int wd = err ? err : inotify_add_watch(watch->fd, of_fd, mask);
+    if (!err && wd < 0)
+        wd = -errno;
+    close(fd);
+    return wd;
+}
+
+static int add(struct cgroup_watch *watch, const char *path, uint32_t mask)
 {
     if (watch->fd < 0)
         return -ENOSYS;
-    uint32_t mask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR |
-                    IN_DONT_FOLLOW | (files ? IN_MODIFY : 0);
-    int wd = inotify_add_watch(watch->fd, path, mask);
+    if (strlen(path) >= PATH_MAX)
+        return add_long(watch, path, mask);
+    int wd = inotify_add_watch(watch->fd, path, mask | IN_DONT_FOLLOW);
     return wd < 0 ? -errno : wd;
+}
+
+int watch_add(struct cgroup_watch *watch, const char *path, bool files)
+{
+    return add(watch, path,
+               IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR |
+                   (files ? IN_MODIFY : 0));
 }
 
 int watch_add_file(struct cgroup_watch *watch, const char *path)
 {
-    if (watch->fd < 0)
-        return -ENOSYS;
-    int wd = inotify_add_watch(watch->fd, path, IN_MODIFY | IN_DONT_FOLLOW);
-    return wd < 0 ? -errno : wd;
+    return add(watch, path, IN_MODIFY);
 }
 
 void watch_remove(struct cgroup_watch *watch, int wd)

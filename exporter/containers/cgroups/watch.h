@@ -8,8 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "exporter/base/fsroot.h"
+
 struct cgroup_watch {
-    int fd; /* -1: inotify cannot be had */
+    int fd;                  /* -1: inotify cannot be had */
+    const struct fsroot *fs; /* borrowed: for paths that are too long for inotify */
 };
 
 struct watch_event {
@@ -25,7 +28,7 @@ struct watch_event {
 };
 
 /* fd stays -1 on failure, and adding fails with -ENOSYS. */
-int watch_init(struct cgroup_watch *watch);
+int watch_init(struct cgroup_watch *watch, const struct fsroot *fs);
 void watch_release(struct cgroup_watch *watch);
 
 /*

@@ -2,13 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 8192 };
+#include "exporter/base/long_path.h"
+#include "exporter/containers/cgroups/hierarchy.h"
 
 static void lost_watch(struct watched_tree *watched, int err)
 {
@@ -27,11 +29,12 @@ int watched_tree_init(struct watched_tree *watched, const struct log *log)
     return node_tree_init(&watched->tree);
 }
 
-void watched_tree_start(struct watched_tree *watched, const char *mount, size_t watches_limit)
+void watched_tree_start(struct watched_tree *watched, const struct fsroot *fs, const char *mount,
+                        size_t watches_limit)
 {
     watched->watches_max = watches_limit > 0 ? watches_limit / 2 : SIZE_MAX;
     watched->root = strcmp(mount, "/") == 0 ? "" : mount;
-    int err = watch_init(&watched->watch);
+    int err = watch_init(&watched->watch, fs);
     if (err)
         lost_watch(watched, err);
 }
@@ -57,24 +60,34 @@ int watched_tree_path(const struct watched_tree *watched, const struct cgroup_no
     return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
+static bool long_status(const char *path, struct stat *out)
+{
+    int fd = long_path_open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    bool is_there = fd >= 0 && fstat(fd, out) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is_there;
+}
+
 uint64_t watched_tree_inode(const struct watched_tree *watched, const char *path)
 {
-    char full[PATH_BYTES];
+    char full[CGROUP_PATH_BYTES];
     struct stat st;
     int n = snprintf(full, sizeof full, "%s%s", watched->root, path);
-    if (n < 0 || (size_t)n >= sizeof full || lstat(full, &st) != 0 || !S_ISDIR(st.st_mode))
+    if (n < 0 || (size_t)n >= sizeof full)
         return 0;
-    return st.st_ino;
+    bool is_there = n < PATH_MAX ? lstat(full, &st) == 0 : long_status(full, &st);
+    return is_there && S_ISDIR(st.st_mode) ? st.st_ino : 0;
 }
 
 int watched_tree_open(const struct watched_tree *watched, const struct cgroup_node *node)
 {
-    char path[PATH_BYTES];
+    char path[CGROUP_PATH_BYTES];
     if (watched_tree_path(watched, node, "", path, sizeof path) != 0)
         return -ENAMETOOLONG;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = long_path_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return -errno;
+        return fd;
     struct stat st;
     if (fstat(fd, &st) == 0 && st.st_ino == node->cgroup_id)
         return fd;
@@ -103,7 +116,7 @@ static void unwatch(struct watched_tree *watched, int wd)
 
 static void watch_events_file(struct watched_tree *watched, struct cgroup_node *node)
 {
-    char path[PATH_BYTES];
+    char path[CGROUP_PATH_BYTES];
     if (node->kind != NODE_CANDIDATE) {
         unwatch(watched, node->events_wd);
         node->events_wd = -1;
@@ -118,7 +131,7 @@ static void watch_events_file(struct watched_tree *watched, struct cgroup_node *
 
 void watched_tree_watch(struct watched_tree *watched, struct cgroup_node *node)
 {
-    char path[PATH_BYTES];
+    char path[CGROUP_PATH_BYTES];
     int wd = watched_tree_path(watched, node, "", path, sizeof path);
     if (wd == 0 && node->wd < 0 && !may_watch(watched, node)) {
         if (node->owner)

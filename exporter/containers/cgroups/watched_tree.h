@@ -26,9 +26,10 @@ struct watched_tree {
 
 /* An empty tree. 0 or -ENOMEM. */
 int watched_tree_init(struct watched_tree *watched, const struct log *log);
-/* Starts watching the hierarchy that is mounted at 'mount'. Without inotify, watches are missing.
- * watches_limit: the kernel's for this user; 0: not known. */
-void watched_tree_start(struct watched_tree *watched, const char *mount, size_t watches_limit);
+/* Starts watching the hierarchy that is mounted at 'mount'; 'fs' is borrowed. Without inotify,
+ * watches are missing. watches_limit: the kernel's for this user; 0: not known. */
+void watched_tree_start(struct watched_tree *watched, const struct fsroot *fs, const char *mount,
+                        size_t watches_limit);
 /* Closes candidates' descriptors, too. */
 void watched_tree_release(struct watched_tree *watched);
 

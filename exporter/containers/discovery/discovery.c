@@ -229,7 +229,7 @@ static int child_path(const struct cgroup_node *node, const char *name, char *ou
 
 static void appeared(struct discovery *d, const struct cgroup_node *parent, const char *name)
 {
-    char path[8192];
+    char path[CGROUP_PATH_BYTES];
     bool is_new;
     if (child_path(parent, name, path, sizeof path) != 0)
         return;
@@ -241,7 +241,7 @@ static void appeared(struct discovery *d, const struct cgroup_node *parent, cons
 
 static void vanished(struct discovery *d, const struct cgroup_node *parent, const char *name)
 {
-    char path[8192];
+    char path[CGROUP_PATH_BYTES];
     if (child_path(parent, name, path, sizeof path) != 0)
         return;
     struct cgroup_node *node = node_find(&d->watched.tree, path, strlen(path));
@@ -308,7 +308,7 @@ static int start(struct discovery *d, char *error, size_t error_size)
     struct container_hooks hooks = member_hooks;
     hooks.arg = d;
     container_table_set_hooks(d->config.table, &hooks);
-    watched_tree_start(&d->watched, d->hierarchy.path, watches_limit(d->config.fs));
+    watched_tree_start(&d->watched, d->config.fs, d->hierarchy.path, watches_limit(d->config.fs));
     start_rescan(d, WALK_FIRST);
     while (is_busy(d))
         work(d);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exporter/base/long_path.h"
 #include "exporter/containers/discovery/internal.h"
 
 /* A pod's container without a log link is taken for its sandbox after this; before the table's
@@ -247,15 +248,15 @@ static void try_container(struct discovery *d, struct cgroup_node *node,
 static bool file_has_text(const struct discovery *d, const struct cgroup_node *node,
                           const char *file, int *err)
 {
-    char path[8192];
+    char path[CGROUP_PATH_BYTES];
     int fd = -1;
     if (node->fd >= 0)
         fd = openat(node->fd, file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     else if (watched_tree_path(&d->watched, node, file, path, sizeof path) == 0)
-        fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        fd = long_path_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     char byte;
     ssize_t n = fd >= 0 ? read(fd, &byte, 1) : -1;
-    *err = n < 0 ? -errno : 0;
+    *err = n >= 0 ? 0 : fd >= 0 ? -errno : fd;
     if (fd >= 0)
         close(fd);
     return n > 0;

@@ -210,6 +210,72 @@ static void all_cgroups_by_events(struct real *real, struct world *w)
     assert_int_equal(world_monitored(w), 0);
 }
 
+enum { DEEP = 21, NAME_BYTES = 200 }; /* both fit into a container's share */
+
+/* Directories one below the other, each with a descriptor. */
+static void make_deep(struct world *w, const char *top, int fds[DEEP + 1])
+{
+    char path[512], name[NAME_BYTES + 1];
+    memset(name, 'x', NAME_BYTES);
+    name[NAME_BYTES] = '\0';
+    snprintf(path, sizeof path, "%s%s", w->top, top);
+    fds[0] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < DEEP; i++) {
+        assert_int_equal(mkdirat(fds[i], name, 0755), 0);
+        fds[i + 1] = openat(fds[i], name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_true(fds[i + 1] >= 0);
+    }
+}
+
+static void remove_deep(int fds[DEEP + 1])
+{
+    char name[NAME_BYTES + 1];
+    memset(name, 'x', NAME_BYTES);
+    name[NAME_BYTES] = '\0';
+    for (int i = DEEP; i > 0; i--) {
+        close(fds[i]);
+        assert_int_equal(unlinkat(fds[i - 1], name, AT_REMOVEDIR), 0);
+    }
+    close(fds[0]);
+}
+
+static uint64_t id_of(int fd)
+{
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    return st.st_ino;
+}
+
+/* Paths longer than PATH_MAX: no system call takes them at once. */
+static void below_a_container_at_any_depth(struct real *real, struct world *w)
+{
+    int before[DEEP + 1], later[DEEP + 1];
+    char self[512];
+    (void)real;
+    fixture_mkdir(&w->fixture, "proc");
+    snprintf(self, sizeof self, "%s/proc/self", w->fixture.root);
+    assert_int_equal(symlink("/proc/self", self), 0);
+    world_mkdir(w, "/docker/" ID_A "/before");
+    world_mkdir(w, "/docker/" ID_A "/later");
+    make_deep(w, "/docker/" ID_A "/before", before);
+    world_start(w);
+    assert_string_equal(world_mapped(w, id_of(before[DEEP])), "/docker/" ID_A);
+    make_deep(w, "/docker/" ID_A "/later", later); /* only events tell */
+    world_settle(w);
+    assert_string_equal(world_mapped(w, id_of(later[DEEP])), "/docker/" ID_A);
+    assert_int_equal(mkdirat(later[DEEP], "y", 0755), 0);
+    world_settle(w);
+    int fd = openat(later[DEEP], "y", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_string_equal(world_mapped(w, id_of(fd)), "/docker/" ID_A);
+    close(fd);
+    assert_int_equal(unlinkat(later[DEEP], "y", AT_REMOVEDIR), 0);
+    remove_deep(before);
+    remove_deep(later);
+    world_settle(w);
+    world_pass(w, 60 * WORLD_S);
+    assert_int_equal(w->discovery ? cgroup_map_size(w->map) : 0, 3);
+}
+
 typedef void (*real_test)(struct real *real, struct world *w);
 
 static void on_v2(void **state, real_test test)
@@ -245,6 +311,16 @@ static void v2_events(void **state)
 static void v1_events(void **state)
 {
     on_v1(state, found_by_its_event);
+}
+
+static void v2_any_depth(void **state)
+{
+    on_v2(state, below_a_container_at_any_depth);
+}
+
+static void v1_any_depth(void **state)
+{
+    on_v1(state, below_a_container_at_any_depth);
 }
 
 static void v2_all_cgroups(void **state)
@@ -378,6 +454,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(v2_events, setup, teardown),
         cmocka_unit_test_setup_teardown(v1_events, setup, teardown),
+        cmocka_unit_test_setup_teardown(v2_any_depth, setup, teardown),
+        cmocka_unit_test_setup_teardown(v1_any_depth, setup, teardown),
         cmocka_unit_test_setup_teardown(v2_all_cgroups, setup, teardown),
         cmocka_unit_test_setup_teardown(v1_all_cgroups, setup, teardown),
         cmocka_unit_test_setup_teardown(born_in_its_cgroup, setup, teardown),

@@ -1,7 +1,9 @@
 /* From a process to its cgroup: the kernel's text, and real processes, also seen from the test's
  * own cgroup namespace. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -199,6 +201,66 @@ static void real_processes(void **state)
     rig_release(&rig);
 }
 
+static void cut_paths(void **state)
+{
+    (void)state;
+    char path[PATH_MAX + 8] = "/a/bc";
+    assert_int_equal(process_cgroup_whole(path, 5), 5);
+    memset(path + 5, 'c', sizeof path - 5);
+    assert_int_equal(process_cgroup_whole(path, PATH_MAX - 2), PATH_MAX - 2);
+    assert_int_equal(process_cgroup_whole(path, PATH_MAX - 1), 2);
+    assert_int_equal(process_cgroup_whole(path, sizeof path), 2);
+    path[PATH_MAX - 2] = '/';
+    assert_int_equal(process_cgroup_whole(path, PATH_MAX - 1), PATH_MAX - 2);
+    path[0] = path[2] = path[PATH_MAX - 2] = 'c';
+    assert_int_equal(process_cgroup_whole(path, PATH_MAX), 0);
+}
+
+enum { DEEP = 25, NAME_BYTES = 200 };
+
+/* Deeper than the kernel writes: it is in a directory above, or the kernel refuses to tell. */
+static void a_process_at_any_depth(void **state)
+{
+    (void)state;
+    struct rig rig;
+    char name[NAME_BYTES + 1], pid_text[16];
+    int fds[DEEP + 1], ready;
+    bool found = false;
+    if (!rig_init(&rig)) {
+        fsroot_release(&rig.fs);
+        skip();
+    }
+    memset(name, 'x', NAME_BYTES);
+    name[NAME_BYTES] = '\0';
+    fds[0] = open(rig.child, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < DEEP; i++) {
+        assert_int_equal(mkdirat(fds[i], name, 0755), 0);
+        fds[i + 1] = openat(fds[i], name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    pid_t pid = start_below(&rig, &ready);
+    int procs = openat(fds[DEEP], "cgroup.procs", O_WRONLY | O_CLOEXEC);
+    int n = snprintf(pid_text, sizeof pid_text, "%d", (int)pid);
+    assert_int_equal(write(procs, pid_text, (size_t)n), n);
+    close(procs);
+    uint64_t id = 0;
+    int err = process_cgroup_id(&rig.cgroups, (uint32_t)pid, clock_mono_ns(), &id);
+    for (int i = 1; i < DEEP && !found; i++) {
+        struct stat st;
+        assert_int_equal(fstat(fds[i], &st), 0);
+        found = id == st.st_ino;
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    close(ready);
+    for (int i = DEEP; i > 0; i--) {
+        close(fds[i]);
+        unlinkat(fds[i - 1], name, AT_REMOVEDIR);
+    }
+    close(fds[0]);
+    rig_release(&rig);
+    assert_true(err == -ENAMETOOLONG || (err == 0 && found));
+}
+
 /* An exporter in a container: its cgroup is the root of what it sees. */
 static void from_a_namespace(void **state)
 {
@@ -248,9 +310,10 @@ static void from_a_namespace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_of_the_kernel), cmocka_unit_test(paths_from_a_namespace),
-        cmocka_unit_test(real_processes),      cmocka_unit_test(a_part_of_the_hierarchy),
-        cmocka_unit_test(from_a_namespace),
+        cmocka_unit_test(lines_of_the_kernel),    cmocka_unit_test(paths_from_a_namespace),
+        cmocka_unit_test(real_processes),         cmocka_unit_test(a_part_of_the_hierarchy),
+        cmocka_unit_test(from_a_namespace),       cmocka_unit_test(cut_paths),
+        cmocka_unit_test(a_process_at_any_depth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

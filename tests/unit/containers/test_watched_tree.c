@@ -32,7 +32,7 @@ static int setup(void **state)
     assert_int_equal(pipe2(tree.lines, O_NONBLOCK), 0);
     tree.log = (struct log){.fd = tree.lines[1], .level = LOG_LEVEL_INFO};
     assert_int_equal(watched_tree_init(&tree.watched, &tree.log), 0);
-    watched_tree_start(&tree.watched, tree.mount, 0);
+    watched_tree_start(&tree.watched, &tree.fixture.fs, tree.mount, 0);
     *state = &tree;
     return 0;
 }
@@ -105,7 +105,7 @@ static void the_root_as_mount(void **state)
     struct watched_tree watched;
     struct log log = {.fd = -1};
     assert_int_equal(watched_tree_init(&watched, &log), 0);
-    watched_tree_start(&watched, "/", 0);
+    watched_tree_start(&watched, NULL, "/", 0);
     const struct cgroup_node *node = node_add(&watched.tree, "/");
     char path[16];
     struct stat st;
