@@ -14,7 +14,9 @@ COPY CMakeLists.txt ./
 COPY collectors collectors
 COPY exporter exporter
 COPY deploy/systemd deploy/systemd
-RUN cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DIE_TESTS=OFF \
+# The commit, for interference_exporter_build_info: --build-arg REVISION=$(git rev-parse HEAD)
+ARG REVISION=
+RUN cmake -S . -B build -G Ninja -DIE_REVISION="$REVISION" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DIE_TESTS=OFF \
         -DCMAKE_INSTALL_PREFIX=/usr && \
     cmake --build build && \
     cpack -G DEB --config build/CPackConfig.cmake -B package

@@ -357,6 +357,7 @@ const struct collector_ops amd_l3_collector = {
     .summary = "latency of L3 misses on AMD's CPUs, by where the line came from",
     .default_on = COLLECTOR_AUTO,
     .metrics = metrics,
+    .discards = DISCARDS_OF_WINDOWS,
     .probe = amd_l3_probe,
     .start = amd_l3_start,
     .collect = amd_l3_collect,

@@ -631,6 +631,7 @@ const struct collector_ops core_latency_collector = {
     .default_on = COLLECTOR_ON,
     .options = options,
     .metrics = core_latency_metrics,
+    .discards = DISCARDS_OF_WINDOWS | DISCARD_BIT(DISCARD_IMPLAUSIBLE),
     .probe = core_latency_probe,
     .start = core_latency_start,
     .reconcile = core_latency_reconcile,

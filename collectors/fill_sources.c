@@ -257,6 +257,7 @@ const struct collector_ops fill_sources_collector = {
     .summary = "from where each container's reads of memory were served, on AMD's CPUs",
     .default_on = COLLECTOR_OFF,
     .metrics = metrics,
+    .discards = DISCARDS_OF_WINDOWS,
     .probe = fill_sources_probe,
     .start = fill_sources_start,
     .reconcile = fill_sources_reconcile,

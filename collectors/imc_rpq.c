@@ -111,6 +111,7 @@ const struct collector_ops imc_rpq_collector = {
     .default_on = COLLECTOR_AUTO,
     .options = options,
     .metrics = metrics,
+    .discards = DISCARDS_OF_WINDOWS,
     .probe = imc_rpq_probe,
     .start = imc_rpq_start,
     .collect = rpq_collect,

@@ -352,6 +352,7 @@ const struct collector_ops pebs_nvmm_collector = {
     .metrics = nvmm_metrics,
     .page = &page,
     .sampling = pebs_nvmm_sampling,
+    .discards = DISCARDS_OF_WINDOWS,
     .probe = pebs_nvmm_probe,
     .start = pebs_nvmm_start,
     .reconcile = pebs_nvmm_reconcile,

@@ -57,6 +57,7 @@ const struct collector_ops pmm_rpq_collector = {
     .summary = "latency of persistent memory, from each memory controller's queue",
     .default_on = COLLECTOR_AUTO,
     .metrics = metrics,
+    .discards = DISCARDS_OF_WINDOWS,
     .probe = pmm_rpq_probe,
     .start = pmm_rpq_start,
     .collect = rpq_collect,

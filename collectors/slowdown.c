@@ -362,6 +362,9 @@ const struct collector_ops slowdown_collector = {
     .default_on = COLLECTOR_ON,
     .options = options,
     .metrics = slowdown_metrics,
+    .discards = DISCARDS_OF_WINDOWS | DISCARD_BIT(DISCARD_IMPLAUSIBLE) |
+                DISCARD_BIT(DISCARD_LEARNING) | DISCARD_BIT(DISCARD_NEVER_CALM) |
+                DISCARD_BIT(DISCARD_NO_MISSES) | DISCARD_BIT(DISCARD_DENOMINATOR),
     .probe = slowdown_probe,
     .start = slowdown_start,
     .reconcile = slowdown_reconcile,

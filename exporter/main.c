@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "exporter/daemon/exporter.h"
+#include "exporter/daemon/introduce.h"
+#include "exporter/daemon/version.h"
 #include "exporter/front/front.h"
 #include "exporter/options/options.h"
 #include "exporter/service/confine.h"
@@ -79,7 +81,8 @@ int main(int argc, char **argv)
         return EXIT_OK;
     }
     if (options.version) {
-        puts("interference_exporter " IE_VERSION);
+        printf("interference_exporter %s (revision %s, %s)\n", version_release(),
+               version_revision(), version_compiler());
         return EXIT_OK;
     }
 
@@ -102,6 +105,8 @@ int main(int argc, char **argv)
     err = log_limits_init(&limits);
     if (err)
         return complain("cannot start: out of memory", err);
+    if (!options.once)
+        introduce_program(&log, argc, argv);
     descriptors_raise_limit();
     struct front *front = NULL;
     int status = EXIT_OK;

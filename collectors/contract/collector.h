@@ -116,6 +116,9 @@ struct collector_ops {
     unsigned needs;                           /* of enum collector_needs */
     const struct option_flag *options;        /* ended by one without a name; NULL: none */
     const struct collector_page *page;        /* NULL: none */
+    /* Bits (DISCARD_BIT) of the reasons for which it commonly discards: these counters begin at 0
+     * when it starts to run, all others when it first happens. */
+    unsigned discards;
 
     /* With NEEDS_SAMPLES: what its flags ask for; *request is all zero before. Called before probe,
      * if it is switched on. Pure. */

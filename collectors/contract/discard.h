@@ -21,6 +21,12 @@ enum discard_reason {
     DISCARD_COUNT
 };
 
+/* Sets of them, for collector_ops.discards. */
+#define DISCARD_BIT(reason) (1u << (reason))
+/* What any window of counters may be. */
+#define DISCARDS_OF_WINDOWS                                                                        \
+    (DISCARD_BIT(DISCARD_STARVED) | DISCARD_BIT(DISCARD_RESET) | DISCARD_BIT(DISCARD_READ_ERROR))
+
 /* The label. */
 const char *discard_name(enum discard_reason reason);
 

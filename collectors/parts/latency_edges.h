@@ -1,4 +1,5 @@
-/* Bucket edges of every memory latency histogram, in seconds (DESIGN.md, CONTRACT: metrics). */
+/* Bucket edges of the histograms of containers' and nodes' memory read latency, in seconds
+ * (DESIGN.md, CONTRACT: metrics). */
 #ifndef IE_COLLECTORS_PARTS_LATENCY_EDGES_H
 #define IE_COLLECTORS_PARTS_LATENCY_EDGES_H
 

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "exporter/daemon/internal.h"
+#include "exporter/daemon/introduce.h"
+#include "exporter/daemon/version.h"
 
 /* A recording's containers hold no descriptors. */
 static void share_descriptors(struct exporter *e)
@@ -75,7 +77,9 @@ static int build_collectors(struct exporter *e)
     };
     roster_start(&e->roster, e->plan, &env);
     const struct self_config config = {
-        .version = IE_VERSION,
+        .version = version_release(),
+        .revision = version_revision(),
+        .compiler = version_compiler(),
         .source = e->sources.name,
         .microarchitecture = e->facts.machine.microarchitecture,
         .collectors = collector_table,
@@ -111,6 +115,19 @@ static void lose_server(void *context)
     exporter_stop(e);
 }
 
+/* With the port that was found where any would do. */
+static void say_listening(const struct exporter *e)
+{
+    const struct options *o = e->options;
+    size_t n = o->systemd_socket ? 0 : o->n_listen;
+    if (o->systemd_socket)
+        log_info(e->log, "exporter", "listening on the sockets of systemd, port %u",
+                 (unsigned)exporter_port(e, 0));
+    for (size_t i = 0; i < n; i++)
+        log_info(e->log, "exporter", "listening on %s (port %u)", o->listen[i],
+                 (unsigned)exporter_port(e, i));
+}
+
 static int start_server(struct exporter *e, char *error, size_t error_size)
 {
     struct http_config config = {
@@ -124,10 +141,12 @@ static int start_server(struct exporter *e, char *error, size_t error_size)
         .log = e->log,
     };
     config.routes = pages_routes(e->pages, &config.n_routes);
-    if (!e->front)
-        return http_server_start(&config, &e->server, error, error_size);
     const struct front_config front = {.http = config, .lost = lose_server, .lost_context = e};
-    return front_start(e->front, &front, error, error_size);
+    int err = e->front ? front_start(e->front, &front, error, error_size)
+                       : http_server_start(&config, &e->server, error, error_size);
+    if (!err)
+        say_listening(e);
+    return err;
 }
 
 static int build(struct exporter *e, const sigset_t *signals, char *error, size_t error_size)
@@ -149,6 +168,8 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
                                            .map = e->map};
     if (!err)
         err = sources_init(&e->sources, &sources, error, error_size);
+    if (!err && !o->once)
+        introduce_place(e->log, &e->facts.machine, e->sources.name);
     if (!err && !is_replay(e))
         find_containers(e);
     if (!err)

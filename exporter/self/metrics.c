@@ -5,8 +5,9 @@
 const struct metric_desc self_descs[SELF_METRICS] = {
     [SELF_BUILD] = {.name = EXPORTER("build"),
                     .type = METRIC_INFO,
-                    .labels = "version",
-                    .help = "The exporter's version."},
+                    .labels = "version, revision, compiler",
+                    .help = "The exporter's version, the commit of its source (\"unknown\": not "
+                            "built from a repository), and what compiled it."},
     [SELF_SOURCE] = {.name = EXPORTER("source"),
                      .type = METRIC_INFO,
                      .labels = "source, microarchitecture",
@@ -25,7 +26,8 @@ const struct metric_desc self_descs[SELF_METRICS] = {
          .type = METRIC_GAUGE,
          .labels = "collector",
          .help = "1 when the collector runs and its last collection succeeded. 0 while the "
-                 "collector is available: the log says what failed."},
+                 "collector is available: the log says what failed. Absent for a collector that "
+                 "was never started."},
     [SELF_COLLECTOR_DURATION] =
         {.name = EXPORTER("collector_duration_seconds"),
          .type = METRIC_COUNTER,

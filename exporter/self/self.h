@@ -15,7 +15,7 @@
 #include "exporter/containers/container.h"
 
 struct self_config {
-    const char *version;
+    const char *version, *revision, *compiler;     /* of this program */
     const char *source;                            /* "perf" or "replay" */
     const char *microarchitecture;                 /* "" or NULL is shown as "unknown" */
     const struct collector_ops *const *collectors; /* ended by NULL; borrowed, like their names */

@@ -15,9 +15,10 @@ enum { MACHINE_SOCKETS = 8, MACHINE_NODES = 64, MACHINE_CPUS = 1024 };
 struct machine {
     char microarchitecture[16]; /* "skx", "clx", "icx", "spr", "emr", "gnr", "zen2" to "zen5";
                                    "" when unsupported */
-    double base_frequency_hz;   /* the TSC's frequency, which ref_cycles counts at */
-    double cache_cycles;        /* c_cache of FORMULAS.md section 1, or its part in the core */
-    double cache_seconds;       /* its part outside the core, where it is told apart; else 0 */
+    char cpu_model[64]; /* as /proc/cpuinfo names it; "" when it does not, and in recordings */
+    double base_frequency_hz; /* the TSC's frequency, which ref_cycles counts at */
+    double cache_cycles;      /* c_cache of FORMULAS.md section 1, or its part in the core */
+    double cache_seconds;     /* its part outside the core, where it is told apart; else 0 */
     double l2_fill_cycles; /* t2 of FORMULAS.md section 1, "AMD": in flight when the L2 serves it */
     double l3_fill_cycles; /* t3 */
     double llc_hit_cycles; /* hit_cycles of FORMULAS.md section 3 */

@@ -101,21 +101,6 @@ static int find_nodes(const struct fsroot *fs, int *room, size_t cap, struct mac
     return (int)n;
 }
 
-void machine_detect(const struct fsroot *fs, struct machine *out)
-{
-    int *cpus = calloc(MAX_CPUS, sizeof *cpus);
-    *out = (struct machine){.base_frequency_hz = frequency_of_cpuid()};
-    if (out->base_frequency_hz <= 0)
-        out->base_frequency_hz = frequency_of_perf();
-    if (!cpus)
-        return;
-    size_t n = read_list(fs, "devices/system/cpu/online", cpus, MAX_CPUS);
-    out->cpus = (int)n;
-    out->sockets = find_sockets(fs, cpus, n < MAX_CPUS ? n : MAX_CPUS, out);
-    out->numa_nodes = find_nodes(fs, cpus, MAX_CPUS, out);
-    free(cpus);
-}
-
 int cpu_socket(const struct fsroot *fs, int cpu)
 {
     char path[96];
@@ -153,19 +138,53 @@ static int cpuinfo_number(const char *text, const char *name, int *out)
     return 0;
 }
 
-int cpu_identify(const struct fsroot *fs, struct cpu_identity *out)
+/* The first processor's lines are under 2 KiB. */
+enum { CPUINFO_SIZE = 8192 };
+
+static int read_cpuinfo(const struct fsroot *fs, char text[CPUINFO_SIZE])
 {
-    char text[8192]; /* the first processor's lines are under 2 KiB */
-    struct cpu_identity found = {.family = 0};
     int fd = fsroot_open(fs, FSROOT_PROC, "cpuinfo", O_RDONLY);
     if (fd < 0)
         return fd;
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    ssize_t n = pread(fd, text, CPUINFO_SIZE - 1, 0);
     int err = n < 0 ? -errno : 0;
     close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return err;
+}
+
+/* Arm's kernels do not say it. */
+static void find_model(const struct fsroot *fs, char *out, size_t size)
+{
+    char text[CPUINFO_SIZE];
+    const char *model = read_cpuinfo(fs, text) == 0 ? cpuinfo_value(text, "model name") : NULL;
+    if (model)
+        snprintf(out, size, "%.*s", (int)strcspn(model, "\n"), model);
+}
+
+void machine_detect(const struct fsroot *fs, struct machine *out)
+{
+    int *cpus = calloc(MAX_CPUS, sizeof *cpus);
+    *out = (struct machine){.base_frequency_hz = frequency_of_cpuid()};
+    find_model(fs, out->cpu_model, sizeof out->cpu_model);
+    if (out->base_frequency_hz <= 0)
+        out->base_frequency_hz = frequency_of_perf();
+    if (!cpus)
+        return;
+    size_t n = read_list(fs, "devices/system/cpu/online", cpus, MAX_CPUS);
+    out->cpus = (int)n;
+    out->sockets = find_sockets(fs, cpus, n < MAX_CPUS ? n : MAX_CPUS, out);
+    out->numa_nodes = find_nodes(fs, cpus, MAX_CPUS, out);
+    free(cpus);
+}
+
+int cpu_identify(const struct fsroot *fs, struct cpu_identity *out)
+{
+    char text[CPUINFO_SIZE];
+    struct cpu_identity found = {.family = 0};
+    int err = read_cpuinfo(fs, text);
     if (err)
         return err;
-    text[n] = '\0';
 
     const char *vendor = cpuinfo_value(text, "vendor_id");
     size_t len = vendor ? strcspn(vendor, "\n") : 0;

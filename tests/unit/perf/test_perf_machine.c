@@ -384,6 +384,7 @@ static void test_machine(void **state)
     assert_int_equal(machine.sockets, 0); /* not told: not known */
     assert_int_equal(machine.numa_nodes, 0);
     assert_string_equal(machine.microarchitecture, "");
+    assert_string_equal(machine.cpu_model, "");
     assert_true(machine.cache_cycles == 0 && machine.cas_latency_seconds == 0);
     /* The frequency comes from the CPU and kernel under the test: known and sane, or absent. */
     assert_true(machine.base_frequency_hz == 0 ||
@@ -395,12 +396,14 @@ static void test_machine(void **state)
                  cpu);
         fixture_write(&fixture->tree, path, "%d\n", cpu % 2 * 3);
     }
+    fixture_write(&fixture->tree, "proc/cpuinfo", "processor\t: 0\nmodel name\t: A CPU\n\n");
     fixture_write(&fixture->tree, "sys/devices/system/cpu/online", "0-5\n");
     fixture_write(&fixture->tree, "sys/devices/system/node/online", "0,2-3\n");
     fixture_write(&fixture->tree, "sys/devices/system/node/node0/cpulist", "0,2-3\n");
     fixture_write(&fixture->tree, "sys/devices/system/node/node2/cpulist", "\n");
     fixture_write(&fixture->tree, "sys/devices/system/node/node3/cpulist", "1,4\n");
     machine_detect(&fixture->tree.fs, &machine);
+    assert_string_equal(machine.cpu_model, "A CPU");
     assert_int_equal(machine.cpus, 6);
     assert_int_equal(machine.sockets, 2);
     assert_int_equal(machine.numa_nodes, 3);

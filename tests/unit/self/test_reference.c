@@ -202,7 +202,7 @@ static const struct {
     {"interference_sampler_samples_lost_total", METRIC_COUNTER, "access"},
     {"interference_sampler_samples_undecoded_total", METRIC_COUNTER, "access, reason"},
     {"interference_sampler_throttles_total", METRIC_COUNTER, "access"},
-    {E "build_info", METRIC_INFO, "version"},
+    {E "build_info", METRIC_INFO, "version, revision, compiler"},
     {E "source_info", METRIC_INFO, "source, microarchitecture"},
     {E "collector_available", METRIC_GAUGE, "collector"},
     {E "collector_success", METRIC_GAUGE, "collector"},
@@ -261,6 +261,8 @@ static void test_latency_edges(void **state)
     (void)state;
     static const double edges_ns[] = {60,  70,  80,  90,  100, 120,  140,  170, 200,
                                       250, 300, 400, 500, 700, 1000, 1400, 2000};
+    const size_t n_edges = sizeof edges_ns / sizeof *edges_ns;
+    size_t others = 0;
     const struct descs *descs = all();
     size_t histograms = 0;
     for (size_t i = 0; i < descs->n; i++) {
@@ -268,15 +270,38 @@ static void test_latency_edges(void **state)
         if (d->type != METRIC_HISTOGRAM)
             continue;
         histograms++;
-        assert_int_equal(d->n_edges, sizeof edges_ns / sizeof *edges_ns);
+        bool finer = strstr(d->name, "_probe_") != NULL;
+        others += !finer;
+        if (!finer)
+            assert_int_equal(d->n_edges, n_edges);
         for (size_t j = 0; j < d->n_edges; j++) {
             /* The number that a rule has to spell: 6e-08, not 6.0000000000000002e-08. */
             char spelled[40];
-            snprintf(spelled, sizeof spelled, "%ge-9", edges_ns[j]);
+            snprintf(spelled, sizeof spelled, "%.0fe-9", finer ? d->edges[j] * 1e9 : edges_ns[j]);
             assert_true(d->edges[j] == strtod(spelled, NULL));
         }
     }
+    assert_int_equal(others, 2);
     assert_true(histograms >= 3);
+}
+
+/* A rise of 15 % anywhere between 60 ns and 600 ns moves a latency into another bucket. */
+static void test_probe_edges(void **state)
+{
+    (void)state;
+    const struct descs *descs = all();
+    size_t seen = 0;
+    for (size_t i = 0; i < descs->n; i++) {
+        const struct metric_desc *d = descs->at[i];
+        if (d->type != METRIC_HISTOGRAM || !strstr(d->name, "_probe_"))
+            continue;
+        seen++;
+        assert_true(d->edges[0] == 60e-9);
+        for (size_t j = 1; j < d->n_edges && d->edges[j] <= 600e-9; j++)
+            assert_true(d->edges[j] <= d->edges[j - 1] * 1.1001);
+        assert_true(d->edges[d->n_edges - 1] == 2e-6);
+    }
+    assert_int_equal(seen, 1);
 }
 
 /* HELP says what a high value means; an info has no value. */
@@ -360,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_collectors),
         cmocka_unit_test(test_contract),
         cmocka_unit_test(test_latency_edges),
+        cmocka_unit_test(test_probe_edges),
         cmocka_unit_test(test_help_says_what_high_means),
         cmocka_unit_test(test_page_has_not_drifted),
         cmocka_unit_test(test_page_has_every_metric),

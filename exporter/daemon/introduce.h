@@ -1,0 +1,18 @@
+/* The first lines of the log: what runs, where, and how it was asked to. */
+#ifndef IE_DAEMON_INTRODUCE_H
+#define IE_DAEMON_INTRODUCE_H
+
+#include "exporter/base/log.h"
+#include "exporter/base/textbuf.h"
+#include "exporter/source/machine.h"
+
+/* The arguments as a shell would take them. argv[0] is the program. */
+void introduce_flags(struct textbuf *out, int argc, char *const *argv);
+/* "Intel(R) Xeon(R) ..., 2 sockets, 96 CPUs, 2 NUMA nodes"; what is not known is left out. */
+void introduce_machine(struct textbuf *out, const struct machine *machine);
+
+/* The line of the program, and the line of the machine. */
+void introduce_program(const struct log *log, int argc, char *const *argv);
+void introduce_place(const struct log *log, const struct machine *machine, const char *source);
+
+#endif
