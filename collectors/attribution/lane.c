@@ -72,11 +72,18 @@ static bool lane_is_open(const void *lane)
     return attribution_lane_is_open(lane);
 }
 
-/* Series come with the first suspicion. */
-static void lane_name(void *collector, void *lane)
+/* The other series come with the first suspicion. */
+static void lane_name(void *collector, void *opaque)
 {
-    (void)collector;
-    (void)lane;
+    struct attribution_context *self = collector;
+    struct attribution_lane *lane = opaque;
+    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    if (self->traffic || lane->cpu_series || !labels)
+        return;
+    int err = series_new(self->families.at[A_CPUS], labels, NULL, 0, &lane->cpu_series);
+    if (err)
+        log_warn(self->env.log, "attribution", "no CPU time of %s in the API: error %d",
+                 lane->container->path, -err);
 }
 
 static void lane_rename(void *collector, void *opaque)
@@ -89,6 +96,7 @@ static void lane_rename(void *collector, void *opaque)
             named_series_relabel(self->node[i]->seats[lane->container->slot].series,
                                  A_CONTAINER_METRICS, labels);
     named_series_relabel(&lane->wait_series, 1, labels);
+    named_series_relabel(&lane->cpu_series, 1, labels);
 }
 
 static void lane_end(void *lane)
@@ -102,6 +110,7 @@ static void lane_free(void *collector, void *opaque)
     struct attribution_lane *lane = opaque;
     attribution_lane_close(self, lane);
     series_free(lane->wait_series);
+    series_free(lane->cpu_series);
     for (size_t i = 0; i < self->nodes.n; i++)
         attribution_node_forget(self->node[i], lane->container->slot);
     free(lane);
@@ -165,6 +174,14 @@ int attribution_clock_read(struct attribution_context *self, struct attribution_
     return -ENODATA;
 }
 
+static void show_cpus(struct attribution_lane *lane)
+{
+    if (lane->cpu_series && lane->read)
+        series_set(lane->cpu_series, lane->usage.all);
+    else if (lane->cpu_series)
+        series_clear(lane->cpu_series);
+}
+
 int attribution_lane_read(struct attribution_context *self, struct attribution_lane *lane,
                           const struct tick *tick)
 {
@@ -178,6 +195,7 @@ int attribution_lane_read(struct attribution_context *self, struct attribution_l
         lane->usage = usage;
         lane->read_once = true;
     }
+    show_cpus(lane);
     if (err == -EMFILE) /* its descriptors were called in, for good */
         attribution_lane_close(self, lane);
     bool gone = err == -ENODATA || err == -EMFILE || err == -ESRCH;

@@ -50,6 +50,8 @@ struct attribution_lane {
     bool waits_known;           /* were, once */
     double wait_seconds;        /* of this tick */
     struct series *wait_series; /* NULL until they were known and it is named */
+
+    struct series *cpu_series; /* for the API; NULL where activity is traffic, and without names */
 };
 
 extern const struct lane_ops attribution_lane_ops; /* of a struct attribution_context */

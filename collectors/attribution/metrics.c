@@ -118,12 +118,28 @@ static const struct metric_desc descs[A_METRICS] = {
                  "not known, and with --collector.attribution.traffic. High, near 1: all of them "
                  "work. Below 0.05 hardly anybody does; processors then clock their caches and "
                  "memory controllers lower, and an excess of the latency is nobody's."},
+    [A_CPUS] = {.name = "cpus_used",
+                .type = METRIC_NOTE,
+                .number = METRIC_DOUBLE,
+                .labels = "container",
+                .help = "How many CPUs the container and what is inside of it used on average in "
+                        "the last tick; absent with --collector.attribution.traffic. High: it "
+                        "works, or waits for memory, on so many at once."},
 };
 
-const struct metric_desc *const attribution_metrics[] = {
-    &descs[A_CAUSED], &descs[A_UNCERTAINTY],  &descs[A_CAUSED_TOTAL], &descs[A_CAUSED_WAIT],
-    &descs[A_EXCESS], &descs[A_EXCESS_TOTAL], &descs[A_READINGS],     &descs[A_CANDIDATES],
-    &descs[A_NOISE],  &descs[A_INFLATION],    &descs[A_ACTIVITY],     NULL};
+const struct metric_desc *const attribution_metrics[] = {&descs[A_CAUSED],
+                                                         &descs[A_UNCERTAINTY],
+                                                         &descs[A_CAUSED_TOTAL],
+                                                         &descs[A_CAUSED_WAIT],
+                                                         &descs[A_EXCESS],
+                                                         &descs[A_EXCESS_TOTAL],
+                                                         &descs[A_READINGS],
+                                                         &descs[A_CANDIDATES],
+                                                         &descs[A_NOISE],
+                                                         &descs[A_INFLATION],
+                                                         &descs[A_ACTIVITY],
+                                                         &descs[A_CPUS],
+                                                         NULL};
 
 int attribution_families_register(struct attribution_families *families, struct store *store,
                                   const char *owner)

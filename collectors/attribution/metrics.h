@@ -17,6 +17,7 @@ enum attribution_metric {
     A_NOISE,
     A_INFLATION,
     A_ACTIVITY,
+    A_CPUS, /* for the API only */
     A_METRICS
 };
 

@@ -103,6 +103,31 @@ static void a_hog_is_named_and_nobody_else(void **state)
     assert_true(mean > 5e-9 && mean < 12e-9);
 }
 
+/* For the API, of everybody: whether suspected or not, under the present name, and no longer when
+ * it could not be read. */
+static void the_cpus_that_each_uses(void **state)
+{
+    struct rig *rig = *state;
+    struct container *steady = interference_container(rig, "steady");
+    interference_container(rig, "half");
+    for (int i = 0; i < 3; i++) {
+        interference_run(rig, "steady", 1, 0.75);
+        interference_run(rig, "steady", 2, 0.5);
+        interference_run(rig, "half", 3, 0.5);
+        assert_int_equal(rig_tick(rig), 0);
+    }
+    assert_true(fabs(rig_value(rig, "cpus_used", "container=\"steady\"") - 1.25) < 1e-6);
+    assert_true(fabs(rig_value(rig, "cpus_used", "container=\"half\"") - 0.5) < 1e-6);
+    rig_rename(rig, steady, "renamed");
+    assert_int_equal(rig_tick(rig), 0);
+    assert_true(isnan(rig_value(rig, "cpus_used", "container=\"steady\"")));
+    assert_true(rig_value(rig, "cpus_used", "container=\"renamed\"") == 0);
+    rig_end(rig, steady);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(rig_tick(rig), 0);
+    assert_true(isnan(rig_value(rig, "cpus_used", "container=\"renamed\"")));
+}
+
 static void the_excess_adds_up(void **state)
 {
     struct rig *rig = *state;
@@ -672,6 +697,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, interference_setup, rig_teardown)
     const struct CMUnitTest tests[] = {
+        TEST(the_cpus_that_each_uses),
         TEST(a_hog_is_named_and_nobody_else),
         TEST(the_excess_adds_up),
         TEST(while_it_learns_there_is_no_excess),
