@@ -12,6 +12,17 @@ static void fail(struct exporter *e, int err)
     exporter_stop(e);
 }
 
+/* The clocks are compared at the first tick that comes at its time. */
+static void take_replay_time(struct exporter *e)
+{
+    uint64_t mono_ns = e->replay_tick.mono_ns;
+    if (e->replay_begin_ns == 0)
+        e->replay_begin_ns = mono_ns;
+    if (e->replay_origin_ns == 0 && !e->options->replay_max_speed &&
+        mono_ns - e->replay_begin_ns >= e->options->replay_skip_ns)
+        e->replay_origin_ns = loop_now_ns() - mono_ns;
+}
+
 /* Reads the next tick of the recording ahead. */
 static void load_replay_tick(struct exporter *e)
 {
@@ -28,8 +39,7 @@ static void load_replay_tick(struct exporter *e)
         exporter_publish(e);
     } else {
         e->replay_loaded = true;
-        if (e->replay_origin_ns == 0)
-            e->replay_origin_ns = loop_now_ns() - e->replay_tick.mono_ns;
+        take_replay_time(e);
     }
 }
 
@@ -45,7 +55,7 @@ static uint64_t on_tick_due(void *context)
     load_replay_tick(e);
     if (!e->replay_loaded)
         return UINT64_MAX;
-    return e->options->replay_max_speed ? 1 : e->replay_tick.mono_ns + e->replay_origin_ns;
+    return e->replay_origin_ns == 0 ? 1 : e->replay_tick.mono_ns + e->replay_origin_ns;
 }
 
 static void on_tick(void *context, uint64_t now_ns)

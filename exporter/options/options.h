@@ -49,6 +49,7 @@ struct options {
     const char *replay_file, *record_file;
     size_t record_max_bytes; /* 0: no limit */
     bool replay_max_speed;   /* --source.replay.speed=max */
+    uint64_t replay_skip_ns; /* of the recording's beginning: as fast as possible */
 
     bool once;
     enum log_level log_level;

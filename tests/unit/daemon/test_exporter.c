@@ -55,6 +55,19 @@ static void the_pages_answer(void **state)
     daemon_stop(&d);
 }
 
+/* The last tick is 1,000 s after the one that is waited for. Nothing of the beginning is lost. */
+static void a_beginning_is_replayed_fast_and_the_rest_is_not(void **state)
+{
+    (void)state;
+    struct daemon_rig d = {0};
+    daemon_start_skipping(&d, 1500, "--source.replay.skip=500s");
+    daemon_wait_for(&d, "} 501000\n");
+    daemon_expect(&d, "/metrics", "interference_container_cpu_cycles_total");
+    daemon_expect(&d, "/metrics", "interference_exporter_ticks_total 501\n");
+    daemon_expect(&d, "/api/v1/status", "\"replay_ended\": false");
+    daemon_stop(&d);
+}
+
 static void once_prints_the_end_of_the_recording(void **state)
 {
     (void)state;
@@ -110,6 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_exporters_live_in_one_process),
         cmocka_unit_test(the_pages_answer),
+        cmocka_unit_test(a_beginning_is_replayed_fast_and_the_rest_is_not),
         cmocka_unit_test(once_prints_the_end_of_the_recording),
         cmocka_unit_test(a_bad_recording_is_named_with_its_line),
     };

@@ -107,6 +107,7 @@ static void test_defaults(void **state)
     assert_null(o.replay_file);
     assert_null(o.record_file);
     assert_false(o.replay_max_speed || o.once || o.help || o.version);
+    assert_int_equal(o.replay_skip_ns, 0);
     assert_int_equal(o.log_level, LOG_LEVEL_INFO);
     assert_int_equal(o.log_format, LOG_FORMAT_LOGFMT);
 }
@@ -216,6 +217,7 @@ static void test_choices(void **state)
     assert_int_equal(both("--log.format", "json").log_format, LOG_FORMAT_JSON);
     assert_true(both("--source.replay.speed", "max").replay_max_speed);
     assert_false(both("--source.replay.speed", "1").replay_max_speed);
+    assert_int_equal(both("--source.replay.skip", "7m").replay_skip_ns, 420000000000);
     const char *histogram = "--collector.core_latency.histogram";
     struct options o = both(histogram, "container");
     assert_true(is_set(&o, histogram + 2));

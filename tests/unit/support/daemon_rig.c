@@ -48,23 +48,32 @@ static void *run(void *context)
     return NULL;
 }
 
-void daemon_start(struct daemon_rig *d, const char *pod, unsigned ticks, unsigned reads,
-                  const char *flag)
+/* flag may be NULL. */
+static void start(struct daemon_rig *d, const char *pace, const char *flag)
 {
-    daemon_recording(d->recording, pod, ticks, reads);
     snprintf(d->flag, sizeof d->flag, "--source.replay.file=%s", d->recording);
-    char *argv[] = {"test",
-                    "--source=replay",
-                    d->flag,
-                    "--source.replay.speed=max",
-                    "--web.listen-address=127.0.0.1:0",
-                    (char *)flag};
+    char *argv[] = {
+        "test",      "--source=replay", d->flag, (char *)pace, "--web.listen-address=127.0.0.1:0",
+        (char *)flag};
     assert_int_equal(options_parse(&d->options, flag ? 6 : 5, argv, d->error, sizeof d->error), 0);
     assert_int_equal(plan_init(&d->plan, &d->options, NULL, d->error, sizeof d->error), 0);
     d->log = (struct log){.fd = -1};
     assert_int_equal(
         exporter_new(&d->plan, &d->log, NULL, NULL, &d->exporter, d->error, sizeof d->error), 0);
     assert_int_equal(pthread_create(&d->thread, NULL, run, d), 0);
+}
+
+void daemon_start(struct daemon_rig *d, const char *pod, unsigned ticks, unsigned reads,
+                  const char *flag)
+{
+    daemon_recording(d->recording, pod, ticks, reads);
+    start(d, "--source.replay.speed=max", flag);
+}
+
+void daemon_start_skipping(struct daemon_rig *d, unsigned ticks, const char *skip)
+{
+    daemon_recording(d->recording, "one", ticks, 1000);
+    start(d, skip, NULL);
 }
 
 void daemon_stop(struct daemon_rig *d)

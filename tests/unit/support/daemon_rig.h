@@ -23,6 +23,9 @@ void daemon_recording(char path[64], const char *pod, unsigned ticks, unsigned r
 /* Replays such a recording at full speed; 'flag' (may be NULL) is one more flag. */
 void daemon_start(struct daemon_rig *d, const char *pod, unsigned ticks, unsigned reads,
                   const char *flag);
+/* Replays one of pod "one" with 1000 reads a tick at its own speed, but for the beginning that
+ * 'skip' (--source.replay.skip=...) hurries through. */
+void daemon_start_skipping(struct daemon_rig *d, unsigned ticks, const char *skip);
 void daemon_stop(struct daemon_rig *d);
 
 /* The answer to one request, headers included. Freed by the caller. */
