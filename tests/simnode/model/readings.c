@@ -6,9 +6,11 @@
 static uint64_t cycles_of(const struct core *core)
 {
     if (!core->running)
-        return core->stopped_cycle;
+        return core->stopped_cycle - core->slept_cycles;
+    if (core->node->apps[core->container].asleep)
+        return core->asleep_cycle - core->slept_cycles;
     return core->clock.base_cycle +
-           (core->node->now_fs - core->clock.base_fs) / core->clock.period_fs;
+           (core->node->now_fs - core->clock.base_fs) / core->clock.period_fs - core->slept_cycles;
 }
 
 static bool add_l1d_role(struct core *core, enum role role, uint64_t *sum)
@@ -100,7 +102,9 @@ static bool add_core_role(struct core *core, enum role role, uint64_t *sum)
 
 static uint64_t app_span_fs(const struct simnode *node, const struct app *app)
 {
-    return (app->running ? node->now_fs : app->stop_fs) - app->start_fs;
+    uint64_t end_fs = app->asleep ? app->asleep_fs : node->now_fs;
+
+    return (app->running ? end_fs : app->stop_fs) - app->start_fs - app->slept_fs;
 }
 
 /* The mean over its threads, as quantum_cycles is the time of each. */

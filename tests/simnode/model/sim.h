@@ -79,6 +79,7 @@ struct core {
     bool running, paused;
     struct simclock clock;
     uint64_t stopped_cycle;
+    uint64_t asleep_cycle, slept_cycles; /* as the container's asleep_fs and slept_fs */
     struct workload workload;
     uint64_t line_base;
     unsigned page_lines_shift;
@@ -134,8 +135,9 @@ struct app {
     uint32_t llc_ways;
     uint64_t mba_gap_fs; /* between requests of its class; 0: none */
     size_t class_index;
-    bool running, started;
+    bool running, started, asleep;
     uint64_t start_fs, stop_fs;
+    uint64_t asleep_fs, slept_fs; /* since when it sleeps; how long it slept before */
     struct cache ats;
     uint64_t placement_seed;
     /* ASM. */

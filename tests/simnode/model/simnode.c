@@ -333,10 +333,33 @@ static void flush_occupancy(struct core *core)
     core->l1d_misses_out.sum_fs = 0;
 }
 
+/* Time and cycles stand still for it, or go on. */
+static void sleep_or_wake(struct simnode *node, size_t index, bool asleep)
+{
+    struct app *app = &node->apps[index];
+
+    if (app->asleep == asleep)
+        return;
+    app->asleep = asleep;
+    if (!asleep)
+        app->slept_fs += node->now_fs - app->asleep_fs;
+    app->asleep_fs = node->now_fs;
+    for (size_t i = 0; i < node->n_cores; i++) {
+        struct core *core = &node->cores[i];
+
+        if (core->container != index)
+            continue;
+        if (!asleep)
+            core->slept_cycles += core_cycle_now(core) - core->asleep_cycle;
+        core->asleep_cycle = core_cycle_now(core);
+    }
+}
+
 static void stop_container(struct simnode *node, size_t index)
 {
     struct app *app = &node->apps[index];
 
+    sleep_or_wake(node, index, false);
     app->running = false;
     app->stop_fs = node->now_fs;
     for (size_t i = 0; i < node->n_cores; i++) {
@@ -367,8 +390,10 @@ static void set_frequency(struct simnode *node, double core_hz)
 
 static void pause_or_resume(struct simnode *node, size_t index, int64_t tick)
 {
-    bool pause = container_pauses(&node->scenario->containers[index], tick);
+    const struct pause_spec *spec = container_pause(&node->scenario->containers[index], tick);
+    bool pause = spec != NULL;
 
+    sleep_or_wake(node, index, pause && spec->asleep);
     for (size_t i = 0; i < node->n_cores; i++) {
         struct core *core = &node->cores[i];
 

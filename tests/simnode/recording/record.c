@@ -193,7 +193,7 @@ static json_t *caused_by(const struct recorder *recorder, size_t index)
 
     for (size_t i = 0; i < scenario->n_containers; i++)
         if (simnode_container_runs(recorder->node, i) &&
-            !container_pauses(&scenario->containers[i], tick))
+            !container_pause(&scenario->containers[i], tick))
             there |= 1U << i;
     if (!(there & 1U << index) || !caused_ns(recorder->caused, index, there, ns))
         return NULL;

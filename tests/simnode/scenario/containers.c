@@ -42,6 +42,7 @@ static const struct field placement_fields[] = {
 static const struct field pause_fields[] = {
     {"from_tick", FIELD_INT, offsetof(struct pause_spec, from_tick), 1, 1e15},
     {"to_tick", FIELD_INT, offsetof(struct pause_spec, to_tick), 1, 1e15},
+    {"asleep", FIELD_BOOL, offsetof(struct pause_spec, asleep), 0, 0},
 };
 
 static int find_workload(struct field_reader *reader, json_t *value, struct scenario *scenario,

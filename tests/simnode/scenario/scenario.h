@@ -88,6 +88,7 @@ struct placement_spec {
 
 struct pause_spec {
     int64_t from_tick, to_tick; /* from the start of one to the end of the other */
+    bool asleep;                /* neither time nor cycles count: its threads are not scheduled */
 };
 
 struct container_spec {
@@ -145,13 +146,14 @@ int scenario_parse(const char *name, const char *text, size_t len, struct scenar
                    char *error, size_t error_size);
 void scenario_free(struct scenario *scenario);
 
-static inline bool container_pauses(const struct container_spec *spec, int64_t tick)
+/* The pause that it makes in this tick, or NULL. */
+static inline const struct pause_spec *container_pause(const struct container_spec *spec,
+                                                       int64_t tick)
 {
-    bool pause = false;
-
     for (size_t i = 0; i < spec->n_pauses; i++)
-        pause |= spec->pauses[i].from_tick <= tick && tick <= spec->pauses[i].to_tick;
-    return pause;
+        if (spec->pauses[i].from_tick <= tick && tick <= spec->pauses[i].to_tick)
+            return &spec->pauses[i];
+    return NULL;
 }
 
 /* The whole cache path beside the wait in memory: what c_cache estimates. In core cycles; and the

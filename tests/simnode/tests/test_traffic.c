@@ -141,6 +141,32 @@ static void test_instructions_after_a_pause(void **state)
     scenario_free(scenario);
 }
 
+enum { TICK_NS = 94339 }; /* 500,000 cycles of the preset's 5.3 GHz */
+
+/* Awake in ticks 1, 4 and 5; stopped while it sleeps. */
+static void test_who_sleeps_is_not_counted(void **state)
+{
+    struct scenario *scenario = parse_scenario(
+        MACHINE "'workloads':{'r':{'kind':'random'}},'containers':[{'key':'r','workload':'r',"
+                "'cpus':[0,1],'stop_tick':6,'pauses':[{'from_tick':2,'to_tick':3,'asleep':true},"
+                "{'from_tick':5,'to_tick':5},{'from_tick':6,'to_tick':9,'asleep':true}]}]}");
+    struct simnode *node = new_node(scenario);
+    static const uint64_t awake[] = {1, 1, 1, 2, 3, 3, 3};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof awake / sizeof *awake; i++) {
+        struct simnode_reading core;
+
+        run_ticks(node, 1);
+        assert_int_equal(simnode_read_container(node, 0, GROUP_CORE, &core), 0);
+        assert_in_range(core.values[0], awake[i] * 2 * 500000 - 4, awake[i] * 2 * 500000 + 4);
+        assert_in_range(core.values[1], awake[i] * 2 * 500000 - 4, awake[i] * 2 * 500000 + 4);
+        assert_in_range(core.enabled_ns, awake[i] * TICK_NS - 4, awake[i] * TICK_NS + 4);
+    }
+    simnode_free(node);
+    scenario_free(scenario);
+}
+
 /* Paused, it counts nothing and hurts nobody; afterwards it does as before. */
 static void test_pauses(void **state)
 {
@@ -189,6 +215,7 @@ int main(void)
         cmocka_unit_test(test_what_the_counters_show),
         cmocka_unit_test(test_memory_of_another_socket),
         cmocka_unit_test(test_instructions_after_a_pause),
+        cmocka_unit_test(test_who_sleeps_is_not_counted),
         cmocka_unit_test(test_pauses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
