@@ -5,8 +5,8 @@
 #   --rounds N    end after N tables (default: at Ctrl-C)
 #   --stack       also start Prometheus with the alert rules, and Alertmanager, on 127.0.0.1
 #                 (--prometheus-port, 9090; --alertmanager-port, 9093)
-#   --demo        instead of measuring, replay a quarter of an hour of a simulated node, again and
-#                 again: a batch job slows down its neighbours; --demo=FILE: another recording
+#   --demo        instead of measuring, replay four minutes of a simulated node, again and again: a
+#                 batch job slows down its neighbours; --demo=FILE: another recording
 #   -- FLAG...    further flags for the exporter
 #
 # Installs what is missing with apt. Builds below build/quickstart of the tree and leaves nothing
@@ -20,11 +20,14 @@ cd "$(dirname "$0")/.."
 
 port=10066
 prometheus_port=9090
+# shellcheck disable=SC2034 # for stack.sh
 alertmanager_port=9093
+alerts_page=
 rounds=0
 stack=
 demo=
 recording=
+skipped=
 flags=()
 usage() {
     sed -n '2,/^[^#]/s/^#\( \|$\)//p' deploy/quickstart.sh
@@ -132,6 +135,7 @@ if [ -n "$demo" ] && [ -z "$recording" ]; then
     lists+=(deploy/packages-demo.txt)
     options=(-DIE_DEMO=ON)
     recording=$build/demo.jsonl
+    skipped=240 # seconds, in which the job comes and goes three times
 fi
 deploy/install-packages.sh "${lists[@]}"
 
@@ -147,7 +151,8 @@ if ! {
 fi
 
 if [ -n "$demo" ]; then
-    flags=(--source=replay "--source.replay.file=$recording" "${flags[@]}")
+    flags=(--source=replay "--source.replay.file=$recording" "--source.replay.skip=${skipped:-0}s"
+        "${flags[@]}")
 elif [[ " ${flags[*]-}" != *" --source=replay"* ]]; then
     found=$(runtime)
     if [ -n "$found" ]; then
@@ -198,11 +203,21 @@ wait_ready() {
         pause 0.1
     done
 }
+fetch() {
+    curl -fsS --max-time 5 "$url$1" -o "$work/$2"
+}
 start_exporter() {
+    local i
     run "$build/interference_exporter" "--web.listen-address=127.0.0.1:$port" "${flags[@]}" \
         >"$log" 2>&1
     exporter=$!
     wait_ready "$url" "its log is $log"
+    # The first tick only lays the base line.
+    for ((i = 0; i < 50; i++)); do
+        fetch /api/v1/status status &&
+            [ "$(jq .tick.number "$work/status")" -ge $((${skipped:-1} + 1)) ] && break
+        pause 0.1
+    done
 }
 # The demo's recording begins again when it has ended.
 restart_exporter() {
@@ -222,15 +237,6 @@ start_exporter
 if [ -n "$stack" ]; then
     start_stack
 fi
-fetch() {
-    curl -fsS --max-time 5 "$url$1" -o "$work/$2"
-}
-# The first tick only lays the base line.
-for ((i = 0; i < 50; i++)); do
-    fetch /api/v1/status status && [ "$(jq .tick.number "$work/status")" -ge 2 ] && break
-    pause 0.1
-done
-
 # One line per collector: running, or why not.
 collectors() {
     jq -r '.collectors[] | [.name, (if .available then "running" + (if (.words // "") != "" and
@@ -239,16 +245,31 @@ collectors() {
         awk -F '\t' '{ printf "  %-14s %s\n", $1, $2 }'
 }
 
-# What /metrics says of memory itself.
+# What a read of memory takes, and what it takes when the node is calm.
+memory() {
+    jq -r --slurpfile interference "$work/interference" --slurpfile status "$work/status" '
+        ($interference[0].domains // [] | map({key: "\(.numa_node)", value: .}) | from_entries) as $nodes
+        | $status[0].tick.interval_seconds as $interval
+        | .[] | (if .from == .to then $nodes[.from] else null end) as $node
+        | "memory, measured by the probe: NUMA node \(.from) reads node \(.to) in \(.ns) ns" + (
+            if $node == null then ""
+            elif $node.calm_ns then "; usual is \($node.calm_ns * 10 | round / 10), so \(
+                .ns / $node.calm_ns * 100 | round / 100) times that"
+            else "; what is usual is known in \([1, (60 - $node.readings) * $interval] | max | ceil) s"
+            end)' <<<"$(probe)"
+}
+
+# What /metrics says of memory itself: [{"from": node, "to": node, "ns": latency}].
 probe() {
-    awk '/^interference_memory_probe_latency_seconds\{/ {
+    awk 'BEGIN { printf "[" }
+    /^interference_memory_probe_latency_seconds\{/ {
         match($0, /initiator_numa_node="[0-9]+"/)
         from = substr($0, RSTART + 21, RLENGTH - 22)
         match($0, /target_numa_node="[0-9]+"/)
         to = substr($0, RSTART + 18, RLENGTH - 19)
-        printf "memory latency, measured by the probe: NUMA node %s reads node %s in %.1f ns\n",
-            from, to, $NF * 1e9
-    }' "$work/metrics"
+        printf "%s{\"from\": \"%s\", \"to\": \"%s\", \"ns\": %.1f}", n++ ? ", " : "", from, to, $NF * 1e9
+    }
+    END { print "]" }' "$work/metrics"
 }
 
 # Who waits, by its own counters, and who makes memory slow, or that it is not known.
@@ -340,26 +361,36 @@ most_slowed() {
           end' "$work/containers"
 }
 
-# The running containers, slowest first; rates are of the time since the table before.
-table() {
-    local rows=20
-    if [ -n "$terminal" ] && [ "${LINES:-0}" -gt 24 ]; then
-        rows=$((LINES - 15))
-    fi
-    [ -e "$work/before" ] || cp "$work/containers" "$work/before"
-    most_slowed
-    jq -r --slurpfile before "$work/before" --argjson seconds "$1" '
+# The running containers, those in trouble first, then those that cause it; rates are of the time
+# since the table before.
+rows() {
+    jq -r --slurpfile before "$work/before" --slurpfile interference "$work/interference" \
+        --argjson seconds "$1" '
         # With labels of its own (basis), a value is a list of one.
         def value($name): .values["interference_container_" + $name]
             | if type == "array" then .[0].value else . end;
         def total($name): value($name + "_total");
         def name: [.namespace, .pod, .container] | map(select(. != "")) | join("/");
+        def ns: if . < 10 then . * 10 | round / 10 else round end;
         ($before[0].containers | map({key: .container_id, value: .}) | from_entries) as $old
+        | ([$interference[0].domains // [] | .[]
+            | (.suspects[] | {key: .container_id, value: {caused: 0, mark: "<- suspect: \(.why)"}}),
+              (.groups[] | .caused_ns as $ns | .members[] | {key: .container_id,
+                  value: {caused: $ns, mark: "<- causes \($ns | ns) ns with others"}}),
+              (.aggressors[] | {key: .container_id, value: {caused: .caused_ns,
+                  mark: "<- causes \(.caused_ns | ns) ns, \(if .z >= 6 then "sure" else "likely" end)"}})]
+            | from_entries) as $who
         | .containers
-        | map(select(.values.running != 0) | . as $c | ($old[.container_id] // $c) as $o | {
-            name: name, id: .container_id,
-            latency: value("memory_read_latency_seconds"),
-            baseline: value("memory_read_latency_baseline_seconds"),
+        | map(select(.values.running != 0) | . as $c | ($old[.container_id] // $c) as $o
+            | value("memory_read_latency_seconds") as $latency
+            | value("memory_read_latency_baseline_seconds") as $normal
+            | (value("memory_read_latency_threshold_seconds") // (1.25 * ($normal // 0))) as $limit
+            | (if $latency and $normal and $normal > 0 then $latency / $normal else null end) as $ratio
+            | ($ratio != null and $latency > $limit) as $waits
+            | $who[.container_id] as $by | {
+            name: name, latency: $latency, normal: $normal, ratio: $ratio, waits: $waits,
+            caused: $by.caused, cpus: .values.cpus_used,
+            mark: ([(if $waits then "<- waits" else empty end), ($by.mark // empty)] | join(" ")),
             reads: (total("memory_reads") as $n | ($o | total("memory_reads")) as $m
                 | if $n == null or $m == null or $seconds <= 0 then null
                   else ($n - $m) / $seconds end),
@@ -367,19 +398,51 @@ table() {
                 | total("cpu_instructions") as $i | ($o | total("cpu_instructions")) as $j
                 | if $n == null or $m == null or $i == null or $j == null or $n <= $m then null
                   else ($i - $j) / ($n - $m) end) })
-        | sort_by(-(.latency // 0), -(.reads // 0), .name)[]
-        | [.name, .id, .latency, .baseline, .reads, .ipc] | map(. // "") | @tsv' \
-        "$work/containers" >"$work/rows"
-    awk -F '\t' -v rows="$rows" '
-        function ns(v) { return v == "" ? "-" : sprintf("%.1f", v * 1e9) }
-        function plain(v, form) { return v == "" ? "-" : sprintf(form, v) }
-        BEGIN { printf "%-48s %-12s %10s %10s %12s %6s\n", "CONTAINER", "ID", "LATENCY ns",
-                       "NORMAL ns", "READS/s", "IPC" }
-        NR <= rows { name = length($1) > 48 ? substr($1, 1, 20) ".." substr($1, length($1) - 25) : $1
-                     printf "%-48s %-12s %10s %10s %12s %6s\n", name, $2, ns($3), ns($4),
-                            plain($5, "%.0f"), plain($6, "%.2f") }
-        END { if (NR == 0) print "(none)"; if (NR > rows) print "... and " NR - rows " more" }
-    ' "$work/rows"
+        | sort_by(if .waits then -.ratio else 0 end, -(.caused // -1), -(.ratio // 0),
+            -(.cpus // 0), .name)[]
+        | [.name, .latency, .normal, .ratio, .reads, .ipc, .cpus, .mark]
+        | map(if . == null then "" else tostring end) | @tsv' "$work/containers"
+}
+
+# A column that nobody has a value for is left out.
+table() {
+    local room=20
+    if [ -n "$terminal" ] && [ "${LINES:-0}" -gt 24 ]; then
+        room=$((LINES - 15))
+    fi
+    [ -e "$work/before" ] || cp "$work/containers" "$work/before"
+    most_slowed
+    rows "$1" >"$work/rows"
+    awk -F '\t' -v room="$room" '
+        function short(name) {
+            return length(name) > 48 ? substr(name, 1, 20) ".." substr(name, length(name) - 25) : name
+        }
+        function cell(i, v) { return v == "" ? "-" : sprintf(form[i], v * scale[i]) }
+        BEGIN {
+            split("CONTAINER|LATENCY ns|NORMAL ns|RATIO|READS/s|IPC|CPUS|", title, "|")
+            split("|%.1f|%.1f|%.2f|%.0f|%.2f|%.2f|", form, "|")
+            split("1 1e9 1e9 1 1 1 1 1", scale, " ")
+            widest = length(title[1])
+        }
+        {
+            for (i = 1; i <= NF; i++) {
+                at[NR, i] = i == 1 ? short($i) : $i
+                used[i] = used[i] || $i != ""
+            }
+            if (length(at[NR, 1]) > widest && NR <= room)
+                widest = length(at[NR, 1])
+        }
+        END {
+            for (row = 0; row <= NR && row <= room; row++) {
+                printf "%-" widest "s", row ? at[row, 1] : title[1]
+                for (i = 2; i <= 7; i++)
+                    if (used[i])
+                        printf "  %10s", row ? cell(i, at[row, i]) : title[i]
+                print row && at[row, 8] != "" ? "  " at[row, 8] : ""
+            }
+            if (NR == 0) print "(none)"
+            if (NR > room) print "... and " NR - room " more"
+        }' "$work/rows"
     cp "$work/containers" "$work/before"
 }
 
@@ -392,11 +455,11 @@ screen() {
         "$work/status"
     if [ -n "$replays" ]; then
         echo "the demo's recording, run $replays${stack:+; $demo_words}"
+        if [ -n "$skipped" ]; then
+            echo "the $skipped s before, from which the exporter learned what is normal, were replayed at once"
+        fi
     fi
-    echo "collectors:"
-    collectors
-    echo
-    probe
+    memory
     jq -r '.containers | "containers: \(.monitored) monitored, \(.lingering) ended lately, \(
         .excluded) excluded, \(.over_limit) over the limit"' "$work/status"
     table "$1"
@@ -404,10 +467,16 @@ screen() {
     if [ -n "$stack" ]; then
         show_alerts
         echo
-        echo "Prometheus $prometheus_url/alerts  Alertmanager http://127.0.0.1:$alertmanager_port/"
-        echo "dashboards for a Grafana with this Prometheus as data source: dashboards/rendered/*.json"
     fi
-    echo "$url/  $url/metrics  $url/api/v1/status  $url/api/v1/containers  $url/api/v1/interference"
+    echo "collectors:"
+    collectors
+    echo
+    echo "the same in a browser: $url/"
+    if [ -n "$stack" ]; then
+        echo "alerts, with what to do: $prometheus_url$alerts_page"
+        echo "dashboards, for a Grafana with data source $prometheus_url : dashboards/rendered/*.json"
+    fi
+    echo "for programs: $url/metrics $url/api/v1/status $url/api/v1/containers $url/api/v1/interference"
     echo "Ctrl-C ends it. The exporter's log: $log"
 }
 

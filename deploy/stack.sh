@@ -3,8 +3,8 @@
 # uses. Everything they write is below its temporary directory, but for their logs.
 # shellcheck disable=SC2154
 
-# What the demo divides the rules' durations by: an alert that waits a quarter of an hour waits 90 s.
-demo_factor=10
+# What the demo divides the rules' durations by: an alert that waits a quarter of an hour waits 45 s.
+demo_factor=20
 demo_words="a REPLAY of a simulated node; the rules' durations are divided by $demo_factor"
 
 # Settings for the demo and for the real thing differ in the labels that say which it is.
@@ -59,14 +59,21 @@ EOF
     for server in "$alertmanager_port" "$prometheus_port"; do
         wait_ready "http://127.0.0.1:$server" "see $build/prometheus.log and alertmanager.log"
     done
+    find_alerts_page
+}
+
+# Debian's Prometheus has the classic pages only, others have only the new ones; the API is in all.
+find_alerts_page() {
+    for alerts_page in /alerts /classic/alerts /api/v1/alerts; do
+        if curl -fs --max-time 5 -o "$work/page" "$prometheus_url$alerts_page"; then
+            break
+        fi
+    done
 }
 
 # What Prometheus finds wrong at the moment.
 show_alerts() {
     curl -fsS --max-time 5 "$prometheus_url/api/v1/alerts" | jq -r '
-        [.data.alerts[] | .labels as $l
-            | "  \(.state): \($l.alertname) \([$l.namespace, $l.pod, $l.container, $l.collector,
-                  ($l.socket | values | "socket \(.)")]
-                | map(select(. != null and . != "")) | join("/"))"]
+        [.data.alerts[] | "  \(.state): \(.labels.alertname): \(.annotations.summary // "")"]
         | sort | if . == [] then "alerts: none" else "alerts:", .[] end'
 }

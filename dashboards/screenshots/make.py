@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """Pictures of the dashboards, drawn by Grafana's own components from a real Prometheus:
 
-    cmake -S . -B build/demo -G Ninja -DIE_TESTS=OFF -DIE_DEMO=ON && cmake --build build/demo
+    cmake -S . -B build/demo -G Ninja -DIE_TESTS=OFF -DIE_DEMO=ON
+    cmake --build build/demo --target interference_exporter quarter_hour
     dashboards/screenshots/make.py build/demo              # all of it, 16 minutes
     dashboards/screenshots/make.py build/demo --draw       # the pictures again, from the same data
 
-Four exporters replay the recording of the simulated node (deploy/demo), each begun a little later than
-the one before; Prometheus scrapes them each second, with the rules as the demo has them (durations
+Four exporters replay the longer recording of the simulated node (deploy/demo), each begun a little later
+than the one before; Prometheus scrapes them each second, with the rules as the demo has them (durations
 divided by ten). What is below WORK (BUILD/screenshots) stays for --draw. Needs prometheus, node, npm,
 chromium and pngquant; no part of the tests.
 """
@@ -87,7 +88,7 @@ def prometheus(work, targets=None):
 def collect(build, work):
     shutil.rmtree(work / "tsdb", ignore_errors=True)
     recording = work / "demo.jsonl"  # of its own: the build may make another meanwhile
-    shutil.copy(build / "demo.jsonl", recording)
+    shutil.copy(build / "quarter-hour.jsonl", recording)
     ports = {node: harness.free_port() for node in NODES}
     waiting = dict(NODES)
     running = []

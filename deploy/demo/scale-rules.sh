@@ -1,8 +1,9 @@
 #!/bin/bash
 # Prometheus rules with shorter durations, for the demo: deploy/demo/scale-rules.sh FACTOR RULES.yaml > SCALED.yaml
 #
-# Divides every duration by FACTOR: intervals, "for", ranges, offsets. Thresholds, names and texts
-# stay the same, so "of the last 15 minutes" and rate5m are then not literally true.
+# Divides every duration by FACTOR: intervals, "for", ranges, offsets, and what texts say of them ("of
+# the last 15 minutes", also in the queries that they hold). Thresholds and names stay the same, so
+# rate5m is then not literally true.
 set -euo pipefail
 export LC_ALL=C
 
@@ -17,6 +18,7 @@ exec awk -v factor="$1" '
         unit["ms"] = 1; unit["s"] = 1000; unit["m"] = 60000; unit["h"] = 3600000
         unit["d"] = 86400000; unit["w"] = 7 * unit["d"]; unit["y"] = 365 * unit["d"]
         duration = "([0-9]+(ms|[smhdwy]))+"
+        told = "(^|[^a-z0-9.])(an?|[0-9]+) (second|minute|hour|day|week)s?($|[^a-z])"
     }
     function scaled(text,    ms, digits, letters) {
         for (ms = 0; text != ""; text = substr(text, length(digits letters) + 1)) {
@@ -41,14 +43,39 @@ exec awk -v factor="$1" '
         }
         return out line
     }
+    # As people say it: "45 seconds".
+    function words(seconds,    unit, n) {
+        unit = seconds < 120 ? "second" : seconds < 7200 ? "minute" : "hour"
+        n = seconds / (unit == "second" ? 1 : unit == "minute" ? 60 : 3600)
+        n = int(n * 10 + 0.5) / 10
+        return n " " unit (n == 1 ? "" : "s")
+    }
+    # Each "15 minutes", "a day" of a text; not "per second".
+    function retell(line,    out, found, lead, n) {
+        for (out = ""; match(line, told);) {
+            found = substr(line, RSTART, RLENGTH)
+            out = out substr(line, 1, RSTART - 1)
+            line = substr(line, RSTART + RLENGTH)
+            match(found, /(an?|[0-9]+) /)
+            lead = substr(found, 1, RSTART - 1)
+            n = substr(found, RSTART, RLENGTH - 1)
+            match(found, /(second|minute|hour|day|week)/)
+            out = out lead words((n ~ /^a/ ? 1 : n) * unit[substr(found, RSTART, 1)] / 1000 / factor)
+            if (found ~ /[^a-z]$/)
+                out = out substr(found, length(found))
+        }
+        return out line
+    }
     # What is below an annotation is prose, whatever it looks like.
     /^ *(- )?[a-z_]+:/ {
         match($0, /^ */)
         if (!prose || RLENGTH <= indent) {
             prose = /^ *(summary|description|runbook_url):/
+            address = /^ *runbook_url:/
             indent = RLENGTH
         }
     }
+    prose && !address { $0 = rewrite(retell($0), "[[]") }
     !prose && /^ *(- )?(interval|for|keep_firing_for|query_offset): / { $0 = rewrite($0, ": *\"?") }
     !prose { $0 = rewrite(rewrite(rewrite($0, "[[]"), "[[][0-9a-z]+:"), "offset +-?") }
     { print }

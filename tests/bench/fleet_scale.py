@@ -55,7 +55,7 @@ def options():
 def windows(build, directory):
     """[[{role: count in a tick}]]: the demo's containers that read memory, tick by tick."""
     recording = directory / "demo.jsonl"
-    subprocess.run([build / "tests/simnode/simnode", SOURCE / "deploy/demo/scenario.json",
+    subprocess.run([build / "tests/simnode/simnode", SOURCE / "deploy/demo/quarter-hour.json",
                     recording], check=True)
     before, found = {}, {}
     with open(recording, encoding="utf-8") as lines:

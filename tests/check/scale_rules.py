@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""deploy/demo/scale-rules.sh divides every duration of rules, and touches nothing else."""
+"""deploy/demo/scale-rules.sh divides every duration of rules, and what texts say of it, and touches
+nothing else."""
 import pathlib
 import subprocess
 
@@ -18,11 +19,11 @@ groups:
     record: "numa:latency:rate15m"
   - alert: "Slow"
     annotations:
-      summary: "[5m] of the last 15m"
+      summary: "Slow for 15 minutes"
       description: |-
-        Over the last [15m]
-        for: 15m
-      runbook_url: "http://x/[5m]"
+        Over the last 24 hours, for a day, an hour (1 week): 3 reads per second.
+        for: 15m {{ with query "topk(3, rate(a[5m]))" }}30ns, a secondary one, 2 minutes
+      runbook_url: "http://x/[5m]/15 minutes"
     expr: "max_over_time(a[1h30m:2m] offset 10m) and rate(b[100ms]) or c offset -1m"
     for: 15m
     keep_firing_for: "1m"
@@ -39,11 +40,11 @@ groups:
     record: "numa:latency:rate15m"
   - alert: "Slow"
     annotations:
-      summary: "[5m] of the last 15m"
+      summary: "Slow for 90 seconds"
       description: |-
-        Over the last [15m]
-        for: 15m
-      runbook_url: "http://x/[5m]"
+        Over the last 2.4 hours, for 2.4 hours, 6 minutes (16.8 hours): 3 reads per second.
+        for: 15m {{ with query "topk(3, rate(a[30000ms]))" }}30ns, a secondary one, 12 seconds
+      runbook_url: "http://x/[5m]/15 minutes"
     expr: "max_over_time(a[540000ms:12000ms] offset 60000ms) and rate(b[10ms]) or c offset -6000ms"
     for: 90000ms
     keep_firing_for: "6000ms"

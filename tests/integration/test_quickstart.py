@@ -73,12 +73,18 @@ class Quickstart(unittest.TestCase):
         self.assertNotIn("\033", text)
         for collector in ("core_latency", "probe"):
             self.assertRegex(text, rf"(?m)^  {collector} +(running|not running \(\w+\): \S.*)")
-        self.assertEqual(len(re.findall(r"(?m)^CONTAINER +ID +LATENCY", text)), 2)
+        self.assertEqual(len(re.findall(r"(?m)^CONTAINER +.*\bCPUS$", text)), 2)
+        # Sight on any machine: a read of memory, and the CPU time of everybody.
+        self.assertRegex(text, r"(?m)^memory, measured by the probe: NUMA node \d+ reads node \d+ in "
+                         r"[\d.]+ ns; what is usual is known in \d+ s$")
+        for table in re.findall(r"(?ms)^CONTAINER.*?$(.*?)^$", text):
+            self.assertRegex(table, r"(?m)^\S+(  +[\d.-]+)*  +\d+\.\d\d( +<-.*)?$")
+            self.assertNotRegex(table, r"(?m)^\S+(  +-)+$")
         self.assertEqual(len(re.findall(r"(?m)^most slowed: \w.*\nCONTAINER", text)), 2)
         if re.search(r"(?m)^  slowdown +not running", text):
             self.assertRegex(text, r"(?m)^most slowed: unknown, .* \(\w+\)$")
         self.assertRegex(text, r"(?m)^containers: \d+ monitored")
-        self.assertIn(f"http://127.0.0.1:{self.port}/metrics", text)
+        self.assertIn(f"the same in a browser: http://127.0.0.1:{self.port}/\n", text)
         if "--containers.all-cgroups" in text:
             self.assertIn("visible-to-quickstart", text)
 
@@ -116,22 +122,86 @@ class Quickstart(unittest.TestCase):
         self.assertAlmostEqual(int(match[2]), 100 * cache / (cache + memory), delta=0.51)
         self.assertAlmostEqual(int(match[3]), 100 * memory / (cache + memory), delta=0.51)
 
+    def said(self, call, *names, **documents):
+        """What the script's own functions say of these answers of the API."""
+        for name, document in documents.items():
+            (self.directory / name).write_text(json.dumps(document))
+        result = subprocess.run(
+            ["bash", "-euc", 'work=$1 script=$2 call=$3 terminal=; shift 3; most_slowed() { :; }; '
+             'for name; do eval "$(sed -n "/^$name()/,/^}/p" "$script")"; done; $call', "bash",
+             self.directory, SCRIPT, call, *names],
+            capture_output=True, text=True, check=True, timeout=20)
+        return result.stdout
+
+    def test_table(self):
+        """Who is in trouble first, then who causes it; a column that nobody has a value for is left
+        out."""
+        def container(name, cpus, now=None, normal=None, limit=None):
+            values = {"running": 1, "cpus_used": cpus}
+            for key, ns in (("", now), ("_threshold", limit)):
+                if ns:
+                    values[f"interference_container_memory_read_latency{key}_seconds"] = ns * 1e-9
+            if normal:
+                values["interference_container_memory_read_latency_baseline_seconds"] = [
+                    {"labels": {"basis": "calm"}, "value": normal * 1e-9}]
+            return {"namespace": "shop", "pod": "", "container": name, "container_id": name,
+                    "values": values}
+
+        def shown(containers, **domain):
+            (self.directory / "before").unlink(missing_ok=True)
+            everybody = {"suspects": [], "groups": [], "aggressors": [], **domain}
+            return [re.split(r"  +", line) for line in self.said(
+                "table 0", "rows", "table", containers={"containers": containers},
+                interference={"domains": [everybody]}).splitlines()]
+
+        rows = shown(
+            [container("far", 0.5, 371, 411), container("idle", 0), container("victim", 1, 124, 92),
+             container("lenient", 1, 140, 90, 150), container("worse", 0.25, 150, 75),
+             container("hog", 3, 112, 111), container("pair", 2)],
+            suspects=[{"container_id": "idle", "why": "one coincidence so far"}],
+            groups=[{"caused_ns": 12.4, "members": [{"container_id": "pair"}]}],
+            aggressors=[{"container_id": "hog", "caused_ns": 27.12, "z": 7.0}])
+        self.assertEqual(rows, [
+            ["CONTAINER", "LATENCY ns", "NORMAL ns", "RATIO", "CPUS"],
+            ["shop/worse", "150.0", "75.0", "2.00", "0.25", "<- waits"],
+            ["shop/victim", "124.0", "92.0", "1.35", "1.00", "<- waits"],
+            ["shop/hog", "112.0", "111.0", "1.01", "3.00", "<- causes 27 ns, sure"],
+            ["shop/pair", "-", "-", "-", "2.00", "<- causes 12 ns with others"],
+            ["shop/idle", "-", "-", "-", "0.00", "<- suspect: one coincidence so far"],
+            ["shop/lenient", "140.0", "90.0", "1.56", "1.00"],
+            ["shop/far", "371.0", "411.0", "0.90", "0.50"]])
+        self.assertEqual(shown([container("b", 0.5), container("a", 2)]), [
+            ["CONTAINER", "CPUS"], ["shop/a", "2.00"], ["shop/b", "0.50"]])
+        self.assertEqual(shown([]), [["CONTAINER"], ["(none)"]])
+
+    def test_memory(self):
+        (self.directory / "metrics").write_text("".join(
+            f'interference_memory_probe_latency_seconds{{initiator_numa_node="{initiator}",'
+            f'target_numa_node="{target}"}} {value}\n'
+            for initiator, target, value in ((0, 0, 1.182e-07), (0, 1, 2e-07), (1, 1, 1e-07))))
+        self.assertEqual(
+            self.said("memory", "probe", "memory", status={"tick": {"interval_seconds": 1}},
+                      interference={"domains": [
+                          {"numa_node": 0, "calm_ns": 91.04, "readings": 70},
+                          {"numa_node": 1, "calm_ns": None, "readings": 45}]}).splitlines(),
+            ["memory, measured by the probe: NUMA node 0 reads node 0 in 118.2 ns; usual is 91, so 1.3 "
+             "times that",
+             "memory, measured by the probe: NUMA node 0 reads node 1 in 200 ns",
+             "memory, measured by the probe: NUMA node 1 reads node 1 in 100 ns; what is usual is known "
+             "in 15 s"])
+
     def verdict(self, domains, waits=False, available=True):
-        """What the script's own function says of these answers of the API."""
         latency = {"running": 1, "interference_container_memory_read_latency_seconds": 135e-9,
                    "interference_container_memory_read_latency_baseline_seconds":
                        [{"labels": {"basis": "calm"}, "value": 100e-9}]}
         container = {"namespace": "shop", "pod": "", "container": "search", "container_id": "1",
                      "values": latency if waits else {"running": 1}}
-        for name, value in (
-                ("status", {"tick": {"interval_seconds": 2}, "collectors": [
-                    {"name": "attribution", "available": available, "reason": "disabled"}]}),
-                ("containers", {"containers": [container]}), ("interference", {"domains": domains})):
-            (self.directory / name).write_text(json.dumps(value))
-        result = subprocess.run(
-            ["bash", "-euc", 'work=$1; eval "$(sed -n "/^verdict()/,/^}/p" "$2")"; verdict', "bash",
-             self.directory, SCRIPT], capture_output=True, text=True, check=True, timeout=20)
-        return result.stdout.removesuffix("\n")
+        return self.said(
+            "verdict", "verdict", containers={"containers": [container]},
+            interference={"domains": domains}, status={
+                "tick": {"interval_seconds": 2}, "collectors": [
+                    {"name": "attribution", "available": available, "reason": "disabled"}]},
+        ).removesuffix("\n")
 
     def test_verdict(self):
         def row(name, caused=0.0, z=5.0):
@@ -254,7 +324,8 @@ class Quickstart(unittest.TestCase):
             self.assertEqual(len(set(servers(*self.ports))), 3)  # the exporter's processes are one
             text = log.read_text()
             self.assertIn("REPLAY: nothing here was measured on this machine", text)
-            self.assertIn("durations are divided by 10", text)
+            self.assertIn("durations are divided by 20", text)
+            self.check_links(text)
             self.check_stack()
             process.terminate()  # the script alone, which has to end the others
             wait_until(lambda: process.poll() is not None, 20, "it ends")
@@ -265,20 +336,48 @@ class Quickstart(unittest.TestCase):
                 process.wait()
         wait_until(lambda: not servers(*self.ports), 5, "all servers end")
         self.assertEqual(list(scratch.iterdir()), [])
-        self.check_that_the_demo_names_its_job()
+        self.check_the_demos_course()
 
-    def check_that_the_demo_names_its_job(self):
-        """In its fifth minute, while the batch job of the third runs."""
+    def check_links(self, text):
+        """Each address that the script prints leads to something, and what is no page is a file."""
+        links = set(re.findall(r"https?://[^\s;,]+", text))
+        self.assertLessEqual({f"http://127.0.0.1:{self.port}/", f"http://127.0.0.1:{self.prometheus}"},
+                             links)
+        self.assertTrue(any(link.endswith("/alerts") for link in links), links)
+        for link in links:
+            with self.subTest(link):
+                with urllib.request.urlopen(link, timeout=10) as answer:  # an HTTPError, if not 200
+                    page = answer.read().decode()
+                self.assertNotIn("does not include", page)
+        self.assertTrue(any(SOURCE.glob(re.search(r": (dashboards/\S+)$", text, re.MULTILINE)[1])))
+        self.assertTrue((SOURCE / re.search(r"The exporter's log: (\S+)", text)[1]).exists())
+
+    def demo_at(self, second):
+        """Who waits, and who is named for it, so many seconds after the demo's first table."""
         lines = (SOURCE / "build/quickstart/demo.jsonl").read_text().splitlines(keepends=True)
-        end = next(i for i, line in enumerate(lines) if json.loads(line).get("tick") == 261)
-        recording = self.directory / "four-minutes.jsonl"
+        end = next(i for i, line in enumerate(lines) if json.loads(line).get("tick") == 242 + second)
+        recording = self.directory / "beginning.jsonl"
         recording.write_text("".join(lines[:end]))
-        page = subprocess.run([harness.EXPORTER, "--source=replay", "--once",
-                               f"--source.replay.file={recording}"], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=60, check=True).stdout
-        named = re.findall(r'(?m)^interference_container_caused_latency_current_seconds\{namespace='
-                           r'"(\w+)",pod="([\w-]+)"', page)
-        self.assertEqual(named, [("batch", "report-28931100-m5zqk")])
+        page = harness.parse_text(subprocess.run(
+            [harness.EXPORTER, "--source=replay", "--once", f"--source.replay.file={recording}"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True).stdout)
+        reads = "interference_container_memory_read_latency_"
+        latency, threshold = (
+            {dict(labels)["pod"]: value for labels, value in page.select(reads + name).items()}
+            for name in ("seconds", "threshold_seconds"))
+        self.assertGreaterEqual(len(threshold), 4)
+        return ({pod for pod, value in latency.items() if value > threshold.get(pod, value)},
+                {dict(labels)["pod"] for labels in page.select(
+                    "interference_container_caused_latency_current_seconds")})
+
+    def check_the_demos_course(self):
+        """Calm, trouble within half a minute, and calm again long before five minutes are over."""
+        self.assertEqual(self.demo_at(15), (set(), set()))
+        for second in (25, 60, 135):
+            waiting, named = self.demo_at(second)
+            self.assertLessEqual({"cart-7d9c6b5f4-x2x1p", "search-0"}, waiting)
+            self.assertEqual(named, {"report-6f7c9d5b8-m5zqk"})
+        self.assertEqual(self.demo_at(160), (set(), set()))
 
     def check_stack(self):
         def api(path):
