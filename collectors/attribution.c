@@ -15,6 +15,7 @@
 #include "collectors/attribution/headline.h"
 #include "collectors/attribution/page.h"
 #include "collectors/attribution/rates.h"
+#include "collectors/attribution/total.h"
 #include "collectors/attribution/victims.h"
 #include "collectors/parts/probe_latency.h"
 #include "collectors/table.h"
@@ -45,6 +46,7 @@ struct attribution {
     struct attribution_context in;
     struct lanes lanes;
     struct attribution_clock machine; /* CPU time of all that runs; may not be open */
+    struct traffic_total total;       /* the traffic of all that runs; where activity is traffic */
     struct board *board;
     struct attribution_scratch *scratch;
     struct verdict verdict; /* as at the start */
@@ -207,12 +209,26 @@ static bool read_host(struct attribution *self, const struct tick *tick,
     return read && rates_host(&self->in, &self->lanes, &machine, host);
 }
 
+/* What everybody has, when the containers' rates are shared. */
+static void measure_traffic(struct attribution *self, const struct tick *tick)
+{
+    traffic_total_read(&self->total, tick);
+    for (size_t i = 0; i < self->in.nodes.n; i++) {
+        double everybody = NAN;
+        bool counted = traffic_total_of(&self->total, self->in.nodes.machine,
+                                        self->in.node[i]->number, &everybody);
+        attribution_node_measure(self->in.node[i], counted, everybody);
+    }
+}
+
 static void take_readings(struct attribution *self, const struct tick *tick,
                           const struct probe_reading *bursts, size_t n)
 {
     double host[ATTRIBUTION_NODES], seconds;
     bool host_known = !self->in.traffic && read_host(self, tick, host), any = false;
     rates_share(&self->in, &self->lanes);
+    if (self->in.traffic)
+        measure_traffic(self, tick);
     if (victims_take(&self->in, &self->lanes, tick))
         self->in.status->wants_reconcile = true;
     for (size_t i = 0; i < self->in.nodes.n; i++) {
@@ -290,6 +306,7 @@ static void attribution_stop(void *opaque)
     lanes_release(&self->lanes);
     if (self->machine.handle)
         source_set_close(self->in.env.sources, self->machine.handle);
+    traffic_total_close(&self->total);
     for (size_t i = 0; i < self->in.nodes.n; i++)
         attribution_node_free(self->in.node[i]);
     board_free(self->board);
@@ -356,7 +373,6 @@ static int add_known_nodes(struct attribution *self)
     return err;
 }
 
-/* The host's own traffic is not counted. */
 static void choose_activity(struct attribution *self)
 {
     const struct attribution_flags *flags = self->in.env.config;
@@ -397,7 +413,9 @@ static int attribution_start(const struct collector_env *env, struct collector_s
         attribution_stop(self);
         return err;
     }
-    if (!self->in.traffic)
+    if (self->in.traffic)
+        traffic_total_open(&self->total, env);
+    else
         open_machine(self);
     *out = self;
     return 0;

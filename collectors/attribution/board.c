@@ -80,6 +80,7 @@ static void add_waits(struct attribution_board_list *list, const struct waits *w
     to->victims = waits->victims;
     to->learning = waits->learning;
     to->wait_seconds = waits->seconds;
+    to->host_wait_seconds = waits->host_seconds;
     to->sums = waits->sums;
     to->first_party = list->n_parties;
     to->n_aggressors = add_parties(list, waits, &waits->aggressors, lanes);
@@ -92,6 +93,7 @@ static void add_domain(struct attribution_board_list *list, const struct attribu
     *to = (struct attribution_board_domain){
         .numa_node = node->number,
         .traffic = node->pooled != NULL,
+        .total = node->total,
         .known = node->known,
         .state = node->state,
         .latency_ns = node->domain.latency_ns,

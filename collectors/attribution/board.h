@@ -41,9 +41,10 @@ struct attribution_board_domain {
     unsigned n_groups;
     struct attribution_group groups[ATTRIBUTION_GROUPS];
 
-    enum waits_state waits; /* where it is known, so is what follows */
+    struct attribution_total total; /* where activity is traffic */
+    enum waits_state waits;         /* where it is known, so is what follows */
     unsigned victims, learning;
-    double wait_seconds;
+    double wait_seconds, host_wait_seconds;
     struct attribution_sums sums;
     size_t first_party; /* its aggressors, then its victims */
     unsigned n_aggressors, n_burdened;

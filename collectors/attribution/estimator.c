@@ -72,10 +72,17 @@ int attribution_set_prior(struct attribution_domain *d, double mu0, double tau)
     return 0;
 }
 
+void attribution_set_rest_prior(struct attribution_domain *d, double tau)
+{
+    d->config.tau_rest = tau;
+}
+
 void attribution_clear_prior(struct attribution_domain *d)
 {
+    const struct attribution_config config = attribution_config_cpu_time();
     d->config.mu0 = 0;
-    d->config.tau = attribution_config_cpu_time().tau;
+    d->config.tau = config.tau;
+    d->config.tau_rest = config.tau_rest;
 }
 
 void attribution_member_rescale(struct attribution_member *m, double factor)

@@ -43,7 +43,10 @@ int attribution_init(struct attribution_domain *domain, const struct attribution
 /* With a PMU: what a container's coefficient is before anything is known of it, from the pooled
  * slope: mu0 = tau = beta. Holds from the next solve on. -EINVAL: not a positive number. */
 int attribution_set_prior(struct attribution_domain *domain, double mu0, double tau);
-/* Without one again: as the configuration for CPU time says. */
+/* How far from 0 the rest's may then be: that of traffic which is counted is as large as anybody's,
+ * while the default keeps CPU time small. Until the next call; a value > 0. */
+void attribution_set_rest_prior(struct attribution_domain *domain, double tau);
+/* Without them again: as the configuration for CPU time says. */
 void attribution_clear_prior(struct attribution_domain *domain);
 
 /* From now on activities are in another unit: all that is known is converted as if earlier ones had

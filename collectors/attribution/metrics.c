@@ -53,7 +53,8 @@ static const struct metric_desc descs[A_METRICS] = {
              "Only with --collector.attribution.traffic, where the CPU counts traffic and "
              "latencies; there once the latency of a NUMA node has followed the traffic on it. "
              "Victims without a baseline are left out. The sum over all containers is what the "
-             "victims wait more than usual. High: reads that take turns add up, so 1 a second "
+             "victims wait more than usual, less the host's part where memory controllers tell "
+             "its traffic. High: reads that take turns add up, so 1 a second "
              "is much for one victim and little for fifty. A latency's noise above the baseline "
              "counts as well: compare with a time when nothing hurts."},
     [A_EXCESS] =

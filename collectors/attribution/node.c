@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/attribution/total.h"
 #include "collectors/learned/keep.h"
 #include "collectors/parts/named_series.h"
 #include "exporter/base/array.h"
@@ -81,6 +82,7 @@ int attribution_node_new(int number, bool traffic, const struct attribution_fami
         return -ENOMEM;
     node->number = number;
     node->busy_share = NAN;
+    node->total.all = node->total.host = NAN;
     restore(node, state);
     struct attribution_config config = attribution_config_cpu_time();
     if (traffic)
@@ -219,23 +221,44 @@ double attribution_node_traffic(const struct attribution_node *node)
     return absent > absent_share * all ? NAN : all;
 }
 
-/* Traffic in units of its peak, and what to expect of everybody's. */
-static void take_pooled(struct attribution_node *node, const struct tick *tick, double latency_ns,
-                        struct attribution_scratch *scratch)
+void attribution_node_measure(struct attribution_node *node, bool counted, double everybody)
 {
-    double total = attribution_node_traffic(node);
+    struct attribution_total *total = &node->total;
+    double sum = attribution_node_traffic(node);
+    total->host = counted ? traffic_total_host(everybody, sum) : NAN;
+    if (counted && !total->counted && !isnan(total->host)) {
+        pooled_shift(node->pooled, total->host);
+        total->counted = true;
+    } else if (!counted && total->counted) {
+        pooled_shift(node->pooled, -total->last_host);
+        total->counted = false;
+    }
+    if (!isnan(total->host))
+        total->last_host = total->host;
+    total->all = sum;
+    if (total->counted) /* the containers' is a part of it, also where the counts do not fit */
+        total->all = everybody >= sum || isnan(everybody) || isnan(sum) ? everybody : sum;
+}
+
+/* Traffic in units of its peak, and what to expect of everybody's. Returns the host's. */
+static double take_pooled(struct attribution_node *node, const struct tick *tick, double latency_ns,
+                          struct attribution_scratch *scratch)
+{
+    double total = node->total.all;
     double factor = pooled_measure(node->pooled, tick->mono_ns, total, scratch);
     pooled_take(node->pooled, latency_ns, total, scratch);
     double slope = pooled_slope(node->pooled);
     if (factor != 1)
         attribution_rescale(&node->domain, factor, scratch);
-    if (attribution_set_prior(&node->domain, slope, slope) != 0)
-        attribution_clear_prior(&node->domain);
+    attribution_clear_prior(&node->domain);
+    if (attribution_set_prior(&node->domain, slope, slope) == 0 && node->total.counted)
+        attribution_set_rest_prior(&node->domain, slope);
     for (size_t i = 0; i < node->n_seats; i++) {
         if (factor != 1)
             attribution_member_rescale(&node->seats[i].member, factor);
         node->seats[i].rate /= node->pooled->unit;
     }
+    return node->total.host / node->pooled->unit;
 }
 
 bool attribution_node_take(struct attribution_node *node, const struct tick *tick,
@@ -243,7 +266,7 @@ bool attribution_node_take(struct attribution_node *node, const struct tick *tic
 {
     struct attribution_domain *domain = &node->domain;
     if (node->pooled)
-        take_pooled(node, tick, latency_seconds * 1e9, scratch);
+        host = take_pooled(node, tick, latency_seconds * 1e9, scratch);
     if (attribution_begin(domain, latency_seconds * 1e9) != 0)
         return false;
     for (size_t i = 0; i < node->n_seats; i++)

@@ -21,6 +21,15 @@ struct attribution_seat {
     struct series *series[A_CONTAINER_METRICS]; /* all NULL until it was suspected and is named */
 };
 
+/* Lines a second of a tick; NaN: not known. */
+struct attribution_total {
+    double all;  /* what moves the latency: everybody's, or where nobody counts it, containers' */
+    double host; /* what of it no container has */
+    /* Everybody's is counted; so it is from the first tick in which the host's part was known. */
+    bool counted;
+    double last_host; /* that was known */
+};
+
 struct attribution_node {
     int number;
     struct attribution_domain domain;
@@ -30,6 +39,7 @@ struct attribution_node {
     struct attribution_node_set series;
     struct attribution_seat *seats;
     size_t n_seats;
+    struct attribution_total total; /* where activity is traffic */
     double busy_share;  /* of its CPUs beside the probe's, in this tick; NaN: not known */
     uint64_t last_tick; /* with a reading, or the first one; 0: none yet */
 
@@ -57,11 +67,15 @@ int attribution_node_reserve(struct attribution_node *node, size_t n);
  * now is taken at his mean, as if nothing had changed, as long as that is little: of hundreds there
  * is mostly one that was not counted. NaN: not known. */
 double attribution_node_traffic(const struct attribution_node *node);
+/* After that: what everybody has, lines a second; NaN: not known in this tick. Not 'counted':
+ * nobody knows. Where that changes, what was learned goes on from the new total. */
+void attribution_node_measure(struct attribution_node *node, bool counted, double everybody);
 /* Of one of them, as a part of that. */
 double attribution_seat_traffic(const struct attribution_node *node, size_t slot);
 
-/* A reading, with the rates of all seats, in CPU seconds or cache lines a second; host: NaN where
- * it is not known. True: somebody is suspected for the first time, and should get series. */
+/* A reading, with the rates of all seats, in CPU seconds or cache lines a second; host: of CPU
+ * time, NaN where it is not known; of traffic it is what was measured. True: somebody is suspected
+ * for the first time, and should get series. */
 bool attribution_node_take(struct attribution_node *node, const struct tick *tick,
                            double latency_seconds, double host,
                            struct attribution_scratch *scratch);

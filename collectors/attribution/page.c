@@ -145,10 +145,20 @@ static json_t *waits_json(const struct attribution_board_domain *d)
 {
     bool known = d->waits == WAITS_KNOWN;
     const char *why = why_no_waits(d);
-    return json_pack("{s:o, s:o, s:o, s:o}", "wait_seconds", number(known, d->wait_seconds),
-                     "victims", known ? json_integer(d->victims) : json_null(),
-                     "victims_without_baseline", known ? json_integer(d->learning) : json_null(),
-                     "why", why ? json_string(why) : json_null());
+    bool host = known && !isnan(d->total.host);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "wait_seconds", number(known, d->wait_seconds),
+                     "host_wait_seconds", number(host, d->host_wait_seconds), "victims",
+                     known ? json_integer(d->victims) : json_null(), "victims_without_baseline",
+                     known ? json_integer(d->learning) : json_null(), "why",
+                     why ? json_string(why) : json_null());
+}
+
+/* Lines of 64 bytes a second. */
+static json_t *traffic_json(const struct attribution_total *total)
+{
+    return json_pack("{s:o, s:o, s:s}", "lines_per_second", number(true, total->all),
+                     "host_lines_per_second", number(true, total->host), "of",
+                     total->counted ? "everybody" : "containers");
 }
 
 /* ---- a node ---- */
@@ -178,8 +188,10 @@ static json_t *domain_json(const struct attribution_board_list *list, size_t ind
         rows_json(list, index, ATTRIBUTION_NAMED, 0), "suspects",
         rows_json(list, index, ATTRIBUTION_SUSPECTED, 0), "groups", groups_json(list, index));
     json_object_set_new(object, "waits", waits_json(d));
-    if (d->traffic)
+    if (d->traffic) {
         json_object_set_new(object, "pairs", pairs_json(list, d));
+        json_object_set_new(object, "traffic", traffic_json(&d->total));
+    }
     return object;
 }
 

@@ -73,6 +73,18 @@ void pooled_take(struct pooled *pooled, double latency_ns, double total,
     attribution_end(&pooled->domain, scratch);
 }
 
+void pooled_shift(struct pooled *pooled, double lines_per_second)
+{
+    struct attribution_member *all = &pooled->all;
+    double by = lines_per_second / pooled->unit;
+    if (!all->seen)
+        return;
+    all->mean = fmax(0, all->mean + by);
+    all->smoothed = fmax(0, all->smoothed + by);
+    all->lowest = fmax(0, all->lowest + by);
+    all->ground = fmax(0, all->ground + by);
+}
+
 double pooled_slope(const struct pooled *pooled)
 {
     const struct attribution_slot *slot = attribution_candidate(&pooled->domain, &pooled->all);

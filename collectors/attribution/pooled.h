@@ -38,6 +38,10 @@ double pooled_measure(struct pooled *pooled, uint64_t mono_ns, double total,
 void pooled_take(struct pooled *pooled, double latency_ns, double total,
                  struct attribution_scratch *scratch);
 
+/* From now on the total is of others as well, or no longer of them, who have so many lines a
+ * second: no change of activity. Between ticks. */
+void pooled_shift(struct pooled *pooled, double lines_per_second);
+
 /* Log latency per unit: 0 where the slope is not significant, a score of at least 4. */
 double pooled_slope(const struct pooled *pooled);
 

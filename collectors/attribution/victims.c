@@ -38,6 +38,9 @@ static void weigh(const struct attribution_node *node, struct waits *waits)
                      attribution_seat_traffic(node, i) / node->pooled->unit;
         waits->all[i] = (struct attribution_traffic){.weight = weight};
     }
+    /* Nothing is learned of it alone before it is known: what it does hurts as all traffic does. */
+    double host = isnan(node->total.host) ? 0 : node->total.host;
+    waits->host = (struct attribution_traffic){.weight = pooled * host / node->pooled->unit};
 }
 
 static bool traffic_is_known(const struct attribution_node *node, size_t slot)
@@ -79,7 +82,8 @@ static enum waits_state state_of(const struct attribution_context *self, size_t 
         return WAITS_BY_CPU_TIME;
     if (self->env.facts->reads.tick != tick->number)
         return WAITS_NO_LATENCY;
-    if (self->env.facts->containers_unseen > 0 || lanes->unopened > 0)
+    bool unseen = self->env.facts->containers_unseen > 0 || lanes->unopened > 0;
+    if (unseen && isnan(node->total.host))
         return WAITS_UNSEEN;
     if (!node->known || node->domain.readings <= node->domain.config.learning ||
         !(pooled_slope(node->pooled) > 0))

@@ -4,7 +4,9 @@
  * A victim's excess is what core_latency publishes: a read's latency in the window above the
  * container's own baseline. All others are charged with it by their traffic there, each times its
  * slope: its own one where it is a candidate that was solved for, else that of all traffic. What
- * the victim's own traffic does is in its baseline, or is nobody else's fault.
+ * the victim's own traffic does is in its baseline, or is nobody else's fault. The host is charged
+ * as a container is, with the slope of all traffic, and with it the containers that are not
+ * counted: where its traffic is known.
  *
  * Not a victim is a container
  * - whose window is not busy, or whose baseline is not known, or a lower bound only;

@@ -15,7 +15,8 @@ const char *waits_why_not(enum waits_state state)
         [WAITS_NO_SLOPE] = "the latency does not follow the containers' traffic, or not clearly "
                            "enough yet",
         [WAITS_UNSEEN] = "there are containers whose traffic is not counted (excluded, over the "
-                         "limit, or without counters): what they cause would be laid on others",
+                         "limit, or without counters), nor is that of the whole node: what they "
+                         "cause would be laid on others",
         [WAITS_MISSING] = "too much of the containers' traffic was not read just now",
         [WAITS_NO_LATENCY] = "the collector core_latency, which knows who waits, is off or has no "
                              "latencies here",
@@ -41,7 +42,7 @@ void waits_release(struct waits *waits)
 
 static void leave_to_themselves(struct waits *waits)
 {
-    double all = attribution_sums(waits->all, waits->n).weight;
+    double all = attribution_sums(waits->all, waits->n, waits->host.weight).weight;
     for (size_t i = 0; i < waits->n; i++)
         if (all - waits->all[i].weight < least_effect)
             waits->all[i].excess_seconds = 0;
@@ -84,6 +85,7 @@ static void find_largest(struct waits *waits)
 void waits_share(struct waits *waits)
 {
     leave_to_themselves(waits);
-    waits->sums = attribution_sums(waits->all, waits->n);
+    waits->sums = attribution_sums(waits->all, waits->n, waits->host.weight);
+    waits->host_seconds = attribution_wait_seconds(&waits->sums, &waits->host);
     find_largest(waits);
 }

@@ -21,7 +21,7 @@ enum { WAITS_PAIRS = 10, WAITS_TOP = WAITS_PAIRS + 1 };
 enum waits_state {
     WAITS_BY_CPU_TIME, /* traffic is not counted */
     WAITS_NO_SLOPE,    /* the latency does not follow all traffic together, or not yet */
-    WAITS_UNSEEN,      /* there are containers whose traffic nobody counts */
+    WAITS_UNSEEN,      /* containers' traffic is not counted, and the total is not known either */
     WAITS_MISSING,     /* too much of the traffic was not read in this tick */
     WAITS_NO_LATENCY,  /* core_latency did not collect in this tick */
     WAITS_KNOWN,
@@ -49,6 +49,11 @@ struct waits {
     double seconds; /* that the victims' reads waited for others: the excess of all of them */
     struct waits_top aggressors, burdened;
 
+    /* What the host makes others wait, with the containers that are not counted; 0 where its
+     * traffic is not known. */
+    double host_seconds;
+
+    struct attribution_traffic host; /* waits for nobody */
     struct attribution_traffic *all; /* by the container's slot */
     size_t n;
 };
@@ -57,7 +62,7 @@ struct waits {
 int waits_reserve(struct waits *waits, size_t n);
 void waits_release(struct waits *waits);
 
-/* What the tick's weights, reads and excess in 'all' make of it. */
+/* What the tick's weights, reads and excess in 'all' and 'host' make of it. */
 void waits_share(struct waits *waits);
 
 #endif

@@ -15,9 +15,10 @@ static double seconds_a_weight(double total, const struct attribution_traffic *v
     return others > 1e-9 * total ? victim->reads * victim->excess_seconds / others : 0;
 }
 
-struct attribution_sums attribution_sums(const struct attribution_traffic *all, size_t n)
+struct attribution_sums attribution_sums(const struct attribution_traffic *all, size_t n,
+                                         double host_weight)
 {
-    struct attribution_sums sums = {0};
+    struct attribution_sums sums = {.weight = host_weight};
     for (size_t i = 0; i < n; i++)
         sums.weight += all[i].weight;
     for (size_t i = 0; i < n; i++)

@@ -76,18 +76,14 @@ static int open_all(struct cas_traffic *cas, const struct collector_env *env, st
     return 0;
 }
 
-void cas_traffic_open(struct cas_traffic *cas, const struct collector_env *env,
-                      const char *collector)
+bool cas_traffic_open(struct cas_traffic *cas, const struct collector_env *env, struct verdict *why)
 {
-    struct verdict why = {0};
     *cas = (struct cas_traffic){.sources = env->sources};
-    if (open_all(cas, env, &why) != 0) {
-        log_info(env->log, collector,
-                 "which windows are calm is told by the monitored containers' reads, not by the "
-                 "memory controllers: %s",
-                 why.words);
+    if (open_all(cas, env, why) != 0) {
         cas_traffic_close(cas);
+        return false;
     }
+    return true;
 }
 
 void cas_traffic_close(struct cas_traffic *cas)

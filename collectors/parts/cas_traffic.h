@@ -32,9 +32,9 @@ struct cas_traffic {
     double rate[PLACES]; /* lines per second */
 };
 
-/* Opens all controllers' groups, or none, which the log then says: at the collector's start. */
-void cas_traffic_open(struct cas_traffic *cas, const struct collector_env *env,
-                      const char *collector);
+/* Opens all controllers' groups, or none, and then says why: at the collector's start. */
+bool cas_traffic_open(struct cas_traffic *cas, const struct collector_env *env,
+                      struct verdict *why);
 void cas_traffic_close(struct cas_traffic *cas);
 
 /* Once a tick. */

@@ -15,7 +15,12 @@ static const uint64_t patience_ns = 60ull * 1000000000ull;
 void node_traffic_open(struct node_traffic *traffic, const struct collector_env *env,
                        const char *collector)
 {
-    cas_traffic_open(&traffic->cas, env, collector);
+    struct verdict why = {0};
+    if (!cas_traffic_open(&traffic->cas, env, &why))
+        log_info(env->log, collector,
+                 "which windows are calm is told by the monitored containers' reads, not by the "
+                 "memory controllers: %s",
+                 why.words);
 }
 
 void node_traffic_close(struct node_traffic *traffic)

@@ -36,7 +36,7 @@ static const struct attribution_traffic worked[] = {
 static void waiting_by_the_worked_numbers(void **state)
 {
     (void)state;
-    struct attribution_sums sums = attribution_sums(worked, 3);
+    struct attribution_sums sums = attribution_sums(worked, 3, 0);
     near(sums.weight, 10, 0);
     near(sums.seconds_a_weight, 3.079365e-2, 1e-6);
     static const double want[] = {0.1847619, 0.0666667, 0.0085714};
@@ -51,7 +51,7 @@ static void waiting_by_the_worked_numbers(void **state)
 static void pairs_add_up_to_each_victims_excess_and_each_aggressors_wait(void **state)
 {
     (void)state;
-    struct attribution_sums sums = attribution_sums(worked, 3);
+    struct attribution_sums sums = attribution_sums(worked, 3, 0);
     near(attribution_caused_seconds(&sums, &worked[0], &worked[1]), 30e-9 * 6 / 7, 1e-12);
     for (int v = 0; v < 3; v++) {
         double excess = 0, wait = 0;
@@ -66,16 +66,31 @@ static void pairs_add_up_to_each_victims_excess_and_each_aggressors_wait(void **
     }
 }
 
+static void the_host_takes_its_share(void **state)
+{
+    (void)state;
+    static const struct attribution_traffic host = {.weight = 10};
+    struct attribution_sums sums = attribution_sums(worked, 3, host.weight);
+    near(sums.weight, 20, 0);
+    near(sums.seconds_a_weight, 0.01405573, 1e-6);
+    near(attribution_wait_seconds(&sums, &host), 0.1405573, 1e-6);
+    near(attribution_wait_seconds(&sums, &worked[0]), 0.0843344, 1e-6);
+    double all = attribution_wait_seconds(&sums, &host);
+    for (int i = 0; i < 3; i++)
+        all += attribution_wait_seconds(&sums, &worked[i]);
+    near(all, 0.26, 1e-12);
+}
+
 static void nobody_makes_wait_who_is_alone(void **state)
 {
     (void)state;
     /* Rounding error of a sum is nobody. */
     const struct attribution_traffic alone[] = {{0.3, 1e6, 50e-9}, {1e-16, 1e6, 0}};
-    struct attribution_sums sums = attribution_sums(alone, 2);
+    struct attribution_sums sums = attribution_sums(alone, 2, 0);
     assert_true(sums.seconds_a_weight == 0);
     assert_true(attribution_caused_seconds(&sums, &alone[1], &alone[0]) == 0);
     assert_true(attribution_wait_seconds(&sums, &alone[0]) == 0);
-    sums = attribution_sums(NULL, 0);
+    sums = attribution_sums(NULL, 0, 0);
     assert_true(sums.weight == 0 && sums.seconds_a_weight == 0);
 }
 
@@ -85,6 +100,7 @@ int main(void)
         cmocka_unit_test(shares_of_the_exponential_model_add_up),
         cmocka_unit_test(waiting_by_the_worked_numbers),
         cmocka_unit_test(pairs_add_up_to_each_victims_excess_and_each_aggressors_wait),
+        cmocka_unit_test(the_host_takes_its_share),
         cmocka_unit_test(nobody_makes_wait_who_is_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

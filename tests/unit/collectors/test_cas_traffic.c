@@ -206,7 +206,8 @@ static void all_controllers_or_none(void **state)
     struct rig *rig = new_rig(2, true);
     struct cas_traffic cas;
     rig_start(rig);
-    cas_traffic_open(&cas, &rig->env, "test");
+    struct verdict why = {0};
+    assert_true(cas_traffic_open(&cas, &rig->env, &why));
     expect_known(rig, &cas, false); /* no time yet */
     move(rig, 0, 0);
     move(rig, 1, 0);
@@ -244,8 +245,10 @@ static void all_controllers_or_none(void **state)
 static bool opens(struct rig *rig)
 {
     struct cas_traffic cas;
-    cas_traffic_open(&cas, &rig->env, "test");
+    struct verdict why = {0};
+    bool said = cas_traffic_open(&cas, &rig->env, &why);
     size_t n = rig->fake.n_open;
+    assert_true(said || n == 0);
     assert_int_equal(cas.n, n);
     cas_traffic_close(&cas);
     assert_int_equal(rig->fake.n_open, 0);

@@ -194,7 +194,8 @@ static void traffic_beside_the_queues(void **state)
         struct imc_rig *imc = imc_rig_live(fixture, NULL);
         imc->rig.facts.machine.sockets = 2;
         rig_flag(&imc->rig, "--collector.imc_rpq.cas-latency=14.3ns");
-        cas_traffic_open(&cas, &imc->rig.env, "test");
+        struct verdict why = {0};
+        assert_true(cas_traffic_open(&cas, &imc->rig.env, &why));
         imc_rig_start(imc);
         size_t everywhere, events = want->events + 2 * (size_t)machine->channels;
         assert_int_equal(open_on_box(&fixture->pmu, &everywhere), events);
