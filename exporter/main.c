@@ -58,6 +58,11 @@ static int read_and_serve(const struct options *options, const struct log *log,
     int err = plan_init(&plan, options, NULL, error, sizeof error);
     if (err)
         return complain(error, err);
+    err = plan_become_user(&plan, error, sizeof error);
+    if (err) {
+        plan_release(&plan);
+        return complain(error, err);
+    }
     err = plan_drop_privileges(&plan);
     if (err)
         log_warn(log, "main", "cannot drop privileges: %s", strerror(-err));

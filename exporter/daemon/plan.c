@@ -155,6 +155,23 @@ int plan_drop_privileges(const struct plan *plan)
     return privileges_drop(keep, n);
 }
 
+int plan_become_user(const struct plan *plan, char *error, size_t error_size)
+{
+    if (plan->options->user == 0)
+        return 0;
+    if (plan_samples(plan)) {
+        snprintf(error, error_size,
+                 "--process.user contradicts pebs_nvmm, which looks into other "
+                 "users' processes: --no-collector.pebs_nvmm");
+        return -EINVAL;
+    }
+    int err = privileges_become((uid_t)plan->options->user);
+    if (err)
+        snprintf(error, error_size, "--process.user=%zu: %s%s", plan->options->user, strerror(-err),
+                 err == -EPERM ? " (it takes CAP_SETUID)" : "");
+    return err;
+}
+
 /* Where a file is made and written; -1: nowhere. */
 static int directory_of(const char *file)
 {

@@ -43,6 +43,10 @@ bool plan_samples(const struct plan *plan);
  * processes are looked into. Before threads start; CONFINED_ bits (service/confine.h). */
 unsigned plan_confine(const struct plan *plan);
 
+/* Becomes the user that a flag named. 0, or -EPERM or another -errno with the message in error.
+ * Before plan_drop_privileges(). */
+int plan_become_user(const struct plan *plan, char *error, size_t error_size);
+
 /* Gives back every privilege that the plan does not take (service/privileges.h). 0 or -errno. */
 int plan_drop_privileges(const struct plan *plan);
 /* Keeps the memory from others, and from writing files if the plan has none. 0 or -errno. */

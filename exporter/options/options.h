@@ -52,6 +52,7 @@ struct options {
     uint64_t replay_skip_ns; /* of the recording's beginning: as fast as possible */
 
     bool once;
+    size_t user; /* 0: as started */
     enum log_level log_level;
     enum log_format log_format;
     bool help, version;

@@ -139,6 +139,9 @@ static int check_together(struct parse *parse)
     if (options->state_file && options->source == SOURCE_REPLAY)
         return parse_fail(parse, "--state.file contradicts a replay: what is learned from a "
                                  "recording is not of this machine");
+    if (options->user && options->names == NAMES_RUNTIME)
+        return parse_fail(parse, "--process.user contradicts --containers.names=runtime: the "
+                                 "runtimes' state is root's");
     if (options->state_file && options->once)
         return parse_fail(parse, "--state.file contradicts --once");
     return 0;

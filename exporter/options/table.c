@@ -224,6 +224,17 @@ const struct option_flag flag_table[] = {
      .offset = MEMBER(once),
      .help = "Print the metrics after two ticks (replay: after the last tick) and exit, without "
              "opening a socket."},
+    {.name = "process.user",
+     .type = FLAG_COUNT,
+     .offset = MEMBER(user),
+     .min = 0,
+     .max = 4294967294,
+     .fallback = "0",
+     .unit = "UID",
+     .help = "Become this user after the start, and keep what counting needs (CAP_PERFMON); takes "
+             "CAP_SETUID. The group stays: the kubelet's folder of logs is for root's. What only "
+             "root can read is then out of reach: the runtimes' state (--containers.names) and "
+             "other processes (pebs_nvmm). 0 means as started."},
     {.name = "log.level",
      .type = FLAG_CHOICE,
      .offset = MEMBER(log_level),

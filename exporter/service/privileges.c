@@ -1,9 +1,11 @@
 #include "exporter/service/privileges.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static bool is_permitted(cap_t now, cap_value_t value)
 {
@@ -46,6 +48,19 @@ int privileges_drop(const int *keep, size_t n)
     cap_free(now);
     cap_free(wanted);
     return err;
+}
+
+int privileges_become(uid_t user)
+{
+    if (getuid() == user && geteuid() == user)
+        return 0;
+    if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0)
+        return -errno;
+    /* A runtime that gives no SETGID has given no further groups either; whoever has them is told.
+     */
+    if (getgroups(0, NULL) > 0 && setgroups(0, NULL) != 0)
+        return -errno;
+    return setresuid(user, user, user) == 0 ? 0 : -errno;
 }
 
 int privileges_enclose(bool writes_files)

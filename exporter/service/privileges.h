@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* Whether the process may use a capability (CAP_... of linux/capability.h); false also where the
  * kernel does not know it. */
@@ -17,6 +18,13 @@ bool privileges_has(int capability);
  * its later children. 0 or -errno.
  */
 int privileges_drop(const int *keep, size_t n);
+
+/*
+ * Becomes another user and belongs to no groups but its own, which stays. Capabilities are kept, to
+ * be dropped by privileges_drop(). Must run before threads start. 0, also when it is that user
+ * already, or -errno: -EPERM without CAP_SETUID.
+ */
+int privileges_become(uid_t user);
 
 /*
  * What is in memory stays there: no core file, and other processes of the same user may neither

@@ -272,6 +272,16 @@ class Service(unittest.TestCase):
         self.assertRegex(state(), "^read: [1-9]")
         self.machine.systemctl("stop", UNIT)
 
+    def test_another_user(self):
+        """The documented drop-in: no process is root, and the counters work."""
+        self.start("--events.file=/run/ie/events.json", "--containers.all-cgroups",
+                   service="DynamicUser=yes\nAmbientCapabilities=CAP_PERFMON")
+        status = pathlib.Path(f"/proc/{self.machine.pid()}/status").read_text()
+        self.assertNotIn("\t0\t", re.search(r"^Uid:.*$", status, re.M)[0])
+        self.assertEqual(int(re.search(r"^CapPrm:\t(\w+)$", status, re.M)[1], 16), PERFMON)
+        for collector in ("core_latency", "probe"):
+            self.assertEqual(self.collector(collector)["reason"], "ok")
+
     def test_loopback_only(self):
         """Unless told otherwise, also where ARGS has other things to say."""
         self.machine.change("[Service]\nEnvironment=ARGS=--no-collector.probe\n"

@@ -150,6 +150,11 @@ static bool look_up(struct discovery *d, struct cgroup_node *node,
                  "%s: cannot parse the runtime's state file (truncated, over 1 MiB, or not JSON): "
                  "names come from the cgroup",
                  node->path);
+    if ((err == -EACCES || err == -EPERM) && discovery_may_log(d, &d->state_log_ns))
+        log_warn(d->config.log, "containers",
+                 "%s: this user may not read the runtime's state or the log links: names come from "
+                 "the cgroup",
+                 node->path);
     node->resolved =
         d->config.names == NAMES_NONE || info->is_claimed || (err == 0 && !names->pod_only);
     return err == 0;
