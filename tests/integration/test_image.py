@@ -29,6 +29,7 @@ MORE_THAN_BASE_BYTES = 40_000_000
 CTR_DEFAULTS = ("CHOWN", "DAC_OVERRIDE", "FSETID", "FOWNER", "MKNOD", "NET_RAW", "SETGID", "SETUID",
                 "SETFCAP", "SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT", "KILL", "AUDIT_WRITE")
 PERFMON = 1 << 38
+CHANGE_USER = 1 << 6 | 1 << 7  # SETGID, SETUID
 SECCOMP = harness.SOURCE / "deploy/kubernetes/seccomp/interference-exporter.json"
 
 
@@ -182,7 +183,8 @@ class Container(unittest.TestCase):
         self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
         wanted = security["capabilities"]["add"] if capabilities is None else capabilities
         options = ["--read-only", "--seccomp", *seccomp,
-                   *(f"--cap-drop=CAP_{name}" for name in CTR_DEFAULTS),
+                   *(f"--cap-drop=CAP_{name}" for name in CTR_DEFAULTS
+                     if name not in wanted),
                    *(f"--cap-add=CAP_{name}" for name in wanted)]
         self.assertIs(security["readOnlyRootFilesystem"], True)
         paths = {v["name"]: v["hostPath"]["path"] for v in pod["volumes"]}
@@ -240,10 +242,10 @@ class Container(unittest.TestCase):
         status = self.status()
         self.assertEqual({name: int(status[name], 16) for name in
                           ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")},
-                         {"CapPrm": PERFMON, "CapEff": PERFMON, "CapBnd": PERFMON,
+                         {"CapPrm": PERFMON, "CapEff": PERFMON, "CapBnd": PERFMON | CHANGE_USER,
                           "CapInh": 0, "CapAmb": 0})
-        self.assertEqual((status["NoNewPrivs"], status["Seccomp"], status["Uid"].split()[0]),
-                         ("1", "2", "0"))
+        self.assertEqual((status["NoNewPrivs"], status["Seccomp"]), ("1", "2"))
+        self.assertEqual(set(status["Uid"].split()), {"65534"})
         wait_until(self.counted, 10, "its own container is counted, by name", 0.1)
         self.assertEqual(self.collector("core_latency")["reason"], "ok")
         self.assertEqual(self.collector("probe")["reason"], "ok", self.collector("probe"))
@@ -261,8 +263,8 @@ class Container(unittest.TestCase):
 
     def test_without_perfmon(self):
         """It runs, and says what is missing."""
-        self.start("--events.file=/events.json", capabilities=[])
-        self.assertEqual(int(self.status()["CapBnd"], 16), 0)
+        self.start("--events.file=/events.json", capabilities=["SETUID", "SETGID"])
+        self.assertEqual(int(self.status()["CapBnd"], 16), CHANGE_USER)
         core = self.collector("core_latency")
         self.assertEqual(core["reason"], "no_permission")
         self.assertIn("CAP_PERFMON", core["words"])

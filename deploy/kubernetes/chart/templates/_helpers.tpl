@@ -30,6 +30,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/component: metrics
 {{ include "interference-exporter.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- if .Values.releaseLabel }}
+release: {{ .Release.Name }}
+{{- end }}
 {{- with .Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
@@ -52,10 +55,8 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 
 {{- define "interference-exporter.image" -}}
-{{- $image := .Values.image.repository }}
-{{- with .Values.image.registry }}
-{{- $image = printf "%s/%s" . $image }}
-{{- end }}
+{{- $registry := required "image.registry is empty: push the image to a registry of yours, and name that (localhost, where you load it into the nodes yourself)" (default .Values.image.registry .Values.global.imageRegistry) }}
+{{- $image := printf "%s/%s" $registry .Values.image.repository }}
 {{- if .Values.image.digest }}
 {{- printf "%s@%s" $image .Values.image.digest }}
 {{- else }}
@@ -63,12 +64,31 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 {{- end }}
 
-{{/* What the collectors in use need, and no more. */}}
+{{/* The port on which the exporter listens, and the Service's. */}}
+{{- define "interference-exporter.listenPort" -}}
+{{- default .Values.service.port .Values.service.targetPort | int }}
+{{- end }}
+
+{{- define "interference-exporter.servicePort" -}}
+{{- default .Values.service.port .Values.service.servicePort | int }}
+{{- end }}
+
+{{/* Not empty: it may leave root behind. What is named here only root can read, or write. */}}
+{{- define "interference-exporter.nobody" -}}
+{{- $root := or (eq .Values.containers.names "runtime") .Values.pebsNvmm.enabled (and .Values.state.enabled .Values.state.hostPath) }}
+{{- if and .Values.becomeNobody (not $root) }}65534{{ end }}
+{{- end }}
+
+{{/* What the collectors in use need, and no more; those to become nobody are given up with it. */}}
 {{- define "interference-exporter.capabilities" -}}
 drop:
   - ALL
 add:
   - PERFMON
+{{- if include "interference-exporter.nobody" . }}
+  - SETUID
+  - SETGID
+{{- end }}
 {{- if .Values.counters.sysAdmin }}
   - SYS_ADMIN
 {{- end }}
@@ -80,6 +100,92 @@ add:
 {{- if .Values.pebsNvmm.checkpointRestore }}
   - CHECKPOINT_RESTORE
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "interference-exporter.seLinuxOptions" -}}
+{{- if .Values.seLinuxOptions }}
+{{- toYaml .Values.seLinuxOptions }}
+{{- else if .Values.openshift.enabled }}
+type: spc_t
+{{- end }}
+{{- end }}
+
+{{/* The affinity of the values, and in each of its terms: no virtual nodes, the image's architectures. */}}
+{{- define "interference-exporter.affinity" -}}
+{{- $ours := list (dict "key" "kubernetes.io/arch" "operator" "In" "values" .Values.architectures) }}
+{{- if .Values.excludeVirtualNodes }}
+{{- $ours = append $ours (dict "key" "eks.amazonaws.com/compute-type" "operator" "NotIn" "values" (list "fargate")) }}
+{{- $ours = append $ours (dict "key" "type" "operator" "NotIn" "values" (list "virtual-kubelet")) }}
+{{- end }}
+{{- $affinity := deepCopy .Values.affinity }}
+{{- $node := default dict $affinity.nodeAffinity }}
+{{- $given := default dict $node.requiredDuringSchedulingIgnoredDuringExecution }}
+{{- $terms := list }}
+{{- range default (list dict) $given.nodeSelectorTerms }}
+{{- $term := deepCopy . }}
+{{- $terms = append $terms (set $term "matchExpressions" (concat (default list $term.matchExpressions) $ours)) }}
+{{- end }}
+{{- $required := dict "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" $terms) }}
+{{- toYaml (set $affinity "nodeAffinity" (merge $required $node)) }}
+{{- end }}
+
+{{/* Those of the named values that say something, as they are: (list VALUES NAME...). */}}
+{{- define "interference-exporter.given" -}}
+{{- $values := first . }}
+{{- $given := dict }}
+{{- range rest . }}
+{{- $value := index $values . }}
+{{- if or $value (kindIs "bool" $value) }}
+{{- $_ := set $given . $value }}
+{{- end }}
+{{- end }}
+{{- with $given }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* What is alike in both monitors' specs: (list $ .Values.monitor). */}}
+{{- define "interference-exporter.monitorSpec" -}}
+{{- $root := index . 0 }}
+{{- with index . 1 -}}
+jobLabel: {{ default "app.kubernetes.io/name" .jobLabel }}
+selector:
+  {{- if .selectorOverride }}
+  {{- toYaml .selectorOverride | nindent 2 }}
+  {{- else }}
+  matchLabels:
+    {{- include "interference-exporter.selectorLabels" $root | nindent 4 }}
+  {{- end }}
+namespaceSelector:
+  matchNames:
+    - {{ include "interference-exporter.namespace" $root }}
+{{- with include "interference-exporter.given" (list . "podTargetLabels" "targetLabels" "attachMetadata" "sampleLimit" "targetLimit" "labelLimit" "labelNameLengthLimit" "labelValueLengthLimit") }}
+{{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* And in their endpoints. */}}
+{{- define "interference-exporter.monitorEndpoint" -}}
+{{- $root := index . 0 }}
+{{- with index . 1 -}}
+port: {{ $root.Values.service.portName }}
+path: {{ default "/metrics" .path }}
+{{- with default (include "interference-exporter.scheme" $root) .scheme }}
+scheme: {{ . }}
+{{- end }}
+interval: {{ .interval }}
+scrapeTimeout: {{ .scrapeTimeout }}
+honorLabels: true
+{{- with include "interference-exporter.given" (list . "tlsConfig" "basicAuth" "bearerTokenFile" "bearerTokenSecret" "authorization" "oauth2" "proxyUrl" "params" "filterRunning" "followRedirects" "enableHttp2" "honorTimestamps" "metricRelabelings") }}
+{{ . }}
+{{- end }}
+relabelings:
+  {{- include "interference-exporter.relabelings" $root | nindent 2 }}
+  {{- with .relabelings }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end }}
 {{- end }}
 
