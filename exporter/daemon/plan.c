@@ -161,8 +161,8 @@ int plan_become_user(const struct plan *plan, char *error, size_t error_size)
         return 0;
     if (plan_samples(plan)) {
         snprintf(error, error_size,
-                 "--process.user contradicts pebs_nvmm, which looks into other "
-                 "users' processes: --no-collector.pebs_nvmm");
+                 "--process.user contradicts samples, which look into other "
+                 "users' processes: switch their collector off");
         return -EINVAL;
     }
     int err = privileges_become((uid_t)plan->options->user);

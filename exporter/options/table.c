@@ -234,7 +234,7 @@ const struct option_flag flag_table[] = {
      .help = "Become this user after the start, and keep what counting needs (CAP_PERFMON); takes "
              "CAP_SETUID. The group stays: the kubelet's folder of logs is for root's. What only "
              "root can read is then out of reach: the runtimes' state (--containers.names) and "
-             "other processes (pebs_nvmm). 0 means as started."},
+             "other processes (samples). 0 means as started."},
     {.name = "log.level",
      .type = FLAG_CHOICE,
      .offset = MEMBER(log_level),

@@ -3,9 +3,9 @@
 #include <stddef.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
+#endif
 
 #include "exporter/base/clock.h"
-#endif
 
 /* How often the clocks are compared: the comparison that took the shortest time counts. */
 enum { COMPARISONS = 3 };
