@@ -11,6 +11,9 @@ what those reach. Beyond them, the rules of the house that a program can check:
   private     a collector includes what is shared and its own folder, never another's
   circles     no two files need one another, whether by #include or by what they call
   perf        only exporter/source/perf/kernel.c calls perf_event_open
+  writes      only who has a file of its own opens one for writing, makes, renames or removes one:
+              the governor's exporter/governor/fswrite.c, the recorder, the state; only the probe
+              sets an affinity, its own
   state       no mutable file-scope state outside main.c
   exits       nothing but main.c ends the process
 
@@ -42,6 +45,18 @@ STATE_ALLOWED = {
     # libpfm4 has one state for the process, and is initialised once.
     ("event", "encode.c", "once"),
     ("event", "encode.c", "pfm_status"),
+}
+
+# What changes something outside the process, and the files that may: the exporter only reads.
+WRITERS = {
+    r"(?<![\w.>])(?:O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND|TMPFILE)\b|(?:creat|mkdir(?:at)?|rmdir|"
+    r"unlink(?:at)?|rename(?:at2?)?|f?truncate|symlink(?:at)?|link(?:at)?|mknod(?:at)?|mkfifo(?:at)?|"
+    r"mk[ds]temp|f?chmod(?:at)?|[fl]?chown(?:at)?|[fl]?setxattr)\s*\()":
+        ("exporter/governor/fswrite.c", "exporter/source/recording/output.c",
+         "exporter/state/file/file.c"),
+    r"\b(?:sched_setaffinity|pthread_setaffinity_np)\s*\(":
+        ("exporter/source/probe/thread.c", "exporter/source/probe/buffer.c"),
+    r'\bf(?:re)?open(?:64)?\s*\((?![^;]*,\s*"r[^"+]*"\s*[,)])': (),
 }
 
 EXITS = {"exit", "_exit", "_Exit", "abort", "quick_exit", "err", "errx", "verr", "verrx"}
@@ -111,6 +126,18 @@ class Checker:
             self.check_literals(path, text)
             self.check_names(path, text)
             self.check_private(path, text)
+            self.check_writes(path, text)
+
+    def check_writes(self, path, text):
+        def plain(token):  # of strings only modes of fopen() are code
+            literal = token.group("string")
+            return literal if literal and re.fullmatch('"[rwa][b+ce]*"', literal) else '""'
+
+        code = TOKENS.sub(plain, text)
+        for what, allowed in WRITERS.items():
+            found = re.search(what, code)
+            if found and str(path) not in allowed:
+                self.problem("writes", path, f"has {found.group().rstrip('( ')}")
 
     def check_includes(self, path, library, text):
         reach = self.reach(library)

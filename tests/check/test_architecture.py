@@ -70,6 +70,25 @@ class Tree(unittest.TestCase):
         self.write("exporter/base/a.c", BASE + '#include "exporter/source/perf/s.h"\n')
         self.assert_fails("ie_base has no arrow to ie_source")
 
+    def test_writing(self):
+        for code in ('int f(void) { return open("a", O_RDONLY | O_CREAT); }',
+                     'int f(void) { return mkdir("a", 0); }',
+                     'int f(void) { return renameat (1, "a", 1, "b"); }',
+                     'void *f(void) { return fopen("a", "we"); }',
+                     'void *f(void) { return fopen("a", "r+e"); }',
+                     'int f(void) { return sched_setaffinity(0, 0, 0); }'):
+            with self.subTest(code):
+                self.write("exporter/base/a.c", BASE + code)
+                self.assert_fails("writes: exporter/base/a.c")
+
+    def test_reading_is_allowed(self):
+        self.write("exporter/base/a.c", BASE + '/* mkdir() */ const char *s(void) { return "O_CREAT"; }\n'
+                   'void *f(struct o *ops) { ops->rename(1); return fopen("a", "re"); }')
+        self.write("exporter/governor/fswrite.c", "int w(void) { return openat(1, 0, O_WRONLY); }")
+        (self.root / "CMakeLists.txt").write_text(CMAKE + "ie_library(own exporter/governor)")
+        result = self.check()
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
     def test_include_from_no_folder(self):
         self.write("exporter/base/a.c", BASE + '#include "a.h"\n')
         self.assert_fails("not spelled from the root")
