@@ -1,0 +1,416 @@
+/*
+ * CPU quotas: cpu.cfs_quota_us of v1, cpu.max of v2. The period is never changed, and neither is
+ * the burst: a quota below it is refused by the kernel, hence it bounds from below.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "exporter/base/cpulist.h"
+#include "exporter/containers/cgroups/hierarchy.h"
+#include "exporter/governor/actuator.h"
+#include "exporter/governor/quota.h"
+
+enum { ROOT_MAX = 2048 };
+
+struct cpu {
+    const struct actuator_env *env;
+    int version;
+    char root[ROOT_MAX];   /* of the hierarchy with the controller cpu */
+    char cpuset[ROOT_MAX]; /* v1: of that with cpuset; "" where there is none */
+};
+
+/* What differs between the versions. */
+struct names {
+    const char *quota, *burst, *request;
+};
+static const struct names names_v1 = {"cpu.cfs_quota_us", "cpu.cfs_burst_us", "cpu.shares"};
+static const struct names names_v2 = {"cpu.max", "cpu.max.burst", "cpu.weight"};
+
+static const struct names *names_of(const struct cpu *cpu)
+{
+    return cpu->version == 1 ? &names_v1 : &names_v2;
+}
+
+/* ---- files ---- */
+
+static int gone_or(int err)
+{
+    return err == -ENOENT || err == -ENOTDIR ? -ENODEV : err;
+}
+
+static int open_directory(const char *root, const char *path)
+{
+    char whole[ROOT_MAX + CLAIM_PATH_MAX];
+    snprintf(whole, sizeof whole, "%s%s", root, path);
+    int fd = open(whole, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+/* The claim's own directory, and no other: -ENODEV. */
+static int open_claimed(const struct cpu *cpu, const struct claim *claim)
+{
+    struct stat st;
+    int fd = open_directory(cpu->root, claim->path);
+    if (fd < 0)
+        return gone_or(fd);
+    int err = fstat(fd, &st) ? -errno : 0;
+    if (!err && (st.st_dev != claim->dev || st.st_ino != claim->ino))
+        err = -ENODEV;
+    if (!err)
+        return fd;
+    close(fd);
+    return err;
+}
+
+/* The first line, without its end. */
+static int read_text(int directory, const char *name, char *out, size_t size)
+{
+    size_t len;
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -errno;
+    int err = fsroot_read_fd(fd, out, size, &len);
+    close(fd);
+    if (!err)
+        out[strcspn(out, "\n")] = '\0';
+    return err;
+}
+
+static int read_number(int directory, const char *name, uint64_t *out)
+{
+    char text[CLAIM_TEXT_MAX], *end;
+    int err = read_text(directory, name, text, sizeof text);
+    if (err)
+        return err;
+    if (text[0] < '0' || text[0] > '9')
+        return -EINVAL;
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return errno || *end ? -EINVAL : 0;
+}
+
+/* ---- opening ---- */
+
+static int find_roots(struct cpu *cpu)
+{
+    const struct fsroot *fs = cpu->env->fs;
+    cpu->version = 1;
+    if (cgroup_mount_find(fs, "cpu", cpu->root, sizeof cpu->root) == 0) {
+        cgroup_mount_find(fs, "cpuset", cpu->cpuset, sizeof cpu->cpuset);
+        return 0;
+    }
+    cpu->version = 2;
+    return cgroup_mount_find(fs, "", cpu->root, sizeof cpu->root);
+}
+
+static int check_writable(const struct cpu *cpu, struct verdict *why)
+{
+    struct statvfs st;
+    if (statvfs(cpu->root, &st) == 0 && (st.f_flag & ST_RDONLY)) {
+        verdict_set(why, REASON_NO_PERMISSION, "%s is mounted read-only: mount it read-write",
+                    cpu->root);
+        return -EACCES;
+    }
+    if (faccessat(AT_FDCWD, cpu->root, W_OK, AT_EACCESS)) {
+        verdict_set(why, REASON_NO_PERMISSION, "%s: %s: quotas need user 0", cpu->root,
+                    strerror(errno));
+        return -EACCES;
+    }
+    return 0;
+}
+
+static int cpu_open(const struct actuator_env *env, void **self, struct verdict *why)
+{
+    struct cpu *cpu = calloc(1, sizeof *cpu);
+    if (!cpu)
+        return -ENOMEM;
+    cpu->env = env;
+    int err = find_roots(cpu);
+    if (err) {
+        verdict_set(why, REASON_NO_DEVICE,
+                    "no cgroup hierarchy with the controller cpu is mounted: mount one, or set "
+                    "--path.cgroupfs");
+        err = -ENODEV;
+    } else {
+        err = check_writable(cpu, why);
+    }
+    if (err)
+        free(cpu);
+    else
+        *self = cpu;
+    return err;
+}
+
+static void cpu_close(void *self)
+{
+    free(self);
+}
+
+/* ---- limits ---- */
+
+static int count_cpus(const char *text, size_t *n)
+{
+    return cpulist_parse(text, strlen(text), NULL, 0, n) == 0 && *n > 0 ? 0 : -EINVAL;
+}
+
+/* CPUs that the cgroup may run on: of its cpuset, or else all that are online. */
+static int read_cpus(const struct cpu *cpu, int directory, const char *path, size_t *n)
+{
+    char text[4096];
+    int err = -ENOENT;
+    if (cpu->version == 2) {
+        err = read_text(directory, "cpuset.cpus.effective", text, sizeof text);
+    } else if (cpu->cpuset[0]) {
+        int fd = open_directory(cpu->cpuset, path);
+        err = fd < 0 ? fd : read_text(fd, "cpuset.effective_cpus", text, sizeof text);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (!err && count_cpus(text, n) == 0)
+        return 0;
+    err =
+        fsroot_read(cpu->env->fs, FSROOT_SYS, "devices/system/cpu/online", text, sizeof text, NULL);
+    return err ? err : count_cpus(text, n);
+}
+
+static int parse_original(const struct cpu *cpu, int directory, const char *text, struct quota *out)
+{
+    uint64_t period;
+    if (cpu->version == 2)
+        return quota_parse_v2(text, out);
+    int err = read_number(directory, "cpu.cfs_period_us", &period);
+    return err ? err : quota_parse_v1(text, period, out);
+}
+
+/* v1 refuses a quota above the parent's; INFINITY where there is none. */
+static double parent_cores(const struct cpu *cpu, int directory)
+{
+    char text[CLAIM_TEXT_MAX];
+    struct quota quota;
+    if (cpu->version != 1)
+        return INFINITY;
+    int parent = openat(directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (parent < 0)
+        return INFINITY;
+    bool known = read_text(parent, names_v1.quota, text, sizeof text) == 0 &&
+                 parse_original(cpu, parent, text, &quota) == 0;
+    close(parent);
+    return known ? quota_cores(quota) : INFINITY;
+}
+
+static double request_cores(const struct cpu *cpu, int directory)
+{
+    uint64_t number;
+    if (read_number(directory, names_of(cpu)->request, &number))
+        return 0;
+    return cpu->version == 1 ? quota_request_v1(number) : quota_request_v2(number);
+}
+
+static int set_limits(const struct cpu *cpu, int directory, double floor, struct claim *claim)
+{
+    size_t cpus;
+    uint64_t burst_us;
+    struct quota quota;
+    int err = parse_original(cpu, directory, claim->original, &quota);
+    if (!err)
+        err = read_cpus(cpu, directory, claim->path, &cpus);
+    if (err)
+        return err;
+    if (read_number(directory, names_of(cpu)->burst, &burst_us))
+        burst_us = 0; /* kernels before 5.14 have none */
+    double period = (double)quota.period_us;
+    double least = fmax(floor, request_cores(cpu, directory));
+    least = fmax(least, fmax((double)burst_us, QUOTA_LEAST_US) / period);
+    double most = fmin(quota_cores(quota), fmin((double)cpus, parent_cores(cpu, directory)));
+    if (least >= most)
+        return -ERANGE;
+    claim->least = least;
+    claim->most = most;
+    return 0;
+}
+
+static int cpu_limit(void *self, double floor, struct claim *claim)
+{
+    int directory = open_claimed(self, claim);
+    if (directory < 0)
+        return directory;
+    int err = set_limits(self, directory, floor, claim);
+    close(directory);
+    return err;
+}
+
+static int cpu_claim(void *self, double floor, struct claim *claim)
+{
+    const struct cpu *cpu = self;
+    struct stat st;
+    if (!claim_path_is_safe(claim->path))
+        return -EINVAL;
+    int directory = open_directory(cpu->root, claim->path);
+    if (directory < 0)
+        return directory;
+    int err = fstat(directory, &st) ? -errno : 0;
+    if (!err)
+        err = read_text(directory, names_of(cpu)->quota, claim->original, sizeof claim->original);
+    if (!err)
+        err = set_limits(cpu, directory, floor, claim);
+    close(directory);
+    if (err)
+        return err;
+    claim->dev = st.st_dev;
+    claim->ino = st.st_ino;
+    claim->value = claim->most;
+    claim->from[0] = claim->set[0] = '\0';
+    return 0;
+}
+
+/* ---- reading and changing ---- */
+
+static int cpu_check(void *self, const struct claim *claim, enum claim_state *state,
+                     char now[CLAIM_TEXT_MAX])
+{
+    const struct cpu *cpu = self;
+    now[0] = '\0';
+    int directory = open_claimed(cpu, claim);
+    int err = directory < 0
+                  ? directory
+                  : gone_or(read_text(directory, names_of(cpu)->quota, now, CLAIM_TEXT_MAX));
+    if (directory >= 0)
+        close(directory);
+    if (err == -ENODEV) {
+        *state = CLAIM_GONE;
+        return 0;
+    }
+    if (err)
+        return err;
+    if (strcmp(now, claim->set[0] ? claim->set : claim->original) == 0)
+        *state = CLAIM_OURS;
+    else
+        *state = strcmp(now, claim->original) == 0 ? CLAIM_RESET : CLAIM_CHANGED;
+    return 0;
+}
+
+static void cpu_format(void *self, const struct claim *claim, double value,
+                       char out[CLAIM_TEXT_MAX])
+{
+    const struct cpu *cpu = self;
+    struct quota quota = {.period_us = 100000};
+    uint64_t period;
+    if (value >= claim->most) {
+        memcpy(out, claim->original, CLAIM_TEXT_MAX);
+        return;
+    }
+    if (cpu->version == 2) {
+        quota_parse_v2(claim->original, &quota);
+    } else {
+        int directory = open_claimed(cpu, claim);
+        if (directory >= 0 && read_number(directory, "cpu.cfs_period_us", &period) == 0)
+            quota.period_us = period;
+        if (directory >= 0)
+            close(directory);
+    }
+    quota_format(cpu->version, value, quota.period_us, out);
+}
+
+static int write_text(const struct cpu *cpu, int directory, const char *text)
+{
+    char line[CLAIM_TEXT_MAX + 1];
+    int len = snprintf(line, sizeof line, "%s\n", text);
+    const struct fswrite *write = cpu->env->write;
+    return gone_or(
+        write->write_at(write->context, directory, names_of(cpu)->quota, line, (size_t)len));
+}
+
+static int change(const struct cpu *cpu, int directory, const char *from, const char *to)
+{
+    char now[CLAIM_TEXT_MAX];
+    int err = gone_or(read_text(directory, names_of(cpu)->quota, now, sizeof now));
+    if (!err && strcmp(now, from) != 0)
+        err = -ESTALE;
+    if (!err)
+        err = write_text(cpu, directory, to);
+    if (!err)
+        err = gone_or(read_text(directory, names_of(cpu)->quota, now, sizeof now));
+    if (!err && strcmp(now, to) != 0)
+        err = -ESTALE;
+    return err;
+}
+
+static int cpu_apply(void *self, const struct claim *claim)
+{
+    int directory = open_claimed(self, claim);
+    if (directory < 0)
+        return directory;
+    int err = change(self, directory, claim->from, claim->set);
+    close(directory);
+    return err;
+}
+
+/* The parent has been lowered meanwhile: what it allows is more than what we had set. */
+static int put_back_below_parent(const struct cpu *cpu, int directory, const struct claim *claim)
+{
+    char text[CLAIM_TEXT_MAX];
+    struct quota quota;
+    double parent = parent_cores(cpu, directory);
+    int err = parse_original(cpu, directory, claim->original, &quota);
+    if (err || !isfinite(parent))
+        return -EINVAL;
+    quota_format(cpu->version, parent, quota.period_us, text);
+    return write_text(cpu, directory, text);
+}
+
+static int put_back(const struct cpu *cpu, int directory, const struct claim *claim,
+                    enum claim_restored *out)
+{
+    char now[CLAIM_TEXT_MAX];
+    int err = gone_or(read_text(directory, names_of(cpu)->quota, now, sizeof now));
+    if (err)
+        return err;
+    bool ours = claim->set[0] && (strcmp(now, claim->set) == 0 || strcmp(now, claim->from) == 0);
+    if (strcmp(now, claim->original) == 0) {
+        *out = RESTORED_ALREADY;
+        return 0;
+    }
+    if (!ours) {
+        *out = RESTORED_FOREIGN;
+        return 0;
+    }
+    err = write_text(cpu, directory, claim->original);
+    if (err == -EINVAL)
+        err = put_back_below_parent(cpu, directory, claim);
+    if (!err)
+        *out = RESTORED;
+    return err;
+}
+
+static int cpu_release(void *self, const struct claim *claim, enum claim_restored *out)
+{
+    int directory = open_claimed(self, claim);
+    int err = directory < 0 ? directory : put_back(self, directory, claim, out);
+    if (directory >= 0)
+        close(directory);
+    if (err != -ENODEV)
+        return err;
+    *out = RESTORED_GONE;
+    return 0;
+}
+
+const struct actuator_ops cpu_actuator = {
+    .name = "cpu",
+    .knob = KNOB_CPU,
+    .open = cpu_open,
+    .close = cpu_close,
+    .claim = cpu_claim,
+    .check = cpu_check,
+    .limit = cpu_limit,
+    .format = cpu_format,
+    .apply = cpu_apply,
+    .release = cpu_release,
+};

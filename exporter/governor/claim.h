@@ -1,0 +1,41 @@
+/*
+ * A claim: one knob of one cgroup that the governor may turn down, and how it was found.
+ *
+ * What the journal holds of it is enough to put it back.
+ */
+#ifndef IE_GOVERNOR_CLAIM_H
+#define IE_GOVERNOR_CLAIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CLAIM_TEXT_MAX = 64, CLAIM_PATH_MAX = 1024, CLAIM_NAME_MAX = 256, CLAIMS_MAX = 1024 };
+
+enum knob {
+    KNOB_CPU, /* CPU quota: cores */
+    KNOB_COUNT
+};
+
+/* As in the journal, the log and labels. */
+const char *knob_name(enum knob knob);
+/* KNOB_COUNT: there is none of this name. */
+enum knob knob_find(const char *name);
+
+struct claim {
+    uint64_t id; /* from 1 on, never used twice in a journal */
+    enum knob knob;
+    char container[CLAIM_NAME_MAX]; /* namespace/pod/container, for people */
+    char container_id[16];          /* the exporter's label */
+    char path[CLAIM_PATH_MAX];      /* of the cgroup below the controller's root, with a slash */
+    uint64_t dev, ino;              /* of that directory: a path may be used again */
+    char original[CLAIM_TEXT_MAX];  /* the file's text when it was claimed, or adopted since */
+    char from[CLAIM_TEXT_MAX];      /* the text before the last change, "" if there was none */
+    char set[CLAIM_TEXT_MAX];       /* the text that the last change is to, "" if there was none */
+    /* In the knob's unit: least <= value <= most, always. most is what 'original' allows. */
+    double least, most, value;
+};
+
+/* A path below a root: begins with a slash and leads nowhere else. */
+bool claim_path_is_safe(const char *path);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * Everything that the governor writes goes through here: control files and the journal.
+ *
+ * An ops struct, so that tests can fail each step, and tests/architecture.py can say that nothing
+ * else of the tree opens a file for writing. Each call returns 0 or -errno.
+ */
+#ifndef IE_GOVERNOR_FSWRITE_H
+#define IE_GOVERNOR_FSWRITE_H
+
+#include <stddef.h>
+
+struct fswrite {
+    void *context;
+    /* The whole text in one write(2) to an existing file, whose content it becomes: the kernel's
+     * control files take a value as a whole. */
+    int (*write_at)(void *context, int directory, const char *name, const char *text, size_t len);
+    /* A file to append to, made if it is not there, mode 0600; emptied if so asked. Returns the
+     * descriptor, which the caller closes. */
+    int (*open_at)(void *context, int directory, const char *name, int empty);
+    /* All of the bytes in one write(2). After an error a part of them may be there: -ENOSPC too
+     * when the kernel takes only some. */
+    int (*append)(void *context, int fd, const char *bytes, size_t len);
+    int (*rename_at)(void *context, int directory, const char *from, const char *to);
+};
+
+/* The real one: system calls, no context. */
+extern const struct fswrite fswrite_real;
+
+#endif

@@ -1,0 +1,388 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "exporter/governor/actuator.h"
+#include "exporter/governor/restore.h"
+#include "tests/unit/support/governor_rig.h"
+
+#define WORKER "/pods/job/worker"
+
+struct scene {
+    struct governor_rig rig;
+    void *cpu;
+    struct claim claim;
+};
+
+static const char *original(const struct scene *scene)
+{
+    return scene->rig.version == 1 ? "400000" : "400000 100000";
+}
+
+static const char *half(const struct scene *scene)
+{
+    return scene->rig.version == 1 ? "150000" : "150000 100000";
+}
+
+static const char *unlimited(const struct scene *scene)
+{
+    return scene->rig.version == 1 ? "-1" : "max 100000";
+}
+
+static int setup(void **state, int version)
+{
+    struct scene *scene = calloc(1, sizeof *scene);
+    struct verdict why;
+    governor_rig_init(&scene->rig, version);
+    governor_rig_cgroup(&scene->rig, "/pods", unlimited(scene));
+    governor_rig_cgroup(&scene->rig, "/pods/job", unlimited(scene));
+    governor_rig_cgroup(&scene->rig, WORKER, original(scene));
+    verdict_clear(&why);
+    if (cpu_actuator.open(&scene->rig.env, &scene->cpu, &why))
+        fail_msg("%s", why.words);
+    *state = scene;
+    return 0;
+}
+
+static int setup_v1(void **state)
+{
+    return setup(state, 1);
+}
+
+static int setup_v2(void **state)
+{
+    return setup(state, 2);
+}
+
+static int teardown(void **state)
+{
+    struct scene *scene = *state;
+    cpu_actuator.close(scene->cpu);
+    governor_rig_release(&scene->rig);
+    free(scene);
+    return 0;
+}
+
+static int claim(struct scene *scene, double floor)
+{
+    scene->claim = (struct claim){.knob = KNOB_CPU, .path = WORKER};
+    return cpu_actuator.claim(scene->cpu, floor, &scene->claim);
+}
+
+static int set(struct scene *scene, double cores)
+{
+    struct claim *c = &scene->claim;
+    snprintf(c->from, sizeof c->from, "%s", c->set[0] ? c->set : c->original);
+    cpu_actuator.format(scene->cpu, c, cores, c->set);
+    return cpu_actuator.apply(scene->cpu, c);
+}
+
+static void expect_quota(const struct scene *scene, const char *text)
+{
+    char now[64];
+    governor_rig_quota(&scene->rig, WORKER, now);
+    assert_string_equal(now, text);
+}
+
+static void expect_state(struct scene *scene, enum claim_state expected)
+{
+    char now[CLAIM_TEXT_MAX];
+    enum claim_state state;
+    assert_int_equal(cpu_actuator.check(scene->cpu, &scene->claim, &state, now), 0);
+    assert_int_equal(state, expected);
+}
+
+static void release(struct scene *scene, enum claim_restored expected)
+{
+    enum claim_restored restored;
+    assert_int_equal(cpu_actuator.release(scene->cpu, &scene->claim, &restored), 0);
+    assert_int_equal(restored, expected);
+}
+
+static void down_and_back(void **state)
+{
+    struct scene *scene = *state;
+    assert_int_equal(claim(scene, 1), 0);
+    assert_string_equal(scene->claim.original, original(scene));
+    assert_int_equal(scene->claim.ino, governor_rig_inode(&scene->rig, WORKER));
+    assert_float_equal(scene->claim.least, 1, 0);
+    assert_float_equal(scene->claim.most, 4, 0);
+    assert_int_equal(scene->rig.control_writes, 0);
+    expect_state(scene, CLAIM_OURS);
+    assert_int_equal(set(scene, 1.5), 0);
+    expect_quota(scene, half(scene));
+    expect_state(scene, CLAIM_OURS);
+    release(scene, RESTORED);
+    expect_quota(scene, original(scene));
+    release(scene, RESTORED_ALREADY);
+    assert_int_equal(scene->rig.control_writes, 2);
+}
+
+static void what_it_may_have_at_most(void **state)
+{
+    struct scene *scene = *state;
+    governor_rig_set_quota(&scene->rig, WORKER, unlimited(scene));
+    assert_int_equal(claim(scene, 1), 0);
+    assert_float_equal(scene->claim.most, 8, 0); /* CPUs that are online */
+    if (scene->rig.version == 2) {
+        governor_rig_put(&scene->rig, WORKER, "cpuset.cpus.effective", "0-1,4");
+        assert_int_equal(claim(scene, 1), 0);
+        assert_float_equal(scene->claim.most, 3, 0);
+        char text[CLAIM_TEXT_MAX];
+        cpu_actuator.format(scene->cpu, &scene->claim, 3, text);
+        assert_string_equal(text, unlimited(scene));
+        return;
+    }
+    governor_rig_set_quota(&scene->rig, "/pods/job", "250000");
+    assert_int_equal(claim(scene, 1), 0);
+    assert_float_equal(scene->claim.most, 2.5, 0);
+}
+
+static void what_it_may_have_at_least(void **state)
+{
+    struct scene *scene = *state;
+    bool v1 = scene->rig.version == 1;
+    governor_rig_put(&scene->rig, WORKER, v1 ? "cpu.shares" : "cpu.weight", v1 ? "2048" : "79");
+    assert_int_equal(claim(scene, 1), 0);
+    assert_float_equal(scene->claim.least, v1 ? 2 : 1.999, 0.001);
+    governor_rig_put(&scene->rig, WORKER, v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "300000");
+    assert_int_equal(claim(scene, 1), 0);
+    assert_float_equal(scene->claim.least, 3, 0);
+    governor_rig_put(&scene->rig, WORKER, v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "400000");
+    assert_int_equal(claim(scene, 1), -ERANGE);
+    governor_rig_put(&scene->rig, WORKER, v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "0");
+    governor_rig_put(&scene->rig, WORKER, v1 ? "cpu.shares" : "cpu.weight", v1 ? "2" : "1");
+    assert_int_equal(claim(scene, 0), 0);
+    assert_float_equal(scene->claim.least, 0.01, 0);
+    assert_int_equal(claim(scene, 4), -ERANGE);
+}
+
+static void what_is_not_understood_is_not_claimed(void **state)
+{
+    struct scene *scene = *state;
+    governor_rig_set_quota(&scene->rig, WORKER, "many");
+    assert_int_equal(claim(scene, 1), -EINVAL);
+    governor_rig_set_quota(&scene->rig, WORKER, "");
+    assert_int_equal(claim(scene, 1), -EINVAL);
+    governor_rig_remove(&scene->rig, WORKER);
+    assert_int_equal(claim(scene, 1), -ENOENT);
+    scene->claim = (struct claim){.path = "/pods/../pods/job"};
+    assert_int_equal(cpu_actuator.claim(scene->cpu, 1, &scene->claim), -EINVAL);
+    assert_int_equal(scene->rig.control_writes, 0);
+}
+
+static void somebody_else_s_value_stays(void **state)
+{
+    struct scene *scene = *state;
+    const char *foreign = scene->rig.version == 1 ? "123000" : "123000 100000";
+    assert_int_equal(claim(scene, 1), 0);
+    assert_int_equal(set(scene, 1.5), 0);
+    governor_rig_set_quota(&scene->rig, WORKER, foreign);
+    expect_state(scene, CLAIM_CHANGED);
+    unsigned writes = scene->rig.control_writes;
+    assert_int_equal(set(scene, 2), -ESTALE);
+    scene->claim.from[0] = '\0';
+    release(scene, RESTORED_FOREIGN);
+    assert_int_equal(scene->rig.control_writes, writes);
+    expect_quota(scene, foreign);
+    governor_rig_set_quota(&scene->rig, WORKER, original(scene));
+    expect_state(scene, CLAIM_RESET);
+}
+
+static void before_anything_was_set_nothing_is_ours(void **state)
+{
+    struct scene *scene = *state;
+    assert_int_equal(claim(scene, 1), 0);
+    governor_rig_set_quota(&scene->rig, WORKER, half(scene));
+    expect_state(scene, CLAIM_CHANGED);
+    release(scene, RESTORED_FOREIGN);
+    governor_rig_set_quota(&scene->rig, WORKER, "");
+    release(scene, RESTORED_FOREIGN); /* an empty text is not the empty "set" */
+}
+
+/* The cgroup has gone, and another one has its path. */
+static void the_next_cgroup_of_a_path_is_not_touched(void **state)
+{
+    struct scene *scene = *state;
+    assert_int_equal(claim(scene, 1), 0);
+    assert_int_equal(set(scene, 1.5), 0);
+    governor_rig_remove(&scene->rig, WORKER);
+    expect_state(scene, CLAIM_GONE);
+    governor_rig_cgroup(&scene->rig, "/pods/job/other", half(scene)); /* takes the inode */
+    governor_rig_cgroup(&scene->rig, WORKER, half(scene));
+    assert_int_not_equal(scene->claim.ino, governor_rig_inode(&scene->rig, WORKER));
+    unsigned writes = scene->rig.control_writes;
+    expect_state(scene, CLAIM_GONE);
+    assert_int_equal(set(scene, 2), -ENODEV);
+    release(scene, RESTORED_GONE);
+    assert_int_equal(scene->rig.control_writes, writes);
+    expect_quota(scene, half(scene));
+}
+
+static void a_parent_that_was_lowered_bounds_what_comes_back(void **state)
+{
+    struct scene *scene = *state;
+    assert_int_equal(claim(scene, 1), 0);
+    assert_int_equal(set(scene, 1.5), 0);
+    governor_rig_set_quota(&scene->rig, "/pods/job", "250000");
+    release(scene, RESTORED);
+    expect_quota(scene, "250000");
+}
+
+static void errors_are_told(void **state)
+{
+    struct scene *scene = *state;
+    enum claim_restored restored;
+    assert_int_equal(claim(scene, 1), 0);
+    assert_int_equal(set(scene, 1.5), 0);
+    scene->rig.fail_from = scene->rig.calls + 1;
+    scene->rig.fail_to = scene->rig.calls + 2;
+    scene->rig.fail_with = -EACCES;
+    assert_int_equal(cpu_actuator.release(scene->cpu, &scene->claim, &restored), -EACCES);
+    assert_int_equal(set(scene, 2), -EACCES);
+    expect_quota(scene, half(scene));
+}
+
+static void without_a_tree_it_says_so(void **state)
+{
+    (void)state;
+    struct fsroot fs;
+    struct actuator_env env = {.fs = &fs, .write = &fswrite_real};
+    struct verdict why;
+    void *cpu;
+    assert_int_equal(fsroot_init(&fs, NULL, NULL, "/nonexistent", NULL), 0);
+    assert_int_equal(cpu_actuator.open(&env, &cpu, &why), -ENODEV);
+    assert_non_null(strstr(why.words, "--path.cgroupfs"));
+    fsroot_release(&fs);
+}
+
+/* ---- all claims of a journal ---- */
+
+static void open_journal(struct scene *scene, struct journal *journal)
+{
+    char error[256] = "";
+    if (journal_open(journal, scene->rig.state, true, &scene->rig.write, &scene->rig.fs, error,
+                     sizeof error))
+        fail_msg("%s", error);
+}
+
+static void restore(struct scene *scene, struct restore_counts *counts)
+{
+    const struct log log = {.fd = -1};
+    struct journal journal;
+    struct actuators actuators;
+    *counts = (struct restore_counts){0};
+    open_journal(scene, &journal);
+    assert_int_equal(actuators_open(&actuators, &scene->rig.env, &log), 1);
+    restore_all(&journal, &actuators, &log, counts);
+    actuators_close(&actuators);
+    journal_close(&journal);
+}
+
+/* As a governor that is killed leaves it: each claim at another step. */
+static void what_is_open_is_put_back(void **state)
+{
+    struct scene *scene = *state;
+    struct journal journal;
+    struct intent intent = {0};
+    struct restore_counts counts;
+    static const char *const paths[] = {"/pods/a", "/pods/b", "/pods/c", "/pods/d", "/pods/e"};
+    char now[64];
+    open_journal(scene, &journal);
+    for (size_t i = 0; i < 5; i++) {
+        struct claim c = {.knob = KNOB_CPU};
+        governor_rig_cgroup(&scene->rig, paths[i], original(scene));
+        snprintf(c.path, sizeof c.path, "%s", paths[i]);
+        assert_int_equal(cpu_actuator.claim(scene->cpu, 1, &c), 0);
+        assert_int_equal(journal_claim(&journal, &c), 0);
+        if (i == 0)
+            continue; /* a: claimed */
+        intent.claim = c.id;
+        snprintf(intent.from, sizeof intent.from, "%s", original(scene));
+        snprintf(intent.to, sizeof intent.to, "%s", half(scene));
+        assert_int_equal(journal_intend(&journal, &intent, 1), 0);
+        if (i > 1) /* b: intended */
+            governor_rig_set_quota(&scene->rig, paths[i], half(scene));
+        if (i == 2) { /* c: the next change is intended, too */
+            memcpy(intent.from, intent.to, sizeof intent.from);
+            snprintf(intent.to, sizeof intent.to, "%s", "200000");
+            assert_int_equal(journal_intend(&journal, &intent, 1), 0);
+        }
+        if (i == 4)
+            governor_rig_set_quota(&scene->rig, paths[i], "1234"); /* e: somebody else's */
+    }
+    journal_close(&journal);
+    restore(scene, &counts);
+    assert_int_equal(counts.outcomes[RESTORED_ALREADY], 2);
+    assert_int_equal(counts.outcomes[RESTORED], 2);
+    assert_int_equal(counts.outcomes[RESTORED_FOREIGN], 1);
+    assert_int_equal(counts.failed, 0);
+    for (size_t i = 0; i < 5; i++) {
+        governor_rig_quota(&scene->rig, paths[i], now);
+        assert_string_equal(now, i == 4 ? "1234" : original(scene));
+    }
+    restore(scene, &counts);
+    assert_int_equal(counts.outcomes[RESTORED] + counts.outcomes[RESTORED_ALREADY], 0);
+}
+
+static void what_could_not_be_put_back_stays_open(void **state)
+{
+    struct scene *scene = *state;
+    const struct log log = {.fd = -1};
+    struct journal journal;
+    struct actuators actuators;
+    struct restore_counts counts = {0};
+    struct intent intent = {.claim = 1};
+    assert_int_equal(claim(scene, 1), 0);
+    open_journal(scene, &journal);
+    assert_int_equal(journal_claim(&journal, &scene->claim), 0);
+    snprintf(intent.from, sizeof intent.from, "%s", original(scene));
+    snprintf(intent.to, sizeof intent.to, "%s", half(scene));
+    assert_int_equal(journal_intend(&journal, &intent, 1), 0);
+    governor_rig_set_quota(&scene->rig, WORKER, half(scene));
+    assert_int_equal(actuators_open(&actuators, &scene->rig.env, &log), 1);
+    scene->rig.fail_from = scene->rig.fail_to = scene->rig.calls + 1;
+    scene->rig.fail_with = -EIO;
+    restore_all(&journal, &actuators, &log, &counts);
+    assert_int_equal(counts.failed, 1);
+    assert_int_equal(journal.open.n, 1);
+    actuators_close(&actuators);
+    restore_all(&journal, &actuators, &log, &counts); /* none can work */
+    assert_int_equal(counts.failed, 2);
+    journal_close(&journal);
+    restore(scene, &counts);
+    assert_int_equal(counts.outcomes[RESTORED], 1);
+    expect_quota(scene, original(scene));
+}
+
+#define BOTH(test)                                                                                 \
+    cmocka_unit_test_setup_teardown(test, setup_v1, teardown),                                     \
+        cmocka_unit_test_setup_teardown(test, setup_v2, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(down_and_back),
+        BOTH(what_it_may_have_at_most),
+        BOTH(what_it_may_have_at_least),
+        BOTH(what_is_not_understood_is_not_claimed),
+        BOTH(somebody_else_s_value_stays),
+        BOTH(before_anything_was_set_nothing_is_ours),
+        BOTH(the_next_cgroup_of_a_path_is_not_touched),
+        cmocka_unit_test_setup_teardown(a_parent_that_was_lowered_bounds_what_comes_back, setup_v1,
+                                        teardown),
+        BOTH(errors_are_told),
+        cmocka_unit_test(without_a_tree_it_says_so),
+        BOTH(what_is_open_is_put_back),
+        BOTH(what_could_not_be_put_back_stays_open),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
