@@ -107,8 +107,9 @@ def queries():
 
 
 def written():
-    """Queries in runbooks and README: indented lines; what is indented further goes on."""
-    for file in [SOURCE / "README.md", *sorted((SOURCE / "dashboards/runbooks").glob("*.md"))]:
+    """Queries in runbooks and READMEs: indented lines; what is indented further goes on."""
+    for file in [SOURCE / "README.md", SOURCE / "collectors/README.md",
+                 *sorted((SOURCE / "dashboards/runbooks").glob("*.md"))]:
         for block in re.findall(r"(?:^ {4,}\S.*\n)+", file.read_text(), re.MULTILINE):
             lines = [line for line in block.splitlines() if not line.lstrip().startswith("#")]
             indent = min((len(line) - len(line.lstrip()) for line in lines), default=0)

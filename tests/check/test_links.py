@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+"""Every link that documents, dashboards and alerts print leads to something.
+
+Within the tree: the file exists, and so does the heading behind the #. Links to elsewhere are looked
+at only for their form: there is no network here. What the quickstart prints is asked for by
+integration/test_quickstart.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import unittest
+import urllib.parse
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+RENDERED = SOURCE / "dashboards/rendered"
+LINK = re.compile(r"(?<!`)\[(?:[^\][]|\[[^\]]*\])*\]\(([^()\s]+)\)")
+
+
+def documents():
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=SOURCE,
+                            capture_output=True, text=True, check=False).stdout.split()
+    found = [SOURCE / name for name in listed if (SOURCE / name).exists()]
+    return found or [file for file in SOURCE.rglob("*.md")
+                     if "build" not in file.relative_to(SOURCE).parts]
+
+
+def prose(text):
+    """Without code: indented blocks, fences, spans."""
+    text = re.sub(r"(?ms)^```.*?^```$", "", text)
+    text = re.sub(r"(?m)^ {4}(?! *[-|\[]).*$", "", text)
+    return re.sub(r"`[^`\n]*`", "`", text)
+
+
+def anchors(text):
+    """The headings as Git hosts name them."""
+    found, seen = set(), {}
+    for heading in re.findall(r"(?m)^#+ +(.*?) *#*$", re.sub(r"(?ms)^```.*?^```$", "", text)):
+        heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        seen[name] = seen.get(name, -1) + 1
+        found.add(f"{name}-{seen[name]}" if seen[name] else name)
+    return found
+
+
+def wrong(file, link):
+    """What is wrong with a link in this file; None: nothing."""
+    url = urllib.parse.urlsplit(link)
+    if url.scheme:
+        good = url.scheme in ("http", "https") and re.fullmatch(r"[\w.-]+(:\d+)?", url.netloc)
+        return None if good else "no address"
+    target = (file.parent / urllib.parse.unquote(url.path)).resolve() if url.path else file
+    if not target.exists():
+        return "no such file"
+    if not target.is_relative_to(SOURCE):
+        return "out of the tree"
+    if url.fragment and (target.suffix != ".md" or url.fragment not in anchors(target.read_text())):
+        return "no such heading"
+    return None
+
+
+class Links(unittest.TestCase):
+    def test_documents(self):
+        n = 0
+        for file in documents():
+            for link in LINK.findall(prose(file.read_text())):
+                n += 1
+                with self.subTest(file=str(file.relative_to(SOURCE)), link=link):
+                    self.assertIsNone(wrong(file, link))
+        self.assertGreater(n, 100)
+
+    def test_what_is_wrong_is_seen(self):
+        readme = SOURCE / "README.md"
+        for link, expected in (("tests/nothing.md", "no such file"), ("#nothing", "no such heading"),
+                               ("deploy/README.md#nothing", "no such heading"),
+                               ("../../../../etc/passwd", "out of the tree"), ("https://", "no address"),
+                               ("ftp://example.org/", "no address"), ("deploy", None),
+                               ("deploy/README.md#kubernetes", None), ("https://example.org/x", None)):
+            with self.subTest(link):
+                self.assertEqual(wrong(readme, link), expected)
+        self.assertEqual(anchors("# A `b_c`, d\n## E\n### E\n```\n# no\n```\n"), {"a-b_c-d", "e", "e-1"})
+        self.assertEqual(LINK.findall(prose("[a](b) `[c](d)` ![e\nf](g.png)\n    [h](i)\n")),
+                         ["b", "g.png", "i"])
+
+    def test_documents_as_code_name_files(self):
+        """The commands of the first pages: scripts that are in the tree."""
+        for name in ("README.md", "deploy/README.md", "deploy/demo/README.md", "dashboards/README.md"):
+            for path in re.findall(r"(?m)^ {4}(?:sudo |)((?:deploy|tests|dashboards)/[\w./-]+)",
+                                   (SOURCE / name).read_text()):
+                with self.subTest(name, path=path):
+                    self.assertTrue((SOURCE / path).exists())
+
+    def test_alerts(self):
+        links = re.findall(r"runbook_url: (?:\|-\n *)?(\S+)", (RENDERED / "alerts.yaml").read_text())
+        self.assertGreater(len(links), 10)
+        for link in links:
+            with self.subTest(link):
+                self.assertIsNone(wrong(SOURCE / "README.md", link.strip('"')))
+
+    def test_dashboards(self):
+        """Links between dashboards name one of them; all others are addresses or relative to Grafana."""
+        boards = {file: json.loads(file.read_text()) for file in RENDERED.glob("*.json")}
+        uids = {board["uid"] for board in boards.values()}
+        for file, board in boards.items():
+            text = json.dumps(board)
+            for url in re.findall(r'"url": "([^"]*)"', text):
+                with self.subTest(file.name, url=url):
+                    if url.startswith("/d/") or "/d/" in url.split("?")[0]:
+                        self.assertIn(re.search(r"/d/([\w-]+)", url)[1], uids)
+                    elif url and not url.startswith("$"):
+                        self.assertIsNone(wrong(SOURCE / "README.md", url.split("${")[0]))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[__file__])
