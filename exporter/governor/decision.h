@@ -1,0 +1,64 @@
+/*
+ * What was decided, in words: for the log, the page and the labels.
+ */
+#ifndef IE_GOVERNOR_DECISION_H
+#define IE_GOVERNOR_DECISION_H
+
+#include <stdint.h>
+
+#include "exporter/governor/claim.h"
+
+enum action { ACTION_CUT, ACTION_RAISE, ACTION_RELEASE, ACTIONS };
+enum outcome {
+    OUTCOME_APPLIED,
+    OUTCOME_DRY_RUN,
+    OUTCOME_LIMITED, /* the guard said no */
+    OUTCOME_FOREIGN, /* somebody else's value was there */
+    OUTCOME_FAILED,
+    OUTCOMES
+};
+const char *action_name(enum action action);
+const char *outcome_name(enum outcome outcome);
+
+/* Why everything, or one container, was let go. */
+enum release_reason {
+    RELEASE_STOP,
+    RELEASE_DEAD_MAN,
+    RELEASE_FUTILE,
+    RELEASE_PAUSED,
+    RELEASE_VANISHED,
+    RELEASE_CALM,      /* it has all that it may have again */
+    RELEASE_YIELDED,   /* to somebody else who writes */
+    RELEASE_JOURNAL,   /* which could not be written */
+    RELEASE_UNMANAGED, /* no policy has it any more */
+    RELEASE_REASONS
+};
+const char *release_reason_name(enum release_reason reason);
+
+struct decision {
+    uint64_t seq, tick, wall_ns;
+    enum action action;
+    enum outcome outcome;
+    enum knob knob;
+    char policy[16];
+    char container[CLAIM_NAME_MAX], cause[CLAIM_NAME_MAX];
+    char from[CLAIM_TEXT_MAX], to[CLAIM_TEXT_MAX];
+    char why[64]; /* a limit's name, an error, a release's reason; "" */
+    double measured, limit;
+};
+
+enum foreign { FOREIGN_RESET, FOREIGN_CHANGED, FOREIGN_KINDS };
+enum error_reason {
+    ERROR_EBUSY,
+    ERROR_ENOSPC,
+    ERROR_EINVAL,
+    ERROR_ENODEV,
+    ERROR_EPERM,
+    ERROR_OTHER,
+    ERROR_REASONS
+};
+enum error_op { ERROR_CLAIM, ERROR_CHECK, ERROR_APPLY, ERROR_RELEASE, ERROR_OPS };
+const char *error_reason_name(enum error_reason reason);
+const char *error_op_name(enum error_op op);
+
+#endif

@@ -1,0 +1,153 @@
+#include "exporter/governor/enforcer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exporter/governor/enforcer_internal.h"
+
+#define JOURNAL_PATIENCE_NS UINT64_C(60000000000)
+
+static void journal_worked(struct enforcer *enforcer, int err)
+{
+    if (!err)
+        enforcer->failing_since_ns = 0;
+    else if (!enforcer->failing_since_ns)
+        enforcer->failing_since_ns = enforcer->now_ns;
+    if (err)
+        log_error(enforcer->config.log, "journal", "cannot be written, so nothing is changed: %s",
+                  strerror(-err));
+}
+
+/* While it cannot be written nothing is changed, and after a minute all is let go. */
+static bool journal_is_well(struct enforcer *enforcer)
+{
+    if (!enforcer->failing_since_ns)
+        return true;
+    journal_worked(enforcer, journal_compact(enforcer->journal));
+    if (!enforcer->failing_since_ns)
+        return true;
+    if (enforcer->now_ns - enforcer->failing_since_ns >= JOURNAL_PATIENCE_NS)
+        enforcer_release_all(enforcer, RELEASE_JOURNAL, enforcer->wall_ns);
+    return false;
+}
+
+static void add_intent(struct enforcer *enforcer, struct holding *holding, double value)
+{
+    const struct actuator *actuator = holding_actuator(enforcer, holding);
+    struct intent *intent = &enforcer->intents[enforcer->n_intents];
+    if (!holding->claim.id) {
+        int err = journal_claim(enforcer->journal, &holding->claim);
+        journal_worked(enforcer, err);
+        if (err)
+            return;
+    }
+    intent->claim = holding->claim.id;
+    holding_text(enforcer, holding, intent->from);
+    actuator->ops->format(actuator->self, &holding->claim, value, intent->to);
+    enforcer->changed[enforcer->n_intents] = holding;
+    enforcer->values[enforcer->n_intents++] = value;
+}
+
+static void plan_change(struct enforcer *enforcer, struct holding *holding)
+{
+    double value;
+    char from[CLAIM_TEXT_MAX], to[CLAIM_TEXT_MAX];
+    enum action action = holding->wanted < holding->claim.value ? ACTION_CUT : ACTION_RAISE;
+    enum guard_verdict verdict =
+        guard_check(&enforcer->guard, &holding->memory, &holding->claim, holding->wanted,
+                    enforcer_open(enforcer), enforcer->tick, enforcer->now_ns, &value);
+    if (verdict == GUARD_SAME)
+        return;
+    if (verdict != GUARD_PASS) {
+        enforcer->counts.limited[verdict]++;
+        enforcer->counts.decisions[action][OUTCOME_LIMITED]++;
+    } else if (value >= holding->claim.most) {
+        if (holding_is_held(enforcer, holding))
+            holding_put_back(enforcer, holding, RELEASE_CALM);
+    } else if (enforcer->config.dry) {
+        const struct actuator *actuator = holding_actuator(enforcer, holding);
+        holding_text(enforcer, holding, from);
+        actuator->ops->format(actuator->self, &holding->claim, value, to);
+        holding->claim.value = value;
+        holding->since_wall_ns = enforcer->wall_ns;
+        enforcer_tell(enforcer, holding, action, OUTCOME_DRY_RUN, from, to, "");
+    } else if (!enforcer->failing_since_ns) {
+        add_intent(enforcer, holding, value);
+    }
+}
+
+static void fail_change(struct enforcer *enforcer, struct holding *holding, int err)
+{
+    const struct actuator *actuator = holding_actuator(enforcer, holding);
+    char now[CLAIM_TEXT_MAX];
+    enum claim_state state;
+    if (err != -ESTALE)
+        enforcer_count_error(enforcer, ERROR_APPLY, err);
+    holding->unsure = true;
+    if (actuator->ops->check(actuator->self, &holding->claim, &state, now) == 0) {
+        if (state == CLAIM_GONE) {
+            holding_drop(enforcer, holding, RELEASE_VANISHED);
+            holding->known = false;
+            return;
+        }
+        holding_settle(holding, now);
+    }
+    if (err != -ESTALE)
+        guard_failed(&holding->memory, enforcer->now_ns);
+    if (err == -EINVAL) /* what bounds it may have moved */
+        actuator->ops->limit(actuator->self, holding->floor, &holding->claim);
+}
+
+static void make_change(struct enforcer *enforcer, size_t i)
+{
+    struct holding *holding = enforcer->changed[i];
+    const struct intent *intent = &enforcer->intents[i];
+    const struct actuator *actuator = holding_actuator(enforcer, holding);
+    enum action action = enforcer->values[i] < holding->claim.value ? ACTION_CUT : ACTION_RAISE;
+    holding->before = holding->claim.value;
+    holding->claim.value = enforcer->values[i];
+    memcpy(holding->claim.from, intent->from, sizeof intent->from);
+    memcpy(holding->claim.set, intent->to, sizeof intent->to);
+    int err = actuator->ops->apply(actuator->self, &holding->claim);
+    enum outcome outcome = err == -ESTALE ? OUTCOME_FOREIGN : OUTCOME_FAILED;
+    enforcer_tell(enforcer, holding, action, err ? outcome : OUTCOME_APPLIED, intent->from,
+                  intent->to, err ? strerror(-err) : "");
+    if (err) {
+        fail_change(enforcer, holding, err);
+        return;
+    }
+    guard_succeeded(&holding->memory);
+    holding->since_wall_ns = enforcer->wall_ns;
+}
+
+/* Those that were not seen are let go, and forgotten when nothing of them is open. */
+static void forget_unseen(struct enforcer *enforcer)
+{
+    for (size_t i = enforcer->n; i-- > 0;) {
+        struct holding *holding = &enforcer->holdings[i];
+        if (holding->seen)
+            continue;
+        enforcer_let_go(enforcer, holding, RELEASE_VANISHED, NULL);
+        if (!holding->claim.id)
+            *holding = enforcer->holdings[--enforcer->n];
+    }
+}
+
+void enforcer_commit(struct enforcer *enforcer)
+{
+    forget_unseen(enforcer);
+    if (!journal_is_well(enforcer))
+        return;
+    enforcer->n_intents = 0;
+    for (size_t i = 0; i < enforcer->n; i++)
+        if (enforcer->holdings[i].known && !isnan(enforcer->holdings[i].wanted))
+            plan_change(enforcer, &enforcer->holdings[i]);
+    if (enforcer->n_intents == 0)
+        return;
+    int err = journal_intend(enforcer->journal, enforcer->intents, enforcer->n_intents);
+    journal_worked(enforcer, err);
+    for (size_t i = 0; i < enforcer->n_intents && !err; i++)
+        make_change(enforcer, i);
+}

@@ -1,0 +1,102 @@
+/*
+ * Holds the claims and makes the changes: wish, guard, journal, file, read back.
+ *
+ * A container that may be restricted has a holding from the time when it is seen: its limits are
+ * known and nothing is written. The first change opens a claim in the journal, the release closes
+ * it. In a dry run all is the same, but for a virtual value in place of the file and the journal:
+ * nothing is written at all.
+ *
+ * One thread. Steady ticks, in which nothing changes, write nothing and allocate nothing.
+ */
+#ifndef IE_GOVERNOR_ENFORCER_H
+#define IE_GOVERNOR_ENFORCER_H
+
+#include "exporter/base/log.h"
+#include "exporter/governor/decision.h"
+#include "exporter/governor/guard.h"
+#include "exporter/governor/restore.h"
+
+/* A container that a policy may restrict. Texts are copied. */
+struct subject {
+    const char *container_id; /* the exporter's label */
+    const char *name;         /* namespace/pod/container */
+    const char *path;         /* of its cgroup */
+    double floor;             /* the least that the configuration allows */
+};
+
+/* What a policy says beside the value; texts live until the commit. */
+struct because {
+    const char *policy;
+    const char *cause;      /* the container that waits, or "" */
+    double measured, limit; /* NaN: none */
+};
+
+struct enforcer_counts {
+    uint64_t decisions[ACTIONS][OUTCOMES];
+    uint64_t errors[ERROR_OPS][ERROR_REASONS];
+    uint64_t foreign[FOREIGN_KINDS];
+    uint64_t released[RELEASE_REASONS];
+    uint64_t limited[GUARD_BACK_OFF + 1];
+    struct restore_counts restores;
+};
+
+struct enforcer_config {
+    bool dry; /* no write at all */
+    struct guard_limits limits;
+    const struct log *log;
+    /* Each change and each try, on the caller's thread; may be NULL. */
+    void (*decided)(void *context, const struct decision *decision);
+    void *context;
+};
+
+/* One container and one knob. */
+struct holding {
+    struct claim claim; /* id 0: not open in the journal */
+    struct guard_memory memory;
+    double floor;
+    double wanted; /* NaN: nothing this tick */
+    struct because because;
+    uint64_t since_wall_ns; /* of the last change; 0: none */
+    bool known; /* its limits are: otherwise there is nothing to take, or it cannot be read */
+    bool seen;  /* in this tick's view */
+    /* The last change failed, and what the file has is not known yet; the value before it. */
+    bool unsure;
+    double before;
+};
+
+struct enforcer;
+
+/* journal and actuators are borrowed; for a dry run the journal is one in memory. 0 or -ENOMEM. */
+int enforcer_new(const struct enforcer_config *config, struct journal *journal,
+                 const struct actuators *actuators, struct enforcer **out);
+/* Releases nothing. Accepts NULL. */
+void enforcer_free(struct enforcer *enforcer);
+
+/*
+ * A tick: begin, see each container that may be restricted, want for some of them, commit.
+ *
+ * begin looks at every file that is held: what others wrote is answered here. see returns the
+ * holding, NULL when there are too many or no memory. It is valid until the next begin. What was
+ * not seen by the commit is let go.
+ */
+void enforcer_begin(struct enforcer *enforcer, uint64_t tick, uint64_t now_ns, uint64_t wall_ns);
+struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
+                             const struct subject *subject);
+void enforcer_want(struct holding *holding, double value, const struct because *because);
+/* Everything back that it may have. */
+void enforcer_let_go(struct enforcer *enforcer, struct holding *holding, enum release_reason reason,
+                     const struct because *because);
+void enforcer_commit(struct enforcer *enforcer);
+
+/* All originals back, now. 0, or -EAGAIN when some could not be put back: call again. */
+int enforcer_release_all(struct enforcer *enforcer, enum release_reason reason, uint64_t wall_ns);
+
+/* For pages and metrics; valid until the next call that changes them. */
+const struct enforcer_counts *enforcer_counts(const struct enforcer *enforcer);
+const struct holding *enforcer_holdings(const struct enforcer *enforcer, size_t *n);
+/* Open claims; of a dry run, those that would be. */
+size_t enforcer_open(const struct enforcer *enforcer);
+/* CLOCK_MONOTONIC since when the journal cannot be written; 0: it can. */
+uint64_t enforcer_journal_failing_since(const struct enforcer *enforcer);
+
+#endif

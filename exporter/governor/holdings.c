@@ -1,0 +1,287 @@
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/governor/enforcer_internal.h"
+
+void enforcer_count_error(struct enforcer *enforcer, enum error_op op, int err)
+{
+    enum error_reason reason = ERROR_OTHER;
+    if (err == -EBUSY || err == -EAGAIN)
+        reason = ERROR_EBUSY;
+    else if (err == -ENOSPC)
+        reason = ERROR_ENOSPC;
+    else if (err == -EINVAL)
+        reason = ERROR_EINVAL;
+    else if (err == -ENODEV || err == -ENOENT)
+        reason = ERROR_ENODEV;
+    else if (err == -EPERM || err == -EACCES || err == -EROFS)
+        reason = ERROR_EPERM;
+    enforcer->counts.errors[op][reason]++;
+}
+
+const struct actuator *holding_actuator(const struct enforcer *enforcer,
+                                        const struct holding *holding)
+{
+    return &enforcer->actuators->of[holding->claim.knob];
+}
+
+void holding_text(const struct enforcer *enforcer, const struct holding *holding,
+                  char out[CLAIM_TEXT_MAX])
+{
+    const struct actuator *actuator = holding_actuator(enforcer, holding);
+    if (enforcer->config.dry)
+        actuator->ops->format(actuator->self, &holding->claim, holding->claim.value, out);
+    else
+        memcpy(out, holding->claim.set[0] ? holding->claim.set : holding->claim.original,
+               CLAIM_TEXT_MAX);
+}
+
+void enforcer_tell(struct enforcer *enforcer, const struct holding *holding, enum action action,
+                   enum outcome outcome, const char *from, const char *to, const char *why)
+{
+    enforcer->counts.decisions[action][outcome]++;
+    if (!enforcer->config.decided)
+        return;
+    const struct because *because = &holding->because;
+    struct decision decision = {.seq = ++enforcer->seq,
+                                .tick = enforcer->tick,
+                                .wall_ns = enforcer->wall_ns,
+                                .action = action,
+                                .outcome = outcome,
+                                .knob = holding->claim.knob,
+                                .measured = because->policy ? because->measured : NAN,
+                                .limit = because->policy ? because->limit : NAN};
+    snprintf(decision.policy, sizeof decision.policy, "%s", because->policy ? because->policy : "");
+    snprintf(decision.cause, sizeof decision.cause, "%s", because->cause ? because->cause : "");
+    snprintf(decision.container, sizeof decision.container, "%s", holding->claim.container);
+    snprintf(decision.from, sizeof decision.from, "%s", from);
+    snprintf(decision.to, sizeof decision.to, "%s", to);
+    snprintf(decision.why, sizeof decision.why, "%s", why);
+    enforcer->config.decided(enforcer->config.context, &decision);
+}
+
+/* ---- holdings ---- */
+
+int enforcer_new(const struct enforcer_config *config, struct journal *journal,
+                 const struct actuators *actuators, struct enforcer **out)
+{
+    struct enforcer *enforcer = calloc(1, sizeof *enforcer);
+    if (!enforcer)
+        return -ENOMEM;
+    enforcer->config = *config;
+    enforcer->journal = journal;
+    enforcer->actuators = actuators;
+    enforcer->holdings = calloc(CLAIMS_MAX, sizeof *enforcer->holdings);
+    enforcer->intents = calloc(CLAIMS_MAX, sizeof *enforcer->intents);
+    enforcer->changed = calloc(CLAIMS_MAX, sizeof(struct holding *));
+    enforcer->values = calloc(CLAIMS_MAX, sizeof *enforcer->values);
+    if (!enforcer->holdings || !enforcer->intents || !enforcer->changed || !enforcer->values) {
+        enforcer_free(enforcer);
+        return -ENOMEM;
+    }
+    guard_init(&enforcer->guard, &config->limits, 0);
+    *out = enforcer;
+    return 0;
+}
+
+void enforcer_free(struct enforcer *enforcer)
+{
+    if (!enforcer)
+        return;
+    free(enforcer->holdings);
+    free(enforcer->intents);
+    free(enforcer->changed);
+    free(enforcer->values);
+    free(enforcer);
+}
+
+size_t enforcer_open(const struct enforcer *enforcer)
+{
+    size_t n = 0;
+    if (!enforcer->config.dry)
+        return enforcer->journal->open.n;
+    for (size_t i = 0; i < enforcer->n; i++)
+        n += enforcer->holdings[i].known &&
+             enforcer->holdings[i].claim.value < enforcer->holdings[i].claim.most;
+    return n;
+}
+
+void holding_settle(struct holding *holding, const char *now)
+{
+    struct claim *claim = &holding->claim;
+    holding->unsure = false;
+    if (strcmp(now, claim->set) == 0 || strcmp(now, claim->from) != 0)
+        return; /* it happened; or it is somebody else's */
+    bool untouched = strcmp(claim->from, claim->original) == 0;
+    snprintf(claim->set, sizeof claim->set, "%s", untouched ? "" : claim->from);
+    claim->value = holding->before;
+}
+
+/* Nothing is set any more, whatever the file says. */
+static void forget_change(struct holding *holding)
+{
+    holding->claim.id = 0;
+    holding->claim.from[0] = holding->claim.set[0] = '\0';
+    holding->claim.value = holding->claim.most;
+    holding->unsure = false;
+    holding->since_wall_ns = 0;
+}
+
+void holding_drop(struct enforcer *enforcer, struct holding *holding, enum release_reason reason)
+{
+    if (holding->claim.id) {
+        journal_release(enforcer->journal, &holding->claim.id, 1);
+        enforcer->counts.released[reason]++;
+    }
+    forget_change(holding);
+}
+
+void holding_read(struct enforcer *enforcer, struct holding *holding)
+{
+    const struct actuator *actuator = holding_actuator(enforcer, holding);
+    double value = holding->known ? holding->claim.value : INFINITY;
+    if (enforcer->now_ns < holding->memory.retry_ns)
+        return;
+    int err = actuator->ops ? actuator->ops->claim(actuator->self, holding->floor, &holding->claim)
+                            : -ENODEV;
+    holding->known = err == 0;
+    if (err == 0 && enforcer->config.dry)
+        holding->claim.value = fmax(fmin(value, holding->claim.most), holding->claim.least);
+    if (err && err != -ERANGE)
+        guard_failed(&holding->memory, enforcer->now_ns);
+    if (err && err != -ERANGE && err != -ENOENT)
+        enforcer_count_error(enforcer, ERROR_CLAIM, err);
+}
+
+/* ---- the plan ---- */
+
+static struct holding *find(const struct enforcer *enforcer, enum knob knob, const char *path)
+{
+    for (size_t i = 0; i < enforcer->n; i++) {
+        struct holding *holding = &enforcer->holdings[i];
+        if (holding->claim.knob == knob && strcmp(holding->claim.path, path) == 0)
+            return holding;
+    }
+    return NULL;
+}
+
+static struct holding *add(struct enforcer *enforcer, enum knob knob, const struct subject *subject)
+{
+    if (enforcer->n == CLAIMS_MAX || strlen(subject->path) >= CLAIM_PATH_MAX)
+        return NULL;
+    struct holding *holding = &enforcer->holdings[enforcer->n++];
+    *holding = (struct holding){.claim.knob = knob, .floor = subject->floor, .wanted = NAN};
+    snprintf(holding->claim.path, sizeof holding->claim.path, "%s", subject->path);
+    snprintf(holding->claim.container, sizeof holding->claim.container, "%s", subject->name);
+    snprintf(holding->claim.container_id, sizeof holding->claim.container_id, "%s",
+             subject->container_id);
+    return holding;
+}
+
+static void change_floor(struct enforcer *enforcer, struct holding *holding, double floor)
+{
+    const struct actuator *actuator = holding_actuator(enforcer, holding);
+    holding->floor = floor;
+    if (!holding->claim.id)
+        holding_read(enforcer, holding);
+    else if (actuator->ops->limit(actuator->self, floor, &holding->claim))
+        enforcer_let_go(enforcer, holding, RELEASE_UNMANAGED, NULL);
+}
+
+struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
+                             const struct subject *subject)
+{
+    struct holding *holding = find(enforcer, knob, subject->path);
+    if (!holding)
+        holding = add(enforcer, knob, subject);
+    if (!holding)
+        return NULL;
+    holding->seen = true;
+    if (!holding->known) {
+        holding->floor = subject->floor;
+        holding_read(enforcer, holding);
+    } else if (holding->floor != subject->floor) {
+        change_floor(enforcer, holding, subject->floor);
+    }
+    return holding;
+}
+
+void enforcer_want(struct holding *holding, double value, const struct because *because)
+{
+    holding->wanted = value;
+    holding->because = *because;
+}
+
+/* ---- letting go ---- */
+
+int holding_put_back(struct enforcer *enforcer, struct holding *holding, enum release_reason reason)
+{
+    char from[CLAIM_TEXT_MAX];
+    holding_text(enforcer, holding, from);
+    int err = 0;
+    if (!enforcer->config.dry)
+        err = restore_claim(enforcer->journal, enforcer->actuators, holding->claim.id,
+                            enforcer->config.log, &enforcer->counts.restores);
+    if (err) {
+        enforcer_count_error(enforcer, ERROR_RELEASE, err);
+        enforcer_tell(enforcer, holding, ACTION_RELEASE, OUTCOME_FAILED, from,
+                      holding->claim.original, strerror(-err));
+        return err;
+    }
+    enforcer->counts.released[reason]++;
+    enforcer_tell(enforcer, holding, ACTION_RELEASE,
+                  enforcer->config.dry ? OUTCOME_DRY_RUN : OUTCOME_APPLIED, from,
+                  holding->claim.original, release_reason_name(reason));
+    forget_change(holding);
+    return 0;
+}
+
+bool holding_is_held(const struct enforcer *enforcer, const struct holding *holding)
+{
+    return enforcer->config.dry ? holding->known && holding->claim.value < holding->claim.most
+                                : holding->claim.id != 0;
+}
+
+void enforcer_let_go(struct enforcer *enforcer, struct holding *holding, enum release_reason reason,
+                     const struct because *because)
+{
+    holding->wanted = NAN;
+    holding->because = because ? *because : (struct because){0};
+    if (holding_is_held(enforcer, holding))
+        holding_put_back(enforcer, holding, reason);
+}
+
+int enforcer_release_all(struct enforcer *enforcer, enum release_reason reason, uint64_t wall_ns)
+{
+    int result = 0;
+    enforcer->wall_ns = wall_ns;
+    for (size_t i = enforcer->n; i-- > 0;) {
+        struct holding *holding = &enforcer->holdings[i];
+        holding->because = (struct because){0};
+        holding->wanted = NAN;
+        if (holding_is_held(enforcer, holding) && holding_put_back(enforcer, holding, reason))
+            result = -EAGAIN;
+    }
+    return result;
+}
+
+/* ---- looking ---- */
+
+const struct enforcer_counts *enforcer_counts(const struct enforcer *enforcer)
+{
+    return &enforcer->counts;
+}
+
+const struct holding *enforcer_holdings(const struct enforcer *enforcer, size_t *n)
+{
+    *n = enforcer->n;
+    return enforcer->holdings;
+}
+
+uint64_t enforcer_journal_failing_since(const struct enforcer *enforcer)
+{
+    return enforcer->failing_since_ns;
+}

@@ -1,0 +1,81 @@
+#include <math.h>
+#include <stdio.h>
+
+#include "exporter/governor/enforcer_internal.h"
+
+static void answer_reset(struct enforcer *enforcer, struct holding *holding)
+{
+    enforcer->counts.foreign[FOREIGN_RESET]++;
+    if (guard_reset(&holding->memory, enforcer->now_ns) == GUARD_YIELD) {
+        holding_drop(enforcer, holding, RELEASE_YIELDED);
+        return;
+    }
+    holding->claim.from[0] = holding->claim.set[0] = '\0';
+    holding->claim.value = holding->claim.most;
+}
+
+static void answer_changed(struct enforcer *enforcer, struct holding *holding, const char *now)
+{
+    const struct actuator *actuator = holding_actuator(enforcer, holding);
+    struct claim adopted = holding->claim;
+    enforcer->counts.foreign[FOREIGN_CHANGED]++;
+    if (guard_changed(&holding->memory, enforcer->now_ns) == GUARD_YIELD) {
+        holding_drop(enforcer, holding, RELEASE_YIELDED);
+        holding->known = false;
+        return;
+    }
+    snprintf(adopted.original, sizeof adopted.original, "%s", now);
+    adopted.from[0] = adopted.set[0] = '\0';
+    int err = actuator->ops->limit(actuator->self, holding->floor, &adopted);
+    adopted.value = adopted.most;
+    if (!err)
+        err = journal_adopt(enforcer->journal, &adopted);
+    if (!err) {
+        holding->claim = adopted;
+        return;
+    }
+    holding_drop(enforcer, holding, RELEASE_YIELDED); /* and it is looked at anew */
+    holding->known = false;
+}
+
+static void look_at(struct enforcer *enforcer, struct holding *holding)
+{
+    const struct actuator *actuator = holding_actuator(enforcer, holding);
+    enum claim_state state;
+    char now[CLAIM_TEXT_MAX];
+    int err = actuator->ops->check(actuator->self, &holding->claim, &state, now);
+    if (err) {
+        enforcer_count_error(enforcer, ERROR_CHECK, err);
+        return;
+    }
+    if (holding->unsure && state != CLAIM_GONE) {
+        holding_settle(holding, now);
+        err = actuator->ops->check(actuator->self, &holding->claim, &state, now);
+    }
+    if (err || state == CLAIM_OURS)
+        return;
+    if (state == CLAIM_GONE) {
+        holding_drop(enforcer, holding, RELEASE_VANISHED);
+        holding->known = false;
+    } else if (!holding->claim.id) {
+        holding_read(enforcer, holding);
+    } else if (state == CLAIM_RESET) {
+        answer_reset(enforcer, holding);
+    } else {
+        answer_changed(enforcer, holding, now);
+    }
+}
+
+void enforcer_begin(struct enforcer *enforcer, uint64_t tick, uint64_t now_ns, uint64_t wall_ns)
+{
+    enforcer->tick = tick;
+    enforcer->now_ns = now_ns;
+    enforcer->wall_ns = wall_ns;
+    for (size_t i = 0; i < enforcer->n; i++) {
+        struct holding *holding = &enforcer->holdings[i];
+        holding->seen = false;
+        holding->wanted = NAN;
+        if (holding->known)
+            look_at(enforcer, holding);
+    }
+}

@@ -1,0 +1,208 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "exporter/governor/guard.h"
+
+#define SECOND UINT64_C(1000000000)
+#define MINUTE (60 * SECOND)
+
+static const struct guard_limits limits = {.claims = 2, .writes_per_second = 5, .cuts_per_10m = 3};
+
+struct scene {
+    struct guard guard;
+    struct guard_memory memory;
+    struct claim claim;
+    uint64_t tick, now_ns;
+    double value;
+};
+
+static struct scene scene_of(void)
+{
+    struct scene scene = {.claim = {.id = 1, .least = 1, .most = 4, .value = 4}, .now_ns = MINUTE};
+    guard_init(&scene.guard, &limits, scene.now_ns);
+    return scene;
+}
+
+/* One tick of a second; what passes is made. */
+static enum guard_verdict ask(struct scene *scene, double wanted)
+{
+    scene->tick++;
+    scene->now_ns += SECOND;
+    enum guard_verdict verdict = guard_check(&scene->guard, &scene->memory, &scene->claim, wanted,
+                                             1, scene->tick, scene->now_ns, &scene->value);
+    if (verdict == GUARD_PASS)
+        scene->claim.value = scene->value;
+    return verdict;
+}
+
+static void values_stay_within_the_limits(void **state)
+{
+    (void)state;
+    static const double wanted[] = {0, -5, NAN, -INFINITY, 0.999};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        struct scene scene = scene_of();
+        assert_int_equal(ask(&scene, wanted[i]), GUARD_PASS);
+        assert_float_equal(scene.value, 1, 0);
+        assert_int_equal(ask(&scene, 1e300), GUARD_PASS);
+        assert_float_equal(scene.value, 4, 0);
+        assert_int_equal(ask(&scene, 4), GUARD_SAME);
+    }
+}
+
+static void one_change_a_tick(void **state)
+{
+    (void)state;
+    struct scene scene = scene_of();
+    assert_int_equal(ask(&scene, 2), GUARD_PASS);
+    assert_int_equal(guard_check(&scene.guard, &scene.memory, &scene.claim, 3, 1, scene.tick,
+                                 scene.now_ns, &scene.value),
+                     GUARD_TICK);
+    assert_int_equal(ask(&scene, 3), GUARD_PASS);
+}
+
+static void so_many_writes_a_second(void **state)
+{
+    (void)state;
+    struct scene scene = scene_of();
+    unsigned passed = 0;
+    for (unsigned i = 0; i < 20; i++) {
+        struct guard_memory fresh = {0};
+        passed += guard_check(&scene.guard, &fresh, &scene.claim, 2, 1, 1, scene.now_ns,
+                              &scene.value) == GUARD_PASS;
+    }
+    assert_int_equal(passed, 5);
+    struct guard_memory fresh = {0};
+    assert_int_equal(
+        guard_check(&scene.guard, &fresh, &scene.claim, 2, 1, 1, scene.now_ns, &scene.value),
+        GUARD_RATE);
+    assert_int_equal(guard_check(&scene.guard, &fresh, &scene.claim, 2, 1, 1,
+                                 scene.now_ns + SECOND / 4, &scene.value),
+                     GUARD_PASS);
+}
+
+static void so_many_claims(void **state)
+{
+    (void)state;
+    struct scene scene = scene_of();
+    assert_int_equal(
+        guard_check(&scene.guard, &scene.memory, &scene.claim, 2, 2, 1, scene.now_ns, &scene.value),
+        GUARD_PASS); /* it is one of them */
+    scene.claim.id = 0;
+    assert_int_equal(
+        guard_check(&scene.guard, &scene.memory, &scene.claim, 2, 2, 2, scene.now_ns, &scene.value),
+        GUARD_CLAIMS);
+}
+
+/* Up and down: at the fourth cut it stays at least for 5 minutes, the next time for 10, up to 40.
+ */
+static void what_flaps_stays_at_least(void **state)
+{
+    (void)state;
+    static const uint64_t minutes[] = {5, 10, 20, 40, 40};
+    struct scene scene = scene_of();
+    for (size_t round = 0; round < sizeof minutes / sizeof *minutes; round++) {
+        for (int i = 0; i < 4; i++) {
+            if (i > 0)
+                assert_int_equal(ask(&scene, 4), GUARD_PASS);
+            assert_int_equal(ask(&scene, 2), GUARD_PASS);
+        }
+        uint64_t until = scene.now_ns + minutes[round] * MINUTE;
+        assert_int_equal(ask(&scene, 3), GUARD_PASS);
+        assert_float_equal(scene.value, 1, 0);
+        while (scene.now_ns + SECOND < until)
+            assert_int_equal(ask(&scene, 3), GUARD_SAME);
+        assert_int_equal(ask(&scene, 4), GUARD_PASS);
+        assert_float_equal(scene.value, 4, 0);
+    }
+}
+
+static void slow_cuts_are_none_of_flapping(void **state)
+{
+    (void)state;
+    struct scene scene = scene_of();
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(ask(&scene, 2), GUARD_PASS);
+        assert_float_equal(scene.value, 2, 0);
+        assert_int_equal(ask(&scene, 4), GUARD_PASS);
+        scene.now_ns += 4 * MINUTE;
+    }
+}
+
+static void resets_are_answered_six_times_an_hour(void **state)
+{
+    (void)state;
+    struct guard_memory memory = {0};
+    uint64_t now = 100 * MINUTE;
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(guard_reset(&memory, now += MINUTE), GUARD_REASSERT);
+    assert_int_equal(guard_reset(&memory, now += MINUTE), GUARD_YIELD);
+    assert_true(guard_has_yielded(&memory, now + 60 * MINUTE - 1));
+    assert_false(guard_has_yielded(&memory, now + 60 * MINUTE));
+    assert_int_equal(guard_reset(&memory, now += 60 * MINUTE), GUARD_REASSERT);
+    struct guard_memory slow = {0};
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(guard_reset(&slow, now += 10 * MINUTE), GUARD_REASSERT);
+}
+
+static void a_third_specification_in_ten_minutes_wins(void **state)
+{
+    (void)state;
+    struct guard_memory memory = {0};
+    struct scene scene = scene_of();
+    uint64_t now = 100 * MINUTE;
+    assert_int_equal(guard_changed(&memory, now), GUARD_ADOPT);
+    scene.memory = memory;
+    scene.now_ns = now;
+    assert_int_equal(ask(&scene, 2), GUARD_SETTLE);
+    scene.now_ns = now + MINUTE;
+    assert_int_equal(ask(&scene, 2), GUARD_PASS);
+    assert_int_equal(guard_changed(&memory, now += 4 * MINUTE), GUARD_ADOPT);
+    assert_int_equal(guard_changed(&memory, now += 4 * MINUTE), GUARD_YIELD);
+    assert_true(guard_has_yielded(&memory, now + 1000000 * MINUTE));
+    scene.memory = memory;
+    scene.claim.value = 4;
+    assert_int_equal(ask(&scene, 2), GUARD_YIELDED);
+    struct guard_memory slow = {0};
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(guard_changed(&slow, now += 5 * MINUTE), GUARD_ADOPT);
+}
+
+static void failures_wait_longer_each_time(void **state)
+{
+    (void)state;
+    static const unsigned waits[] = {1, 2, 4, 8, 16, 32, 60, 60};
+    struct scene scene = scene_of();
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        guard_failed(&scene.memory, scene.now_ns);
+        uint64_t until = scene.now_ns + waits[i] * SECOND;
+        while (scene.now_ns + SECOND < until)
+            assert_int_equal(ask(&scene, 2), GUARD_BACK_OFF);
+        scene.claim.value = 4;
+        assert_int_equal(ask(&scene, 3), GUARD_PASS);
+        scene.claim.value = 4;
+    }
+    guard_succeeded(&scene.memory);
+    guard_failed(&scene.memory, scene.now_ns);
+    assert_int_equal(scene.memory.retry_ns, scene.now_ns + SECOND);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_stay_within_the_limits),
+        cmocka_unit_test(one_change_a_tick),
+        cmocka_unit_test(so_many_writes_a_second),
+        cmocka_unit_test(so_many_claims),
+        cmocka_unit_test(what_flaps_stays_at_least),
+        cmocka_unit_test(slow_cuts_are_none_of_flapping),
+        cmocka_unit_test(resets_are_answered_six_times_an_hour),
+        cmocka_unit_test(a_third_specification_in_ten_minutes_wins),
+        cmocka_unit_test(failures_wait_longer_each_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
