@@ -1,0 +1,137 @@
+#!/usr/bin/python3
+"""For 64-bit Arm, by Debian's cross compiler, and run by qemu-user: the recordings' pages, a page of
+this machine, and the system calls of the seccomp profile.
+
+qemu-user has no perf events, no seccomp and no Landlock, so neither counters nor the confinement are
+seen here; nothing was run on a processor of Arm's. The libraries and the build stay below BUILD/arm64
+for the next run.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+import urllib.request
+
+import harness
+import test_golden
+from harness import wait_until
+
+WORK = harness.BUILD / "arm64"
+ROOT, PROGRAM = WORK / "root", WORK / "build/interference_exporter"
+QEMU = ["qemu-aarch64", "-L", ROOT]
+PROFILE = harness.SOURCE / "deploy/kubernetes/seccomp/interference-exporter.json"
+# Those that this qemu has no name for; the numbers are the same on all newer architectures.
+NUMBERS = {"293": "rseq", "437": "openat2", "439": "faccessat2", "444": "landlock_create_ruleset"}
+
+
+def run(*argv, **options):
+    result = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=280,
+                            **options)
+    assert result.returncode == 0, f"{argv}: {result.stdout[-3000:]}{result.stderr[-3000:]}"
+    return result.stdout
+
+
+def make_root():
+    """Unpacked, not installed: nothing of it runs but by qemu."""
+    listed = (harness.SOURCE / "deploy/packages-build.txt").read_text().split()
+    packages = ",".join(p for p in listed if p.endswith("-dev"))
+    stamp = WORK / "packages"
+    if stamp.exists() and stamp.read_text() == packages:
+        return
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir()
+    suite = re.search(r"^VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text(),
+                      re.M)[1]
+    run("mmdebstrap", "--variant=extract", "--architectures=arm64", "--mode=root",
+        f"--include={packages}", suite, ROOT)
+    stamp.write_text(packages)
+
+
+def setUpModule():
+    make_root()
+    launcher = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    environment = {**os.environ, "IE_SYSROOT": str(ROOT)}
+    run("cmake", "-S", harness.SOURCE, "-B", WORK / "build", "-G", "Ninja", "-DIE_TESTS=OFF",
+        f"-DCMAKE_TOOLCHAIN_FILE={harness.SOURCE}/deploy/arm64/toolchain.cmake", "-DIE_WERROR=ON",
+        *launcher, env=environment)
+    run("ninja", "-C", WORK / "build", env=environment)
+
+
+def near(one, other):
+    """The same line, but for the last digits of its number: Arm multiplies and adds in one step."""
+    (name, number), (other_name, other_number) = (s.rsplit(" ", 1) for s in (one, other))
+    if name != other_name or one == other:
+        return one == other
+    return abs(float(number) - float(other_number)) <= 1e-12 * abs(float(number))
+
+
+class Arm64(unittest.TestCase):
+    def test_it_is(self):
+        self.assertIn("ARM aarch64", run("file", PROGRAM))
+        self.assertRegex(run(*QEMU, PROGRAM, "--version"), r"^interference_exporter \d")
+
+    def test_pages(self):
+        """Those of the recordings, as on x86-64."""
+        self.assertGreaterEqual(len(test_golden.RECORDINGS), 5)
+        same = 0
+        for recording in test_golden.RECORDINGS:
+            flags = recording.with_suffix(".flags")
+            extra = flags.read_text().replace("{dir}", str(harness.REPLAYS)).split("\n") \
+                if flags.exists() else []
+            page = test_golden.golden_part(run(
+                *QEMU, PROGRAM, "--source=replay", f"--source.replay.file={recording}", "--once",
+                "--web.disable-exporter-metrics", *filter(None, extra))).splitlines()
+            golden = recording.with_suffix(".prom").read_text().splitlines()
+            self.assertEqual(len(page), len(golden), recording.stem)
+            self.assertEqual([(a, b) for a, b in zip(page, golden) if not near(a, b)], [],
+                             recording.stem)
+            same += page == golden
+        self.assertGreater(same, len(test_golden.RECORDINGS) // 2)
+
+    def test_this_machine(self):
+        """The probe works, and what cannot is said."""
+        page = harness.parse_text(run(*QEMU, PROGRAM, "--once"))
+        def reason(collector):
+            ((key, _),) = page.select("interference_exporter_collector_info",
+                                      collector=collector).items()
+            return dict(key)["reason"]
+        self.assertEqual((reason("probe"), reason("core_latency"), reason("attribution")),
+                         ("ok", "no_pmu", "ok"))
+
+    def test_profile(self):
+        """Serving a page takes no system call that the seccomp profile does not name."""
+        profile = json.loads(PROFILE.read_text())
+        self.assertEqual(profile["architectures"], ["SCMP_ARCH_X86_64", "SCMP_ARCH_AARCH64"])
+        allowed = {name for rule in profile["syscalls"] for name in rule["names"]}
+        port = harness.free_port()
+        trace = self.enterContext(tempfile.TemporaryFile("w+"))
+        process = harness.start([*QEMU, "-strace", PROGRAM, "--sampling.interval=200ms",
+                                 f"--web.listen-address=127.0.0.1:{port}"],
+                                stdout=subprocess.DEVNULL, stderr=trace)
+
+        def served():
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
+                    return b"\ninterference_memory_probe_latency_seconds{" in page.read()
+            except OSError:
+                return False
+        try:
+            wait_until(served, 30, "a page with the probe's latency", 0.2)
+        finally:
+            harness.stop(process)
+        trace.seek(0)
+        text = trace.read()
+        called = set(re.findall(r"^\d+ ([a-z]\w+)\(", text, re.M))
+        called |= {NUMBERS.get(n, n) for n in re.findall(r"Unknown syscall (\d+)", text)}
+        self.assertGreaterEqual(called, {"openat2", "epoll_pwait", "perf_event_open", "sendmsg"})
+        self.assertEqual(called - allowed, set())
+
+
+if __name__ == "__main__":
+    harness.need_command("aarch64-linux-gnu-gcc", "qemu-aarch64", "mmdebstrap", "cmake", "ninja",
+                         "file")
+    harness.main()
