@@ -1,0 +1,95 @@
+/*
+ * Control by feedback, for hardware that tells how slow somebody is now but not how slow he would
+ * be with other ways (ours; GOVERNOR.md A5). One small change in a step of ten seconds, then look.
+ * Pure.
+ *
+ * Nothing flushes a cache when a mask shrinks, so what a change does is judged after three steps.
+ * Slowdowns and parts that are not known are NaN, and then nothing is done for their sake.
+ */
+#ifndef IE_FORMULAS_CONTROL_FEEDBACK_H
+#define IE_FORMULAS_CONTROL_FEEDBACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- one who is not to be slower than a bound ---- */
+
+enum control_move {
+    CONTROL_MOVE_NONE,
+    CONTROL_MOVE_TAKE, /* one way from the best-effort group that has most */
+    CONTROL_MOVE_GIVE, /* one way back */
+};
+
+/* Zeroed: nothing seen. */
+struct control_qos {
+    unsigned over, under; /* steps in a row */
+};
+
+/*
+ * Take: slower than the bound in three steps in a row, and at least 30 % of the cycles that are
+ * lost are lost in the cache. Give: below 0.9 times the bound in six in a row. Counted anew after
+ * each.
+ *
+ * Worked, bound 1.5: 1.6 1.6 1.6 -> take at the third; 1.3 six times -> give at the sixth; 1.4 ->
+ * none.
+ */
+enum control_move control_qos_step(struct control_qos *state, double bound, double slowdown,
+                                   double cache_part);
+
+/* Whose way is taken: who has most, the first of equals, and more than its floor; n: nobody. */
+size_t control_donor(const unsigned *ways, const unsigned *floors, size_t n);
+
+/* ---- peers, of whom none is to be slower than the others ---- */
+
+struct control_peer {
+    uint64_t id; /* of the container, for good */
+    double slowdown, cache_part;
+    unsigned ways, floor;
+};
+
+struct control_pair {
+    uint64_t from, to;
+    double until; /* seconds; barred until then */
+};
+
+enum { CONTROL_BARRED = 16 };
+
+/* Zeroed: nothing tried. */
+struct control_fair {
+    bool trying;
+    unsigned steps; /* since the way was moved */
+    uint64_t from, to;
+    double before; /* the greatest slowdown then */
+    struct control_pair barred[CONTROL_BARRED];
+};
+
+/*
+ * A step; true: one way is to go from peers[*from] to peers[*to]. To the most slowed, where it is
+ * more than 1.1 and loses at least 30 % of its lost cycles in the cache, from the least slowed that
+ * has more than its floor. If the greatest slowdown is not 2 % lower three steps later, the way
+ * goes back and the pair is barred for ten minutes. A trial whose peers are gone is over. now:
+ * seconds.
+ */
+bool control_fair_step(struct control_fair *state, const struct control_peer *peers, size_t n,
+                       double now, size_t *from, size_t *to);
+
+/* ---- memory bandwidth of best-effort work ---- */
+
+/* Zeroed: nothing seen. */
+struct control_mba {
+    unsigned calm; /* steps in a row */
+};
+
+/*
+ * The percentage from now on: one step of 'gran' less, down to the floor, for a culprit while
+ * somebody protected is over its threshold ('over') and loses at least half of its lost cycles in
+ * memory
+ * ('memory_part'); one step more, up to 100, after three steps in a row in which nobody is over.
+ *
+ * Worked, steps of 10, floor 20: 100, over with 0.6 -> 90; over with 0.4 -> 90; three calm -> 100.
+ */
+unsigned control_mba_feedback(struct control_mba *state, unsigned percent, unsigned gran,
+                              unsigned floor, bool over, double memory_part, bool culprit);
+
+#endif

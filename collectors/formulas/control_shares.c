@@ -1,0 +1,43 @@
+#include "collectors/formulas/control_shares.h"
+
+#include <math.h>
+
+void control_shares(const double *slowdowns, size_t n, double *shares)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += fmax(1, slowdowns[i]);
+    for (size_t i = 0; i < n; i++)
+        shares[i] = fmax(1, slowdowns[i]) / sum;
+}
+
+/* Rounding may leave a little beyond the last one. */
+size_t control_shares_draw(const double *shares, size_t n, double uniform)
+{
+    size_t i = 0;
+    for (; i + 1 < n && uniform >= shares[i]; i++)
+        uniform -= shares[i];
+    return i;
+}
+
+void control_mba_map(const double *slowdowns, size_t n, unsigned floor, unsigned gran,
+                     unsigned *percent)
+{
+    double greatest = 1;
+    for (size_t i = 0; i < n; i++)
+        greatest = fmax(greatest, slowdowns[i]);
+    for (size_t i = 0; i < n; i++) {
+        double share = 100 * fmax(1, slowdowns[i]) / greatest / gran;
+        /* 25 of 100 in steps of 10 is 2.5, whatever rounding made of it. */
+        unsigned rounded = (unsigned)(share + 0.5 + 1e-9) * gran;
+        rounded = rounded > 100 ? 100 : rounded;
+        percent[i] = rounded < floor ? floor : rounded;
+    }
+}
+
+unsigned control_mba_step(unsigned set, unsigned want, unsigned gran)
+{
+    if (set > want)
+        return set - want > gran ? set - gran : want;
+    return want - set > gran ? set + gran : want;
+}

@@ -1,0 +1,116 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "collectors/formulas/control_billing.h"
+
+static void near(double got, double want)
+{
+    if (!(fabs(got - want) <= 1e-9 * fabs(want)))
+        fail_msg("%.12g instead of %.12g", got, want);
+}
+
+static void time_lost_to_others_is_not_billed(void **state)
+{
+    (void)state;
+    const double h = 3600, hz = 2e9;
+    near(control_billable_seconds(3600, 9e12, 3e12), 2400);
+    near(control_billable_seconds(3600, 1e13, 3e12), 2520);
+    near(control_billable_seconds(3 * h, 3 * h * hz, 2 * h * hz), h);
+    /* One hour at slowdown 2, two at 4. */
+    near(control_billable_seconds(3 * h, 3 * h * hz, h * hz * (1 / 2.) + 2 * h * hz * (3 / 4.)), h);
+}
+
+static void what_is_not_known_is_billed_in_full(void **state)
+{
+    (void)state;
+    near(control_billable_seconds(5, 0, 0), 5);
+    near(control_billable_seconds(5, 1e9, 0), 5);
+    near(control_billable_seconds(5, 1e9, -1), 5);
+    assert_true(control_billable_seconds(5, 1e9, 2e9) == 0);
+}
+
+/* A minute each; the last one's answer. */
+static bool minutes(struct control_admission *state, unsigned n, double slowdown)
+{
+    struct control_admission_config config;
+    bool hold = state->hold;
+    control_admission_defaults(&config);
+    for (unsigned i = 0; i < n; i++)
+        hold = control_admission_step(state, &config, slowdown);
+    return hold;
+}
+
+static void three_bad_minutes_of_five_hold(void **context)
+{
+    (void)context;
+    struct control_admission state = {0};
+    assert_false(minutes(&state, 2, 2.1));
+    assert_false(minutes(&state, 3, 1));
+    assert_false(minutes(&state, 2, 2.1)); /* the first two are six minutes back */
+    assert_false(minutes(&state, 1, 2.0)); /* not above */
+    assert_true(minutes(&state, 1, 2.1));
+}
+
+static void ten_good_minutes_release(void **context)
+{
+    (void)context;
+    struct control_admission state = {0};
+    assert_true(minutes(&state, 3, 3));
+    assert_true(minutes(&state, 9, 1.4));
+    assert_true(minutes(&state, 1, 1.5)); /* not below: again from the start */
+    assert_true(minutes(&state, 9, 1.4));
+    assert_true(minutes(&state, 1, NAN));
+    assert_true(minutes(&state, 9, 1.4));
+    assert_false(minutes(&state, 1, 1.4));
+    assert_false(minutes(&state, 20, NAN));
+}
+
+static void an_epoch_tells_how_it_would_be_alone(void **state)
+{
+    (void)state;
+    const struct control_epoch worked = {6818, 1e6, 27000, 5e6, 1, 1};
+    double slowdown = 0;
+    assert_true(control_epoch_slowdown(&worked, &slowdown));
+    assert_true(fabs(slowdown - 1.2626) < 5e-5);
+    struct control_epoch epoch = worked;
+    epoch.alone_reads = 5000;
+    assert_true(control_epoch_slowdown(&epoch, &slowdown));
+    assert_true(slowdown == 1);
+}
+
+static void an_epoch_of_other_work_tells_nothing(void **state)
+{
+    (void)state;
+    const struct control_epoch good = {1000, 1e6, 27000, 5e6, 1.2, 1};
+    struct control_epoch bad[6] = {good, good, good, good, good, good};
+    double slowdown = 7;
+    assert_true(control_epoch_slowdown(&good, &slowdown));
+    bad[0].alone_reads = 999;
+    bad[1].shared_reads = 999;
+    bad[2].alone_cycles = 0;
+    bad[3].shared_cycles = 0;
+    bad[4].alone_cpus = 1.21;
+    bad[5].alone_cpus = 0.79;
+    slowdown = 7;
+    for (int i = 0; i < 6; i++)
+        assert_false(control_epoch_slowdown(&bad[i], &slowdown));
+    assert_true(slowdown == 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_lost_to_others_is_not_billed),
+        cmocka_unit_test(what_is_not_known_is_billed_in_full),
+        cmocka_unit_test(three_bad_minutes_of_five_hold),
+        cmocka_unit_test(ten_good_minutes_release),
+        cmocka_unit_test(an_epoch_tells_how_it_would_be_alone),
+        cmocka_unit_test(an_epoch_of_other_work_tells_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

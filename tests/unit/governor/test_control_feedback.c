@@ -1,0 +1,178 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "collectors/formulas/control_feedback.h"
+
+/* ---- a bound of 1.5 ---- */
+
+/* So many steps; the last one's answer. The others must be none. */
+static enum control_move steps(struct control_qos *state, unsigned n, double slowdown, double part)
+{
+    for (unsigned i = 1; i < n; i++)
+        assert_int_equal(control_qos_step(state, 1.5, slowdown, part), CONTROL_MOVE_NONE);
+    return control_qos_step(state, 1.5, slowdown, part);
+}
+
+static void a_bound_is_kept_by_single_ways(void **context)
+{
+    (void)context;
+    struct control_qos state = {0};
+    assert_int_equal(steps(&state, 3, 1.6, 0.3), CONTROL_MOVE_TAKE);
+    assert_int_equal(steps(&state, 3, 1.6, 0.3), CONTROL_MOVE_TAKE);
+    assert_int_equal(steps(&state, 2, 1.6, 0.3), CONTROL_MOVE_NONE);
+    assert_int_equal(steps(&state, 1, 1.5, 0.3), CONTROL_MOVE_NONE); /* not slower than the bound */
+    assert_int_equal(steps(&state, 2, 1.6, 0.3), CONTROL_MOVE_NONE);
+    assert_int_equal(steps(&state, 1, NAN, NAN), CONTROL_MOVE_NONE);
+    assert_int_equal(steps(&state, 9, 1.6, 0.29), CONTROL_MOVE_NONE); /* it is not the cache */
+    assert_int_equal(steps(&state, 1, 1.6, 0.5), CONTROL_MOVE_TAKE);
+    assert_int_equal(steps(&state, 6, 1.3, 0.5), CONTROL_MOVE_GIVE);
+    assert_int_equal(steps(&state, 5, 1.3, 0.5), CONTROL_MOVE_NONE);
+    assert_int_equal(steps(&state, 20, 1.4, 0.5), CONTROL_MOVE_NONE);
+    assert_int_equal(steps(&state, 6, 1.3, 0.5), CONTROL_MOVE_GIVE);
+}
+
+static void who_has_most_gives(void **context)
+{
+    (void)context;
+    static const unsigned ways[] = {2, 5, 5, 9}, floors[] = {1, 2, 2, 9};
+    assert_int_equal(control_donor(ways, floors, 4), 1);
+    assert_int_equal(control_donor(ways, floors, 1), 0);
+    assert_int_equal(control_donor(ways + 3, floors + 3, 1), 1);
+    assert_int_equal(control_donor(NULL, NULL, 0), 0);
+}
+
+/* ---- peers ---- */
+
+struct world {
+    struct control_fair state;
+    struct control_peer peers[3];
+    double now;
+    size_t from, to;
+};
+
+static struct world new_world(void)
+{
+    return (struct world){.peers = {{1, 1.05, 0.5, 4, 2}, {2, 1.2, 0.5, 4, 2}, {3, 2, 0.5, 4, 2}},
+                          .now = 1000};
+}
+
+static bool step(struct world *w)
+{
+    w->now += 10;
+    return control_fair_step(&w->state, w->peers, 3, w->now, &w->from, &w->to);
+}
+
+/* The way moves. */
+static void obey(struct world *w)
+{
+    w->peers[w->from].ways--;
+    w->peers[w->to].ways++;
+}
+
+static void expect_move(struct world *w, size_t from, size_t to)
+{
+    assert_true(step(w));
+    assert_true(w->from == from && w->to == to);
+    obey(w);
+}
+
+static void a_way_that_helps_stays(void **context)
+{
+    (void)context;
+    struct world w = new_world();
+    expect_move(&w, 0, 2);
+    w.peers[2].slowdown = 1.96;
+    for (int i = 0; i < 3; i++)
+        assert_false(step(&w));
+    expect_move(&w, 0, 2);
+    w.peers[2].slowdown = 1.9;
+    for (int i = 0; i < 3; i++)
+        assert_false(step(&w));
+    expect_move(&w, 1, 2); /* the first is at its floor */
+}
+
+static void a_way_that_does_not_goes_back(void **context)
+{
+    (void)context;
+    struct world w = new_world();
+    expect_move(&w, 0, 2);
+    w.peers[2].slowdown = 1.97;
+    assert_false(step(&w));
+    assert_false(step(&w));
+    expect_move(&w, 2, 0);
+    double barred = w.now;
+    expect_move(&w, 1, 2); /* the first is barred */
+    assert_false(step(&w));
+    assert_false(step(&w));
+    expect_move(&w, 2, 1);
+    while (w.now + 10 < barred + 600)
+        assert_false(step(&w));
+    expect_move(&w, 0, 2);
+}
+
+static void nobody_gains_who_is_not_slowed_by_the_cache(void **context)
+{
+    (void)context;
+    struct world w = new_world();
+    w.peers[2].cache_part = 0.29;
+    assert_false(step(&w));
+    w.peers[2].cache_part = NAN;
+    assert_false(step(&w));
+    w.peers[2].slowdown = NAN;
+    expect_move(&w, 0, 1);
+    w = new_world();
+    w.peers[1].slowdown = w.peers[2].slowdown = 1.1;
+    assert_false(step(&w));
+    assert_false(control_fair_step(&w.state, NULL, 0, 0, &w.from, &w.to));
+}
+
+static void a_trial_ends_with_its_peers(void **context)
+{
+    (void)context;
+    struct world w = new_world();
+    expect_move(&w, 0, 2);
+    w.peers[0].id = 4;
+    assert_false(step(&w));
+    expect_move(&w, 0, 2); /* a new trial */
+}
+
+/* ---- bandwidth ---- */
+
+static void bandwidth_by_feedback(void **context)
+{
+    (void)context;
+    struct control_mba state = {0};
+    assert_int_equal(control_mba_feedback(&state, 100, 10, 20, true, 0.6, true), 90);
+    assert_int_equal(control_mba_feedback(&state, 90, 10, 20, true, 0.4, true), 90);
+    assert_int_equal(control_mba_feedback(&state, 90, 10, 20, true, NAN, true), 90);
+    assert_int_equal(control_mba_feedback(&state, 90, 10, 20, true, 0.6, false), 90);
+    assert_int_equal(control_mba_feedback(&state, 25, 10, 20, true, 0.6, true), 20);
+    assert_int_equal(control_mba_feedback(&state, 20, 10, 20, true, 0.6, true), 20);
+    assert_int_equal(control_mba_feedback(&state, 20, 10, 20, false, 0.6, true), 20);
+    assert_int_equal(control_mba_feedback(&state, 20, 10, 20, false, 0.6, true), 20);
+    assert_int_equal(control_mba_feedback(&state, 20, 10, 20, false, 0.6, true), 30);
+    assert_int_equal(control_mba_feedback(&state, 30, 10, 20, false, 0.6, true), 30);
+    assert_int_equal(control_mba_feedback(&state, 30, 10, 20, true, 0, true), 30);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(control_mba_feedback(&state, 95, 10, 20, false, 0, true), 95);
+    assert_int_equal(control_mba_feedback(&state, 95, 10, 20, false, 0, true), 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bound_is_kept_by_single_ways),
+        cmocka_unit_test(who_has_most_gives),
+        cmocka_unit_test(a_way_that_helps_stays),
+        cmocka_unit_test(a_way_that_does_not_goes_back),
+        cmocka_unit_test(nobody_gains_who_is_not_slowed_by_the_cache),
+        cmocka_unit_test(a_trial_ends_with_its_peers),
+        cmocka_unit_test(bandwidth_by_feedback),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
