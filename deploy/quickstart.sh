@@ -136,6 +136,7 @@ if [ -n "$demo" ] && [ -z "$recording" ]; then
     options=(-DIE_DEMO=ON)
     recording=$build/demo.jsonl
     skipped=240 # seconds, in which the job comes and goes three times
+    flags=(--no-collector.pmm_rpq --no-collector.pebs_nvmm "${flags[@]}") # no persistent memory there
 fi
 deploy/install-packages.sh "${lists[@]}"
 
@@ -237,12 +238,17 @@ start_exporter
 if [ -n "$stack" ]; then
     start_stack
 fi
-# One line per collector: running, or why not.
+# One line per collector: running, or why not. Those for other hardware, and those that are off unless
+# asked for, share one.
 collectors() {
-    jq -r '.collectors[] | [.name, (if .available then "running" + (if (.words // "") != "" and
-        .words != "ok" then " (" + .words + ")" else "" end)
-        else "not running (" + .reason + "): " + .words end)] | @tsv' "$work/status" |
-        awk -F '\t' '{ printf "  %-14s %s\n", $1, $2 }'
+    jq -r 'def other: (.available | not) and (.reason == "no_device" or .reason == "disabled");
+        .collectors
+        | (.[] | select(other | not) | [.name, (if .available then "running" + (if (.words // "") != "" and
+            .words != "ok" then " (" + .words + ")" else "" end)
+            else "not running (" + .reason + "): " + .words end)]),
+          (map(select(other)) | select(. != []) | ["others", (group_by(.reason)
+            | map((map(.name) | join(", ")) + " (" + .[0].reason + ")") | join("; "))])
+        | @tsv' "$work/status" | awk -F '\t' '{ printf "  %-14s %s\n", $1, $2 }'
 }
 
 # What a read of memory takes, and what it takes when the node is calm.
@@ -417,28 +423,35 @@ table() {
         function short(name) {
             return length(name) > 48 ? substr(name, 1, 20) ".." substr(name, length(name) - 25) : name
         }
-        function cell(i, v) { return v == "" ? "-" : sprintf(form[i], v * scale[i]) }
+        function cell(i, v) {
+            if (v == "")
+                return "-"
+            if (i == 5 && v >= 1e4)
+                return v < 1e6 ? sprintf("%.0fk", v / 1e3) : sprintf("%.1fM", v / 1e6)
+            return sprintf(form[i], v * scale[i])
+        }
         BEGIN {
             split("CONTAINER|LATENCY ns|NORMAL ns|RATIO|READS/s|IPC|CPUS|", title, "|")
             split("|%.1f|%.1f|%.2f|%.0f|%.2f|%.2f|", form, "|")
             split("1 1e9 1e9 1 1 1 1 1", scale, " ")
-            widest = length(title[1])
+            for (i = 1; i <= 7; i++)
+                width[i] = length(at[0, i] = title[i])
         }
-        {
+        NR <= room {
             for (i = 1; i <= NF; i++) {
-                at[NR, i] = i == 1 ? short($i) : $i
+                at[NR, i] = i == 1 ? short($i) : i == 8 ? $i : cell(i, $i)
                 used[i] = used[i] || $i != ""
+                if (length(at[NR, i]) > width[i])
+                    width[i] = length(at[NR, i])
             }
-            if (length(at[NR, 1]) > widest && NR <= room)
-                widest = length(at[NR, 1])
         }
         END {
             for (row = 0; row <= NR && row <= room; row++) {
-                printf "%-" widest "s", row ? at[row, 1] : title[1]
+                printf "%-" width[1] "s", at[row, 1]
                 for (i = 2; i <= 7; i++)
                     if (used[i])
-                        printf "  %10s", row ? cell(i, at[row, i]) : title[i]
-                print row && at[row, 8] != "" ? "  " at[row, 8] : ""
+                        printf "  %" width[i] "s", at[row, i]
+                print at[row, 8] != "" ? "  " at[row, 8] : ""
             }
             if (NR == 0) print "(none)"
             if (NR > room) print "... and " NR - room " more"
@@ -473,7 +486,7 @@ screen() {
     echo
     echo "the same in a browser: $url/"
     if [ -n "$stack" ]; then
-        echo "alerts, with what to do: $prometheus_url$alerts_page"
+        echo "alerts: $prometheus_url$alerts_page ('Show annotations' says what to do)"
         echo "dashboards, for a Grafana with data source $prometheus_url : dashboards/rendered/*.json"
     fi
     echo "for programs: $url/metrics $url/api/v1/status $url/api/v1/containers $url/api/v1/interference"

@@ -174,6 +174,36 @@ class Quickstart(unittest.TestCase):
             ["CONTAINER", "CPUS"], ["shop/a", "2.00"], ["shop/b", "0.50"]])
         self.assertEqual(shown([]), [["CONTAINER"], ["(none)"]])
 
+    def test_reads(self):
+        """In steps that can be taken in: between two documents, per second."""
+        def document(name, reads):
+            return {"containers": [
+                {"namespace": "", "pod": "", "container": f"{name}{i}", "container_id": f"{i}",
+                 "values": {"running": 1, "interference_container_memory_reads_total": n}}
+                for i, n in enumerate(reads)]}
+
+        text = self.said("table 2", "rows", "table", interference={"domains": []},
+                         before=document("", (0, 5, 100, 10 ** 6)),
+                         containers=document("c", (0, 20003, 20100, 3 * 10 ** 8)))
+        self.assertEqual(text, "CONTAINER  READS/s\nc0               0\nc1            9999\n"
+                         "c2             10k\nc3          149.5M\n")
+
+    def test_collectors(self):
+        def collector(name, available, reason="ok", words="ok"):
+            return {"name": name, "available": available, "reason": reason, "words": words}
+
+        none = [collector("l3", False, "no_device"), collector("rpq", False, "no_device")]
+        off = [collector("sources", False, "disabled")]
+        some = [collector("core", False, "no_pmu", "no counters: buy some"),
+                collector("probe", True), collector("slow", True, "fd_limit", "too few")]
+        lines = ["  core           not running (no_pmu): no counters: buy some",
+                 "  probe          running", "  slow           running (too few)"]
+        for collectors, expected in (
+                (some, lines), (none, ["  others         l3, rpq (no_device)"]),
+                (off + some + none, [*lines, "  others         sources (disabled); l3, rpq (no_device)"])):
+            self.assertEqual(self.said("collectors", "collectors", status={
+                "collectors": collectors}).splitlines(), expected)
+
     def test_memory(self):
         (self.directory / "metrics").write_text("".join(
             f'interference_memory_probe_latency_seconds{{initiator_numa_node="{initiator}",'
