@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """deploy/quickstart.sh shows what it promises, ends at Ctrl-C, and leaves nothing running."""
+import html
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import urllib.parse
 import urllib.request
 
 import harness
@@ -369,12 +371,17 @@ class Quickstart(unittest.TestCase):
         self.check_the_demos_course()
 
     def check_links(self, text):
-        """Each address that the script prints leads to something, and what is no page is a file."""
+        """Each address that the script prints, or the page at / has, leads to something; what is no
+        address is a file."""
         links = set(re.findall(r"https?://[^\s;,]+", text))
         self.assertLessEqual({f"http://127.0.0.1:{self.port}/", f"http://127.0.0.1:{self.prometheus}"},
                              links)
         self.assertTrue(any(link.endswith("/alerts") for link in links), links)
-        for link in links:
+        start = f"http://127.0.0.1:{self.port}/"
+        on_page = {urllib.parse.urljoin(start, html.unescape(link)) for link in
+                   re.findall(r'(?:href|src)="([^"#]+)', self.get(self.port, "/"))}
+        self.assertIn(start + "metrics", on_page)
+        for link in links | {link for link in on_page if link.startswith(start)}:
             with self.subTest(link):
                 with urllib.request.urlopen(link, timeout=10) as answer:  # an HTTPError, if not 200
                     page = answer.read().decode()
