@@ -188,6 +188,10 @@ static void show_node(struct pebs_nvmm *self)
     int dimms = self->in.env.facts->machine.pmem_dimms;
     if (dimms > 0)
         series_set_u64(self->node.dimms, (uint64_t)dimms);
+    series_show_u64(self->node.hung, self->sampling[ACCESS_STORE].apart,
+                    self->sampling[ACCESS_STORE].hung);
+    series_show_u64(self->node.refused, self->sampling[ACCESS_STORE].apart,
+                    self->sampling[ACCESS_STORE].refused);
     for (int access = 0; access < ACCESS_KINDS; access++) {
         if (!self->in.seen[access] || !self->in.active[access])
             continue;
@@ -254,6 +258,20 @@ static void explain_stuck(struct pebs_nvmm *self, int err)
     log_warn(self->in.env.log, "pebs_nvmm", "%s", verdict->words);
 }
 
+/* The samples of all others go on. */
+static void explain_refusals(struct pebs_nvmm *self)
+{
+    const struct sampling *sampling = &self->sampling[ACCESS_STORE];
+    struct verdict *verdict = &self->in.status->verdict;
+    verdict_set(verdict, verdict->reason,
+                "the memory of process %" PRIu64 " does not answer: its container's samples, and "
+                "those of %" PRIu64
+                " containers in all, count as unknown for a while: look at that "
+                "process, and at what serves its files",
+                sampling->hung_pid, sampling->refused);
+    log_warn(self->in.env.log, "pebs_nvmm", "%s", verdict->words);
+}
+
 /* A recording may have no samples, which shows only as it plays. */
 static void judge(struct pebs_nvmm *self, int sampler_err)
 {
@@ -264,7 +282,10 @@ static void judge(struct pebs_nvmm *self, int sampler_err)
         (self->in.seen[ACCESS_STORE] && self->in.active[ACCESS_STORE]) || self->in.rfo_seen;
     bool silent = any && !counted && self->in.state != NVMM_UNOPENED;
     self->in.status->unavailable = silent;
-    enum nvmm_state state = sampler_err ? NVMM_STUCK : silent ? NVMM_SILENT : NVMM_OK;
+    enum nvmm_state state = sampler_err                            ? NVMM_STUCK
+                            : silent                               ? NVMM_SILENT
+                            : self->sampling[ACCESS_STORE].refused ? NVMM_REFUSING
+                                                                   : NVMM_OK;
     self->stuck = sampler_err != 0;
     if (state == self->in.state || self->in.state == NVMM_UNOPENED)
         return;
@@ -272,6 +293,8 @@ static void judge(struct pebs_nvmm *self, int sampler_err)
     self->in.status->verdict = self->in.verdict;
     if (state == NVMM_STUCK)
         explain_stuck(self, sampler_err);
+    else if (state == NVMM_REFUSING)
+        explain_refusals(self);
     else if (silent)
         verdict_set(&self->in.status->verdict, REASON_NO_DEVICE,
                     "the source does not count the containers' stores, or has no samples of them");

@@ -8,6 +8,7 @@
 #include "exporter/daemon/introduce.h"
 #include "exporter/daemon/version.h"
 #include "exporter/front/front.h"
+#include "exporter/inspect/inspector.h"
 #include "exporter/options/options.h"
 #include "exporter/service/confine.h"
 #include "exporter/service/descriptors.h"
@@ -63,6 +64,15 @@ static int read_and_serve(const struct options *options, const struct log *log,
         plan_release(&plan);
         return complain(error, err);
     }
+    if (plan_samples(&plan)) {
+        int status;
+        err = inspector_fork(&plan.fs, NULL, log, &plan.inspector, &status);
+        if (err > 0)
+            _exit(status); /* what the exporter has is none of its business */
+        if (err < 0)
+            log_error(log, "main", "cannot start the process that looks into others: %s",
+                      strerror(-err));
+    }
     err = plan_drop_privileges(&plan);
     if (err)
         log_warn(log, "main", "cannot drop privileges: %s", strerror(-err));
@@ -70,6 +80,7 @@ static int read_and_serve(const struct options *options, const struct log *log,
     if (err)
         log_warn(log, "main", "the memory is not kept from others: %s", strerror(-err));
     int status = run(&plan, log, signals, front);
+    inspector_free(plan.inspector);
     plan_release(&plan);
     return status;
 }

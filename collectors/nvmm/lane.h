@@ -11,7 +11,7 @@
 #include "collectors/parts/lanes.h"
 
 /* What holds for the node, in words of the verdict. */
-enum nvmm_state { NVMM_OK, NVMM_UNOPENED, NVMM_SILENT, NVMM_STUCK };
+enum nvmm_state { NVMM_OK, NVMM_UNOPENED, NVMM_SILENT, NVMM_STUCK, NVMM_REFUSING };
 
 /* What all lanes share. Lives in the collector. */
 struct nvmm_context {

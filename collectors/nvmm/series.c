@@ -72,6 +72,18 @@ static const struct metric_desc descs[NVMM_METRICS] = {
          .number = METRIC_U64,
          .help = "Persistent memory modules of the node, including those used as ordinary memory; "
                  "absent if there are none to count. High: there is room for more writer threads."},
+    [M_HUNG] = {.name = "interference_sampler_reads_hung",
+                .type = METRIC_COUNTER,
+                .number = METRIC_U64,
+                .help = "Reads of a process's mappings or code that did not end within 200 ms. "
+                        "High: a program that serves memory or files of some container does not "
+                        "answer; /api/v1/status names the process of the last one."},
+    [M_REFUSED] = {.name = "interference_sampler_containers_refused",
+                   .type = METRIC_GAUGE,
+                   .number = METRIC_U64,
+                   .help = "Containers whose samples have neither kind of memory nor size for 10 s "
+                           "to 11 minutes, because a read of one of their processes did not end. "
+                           "High: as interference_sampler_reads_hung."},
     [M_LOST] = {.name = "interference_sampler_samples_lost",
                 .type = METRIC_COUNTER,
                 .number = METRIC_U64,
@@ -97,10 +109,13 @@ static const struct metric_desc descs[NVMM_METRICS] = {
 };
 
 const struct metric_desc *const nvmm_metrics[] = {
-    &descs[M_ACCESSES],      &descs[M_BYTES],     &descs[M_SAMPLES],
-    &descs[M_WRITERS],       &descs[M_RFO],       &descs[M_PROCESS_ACCESSES],
-    &descs[M_PROCESS_BYTES], &descs[M_DIMMS],     &descs[M_LOST],
-    &descs[M_UNDECODED],     &descs[M_THROTTLES], NULL};
+    &descs[M_ACCESSES],      &descs[M_BYTES],
+    &descs[M_SAMPLES],       &descs[M_WRITERS],
+    &descs[M_RFO],           &descs[M_PROCESS_ACCESSES],
+    &descs[M_PROCESS_BYTES], &descs[M_DIMMS],
+    &descs[M_LOST],          &descs[M_UNDECODED],
+    &descs[M_THROTTLES],     &descs[M_HUNG],
+    &descs[M_REFUSED],       NULL};
 
 int nvmm_families_register(struct nvmm_families *families, struct store *store, const char *owner)
 {
@@ -209,6 +224,10 @@ static int make_node_use(struct nvmm_node_set *set, const struct nvmm_families *
 int nvmm_node_set_make(struct nvmm_node_set *set, const struct nvmm_families *families)
 {
     int err = make(families->at[M_DIMMS], NULL, NULL, 0, &set->dimms);
+    if (!err)
+        err = make(families->at[M_HUNG], NULL, NULL, 0, &set->hung);
+    if (!err)
+        err = make(families->at[M_REFUSED], NULL, NULL, 0, &set->refused);
     for (int access = 0; access < ACCESS_KINDS && !err; access++)
         if (families->sampled[access])
             err = make_node_use(set, families, (enum access)access);
@@ -220,6 +239,8 @@ int nvmm_node_set_make(struct nvmm_node_set *set, const struct nvmm_families *fa
 void nvmm_node_set_release(struct nvmm_node_set *set)
 {
     series_free(set->dimms);
+    series_free(set->hung);
+    series_free(set->refused);
     for (int access = 0; access < ACCESS_KINDS; access++) {
         series_free(set->use[access].lost);
         series_free(set->use[access].throttles);

@@ -19,6 +19,8 @@ enum nvmm_metric {
     M_PROCESS_ACCESSES,
     M_PROCESS_BYTES,
     M_DIMMS,
+    M_HUNG,
+    M_REFUSED,
     M_LOST,
     M_UNDECODED,
     M_THROTTLES,
@@ -56,7 +58,7 @@ void nvmm_set_release(struct nvmm_set *set);
 
 /* The node's, absent until they are shown; all zero is empty. */
 struct nvmm_node_set {
-    struct series *dimms;
+    struct series *dimms, *hung, *refused;
     struct {
         struct series *lost, *throttles;
         struct series *undecoded[ACCESS_SIZES]; /* none for ACCESS_SIZE_KNOWN */

@@ -47,6 +47,7 @@ struct exporter {
     struct front *front;        /* borrowed; NULL: the server below is used */
     struct http_server *server; /* in this process */
     atomic_bool server_lost;
+    bool inspector_lost;
 
     struct loop *loop;
     struct ticker ticker;

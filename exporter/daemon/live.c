@@ -6,6 +6,7 @@
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/daemon/sources_internal.h"
 #include "exporter/daemon/units.h"
+#include "exporter/inspect/inspector.h"
 #include "exporter/source/accesses/accesses.h"
 #include "exporter/source/activity/activity.h"
 #include "exporter/source/perf/detect.h"
@@ -181,7 +182,8 @@ static int learn_owners_and_media(struct sources *sources, const struct sources_
                     "cannot tell which containers samples belong to: %s", error);
         return 0;
     }
-    samples->rule = plan->medium_rule;
+    samples->rule = plan->inspector ? inspector_rule(plan->inspector) : plan->medium_rule;
+    samples->reader = plan->inspector ? inspector_reader(plan->inspector) : NULL;
     if (samples->rule)
         return 0;
     int err = pmem_new(&plan->fs, &pmem_files_linux, &sources->pmem);

@@ -138,8 +138,9 @@ bool plan_samples(const struct plan *plan)
 
 /*
  * PERFMON is enough for counters, but for the three cases below. Samples take a look into other
- * processes: SYS_PTRACE for their code and mappings, CHECKPOINT_RESTORE for the files behind those,
- * which are otherwise found by path, and not where a directory on it is closed to us.
+ * processes, which is the inspector's business where there is one: SYS_PTRACE for their code and
+ * mappings, CHECKPOINT_RESTORE for the files behind those, which are otherwise found by path, and
+ * not where a directory on it is closed to us.
  */
 int plan_drop_privileges(const struct plan *plan)
 {
@@ -148,7 +149,7 @@ int plan_drop_privileges(const struct plan *plan)
     if (paranoid_beyond_perfmon(&plan->fs) || counts_uprobes(&plan->events) ||
         !privileges_has(CAP_PERFMON))
         keep[n++] = CAP_SYS_ADMIN;
-    if (plan_samples(plan)) {
+    if (plan_samples(plan) && !plan->inspector) {
         keep[n++] = CAP_SYS_PTRACE;
         keep[n++] = CAP_CHECKPOINT_RESTORE;
     }
@@ -190,7 +191,7 @@ unsigned plan_confine(const struct plan *plan)
     const char *const files[] = {plan->options->state_file, plan->options->record_file};
     int directories[2];
     size_t n = 0;
-    if (plan_samples(plan))
+    if (plan_samples(plan) && !plan->inspector)
         return 0;
     for (size_t i = 0; i < 2; i++) {
         int fd = directory_of(files[i]);

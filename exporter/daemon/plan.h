@@ -12,6 +12,8 @@
 #include "exporter/source/event/file.h"
 #include "exporter/source/perf/kernel.h"
 
+struct inspector;
+
 struct plan {
     const struct options *options; /* borrowed */
     struct fsroot fs;
@@ -25,6 +27,7 @@ struct plan {
     const struct perf_kernel *kernel; /* borrowed; tests put another in the place of Linux */
     struct medium_rule *medium_rule;  /* borrowed; NULL: what is persistent memory really is */
     struct verdict nothing_to_sample; /* not REASON_OK: why */
+    struct inspector *inspector;      /* borrowed; NULL: this process looks into others itself */
 };
 
 /*
@@ -39,8 +42,8 @@ void plan_release(struct plan *plan);
 /* Whether samples will be taken here: wanted, live, and of something. */
 bool plan_samples(const struct plan *plan);
 
-/* No file is changed from now on but in the directories where a flag asked for one. Not where other
- * processes are looked into. Before threads start; CONFINED_ bits (service/confine.h). */
+/* No file is changed from now on but in the directories where a flag asked for one. Not where this
+ * process looks into others. Before threads start; CONFINED_ bits (service/confine.h). */
 unsigned plan_confine(const struct plan *plan);
 
 /* Becomes the user that a flag named. 0, or -EPERM or another -errno with the message in error.

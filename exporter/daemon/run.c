@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "exporter/daemon/internal.h"
+#include "exporter/inspect/inspector.h"
 #include "exporter/service/notify.h"
 
 /* ---- the loop's callbacks ---- */
@@ -68,6 +69,9 @@ static void on_tick(void *context, uint64_t now_ns)
     } else if (ticker_take(&e->ticker, now_ns, loop_wall_ns(), &tick)) {
         exporter_run_tick(e, &tick);
         notify_systemd("WATCHDOG=1");
+        e->inspector_lost = e->plan->inspector && inspector_is_lost(e->plan->inspector);
+        if (e->inspector_lost)
+            exporter_stop(e);
     }
 }
 
@@ -149,7 +153,9 @@ int exporter_run(struct exporter *e, char *error, size_t error_size)
         snprintf(error, error_size, "%s", e->failure_words);
     else if (atomic_load(&e->server_lost))
         snprintf(error, error_size, "the HTTP server's process has ended");
-    if (!err && !e->failure && atomic_load(&e->server_lost))
+    else if (e->inspector_lost)
+        snprintf(error, error_size, "the process that looks into others has ended");
+    if (!err && !e->failure && (atomic_load(&e->server_lost) || e->inspector_lost))
         return -EPIPE;
     return err ? err : e->failure;
 }

@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "exporter/base/channel.h"
 #include "exporter/base/sealed_file.h"
-#include "exporter/front/channel.h"
 #include "exporter/front/message.h"
 
 struct desk {

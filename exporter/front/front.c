@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "exporter/front/channel.h"
+#include "exporter/base/channel.h"
 #include "exporter/front/desk.h"
 #include "exporter/front/keeper.h"
 #include "exporter/front/message.h"

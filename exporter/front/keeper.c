@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "exporter/base/channel.h"
 #include "exporter/base/clock.h"
-#include "exporter/front/channel.h"
 #include "exporter/front/message.h"
 #include "exporter/front/readable.h"
 #include "exporter/front/remote.h"

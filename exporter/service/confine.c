@@ -1,6 +1,7 @@
 #include "exporter/service/confine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
@@ -148,7 +149,13 @@ static int allow(scmp_filter_ctx filter, const char *word, size_t len)
     int number = seccomp_syscall_resolve_name(name);
     if (number == __NR_SCMP_ERROR)
         return 0;
-    int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
+    const struct scmp_arg_cmp reads = {.arg = 2,
+                                       .op = SCMP_CMP_MASKED_EQ,
+                                       .datum_a = O_ACCMODE | O_CREAT | O_TRUNC,
+                                       .datum_b = O_RDONLY};
+    bool opens = number == SCMP_SYS(openat);
+    int err = opens ? seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, reads)
+                    : seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
     return err == -EDOM ? 0 : err; /* another architecture's */
 }
 

@@ -73,6 +73,10 @@ struct sampling {
     uint64_t throttles;   /* times that the kernel paused sampling on a CPU */
     uint64_t blocked_pid; /* no samples settle for a second now, since this process is looked at; 0:
                            * none, and in recordings */
+    bool apart;           /* a process of its own looks into others; not in recordings */
+    uint64_t hung;        /* looks that did not end */
+    uint64_t hung_pid;    /* at which process the last of them was */
+    uint64_t refused;     /* owners at which nothing looks for a while, since a look did not end */
     int64_t error; /* -errno while samples of some CPU, or of all, are missing; otherwise 0 */
 };
 

@@ -4,6 +4,8 @@
  *   bench_samples attribute ROUNDS    samples that one core attributes a second, from the bytes in
  *                                     the buffers to the queue: with everything known, and with
  *                                     each instruction new in a known process
+ *   bench_samples attribute ROUNDS apart   the same, where another process reads those processes,
+ *                                     as in service; its time counts, too
  *   bench_samples keep-up SECONDS     100,000 samples a second through the sampler's own thread,
  *                                     with throttling and losses reported in between
  *   bench_samples memory              what is kept of a process, small and with many mappings
@@ -29,6 +31,7 @@
 #include "exporter/base/clock.h"
 #include "exporter/containers/cgroup_map.h"
 #include "exporter/containers/container.h"
+#include "exporter/inspect/inspector.h"
 #include "exporter/source/accesses/assignment.h"
 #include "exporter/source/sampler/sampler.h"
 
@@ -262,6 +265,7 @@ struct rig {
     struct cgroup_map *map;
     struct sample_owners owners;
     struct sample_queue *queue;
+    struct inspector *inspector; /* NULL: this process reads itself */
     struct assignment *assignment;
     struct sampler *sampler;
     struct perf_clock_sources clock;
@@ -302,6 +306,18 @@ static uint64_t rig_now(void *context)
     return rig->now ? rig->now : clock_ns(CLOCK_MONOTONIC);
 }
 
+static struct process_reader *reader_of(const struct rig *rig)
+{
+    return rig->inspector ? inspector_reader(rig->inspector) : NULL;
+}
+
+/* Of this thread, and of the process that reads for it. */
+static uint64_t cpu_ns(const struct rig *rig)
+{
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID) +
+           (rig->inspector ? process_reader_cpu_ns(reader_of(rig)) : 0);
+}
+
 static void on_record(void *context, size_t event, const struct kernel_record *record)
 {
     struct rig *rig = context;
@@ -317,10 +333,10 @@ static void on_settle(void *context, uint64_t time_ns)
     assignment_settle(rig->assignment, time_ns);
 }
 
-static void rig_init(struct rig *rig, uint64_t now, size_t queue)
+static void rig_init(struct rig *rig, uint64_t now, size_t queue, struct inspector *inspector)
 {
     static const int cpus[CPUS] = {0, 1};
-    *rig = (struct rig){.rule.mapping = rule_mapping, .now = now};
+    *rig = (struct rig){.rule.mapping = rule_mapping, .now = now, .inspector = inspector};
     if (fsroot_init(&rig->fs, NULL, NULL, NULL, NULL) != 0 || cgroup_map_new(&rig->map) != 0 ||
         cgroup_map_set(rig->map, CGROUP, 3, 1) != 0 || sample_queue_new(queue, &rig->queue) != 0)
         die("parts");
@@ -329,6 +345,7 @@ static void rig_init(struct rig *rig, uint64_t now, size_t queue)
     rig->calls = (struct perf_kernel){kernel_open, kernel_enable, NULL,        kernel_close,
                                       kernel_map,  kernel_unmap,  kernel_wait, &rig->kernel};
     const struct assignment_config assignment = {.fs = &rig->fs,
+                                                 .reader = reader_of(rig),
                                                  .rule = &rig->rule,
                                                  .owners = &rig->owners,
                                                  .queue = rig->queue,
@@ -361,6 +378,7 @@ static void rig_release(struct rig *rig)
         end_process(rig->pids[i]);
     sampler_free(rig->sampler);
     assignment_free(rig->assignment);
+    inspector_free(rig->inspector);
     sample_queue_free(rig->queue);
     cgroup_map_free(rig->map);
     fsroot_release(&rig->fs);
@@ -383,20 +401,40 @@ static double pass(struct rig *rig, uint64_t *next_ip)
             n += put_sample(&rig->kernel, cpu, (uint32_t)pid, ip, address, rig->now + 2 * i);
         }
     rig->now += 1000000000;
-    uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t before = cpu_ns(rig);
     sampler_drain(rig->sampler);
-    uint64_t used = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+    uint64_t used = cpu_ns(rig) - before;
     while (sample_queue_take(rig->queue, taken, CPUS * BATCH) > 0)
         ;
     return (double)used / (double)n;
 }
 
-static void attribute(size_t rounds)
+/* Apart: what is read of processes is read as in the exporter, by another one. */
+static struct inspector *start_inspector(bool apart)
+{
+    static struct fsroot fs;
+    static struct medium_rule none;
+    static const struct log log = {.fd = -1};
+    struct inspector *inspector = NULL;
+    int status = 0;
+    if (!apart)
+        return NULL;
+    if (fsroot_init(&fs, NULL, NULL, NULL, NULL) != 0 ||
+        inspector_fork(&fs, &none, &log, &inspector, &status) < 0)
+        die("inspector");
+    if (!inspector)
+        _exit(status);
+    return inspector;
+}
+
+static void attribute(size_t rounds, bool apart)
 {
     static struct rig rig;
     static double warm[MAX_ROUNDS], cold[MAX_ROUNDS];
     uint64_t next_ip = 1000, reads, before;
-    rig_init(&rig, UINT64_C(1000000000000), CPUS * BATCH * 2);
+    rig_init(&rig, UINT64_C(1000000000000), CPUS * BATCH * 2, start_inspector(apart));
+    while (apart && !process_reader_is_ready(reader_of(&rig)))
+        usleep(1000);
     for (int i = 0; i < 3; i++)
         pass(&rig, NULL);
     for (size_t i = 0; i < rounds; i++)
@@ -458,7 +496,7 @@ static void keep_up(double seconds)
     static struct rig rig;
     static struct access_sample taken[4096];
     uint64_t arrived = 0, sized = 0, nvmm = 0;
-    rig_init(&rig, 0, 1 << 18);
+    rig_init(&rig, 0, 1 << 18, NULL);
     struct producer producer = {.rig = &rig, .seconds = seconds};
     pthread_t thread;
     if (sampler_start(rig.sampler) != 0 || pthread_create(&thread, NULL, produce, &producer) != 0)
@@ -521,7 +559,7 @@ static double bytes_of(struct rig *rig, const pid_t *pids, size_t n)
 static void memory(void)
 {
     static struct rig rig;
-    rig_init(&rig, UINT64_C(1000000000000), 1 << 12);
+    rig_init(&rig, UINT64_C(1000000000000), 1 << 12, NULL);
     pid_t large[4];
     for (size_t i = 0; i < 4; i++)
         large[i] = start_process(2000);
@@ -625,7 +663,7 @@ int main(int argc, char **argv)
     double n = argc > 2 ? strtod(argv[2], NULL) : 0;
     size_t rounds = n >= 1 && n <= MAX_ROUNDS ? (size_t)n : 21;
     if (strcmp(what, "attribute") == 0)
-        attribute(rounds);
+        attribute(rounds, argc > 3);
     else if (strcmp(what, "keep-up") == 0)
         keep_up(n > 0 ? n : 5);
     else if (strcmp(what, "memory") == 0)

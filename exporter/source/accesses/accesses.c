@@ -116,6 +116,14 @@ static bool has_capability(int capability)
            (data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability)) != 0;
 }
 
+/* Whoever reads the processes. */
+static bool may(const struct perf_samples_config *config, int capability)
+{
+    const struct process_reader *reader = config->reader;
+    return reader && reader->ops->may ? reader->ops->may(reader, capability)
+                                      : has_capability(capability);
+}
+
 /* Processes are known by number: those of the samples must be those of this procfs, and their
  * mappings must be ours to read. */
 static bool sees_processes(const struct perf_samples_config *config, struct verdict *why)
@@ -134,7 +142,7 @@ static bool sees_processes(const struct perf_samples_config *config, struct verd
                     fs->path[FSROOT_PROC]);
         return false;
     }
-    if (!has_capability(CAP_SYS_PTRACE)) {
+    if (!may(config, CAP_SYS_PTRACE)) {
         verdict_set(why, reason,
                     "samples of memory accesses: cannot read the mappings and code of other "
                     "processes: grant CAP_SYS_PTRACE");
@@ -228,6 +236,7 @@ static int make_parts(struct perf_samples *self)
 {
     const struct assignment_config config = {
         .fs = self->config.fs,
+        .reader = self->config.reader,
         .rule = self->config.rule,
         .owners = self->config.owners,
         .now_ns = monotonic_ns,
@@ -254,7 +263,7 @@ static int make_parts(struct perf_samples *self)
 /* Linux 5.9 made a capability of its own for that. */
 static void look_for_files(const struct perf_samples *self)
 {
-    if (!has_capability(CAP_CHECKPOINT_RESTORE) && !has_capability(CAP_SYS_ADMIN))
+    if (!may(&self->config, CAP_CHECKPOINT_RESTORE) && !may(&self->config, CAP_SYS_ADMIN))
         log_warn(
             self->config.log, "samples",
             "cannot identify the files that processes have mapped: accesses to them, and so to "
@@ -375,6 +384,10 @@ static void sampling(struct source *source, enum access access, struct sampling 
     out->error = sampler_error(self->sampler);
     if (out->settled_ns + blocked_ns < clock_mono_ns())
         out->blocked_pid = attributed.looks_at;
+    out->apart = self->config.reader != NULL;
+    out->hung = attributed.hung;
+    out->hung_pid = attributed.hung_at;
+    out->refused = attributed.refused;
 }
 
 static int end(struct source *source)

@@ -22,6 +22,7 @@ struct perf_samples_config {
     const struct events_file *file;  /* NULL: no --events.file */
     /* Not REASON_OK: why there is nothing to sample here; copied. The source then only says so. */
     struct verdict nothing;
+    struct process_reader *reader; /* NULL: in this process */
     struct medium_rule *rule;
     const struct sample_owners *owners;
     uint64_t period;

@@ -1,20 +1,16 @@
 #include "exporter/source/accesses/address_spaces.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "exporter/base/clock.h"
 #include "exporter/source/accesses/address_space.h"
 #include "exporter/source/accesses/budget.h"
 #include "exporter/source/accesses/pid_table.h"
-#include "exporter/source/accesses/proc_lines.h"
 
-/* Text of one process, and how often the pause after more than that is doubled. */
-enum { MAX_TEXT = 8 << 20, MAX_TOO_LARGE = 7 };
+/* How often the pause after a process that is too large is doubled. */
+enum { MAX_TOO_LARGE = 7 };
 
 /* A process whose mappings are known, or were asked for. */
 struct mapped_process {
@@ -39,7 +35,6 @@ struct address_spaces {
     uint64_t seen_ns;     /* records up to here came, also of processes that were not known then */
     uint64_t lost_ns;     /* of records before this time some are missing */
     struct budget budget; /* of loading, and of asking the rule */
-    struct proc_lines lines;
 };
 
 /* ---- the table ---- */
@@ -112,24 +107,23 @@ static int put_lines(struct address_space *space, const char *text, size_t len)
 }
 
 /* 0, -ESRCH for a process that ended and for a kernel thread, which have no text at all; -EFBIG or
- * -E2BIG for more than anybody needs; or -ENOMEM. */
+ * -E2BIG for more than anybody needs; -EAGAIN for no answer; or -ENOMEM. */
 static int fill_from(struct address_spaces *spaces, struct mapped_process *process, uint32_t number)
 {
-    char relative[32];
+    struct process_reader *reader = spaces->config.reader;
     const char *text;
     size_t len, n = 0;
     int more = 0;
-    snprintf(relative, sizeof relative, "%u/maps", number);
-    int err = proc_lines_open(&spaces->lines, spaces->config.fs, relative, MAX_TEXT);
-    if (err)
-        return -ESRCH;
-    while (!err && (more = proc_lines_next(&spaces->lines, &text, &len)) > 0) {
+    int err = reader->ops->open_maps(reader, number), opened = err;
+    while (!err && (more = reader->ops->next_maps(reader, &text, &len)) > 0) {
         err = put_lines(&process->space, text, len);
         n += len;
     }
-    proc_lines_close(&spaces->lines);
+    if (opened == 0)
+        reader->ops->close_maps(reader);
     err = err ? err : more;
-    return err == 0 && n > 0 ? 0 : err == -ENOMEM || err == -EFBIG || err == -E2BIG ? err : -ESRCH;
+    bool tells = err == -ENOMEM || err == -EFBIG || err == -E2BIG || err == -EAGAIN;
+    return err == 0 && n > 0 ? 0 : tells ? err : -ESRCH;
 }
 
 /* A first thread that has ended has no mappings. /proc knows the others by number, too. */
@@ -149,7 +143,7 @@ static int load(struct address_spaces *spaces, struct mapped_process *process, u
     if (err)
         address_space_release(&process->space);
     spaces->bytes += bytes_of(&process->space);
-    if (err == -ENOMEM)
+    if (err == -ENOMEM || err == -EAGAIN)
         return err;
     process->loaded_ns = spaces->config.now_ns(spaces->config.context);
     process->loaded = true;
@@ -280,13 +274,15 @@ void address_spaces_settle(struct address_spaces *spaces, uint64_t time_ns)
 
 static uint64_t cpu_ns(const struct address_spaces *spaces)
 {
-    return spaces->config.cpu_ns ? spaces->config.cpu_ns(spaces->config.context)
-                                 : clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (spaces->config.cpu_ns)
+        return spaces->config.cpu_ns(spaces->config.context);
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID) + process_reader_cpu_ns(spaces->config.reader);
 }
 
 static bool may_spend(const struct address_spaces *spaces)
 {
-    return budget_allows(&spaces->budget, spaces->config.now_ns(spaces->config.context));
+    return budget_allows(&spaces->budget, spaces->config.now_ns(spaces->config.context)) &&
+           process_reader_is_ready(spaces->config.reader);
 }
 
 static void spend(struct address_spaces *spaces, uint64_t from_ns)
@@ -321,6 +317,18 @@ static int ensure_loaded(struct address_spaces *spaces, struct mapped_process *p
     return err;
 }
 
+/* 0, or -EAGAIN when the question got no answer. */
+static int ask_rule(const struct address_spaces *spaces, pid_t pid, const struct maps_line *line,
+                    enum access access, enum medium *out)
+{
+    uint64_t hung, before = process_reader_unanswered(spaces->config.reader, &hung);
+    enum medium medium = spaces->config.rule->mapping(spaces->config.rule, pid, line, access);
+    if (process_reader_unanswered(spaces->config.reader, &hung) != before)
+        return -EAGAIN;
+    *out = medium;
+    return 0;
+}
+
 static int medium_of(struct address_spaces *spaces, struct mapped_process *process,
                      struct mapping *mapping, const struct access_sample *sample, enum medium *out)
 {
@@ -330,11 +338,14 @@ static int medium_of(struct address_spaces *spaces, struct mapped_process *proce
         uint64_t from_ns = cpu_ns(spaces);
         if (!may_spend(spaces))
             return -EAGAIN;
-        mapping->medium[access] = (uint8_t)spaces->config.rule->mapping(
-            spaces->config.rule, (pid_t)(process->by_thread ? sample->tid : sample->pid), &line,
-            access);
-        mapping->resolved[access] = true;
+        enum medium medium;
+        int err = ask_rule(spaces, (pid_t)(process->by_thread ? sample->tid : sample->pid), &line,
+                           access, &medium);
         spend(spaces, from_ns);
+        if (err)
+            return err;
+        mapping->medium[access] = (uint8_t)medium;
+        mapping->resolved[access] = true;
     }
     *out = (enum medium)mapping->medium[access];
     return 0;

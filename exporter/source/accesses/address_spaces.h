@@ -30,14 +30,14 @@
 
 #include <stdbool.h>
 
-#include "exporter/base/fsroot.h"
 #include "exporter/source/accesses/medium.h"
+#include "exporter/source/accesses/process_reader.h"
 #include "exporter/source/sampler/record.h"
 
 struct address_spaces;
 
 struct address_spaces_config {
-    const struct fsroot *fs; /* borrowed, like the rule */
+    struct process_reader *reader; /* borrowed, like the rule, which may ask the same process */
     struct medium_rule *rule;
     uint64_t (*now_ns)(void *context);
     uint64_t (*cpu_ns)(void *context); /* of this thread; NULL: the real one. For tests */
@@ -60,12 +60,15 @@ void address_spaces_lost(struct address_spaces *spaces, uint64_t time_ns);
 void address_spaces_settle(struct address_spaces *spaces, uint64_t time_ns);
 
 /*
- * The medium of an access: its pid, tid, address, time and kind. 0 with *out, which may be
- * MEDIUM_UNKNOWN: the rule does not know. Otherwise *out is untouched: -EAGAIN  ask again after the
- * next settle: the process was loaded after the access, or there is no time for it now -ESTALE  the
- * process ran another program, or mapped something else there, since the access; or records were
- * lost since, or came while the process was not known or forgotten -ENXIO   nothing is mapped there
- * any more -ESRCH   the process is gone, or not for us to see -ENOMEM
+ * The medium of an access: of its pid, tid, address, time and kind. 0 with *out, which may be
+ * MEDIUM_UNKNOWN: the rule does not know. Otherwise *out is untouched:
+ * -EAGAIN  ask again after the next settle: the process was loaded after the access, or there is
+ *          no time for it now, or no answer (process_reader.h)
+ * -ESTALE  the process ran another program, or mapped something else there, since the access; or
+ *          records were lost since, or came while the process was not known or forgotten
+ * -ENXIO   nothing is mapped there any more
+ * -ESRCH   the process is gone, or not for us to see
+ * -ENOMEM
  */
 int address_spaces_find(struct address_spaces *spaces, const struct access_sample *access,
                         enum medium *out);

@@ -7,9 +7,10 @@
 #include "exporter/base/clock.h"
 #include "exporter/source/accesses/address_spaces.h"
 #include "exporter/source/accesses/budget.h"
-#include "exporter/source/accesses/code.h"
 #include "exporter/source/accesses/code_cache.h"
+#include "exporter/source/accesses/own_reader.h"
 #include "exporter/source/accesses/process_table.h"
+#include "exporter/source/accesses/refusals.h"
 
 /* No record says that a process was moved to another cgroup, or that a disk came or went: both are
  * looked at again after these times. */
@@ -33,14 +34,17 @@ struct assignment {
     struct address_spaces *spaces;
     struct process_table *processes;
     struct code_cache *cache;
-    struct process_code *code; /* NULL: another reader is configured */
-    struct budget budget;      /* of reading in processes' files and memory */
+    struct process_reader *own; /* NULL: another one is configured */
+    struct budget budget;       /* of reading in processes' files and memory */
+    struct refusals refusals;
     uint64_t settled_ns, refreshed_ns;
     bool cgroups_come; /* with the samples: processes need not be looked up */
     struct waiting *waiting;
     size_t n_waiting, cap_waiting;
     _Atomic uint64_t dropped[ACCESS_KINDS], foreign, unseen, code_reads;
     _Atomic uint32_t looks_at; /* for whoever wonders why nothing settles */
+    _Atomic uint64_t hung, refused;
+    _Atomic uint32_t hung_at;
 };
 
 static uint64_t now(const struct assignment *a)
@@ -50,8 +54,9 @@ static uint64_t now(const struct assignment *a)
 
 static uint64_t cpu_ns(const struct assignment *a)
 {
-    return a->config.cpu_ns ? a->config.cpu_ns(a->config.now_context)
-                            : clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (a->config.cpu_ns)
+        return a->config.cpu_ns(a->config.now_context);
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID) + process_reader_cpu_ns(a->config.reader);
 }
 
 /* One thread counts, others look. */
@@ -64,6 +69,18 @@ static void count(_Atomic uint64_t *counter)
 static void look_at(struct assignment *a, uint32_t pid)
 {
     atomic_store_explicit(&a->looks_at, pid, memory_order_relaxed);
+}
+
+/* After looking at it. */
+static void note_hang(struct assignment *a, const struct access_sample *sample)
+{
+    uint64_t hung;
+    process_reader_unanswered(a->config.reader, &hung);
+    if (hung == atomic_load_explicit(&a->hung, memory_order_relaxed))
+        return;
+    refusals_add(&a->refusals, sample->owner, now(a));
+    atomic_store_explicit(&a->hung_at, sample->pid, memory_order_relaxed);
+    atomic_store_explicit(&a->hung, hung, memory_order_relaxed);
 }
 
 static void put(struct assignment *a, const struct access_sample *sample)
@@ -106,9 +123,12 @@ static uint64_t owner_of(struct assignment *a, const struct kernel_record *recor
 static bool find_medium(struct assignment *a, struct access_sample *sample)
 {
     sample->medium = MEDIUM_UNKNOWN;
+    if (refusals_has(&a->refusals, sample->owner, sample->time_ns))
+        return true;
     look_at(a, sample->pid);
     int err = address_spaces_find(a->spaces, sample, &sample->medium);
     look_at(a, 0);
+    note_hang(a, sample);
     return err != -EAGAIN;
 }
 
@@ -124,10 +144,8 @@ static bool is_wide(struct assignment *a, struct known_process *process, uint32_
         return true;
     }
     if (process->width == WIDTH_UNKNOWN) {
-        const struct code_reader *code = a->config.code;
-        int err = code ? code->is_wide(code->context, number, &wide)
-                       : process_code_is_wide(a->config.fs, (pid_t)number, &wide);
-        if (err)
+        struct process_reader *reader = a->config.reader;
+        if (reader->ops->is_wide(reader, number, &wide) != 0)
             return false;
         process->width = wide ? WIDTH_64 : WIDTH_32;
     }
@@ -135,32 +153,27 @@ static bool is_wide(struct assignment *a, struct known_process *process, uint32_
     return true;
 }
 
-static int read_code(struct assignment *a, uint32_t number, uint64_t ip, uint64_t now_ns,
-                     uint8_t code[ACCESS_CODE_BYTES])
-{
-    const struct code_reader *reader = a->config.code;
-    return reader ? reader->read(reader->context, number, ip, code)
-                  : process_code_read(a->code, (pid_t)number, ip, now_ns, code);
-}
-
 /* Through the thread that made the access where the process's first has ended. */
 static enum access_size decode(struct assignment *a, struct known_process *process,
                                const struct access_sample *sample, uint32_t *bytes)
 {
     uint32_t number = process->entry.pid;
+    struct process_reader *reader = a->config.reader;
     uint8_t code[ACCESS_CODE_BYTES];
     bool wide;
     uint64_t now_ns = now(a), from_ns = cpu_ns(a);
-    if (!budget_allows(&a->budget, now_ns))
+    if (!budget_allows(&a->budget, now_ns) || !process_reader_is_ready(reader))
         return ACCESS_SIZE_UNREADABLE;
     count(&a->code_reads);
     look_at(a, number);
-    int got = read_code(a, number, sample->ip, now_ns, code);
+    int got = reader->ops->code(reader, number, sample->ip, code);
     if (got == -ESRCH && sample->tid != number)
-        got = read_code(a, number = sample->tid, sample->ip, now_ns, code);
+        got = reader->ops->code(reader, number = sample->tid, sample->ip, code);
+    bool known = got > 0 && is_wide(a, process, number, sample->ip, &wide);
     look_at(a, 0);
+    note_hang(a, sample);
     budget_spend(&a->budget, cpu_ns(a) - from_ns, now_ns);
-    if (got <= 0 || !is_wide(a, process, number, sample->ip, &wide))
+    if (!known)
         return ACCESS_SIZE_UNREADABLE;
     return access_size(code, (size_t)got, wide, sample->access, bytes);
 }
@@ -185,6 +198,12 @@ static struct code_size read_size(struct assignment *a, struct known_process *pr
     return entry;
 }
 
+static void no_size(struct access_sample *sample)
+{
+    sample->size = ACCESS_SIZE_UNREADABLE;
+    sample->bytes = 0;
+}
+
 /* The time at which the code was read if that is too new to be sure of, otherwise 0. */
 static uint64_t find_size(struct assignment *a, struct known_process *process,
                           struct access_sample *sample)
@@ -192,20 +211,18 @@ static uint64_t find_size(struct assignment *a, struct known_process *process,
     const struct code_size *known =
         code_cache_find(a->cache, process->space, sample->ip, sample->access);
     struct code_size entry;
-    if (known && (!known->passing || sample->time_ns <= known->read_ns))
+    if (known && (!known->passing || sample->time_ns <= known->read_ns)) {
         entry = *known;
-    else
+    } else if (refusals_has(&a->refusals, sample->owner, sample->time_ns)) {
+        no_size(sample);
+        return 0;
+    } else {
         entry = read_size(a, process, sample);
+    }
     sample->size = (enum access_size)entry.size;
     sample->bytes = entry.size == ACCESS_SIZE_KNOWN ? entry.bytes : 0;
     return sample->size == ACCESS_SIZE_UNREADABLE || entry.read_ns <= a->settled_ns ? 0
                                                                                     : entry.read_ns;
-}
-
-static void no_size(struct access_sample *sample)
-{
-    sample->size = ACCESS_SIZE_UNREADABLE;
-    sample->bytes = 0;
 }
 
 /* ---- waiting ---- */
@@ -352,6 +369,7 @@ void assignment_settle(struct assignment *a, uint64_t time_ns)
             rule->refresh(rule);
         a->refreshed_ns = time_ns;
     }
+    atomic_store_explicit(&a->refused, refusals_count(&a->refusals, time_ns), memory_order_relaxed);
     sample_queue_settle(a->config.queue, done_ns);
 }
 
@@ -362,6 +380,9 @@ struct assignment_counts assignment_counts(const struct assignment *a)
         .unseen = atomic_load_explicit(&a->unseen, memory_order_relaxed),
         .code_reads = atomic_load_explicit(&a->code_reads, memory_order_relaxed),
         .looks_at = atomic_load_explicit(&a->looks_at, memory_order_relaxed),
+        .hung = atomic_load_explicit(&a->hung, memory_order_relaxed),
+        .hung_at = atomic_load_explicit(&a->hung_at, memory_order_relaxed),
+        .refused = atomic_load_explicit(&a->refused, memory_order_relaxed),
     };
     for (int i = 0; i < ACCESS_KINDS; i++)
         counts.dropped[i] = atomic_load_explicit(&a->dropped[i], memory_order_relaxed);
@@ -382,9 +403,10 @@ struct assignment_size assignment_size(const struct assignment *a)
 
 /* ---- life ---- */
 
-int assignment_new(const struct assignment_config *config, struct assignment **out)
+static int make_spaces(struct assignment *a)
 {
-    const struct address_spaces_config spaces = {.fs = config->fs,
+    const struct assignment_config *config = &a->config;
+    const struct address_spaces_config spaces = {.reader = config->reader,
                                                  .rule = config->rule,
                                                  .now_ns = config->now_ns,
                                                  .cpu_ns = config->cpu_ns,
@@ -392,17 +414,24 @@ int assignment_new(const struct assignment_config *config, struct assignment **o
                                                  .max_processes = config->max_processes,
                                                  .max_bytes = config->max_mapping_bytes,
                                                  .max_age_ns = max_age_ns};
+    return address_spaces_new(&spaces, &a->spaces);
+}
+
+int assignment_new(const struct assignment_config *config, struct assignment **out)
+{
     struct assignment *a = calloc(1, sizeof *a);
     if (!a)
         return -ENOMEM;
     a->config = *config;
-    int err = address_spaces_new(&spaces, &a->spaces);
+    int err = config->reader ? 0 : own_reader_new(config->fs, &a->own);
+    if (!config->reader)
+        a->config.reader = a->own;
+    if (!err)
+        err = make_spaces(a);
     if (!err)
         err = process_table_new(config->max_processes * 4, &a->processes);
     if (!err)
         err = code_cache_new(config->code_entries, &a->cache);
-    if (!err && !config->code)
-        err = process_code_new(config->fs, &a->code);
     if (err)
         assignment_free(a);
     else
@@ -417,7 +446,7 @@ void assignment_free(struct assignment *a)
     address_spaces_free(a->spaces);
     process_table_free(a->processes);
     code_cache_free(a->cache);
-    process_code_free(a->code);
+    own_reader_free(a->own);
     free(a->waiting);
     free(a);
 }

@@ -15,6 +15,9 @@
  * Reading takes at most a twentieth of a CPU for code and another one for mappings, over a second;
  * beyond it, sizes are unreadable and media unknown.
  *
+ * Where a read of a process did not end, its owner is refused for a while (refusals.h): its samples
+ * are handed on without medium and size.
+ *
  * Without a cgroup in the samples, a container's process is known by its cgroup in /proc: see
  * process_table.h.
  *
@@ -26,6 +29,7 @@
 #include "exporter/base/fsroot.h"
 #include "exporter/source/accesses/instruction.h"
 #include "exporter/source/accesses/medium.h"
+#include "exporter/source/accesses/process_reader.h"
 #include "exporter/source/accesses/queue.h"
 #include "exporter/source/sampler/record.h"
 
@@ -40,19 +44,12 @@ struct sample_owners {
     void *context;
 };
 
-/* Other processes' code; as code.h, which is what NULL stands for. For tests. */
-struct code_reader {
-    int (*read)(void *context, uint32_t pid, uint64_t address, uint8_t out[ACCESS_CODE_BYTES]);
-    int (*is_wide)(void *context, uint32_t pid, bool *out);
-    void *context;
-};
-
 struct assignment_config {
     const struct fsroot *fs; /* borrowed for its life, like all pointers here */
     struct medium_rule *rule;
     const struct sample_owners *owners;
-    const struct code_reader *code; /* NULL: the real one */
-    struct sample_queue *queue;     /* this is its putting side */
+    struct process_reader *reader; /* NULL: in this process */
+    struct sample_queue *queue;    /* this is its putting side */
     uint64_t (*now_ns)(void *context);
     uint64_t (*cpu_ns)(void *context); /* of this thread; NULL: the real one. For tests */
     void *now_context;
@@ -83,6 +80,9 @@ struct assignment_counts {
     uint64_t unseen;     /* of these, of processes without a number in our PID namespace */
     uint64_t code_reads; /* of the processes' memory */
     uint32_t looks_at;   /* the process whose mappings or memory are read now; 0: none */
+    uint64_t hung;       /* reads that did not end */
+    uint32_t hung_at;    /* the process of the last one */
+    uint64_t refused;    /* owners, now */
 };
 struct assignment_counts assignment_counts(const struct assignment *assignment);
 

@@ -63,7 +63,7 @@ static int readable(struct process_code *code, pid_t pid, uint64_t address, uint
         return more < 0 ? more : any ? -EFAULT : -ESRCH;
     if (found < 0)
         return found;
-    if (!is_local(code, &line, now_ns))
+    if (!line.executable || !is_local(code, &line, now_ns))
         return -EACCES;
     return line.end - address < ACCESS_CODE_BYTES ? (int)(line.end - address) : ACCESS_CODE_BYTES;
 }

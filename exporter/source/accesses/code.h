@@ -27,9 +27,9 @@ void process_code_free(struct process_code *code);
  * The bytes at an address, at most ACCESS_CODE_BYTES and fewer where the mapping ends. Returns how
  * many, or -errno: -ESRCH or -ENOENT no such process, or its first thread has ended (then
  * another thread's number does); -EFAULT nothing can be read there (also: it
- * is ending); -EACCES the file is on no local file system; -EFBIG the mapping is beyond the first
- * MiB of the process's text; -EPERM this exporter may not (it needs SYS_PTRACE). 'now_ns' is as in
- * local_mounts.h.
+ * is ending); -EACCES nothing there is to be run, or the file is on no local file system; -EFBIG
+ * the mapping is beyond the first MiB of the process's text; -EPERM this exporter may not (it needs
+ * SYS_PTRACE). 'now_ns' is as in local_mounts.h.
  */
 int process_code_read(struct process_code *code, pid_t pid, uint64_t address, uint64_t now_ns,
                       uint8_t out[ACCESS_CODE_BYTES]);

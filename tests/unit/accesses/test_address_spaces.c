@@ -20,6 +20,7 @@
 #include "exporter/base/clock.h"
 #include "exporter/source/accesses/address_space.h"
 #include "exporter/source/accesses/address_spaces.h"
+#include "exporter/source/accesses/own_reader.h"
 #include "tests/unit/support/fixture.h"
 
 /* ---- one address space against the simplest one: an entry for every page ---- */
@@ -98,6 +99,7 @@ struct rig {
     uint64_t now, cpu, load_costs;
     int asked;
     pid_t asked_pid;
+    struct process_reader *reader;
     struct address_spaces *spaces;
 };
 
@@ -128,7 +130,8 @@ static void rig_init(struct rig *rig, size_t processes)
 {
     *rig = (struct rig){.rule.mapping = rig_mapping, .now = 1000};
     fixture_init(&rig->f);
-    const struct address_spaces_config config = {.fs = &rig->f.fs,
+    assert_int_equal(own_reader_new(&rig->f.fs, &rig->reader), 0);
+    const struct address_spaces_config config = {.reader = rig->reader,
                                                  .rule = &rig->rule,
                                                  .now_ns = rig_now,
                                                  .cpu_ns = rig_cpu,
@@ -142,6 +145,7 @@ static void rig_init(struct rig *rig, size_t processes)
 static void rig_release(struct rig *rig)
 {
     address_spaces_free(rig->spaces);
+    own_reader_free(rig->reader);
     fixture_release(&rig->f);
 }
 
@@ -628,7 +632,9 @@ static void this_process_and_a_child(void **state)
     rig_init(&rig, 4);
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
     struct address_spaces *spaces;
-    const struct address_spaces_config config = {.fs = &fs,
+    struct process_reader *reader;
+    assert_int_equal(own_reader_new(&fs, &reader), 0);
+    const struct address_spaces_config config = {.reader = reader,
                                                  .rule = &rig.rule,
                                                  .now_ns = monotonic,
                                                  .max_processes = 4,
@@ -662,6 +668,7 @@ static void this_process_and_a_child(void **state)
     address_spaces_lost(spaces, 0);
     assert_int_equal(address_spaces_find(spaces, &access, &medium), -ESRCH);
     address_spaces_free(spaces);
+    own_reader_free(reader);
     fsroot_release(&fs);
     rig_release(&rig);
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "exporter/source/accesses/assignment.h"
+#include "exporter/source/accesses/own_reader.h"
 #include "tests/unit/support/fixture.h"
 
 #define S UINT64_C(1000000000)
@@ -43,7 +44,10 @@ struct rig {
     uint64_t cpu, read_costs;
     uint32_t looked_at;
     struct sample_owners owners;
-    struct code_reader reader;
+    struct process_reader reader; /* its maps are those of the fixture */
+    struct process_reader *own;
+    uint64_t hung;
+    bool hangs, unready;
     struct sample_queue *queue;
     struct assignment *a;
     struct access_sample out[MAX];
@@ -90,9 +94,45 @@ static int rig_cgroup(void *context, uint32_t pid, uint32_t tid, uint64_t time_n
     return 0;
 }
 
-static int rig_read(void *context, uint32_t pid, uint64_t address, uint8_t out[ACCESS_CODE_BYTES])
+static struct rig *rig_of(const struct process_reader *reader)
 {
-    struct rig *rig = context;
+    return (struct rig *)((uintptr_t)reader - offsetof(struct rig, reader));
+}
+
+static int rig_open_maps(struct process_reader *reader, uint32_t pid)
+{
+    struct rig *rig = rig_of(reader);
+    rig->hung += rig->hangs;
+    return rig->hangs || rig->unready ? -EAGAIN : rig->own->ops->open_maps(rig->own, pid);
+}
+
+static int rig_next_maps(struct process_reader *reader, const char **text, size_t *len)
+{
+    struct rig *rig = rig_of(reader);
+    return rig->own->ops->next_maps(rig->own, text, len);
+}
+
+static void rig_close_maps(struct process_reader *reader)
+{
+    struct rig *rig = rig_of(reader);
+    rig->own->ops->close_maps(rig->own);
+}
+
+static bool rig_is_ready(struct process_reader *reader)
+{
+    return !rig_of(reader)->unready;
+}
+
+static uint64_t rig_unanswered(const struct process_reader *reader, uint64_t *hung)
+{
+    *hung = rig_of(reader)->hung;
+    return *hung;
+}
+
+static int rig_read(struct process_reader *reader, uint32_t pid, uint64_t address,
+                    uint8_t out[ACCESS_CODE_BYTES])
+{
+    struct rig *rig = rig_of(reader);
     (void)address;
     if (rig->headless != 0 && pid == rig->headless)
         return -ESRCH;
@@ -105,12 +145,20 @@ static int rig_read(void *context, uint32_t pid, uint64_t address, uint8_t out[A
     return (int)rig->code_len;
 }
 
-static int rig_is_wide(void *context, uint32_t pid, bool *out)
+static int rig_is_wide(struct process_reader *reader, uint32_t pid, bool *out)
 {
-    const struct rig *rig = context;
+    const struct rig *rig = rig_of(reader);
     *out = !rig->narrow;
     return rig->headless != 0 && pid == rig->headless ? -ESRCH : 0;
 }
+
+static const struct process_reader_ops rig_reader = {.open_maps = rig_open_maps,
+                                                     .next_maps = rig_next_maps,
+                                                     .close_maps = rig_close_maps,
+                                                     .code = rig_read,
+                                                     .is_wide = rig_is_wide,
+                                                     .is_ready = rig_is_ready,
+                                                     .unanswered = rig_unanswered};
 
 static void set_code(struct rig *rig, const uint8_t *code, size_t len)
 {
@@ -147,12 +195,13 @@ static struct rig *rig_new(size_t queue, size_t max_waiting)
     rig->cgroup_of[9] = FOREIGN;
     set_code(rig, CODE(store_8));
     rig->owners = (struct sample_owners){rig_owner, rig_cgroup, rig};
-    rig->reader = (struct code_reader){rig_read, rig_is_wide, rig};
+    rig->reader.ops = &rig_reader;
+    assert_int_equal(own_reader_new(&rig->f.fs, &rig->own), 0);
     assert_int_equal(sample_queue_new(queue, &rig->queue), 0);
     const struct assignment_config config = {.fs = &rig->f.fs,
                                              .rule = &rig->rule,
                                              .owners = &rig->owners,
-                                             .code = &rig->reader,
+                                             .reader = &rig->reader,
                                              .queue = rig->queue,
                                              .now_ns = rig_now,
                                              .cpu_ns = rig_cpu,
@@ -167,6 +216,7 @@ static struct rig *rig_new(size_t queue, size_t max_waiting)
 static void rig_free(struct rig *rig)
 {
     assignment_free(rig->a);
+    own_reader_free(rig->own);
     sample_queue_free(rig->queue);
     fixture_release(&rig->f);
     free(rig);
@@ -418,6 +468,78 @@ static void the_first_thread_has_ended(void **state)
         assert_int_equal(rig->n, 1);
         assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
     }
+    rig_free(rig);
+}
+
+/* Whose process it was is let be for a while, then for longer; neighbours are looked into. */
+static void reads_that_do_not_end(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    rig->cgroup_of[2] = ALSO_OURS;
+    rig->hangs = true;
+    rig->now = 10 * S + 50;
+    store(rig, 1, TEXT, NVMM, 10 * S);
+    rig->hangs = false;
+    store(rig, 1, TEXT + 8, NVMM, 10 * S + 10); /* not asked any more */
+    store(rig, 2, TEXT, NVMM, 10 * S + 20);
+    settle(rig, 10 * S + 60);
+    assert_int_equal(rig->n, 3);
+    assert_int_equal(rig->hung, 1);
+    for (size_t i = 0; i < 3; i++) {
+        bool neighbour = rig->out[i].pid == 2;
+        assert_int_equal(rig->out[i].medium, neighbour ? MEDIUM_NVMM : MEDIUM_UNKNOWN);
+        assert_int_equal(rig->out[i].bytes, neighbour ? 8 : 0);
+    }
+    struct assignment_counts counts = assignment_counts(rig->a);
+    assert_true(counts.hung == 1 && counts.hung_at == 1 && counts.refused == 1);
+
+    /* Ten seconds later it is tried again, and then not for twenty. */
+    rig->now = 21 * S;
+    rig->hangs = true;
+    store(rig, 1, TEXT, NVMM, 21 * S);
+    settle(rig, 21 * S + 1);
+    assert_int_equal(rig->n, 1);
+    assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    assert_int_equal(rig->hung, 2);
+    rig->hangs = false;
+    rig->now = 40 * S;
+    store(rig, 1, TEXT, NVMM, 40 * S);
+    settle(rig, 40 * S + 1);
+    assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    rig->now = 42 * S;
+    store(rig, 1, TEXT, NVMM, 42 * S);
+    settle(rig, 42 * S + 1);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
+    counts = assignment_counts(rig->a);
+    assert_true(counts.hung == 2 && counts.refused == 0);
+    rig_free(rig);
+}
+
+/* It comes back within the time that a sample waits, or does not. */
+static void nobody_reads_for_a_while(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(64, 64);
+    rig->unready = true;
+    rig->now = 10 * S + 50;
+    store(rig, 1, TEXT, NVMM, 10 * S);
+    settle(rig, 10 * S + 60);
+    assert_int_equal(rig->n, 0);
+    rig->unready = false;
+    rig->now = 10 * S + 70;
+    settle(rig, 10 * S + 80);
+    assert_int_equal(rig->n, 1);
+    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_UNREADABLE, 0);
+    rig->unready = true;
+    rig->now = 10 * S + 100;
+    store(rig, 2, TEXT, NVMM, 10 * S + 100);
+    settle(rig, 11 * S);
+    assert_int_equal(rig->n, 0);
+    settle(rig, 12 * S + 200);
+    assert_int_equal(rig->n, 1);
+    assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    assert_int_equal(assignment_counts(rig->a).refused, 0);
     rig_free(rig);
 }
 
@@ -714,6 +836,8 @@ int main(void)
         cmocka_unit_test(something_else_mapped_since),
         cmocka_unit_test(ended_since),
         cmocka_unit_test(the_first_thread_has_ended),
+        cmocka_unit_test(reads_that_do_not_end),
+        cmocka_unit_test(nobody_reads_for_a_while),
         cmocka_unit_test(records_were_lost),
         cmocka_unit_test(code_made_at_run_time),
         cmocka_unit_test(each_process_has_its_own_code),

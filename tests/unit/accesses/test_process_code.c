@@ -56,8 +56,8 @@ static void code_of_a_child(void **state)
     uint8_t code[ACCESS_CODE_BYTES];
     uint32_t bytes = 0;
     /* No process can read the third page. */
-    uint8_t *pages =
-        mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *pages = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE | PROT_EXEC,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(pages != MAP_FAILED);
     assert_int_equal(munmap(pages + 2 * page, page), 0);
     pid_t pid = start_child(pages, page);
@@ -116,8 +116,8 @@ static void code_of_local_files_only(void **state)
     uint8_t code[ACCESS_CODE_BYTES];
     char text[PAGES * 80] = "";
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    uint8_t *at =
-        mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *at = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE | PROT_EXEC,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(at != MAP_FAILED);
     memset(at, 0x90, PAGES * page);
     for (size_t i = 0; i < PAGES; i++) {
@@ -166,7 +166,7 @@ static void code_in_memory_of_a_file(void **state)
     int fd = memfd_create("compiler", MFD_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, 4096), 0);
-    uint8_t *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    uint8_t *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED, fd, 0);
     assert_true(at != MAP_FAILED);
     memcpy(at, instruction, sizeof instruction);
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);

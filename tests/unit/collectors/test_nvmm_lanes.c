@@ -75,6 +75,34 @@ static void a_sampler_that_is_stuck_is_told(void **state)
     assert_non_null(strstr(rig->status.verdict.words, "process 4711,"));
 }
 
+/* Nothing else changes: a tenant's silent memory is the tenant's. */
+static void silent_memory_is_told(void **state)
+{
+    struct rig *rig = *state;
+    struct container *c = rig_container(rig, "a");
+    nvmm_count(rig, "a", ACCESS_STORE, 100);
+    nvmm_samples(rig, c, MEDIUM_NVMM, 8, 1);
+    assert_int_equal(nvmm_tick(rig), 0);
+    nvmm_is(rig_value(rig, "interference_sampler_reads_hung", ""), NAN); /* nobody to be asked */
+    rig->fake.sampling[ACCESS_STORE].apart = true;
+    assert_int_equal(nvmm_tick(rig), 0);
+    nvmm_is(rig_value(rig, "interference_sampler_reads_hung", ""), 0);
+    nvmm_is(rig_value(rig, "interference_sampler_containers_refused", ""), 0);
+    rig->fake.sampling[ACCESS_STORE].hung = 3;
+    rig->fake.sampling[ACCESS_STORE].hung_pid = 4711;
+    rig->fake.sampling[ACCESS_STORE].refused = 2;
+    assert_int_equal(nvmm_tick(rig), 0);
+    nvmm_is(rig_value(rig, "interference_sampler_reads_hung", ""), 3);
+    nvmm_is(rig_value(rig, "interference_sampler_containers_refused", ""), 2);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+    assert_non_null(strstr(rig->status.verdict.words, "process 4711 does not answer"));
+    nvmm_is(rig_value(rig, C "nvmm_writer_threads", ""), 0);
+    rig->fake.sampling[ACCESS_STORE].refused = 0;
+    assert_int_equal(nvmm_tick(rig), 0);
+    assert_string_equal(rig->status.verdict.words, "");
+    nvmm_is(rig_value(rig, "interference_sampler_reads_hung", ""), 3);
+}
+
 /* Five ticks, where these are long; and what a recording says of a time without stores is no
  * sign of anything. */
 static void a_sampler_is_given_time(void **state)
@@ -267,6 +295,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, nvmm_setup, nvmm_teardown)
         T(an_ended_container_waits_for_its_samples),
         T(a_sampler_that_is_stuck_is_told),
+        T(silent_memory_is_told),
         T(a_sampler_is_given_time),
         T(an_error_of_the_sampler_is_told),
         T(a_dead_sampler_does_not_keep_descriptors),

@@ -21,9 +21,9 @@
 
 #include <cmocka.h>
 
+#include "exporter/base/channel.h"
 #include "exporter/base/sealed_file.h"
 #include "exporter/front/body.h"
-#include "exporter/front/channel.h"
 #include "exporter/front/keeper.h"
 #include "exporter/front/message.h"
 #include "exporter/front/tally.h"

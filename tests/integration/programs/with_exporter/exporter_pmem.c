@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "exporter/daemon/exporter.h"
+#include "exporter/inspect/inspector.h"
 #include "exporter/service/descriptors.h"
 #include "tests/integration/programs/with_exporter/directory_rule.h"
 
@@ -37,10 +38,17 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", error);
         return 2;
     }
+    int status = 0;
+    if (plan_samples(&plan) &&
+        inspector_fork(&plan.fs, &rule.rule, &log, &plan.inspector, &status) != 0)
+        return status; /* the inspector's processes, and without one nothing works here */
+    plan_drop_privileges(&plan);
+    plan_confine(&plan);
     err = exporter_new(&plan, &log, &signals, NULL, &exporter, error, sizeof error);
     if (!err)
         err = exporter_run(exporter, error, sizeof error);
     exporter_free(exporter);
+    inspector_free(plan.inspector);
     plan_release(&plan);
     if (err)
         fprintf(stderr, "%s\n", error);

@@ -23,6 +23,7 @@
 #include "exporter/base/clock.h"
 #include "exporter/source/accesses/address_spaces.h"
 #include "exporter/source/accesses/code.h"
+#include "exporter/source/accesses/own_reader.h"
 #include "exporter/source/event/encode.h"
 #include "exporter/source/pmem/pmem.h"
 #include "exporter/source/sampler/sampler.h"
@@ -368,7 +369,10 @@ static int print_samples(struct sampler *sampler, struct attribution *a, char **
 static int samples(const struct fsroot *fs, struct medium_rule *rule, char **commands)
 {
     static struct attribution a;
-    const struct address_spaces_config spaces = {.fs = fs,
+    struct process_reader *reader;
+    if (own_reader_new(fs, &reader) != 0)
+        return 1;
+    const struct address_spaces_config spaces = {.reader = reader,
                                                  .rule = rule,
                                                  .now_ns = now_ns,
                                                  .max_processes = 1024,
@@ -397,6 +401,7 @@ static int samples(const struct fsroot *fs, struct medium_rule *rule, char **com
         err = print_samples(sampler, &a, commands);
     encoded_event_release(&event);
     address_spaces_free(a.spaces);
+    own_reader_free(reader);
     process_code_free(a.code);
     return err ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-#include "exporter/front/channel.h"
+#include "exporter/base/channel.h"
 
 #include <errno.h>
 #include <poll.h>
