@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "exporter/base/procmap_query.h"
 #include "exporter/service/privileges.h"
 
 bool confine_supported(void)
@@ -153,9 +154,15 @@ static int allow(scmp_filter_ctx filter, const char *word, size_t len)
                                        .op = SCMP_CMP_MASKED_EQ,
                                        .datum_a = O_ACCMODE | O_CREAT | O_TRUNC,
                                        .datum_b = O_RDONLY};
-    bool opens = number == SCMP_SYS(openat);
-    int err = opens ? seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, reads)
-                    : seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
+    const struct scmp_arg_cmp asks = {
+        .arg = 1, .op = SCMP_CMP_EQ, .datum_a = PROCMAP_QUERY_REQUEST, .datum_b = 0};
+    int err;
+    if (number == SCMP_SYS(openat))
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, reads);
+    else if (number == SCMP_SYS(ioctl))
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, asks);
+    else
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
     return err == -EDOM ? 0 : err; /* another architecture's */
 }
 

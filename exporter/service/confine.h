@@ -35,7 +35,8 @@ unsigned confine_files(const int *directories, size_t n);
 /*
  * Only the system calls named, as in the kernel's tables, with a space between (those that this
  * machine does not have are passed over), and naming a thread; any other fails with EPERM. openat()
- * only to read. For all threads. Returns bits.
+ * only to read, ioctl()
+ * only to ask for a mapping (procmap_query.h). For all threads. Returns bits.
  */
 unsigned confine_calls(const char *names);
 

@@ -2,12 +2,15 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "exporter/base/procmap_query.h"
 #include "exporter/source/accesses/local_mounts.h"
 #include "exporter/source/accesses/maps.h"
 #include "exporter/source/accesses/proc_lines.h"
@@ -17,6 +20,7 @@ enum { MAX_TEXT = 1 << 20 };
 struct process_code {
     const struct fsroot *fs;
     struct local_mounts *mounts;
+    bool no_query; /* the kernel only has the text */
     struct proc_lines lines;
 };
 
@@ -41,28 +45,62 @@ static bool is_local(struct process_code *code, const struct maps_line *line, ui
     return local_mounts_has(code->mounts, line->major, line->minor, now_ns);
 }
 
-/* How many bytes may be read there, or -errno. */
-static int readable(struct process_code *code, pid_t pid, uint64_t address, uint64_t now_ns)
+/* As find_in_text, without the text of all that comes before; -ENOTTY where that does not exist. */
+static int query(struct process_code *code, const char *relative, uint64_t address,
+                 struct maps_line *out)
 {
-    char relative[32];
-    struct maps_line line;
+    struct procmap_query_arguments q = {.size = sizeof q, .address = address};
+    if (code->no_query)
+        return -ENOTTY;
+    int fd = fsroot_open(code->fs, FSROOT_PROC, relative, O_RDONLY | O_NONBLOCK);
+    if (fd < 0)
+        return fd;
+    int err = ioctl(fd, PROCMAP_QUERY_REQUEST, &q) == 0 ? 0 : -errno;
+    close(fd);
+    code->no_query = err == -ENOTTY || err == -EPERM; /* EPERM: a filter of system calls */
+    if (err)
+        return code->no_query ? -ENOTTY : err == -ENOENT ? -EFAULT : err;
+    *out = (struct maps_line){.start = q.start,
+                              .end = q.end,
+                              .executable = (q.flags & PROCMAP_VMA_EXECUTABLE) != 0,
+                              .major = q.major,
+                              .minor = q.minor,
+                              .inode = q.inode};
+    return 0;
+}
+
+/* 0 with the mapping of the address, but for its path; or -errno. */
+static int find_in_text(struct process_code *code, const char *relative, uint64_t address,
+                        struct maps_line *out)
+{
     const char *text;
     size_t len;
     int more, found = 0;
     bool any = false;
-    snprintf(relative, sizeof relative, "%d/maps", (int)pid);
     int err = proc_lines_open(&code->lines, code->fs, relative, MAX_TEXT);
     if (err)
         return err;
     while (found == 0 && (more = proc_lines_next(&code->lines, &text, &len)) > 0) {
-        found = find_line(text, len, address, &line);
+        found = find_line(text, len, address, out);
         any = true;
     }
     proc_lines_close(&code->lines);
     if (found == 0)
         return more < 0 ? more : any ? -EFAULT : -ESRCH;
-    if (found < 0)
-        return found;
+    return found < 0 ? found : 0;
+}
+
+/* How many bytes may be read there, or -errno. */
+static int readable(struct process_code *code, pid_t pid, uint64_t address, uint64_t now_ns)
+{
+    char relative[32];
+    struct maps_line line;
+    snprintf(relative, sizeof relative, "%d/maps", (int)pid);
+    int err = query(code, relative, address, &line);
+    if (err == -ENOTTY)
+        err = find_in_text(code, relative, address, &line);
+    if (err)
+        return err;
     if (!line.executable || !is_local(code, &line, now_ns))
         return -EACCES;
     return line.end - address < ACCESS_CODE_BYTES ? (int)(line.end - address) : ACCESS_CODE_BYTES;

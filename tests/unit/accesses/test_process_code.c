@@ -1,5 +1,7 @@
 /* Code of other processes: compiled at run time, at the end of a mapping, of processes that end. */
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -93,6 +96,54 @@ static void code_of_a_child(void **state)
 }
 
 /* This process's own pages, as made-up mappings of every kind of device. */
+/* Mounted where the first process does not see it: by the kernel's own answers. */
+static void code_of_a_mount_of_its_own(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct fsroot fs;
+    struct process_code *reader;
+    uint8_t code[ACCESS_CODE_BYTES];
+    char path[300];
+    int pipes[2];
+    uint8_t *at = NULL;
+    if (getuid() != 0)
+        skip();
+    fixture_init(&f);
+    fixture_mkdir(&f, "mount");
+    snprintf(path, sizeof path, "%s/mount", f.root);
+    assert_int_equal(pipe(pipes), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (unshare(CLONE_NEWNS) == 0 && mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+            mount("none", path, "tmpfs", 0, NULL) == 0) {
+            strcat(path, "/code");
+            int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+            if (fd >= 0 && ftruncate(fd, 4096) == 0)
+                at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+        }
+        if (write(pipes[1], &at, sizeof at) != sizeof at)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(pipes[0], &at, sizeof at), sizeof at);
+    assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
+    assert_int_equal(process_code_new(&fs, &reader), 0);
+    int got = process_code_read(reader, pid, (uintptr_t)at, 1, code);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    close(pipes[0]);
+    close(pipes[1]);
+    process_code_free(reader);
+    fsroot_release(&fs);
+    fixture_release(&f);
+    if (!at || at == MAP_FAILED)
+        skip(); /* no mount can be made here */
+    assert_int_equal(got, -EACCES);
+}
+
 static void code_of_local_files_only(void **state)
 {
     (void)state;
@@ -247,9 +298,13 @@ static void no_program_is_opened(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(code_of_a_child),          cmocka_unit_test(code_of_local_files_only),
-        cmocka_unit_test(code_in_memory_of_a_file), cmocka_unit_test(long_maps),
-        cmocka_unit_test(kinds_of_programs),        cmocka_unit_test(no_program_is_opened),
+        cmocka_unit_test(code_of_a_child),
+        cmocka_unit_test(code_of_local_files_only),
+        cmocka_unit_test(code_of_a_mount_of_its_own),
+        cmocka_unit_test(code_in_memory_of_a_file),
+        cmocka_unit_test(long_maps),
+        cmocka_unit_test(kinds_of_programs),
+        cmocka_unit_test(no_program_is_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
