@@ -24,9 +24,9 @@ struct inspector {
     int control; /* to the warden */
     int worker;  /* -1: none is known */
     pid_t worker_pid;
-    uint64_t look_ns;               /* not for another one before this */
-    bool may_read, may_identify;    /* the workers */
-    uint64_t cpu_ns, worker_cpu_ns; /* of all; of this one */
+    uint64_t look_ns;                        /* not for another one before this */
+    bool may_read, may_identify, may_search; /* the workers */
+    uint64_t cpu_ns, worker_cpu_ns;          /* of all; of this one */
     _Atomic uint64_t unanswered, hung;
     struct answer maps; /* the piece to be handed out next, in 'in' */
     bool has_maps;
@@ -207,7 +207,9 @@ static void refresh(struct medium_rule *rule)
 static bool may(const struct process_reader *reader, int capability)
 {
     const struct inspector *self = (const struct inspector *)reader;
-    return capability == CAP_SYS_PTRACE ? self->may_read : self->may_identify;
+    return capability == CAP_SYS_PTRACE        ? self->may_read
+           : capability == CAP_DAC_READ_SEARCH ? self->may_search
+                                               : self->may_identify;
 }
 
 static bool is_ready(struct process_reader *reader)
@@ -285,6 +287,7 @@ static void init(struct inspector *self)
     self->rule = (struct medium_rule){.mapping = mapping, .refresh = refresh};
     self->worker = -1;
     self->may_read = privileges_has(CAP_SYS_PTRACE);
+    self->may_search = privileges_has(CAP_DAC_READ_SEARCH);
     self->may_identify = privileges_has(CAP_CHECKPOINT_RESTORE) || privileges_has(CAP_SYS_ADMIN);
 }
 

@@ -42,11 +42,12 @@ static const char warden_calls[] =
 
 static int drop_privileges(void)
 {
-    int keep[2] = {CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE};
+    /* The last one opens the directory of mapped files, which is its user's alone. */
+    int keep[3] = {CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH};
     /* Before Linux 5.9 it takes this one to identify mapped files. */
     if (!privileges_has(CAP_CHECKPOINT_RESTORE) && privileges_has(CAP_SYS_ADMIN))
         keep[1] = CAP_SYS_ADMIN;
-    return privileges_drop(keep, 2);
+    return privileges_drop(keep, 3);
 }
 
 unsigned warden_confine(void)

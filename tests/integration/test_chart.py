@@ -146,8 +146,8 @@ class Rendered(unittest.TestCase):
         extra = {**dict.fromkeys(("defaults", "podmonitor", "least", "community", "openshift"),
                                  nobody),
                  "paranoid": [*nobody, "SYS_ADMIN"], "memory-nodes": [*nobody, "SYS_NICE"],
-                 "pebs": ["SYS_PTRACE", "CHECKPOINT_RESTORE"],
-                 "full": ["SYS_ADMIN", "SYS_NICE", "SYS_PTRACE", "CHECKPOINT_RESTORE"]}
+                 "pebs": ["SYS_PTRACE", "CHECKPOINT_RESTORE", "DAC_READ_SEARCH"],
+                 "full": ["SYS_ADMIN", "SYS_NICE", "SYS_PTRACE", "CHECKPOINT_RESTORE", "DAC_READ_SEARCH"]}
         self.assertEqual(extra.keys(), self.cases.keys())
         for name, objects in self.cases.items():
             with self.subTest(name):

@@ -268,6 +268,11 @@ static void look_for_files(const struct perf_samples *self)
             self->config.log, "samples",
             "cannot identify the files that processes have mapped: accesses to them, and so to "
             "persistent memory, count as unknown: grant CAP_CHECKPOINT_RESTORE");
+    else if (!may(&self->config, CAP_DAC_READ_SEARCH))
+        log_warn(self->config.log, "samples",
+                 "cannot identify the files that processes of other users than root have mapped: "
+                 "accesses to them, and so to persistent memory, count as unknown: grant "
+                 "CAP_DAC_READ_SEARCH");
 }
 
 /* Stores work without loads, but not the reverse: no collector wants loads alone. */

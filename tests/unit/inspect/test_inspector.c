@@ -15,8 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -362,6 +364,60 @@ static void what_it_may_not(void **state)
     assert_int_equal(process_reader_unanswered(rig->reader, &hung), 0);
 }
 
+/* With the real rule: a file that a process of another user has mapped is identified. */
+static void files_of_other_users(void **state)
+{
+    static const char name[] = "/dev/shm/ie-inspect-XXXXXX";
+    char path[sizeof name], relative[32];
+    struct inspector *inspector = NULL;
+    struct fsroot fs;
+    struct log log = {.fd = -1};
+    int status;
+    (void)state;
+    if (getuid() != 0)
+        skip();
+    assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
+    int err = inspector_fork(&fs, NULL, &log, &inspector, &status);
+    if (err > 0)
+        _exit(status);
+    assert_int_equal(err, 0);
+    memcpy(path, name, sizeof name);
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && ftruncate(fd, 4096) == 0);
+    void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    pid_t child = fork();
+    /* As after exec, which a change of the user alone does not do. */
+    if (child == 0 && setresuid(CONFINE_USER, CONFINE_USER, CONFINE_USER) == 0 &&
+        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0)
+        for (;;)
+            pause();
+    struct rig rig = {.reader = inspector_reader(inspector)};
+    wait_ready(&rig);
+    /* Its directory is its own as soon as it is another user. */
+    struct stat st = {0};
+    snprintf(relative, sizeof relative, "/proc/%d/maps", (int)child);
+    for (int i = 0; i < 20000 && (stat(relative, &st) != 0 || st.st_uid != CONFINE_USER); i++)
+        poll(NULL, 0, 1);
+    assert_int_equal(st.st_uid, CONFINE_USER);
+    static struct text text;
+    struct maps_line line = {0};
+    assert_int_equal(read_maps(rig.reader, (uint32_t)child, &text), 0);
+    const char *next = text.at;
+    while (maps_next(&next, &text.len, &line) == 1 && line.start != (uintptr_t)at)
+        ;
+    assert_int_equal(line.start, (uintptr_t)at);
+    struct medium_rule *remote = inspector_rule(inspector);
+    enum medium medium = remote->mapping(remote, child, &line, ACCESS_LOAD);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    unlink(path);
+    close(fd);
+    munmap(at, 4096);
+    inspector_free(inspector);
+    fsroot_release(&fs);
+    assert_int_equal(medium, MEDIUM_OTHER);
+}
+
 /* ---- datagrams ---- */
 
 static void questions(void **state)
@@ -434,7 +490,7 @@ int main(void)
         cmocka_unit_test(questions),  cmocka_unit_test(answers),
         T(sees_what_we_see),          T(one_that_hangs_is_left_alone),
         T(one_that_dies_is_replaced), T(the_warden_dies),
-        T(what_it_may_not),
+        T(what_it_may_not),           cmocka_unit_test(files_of_other_users),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

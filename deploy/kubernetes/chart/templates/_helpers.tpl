@@ -99,6 +99,7 @@ add:
   - SYS_PTRACE
 {{- if .Values.pebsNvmm.checkpointRestore }}
   - CHECKPOINT_RESTORE
+  - DAC_READ_SEARCH
 {{- end }}
 {{- end }}
 {{- end }}
