@@ -15,6 +15,7 @@
 #include "collectors/attribution/headline.h"
 #include "collectors/attribution/page.h"
 #include "collectors/attribution/rates.h"
+#include "collectors/attribution/show.h"
 #include "collectors/attribution/total.h"
 #include "collectors/attribution/victims.h"
 #include "collectors/parts/probe_latency.h"
@@ -286,6 +287,7 @@ static int attribution_collect(void *opaque, const struct tick *tick)
     close_ended(self);
     judge(self);
     attribution_board_write(self->board, &self->in, &self->lanes, tick);
+    attribution_show(&self->in, &self->lanes);
     return err;
 }
 

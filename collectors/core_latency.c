@@ -415,12 +415,46 @@ static enum lack lane_lack(const struct core_latency_collector *self, const stru
     return normal_busy_time(&lane->limits.normal) > 0 ? LACK_LEARNING : LACK_IDLE;
 }
 
+/* Rates of the window just read. */
+static void live_rates(const struct core_latency_collector *self, const struct lane *lane)
+{
+    struct live *live = self->env.live;
+    const struct container *c = lane->core.container;
+    double seconds = lane->core.window_seconds;
+    double base_hz = self->env.facts->machine.base_frequency_hz;
+    uint64_t cycles = lane->count[C_CYCLES], instructions = lane->count[C_INSTRUCTIONS];
+    if (!lane->window || !(seconds > 0))
+        return;
+    if (lane->counted >> C_READS & 1)
+        live_put(live, c, LIVE_READS_PER_SECOND, (double)lane->count[C_READS] / seconds);
+    if ((lane->counted >> C_INSTRUCTIONS & 1) && instructions > 0)
+        live_put(live, c, LIVE_CYCLES_PER_INSTRUCTION, (double)cycles / (double)instructions);
+    if ((lane->counted >> C_REF_CYCLES & 1) && base_hz > 0)
+        live_put(live, c, LIVE_CPUS, (double)lane->count[C_REF_CYCLES] / base_hz / seconds);
+}
+
+static void live_limits(const struct core_latency_collector *self, const struct lane *lane)
+{
+    struct live *live = self->env.live;
+    const struct container *c = lane->core.container;
+    const struct limits *limits = &lane->limits;
+    if (lane->latency)
+        live_put(live, c, LIVE_READ_SECONDS, lane->estimate.latency_seconds);
+    if (limits->basis[LIMIT_BASELINE] != BASES)
+        live_put(live, c, LIVE_NORMAL_SECONDS, limits->seconds[LIMIT_BASELINE]);
+    if (lane->busy && limits_judge(limits))
+        live_put(live, c, LIVE_LIMIT_SECONDS, limits->seconds[LIMIT_THRESHOLD]);
+    live_lacks_normal(live, c, limits->lack == LACK_NONE ? NULL : lack_name(limits->lack));
+}
+
 static void lane_publish(struct core_latency_collector *self, struct lane *lane)
 {
     const struct core_latency_config *config = self->env.config;
     limits_update(&lane->limits, machine_seconds(self, lane), config->threshold_factor);
     lane_count(lane);
     lane->limits.lack = lane_lack(self, lane);
+    live_rates(self, lane);
+    live_limits(self, lane);
     if (!lane->made)
         return;
     lane_show(lane);

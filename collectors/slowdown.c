@@ -295,6 +295,11 @@ static int lane_tell(struct slowdown_collector *self, struct lane *lane, const s
     passive_estimate(passive, lane->core.opened, &surroundings, self->env.facts, self->status);
     lane_show(self, lane);
     passive_publish(passive, &lane->series, lane->core.ending);
+    if (passive->gap == GAP_NONE)
+        live_put(self->env.live, lane->core.container, LIVE_SLOWDOWN_RATIO,
+                 passive->estimate.ratio);
+    live_lacks_slowdown(self->env.live, lane->core.container,
+                        passive->gap == GAP_NONE ? NULL : slowdown_gap_name(passive->gap));
     return epochs_collect(&lane->epochs, self->env.sources, self->status, &lane->series,
                           lane->core.ending);
 }

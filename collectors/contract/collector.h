@@ -22,6 +22,7 @@
 #include "exporter/base/reason.h"
 #include "exporter/base/textbuf.h"
 #include "exporter/containers/container.h"
+#include "exporter/live/live.h"
 #include "exporter/source/inventory.h"
 #include "exporter/source/source_set.h"
 #include "exporter/state/state.h"
@@ -54,6 +55,7 @@ struct collector_env {
     const struct thresholds *thresholds; /* contents change on reload, between ticks */
     struct facts *facts;
     struct state *state; /* what it learned before a restart: state_claim(); NULL: nothing */
+    struct live *live;   /* what people are shown; NULL: nobody is */
     const struct log *log;
 };
 

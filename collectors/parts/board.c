@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "exporter/base/clip.h"
 
 struct board {
     pthread_mutex_t lock; /* guards 'shown' and the list that it points to */
@@ -65,10 +66,5 @@ void board_unlock(struct board *board)
 
 void board_text(char *to, size_t size, const char *text)
 {
-    size_t len = strlen(text);
-    if (len >= size)
-        for (len = size - 1; len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80;)
-            len--;
-    memcpy(to, text, len);
-    to[len] = '\0';
+    clip_text(to, size, text);
 }

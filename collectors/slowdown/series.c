@@ -18,6 +18,11 @@ static const char *const gap_names[GAPS] = {
     [GAP_DENOMINATOR] = "denominator",
 };
 
+const char *slowdown_gap_name(enum slowdown_gap gap)
+{
+    return gap_names[gap];
+}
+
 static const char *const alone_names[ALONES] = {"latency", "miss_ratio"};
 
 #define CONTAINER(n) "interference_container_" n

@@ -28,6 +28,9 @@ enum slowdown_gap {
     GAPS
 };
 
+/* As in the label of the note. */
+const char *slowdown_gap_name(enum slowdown_gap gap);
+
 /* What model passive has to know of a container left alone, from some basis (learned/normal.h). */
 enum slowdown_alone { ALONE_LATENCY, ALONE_MISS_RATIO, ALONES };
 

@@ -227,6 +227,24 @@ static const char *escape_label(unsigned char c, char *scratch)
     }
 }
 
+static const char *escape_html(unsigned char c, char *scratch)
+{
+    switch (c) {
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '&':
+        return "&amp;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return c == '\\' || c == '\n' ? NULL : escape_label(c, scratch);
+    }
+}
+
 static const char *escape_quoted(unsigned char c, char *scratch)
 {
     if (c == '"' || c == '\\' || c == '\n')
@@ -240,6 +258,21 @@ static const char *escape_quoted(unsigned char c, char *scratch)
 void textbuf_label_value(struct textbuf *buf, const char *text)
 {
     add_escaped(buf, text, escape_label, escape_unseen);
+}
+
+static const char *escape_plain(unsigned char c, char *scratch)
+{
+    return c == '\\' || c == '"' || c == '\n' ? NULL : escape_label(c, scratch);
+}
+
+void textbuf_plain(struct textbuf *buf, const char *text)
+{
+    add_escaped(buf, text, escape_plain, escape_unseen);
+}
+
+void textbuf_html(struct textbuf *buf, const char *text)
+{
+    add_escaped(buf, text, escape_html, escape_unseen);
 }
 
 void textbuf_quoted(struct textbuf *buf, const char *text)

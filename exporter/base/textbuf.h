@@ -54,6 +54,12 @@ void textbuf_double(struct textbuf *buf, double value);
  * a name as another (Unicode's Bidi_Control). Names are tenants' texts. */
 void textbuf_label_value(struct textbuf *buf, const char *text);
 
+/* As in a label, without the escaping. */
+void textbuf_plain(struct textbuf *buf, const char *text);
+
+/* As content and as a quoted attribute's value of HTML; repaired in the same way. */
+void textbuf_html(struct textbuf *buf, const char *text);
+
 /* A double-quoted string, valid in JSON and in logfmt. */
 void textbuf_quoted(struct textbuf *buf, const char *text);
 

@@ -62,6 +62,8 @@ static int build_collectors(struct exporter *e)
 {
     int err = store_new(&e->store);
     if (!err)
+        err = live_new(&e->live);
+    if (!err)
         err = container_labels_new(e->store, &e->labels);
     if (err)
         return err;
@@ -72,6 +74,7 @@ static int build_collectors(struct exporter *e)
         .labels = e->labels,
         .thresholds = &e->thresholds,
         .facts = &e->facts,
+        .live = e->live,
         .state = e->kept.state,
         .log = e->log,
     };
@@ -239,6 +242,7 @@ int exporter_free(struct exporter *e)
     self_free(e->self);
     container_labels_free(e->labels);
     store_free(e->store);
+    live_free(e->live);
     discovery_free(e->discovery);
     container_table_free(e->table);
     cgroup_map_free(e->map);

@@ -16,6 +16,7 @@
 #include "exporter/daemon/sources.h"
 #include "exporter/expose/expose.h"
 #include "exporter/front/front.h"
+#include "exporter/live/live.h"
 #include "exporter/pages/pages.h"
 #include "exporter/self/self.h"
 #include "exporter/service/descriptors.h"
@@ -42,6 +43,7 @@ struct exporter {
     struct roster roster;
     struct self *self;
 
+    struct live *live;
     struct expose *expose;
     struct pages *pages;
     struct front *front;        /* borrowed; NULL: the server below is used */

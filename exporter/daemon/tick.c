@@ -1,5 +1,14 @@
 #include "exporter/daemon/internal.h"
 
+static void reserve_live(struct exporter *e, const struct container_diff *diff)
+{
+    int err = 0;
+    for (size_t i = 0; i < diff->added.n && !err; i++)
+        err = live_reserve(e->live, diff->added.at[i]->slot + 1);
+    if (err)
+        log_error(e->log, "exporter", "out of memory: some containers are not on the page /");
+}
+
 /* Everyone who keeps something per container, in the order that container_labels.h demands. */
 void exporter_reconcile(struct exporter *e)
 {
@@ -8,6 +17,7 @@ void exporter_reconcile(struct exporter *e)
     bool changed = !container_diff_is_empty(&diff);
     if (changed && container_labels_reconcile(e->labels, &diff) != 0)
         log_error(e->log, "exporter", "out of memory: some containers get no series");
+    reserve_live(e, &diff);
     roster_reconcile(&e->roster, &diff);
     if (changed && e->sources.recorder)
         feed_record(e->sources.recorder, &diff);
@@ -20,6 +30,23 @@ static void finish_ended(struct exporter *e)
     while ((container = container_table_next(e->table, &cursor)))
         if (container->state == CONTAINER_ENDED)
             container_table_last_read(e->table, container);
+}
+
+struct table_walk {
+    struct container_table *table;
+    size_t cursor;
+};
+
+static const struct container *walk(void *context)
+{
+    struct table_walk *at = context;
+    return container_table_next(at->table, &at->cursor);
+}
+
+static void show_live(struct exporter *e)
+{
+    struct table_walk at = {e->table, 0};
+    live_show(e->live, &e->tick, walk, &at);
 }
 
 void exporter_publish(struct exporter *e)
@@ -86,12 +113,14 @@ void exporter_run_tick(struct exporter *e, const struct tick *tick)
     container_table_advance(e->table, tick->mono_ns);
     exporter_reconcile(e);
 
+    live_begin(e->live);
     roster_collect(&e->roster, &e->tick);
     /* What collecting found out may need new series, or free descriptors for others. */
     roster_reconcile(&e->roster, &(struct container_diff){0});
     if (e->sources.recorder)
         recorder_flush(e->sources.recorder);
     finish_ended(e);
+    show_live(e);
     exporter_publish(e);
     kept_tick(&e->kept, &e->roster, loop_now_ns());
 }

@@ -1,0 +1,53 @@
+#include "collectors/attribution/show.h"
+
+#include <math.h>
+
+static void show_container(const struct attribution_context *self,
+                           const struct attribution_node *node, const struct container *container,
+                           const struct attribution_slot *slot)
+{
+    static const enum live_suspicion suspicions[] = {
+        [ATTRIBUTION_UNKNOWN] = LIVE_UNSUSPECTED, [ATTRIBUTION_SUSPECTED] = LIVE_SUSPECTED,
+        [ATTRIBUTION_NAMED] = LIVE_NAMED,         [ATTRIBUTION_IN_GROUP] = LIVE_IN_GROUP,
+        [ATTRIBUTION_DOUBTED] = LIVE_DOUBTED,
+    };
+    if (suspicions[slot->state] != LIVE_UNSUSPECTED)
+        live_suspect(self->env.live, container, node->number, suspicions[slot->state],
+                     slot->caused_ns * 1e-9, slot->sd_ns * 1e-9);
+}
+
+static void show_node(const struct attribution_context *self, const struct attribution_node *node,
+                      const struct lanes *lanes)
+{
+    static const enum live_cause causes[GATE_STATES] = {
+        [GATE_LEARNING] = LIVE_CAUSE_LEARNING,   [GATE_NAMED] = LIVE_CAUSE_NAMED,
+        [GATE_GROUP] = LIVE_CAUSE_GROUP,         [GATE_CALM] = LIVE_CAUSE_CALM,
+        [GATE_SUSPECTED] = LIVE_CAUSE_SUSPECTED, [GATE_UNKNOWN] = LIVE_CAUSE_UNKNOWN,
+    };
+    if (!node->known) {
+        live_explain(self->env.live, node->number, LIVE_CAUSE_LEARNING, NAN, NAN);
+        return;
+    }
+    live_explain(self->env.live, node->number, causes[node->state], node->calm_ns * 1e-9,
+                 node->by_ns[BY_HOST] * 1e-9);
+    for (size_t i = 0; i < lanes->n && i < node->n_seats; i++) {
+        const struct attribution_slot *slot =
+            attribution_candidate(&node->domain, &node->seats[i].member);
+        const struct attribution_lane *lane = slot ? lanes_at(lanes, i) : NULL;
+        if (lane)
+            show_container(self, node, lane->container, slot);
+    }
+}
+
+void attribution_show(const struct attribution_context *self, const struct lanes *lanes)
+{
+    if (!self->env.live)
+        return;
+    for (size_t i = 0; i < lanes->n && !self->traffic; i++) {
+        const struct attribution_lane *lane = lanes_at(lanes, i);
+        if (lane && lane->read)
+            live_put(self->env.live, lane->container, LIVE_CPUS, lane->usage.all);
+    }
+    for (size_t i = 0; i < self->nodes.n; i++)
+        show_node(self, self->node[i], lanes);
+}

@@ -1,0 +1,335 @@
+#include "exporter/live/live.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/base/array.h"
+#include "exporter/base/clip.h"
+#include "exporter/base/textbuf.h"
+
+/* What collectors put in, by slot. */
+struct row {
+    uint64_t tag; /* whose it is; 0: nobody's */
+    double number[LIVE_NUMBERS];
+    enum live_suspicion suspicion;
+    int caused_numa_node;
+    const char *why_no_normal, *why_no_slowdown;
+    uint64_t waits_since_wall_ns, waited_mono_ns;
+};
+
+/* The ring is by second of the tick's clock. */
+struct place {
+    int numa_node;
+    double latency_seconds, usual_seconds, host_seconds;
+    uint64_t latency_mono_ns; /* 0: never */
+    enum live_cause cause;
+    float ring[LIVE_HISTORY];
+    uint64_t second; /* of the newest entry */
+};
+
+struct live {
+    struct row *rows;
+    size_t n_rows, rows_cap;
+    struct place *places[LIVE_DOMAINS];
+    size_t n_places;
+
+    pthread_mutex_t lock; /* guards what follows; held while it is copied */
+    struct live_view shown;
+    size_t shown_cap, domains_cap;
+};
+
+int live_new(struct live **out)
+{
+    struct live *live = calloc(1, sizeof *live);
+    if (!live)
+        return -ENOMEM;
+    pthread_mutex_init(&live->lock, NULL);
+    *out = live;
+    return 0;
+}
+
+void live_free(struct live *live)
+{
+    if (!live)
+        return;
+    for (size_t i = 0; i < live->n_places; i++)
+        free(live->places[i]);
+    live_view_release(&live->shown);
+    pthread_mutex_destroy(&live->lock);
+    free(live->rows);
+    free(live);
+}
+
+/* ---- what collectors say ---- */
+
+static void forget(struct row *row)
+{
+    for (int i = 0; i < LIVE_NUMBERS; i++)
+        row->number[i] = NAN;
+    row->suspicion = LIVE_UNSUSPECTED;
+    row->caused_numa_node = -1;
+    row->why_no_normal = row->why_no_slowdown = NULL;
+}
+
+/* NULL: there is no room, and so nothing to show. */
+static struct row *row_of(struct live *live, const struct container *container)
+{
+    if (!live || container->slot >= live->n_rows)
+        return NULL;
+    struct row *row = &live->rows[container->slot];
+    uint64_t tag = container_tag(container->slot, container->gen);
+    if (row->tag != tag) {
+        *row = (struct row){.tag = tag};
+        forget(row);
+    }
+    return row;
+}
+
+void live_put(struct live *live, const struct container *container, enum live_number which,
+              double value)
+{
+    struct row *row = row_of(live, container);
+    if (row && isfinite(value))
+        row->number[which] = value;
+}
+
+void live_lacks_normal(struct live *live, const struct container *container, const char *why)
+{
+    struct row *row = row_of(live, container);
+    if (row)
+        row->why_no_normal = why;
+}
+
+void live_lacks_slowdown(struct live *live, const struct container *container, const char *why)
+{
+    struct row *row = row_of(live, container);
+    if (row)
+        row->why_no_slowdown = why;
+}
+
+void live_suspect(struct live *live, const struct container *container, int numa_node,
+                  enum live_suspicion suspicion, double caused_seconds, double sd_seconds)
+{
+    struct row *row = row_of(live, container);
+    if (!row || suspicion < row->suspicion ||
+        (suspicion == row->suspicion && !(caused_seconds > row->number[LIVE_CAUSED_SECONDS])))
+        return;
+    row->suspicion = suspicion;
+    row->caused_numa_node = numa_node;
+    row->number[LIVE_CAUSED_SECONDS] = caused_seconds;
+    row->number[LIVE_CAUSED_SD_SECONDS] = sd_seconds;
+}
+
+static struct place *place_of(struct live *live, int numa_node)
+{
+    if (!live)
+        return NULL;
+    for (size_t i = 0; i < live->n_places; i++)
+        if (live->places[i]->numa_node == numa_node)
+            return live->places[i];
+    struct place *place = live->n_places < LIVE_DOMAINS ? calloc(1, sizeof *place) : NULL;
+    if (!place)
+        return NULL;
+    place->numa_node = numa_node;
+    place->latency_seconds = place->usual_seconds = place->host_seconds = NAN;
+    for (int i = 0; i < LIVE_HISTORY; i++)
+        place->ring[i] = NAN;
+    size_t at = live->n_places++;
+    for (; at > 0 && live->places[at - 1]->numa_node > numa_node; at--)
+        live->places[at] = live->places[at - 1];
+    return live->places[at] = place;
+}
+
+/* Seconds that were passed over have none. */
+static void ring_advance(struct place *place, uint64_t second)
+{
+    uint64_t gap = second - place->second;
+    for (uint64_t i = 1; i <= gap && i <= LIVE_HISTORY; i++)
+        place->ring[(place->second + i) % LIVE_HISTORY] = NAN;
+    place->second = second;
+}
+
+void live_latency(struct live *live, int numa_node, const struct tick *tick, double seconds)
+{
+    struct place *place = place_of(live, numa_node);
+    uint64_t second = tick->mono_ns / 1000000000;
+    if (!place || !isfinite(seconds))
+        return;
+    if (second > place->second)
+        ring_advance(place, second);
+    place->ring[second % LIVE_HISTORY] = (float)seconds;
+    place->latency_seconds = seconds;
+    place->latency_mono_ns = tick->mono_ns;
+}
+
+void live_explain(struct live *live, int numa_node, enum live_cause cause, double usual_seconds,
+                  double host_seconds)
+{
+    struct place *place = place_of(live, numa_node);
+    if (!place)
+        return;
+    place->cause = cause;
+    place->usual_seconds = usual_seconds;
+    place->host_seconds = host_seconds;
+}
+
+/* ---- a tick ---- */
+
+int live_reserve(struct live *live, size_t n)
+{
+    if (!live || n <= live->n_rows)
+        return 0;
+    if (array_reserve(&live->rows, &live->rows_cap, n, sizeof *live->rows))
+        return -ENOMEM;
+    memset(live->rows + live->n_rows, 0, (n - live->n_rows) * sizeof *live->rows);
+    live->n_rows = n;
+    return 0;
+}
+
+void live_begin(struct live *live)
+{
+    for (size_t i = 0; live && i < live->n_rows; i++)
+        forget(&live->rows[i]);
+}
+
+/* A limit is there in windows that may be judged; between them, and while it is below for a moment,
+ * it waits on. */
+static void judge(struct row *row, const struct tick *tick)
+{
+    double latency = row->number[LIVE_READ_SECONDS], limit = row->number[LIVE_LIMIT_SECONDS];
+    if (latency > limit) {
+        row->waited_mono_ns = tick->mono_ns;
+        if (row->waits_since_wall_ns == 0)
+            row->waits_since_wall_ns = tick->wall_ns;
+    } else if (row->waits_since_wall_ns > 0 &&
+               tick->mono_ns - row->waited_mono_ns >= LIVE_HOLD_SECONDS * UINT64_C(1000000000)) {
+        row->waits_since_wall_ns = 0;
+    }
+}
+
+static bool is_plain(const char *text)
+{
+    while (*text >= 0x20 && *text < 0x7f)
+        text++;
+    return *text == '\0';
+}
+
+/* As the labels have it: tenants choose names. */
+static void show_name(char *to, size_t size, const char *text)
+{
+    char room[1024];
+    struct textbuf plain;
+    if (!is_plain(text)) {
+        textbuf_init_fixed(&plain, room, sizeof room);
+        textbuf_plain(&plain, text);
+        text = room;
+    }
+    clip_text(to, size, text);
+}
+
+static void show_container(struct live_container *to, const struct container *container,
+                           const struct row *row)
+{
+    to->tag = row->tag;
+    show_name(to->namespace_, sizeof to->namespace_, container->namespace_);
+    show_name(to->pod, sizeof to->pod, container->pod);
+    show_name(to->name, sizeof to->name, container->name);
+    show_name(to->id, sizeof to->id, container->short_id);
+    memcpy(to->number, row->number, sizeof to->number);
+    to->suspicion = row->suspicion;
+    to->caused_numa_node = row->caused_numa_node;
+    to->why_no_normal = row->why_no_normal;
+    to->why_no_slowdown = row->why_no_slowdown;
+    to->waits_since_wall_ns = row->waits_since_wall_ns;
+    to->waits = row->waits_since_wall_ns > 0;
+}
+
+static void show_domain(struct live_domain *to, const struct place *place, const struct tick *tick)
+{
+    uint64_t now = tick->mono_ns / 1000000000;
+    bool recent = place->latency_mono_ns > 0 && tick->mono_ns - place->latency_mono_ns <=
+                                                    LIVE_LATEST_SECONDS * UINT64_C(1000000000);
+    to->numa_node = place->numa_node;
+    to->latency_seconds = recent ? place->latency_seconds : NAN;
+    to->usual_seconds = place->usual_seconds;
+    to->host_seconds = place->host_seconds;
+    to->cause = place->cause;
+    for (uint64_t age = 0; age < LIVE_HISTORY; age++) {
+        bool known =
+            now >= age && now - age <= place->second && place->second - (now - age) < LIVE_HISTORY;
+        to->history[LIVE_HISTORY - 1 - age] = known ? place->ring[(now - age) % LIVE_HISTORY] : NAN;
+    }
+}
+
+static void show_domains(struct live *live, const struct tick *tick)
+{
+    struct live_view *shown = &live->shown;
+    shown->n_domains = 0;
+    if (array_reserve(&shown->domains, &live->domains_cap, live->n_places,
+                      sizeof *shown->domains) != 0)
+        return;
+    for (size_t i = 0; i < live->n_places; i++)
+        show_domain(&shown->domains[shown->n_domains++], live->places[i], tick);
+}
+
+void live_show(struct live *live, const struct tick *tick,
+               const struct container *(*next)(void *context), void *context)
+{
+    if (!live)
+        return;
+    bool free_to_write = pthread_mutex_trylock(&live->lock) == 0;
+    struct live_view *shown = &live->shown;
+    size_t n = 0;
+    if (free_to_write && array_reserve(&shown->containers, &live->shown_cap, live->n_rows + 1,
+                                       sizeof *shown->containers) != 0)
+        live->shown_cap = 0;
+    for (const struct container *c; (c = next(context));) {
+        struct row *row = row_of(live, c);
+        if (!row || c->state != CONTAINER_LIVE || !c->named)
+            continue;
+        judge(row, tick);
+        if (free_to_write && n < live->shown_cap)
+            show_container(&shown->containers[n++], c, row);
+    }
+    if (!free_to_write)
+        return;
+    shown->n = n;
+    shown->tick = *tick;
+    show_domains(live, tick);
+    pthread_mutex_unlock(&live->lock);
+}
+
+/* ---- readers ---- */
+
+static void *copy_of(const void *bytes, size_t n, size_t size)
+{
+    void *copy = malloc(n * size + 1);
+    if (copy && n > 0)
+        memcpy(copy, bytes, n * size);
+    return copy;
+}
+
+int live_copy(struct live *live, struct live_view *out)
+{
+    pthread_mutex_lock(&live->lock);
+    struct live_view copy = live->shown;
+    copy.containers = copy_of(live->shown.containers, copy.n, sizeof *copy.containers);
+    copy.domains = copy_of(live->shown.domains, copy.n_domains, sizeof *copy.domains);
+    pthread_mutex_unlock(&live->lock);
+    int err = !copy.containers || !copy.domains ? -ENOMEM : copy.tick.number == 0 ? -ENODATA : 0;
+    if (err)
+        live_view_release(&copy);
+    else
+        *out = copy;
+    return err;
+}
+
+void live_view_release(struct live_view *view)
+{
+    free(view->containers);
+    free(view->domains);
+    *view = (struct live_view){.n = 0};
+}

@@ -1,0 +1,129 @@
+/*
+ * What people are shown of the node as it is now: numbers of every container, and the latency of
+ * every NUMA node's memory with fifteen minutes of its history.
+ *
+ * Collectors put their numbers of the tick in, the daemon shows them to other threads after it, and
+ * a reader takes a copy. The loop never waits for a reader: while one is copying, the tick is not
+ * shown. Nothing here knows which collectors there are; what nobody put in is not known.
+ *
+ * All functions but live_copy() are for the loop's thread, and accept a NULL live: nobody is shown
+ * anything then.
+ */
+#ifndef IE_LIVE_LIVE_H
+#define IE_LIVE_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporter/base/tick.h"
+#include "exporter/containers/container.h"
+
+/* Of a container; NaN: not known. */
+enum live_number {
+    LIVE_READ_SECONDS,           /* mean latency of a read of memory in the last window */
+    LIVE_NORMAL_SECONDS,         /* what is normal for it */
+    LIVE_LIMIT_SECONDS,          /* above this it waits; only of windows that may be judged */
+    LIVE_SLOWDOWN_RATIO,         /* how many times slower it runs than alone */
+    LIVE_READS_PER_SECOND,       /* of memory */
+    LIVE_CYCLES_PER_INSTRUCTION, /* of its cores */
+    LIVE_CPUS,                   /* CPU seconds per second */
+    LIVE_CAUSED_SECONDS,         /* how much longer a read takes because of it */
+    LIVE_CAUSED_SD_SECONDS,      /* one standard deviation of that */
+    LIVE_NUMBERS
+};
+
+/* Whether it makes memory slow, in order of certainty. */
+enum live_suspicion {
+    LIVE_UNSUSPECTED,
+    LIVE_DOUBTED,   /* it may only be waiting */
+    LIVE_SUSPECTED, /* by one coincidence */
+    LIVE_IN_GROUP,  /* one of several that work at the same times */
+    LIVE_NAMED,
+};
+
+/* Why memory takes what it takes. */
+enum live_cause {
+    LIVE_CAUSE_NOT_SOUGHT, /* nobody looks for it */
+    LIVE_CAUSE_LEARNING,
+    LIVE_CAUSE_CALM, /* there is nothing to explain */
+    LIVE_CAUSE_UNKNOWN,
+    LIVE_CAUSE_SUSPECTED,
+    LIVE_CAUSE_GROUP,
+    LIVE_CAUSE_NAMED,
+};
+
+enum {
+    LIVE_HISTORY = 900,      /* seconds */
+    LIVE_DOMAINS = 16,       /* NUMA nodes; of more, the first that are told of */
+    LIVE_HOLD_SECONDS = 15,  /* below its limit for as long, it waits no more */
+    LIVE_LATEST_SECONDS = 60 /* a latency that is older is not the present one */
+};
+
+struct live_container {
+    uint64_t tag; /* container_tag() */
+    char namespace_[64], pod[254], name[254], id[13];
+    double number[LIVE_NUMBERS];
+    enum live_suspicion suspicion;
+    int caused_numa_node;        /* where it is suspected most; -1: nowhere */
+    const char *why_no_normal;   /* a word, constant; NULL: it has one, or nobody says */
+    const char *why_no_slowdown; /* likewise */
+    bool waits;
+    uint64_t waits_since_wall_ns; /* 0: it does not */
+};
+
+struct live_domain {
+    int numa_node;
+    double latency_seconds; /* of its own CPUs' reads, the last that was measured; NaN: too old */
+    double usual_seconds;   /* when it is calm; NaN: not known yet */
+    enum live_cause cause;
+    double host_seconds;         /* of what is above it: of processes outside of containers */
+    float history[LIVE_HISTORY]; /* seconds, the oldest first, the last is now; NaN: none */
+};
+
+/* A copy, for live_view_release(). */
+struct live_view {
+    struct tick tick;
+    size_t n, n_domains;
+    struct live_container *containers; /* running ones that have names, by slot */
+    struct live_domain *domains;       /* by number */
+};
+
+struct live;
+
+/* 0 or -ENOMEM. */
+int live_new(struct live **out);
+void live_free(struct live *live);
+
+/* ---- what collectors say, between live_begin() and live_show() ---- */
+
+void live_put(struct live *live, const struct container *container, enum live_number which,
+              double value);
+/* Constants; NULL: nothing is lacking. */
+void live_lacks_normal(struct live *live, const struct container *container, const char *why);
+void live_lacks_slowdown(struct live *live, const struct container *container, const char *why);
+/* The strongest of a tick counts. */
+void live_suspect(struct live *live, const struct container *container, int numa_node,
+                  enum live_suspicion suspicion, double caused_seconds, double sd_seconds);
+void live_latency(struct live *live, int numa_node, const struct tick *tick, double seconds);
+void live_explain(struct live *live, int numa_node, enum live_cause cause, double usual_seconds,
+                  double host_seconds);
+
+/* ---- what the daemon does at every tick ---- */
+
+/* Room for containers in slots below n, before collectors put something in: 0 or -ENOMEM; those
+ * beyond are not shown. */
+int live_reserve(struct live *live, size_t n);
+/* What was put in is of the tick before. */
+void live_begin(struct live *live);
+/* Calls next() until it returns NULL; it walks over all containers. */
+void live_show(struct live *live, const struct tick *tick,
+               const struct container *(*next)(void *context), void *context);
+
+/* ---- readers, any thread ---- */
+
+/* 0, -ENODATA before the first tick was shown, or -ENOMEM. */
+int live_copy(struct live *live, struct live_view *out);
+void live_view_release(struct live_view *view);
+
+#endif

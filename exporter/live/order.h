@@ -1,0 +1,21 @@
+/* Who is in trouble, and who makes it. Pure. */
+#ifndef IE_LIVE_ORDER_H
+#define IE_LIVE_ORDER_H
+
+#include "exporter/live/live.h"
+
+/* Read latency divided by what is normal; NaN: one of them is not known. */
+double live_ratio(const struct live_container *container);
+/* The larger of that and the slowdown; NaN: neither is known. */
+double live_trouble(const struct live_container *container);
+
+/* All reads of the containers per second; NaN: nobody's are known. */
+double live_all_reads(const struct live_view *view);
+
+/*
+ * Those that wait, by their trouble; then those that make memory slow, the surest first; then the
+ * others by their trouble, their CPU time and their names. An order without ties.
+ */
+void live_sort(struct live_view *view);
+
+#endif

@@ -1,0 +1,230 @@
+#include "exporter/live/verdict.h"
+
+#include <math.h>
+
+#include "exporter/live/order.h"
+
+/* More are in the table. */
+enum { NAMES = 3 };
+
+void live_name(struct textbuf *out, const struct live_container *c)
+{
+    const char *const parts[] = {c->namespace_, c->pod, c->name};
+    const char *separator = "";
+    for (int i = 0; i < 3; i++) {
+        if (!parts[i][0])
+            continue;
+        textbuf_printf(out, "%s%s", separator, parts[i]);
+        separator = "/";
+    }
+}
+
+void live_duration(struct textbuf *out, double seconds)
+{
+    static const struct {
+        double seconds;
+        const char *unit;
+    } units[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+    size_t i = 0;
+    while (i < 3 && seconds < units[i].seconds)
+        i++;
+    textbuf_printf(out, "%.0f %s", floor(fmax(seconds, 0) / units[i].seconds), units[i].unit);
+}
+
+/* "A", "A and B", "A, B, C and 4 more". */
+struct listing {
+    struct textbuf *out;
+    size_t n, of;
+};
+
+static bool list_next(struct listing *list)
+{
+    if (++list->n > NAMES)
+        return false;
+    if (list->n > 1)
+        textbuf_str(list->out, list->n == list->of ? " and " : ", ");
+    return true;
+}
+
+static void list_end(const struct listing *list)
+{
+    if (list->of > NAMES)
+        textbuf_printf(list->out, " and %zu more", list->of - NAMES);
+}
+
+/* ---- who waits ---- */
+
+static void add_victim(struct textbuf *out, const struct live_view *view,
+                       const struct live_container *c)
+{
+    double trouble = live_trouble(c);
+    live_name(out, c);
+    textbuf_str(out, " (");
+    if (!isnan(trouble))
+        textbuf_printf(out, "%.2f times %s, ", trouble,
+                       trouble > live_ratio(c) ? "slower" : "its normal latency");
+    textbuf_str(out, "for ");
+    live_duration(out, (double)(view->tick.wall_ns - c->waits_since_wall_ns) * 1e-9);
+    textbuf_char(out, ')');
+}
+
+static void add_victims(struct textbuf *out, const struct live_view *view, size_t n)
+{
+    struct listing list = {.out = out, .of = n};
+    textbuf_printf(out, "%zu of %zu container%s %s for memory: ", n, view->n,
+                   view->n == 1 ? "" : "s", n == 1 ? "waits" : "wait");
+    for (size_t i = 0; i < n; i++)
+        if (list_next(&list))
+            add_victim(out, view, &view->containers[i]);
+    list_end(&list);
+    textbuf_str(out, ". ");
+}
+
+static enum live_mood say_victims(struct textbuf *out, const struct live_view *view)
+{
+    size_t waiting = 0, counted = 0, judged = 0;
+    for (size_t i = 0; i < view->n; i++) {
+        const struct live_container *c = &view->containers[i];
+        waiting += c->waits;
+        counted += !isnan(c->number[LIVE_READS_PER_SECOND]);
+        judged += !isnan(c->number[LIVE_NORMAL_SECONDS]);
+    }
+    if (waiting > 0) {
+        add_victims(out, view, waiting);
+        return LIVE_TROUBLE;
+    }
+    if (judged > 0) {
+        textbuf_str(out, "Nobody waits for memory longer than is normal. ");
+        return LIVE_FINE;
+    }
+    textbuf_str(out, view->n == 0 ? "There are no containers here. "
+                     : counted > 0
+                         ? "Whether somebody waits is not known yet: what is normal for the "
+                           "containers is being learned. "
+                         : "Which containers wait cannot be told here: their reads of memory are "
+                           "not counted. ");
+    return view->n == 0 ? LIVE_FINE : LIVE_UNKNOWN;
+}
+
+/* ---- why memory is slow ---- */
+
+static bool is_told(const struct live_container *c, bool all)
+{
+    return all ? c->suspicion != LIVE_UNSUSPECTED : c->suspicion == LIVE_NAMED;
+}
+
+static void add_suspects(struct textbuf *out, const struct live_view *view,
+                         const struct live_domain *domain, enum live_suspicion suspicion, bool all)
+{
+    struct listing list = {.out = out};
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < view->n; i++) {
+            const struct live_container *c = &view->containers[i];
+            if (c->suspicion != suspicion || c->caused_numa_node != domain->numa_node ||
+                !is_told(c, all))
+                continue;
+            if (pass == 0) {
+                list.of++;
+            } else if (list_next(&list)) {
+                live_name(out, c);
+                if (suspicion == LIVE_NAMED)
+                    textbuf_printf(out, " (+%.0f ns, standard deviation %.0f)",
+                                   c->number[LIVE_CAUSED_SECONDS] * 1e9,
+                                   c->number[LIVE_CAUSED_SD_SECONDS] * 1e9);
+            }
+        }
+    list_end(&list);
+    if (list.of == 0)
+        textbuf_str(out, "containers whose names are for who asks from this machine");
+}
+
+static void say_cause(struct textbuf *out, const struct live_view *view,
+                      const struct live_domain *domain, bool all)
+{
+    double excess = domain->latency_seconds - domain->usual_seconds;
+    switch (domain->cause) {
+    case LIVE_CAUSE_NAMED:
+        textbuf_str(out, ", because of ");
+        add_suspects(out, view, domain, LIVE_NAMED, all);
+        break;
+    case LIVE_CAUSE_GROUP:
+        textbuf_str(out, ", because of containers that work at the same times: ");
+        add_suspects(out, view, domain, LIVE_IN_GROUP, all);
+        break;
+    case LIVE_CAUSE_SUSPECTED:
+        textbuf_str(out, ". The cause is not sure; by one coincidence so far, suspected: ");
+        add_suspects(out, view, domain, LIVE_SUSPECTED, all);
+        break;
+    case LIVE_CAUSE_UNKNOWN:
+        textbuf_str(out, ". The cause is not known: no container goes on and off with it");
+        if (domain->host_seconds > 0 && domain->host_seconds >= excess / 2)
+            textbuf_printf(out, "; %.0f ns of it go with what is not monitored, or hardly varies",
+                           domain->host_seconds * 1e9);
+        break;
+    case LIVE_CAUSE_CALM:
+        textbuf_str(out, ", as fast as in the last hour");
+        break;
+    case LIVE_CAUSE_LEARNING:
+        textbuf_str(out, "; what is usual, and who makes it slow, is known after a minute");
+        break;
+    default:
+        textbuf_str(out, "; nobody looks for who makes it slow");
+        break;
+    }
+    textbuf_str(out, ". ");
+}
+
+static enum live_mood mood_of(enum live_cause cause)
+{
+    switch (cause) {
+    case LIVE_CAUSE_CALM:
+        return LIVE_FINE;
+    case LIVE_CAUSE_NOT_SOUGHT:
+    case LIVE_CAUSE_LEARNING:
+        return LIVE_UNKNOWN;
+    default:
+        return LIVE_TROUBLE;
+    }
+}
+
+/* The one that most is known against; of these the slowest. */
+static const struct live_domain *worst(const struct live_view *view)
+{
+    const struct live_domain *found = NULL;
+    double most = 0;
+    for (size_t i = 0; i < view->n_domains; i++) {
+        const struct live_domain *d = &view->domains[i];
+        double ratio = fmax(d->latency_seconds / d->usual_seconds, 0);
+        if (isnan(d->latency_seconds))
+            continue;
+        if (!found || d->cause > found->cause || (d->cause == found->cause && ratio > most)) {
+            found = d;
+            most = ratio;
+        }
+    }
+    return found;
+}
+
+static enum live_mood say_memory(struct textbuf *out, const struct live_view *view, bool all)
+{
+    const struct live_domain *domain = worst(view);
+    if (!domain) {
+        textbuf_str(out, "How long a read of memory takes is not measured now. ");
+        return LIVE_UNKNOWN;
+    }
+    textbuf_printf(out, "A read of the memory of NUMA node %d takes %.0f ns", domain->numa_node,
+                   domain->latency_seconds * 1e9);
+    if (!isnan(domain->usual_seconds))
+        textbuf_printf(out, " (usual: %.0f)", domain->usual_seconds * 1e9);
+    say_cause(out, view, domain, all);
+    return mood_of(domain->cause);
+}
+
+enum live_mood live_verdict(const struct live_view *view, bool all, struct textbuf *out)
+{
+    enum live_mood victims = say_victims(out, view);
+    enum live_mood memory = say_memory(out, view, all);
+    if (out->len > 0 && out->data[out->len - 1] == ' ')
+        out->data[--out->len] = '\0';
+    return victims > memory ? victims : memory;
+}

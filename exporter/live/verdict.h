@@ -1,0 +1,22 @@
+/* What holds of the node now, in a sentence or two of plain text. Pure. */
+#ifndef IE_LIVE_VERDICT_H
+#define IE_LIVE_VERDICT_H
+
+#include "exporter/base/textbuf.h"
+#include "exporter/live/live.h"
+
+enum live_mood {
+    LIVE_FINE,    /* nobody waits, and memory is as fast as usual */
+    LIVE_UNKNOWN, /* that is not known, or not yet */
+    LIVE_TROUBLE, /* somebody waits, or memory is slow */
+};
+
+/* 'view' is sorted (order.h). 'all': suspicions that /metrics does not show may be told. */
+enum live_mood live_verdict(const struct live_view *view, bool all, struct textbuf *out);
+
+/* "namespace/pod/container", as far as there are such. */
+void live_name(struct textbuf *out, const struct live_container *container);
+/* "35 s", "4 min", "2 h", "3 d"; rounded down. */
+void live_duration(struct textbuf *out, double seconds);
+
+#endif

@@ -1,0 +1,282 @@
+/* What collectors put in, as a reader sees it. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/live/live.h"
+#include "tests/unit/support/malloc_count.h"
+
+static const uint64_t second_ns = 1000000000;
+
+struct fixture {
+    struct live *live;
+    struct container containers[3];
+    size_t n, next;
+    struct tick tick;
+    struct live_view view;
+};
+
+static int setup(void **state)
+{
+    static struct fixture f;
+    memset(&f, 0, sizeof f);
+    assert_int_equal(live_new(&f.live), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        f.containers[i] = (struct container){.slot = i,
+                                             .gen = 1,
+                                             .named = true,
+                                             .namespace_ = "shop",
+                                             .pod = "",
+                                             .name = "web",
+                                             .short_id = "0123456789ab"};
+    f.n = 1;
+    f.tick = (struct tick){.mono_ns = 5000 * second_ns, .wall_ns = 1790000000 * second_ns};
+    assert_int_equal(live_reserve(f.live, 3), 0);
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    live_view_release(&f->view);
+    live_free(f->live);
+    return 0;
+}
+
+static const struct container *next(void *context)
+{
+    struct fixture *f = context;
+    return f->next < f->n ? &f->containers[f->next++] : NULL;
+}
+
+static void begin(struct fixture *f)
+{
+    f->tick.number++;
+    f->tick.mono_ns += second_ns;
+    f->tick.wall_ns += second_ns;
+    live_begin(f->live);
+}
+
+static void show(struct fixture *f)
+{
+    f->next = 0;
+    live_show(f->live, &f->tick, next, f);
+    live_view_release(&f->view);
+    assert_int_equal(live_copy(f->live, &f->view), 0);
+}
+
+/* A tick in which the first container reads at this latency. */
+static void tick_at(struct fixture *f, double read, double limit)
+{
+    begin(f);
+    live_put(f->live, &f->containers[0], LIVE_READ_SECONDS, read);
+    live_put(f->live, &f->containers[0], LIVE_LIMIT_SECONDS, limit);
+    show(f);
+}
+
+static void nothing_is_known_before_the_first_tick(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(live_copy(f->live, &f->view), -ENODATA);
+    live_put(NULL, &f->containers[0], LIVE_CPUS, 1);
+    live_latency(NULL, 0, &f->tick, 1e-7);
+    live_begin(NULL);
+    live_show(NULL, &f->tick, next, f);
+    assert_int_equal(live_reserve(NULL, 7), 0);
+}
+
+static void a_number_is_of_its_tick(void **state)
+{
+    struct fixture *f = *state;
+    begin(f);
+    live_put(f->live, &f->containers[0], LIVE_CPUS, 1.5);
+    live_put(f->live, &f->containers[0], LIVE_READS_PER_SECOND, NAN);
+    live_lacks_normal(f->live, &f->containers[0], "idle");
+    show(f);
+    assert_int_equal(f->view.n, 1);
+    assert_true(f->view.containers[0].number[LIVE_CPUS] == 1.5);
+    assert_true(isnan(f->view.containers[0].number[LIVE_READS_PER_SECOND]));
+    assert_string_equal(f->view.containers[0].why_no_normal, "idle");
+    assert_string_equal(f->view.containers[0].name, "web");
+    begin(f);
+    show(f);
+    assert_true(isnan(f->view.containers[0].number[LIVE_CPUS]));
+    assert_null(f->view.containers[0].why_no_normal);
+}
+
+static void only_running_ones_with_names_are_shown(void **state)
+{
+    struct fixture *f = *state;
+    f->n = 3;
+    f->containers[0].named = false;
+    f->containers[1].state = CONTAINER_LINGERING;
+    begin(f);
+    show(f);
+    assert_int_equal(f->view.n, 1);
+    assert_int_equal(f->view.containers[0].tag, container_tag(2, 1));
+}
+
+/* The next user of a slot has nothing of the one before. */
+static void a_slot_is_used_again(void **state)
+{
+    struct fixture *f = *state;
+    tick_at(f, 2e-7, 1e-7);
+    assert_true(f->view.containers[0].waits);
+    f->containers[0].gen = 2;
+    begin(f);
+    show(f);
+    assert_false(f->view.containers[0].waits);
+}
+
+static void it_waits_until_it_has_been_below_for_a_while(void **state)
+{
+    struct fixture *f = *state;
+    tick_at(f, 1e-7, 1e-7);
+    assert_false(f->view.containers[0].waits);
+    tick_at(f, 1.1e-7, 1e-7);
+    uint64_t since = f->tick.wall_ns;
+    assert_true(f->view.containers[0].waits_since_wall_ns == since);
+    for (int i = 1; i < LIVE_HOLD_SECONDS; i++)
+        tick_at(f, 0.9e-7, i % 2 ? NAN : 1e-7);
+    assert_true(f->view.containers[0].waits_since_wall_ns == since);
+    tick_at(f, 1.1e-7, 1e-7);
+    for (int i = 1; i < LIVE_HOLD_SECONDS; i++)
+        tick_at(f, 0.9e-7, 1e-7);
+    assert_true(f->view.containers[0].waits_since_wall_ns == since);
+    tick_at(f, 0.9e-7, 1e-7);
+    assert_false(f->view.containers[0].waits);
+}
+
+static void the_strongest_suspicion_counts(void **state)
+{
+    struct fixture *f = *state;
+    const struct container *c = &f->containers[0];
+    begin(f);
+    live_suspect(f->live, c, 0, LIVE_SUSPECTED, 9e-9, 1e-9);
+    live_suspect(f->live, c, 1, LIVE_NAMED, 2e-9, 1e-9);
+    live_suspect(f->live, c, 2, LIVE_NAMED, 5e-9, 1e-9);
+    live_suspect(f->live, c, 3, LIVE_NAMED, 4e-9, 1e-9);
+    live_suspect(f->live, c, 4, LIVE_IN_GROUP, 8e-9, 1e-9);
+    show(f);
+    assert_int_equal(f->view.containers[0].suspicion, LIVE_NAMED);
+    assert_int_equal(f->view.containers[0].caused_numa_node, 2);
+    assert_true(f->view.containers[0].number[LIVE_CAUSED_SECONDS] == 5e-9);
+}
+
+/* Whatever tenants call it: what a page shows is what the labels show. */
+static void names_are_made_plain(void **state)
+{
+    struct fixture *f = *state;
+    char longest[400];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    f->containers[0].name = "a\xe2\x80\xae<b>\x01\xff\\\"'é";
+    f->containers[0].pod = longest;
+    begin(f);
+    show(f);
+    assert_string_equal(f->view.containers[0].name,
+                        "a\xef\xbf\xbd<b>\xef\xbf\xbd\xef\xbf\xbd\\\"'é");
+    assert_int_equal(strlen(f->view.containers[0].pod), sizeof f->view.containers[0].pod - 1);
+}
+
+static void the_history_ends_now(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 1000; i++) {
+        begin(f);
+        if (i % 10 != 9)
+            live_latency(f->live, 1, &f->tick, (100 + i) * 1e-9);
+        show(f);
+    }
+    const struct live_domain *d = &f->view.domains[0];
+    assert_int_equal(f->view.n_domains, 1);
+    assert_int_equal(d->numa_node, 1);
+    for (int age = 0; age < LIVE_HISTORY; age++) {
+        int i = 999 - age;
+        float value = d->history[LIVE_HISTORY - 1 - age];
+        assert_true(i % 10 == 9 ? isnan(value) : value == (float)((100 + i) * 1e-9));
+    }
+    assert_true(d->latency_seconds == (100 + 998) * 1e-9);
+}
+
+/* A pause leaves a gap, and what is old is not the present. */
+static void a_gap_is_a_gap(void **state)
+{
+    struct fixture *f = *state;
+    begin(f);
+    live_latency(f->live, 0, &f->tick, 1e-7);
+    show(f);
+    assert_true(f->view.domains[0].latency_seconds == 1e-7);
+    f->tick.mono_ns += LIVE_LATEST_SECONDS * second_ns;
+    begin(f);
+    show(f);
+    assert_true(isnan(f->view.domains[0].latency_seconds));
+    assert_true(f->view.domains[0].history[LIVE_HISTORY - 2 - LIVE_LATEST_SECONDS] == 1e-7f);
+    assert_true(isnan(f->view.domains[0].history[LIVE_HISTORY - 1]));
+    f->tick.mono_ns += 2 * LIVE_HISTORY * second_ns;
+    begin(f);
+    show(f);
+    for (int i = 0; i < LIVE_HISTORY; i++)
+        assert_true(isnan(f->view.domains[0].history[i]));
+}
+
+static void domains_come_by_number_and_are_bounded(void **state)
+{
+    struct fixture *f = *state;
+    begin(f);
+    for (int node = 40; node-- > 0;)
+        live_latency(f->live, node, &f->tick, 1e-7);
+    live_explain(f->live, 39, LIVE_CAUSE_NAMED, 9e-8, 1e-9);
+    show(f);
+    assert_int_equal(f->view.n_domains, LIVE_DOMAINS);
+    assert_int_equal(f->view.domains[0].numa_node, 40 - LIVE_DOMAINS);
+    assert_int_equal(f->view.domains[LIVE_DOMAINS - 1].numa_node, 39);
+    assert_int_equal(f->view.domains[LIVE_DOMAINS - 1].cause, LIVE_CAUSE_NAMED);
+}
+
+static void a_steady_tick_allocates_nothing(void **state)
+{
+    struct fixture *f = *state;
+    if (!malloc_count_works())
+        skip();
+    tick_at(f, 1e-7, 1e-7);
+    begin(f);
+    live_latency(f->live, 0, &f->tick, 1e-7);
+    show(f);
+    uint64_t before = malloc_count();
+    for (int i = 0; i < 20; i++) {
+        begin(f);
+        live_latency(f->live, 0, &f->tick, 1e-7);
+        live_put(f->live, &f->containers[0], LIVE_CPUS, i);
+        f->next = 0;
+        live_show(f->live, &f->tick, next, f);
+    }
+    assert_int_equal(malloc_count(), before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        T(nothing_is_known_before_the_first_tick),
+        T(a_number_is_of_its_tick),
+        T(only_running_ones_with_names_are_shown),
+        T(a_slot_is_used_again),
+        T(it_waits_until_it_has_been_below_for_a_while),
+        T(the_strongest_suspicion_counts),
+        T(names_are_made_plain),
+        T(the_history_ends_now),
+        T(a_gap_is_a_gap),
+        T(domains_come_by_number_and_are_bounded),
+        T(a_steady_tick_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

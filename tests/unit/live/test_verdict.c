@@ -1,0 +1,286 @@
+/* The verdict's sentences, in all cases, and who comes first. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/live/order.h"
+#include "exporter/live/verdict.h"
+
+static const uint64_t second_ns = 1000000000;
+static const uint64_t now_ns = 1790000000000000000;
+
+static struct live_container containers[8];
+static struct live_domain domains[2];
+static struct live_view view;
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(containers, 0, sizeof containers);
+    memset(domains, 0, sizeof domains);
+    view = (struct live_view){
+        .tick = {.number = 1, .wall_ns = now_ns}, .containers = containers, .domains = domains};
+    return 0;
+}
+
+static struct live_container *add(const char *name)
+{
+    struct live_container *c = &containers[view.n++];
+    snprintf(c->namespace_, sizeof c->namespace_, "shop");
+    snprintf(c->name, sizeof c->name, "%s", name);
+    for (int i = 0; i < LIVE_NUMBERS; i++)
+        c->number[i] = NAN;
+    c->caused_numa_node = -1;
+    return c;
+}
+
+static struct live_container *add_reader(const char *name, double read_ns, double normal_ns)
+{
+    struct live_container *c = add(name);
+    c->number[LIVE_READS_PER_SECOND] = 1e6;
+    c->number[LIVE_READ_SECONDS] = read_ns * 1e-9;
+    c->number[LIVE_NORMAL_SECONDS] = normal_ns * 1e-9;
+    return c;
+}
+
+static struct live_container *add_victim(const char *name, double read_ns, unsigned seconds)
+{
+    struct live_container *c = add_reader(name, read_ns, 100);
+    c->waits = true;
+    c->waits_since_wall_ns = now_ns - seconds * second_ns;
+    return c;
+}
+
+static struct live_container *add_cause(const char *name, enum live_suspicion suspicion)
+{
+    struct live_container *c = add_reader(name, 100, 100);
+    c->suspicion = suspicion;
+    c->caused_numa_node = 0;
+    c->number[LIVE_CAUSED_SECONDS] = 27e-9;
+    c->number[LIVE_CAUSED_SD_SECONDS] = 4e-9;
+    return c;
+}
+
+static void add_domain(int numa_node, double latency_ns, double usual_ns, enum live_cause cause)
+{
+    domains[view.n_domains++] = (struct live_domain){.numa_node = numa_node,
+                                                     .latency_seconds = latency_ns * 1e-9,
+                                                     .usual_seconds = usual_ns * 1e-9,
+                                                     .cause = cause,
+                                                     .host_seconds = NAN};
+}
+
+static void expect_for(bool all, enum live_mood mood, const char *words)
+{
+    struct textbuf out = TEXTBUF_INIT;
+    live_sort(&view);
+    enum live_mood found = live_verdict(&view, all, &out);
+    assert_int_equal(textbuf_finish(&out), 0);
+    assert_string_equal(out.data, words);
+    assert_int_equal(found, mood);
+    textbuf_release(&out);
+}
+
+static void expect(enum live_mood mood, const char *words)
+{
+    expect_for(true, mood, words);
+}
+
+static void victims_and_the_one_who_makes_them_wait(void **state)
+{
+    (void)state;
+    add_reader("web", 100, 100);
+    add_cause("report", LIVE_NAMED);
+    add_victim("cart", 129, 60)->number[LIVE_SLOWDOWN_RATIO] = 1.1;
+    add_victim("search", 135, 250)->number[LIVE_SLOWDOWN_RATIO] = 1.984;
+    add_domain(0, 118, 91, LIVE_CAUSE_NAMED);
+    const char *words =
+        "2 of 4 containers wait for memory: shop/search (1.98 times slower, for 4 min) and "
+        "shop/cart (1.29 times its normal latency, for 1 min). A read of the memory of NUMA node 0 "
+        "takes 118 ns (usual: 91), because of shop/report (+27 ns, standard deviation 4).";
+    expect(LIVE_TROUBLE, words);
+    expect_for(false, LIVE_TROUBLE, words); /* as /metrics has it */
+}
+
+static void one_victim_and_a_group(void **state)
+{
+    (void)state;
+    add_victim("cart", 130, 5);
+    add_cause("b", LIVE_IN_GROUP);
+    add_cause("a", LIVE_IN_GROUP);
+    add_domain(0, 118, 91, LIVE_CAUSE_GROUP);
+    expect(LIVE_TROUBLE, "1 of 3 containers waits for memory: shop/cart (1.30 times its normal "
+                         "latency, for 5 s). A read of the memory of NUMA node 0 takes 118 ns "
+                         "(usual: 91), because of containers that work at the same times: shop/a "
+                         "and shop/b.");
+}
+
+static void a_suspicion_is_not_for_everybody(void **state)
+{
+    (void)state;
+    add_cause("report", LIVE_SUSPECTED);
+    add_domain(0, 118, 91, LIVE_CAUSE_SUSPECTED);
+    expect(LIVE_TROUBLE,
+           "Nobody waits for memory longer than is normal. A read of the memory of NUMA node 0 "
+           "takes 118 ns (usual: 91). The cause is not sure; by one coincidence so far, suspected: "
+           "shop/report.");
+    expect_for(false, LIVE_TROUBLE,
+               "Nobody waits for memory longer than is normal. A read of the memory of NUMA node 0 "
+               "takes 118 ns (usual: 91). The cause is not sure; by one coincidence so far, "
+               "suspected: containers whose names are for who asks from this machine.");
+}
+
+static void the_cause_is_not_known(void **state)
+{
+    (void)state;
+    add_victim("cart", 130, 7200);
+    add_domain(0, 118, 91, LIVE_CAUSE_UNKNOWN);
+    expect(LIVE_TROUBLE, "1 of 1 container waits for memory: shop/cart (1.30 times its normal "
+                         "latency, for 2 h). A read of the memory of NUMA node 0 takes 118 ns "
+                         "(usual: 91). The cause is not known: no container goes on and off with "
+                         "it.");
+    domains[0].host_seconds = 20e-9;
+    expect(LIVE_TROUBLE, "1 of 1 container waits for memory: shop/cart (1.30 times its normal "
+                         "latency, for 2 h). A read of the memory of NUMA node 0 takes 118 ns "
+                         "(usual: 91). The cause is not known: no container goes on and off with "
+                         "it; 20 ns of it go with what is not monitored, or hardly varies.");
+}
+
+static void all_is_calm(void **state)
+{
+    (void)state;
+    add_reader("web", 100, 100);
+    add_domain(0, 91, 91, LIVE_CAUSE_CALM);
+    expect(LIVE_FINE, "Nobody waits for memory longer than is normal. A read of the memory of NUMA "
+                      "node 0 takes 91 ns (usual: 91), as fast as in the last hour.");
+}
+
+static void without_counters(void **state)
+{
+    (void)state;
+    add("web");
+    add_domain(0, 91, 91, LIVE_CAUSE_CALM);
+    expect(LIVE_UNKNOWN, "Which containers wait cannot be told here: their reads of memory are not "
+                         "counted. A read of the memory of NUMA node 0 takes 91 ns (usual: 91), as "
+                         "fast as in the last hour.");
+}
+
+static void too_early(void **state)
+{
+    (void)state;
+    add("web")->number[LIVE_READS_PER_SECOND] = 5;
+    add_domain(0, 91, NAN, LIVE_CAUSE_LEARNING);
+    expect(LIVE_UNKNOWN,
+           "Whether somebody waits is not known yet: what is normal for the containers is being "
+           "learned. A read of the memory of NUMA node 0 takes 91 ns; what is usual, and who makes "
+           "it slow, is known after a minute.");
+}
+
+static void nothing_is_measured(void **state)
+{
+    (void)state;
+    expect(LIVE_UNKNOWN,
+           "There are no containers here. How long a read of memory takes is not measured now.");
+    add_domain(0, NAN, 91, LIVE_CAUSE_NAMED); /* too old */
+    expect(LIVE_UNKNOWN,
+           "There are no containers here. How long a read of memory takes is not measured now.");
+}
+
+static void nobody_looks(void **state)
+{
+    (void)state;
+    add_domain(3, 91, NAN, LIVE_CAUSE_NOT_SOUGHT);
+    expect(LIVE_UNKNOWN, "There are no containers here. A read of the memory of NUMA node 3 takes "
+                         "91 ns; nobody looks for who makes it slow.");
+}
+
+/* The one that most is known of; of equals the slowest. */
+static void of_several_nodes_the_worst(void **state)
+{
+    (void)state;
+    add_domain(0, 200, 100, LIVE_CAUSE_CALM);
+    add_domain(1, 118, 91, LIVE_CAUSE_UNKNOWN);
+    expect(LIVE_TROUBLE, "There are no containers here. A read of the memory of NUMA node 1 takes "
+                         "118 ns (usual: 91). The cause is not known: no container goes on and off "
+                         "with it.");
+    domains[0].cause = LIVE_CAUSE_UNKNOWN;
+    expect(LIVE_TROUBLE, "There are no containers here. A read of the memory of NUMA node 0 takes "
+                         "200 ns (usual: 100). The cause is not known: no container goes on and "
+                         "off with it.");
+}
+
+static void of_many_the_first(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        add_victim((const char *[]){"a", "b", "c", "d", "e"}[i], 150 - i, 1);
+    expect(LIVE_TROUBLE,
+           "5 of 5 containers wait for memory: shop/a (1.50 times its normal latency, for 1 s), "
+           "shop/b (1.49 times its normal latency, for 1 s), shop/c (1.48 times its normal "
+           "latency, for 1 s) and 2 more. How long a read of memory takes is not measured now.");
+}
+
+static void who_comes_first(void **state)
+{
+    (void)state;
+    add("z-nothing");
+    add("busy")->number[LIVE_CPUS] = 2;
+    add_reader("a-bit-slow", 110, 100);
+    add_cause("suspect", LIVE_SUSPECTED);
+    add_cause("named", LIVE_NAMED);
+    add_victim("waits", 130, 1);
+    add_victim("waits-more", 110, 1)->number[LIVE_SLOWDOWN_RATIO] = 1.5;
+    add("nothing");
+    live_sort(&view);
+    static const char *const order[] = {"waits-more", "waits", "named",   "suspect",
+                                        "a-bit-slow", "busy",  "nothing", "z-nothing"};
+    for (size_t i = 0; i < 8; i++)
+        assert_string_equal(containers[i].name, order[i]);
+    assert_true(live_all_reads(&view) == 5e6);
+    view.n = 0;
+    assert_true(isnan(live_all_reads(&view)));
+}
+
+static void durations(void **state)
+{
+    (void)state;
+    static const struct {
+        double seconds;
+        const char *words;
+    } cases[] = {{0, "0 s"},    {59.9, "59 s"}, {60, "1 min"}, {3599, "59 min"},
+                 {7200, "2 h"}, {1e6, "11 d"},  {-5, "0 s"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct textbuf out = TEXTBUF_INIT;
+        live_duration(&out, cases[i].seconds);
+        assert_int_equal(textbuf_finish(&out), 0);
+        assert_string_equal(out.data, cases[i].words);
+        textbuf_release(&out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup(name, setup)
+        T(victims_and_the_one_who_makes_them_wait),
+        T(one_victim_and_a_group),
+        T(a_suspicion_is_not_for_everybody),
+        T(the_cause_is_not_known),
+        T(all_is_calm),
+        T(without_counters),
+        T(too_early),
+        T(nothing_is_measured),
+        T(nobody_looks),
+        T(of_several_nodes_the_worst),
+        T(of_many_the_first),
+        T(who_comes_first),
+        T(durations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
