@@ -309,7 +309,7 @@ verdict() {
                 "who makes it slow: learning, \([1, (60 - .readings) * $seconds] | max | ceil) s left"
               else "who makes it slow: no reading of the latency yet" end;
         ($status[0].collectors[] | select(.name == "attribution")) as $collector
-        | ([$containers[0].containers[] | select(.values.running != 0)
+        | ([$containers[0].containers[] | select(.running)
             | value("latency_seconds") as $now | value("latency_baseline_seconds") as $normal
             | select($now != null and $normal != null and $now > (value("latency_threshold_seconds")
                 // 1.25 * $normal)) | {name: name, ratio: ($now / $normal)}]
@@ -342,7 +342,7 @@ most_slowed() {
         def name: [.namespace, .pod, .container] | map(select(. != "")) | join("/");
         ($before[0].containers | map({key: .container_id, value: .}) | from_entries) as $old
         | ($status[0].collectors[] | select(.name == "slowdown")) as $collector
-        | .containers | map(select(.values.running != 0))
+        | .containers | map(select(.running))
         | ([.[] | list("interference_container_slowdown_ratio")[].labels.model] | unique
             | map(select(. != "passive"))[0] // "passive") as $model
         | (map(select(of("slowdown_ratio"; $model) != []))
@@ -387,7 +387,7 @@ rows() {
                   mark: "<- causes \(.caused_ns | ns) ns, \(if .z >= 6 then "sure" else "likely" end)"}})]
             | from_entries) as $who
         | .containers
-        | map(select(.values.running != 0) | . as $c | ($old[.container_id] // $c) as $o
+        | map(select(.running) | . as $c | ($old[.container_id] // $c) as $o
             | value("memory_read_latency_seconds") as $latency
             | value("memory_read_latency_baseline_seconds") as $normal
             | (value("memory_read_latency_threshold_seconds") // (1.25 * ($normal // 0))) as $limit
@@ -395,7 +395,7 @@ rows() {
             | ($ratio != null and $latency > $limit) as $waits
             | $who[.container_id] as $by | {
             name: name, latency: $latency, normal: $normal, ratio: $ratio, waits: $waits,
-            caused: $by.caused, cpus: .values.cpus_used,
+            caused: $by.caused, cpus: .cpu_seconds_per_second,
             mark: ([(if $waits then "<- waits" else empty end), ($by.mark // empty)] | join(" ")),
             reads: (total("memory_reads") as $n | ($o | total("memory_reads")) as $m
                 | if $n == null or $m == null or $seconds <= 0 then null

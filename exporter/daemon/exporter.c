@@ -101,6 +101,8 @@ static int build_pages(struct exporter *e)
         collectors[i] = (struct pages_collector){e->roster.at[i].ops, e->roster.at[i].self};
     const struct pages_config config = {
         .telemetry_path = e->options->telemetry_path,
+        .version = version_release(),
+        .live = e->live,
         .expose = e->expose,
         .store = e->store,
         .collectors = collectors,

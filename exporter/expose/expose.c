@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "exporter/expose/page.h"
-#include "exporter/expose/page_cache.h"
 #include "exporter/expose/selection.h"
 
 /* The fastest: higher levels cost 40 % more time for 5 % fewer bytes of such text. */
@@ -27,7 +26,6 @@ struct expose {
     pthread_mutex_t compressor_lock;
     struct libdeflate_compressor *compressor;
     struct selections selections;
-    struct page_cache containers;
 };
 
 int expose_new(struct store *store, bool created, struct expose **out)
@@ -43,7 +41,6 @@ int expose_new(struct store *store, bool created, struct expose **out)
         return -ENOMEM;
     }
     selections_init(&expose->selections);
-    page_cache_init(&expose->containers);
     pthread_mutex_init(&expose->lock, NULL);
     pthread_mutex_init(&expose->compressor_lock, NULL);
     pthread_cond_init(&expose->made, NULL);
@@ -62,7 +59,6 @@ void expose_free(struct expose *expose)
         }
     }
     selections_release(&expose->selections);
-    page_cache_release(&expose->containers);
     libdeflate_free_compressor(expose->compressor);
     pthread_mutex_destroy(&expose->lock);
     pthread_mutex_destroy(&expose->compressor_lock);
@@ -206,21 +202,5 @@ int expose_selection(struct expose *expose, enum expose_format format, bool *gzi
         err = selection_cut(whole, owners, n, out);
     }
     page_unref(whole);
-    return err;
-}
-
-static int containers_json(void *snapshot, struct textbuf *out)
-{
-    return expose_containers_json(snapshot, out);
-}
-
-int expose_containers_page(struct expose *expose, struct rendered_page **out)
-{
-    struct snapshot *snapshot = store_acquire(expose->store);
-    if (!snapshot)
-        return -ENODATA;
-    int err = page_cache_get(&expose->containers, snapshot_number(snapshot), containers_json,
-                             snapshot, out);
-    snapshot_release(snapshot);
     return err;
 }

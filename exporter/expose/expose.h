@@ -55,13 +55,25 @@ int expose_page(struct expose *expose, enum expose_format format, bool gzip,
 int expose_selection(struct expose *expose, enum expose_format format, bool *gzip,
                      const char *const *owners, size_t n, struct rendered_page **out);
 
+/* Which containers a document lists, and what it says of each before their series. */
+struct json_t;
+struct containers_listing {
+    void *context;
+    /* Where the container with these labels stands; SIZE_MAX: behind all others. */
+    size_t (*rank)(void *context, const struct label *labels, size_t n);
+    /* Adds members to its object; the rank as above. 0 or -ENOMEM. */
+    int (*describe)(void *context, size_t rank, struct json_t *object);
+    size_t offset, limit; /* limit 0: all */
+    bool pretty;          /* indented, one member a line */
+};
+
 /*
- * JSON of all series that carry a container's labels, one object per container: its labels, and
- * "values" keyed by metric (own labels nested as a list). For /api/v1/containers.
+ * JSON of all series that carry a container's labels: an array of one object for each container,
+ * with its labels, what the listing says of it, and "values": keyed by metric, always a list of
+ * {"labels": {...}, "value": number}. *total: how many containers there are, listed or not.
  */
-int expose_containers_json(const struct snapshot *snapshot, struct textbuf *out);
-/* The current snapshot's, made once; the caller unrefs it. -ENODATA before the first publication.
- */
-int expose_containers_page(struct expose *expose, struct rendered_page **out);
+int expose_containers_json(const struct snapshot *snapshot,
+                           const struct containers_listing *listing, struct textbuf *out,
+                           size_t *total);
 
 #endif

@@ -124,18 +124,21 @@ static int group_samples(struct container_samples *groups, const struct snapshot
     return 0;
 }
 
-static json_t *number(const struct container_sample *entry)
+/* Of a histogram its sum, or how many observations there were. */
+static json_t *number(const struct container_sample *entry, bool counted)
 {
     const struct metric_desc *desc = entry->family->desc;
+    const struct sample *sample = entry->sample;
+    uint64_t value = 1;
+    if (desc->type == METRIC_HISTOGRAM && !counted)
+        return json_real(sample->histogram->sum);
     if (desc->type == METRIC_HISTOGRAM)
-        return json_pack("{s:f, s:I}", "sum", entry->sample->histogram->sum, "count",
-                         (json_int_t)entry->sample->histogram->count);
-    if (desc->type == METRIC_INFO)
-        return json_integer(1);
-    if (desc->number == METRIC_DOUBLE)
-        return json_real(entry->sample->number);
-    return entry->sample->u64 <= INT64_MAX ? json_integer((json_int_t)entry->sample->u64)
-                                           : json_real((double)entry->sample->u64);
+        value = sample->histogram->count;
+    else if (desc->type != METRIC_INFO && desc->number == METRIC_DOUBLE)
+        return json_real(sample->number);
+    else if (desc->type != METRIC_INFO)
+        value = sample->u64;
+    return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
 }
 
 static json_t *own_labels(const struct sample *sample)
@@ -167,20 +170,19 @@ static bool same_family(const struct container_sample *entries, size_t n, size_t
 }
 
 /* All of a container's series of one metric; *used says how many there were. */
-static json_t *family_value(const struct container_sample *entries, size_t n, size_t *used)
+static json_t *family_value(const struct container_sample *entries, size_t n, bool counted,
+                            size_t *used)
 {
-    bool own = false;
-    for (*used = 0; same_family(entries, n, *used); ++*used)
-        own |= entries[*used].sample->own_len > 0;
-    if (!own)
-        return number(entries);
     json_t *list = json_array();
-    for (size_t i = 0; list && i < *used; i++) {
-        json_t *item = json_pack("{s:o, s:o}", "labels", own_labels(entries[i].sample), "value",
-                                 number(&entries[i]));
-        if (json_array_append_new(list, item)) {
+    for (*used = 0; same_family(entries, n, *used); ++*used) {
+        const struct container_sample *entry = &entries[*used];
+        json_t *item = json_pack("{s:o, s:o}", "labels", own_labels(entry->sample), "value",
+                                 number(entry, counted));
+        if (list && json_array_append_new(list, item)) {
             json_decref(list);
             list = NULL;
+        } else if (!list) {
+            json_decref(item);
         }
     }
     return list;
@@ -190,16 +192,20 @@ static int add_values(json_t *values, const struct container_sample *entries, si
 {
     static const char *const suffixes[] = {
         [METRIC_COUNTER] = "_total", [METRIC_GAUGE] = "", [METRIC_INFO] = "_info",
-        [METRIC_HISTOGRAM] = "",     [METRIC_NOTE] = "",
+        [METRIC_HISTOGRAM] = "_sum", [METRIC_NOTE] = "",
     };
-    for (size_t used; n > 0; entries += used, n -= used) {
+    int err = 0;
+    for (size_t used; n > 0 && !err; entries += used, n -= used) {
         const struct metric_desc *desc = entries->family->desc;
         char name[METRIC_NAME_MAX + 16];
         snprintf(name, sizeof name, "%s%s", desc->name, suffixes[desc->type]);
-        if (json_object_set_new(values, name, family_value(entries, n, &used)))
-            return -ENOMEM;
+        err = json_object_set_new(values, name, family_value(entries, n, false, &used));
+        if (desc->type != METRIC_HISTOGRAM || err)
+            continue;
+        snprintf(name, sizeof name, "%s_count", desc->name);
+        err = json_object_set_new(values, name, family_value(entries, n, true, &used));
     }
-    return 0;
+    return err ? -ENOMEM : 0;
 }
 
 static int append(const char *bytes, size_t n, void *context)
@@ -208,41 +214,91 @@ static int append(const char *bytes, size_t n, void *context)
     return textbuf_finish(context);
 }
 
-static int add_container(const struct labelset *set, const struct container_sample *entries,
-                         size_t n, struct textbuf *out)
+/* A container of the document: where it stands, and which of the snapshot's it is. */
+struct listed {
+    size_t rank, container;
+};
+
+static int compare_listed(const void *a, const void *b)
 {
-    json_t *object = json_object(), *values = json_object();
+    const struct listed *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->container < y->container ? -1 : x->container > y->container;
+}
+
+static int fill_container(const struct containers_listing *listing, size_t rank,
+                          const struct labelset *set, const struct container_sample *entries,
+                          size_t n, json_t *object)
+{
     size_t n_labels;
     const struct label *labels = labelset_labels(set, &n_labels);
-    int err = object && values ? 0 : -ENOMEM;
-    for (size_t i = 0; i < n_labels && !err; i++)
+    for (size_t i = 0; i < n_labels; i++)
         if (json_object_set_new(object, labels[i].name, json_string(labels[i].value)))
-            err = -ENOMEM;
+            return -ENOMEM;
+    int err = listing->describe ? listing->describe(listing->context, rank, object) : 0;
+    json_t *values = json_object();
     if (!err)
-        err = add_values(values, entries, n);
+        err = values ? add_values(values, entries, n) : -ENOMEM;
     if (!err && json_object_set(object, "values", values))
         err = -ENOMEM;
-    if (!err && json_dump_callback(object, append, out, JSON_COMPACT))
-        err = out->error ? out->error : -ENOMEM;
     json_decref(values);
+    return err;
+}
+
+static int add_container(const struct containers_listing *listing, const struct listed *listed,
+                         const struct container_samples *groups, struct textbuf *out)
+{
+    size_t at = listed->container, begin = groups->starts[at];
+    json_t *object = json_object();
+    int err = object
+                  ? fill_container(listing, listed->rank, groups->sets[at], groups->sorted + begin,
+                                   groups->starts[at + 1] - begin, object)
+                  : -ENOMEM;
+    if (!err &&
+        json_dump_callback(object, append, out, listing->pretty ? JSON_INDENT(2) : JSON_COMPACT))
+        err = out->error ? out->error : -ENOMEM;
     json_decref(object);
     return err;
 }
 
-int expose_containers_json(const struct snapshot *snapshot, struct textbuf *out)
+static int add_listed(const struct containers_listing *listing,
+                      const struct container_samples *groups, struct listed *order,
+                      struct textbuf *out)
+{
+    size_t n = groups->n_containers, end = n;
+    int err = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t n_labels;
+        const struct label *labels = labelset_labels(groups->sets[i], &n_labels);
+        order[i].rank =
+            listing->rank ? listing->rank(listing->context, labels, n_labels) : SIZE_MAX;
+        order[i].container = i;
+    }
+    qsort(order, n, sizeof *order, compare_listed);
+    if (listing->limit > 0 && listing->offset < n && listing->limit < n - listing->offset)
+        end = listing->offset + listing->limit;
+    textbuf_char(out, '[');
+    for (size_t i = listing->offset; i < end && !err; i++) {
+        if (i > listing->offset)
+            textbuf_str(out, listing->pretty ? ",\n" : ",");
+        err = add_container(listing, &order[i], groups, out);
+    }
+    textbuf_char(out, ']');
+    return err;
+}
+
+int expose_containers_json(const struct snapshot *snapshot,
+                           const struct containers_listing *listing, struct textbuf *out,
+                           size_t *total)
 {
     struct container_samples groups = {0};
     int err = group_samples(&groups, snapshot);
-    if (!err) {
-        textbuf_str(out, "{\"containers\":[");
-        for (size_t i = 0; i < groups.n_containers && !err; i++) {
-            if (i > 0)
-                textbuf_char(out, ',');
-            err = add_container(groups.sets[i], groups.sorted + groups.starts[i],
-                                groups.starts[i + 1] - groups.starts[i], out);
-        }
-        textbuf_str(out, "]}\n");
-    }
+    struct listed *order = err ? NULL : calloc(groups.n_containers + 1, sizeof *order);
+    if (!err)
+        err = order ? add_listed(listing, &groups, order, out) : -ENOMEM;
+    *total = groups.n_containers;
+    free(order);
     groups_release(&groups);
     return err ? err : textbuf_finish(out);
 }

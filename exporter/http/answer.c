@@ -163,6 +163,14 @@ static void release_nothing(void *context)
     (void)context;
 }
 
+static const char *page_policy(const struct http_response *response)
+{
+    bool page = response->format && strcmp(response->format, "html") == 0;
+    return page ? "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+                  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+                : NULL;
+}
+
 static bool add_headers(struct MHD_Response *out, const struct http_response *response)
 {
     const struct {
@@ -172,6 +180,9 @@ static bool add_headers(struct MHD_Response *out, const struct http_response *re
         {MHD_HTTP_HEADER_CONTENT_ENCODING, response->content_encoding},
         {MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding"},
         {"X-Content-Type-Options", "nosniff"},
+        /* Nothing but what comes from here, whatever got into a page. */
+        {"Content-Security-Policy", page_policy(response)},
+        {"Referrer-Policy", page_policy(response) ? "no-referrer" : NULL},
         {MHD_HTTP_HEADER_ALLOW, response->status == 405 ? "GET, HEAD" : NULL},
         {MHD_HTTP_HEADER_RETRY_AFTER, response->status == 503 ? "1" : NULL},
         {MHD_HTTP_HEADER_WWW_AUTHENTICATE, response->status == 401 ? "Basic" : NULL},

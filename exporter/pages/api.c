@@ -68,37 +68,19 @@ void pages_api_status(void *context, const struct http_request *request,
                                    (json_int_t)s.containers[CONTAINERS_EXCLUDED], "over_limit",
                                    (json_int_t)s.containers[CONTAINERS_OVER_LIMIT]);
     answer_json(response,
-                json_pack("{s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "version", IE_VERSION,
-                          "source", s.source ? s.source : "", "replay_ended", s.replay_ended,
-                          "machine", machine_json(&s.machine, s.llc_hit_seconds), "tick", tick,
-                          "collectors", collectors_json(pages, &s), "containers", containers,
-                          "state", state_json(&s.state)));
+                json_pack("{s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "version",
+                          pages->config.version, "source", s.source ? s.source : "", "replay_ended",
+                          s.replay_ended, "machine", machine_json(&s.machine, s.llc_hit_seconds),
+                          "tick", tick, "collectors", collectors_json(pages, &s), "containers",
+                          containers, "state", state_json(&s.state)));
 }
 
-static void refuse(struct http_response *response)
+void pages_refuse(struct http_response *response)
 {
     pages_answer_text(response, 403,
                       "this document names containers and processes: ask from the exporter's own "
                       "machine or pod (kubectl port-forward), or with a password or certificate of "
                       "--web.config.file, or start it with --web.api\n");
-}
-
-void pages_api_containers(void *context, const struct http_request *request,
-                          struct http_response *response)
-{
-    struct pages *pages = context;
-    struct rendered_page *page;
-    if (!pages_may_read(pages, request)) {
-        refuse(response);
-        return;
-    }
-    int err = expose_containers_page(pages->config.expose, &page);
-    if (err == -ENODATA)
-        pages_answer_text(response, 503, "nothing has been published yet\n");
-    else if (err)
-        pages_answer_text(response, 500, "the document could not be generated\n");
-    else
-        pages_answer_page(response, page, "application/json", "json", false);
 }
 
 struct collector_document {
@@ -120,7 +102,7 @@ void pages_api_collector(void *context, const struct http_request *request,
     struct pages_status status;
     uint64_t updated_ns;
     if (!pages_may_read(pages, request)) {
-        refuse(response);
+        pages_refuse(response);
         return;
     }
     pages_take_status(pages, &status, &updated_ns);

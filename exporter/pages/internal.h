@@ -9,12 +9,14 @@
 #include "exporter/expose/page_cache.h"
 #include "exporter/pages/pages.h"
 
-enum { PAGES_OWN_ROUTES = 6, PAGES_MAX_ROUTES = PAGES_OWN_ROUTES + COLLECTORS_MAX };
+enum { PAGES_OWN_ROUTES = 8, PAGES_MAX_ROUTES = PAGES_OWN_ROUTES + COLLECTORS_MAX };
 
 struct pages {
     struct pages_config config;
     struct pages_collector collectors[COLLECTORS_MAX]; /* config.collectors points here */
     struct page_cache documents[COLLECTORS_MAX];       /* the collectors' own pages, by update */
+    struct page_cache containers;                      /* the whole document, likewise */
+    struct page_cache landing[2];                      /* likewise; [1]: with all that is known */
     struct http_route routes[PAGES_MAX_ROUTES];
     size_t n_routes;
     pthread_mutex_t lock; /* guards the two below */
@@ -38,6 +40,16 @@ void pages_api_collector(void *context, const struct http_request *request,
 void pages_landing(void *context, const struct http_request *request,
                    struct http_response *response);
 
+void pages_live_script(void *context, const struct http_request *request,
+                       struct http_response *response);
+void pages_live_style(void *context, const struct http_request *request,
+                      struct http_response *response);
+
+/* "waits", "named" and so on, as the API spells it. */
+const char *pages_state(const struct live_container *container);
+
+/* 403: it may not read this. */
+void pages_refuse(struct http_response *response);
 /* Whether this client may read what the documents tell of tenants: the one place that decides. */
 bool pages_may_read(const struct pages *pages, const struct http_request *request);
 

@@ -14,7 +14,9 @@ static void add_routes(struct pages *pages)
          .handler = "metrics",
          .handle = pages_metrics,
          .limited = true},
-        {.path = "/", .handler = "landing", .handle = pages_landing},
+        {.path = "/", .handler = "landing", .handle = pages_landing, .limited = true},
+        {.path = "/live.js", .handler = "landing", .handle = pages_live_script},
+        {.path = "/live.css", .handler = "landing", .handle = pages_live_style},
         {.path = "/-/healthy", .handler = "healthy", .handle = pages_healthy},
         {.path = "/-/ready", .handler = "ready", .handle = pages_ready},
         {.path = "/api/v1/status",
@@ -44,13 +46,17 @@ int pages_new(const struct pages_config *config, struct pages **out)
     if (!pages)
         return -ENOMEM;
     pages->config = *config;
-    memcpy(pages->collectors, config->collectors, config->n_collectors * sizeof *pages->collectors);
+    for (size_t i = 0; i < config->n_collectors; i++)
+        pages->collectors[i] = config->collectors[i];
     pages->config.collectors = pages->collectors;
     add_routes(pages);
     pages->updated_ns = clock_mono_ns();
     pthread_mutex_init(&pages->lock, NULL);
     for (size_t i = 0; i < COLLECTORS_MAX; i++)
         page_cache_init(&pages->documents[i]);
+    page_cache_init(&pages->containers);
+    for (size_t i = 0; i < 2; i++)
+        page_cache_init(&pages->landing[i]);
     *out = pages;
     return 0;
 }
@@ -62,6 +68,9 @@ void pages_free(struct pages *pages)
     pthread_mutex_destroy(&pages->lock);
     for (size_t i = 0; i < COLLECTORS_MAX; i++)
         page_cache_release(&pages->documents[i]);
+    page_cache_release(&pages->containers);
+    for (size_t i = 0; i < 2; i++)
+        page_cache_release(&pages->landing[i]);
     free(pages);
 }
 

@@ -22,6 +22,7 @@
 #include "exporter/containers/container.h"
 #include "exporter/expose/expose.h"
 #include "exporter/http/http.h"
+#include "exporter/live/live.h"
 #include "exporter/source/machine.h"
 
 enum { PAGES_UNHEALTHY_INTERVALS = 10 }; /* how old the last tick may be */
@@ -59,6 +60,8 @@ struct pages_collector {
 
 struct pages_config {
     const char *telemetry_path; /* borrowed, like all pointers here */
+    const char *version;
+    struct live *live; /* NULL: nothing is known of containers and memory now */
     struct expose *expose;
     struct store *store;
     const struct pages_collector *collectors; /* at most COLLECTORS_MAX; copied */

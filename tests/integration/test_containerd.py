@@ -68,7 +68,7 @@ class RealContainers(unittest.TestCase):
             gauges = exporter.scrape().names(container_id=late[:12])
             ended = time.monotonic()
             self.containerd.end(late)
-            wait_until(lambda: exporter.containers()[late[:12]]["values"]["running"] == 0, 5,
+            wait_until(lambda: exporter.containers()[late[:12]]["running"] is False, 5,
                        "it lingers")
             lingering = exporter.scrape().names(container_id=late[:12])
             self.assertIn("interference_container_memory_reads_total", lingering)

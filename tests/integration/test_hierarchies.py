@@ -79,7 +79,7 @@ class Hierarchies(unittest.TestCase):
             groups.run(child, [PROGRAM, f"{harness.online_cpus()[-1]}:cycles=321"])
             groups.run(groups.base, [PROGRAM, "0:cycles=5000"])
             groups.remove(late)
-            wait_until(lambda: exporter.containers()[late_id[:12]]["values"]["running"] == 0, 10,
+            wait_until(lambda: exporter.containers()[late_id[:12]]["running"] is False, 10,
                        "one has ended")
             exporter.wait_tick()
             page = exporter.scrape()

@@ -139,7 +139,7 @@ class Quickstart(unittest.TestCase):
         """Who is in trouble first, then who causes it; a column that nobody has a value for is left
         out."""
         def container(name, cpus, now=None, normal=None, limit=None):
-            values = {"running": 1, "cpus_used": cpus}
+            values = {}
             for key, ns in (("", now), ("_threshold", limit)):
                 if ns:
                     values[f"interference_container_memory_read_latency{key}_seconds"] = ns * 1e-9
@@ -147,7 +147,7 @@ class Quickstart(unittest.TestCase):
                 values["interference_container_memory_read_latency_baseline_seconds"] = [
                     {"labels": {"basis": "calm"}, "value": normal * 1e-9}]
             return {"namespace": "shop", "pod": "", "container": name, "container_id": name,
-                    "values": values}
+                    "running": True, "cpu_seconds_per_second": cpus, "values": values}
 
         def shown(containers, **domain):
             (self.directory / "before").unlink(missing_ok=True)
@@ -181,7 +181,7 @@ class Quickstart(unittest.TestCase):
         def document(name, reads):
             return {"containers": [
                 {"namespace": "", "pod": "", "container": f"{name}{i}", "container_id": f"{i}",
-                 "values": {"running": 1, "interference_container_memory_reads_total": n}}
+                 "running": True, "values": {"interference_container_memory_reads_total": n}}
                 for i, n in enumerate(reads)]}
 
         text = self.said("table 2", "rows", "table", interference={"domains": []},
@@ -223,11 +223,11 @@ class Quickstart(unittest.TestCase):
              "in 15 s"])
 
     def verdict(self, domains, waits=False, available=True):
-        latency = {"running": 1, "interference_container_memory_read_latency_seconds": 135e-9,
+        latency = {"interference_container_memory_read_latency_seconds": 135e-9,
                    "interference_container_memory_read_latency_baseline_seconds":
                        [{"labels": {"basis": "calm"}, "value": 100e-9}]}
         container = {"namespace": "shop", "pod": "", "container": "search", "container_id": "1",
-                     "values": latency if waits else {"running": 1}}
+                     "running": True, "values": latency if waits else {}}
         return self.said(
             "verdict", "verdict", containers={"containers": [container]},
             interference={"domains": domains}, status={

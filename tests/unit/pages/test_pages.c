@@ -70,6 +70,7 @@ static int setup_with(void **state, bool api)
     const struct pages_collector collectors[] = {
         {&silent, &f->document}, {&newcomer, &f->document}, {&absent, NULL}};
     const struct pages_config config = {.telemetry_path = "/metrics",
+                                        .version = "1.2.3",
                                         .expose = f->expose,
                                         .store = f->store,
                                         .collectors = collectors,
@@ -263,9 +264,14 @@ static void a_collector_may_say_something_on_the_landing_page(void **state)
 {
     struct fixture *f = *state;
     updated_before(f, 0);
-    assert_true(landing_says(f, "<p><strong>7 &lt; 8 &amp; &lt;b&gt;</strong></p>"));
+    assert_true(landing_says(f, "<p>7 &lt; 8 &amp; &lt;b&gt;</p>"));
     f->document = 0;
-    assert_false(landing_says(f, "<strong>"));
+    updated_before(f, 0);
+    assert_false(landing_says(f, "&lt; 8"));
+    f->document = 9;
+    updated_before(f, 0);
+    f->remote = true;
+    assert_false(landing_says(f, "&lt; 8"));
 }
 
 static void a_collector_that_does_not_run_has_its_page_all_the_same(void **state)
@@ -280,8 +286,8 @@ static void a_collector_that_does_not_run_has_its_page_all_the_same(void **state
 
 static const char *const of_tenants[] = {"/api/v1/containers", "/api/v1/newcomer",
                                          "/api/v1/absent"};
-static const char *const of_everybody[] = {"/metrics", "/", "/-/healthy", "/-/ready",
-                                           "/api/v1/status"};
+static const char *const of_everybody[] = {"/metrics",   "/",        "/live.js",      "/live.css",
+                                           "/-/healthy", "/-/ready", "/api/v1/status"};
 
 static void from_elsewhere_tenants_documents_are_closed(void **state)
 {
@@ -295,7 +301,7 @@ static void from_elsewhere_tenants_documents_are_closed(void **state)
     }
     for (size_t i = 0; i < sizeof of_everybody / sizeof *of_everybody; i++)
         assert_int_equal(get(f, of_everybody[i]), 200);
-    assert_false(landing_says(f, "href=\"/api/v1/containers\""));
+    assert_false(landing_says(f, "href=\"/api/v1/containers?pretty\""));
     assert_true(landing_says(f, "News &amp; olds: from"));
     f->known = true;
     for (size_t i = 0; i < sizeof of_tenants / sizeof *of_tenants; i++)
@@ -303,7 +309,7 @@ static void from_elsewhere_tenants_documents_are_closed(void **state)
     f->remote = f->known = false;
     for (size_t i = 0; i < sizeof of_tenants / sizeof *of_tenants; i++)
         assert_int_equal(get(f, of_tenants[i]), 200);
-    assert_true(landing_says(f, "href=\"/api/v1/containers\""));
+    assert_true(landing_says(f, "href=\"/api/v1/containers?pretty\""));
 }
 
 static void where_asked_for_they_are_open(void **state)
@@ -314,7 +320,7 @@ static void where_asked_for_they_are_open(void **state)
     f->remote = true;
     for (size_t i = 0; i < sizeof of_tenants / sizeof *of_tenants; i++)
         assert_int_equal(get(f, of_tenants[i]), 200);
-    assert_true(landing_says(f, "href=\"/api/v1/containers\""));
+    assert_true(landing_says(f, "href=\"/api/v1/containers?pretty\""));
 }
 
 int main(void)

@@ -88,7 +88,9 @@ static int print(const struct snapshot *snapshot, const char *format)
         kind++;
     if (kind == EXPOSE_FORMATS)
         return -1;
-    int err = json ? expose_containers_json(snapshot, &text)
+    const struct containers_listing all = {.limit = 0};
+    size_t total;
+    int err = json ? expose_containers_json(snapshot, &all, &text, &total)
                    : expose_render(snapshot, kind, NULL, 0, true, &text);
     if (!err)
         fwrite(text.data, 1, text.len, stdout);

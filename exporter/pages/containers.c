@@ -1,0 +1,230 @@
+/* /api/v1/containers: what is known of each container, who is in trouble first. */
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/live/order.h"
+#include "exporter/pages/arguments.h"
+#include "exporter/pages/internal.h"
+
+enum { CONTAINERS_LISTED_MAX = 1000000 }; /* of limit and offset */
+
+/* What the document is made of, while it is made. */
+struct listing {
+    struct pages *pages;
+    struct pages_status status;
+    struct live_view view; /* sorted; empty before the first tick */
+    bool known;            /* there was one */
+    double all_reads;
+    const struct live_container **by_name; /* of the view */
+    struct containers_listing parts;
+};
+
+/* ---- finding a container by its labels ---- */
+
+static int compare_names(const struct live_container *a, const struct live_container *b)
+{
+    int order = strcmp(a->id, b->id);
+    order = order ? order : strcmp(a->namespace_, b->namespace_);
+    order = order ? order : strcmp(a->pod, b->pod);
+    return order ? order : strcmp(a->name, b->name);
+}
+
+static int compare_pointers(const void *a, const void *b)
+{
+    return compare_names(*(const struct live_container *const *)a,
+                         *(const struct live_container *const *)b);
+}
+
+static void take(char *to, size_t size, const char *value)
+{
+    if (strlen(value) < size)
+        strcpy(to, value);
+}
+
+static size_t rank(void *context, const struct label *labels, size_t n)
+{
+    const struct listing *listing = context;
+    struct live_container key = {.tag = 0};
+    for (size_t i = 0; i < n; i++) {
+        const char *name = labels[i].name, *value = labels[i].value;
+        if (strcmp(name, "namespace") == 0)
+            take(key.namespace_, sizeof key.namespace_, value);
+        else if (strcmp(name, "pod") == 0)
+            take(key.pod, sizeof key.pod, value);
+        else if (strcmp(name, "container") == 0)
+            take(key.name, sizeof key.name, value);
+        else if (strcmp(name, "container_id") == 0)
+            take(key.id, sizeof key.id, value);
+    }
+    const struct live_container *wanted = &key;
+    const struct live_container **found = listing->view.n == 0
+                                              ? NULL
+                                              : bsearch(&wanted, listing->by_name, listing->view.n,
+                                                        sizeof *listing->by_name, compare_pointers);
+    return found ? (size_t)(*found - listing->view.containers) : SIZE_MAX;
+}
+
+/* ---- what is said of it ---- */
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *word(const char *text)
+{
+    return text ? json_string(text) : json_null();
+}
+
+const char *pages_state(const struct live_container *c)
+{
+    static const char *const words[] = {
+        [LIVE_DOUBTED] = "doubted",
+        [LIVE_SUSPECTED] = "suspected",
+        [LIVE_IN_GROUP] = "group",
+        [LIVE_NAMED] = "named",
+    };
+    if (c->waits)
+        return "waits";
+    if (c->suspicion != LIVE_UNSUSPECTED)
+        return words[c->suspicion];
+    return isnan(c->number[LIVE_NORMAL_SECONDS]) ? "unknown" : "ok";
+}
+
+/* One that has ended, or that no tick has shown yet, has the same members. */
+static int describe(void *context, size_t at, json_t *object)
+{
+    const struct listing *listing = context;
+    static const struct live_container nothing = {.caused_numa_node = -1};
+    bool shown = at < listing->view.n;
+    struct live_container c = shown ? listing->view.containers[at] : nothing;
+    for (int i = 0; i < LIVE_NUMBERS && !shown; i++)
+        c.number[i] = NAN;
+    const struct {
+        const char *name;
+        json_t *value;
+    } members[] = {
+        {"running", listing->known ? json_boolean(shown) : json_null()},
+        {"state", word(shown            ? pages_state(&c)
+                       : listing->known ? "ended"
+                                        : NULL)},
+        {"read_latency_seconds", number(c.number[LIVE_READ_SECONDS])},
+        {"normal_latency_seconds", number(c.number[LIVE_NORMAL_SECONDS])},
+        {"latency_ratio", number(live_ratio(&c))},
+        {"slowdown_ratio", number(c.number[LIVE_SLOWDOWN_RATIO])},
+        {"waits_since_timestamp_seconds",
+         number(c.waits ? (double)c.waits_since_wall_ns * 1e-9 : NAN)},
+        {"reads_per_second", number(c.number[LIVE_READS_PER_SECOND])},
+        {"reads_share_ratio",
+         number(listing->all_reads > 0 ? c.number[LIVE_READS_PER_SECOND] / listing->all_reads
+                                       : NAN)},
+        {"cycles_per_instruction", number(c.number[LIVE_CYCLES_PER_INSTRUCTION])},
+        {"cpu_seconds_per_second", number(c.number[LIVE_CPUS])},
+        {"caused_latency_seconds", number(c.number[LIVE_CAUSED_SECONDS])},
+        {"caused_latency_uncertainty_seconds", number(c.number[LIVE_CAUSED_SD_SECONDS])},
+        {"caused_numa_node", number(c.caused_numa_node < 0 ? NAN : c.caused_numa_node)},
+        {"why_no_normal", word(c.why_no_normal)},
+        {"why_no_slowdown", word(c.why_no_slowdown)},
+    };
+    int err = 0;
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (json_object_set_new(object, members[i].name, members[i].value))
+            err = -ENOMEM;
+    return err;
+}
+
+/* ---- the document ---- */
+
+static int look(struct listing *listing)
+{
+    int err = listing->pages->config.live ? live_copy(listing->pages->config.live, &listing->view)
+                                          : -ENODATA;
+    listing->known = err == 0;
+    if (err && err != -ENODATA)
+        return err;
+    live_sort(&listing->view);
+    listing->all_reads = live_all_reads(&listing->view);
+    listing->by_name = calloc(listing->view.n + 1, sizeof *listing->by_name);
+    if (!listing->by_name)
+        return -ENOMEM;
+    for (size_t i = 0; i < listing->view.n; i++)
+        listing->by_name[i] = &listing->view.containers[i];
+    qsort(listing->by_name, listing->view.n, sizeof *listing->by_name, compare_pointers);
+    return 0;
+}
+
+static int render(void *context, struct textbuf *out)
+{
+    struct listing *listing = context;
+    struct textbuf list = TEXTBUF_INIT;
+    size_t total = 0;
+    struct snapshot *snapshot = store_acquire(listing->pages->config.store);
+    const char *space = listing->parts.pretty ? "\n" : "";
+    int err = snapshot ? look(listing) : -ENODATA;
+    listing->parts.context = listing;
+    listing->parts.rank = rank;
+    listing->parts.describe = describe;
+    if (!err)
+        err = expose_containers_json(snapshot, &listing->parts, &list, &total);
+    if (!err) {
+        textbuf_str(out, "{\"source\":");
+        textbuf_quoted(out, listing->status.source ? listing->status.source : "");
+        textbuf_printf(out, ",%s\"timestamp_seconds\":%.3f,%s\"total\":%zu,%s\"offset\":%zu,%s",
+                       space, (double)listing->status.tick.wall_ns * 1e-9, space, total, space,
+                       listing->parts.offset, space);
+        textbuf_str(out, "\"containers\":");
+        textbuf_add(out, list.data, list.len);
+        textbuf_str(out, "}\n");
+    }
+    textbuf_release(&list);
+    live_view_release(&listing->view);
+    free(listing->by_name);
+    listing->by_name = NULL;
+    snapshot_release(snapshot);
+    return err;
+}
+
+/* False: one of them is wrong. */
+static bool take_arguments(const struct http_request *request, struct containers_listing *out)
+{
+    const char *limit = argument_text(request, "limit");
+    const char *offset = argument_text(request, "offset");
+    out->pretty = argument_switch(request, "pretty");
+    return (!limit || argument_number(limit, CONTAINERS_LISTED_MAX, &out->limit)) &&
+           (!offset || argument_number(offset, CONTAINERS_LISTED_MAX, &out->offset));
+}
+
+void pages_api_containers(void *context, const struct http_request *request,
+                          struct http_response *response)
+{
+    struct pages *pages = context;
+    struct listing listing = {.pages = pages};
+    struct rendered_page *page;
+    uint64_t updated_ns;
+    if (!pages_may_read(pages, request)) {
+        pages_refuse(response);
+        return;
+    }
+    if (!take_arguments(request, &listing.parts)) {
+        pages_answer_text(response, 400, "limit and offset are numbers from 0 to 1000000\n");
+        return;
+    }
+    pages_take_status(pages, &listing.status, &updated_ns);
+    bool whole = !listing.parts.pretty && !listing.parts.limit && !listing.parts.offset;
+    struct textbuf text = TEXTBUF_INIT;
+    int err = whole ? page_cache_get(&pages->containers, updated_ns, render, &listing, &page)
+                    : render(&listing, &text);
+    if (err == -ENODATA)
+        pages_answer_text(response, 503, "nothing has been published yet\n");
+    else if (err)
+        pages_answer_text(response, 500, "the document could not be generated\n");
+    else if (whole)
+        pages_answer_page(response, page, "application/json", "json", false);
+    else
+        pages_answer_textbuf(response, "application/json", "json", &text);
+    if (err)
+        textbuf_release(&text);
+}

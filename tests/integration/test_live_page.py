@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+"""The page of the node in a real browser: it loads, renews itself, sorts and filters, keeps within
+its own policy, and is a plain table without its script. With 300 containers it does not stutter."""
+import json
+import shutil
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import harness
+from browser import Browser
+
+TICKS, MANY = 240, 300
+CHROMIUM = shutil.which("chromium")
+
+
+def url(exporter, query=""):
+    return f"http://127.0.0.1:{exporter.port}/{query}"
+
+
+def read(tick, reads, name):
+    """Totals of a container that reads so many lines a second, each in about 90 cycles."""
+    return {"read": name, "group": "core", "enabled_ns": tick * 10**9, "running_ns": tick * 10**9,
+            "values": {"cycles": tick * 2_000_000_000, "ref_cycles": tick * 2_000_000_000,
+                       "instructions": tick * 1_000_000_000 + tick % 7 * 100_000_000,
+                       "l3_miss_reads": tick * reads,
+                       "l3_miss_read_occupancy": tick * reads * 90 + reads * (tick % 10)}}
+
+
+def recording(path, containers):
+    """A machine whose containers read memory, each second a little differently."""
+    head = json.loads((harness.REPLAYS / "worked.jsonl").read_text().splitlines()[0])
+    lines = [head]
+    for i in range(containers):
+        lines.append({"container": {"key": f"c{i}", "cgroup": f"/kubepods/c{i}", "id": f"{i:064x}",
+                                    "namespace": f"ns{i % 7}", "pod": f"pod-{i}",
+                                    "container": "work"}})
+    for tick in range(1, TICKS + 1):
+        lines.append({"tick": tick, "mono_ns": tick * 10**9,
+                      "wall_ns": (1_790_000_000 + tick) * 10**9})
+        lines += [read(tick, 20_000 + 1000 * i, f"c{i}") for i in range(containers)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@unittest.skipUnless(CHROMIUM, "there is no chromium")
+class LivePage(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.work = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        cls.recording = Path(cls.work.name) / "recording.jsonl"
+        cls.browser = Browser(CHROMIUM, cls.work.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.work.cleanup()
+
+    def exporter(self, containers):
+        recording(self.recording, containers)
+        return harness.Exporter("--source=replay", f"--source.replay.file={self.recording}")
+
+    def renewed(self, tab):
+        seen = tab.run("document.querySelector('time')?.textContent")
+        tab.wait(f"document.querySelector('time')?.textContent !== {json.dumps(seen)}")
+
+    def test_it_renews_itself(self):
+        with self.exporter(5) as exporter, self.browser.tab() as tab:
+            tab.open(url(exporter))
+            tab.wait("document.querySelectorAll('#containers tbody tr').length === 5")
+            self.renewed(tab)
+            self.assertEqual(tab.run("document.body.className"), "")
+            self.assertEqual(tab.complaints(), [])
+
+    def test_it_says_when_nobody_answers(self):
+        with self.browser.tab() as tab:
+            with self.exporter(1) as exporter:
+                tab.open(url(exporter))
+                tab.wait("document.querySelectorAll('#containers tbody tr').length === 1")
+            tab.wait("document.body.className === 'stale'")
+
+    def rows(self, tab, cell):
+        return tab.run("[...document.querySelectorAll('#containers tbody tr:not([hidden])')]"
+                       f".map((row) => {cell})")
+
+    def test_it_sorts_and_filters(self):
+        reads = "Number(row.querySelector('[data-sort=reads]').dataset.value)"
+        with self.exporter(20) as exporter, self.browser.tab() as tab:
+            tab.open(url(exporter))
+            tab.wait("document.querySelectorAll('[data-sort=reads][data-value]').length === 20")
+            tab.run("document.querySelector('thead a[data-sort=reads]').click()")
+            down = self.rows(tab, reads)
+            self.assertEqual(down, sorted(down, reverse=True))
+            self.assertEqual(len(set(down)), 20)
+            self.assertEqual(tab.run("location.search"), "")
+            tab.run("document.querySelector('thead a[data-sort=reads]').click()")
+            self.assertEqual(self.rows(tab, reads), sorted(down))
+            tab.run("{ const input = document.querySelector('#filter input'); input.value = 'ns3';"
+                    "input.dispatchEvent(new Event('input')); }")
+            self.assertEqual(set(self.rows(tab, "row.dataset.namespace")), {"ns3"})
+            # What was chosen survives the next renewals.
+            self.renewed(tab)
+            self.assertEqual(set(self.rows(tab, "row.dataset.namespace")), {"ns3"})
+            up = self.rows(tab, reads)
+            self.assertEqual(up, sorted(up))
+            self.assertEqual(tab.complaints(), [])
+
+    def test_without_its_script_it_is_a_table(self):
+        with self.exporter(5) as exporter, self.browser.tab(script=False) as tab:
+            tab.open(url(exporter, "?sort=reads"))
+            tab.wait("document.querySelectorAll('#containers tbody tr').length === 5")
+            reads = self.rows(tab, "Number(row.querySelector('[data-sort=reads]').dataset.value)")
+            self.assertEqual(reads, sorted(reads, reverse=True))
+            self.assertEqual(tab.run("document.querySelectorAll('noscript meta').length"), 1)
+            self.assertNotEqual(tab.run("getComputedStyle(document.querySelector('#verdict'))"
+                                        ".borderLeftWidth"), "0px")  # the style is there
+
+    def test_it_fits_a_phone(self):
+        with self.exporter(5) as exporter, self.browser.tab(width=360) as tab:
+            tab.open(url(exporter))
+            tab.wait("document.querySelectorAll('#containers tbody tr').length === 5")
+            self.assertLessEqual(tab.run("document.documentElement.scrollWidth"), 360)
+
+    def test_many_containers_do_not_stutter(self):
+        """Of the time the page's thread computes less than a fifth: of the processor's time, which
+        does not depend on what else the machine does."""
+        def seconds(tab):
+            return {m["name"]: m["value"] for m in tab.call("Performance.getMetrics")["metrics"]}
+
+        with self.exporter(MANY) as exporter, self.browser.tab() as tab:
+            tab.call("Performance.enable", timeDomain="threadTicks")
+            tab.open(url(exporter))
+            tab.wait(f"document.querySelectorAll('#containers tbody tr').length === {MANY}")
+            before, begun = seconds(tab), time.monotonic()
+            for _ in range(5):
+                self.renewed(tab)
+            share = (seconds(tab)["TaskDuration"] - before["TaskDuration"]) / \
+                (time.monotonic() - begun)
+            print(f"the page's thread computes {share:.1%} of the time")
+            self.assertLess(share, 0.2)
+            self.assertEqual(tab.complaints(), [])
+
+
+class Log(unittest.TestCase):
+    def test_it_begins_with_who_and_where(self):
+        with harness.Exporter("--web.max-requests=7") as exporter:
+            lines = exporter.log().splitlines()
+        self.assertRegex(lines[0], r'msg="interference_exporter \d+\.\d+\.\d+ \(revision \S+, .+\) '
+                                   r'starts; flags: .*--web\.max-requests=7')
+        place = [each for each in lines if "source perf: " in each]
+        self.assertEqual(len(place), 1)
+        self.assertRegex(place[0], r"\d+ CPUs?.*; this kernel: Linux \S+")
+        self.assertEqual(sum("listening on 127.0.0.1:" in each for each in lines), 1)
+
+
+if __name__ == "__main__":
+    harness.main()

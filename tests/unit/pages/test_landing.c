@@ -1,0 +1,383 @@
+/* The page of the node and the document of containers: order, words, escaping, and who sees what.
+ */
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collectors/contract/container_labels.h"
+#include "exporter/pages/pages.h"
+#include "exporter/service/loop.h"
+
+static const uint64_t second_ns = 1000000000u;
+
+enum { CONTAINERS = 4 };
+
+struct fixture {
+    struct store *store;
+    struct expose *expose;
+    struct container_labels *labels;
+    struct live *live;
+    struct pages *pages;
+    struct pages_status status;
+    struct http_response response;
+    bool remote;
+    const char *arguments[2][2]; /* name, value */
+    struct container containers[CONTAINERS];
+    size_t next;
+};
+
+static const struct container *next(void *context)
+{
+    struct fixture *f = context;
+    return f->next < CONTAINERS ? &f->containers[f->next++] : NULL;
+}
+
+/* One waits, one is named, one is suspected, and one is of a tenant who wrote a page. */
+static void fill_live(struct fixture *f)
+{
+    const struct container *c = f->containers;
+    struct live *live = f->live;
+    assert_int_equal(live_reserve(live, CONTAINERS), 0);
+    live_begin(live);
+    for (size_t i = 0; i < CONTAINERS; i++) {
+        live_put(live, &c[i], LIVE_CPUS, 0.5 + (double)i);
+        live_put(live, &c[i], LIVE_READS_PER_SECOND, 1e6);
+        live_put(live, &c[i], LIVE_NORMAL_SECONDS, 100e-9);
+        live_put(live, &c[i], LIVE_READ_SECONDS, i == 1 ? 150e-9 : 100e-9);
+    }
+    live_put(live, &c[1], LIVE_LIMIT_SECONDS, 125e-9);
+    live_suspect(live, &c[2], 0, LIVE_NAMED, 27e-9, 4e-9);
+    live_suspect(live, &c[3], 0, LIVE_SUSPECTED, 5e-9, 4e-9);
+    live_latency(live, 0, &f->status.tick, 118e-9);
+    live_explain(live, 0, LIVE_CAUSE_NAMED, 91e-9, NAN);
+    live_show(live, &f->status.tick, next, f);
+}
+
+static void add_containers(struct fixture *f)
+{
+    static const char *const names[CONTAINERS][3] = {{"evil", "", "<script>alert('1')</script>"},
+                                                     {"shop", "cart-0", "cart"},
+                                                     {"batch", "report-0", "report"},
+                                                     {"batch", "other-0", "other"}};
+    static const char *const ids[CONTAINERS] = {"aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc",
+                                                "dddddddddddd"};
+    struct container *list[CONTAINERS];
+    for (uint32_t i = 0; i < CONTAINERS; i++) {
+        struct container *c = list[i] = &f->containers[i];
+        *c = (struct container){.slot = i,
+                                .gen = 1,
+                                .named = true,
+                                .path = "/x",
+                                .id = "",
+                                .namespace_ = names[i][0],
+                                .pod = names[i][1],
+                                .name = names[i][2],
+                                .image = "",
+                                .pod_uid = "",
+                                .runtime = "",
+                                .qos_class = ""};
+        strcpy(c->short_id, ids[i]);
+    }
+    const struct container_diff diff = {.added = {list, CONTAINERS}, .named = {list, CONTAINERS}};
+    assert_int_equal(container_labels_reconcile(f->labels, &diff), 0);
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    assert_non_null(f);
+    assert_int_equal(store_new(&f->store), 0);
+    assert_int_equal(expose_new(f->store, false, &f->expose), 0);
+    assert_int_equal(container_labels_new(f->store, &f->labels), 0);
+    assert_int_equal(live_new(&f->live), 0);
+    const struct pages_config config = {.telemetry_path = "/metrics",
+                                        .version = "1.2.3",
+                                        .live = f->live,
+                                        .expose = f->expose,
+                                        .store = f->store};
+    assert_int_equal(pages_new(&config, &f->pages), 0);
+    f->status = (struct pages_status){.source = "perf",
+                                      .machine = {.cpu_model = "A <fast> CPU", .sockets = 2},
+                                      .tick = {.number = 1,
+                                               .mono_ns = 9 * second_ns,
+                                               .wall_ns = 1790000000 * second_ns,
+                                               .interval_ns = second_ns}};
+    add_containers(f);
+    fill_live(f);
+    assert_int_equal(store_publish(f->store, &f->status.tick), 0);
+    pages_update(f->pages, &f->status, loop_now_ns());
+    *state = f;
+    return 0;
+}
+
+static void drop(struct fixture *f)
+{
+    if (f->response.release)
+        f->response.release(f->response.release_context);
+    memset(&f->response, 0, sizeof f->response);
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    drop(f);
+    pages_free(f->pages);
+    live_free(f->live);
+    container_labels_free(f->labels);
+    expose_free(f->expose);
+    store_free(f->store);
+    free(f);
+    return 0;
+}
+
+static struct fixture *current;
+
+static size_t query(const struct http_request *request, const char *name, const char **values,
+                    size_t cap)
+{
+    size_t n = 0;
+    (void)request;
+    for (size_t i = 0; i < 2; i++)
+        if (current->arguments[i][0] && strcmp(current->arguments[i][0], name) == 0) {
+            if (n < cap)
+                values[n] = current->arguments[i][1];
+            n++;
+        }
+    return n;
+}
+
+static int get(struct fixture *f, const char *path)
+{
+    size_t n;
+    const struct http_request request = {.path = path, .local = !f->remote, .query = query};
+    const struct http_route *routes = pages_routes(f->pages, &n);
+    current = f;
+    drop(f);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(routes[i].path, path) == 0)
+            routes[i].handle(f->pages, &request, &f->response);
+    return f->response.status;
+}
+
+/* Where the words are in the answer; NULL: nowhere. */
+static const char *find(const struct fixture *f, const char *words)
+{
+    return memmem(f->response.bytes, f->response.len, words, strlen(words));
+}
+
+static void assert_order(const struct fixture *f, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!find(f, words[i]))
+            fail_msg("%s is not there", words[i]);
+        if (i > 0 && find(f, words[i - 1]) >= find(f, words[i]))
+            fail_msg("%s is not before %s", words[i - 1], words[i]);
+    }
+}
+
+static void the_page_says_it_in_words(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(get(f, "/"), 200);
+    assert_string_equal(f->response.content_type, "text/html; charset=utf-8");
+    static const char *const words[] = {
+        "A &lt;fast&gt; CPU, 2 sockets",
+        "interference_exporter 1.2.3",
+        "▲ Trouble</b> 1 of 4 containers waits for memory: shop/cart-0/cart (1.50 times",
+        "because of batch/report-0/report (+27 ns, standard deviation 4)",
+        "118 ns</b> usual 91 · 1.30 ×",
+        "<svg",
+        "<tr class=\"waits\"",
+        "MAKES IT SLOW +27 ± 4 ns",
+        "SUSPECT<",
+        "kubectl -n batch get pod report-0 ",
+        "kubectl uncordon",
+        "kubectl -n shop get pod cart-0 ",
+        "href=\"/metrics\"",
+    };
+    assert_order(f, words, sizeof words / sizeof *words);
+}
+
+static void a_name_is_never_more_than_text(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(get(f, "/"), 200);
+    assert_null(find(f, "<script>"));
+    assert_non_null(find(f, "evil/&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;"));
+    f->arguments[0][0] = "namespace";
+    f->arguments[0][1] = "\"><script>";
+    assert_int_equal(get(f, "/"), 200);
+    assert_null(find(f, "<script>"));
+    assert_non_null(find(f, "value=\"&quot;&gt;&lt;script&gt;\""));
+    assert_non_null(find(f, "0 of 4 containers"));
+}
+
+/* No line for a shell has a name in it that Kubernetes would not allow. */
+static void a_command_has_only_plain_names(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const odd[] = {"a b", "$(x)", "-A", "a;b", "a'b", "Ab", ""};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        f->containers[2].pod = odd[i];
+        f->next = 0;
+        fill_live(f);
+        pages_update(f->pages, &f->status, loop_now_ns());
+        assert_int_equal(get(f, "/"), 200);
+        assert_null(find(f, "kubectl -n batch"));
+        assert_non_null(find(f, "It is not Kubernetes that runs it"));
+    }
+}
+
+static void it_can_be_sorted_and_filtered_without_a_script(void **state)
+{
+    struct fixture *f = *state;
+    f->arguments[0][0] = "sort";
+    f->arguments[0][1] = "cpu";
+    assert_int_equal(get(f, "/"), 200);
+    static const char *const by_cpu[] = {">3.50<", ">2.50<", ">1.50<", ">0.50<"};
+    assert_order(f, by_cpu, 4);
+    f->arguments[1][0] = "namespace";
+    f->arguments[1][1] = "batch";
+    assert_int_equal(get(f, "/"), 200);
+    assert_non_null(find(f, "2 of 4 containers"));
+    assert_null(find(f, ">1.50<"));
+    f->arguments[0][1] = "nonsense";
+    assert_int_equal(get(f, "/"), 200);
+}
+
+/* What /metrics shows, and no more. */
+static void from_elsewhere_less_is_seen(void **state)
+{
+    struct fixture *f = *state;
+    f->remote = true;
+    assert_int_equal(get(f, "/"), 200);
+    assert_non_null(find(f, "because of batch/report-0/report"));
+    assert_non_null(find(f, "MAKES IT SLOW"));
+    static const char *const hidden[] = {"SUSPECT", "<svg", ">CPUs<", "aaaaaaaaaaaa"};
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+        if (find(f, hidden[i]))
+            fail_msg("%s is shown to everybody", hidden[i]);
+    f->remote = false;
+    assert_int_equal(get(f, "/"), 200);
+    assert_null(find(f, "aaaaaaaaaaaa")); /* ids are in the API's document */
+    assert_non_null(find(f, "SUSPECT"));
+}
+
+static void before_the_first_tick_nothing_is_known(void **state)
+{
+    struct fixture *f = *state;
+    struct live *empty;
+    struct pages *pages = f->pages;
+    assert_int_equal(live_new(&empty), 0);
+    const struct pages_config config = {.telemetry_path = "/metrics",
+                                        .version = "1",
+                                        .live = empty,
+                                        .expose = f->expose,
+                                        .store = f->store};
+    assert_int_equal(pages_new(&config, &f->pages), 0);
+    assert_int_equal(get(f, "/"), 200);
+    assert_non_null(find(f, "Nothing is known yet"));
+    assert_int_equal(get(f, "/api/v1/containers"), 200);
+    assert_non_null(find(f, "\"running\":null"));
+    drop(f);
+    pages_free(f->pages);
+    live_free(empty);
+    f->pages = pages;
+}
+
+static void its_script_and_style_are_its_own(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(get(f, "/live.js"), 200);
+    assert_string_equal(f->response.content_type, "text/javascript; charset=utf-8");
+    assert_non_null(find(f, "\"use strict\""));
+    assert_int_equal(get(f, "/live.css"), 200);
+    assert_string_equal(f->response.content_type, "text/css; charset=utf-8");
+    assert_non_null(find(f, "prefers-color-scheme: dark"));
+    assert_int_equal(get(f, "/"), 200);
+    assert_null(find(f, " style="));
+    assert_null(find(f, "onclick"));
+    assert_null(find(f, "http://"));
+    assert_null(find(f, "https://"));
+}
+
+/* ---- the document ---- */
+
+static json_t *document(struct fixture *f, const char *name, const char *value)
+{
+    f->arguments[0][0] = name;
+    f->arguments[0][1] = value;
+    assert_int_equal(get(f, "/api/v1/containers"), 200);
+    json_t *root = json_loadb(f->response.bytes, f->response.len, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(root);
+    return root;
+}
+
+static const char *name_of(json_t *root, size_t i)
+{
+    return json_string_value(
+        json_object_get(json_array_get(json_object_get(root, "containers"), i), "container"));
+}
+
+static void the_document_has_who_is_in_trouble_first(void **state)
+{
+    struct fixture *f = *state;
+    json_t *root = document(f, NULL, NULL);
+    static const char *const names[] = {"cart", "report", "other"};
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(name_of(root, i), names[i]);
+    assert_int_equal(json_integer_value(json_object_get(root, "total")), CONTAINERS);
+    json_t *first = json_array_get(json_object_get(root, "containers"), 0);
+    assert_true(json_is_true(json_object_get(first, "running")));
+    assert_string_equal(json_string_value(json_object_get(first, "state")), "waits");
+    assert_true(fabs(json_real_value(json_object_get(first, "latency_ratio")) - 1.5) < 1e-9);
+    assert_true(json_real_value(json_object_get(first, "reads_share_ratio")) == 0.25);
+    assert_true(json_is_null(json_object_get(first, "slowdown_ratio")));
+    assert_true(json_is_null(json_object_get(first, "caused_latency_seconds")));
+    assert_true(json_is_array(json_object_get(json_object_get(first, "values"), "running")));
+    json_decref(root);
+}
+
+static void the_document_comes_in_parts(void **state)
+{
+    struct fixture *f = *state;
+    json_t *root = document(f, "limit", "1");
+    assert_int_equal(json_array_size(json_object_get(root, "containers")), 1);
+    json_decref(root);
+    root = document(f, "offset", "3");
+    assert_int_equal(json_array_size(json_object_get(root, "containers")), 1);
+    assert_int_equal(json_integer_value(json_object_get(root, "offset")), 3);
+    json_decref(root);
+    assert_null(find(f, "\n  \"pod\""));
+    json_decref(document(f, "pretty", ""));
+    assert_non_null(find(f, "\n  \"pod\""));
+    json_decref(document(f, "pretty", "0"));
+    assert_null(find(f, "\n  \"pod\""));
+    static const char *const wrong[] = {
+        "", "-1", "1e3", " 1", "1 ", "1000001", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        f->arguments[0][0] = i % 2 ? "limit" : "offset";
+        f->arguments[0][1] = wrong[i];
+        assert_int_equal(get(f, "/api/v1/containers"), 400);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        T(the_page_says_it_in_words),        T(a_name_is_never_more_than_text),
+        T(a_command_has_only_plain_names),   T(it_can_be_sorted_and_filtered_without_a_script),
+        T(from_elsewhere_less_is_seen),      T(before_the_first_tick_nothing_is_known),
+        T(its_script_and_style_are_its_own), T(the_document_has_who_is_in_trouble_first),
+        T(the_document_comes_in_parts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
