@@ -78,24 +78,15 @@ static void plan_change(struct enforcer *enforcer, struct holding *holding)
     }
 }
 
+/* What the file has now, and whether it is there, is found by the next look. */
 static void fail_change(struct enforcer *enforcer, struct holding *holding, int err)
 {
     const struct actuator *actuator = holding_actuator(enforcer, holding);
-    char now[CLAIM_TEXT_MAX];
-    enum claim_state state;
-    if (err != -ESTALE)
-        enforcer_count_error(enforcer, ERROR_APPLY, err);
     holding->unsure = true;
-    if (actuator->ops->check(actuator->self, &holding->claim, &state, now) == 0) {
-        if (state == CLAIM_GONE) {
-            holding_drop(enforcer, holding, RELEASE_VANISHED);
-            holding->known = false;
-            return;
-        }
-        holding_settle(holding, now);
-    }
-    if (err != -ESTALE)
-        guard_failed(&holding->memory, enforcer->now_ns);
+    if (err == -ESTALE)
+        return;
+    enforcer_count_error(enforcer, ERROR_APPLY, err);
+    guard_failed(&holding->memory, enforcer->now_ns);
     if (err == -EINVAL) /* what bounds it may have moved */
         actuator->ops->limit(actuator->self, holding->floor, &holding->claim);
 }

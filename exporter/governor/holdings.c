@@ -115,8 +115,7 @@ void holding_settle(struct holding *holding, const char *now)
     holding->unsure = false;
     if (strcmp(now, claim->set) == 0 || strcmp(now, claim->from) != 0)
         return; /* it happened; or it is somebody else's */
-    bool untouched = strcmp(claim->from, claim->original) == 0;
-    snprintf(claim->set, sizeof claim->set, "%s", untouched ? "" : claim->from);
+    memcpy(claim->set, claim->from, sizeof claim->set);
     claim->value = holding->before;
 }
 

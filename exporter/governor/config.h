@@ -1,0 +1,72 @@
+/*
+ * The governor's configuration: JSON, checked as a whole, and nothing in it that is not known.
+ *
+ * A configuration says what may be done to whom; hence what is misspelled is an error, never
+ * ignored. Immutable once it is read.
+ */
+#ifndef IE_GOVERNOR_CONFIG_H
+#define IE_GOVERNOR_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collectors/formulas/control_threshold.h"
+#include "exporter/governor/client.h"
+#include "exporter/governor/guard.h"
+
+enum {
+    CONFIG_CLASSES_MAX = 32,
+    CONFIG_MATCHES_MAX = 64, /* of one class */
+    CONFIG_PATTERN_MAX = 256,
+    CONFIG_NAME_MAX = 64
+};
+
+enum role { ROLE_PROTECTED, ROLE_BEST_EFFORT };
+
+/* Globs as of fnmatch(3). */
+struct match {
+    char namespace_[CONFIG_PATTERN_MAX], pod[CONFIG_PATTERN_MAX], container[CONFIG_PATTERN_MAX];
+};
+
+struct class
+{
+    char name[CONFIG_NAME_MAX];
+    enum role role;
+    struct match matches[CONFIG_MATCHES_MAX];
+    size_t n_matches;
+    double base_cores, step_cores; /* of best effort */
+};
+
+struct threshold_config {
+    bool enabled;
+    bool classes[CONFIG_CLASSES_MAX]; /* best effort, by index */
+    double factor;                    /* theta is so many times the baseline */
+    double culprit_share;             /* of best effort's memory reads; 0: all are culprits */
+    struct control_threshold_config control; /* base and step are the class's */
+};
+
+struct config {
+    bool enforce; /* "mode":"enforce" */
+    struct client_address exporter;
+    uint64_t stale_ns, dead_ns;
+    char state_directory[256];
+    struct class classes[CONFIG_CLASSES_MAX];
+    size_t n_classes;
+    struct threshold_config threshold;
+    struct guard_limits limits;
+};
+
+/* *out, to be freed, or -EINVAL with one line in error, -ENOMEM. */
+int config_parse(const char *text, size_t len, struct config **out, char *error, size_t error_size);
+/* The same from a file. */
+int config_load(const char *path, struct config **out, char *error, size_t error_size);
+void config_free(struct config *config);
+
+enum { CLASS_NONE = -1 };
+/* The first class one of whose matches fits; CLASS_NONE. *literal: the match names it without a
+ * wildcard. Empty names match only what matches "". */
+int config_class_of(const struct config *config, const char *namespace_, const char *pod,
+                    const char *container, bool *literal);
+
+#endif

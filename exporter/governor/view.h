@@ -1,0 +1,45 @@
+/*
+ * What the exporter says of a node's containers in one tick: /api/v1/containers, read back.
+ *
+ * What is not said is not known, never a default: an exporter that does not say which tick this is,
+ * or where its counts come from, gives a view that nobody may act on.
+ */
+#ifndef IE_GOVERNOR_VIEW_H
+#define IE_GOVERNOR_VIEW_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { VIEW_CONTAINERS_MAX = 16384 };
+
+/* Texts are the view's, and never NULL: "" where there is none. */
+struct view_container {
+    const char *container_id, *namespace_, *pod, *container;
+    const char *path;        /* of its cgroup */
+    const char *qos_class;   /* "guaranteed", "burstable", "besteffort" */
+    uint64_t cgroup_id;      /* the directory's inode in perf_event's hierarchy; 0: none */
+    double latency_seconds;  /* of the last window; NaN: none */
+    double baseline_seconds; /* what is normal for it; NaN: none */
+    double memory_reads;     /* since it began, a counter; NaN: none */
+};
+
+struct view {
+    const char *source; /* "perf", "replay"; "" where it is not said */
+    bool replay_ended;
+    bool has_tick;         /* and then: */
+    uint64_t tick;         /* its number */
+    uint64_t monotonic_ns; /* CLOCK_MONOTONIC when it began */
+    uint64_t interval_ns;  /* > 0 */
+    struct view_container *containers;
+    size_t n;
+    json_t *root; /* owns all texts */
+};
+
+/* The document's text. 0; -EINVAL with one line in error; -ENOMEM; -E2BIG: more containers than
+ * VIEW_CONTAINERS_MAX. *out is released by the caller after 0, and untouched otherwise. */
+int view_parse(const char *text, size_t len, struct view *out, char *error, size_t error_size);
+void view_release(struct view *view);
+
+#endif

@@ -1,0 +1,96 @@
+/* What the governor reads: its configuration, the exporter's document, and the answer that brings
+ * it. The first byte says which. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/governor/client.h"
+#include "exporter/governor/config.h"
+#include "exporter/governor/view.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void read_config(const char *text, size_t len)
+{
+    struct config *config = NULL;
+    char error[256] = "";
+    bool literal;
+    if (config_parse(text, len, &config, error, sizeof error)) {
+        check(error[0] && !config);
+        return;
+    }
+    const struct control_threshold_config *control = &config->threshold.control;
+    check(config->n_classes <= CONFIG_CLASSES_MAX && config->dead_ns > config->stale_ns);
+    check(control->confirm >= 1 && control->confirm <= control->confirm_of &&
+          control->confirm_of <= 32);
+    check(config->threshold.factor >= 1 && config->limits.claims >= 1);
+    check(config->limits.cuts_per_10m < GUARD_CUTS_MAX && config->limits.writes_per_second > 0);
+    for (size_t i = 0; i < config->n_classes; i++) {
+        const struct class *class = &config->classes[i];
+        check(class->n_matches >= 1 && class->name[0]);
+        check(class->role == ROLE_BEST_EFFORT ? class->base_cores > 0 && class->step_cores > 0
+                                              : !config->threshold.classes[i]);
+    }
+    int found = config_class_of(config, "shop", "cart-0", "cart", &literal);
+    check(found >= CLASS_NONE && found < (int)config->n_classes);
+    config_free(config);
+}
+
+static bool positive_or_unknown(double value)
+{
+    return isnan(value) || (value > 0 && isfinite(value));
+}
+
+static void read_view(const char *text, size_t len)
+{
+    struct view view;
+    char error[256] = "";
+    if (view_parse(text, len, &view, error, sizeof error)) {
+        check(error[0]);
+        return;
+    }
+    check(!view.has_tick || (view.tick && view.monotonic_ns && view.interval_ns));
+    for (size_t i = 0; i < view.n; i++) {
+        const struct view_container *c = &view.containers[i];
+        check(c->path && c->namespace_ && c->pod && c->container && c->qos_class);
+        check(positive_or_unknown(c->latency_seconds) && positive_or_unknown(c->baseline_seconds) &&
+              !(c->memory_reads < 0));
+    }
+    view_release(&view);
+}
+
+static void read_answer(const char *text, size_t len)
+{
+    const char *body = NULL, *why = NULL;
+    size_t body_len = 0, need;
+    for (int ended = 0; ended < 2; ended++) {
+        int result = client_answer(text, len, ended, &body, &body_len, &need, &why);
+        check(result <= 1 && (result >= 0 || why || result == -27 /* EFBIG */));
+        check(result != 1 || (body >= text && body + body_len <= text + len));
+        check(!ended || result != 0);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    /* Not NUL-terminated, and its end is guarded. */
+    char *text = malloc(size - 1 + (size == 1));
+    memcpy(text, data + 1, size - 1);
+    if (data[0] % 3 == 0)
+        read_config(text, size - 1);
+    else if (data[0] % 3 == 1)
+        read_view(text, size - 1);
+    else
+        read_answer(text, size - 1);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,179 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/governor/config.h"
+
+#define CLASSES                                                                                    \
+    "\"classes\":["                                                                                \
+    "{\"name\":\"web\",\"role\":\"protected\",\"match\":[{\"namespace\":\"shop\",\"pod\":\"*\","   \
+    "\"container\":\"cart\"}]},"                                                                   \
+    "{\"name\":\"batch\",\"role\":\"best_effort\",\"match\":[{\"namespace\":\"batch-*\","          \
+    "\"pod\":\"*\",\"container\":\"*\"},{\"namespace\":\"ci\",\"pod\":\"run-1\","                  \
+    "\"container\":\"build\"}],\"cpu\":{\"base_cores\":1.5,\"step_cores\":0.25}}]"
+
+static struct config *parse(const char *text)
+{
+    char error[256] = "";
+    struct config *config = NULL;
+    if (config_parse(text, strlen(text), &config, error, sizeof error))
+        fail_msg("%s", error);
+    return config;
+}
+
+static void the_least_there_is(void **state)
+{
+    (void)state;
+    struct config *config = parse("{\"governor\":1,\"classes\":[]}");
+    assert_false(config->enforce);
+    assert_string_equal(config->state_directory, "/run/interference_governor");
+    assert_string_equal(config->exporter.host, "127.0.0.1");
+    assert_int_equal(config->stale_ns, 3500000000U);
+    assert_int_equal(config->dead_ns, 10000000000U);
+    assert_int_equal(config->limits.claims, 64);
+    assert_float_equal(config->limits.writes_per_second, 50, 0);
+    assert_int_equal(config->limits.cuts_per_10m, 20);
+    assert_false(config->threshold.enabled);
+    config_free(config);
+}
+
+static void everything(void **state)
+{
+    (void)state;
+    struct config *config = parse(
+        "{\"governor\":1,\"mode\":\"enforce\",\"exporter\":{\"socket\":\"/run/e.sock\","
+        "\"stale\":\"2s\",\"dead\":\"5s\"},\"state_directory\":\"/s\"," CLASSES ",\"policies\":{"
+        "\"threshold\":{\"classes\":[\"batch\"],\"mode\":\"paper\",\"factor\":1.1,"
+        "\"confirm\":[3,5],\"calm\":4,\"hold\":\"5s\",\"futile\":\"60s\",\"culprit_share\":0}},"
+        "\"limits\":{\"claims\":8,\"writes_per_second\":5,\"cuts_per_10m\":3}}");
+    const struct threshold_config *threshold = &config->threshold;
+    assert_true(config->enforce && threshold->enabled);
+    assert_string_equal(config->exporter.socket, "/run/e.sock");
+    assert_int_equal(config->dead_ns, 5000000000U);
+    assert_int_equal(config->n_classes, 2);
+    assert_float_equal(config->classes[1].base_cores, 1.5, 0);
+    assert_float_equal(config->classes[1].step_cores, 0.25, 0);
+    assert_true(threshold->classes[1] && !threshold->classes[0]);
+    assert_int_equal(threshold->control.mode, CONTROL_PAPER);
+    assert_float_equal(threshold->factor, 1.1, 1e-6);
+    assert_float_equal(threshold->culprit_share, 0, 0);
+    assert_int_equal(threshold->control.confirm, 3);
+    assert_int_equal(threshold->control.confirm_of, 5);
+    assert_int_equal(threshold->control.calm, 4);
+    assert_float_equal(threshold->control.hold_seconds, 5, 0);
+    assert_float_equal(threshold->control.futile_seconds, 60, 0);
+    assert_int_equal(config->limits.claims, 8);
+    config_free(config);
+}
+
+static void classes_are_found(void **state)
+{
+    (void)state;
+    bool literal;
+    struct config *config = parse("{\"governor\":1," CLASSES "}");
+    assert_int_equal(config_class_of(config, "shop", "cart-0", "cart", &literal), 0);
+    assert_false(literal);
+    assert_int_equal(config_class_of(config, "batch-1", "x", "y", &literal), 1);
+    assert_int_equal(config_class_of(config, "ci", "run-1", "build", &literal), 1);
+    assert_true(literal);
+    assert_int_equal(config_class_of(config, "ci", "run-2", "build", &literal), CLASS_NONE);
+    assert_int_equal(config_class_of(config, "shop", "cart-0", "sidecar", &literal), CLASS_NONE);
+    assert_int_equal(config_class_of(config, "", "", "", &literal), CLASS_NONE);
+    config_free(config);
+}
+
+static void what_is_wrong_is_refused(void **state)
+{
+    (void)state;
+#define WITH(rest) "{\"governor\":1," CLASSES "," rest "}"
+#define THRESHOLD(rest) WITH("\"policies\":{\"threshold\":{\"classes\":[\"batch\"]," rest "}}")
+#define CLASS(rest) "{\"governor\":1,\"classes\":[{" rest "}]}"
+#define MATCH "\"match\":[{\"namespace\":\"a\",\"pod\":\"b\",\"container\":\"c\"}]"
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"", "line 1"},
+        {"[]", "the document: must be an object"},
+        {"{\"classes\":[]}", "governor: must be 1"},
+        {"{\"governor\":2,\"classes\":[]}", "governor: must be 1"},
+        {"{\"governor\":1}", "classes: must be a list"},
+        {"{\"governor\":1,\"governor\":1,\"classes\":[]}", "duplicate"},
+        {WITH("\"modus\":1"), "the document: unknown key \"modus\""},
+        {WITH("\"mode\":\"act\""), "the document.mode: must be \"observe\" or \"enforce\""},
+        {WITH("\"mode\":1"), "the document.mode: must be"},
+        {WITH("\"state_directory\":\"here\""), "state_directory: must be an absolute path"},
+        {WITH("\"exporter\":[]"), "exporter: must be an object"},
+        {WITH("\"exporter\":{\"uri\":\"\"}"), "exporter: unknown key"},
+        {WITH("\"exporter\":{\"url\":\"http://10.0.0.1:1\"}"), "exporter.url: must be on this"},
+        {WITH("\"exporter\":{\"url\":\"https://127.0.0.1:1\"}"), "must begin with http://"},
+        {WITH("\"exporter\":{\"url\":\"http://127.0.0.1\"}"), "exporter.url: must"},
+        {WITH("\"exporter\":{\"socket\":\"e.sock\"}"), "exporter.socket: must be an absolute"},
+        {WITH("\"exporter\":{\"socket\":\"/e\",\"url\":\"http://127.0.0.1:1\"}"), "either url or"},
+        {WITH("\"exporter\":{\"stale\":\"20s\"}"), "exporter.dead: must be longer"},
+        {WITH("\"exporter\":{\"stale\":5}"), "exporter.stale: must be a duration"},
+        {WITH("\"policies\":{\"ways\":{}}"), "policies: unknown key \"ways\""},
+        {WITH("\"policies\":{\"threshold\":{}}"), "policies.threshold.classes: must name"},
+        {WITH("\"policies\":{\"threshold\":{\"classes\":[\"web\"]}}"), "\"web\" is protected"},
+        {WITH("\"policies\":{\"threshold\":{\"classes\":[\"x\"]}}"), "there is no class \"x\""},
+        {THRESHOLD("\"factor\":0.9"), "policies.threshold.factor: must be a number between"},
+        {THRESHOLD("\"factor\":\"2\""), "policies.threshold.factor"},
+        {THRESHOLD("\"mode\":\"fast\""), "policies.threshold.mode: must be \"safe\" or \"paper\""},
+        {THRESHOLD("\"confirm\":[4,3]"), "confirm: must be [n, of]"},
+        {THRESHOLD("\"confirm\":[0,3]"), "confirm: must be [n, of]"},
+        {THRESHOLD("\"confirm\":[2,33]"), "confirm: must be [n, of]"},
+        {THRESHOLD("\"confirm\":2"), "confirm: must be [n, of]"},
+        {THRESHOLD("\"calm\":1.5"), "calm: must be a whole number"},
+        {THRESHOLD("\"hold\":\"2h\""), "hold: must be between"},
+        {THRESHOLD("\"enabled\":1"), "enabled: must be true or false"},
+        {WITH("\"limits\":{\"claims\":0}"), "limits.claims: must be"},
+        {WITH("\"limits\":{\"claims\":2000}"), "limits.claims: must be"},
+        {WITH("\"limits\":{\"cuts_per_10m\":64}"), "limits.cuts_per_10m: must be"},
+        {CLASS(MATCH), "classes[0].name: is missing"},
+        {CLASS("\"name\":\"a\"," MATCH), "classes[0].role: is missing"},
+        {CLASS("\"name\":\"a\",\"role\":\"none\"," MATCH), "classes[0].role: must be"},
+        {CLASS("\"name\":\"a\",\"role\":\"protected\""), "classes[0].match: must be a list"},
+        {CLASS("\"name\":\"a\",\"role\":\"protected\",\"match\":[{\"pod\":\"*\"}]"),
+         "classes[0].match[0]: must say namespace, pod and container"},
+        {CLASS("\"name\":\"a\",\"role\":\"protected\",\"cpu\":{}," MATCH),
+         "classes[0].cpu: nothing is taken from a protected class"},
+        {CLASS("\"name\":\"a\",\"role\":\"best_effort\",\"cpu\":{\"base_cores\":0}," MATCH),
+         "classes[0].cpu.base_cores: must be"},
+        {CLASS("\"name\":\"a\",\"role\":\"best_effort\",\"cpu\":{\"base\":1}," MATCH),
+         "classes[0].cpu: unknown key \"base\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char error[256] = "";
+        struct config *config = NULL;
+        assert_int_equal(
+            config_parse(cases[i].text, strlen(cases[i].text), &config, error, sizeof error),
+            -EINVAL);
+        if (!strstr(error, cases[i].error))
+            fail_msg("%s\n\"%s\" for \"%s\"", cases[i].text, error, cases[i].error);
+        assert_null(config);
+    }
+}
+
+static void a_file_that_cannot_be_read(void **state)
+{
+    (void)state;
+    char error[256] = "";
+    struct config *config = NULL;
+    assert_int_equal(config_load("/nonexistent", &config, error, sizeof error), -ENOENT);
+    assert_non_null(strstr(error, "/nonexistent: "));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_least_there_is),         cmocka_unit_test(everything),
+        cmocka_unit_test(classes_are_found),          cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(a_file_that_cannot_be_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
