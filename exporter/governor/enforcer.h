@@ -72,6 +72,8 @@ int enforcer_new(const struct enforcer_config *config, struct journal *journal,
 /* Releases nothing. Accepts NULL. */
 void enforcer_free(struct enforcer *enforcer);
 
+void enforcer_set_limits(struct enforcer *enforcer, const struct guard_limits *limits);
+
 /*
  * A tick: begin, see each container that may be restricted, want for some of them, commit.
  *

@@ -98,6 +98,11 @@ void enforcer_free(struct enforcer *enforcer)
     free(enforcer);
 }
 
+void enforcer_set_limits(struct enforcer *enforcer, const struct guard_limits *limits)
+{
+    enforcer->guard.limits = *limits;
+}
+
 size_t enforcer_open(const struct enforcer *enforcer)
 {
     size_t n = 0;
@@ -113,8 +118,8 @@ void holding_settle(struct holding *holding, const char *now)
 {
     struct claim *claim = &holding->claim;
     holding->unsure = false;
-    if (strcmp(now, claim->set) == 0 || strcmp(now, claim->from) != 0)
-        return; /* it happened; or it is somebody else's */
+    if (strcmp(now, claim->set) == 0)
+        return; /* it happened */
     memcpy(claim->set, claim->from, sizeof claim->set);
     claim->value = holding->before;
 }

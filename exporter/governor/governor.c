@@ -1,0 +1,308 @@
+#include "exporter/governor/governor.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "exporter/containers/cgroups/hierarchy.h"
+#include "exporter/governor/policy_threshold.h"
+
+struct governor {
+    struct governor_setup setup;
+    struct actuator_env env;
+    struct actuators actuators;
+    struct cgroup_hierarchy counted; /* perf_event's, whose inodes the exporter tells */
+    struct journal journal;
+    struct enforcer *enforcer;
+    struct threshold_policy *policy; /* NULL: none is configured */
+    struct governed *governed;       /* VIEW_CONTAINERS_MAX */
+    struct liveness_config liveness_config;
+    struct liveness liveness;
+    uint64_t ticks, dead_man[DEAD_REASONS];
+    uint64_t futile_before; /* of policies that were replaced */
+    bool paused, letting_go;
+    enum release_reason why; /* while letting_go */
+};
+
+/* ---- who may be restricted ---- */
+
+/* Whoever measures, steers or keeps the cluster alive is not slowed down. */
+static bool is_exempt(const struct view_container *container, bool literal)
+{
+    static const char *const own[] = {"*interference-exporter*", "*interference_exporter*",
+                                      "*interference-governor*", "*interference_governor*"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (fnmatch(own[i], container->pod, 0) == 0 ||
+            fnmatch(own[i], container->container, 0) == 0)
+            return true;
+    return strcmp(container->namespace_, "kube-system") == 0 ||
+           (strcmp(container->qos_class, "guaranteed") == 0 && !literal);
+}
+
+/* The cgroup that the exporter counted is the one that has this path now. */
+static bool is_same_cgroup(const struct governor *governor, const struct view_container *container)
+{
+    char path[sizeof governor->counted.path + CLAIM_PATH_MAX];
+    struct stat st;
+    if (!claim_path_is_safe(container->path))
+        return false;
+    if (!container->cgroup_id)
+        return governor->setup.allow_replay;
+    int n = snprintf(path, sizeof path, "%s%s", governor->counted.path, container->path);
+    return n > 0 && (size_t)n < sizeof path && stat(path, &st) == 0 &&
+           st.st_ino == container->cgroup_id;
+}
+
+static void classify(struct governor *governor, const struct view_container *container,
+                     struct governed *out)
+{
+    const struct config *config = governor->setup.config;
+    char name[CLAIM_NAME_MAX];
+    bool literal = false;
+    *out = (struct governed){.container = container};
+    out->class = config_class_of(config, container->namespace_, container->pod,
+                                 container->container, &literal);
+    if (out->class == CLASS_NONE || config->classes[out->class].role != ROLE_BEST_EFFORT ||
+        !config->threshold.enabled || !config->threshold.classes[out->class] ||
+        is_exempt(container, literal) || !is_same_cgroup(governor, container))
+        return;
+    snprintf(name, sizeof name, "%s/%s/%s", container->namespace_, container->pod,
+             container->container);
+    const struct subject subject = {.container_id = container->container_id,
+                                    .name = name,
+                                    .path = container->path,
+                                    .floor = config->classes[out->class].base_cores};
+    out->holding = enforcer_see(governor->enforcer, KNOB_CPU, &subject);
+}
+
+/* ---- ticks ---- */
+
+static void act(struct governor *governor, const struct view *view, uint64_t now_ns,
+                uint64_t wall_ns)
+{
+    governor->ticks++;
+    enforcer_begin(governor->enforcer, view->tick, now_ns, wall_ns);
+    for (size_t i = 0; i < view->n; i++)
+        classify(governor, &view->containers[i], &governor->governed[i]);
+    if (governor->policy)
+        threshold_policy_decide(governor->policy, governor->enforcer, governor->governed, view->n,
+                                (double)view->monotonic_ns * 1e-9);
+    enforcer_commit(governor->enforcer);
+}
+
+/* Again and again until it has worked. */
+static void let_go(struct governor *governor, uint64_t wall_ns)
+{
+    if (governor->letting_go)
+        governor->letting_go =
+            enforcer_release_all(governor->enforcer, governor->why, wall_ns) != 0;
+}
+
+static void start_letting_go(struct governor *governor, enum release_reason why, uint64_t wall_ns)
+{
+    governor->letting_go = true;
+    governor->why = why;
+    let_go(governor, wall_ns);
+}
+
+void governor_take(struct governor *governor, const struct view *view, uint64_t now_ns,
+                   uint64_t wall_ns)
+{
+    let_go(governor, wall_ns);
+    enum liveness_verdict verdict =
+        liveness_judge(&governor->liveness, &governor->liveness_config, view, now_ns);
+    if (verdict == LIVENESS_DIED) {
+        enum dead_reason reason = governor->liveness.reason;
+        governor->dead_man[reason]++;
+        log_warn(governor->setup.log, "governor",
+                 "everything is let go: the exporter's data is not to be acted on (%s)",
+                 dead_reason_name(reason));
+        start_letting_go(governor, RELEASE_DEAD_MAN, wall_ns);
+    }
+    if (verdict == LIVENESS_ACT && !governor->paused && !governor->letting_go)
+        act(governor, view, now_ns, wall_ns);
+}
+
+void governor_pause(struct governor *governor, bool paused, uint64_t wall_ns)
+{
+    if (paused == governor->paused)
+        return;
+    governor->paused = paused;
+    log_info(governor->setup.log, "governor", "%s", paused ? "paused" : "goes on");
+    if (paused)
+        start_letting_go(governor, RELEASE_PAUSED, wall_ns);
+}
+
+int governor_stop(struct governor *governor, uint64_t wall_ns)
+{
+    return enforcer_release_all(governor->enforcer, RELEASE_STOP, wall_ns);
+}
+
+/* ---- making ---- */
+
+static int make_policy(const struct config *config, struct threshold_policy **out)
+{
+    *out = NULL;
+    return config->threshold.enabled ? threshold_policy_new(config, out) : 0;
+}
+
+int governor_reload(struct governor *governor, const struct config *config, char *error,
+                    size_t error_size)
+{
+    const struct config *before = governor->setup.config;
+    struct threshold_policy *policy;
+    if (config->enforce != before->enforce ||
+        strcmp(config->state_directory, before->state_directory) != 0) {
+        snprintf(error, error_size, "mode and state_directory need a restart");
+        return -EINVAL;
+    }
+    int err = make_policy(config, &policy);
+    if (err) {
+        snprintf(error, error_size, "out of memory");
+        return err;
+    }
+    if (governor->policy)
+        governor->futile_before += threshold_policy_futile(governor->policy);
+    threshold_policy_free(governor->policy);
+    governor->policy = policy;
+    governor->setup.config = config;
+    governor->liveness_config.stale_ns = config->stale_ns;
+    governor->liveness_config.dead_ns = config->dead_ns;
+    enforcer_set_limits(governor->enforcer, &config->limits);
+    return 0;
+}
+
+static int restore_journal(struct journal *journal, const struct actuators *actuators,
+                           const struct log *log, struct restore_counts *counts)
+{
+    restore_all(journal, actuators, log, counts);
+    return journal_compact(journal);
+}
+
+int governor_restore(const char *state_directory, const struct governor_setup *setup,
+                     struct restore_counts *counts, char *error, size_t error_size)
+{
+    struct actuator_env env = {.fs = setup->fs, .write = setup->write};
+    struct actuators actuators;
+    struct journal journal;
+    int err =
+        journal_open(&journal, state_directory, false, setup->write, setup->fs, error, error_size);
+    if (err)
+        return err;
+    actuators_open(&actuators, &env, setup->log);
+    err = restore_journal(&journal, &actuators, setup->log, counts);
+    if (err)
+        snprintf(error, error_size, "%s/journal: %s", state_directory, strerror(-err));
+    actuators_close(&actuators);
+    journal_close(&journal);
+    return err;
+}
+
+/* The journal with what was open put back; of a dry run none. */
+static int open_journal(struct governor *governor, char *error, size_t error_size)
+{
+    const struct governor_setup *setup = &governor->setup;
+    const char *directory = setup->config->state_directory;
+    struct restore_counts counts = {0};
+    int err;
+    if (!setup->enforce) {
+        journal_open_nowhere(&governor->journal);
+        err = governor_restore(directory, setup, &counts, error, error_size);
+        return err == -ENOENT ? 0 : err;
+    }
+    err = journal_open(&governor->journal, directory, true, setup->write, setup->fs, error,
+                       error_size);
+    if (err)
+        return err;
+    err = restore_journal(&governor->journal, &governor->actuators, setup->log, &counts);
+    if (!err && !counts.failed)
+        return 0;
+    snprintf(error, error_size, "%s: what an earlier governor left could not be put back%s%s",
+             directory, err ? ": " : "", err ? strerror(-err) : "");
+    journal_close(&governor->journal);
+    return err ? err : -EIO;
+}
+
+static int make_parts(struct governor *governor, char *error, size_t error_size)
+{
+    const struct governor_setup *setup = &governor->setup;
+    struct enforcer_config config = {.dry = !setup->enforce,
+                                     .limits = setup->config->limits,
+                                     .log = setup->log,
+                                     .decided = setup->decided,
+                                     .context = setup->context};
+    int err = enforcer_new(&config, &governor->journal, &governor->actuators, &governor->enforcer);
+    if (!err)
+        err = make_policy(setup->config, &governor->policy);
+    governor->governed = calloc(VIEW_CONTAINERS_MAX, sizeof *governor->governed);
+    if (!governor->governed)
+        err = -ENOMEM;
+    if (err)
+        snprintf(error, error_size, "%s", strerror(-err));
+    return err;
+}
+
+int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct governor **out,
+                 char *error, size_t error_size)
+{
+    struct governor *governor = calloc(1, sizeof *governor);
+    if (!governor) {
+        snprintf(error, error_size, "out of memory");
+        return -ENOMEM;
+    }
+    governor->setup = *setup;
+    governor->env = (struct actuator_env){.fs = setup->fs, .write = setup->write};
+    governor->liveness_config = (struct liveness_config){.stale_ns = setup->config->stale_ns,
+                                                         .dead_ns = setup->config->dead_ns,
+                                                         .allow_replay = setup->allow_replay};
+    liveness_init(&governor->liveness, now_ns);
+    journal_open_nowhere(&governor->journal);
+    int err = cgroup_hierarchy_find(setup->fs, &governor->counted, error, error_size);
+    if (err && setup->allow_replay)
+        err = 0; /* containers of a recording have no inode that could be compared */
+    if (!err && actuators_open(&governor->actuators, &governor->env, setup->log) == 0) {
+        snprintf(error, error_size, "no actuator can work here");
+        err = -ENODEV;
+    }
+    if (!err)
+        err = open_journal(governor, error, error_size);
+    if (!err)
+        err = make_parts(governor, error, error_size);
+    if (err)
+        governor_free(governor);
+    else
+        *out = governor;
+    return err;
+}
+
+void governor_free(struct governor *governor)
+{
+    if (!governor)
+        return;
+    threshold_policy_free(governor->policy);
+    enforcer_free(governor->enforcer);
+    journal_close(&governor->journal);
+    actuators_close(&governor->actuators);
+    free(governor->governed);
+    free(governor);
+}
+
+void governor_look(const struct governor *governor, struct governor_state *out)
+{
+    const struct threshold_policy *policy = governor->policy;
+    *out = (struct governor_state){
+        .enforce = governor->setup.enforce,
+        .paused = governor->paused,
+        .policy_active = policy && threshold_policy_active(policy),
+        .liveness = &governor->liveness,
+        .ticks = governor->ticks,
+        .futile = governor->futile_before + (policy ? threshold_policy_futile(policy) : 0),
+        .journal_errors = governor->journal.errors,
+        .open = enforcer_open(governor->enforcer),
+        .enforcer = governor->enforcer,
+    };
+    memcpy(out->dead_man, governor->dead_man, sizeof out->dead_man);
+}

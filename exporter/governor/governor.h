@@ -1,0 +1,68 @@
+/*
+ * The governor: from what the exporter says to what is done about it.
+ *
+ *     view -> liveness -> who may be restricted -> policy -> enforcer
+ *
+ * One thread; the clocks and the view come from the caller.
+ */
+#ifndef IE_GOVERNOR_GOVERNOR_H
+#define IE_GOVERNOR_GOVERNOR_H
+
+#include "exporter/base/fsroot.h"
+#include "exporter/governor/config.h"
+#include "exporter/governor/enforcer.h"
+#include "exporter/governor/liveness.h"
+
+struct governor_setup {
+    const struct config *config; /* borrowed, until governor_reload() has another one */
+    bool enforce;                /* both keys are there; otherwise it is a dry run */
+    bool allow_replay;           /* and containers without a cgroup_id */
+    const struct fsroot *fs;
+    const struct fswrite *write;
+    const struct log *log;
+    void (*decided)(void *context, const struct decision *decision);
+    void *context;
+};
+
+struct governor;
+
+/*
+ * Puts back what an earlier governor left open; that needs the state directory's lock. With
+ * 'enforce' keeps the lock and the journal. -errno with the message in error: then nothing was
+ * changed.
+ */
+int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct governor **out,
+                 char *error, size_t error_size);
+/* Releases nothing. Accepts NULL. */
+void governor_free(struct governor *governor);
+
+/* What the exporter says now; NULL: no answer that could be read. */
+void governor_take(struct governor *governor, const struct view *view, uint64_t now_ns,
+                   uint64_t wall_ns);
+
+/* Lets everything go and stays so until it is false again. */
+void governor_pause(struct governor *governor, bool paused, uint64_t wall_ns);
+/* All originals back. 0, or -EAGAIN when some could not be put back. */
+int governor_stop(struct governor *governor, uint64_t wall_ns);
+
+/* Another configuration, of the same mode and state directory; else -EINVAL with the reason in
+ * error, and nothing changes. */
+int governor_reload(struct governor *governor, const struct config *config, char *error,
+                    size_t error_size);
+
+struct governor_state {
+    bool enforce, paused, policy_active;
+    const struct liveness *liveness;
+    uint64_t ticks, futile, dead_man[DEAD_REASONS];
+    uint64_t journal_errors;
+    size_t open;
+    const struct enforcer *enforcer;
+};
+void governor_look(const struct governor *governor, struct governor_state *out);
+
+/* Puts back what the state directory's journal has open, and says how it went. -ENOENT: there is no
+ * journal. For --restore, and for the start of governors that write nothing. */
+int governor_restore(const char *state_directory, const struct governor_setup *setup,
+                     struct restore_counts *counts, char *error, size_t error_size);
+
+#endif

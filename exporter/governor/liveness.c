@@ -1,0 +1,84 @@
+#include "exporter/governor/liveness.h"
+
+#include <string.h>
+
+static const char *const names[DEAD_REASONS] = {
+    [DEAD_STALE] = "stale",
+    [DEAD_DOWN] = "down",
+    [DEAD_TICK_RESET] = "tick_reset",
+    [DEAD_REPLAY] = "replay",
+};
+
+const char *dead_reason_name(enum dead_reason reason)
+{
+    return names[reason];
+}
+
+void liveness_init(struct liveness *liveness, uint64_t now_ns)
+{
+    *liveness = (struct liveness){.tick_ns = now_ns, .dead = true, .reason = DEAD_DOWN};
+}
+
+static enum liveness_verdict die(struct liveness *liveness, enum dead_reason reason)
+{
+    bool before = liveness->dead;
+    liveness->dead = true;
+    liveness->reason = reason;
+    liveness->fresh = 0;
+    return before ? LIVENESS_DEAD : LIVENESS_DIED;
+}
+
+/* Nothing fresh has come. */
+static enum liveness_verdict wait_or_die(struct liveness *liveness,
+                                         const struct liveness_config *config,
+                                         enum dead_reason reason, uint64_t now_ns)
+{
+    if (now_ns - liveness->tick_ns > config->dead_ns)
+        return die(liveness, reason);
+    return liveness->dead ? LIVENESS_DEAD : LIVENESS_WAIT;
+}
+
+static bool is_live(const struct liveness_config *config, const struct view *view)
+{
+    if (view->replay_ended)
+        return false;
+    return strcmp(view->source, "perf") == 0 ||
+           (config->allow_replay && strcmp(view->source, "replay") == 0);
+}
+
+/* A recording's clock is its own: its ticks are as old as we know of them. */
+static uint64_t time_of(const struct view *view, uint64_t now_ns)
+{
+    bool own = strcmp(view->source, "perf") == 0;
+    return own && view->monotonic_ns < now_ns ? view->monotonic_ns : now_ns;
+}
+
+enum liveness_verdict liveness_judge(struct liveness *liveness,
+                                     const struct liveness_config *config, const struct view *view,
+                                     uint64_t now_ns)
+{
+    if (!view)
+        return wait_or_die(liveness, config, DEAD_DOWN, now_ns);
+    if (!is_live(config, view))
+        return die(liveness, view->source[0] ? DEAD_REPLAY : DEAD_STALE);
+    if (!view->has_tick)
+        return die(liveness, DEAD_STALE);
+    if (view->tick < liveness->tick) {
+        liveness->tick = view->tick;
+        return die(liveness, DEAD_TICK_RESET);
+    }
+    uint64_t tick_ns = time_of(view, now_ns);
+    if (view->tick == liveness->tick || now_ns - tick_ns > config->stale_ns)
+        return wait_or_die(liveness, config, DEAD_STALE, now_ns);
+    liveness->tick = view->tick;
+    liveness->tick_ns = tick_ns;
+    if (liveness->dead && ++liveness->fresh < LIVENESS_FRESH_TICKS)
+        return LIVENESS_DEAD;
+    liveness->dead = false;
+    return LIVENESS_ACT;
+}
+
+double liveness_age_seconds(const struct liveness *liveness, uint64_t now_ns)
+{
+    return now_ns > liveness->tick_ns ? (double)(now_ns - liveness->tick_ns) * 1e-9 : 0;
+}

@@ -1,0 +1,218 @@
+#include "exporter/governor/policy_threshold.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Windows without a latency in which a protected container may still be waiting. */
+enum { SILENT_WINDOWS = 3 };
+
+/* What is remembered of a container while it is in view. */
+struct app {
+    char path[CLAIM_PATH_MAX];
+    bool seen;
+    double theta;    /* of protected ones; 0: none is known */
+    unsigned silent; /* windows without a latency */
+    double reads;    /* of best effort, counter; NaN: not known */
+    double read_now; /* in the last window; NaN: not known */
+    bool started;
+    struct control_threshold control;
+};
+
+/* What all protected containers say together. */
+struct signal {
+    enum control_window window;
+    bool any; /* one has a theta */
+    char cause[CLAIM_NAME_MAX];
+    double measured, limit, worst; /* of the one that is furthest over its theta */
+};
+
+struct threshold_policy {
+    const struct config *config;
+    struct app *apps; /* CLAIMS_MAX */
+    size_t n;
+    struct signal signal; /* of this tick; wishes point into it until they are committed */
+    uint64_t futile;
+};
+
+int threshold_policy_new(const struct config *config, struct threshold_policy **out)
+{
+    struct threshold_policy *policy = calloc(1, sizeof *policy);
+    if (!policy)
+        return -ENOMEM;
+    policy->config = config;
+    policy->apps = calloc(CLAIMS_MAX, sizeof *policy->apps);
+    if (!policy->apps) {
+        free(policy);
+        return -ENOMEM;
+    }
+    *out = policy;
+    return 0;
+}
+
+void threshold_policy_free(struct threshold_policy *policy)
+{
+    if (!policy)
+        return;
+    free(policy->apps);
+    free(policy);
+}
+
+/* NULL: there are too many. */
+static struct app *find(struct threshold_policy *policy, const char *path)
+{
+    for (size_t i = 0; i < policy->n; i++)
+        if (strcmp(policy->apps[i].path, path) == 0)
+            return &policy->apps[i];
+    if (policy->n == CLAIMS_MAX || strlen(path) >= CLAIM_PATH_MAX)
+        return NULL;
+    struct app *app = &policy->apps[policy->n++];
+    *app = (struct app){.reads = NAN, .read_now = NAN};
+    strcpy(app->path, path);
+    return app;
+}
+
+/* ---- protected containers ---- */
+
+static enum control_window window_of(const struct threshold_policy *policy, struct app *app,
+                                     const struct view_container *container)
+{
+    if (!isnan(container->baseline_seconds))
+        app->theta = container->baseline_seconds * policy->config->threshold.factor;
+    enum control_window window = control_threshold_window(container->latency_seconds, app->theta);
+    if (window != CONTROL_SILENT) {
+        app->silent = 0;
+        return window;
+    }
+    /* It has its windows, but reads too little: it does not wait for memory. */
+    return app->theta > 0 && ++app->silent > SILENT_WINDOWS ? CONTROL_BELOW : CONTROL_SILENT;
+}
+
+static void hear(struct threshold_policy *policy, const struct view_container *container,
+                 struct signal *signal)
+{
+    struct app *app = find(policy, container->path);
+    if (!app)
+        return;
+    app->seen = true;
+    enum control_window window = window_of(policy, app, container);
+    signal->any |= app->theta > 0;
+    if (window == CONTROL_OVER || (window == CONTROL_BELOW && signal->window == CONTROL_SILENT))
+        signal->window = window;
+    double ratio = container->latency_seconds / app->theta;
+    if (isnan(ratio) || ratio <= signal->worst)
+        return;
+    signal->worst = ratio;
+    signal->measured = container->latency_seconds;
+    signal->limit = app->theta;
+    snprintf(signal->cause, sizeof signal->cause, "%s/%s/%s", container->namespace_, container->pod,
+             container->container);
+}
+
+/* ---- best effort ---- */
+
+/* Counters of a container that was counted anew begin anew. */
+static void count_reads(struct app *app, double reads)
+{
+    app->read_now = reads >= app->reads ? reads - app->reads : NAN;
+    app->reads = reads;
+}
+
+static bool is_governed(const struct threshold_policy *policy, const struct governed *governed)
+{
+    return governed->holding && policy->config->threshold.classes[governed->class];
+}
+
+/* Of all whose reads are known. */
+static double sum_reads(struct threshold_policy *policy, const struct governed *governed, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_governed(policy, &governed[i]))
+            continue;
+        struct app *app = find(policy, governed[i].container->path);
+        if (!app)
+            continue;
+        app->seen = true;
+        count_reads(app, governed[i].container->memory_reads);
+        if (!isnan(app->read_now))
+            sum += app->read_now;
+    }
+    return sum;
+}
+
+static void decide_one(struct threshold_policy *policy, struct enforcer *enforcer,
+                       const struct governed *governed, double all_reads, double now)
+{
+    const struct signal *signal = &policy->signal;
+    const struct class *class = &policy->config->classes[governed->class];
+    struct control_threshold_config control = policy->config->threshold.control;
+    double share = policy->config->threshold.culprit_share;
+    struct holding *holding = governed->holding;
+    struct app *app = find(policy, governed->container->path);
+    if (!app || !holding->known)
+        return;
+    const struct because because = {.policy = "threshold",
+                                    .cause = signal->cause,
+                                    .measured = signal->measured,
+                                    .limit = signal->limit};
+    control.base_cores = fmax(class->base_cores, holding->claim.least);
+    control.step_cores = class->step_cores;
+    if (!app->started)
+        control_threshold_init(&app->control, &control, holding->claim.most, now);
+    app->started = true;
+    bool culprit = share == 0 || app->read_now >= share * all_reads;
+    enum control_action action =
+        control_threshold_step(&app->control, &control, holding->claim.most, now, signal->window,
+                               culprit && (share == 0 || all_reads > 0));
+    if (action == CONTROL_GIVE_UP) {
+        policy->futile++;
+        enforcer_let_go(enforcer, holding, RELEASE_FUTILE, &because);
+    } else {
+        enforcer_want(holding, app->control.quota_cores, &because);
+    }
+}
+
+/* ---- the whole ---- */
+
+static void forget_unseen(struct threshold_policy *policy)
+{
+    for (size_t i = policy->n; i-- > 0;)
+        if (!policy->apps[i].seen)
+            policy->apps[i] = policy->apps[--policy->n];
+}
+
+void threshold_policy_decide(struct threshold_policy *policy, struct enforcer *enforcer,
+                             const struct governed *governed, size_t n, double now)
+{
+    struct signal *signal = &policy->signal;
+    *signal = (struct signal){.window = CONTROL_SILENT, .measured = NAN, .limit = NAN};
+    for (size_t i = 0; i < policy->n; i++)
+        policy->apps[i].seen = false;
+    for (size_t i = 0; i < n; i++)
+        if (governed[i].class != CLASS_NONE &&
+            policy->config->classes[governed[i].class].role == ROLE_PROTECTED)
+            hear(policy, governed[i].container, signal);
+    double reads = sum_reads(policy, governed, n);
+    for (size_t i = 0; i < n; i++) {
+        if (!is_governed(policy, &governed[i]))
+            continue;
+        if (signal->any)
+            decide_one(policy, enforcer, &governed[i], reads, now);
+        else
+            enforcer_let_go(enforcer, governed[i].holding, RELEASE_UNMANAGED, NULL);
+    }
+    forget_unseen(policy);
+}
+
+uint64_t threshold_policy_futile(const struct threshold_policy *policy)
+{
+    return policy->futile;
+}
+
+bool threshold_policy_active(const struct threshold_policy *policy)
+{
+    return policy->signal.any;
+}

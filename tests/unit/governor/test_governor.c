@@ -1,0 +1,372 @@
+/* The whole but for the network: documents go in, control files of a node change. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/base/textbuf.h"
+#include "exporter/governor/governor.h"
+#include "tests/unit/support/governor_rig.h"
+
+#define SECOND UINT64_C(1000000000)
+#define THETA 110.0
+
+static const struct log no_log = {.fd = -1};
+
+struct scene {
+    struct governor_rig rig;
+    struct config *config;
+    struct governor *governor;
+    uint64_t now_ns, tick;
+    double reads[3]; /* counters: batch, compute, system */
+    struct decision last;
+};
+
+static void decided(void *context, const struct decision *decision)
+{
+    ((struct scene *)context)->last = *decision;
+}
+
+static struct config *config_of(const struct scene *scene, const char *mode, const char *rest)
+{
+    char text[2048], error[256] = "";
+    struct config *config = NULL;
+    snprintf(text, sizeof text,
+             "{\"governor\":1,\"mode\":\"enforce\",\"state_directory\":\"%s\",\"classes\":["
+             "{\"name\":\"web\",\"role\":\"protected\",\"match\":[{\"namespace\":\"shop\","
+             "\"pod\":\"*\",\"container\":\"*\"}]},"
+             "{\"name\":\"batch\",\"role\":\"best_effort\",\"match\":[{\"namespace\":\"*\","
+             "\"pod\":\"*\",\"container\":\"*\"}]}],\"policies\":{\"threshold\":{\"classes\":["
+             "\"batch\"],\"mode\":\"%s\",\"factor\":1.1%s}}}",
+             scene->rig.state, mode, rest);
+    if (config_parse(text, strlen(text), &config, error, sizeof error))
+        fail_msg("%s", error);
+    return config;
+}
+
+static void start(struct scene *scene, bool enforce, const char *mode)
+{
+    char error[256] = "";
+    config_free(scene->config);
+    scene->config = config_of(scene, mode, "");
+    const struct governor_setup setup = {.config = scene->config,
+                                         .enforce = enforce,
+                                         .fs = &scene->rig.fs,
+                                         .write = &scene->rig.write,
+                                         .log = &no_log,
+                                         .decided = decided,
+                                         .context = scene};
+    if (governor_new(&setup, scene->now_ns, &scene->governor, error, sizeof error))
+        fail_msg("%s", error);
+}
+
+static int setup(void **state)
+{
+    static const char *const paths[] = {"/shop", "/batch", "/compute", "/system"};
+    struct scene *scene = calloc(1, sizeof *scene);
+    governor_rig_init(&scene->rig, 2);
+    for (size_t i = 0; i < 4; i++)
+        governor_rig_cgroup(&scene->rig, paths[i], "300000 100000");
+    scene->now_ns = 1000 * SECOND;
+    *state = scene;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct scene *scene = *state;
+    governor_free(scene->governor);
+    config_free(scene->config);
+    governor_rig_release(&scene->rig);
+    free(scene);
+    return 0;
+}
+
+static void add_container(struct textbuf *out, const struct scene *scene, const char *namespace_,
+                          const char *name, uint64_t inode, double latency, double reads)
+{
+    (void)scene;
+    textbuf_printf(out,
+                   "{\"namespace\":\"%s\",\"pod\":\"%s-0\",\"container\":\"%s\","
+                   "\"container_id\":\"%s\",\"cgroup_id\":%llu,\"values\":{"
+                   "\"interference_container_info\":[{\"labels\":{\"id\":\"/%s\"},\"value\":1}],"
+                   "\"interference_container_memory_reads_total\":%.0f",
+                   namespace_, name, name, name, (unsigned long long)inode, name, reads);
+    if (latency > 0)
+        textbuf_printf(out,
+                       ",\"interference_container_memory_read_latency_seconds\":%g,"
+                       "\"interference_container_memory_read_latency_baseline_seconds\":"
+                       "[{\"labels\":{\"basis\":\"calm\"},\"value\":1e-7}]",
+                       latency * 1e-9);
+    textbuf_str(out, "}}");
+}
+
+/* A tick in which shop has this latency, 0: none; the others read 8, 1 and 91 %. */
+static void tick(struct scene *scene, double latency)
+{
+    static const char *const names[] = {"batch", "compute", "system"};
+    static const double read[] = {91e6, 1e6, 8e6};
+    struct textbuf text = TEXTBUF_INIT;
+    struct view view;
+    char error[256] = "", path[32];
+    scene->now_ns += SECOND;
+    scene->tick++;
+    textbuf_printf(&text,
+                   "{\"source\":\"perf\",\"replay_ended\":false,\"tick\":{\"number\":%llu,"
+                   "\"monotonic_seconds\":%.9f,\"timestamp_seconds\":1,\"interval_seconds\":1},"
+                   "\"containers\":[",
+                   (unsigned long long)scene->tick, (double)scene->now_ns * 1e-9 - 0.1);
+    add_container(&text, scene, "shop", "shop", governor_rig_inode(&scene->rig, "/shop"), latency,
+                  1);
+    for (size_t i = 0; i < 3; i++) {
+        scene->reads[i] += read[i];
+        snprintf(path, sizeof path, "/%s", names[i]);
+        textbuf_char(&text, ',');
+        add_container(&text, scene, i == 2 ? "kube-system" : "jobs", names[i],
+                      governor_rig_inode(&scene->rig, path), 0, scene->reads[i]);
+    }
+    textbuf_str(&text, "]}");
+    assert_int_equal(textbuf_finish(&text), 0);
+    if (view_parse(text.data, text.len, &view, error, sizeof error))
+        fail_msg("%s", error);
+    governor_take(scene->governor, &view, scene->now_ns, scene->now_ns);
+    view_release(&view);
+    textbuf_release(&text);
+}
+
+static void expect_quota(const struct scene *scene, const char *path, const char *quota)
+{
+    char now[64];
+    governor_rig_quota(&scene->rig, path, now);
+    assert_string_equal(now, quota);
+}
+
+static void warm_up(struct scene *scene)
+{
+    for (int i = 0; i < 4; i++)
+        tick(scene, 100);
+    assert_int_equal(scene->rig.control_writes, 0);
+}
+
+/* Algorithm 1 through documents and files; the numbers are those of the formula's test. */
+static void the_paper_s_loop(void **state)
+{
+    struct scene *scene = *state;
+    static const double latencies[] = {100, 104, 103, 131, 129, 101, 102, 103, 104, 105, 99};
+    static const char *const quotas[] = {"150000 100000", "200000 100000", "250000 100000",
+                                         "100000 100000", "100000 100000", "150000 100000",
+                                         "200000 100000", "250000 100000", "300000 100000",
+                                         "300000 100000", "300000 100000"};
+    start(scene, true, "paper");
+    warm_up(scene);
+    for (size_t i = 0; i < 11; i++) {
+        tick(scene, latencies[i]);
+        expect_quota(scene, "/batch", quotas[i]);
+    }
+    expect_quota(scene, "/shop", "300000 100000");
+    expect_quota(scene, "/system", "300000 100000"); /* kube-system is exempt */
+    expect_quota(scene, "/compute", "300000 100000");
+    assert_string_equal(scene->last.policy, "threshold");
+}
+
+/* 1 % of the reads of best effort: it is raised when all are calm, and not cut. */
+static void who_does_not_read_is_not_cut(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, true, "paper");
+    warm_up(scene);
+    for (int i = 0; i < 4; i++)
+        tick(scene, 100);
+    tick(scene, 131);
+    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, "/compute", "300000 100000");
+    assert_string_equal(scene->last.container, "jobs/batch-0/batch");
+    assert_string_equal(scene->last.cause, "shop/shop-0/shop");
+    assert_true(scene->last.measured == 131e-9);
+    assert_true(scene->last.limit > 109.9e-9 && scene->last.limit < 110.1e-9);
+}
+
+static void observing_it_decides_and_writes_nothing(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, false, "paper");
+    for (int i = 0; i < 12; i++)
+        tick(scene, i == 9 ? 131 : 100);
+    assert_int_equal(scene->rig.calls, 0);
+    assert_int_equal(scene->last.outcome, OUTCOME_DRY_RUN);
+    struct governor_state look;
+    governor_look(scene->governor, &look);
+    assert_true(enforcer_counts(look.enforcer)->decisions[ACTION_CUT][OUTCOME_DRY_RUN] >= 2);
+    assert_int_equal(enforcer_counts(look.enforcer)->decisions[ACTION_CUT][OUTCOME_APPLIED], 0);
+}
+
+static void an_idle_protected_container_is_below(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, true, "paper");
+    warm_up(scene);
+    tick(scene, 131);
+    expect_quota(scene, "/batch", "100000 100000");
+    for (int i = 0; i < 3; i++)
+        tick(scene, 0);
+    expect_quota(scene, "/batch", "100000 100000");
+    tick(scene, 0);
+    expect_quota(scene, "/batch", "150000 100000");
+}
+
+static void without_a_signal_nothing_is_held(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, true, "paper");
+    for (int i = 0; i < 10; i++)
+        tick(scene, 0); /* never a baseline */
+    assert_int_equal(scene->rig.control_writes, 0);
+}
+
+static void a_dead_exporter_lets_everything_go(void **state)
+{
+    struct scene *scene = *state;
+    struct governor_state look;
+    start(scene, true, "paper");
+    warm_up(scene);
+    tick(scene, 131);
+    for (int i = 0; i < 9; i++) /* its tick is 0.1 s old */
+        governor_take(scene->governor, NULL, scene->now_ns += SECOND, 0);
+    expect_quota(scene, "/batch", "100000 100000");
+    governor_take(scene->governor, NULL, scene->now_ns += SECOND, 0);
+    expect_quota(scene, "/batch", "300000 100000");
+    governor_look(scene->governor, &look);
+    assert_int_equal(look.dead_man[DEAD_DOWN], 1);
+    assert_int_equal(look.open, 0);
+}
+
+static void a_release_that_fails_is_repeated(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, true, "paper");
+    warm_up(scene);
+    tick(scene, 131);
+    scene->rig.fail_from = scene->rig.calls + 1;
+    scene->rig.fail_to = 1000000;
+    scene->rig.fail_with = -EBUSY;
+    governor_pause(scene->governor, true, 0);
+    governor_take(scene->governor, NULL, scene->now_ns += SECOND, 0);
+    expect_quota(scene, "/batch", "100000 100000");
+    scene->rig.fail_from = 0;
+    governor_take(scene->governor, NULL, scene->now_ns += SECOND, 0);
+    expect_quota(scene, "/batch", "300000 100000");
+}
+
+static void paused_it_stays_up_and_does_nothing(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, true, "paper");
+    warm_up(scene);
+    tick(scene, 131);
+    governor_pause(scene->governor, true, 0);
+    expect_quota(scene, "/batch", "300000 100000");
+    for (int i = 0; i < 10; i++)
+        tick(scene, 131);
+    expect_quota(scene, "/batch", "300000 100000");
+    governor_pause(scene->governor, false, 0);
+    tick(scene, 131);
+    expect_quota(scene, "/batch", "100000 100000");
+}
+
+/* It was killed; the next one puts back what is open, whichever keys it has. */
+static void the_next_one_puts_back(void **state)
+{
+    struct scene *scene = *state;
+    for (int enforce = 0; enforce < 2; enforce++) {
+        start(scene, true, "paper");
+        for (int i = 0; i < 6; i++)
+            tick(scene, 131);
+        expect_quota(scene, "/batch", "100000 100000");
+        governor_free(scene->governor);
+        start(scene, enforce, "paper");
+        expect_quota(scene, "/batch", "300000 100000");
+        governor_free(scene->governor);
+        scene->governor = NULL;
+    }
+}
+
+static void another_cgroup_of_the_path_is_let_alone(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, true, "paper");
+    warm_up(scene);
+    struct textbuf text = TEXTBUF_INIT;
+    struct view view;
+    char error[256];
+    textbuf_printf(&text,
+                   "{\"source\":\"perf\",\"tick\":{\"number\":99,\"monotonic_seconds\":%.3f,"
+                   "\"interval_seconds\":1},\"containers\":[",
+                   (double)scene->now_ns * 1e-9);
+    add_container(&text, scene, "shop", "shop", 1, 131, 1);
+    textbuf_char(&text, ',');
+    add_container(&text, scene, "jobs", "batch", 1, 0, 1e9); /* no such inode */
+    textbuf_str(&text, "]}");
+    assert_int_equal(view_parse(text.data, text.len, &view, error, sizeof error), 0);
+    governor_take(scene->governor, &view, scene->now_ns, 0);
+    view_release(&view);
+    textbuf_release(&text);
+    assert_int_equal(scene->rig.control_writes, 0);
+}
+
+static void a_new_configuration(void **state)
+{
+    struct scene *scene = *state;
+    char error[256] = "";
+    start(scene, true, "paper");
+    warm_up(scene);
+    tick(scene, 131);
+    struct config *other = config_of(scene, "paper", ",\"enabled\":false");
+    other->enforce = false;
+    assert_int_equal(governor_reload(scene->governor, other, error, sizeof error), -EINVAL);
+    expect_quota(scene, "/batch", "100000 100000");
+    other->enforce = true;
+    assert_int_equal(governor_reload(scene->governor, other, error, sizeof error), 0);
+    tick(scene, 131);
+    expect_quota(scene, "/batch", "300000 100000"); /* nobody governs it any more */
+    config_free(scene->config);
+    scene->config = other;
+}
+
+static void stopping_puts_all_back(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, true, "safe");
+    warm_up(scene);
+    tick(scene, 131);
+    expect_quota(scene, "/batch", "100000 100000");
+    assert_int_equal(governor_stop(scene->governor, 0), 0);
+    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, "/compute", "300000 100000");
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_paper_s_loop),
+        TEST(who_does_not_read_is_not_cut),
+        TEST(observing_it_decides_and_writes_nothing),
+        TEST(an_idle_protected_container_is_below),
+        TEST(without_a_signal_nothing_is_held),
+        TEST(a_dead_exporter_lets_everything_go),
+        TEST(a_release_that_fails_is_repeated),
+        TEST(paused_it_stays_up_and_does_nothing),
+        TEST(the_next_one_puts_back),
+        TEST(another_cgroup_of_the_path_is_let_alone),
+        TEST(a_new_configuration),
+        TEST(stopping_puts_all_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

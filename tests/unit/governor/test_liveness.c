@@ -1,0 +1,147 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "exporter/governor/liveness.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static const struct liveness_config config = {.stale_ns = 7 * SECOND / 2, .dead_ns = 10 * SECOND};
+
+struct scene {
+    struct liveness liveness;
+    struct view view;
+    uint64_t now_ns;
+};
+
+static enum liveness_verdict judge(struct scene *scene)
+{
+    return liveness_judge(&scene->liveness, &config, &scene->view, scene->now_ns);
+}
+
+static enum liveness_verdict next(struct scene *scene)
+{
+    scene->now_ns += SECOND;
+    scene->view.tick++;
+    scene->view.monotonic_ns = scene->now_ns;
+    return judge(scene);
+}
+
+static void expect_five_ticks(struct scene *scene)
+{
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(next(scene), LIVENESS_DEAD);
+    assert_int_equal(next(scene), LIVENESS_ACT);
+}
+
+static struct scene alive(void)
+{
+    struct scene scene = {.now_ns = 1000 * SECOND,
+                          .view = {.source = "perf", .has_tick = true, .interval_ns = SECOND}};
+    liveness_init(&scene.liveness, scene.now_ns);
+    expect_five_ticks(&scene);
+    return scene;
+}
+
+static void fresh_ticks_are_acted_on_once(void **state)
+{
+    (void)state;
+    struct scene scene = alive();
+    assert_int_equal(judge(&scene), LIVENESS_WAIT);
+    assert_int_equal(next(&scene), LIVENESS_ACT);
+    assert_int_equal(judge(&scene), LIVENESS_WAIT);
+}
+
+static void silence_kills_after_ten_seconds(void **state)
+{
+    (void)state;
+    struct scene scene = alive();
+    for (int i = 0; i < 10; i++) {
+        scene.now_ns += SECOND;
+        assert_int_equal(liveness_judge(&scene.liveness, &config, NULL, scene.now_ns),
+                         LIVENESS_WAIT);
+    }
+    scene.now_ns += SECOND;
+    assert_int_equal(liveness_judge(&scene.liveness, &config, NULL, scene.now_ns), LIVENESS_DIED);
+    assert_int_equal(scene.liveness.reason, DEAD_DOWN);
+    assert_int_equal(liveness_judge(&scene.liveness, &config, NULL, scene.now_ns), LIVENESS_DEAD);
+    expect_five_ticks(&scene);
+}
+
+static void an_old_tick_is_not_acted_on(void **state)
+{
+    (void)state;
+    struct scene scene = alive();
+    scene.now_ns += 4 * SECOND; /* ours was stopped: the tick is 3.6 s old */
+    scene.view.tick++;
+    scene.view.monotonic_ns = scene.now_ns - 36 * SECOND / 10;
+    assert_int_equal(judge(&scene), LIVENESS_WAIT);
+    assert_int_equal(next(&scene), LIVENESS_ACT);
+    scene.now_ns += 11 * SECOND; /* the exporter hangs */
+    assert_int_equal(judge(&scene), LIVENESS_DIED);
+    assert_int_equal(scene.liveness.reason, DEAD_STALE);
+    expect_five_ticks(&scene);
+}
+
+static void a_restarted_exporter_begins_anew(void **state)
+{
+    (void)state;
+    struct scene scene = alive();
+    scene.view.tick = 0;
+    assert_int_equal(next(&scene), LIVENESS_DIED);
+    assert_int_equal(scene.liveness.reason, DEAD_TICK_RESET);
+    expect_five_ticks(&scene);
+}
+
+static void what_is_not_counted_now_is_never_acted_on(void **state)
+{
+    (void)state;
+    static const char *const sources[] = {"replay", "", "other"};
+    for (size_t i = 0; i < 3; i++) {
+        struct scene scene = alive();
+        scene.view.source = sources[i];
+        assert_int_equal(next(&scene), LIVENESS_DIED);
+        for (int j = 0; j < 20; j++)
+            assert_int_equal(next(&scene), LIVENESS_DEAD);
+    }
+    struct scene ended = alive();
+    ended.view.replay_ended = true;
+    assert_int_equal(next(&ended), LIVENESS_DIED);
+    struct scene bare = alive();
+    bare.view.has_tick = false;
+    assert_int_equal(next(&bare), LIVENESS_DIED);
+}
+
+static void a_replay_is_live_where_it_is_allowed(void **state)
+{
+    (void)state;
+    const struct liveness_config allowed = {
+        .stale_ns = SECOND, .dead_ns = 2 * SECOND, .allow_replay = true};
+    struct liveness liveness;
+    struct view view = {.source = "replay", .has_tick = true, .interval_ns = SECOND};
+    liveness_init(&liveness, 0);
+    for (int i = 1; i < 10; i++) { /* whose clock is another one */
+        view.tick++;
+        view.monotonic_ns = (uint64_t)i;
+        assert_int_equal(liveness_judge(&liveness, &allowed, &view, 500 * SECOND),
+                         i < 5 ? LIVENESS_DEAD : LIVENESS_ACT);
+    }
+    view.replay_ended = true;
+    assert_int_equal(liveness_judge(&liveness, &allowed, &view, 500 * SECOND), LIVENESS_DIED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fresh_ticks_are_acted_on_once),
+        cmocka_unit_test(silence_kills_after_ten_seconds),
+        cmocka_unit_test(an_old_tick_is_not_acted_on),
+        cmocka_unit_test(a_restarted_exporter_begins_anew),
+        cmocka_unit_test(what_is_not_counted_now_is_never_acted_on),
+        cmocka_unit_test(a_replay_is_live_where_it_is_allowed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
