@@ -111,17 +111,19 @@ static int find_roots(struct cpu *cpu)
     return cgroup_mount_find(fs, "", cpu->root, sizeof cpu->root);
 }
 
+/* Control files are user 0's to write, also without a capability; directories need not be. */
 static int check_writable(const struct cpu *cpu, struct verdict *why)
 {
     struct statvfs st;
+    char file[ROOT_MAX + 16];
+    snprintf(file, sizeof file, "%s/cgroup.procs", cpu->root);
     if (statvfs(cpu->root, &st) == 0 && (st.f_flag & ST_RDONLY)) {
         verdict_set(why, REASON_NO_PERMISSION, "%s is mounted read-only: mount it read-write",
                     cpu->root);
         return -EACCES;
     }
-    if (faccessat(AT_FDCWD, cpu->root, W_OK, AT_EACCESS)) {
-        verdict_set(why, REASON_NO_PERMISSION, "%s: %s: quotas need user 0", cpu->root,
-                    strerror(errno));
+    if (faccessat(AT_FDCWD, file, W_OK, AT_EACCESS) && errno == EACCES) {
+        verdict_set(why, REASON_NO_PERMISSION, "%s: %s: quotas need user 0", file, strerror(errno));
         return -EACCES;
     }
     return 0;

@@ -93,6 +93,13 @@ static void act(struct governor *governor, const struct view *view, uint64_t now
     enforcer_commit(governor->enforcer);
 }
 
+void governor_list(struct governor *governor, const struct view *view)
+{
+    enforcer_begin(governor->enforcer, view->tick, 0, 0);
+    for (size_t i = 0; i < view->n; i++)
+        classify(governor, &view->containers[i], &governor->governed[i]);
+}
+
 /* Again and again until it has worked. */
 static void let_go(struct governor *governor, uint64_t wall_ns)
 {
@@ -210,6 +217,8 @@ static int open_journal(struct governor *governor, char *error, size_t error_siz
     int err;
     if (!setup->enforce) {
         journal_open_nowhere(&governor->journal);
+        if (setup->look_only)
+            return 0;
         err = governor_restore(directory, setup, &counts, error, error_size);
         return err == -ENOENT ? 0 : err;
     }

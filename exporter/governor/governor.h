@@ -17,6 +17,7 @@ struct governor_setup {
     const struct config *config; /* borrowed, until governor_reload() has another one */
     bool enforce;                /* both keys are there; otherwise it is a dry run */
     bool allow_replay;           /* and containers without a cgroup_id */
+    bool look_only;              /* a dry run that puts back nothing either: for --check */
     const struct fsroot *fs;
     const struct fswrite *write;
     const struct log *log;
@@ -39,6 +40,9 @@ void governor_free(struct governor *governor);
 /* What the exporter says now; NULL: no answer that could be read. */
 void governor_take(struct governor *governor, const struct view *view, uint64_t now_ns,
                    uint64_t wall_ns);
+
+/* Finds who could be restricted, as a tick would, whatever the view's source and age are. */
+void governor_list(struct governor *governor, const struct view *view);
 
 /* Lets everything go and stays so until it is false again. */
 void governor_pause(struct governor *governor, bool paused, uint64_t wall_ns);

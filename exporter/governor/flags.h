@@ -1,0 +1,27 @@
+/* The governor's flags. */
+#ifndef IE_GOVERNOR_FLAGS_H
+#define IE_GOVERNOR_FLAGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "exporter/base/log.h"
+
+/* Texts point into argv or are constants. */
+struct flags {
+    const char *config_file;               /* never NULL, but for help and version */
+    const char *listen;                    /* "127.0.0.1:10067" */
+    const char *web_config_file;           /* NULL: not given */
+    const char *procfs, *sysfs, *cgroupfs; /* NULL: the default */
+    enum log_level log_level;
+    enum log_format log_format;
+    bool enforce, restore, check, allow_replay;
+    bool help, version;
+};
+
+/* -EINVAL with one line in error. */
+int flags_parse(struct flags *out, int argc, char *const *argv, char *error, size_t error_size);
+void flags_print_help(FILE *file);
+
+#endif

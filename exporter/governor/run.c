@@ -1,0 +1,333 @@
+#include "exporter/governor/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "exporter/governor/governor_pages.h"
+#include "exporter/governor/self_metrics.h"
+#include "exporter/service/loop.h"
+#include "exporter/service/notify.h"
+
+#define MS UINT64_C(1000000)
+
+enum { STOP_TRIES = 20 };
+#define FETCH_DEADLINE (300 * MS)
+#define POLL_LEAST (50 * MS)
+#define POLL_MOST (1000 * MS)
+#define BEHIND_TICK (20 * MS) /* the exporter needs a moment to publish */
+
+struct run {
+    const struct flags *flags;
+    struct config *config; /* owned */
+    const struct fsroot *fs;
+    const struct log *log;
+    struct log decisions_log; /* without limits: there is a line for each change */
+    struct client_buffer buffer;
+    struct governor *governor;
+    struct store *store;
+    struct expose *expose;
+    struct governor_metrics *metrics;
+    struct governor_pages *pages;
+    struct http_server *server;
+    struct loop *loop;
+    uint64_t due_ns, interval_ns, published;
+    double tick_seconds;
+    bool up, said_down, reload_successful;
+    bool signalled; /* paused by SIGUSR1 */
+};
+
+/* ---- decisions ---- */
+
+static void on_decision(void *context, const struct decision *d)
+{
+    struct run *run = context;
+    governor_pages_decision(run->pages, d);
+    log_info(&run->decisions_log, "decide",
+             "seq=%llu policy=%s action=%s container=%s knob=%s from=\"%s\" to=\"%s\" cause=%s "
+             "measured=%g limit=%g tick=%llu outcome=%s%s%s",
+             (unsigned long long)d->seq, d->policy, action_name(d->action), d->container,
+             knob_name(d->knob), d->from, d->to, d->cause, d->measured, d->limit,
+             (unsigned long long)d->tick, outcome_name(d->outcome), d->why[0] ? " why=" : "",
+             d->why);
+}
+
+/* ---- the exporter ---- */
+
+/* 0 with a view to be released. Says so once when it is down, and once when it is up again. */
+static int fetch(struct run *run, struct view *view)
+{
+    char error[256] = "";
+    const char *body;
+    size_t len;
+    int err = client_get(&run->config->exporter, "/api/v1/containers", FETCH_DEADLINE, &run->buffer,
+                         &body, &len, error, sizeof error);
+    if (!err)
+        err = view_parse(body, len, view, error, sizeof error);
+    run->up = !err;
+    if (err && !run->said_down)
+        log_warn(run->log, "client", "no view of the exporter: %s", error);
+    if (!err && run->said_down)
+        log_info(run->log, "client", "the exporter answers again");
+    run->said_down = err != 0;
+    return err;
+}
+
+/* Right behind the exporter's next tick; or soon, when that is not known. */
+static uint64_t next_fetch(const struct run *run, const struct view *view, uint64_t now_ns)
+{
+    uint64_t soon = run->interval_ns / 4;
+    soon = soon < POLL_LEAST ? POLL_LEAST : soon > POLL_MOST ? POLL_MOST : soon;
+    if (!view || !view->has_tick || strcmp(view->source, "perf") != 0)
+        return now_ns + soon;
+    uint64_t next = view->monotonic_ns + view->interval_ns + BEHIND_TICK;
+    return next > now_ns && next < now_ns + 2 * view->interval_ns ? next : now_ns + soon;
+}
+
+static bool is_paused(const struct run *run)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/paused", run->config->state_directory);
+    return run->signalled || access(path, F_OK) == 0;
+}
+
+/* ---- publishing ---- */
+
+static void publish(struct run *run, uint64_t now_ns, uint64_t wall_ns)
+{
+    struct governor_facts facts = {.exporter_up = run->up,
+                                   .reload_successful = run->reload_successful,
+                                   .tick_seconds = run->tick_seconds,
+                                   .now_ns = now_ns};
+    const struct tick tick = {.number = ++run->published,
+                              .mono_ns = now_ns,
+                              .wall_ns = wall_ns,
+                              .interval_ns = run->interval_ns};
+    governor_look(run->governor, &facts.state);
+    governor_metrics_update(run->metrics, &facts);
+    int err = store_publish(run->store, &tick);
+    if (err)
+        log_warn(run->log, "run", "metrics are not brought up to date: %s", strerror(-err));
+    governor_pages_state(run->pages, &facts.state, now_ns);
+}
+
+static uint64_t tick_due(void *context)
+{
+    return ((struct run *)context)->due_ns;
+}
+
+static void on_tick(void *context, uint64_t began_ns)
+{
+    struct run *run = context;
+    struct view view = {0};
+    governor_pause(run->governor, is_paused(run), loop_wall_ns());
+    bool have = fetch(run, &view) == 0;
+    uint64_t now_ns = loop_now_ns();
+    governor_take(run->governor, have ? &view : NULL, now_ns, loop_wall_ns());
+    if (have && view.has_tick)
+        run->interval_ns = view.interval_ns;
+    now_ns = loop_now_ns();
+    run->due_ns = next_fetch(run, have ? &view : NULL, now_ns);
+    if (have)
+        view_release(&view);
+    run->tick_seconds += (double)(now_ns - began_ns) * 1e-9;
+    publish(run, now_ns, loop_wall_ns());
+    notify_systemd("WATCHDOG=1");
+}
+
+static uint64_t no_deadline(void *context)
+{
+    (void)context;
+    return UINT64_MAX;
+}
+
+/* ---- signals ---- */
+
+static void reload(struct run *run)
+{
+    struct config *config = NULL;
+    char error[512] = "";
+    int err = config_load(run->flags->config_file, &config, error, sizeof error);
+    if (!err)
+        err = governor_reload(run->governor, config, error, sizeof error);
+    run->reload_successful = err == 0;
+    if (err) {
+        log_error(run->log, "run", "the configuration stays as it was: %s", error);
+        config_free(config);
+        return;
+    }
+    config_free(run->config);
+    run->config = config;
+    log_info(run->log, "run", "the configuration has been read again");
+}
+
+static void on_signal(void *context, int signo)
+{
+    struct run *run = context;
+    if (signo == SIGHUP) {
+        reload(run);
+    } else if (signo == SIGUSR1) {
+        run->signalled = !run->signalled;
+        governor_pause(run->governor, is_paused(run), loop_wall_ns());
+    } else {
+        loop_stop(run->loop);
+    }
+}
+
+/* ---- start and end ---- */
+
+static int start_server(struct run *run, char *error, size_t error_size)
+{
+    struct http_config http = {.listen = &run->flags->listen,
+                               .n_listen = 1,
+                               .max_requests = 8,
+                               .max_connections = 32,
+                               .web_config_file = run->flags->web_config_file,
+                               .context = run->pages,
+                               .log = run->log};
+    http.routes = governor_pages_routes(&http.n_routes);
+    return http_server_start(&http, &run->server, error, error_size);
+}
+
+static int make_published(struct run *run, char *error, size_t error_size)
+{
+    int err = store_new(&run->store);
+    if (!err)
+        err = expose_new(run->store, false, &run->expose);
+    if (!err)
+        err = governor_metrics_new(run->store, &run->metrics);
+    if (!err)
+        err = governor_pages_new(run->expose, &run->pages);
+    if (err)
+        snprintf(error, error_size, "%s", strerror(-err));
+    return err;
+}
+
+static int make_governor(struct run *run, char *error, size_t error_size)
+{
+    const struct governor_setup setup = {.config = run->config,
+                                         .enforce = run->flags->enforce && run->config->enforce,
+                                         .allow_replay = run->flags->allow_replay,
+                                         .fs = run->fs,
+                                         .write = &fswrite_real,
+                                         .log = run->log,
+                                         .decided = on_decision,
+                                         .context = run};
+    int err = governor_new(&setup, loop_now_ns(), &run->governor, error, error_size);
+    if (!err)
+        log_info(run->log, "run", "%s",
+                 setup.enforce ? "enforcing: containers are restricted"
+                 : run->flags->enforce
+                     ? "observing, since the configuration does not say \"mode\":\"enforce\""
+                     : "observing, since --enforce is not given");
+    return err;
+}
+
+static int make_loop(struct run *run, const sigset_t *signals, char *error, size_t error_size)
+{
+    static const struct loop_callbacks callbacks = {
+        .tick_due = tick_due, .tick = on_tick, .deadline = no_deadline, .on_signal = on_signal};
+    int err = loop_new(&callbacks, run, signals, -1, &run->loop);
+    if (err)
+        snprintf(error, error_size, "%s", strerror(-err));
+    return err;
+}
+
+/* A busy file is tried again for two seconds. */
+static int put_all_back(struct run *run)
+{
+    const struct timespec pause = {.tv_nsec = 100000000};
+    int err = governor_stop(run->governor, loop_wall_ns());
+    for (int i = 0; err && i < STOP_TRIES; i++) {
+        nanosleep(&pause, NULL);
+        err = governor_stop(run->governor, loop_wall_ns());
+    }
+    return err;
+}
+
+int run_governor(const struct flags *flags, struct config *config, const struct fsroot *fs,
+                 const struct log *log, const sigset_t *signals, char *error, size_t error_size)
+{
+    struct run run = {.flags = flags,
+                      .config = config,
+                      .fs = fs,
+                      .log = log,
+                      .decisions_log = *log,
+                      .interval_ns = POLL_MOST,
+                      .reload_successful = true};
+    run.decisions_log.limits = NULL;
+    run.due_ns = loop_now_ns();
+    int err = make_published(&run, error, error_size);
+    if (!err)
+        err = make_governor(&run, error, error_size);
+    if (!err)
+        err = make_loop(&run, signals, error, error_size);
+    if (!err)
+        err = start_server(&run, error, error_size);
+    if (!err) {
+        notify_ready(0);
+        err = loop_run(run.loop);
+        if (err)
+            snprintf(error, error_size, "the loop: %s", strerror(-err));
+        int left = put_all_back(&run);
+        if (left && !err)
+            snprintf(error, error_size, "something could not be put back: the log says what");
+        err = err ? err : left;
+    }
+    http_server_stop(run.server);
+    loop_free(run.loop);
+    governor_free(run.governor);
+    governor_pages_free(run.pages);
+    governor_metrics_free(run.metrics);
+    expose_free(run.expose);
+    store_free(run.store);
+    client_buffer_release(&run.buffer);
+    config_free(run.config);
+    return err;
+}
+
+/* ---- --check ---- */
+
+int run_check(const struct flags *flags, const struct config *config, const struct fsroot *fs,
+              const struct log *log, FILE *out, char *error, size_t error_size)
+{
+    const struct governor_setup setup = {.config = config,
+                                         .allow_replay = flags->allow_replay,
+                                         .look_only = true,
+                                         .fs = fs,
+                                         .write = &fswrite_real,
+                                         .log = log};
+    struct client_buffer buffer = {0};
+    struct governor *governor = NULL;
+    struct view view = {0};
+    struct governor_state state;
+    const char *body;
+    size_t len, n;
+    int err = governor_new(&setup, loop_now_ns(), &governor, error, error_size);
+    if (err)
+        return err;
+    err = client_get(&config->exporter, "/api/v1/containers", FETCH_DEADLINE, &buffer, &body, &len,
+                     error, error_size);
+    if (!err)
+        err = view_parse(body, len, &view, error, error_size);
+    if (!err) {
+        governor_list(governor, &view);
+        governor_look(governor, &state);
+        const struct holding *holdings = enforcer_holdings(state.enforcer, &n);
+        if (!view.has_tick || strcmp(view.source, "perf") != 0)
+            fputs("the exporter's data are not to be acted on: they are not counted now, or do "
+                  "not say when\n",
+                  out);
+        for (size_t i = 0; i < n; i++)
+            if (holdings[i].known)
+                fprintf(out, "%s: %s between %g and %g, now \"%s\"\n", holdings[i].claim.container,
+                        knob_name(holdings[i].claim.knob), holdings[i].claim.least,
+                        holdings[i].claim.most, holdings[i].claim.original);
+        view_release(&view);
+    }
+    client_buffer_release(&buffer);
+    governor_free(governor);
+    return err;
+}

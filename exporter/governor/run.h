@@ -1,0 +1,23 @@
+/*
+ * The running governor: clocks, signals, the exporter's answers, and what is served.
+ */
+#ifndef IE_GOVERNOR_RUN_H
+#define IE_GOVERNOR_RUN_H
+
+#include <signal.h>
+
+#include "exporter/governor/flags.h"
+#include "exporter/governor/governor.h"
+
+/* Until SIGTERM or SIGINT; all of 'signals' are blocked. Everything is put back at the end.
+ * SIGUSR1 lets everything go, and the next one goes on; so does a file "paused" in the state
+ * directory, and its removal. SIGHUP reads the configuration again. 0, or -errno with the message
+ * in error; -EAGAIN: something could not be put back. */
+int run_governor(const struct flags *flags, struct config *config, const struct fsroot *fs,
+                 const struct log *log, const sigset_t *signals, char *error, size_t error_size);
+
+/* --check: what could be restricted now, on 'out'. 0, or -errno with the message in error. */
+int run_check(const struct flags *flags, const struct config *config, const struct fsroot *fs,
+              const struct log *log, FILE *out, char *error, size_t error_size);
+
+#endif

@@ -1,0 +1,120 @@
+#include "exporter/governor/self_metrics.h"
+
+#define GOVERNOR(n) "interference_governor_" n
+
+const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
+    [GOVERNOR_BUILD] = {.name = GOVERNOR("build"),
+                        .type = METRIC_INFO,
+                        .labels = "version",
+                        .help = "The governor's version."},
+    [GOVERNOR_MODE] = {.name = GOVERNOR("mode"),
+                       .type = METRIC_GAUGE,
+                       .labels = "mode",
+                       .help = "1 for the mode it is in. observe: it decides and writes nothing. "
+                               "paused: everything was let go, and nothing is decided."},
+    [GOVERNOR_EXPORTER_UP] = {.name = GOVERNOR("exporter_up"),
+                              .type = METRIC_GAUGE,
+                              .help = "1 when the last request to the exporter was answered."},
+    [GOVERNOR_DATA_AGE] =
+        {.name = GOVERNOR("exporter_data_age_seconds"),
+         .type = METRIC_GAUGE,
+         .number = METRIC_DOUBLE,
+         .help = "Time since the exporter's last tick that may be acted on, or since the start. "
+                 "High: the governor is blind, and has let everything go."},
+    [GOVERNOR_TICKS] = {.name = GOVERNOR("ticks"),
+                        .type = METRIC_COUNTER,
+                        .help = "Ticks of the exporter that decisions were made on."},
+    [GOVERNOR_TICK_DURATION] =
+        {.name = GOVERNOR("tick_duration_seconds"),
+         .type = METRIC_COUNTER,
+         .number = METRIC_DOUBLE,
+         .help = "Time spent on fetching and deciding. A rate near 1: it cannot keep up."},
+    [GOVERNOR_RELOAD_SUCCESSFUL] =
+        {.name = GOVERNOR("config_last_reload_successful"),
+         .type = METRIC_GAUGE,
+         .help = "1 when the configuration was last read without an error. 0: the earlier one "
+                 "stays in force; the log says why."},
+    [GOVERNOR_POLICY_ACTIVE] =
+        {.name = GOVERNOR("policy_active"),
+         .type = METRIC_GAUGE,
+         .labels = "policy",
+         .help = "1 while the policy has a signal: for threshold, a protected container with a "
+                 "latency that is known to be normal. 0: it holds nothing."},
+    [GOVERNOR_DECISIONS] =
+        {.name = GOVERNOR("decisions"),
+         .type = METRIC_COUNTER,
+         .labels = "policy, action, outcome",
+         .help = "Decisions by what came of them. High for foreign: somebody else writes the same "
+                 "files. High for limited: see limit_hits. High for cut: it flaps."},
+    [GOVERNOR_CLAIMS] = {.name = GOVERNOR("claims"),
+                         .type = METRIC_GAUGE,
+                         .labels = "actuator",
+                         .help = "Containers that are restricted now, or would be in mode observe. "
+                                 "High: many are."},
+    [GOVERNOR_YIELDED] =
+        {.name = GOVERNOR("yielded_containers"),
+         .type = METRIC_GAUGE,
+         .labels = "actuator",
+         .help = "Containers that are left alone since somebody else changes the same setting "
+                 "again and again. High: two programs steer the same containers."},
+    [GOVERNOR_ERRORS] = {.name = GOVERNOR("errors"),
+                         .type = METRIC_COUNTER,
+                         .labels = "actuator, op, reason",
+                         .help = "Reads and writes of control files that failed. High: the log "
+                                 "says which."},
+    [GOVERNOR_FOREIGN] =
+        {.name = GOVERNOR("foreign_writes"),
+         .type = METRIC_COUNTER,
+         .labels = "actuator, kind",
+         .help = "Values of somebody else in restricted files: reset, the original again; "
+                 "changed, a new specification, which is adopted. High: two programs steer the "
+                 "same containers."},
+    [GOVERNOR_DEAD_MAN] =
+        {.name = GOVERNOR("dead_man"),
+         .type = METRIC_COUNTER,
+         .labels = "reason",
+         .help = "How often everything was let go since the exporter's data were not to be acted "
+                 "on. High: the exporter is unreliable, and so is what rests on it."},
+    [GOVERNOR_RELEASED] = {.name = GOVERNOR("released"),
+                           .type = METRIC_COUNTER,
+                           .labels = "reason",
+                           .help = "Claims that were given back, by reason. High for futile: "
+                                   "restricting best effort does not help."},
+    [GOVERNOR_FUTILE] =
+        {.name = GOVERNOR("futile"),
+         .type = METRIC_COUNTER,
+         .help = "How often a container was at its least for long and the protected ones still "
+                 "waited. High: the cause of the latency is elsewhere."},
+    [GOVERNOR_LIMIT_HITS] =
+        {.name = GOVERNOR("limit_hits"),
+         .type = METRIC_COUNTER,
+         .labels = "limit",
+         .help = "Changes that were put off by a limit of the governor. High for claims or rate: "
+                 "the limits of the configuration are low for this node."},
+    [GOVERNOR_JOURNAL_ERRORS] =
+        {.name = GOVERNOR("journal_errors"),
+         .type = METRIC_COUNTER,
+         .help = "Lines of the journal that could not be written. High: nothing is changed, and "
+                 "after a minute everything is let go."},
+    [GOVERNOR_RESTORES] =
+        {.name = GOVERNOR("restores"),
+         .type = METRIC_COUNTER,
+         .labels = "outcome",
+         .help = "Claims that were put back, by what was found. High for failed: originals are "
+                 "still to be put back; the log says which. High for foreign: others have "
+                 "written meanwhile."},
+    [GOVERNOR_QUOTA] =
+        {.name = GOVERNOR("container_cpu_quota_cores"),
+         .type = METRIC_GAUGE,
+         .number = METRIC_DOUBLE,
+         .labels = "container",
+         .help = "CPU quota that the governor has set, or would have set in mode observe; absent "
+                 "while the container is not restricted. High: little is taken from it."},
+    [GOVERNOR_QUOTA_ORIGINAL] =
+        {.name = GOVERNOR("container_cpu_quota_original_cores"),
+         .type = METRIC_GAUGE,
+         .number = METRIC_DOUBLE,
+         .labels = "container",
+         .help = "CPU quota that the container has without the governor, bounded by its CPUs; "
+                 "absent while it is not restricted. High: it may use much."},
+};

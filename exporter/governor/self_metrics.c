@@ -1,0 +1,281 @@
+#include "exporter/governor/self_metrics.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MODE_OBSERVE, MODE_ENFORCE, MODE_PAUSED, MODES };
+static const char *const modes[MODES] = {"observe", "enforce", "paused"};
+static const char *const foreign_kinds[FOREIGN_KINDS] = {"reset", "changed"};
+
+enum { LIMITS = GUARD_BACK_OFF + 1, RESTORES = RESTORED_OUTCOMES + 1 };
+
+/* Of a container that is restricted. */
+struct claim_series {
+    char path[CLAIM_PATH_MAX];
+    struct series *quota, *original;
+    bool seen;
+};
+
+struct governor_metrics {
+    struct family *families[GOVERNOR_METRICS];
+    struct series *single[GOVERNOR_METRICS]; /* of families without labels */
+    struct series *build, *mode[MODES], *policy_active, *claims, *yielded;
+    struct series *decisions[ACTIONS][OUTCOMES];
+    struct series *errors[ERROR_OPS][ERROR_REASONS];
+    struct series *foreign[FOREIGN_KINDS], *dead_man[DEAD_REASONS], *released[RELEASE_REASONS];
+    struct series *limits[LIMITS]; /* NULL for what is no limit */
+    struct series *restores[RESTORES];
+    struct claim_series *containers; /* CLAIMS_MAX */
+    size_t n_containers;
+};
+
+/* ---- making ---- */
+
+static int make(struct governor_metrics *metrics, enum governor_metric metric,
+                const struct label *labels, size_t n, struct series **out)
+{
+    return series_new(metrics->families[metric], NULL, labels, n, out);
+}
+
+static int make_one(struct governor_metrics *metrics, enum governor_metric metric, const char *name,
+                    const char *value, struct series **out)
+{
+    const struct label label = {name, value};
+    return make(metrics, metric, &label, 1, out);
+}
+
+static int make_decisions(struct governor_metrics *metrics)
+{
+    int err = 0;
+    for (int a = 0; a < ACTIONS; a++)
+        for (int o = 0; o < OUTCOMES && !err; o++) {
+            const struct label labels[] = {{"policy", "threshold"},
+                                           {"action", action_name((enum action)a)},
+                                           {"outcome", outcome_name((enum outcome)o)}};
+            err = make(metrics, GOVERNOR_DECISIONS, labels, 3, &metrics->decisions[a][o]);
+        }
+    return err;
+}
+
+static int make_errors(struct governor_metrics *metrics)
+{
+    int err = 0;
+    for (int op = 0; op < ERROR_OPS; op++)
+        for (int reason = 0; reason < ERROR_REASONS && !err; reason++) {
+            const struct label labels[] = {
+                {"actuator", "cpu"},
+                {"op", error_op_name((enum error_op)op)},
+                {"reason", error_reason_name((enum error_reason)reason)}};
+            err = make(metrics, GOVERNOR_ERRORS, labels, 3, &metrics->errors[op][reason]);
+        }
+    return err;
+}
+
+static int make_foreign(struct governor_metrics *metrics)
+{
+    int err = 0;
+    for (int kind = 0; kind < FOREIGN_KINDS && !err; kind++) {
+        const struct label labels[] = {{"actuator", "cpu"}, {"kind", foreign_kinds[kind]}};
+        err = make(metrics, GOVERNOR_FOREIGN, labels, 2, &metrics->foreign[kind]);
+    }
+    return err;
+}
+
+static int make_reasons(struct governor_metrics *metrics)
+{
+    int err = 0;
+    for (int i = 0; i < MODES && !err; i++)
+        err = make_one(metrics, GOVERNOR_MODE, "mode", modes[i], &metrics->mode[i]);
+    for (int i = 0; i < DEAD_REASONS && !err; i++)
+        err = make_one(metrics, GOVERNOR_DEAD_MAN, "reason", dead_reason_name((enum dead_reason)i),
+                       &metrics->dead_man[i]);
+    for (int i = 0; i < RELEASE_REASONS && !err; i++)
+        err = make_one(metrics, GOVERNOR_RELEASED, "reason",
+                       release_reason_name((enum release_reason)i), &metrics->released[i]);
+    for (int i = GUARD_TICK; i < LIMITS && !err; i++)
+        err = make_one(metrics, GOVERNOR_LIMIT_HITS, "limit",
+                       guard_verdict_name((enum guard_verdict)i), &metrics->limits[i]);
+    for (int i = 0; i < RESTORES && !err; i++)
+        err = make_one(metrics, GOVERNOR_RESTORES, "outcome",
+                       i == RESTORED_OUTCOMES ? "failed"
+                                              : claim_restored_name((enum claim_restored)i),
+                       &metrics->restores[i]);
+    return err;
+}
+
+static int make_singles(struct governor_metrics *metrics)
+{
+    int err = make_one(metrics, GOVERNOR_BUILD, "version", IE_VERSION, &metrics->build);
+    if (!err)
+        err = make_one(metrics, GOVERNOR_POLICY_ACTIVE, "policy", "threshold",
+                       &metrics->policy_active);
+    if (!err)
+        err = make_one(metrics, GOVERNOR_CLAIMS, "actuator", "cpu", &metrics->claims);
+    if (!err)
+        err = make_one(metrics, GOVERNOR_YIELDED, "actuator", "cpu", &metrics->yielded);
+    for (int i = 0; i < GOVERNOR_METRICS && !err; i++)
+        if (!governor_descs[i].labels)
+            err = make(metrics, (enum governor_metric)i, NULL, 0, &metrics->single[i]);
+    return err;
+}
+
+int governor_metrics_new(struct store *store, struct governor_metrics **out)
+{
+    struct governor_metrics *metrics = calloc(1, sizeof *metrics);
+    if (!metrics)
+        return -ENOMEM;
+    metrics->containers = calloc(CLAIMS_MAX, sizeof *metrics->containers);
+    int err = metrics->containers ? 0 : -ENOMEM;
+    for (int i = 0; i < GOVERNOR_METRICS && !err; i++)
+        err = store_family(store, &governor_descs[i], NULL, &metrics->families[i]);
+    if (!err)
+        err = make_singles(metrics);
+    if (!err)
+        err = make_decisions(metrics);
+    if (!err)
+        err = make_errors(metrics);
+    if (!err)
+        err = make_foreign(metrics);
+    if (!err)
+        err = make_reasons(metrics);
+    if (err)
+        governor_metrics_free(metrics);
+    else
+        *out = metrics;
+    return err;
+}
+
+/* The series themselves are the store's. */
+void governor_metrics_free(struct governor_metrics *metrics)
+{
+    if (!metrics)
+        return;
+    free(metrics->containers);
+    free(metrics);
+}
+
+/* ---- containers ---- */
+
+/* "namespace/pod/container", whose names have no slash in them; what does is no container of
+ * Kubernetes, and its last name has them all. */
+static int make_container(struct governor_metrics *metrics, const struct claim *claim,
+                          struct claim_series *out)
+{
+    char names[CLAIM_NAME_MAX];
+    char *pod, *container;
+    memcpy(names, claim->container, sizeof names);
+    pod = strchr(names, '/');
+    container = pod ? strchr(pod + 1, '/') : NULL;
+    if (!container)
+        return -EINVAL;
+    *pod++ = *container++ = '\0';
+    const struct label labels[] = {{"namespace", names},
+                                   {"pod", pod},
+                                   {"container", container},
+                                   {"container_id", claim->container_id}};
+    int err = make(metrics, GOVERNOR_QUOTA, labels, 4, &out->quota);
+    if (err)
+        return err;
+    err = make(metrics, GOVERNOR_QUOTA_ORIGINAL, labels, 4, &out->original);
+    if (err)
+        series_free(out->quota);
+    return err;
+}
+
+static struct claim_series *container_of(struct governor_metrics *metrics,
+                                         const struct claim *claim)
+{
+    for (size_t i = 0; i < metrics->n_containers; i++)
+        if (strcmp(metrics->containers[i].path, claim->path) == 0)
+            return &metrics->containers[i];
+    if (metrics->n_containers == CLAIMS_MAX)
+        return NULL;
+    struct claim_series *series = &metrics->containers[metrics->n_containers];
+    if (make_container(metrics, claim, series))
+        return NULL;
+    memcpy(series->path, claim->path, sizeof series->path);
+    metrics->n_containers++;
+    return series;
+}
+
+static void update_containers(struct governor_metrics *metrics, const struct enforcer *enforcer)
+{
+    size_t n;
+    const struct holding *holdings = enforcer_holdings(enforcer, &n);
+    for (size_t i = 0; i < metrics->n_containers; i++)
+        metrics->containers[i].seen = false;
+    for (size_t i = 0; i < n; i++) {
+        const struct claim *claim = &holdings[i].claim;
+        struct claim_series *series =
+            holdings[i].known && claim->value < claim->most ? container_of(metrics, claim) : NULL;
+        if (!series)
+            continue;
+        series->seen = true;
+        series_set(series->quota, claim->value);
+        series_set(series->original, claim->most);
+    }
+    for (size_t i = metrics->n_containers; i-- > 0;) {
+        struct claim_series *series = &metrics->containers[i];
+        if (series->seen)
+            continue;
+        series_free(series->quota);
+        series_free(series->original);
+        *series = metrics->containers[--metrics->n_containers];
+    }
+}
+
+/* ---- all ---- */
+
+static void update_counts(struct governor_metrics *metrics, const struct enforcer_counts *counts)
+{
+    for (int a = 0; a < ACTIONS; a++)
+        for (int o = 0; o < OUTCOMES; o++)
+            series_set_u64(metrics->decisions[a][o], counts->decisions[a][o]);
+    for (int op = 0; op < ERROR_OPS; op++)
+        for (int reason = 0; reason < ERROR_REASONS; reason++)
+            series_set_u64(metrics->errors[op][reason], counts->errors[op][reason]);
+    for (int i = 0; i < FOREIGN_KINDS; i++)
+        series_set_u64(metrics->foreign[i], counts->foreign[i]);
+    for (int i = 0; i < RELEASE_REASONS; i++)
+        series_set_u64(metrics->released[i], counts->released[i]);
+    for (int i = GUARD_TICK; i < LIMITS; i++)
+        series_set_u64(metrics->limits[i], counts->limited[i]);
+    for (int i = 0; i < RESTORED_OUTCOMES; i++)
+        series_set_u64(metrics->restores[i], counts->restores.outcomes[i]);
+    series_set_u64(metrics->restores[RESTORED_OUTCOMES], counts->restores.failed);
+}
+
+static size_t count_yielded(const struct enforcer *enforcer, uint64_t now_ns)
+{
+    size_t n, yielded = 0;
+    const struct holding *holdings = enforcer_holdings(enforcer, &n);
+    for (size_t i = 0; i < n; i++)
+        yielded += guard_has_yielded(&holdings[i].memory, now_ns);
+    return yielded;
+}
+
+void governor_metrics_update(struct governor_metrics *metrics, const struct governor_facts *facts)
+{
+    const struct governor_state *state = &facts->state;
+    int mode = state->paused ? MODE_PAUSED : state->enforce ? MODE_ENFORCE : MODE_OBSERVE;
+    series_set_u64(metrics->build, 1);
+    for (int i = 0; i < MODES; i++)
+        series_set_u64(metrics->mode[i], i == mode);
+    series_set_u64(metrics->single[GOVERNOR_EXPORTER_UP], facts->exporter_up);
+    series_set(metrics->single[GOVERNOR_DATA_AGE],
+               liveness_age_seconds(state->liveness, facts->now_ns));
+    series_set_u64(metrics->single[GOVERNOR_TICKS], state->ticks);
+    series_set(metrics->single[GOVERNOR_TICK_DURATION], facts->tick_seconds);
+    series_set_u64(metrics->single[GOVERNOR_RELOAD_SUCCESSFUL], facts->reload_successful);
+    series_set_u64(metrics->single[GOVERNOR_FUTILE], state->futile);
+    series_set_u64(metrics->single[GOVERNOR_JOURNAL_ERRORS], state->journal_errors);
+    series_set_u64(metrics->policy_active, state->policy_active);
+    series_set_u64(metrics->claims, state->open);
+    series_set_u64(metrics->yielded, count_yielded(state->enforcer, facts->now_ns));
+    for (int i = 0; i < DEAD_REASONS; i++)
+        series_set_u64(metrics->dead_man[i], state->dead_man[i]);
+    update_counts(metrics, enforcer_counts(state->enforcer));
+    update_containers(metrics, state->enforcer);
+}

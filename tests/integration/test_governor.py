@@ -1,0 +1,441 @@
+#!/usr/bin/python3
+"""interference_governor against a tree of plain files and an exporter of the test's own.
+
+It is killed, and its writes fail, at every step that writes; afterwards --restore brings the tree
+back to the byte. Nothing of this machine's cgroups is touched.
+"""
+import concurrent.futures
+import contextlib
+import errno
+import http.client
+import http.server
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from harness import BUILD, EXPORTER, REPLAYS, free_port, main, parse_openmetrics, start, stop, wait_until
+
+GOVERNOR = BUILD / "interference_governor"
+FAULTS = BUILD / "programs/libgovernor_faults.so"
+ORIGINAL = "300000 100000\n"
+BATCH = ("batch-0", "batch-1")
+
+
+class FakeExporter:
+    """A tick with each request. 'latencies' are the protected container's, in turn; None: it is
+    as before; the last one stays."""
+
+    def __init__(self, tree, latencies, source="perf"):
+        self.latencies, self.source = latencies, source
+        self.tick, self.reads, self.gone = 0, 0, {}
+        self.silent = False
+        self.root, self.prefix = tree, ""
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                if outer.silent:
+                    time.sleep(0.5)
+                try:
+                    body = json.dumps(outer.document()).encode()
+                except FileNotFoundError:  # the scene has been cleared away
+                    self.send_error(503)
+                    return
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05},
+                         daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def container(self, namespace, name, reads, latency):
+        values = {"interference_container_info": [{"labels": {"id": f"{self.prefix}/{name}"},
+                                                    "value": 1}],
+                  "interference_container_memory_reads_total": reads}
+        if latency:
+            values["interference_container_memory_read_latency_seconds"] = latency * 1e-9
+            values["interference_container_memory_read_latency_baseline_seconds"] = [
+                {"labels": {"basis": "calm"}, "value": 100e-9}]
+        return {"namespace": namespace, "pod": f"{name}-x", "container": name, "container_id": name,
+                "cgroup_id": (self.root / name).stat().st_ino, "values": values}
+
+    def document(self):
+        latency = self.latencies[min(self.tick, len(self.latencies) - 1)]
+        self.tick += 1
+        self.reads += 1000000
+        return {"source": self.source, "replay_ended": False,
+                "tick": {"number": self.tick, "monotonic_seconds": time.monotonic(),
+                         "timestamp_seconds": time.time(), "interval_seconds": 0.05},
+                "containers": [self.container("shop", "cart", 1, latency)] +
+                              [self.container("jobs", name, self.reads, None) for name in BATCH
+                               if self.tick < self.gone.get(name, 1 << 60)]}
+
+
+# Four ticks to warm up, then: held, raised, cut; one container ends.
+PLOT = [100, 100, 100, 100, 100, 100, 131, 100]
+PLOT_ENDS = 9
+
+
+class Scene:
+    def __init__(self, latencies=PLOT, mode="enforce", source="perf"):
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
+        self.tree, self.state = self.folder / "cgroup", self.folder / "state"
+        self.tree.mkdir()
+        self.state.mkdir(mode=0o700)
+        (self.tree / "cgroup.controllers").write_text("cpuset cpu memory\n")
+        for name in ("cart", *BATCH):
+            (self.tree / name).mkdir()
+            (self.tree / name / "cpu.max").write_text(ORIGINAL)
+            (self.tree / name / "cpu.weight").write_text("1\n")
+            (self.tree / name / "cpuset.cpus.effective").write_text("0-7\n")
+        self.exporter = FakeExporter(self.tree, latencies, source)
+        self.count = self.folder / "count"
+        self.config = self.folder / "governor.json"
+        self.configure(mode)
+        self.port = free_port()
+        self.before = self.snapshot()
+
+    def configure(self, mode, **threshold):
+        anything = {"pod": "*", "container": "*"}
+        self.config.write_text(json.dumps({
+            "governor": 1, "mode": mode, "state_directory": str(self.state),
+            "exporter": {"url": self.exporter.url, "stale": "1s", "dead": "2s"},
+            "classes": [{"name": "web", "role": "protected",
+                         "match": [{"namespace": "shop", **anything}]},
+                        {"name": "batch", "role": "best_effort",
+                         "match": [{"namespace": "jobs", **anything}]}],
+            "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": 1.1,
+                                       **threshold}}}))
+
+    def close(self):
+        self.exporter.close()
+        shutil.rmtree(self.folder)
+
+    def snapshot(self):
+        return {str(path): path.read_bytes() for path in self.tree.rglob("*") if path.is_file()}
+
+    def quota(self, name):
+        return (self.tree / name / "cpu.max").read_text().strip()
+
+    def argv(self, *more):
+        return [GOVERNOR, f"--config.file={self.config}", f"--path.cgroupfs={self.tree}",
+                f"--web.listen-address=127.0.0.1:{self.port}", *more]
+
+    def environment(self, at=0, error=0):
+        self.count.write_bytes(bytes(8))
+        return {**os.environ, "LD_PRELOAD": str(FAULTS), "FAULT_AT": str(at),
+                "FAULT_ERRNO": str(error), "FAULT_COUNT": str(self.count)}
+
+    def steps(self):
+        return int.from_bytes(self.count.read_bytes(), "little")
+
+    def run(self, *flags, **environment):
+        return start(self.argv(*flags), stderr=subprocess.PIPE,
+                     env=self.environment(**environment) if environment else None)
+
+    def restore(self, **environment):
+        return subprocess.run([str(a) for a in self.argv("--restore")], capture_output=True,
+                              timeout=20, check=False,
+                              env=self.environment(**environment) if environment else None)
+
+    def get(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        with contextlib.closing(connection):
+            connection.request("GET", path, headers={"Accept": "application/openmetrics-text"})
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+
+    def play(self, process):
+        """The plot up to its end, or until the process has died."""
+        self.exporter.gone = {BATCH[1]: PLOT_ENDS}
+        wait_until(lambda: process.poll() is not None or self.exporter.tick > PLOT_ENDS + 1, 30,
+                   "the plot's end")
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+        return process.returncode
+
+
+class Governor(unittest.TestCase):
+    def scene(self, *arguments, **named):
+        scene = Scene(*arguments, **named)
+        self.addCleanup(scene.close)
+        return scene
+
+    def governed(self, scene, *flags, **environment):
+        process = scene.run(*flags, **environment)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(stop, process, signal.SIGKILL)
+        return process
+
+    def expect_restored(self, scene):
+        for _ in range(2):
+            result = scene.restore()
+            self.assertEqual(result.returncode, 0, result.stderr.decode())
+            self.assertEqual(scene.snapshot(), scene.before)
+
+    def test_holds_raises_cuts_and_gives_back(self):
+        scene = self.scene([100] * 6 + [131])
+        process = self.governed(scene, "--enforce")
+        wait_until(lambda: scene.exporter.tick > 10, what="ten ticks")
+        self.assertEqual(scene.quota("batch-0"), "100000 100000")
+        self.assertEqual(scene.quota("cart"), ORIGINAL.strip())
+        page = parse_openmetrics(scene.get("/metrics")[1])
+        name = "interference_governor_"
+        self.assertEqual(page.get(name + "mode", mode="enforce"), 1)
+        self.assertEqual(page.get(name + "claims", actuator="cpu"), 2)
+        self.assertEqual(page.get(name + "container_cpu_quota_cores", container="batch-0"), 1)
+        self.assertEqual(page.get(name + "container_cpu_quota_original_cores", container="batch-0"), 3)
+        self.assertGreaterEqual(page.get(name + "decisions_total", action="cut", outcome="applied"), 2)
+        decisions = json.loads(scene.get("/api/v1/decisions")[1])["decisions"]
+        last = [d for d in decisions if d["action"] == "cut"][-1]
+        self.assertEqual(last["cause"], "shop/cart-x/cart")
+        self.assertEqual(last["to"], "100000 100000")
+        claims = json.loads(scene.get("/api/v1/state")[1])["claims"]
+        self.assertEqual({c["container"]: c["value"] for c in claims},
+                         {"jobs/batch-0-x/batch-0": 1, "jobs/batch-1-x/batch-1": 1})
+        self.assertEqual(scene.get("/-/ready")[0], 200)
+        process.send_signal(signal.SIGTERM)
+        log = process.communicate(timeout=20)[1].decode()
+        self.assertEqual(process.returncode, 0, log)
+        self.assertEqual(scene.snapshot(), scene.before)
+        self.assertIn("action=cut container=jobs/batch-0-x/batch-0 knob=cpu", log)
+
+    def test_without_both_keys_nothing_is_written(self):
+        for mode, flags in (("observe", ["--enforce"]), ("enforce", [])):
+            with self.subTest(mode):
+                scene = self.scene([100] * 6 + [131], mode=mode)
+                process = self.governed(scene, *flags, at=0)
+                wait_until(lambda: scene.exporter.tick > 10, what="ten ticks")
+                page = parse_openmetrics(scene.get("/metrics")[1])
+                self.assertGreater(page.get("interference_governor_decisions_total", action="cut",
+                                            outcome="dry_run"), 0)
+                self.assertEqual(page.get("interference_governor_mode", mode="observe"), 1)
+                stop(process)
+                self.assertEqual(scene.steps(), 0)
+                self.assertEqual(list(scene.state.iterdir()), [])
+
+    def sweep(self, case):
+        """Runs case(1), case(2), ... several at a time, until one says that its step did not come.
+        How many there were."""
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            first = 1
+            while True:
+                passed = list(pool.map(case, range(first, first + 8)))
+                if True in passed:
+                    return first + passed.index(True) - 1
+                first += 8
+
+    def test_killed_at_every_step(self):
+        def case(at):
+            with contextlib.closing(Scene()) as scene:
+                code = scene.play(self.governed(scene, "--enforce", at=at))
+                self.assertIn(code, (0, -signal.SIGKILL))
+                self.expect_restored(scene)
+                return code == 0
+        self.assertGreater(self.sweep(case), 40)
+
+    def test_each_step_fails(self):
+        def case(at):
+            with contextlib.closing(Scene()) as scene:
+                error = (errno.EIO, errno.ENOSPC, errno.EBUSY)[at % 3]
+                code = scene.play(self.governed(scene, "--enforce", at=at, error=error))
+                self.assertIn(code, (0, 1, 3))
+                passed = scene.steps() < at
+                self.expect_restored(scene)
+                return passed
+        self.assertGreater(self.sweep(case), 40)
+
+    def test_restore_is_killed_at_every_step(self):
+        def case(at):
+            with contextlib.closing(Scene([100] * 6 + [131])) as scene:
+                process = self.governed(scene, "--enforce")
+                wait_until(lambda: scene.quota("batch-1") == "100000 100000", 30, "held")
+                stop(process, signal.SIGKILL)
+                code = scene.restore(at=at).returncode
+                self.assertIn(code, (0, -signal.SIGKILL))
+                self.expect_restored(scene)
+                return code == 0
+        self.assertGreater(self.sweep(case), 8)
+
+    def test_somebody_else_s_value_stays(self):
+        scene = self.scene([100] * 6 + [131])
+        process = self.governed(scene, "--enforce")
+        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+        stop(process, signal.SIGKILL)
+        (scene.tree / "batch-0/cpu.max").write_text("123000 100000\n")
+        result = scene.restore()
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(b"outcome=foreign", result.stderr)
+        self.assertEqual(scene.quota("batch-0"), "123000 100000")
+        self.assertEqual(scene.quota("batch-1"), ORIGINAL.strip())
+
+    def test_a_broken_journal_stops_everything(self):
+        scene = self.scene([131])
+        (scene.state / "journal").write_text("00000000 {}\n00000000 {}\n")
+        for flags in (["--enforce"], ["--restore"], []):
+            result = subprocess.run([str(a) for a in scene.argv(*flags)], capture_output=True,
+                                    timeout=20, check=False)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(b"journal: line 1: its checksum is wrong; nothing was changed", result.stderr)
+        self.assertEqual(scene.snapshot(), scene.before)
+
+    def test_there_is_one_governor(self):
+        scene = self.scene([131])
+        process = self.governed(scene, "--enforce")
+        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+        result = scene.restore()
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"another governor is running", result.stderr)
+        self.assertEqual(scene.quota("batch-1"), "100000 100000")
+        stop(process)
+        self.assertEqual(scene.snapshot(), scene.before)
+
+    def test_a_silent_exporter_lets_everything_go(self):
+        scene = self.scene([131])
+        self.governed(scene, "--enforce")
+        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+        scene.exporter.silent = True
+        wait_until(lambda: scene.snapshot() == scene.before, what="let go")
+        wait_until(lambda: scene.get("/-/ready")[0] == 503, what="not ready")
+        scene.exporter.silent = False
+        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held again")
+
+    def test_signals(self):
+        scene = self.scene([131])
+        process = self.governed(scene, "--enforce")
+        held = lambda: scene.quota("batch-1") == "100000 100000"
+        free = lambda: scene.snapshot() == scene.before
+        wait_until(held, what="held")
+        process.send_signal(signal.SIGUSR1)
+        wait_until(free, what="paused")
+        ticks = scene.exporter.tick
+        wait_until(lambda: scene.exporter.tick > ticks + 8, what="ticks")
+        self.assertTrue(free())
+        process.send_signal(signal.SIGUSR1)
+        wait_until(held, what="held again")
+        (scene.state / "paused").touch()
+        wait_until(free, what="paused by a file")
+        (scene.state / "paused").unlink()
+        wait_until(held, what="held once more")
+        reload = lambda: parse_openmetrics(scene.get("/metrics")[1]).get(
+            "interference_governor_config_last_reload_successful")
+        scene.configure("enforce", factr=2)
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: reload() == 0, what="a bad configuration")
+        self.assertTrue(held())
+        scene.configure("enforce", factor=2)
+        process.send_signal(signal.SIGHUP)
+        wait_until(free, what="theta doubled")
+        self.assertEqual(reload(), 1)
+
+    def test_a_replay_is_never_acted_on(self):
+        for source in ("replay", ""):
+            scene = self.scene([131], source=source)
+            process = self.governed(scene, "--enforce", at=0)
+            wait_until(lambda: scene.exporter.tick > 12, what="ticks")
+            self.assertEqual(scene.snapshot(), scene.before)
+            self.assertEqual(scene.get("/-/ready")[0], 503)
+            stop(process)
+
+    def test_the_real_exporter_s_replay(self):
+        scene = self.scene([100])
+        port = free_port()
+        exporter = start([EXPORTER, f"--source.replay.file={REPLAYS}/baseline.jsonl",
+                          "--source.replay.speed=max", f"--web.listen-address=127.0.0.1:{port}"],
+                         stderr=subprocess.DEVNULL)
+        self.addCleanup(stop, exporter)
+        scene.config.write_text(scene.config.read_text().replace(scene.exporter.url,
+                                                                 f"http://127.0.0.1:{port}"))
+        process = self.governed(scene, "--enforce")
+        up = lambda: parse_openmetrics(scene.get("/metrics")[1]).get("interference_governor_exporter_up")
+
+        def answered():
+            with contextlib.suppress(OSError):
+                return up() == 1
+            return False
+
+        wait_until(answered, 20, "the exporter's answer")
+        self.assertEqual(scene.get("/-/ready")[0], 503)
+        stop(process)
+        self.assertEqual(scene.snapshot(), scene.before)
+
+    def test_check_says_what_could_be_restricted(self):
+        scene = self.scene([100])
+        result = subprocess.run([str(a) for a in scene.argv("--check")], capture_output=True,
+                                timeout=20, check=False, env=scene.environment())
+        self.assertEqual(result.returncode, 0, result.stderr.decode())
+        self.assertEqual(sorted(result.stdout.decode().splitlines()),
+                         [f'jobs/{name}-x/{name}: cpu between 1 and 3, now "300000 100000"'
+                          for name in BATCH])
+        self.assertEqual(scene.steps(), 0)
+
+    def test_quotas_of_the_real_kernel(self):
+        """As user 0 without any capability, which the governor gives back at start."""
+        cpu, counted = pathlib.Path("/sys/fs/cgroup/cpu"), pathlib.Path("/sys/fs/cgroup/unified")
+        if os.geteuid() != 0 or not (cpu / "tasks").exists() or not (counted / "cgroup.procs").exists() \
+                or pathlib.Path("/sys/fs/cgroup/perf_event/tasks").exists():
+            self.skipTest("needs root, cpu of cgroup v1, and v2 for perf_event")
+        scene = self.scene([100] * 6 + [131])
+        names = ("cart", *BATCH)
+        parent = f"governor-test-{os.getpid()}"
+        for root in (cpu, counted):
+            for folder in (root / parent, *(root / parent / name for name in names)):
+                folder.mkdir()
+                self.addCleanup(folder.rmdir)
+        quota = {name: cpu / parent / name / "cpu.cfs_quota_us" for name in names}
+        for name in names:
+            (cpu / parent / name / "cpu.shares").write_text("2")
+        quota[BATCH[0]].write_text("150000")
+        scene.exporter.root, scene.exporter.prefix = counted / parent, f"/{parent}"
+        argv = [a for a in scene.argv("--enforce") if "cgroupfs" not in str(a)]
+        process = start(argv, stderr=subprocess.PIPE)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(stop, process, signal.SIGKILL)
+        read = lambda: [quota[name].read_text().strip() for name in names]
+        wait_until(lambda: read() == ["-1", "100000", "100000"], 20, "held")
+        capabilities = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        self.assertIn("CapEff:\t0000000000000000", capabilities)
+        scene.exporter.silent = True
+        wait_until(lambda: read() == ["-1", "150000", "-1"], 20, "let go")
+        stop(process)
+
+    def test_wrong_use(self):
+        scene = self.scene([100])
+        for flags, status, words in (
+                (["--config.file=/nonexistent"], 1, b"/nonexistent"),
+                (["--enforce=yes"], 2, b"takes no value"),
+                (["--log.level=loud"], 2, b"must be one of"),
+                (["--frobnicate"], 2, b"unknown flag"),
+                (["--restore", "--check"], 2, b"contradicts"),
+                (["--path.cgroupfs=/nonexistent"], 1, b"/nonexistent")):
+            result = subprocess.run([str(a) for a in scene.argv(*flags)], capture_output=True,
+                                    timeout=20, check=False)
+            self.assertEqual(result.returncode, status, result.stderr.decode())
+            self.assertIn(words, result.stderr)
+        result = subprocess.run([GOVERNOR], capture_output=True, timeout=20, check=False)
+        self.assertEqual(result.returncode, 2)
+        result = subprocess.run([GOVERNOR, "--help"], capture_output=True, timeout=20, check=False)
+        self.assertIn(b"--enforce", result.stdout)
+
+
+if __name__ == "__main__":
+    main()
