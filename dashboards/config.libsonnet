@@ -24,6 +24,10 @@
     // Memory reads per second. With fewer, even 100 ns more for each cost a program less than a thousandth of
     // its time.
     minimumReads: 10000,
+    // What is known to cost a container less is no alert: at no time in 15 minutes more of its cycles lost
+    // to memory, or more CPUs used. Where neither is known, its waiting alerts by itself.
+    materialLoss: 0.05,
+    materialCpus: 0.25,
 
     // A container is slowed down: times slower than alone, where no bound of its own is recorded.
     // The model is pinned: models differ in their error, and their maximum means nothing.
@@ -32,12 +36,19 @@
     // `passive` may warn; a model that has the paper's error may page.
     slowdownSeverity: if self.slowdownModel == 'passive' then 'warning' else 'critical',
 
+    // Minutes that the containers of one name, added up over its pods, spend above the bound in a day: short
+    // jobs that are over before InterferenceContainerSlowdown has waited.
+    slowMinutesPerDay: 60,
+
     // Mean DRAM read latency inside a socket's controllers; idle ones take 50 to 60 ns.
     imcLatencySeconds: 120e-9,
     // AMD: mean latency of the misses of a socket's L3s, times its own calm one (the 10th percentile of
     // the last day). CPUs differ too much for a limit in seconds.
     l3LatencyFactor: 1.5,
 
+    // Rules, alerts and dashboard for persistent memory. Without it, render.sh writes them apart, for whoever
+    // has such modules.
+    persistentMemory: false,
     // Schmidt 2022: write bandwidth of a DIMM peaks at one to four threads.
     nvmmWritersPerDimm: 4,
     // The media writes 256 bytes at a time. One instruction stores at most 64, so full granules are
@@ -58,15 +69,38 @@
     tickStaleSeconds: 60,
     pmuRunningShare: 0.8,
     // Shen & Li's estimate is off by 0.03 at most.
-    coreLatencyErrorRatio: 0.25,
+    coreLatencyErrorRatio: 0.1,
+    // Ticks that were due and not taken, as a share of all.
+    ticksMissedShare: 0.1,
+    // Containers at work without a baseline, as a share of all that are monitored in the cluster.
+    blindShare: 0.2,
+    // Nodes that replay a recording by intention, by name.
+    replayNodes: 'replay.*',
     samplesLostShare: 0.05,
 
-    // What stands before an alert's name and .md in runbook_url. As it is, the runbook's place in the
-    // repository; set it to where you serve them: 'https://wiki.example.org/interference/'.
-    runbookUrlPrefix: 'dashboards/runbooks/',
+    // For routes in Alertmanager. `area` is memory for what containers and nodes suffer from, exporter for the
+    // exporters' own health; `severity` is critical, warning, or info for what nobody can repair in a hurry.
+    alertLabels: { component: 'interference' },
+
+    // What stands before an alert's name and .md in runbook_url: set it to where you serve runbooks/, such as
+    // 'https://wiki.example.org/interference/'. And where your Grafana is, for dashboard_url, without a slash at
+    // the end. As they are, they lead nowhere and say so.
+    runbookUrlPrefix: 'https://set-runbookUrlPrefix.invalid/dashboards/runbooks/',
+    grafanaUrl: 'https://set-grafanaUrl.invalid',
 
     dashboardTags: ['interference'],
     dashboardRefresh: '30s',
     dashboardPrefix: 'Interference / ',
+    // What a rate is taken over where a dashboard asks for counters.
+    grafanaIntervalVar: '$__rate_interval',
+    // Several clusters in one Prometheus: a variable to choose from. Without it, dashboards show all that is there.
+    showMultiCluster: true,
+    // The exporter's own pages, from a node's dashboard. Where the label of a node is a name that browsers cannot
+    // resolve, '' leaves the links out.
+    exporterUrl: 'http://${node}:10066',
+    // kubernetes-mixin's dashboard of a pod; '' leaves the link out.
+    podDashboardUid: '6581e46e4e5c7ba40a07646395ef7b23',
+    // How many containers a graph of the Node dashboard draws: the values of its variable `top`.
+    nodeTop: [10, 5, 20, 50],
   },
 }

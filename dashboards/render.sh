@@ -8,16 +8,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-$here/rendered}
 mixin=$(realpath "${MIXIN:-$here/mixin.libsonnet}")
 
-mkdir -p "$out"
-yaml() {
-    {
-        echo "# Rendered from the mixin by dashboards/render.sh; change that."
-        jsonnet -S -J "$here" -e "(import '$here/lib/yaml.libsonnet')((import '$mixin').$1)"
-    } >"$out/$2"
-}
-yaml prometheusRules rules.yaml
-yaml prometheusAlerts alerts.yaml
-jsonnet -m "$out" -J "$here" -e "(import '$mixin').grafanaDashboards" >/dev/null
+files="(import '$here/lib/render.libsonnet')(import '$mixin')"
+mkdir -p "$out/persistent-memory"
+jsonnet -S -m "$out" -J "$here" -e "$files.texts" >/dev/null
+jsonnet -m "$out" -J "$here" -e "$files.dashboards" >/dev/null
+rmdir --ignore-fail-on-non-empty "$out/persistent-memory"
 
 # The Helm chart has copies, since its package holds no links out of it.
 files=$here/../deploy/kubernetes/chart/files
@@ -25,5 +20,6 @@ if [ "$out" = "$here/rendered" ] && [ -d "$files" ]; then
     rm -rf "$files"
     mkdir -p "$files/rules" "$files/dashboards"
     cp "$out"/*.yaml "$files/rules/"
-    find "$out" -name '*.json' -exec cp -t "$files/dashboards/" {} +
+    find "$out" -maxdepth 1 -name '*.json' -exec cp -t "$files/dashboards/" {} +
+    cp -r "$out/persistent-memory" "$files/"
 fi

@@ -1,22 +1,50 @@
 // Alerts. Each has a runbook of its name and tests in ../tests; every join carries the cluster.
+local grafana = import '../lib/grafana.libsonnet';
 local promql = import '../lib/promql.libsonnet';
 
 {
   local config = $._config,
+  local g = grafana(config),
   local q = promql(config),
   local node = '{{ $labels.%s }}' % config.nodeLabel,
   local container = '{{ $labels.namespace }}/{{ $labels.pod }}/{{ $labels.container }}',
+  // Durations in the texts are digits and a unit ("15 minutes"): deploy/demo scales them with the rules'.
   local alert(name, wait, severity, expr, summary, description) = {
     alert: name,
     expr: std.rstripChars(expr, '\n'),
     'for': wait,
-    labels: { severity: severity },
+    labels: config.alertLabels { severity: severity },
     annotations: {
       summary: summary,
       description: description,
       runbook_url: config.runbookUrlPrefix + name + '.md',
     },
   },
+  // Whose area an alert is, and the dashboard that shows it, with the values of the alert's labels.
+  local about(area, uid, values) = {
+    labels+: { area: area },
+    annotations+: {
+      dashboard_url: '%s/d/%s?' % [config.grafanaUrl, uid] + std.join('&', [
+        'var-%s={{ $labels.%s | urlquery }}' % v
+        for v in values
+      ]),
+    },
+  },
+  local ofCluster = [['cluster', config.clusterLabel]],
+  local ofMachine = ofCluster + [['node', config.nodeLabel]],
+  local aboutContainer = about('memory', g.uid.container, ofMachine + [[l, l] for l in ['namespace', 'pod', 'container']]),
+  local aboutMemory = about('memory', g.uid.node, ofMachine),
+  local aboutExporter = about('exporter', g.uid.node, ofMachine),
+  local aboutExporters = about('exporter', g.uid.fleet, ofCluster),
+  local aboutCluster = about('memory', g.uid.fleet, ofCluster),
+  // For annotations of alerts about many: five of them, by name or, with `by` empty, the highest first.
+  local fiveOf(what, text, labels, expr, by='instance') = '%s{{ with (printf %s %s | query%s) }}{{ range $i, $one := . }}{{ if $i }},{{ end }} %s{{ end }}{{ end }}.' % [
+    what,
+    std.escapeStringJson('topk(5, %s)' % expr),
+    std.join(' ', ['$labels.' + l for l in labels]),
+    if by == '' then '' else ' | sortByLabel ' + std.escapeStringJson(by),
+    text,
+  ],
   // For annotations: a query about the alert's own node, and the names of what it finds.
   local ofNode(expr) = '(printf %s $labels.%s $labels.%s | query)' % [
     std.escapeStringJson(std.strReplace(expr, 'HERE', '%s=%%q, %s=%%q' % [config.clusterLabel, config.nodeLabel])),
@@ -39,9 +67,95 @@ local promql = import '../lib/promql.libsonnet';
   ]),
   // Where this node's counts come from a recording, times are the recording's.
   local replay = q.select('interference_exporter_source_info', 'source="replay"'),
-  local remedies = 'reason=~"no_permission|fd_limit|event_filtered|nmi_watchdog|not_calibrated"',
+  local remedies = 'reason=~"no_permission|fd_limit|nmi_watchdog|not_calibrated"',
+  local impaired(severity, matchers, why) = alert(
+    'InterferenceCollectorImpaired',
+    '5m',
+    severity,
+    local info = q.select('interference_exporter_collector_info', matchers);
+    // Of each node: a quarter of an hour ago, too, so that what a start passes through does not count.
+    'count by (%s, collector, reason) (\n  max by (%s, collector, reason) (%s == 1)\n  and\n  max by (%s, collector, reason) (%s offset 15m == 1)\n)'
+    % [config.clusterLabel, q.exporter, info, q.exporter, info],
+    'Collector {{ $labels.collector }} cannot count everything on {{ $value }} of the nodes ({{ $labels.reason }}).',
+    fiveOf(
+      'On {{ $value }} of the nodes, collector {{ $labels.collector }} cannot do all its work: {{ $labels.reason }}. %s Some of them:' % why,
+      '{{ $one.Labels.instance }}',
+      [config.clusterLabel, 'collector', 'reason'],
+      'max by (instance) (%s == 1)' % q.select(
+        'interference_exporter_collector_info',
+        '%s=%%q, collector=%%q, reason=%%q' % config.clusterLabel
+      )
+    )
+  ) + aboutExporters,
   // Collectors whose counters run all the time on a node that nobody else counts on.
   local alone = 'collector=~"core_latency|slowdown|probe"',
+
+  // For whoever has such modules: see config.libsonnet.
+  local persistentMemory = {
+    name: 'interference-persistent-memory',
+    interval: config.interval,
+    rules: [
+      alert(
+        'InterferenceNvmmWriterThreadsHigh',
+        '15m',
+        'info',
+        |||
+          avg_over_time(node:interference_nvmm_writer_threads:sum[10m])
+          / on (%(node)s)
+          (max by (%(node)s) (%(dimms)s) > 0)
+          > %(limit)g
+        ||| % {
+          node: q.node,
+          dimms: q.select('interference_pmem_dimms'),
+          limit: config.nvmmWritersPerDimm,
+        },
+        'Too many threads write to the persistent memory of %s.' % node,
+        '{{ $value | humanize }} threads per DIMM write to the persistent memory of %s. Its write bandwidth peaks at one to four threads per DIMM and falls beyond that.' % node
+      ) + about('memory', g.uid.persistentMemory, ofMachine),
+      alert(
+        'InterferenceNvmmSmallStores',
+        '15m',
+        'info',
+        |||
+          container:interference_nvmm_bytes:rate5m{access="store"}
+          / (container:interference_nvmm_accesses:rate5m{access="store"} > 0)
+          < %(bytes)g
+          and
+          container:interference_nvmm_bytes:rate5m{access="store"} > %(rate)g
+          unless on (%(node)s)
+          %(undecoded)s
+          > 0.1 *
+          %(samples)s
+        ||| % {
+          bytes: config.nvmmStoreBytes,
+          rate: config.nvmmStoreBytesPerSecond,
+          node: q.node,
+          // Stores of unknown size add no bytes: the mean is no mean then.
+          undecoded: q.rate(q.node, 'interference_sampler_samples_undecoded_total', '5m', 'access="store"'),
+          samples: q.rate(q.node, 'interference_container_memory_samples_total', '5m', 'access="store", medium="nvmm"'),
+        },
+        'Container %s makes small stores to persistent memory.' % container,
+        'On node %s, stores of %s to persistent memory have {{ $value | humanize }} bytes on average. The media writes %d bytes at a time: unless stores are consecutive, each one costs a read and a write of the media.' % [node, container, config.nvmmGranuleBytes]
+      ) + about('memory', g.uid.persistentMemory, ofMachine),
+      alert(
+        'InterferenceSamplesLost',
+        '15m',
+        'warning',
+        '%s\n> %g' % [
+          q.ratio(
+            q.rate(q.exporter + ', access', 'interference_sampler_samples_lost_total'),
+            '(%s\n+\n%s)' % [
+              q.rate(q.exporter + ', access', 'interference_sampler_samples_lost_total'),
+              q.rate(q.exporter + ', access', 'interference_container_memory_samples_total'),
+            ],
+          ),
+          config.samplesLostShare,
+        ],
+        'The exporter on {{ $labels.instance }} loses samples of memory accesses.',
+        '{{ $value | humanizePercentage }} of the {{ $labels.access }} samples on {{ $labels.instance }} are lost before the exporter reads them. It estimates the use of persistent memory from the rest; the estimate is wrong if the losses depend on the medium.'
+      ) + about('exporter', g.uid.persistentMemory, ofMachine),
+    ],
+  },
 
   prometheusAlerts+:: {
     groups+: [
@@ -53,63 +167,69 @@ local promql = import '../lib/promql.libsonnet';
             'InterferenceMemoryLatencyHigh',
             '5m',
             'warning',
-            |||
-              container:interference_memory_read_latency_over_threshold:ratio15m > %(share)g
-              and
-              container:interference_memory_read_latency_observed:ratio15m > %(observed)g
-              and
-              container:interference_memory_reads:rate5m > %(reads)g
-            ||| % { share: config.latencyShare, observed: config.minimumObserved, reads: config.minimumReads },
+            // All its conditions are in that rule, which the dashboards need, too.
+            'container:interference_memory_waiting:ratio15m > %g' % config.latencyShare,
             'Memory reads of container %s take longer than its threshold.' % container,
             'On node %s, memory reads of %s took longer than its threshold for {{ $value | humanizePercentage }} of the observed time in the last 15 minutes. Possible causes are traffic of its neighbours, its own traffic, or memory that has moved. %s' % [node, container, suspects]
-          ),
-          // A latency is known, but nothing to compare it with.
+          ) + aboutContainer,
+          // A latency is known, but nothing to compare it with. As old as a day: a younger one may still learn.
           alert(
             'InterferenceThresholdMissing',
-            '1440m',
-            'warning',
+            '60m',
+            'info',
             |||
-              avg_over_time(container:interference_memory_reads:rate5m[1h]) > %(reads)g
-              and
-              avg_over_time(container:interference_memory_read_latency_observed:ratio15m[1h]) > %(observed)g
-              unless on (%(container)s)
-              %(threshold)s
+              count by (%(cluster)s, namespace) (
+                avg_over_time(container:interference_memory_reads:rate5m[1h]) > %(reads)g
+                and
+                avg_over_time(container:interference_memory_read_latency_observed:ratio15m[1h]) > %(observed)g
+                and
+                container:interference_memory_reads:rate5m offset 1d
+                unless on (%(container)s)
+                %(threshold)s
+              )
             ||| % {
+              cluster: config.clusterLabel,
               reads: config.minimumReads,
               observed: config.minimumObserved,
               container: q.container,
               threshold: q.select('interference_container_memory_read_latency_threshold_seconds'),
             },
-            'Container %s has had no threshold for a day.' % container,
-            'On node %s, %s makes {{ $value | humanize }} memory reads per second, and has had no threshold for their latency for a day. InterferenceMemoryLatencyHigh cannot fire for it.' % [node, container]
-          ),
+            'Busy containers of namespace {{ $labels.namespace }} have no threshold: {{ $value }} of them.',
+            fiveOf(
+              'In namespace {{ $labels.namespace }}, {{ $value }} of the containers that are at least 1 day old make more than %d memory reads per second, and have had no threshold for their latency for 1 hour. InterferenceMemoryLatencyHigh cannot fire for them. Those that read most:' % config.minimumReads,
+              '{{ $one.Labels.pod }}/{{ $one.Labels.container }}',
+              [config.clusterLabel, 'namespace', config.clusterLabel, 'namespace', config.clusterLabel, 'namespace'],
+              'container:interference_memory_reads:rate5m{%s=%%q, namespace=%%q} > %d and container:interference_memory_read_latency_observed:ratio15m{%s=%%q, namespace=%%q} > %g unless on (%s) %s' % [
+                config.clusterLabel,
+                config.minimumReads,
+                config.clusterLabel,
+                config.minimumObserved,
+                q.container,
+                q.select(
+                  'interference_container_memory_read_latency_threshold_seconds',
+                  '%s=%%q, namespace=%%q' % config.clusterLabel
+                ),
+              ],
+              by=''
+            )
+          ) + about('memory', g.uid.fleet, ofCluster),
           alert(
             'InterferenceContainerSlowdown',
             '15m',
             config.slowdownSeverity,
-            |||
-              (
-                container:interference_slowdown:ratio5m{model="%(model)s"}
-                > on (%(workload)s) group_left ()
-                max by (%(workload)s) (interference:slowdown:bound)
-                or
-                (
-                  container:interference_slowdown:ratio5m{model="%(model)s"}
-                  unless on (%(workload)s)
-                  interference:slowdown:bound
-                ) > %(bound)g
-              )
-              and
-              container:interference_slowdown_observed:ratio5m{model="%(model)s"} > %(observed)g
-            ||| % {
-              model: config.slowdownModel,
-              workload: q.workload,
-              bound: config.slowdownBound,
-              observed: config.minimumObserved,
-            },
-            'Container %s is estimated to run slower than it would run alone.' % container,
+            'container:interference_slowdown_over_bound:ratio5m > 1',
+            'The work of container %s takes longer than it would take alone.' % container,
             'On node %s, the work of %s takes {{ $value | humanize }} times as long as it would take alone, as estimated by model {{ $labels.model }}. %s' % [node, container, suspects]
-          ),
+          ) + aboutContainer,
+          // Jobs that are over before the one above has waited, but come again.
+          alert(
+            'InterferenceSlowMinutes',
+            '5m',
+            'warning',
+            'workload:interference_slow_minutes:sum1d > %g' % config.slowMinutesPerDay,
+            'Containers {{ $labels.namespace }}/{{ $labels.container }} are often slowed down.',
+            'In the last 24 hours, containers {{ $labels.namespace }}/{{ $labels.container }} spent {{ $value | humanize }} minutes, added up over their pods, in which their work took more than %g times as long as it would take alone (or more than the bound of their own), as estimated by model %s.' % [config.slowdownBound, config.slowdownModel]
+          ) + aboutCluster,
         ],
       },
       {
@@ -130,7 +250,7 @@ local promql = import '../lib/promql.libsonnet';
             ||| % [config.imcLatencySeconds, q.node, config.l3LatencyFactor],
             'The memory of socket {{ $labels.socket }} of %s has long queues.' % node,
             "On socket {{ $labels.socket }} of %s, a read of DRAM takes at least {{ $value | humanize }}s, for every program there: on Intel's CPUs inside the memory controllers, of which idle ones take 50 to 60 ns; on AMD's from the L3 caches on, %g times as long as when that node is calm." % [node, config.l3LatencyFactor]
-          ),
+          ) + aboutMemory,
           // Over ten minutes, and still in the last five: a short one is over before anybody has looked.
           alert(
             'InterferenceAggressor',
@@ -151,7 +271,7 @@ local promql = import '../lib/promql.libsonnet';
             ||| % { memory: q.memory, share: config.aggressorShare },
             'Container %s makes the memory of %s slow for the others.' % [container, node],
             "On %s, %s makes a read of the memory of NUMA node {{ $labels.numa_node }} take {{ $value | humanize }}s longer, on average over 10 minutes: more than %g %% of what it takes when it is calm. It is named because the latency has followed its activity closely enough.{{ if %s }} To move it, unless it is a DaemonSet's (see the runbook): kubectl cordon '%s'; kubectl -n '{{ $labels.namespace }}' delete pod '{{ $labels.pod }}'; and when it runs elsewhere: kubectl uncordon '%s'.{{ end }}" % [node, container, config.aggressorShare * 100, kubernetesNames, node, node]
-          ),
+          ) + aboutContainer,
           // By the exporter's own excess, or by that over the calm of Prometheus' last hour: an exporter that
           // started again without its state takes for calm what it finds. An idle node's is nobody's.
           alert(
@@ -190,69 +310,35 @@ local promql = import '../lib/promql.libsonnet';
               config.clusterLabel,
               config.nodeLabel,
             ]
-          ),
+          ) + aboutMemory,
         ],
       },
-      {
-        name: 'interference-persistent-memory',
-        interval: config.interval,
-        rules: [
-          alert(
-            'InterferenceNvmmWriterThreadsHigh',
-            '15m',
-            'warning',
-            |||
-              avg_over_time(node:interference_nvmm_writer_threads:sum[10m])
-              / on (%(node)s)
-              (max by (%(node)s) (%(dimms)s) > 0)
-              > %(limit)g
-            ||| % {
-              node: q.node,
-              dimms: q.select('interference_pmem_dimms'),
-              limit: config.nvmmWritersPerDimm,
-            },
-            'Too many threads write to the persistent memory of %s.' % node,
-            '{{ $value | humanize }} threads per DIMM write to the persistent memory of %s. Its write bandwidth peaks at one to four threads per DIMM and falls beyond that.' % node
-          ),
-          alert(
-            'InterferenceNvmmSmallStores',
-            '15m',
-            'warning',
-            |||
-              container:interference_nvmm_bytes:rate5m{access="store"}
-              / (container:interference_nvmm_accesses:rate5m{access="store"} > 0)
-              < %(bytes)g
-              and
-              container:interference_nvmm_bytes:rate5m{access="store"} > %(rate)g
-              unless on (%(node)s)
-              %(undecoded)s
-              > 0.1 *
-              %(samples)s
-            ||| % {
-              bytes: config.nvmmStoreBytes,
-              rate: config.nvmmStoreBytesPerSecond,
-              node: q.node,
-              // Stores of unknown size add no bytes: the mean is no mean then.
-              undecoded: q.rate(q.node, 'interference_sampler_samples_undecoded_total', '5m', 'access="store"'),
-              samples: q.rate(q.node, 'interference_container_memory_samples_total', '5m', 'access="store", medium="nvmm"'),
-            },
-            'Container %s makes small stores to persistent memory.' % container,
-            'On node %s, stores of %s to persistent memory have {{ $value | humanize }} bytes on average. The media writes %d bytes at a time: unless stores are consecutive, each one costs a read and a write of the media.' % [node, container, config.nvmmGranuleBytes]
-          ),
-        ],
-      },
+    ] + (if config.persistentMemory then [persistentMemory] else []) + [
       {
         name: 'interference-exporter',
         interval: config.interval,
         rules: [
+          // Of each exporter: it was there ten minutes ago, and has not answered since. So one that starts again
+          // does not count, however many do after each other.
           alert(
             'InterferenceExporterDown',
-            '10m',
+            '1m',
             'warning',
-            'max by (%s, job) (%s) == 0' % [q.exporter, 'up{%s}' % config.jobSelector],
-            'Prometheus cannot scrape interference_exporter on {{ $labels.instance }}.',
-            'Prometheus could not scrape interference_exporter on {{ $labels.instance }} (job {{ $labels.job }}) for 10 minutes. Interference there goes unnoticed.'
-          ),
+            |||
+              count by (%(cluster)s, job) (
+                max by (%(exporter)s, job) (max_over_time(up{%(job)s}[10m])) == 0
+                and
+                max by (%(exporter)s, job) (up{%(job)s} offset 10m)
+              )
+            ||| % { cluster: config.clusterLabel, exporter: q.exporter, job: config.jobSelector },
+            'Prometheus cannot scrape {{ $value }} of the exporters of job {{ $labels.job }}.',
+            fiveOf(
+              'Prometheus has not been able to scrape {{ $value }} of the exporters of job {{ $labels.job }} for 10 minutes. Interference on these nodes goes unnoticed. Some of those that it cannot scrape now:',
+              '{{ $one.Labels.instance }}',
+              [config.clusterLabel, 'job'],
+              'max by (instance) (up{%s=%%q, job=%%q} == 0)' % config.clusterLabel
+            )
+          ) + aboutExporters,
           // up == 0 is there as long as the target is; of a target that is gone nothing is left, not even
           // the cluster's name.
           alert(
@@ -262,7 +348,7 @@ local promql = import '../lib/promql.libsonnet';
             'absent(up{%s} == 1)' % config.jobSelector,
             'Prometheus scrapes no interference_exporter at all.',
             'For 15 minutes Prometheus has not scraped a single interference_exporter (up with %s). Interference goes unnoticed, and no other alert about it can fire.' % config.jobSelector
-          ),
+          ) + about('exporter', g.uid.fleet, []),
           alert(
             'InterferenceExporterStuck',
             '5m',
@@ -279,7 +365,7 @@ local promql = import '../lib/promql.libsonnet';
             },
             'interference_exporter on {{ $labels.instance }} no longer measures.',
             'The last tick of interference_exporter on {{ $labels.instance }} was {{ $value | humanizeDuration }} ago. It serves old values.'
-          ),
+          ) + aboutExporter,
           alert(
             'InterferenceCollectorFailing',
             '10m',
@@ -295,37 +381,37 @@ local promql = import '../lib/promql.libsonnet';
             },
             'Collector {{ $labels.collector }} fails on {{ $labels.instance }}.',
             'Collector {{ $labels.collector }} of interference_exporter on {{ $labels.instance }} runs, but its collections fail. Its metrics no longer change.'
-          ),
-          alert(
-            'InterferenceCollectorImpaired',
-            '15m',
+          ) + aboutExporter,
+          // By cluster: a setting is wrong on all nodes of a kind, and one notification says so.
+          impaired(
             'warning',
-            'max by (%s, collector, reason) (%s) == 1\nunless\nmax by (%s, collector, reason) (%s) == 1'
-            % [
-              q.exporter,
-              q.select('interference_exporter_collector_info', remedies),
-              q.exporter,
-              // On by itself wherever a hypervisor lists its PMU: nothing that somebody asked for.
-              q.select('interference_exporter_collector_info', 'collector="amd_l3", reason="event_filtered"'),
-            ],
-            'Collector {{ $labels.collector }} cannot count everything on {{ $labels.instance }}.',
-            'Collector {{ $labels.collector }} on {{ $labels.instance }} cannot do all its work: {{ $labels.reason }}. {{ if eq $labels.reason "event_filtered" }}The hypervisor lets its events open, but they count nothing. No setting on this machine changes that; to end this alert, switch the collector off with --no-collector.{{ $labels.collector }}{{ if eq $labels.collector "core_latency" }}, or silence it for this machine to keep cycles and instructions{{ end }}.{{ else if eq $labels.reason "nmi_watchdog" }}The NMI watchdog of the kernel holds a hardware counter that it needs.{{ else if eq $labels.reason "not_calibrated" }}How long a read takes to pass through the caches of this CPU has not been measured. Memory read latencies are missing, or use the constant published for the CPU model.{{ else }}The machine has the counters, but a setting of the machine or of the deployment blocks them.{{ end }}'
+            remedies,
+            '{{ if eq $labels.reason "nmi_watchdog" }}The NMI watchdog of the kernel holds a hardware counter that it needs.{{ else if eq $labels.reason "not_calibrated" }}How long a read takes to pass through the caches of this CPU has not been measured. Memory read latencies are missing, or use the constant published for the CPU model.{{ else }}The machines have the counters, but a setting of the machine or of the deployment blocks them.{{ end }}'
+          ),
+          impaired(
+            'info',
+            // amd_l3 is on by itself wherever a hypervisor lists its PMU: nothing that somebody asked for.
+            'collector!="amd_l3", reason="event_filtered"',
+            'The hypervisor lets its events open, but they count nothing. No setting on these machines changes that.'
           ),
           alert(
             'InterferenceCountersStarved',
             '15m',
             'warning',
             |||
-              %(share)s
-              < %(least)g
-              unless on (%(exporter)s)
-              %(sampler)s == 1
-              unless on (%(exporter)s)
-              %(traffic)s > 0
+              count by (%(cluster)s, collector) (
+                %(share)s
+                < %(least)g
+                unless on (%(exporter)s)
+                %(sampler)s == 1
+                unless on (%(exporter)s)
+                %(traffic)s > 0
+              )
             ||| % {
+              cluster: config.clusterLabel,
               share: q.ratio(
-                q.rate(q.exporter + ', collector', 'interference_exporter_pmu_running_seconds_total', '5m', alone),
-                q.rate(q.exporter + ', collector', 'interference_exporter_pmu_enabled_seconds_total', '5m', alone),
+                q.rate(q.exporter + ', collector', 'interference_exporter_pmu_running_seconds_total', '15m', alone),
+                q.rate(q.exporter + ', collector', 'interference_exporter_pmu_enabled_seconds_total', '15m', alone),
               ),
               least: config.pmuRunningShare,
               exporter: q.exporter,
@@ -334,35 +420,94 @@ local promql = import '../lib/promql.libsonnet';
               // So does attribution, which has counters of its own only where it was asked to count traffic.
               traffic: q.rate(q.exporter, 'interference_exporter_pmu_enabled_seconds_total', '5m', 'collector="attribution"'),
             },
-            'Collector {{ $labels.collector }} on {{ $labels.instance }} shares its counters with other users.',
-            'The counters of collector {{ $labels.collector }} on {{ $labels.instance }} counted for only {{ $value | humanizePercentage }} of the time in which they should have. The rest is extrapolated.'
-          ),
+            'Collector {{ $labels.collector }} shares its counters with other users on {{ $value }} of the nodes.',
+            'On {{ $value }} of the nodes, the counters of collector {{ $labels.collector }} counted for less than %d %% of the time in which they should have. The rest is extrapolated. Dashboard Node, panel "Counters at work", shows one node.' % (config.pmuRunningShare * 100)
+          ) + aboutExporters,
           alert(
             'InterferenceCoreLatencyErrorHigh',
             '60m',
             'warning',
-            'max by (%s, numa_node) (avg_over_time(%s[30m])) > %g'
-            % [q.exporter, q.select('interference_core_latency_error_ratio'), config.coreLatencyErrorRatio],
-            'Memory read latencies on {{ $labels.instance }} are estimated wrongly.',
-            "On {{ $labels.instance }}, the estimate of memory read latency for the probe's own thread has been off by {{ $value | humanizePercentage }} from the latency that the probe measured on NUMA node {{ $labels.numa_node }}. Estimates for containers may be as wrong."
-          ),
+            |||
+              count by (%(cluster)s, microarchitecture) (
+                max by (%(exporter)s, microarchitecture) (%(source)s)
+                and on (%(exporter)s)
+                avg_over_time(%(wrong)s[30m]) > %(limit)g
+              )
+            ||| % {
+              cluster: config.clusterLabel,
+              exporter: q.exporter,
+              wrong: q.select('interference_core_latency_error_ratio'),
+              limit: config.coreLatencyErrorRatio,
+              source: q.select('interference_exporter_source_info'),
+            },
+            'Memory read latencies are estimated wrongly on {{ $value }} of the nodes ({{ $labels.microarchitecture }}).',
+            fiveOf(
+              "On {{ $value }} of the nodes of microarchitecture {{ $labels.microarchitecture }}, the estimate of memory read latency for the probe's own thread is off by more than %g %% from the latency that the probe measured. Estimates for containers may be as wrong. Furthest off now:" % (config.coreLatencyErrorRatio * 100),
+              '{{ $one.Labels.%s }} {{ $one.Value | humanizePercentage }}' % config.nodeLabel,
+              [config.clusterLabel],
+              'max by (%s) (%s)' % [config.nodeLabel, q.select('interference_core_latency_error_ratio', '%s=%%q' % config.clusterLabel)],
+              by=''
+            )
+          ) + aboutExporters,
           alert(
-            'InterferenceSamplesLost',
+            'InterferenceTicksMissed',
             '15m',
             'warning',
-            '%s\n> %g' % [
-              q.ratio(
-                q.rate(q.exporter + ', access', 'interference_sampler_samples_lost_total'),
-                '(%s\n+\n%s)' % [
-                  q.rate(q.exporter + ', access', 'interference_sampler_samples_lost_total'),
-                  q.rate(q.exporter + ', access', 'interference_container_memory_samples_total'),
-                ],
-              ),
-              config.samplesLostShare,
+            |||
+              count by (%(cluster)s) (
+                %(missed)s
+                > %(share)g * (
+                  %(missed)s
+                  +
+                  %(taken)s
+                )
+              )
+            ||| % {
+              cluster: config.clusterLabel,
+              missed: q.rate(q.exporter, 'interference_exporter_missed_ticks_total', '15m'),
+              taken: q.rate(q.exporter, 'interference_exporter_ticks_total', '15m'),
+              share: config.ticksMissedShare,
+            },
+            '{{ $value }} of the exporters miss ticks.',
+            fiveOf(
+              '{{ $value }} of the exporters miss more than %g %% of their ticks: they get no CPU, or a tick takes longer than the interval. Their windows are longer than they should be, and what is short goes unnoticed. Those that miss most ticks per second:' % (config.ticksMissedShare * 100),
+              '{{ $one.Labels.instance }} {{ $one.Value | humanize }}',
+              [config.clusterLabel],
+              'max by (instance) (rate(%s[5m]) > 0)' % q.select('interference_exporter_missed_ticks_total', '%s=%%q' % config.clusterLabel),
+              by=''
+            )
+          ) + aboutExporters,
+          alert(
+            'InterferenceReplayed',
+            '60m',
+            'warning',
+            'count by (%s) (max by (%s) (%s))' % [
+              config.clusterLabel,
+              q.exporter,
+              q.select('interference_exporter_source_info', 'source="replay", %s!~"%s"' % [config.nodeLabel, config.replayNodes]),
             ],
-            'The exporter on {{ $labels.instance }} loses samples of memory accesses.',
-            '{{ $value | humanizePercentage }} of the {{ $labels.access }} samples on {{ $labels.instance }} are lost before the exporter reads them. It estimates the use of persistent memory from the rest; the estimate is wrong if the losses depend on the medium.'
-          ),
+            '{{ $value }} of the exporters replay a recording instead of measuring.',
+            fiveOf(
+              'The counts of {{ $value }} of the exporters come from a recording (--source=replay). Nothing that they say is about the node whose name they carry:',
+              '{{ $one.Labels.instance }}',
+              [config.clusterLabel],
+              'max by (instance) (%s)' % q.select('interference_exporter_source_info', 'source="replay", %s=%%q' % config.clusterLabel)
+            )
+          ) + aboutExporters,
+          // Without counters there is no baseline: normal on most virtual machines.
+          alert(
+            'InterferenceBlindSpot',
+            '120m',
+            'info',
+            |||
+              cluster:interference_containers_without_baseline:sum{reason!~"idle|not_counted"}
+              / on (%(cluster)s) group_left ()
+              (cluster:interference_containers_monitored:sum > 0)
+              > %(share)g
+            ||| % { cluster: config.clusterLabel, share: config.blindShare },
+            '{{ $value | humanizePercentage }} of the containers have no baseline ({{ $labels.reason }}).',
+            'For {{ $value | humanizePercentage }} of the monitored containers it is not known what their memory latency is when it is normal; the reason is {{ $labels.reason }}. InterferenceMemoryLatencyHigh and InterferenceContainerSlowdown cannot fire for them.'
+          ) + aboutExporters,
           alert(
             'InterferenceContainersNotMonitored',
             '15m',
@@ -371,7 +516,7 @@ local promql = import '../lib/promql.libsonnet';
             % [q.exporter, q.select('interference_exporter_containers', 'state="over_limit"')],
             'The exporter on {{ $labels.instance }} does not monitor all containers.',
             '{{ $value | humanize }} containers on {{ $labels.instance }} are over the limit --containers.max. The exporter does not count them.'
-          ),
+          ) + aboutExporter,
           alert(
             'InterferenceThresholdsRejected',
             '5m',
@@ -380,7 +525,7 @@ local promql = import '../lib/promql.libsonnet';
             % [q.exporter, q.select('interference_exporter_config_last_reload_successful')],
             'interference_exporter on {{ $labels.instance }} rejected its thresholds file.',
             'interference_exporter on {{ $labels.instance }} could not read its thresholds file at the last attempt. The earlier thresholds stay in force.'
-          ),
+          ) + aboutExporter,
         ],
       },
     ],

@@ -1,7 +1,8 @@
 // Fleet: which nodes and containers suffer now?
 //
-// Thousands of nodes: over a range it asks for what is recorded per node or cluster, never for
-// containers. Those are asked for once, for now, by the table.
+// Thousands of nodes: it asks for what is recorded per node or cluster, and for the twenty highest containers of
+// each cluster, never for all containers; tests/bench/fleet_queries.py measures that. So it has no variable for a
+// node: the Node dashboard is for one.
 local grafana = import '../lib/grafana.libsonnet';
 local promql = import '../lib/promql.libsonnet';
 
@@ -10,59 +11,57 @@ local promql = import '../lib/promql.libsonnet';
   local g = grafana(config),
   local q = promql(config),
   local model = 'model="%s"' % config.slowdownModel,
-  local here = g.onNodes,
+  local here = g.onClusters,
   local nodeName = '{{%s}} {{%s}}' % [config.clusterLabel, config.nodeLabel],
-  local share = 'container:interference_memory_read_latency_over_threshold:ratio15m{%s}' % here,
-  local slowdown = 'container:interference_slowdown:ratio5m{%s, %s}' % [here, model],
-  local worst = 'node:interference_slowdown:max_ratio5m{%s, %s}' % [here, model],
-  local waiting = 'node:interference_containers_waiting:count15m{%s}' % here,
-  local monitored = 'node:interference_containers_monitored:sum{%s}' % here,
+  local containerName = '{{%s}} {{namespace}}/{{pod}}/{{container}}' % config.nodeLabel,
+  // Recorded series of the clusters, with further matchers.
+  local recorded(series, matchers='') =
+    local all = std.join(', ', std.filter(function(m) m != '', [here, matchers]));
+    if all == '' then series else '%s{%s}' % [series, all],
+  local slowdown = recorded('top:interference_container_slowdown:ratio5m'),
+  local worst = recorded('node:interference_slowdown:max_ratio5m', model),
+  local waiting = recorded('node:interference_containers_waiting:count15m'),
+  local probe = recorded('node:interference_memory_probe_over_baseline:max_ratio'),
+  local monitored = recorded('cluster:interference_containers_monitored:sum'),
   // The same series at each step of a range: those that are highest over all of it.
   local highest(n, series) = '%s\nand\ntopk(%d, avg_over_time(%s[$__range] @ end()))' % [series, n, series],
 
-  // Not every container that waits has an estimate of its slowdown.
-  local sum(series) = 'sum by (%s) (%s)' % [q.container, series],
-  local chosen = 'topk(20, %s)\nor\ntopk(20, %s > 0)' % [sum(slowdown), sum(share)],
-  local ofChosen(series) = '%s\nand on (%s) (\n%s\n)' % [sum(series), q.container, chosen],
+  // A column has no metric's name: rows of several would not be one.
+  local column(series) = 'sum by (%s) (%s)' % [q.container, series],
   local suffering = g.table(
     'Most affected containers, now',
-    'The twenty containers with the highest slowdown, and the twenty that were above their threshold longest. High: they wait longer than is normal for them; follow the link to see which neighbours were busy. Empty values: not measured on that machine, or the container hardly reads memory.',
+    'The twenty containers of each cluster with the highest slowdown, and the twenty that were above their threshold longest. High: they wait longer than is normal for them; follow the link to see which neighbours were busy. Empty values: not measured on that machine, or the container hardly reads memory.',
     [
       {
         name: 'Slowdown',
         unit: 'suffix:×',
         decimals: 2,
         steps: [['text', null], ['orange', config.slowdownBound]],
-        expr: ofChosen(slowdown),
+        expr: column(slowdown),
       },
       {
         name: 'Above threshold',
         unit: 'percentunit',
         decimals: 0,
         steps: [['text', null], ['orange', config.latencyShare]],
-        expr: ofChosen(share),
+        expr: column(recorded('top:interference_container_memory_read_latency_over_threshold:ratio15m')),
       },
       {
         name: 'Latency',
         unit: 's',
         decimals: 0,
-        expr: ofChosen('container:interference_memory_read_latency_seconds:mean5m{%s}' % here),
+        expr: column(recorded('top:interference_container_memory_read_latency_seconds:mean5m')),
       },
-      {
-        name: 'Reads',
-        unit: 'rps',
-        expr: ofChosen('container:interference_memory_reads:rate5m{%s}' % here),
-      },
+      { name: 'Reads', unit: 'rps', expr: column(recorded('top:interference_container_memory_reads:rate5m')) },
     ],
     [config.clusterLabel, config.nodeLabel, 'namespace', 'pod', 'container'],
-    { h: 9, linked: ['container', g.rowToContainer] }
+    { h: 9, noValue: 'none', linked: ['container', g.rowToContainer] }
   ),
 
-  local mean = 'container:interference_caused_latency_seconds:mean10m{%s}' % here,
-  local worstCauses = 'topk(20, sum by (%s, numa_node) (%s) > 0)' % [q.container, mean],
+  local worstCauses = 'sum by (%s, numa_node) (%s)' % [q.container, recorded('top:interference_container_caused_latency_seconds:mean10m')],
   local aggressors = g.table(
     'Containers that make memory slow, now',
-    'The twenty containers that make a read of the memory of their NUMA node take longest, on average over ten minutes: by how much, as a share of what it takes when it is calm, and how many containers of that node pay for it. It alerts above %g %%. High: move or limit it; see the runbook of InterferenceAggressor.' % (config.aggressorShare * 100),
+    'The twenty containers of each cluster that make a read of the memory of their NUMA node take longest, on average over ten minutes: by how much, as a share of what it takes when it is calm, and how many containers of that node pay for it. It alerts above %g %%. High: move or limit it; see the runbook of InterferenceAggressor.' % (config.aggressorShare * 100),
     [
       { name: 'Caused', unit: 's', decimals: 1, expr: worstCauses },
       {
@@ -76,11 +75,48 @@ local promql = import '../lib/promql.libsonnet';
         name: 'Containers there',
         unit: 'short',
         decimals: 0,
-        expr: '0 * (%s)\n+ on (%s) group_left ()\n%s' % [worstCauses, q.node, monitored],
+        expr: '0 * (%s)\n+ on (%s) group_left ()\nnode:interference_containers_monitored:sum' % [worstCauses, q.node],
       },
     ],
     [config.clusterLabel, config.nodeLabel, 'numa_node', 'namespace', 'pod', 'container'],
     { h: 8, noValue: 'none', linked: ['container', g.rowToContainer] }
+  ),
+
+  // Sums over the time range of what is recorded once in each interval, in minutes.
+  local minutes(series) = '%g * sum_over_time(%s[$__range])' % [q.seconds(config.interval) / 60, series],
+  local lost = recorded('namespace:interference_lost_cpus:rate5m'),
+  local used = recorded('namespace:interference_cpus:rate5m'),
+  local perNamespace = g.table(
+    'Lost to interference, by namespace',
+    "What the containers of a namespace would not have needed alone, over the time range: minutes of a CPU, as a share of what they used, and container-minutes above the slowdown's bound. Estimated (model %s). High: its owners pay for their neighbours; see which of its containers are above." % config.slowdownModel,
+    [
+      { name: 'CPU-minutes lost', unit: 'short', decimals: 0, expr: 'topk(20, %s > 0)' % minutes(lost) },
+      {
+        name: 'Share of its CPU time',
+        unit: 'percentunit',
+        decimals: 1,
+        expr: 'topk(20, sum_over_time(%s[$__range]) > 0)\n/\n(sum_over_time(%s[$__range]) > 0)' % [lost, used],
+      },
+      {
+        name: 'Container-minutes slowed down',
+        unit: 'short',
+        decimals: 0,
+        expr: 'sum by (%s, namespace) (%s)' % [config.clusterLabel, minutes(recorded('workload:interference_slow_containers:count'))],
+      },
+    ],
+    [config.clusterLabel, 'namespace'],
+    { h: 8, noValue: 'no estimate' }
+  ),
+  local alerts = g.table(
+    'Alerts firing',
+    'How many alerts of this mixin fire, by name. Each one links to a runbook and to a dashboard.',
+    [{
+      name: 'Firing',
+      unit: 'short',
+      expr: 'count by (%s, alertname, severity) (%s)' % [config.clusterLabel, recorded('ALERTS', 'alertname=~"Interference.+", alertstate="firing"')],
+    }],
+    [config.clusterLabel, 'alertname', 'severity'],
+    { w: 8, h: 8, noValue: 'none' }
   ),
 
   grafanaDashboards+:: {
@@ -88,14 +124,14 @@ local promql = import '../lib/promql.libsonnet';
       g.uid.fleet,
       'Fleet',
       'Which nodes and containers are slowed down now.',
-      g.variables(),
+      g.variables(nodes=false),
       [
         ['Now', [
           g.stat(
             'Nodes',
             'Nodes whose exporter was scraped. If you have more nodes: look for InterferenceExporterDown, or for nodes without the exporter.',
             'short',
-            'count(count by (%s) (%s))' % [q.node, q.select('interference_exporter_build_info', here)],
+            'sum(%s)' % recorded('cluster:interference_nodes:count'),
             { noValue: 'none' }
           ),
           g.stat(
@@ -109,35 +145,39 @@ local promql = import '../lib/promql.libsonnet';
             'Waiting too long',
             'Containers whose memory reads were above their threshold for more than %d %% of the last 15 minutes. Above 0: see the tables below, and the runbook of InterferenceMemoryLatencyHigh.' % (config.latencyShare * 100),
             'short',
-            'sum(%s)' % waiting,
-            { noValue: 'not measured', steps: [['green', null], ['orange', 1]] }
+            'sum(%s)' % recorded('cluster:interference_containers_waiting:sum'),
+            { noValue: 'not measured', steps: [['blue', null], ['orange', 1]] }
           ),
           g.stat(
             'Most slowed down',
-            'The highest slowdown of any container, estimated (model %s). High: see the table below, and the runbook of InterferenceContainerSlowdown.' % config.slowdownModel,
+            'The container with the highest slowdown, estimated (model %s), and by how much. High: see the table below, and the runbook of InterferenceContainerSlowdown.' % config.slowdownModel,
             'suffix:×',
-            'max(%s)' % worst,
-            { decimals: 2, noValue: 'no estimate', steps: [['green', null], ['orange', config.slowdownBound]] }
+            'topk(1, %s)' % slowdown,
+            { named: containerName, decimals: 2, noValue: 'nobody is', steps: [['blue', null], ['orange', config.slowdownBound]] }
           ),
           g.stat(
             'Alerts firing',
             'Firing alerts of this mixin. Each one links to a runbook.',
             'short',
-            'count(ALERTS{alertname=~"Interference.+", alertstate="firing", %s})\nor\n0 * sum(%s)' % [here, monitored],
-            { noValue: 'no rules', steps: [['green', null], ['orange', 1]] }
+            'count(%s)\nor\n0 * sum(%s)' % [recorded('ALERTS', 'alertname=~"Interference.+", alertstate="firing"'), monitored],
+            { noValue: 'no rules', steps: [['blue', null], ['orange', 1]] }
           ),
           g.stat(
             'Nodes without counters',
             'Nodes that expose no usable hardware counters (most virtual machines): only the probe measures there. That is normal, and no fault of the exporter.',
             'short',
-            'count(count by (%s) (%s))\nor\n0 * sum(%s)'
-            % [q.node, q.select('interference_exporter_collector_info', here + ', collector="core_latency", reason=~"no_pmu|unsupported_cpu"'), monitored],
+            'sum(%s)\nor\n0 * sum(%s)' % [
+              recorded('cluster:interference_collectors:count', 'collector="core_latency", reason=~"no_pmu|unsupported_cpu"'),
+              monitored,
+            ],
             { noValue: 'no exporter' }
           ),
         ]],
         ['Containers', [
           suffering,
           aggressors,
+          perNamespace { size:: { w: 16, h: 8 } },
+          alerts,
           g.timeseries(
             'Worst slowdown by node, ten highest',
             'The highest slowdown of any container of the node over five minutes, estimated (model %s). It alerts above %g for 15 minutes. High: open the node, then move or limit the container that reads most.' % [config.slowdownModel, config.slowdownBound],
@@ -156,65 +196,76 @@ local promql = import '../lib/promql.libsonnet';
         ['Nodes', [
           g.history(
             'Worst time above the threshold, by node',
-            'For each node, the container with the longest time above its threshold, as a share of 15 minutes; the 30 highest nodes. Red: a container there waits most of the time; look at that node.',
+            'For each node, the container with the longest time above its threshold, as a share of 15 minutes; the 30 highest nodes. Red: a container there waits most of the time; look at that node. Blue: nobody waits.',
             'percentunit',
-            g.target(highest(30, 'node:interference_memory_read_latency_over_threshold:max_ratio15m{%s}' % here), nodeName),
+            g.target(highest(30, recorded('node:interference_memory_read_latency_over_threshold:max_ratio15m')), nodeName),
             { min: 0, max: 1, w: 8, h: 10, links: [g.toNode], noValue: 'no thresholds yet' }
           ),
           g.history(
-            'Memory read latency by node',
-            'Mean memory read latency over all containers of a node; the 30 highest nodes. Green: as fast as local DRAM. Red: above 200 ns, because of remote or persistent memory, or because all containers wait. A node that turns red came under load; a node that is always red has slow memory or is packed too tightly.',
-            's',
-            g.target(highest(30, 'node:interference_memory_read_latency_seconds:mean5m{%s}' % here), nodeName),
-            { min: 70e-9, max: 200e-9, w: 8, h: 10, links: [g.toNode] }
+            'Probe against its baseline, by node',
+            "Latency of a load, measured by the exporter's own pointer chase, divided by its best values of the last day; the 30 highest nodes. Blue: as fast as at its best. Red: half as long again. A node that turns red came under load, or its host did.",
+            'suffix:×',
+            g.target(highest(30, probe), nodeName),
+            { min: 1, max: 1.5, w: 8, h: 10, links: [g.toNode], noValue: 'less than an hour of history' }
           ),
           g.heatmap(
             'All windows of all containers',
             'How many one-second windows of containers had each memory read latency, on all nodes of the selected clusters. A second band above the usual one: some containers wait while others do not.',
-            local recorded(name) = 'cluster:interference_memory_read_window_latency_seconds%s:rate5m{%s=~"$cluster"}' % [name, config.clusterLabel];
-            q.buckets(recorded('_bucket'), recorded('')),
+            local windows(suffix) = recorded('cluster:interference_memory_read_window_latency_seconds%s:rate5m' % suffix);
+            q.buckets(windows('_bucket'), windows('')),
             { w: 8, h: 10 }
           ),
           g.timeseries(
             'Memory reads by node, ten highest',
             'Reads from memory per second, by all containers of a node. High: the node uses its memory a lot; contention is likely to appear here first.',
             'rps',
-            [g.target(highest(10, 'node:interference_memory_reads:rate5m{%s}' % here), nodeName)],
-            { links: [g.toNode], min: 0 }
+            [g.target(highest(10, recorded('node:interference_memory_reads:rate5m')), nodeName)],
+            { w: 8, links: [g.toNode], min: 0 }
+          ),
+          g.timeseries(
+            'Memory read latency by node, ten highest',
+            'Mean memory read latency over all containers of a node. Compare a node with its own past: one that is always high has remote, persistent or slow memory; one that rises came under load.',
+            's',
+            [g.target(highest(10, recorded('node:interference_memory_read_latency_seconds:mean5m')), nodeName)],
+            { w: 8, links: [g.toNode], min: 0, noValue: 'not measured' }
           ),
           g.timeseries(
             'Probe against its baseline, ten highest',
             "Latency of a load, measured by the exporter's own pointer chase, divided by its best values of the last day. Works on every machine. High: the memory is contended, by this node or by another guest of the same host.",
             'suffix:×',
-            [g.target(
-              'topk(10, max by (%s) (\n  numa:interference_memory_probe_latency_seconds:mean5m{%s}\n  / numa:interference_memory_probe_latency_seconds:baseline1d\n))' % [q.node, here],
-              nodeName
-            )],
-            { links: [g.toNode], noValue: 'less than an hour of history' }
+            [g.target(highest(10, probe), nodeName)],
+            { w: 8, links: [g.toNode], noValue: 'less than an hour of history' }
           ),
         ]],
         ['What the exporters can see', [
           g.table(
             'Collectors',
-            'On how many nodes each collector works (reason ok), or why it does not. no_permission, fd_limit and event_filtered alert: the machine has the counters, but something blocks the exporter.',
+            'On how many nodes each collector works (reason ok), or why it does not. no_permission, fd_limit, nmi_watchdog, not_calibrated and event_filtered alert: the machine has the counters, but something blocks the exporter.',
             [{
               name: 'Nodes',
               unit: 'short',
-              expr: 'count by (collector, reason) (%s == 1)' % q.select('interference_exporter_collector_info', here),
+              expr: 'sum by (collector, reason) (%s)' % recorded('cluster:interference_collectors:count'),
             }],
             ['collector', 'reason'],
-            { w: 12, h: 8 }
+            { w: 8, h: 8 }
+          ),
+          g.timeseries(
+            'Containers without a baseline',
+            'Containers of which it is not known what is normal, by reason: not_counted (no counters), no_latency (latencies of the machine are not known), idle (never at work), learning (at work for less than ten minutes). High for other reasons than idle: who waits there goes unseen; see the runbook of InterferenceBlindSpot.',
+            'short',
+            [g.target('sum by (reason) (%s)' % recorded('cluster:interference_containers_without_baseline:sum'), '{{reason}}')],
+            { w: 8, min: 0, decimals: 0, stack: true, noValue: 'no exporter says so' }
           ),
           g.timeseries(
             'Exporters that cannot be scraped',
             'Instances that Prometheus failed to scrape. Above 0: interference there goes unnoticed; see the runbook of InterferenceExporterDown.',
             'short',
-            [g.target('count by (%s) (up{%s, %s} == 0)' % [config.clusterLabel, config.jobSelector, here],
-                      'down {{%s}}' % config.clusterLabel)],
-            { min: 0, decimals: 0, noValue: 'none' }
+            [g.target(recorded('cluster:interference_exporters_down:count'), 'down {{%s}}' % config.clusterLabel)],
+            { w: 8, min: 0, decimals: 0, noValue: 'none' }
           ),
         ]],
       ],
+      annotations=[g.alerts('Interference(Aggressor|ExcessUnattributed|QueueLatencyHigh)', here)]
     ),
   },
 }

@@ -28,7 +28,7 @@ local promql = import '../lib/promql.libsonnet';
   local cpi = 'container:interference_cycles_per_instruction:ratio5m{%s}' % here,
   // Once for the whole graph, not a day's samples at each of its points.
   local calmCpi = 'quantile_over_time(0.1, %s[1d] @ end())' % cpi,
-  local probe = q.probe(pair, '$__rate_interval', here),
+  local probe = q.probe(pair, config.grafanaIntervalVar, here),
   // A NUMA node's own memory is its nearest.
   local present = 'avg by (%s) (min by (%s, target_numa_node) (%s))' % [q.node, q.node, probe],
   local excess(labels, matchers='') = g.ofReadings(labels, 'interference_memory_excess_latency_seconds_total', matchers),
@@ -79,14 +79,14 @@ local promql = import '../lib/promql.libsonnet';
             'The container with the longest time above its threshold, as a share of the last 15 minutes. High: the panels below show which container.',
             'percentunit',
             'max(node:interference_memory_read_latency_over_threshold:max_ratio15m{%s})' % here,
-            { decimals: 0, noValue: 'no threshold yet', steps: [['green', null], ['orange', config.latencyShare]] }
+            { decimals: 0, noValue: 'no threshold yet', steps: [['blue', null], ['orange', config.latencyShare]] }
           ),
           g.stat(
             'Most slowed down',
             'The highest slowdown of any container, estimated. High: the panels below show which container.',
             'suffix:×',
             'max(node:interference_slowdown:max_ratio5m{%s})' % model,
-            { decimals: 2, noValue: 'no estimate', steps: [['green', null], ['orange', config.slowdownBound]] }
+            { decimals: 2, noValue: 'no estimate', steps: [['blue', null], ['orange', config.slowdownBound]] }
           ),
           g.stat(
             'Probe',

@@ -23,7 +23,7 @@ local promql = import '../lib/promql.libsonnet';
   ) + '\n/\n(max by (%s) (%s) > 0)' % [socket, q.select('interference_imc_frequency_hertz', nodes)],
   local none = 'no persistent memory in use',
 
-  grafanaDashboards+:: {
+  grafanaDashboards+:: if !config.persistentMemory then {} else {
     'persistent-memory.json': g.dashboard(
       g.uid.persistentMemory,
       'Persistent memory',
@@ -38,7 +38,7 @@ local promql = import '../lib/promql.libsonnet';
                  {
                    decimals: 1,
                    noValue: none,
-                   steps: [['green', null], ['orange', config.nvmmWritersPerDimm]],
+                   steps: [['blue', null], ['orange', config.nvmmWritersPerDimm]],
                  }),
           g.stat('DIMMs',
                  'Persistent memory modules of the node.',

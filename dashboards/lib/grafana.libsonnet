@@ -15,14 +15,16 @@ function(config) {
   },
 
   // Matchers for the variables, outermost first.
-  onNodes:: '%s=~"$cluster", %s=~"$node"' % [config.clusterLabel, config.nodeLabel],
+  onClusters:: if config.showMultiCluster then '%s=~"$cluster"' % config.clusterLabel else '',
+  onNodes::
+    std.join(', ', (if config.showMultiCluster then [g.onClusters] else []) + ['%s=~"$node"' % config.nodeLabel]),
   onContainers:: g.onNodes + ', namespace=~"$namespace", pod=~"$pod", container=~"$container"',
 
   // Queries over the range that fits the dashboard's zoom.
-  rate(labels, metric, matchers):: q.rate(labels, metric, '$__rate_interval', matchers),
+  rate(labels, metric, matchers):: q.rate(labels, metric, config.grafanaIntervalVar, matchers),
   histogram(metric, matchers)::
     q.buckets(g.rate('le', metric + '_bucket', matchers),
-              'rate(%s[$__rate_interval])' % q.select(metric, matchers)),
+              'rate(%s[%s])' % [q.select(metric, matchers), config.grafanaIntervalVar]),
 
   // Latencies that are added up over readings: their mean, over all NUMA nodes of the node.
   ofReadings(labels, metric, matchers='')::
@@ -78,7 +80,8 @@ function(config) {
     panel('timeseries', title, description, unit, targets, { w: 12 } + o) + {
       fieldConfig+: {
         defaults+: {
-          color: { mode: 'palette-classic' },
+          // The same name has the same colour in all panels.
+          color: { mode: 'palette-classic-by-name' },
           [if 'limits' in o then 'thresholds']: g.steps([['transparent', null]] + o.limits),
           custom: {
             drawStyle: 'line',
@@ -105,12 +108,14 @@ function(config) {
       },
     },
 
+  // With `named`, a legend: which one it is stands beside the value.
   stat(title, description, unit, expr, o={})::
+    local now = 'now' in o || 'named' in o;
     panel('stat',
           title,
           description,
           unit,
-          [(if 'now' in o then g.instant else g.target)(expr, if 'legend' in o then o.legend else '')],
+          [(if now then g.instant else g.target)(expr, if 'legend' in o then o.legend else if 'named' in o then o.named else '')],
           { w: 4, h: 4 } + o) + {
       fieldConfig+: {
         defaults+: {
@@ -120,12 +125,12 @@ function(config) {
       },
       options: {
         colorMode: 'value',
-        graphMode: if 'now' in o then 'none' else 'area',
+        graphMode: if now then 'none' else 'area',
         justifyMode: 'auto',
         orientation: 'auto',
         percentChangeColorMode: 'standard',
         showPercentChange: false,
-        textMode: if 'name' in o then 'name' else 'auto',
+        textMode: if 'name' in o then 'name' else if 'named' in o then 'value_and_name' else 'auto',
         wideLayout: true,
         reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
       },
@@ -202,12 +207,12 @@ function(config) {
       },
     },
 
-  // A row for each series, coloured by its value.
+  // A row for each series, coloured by its value: from blue over yellow to red, which the colour-blind tell apart.
   history(title, description, unit, target, o={})::
     panel('status-history', title, description, unit, [target], { w: 12, maxDataPoints: 100 } + o) + {
       fieldConfig+: {
         defaults+: {
-          color: { mode: 'continuous-GrYlRd' },
+          color: { mode: 'continuous-BlYlRd' },
           custom: { fillOpacity: 80, lineWidth: 0 },
         },
       },
@@ -241,7 +246,9 @@ function(config) {
     url: '/d/%s?${datasource:queryparam}&${__url_time_range}' % uid
          + std.join('', ['&var-%s=${%s}' % [v[0], v[1]] for v in values]),
   },
-  local nodeValues(from) = [['cluster', from + config.clusterLabel], ['node', from + config.nodeLabel]],
+  local nodeValues(from) =
+    (if config.showMultiCluster then [['cluster', from + config.clusterLabel]] else [])
+    + [['node', from + config.nodeLabel]],
   local containerValues(from) = nodeValues(from) + [[l, from + l] for l in ['namespace', 'pod', 'container']],
   toNode:: link('Node', g.uid.node, nodeValues('__field.labels.')),
   toContainer:: link('Container', g.uid.container, containerValues('__field.labels.')),
@@ -268,19 +275,26 @@ function(config) {
   local nodeInfo = 'interference_exporter_build_info',
   local containerInfo = 'interference_container_info',
   // One node where counters are asked for as they are: for all nodes that is too much.
-  variables(oneNode=false, containers=false, oneContainer=false)::
+  // `namespaces`: of containers, nothing but the namespace.
+  variables(nodes=true, oneNode=false, namespaces=false, containers=false, oneContainer=false)::
     local cluster = config.clusterLabel;
     local node = config.nodeLabel;
-    local inCluster = cluster + '=~"$cluster"';
     local several = { many: true, all: true };
     local one = { many: false, all: false };
     local container = if oneContainer then one else several;
     [
       { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus', refresh: 1 },
-      variable('cluster', cluster, nodeInfo, '', { label: 'Cluster' } + several),
-      variable('node', node, nodeInfo, inCluster, { label: 'Node' } + (if oneNode then one else several)),
-    ] + (if containers then [
-           variable('namespace', 'namespace', containerInfo, g.onNodes, { label: 'Namespace' } + several),
+    ] + (if config.showMultiCluster
+         then [variable('cluster', cluster, nodeInfo, '', { label: 'Cluster' } + several)]
+         else []) + (
+      if nodes then [
+        variable('node', node, nodeInfo, g.onClusters, { label: 'Node' } + (if oneNode then one else several)),
+      ] else []
+    ) + (
+      if containers || namespaces
+      then [variable('namespace', 'namespace', containerInfo, g.onNodes, { label: 'Namespace' } + several)]
+      else []
+    ) + (if containers then [
            variable('pod', 'pod', containerInfo, g.onNodes + ', namespace=~"$namespace"', { label: 'Pod' } + container),
            variable('container',
                     'container',
@@ -288,6 +302,19 @@ function(config) {
                     g.onNodes + ', namespace=~"$namespace", pod=~"$pod"',
                     { label: 'Container' } + container),
          ] else []),
+
+  // How many lines a graph draws.
+  top:: {
+    name: 'top',
+    label: 'Lines',
+    type: 'custom',
+    query: std.join(',', [std.toString(n) for n in config.nodeTop]),
+    current: { text: std.toString(config.nodeTop[0]), value: std.toString(config.nodeTop[0]) },
+    options: [
+      { text: std.toString(n), value: std.toString(n), selected: n == config.nodeTop[0] }
+      for n in config.nodeTop
+    ],
+  },
 
   // Rows of panels, from left to right and wrapped at 24 columns.
   rows(list)::
@@ -316,7 +343,66 @@ function(config) {
     local placed = std.foldl(row, list, { x: 0, y: 0, h: 0, panels: [] }).panels;
     std.mapWithIndex(function(i, p) p { id: i + 1 }, placed),
 
-  dashboard(uid, title, description, variables, rows):: {
+  // What happened: as lines through all graphs of a dashboard.
+  annotation(name, color, expr, title, text):: {
+    name: name,
+    datasource: datasource,
+    enable: true,
+    hide: false,
+    iconColor: color,
+    expr: expr,
+    step: '60s',
+    titleFormat: title,
+    textFormat: text,
+  },
+  alerts(names, matchers)::
+    g.annotation(
+      'Alerts',
+      'orange',
+      'ALERTS{%s}' % std.join(', ', std.filter(function(m) m != '', ['alertname=~"%s"' % names, 'alertstate="firing"', matchers])),
+      '{{alertname}}',
+      '{{%s}} {{namespace}} {{pod}} {{container}}' % config.nodeLabel
+    ),
+  // Containers that were not there two minutes ago, on a node that was.
+  starts(matchers)::
+    local info = q.select('interference_container_info', matchers);
+    local there = 'count by (%s) (%s' % [q.container, info];
+    g.annotation(
+      'Container starts',
+      'purple',
+      '(\n  %s)\n  unless\n  %s offset 2m)\n)\nand on (%s)\n%s offset 2m' % [
+        there,
+        there,
+        q.node,
+        q.select('interference_exporter_build_info', g.onNodes),
+      ],
+      'started',
+      '{{namespace}}/{{pod}}/{{container}}'
+    ),
+
+  // Links that leave the dashboards.
+  outwards(title, url):: {
+    type: 'link',
+    title: title,
+    url: url,
+    targetBlank: true,
+    icon: 'external link',
+    tooltip: url,
+    asDropdown: false,
+    includeVars: false,
+    keepTime: false,
+    tags: [],
+  },
+  exporterLinks:: if config.exporterUrl == '' then [] else [
+    g.outwards('Live page', config.exporterUrl + '/'),
+    g.outwards('Status', config.exporterUrl + '/api/v1/status'),
+  ],
+  podLinks:: if config.podDashboardUid == '' then [] else [
+    g.outwards('Pod (kubernetes-mixin)', '/d/%s?var-namespace=$namespace&var-pod=$pod' % config.podDashboardUid)
+    + { keepTime: true },
+  ],
+
+  dashboard(uid, title, description, variables, rows, annotations=[], links=[]):: {
     uid: uid,
     title: config.dashboardPrefix + title,
     description: description,
@@ -328,7 +414,8 @@ function(config) {
     time: { from: 'now-1h', to: 'now' },
     timezone: 'browser',
     templating: { list: variables },
-    links: [{
+    annotations: { list: annotations },
+    links: links + [g.outwards('Runbooks', config.runbookUrlPrefix + 'README.md')] + [{
       type: 'dashboards',
       title: 'Interference',
       tags: config.dashboardTags,

@@ -12,6 +12,11 @@ function(config) {
   // What a user's own bound is given for: every replica of a container.
   workload:: names([config.clusterLabel, 'namespace', 'container']),
 
+  // Of a duration such as '30s'.
+  seconds(duration)::
+    local n = std.length(duration) - 1;
+    std.parseInt(duration[:n]) * { s: 1, m: 60, h: 3600 }[duration[n:]],
+
   select(metric, matchers='')::
     local all = std.filter(function(m) m != '', [matchers, config.selector]);
     metric + (if all == [] then '' else '{' + std.join(', ', all) + '}'),

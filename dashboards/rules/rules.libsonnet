@@ -8,6 +8,9 @@
 //   numa       cluster, node and the pair of NUMA nodes, or the one whose memory it is
 //   node       cluster, node
 //   cluster    cluster
+//   workload   cluster, namespace, container: all pods of it
+//   namespace  cluster, namespace
+//   top        as container, but only the highest of each cluster
 local promql = import '../lib/promql.libsonnet';
 
 {
@@ -16,9 +19,7 @@ local promql = import '../lib/promql.libsonnet';
   local rule(record, expr) = { record: record, expr: std.rstripChars(expr, '\n') },
   local numa = q.node + ', initiator_numa_node, target_numa_node',
   local socket = q.node + ', socket',
-  local seconds(duration) =
-    local n = std.length(duration) - 1;
-    std.parseInt(duration[:n]) * { s: 1, m: 60, h: 3600 }[duration[n:]],
+
 
   // Latencies that are added up over readings: their mean over any range.
   local ofReadings(labels, metric, range) =
@@ -30,6 +31,9 @@ local promql = import '../lib/promql.libsonnet';
   local caused(range) =
     ofReadings(q.container + ', numa_node', 'interference_container_caused_latency_seconds_total', range),
 
+  local ofTop(series) = 'sum by (%s) (%s and on (%s) top:interference_containers:chosen)'
+                        % [q.container, series, q.container],
+
   // Mean time in a controller's queue, by the exporter's own formula, over any range. Occupancies and
   // inserts are summed before dividing; the clock is one for all controllers of a socket, and stops while the
   // socket sleeps: its ticks over a range are not its frequency.
@@ -38,6 +42,21 @@ local promql = import '../lib/promql.libsonnet';
       q.rate(socket, 'interference_%s_read_queue_occupancy_cycles_total' % kind),
       q.rate(socket, 'interference_%s_read_queue_inserts_total' % kind),
     ) + '\n/\n(max by (%s) (%s) > 0)' % [socket, q.select('interference_imc_frequency_hertz')],
+
+  // For whoever has such modules: see config.libsonnet.
+  local persistentMemory = {
+    name: 'interference-persistent-memory.rules',
+    interval: config.interval,
+    rules: [
+      rule('container:interference_nvmm_accesses:rate5m',
+           q.rate(q.container + ', access', 'interference_container_nvmm_accesses_total')),
+      rule('container:interference_nvmm_bytes:rate5m',
+           q.rate(q.container + ', access', 'interference_container_nvmm_bytes_total')),
+      rule('node:interference_nvmm_writer_threads:sum',
+           'sum by (%s) (%s)' % [q.node, q.select('interference_container_nvmm_writer_threads')]),
+      rule('socket:interference_pmm_read_latency_seconds:mean5m', queueLatency('pmm')),
+    ],
+  },
 
   prometheusRules+:: {
     groups+: [
@@ -96,10 +115,68 @@ local promql = import '../lib/promql.libsonnet';
                )),
           rule('container:interference_caused_latency_seconds:mean5m', caused('5m')),
           rule('container:interference_caused_latency_seconds:mean10m', caused('10m')),
-          rule('container:interference_nvmm_accesses:rate5m',
-               q.rate(q.container + ', access', 'interference_container_nvmm_accesses_total')),
-          rule('container:interference_nvmm_bytes:rate5m',
-               q.rate(q.container + ', access', 'interference_container_nvmm_bytes_total')),
+          rule('container:interference_cpus:rate5m',
+               q.ratio(
+                 q.rate(q.container, 'interference_container_cpu_reference_cycles_total'),
+                 'max by (%s) (%s)' % [q.node, q.select('interference_cpu_base_frequency_hertz')],
+                 'on (%s) group_left ()' % q.node
+               )),
+          // Those that wait, or are slowed down, and nobody else: few series, however many containers there are.
+          rule('container:interference_memory_waiting:ratio15m', |||
+            container:interference_memory_read_latency_over_threshold:ratio15m > %(share)g
+            and
+            container:interference_memory_read_latency_observed:ratio15m > %(observed)g
+            and
+            container:interference_memory_reads:rate5m > %(reads)g
+            unless on (%(container)s)
+            max_over_time(container:interference_lost_cycles:ratio5m{model="%(model)s", resource="memory"}[15m]) <= %(loss)g
+            unless on (%(container)s)
+            max_over_time(container:interference_cpus:rate5m[15m]) <= %(cpus)g
+          ||| % {
+            share: config.latencyShare,
+            observed: config.minimumObserved,
+            reads: config.minimumReads,
+            container: q.container,
+            model: config.slowdownModel,
+            loss: config.materialLoss,
+            cpus: config.materialCpus,
+          }),
+          rule('container:interference_slowdown_over_bound:ratio5m', |||
+            (
+              container:interference_slowdown:ratio5m{model="%(model)s"}
+              > on (%(workload)s) group_left ()
+              max by (%(workload)s) (interference:slowdown:bound)
+              or
+              (
+                container:interference_slowdown:ratio5m{model="%(model)s"}
+                unless on (%(workload)s)
+                interference:slowdown:bound
+              ) > %(bound)g
+            )
+            and
+            container:interference_slowdown_observed:ratio5m{model="%(model)s"} > %(observed)g
+            unless on (%(container)s)
+            max_over_time(container:interference_cpus:rate5m[15m]) <= %(cpus)g
+          ||| % {
+            model: config.slowdownModel,
+            workload: q.workload,
+            bound: config.slowdownBound,
+            observed: config.minimumObserved,
+            container: q.container,
+            cpus: config.materialCpus,
+          }),
+          rule('workload:interference_slow_containers:count',
+               'count by (%s) (container:interference_slowdown_over_bound:ratio5m)' % q.workload),
+          // What a namespace's containers use, and what of it they would not need alone.
+          rule('namespace:interference_cpus:rate5m',
+               'sum by (%s, namespace) (container:interference_cpus:rate5m)' % config.clusterLabel),
+          rule('namespace:interference_lost_cpus:rate5m', |||
+            sum by (%(cluster)s, namespace) (
+              sum by (%(container)s) (container:interference_lost_cycles:ratio5m{model="%(model)s"})
+              * on (%(container)s)
+              container:interference_cpus:rate5m
+            )
+          ||| % { cluster: config.clusterLabel, container: q.container, model: config.slowdownModel }),
         ],
       },
       {
@@ -118,21 +195,10 @@ local promql = import '../lib/promql.libsonnet';
                % q.node),
           // How many fulfil InterferenceMemoryLatencyHigh; absent where no container has a threshold.
           rule('node:interference_containers_waiting:count15m', |||
-            count by (%(node)s) (
-              container:interference_memory_read_latency_over_threshold:ratio15m > %(share)g
-              and
-              container:interference_memory_read_latency_observed:ratio15m > %(observed)g
-              and
-              container:interference_memory_reads:rate5m > %(reads)g
-            )
+            count by (%(node)s) (container:interference_memory_waiting:ratio15m)
             or
             0 * count by (%(node)s) (container:interference_memory_read_latency_over_threshold:ratio15m)
-          ||| % {
-            node: q.node,
-            share: config.latencyShare,
-            observed: config.minimumObserved,
-            reads: config.minimumReads,
-          }),
+          ||| % { node: q.node }),
           rule('node:interference_containers_monitored:sum',
                'sum by (%s) (%s)'
                % [q.node, q.select('interference_exporter_containers', 'state="monitored"')]),
@@ -144,8 +210,6 @@ local promql = import '../lib/promql.libsonnet';
                q.rate(config.clusterLabel, 'interference_node_memory_read_window_latency_seconds')),
           rule('node:interference_slowdown:max_ratio5m',
                'max by (%s, model) (container:interference_slowdown:ratio5m)' % q.node),
-          rule('node:interference_nvmm_writer_threads:sum',
-               'sum by (%s) (%s)' % [q.node, q.select('interference_container_nvmm_writer_threads')]),
           // The column access time where it is known; without it, the queue alone is a lower bound.
           rule('socket:interference_imc_read_latency_seconds:mean5m',
                '%s\n+\n(\navg by (%s) (%s)\nor\n0 *\n%s\n)' % [
@@ -154,7 +218,6 @@ local promql = import '../lib/promql.libsonnet';
                  q.select('interference_imc_cas_latency_seconds'),
                  queueLatency('imc'),
                ]),
-          rule('socket:interference_pmm_read_latency_seconds:mean5m', queueLatency('pmm')),
           rule('socket:interference_l3_miss_read_latency_seconds:mean5m',
                q.ratio(
                  q.rate(socket + ', source', 'interference_l3_miss_read_wait_seconds_total'),
@@ -194,20 +257,68 @@ local promql = import '../lib/promql.libsonnet';
         name: 'interference-baselines.rules',
         interval: config.baselineInterval,
         rules: [
+          // Each sample stands for one interval of the rule above it.
+          rule('workload:interference_slow_minutes:sum1d',
+               '%g * sum_over_time(workload:interference_slow_containers:count[1d])'
+               % (q.seconds(config.interval) / 60)),
           // An hour's history at least, of sources that every node reads.
           rule('socket:interference_l3_miss_read_latency_seconds:calm1d', |||
             quantile_over_time(0.1, socket:interference_l3_miss_read_latency_seconds:mean5m{source=~"near_dram|any"}[1d])
             and
             count_over_time(socket:interference_l3_miss_read_latency_seconds:mean5m{source=~"near_dram|any"}[1d]) >= %d
-          ||| % (3600 / seconds(config.interval))),
+          ||| % (3600 / q.seconds(config.interval))),
           // An hour's history at least.
           rule('numa:interference_memory_probe_latency_seconds:baseline1d', |||
             quantile_over_time(0.05, numa:interference_memory_probe_latency_seconds:mean5m[1d])
             and
             count_over_time(numa:interference_memory_probe_latency_seconds:mean5m[1d]) >= %d
-          ||| % (3600 / seconds(config.interval))),
+          ||| % (3600 / q.seconds(config.interval))),
         ],
       },
-    ],
+      {
+        // What the Fleet dashboard asks for: as many series for 5,000 nodes as for five.
+        name: 'interference-fleet.rules',
+        interval: config.interval,
+        rules: [
+          rule('cluster:interference_nodes:count',
+               'count by (%s) (max by (%s) (%s))'
+               % [config.clusterLabel, q.node, q.select('interference_exporter_build_info')]),
+          rule('cluster:interference_containers_monitored:sum',
+               'sum by (%s) (node:interference_containers_monitored:sum)' % config.clusterLabel),
+          rule('cluster:interference_containers_waiting:sum',
+               'sum by (%s) (node:interference_containers_waiting:count15m)' % config.clusterLabel),
+          rule('cluster:interference_containers_without_baseline:sum',
+               'sum by (%s, reason) (%s)'
+               % [config.clusterLabel, q.select('interference_exporter_containers_without_baseline')]),
+          rule('cluster:interference_collectors:count',
+               'count by (%s, collector, reason) (max by (%s, collector, reason) (%s == 1))'
+               % [config.clusterLabel, q.node, q.select('interference_exporter_collector_info')]),
+          rule('node:interference_memory_probe_over_baseline:max_ratio', |||
+            max by (%s) (
+              numa:interference_memory_probe_latency_seconds:mean5m
+              / numa:interference_memory_probe_latency_seconds:baseline1d
+            )
+          ||| % q.node),
+          rule('cluster:interference_exporters_down:count',
+               'count by (%s) (up{%s} == 0)' % [config.clusterLabel, config.jobSelector]),
+          // The twenty containers of a cluster that are slowed down most, and the twenty that wait most.
+          rule('top:interference_containers:chosen', |||
+            topk by (%(cluster)s) (20, sum by (%(container)s) (container:interference_slowdown:ratio5m{model="%(model)s"}) > 1)
+            or
+            topk by (%(cluster)s) (20, container:interference_memory_read_latency_over_threshold:ratio15m > 0)
+          ||| % { cluster: config.clusterLabel, container: q.container, model: config.slowdownModel }),
+          rule('top:interference_container_slowdown:ratio5m',
+               ofTop('container:interference_slowdown:ratio5m{model="%s"}' % config.slowdownModel)),
+          rule('top:interference_container_memory_read_latency_over_threshold:ratio15m',
+               ofTop('container:interference_memory_read_latency_over_threshold:ratio15m')),
+          rule('top:interference_container_memory_read_latency_seconds:mean5m',
+               ofTop('container:interference_memory_read_latency_seconds:mean5m')),
+          rule('top:interference_container_memory_reads:rate5m',
+               ofTop('container:interference_memory_reads:rate5m')),
+          rule('top:interference_container_caused_latency_seconds:mean10m',
+               'topk by (%s) (20, container:interference_caused_latency_seconds:mean10m > 0)' % config.clusterLabel),
+        ],
+      },
+    ] + (if config.persistentMemory then [persistentMemory] else []),
   },
 }

@@ -55,11 +55,10 @@ PICTURES = {
 def prometheus(work, targets=None):
     """Scrapes and judges what the file of targets names; without one, it only answers."""
     rules = []
-    for name in ("rules", "alerts"):
-        scaled = work / f"{name}.yaml"
+    for file in sorted((SOURCE / "dashboards/rendered").rglob("*.yaml")):
+        scaled = work / file.name
         with open(scaled, "wb") as out:
-            subprocess.run([SOURCE / "deploy/demo/scale-rules.sh", "10",
-                            SOURCE / f"dashboards/rendered/{name}.yaml"], stdout=out, check=True)
+            subprocess.run([SOURCE / "deploy/demo/scale-rules.sh", "10", file], stdout=out, check=True)
         rules.append(str(scaled))
     config = {"global": {"scrape_interval": "1s", "scrape_timeout": "900ms",
                          "evaluation_interval": "1s"},
@@ -279,7 +278,8 @@ def draw(work):
     process, url = prometheus(work)
     try:
         for name, (values, rows) in PICTURES.items():
-            dashboard = json.loads((SOURCE / f"dashboards/rendered/{name}.json").read_text())
+            (file,) = (SOURCE / "dashboards/rendered").rglob(f"{name}.json")
+            dashboard = json.loads(file.read_text())
             values = {v: ".*" for v in ("cluster", "node", "namespace", "pod", "container")} | values
             panels = shown(dashboard["panels"], rows)
             data = Page(url, dashboard, values, end - BACK).data(panels)

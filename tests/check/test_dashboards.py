@@ -20,7 +20,7 @@ import yaml
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 TOOLS = SOURCE / "tests/dashboards"
 RENDERED = SOURCE / "dashboards/rendered"
-DASHBOARDS = sorted(RENDERED.glob("*.json"))
+DASHBOARDS = sorted(RENDERED.rglob("*.json"))
 BUILD = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else SOURCE / "build/plain"
 WORK = BUILD / "dashboards"
 
@@ -36,8 +36,10 @@ CONTAINER = ["namespace", "pod", "container", "container_id"]
 
 
 def rules(file):
-    for group in yaml.safe_load((RENDERED / file).read_text())["groups"]:
-        yield from group["rules"]
+    """Those of persistent memory, which are in a folder of their own, too."""
+    for path in sorted(RENDERED.rglob(f"*{file}")):
+        for group in yaml.safe_load(path.read_text())["groups"]:
+            yield from group["rules"]
 
 
 def metrics():
@@ -77,6 +79,7 @@ def substituted(expr):
     """As Prometheus gets it; `.*` for each variable."""
     for interval in ("$__rate_interval", "$__range", "$__interval"):
         expr = expr.replace(interval, "5m")
+    expr = expr.replace("$top", "10")
     return re.sub(r"\$\w+", ".*", expr)
 
 
@@ -99,6 +102,9 @@ def queries():
                 uses |= {name for name in names if not name.startswith("Value")}
             yield {"where": where, "expr": substituted(target["expr"]), "uses": sorted(uses)}
     for file in DASHBOARDS:
+        for annotation in json.loads(file.read_text())["annotations"]["list"]:
+            yield {"where": f"{file.name}: {annotation['name']}", "expr": substituted(annotation["expr"]),
+                   "uses": []}
         for variable in json.loads(file.read_text())["templating"]["list"]:
             if variable["type"] == "query":
                 match = re.fullmatch(r"label_values\((.*), (\w+)\)", variable["query"]["query"])

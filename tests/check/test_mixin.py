@@ -38,13 +38,24 @@ def need(*commands):
             sys.exit(77)
 
 
-def rules(file):
-    for group in yaml.safe_load((RENDERED / file).read_text())["groups"]:
-        yield from group["rules"]
+def files(folder, suffix=""):
+    """{name below the folder: text}"""
+    return {str(f.relative_to(folder)): f.read_text() for f in sorted(folder.rglob(f"*{suffix}"))
+            if f.is_file()}
 
 
-ALERTS = list(rules("alerts.yaml"))
-RECORDS = list(rules("rules.yaml"))
+def groups(kind):
+    """Those of persistent memory, which are in a folder of their own, too."""
+    for name, text in files(RENDERED, f"{kind}.yaml").items():
+        yield from yaml.safe_load(text)["groups"]
+
+
+def rules(kind):
+    return [rule for group in groups(kind) for rule in group["rules"]]
+
+
+ALERTS = rules("alerts")
+RECORDS = rules("rules")
 
 
 def minutes(duration):
@@ -72,8 +83,8 @@ class Rendered(unittest.TestCase):
     def test_is_what_the_sources_say(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([MIXIN / "render.sh", folder], check=True, timeout=60)
-            fresh = {f.name: f.read_text() for f in pathlib.Path(folder).iterdir()}
-        committed = {f.name: f.read_text() for f in RENDERED.iterdir()}
+            fresh = files(pathlib.Path(folder))
+        committed = files(RENDERED)
         self.assertEqual(sorted(fresh), sorted(committed), "run dashboards/render.sh")
         for name, text in fresh.items():
             self.assertTrue(text == committed[name], f"{name} differs: run dashboards/render.sh")
@@ -84,14 +95,20 @@ class Rendered(unittest.TestCase):
             folder = pathlib.Path(folder)
             (folder / "mine.jsonnet").write_text("""(import 'mixin.libsonnet') + { _config+:: {
                 clusterLabel: 'zone', nodeLabel: 'instance', selector: 'env="prod"',
-                slowdownModel: 'asm', interval: '30s', runbookUrlPrefix: 'https://wiki.example.org/' } }""")
+                slowdownModel: 'asm', interval: '30s', runbookUrlPrefix: 'https://wiki.example.org/',
+                grafanaUrl: 'https://grafana.example.org', grafanaIntervalVar: '$__interval',
+                showMultiCluster: false, persistentMemory: true } }""")
             subprocess.run([MIXIN / "render.sh", folder / "out"], check=True, timeout=60,
                            env={**os.environ, "MIXIN": str(folder / "mine.jsonnet")})
-            out = {f.name: f.read_text() for f in (folder / "out").iterdir()}
+            out = files(folder / "out")
             code, output = promtool("check", "rules", *(folder / "out").glob("*.yaml"))
             self.assertEqual(code, 0, output)
-        self.assertEqual(sorted(out), sorted(f.name for f in RENDERED.iterdir()))
+        self.assertEqual(set(out), {pathlib.Path(name).name for name in files(RENDERED)
+                                    if "/persistent-memory-" not in name})
+        self.assertIn("InterferenceNvmmSmallStores", out["alerts.yaml"])
         for name, text in out.items():
+            for gone in (".invalid", "$__rate_interval", "$cluster"):
+                self.assertFalse(gone in text, f"{gone} in {name}")
             self.assertNotRegex(text, r"\b(by|on) \([^)]*\b(cluster|node)\b", name)
             self.assertNotIn("passive", text, name)
         for name in ("rules.yaml", "alerts.yaml"):
@@ -104,20 +121,20 @@ class Rendered(unittest.TestCase):
         self.assertIn("mean5m[1d]) >= 120\n", out["rules.yaml"])  # an hour
 
     def test_sources_are_formatted(self):
-        files = sorted(MIXIN.rglob("*.libsonnet"))
-        result = subprocess.run(["jsonnetfmt", "--test", *files], timeout=60)
+        sources = sorted(MIXIN.rglob("*.libsonnet"))
+        result = subprocess.run(["jsonnetfmt", "--test", *sources], timeout=60)
         self.assertEqual(result.returncode, 0, "run jsonnetfmt -i")
 
 
 class Rules(unittest.TestCase):
     def test_promtool_accepts_them(self):
-        code, output = promtool("check", "rules", RENDERED / "rules.yaml", RENDERED / "alerts.yaml")
+        code, output = promtool("check", "rules", *RENDERED.rglob("*.yaml"))
         self.assertEqual(code, 0, output)
 
     def test_their_tests(self):
-        files = sorted((MIXIN / "tests").glob("*.yaml"))
-        self.assertGreaterEqual(len(files), 6)
-        for file in files:  # one by one: together they are a minute's work on a busy machine
+        tests = sorted((MIXIN / "tests").glob("*.yaml"))
+        self.assertGreaterEqual(len(tests), 7)
+        for file in tests:  # one by one: together they are a minute's work on a busy machine
             with self.subTest(file.name):
                 code, output = promtool("test", "rules", file)
                 self.assertEqual(code, 0, output)
@@ -149,7 +166,7 @@ class Rules(unittest.TestCase):
 
     def test_a_days_history_is_read_seldom(self):
         """But before what it made last is stale, after five minutes."""
-        for group in yaml.safe_load((RENDERED / "rules.yaml").read_text())["groups"]:
+        for group in groups("rules"):
             if any("d]" in rule["expr"] for rule in group["rules"]):
                 self.assertIn(minutes(group["interval"]), (3, 4), group["name"])
             else:
@@ -157,17 +174,46 @@ class Rules(unittest.TestCase):
 
     def test_each_record_is_used(self):
         texts = [rule["expr"] for rule in ALERTS + RECORDS]
-        texts += [f.read_text() for f in RENDERED.glob("*.json")]
+        texts += files(RENDERED, ".json").values()
         for record in {rule["record"] for rule in RECORDS}:
             self.assertTrue(any(record in text for text in texts), f"nobody uses {record}")
 
     def test_alerts_are_complete(self):
         for rule in ALERTS:
             name = rule["alert"]
-            self.assertIn(rule["labels"]["severity"], ("warning", "critical"), name)
-            self.assertEqual(set(rule["annotations"]), {"summary", "description", "runbook_url"})
-            self.assertTrue(rule["annotations"]["runbook_url"].endswith(f"/runbooks/{name}.md"))
+            self.assertIn(rule["labels"]["severity"], ("info", "warning", "critical"), name)
+            self.assertIn(rule["labels"]["area"], ("memory", "exporter"), name)
+            self.assertEqual(rule["labels"]["component"], "interference", name)
+            texts = rule["annotations"]
+            self.assertEqual(set(texts), {"summary", "description", "runbook_url", "dashboard_url"})
+            self.assertEqual(texts["runbook_url"], "https://set-runbookUrlPrefix.invalid/dashboards/"
+                             f"runbooks/{name}.md")
             self.assertTrue(rule["for"], name)
+
+    def test_dashboards_of_alerts_exist(self):
+        """With the variables that the link sets, from labels that the alert has."""
+        known = {}
+        for text in files(RENDERED, ".json").values():
+            dashboard = json.loads(text)
+            known[dashboard["uid"]] = {v["name"] for v in dashboard["templating"]["list"]}
+        for rule in ALERTS:
+            uid, values = re.fullmatch(r"https://set-grafanaUrl\.invalid/d/([\w-]+)\?(.*)",
+                                       rule["annotations"]["dashboard_url"]).groups()
+            self.assertLessEqual(set(re.findall(r"var-(\w+)=", values)), known[uid], rule["alert"])
+
+    def test_durations_in_texts_can_be_scaled(self):
+        """As digits and a unit, which the demo divides like those of the rules."""
+        words = re.compile(r"\b(an?|one|two|three|four|five|ten|half|quarter|fifteen)\s+(of\s+)?(an?\s+)?"
+                           r"(seconds?|minutes?|hours?|days?)\b")
+        found = 0
+        for rule in ALERTS:
+            for text in rule["annotations"].values():
+                self.assertNotRegex(text, words, rule["alert"])
+                found += len(re.findall(r"\b\d+ (?:seconds?|minutes?|hours?|days?)\b", text))
+                # What a text asks Prometheus for is not scaled: it is about now.
+                self.assertNotRegex("".join(re.findall(r'printf "(?:[^"\\]|\\.)*"', text)),
+                                    r"\[(?!5m)\w+\]|offset", rule["alert"])
+        self.assertGreater(found, 5)
 
     def test_runbooks_and_alerts_agree(self):
         runbooks = {f.stem for f in RUNBOOKS.glob("*.md")} - {"README"}
@@ -181,8 +227,7 @@ class Rules(unittest.TestCase):
     def test_panels_that_runbooks_name_exist(self):
         """*Title*, of the **Dashboard** that the same paragraph names; *status* is the page."""
         titles = {}
-        for file in RENDERED.glob("*.json"):
-            dashboard = json.loads(file.read_text())
+        for dashboard in map(json.loads, files(RENDERED, ".json").values()):
             titles[dashboard["title"].rsplit(" / ", 1)[1]] = {p["title"] for p in dashboard["panels"]}
         named = 0
         for file in RUNBOOKS.glob("*.md"):
@@ -233,7 +278,8 @@ class Documents(unittest.TestCase):
 
 class Metrics(unittest.TestCase):
     def texts(self):
-        yield from sorted(RENDERED.iterdir())
+        yield from sorted(RENDERED.rglob("*.yaml"))
+        yield from sorted(RENDERED.rglob("*.json"))
         yield from sorted((MIXIN / "tests").glob("*.yaml"))
         yield from (SOURCE / "collectors/README.md", SOURCE / "exporter/README.md")
         for folder in (SOURCE, MIXIN, RUNBOOKS, SOURCE / "deploy", SOURCE / "tests"):

@@ -48,7 +48,15 @@ export type heatmap = Kind<'heatmap', Heatmap, HeatmapField>;
 export type status_history = Kind<'status-history', History, HistoryField>;
 export type row = raw.RowPanel;
 
-export interface MixinDashboard extends Omit<raw.Dashboard, 'panels'> {
+// As Grafana's Prometheus data source reads it.
+interface Annotation extends raw.AnnotationQuery {
+  expr: string;
+  step: string;
+  titleFormat: string;
+  textFormat: string;
+}
+export interface MixinDashboard extends Omit<raw.Dashboard, 'panels' | 'annotations'> {
+  annotations: { list: Annotation[] };
   uid: string;
   title: string;
   description: string;

@@ -13,7 +13,8 @@ const metrics = new Map(Object.entries(input.metrics));
 const problems = [];
 
 const COUNTS = new Set(['rate', 'increase', 'irate']);
-const RANGES = new Set(['avg_over_time', 'quantile_over_time', 'count_over_time', 'max_over_time', 'min_over_time']);
+const RANGES = new Set(['avg_over_time', 'quantile_over_time', 'count_over_time', 'max_over_time', 'min_over_time',
+  'sum_over_time']);
 const SAME = new Set(['sort_desc', 'sort', 'round']);
 const SCALARS = new Set(['time', 'scalar']);
 const SETS = new Set(['And', 'Or', 'Unless']);

@@ -38,7 +38,7 @@ def _panels(panels):
 def of_dashboards():
     """[(where, query)] of panels, variables and annotations."""
     found = []
-    for file in sorted((SOURCE / "dashboards/rendered").glob("*.json")):
+    for file in sorted((SOURCE / "dashboards/rendered").rglob("*.json")):
         dashboard = json.loads(file.read_text())
         variables = dashboard.get("templating", {}).get("list", [])
         own = {variable["name"] for variable in variables}

@@ -599,8 +599,9 @@ class Rendered(unittest.TestCase):
         self.assertEqual(manifests, self.cases["defaults"], advice)
         rendered = harness.SOURCE / "dashboards/rendered"
         copies = {f"files/{folder}/{file.name}": file.read_bytes()
-                  for folder, suffix in (("rules", "yaml"), ("dashboards", "json"))
-                  for file in rendered.glob(f"*.{suffix}")}
+                  for folder, pattern in (("rules", "*.yaml"), ("dashboards", "*.json"),
+                                          ("persistent-memory", "persistent-memory/*"))
+                  for file in rendered.glob(pattern)}
         self.assertTrue(copies)
         self.assertEqual({str(f.relative_to(CHART)): f.read_bytes()
                           for f in CHART.glob("files/*/*")}, copies, advice)
@@ -625,6 +626,7 @@ class Rendered(unittest.TestCase):
             self.assertEqual(rules[file.stem], want)
         for file in rendered.glob("*.json"):
             self.assertEqual(json.loads(data[file.name]), json.loads(file.read_text()))
+        self.assertFalse([name for name in [*data, *rules] if "persistent" in name])
         for o in objects:
             if o["kind"] == "ConfigMap":  # what the API server takes
                 self.assertLess(len(json.dumps(o["data"])), 1 << 20, o["metadata"]["name"])
@@ -642,6 +644,7 @@ class Rendered(unittest.TestCase):
         want = alerts(want["groups"])
         self.assertLess(gone, set(want))
         objects = render(rules={"runbookUrlPrefix": where, "disabled": sorted(gone),
+                                "grafanaUrl": "https://grafana.example.org/",
                                 "configMap": {"enabled": True}, "prometheusRule": {"enabled": True}})
         specs = [o["spec"] for o in objects if o["kind"] == "PrometheusRule"]
         files = [yaml.safe_load(text) for o in objects if o["kind"] == "ConfigMap"
@@ -651,9 +654,27 @@ class Rendered(unittest.TestCase):
             self.assertEqual(set(found), set(want) - gone)
             for name, rule in found.items():
                 self.assertEqual(rule["annotations"].pop("runbook_url"), f"{where}{name}.md")
+                self.assertRegex(rule["annotations"].pop("dashboard_url"),
+                                 r"^https://grafana\.example\.org/d/interference-")
                 self.assertEqual(rule, {**want[name], "annotations": {
-                    k: v for k, v in want[name]["annotations"].items() if k != "runbook_url"}})
+                    k: v for k, v in want[name]["annotations"].items() if not k.endswith("_url")}})
             self.assertTrue(any("record" in rule for group in groups for rule in group["rules"]))
+
+    def test_persistent_memory_is_asked_for(self):
+        rendered = harness.SOURCE / "dashboards/rendered/persistent-memory"
+        objects = render(dashboards={"enabled": True, "persistentMemory": True},
+                         rules={"persistentMemory": True, "configMap": {"enabled": True},
+                                "prometheusRule": {"enabled": True}})
+        names = [o["metadata"]["name"] for o in objects]
+        self.assertEqual(len(names), len({(o["kind"], o["metadata"]["name"]) for o in objects}))
+        data = {name: text for o in objects if o["kind"] == "ConfigMap"
+                for name, text in o["data"].items()}
+        for kind in ("rules", "alerts"):
+            file = rendered / f"persistent-memory-{kind}.yaml"
+            want = yaml.safe_load(file.read_text())
+            self.assertEqual(yaml.safe_load(data[f"interference-{file.name}"]), want)
+            self.assertIn(want, [o["spec"] for o in objects if o["kind"] == "PrometheusRule"])
+        self.assertIn("persistent-memory.json", data)
 
 
 def merge(base, over):

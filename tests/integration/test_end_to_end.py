@@ -113,6 +113,7 @@ CART = {"namespace": "shop", "pod": "cart-7d9c6b5f4-x2x1p", "container": "cart"}
 # Panels that are empty when all is well.
 MAY_BE_EMPTY = {
     "fleet: Exporters that cannot be scraped": "all can",
+    "cluster:interference_exporters_down:count": "all can",
     "container: Makes others wait": "it makes nobody wait",
     "container: Waiting of others because of it": "only with --collector.attribution.traffic",
     "cluster:interference_memory_read_window_latency_seconds:rate5m":
@@ -125,10 +126,10 @@ MAY_BE_EMPTY = {
 
 def scaled_rules(directory):
     """The committed rules with every duration divided by FACTOR."""
-    for name in ("rules", "alerts"):
-        with open(directory / f"{name}.yaml", "w", encoding="utf-8") as out:
-            subprocess.run([SOURCE / "deploy/demo/scale-rules.sh", str(FACTOR),
-                            RENDERED / f"{name}.yaml"], stdout=out, check=True, timeout=30)
+    for file in RENDERED.rglob("*.yaml"):
+        with open(directory / file.name, "w", encoding="utf-8") as out:
+            subprocess.run([SOURCE / "deploy/demo/scale-rules.sh", str(FACTOR), file], stdout=out,
+                           check=True, timeout=30)
     return str(directory / "*.yaml")
 
 
@@ -244,7 +245,7 @@ class EndToEnd(unittest.TestCase):
         """Exactly these labels, so no container_id among them."""
         name = alert["labels"]["alertname"]
         expected = {"alertname": name, "cluster": "test", "node": "replay", "severity": "warning",
-                    **labels}
+                    "component": "interference", "area": "memory", **labels}
         if name == SLOWDOWN:
             expected["model"] = "passive"
         self.assertEqual(alert["labels"], expected)
@@ -257,7 +258,8 @@ class EndToEnd(unittest.TestCase):
     def check_aggressor(self, alert):
         """The one that hurts, and nobody else, on the machine without counters."""
         self.assertEqual(alert["labels"], {"alertname": AGGRESSOR, "cluster": "test", "numa_node": "0",
-                                           "node": "activity", "severity": "warning", **IMPORT})
+                                           "node": "activity", "severity": "warning",
+                                           "component": "interference", "area": "memory", **IMPORT})
         self.assertIn("batch/import-0/import", alert["annotations"]["summary"])
         self.assertRegex(alert["annotations"]["description"],
                          r"take \d+(\.\d+)?ns longer.* kubectl -n 'batch' delete pod 'import-0';")

@@ -239,7 +239,10 @@ httpGet:
 {{- $root := index . 0 }}
 {{- $text := $root.Files.Get (index . 1) }}
 {{- with $root.Values.rules.runbookUrlPrefix }}
-{{- $text = replace "dashboards/runbooks/" . $text }}
+{{- $text = replace "https://set-runbookUrlPrefix.invalid/dashboards/runbooks/" . $text }}
+{{- end }}
+{{- with $root.Values.rules.grafanaUrl }}
+{{- $text = replace "https://set-grafanaUrl.invalid" (trimSuffix "/" .) $text }}
 {{- end }}
 {{- if $root.Values.rules.disabled }}
 {{- $groups := list }}
