@@ -1,0 +1,150 @@
+#!/usr/bin/python3
+"""Holds dashboards/alertmanager.yml to what Alertmanager makes of it: tests/check/test_alertmanager.py BUILD
+
+Each alert of the mixin reaches the receiver that the file's words promise (amtool); in a real
+Alertmanager, a node with one culprit and a hundred that wait is one group in which they are inhibited,
+and nothing is inhibited by an alert of elsewhere.
+"""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.request
+
+import yaml
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(SOURCE / "tests/integration"))
+SAMPLE = SOURCE / "dashboards/alertmanager.yml"
+CULPRIT = {"namespace": "batch", "pod": "report-0", "container": "report", "numa_node": "0"}
+
+
+def alerts():
+    """{name: labels that every alert of that name has}, with the severities' alternatives."""
+    for file in sorted((SOURCE / "dashboards/rendered").rglob("*alerts.yaml")):
+        for group in yaml.safe_load(file.read_text())["groups"]:
+            for rule in group["rules"]:
+                yield {"alertname": rule["alert"], **rule["labels"]}
+
+
+def labels_of(name, **more):
+    return {**next(labels for labels in alerts() if labels["alertname"] == name), "cluster": "a", **more}
+
+
+def amtool(*arguments):
+    """What it prints; it warns on stderr of the address that it does not need."""
+    result = subprocess.run(["amtool", *map(str, arguments)], capture_output=True, text=True, timeout=30)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+class Routes(unittest.TestCase):
+    def receivers(self, labels):
+        output = amtool("config", "routes", "test", f"--config.file={SAMPLE}",
+                        *(f"{key}={value}" for key, value in labels.items()))
+        return output.strip().split(",")
+
+    def test_the_sample_is_valid(self):
+        self.assertIn("SUCCESS", amtool("check-config", SAMPLE))
+
+    def test_each_alert_has_a_receiver(self):
+        wanted = {"info": ["reading"], "exporter": ["monitoring"], "memory": ["platform"]}
+        for labels in alerts():
+            key = labels["severity"] if labels["severity"] == "info" else labels["area"]
+            self.assertEqual(self.receivers(labels), wanted[key], labels)
+
+    def test_a_team_is_told_of_its_containers(self):
+        waits = labels_of("InterferenceContainerSlowdown", node="n1", namespace="shop-eu", pod="cart-0")
+        self.assertEqual(self.receivers(waits), ["team-shop", "platform"])
+        culprit = labels_of("InterferenceAggressor", node="n1", **CULPRIT)
+        self.assertEqual(self.receivers(culprit), ["platform"])
+        self.assertEqual(self.receivers({**culprit, "namespace": "shop"}), ["team-shop", "platform"])
+
+    def test_others_alerts_are_left_alone(self):
+        self.assertEqual(self.receivers({"alertname": "Watchdog", "severity": "critical"}), ["default"])
+
+
+class Inhibition(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        from monitoring import Alertmanager
+        cls.directory = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.manager = cls.enterClassContext(
+            Alertmanager(cls.directory, yaml.safe_load(SAMPLE.read_text())))
+        cls.sent = cls.storm()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{cls.manager.port}/api/v2/alerts", method="POST",
+            data=json.dumps([{"labels": labels} for labels in cls.sent]).encode(),
+            headers={"Content-Type": "application/json"})
+        urllib.request.urlopen(request, timeout=10).close()
+        from harness import wait_until
+        cls.found = wait_until(lambda: cls.all_of_them(), 20, "all alerts are there", 0.2)
+
+    @classmethod
+    def all_of_them(cls):
+        found = json.loads(cls.manager.get("/api/v2/alerts"))
+        return found if len(found) == len(cls.sent) else None
+
+    @staticmethod
+    def storm():
+        """n1: one culprit, a hundred that wait, one slowed down. n2: long queues, two wait. n3: one is
+        slowed down, and its neighbour waits. Cluster b: a node called n1, where one waits."""
+        def waits(node, i, cluster="a"):
+            return labels_of("InterferenceMemoryLatencyHigh", node=node, namespace="shop", pod=f"web-{i}",
+                             container="web") | {"cluster": cluster}
+
+        def slow(node, i):
+            return labels_of("InterferenceContainerSlowdown", node=node, namespace="shop",
+                             pod=f"web-{i}", container="web", model="passive")
+
+        queue = labels_of("InterferenceQueueLatencyHigh", node="n1", socket="0")
+        stuck = labels_of("InterferenceExporterStuck", node="n4", instance="n4")
+        return [labels_of("InterferenceAggressor", node="n1", **CULPRIT), queue, slow("n1", 0),
+                *(waits("n1", i) for i in range(100)),
+                {**queue, "node": "n2"}, waits("n2", 0), waits("n2", 1),
+                slow("n3", 0), waits("n3", 0), waits("n3", 1), waits("n1", 0, "b"),
+                labels_of("InterferenceSlowMinutes", namespace="shop", container="web"),
+                labels_of("InterferenceSlowMinutes", namespace="batch", container="report"),
+                labels_of("InterferenceExporterAbsent"),
+                labels_of("InterferenceExporterDown", job="interference"),
+                {**labels_of("InterferenceExporterDown", job="interference"), "cluster": "b"},
+                {"alertname": "KubeNodeNotReady", "cluster": "a", "node": "n4", "severity": "warning"},
+                stuck, {**stuck, "node": "n5", "instance": "n5"}]
+
+    def told(self):
+        """What is left to tell."""
+        return sorted(" ".join(alert["labels"].get(key, "-") for key in ("alertname", "cluster", "node", "pod"))
+                      for alert in self.found if not alert["status"]["inhibitedBy"])
+
+    def test_only_what_is_news_is_told(self):
+        self.assertEqual(self.told(), sorted([
+            "InterferenceAggressor a n1 report-0",
+            "InterferenceContainerSlowdown a n1 web-0",
+            "InterferenceQueueLatencyHigh a n2 -",
+            "InterferenceContainerSlowdown a n3 web-0",
+            "InterferenceMemoryLatencyHigh a n3 web-1",
+            "InterferenceMemoryLatencyHigh b n1 web-0",
+            "InterferenceSlowMinutes a - -",  # the job's
+            "InterferenceExporterAbsent a - -",
+            "InterferenceExporterDown b - -",
+            "InterferenceExporterStuck a n5 -",
+            "KubeNodeNotReady a n4 -"]))
+
+    def test_a_node_is_one_notification(self):
+        groups = [group for group in json.loads(self.manager.get("/api/v2/alerts/groups"))
+                  if group["receiver"]["name"] == "platform"]
+        of_node = {(group["labels"].get("cluster"), group["labels"].get("node")): len(group["alerts"])
+                   for group in groups}
+        self.assertEqual(len(of_node), len(groups))
+        self.assertEqual(of_node[("a", "n1")], 103)
+
+
+if __name__ == "__main__":
+    for command in ("amtool", "prometheus-alertmanager"):
+        if not shutil.which(command):
+            print(f"skipped: needs the command {command}")
+            sys.exit(77)
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
