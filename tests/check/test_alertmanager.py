@@ -107,7 +107,8 @@ class Inhibition(unittest.TestCase):
                 {**queue, "node": "n2"}, waits("n2", 0), waits("n2", 1),
                 slow("n3", 0), waits("n3", 0), waits("n3", 1), waits("n1", 0, "b"),
                 labels_of("InterferenceSlowMinutes", namespace="shop", container="web"),
-                labels_of("InterferenceSlowMinutes", namespace="batch", container="report"),
+                labels_of("InterferenceSlowMinutes", namespace="shop", container="cron"),
+                labels_of("InterferenceSlowMinutes", namespace="batch", container="web"),
                 labels_of("InterferenceExporterAbsent"),
                 labels_of("InterferenceExporterDown", job="interference"),
                 {**labels_of("InterferenceExporterDown", job="interference"), "cluster": "b"},
@@ -127,7 +128,7 @@ class Inhibition(unittest.TestCase):
             "InterferenceContainerSlowdown a n3 web-0",
             "InterferenceMemoryLatencyHigh a n3 web-1",
             "InterferenceMemoryLatencyHigh b n1 web-0",
-            "InterferenceSlowMinutes a - -",  # the job's
+            "InterferenceSlowMinutes a - -", "InterferenceSlowMinutes a - -",  # cron's, and batch's
             "InterferenceExporterAbsent a - -",
             "InterferenceExporterDown b - -",
             "InterferenceExporterStuck a n5 -",
