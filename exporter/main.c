@@ -8,6 +8,7 @@
 #include "exporter/daemon/introduce.h"
 #include "exporter/daemon/version.h"
 #include "exporter/front/front.h"
+#include "exporter/http/healthcheck.h"
 #include "exporter/inspect/inspector.h"
 #include "exporter/options/options.h"
 #include "exporter/service/confine.h"
@@ -85,6 +86,18 @@ static int read_and_serve(const struct options *options, const struct log *log,
     return status;
 }
 
+static int check_health(const struct options *options)
+{
+    char error[128];
+    int err = healthcheck(options->listen[0], options->web_config_file != NULL);
+    if (!err)
+        return EXIT_OK;
+    snprintf(error, sizeof error, "%s: %s", options->listen[0],
+             err == -EPROTO ? "not healthy" : strerror(-err));
+    fprintf(stderr, "interference_exporter: %s\n", error);
+    return EXIT_RUNTIME;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -101,6 +114,9 @@ int main(int argc, char **argv)
                version_revision(), version_compiler());
         return EXIT_OK;
     }
+
+    if (options.healthcheck)
+        return check_health(&options);
 
     /* Before any thread exists, so that all of them inherit it. */
     sigset_t signals;

@@ -55,7 +55,7 @@ struct options {
     size_t user; /* 0: as started */
     enum log_level log_level;
     enum log_format log_format;
-    bool help, version;
+    bool help, version, healthcheck;
 };
 
 /*

@@ -247,6 +247,11 @@ const struct option_flag flag_table[] = {
      .fallback = "logfmt",
      .choices = format_words,
      .help = "Format of the log lines."},
+    {.name = "healthcheck",
+     .type = FLAG_ACTION,
+     .offset = MEMBER(healthcheck),
+     .help = "Ask the exporter that runs at --web.listen-address for /-/healthy, and exit: with 0 "
+             "if it is well. With --web.config.file, only whether it accepts a connection."},
     {.name = "version",
      .type = FLAG_ACTION,
      .offset = MEMBER(version),

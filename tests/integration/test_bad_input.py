@@ -717,5 +717,66 @@ class Systemd(Base):
         self.assertRegex(result.stderr.splitlines()[-1], "LISTEN_FDS")
 
 
+class HealthCheck(unittest.TestCase):
+    def check(self, *answers, flags=()):
+        """Of a server that sends this, piece by piece, to whoever asked; None: says nothing."""
+        asked = []
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            def serve():
+                with contextlib.suppress(OSError):
+                    peer, _ = server.accept()
+                    with peer:
+                        asked.append(peer.recv(1000))
+                        for answer in answers:
+                            if answer is None:
+                                peer.recv(1000)  # until it goes
+                            else:
+                                peer.sendall(answer)
+            thread = threading.Thread(target=serve)
+            thread.start()
+            address = "127.0.0.1:%d" % server.getsockname()[1]
+            result = run_exporter("--healthcheck", f"--web.listen-address={address}", *flags)
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
+        return result, asked
+
+    def test_answers(self):
+        good = b"HTTP/1.1 200 OK\r\n"
+        for answers, words in (((good,), ""), ((b"HT", b"TP/1.0 200 OK", b"\r\n", None), ""),
+                               ((b"HTTP/1.1 503 no\r\n\r\n",), "not healthy"),
+                               ((b"HTTP/1.1 2000\r\n",), ""),  # three digits are read
+                               ((), "not healthy"), ((b"\n" + good,), "not healthy"),
+                               ((b"x" * 4096, None), "not healthy"), ((b"\x15\x03\x03\0\2\2\n",),
+                                                                  "not healthy"),
+                               ((None,), "timed out")):
+            with self.subTest(answers):
+                result, asked = self.check(*answers)
+                self.assertEqual(asked, [b"GET /-/healthy HTTP/1.0\r\n\r\n"])
+                self.assertEqual(result.returncode, 1 if words else 0, result.stderr)
+                self.assertIn(words, result.stderr)
+                self.assertEqual(result.stdout, "")
+
+    def test_connects(self):
+        """A password or TLS: that somebody listens is all it can see."""
+        result, asked = self.check(None, flags=("--web.config.file=/nowhere",))
+        self.assertEqual((result.returncode, asked), (0, [b""]))
+
+    def test_nobody_there(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        for flags in ((), ("--web.config.file=/nowhere",)):
+            result = run_exporter("--healthcheck", f"--web.listen-address=127.0.0.1:{port}", *flags)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("refused", result.stderr)
+
+    def test_real(self):
+        """Also without an address, as the image asks."""
+        with Exporter("--source=replay", f"--source.replay.file={harness.REPLAYS}/idle.jsonl") as exporter:
+            for address in (f"127.0.0.1:{exporter.port}", f"localhost:{exporter.port}",
+                            f":{exporter.port}"):
+                result = run_exporter("--healthcheck", f"--web.listen-address={address}")
+                self.assertEqual((result.returncode, result.stderr), (0, ""), address)
+
+
 if __name__ == "__main__":
     harness.main()

@@ -1,7 +1,9 @@
 #!/usr/bin/python3
-"""cmake --install and the .deb put a working program where they say, and name what it needs."""
+"""cmake --install, the .deb, the .rpm and the tarball put a working program where they say, and name or
+bring what it needs. And the list of what a system consists of is one."""
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -65,6 +67,98 @@ class Install(unittest.TestCase):
         self.assertFalse(program.exists())
 
 
+    def test_rpm(self):
+        """Installed by rpm itself, into a root of its own; then removed."""
+        run("cpack", "-G", "RPM", "--config", harness.BUILD / "CPackConfig.cmake", "-B",
+            self.root / "made")
+        (package,) = (self.root / "made").glob("interference-exporter-*.rpm")
+        needs = run("rpm", "-qp", "--requires", package)
+        for library in ("libmicrohttpd.so.12", "libjansson.so.4", "libgnutls.so.30", "libpfm.so.4",
+                        "libseccomp.so.2", "libc.so.6"):
+            self.assertIn(f"{library}(", needs)
+        target = self.root / "root"
+        target.mkdir()
+        rpm = ("rpm", "--root", target)
+        run(*rpm, "--install", "--nodeps", "--nosignature", "--noscripts", package)
+        program = self.check_program(target)
+        self.assertNotIn("not stripped", run("file", program))
+        listed = set(run(*rpm, "-ql", "interference-exporter").split())
+        self.assertEqual(listed, {"/" + str(p.relative_to(target)) for p in target.rglob("*")
+                                  if p.is_file() and ".rpmdb" not in p.parts})
+        # No directory of the system's is the package's own.
+        run(*rpm, "--erase", "--nodeps", "--noscripts", "interference-exporter")
+        self.assertFalse(program.exists())
+        scripts = run("rpm", "-qp", "--scripts", package)
+        self.assertEqual(scripts.count("if "), 3)
+        self.assertEqual(scripts.count("[ -d /run/systemd/system ]"), 3)
+
+    def test_tarball(self):
+        """Everything is in it: it runs in a root that has nothing else, and from any place."""
+        run("cmake", f"-DPROGRAM={harness.EXPORTER}", f"-DOUT={self.root}", "-P",
+            harness.SOURCE / "deploy/tarball.cmake")
+        (tarball,) = self.root.glob("interference_exporter-*.tar.gz")
+        self.assertRegex(tarball.name,
+                         rf"^interference_exporter-\d+\.\d+\.\d+-linux-{os.uname().machine}\.tar\.gz$")
+        bare = self.root / "bare"
+        bare.mkdir()
+        run("tar", "-C", bare, "-xzf", tarball)
+        (folder,) = bare.iterdir()
+        self.assertEqual([p for p in folder.rglob("*") if p.is_symlink()], [])
+        recording = folder / "idle.jsonl"
+        recording.write_bytes((harness.REPLAYS / "idle.jsonl").read_bytes())
+        launcher = (folder / "interference_exporter").read_text()
+        (loader,) = (p.name for p in (folder / "lib").glob("ld-linux*"))
+        self.assertIn(f"/lib/{loader}", launcher)
+        here = "/" + folder.name
+        replay = ("--once", "--source=replay")
+        page = run("chroot", bare, f"{here}/lib/{loader}", "--library-path", f"{here}/lib",
+                   f"{here}/lib/interference_exporter", *replay,
+                   f"--source.replay.file={here}/idle.jsonl")
+        self.assertIn("\ninterference_container_info{", page)
+        # By its launcher, from elsewhere, through a link, with no library of the system's.
+        moved = self.root / "mo ved"
+        folder.rename(moved)
+        link = self.root / "link"
+        link.symlink_to(moved / "interference_exporter")
+        page = run(link, *replay, f"--source.replay.file={moved}/idle.jsonl",
+                   cwd="/", env={"PATH": os.environ["PATH"], "LD_DEBUG": "libs",
+                                 "LD_DEBUG_OUTPUT": str(self.root / "libraries")})
+        self.assertIn("\ninterference_container_info{", page)
+        loaded = set()
+        for trace in self.root.glob("libraries.*"):
+            # The shell had become the program by the time that something of the folder is there.
+            _, there, text = trace.read_text().partition(f"calling init: {moved}")
+            loaded |= set(re.findall(r"calling init: (.+)", there + text))
+        self.assertGreater(len(loaded), 10)
+        self.assertEqual({str(pathlib.Path(name).parent) for name in loaded}, {str(moved / "lib")})
+        # With the notices of the libraries, as far as they are of packages.
+        self.assertLessEqual({"libc6", "libgnutls30", "libcap2", "libmicrohttpd12"},
+                             {p.name for p in (moved / "copyright").iterdir()})
+
+    def test_list_of_parts(self):
+        """deploy/sbom.sh: SPDX's tags with what they may contain, and every package once."""
+        text = run(harness.SOURCE / "deploy/sbom.sh",
+                   env={**os.environ, "SOURCE_DATE_EPOCH": "1000000000"})
+        head, *packages = text.split("\n\n")
+        links = packages.pop().splitlines()
+        self.assertRegex(head, r"\nDocumentNamespace: urn:uuid:[0-9a-f-]{36}\n")
+        self.assertTrue(head.endswith("\nCreated: 2001-09-09T01:46:40Z"), head)
+        installed = run("dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n")
+        wanted = {tuple(line.split()[1:]) for line in installed.splitlines()
+                  if line.startswith("installed ")}
+        found, ids = set(), []
+        for package in packages:
+            tags = dict(line.split(": ", 1) for line in package.splitlines())
+            self.assertRegex(tags["SPDXID"], r"^SPDXRef-[A-Za-z0-9.-]+$")
+            self.assertRegex(tags["ExternalRef"],
+                             r"^PACKAGE-MANAGER purl pkg:deb/debian/[a-z0-9.%B-]+@[\w.~%-]+\?arch=\w+$")
+            ids.append(tags["SPDXID"])
+            found.add((tags["PackageName"], tags["PackageVersion"]))
+        self.assertEqual(found, wanted)
+        self.assertEqual(len(set(ids)), len(ids))
+        self.assertEqual(links, [f"Relationship: SPDXRef-DOCUMENT DESCRIBES {i}" for i in ids])
+
+
 if __name__ == "__main__":
-    harness.need_command("cpack", "dpkg-deb", "dpkg-shlibdeps", "file")
+    harness.need_command("cpack", "dpkg-deb", "dpkg-shlibdeps", "file", "rpm", "rpmbuild", "strip")
     harness.main()

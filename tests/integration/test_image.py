@@ -25,6 +25,7 @@ from harness import wait_until
 WORK = harness.BUILD / "image"
 BASE = "docker.io/library/debian:bookworm-slim"
 IMAGE = "localhost/interference_exporter:test"
+REVISION = "0123456789ab"
 MORE_THAN_BASE_BYTES = 40_000_000
 CTR_DEFAULTS = ("CHOWN", "DAC_OVERRIDE", "FSETID", "FOWNER", "MKNOD", "NET_RAW", "SETGID", "SETUID",
                 "SETFCAP", "SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT", "KILL", "AUDIT_WRITE")
@@ -65,7 +66,7 @@ def setUpModule():
     remove_store()
     make_base()
     buildah("bud", "--isolation", "chroot", "--pull-never", "--format", "docker", "--tag", IMAGE,
-            harness.SOURCE)
+            "--build-arg", f"REVISION={REVISION}", harness.SOURCE)
     (WORK / "image.tar").unlink(missing_ok=True)
     buildah("push", "--quiet", "--disable-compression", IMAGE, f"oci-archive:{WORK / 'image.tar'}:{IMAGE}")
 
@@ -106,6 +107,8 @@ class Image(unittest.TestCase):
         self.assertIn("interference-exporter", more)
         self.assertEqual([name for name in more if name != "interference-exporter" and
                           (not name.startswith("lib") or name.endswith("-dev"))], [])
+        sbom = (root / "usr/share/doc/interference-exporter/sbom.spdx").read_text()
+        self.assertEqual(set(re.findall(r"^PackageName: (.*)$", sbom, re.M)), whole)
         # What the shared libraries are for is run below; here, that apt left nothing behind.
         self.assertEqual(list((root / "var/lib/apt/lists").iterdir()), [])
 
@@ -116,6 +119,13 @@ class Image(unittest.TestCase):
         self.assertIn("org.opencontainers.image.title", config["Labels"])
         (kind, *check) = config["Healthcheck"]["Test"]
         self.assertEqual(kind, "CMD")
+        labels = config["Labels"]
+        self.assertEqual(labels["org.opencontainers.image.version"], re.search(
+            r"VERSION (\S+)", (harness.SOURCE / "CMakeLists.txt").read_text().split("project(")[1])[1])
+        self.assertEqual(labels["org.opencontainers.image.base.name"], BASE)
+        self.assertEqual(labels["org.opencontainers.image.revision"], REVISION)
+        self.assertEqual(check[0], config["Entrypoint"][0])
+        check[0] = str(harness.EXPORTER)
         for answer, healthy in ((200, True), (503, False), (0, False)):
             # In a network of its own, where the port is free.
             result = subprocess.run(
