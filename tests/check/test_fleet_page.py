@@ -1,9 +1,13 @@
 #!/usr/bin/python3
-"""What deploy/fleet-scale.md tells a Prometheus to send on is all that the Fleet dashboard asks for."""
+"""What deploy/fleet-scale.md tells a Prometheus to send on is all that the Fleet dashboard asks for; what
+the lean profile drops, no rule, alert, Fleet or Node asks for.
+"""
 import json
 import pathlib
 import re
 import unittest
+
+import yaml
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -22,6 +26,26 @@ class FleetPage(unittest.TestCase):
         self.assertGreater(len(needed), 10)
         dropped = {name for name in needed if not re.fullmatch(kept, name)}
         self.assertEqual(dropped, set())
+
+    def test_the_lean_profile_drops_only_what_is_not_needed(self):
+        values = yaml.safe_load((SOURCE / "deploy/kubernetes/lean-values.yaml").read_text())
+        (rule,) = values["podMonitor"]["metricRelabelings"]
+        self.assertEqual((rule["action"], rule["sourceLabels"]), ("drop", ["__name__"]))
+        rendered = SOURCE / "dashboards/rendered"
+        for name in ("rules.yaml", "alerts.yaml", "fleet.json", "node.json"):
+            asked = set(re.findall(r"\b(?:interference|process)_\w+", (rendered / name).read_text()))
+            self.assertGreater(len(asked), 5)
+            self.assertEqual({n for n in asked if re.fullmatch(rule["regex"], n)}, set(), name)
+        # Each of its names is a metric's.
+        known = set(re.findall(r"`((?:interference|process)_\w+)`",
+                               (SOURCE / "collectors/METRICS.md").read_text()))
+        known |= {name + "_bucket" for name in known}
+        dropped = {n for n in known if re.fullmatch(rule["regex"], n)}
+        for head, names, tail in re.findall(r"(\w*)\(([^)]*)\)()", rule["regex"]):
+            for name in names.split("|"):
+                self.assertIn(head + name, dropped)
+        for name in re.sub(r"\w*\([^)]*\)\|?", "", rule["regex"]).split("|"):
+            self.assertTrue(any(re.fullmatch(name, n) for n in dropped), name)
 
 
 if __name__ == "__main__":

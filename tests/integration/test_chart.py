@@ -504,6 +504,10 @@ class Rendered(unittest.TestCase):
             result = run(WORK / "render", CHART, file)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertIn("kind: DaemonSet", result.stdout)
+        lean = of_kind(render(CHART.parent / "lean-values.yaml"), "PodMonitor")["spec"]
+        (endpoint,) = lean["podMetricsEndpoints"]
+        self.assertEqual((endpoint["interval"], endpoint["metricRelabelings"][0]["action"]),
+                         ("60s", "drop"))
 
     def test_settings_of_nodes(self):
         """Every platform's file says the same about the same two settings."""
