@@ -13,7 +13,7 @@
 
 #define MS UINT64_C(1000000)
 
-enum { STOP_TRIES = 20 };
+enum { STOP_TRIES = 20, SILENCE_US = 5000000 };
 #define FETCH_DEADLINE (300 * MS)
 #define POLL_LEAST (50 * MS)
 #define POLL_MOST (1000 * MS)
@@ -267,7 +267,7 @@ int run_governor(const struct flags *flags, struct config *config, const struct 
     if (!err)
         err = start_server(&run, error, error_size);
     if (!err) {
-        notify_ready(0);
+        notify_ready(SILENCE_US);
         err = loop_run(run.loop);
         if (err)
             snprintf(error, error_size, "the loop: %s", strerror(-err));

@@ -74,6 +74,13 @@ static void write_table_head(struct textbuf *out)
     textbuf_str(out, "| metric | type | unit | labels | meaning |\n|---|---|---|---|---|\n");
 }
 
+void reference_table(const struct metric_desc *descs, size_t n, struct textbuf *out)
+{
+    write_table_head(out);
+    for (size_t i = 0; i < n; i++)
+        write_row(out, &descs[i]);
+}
+
 static void write_collector(struct textbuf *out, const struct collector_ops *collector)
 {
     static const char *const defaults[] = {

@@ -20,4 +20,7 @@ void reference_name(const struct metric_desc *desc, struct textbuf *out);
 /* The whole page, Markdown. 0 or -ENOMEM. */
 int reference_write(struct textbuf *out);
 
+/* The table of n definitions, as on the page; for another program's. */
+void reference_table(const struct metric_desc *descs, size_t n, struct textbuf *out);
+
 #endif
