@@ -137,16 +137,28 @@ static const char *find_body(const char *bytes, size_t len)
     return at ? at + 4 : NULL;
 }
 
+/* "HTTP/1.1 200": 1 when it is there, 0 when it may still come, negative when it is something else.
+ */
+static int check_status_line(const char *bytes, size_t len, bool ended)
+{
+    static const char version[] = "HTTP/1.";
+    size_t n = sizeof version - 1;
+    if (len > 0 && memcmp(bytes, version, len < n ? len : n) != 0)
+        return -1;
+    if (len < sizeof "HTTP/1.1 200" - 1)
+        return ended ? -1 : 0;
+    return bytes[n + 1] == ' ' ? 1 : -1;
+}
+
 int client_answer(const char *bytes, size_t len, bool ended, const char **body, size_t *body_len,
                   size_t *need, const char **why)
 {
     size_t unused, n = 0;
     bool known;
     *need = 0;
-    if ((len >= 9 || ended) && (len < 12 || memcmp(bytes, "HTTP/1.", 7) != 0 || bytes[8] != ' '))
-        return len < 12 && !ended && memcmp(bytes, "HTTP/1.", 7) == 0
-                   ? 0
-                   : refuse(why, "the answer is no HTTP");
+    int status = check_status_line(bytes, len, ended);
+    if (status <= 0)
+        return status < 0 ? refuse(why, "the answer is no HTTP") : 0;
     const char *start = find_body(bytes, len);
     if (!start && (ended || len > HEADERS_MAX))
         return refuse(why, ended ? "the answer ends within its headers" : "the headers are long");

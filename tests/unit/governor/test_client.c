@@ -55,6 +55,25 @@ static void answers(void **state)
     expect_answer("SSH-2.0-OpenSSH", false, -EPROTO, NULL);
 }
 
+/* Of each answer only the bytes that there are, as a sanitizer sees. */
+static void nothing_is_read_behind_the_end(void **state)
+{
+    (void)state;
+    static const char *const answers[] = {OK "Content-Length: 2\r\n\r\nhi", "\316\236\r\n\r\nhi",
+                                          "HTTP", "HTTP/1.1 2", "HTTP/1.1"};
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        for (size_t len = 0; len <= strlen(answers[i]); len++)
+            for (int ended = 0; ended < 2; ended++) {
+                const char *body, *why;
+                size_t body_len, need;
+                char *bytes = malloc(len + !len);
+                memcpy(bytes, answers[i], len);
+                int result = client_answer(bytes, len, ended, &body, &body_len, &need, &why);
+                assert_true(ended ? result != 0 : i != 1 || len == 0 || result == -EPROTO);
+                free(bytes);
+            }
+}
+
 static void long_headers_are_refused(void **state)
 {
     (void)state;
@@ -183,8 +202,11 @@ static void nobody_is_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers),         cmocka_unit_test(long_headers_are_refused),
-        cmocka_unit_test(addresses),       cmocka_unit_test(exchanges),
+        cmocka_unit_test(answers),
+        cmocka_unit_test(nothing_is_read_behind_the_end),
+        cmocka_unit_test(long_headers_are_refused),
+        cmocka_unit_test(addresses),
+        cmocka_unit_test(exchanges),
         cmocka_unit_test(nobody_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
