@@ -31,20 +31,25 @@ static uint64_t nanoseconds_of(const json_t *object, const char *name)
     return seconds > 0 && seconds < 3e10 / 4 ? (uint64_t)llround(seconds * 1e9) : 0;
 }
 
-/* A value by itself, or the first of a list with labels; NaN unless it is a finite number > 0. */
-static double positive_of(const json_t *values, const char *name)
+/* A value by itself, or the first of a list with labels; NaN unless it is a finite number >= 0. */
+static double number_of(const json_t *values, const char *name)
 {
     const json_t *value = json_object_get(values, name);
     if (json_is_array(value))
         value = json_object_get(json_array_get(value, 0), "value");
     double number = json_number_value(value);
-    return number > 0 && isfinite(number) ? number : NAN;
+    return json_is_number(value) && number >= 0 && isfinite(number) ? number : NAN;
+}
+
+static double positive_of(const json_t *values, const char *name)
+{
+    double number = number_of(values, name);
+    return number > 0 ? number : NAN;
 }
 
 static void read_container(const json_t *item, struct view_container *out)
 {
     const json_t *values = json_object_get(item, "values");
-    const json_t *reads = json_object_get(values, FAMILY "memory_reads_total");
     const json_t *info =
         json_object_get(json_array_get(json_object_get(values, FAMILY "info"), 0), "labels");
     *out = (struct view_container){
@@ -57,8 +62,7 @@ static void read_container(const json_t *item, struct view_container *out)
         .cgroup_id = whole_of(item, "cgroup_id"),
         .latency_seconds = positive_of(values, FAMILY "memory_read_latency_seconds"),
         .baseline_seconds = positive_of(values, FAMILY "memory_read_latency_baseline_seconds"),
-        .memory_reads =
-            json_is_number(reads) && json_number_value(reads) >= 0 ? json_number_value(reads) : NAN,
+        .memory_reads = number_of(values, FAMILY "memory_reads_total"),
     };
 }
 

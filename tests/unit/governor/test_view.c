@@ -28,8 +28,8 @@ static void a_whole_document(void **state)
               "\"containers\":[{\"namespace\":\"shop\",\"pod\":\"cart-0\",\"container\":\"cart\","
               "\"container_id\":\"0a1b\",\"cgroup_id\":857,\"values\":{"
               "\"interference_container_info\":[{\"labels\":{\"id\":\"/kubepods/c\","
-              "\"qos_class\":\"burstable\"},\"value\":1}],\"running\":1,"
-              "\"interference_container_memory_reads_total\":3000000,"
+              "\"qos_class\":\"burstable\"},\"value\":1}],"
+              "\"interference_container_memory_reads_total\":[{\"labels\":{},\"value\":3000000}],"
               "\"interference_container_memory_read_latency_seconds\":1.14e-07,"
               "\"interference_container_memory_read_latency_baseline_seconds\":"
               "[{\"labels\":{\"basis\":\"calm\"},\"value\":8e-08}]}},{}]}",
