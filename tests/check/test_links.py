@@ -97,6 +97,13 @@ class Links(unittest.TestCase):
             with self.subTest(link):
                 self.assertIsNone(wrong(SOURCE / "README.md", link.strip('"')))
 
+    def test_dashboards_of_alerts(self):
+        uids = {json.loads(file.read_text())["uid"] for file in RENDERED.glob("*.json")}
+        text = (RENDERED / "alerts.yaml").read_text()
+        named = re.findall(r"dashboard_url: (?:\|-\n *)?\S*?/d/([\w-]+)", text)
+        self.assertEqual(len(named), text.count("dashboard_url:"))
+        self.assertLessEqual(set(named), uids)
+
     def test_dashboards(self):
         """Links between dashboards name one of them; all others are addresses or relative to Grafana."""
         boards = {file: json.loads(file.read_text()) for file in RENDERED.glob("*.json")}
