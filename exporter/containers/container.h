@@ -30,7 +30,9 @@ struct container {
     uint32_t gen;  /* differs between users of one slot */
     enum container_state state;
     /* Series may be made: its names are resolved, or 2 s have passed, and no other container that
-     * has series has the same namespace, pod, name and short_id. */
+     * has series has the same namespace, pod, name and short_id. Of live ones with the same names
+     * and id only one that lies around all others has them; the others have what is known of their
+     * cgroups: its last component for a name, and 12 digits of its inode for an id. */
     bool named;
 
     uint64_t cgroup_id;     /* the inode of the cgroup directory; 0 under replay */

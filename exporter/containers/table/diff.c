@@ -46,7 +46,8 @@ static int table_reserve(struct container_table *table)
         if (change_list_reserve(&table->pending[i], n) || change_list_reserve(&table->taken[i], n))
             return -ENOMEM;
     }
-    if (entry_index_reserve(&table->index[INDEX_LABELS], n))
+    if (entry_index_reserve(&table->index[INDEX_LABELS], n) ||
+        entry_index_reserve(&table->index[INDEX_REFUSED], n))
         return -ENOMEM;
     if (table->n_free > 0 || table->n_slots < table->cap_slots)
         return 0;

@@ -48,6 +48,21 @@ static const char *last_component(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* The first 12 digits of the runtime's id; 12 digits of the cgroup's id for a plain cgroup; under
+ * replay a plain cgroup may have neither, and then its key alone tells it apart. */
+static void set_short_id(struct container *container, const char *id)
+{
+    const uint64_t mask = UINT64_C(0xffffffffffff);
+    if (id && *id)
+        snprintf(container->short_id, sizeof container->short_id, "%.12s", id);
+    else if (container->cgroup_id)
+        snprintf(container->short_id, sizeof container->short_id, "%012" PRIx64,
+                 container->cgroup_id & mask);
+    else
+        snprintf(container->short_id, sizeof container->short_id, "%012" PRIx64,
+                 lasting_hash(*container->key ? container->key : container->path) & mask);
+}
+
 enum { N_STRINGS = 9 };
 
 int entry_set_strings(struct container *container, const struct container_spec *spec,
@@ -71,6 +86,7 @@ int entry_set_strings(struct container *container, const struct container_spec *
     char *block = malloc(total);
     if (!block)
         return -ENOMEM;
+    bool same_id = container->id && strcmp(container->id, id ? id : "") == 0;
     char *at = block;
     for (size_t i = 0; i < N_STRINGS; i++) {
         size_t len = from[i] ? strlen(from[i]) : 0;
@@ -80,6 +96,8 @@ int entry_set_strings(struct container *container, const struct container_spec *
         *to[i] = at;
         at += len + 1;
     }
+    if (!same_id)
+        set_short_id(container, id);
     *strings = block;
     return 0;
 }
@@ -97,19 +115,16 @@ bool entry_same_strings(const struct container *a, const struct container *b)
            strcmp(a->qos_class, b->qos_class) == 0;
 }
 
-/* The first 12 digits of the runtime's id; 12 digits of the cgroup's id for a plain cgroup; under
- * replay a plain cgroup may have neither, and then its key alone tells it apart. */
-static void set_short_id(struct container *container, const char *id)
+int entry_set_cgroup_strings(struct container *container, char **strings)
 {
-    const uint64_t mask = UINT64_C(0xffffffffffff);
-    if (id && *id)
-        snprintf(container->short_id, sizeof container->short_id, "%.12s", id);
-    else if (container->cgroup_id)
-        snprintf(container->short_id, sizeof container->short_id, "%012" PRIx64,
-                 container->cgroup_id & mask);
-    else
-        snprintf(container->short_id, sizeof container->short_id, "%012" PRIx64,
-                 lasting_hash(*container->key ? container->key : container->path) & mask);
+    const struct container_spec spec = {.qos_class = container->qos_class};
+    return entry_set_strings(container, &spec, container->path, NULL, strings);
+}
+
+void entry_take_strings(struct table_entry *entry, const struct container *from, char *strings)
+{
+    entry->c = *from;
+    entry->strings = strings;
 }
 
 /* ---- life ---- */
@@ -132,7 +147,6 @@ int entry_new(const struct container_spec *spec, uint64_t now_ns, struct table_e
         free(entry);
         return -ENOMEM;
     }
-    set_short_id(c, spec->id);
     entry->place = ENTRY_WAITING;
     entry->resolved = spec->resolved;
     entry->owner = spec->owner;

@@ -20,6 +20,9 @@ enum entry_index_kind {
     INDEX_HANDLE, /* every handle that is known */
     INDEX_PATH,   /* the same, by key (replay) or path (live) */
     INDEX_LABELS, /* those that may have series, by namespace, pod, name, short_id */
+    /* Live ones that go by their cgroups, by the labels that they were refused. Only their hash is
+     * kept: it has a key that nobody knows. */
+    INDEX_REFUSED,
     ENTRY_INDEXES
 };
 
@@ -32,7 +35,6 @@ struct table_entry {
     bool own_key;    /* the key was given, not made from the slot */
     bool is_unnamed; /* in the table's list of those whose patience runs */
     bool is_blocked; /* in the table's list of those whose labels another one has */
-    bool complained; /* logged as blocked */
     uint8_t pending; /* bit i: it is in list i of the coming diff */
     uint64_t handle; /* 0 once the handle is not known any more */
     void *owner;
@@ -53,11 +55,16 @@ void entry_free(struct table_entry *entry);
 void entry_close(struct table_entry *entry);
 
 /*
- * New names from the spec with the path and id of 'container', in a block of its own: on success
- * *strings is the caller's and 'container' points into it.
+ * New names from the spec with this path and id, in a block of its own: on success *strings is the
+ * caller's and 'container' points into it.
  */
 int entry_set_strings(struct container *container, const struct container_spec *spec,
                       const char *path, const char *id, char **strings);
+/* The names of one that goes by its cgroup, likewise: no id, no pod, the cgroup's name and inode.
+ */
+int entry_set_cgroup_strings(struct container *container, char **strings);
+/* The strings' owner is the entry from here on; its former ones are the caller's. */
+void entry_take_strings(struct table_entry *entry, const struct container *from, char *strings);
 bool entry_same_strings(const struct container *a, const struct container *b);
 
 bool entry_same_labels(const struct container *a, const struct container *b);

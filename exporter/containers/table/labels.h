@@ -1,5 +1,5 @@
 /*
- * Which containers are wanted by their names, and who may carry which labels: no two that may have
+ * Which containers are wanted by their names, and who carries which labels: no two that may have
  * series carry the same. Nothing moves here. Internal to the table.
  */
 #ifndef IE_CONTAINERS_TABLE_LABELS_H

@@ -2,11 +2,11 @@
 
 #include <errno.h>
 
+#include "exporter/containers/table/contest.h"
 #include "exporter/containers/table/diff.h"
+#include "exporter/containers/table/forget.h"
 #include "exporter/containers/table/labels.h"
 
-/* At most one line per this time about labels that another one has. */
-#define TAKEN_LOG_NS UINT64_C(60000000000)
 /* After a promotion failed for want of descriptors or memory. */
 #define PROMOTE_RETRY_NS UINT64_C(1000000000)
 /* After the cgroup of one that waited was found gone. */
@@ -23,47 +23,12 @@ static void index_handle(struct container_table *table, struct table_entry *entr
         entry_hash_path(&table->key, entry->own_key ? entry->c.key : NULL, entry->c.path));
 }
 
-static void forget_handle(struct container_table *table, struct table_entry *entry)
-{
-    entry_index_remove(&table->index[INDEX_HANDLE], entry);
-    entry_index_remove(&table->index[INDEX_PATH], entry);
-    entry->handle = 0;
-    entry->owner = NULL;
-}
-
 /* ---- out ---- */
 
 static void leave_waiting(struct container_table *table, struct table_entry *entry)
 {
     TAILQ_REMOVE(&table->waiting, entry, queue);
     table->count[CONTAINERS_OVER_LIMIT]--;
-}
-
-void table_forget(struct container_table *table, struct table_entry *entry)
-{
-    table_unname(table, entry);
-    switch (entry->c.state) {
-    case CONTAINER_LIVE:
-        table->count[CONTAINERS_MONITORED]--;
-        if (table->hooks.dropped && entry->owner)
-            table->hooks.dropped(table->hooks.arg, entry->owner, &entry->c);
-        break;
-    case CONTAINER_LINGERING:
-        TAILQ_REMOVE(&table->lingering, entry, queue);
-        table->n_linger_list--;
-        table->count[CONTAINERS_LINGERING]--;
-        break;
-    case CONTAINER_ENDED:
-        table->count[CONTAINERS_LINGERING]--;
-        break;
-    }
-    forget_handle(table, entry);
-    bool unseen = entry->pending & 1U << CHANGE_ADDED;
-    table_withdraw(table, entry);
-    if (!unseen)
-        table_change(table, CHANGE_FORGOTTEN, entry);
-    entry->place = ENTRY_GONE;
-    TAILQ_INSERT_TAIL(&table->gone, entry, queue);
 }
 
 /* What remains known of a container whose slot is given up. */
@@ -115,30 +80,13 @@ void table_exclude(struct container_table *table, struct table_entry *entry,
 
 /* ---- named ---- */
 
-bool table_claim_labels(struct container_table *table, const struct container *container)
-{
-    struct table_entry *holder = table_labels_holder(table, container);
-    if (holder && holder->c.state == CONTAINER_LINGERING) {
-        table_forget(table, holder);
-        holder = NULL;
-    }
-    return !holder && !table_labels_retired(table, container);
-}
-
 static void block(struct container_table *table, struct table_entry *entry)
 {
+    if (entry->is_blocked)
+        return;
     table_leave_naming_lists(table, entry);
     TAILQ_INSERT_TAIL(&table->blocked, entry, naming);
     entry->is_blocked = true;
-    const struct table_entry *holder = table_labels_holder(table, &entry->c);
-    if (entry->complained || !holder || holder->c.state != CONTAINER_LIVE)
-        return;
-    entry->complained = true;
-    if (entry->c.found_mono_ns < table->taken_log_ns)
-        return;
-    table->taken_log_ns = table_after(entry->c.found_mono_ns, TAKEN_LOG_NS);
-    log_warn(table->log, "containers",
-             "%s has the names and id of another live container: it gets no series", entry->c.path);
 }
 
 void table_name(struct container_table *table, struct table_entry *entry)
@@ -149,7 +97,9 @@ void table_name(struct container_table *table, struct table_entry *entry)
         table_exclude(table, entry, NULL);
         return;
     }
-    if (!table_claim_labels(table, &entry->c)) {
+    enum labels_answer answer = table_ask_labels(table, entry, &entry->c);
+    if (answer == LABELS_LATER ||
+        (answer == LABELS_REFUSED && table_go_by_cgroup(table, entry, &entry->c) != 0)) {
         block(table, entry);
         return;
     }
@@ -186,7 +136,7 @@ void table_settle_blocked(struct container_table *table)
     for (entry = TAILQ_FIRST(&table->blocked); entry; entry = next) {
         next = TAILQ_NEXT(entry, naming);
         const struct table_entry *holder = table_labels_holder(table, &entry->c);
-        if ((!holder || holder->c.state == CONTAINER_LINGERING) &&
+        if ((!holder || holder->c.state != CONTAINER_ENDED) &&
             !table_labels_retired(table, &entry->c))
             table_name(table, entry);
     }
@@ -278,7 +228,7 @@ void table_enter(struct container_table *table, struct table_entry *entry, uint6
 
 void table_end(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
 {
-    forget_handle(table, entry);
+    table_forget_handle(table, entry);
     entry->c.state = CONTAINER_ENDED;
     entry->c.ended_mono_ns = now_ns;
     table->count[CONTAINERS_MONITORED]--;
@@ -310,7 +260,7 @@ static void free_unheld(struct container_table *table, struct table_entry *entry
         leave_waiting(table, entry);
     else
         table->count[CONTAINERS_EXCLUDED]--;
-    forget_handle(table, entry);
+    table_forget_handle(table, entry);
     entry_free(entry);
 }
 

@@ -19,8 +19,6 @@ void table_promote(struct container_table *table, uint64_t now_ns);
 
 /* Patience is over or the names are final: names, excludes, or blocks it. */
 void table_name(struct container_table *table, struct table_entry *entry);
-/* Whether the labels can be had; takes them from a container that only lingers. */
-bool table_claim_labels(struct container_table *table, const struct container *container);
 /* Names those that waited for labels which are free now. */
 void table_settle_blocked(struct container_table *table);
 /* Its names are known and not wanted: they are those of 'spec', or its own if that is NULL. A live
@@ -34,7 +32,5 @@ void table_end(struct container_table *table, struct table_entry *entry, uint64_
 void table_linger(struct container_table *table, struct table_entry *entry);
 /* A held one is forgotten; any other, which consumers have not seen, is freed. */
 void table_discard(struct container_table *table, struct table_entry *entry);
-/* Takes a held one out of everything but its slot. Reported unless consumers never saw it. */
-void table_forget(struct container_table *table, struct table_entry *entry);
 
 #endif

@@ -2,23 +2,30 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "exporter/containers/table/contest.h"
 #include "exporter/containers/table/diff.h"
 #include "exporter/containers/table/labels.h"
 #include "exporter/containers/table/places.h"
 
-static void take_strings(struct table_entry *entry, const struct container *from, char *strings)
+static const char *id_of(const struct table_entry *entry, const struct container_spec *spec)
 {
-    entry->c = *from;
-    entry->strings = strings;
+    return spec->id ? spec->id : entry->c.id;
 }
 
-/* Consumers may have series of it. */
+/* Consumers may have series of it. On success the strings are the table's. */
 static int rename_named(struct container_table *table, struct table_entry *entry,
                         const struct container *next, char *strings)
 {
     bool relabel = !entry_same_labels(&entry->c, next);
-    if (relabel && !table_claim_labels(table, next))
+    enum labels_answer answer = relabel ? table_ask_labels(table, entry, next) : LABELS_GRANTED;
+    if (answer == LABELS_LATER)
         return -EEXIST;
+    if (answer == LABELS_REFUSED) {
+        int err = table_go_by_cgroup(table, entry, next);
+        if (!err)
+            free(strings);
+        return err;
+    }
     bool seen = !(entry->pending & 1U << CHANGE_NAMED);
     if (seen && relabel) {
         if (table_retire_labels(table, entry) != 0)
@@ -26,9 +33,11 @@ static int rename_named(struct container_table *table, struct table_entry *entry
     } else {
         free(entry->strings);
     }
-    if (relabel)
+    if (relabel) {
+        entry_index_remove(&table->index[INDEX_REFUSED], entry);
         entry_index_remove(&table->index[INDEX_LABELS], entry);
-    take_strings(entry, next, strings);
+    }
+    entry_take_strings(entry, next, strings);
     if (relabel)
         entry_index_insert(&table->index[INDEX_LABELS], entry,
                            entry_hash_labels(&table->key, &entry->c));
@@ -44,7 +53,7 @@ static int rename_held(struct container_table *table, struct table_entry *entry,
 {
     struct container next = entry->c;
     char *strings;
-    int err = entry_set_strings(&next, spec, entry->c.path, entry->c.id, &strings);
+    int err = entry_set_strings(&next, spec, entry->c.path, id_of(entry, spec), &strings);
     if (err)
         return err;
     if (spec->resolved && !table_passes(table, &next)) {
@@ -54,7 +63,7 @@ static int rename_held(struct container_table *table, struct table_entry *entry,
     }
     if (!entry->c.named) {
         free(entry->strings);
-        take_strings(entry, &next, strings);
+        entry_take_strings(entry, &next, strings);
         entry->resolved |= spec->resolved;
         if (entry->resolved)
             table_name(table, entry);
@@ -77,11 +86,11 @@ static int rename_unheld(struct container_table *table, struct table_entry *entr
 {
     struct container next = entry->c;
     char *strings;
-    int err = entry_set_strings(&next, spec, entry->c.path, entry->c.id, &strings);
+    int err = entry_set_strings(&next, spec, entry->c.path, id_of(entry, spec), &strings);
     if (err)
         return err;
     free(entry->strings);
-    take_strings(entry, &next, strings);
+    entry_take_strings(entry, &next, strings);
     entry->resolved |= spec->resolved;
     bool passes = !entry->resolved || table_passes(table, &entry->c);
     if (entry->place == ENTRY_WAITING && !passes)

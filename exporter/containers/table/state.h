@@ -1,7 +1,8 @@
 /*
  * The inside of the table, for its files. table.c is the interface, places.c moves containers
- * (waiting, excluded, held, gone), rename.c gives them new names; below them labels.c knows who may
- * carry which labels, and diff.c tells consumers.
+ * (waiting, excluded, held), rename.c gives them new names; below them contest.c decides between
+ * those that ask for the same labels, forget.c lets go of them, labels.c knows who has which
+ * labels, and diff.c tells consumers.
  */
 #ifndef IE_CONTAINERS_TABLE_STATE_H
 #define IE_CONTAINERS_TABLE_STATE_H
@@ -55,8 +56,7 @@ struct container_table {
 
     uint64_t promote_ns; /* no promotion before this time: the last try failed */
     size_t logged_waiting, logged_excluded;
-    uint64_t log_ns;       /* no line about unmonitored containers before this time */
-    uint64_t taken_log_ns; /* nor about labels that another one has */
+    uint64_t log_ns; /* no line about unmonitored containers before this time */
 };
 
 static inline struct table_entry *table_find(const struct container_table *table, uint64_t handle)

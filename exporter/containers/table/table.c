@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "exporter/containers/table/diff.h"
+#include "exporter/containers/table/forget.h"
 #include "exporter/containers/table/labels.h"
 #include "exporter/containers/table/places.h"
 

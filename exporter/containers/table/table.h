@@ -64,10 +64,11 @@ int container_table_add(struct container_table *table, const struct container_sp
                         uint64_t now_ns, uint64_t *handle);
 
 /*
- * New names for a known container, or the same names now resolved; key, id, path, cgroup_id and
- * cgroup_fd of the spec are not looked at. A container that the filters now exclude is forgotten
- * and counted as excluded. -EEXIST, with nothing changed, when a container that has series has the
- * new labels: try again later. -ENOENT for a handle that is not known (any more).
+ * New names for a known container, or the same names now resolved; key, path, cgroup_id and
+ * cgroup_fd of the spec are not looked at, nor is its id if that is NULL. A container that the
+ * filters now exclude is forgotten and counted as excluded. One that is refused the new labels,
+ * since other live ones have or ask for them, goes by its cgroup. -EEXIST, with nothing changed,
+ * when they are free soon: try again later. -ENOENT for a handle that is not known (any more).
  */
 int container_table_rename(struct container_table *table, uint64_t handle,
                            const struct container_spec *spec, uint64_t now_ns);

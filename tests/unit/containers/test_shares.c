@@ -173,6 +173,29 @@ static void nobody_is_a_victim_of_his_id(void **state)
     }
 }
 
+/* The same id in two cgroups of two owners: it is nobody's. */
+static void an_id_twice_is_nobodys(void **state)
+{
+    struct world *w = *state;
+    w->config.names = NAMES_NONE;
+    world_start(w);
+    world_mkdir(w, "/docker/" VICTIM);
+    world_settle(w);
+    assert_string_equal(world_find(w, "/docker/" VICTIM)->short_id, "aaaa01234567");
+    world_mkdir(w, "/elsewhere/" VICTIM);
+    world_settle(w);
+    static const char *const paths[] = {"/docker/" VICTIM, "/elsewhere/" VICTIM};
+    for (size_t i = 0; i < 2; i++) {
+        char inode[13];
+        snprintf(inode, sizeof inode, "%012lx", (unsigned long)world_id(w, paths[i]));
+        const struct container *c = world_find(w, paths[i]);
+        assert_true(c->named);
+        assert_string_equal(c->short_id, inode);
+        assert_string_equal(c->id, "");
+        assert_string_equal(c->runtime, "");
+    }
+}
+
 /* ---- places ---- */
 
 static void everybody_has_his_places(void **state)
@@ -365,6 +388,7 @@ int main(void)
         T(what_is_inside_is_part_of_its_container),
         T(nothing_below_a_container_is_watched),
         cmocka_unit_test(nobody_is_a_victim_of_his_id),
+        T(an_id_twice_is_nobodys),
         T(everybody_has_his_places),
         T(new_ones_are_rationed),
         T(everybody_has_his_directories),

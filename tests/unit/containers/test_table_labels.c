@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tests/unit/support/observed_table.h"
@@ -119,37 +120,132 @@ static void same_labels_as_an_ended_one(void **state)
     assert_counts(f, 1, 0, 0, 0);
 }
 
-static void same_labels_as_a_live_one(void **state)
+static void check_by_cgroup(struct observed_table *f, const char *path, const char *short_id)
+{
+    const struct container *c = observed_find(f, path);
+    assert_true(c->named);
+    assert_string_equal(c->namespace_, "");
+    assert_string_equal(c->pod, "");
+    assert_string_equal(c->name, strrchr(path, '/') + 1);
+    assert_string_equal(c->id, "");
+    assert_string_equal(c->image, "");
+    assert_string_equal(c->short_id, short_id);
+}
+
+static void check_by_names(struct observed_table *f, const char *path, const char *name)
+{
+    const struct container *c = observed_find(f, path);
+    assert_true(c->named);
+    assert_string_equal(c->pod, "p");
+    assert_string_equal(c->name, name);
+    assert_string_equal(c->short_id, "0123456789ab");
+}
+
+/* Of two that are beside each other nobody can say whose the names are. */
+static void two_ask_for_the_same(void **state)
 {
     struct observed_table *f = *state;
-    uint64_t a = observed_add_named(f, "/a", "p", "n", S);
-    uint64_t b = observed_add_named(f, "/b", "p", "n", S);
-    observed_add_named(f, "/c", "p", "n", S);
+    uint64_t a = observed_add_in_cgroup(f, "/x/a", 0xa, "n", S);
     observed_look(f);
-    assert_diff(f, 0, 3, 1, 0, 0); /* counted, but without series */
-    container_table_advance(f->table, 100 * S);
+    check_by_names(f, "/x/a", "n");
+    uint64_t b = observed_add_in_cgroup(f, "/y/b", 0xb, "n", 2 * S);
     observed_look(f);
-    assert_diff(f, 0, 0, 0, 0, 0);
-    container_table_end(f->table, a, 101 * S);
+    assert_diff(f, 0, 1, 1, 1, 0);
+    check_by_cgroup(f, "/x/a", "00000000000a");
+    check_by_cgroup(f, "/y/b", "00000000000b");
+    /* A third one does not get them either, not even when one of the two is gone. */
+    container_table_end(f->table, a, 3 * S);
     observed_look(f);
     observed_read_all(f);
+    observed_add_in_cgroup(f, "/z/c", 0xc, "n", 3 * S);
     observed_look(f);
-    assert_diff(f, 1, 0, 1, 0, 0); /* its turn; /c still waits */
-    assert_true(observed_find(f, "/b")->named);
-    assert_false(observed_find(f, "/c")->named);
-    /* Renamed away: the labels are free for the third from the next diff on. */
-    assert_int_equal(observed_rename(f, b, "p", "other", 102 * S), 0);
+    check_by_cgroup(f, "/y/b", "00000000000b");
+    check_by_cgroup(f, "/z/c", "00000000000c");
+    /* Other names are its own, and what was refused is nobody's claim any more. */
+    assert_int_equal(observed_rename(f, b, "p", "other", 4 * S), 0);
     observed_look(f);
     assert_diff(f, 0, 0, 0, 1, 0);
-    assert_true(container_table_deadline(f->table) <= 102 * S);
-    container_table_advance(f->table, 102 * S);
+    assert_string_equal(observed_find(f, "/y/b")->name, "other");
+}
+
+/* Before both were told to anybody, too. */
+static void two_at_once(void **state)
+{
+    struct observed_table *f = *state;
+    observed_add_in_cgroup(f, "/x/a", 0xa, "n", S);
+    observed_add_in_cgroup(f, "/y/b", 0xb, "n", S);
+    observed_look(f);
+    assert_diff(f, 0, 2, 2, 0, 0);
+    check_by_cgroup(f, "/x/a", "00000000000a");
+    check_by_cgroup(f, "/y/b", "00000000000b");
+}
+
+static void the_outer_one_keeps_its_names(void **state)
+{
+    struct observed_table *f = *state;
+    observed_add_in_cgroup(f, "/pods/a", 0xa, "n", S);
+    observed_look(f);
+    observed_add_in_cgroup(f, "/pods/a/b", 0xb, "n", 2 * S);
+    observed_look(f);
+    assert_diff(f, 0, 1, 1, 0, 0);
+    check_by_names(f, "/pods/a", "n");
+    check_by_cgroup(f, "/pods/a/b", "00000000000b");
+    /* Not below it, for all that their paths begin alike. */
+    observed_add_in_cgroup(f, "/pods/a-b", 0xc, "n", 3 * S);
+    observed_look(f);
+    check_by_cgroup(f, "/pods/a", "00000000000a");
+    check_by_cgroup(f, "/pods/a-b", "00000000000c");
+}
+
+/* Whoever was first. Its series are made anew; nobody sees two with the same labels. */
+static void the_outer_one_gets_its_names_later(void **state)
+{
+    struct observed_table *f = *state;
+    uint64_t inner[3];
+    inner[0] = observed_add_in_cgroup(f, "/pods/a/b", 0xb, "n", S);
+    inner[1] = observed_add_in_cgroup(f, "/pods/a/c", 0xc, "n", S);
+    inner[2] = observed_add_in_cgroup(f, "/pods/a/d", 0xd, "other", S);
+    observed_look(f);
+    uint64_t outer = observed_add_in_cgroup(f, "/pods/a", 0xa, "other", 2 * S);
+    observed_look(f);
+    assert_diff(f, 0, 1, 0, 1, 0);
+    container_table_advance(f->table, 3 * S);
     observed_look(f);
     assert_diff(f, 0, 0, 1, 0, 0);
-    assert_true(observed_find(f, "/c")->named);
-    /* One that never had series leaves no trace when it ends. */
-    uint64_t d = observed_add_named(f, "/d", "p", "other", 103 * S);
+    check_by_names(f, "/pods/a", "other");
+    check_by_cgroup(f, "/pods/a/d", "00000000000d");
+    assert_int_equal(observed_rename(f, outer, "p", "n", 4 * S), 0);
     observed_look(f);
-    container_table_end(f->table, d, 104 * S);
+    check_by_names(f, "/pods/a", "n");
+    check_by_cgroup(f, "/pods/a/b", "00000000000b");
+    check_by_cgroup(f, "/pods/a/c", "00000000000c");
+    for (int i = 0; i < 3; i++)
+        container_table_end(f->table, inner[i], 5 * S);
+    observed_look(f);
+    observed_read_all(f);
+    check_by_names(f, "/pods/a", "n");
+}
+
+/* In a replay cgroups may have no inode that tells them apart. */
+static void the_same_cgroup_twice(void **state)
+{
+    struct observed_table *f = *state;
+    uint64_t a = observed_add_in_cgroup(f, "/x/n", 0xa, "n", S);
+    observed_add_in_cgroup(f, "/y/n", 0xa, "n", S);
+    observed_look(f);
+    assert_diff(f, 0, 2, 1, 0, 0); /* one of them has no series */
+    container_table_end(f->table, a, 2 * S);
+    observed_look(f);
+    observed_read_all(f);
+    container_table_advance(f->table, 3 * S);
+    observed_look(f);
+    assert_diff(f, 0, 0, 1, 0, 0);
+    check_by_names(f, "/y/n", "n");
+    /* One that never had series leaves no trace when it ends. */
+    uint64_t d = observed_add_in_cgroup(f, "/z/n", 0xa, "n", 4 * S);
+    observed_look(f);
+    assert_diff(f, 1, 1, 0, 1, 0);
+    container_table_end(f->table, d, 5 * S);
     observed_look(f);
     observed_read_all(f);
     observed_look(f);
@@ -159,20 +255,15 @@ static void same_labels_as_a_live_one(void **state)
 static void renamed_into_taken_labels(void **state)
 {
     struct observed_table *f = *state;
-    uint64_t a = observed_add_named(f, "/a", "p", "a", S);
-    uint64_t b = observed_add_named(f, "/b", "p", "b", S);
+    uint64_t a = observed_add_in_cgroup(f, "/a", 0xa, "a", S);
+    uint64_t b = observed_add_in_cgroup(f, "/b", 0xb, "b", S);
     observed_look(f);
-    assert_int_equal(observed_rename(f, a, "p", "b", 2 * S), -EEXIST);
-    assert_string_equal(observed_find(f, "/a")->name, "a");
-    observed_look(f);
-    assert_diff(f, 0, 0, 0, 0, 0);
-    /* Two that change places need three steps and at no time share their labels. */
+    /* What was given up is free when that was told. */
     assert_int_equal(observed_rename(f, a, "p", "c", 2 * S), 0);
     assert_int_equal(observed_rename(f, b, "p", "a", 2 * S), -EEXIST);
+    check_by_names(f, "/b", "b");
     observed_look(f);
     assert_int_equal(observed_rename(f, b, "p", "a", 2 * S), 0);
-    observed_look(f);
-    assert_int_equal(observed_rename(f, a, "p", "b", 2 * S), 0);
     observed_look(f);
     assert_diff(f, 0, 0, 0, 1, 0);
     /* A lingering one gives way. */
@@ -182,6 +273,23 @@ static void renamed_into_taken_labels(void **state)
     assert_int_equal(observed_rename(f, a, "p", "a", 4 * S), 0);
     observed_look(f);
     assert_diff(f, 1, 0, 0, 1, 0);
+    /* A live one does not: both lose them. */
+    observed_add_in_cgroup(f, "/e", 0xe, "e", 5 * S);
+    observed_look(f);
+    assert_int_equal(observed_rename(f, a, "p", "e", 5 * S), 0);
+    observed_look(f);
+    assert_diff(f, 0, 0, 0, 2, 0);
+    check_by_cgroup(f, "/a", "00000000000a");
+    check_by_cgroup(f, "/e", "00000000000e");
+    const struct container_spec again = {.cgroup_fd = -1,
+                                         .id = "0123456789abcdef",
+                                         .namespace_ = "shop",
+                                         .pod = "p",
+                                         .name = "e",
+                                         .resolved = true};
+    assert_int_equal(container_table_rename(f->table, a, &again, 6 * S), 0);
+    observed_look(f);
+    assert_diff(f, 0, 0, 0, 0, 0);
 }
 
 int main(void)
@@ -195,7 +303,14 @@ int main(void)
                                         observed_table_teardown),
         cmocka_unit_test_setup_teardown(same_labels_as_an_ended_one, observed_table_setup,
                                         observed_table_teardown),
-        cmocka_unit_test_setup_teardown(same_labels_as_a_live_one, observed_table_setup,
+        cmocka_unit_test_setup_teardown(two_ask_for_the_same, observed_table_setup,
+                                        observed_table_teardown),
+        cmocka_unit_test_setup_teardown(two_at_once, observed_table_setup, observed_table_teardown),
+        cmocka_unit_test_setup_teardown(the_outer_one_keeps_its_names, observed_table_setup,
+                                        observed_table_teardown),
+        cmocka_unit_test_setup_teardown(the_outer_one_gets_its_names_later, observed_table_setup,
+                                        observed_table_teardown),
+        cmocka_unit_test_setup_teardown(the_same_cgroup_twice, observed_table_setup,
                                         observed_table_teardown),
         cmocka_unit_test_setup_teardown(renamed_into_taken_labels, observed_table_setup,
                                         observed_table_teardown),

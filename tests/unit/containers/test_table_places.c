@@ -280,7 +280,7 @@ static void says_what_is_not_monitored(void **state)
     observed_add_named(f, "/twin2", "p", "same", S);
     for (int i = 0; i < 10; i++)
         container_table_advance(f->table, (uint64_t)i * S);
-    assert_int_equal(logged(fds[0], "another live container"), 1);
+    assert_int_equal(logged(fds[0], "has the same names and id"), 2);
     observed_table_free(f);
     close(fds[0]);
     close(fds[1]);

@@ -135,11 +135,11 @@ void observed_table_free(struct observed_table *f)
     free(f);
 }
 
-uint64_t observed_add_named(struct observed_table *f, const char *path, const char *pod,
-                            const char *name, uint64_t now)
+static uint64_t add(struct observed_table *f, const char *path, uint64_t cgroup_id, const char *pod,
+                    const char *name, uint64_t now)
 {
     struct container_spec spec = {.cgroup_fd = -1,
-                                  .cgroup_id = 7,
+                                  .cgroup_id = cgroup_id,
                                   .path = path,
                                   .id = "0123456789abcdef",
                                   .namespace_ = "shop",
@@ -150,6 +150,18 @@ uint64_t observed_add_named(struct observed_table *f, const char *path, const ch
     assert_int_equal(container_table_add(f->table, &spec, now, &handle), 0);
     assert_true(handle != 0);
     return handle;
+}
+
+uint64_t observed_add_named(struct observed_table *f, const char *path, const char *pod,
+                            const char *name, uint64_t now)
+{
+    return add(f, path, 7, pod, name, now);
+}
+
+uint64_t observed_add_in_cgroup(struct observed_table *f, const char *path, uint64_t cgroup_id,
+                                const char *name, uint64_t now)
+{
+    return add(f, path, cgroup_id, "p", name, now);
 }
 
 uint64_t observed_add_unresolved(struct observed_table *f, const char *path, const char *id,

@@ -58,6 +58,9 @@ void observed_look(struct observed_table *f);
 /* The names are final; namespace "shop", the same id and cgroup for all. */
 uint64_t observed_add_named(struct observed_table *f, const char *path, const char *pod,
                             const char *name, uint64_t now);
+/* The same in pod "p", each in a cgroup of its own. */
+uint64_t observed_add_in_cgroup(struct observed_table *f, const char *path, uint64_t cgroup_id,
+                                const char *name, uint64_t now);
 uint64_t observed_add_unresolved(struct observed_table *f, const char *path, const char *id,
                                  uint64_t now);
 int observed_rename(struct observed_table *f, uint64_t handle, const char *pod, const char *name,
