@@ -23,13 +23,12 @@ void exporter_reconcile(struct exporter *e)
         feed_record(e->sources.recorder, &diff);
 }
 
-static void finish_ended(struct exporter *e)
+static void tell_table(struct exporter *e)
 {
     size_t cursor = 0;
     struct container *container;
     while ((container = container_table_next(e->table, &cursor)))
-        if (container->state == CONTAINER_ENDED)
-            container_table_last_read(e->table, container);
+        container_table_read(e->table, container);
 }
 
 struct table_walk {
@@ -119,7 +118,7 @@ void exporter_run_tick(struct exporter *e, const struct tick *tick)
     roster_reconcile(&e->roster, &(struct container_diff){0});
     if (e->sources.recorder)
         recorder_flush(e->sources.recorder);
-    finish_ended(e);
+    tell_table(e);
     show_live(e);
     exporter_publish(e);
     kept_tick(&e->kept, &e->roster, loop_now_ns());

@@ -124,6 +124,7 @@ static struct container_spec make_spec(struct cgroup_node *node,
         .runtime = info->is_claimed ? "" : info->runtime,
         .qos_class = info->qos_class,
         .resolved = node->resolved,
+        .fleeting = node->owner != NULL,
         .owner = node,
     };
     if (!names)

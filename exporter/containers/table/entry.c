@@ -149,6 +149,7 @@ int entry_new(const struct container_spec *spec, uint64_t now_ns, struct table_e
     }
     entry->place = ENTRY_WAITING;
     entry->resolved = spec->resolved;
+    entry->fleeting = spec->fleeting;
     entry->owner = spec->owner;
     *out = entry;
     return 0;

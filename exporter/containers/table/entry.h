@@ -32,6 +32,7 @@ struct table_entry {
     struct container c; /* first: a container that the table handed out is its entry */
     enum entry_place place;
     bool resolved;
+    bool fleeting;   /* does not linger before it was read once */
     bool own_key;    /* the key was given, not made from the slot */
     bool is_unnamed; /* in the table's list of those whose patience runs */
     bool is_blocked; /* in the table's list of those whose labels another one has */

@@ -190,14 +190,16 @@ uint64_t container_table_deadline(const struct container_table *table)
     return due;
 }
 
-void container_table_last_read(struct container_table *table, struct container *container)
+void container_table_read(struct container_table *table, struct container *container)
 {
     struct table_entry *entry = (struct table_entry *)container;
+    if (container->state == CONTAINER_LIVE)
+        entry->fleeting = false;
     if (container->state != CONTAINER_ENDED || entry->place != ENTRY_HELD ||
         entry->pending & 1U << CHANGE_ENDED)
         return;
     entry_close(entry);
-    if (!container->named || table->limits.linger_ns == 0)
+    if (!container->named || entry->fleeting || table->limits.linger_ns == 0)
         table_forget(table, entry);
     else
         table_linger(table, entry);

@@ -27,7 +27,10 @@ struct container_spec {
     int cgroup_fd; /* ownership passes to the table (also on failure); -1: none */
     const char *path, *id, *namespace_, *pod, *name, *image, *pod_uid, *runtime, *qos_class;
     bool resolved; /* the names are final */
-    void *owner;   /* handed to the hooks; the table does not look at it */
+    /* A tenant may have made its cgroup, as often as he likes: no series are kept of one that ends
+     * before it was read once. */
+    bool fleeting;
+    void *owner; /* handed to the hooks; the table does not look at it */
 };
 
 /*
@@ -90,9 +93,12 @@ uint64_t container_table_deadline(const struct container_table *table);
  */
 void container_table_take_diff(struct container_table *table, struct container_diff *diff);
 
-/* The container was read for the last time: ended becomes lingering, its cgroup_fd is closed. Does
- * nothing before its end was handed out in a diff. Allocates nothing. */
-void container_table_last_read(struct container_table *table, struct container *container);
+/*
+ * The container was read in a tick. If it has ended, for the last time: it lingers from here on,
+ * and its cgroup_fd is closed; a fleeting one that was never read while it lived is forgotten. Does
+ * nothing to an ended one before its end was handed out in a diff. Allocates nothing.
+ */
+void container_table_read(struct container_table *table, struct container *container);
 
 /* Walks those that have a slot (live, ended, lingering); start with cursor 0, NULL at the end. */
 struct container *container_table_next(const struct container_table *table, size_t *cursor);

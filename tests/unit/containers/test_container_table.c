@@ -117,7 +117,7 @@ static void a_life(void **state)
     observed_look(f);
     assert_diff(f, 0, 0, 0, 0, 0);
 
-    container_table_last_read(f->table, c);
+    container_table_read(f->table, c);
     assert_int_equal(c->state, CONTAINER_LINGERING);
     assert_int_equal(fcntl(pipe_fds[0], F_GETFD), -1);
     assert_int_equal(container_table_deadline(f->table), 129 * S);

@@ -253,6 +253,34 @@ static void new_ones_are_rationed(void **state)
     assert_in_range(w->added, 1 + 16 + 9, 1 + 16 + 11);
 }
 
+/* Nobody saw series of what ended before it was read; its outer container has counted it. */
+static void what_nobody_saw_does_not_linger(void **state)
+{
+    struct world *w = *state;
+    w->config.nested = true;
+    world_start(w);
+    char shorter[256], longer[256], id[65];
+    snprintf(shorter, sizeof shorter, OUTER "/%s", world_hex(1, id));
+    snprintf(longer, sizeof longer, OUTER "/%s", world_hex(2, id));
+    world_mkdir(w, longer);
+    world_settle(w);
+    world_read_ended(w);
+    world_mkdir(w, shorter);
+    world_mkdir(w, "/docker/" VICTIM);
+    world_settle(w);
+    assert_int_equal(count_inside(w, OUTER), 2);
+    world_rmdir(w, shorter);
+    world_rmdir(w, longer);
+    world_rmdir(w, "/docker/" VICTIM);
+    world_settle(w);
+    assert_non_null(world_find(w, shorter)); /* it is read once more */
+    world_read_ended(w);
+    assert_null(world_find(w, shorter));
+    assert_non_null(world_find(w, longer));
+    assert_non_null(world_find(w, "/docker/" VICTIM)); /* a runtime's: its last counts are shown */
+    assert_int_equal(container_table_count(w->table, CONTAINERS_LINGERING), 2);
+}
+
 /* ---- directories ---- */
 
 static void everybody_has_his_directories(void **state)
@@ -391,6 +419,7 @@ int main(void)
         T(an_id_twice_is_nobodys),
         T(everybody_has_his_places),
         T(new_ones_are_rationed),
+        T(what_nobody_saw_does_not_linger),
         T(everybody_has_his_directories),
         T(bytes_are_bounded_too),
         T(watches_are_left_for_others),

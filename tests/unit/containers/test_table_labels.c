@@ -111,10 +111,10 @@ static void same_labels_as_an_ended_one(void **state)
     struct container *old = observed_find(f, "/a");
     container_table_end(f->table, a, 2 * S);
     observed_add_named(f, "/a", "p", "n", 2 * S);
-    container_table_last_read(f->table, old); /* nobody was told yet that it is the last time */
+    container_table_read(f->table, old); /* nobody was told yet that it is the last time */
     observed_look(f);
     assert_diff(f, 0, 1, 0, 0, 1);
-    container_table_last_read(f->table, old);
+    container_table_read(f->table, old);
     observed_look(f);
     assert_diff(f, 1, 0, 1, 0, 0);
     assert_counts(f, 1, 0, 0, 0);

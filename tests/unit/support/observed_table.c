@@ -204,7 +204,7 @@ void observed_read_all(struct observed_table *f)
     struct container *c;
     while ((c = container_table_next(f->table, &cursor))) {
         if (c->state == CONTAINER_ENDED)
-            container_table_last_read(f->table, c);
+            container_table_read(f->table, c);
     }
 }
 

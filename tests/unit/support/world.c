@@ -205,7 +205,7 @@ void world_read_ended(struct world *world)
     size_t cursor = 0;
     struct container *c;
     while ((c = container_table_next(world->table, &cursor)))
-        container_table_last_read(world->table, c);
+        container_table_read(world->table, c);
     world_settle(world);
 }
 
