@@ -38,8 +38,8 @@ static void answer_too_long(struct listener *listener, struct MHD_Connection *co
 void *request_begins(void *closure, const char *uri, struct MHD_Connection *connection)
 {
     uintptr_t begun = (uintptr_t)strlen(uri) << REQUEST_LENGTH_SHIFT;
-    if (memchr(uri, '%', strcspn(uri, "?")))
-        begun |= REQUEST_ESCAPED;
+    if (memchr(uri, '%', strcspn(uri, "?")) || strchr(uri, ' '))
+        begun |= REQUEST_UNCLEAR;
     if (count_arguments(uri) > ARGUMENTS_MAX) {
         answer_too_long(closure, connection);
         begun |= REQUEST_ANSWERED;
@@ -79,6 +79,7 @@ bool request_is_ambiguous(struct MHD_Connection *connection, const void *begun, 
 {
     struct headers headers = {0};
     MHD_get_connection_values(connection, MHD_HEADER_KIND, look, &headers);
-    return ((uintptr_t)begun & REQUEST_ESCAPED) || has_hidden_end(begun, url, version) ||
-           headers.lengths + headers.encodings > 1 || headers.hosts > 1;
+    return ((uintptr_t)begun & REQUEST_UNCLEAR) || has_hidden_end(begun, url, version) ||
+           headers.lengths + headers.encodings > 1 || headers.hosts > 1 ||
+           (headers.hosts == 0 && strcmp(version, MHD_HTTP_VERSION_1_0) != 0);
 }

@@ -2,8 +2,8 @@
  * Requests that two programs could understand in two ways, and ones that cannot be answered.
  *
  * A proxy before the exporter decides by what it reads in a request; so does the exporter. What may
- * be read otherwise there (two lengths, an escaped path) is refused here, and the connection
- * closed.
+ * be read otherwise there (two lengths, an escaped path, no host) is refused here, and the
+ * connection closed.
  */
 #ifndef IE_HTTP_REQUEST_H
 #define IE_HTTP_REQUEST_H
@@ -15,7 +15,7 @@ struct listener;
 
 /* What is known of a request before its headers are: the library keeps it with the request. */
 enum {
-    REQUEST_ESCAPED = 1,  /* the path has a percent sign */
+    REQUEST_UNCLEAR = 1,  /* a percent sign in the path, or a space */
     REQUEST_ANSWERED = 2, /* by request_begins() */
     REQUEST_SEEN = 4,     /* the headers were looked at */
     REQUEST_WAITED = 8,   /* at the gate */
