@@ -32,6 +32,15 @@ static void log_daemon(void *context, const char *format, va_list args)
         connections_make_room(&listener->connections, clock_mono_ns());
 }
 
+/* The library cannot go on, and would end the process without a word. Nothing of ours is locked: it
+ * calls this from nothing that we call with a lock held. */
+static void end_with_words(void *log, const char *file, unsigned line, const char *reason)
+{
+    log_error(log, "http", "libmicrohttpd gave up: %s (%s:%u)", reason ? reason : "no reason given",
+              file ? file : "", line);
+    abort();
+}
+
 static int start_daemon(struct listener *listener)
 {
     struct http_server *server = listener->server;
@@ -166,6 +175,7 @@ int http_server_start(const struct http_config *config, struct http_server **out
         return -ENOMEM;
     }
     take_sockets(server, sockets);
+    MHD_set_panic_func(end_with_words, (void *)(uintptr_t)config->log);
     err = open_web(server, config, error, error_size);
     if (!err)
         err = start_daemons(server, error, error_size);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -433,6 +434,58 @@ static void test_systemd_socket(void **state)
     close(listening);
 }
 
+/* The descriptor of the other end of this connection, in the same process. */
+static int accepted_end(int client)
+{
+    struct sockaddr_in ours, peer;
+    socklen_t len = sizeof ours;
+    assert_int_equal(getsockname(client, (struct sockaddr *)&ours, &len), 0);
+    for (int fd = 3; fd < 1024; fd++) {
+        len = sizeof peer;
+        if (fd != client && getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
+            peer.sin_port == ours.sin_port)
+            return fd;
+    }
+    return -1;
+}
+
+/* A socket of the library's is closed behind its back, which it takes for the end of all. */
+static void break_the_library(int words)
+{
+    const struct log log = {.fd = words};
+    const struct rlimit no_core = {0, 0};
+    struct http_rig *f = http_rig_start((struct http_config){.log = &log});
+    int client = http_dial(f->port);
+    struct http_reply reply;
+    setrlimit(RLIMIT_CORE, &no_core);
+    http_send(client, HTTP_GET("/"), strlen(HTTP_GET("/")));
+    if (http_receive(client, false, &reply))
+        close(accepted_end(client));
+    http_server_stop(f->server);
+    _exit(0);
+}
+
+static void test_the_library_gives_up(void **state)
+{
+    (void)state;
+    int words[2], status;
+    char text[512] = "";
+    assert_int_equal(pipe(words), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGABRT, SIG_DFL);
+        break_the_library(words[1]);
+    }
+    close(words[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    assert_true(read(words[0], text, sizeof text - 1) > 0);
+    assert_non_null(strstr(text, "level=error module=http msg=\"libmicrohttpd gave up: "));
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+    close(words[0]);
+}
+
 /* A signal to the process must find the thread that waits for it. */
 static void test_signals_are_not_taken(void **state)
 {
@@ -453,13 +506,21 @@ static void test_signals_are_not_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse_listen),   cmocka_unit_test(test_get_and_head),
-        cmocka_unit_test(test_query),          cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_ambiguous),      cmocka_unit_test(test_a_length_that_is_none),
-        cmocka_unit_test(test_many_arguments), cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_garbage),        cmocka_unit_test(test_request_counts),
-        cmocka_unit_test(test_start_errors),   cmocka_unit_test(test_two_listeners),
-        cmocka_unit_test(test_systemd_socket), cmocka_unit_test(test_signals_are_not_taken),
+        cmocka_unit_test(test_parse_listen),
+        cmocka_unit_test(test_get_and_head),
+        cmocka_unit_test(test_query),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_ambiguous),
+        cmocka_unit_test(test_a_length_that_is_none),
+        cmocka_unit_test(test_many_arguments),
+        cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_request_counts),
+        cmocka_unit_test(test_start_errors),
+        cmocka_unit_test(test_two_listeners),
+        cmocka_unit_test(test_systemd_socket),
+        cmocka_unit_test(test_signals_are_not_taken),
+        cmocka_unit_test(test_the_library_gives_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
