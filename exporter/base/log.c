@@ -90,7 +90,7 @@ void log_write(const struct log *log, enum log_level level, const char *module, 
             snprintf(message + len, sizeof message - len,
                      " [%" PRIu64 " more of these messages were left out]", left_out);
         if (!write_message(log, level, module, message) && limits)
-            limits->dropped[LOG_DROPPED_BLOCKED]++;
+            log_limits_drop(limits, LOG_DROPPED_BLOCKED);
     }
     if (limits)
         pthread_mutex_unlock(&limits->lock);

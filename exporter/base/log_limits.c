@@ -28,6 +28,20 @@ static struct log_message *find(struct log_limits *limits, const char *module, c
     return message;
 }
 
+void log_limits_share(struct log_limits *limits, _Atomic uint64_t *shared)
+{
+    pthread_mutex_lock(&limits->lock);
+    limits->shared = shared;
+    pthread_mutex_unlock(&limits->lock);
+}
+
+void log_limits_drop(struct log_limits *limits, enum log_drop why)
+{
+    limits->dropped[why]++;
+    if (limits->shared)
+        atomic_fetch_add_explicit(&limits->shared[why], 1, memory_order_relaxed);
+}
+
 bool log_limits_take(struct log_limits *limits, const char *module, const char *format,
                      uint64_t now_ns, uint64_t *dropped_before)
 {
@@ -39,7 +53,7 @@ bool log_limits_take(struct log_limits *limits, const char *module, const char *
     message->tokens += (unsigned)more;
     if (message->tokens == 0) {
         message->dropped++;
-        limits->dropped[LOG_DROPPED_RATE]++;
+        log_limits_drop(limits, LOG_DROPPED_RATE);
         return false;
     }
     message->tokens--;

@@ -9,6 +9,7 @@
 #define IE_BASE_LOG_LIMITS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,6 +33,7 @@ struct log_limits {
     pthread_mutex_t lock; /* of all below; held while a line is written, which never blocks */
     struct log_message messages[LOG_MESSAGES + 1];
     uint64_t dropped[LOG_DROPS];
+    _Atomic uint64_t *shared; /* LOG_DROPS counts of other processes' too; NULL: none */
 };
 
 /* 0 or -errno. */
@@ -42,7 +44,13 @@ void log_limits_release(struct log_limits *limits);
 bool log_limits_take(struct log_limits *limits, const char *module, const char *format,
                      uint64_t now_ns, uint64_t *dropped_before);
 
-/* Lines dropped since the start. Any thread. NULL: none. */
+/* From now on also counts in memory that another process reads; borrowed. */
+void log_limits_share(struct log_limits *limits, _Atomic uint64_t *shared);
+
+/* With the lock held: a line is dropped. */
+void log_limits_drop(struct log_limits *limits, enum log_drop why);
+
+/* Lines that this process dropped since the start. Any thread. NULL: none. */
 void log_limits_read(struct log_limits *limits, uint64_t dropped[LOG_DROPS]);
 
 #endif

@@ -66,6 +66,8 @@ void exporter_publish(struct exporter *e)
         .recording_active = e->sources.recorder && recorder_is_active(e->sources.recorder),
     };
     log_limits_read(e->log ? e->log->limits : NULL, state.log_dropped);
+    if (e->front)
+        front_log_dropped(e->front, state.log_dropped);
     struct pages_status status = {
         .source = e->sources.name,
         .machine = e->facts.machine,

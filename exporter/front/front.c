@@ -222,3 +222,8 @@ void front_requests(const struct front *front,
     struct each_request told = {.front = front, .each = each, .context = context};
     tally_read(front->tally, front->config.http.n_routes, tell_request, &told);
 }
+
+void front_log_dropped(const struct front *front, uint64_t dropped[LOG_DROPS])
+{
+    tally_add_log_dropped(front->tally, dropped);
+}

@@ -53,5 +53,7 @@ void front_requests(const struct front *front,
                     void (*each)(void *context, const char *handler, const char *format, int code,
                                  uint64_t count),
                     void *context);
+/* Adds the log lines that server and keeper dropped since the start. */
+void front_log_dropped(const struct front *front, uint64_t dropped[LOG_DROPS]);
 
 #endif

@@ -229,6 +229,8 @@ int keeper_run(const struct keeper_config *config)
 {
     struct keeper *keeper = calloc(1, sizeof *keeper);
     int status = EXIT_FAILURE;
+    if (config->log->limits)
+        log_limits_share(config->log->limits, config->tally->log_dropped);
     if (keeper) {
         keeper->config = *config;
         keeper->n_sockets = CHANNEL_FDS_MAX;

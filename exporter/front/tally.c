@@ -5,6 +5,9 @@
 
 static const char *const formats[] = {"text", "openmetrics", "protobuf", "json", "html"};
 
+/* More lines than can be dropped in a century. */
+static const uint64_t log_dropped_max = UINT64_C(1) << 53;
+
 enum { FORMATS = sizeof formats / sizeof *formats, CODE_BITS = 10, FORMAT_BITS = 6 };
 
 static size_t format_index(const char *format)
@@ -71,5 +74,13 @@ void tally_read(const struct tally *tally, size_t n_routes,
         const uint64_t count = atomic_load(&tally->cells[i].count);
         if (route <= n_routes && format < FORMATS && code >= 100 && code < 600 && count > 0)
             each(context, (size_t)route, formats[format], (int)code, count);
+    }
+}
+
+void tally_add_log_dropped(const struct tally *tally, uint64_t dropped[LOG_DROPS])
+{
+    for (size_t i = 0; i < LOG_DROPS; i++) {
+        uint64_t count = atomic_load(&tally->log_dropped[i]);
+        dropped[i] += count < log_dropped_max ? count : log_dropped_max;
     }
 }

@@ -1,6 +1,7 @@
 /*
- * Requests by (route, format, code), counted by the server's process in memory that the reader
- * sees too. The reader believes nothing but numbers in range.
+ * Requests by (route, format, code), and log lines that were dropped, counted by the server's
+ * process (and its keeper) in memory that the reader sees too. The reader believes nothing but
+ * numbers in range.
  */
 #ifndef IE_FRONT_TALLY_H
 #define IE_FRONT_TALLY_H
@@ -9,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exporter/base/log_limits.h"
+
 enum { TALLY_CELLS = 256 };
 
 struct tally {
@@ -16,6 +19,7 @@ struct tally {
         _Atomic uint64_t key; /* 0: free */
         _Atomic uint64_t count;
     } cells[TALLY_CELLS];
+    _Atomic uint64_t log_dropped[LOG_DROPS];
 };
 
 /* Zeroed memory that children share, or NULL without any. */
@@ -33,6 +37,9 @@ void tally_read(const struct tally *tally, size_t n_routes,
                 void (*each)(void *context, size_t route, const char *format, int code,
                              uint64_t count),
                 void *context);
+
+/* Adds the lines that were dropped. Any thread. */
+void tally_add_log_dropped(const struct tally *tally, uint64_t dropped[LOG_DROPS]);
 
 /* The constant that equals 'format', or NULL. Pure. */
 const char *tally_format(const char *format);

@@ -36,8 +36,9 @@ static void log_daemon(void *context, const char *format, va_list args)
  * calls this from nothing that we call with a lock held. */
 static void end_with_words(void *log, const char *file, unsigned line, const char *reason)
 {
-    log_error(log, "http", "libmicrohttpd gave up: %s (%s:%u)", reason ? reason : "no reason given",
-              file ? file : "", line);
+    const char *words = reason ? reason : "no reason given";
+    log_error(log, "http", "libmicrohttpd gave up: %.*s (%s:%u)", (int)strcspn(words, "\r\n"),
+              words, file ? file : "", line);
     abort();
 }
 

@@ -123,6 +123,37 @@ class Processes(unittest.TestCase):
             wait_until(lambda: server not in children(self.keeper), what="its end")
         wait_until(lambda: self.get("/metrics")[0] == 200, what="pages again")
 
+    def test_lines_that_nobody_takes(self):
+        """The keeper's and the server's are counted with the reader's."""
+        harness.stop(self.reader)
+        reading, writing = os.pipe()
+        self.addCleanup(os.close, reading)
+        self.addCleanup(os.close, writing)
+        os.set_blocking(writing, False)
+        for size in (4096, 1):
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(writing, b"x" * size)
+        reader = harness.start(
+            [harness.BUILD / "interference_exporter", f"--web.listen-address=127.0.0.1:{self.port}",
+             "--sampling.interval=100ms"], stderr=writing)
+        self.addCleanup(lambda: reader.poll() is None and harness.stop(reader))
+        wait_until(lambda: self.get("/-/ready")[0] == 200, what="ready")
+
+        def dropped():
+            page = harness.parse_openmetrics(
+                self.get("/metrics", Accept="application/openmetrics-text")[1].decode())
+            return page.get("interference_exporter_log_lines_dropped_total", reason="blocked")
+
+        before = dropped()
+        (keeper,) = children(reader.pid)
+        for _ in range(3):
+            (server,) = wait_until(lambda: children(keeper), what="a server")
+            os.kill(server, signal.SIGKILL)
+            wait_until(lambda: server not in children(keeper), what="its end")
+        wait_until(lambda: self.get("/metrics")[0] == 200, what="pages again")
+        wait_until(lambda: dropped() >= before + 3, what="three lines that nobody could read")
+
     def test_a_scrape_in_flight(self):
         """A client that has half its answer sees the end, not silence."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=10) as client:

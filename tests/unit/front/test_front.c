@@ -172,6 +172,42 @@ static void test_channel(void **state)
 
 /* ---- counts ---- */
 
+/* What a process of ours could not log is missed nowhere else. */
+static void test_lines_that_nobody_takes(void **state)
+{
+    (void)state;
+    struct tally *tally = tally_new();
+    struct log_limits limits;
+    uint64_t dropped[LOG_DROPS] = {[LOG_DROPPED_RATE] = 5};
+    int ends[2];
+    assert_non_null(tally);
+    assert_int_equal(log_limits_init(&limits), 0);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    close(ends[0]); /* writing fails */
+    signal(SIGPIPE, SIG_IGN);
+    const struct log log = {.fd = ends[1], .limits = &limits};
+    log_error(&log, "test", "before");
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        log_limits_share(&limits, tally->log_dropped);
+        for (int i = 0; i < LOG_BURST + 3; i++)
+            log_error(&log, "test", "the same again");
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    tally_add_log_dropped(tally, dropped);
+    assert_int_equal(dropped[LOG_DROPPED_BLOCKED], LOG_BURST);
+    assert_int_equal(dropped[LOG_DROPPED_RATE], 5 + 3);
+    /* Nonsense makes no sum that turns over. */
+    atomic_store(&tally->log_dropped[LOG_DROPPED_RATE], UINT64_MAX);
+    tally_add_log_dropped(tally, dropped);
+    assert_int_equal(dropped[LOG_DROPPED_RATE], 5 + 3 + (UINT64_C(1) << 53));
+    close(ends[1]);
+    log_limits_release(&limits);
+    tally_free(tally);
+}
+
 struct seen {
     int calls;
     size_t route;
@@ -481,11 +517,17 @@ static void test_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_request), cmocka_unit_test(test_request_cut),
-        cmocka_unit_test(test_reply),   cmocka_unit_test(test_start),
-        cmocka_unit_test(test_channel), cmocka_unit_test(test_tally),
-        cmocka_unit_test(test_body),    cmocka_unit_test(test_forbidden),
-        cmocka_unit_test(test_reader),  cmocka_unit_test(test_files),
+        cmocka_unit_test(test_request),
+        cmocka_unit_test(test_request_cut),
+        cmocka_unit_test(test_reply),
+        cmocka_unit_test(test_start),
+        cmocka_unit_test(test_channel),
+        cmocka_unit_test(test_tally),
+        cmocka_unit_test(test_lines_that_nobody_takes),
+        cmocka_unit_test(test_body),
+        cmocka_unit_test(test_forbidden),
+        cmocka_unit_test(test_reader),
+        cmocka_unit_test(test_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
