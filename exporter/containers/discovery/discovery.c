@@ -323,7 +323,10 @@ int discovery_new(const struct discovery_config *config, uint64_t now_ns, struct
                   char *error, size_t error_size)
 {
     struct discovery *d = calloc(1, sizeof *d);
-    if (!d || watched_tree_init(&d->watched, config->log) != 0) {
+    if (!d || names_new(config->fs, config->names, &d->names) != 0 ||
+        watched_tree_init(&d->watched, config->log) != 0) {
+        if (d)
+            names_free(d->names);
         free(d);
         snprintf(error, error_size, "out of memory");
         return -ENOMEM;
@@ -354,6 +357,7 @@ void discovery_free(struct discovery *discovery)
     cgroup_walk_free(discovery->whole);
     watched_tree_release(&discovery->watched);
     late_ids_release(&discovery->late_ids);
+    names_free(discovery->names);
     free(discovery);
 }
 

@@ -17,6 +17,7 @@ struct discovery {
     struct discovery_config config;
     struct cgroup_hierarchy hierarchy;
     struct watched_tree watched;
+    struct names *names;
     uint64_t now_ns; /* of the call that is running */
 
     struct node_list scans;    /* subtrees to look through, first come first served */

@@ -144,7 +144,7 @@ static struct container_spec make_spec(struct cgroup_node *node,
 static bool look_up(struct discovery *d, struct cgroup_node *node,
                     const struct cgroup_path_info *info, struct container_names *names)
 {
-    int err = names_lookup(d->config.fs, d->config.names, info, names);
+    int err = names_lookup(d->names, info, d->now_ns, names);
     if (err == -EINVAL && d->now_ns - node->found_ns > NAMES_YOUNG_NS &&
         discovery_may_log(d, &d->state_log_ns))
         log_warn(d->config.log, "containers",

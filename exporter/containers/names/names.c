@@ -1,45 +1,53 @@
 #include "exporter/containers/names/names.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "exporter/containers/names/allowance.h"
+#include "exporter/containers/names/folder.h"
+#include "exporter/containers/names/host.h"
 
 enum { STATE_FILE_MAX = 1 << 20 };
 
-/* ---- files of the host ---- */
+/* All containers of a large node when the exporter starts; then two hundred a second. */
+static const struct allowance state_lookups = {.burst = 2048, .refill_ns = 5000000};
 
-/*
- * Opens a path below the host's root without leaving it: the host's absolute symbolic links (a
- * docker data root elsewhere) are meant from its own root, not from ours. The last component may
- * not be a link, and opening a FIFO does not wait.
- */
-static int host_open(const struct fsroot *fs, const char *relative, int flags)
+struct names {
+    const struct fsroot *fs;
+    enum names_mode mode;
+    struct allowance states;
+    struct folder links, pods; /* the kubelet's */
+};
+
+int names_new(const struct fsroot *fs, enum names_mode mode, struct names **out)
 {
-    char root[4096];
-    int err = fsroot_path(fs, FSROOT_HOST, "", root, sizeof root);
-    if (err)
-        return err;
-    int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (root_fd < 0)
-        return -errno;
-    const struct open_how how = {
-        .flags = (unsigned)(flags | O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC),
-        .resolve = RESOLVE_IN_ROOT,
-    };
-    long fd = syscall(SYS_openat2, root_fd, relative, &how, sizeof how);
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* before Linux 5.6; old seccomp profiles */
-        fd = openat(root_fd, relative, (int)how.flags);
-    int result = fd < 0 ? -errno : (int)fd;
-    close(root_fd);
-    return result;
+    struct names *names = calloc(1, sizeof *names);
+    if (!names)
+        return -ENOMEM;
+    *names = (struct names){.fs = fs, .mode = mode, .states = state_lookups};
+    folder_init(&names->links, "var/log/containers", true);
+    folder_init(&names->pods, "var/log/pods", false);
+    *out = names;
+    return 0;
+}
+
+void names_free(struct names *names)
+{
+    if (!names)
+        return;
+    folder_release(&names->links);
+    folder_release(&names->pods);
+    free(names);
+}
+
+uint64_t names_readings(const struct names *names)
+{
+    return names->links.count + names->pods.count;
 }
 
 static int read_all(int fd, char *out, size_t size, size_t *len)
@@ -198,26 +206,6 @@ struct search {
     size_t pod; /* links that may be any container's of the pod; folders of the pod */
 };
 
-static int search_folder(const struct fsroot *fs, const char *folder,
-                         void (*consider)(struct search *search, int fd, const char *name),
-                         struct search *search)
-{
-    int fd = host_open(fs, folder, O_DIRECTORY);
-    if (fd < 0)
-        return fd;
-    DIR *dir = fdopendir(fd);
-    if (!dir) {
-        int err = -errno;
-        close(fd);
-        return err;
-    }
-    const struct dirent *entry;
-    while (search->whole == 0 && (entry = readdir(dir)))
-        consider(search, fd, entry->d_name);
-    closedir(dir);
-    return 0;
-}
-
 /* The only names whose target is worth reading: with the id, or cut. */
 static bool may_be_link_of(const char *name, const char *id)
 {
@@ -227,19 +215,16 @@ static bool may_be_link_of(const char *name, const char *id)
     return len == NAME_MAX || (len > (size_t)n && strcmp(name + len - (size_t)n, end) == 0);
 }
 
-/* Reads where the link points to, not what is there: no log is opened. */
-static void consider_link(struct search *search, int fd, const char *name)
+/* By where the link points to, not what is there: no log is opened. */
+static void consider_link(struct search *search, const struct folder_entry *link)
 {
     const struct cgroup_path_info *info = search->info;
-    char target[4096];
     struct container_names names;
-    if (!may_be_link_of(name, info->id))
+    if (!may_be_link_of(link->name, info->id) ||
+        names_parse_log_target(link->target, strlen(link->target), &names) != 0 ||
+        !same_pod(&names, info))
         return;
-    ssize_t n = readlinkat(fd, name, target, sizeof target);
-    if (n < 0 || (size_t)n == sizeof target ||
-        names_parse_log_target(target, (size_t)n, &names) != 0 || !same_pod(&names, info))
-        return;
-    int digits = names_match_log_link(name, strlen(name), &names, info->id);
+    int digits = names_match_log_link(link->name, strlen(link->name), &names, info->id);
     if (digits < 0)
         return;
     search->names = names;
@@ -251,27 +236,39 @@ static void consider_link(struct search *search, int fd, const char *name)
         search->pod++;
 }
 
-static void consider_pod(struct search *search, int fd, const char *name)
+static void consider_pod(struct search *search, const struct folder_entry *pod)
 {
-    (void)fd;
     struct container_names names;
-    if (names_parse_pod_folder(name, strlen(name), &names) != 0 || !same_pod(&names, search->info))
+    if (names_parse_pod_folder(pod->name, strlen(pod->name), &names) != 0 ||
+        !same_pod(&names, search->info))
         return;
     search->names = names;
     search->pod++;
 }
 
-static int lookup_logs(const struct fsroot *fs, const struct cgroup_path_info *info,
+static int search_folder(const struct names *names, struct folder *folder, uint64_t now_ns,
+                         void (*consider)(struct search *search, const struct folder_entry *entry),
+                         struct search *search)
+{
+    int err = folder_refresh(folder, names->fs, now_ns);
+    for (size_t i = 0; i < folder->n && search->whole == 0; i++) {
+        const struct folder_entry entry = folder_at(folder, i);
+        consider(search, &entry);
+    }
+    return err;
+}
+
+static int lookup_logs(struct names *names, const struct cgroup_path_info *info, uint64_t now_ns,
                        struct container_names *out)
 {
     if (!*info->pod_uid)
         return -ENOENT; /* not the kubelet's */
     struct search search = {.info = info};
-    int err = search_folder(fs, "var/log/containers", consider_link, &search);
+    int err = search_folder(names, &names->links, now_ns, consider_link, &search);
     bool found = search.whole > 0 || search.cut == 1;
     bool cut = search.cut + search.pod > 0;
     if (!found && !cut && (!err || err == -ENOENT))
-        err = search_folder(fs, "var/log/pods", consider_pod, &search);
+        err = search_folder(names, &names->pods, now_ns, consider_pod, &search);
     if (err)
         return err;
     if (!found && search.cut + search.pod == 0)
@@ -285,20 +282,23 @@ static int lookup_logs(const struct fsroot *fs, const struct cgroup_path_info *i
     return 0;
 }
 
-int names_lookup(const struct fsroot *fs, enum names_mode mode, const struct cgroup_path_info *info,
+int names_lookup(struct names *names, const struct cgroup_path_info *info, uint64_t now_ns,
                  struct container_names *out)
 {
-    if (mode == NAMES_NONE || !*info->id || info->is_claimed)
+    if (names->mode == NAMES_NONE || !*info->id || info->is_claimed)
         return -ENOENT;
-    struct container_names names;
-    int err = mode == NAMES_LOGS ? -ENOENT : lookup_runtime(fs, info, &names);
-    if (err && mode != NAMES_RUNTIME) {
-        int by_logs = lookup_logs(fs, info, &names);
+    struct container_names found;
+    int err = -ENOENT;
+    if (names->mode != NAMES_LOGS)
+        err = allowance_take(&names->states, now_ns) ? lookup_runtime(names->fs, info, &found)
+                                                     : -EAGAIN;
+    if (err && names->mode != NAMES_RUNTIME) {
+        int by_logs = lookup_logs(names, info, now_ns, &found);
         if (by_logs == 0 || err == -ENOENT)
             err = by_logs;
     }
     if (err)
         return err;
-    *out = names;
+    *out = found;
     return 0;
 }

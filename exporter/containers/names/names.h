@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "exporter/base/fsroot.h"
 #include "exporter/containers/cgroups/path.h"
@@ -34,13 +35,26 @@ struct container_names {
     bool cut_links;
 };
 
+/* Loop thread only. Who looks for names of containers without end has the kubelet's folders read
+ * eight times at once and twice a second, and two hundred state files a second. */
+struct names;
+
+/* fs is borrowed. 0 or -ENOMEM. */
+int names_new(const struct fsroot *fs, enum names_mode mode, struct names **out);
+/* Accepts NULL. */
+void names_free(struct names *names);
+
 /*
  * 0 with *out; -ENOENT when nothing is known yet (ask again later); -EINVAL for state that cannot
  * be understood (truncated, larger than 1 MiB, not JSON, not a regular file). Any other -errno (no
- * memory, no descriptors) means the same as -ENOENT for the moment.
+ * memory, no descriptors, too many lookups) means the same as -ENOENT for the moment. now_ns must
+ * not go back.
  */
-int names_lookup(const struct fsroot *fs, enum names_mode mode, const struct cgroup_path_info *info,
+int names_lookup(struct names *names, const struct cgroup_path_info *info, uint64_t now_ns,
                  struct container_names *out);
+
+/* How often one of the kubelet's folders was read, for tests. */
+uint64_t names_readings(const struct names *names);
 
 /*
  * One parser per format, for lookup and for fuzzing. 0 with *out; -EINVAL for malformed text;

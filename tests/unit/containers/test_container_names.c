@@ -349,7 +349,11 @@ static int lookup(struct fixture *f, enum names_mode mode, const char *cgroup,
 {
     struct cgroup_path_info info;
     cgroup_path_parse(cgroup, strlen(cgroup), &info);
-    return names_lookup(&f->fs, mode, &info, out);
+    struct names *names;
+    assert_int_equal(names_new(&f->fs, mode, &names), 0);
+    int err = names_lookup(names, &info, 0, out);
+    names_free(names);
+    return err;
 }
 
 #define POD_CGROUP "/kubepods/burstable/pod" UID "/"
