@@ -145,6 +145,7 @@ struct cgroup_node *node_add(struct node_tree *tree, const char *path)
     node->next_path = *bucket;
     *bucket = node;
     tree->n++;
+    tree->path_bytes += strlen(path) + 1;
     return node;
 }
 
@@ -185,6 +186,7 @@ void node_remove(struct node_tree *tree, struct cgroup_node *node)
     else
         tree->root = NULL;
     tree->n--;
+    tree->path_bytes -= strlen(node->path) + 1;
     if (node->owner) {
         node->owner->directories--;
         node->owner->path_bytes -= strlen(node->path) + 1;

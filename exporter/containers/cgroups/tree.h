@@ -68,6 +68,7 @@ struct node_tree {
     struct siphash_key key;   /* paths are tenants' texts */
     struct node_list all;
     size_t n;
+    size_t path_bytes; /* of all paths */
     struct cgroup_node **by_path, **by_wd;
     size_t n_buckets;          /* of each; a power of two */
     struct cgroup_node **heap; /* timers, the next one first */

@@ -12,10 +12,13 @@
 /* While some directory cannot be watched. */
 #define RESCAN_BLIND_NS (1 * DISCOVERY_S)
 
+/* A container may make cgroups of its own without end. */
+#define DIRECTORIES_MAX 100000
+#define PATH_BYTES_MAX (64 << 20)
+
 enum {
-    WORK_MAX = 256,     /* directories looked at in one call */
-    TIMERS_MAX = 64,    /* timers handled in one call */
-    NODES_MAX = 100000, /* a container may make cgroups of its own without end */
+    WORK_MAX = 256,  /* directories looked at in one call */
+    TIMERS_MAX = 64, /* timers handled in one call */
 };
 
 static void remove_node(struct discovery *d, struct cgroup_node *node)
@@ -54,6 +57,14 @@ static bool is_there(const struct discovery *d, const struct cgroup_node *node)
     return node->cgroup_id != 0 && watched_tree_inode(&d->watched, node->path) == node->cgroup_id;
 }
 
+/* Whether there is room for one more, but for a part of all that there is: 1 / reserve. */
+static bool has_room_for_all(const struct discovery *d, const char *path, size_t reserve)
+{
+    size_t directories = d->config.directories_max, bytes = d->config.path_bytes_max;
+    return d->watched.tree.n < directories - directories / reserve &&
+           d->watched.tree.path_bytes + strlen(path) < bytes - bytes / reserve;
+}
+
 /* Whether what is made in that directory is looked at, as far as its owner's share goes. */
 static bool has_room(struct discovery *d, const char *path)
 {
@@ -64,7 +75,8 @@ static bool has_room(struct discovery *d, const char *path)
         return false;
     const struct cgroup_node *owner = node_owner(parent);
     if (!owner || (owner->directories < owner->share->directories &&
-                   owner->path_bytes + strlen(path) < owner->share->path_bytes))
+                   owner->path_bytes + strlen(path) < owner->share->path_bytes &&
+                   has_room_for_all(d, path, 10)))
         return true;
     d->refused[REFUSED_DIRECTORY]++;
     return false;
@@ -91,10 +103,11 @@ static struct cgroup_node *observe(struct discovery *d, const char *path, uint64
         return NULL;
     if (!has_room(d, path))
         return NULL;
-    if (d->watched.tree.n >= NODES_MAX) {
+    if (!has_room_for_all(d, path, SIZE_MAX)) {
         if (discovery_may_log(d, &d->crowd_log_ns))
             log_warn(d->config.log, "containers",
-                     "more than %d cgroups: the exporter ignores the rest", NODES_MAX);
+                     "%zu cgroups with %zu bytes of paths: the exporter ignores the rest",
+                     d->watched.tree.n, d->watched.tree.path_bytes);
         return NULL;
     }
     node = node_add(&d->watched.tree, path);
@@ -334,6 +347,10 @@ int discovery_new(const struct discovery_config *config, uint64_t now_ns, struct
     d->config = *config;
     if (d->config.rescan_ns == 0)
         d->config.rescan_ns = RESCAN_NS;
+    if (d->config.directories_max == 0)
+        d->config.directories_max = DIRECTORIES_MAX;
+    if (d->config.path_bytes_max == 0)
+        d->config.path_bytes_max = PATH_BYTES_MAX;
     d->now_ns = now_ns;
     TAILQ_INIT(&d->scans);
     int err = start(d, error, error_size);

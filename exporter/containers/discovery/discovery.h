@@ -28,6 +28,9 @@ struct discovery_config {
     bool all_cgroups;
     bool nested;        /* containers inside containers count, too */
     uint64_t rescan_ns; /* the slow full rescan; 0: the default of 30 s */
+    /* Directories that are known, and bytes of their paths; 0: the defaults of 100,000 and 64 MiB.
+     * What lies inside containers and below users' managers leaves a tenth of both. */
+    size_t directories_max, path_bytes_max;
     /* With all_cgroups: how many directories without processes are held open while they are young,
      * instead of looking them up by path every few milliseconds. */
     size_t open_candidates_max;
