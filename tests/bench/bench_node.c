@@ -379,8 +379,15 @@ static int build_right(struct node *node, char *error, size_t size)
     int err = expose_new(node->store, false, &node->expose);
     if (err)
         return err;
-    const struct pages_config pages = {
-        .telemetry_path = "/metrics", .expose = node->expose, .store = node->store};
+    struct pages_collector collectors[COLLECTORS_MAX];
+    size_t n = 0;
+    for (; collector_table[n]; n++)
+        collectors[n] = (struct pages_collector){.ops = collector_table[n]};
+    const struct pages_config pages = {.telemetry_path = "/metrics",
+                                       .expose = node->expose,
+                                       .store = node->store,
+                                       .collectors = collectors,
+                                       .n_collectors = n};
     err = pages_new(&pages, &node->pages);
     if (err)
         return err;

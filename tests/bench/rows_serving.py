@@ -1,5 +1,6 @@
 """Rendering and serving, beside Debian's node_exporter with the same series from a textfile."""
 import http.client
+import json
 import pathlib
 import re
 import tempfile
@@ -176,5 +177,53 @@ def _apart(scale):
     return found
 
 
+GREEDY_CONTAINERS = 512  # what --containers.max allows
+
+
+def _greedy(scale):
+    """One client that asks on one connection as fast as it is answered, within one publication."""
+    with measure.Node(10 if scale.smoke else GREEDY_CONTAINERS, apart=True) as node:
+        node.tick(measure.WARM_TICKS)
+        connection = http.client.HTTPConnection("127.0.0.1", node.port, timeout=60)
+
+        def ask(path, encoding="identity"):
+            connection.request("GET", path, headers={"Accept": "text/plain;version=0.0.4",
+                                                     "Accept-Encoding": encoding})
+            answer = connection.getresponse()
+            assert answer.status == 200, (path, answer.status)
+            return answer.read()
+
+        others = [c["name"] for c in json.loads(ask("/api/v1/status"))["collectors"]
+                  if c["name"] != "core_latency"]
+
+        def selection(i):
+            names = ["core_latency"] + [o for k, o in enumerate(others) if i >> k & 1]
+            return "/metrics?" + "&".join(f"collect[]={name}" for name in names)
+
+        kinds = {
+            "the page, gzip": lambda i: ask("/metrics", "gzip"),
+            "ever other collect[], gzip asked for": lambda i: ask(selection(i), "gzip"),
+            "/api/v1/containers": lambda i: ask("/api/v1/containers"),
+        }
+        requests = 4 if scale.smoke else 1 << min(len(others), 7)
+        found = []
+        for kind, asks in kinds.items():
+            samples, sizes = Samples(), 0
+            for _ in range(scale.repeats):
+                measure.say(f"one greedy connection: {kind}")
+                node.tick()
+                before = measure.cpu_seconds(node.process.pid)
+                sizes = sum(len(asks(i)) for i in range(requests))
+                spent = measure.cpu_seconds(node.process.pid) - before
+                samples.append(spent * 1e3 / requests)
+            found.append(Row(f"one greedy connection: CPU of a request, {kind}", "reported",
+                             samples.show("ms", 2), "reported",
+                             f"{GREEDY_CONTAINERS} containers, {requests} requests within one "
+                             f"publication, what is made once included; "
+                             f"{sizes / requests / 1e3:.0f} KB each"))
+        connection.close()
+        return found
+
+
 def rows(scale):
-    return [*_rendering(scale), *_beside(scale), *_apart(scale)]
+    return [*_rendering(scale), *_beside(scale), *_apart(scale), *_greedy(scale)]
