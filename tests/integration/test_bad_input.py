@@ -582,6 +582,11 @@ class Signals(Base):
 
 
 class Enclosed(Base):
+    def children(self, pid):
+        """Sockets listen before there is a server."""
+        file = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
+        return wait_until(lambda: file.read_text().split(), 10, f"a child of {pid}")
+
     def test_limits(self):
         """No core file, no tracing; who talks to strangers makes no file longer but the log. The
         reader makes pages, which are files to the kernel."""
@@ -592,10 +597,9 @@ class Enclosed(Base):
                 [harness.EXPORTER, f"--web.listen-address=127.0.0.1:{port}", "--no-collector.probe",
                  *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
+                (keeper,) = self.children(process.pid)
+                (server,) = self.children(keeper)
                 wait_until(lambda: self.connects(port), 10, "it listens")
-                reader = f"/proc/{process.pid}"
-                (keeper,) = pathlib.Path(f"{reader}/task/{process.pid}/children").read_text().split()
-                (server,) = pathlib.Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()
                 for pid, size in (process.pid, "unlimited"), (keeper, "0"), (server, "0"):
                     limits = pathlib.Path(f"/proc/{pid}/limits").read_text()
                     self.assertRegex(limits, r"Max core file size +0 +0 ")
