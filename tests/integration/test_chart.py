@@ -332,7 +332,8 @@ class Rendered(unittest.TestCase):
                         get = container[name].get("httpGet")
                         self.assertEqual(get and get.get("scheme", "HTTP"), probe)
                         if get:
-                            self.assertEqual(exporter.get(get["path"])[0], 200)
+                            path = get["path"]  # ready: after the first tick
+                            wait_until(lambda: exporter.get(path)[0] == 200, 20, path)
                         else:
                             self.assertEqual(container[name]["tcpSocket"], {"port": "metrics"})
         # What needs a restart, and nothing else, rolls out.
