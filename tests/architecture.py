@@ -53,7 +53,7 @@ WRITERS = {
     r"unlink(?:at)?|rename(?:at2?)?|f?truncate|symlink(?:at)?|link(?:at)?|mknod(?:at)?|mkfifo(?:at)?|"
     r"mk[ds]temp|f?chmod(?:at)?|[fl]?chown(?:at)?|[fl]?setxattr)\s*\()":
         ("exporter/governor/fswrite.c", "exporter/source/recording/output.c",
-         "exporter/state/file/file.c",
+         "exporter/state/file/file.c", "exporter/http/listen_unix.c",
          "exporter/service/confine.c"),  # names them to forbid them
     r"\b(?:sched_setaffinity|pthread_setaffinity_np)\s*\(":
         ("exporter/source/probe/thread.c", "exporter/source/probe/buffer.c"),

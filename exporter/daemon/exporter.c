@@ -129,8 +129,9 @@ static void say_listening(const struct exporter *e)
         log_info(e->log, "exporter", "listening on the sockets of systemd, port %u",
                  (unsigned)exporter_port(e, 0));
     for (size_t i = 0; i < n; i++)
-        log_info(e->log, "exporter", "listening on %s (port %u)", o->listen[i],
-                 (unsigned)exporter_port(e, i));
+        log_info(e->log, "exporter",
+                 http_unix_path(o->listen[i]) ? "listening on %s" : "listening on %s (port %u)",
+                 o->listen[i], (unsigned)exporter_port(e, i));
 }
 
 static int start_server(struct exporter *e, char *error, size_t error_size)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exporter/http/http.h"
 #include "exporter/service/confine.h"
 #include "exporter/service/privileges.h"
 #include "exporter/source/pmem/pmem.h"
@@ -186,18 +187,24 @@ static int directory_of(const char *file)
     return open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+static void add_directory(int *directories, size_t *n, const char *file)
+{
+    int fd = directory_of(file);
+    if (fd >= 0)
+        directories[(*n)++] = fd;
+}
+
 unsigned plan_confine(const struct plan *plan)
 {
-    const char *const files[] = {plan->options->state_file, plan->options->record_file};
-    int directories[2];
+    const struct options *options = plan->options;
+    int directories[2 + OPTIONS_MAX_LISTEN];
     size_t n = 0;
     if (plan_samples(plan) && !plan->inspector)
         return 0;
-    for (size_t i = 0; i < 2; i++) {
-        int fd = directory_of(files[i]);
-        if (fd >= 0)
-            directories[n++] = fd;
-    }
+    add_directory(directories, &n, options->state_file);
+    add_directory(directories, &n, options->record_file);
+    for (size_t i = 0; i < options->n_listen && !options->systemd_socket; i++)
+        add_directory(directories, &n, http_unix_path(options->listen[i]));
     unsigned done = confine_writes(directories, n);
     while (n > 0)
         close(directories[--n]);

@@ -91,6 +91,7 @@ void exporter_publish(struct exporter *e)
         http_server_requests(e->server, self_http_requests, e->self);
     if (e->front)
         front_requests(e->front, self_http_requests, e->self);
+    store_set_origin(e->store, e->sources.name, e->replay_ended);
     if (store_publish(e->store, &e->tick) != 0)
         log_error(e->log, "exporter", "out of memory: the last page stays");
     pages_update(e->pages, &status, loop_now_ns());

@@ -119,6 +119,10 @@ void http_server_requests(const struct http_server *server,
                                        int code, uint64_t count),
                           void *context);
 
+/* The absolute path in "unix:PATH", as a part of the text; NULL: it is none, or too long for a
+ * socket. Pure. */
+const char *http_unix_path(const char *text);
+
 /* Splits "ADDR:PORT", "[V6]:PORT" or ":PORT" (an empty address: any). 0 or -EINVAL. Pure; the
  * address is a host name or a numeric address without brackets. */
 int http_parse_listen(const char *text, char *address, size_t address_size, uint16_t *port);

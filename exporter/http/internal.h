@@ -39,6 +39,12 @@ size_t request_counts_read(struct request_counts *counts, struct request_count *
 void listen_bound(int fd, unsigned timeout_seconds);
 /* The same for one connection; for sockets that do not inherit it. */
 void listen_bound_connection(int fd);
+/*
+ * A listening socket at this path, non-blocking, of mode 0600. In a directory of root's or of this
+ * user's that nobody else may write to. What an earlier run has left there is replaced, if it is a
+ * socket of this user's that nobody serves. It stays when this run ends.
+ */
+int listen_unix(const char *path, int *out, char *error, size_t error_size);
 /* A listening socket, non-blocking. On failure error says what and where. */
 int listen_open(const char *text, int *out, char *error, size_t error_size);
 /* The sockets that systemd passed: the first descriptor and their number. */

@@ -129,9 +129,13 @@ int listen_open(const char *text, int *out, char *error, size_t error_size)
 {
     char address[256], service[8];
     uint16_t port;
+    const char *path = http_unix_path(text);
+    if (path)
+        return listen_unix(path, out, error, error_size);
     if (http_parse_listen(text, address, sizeof address, &port))
         return fail(-EINVAL, error, error_size,
-                    "%s is not an address to listen on; write ADDRESS:PORT, [IPV6]:PORT or :PORT",
+                    "%s is not an address to listen on; write ADDRESS:PORT, [IPV6]:PORT, :PORT or "
+                    "unix:PATH",
                     text);
     int err;
     if (!*address) {

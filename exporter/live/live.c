@@ -238,6 +238,7 @@ static void show_container(struct live_container *to, const struct container *co
     show_name(to->pod, sizeof to->pod, container->pod);
     show_name(to->name, sizeof to->name, container->name);
     show_name(to->id, sizeof to->id, container->short_id);
+    to->cgroup_id = container->cgroup_id;
     memcpy(to->number, row->number, sizeof to->number);
     to->suspicion = row->suspicion;
     to->caused_numa_node = row->caused_numa_node;

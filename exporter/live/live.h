@@ -63,6 +63,7 @@ enum {
 struct live_container {
     uint64_t tag; /* container_tag() */
     char namespace_[64], pod[254], name[254], id[13];
+    uint64_t cgroup_id; /* the inode of its cgroup; 0 under replay */
     double number[LIVE_NUMBERS];
     enum live_suspicion suspicion;
     int caused_numa_node;        /* where it is suspected most; -1: nowhere */

@@ -20,7 +20,9 @@ const struct option_flag flag_table[] = {
      .type = FLAG_LISTEN,
      .fallback = ":10066",
      .unit = "ADDRESS:PORT",
-     .help = "Address on which HTTP is served; may be repeated. Port 0 selects any free port."},
+     .help = "Address on which HTTP is served; may be repeated. Port 0 selects any free port. "
+             "unix:PATH is a socket that only the exporter's user may use (mode 0600); its "
+             "directory must be root's or that user's, and writable to nobody else."},
     {.name = "web.telemetry-path",
      .type = FLAG_URL_PATH,
      .offset = MEMBER(telemetry_path),

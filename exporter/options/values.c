@@ -150,9 +150,10 @@ static int add_listen(struct parse *parse, const struct option_flag *flag, const
     struct options *options = &parse->options;
     char address[256];
     uint16_t port;
-    if (http_parse_listen(text, address, sizeof address, &port))
+    if (!http_unix_path(text) && http_parse_listen(text, address, sizeof address, &port))
         return parse_refuse(parse, flag, text,
-                            "is not an address such as :10066, 127.0.0.1:10066 or [::1]:10066");
+                            "is not an address such as :10066, 127.0.0.1:10066, [::1]:10066 or "
+                            "unix:/run/interference_exporter/http");
     if (!parse->listen_given)
         options->n_listen = 0;
     parse->listen_given = true;

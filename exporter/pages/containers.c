@@ -107,6 +107,7 @@ static int describe(void *context, size_t at, json_t *object)
         const char *name;
         json_t *value;
     } members[] = {
+        {"cgroup_id", c.cgroup_id ? json_integer((json_int_t)c.cgroup_id) : json_null()},
         {"running", listing->known ? json_boolean(shown) : json_null()},
         {"state", word(shown            ? pages_state(&c)
                        : listing->known ? "ended"
@@ -156,6 +157,22 @@ static int look(struct listing *listing)
     return 0;
 }
 
+/* Of the snapshot's own tick, so that nobody has to ask twice for what may be two. */
+static void add_origin(const struct snapshot_origin *origin, const char *space, struct textbuf *out)
+{
+    const struct tick *tick = &origin->tick;
+    textbuf_str(out, "{\"source\":");
+    textbuf_quoted(out, origin->source ? origin->source : "");
+    textbuf_printf(out, ",%s\"replay_ended\":%s,%s\"timestamp_seconds\":%.3f,%s", space,
+                   origin->replay_ended ? "true" : "false", space, (double)tick->wall_ns * 1e-9,
+                   space);
+    textbuf_printf(out,
+                   "\"tick\":{\"number\":%llu,\"monotonic_seconds\":%.9f,"
+                   "\"interval_seconds\":%.9f},%s",
+                   (unsigned long long)tick->number, (double)tick->mono_ns * 1e-9,
+                   (double)tick->interval_ns * 1e-9, space);
+}
+
 static int render(void *context, struct textbuf *out)
 {
     struct listing *listing = context;
@@ -170,10 +187,8 @@ static int render(void *context, struct textbuf *out)
     if (!err)
         err = expose_containers_json(snapshot, &listing->parts, &list, &total);
     if (!err) {
-        textbuf_str(out, "{\"source\":");
-        textbuf_quoted(out, listing->status.source ? listing->status.source : "");
-        textbuf_printf(out, ",%s\"timestamp_seconds\":%.3f,%s\"total\":%zu,%s\"offset\":%zu,%s",
-                       space, (double)listing->status.tick.wall_ns * 1e-9, space, total, space,
+        add_origin(snapshot_origin(snapshot), space, out);
+        textbuf_printf(out, "\"total\":%zu,%s\"offset\":%zu,%s", total, space,
                        listing->parts.offset, space);
         textbuf_str(out, "\"containers\":");
         textbuf_add(out, list.data, list.len);

@@ -91,7 +91,8 @@ static const uint64_t read_rights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCE
 /* Of them 'truncate' came with version 3 only; devices' ioctl, which perf's descriptors are not, is
  * nobody's business here. */
 static const uint64_t write_rights = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
-                                     LANDLOCK_ACCESS_FS_REMOVE_FILE | UINT64_C(1) << 14;
+                                     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                                     UINT64_C(1) << 14;
 
 static long interface_version(void)
 {

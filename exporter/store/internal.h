@@ -89,6 +89,7 @@ struct snapshot {
     struct store *store;
     size_t refs; /* under the pool's lock */
     uint64_t number;
+    struct snapshot_origin origin;
     struct snapshot_family *families;
     size_t families_cap, n_families;
     struct sample *samples;
@@ -118,6 +119,7 @@ struct store {
     size_t histogram_bytes; /* of all series */
     uint64_t published;
     uint64_t published_wall_ns;
+    struct snapshot_origin origin; /* without the tick */
     struct retired retired;
     struct snapshot_pool pool;
 };

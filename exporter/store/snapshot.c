@@ -192,6 +192,12 @@ static uint64_t make_current(struct snapshot_pool *pool, struct snapshot *snapsh
     return oldest;
 }
 
+void store_set_origin(struct store *store, const char *source, bool replay_ended)
+{
+    store->origin.source = source;
+    store->origin.replay_ended = replay_ended;
+}
+
 int store_publish(struct store *store, const struct tick *tick)
 {
     struct snapshot *snapshot = take_free(store);
@@ -204,6 +210,8 @@ int store_publish(struct store *store, const struct tick *tick)
     }
     snapshot_fill(snapshot, store, tick);
     snapshot->number = ++store->published;
+    snapshot->origin = store->origin;
+    snapshot->origin.tick = *tick;
     store->published_wall_ns = tick->wall_ns;
     uint64_t oldest = make_current(&store->pool, snapshot);
     retired_free(&store->retired, oldest);
@@ -213,6 +221,11 @@ int store_publish(struct store *store, const struct tick *tick)
 uint64_t snapshot_number(const struct snapshot *snapshot)
 {
     return snapshot->number;
+}
+
+const struct snapshot_origin *snapshot_origin(const struct snapshot *snapshot)
+{
+    return &snapshot->origin;
 }
 
 const struct snapshot_family *snapshot_families(const struct snapshot *snapshot, size_t *n)

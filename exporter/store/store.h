@@ -78,6 +78,9 @@ double series_double(const struct series *series);
 /* The same series with its values under other common labels. -EEXIST, -ENOMEM: unchanged. */
 int series_relabel(struct series *series, struct labelset *common);
 
+/* Where what is published from now on comes from; the text is static. Until then "" and false. */
+void store_set_origin(struct store *store, const char *source, bool replay_ended);
+
 /* Makes the staged state the current snapshot. 0, or -ENOMEM: the earlier snapshot stays. */
 int store_publish(struct store *store, const struct tick *tick);
 
@@ -87,6 +90,13 @@ int store_publish(struct store *store, const struct tick *tick);
 struct snapshot;
 struct snapshot *store_acquire(struct store *store);
 void snapshot_release(struct snapshot *snapshot);
+
+struct snapshot_origin {
+    const char *source; /* "perf", "replay", ... */
+    bool replay_ended;  /* nothing new will come */
+    struct tick tick;   /* with which it was published */
+};
+const struct snapshot_origin *snapshot_origin(const struct snapshot *snapshot);
 
 struct sample {
     const struct labelset *common; /* or NULL */

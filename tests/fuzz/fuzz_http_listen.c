@@ -24,6 +24,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             strcmp(again, address) != 0)
             __builtin_trap();
     }
+    const char *path = http_unix_path(input);
+    if (path && (path != input + strlen("unix:") || path[0] != '/' || strlen(path) > 107))
+        __builtin_trap();
     free(input);
     return 0;
 }

@@ -530,6 +530,22 @@ static void test_rendered_once_for_a_crowd(void **state)
     expose_free(crowd.expose);
 }
 
+/* All of one publication, also when the next one is staged or published. */
+static void a_snapshot_says_of_which_tick_it_is(void **state)
+{
+    struct fixture *f = *state;
+    const struct tick tick = {.number = 7, .mono_ns = 5, .wall_ns = 6, .interval_ns = 4}, next = {8};
+    store_set_origin(f->store, "replay", true);
+    assert_int_equal(store_publish(f->store, &tick), 0);
+    struct snapshot *snapshot = store_acquire(f->store);
+    store_set_origin(f->store, "perf", false);
+    assert_int_equal(store_publish(f->store, &next), 0);
+    const struct snapshot_origin *origin = snapshot_origin(snapshot);
+    assert_string_equal(origin->source, "replay");
+    assert_true(origin->replay_ended && origin->tick.number == 7 && origin->tick.mono_ns == 5);
+    snapshot_release(snapshot);
+}
+
 /* Of a metric with one series: whatever the labels, a list of one. */
 static json_t *only_value(json_t *values, const char *name)
 {
@@ -729,6 +745,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(few_selections_are_compressed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_concurrent_askers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rendered_once_for_a_crowd, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_snapshot_says_of_which_tick_it_is, setup, teardown),
         cmocka_unit_test_setup_teardown(test_json, setup, teardown),
         cmocka_unit_test(test_churn_shows_each_once),
     };

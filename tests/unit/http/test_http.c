@@ -1,5 +1,6 @@
 /* Requests and answers, addresses and sockets. */
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,12 +12,15 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "exporter/http/internal.h"
 #include "tests/unit/support/http_rig.h"
 
 static void test_parse_listen(void **state)
@@ -46,6 +50,123 @@ static void test_parse_listen(void **state)
             fail_msg("took %s", bad[i]);
     assert_int_equal(http_parse_listen("abcd:1", address, 4, &port), -EINVAL);
     assert_int_equal(http_parse_listen("abc:1", address, 4, &port), 0);
+}
+
+static void test_parse_unix(void **state)
+{
+    (void)state;
+    char text[200] = "unix:/", address[64];
+    uint16_t port;
+    assert_string_equal(http_unix_path("unix:/run/x.sock"), "/run/x.sock");
+    assert_int_equal(http_parse_listen("unix:/run/x.sock", address, sizeof address, &port),
+                     -EINVAL);
+    static const char *const bad[] = {"unix:",  "unix:x", "unix:/", "unix:/run/",
+                                      "/run/x", ":1",     ""};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_null(http_unix_path(bad[i]));
+    memset(text + 6, 'a', 107 - 1); /* as long as a socket's path may be */
+    assert_non_null(http_unix_path(text));
+    text[6 + 106] = 'a';
+    assert_null(http_unix_path(text));
+}
+
+/* ---- unix sockets ---- */
+
+static char directory[64], path[96], listen_text[128];
+
+static void make_directory(void)
+{
+    strcpy(directory, "/tmp/ie-unix-XXXXXX");
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/http", directory);
+    snprintf(listen_text, sizeof listen_text, "unix:%s", path);
+}
+
+static void remove_directory(void)
+{
+    unlink(path);
+    assert_int_equal(rmdir(directory), 0);
+}
+
+/* 0 with the socket, or the error, of which the words must be a part. */
+static int open_unix(const char *words)
+{
+    char error[256] = "";
+    int fd = -1;
+    int err = listen_open(listen_text, &fd, error, sizeof error);
+    if (words && (!err || !strstr(error, words)))
+        fail_msg("%s instead of ... %s ...", err ? error : "no error", words);
+    if (!words && err)
+        fail_msg("%s", error);
+    return fd;
+}
+
+static void test_unix_is_for_its_user(void **state)
+{
+    (void)state;
+    struct stat st;
+    make_directory();
+    mode_t mask = umask(0);
+    int fd = open_unix(NULL);
+    umask(mask);
+    assert_int_equal(lstat(path, &st), 0);
+    assert_true(S_ISSOCK(st.st_mode) && (st.st_mode & 07777) == 0600 && st.st_uid == geteuid());
+    open_unix("another program serves it");
+    close(fd);
+    close(open_unix(NULL)); /* what is left behind is replaced */
+    remove_directory();
+}
+
+static void test_unix_replaces_nothing_else(void **state)
+{
+    (void)state;
+    make_directory();
+    assert_int_equal(close(creat(path, 0600)), 0);
+    open_unix("something else is there");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink("/nowhere", path), 0);
+    open_unix("something else is there");
+    assert_int_equal(unlink(path), 0);
+    if (geteuid() == 0) {
+        close(open_unix(NULL));
+        assert_int_equal(lchown(path, 65534, 65534), 0);
+        open_unix("another user's socket is there");
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(chown(directory, 65534, 65534), 0);
+        open_unix("neither root's nor this user's");
+        assert_int_equal(chown(directory, 0, 0), 0);
+    }
+    assert_int_equal(chmod(directory, 0770), 0);
+    open_unix("others may write to its directory");
+    assert_int_equal(chmod(directory, 01777), 0); /* also where nobody may remove it */
+    open_unix("others may write to its directory");
+    assert_int_equal(chmod(directory, 0755), 0);
+    remove_directory();
+    open_unix("No such file or directory");
+}
+
+static void test_unix_is_served(void **state)
+{
+    (void)state;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char reply[512] = "";
+    make_directory();
+    struct http_rig *f = http_rig_start((struct http_config){
+        .listen = (const char *const[]){"127.0.0.1:0", listen_text}, .n_listen = 2});
+    strcpy(address.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    assert_int_equal(write(fd, request, sizeof request - 1), sizeof request - 1);
+    size_t len = 0;
+    for (ssize_t n; (n = read(fd, reply + len, sizeof reply - 1 - len)) > 0;)
+        len += (size_t)n;
+    assert_true(strncmp(reply, "HTTP/1.1 200", 12) == 0);
+    assert_non_null(strstr(reply, "hello\n"));
+    close(fd);
+    http_assert_served(f);
+    http_rig_stop(f);
+    remove_directory();
 }
 
 static void test_get_and_head(void **state)
@@ -508,6 +629,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse_listen),
+        cmocka_unit_test(test_parse_unix),
+        cmocka_unit_test(test_unix_is_for_its_user),
+        cmocka_unit_test(test_unix_replaces_nothing_else),
+        cmocka_unit_test(test_unix_is_served),
         cmocka_unit_test(test_get_and_head),
         cmocka_unit_test(test_query),
         cmocka_unit_test(test_refusals),

@@ -232,6 +232,9 @@ static void test_listen(void **state)
     assert_int_equal(o.n_listen, 1); /* the default is gone */
     assert_string_equal(o.listen[0], "127.0.0.1:0");
 
+    o = good("--web.listen-address=unix:/run/x/http", NULL);
+    assert_int_equal(o.n_listen, 1);
+    assert_string_equal(o.listen[0], "unix:/run/x/http");
     o = good("--web.listen-address=127.0.0.1:1", "--web.listen-address=[::1]:2");
     assert_int_equal(o.n_listen, 2);
     assert_string_equal(o.listen[0], "127.0.0.1:1");
@@ -363,11 +366,14 @@ static const struct {
     {"--containers.exclude=[a", NULL,
      "--containers.exclude: \"[a\" is not a regular expression: Unmatched [, [^, [:, [., or [="},
     {"--web.listen-address=10066", NULL,
-     "--web.listen-address: \"10066\" is not an address such as :10066, 127.0.0.1:10066 or "
-     "[::1]:10066"},
+     "--web.listen-address: \"10066\" is not an address such as :10066, 127.0.0.1:10066, "
+     "[::1]:10066 or unix:/run/interference_exporter/http"},
+    {"--web.listen-address=unix:http", NULL,
+     "--web.listen-address: \"unix:http\" is not an address such as :10066, 127.0.0.1:10066, "
+     "[::1]:10066 or unix:/run/interference_exporter/http"},
     {"--web.listen-address=:65536", NULL,
-     "--web.listen-address: \":65536\" is not an address such as :10066, 127.0.0.1:10066 or "
-     "[::1]:10066"},
+     "--web.listen-address: \":65536\" is not an address such as :10066, 127.0.0.1:10066, "
+     "[::1]:10066 or unix:/run/interference_exporter/http"},
     {"--web.telemetry-path=metrics", NULL,
      "--web.telemetry-path: \"metrics\" is not a path of letters, digits, -, ., _, ~ and / that "
      "begins with /"},

@@ -132,8 +132,10 @@ struct http_rig *http_rig_start(struct http_config config)
     rig->large_len = HTTP_RIG_LARGE;
     rig->large = calloc(1, rig->large_len);
     assert_non_null(rig->large);
-    config.listen = listen;
-    config.n_listen = 1;
+    if (!config.listen) {
+        config.listen = listen;
+        config.n_listen = 1;
+    }
     config.routes = http_rig_routes(&config.n_routes);
     config.context = rig;
     if (http_server_start(&config, &rig->server, error, sizeof error))
