@@ -124,9 +124,9 @@ MAY_BE_EMPTY = {
 }
 
 
-def scaled_rules(directory):
-    """The committed rules with every duration divided by FACTOR."""
-    for file in RENDERED.rglob("*.yaml"):
+def scaled_rules(directory, rendered=RENDERED):
+    """Rendered rules, the committed ones, with every duration divided by FACTOR."""
+    for file in rendered.rglob("*.yaml"):
         with open(directory / file.name, "w", encoding="utf-8") as out:
             subprocess.run([SOURCE / "deploy/demo/scale-rules.sh", str(FACTOR), file], stdout=out,
                            check=True, timeout=30)
