@@ -23,6 +23,7 @@ struct nvmm_board_row {
     uint32_t container; /* index */
     uint32_t pid, tid;
     double accesses[ACCESS_KINDS], bytes[ACCESS_KINDS]; /* a second */
+    double stored_seconds_ago; /* its latest sampled store, at the tick; NaN: none */
 };
 
 struct nvmm_board_list {

@@ -1,5 +1,7 @@
 #include "collectors/nvmm/listing.h"
 
+#include <math.h>
+
 static const uint64_t second_ns = 1000000000u;
 
 static bool used(const struct nvmm_thread *thread)
@@ -10,16 +12,26 @@ static bool used(const struct nvmm_thread *thread)
     return false;
 }
 
+/* Samples of this tick may have been taken while it was under way. */
+static double stored_seconds_ago(const struct nvmm_thread *thread, uint64_t now_ns)
+{
+    if (thread->stored_ns == 0)
+        return NAN;
+    return thread->stored_ns < now_ns ? (double)(now_ns - thread->stored_ns) * 1e-9 : 0;
+}
+
 /* The threads of one container, from the first of them on. */
 static void list_container(const struct nvmm_context *self, struct nvmm_board_list *list,
-                           size_t first)
+                           size_t first, uint64_t now_ns)
 {
     uint64_t owner = self->threads->at[first].owner;
     for (size_t i = first; i < self->threads->n; i++) {
         struct nvmm_thread *thread = &self->threads->at[i];
         if (thread->owner != owner || !used(thread))
             continue;
-        struct nvmm_board_row row = {.pid = thread->pid, .tid = thread->tid};
+        struct nvmm_board_row row = {.pid = thread->pid,
+                                     .tid = thread->tid,
+                                     .stored_seconds_ago = stored_seconds_ago(thread, now_ns)};
         for (int access = 0; access < ACCESS_KINDS; access++) {
             row.accesses[access] = thread->use[access].accesses / list->seconds;
             row.bytes[access] = thread->use[access].bytes / list->seconds;
@@ -30,7 +42,7 @@ static void list_container(const struct nvmm_context *self, struct nvmm_board_li
 
 /* Container by container, in the order of their first threads. */
 static void list_threads(struct nvmm_board_list *list, const struct nvmm_context *self,
-                         const struct lanes *lanes)
+                         const struct lanes *lanes, uint64_t now_ns)
 {
     for (size_t i = 0; i < lanes->n; i++) {
         struct nvmm_lane *lane = lanes_at(lanes, i);
@@ -44,7 +56,7 @@ static void list_threads(struct nvmm_board_list *list, const struct nvmm_context
         lane->listed = true;
         const struct labelset *labels = container_labels_get(self->env.labels, lane->container);
         if (labels && nvmm_board_container(list, labels))
-            list_container(self, list, i);
+            list_container(self, list, i, now_ns);
     }
 }
 
@@ -60,7 +72,7 @@ void nvmm_list(struct board *board, const struct nvmm_context *self, const struc
     list->wall_ns = tick->wall_ns;
     list->seconds = (double)(tick->mono_ns - since_ns) * 1e-9;
     list->loads = self->sampled[ACCESS_LOAD];
-    list_threads(list, self, lanes);
+    list_threads(list, self, lanes, tick->mono_ns);
     list->cut |= self->threads->n == NVMM_MAX_THREADS;
     if (!board_show(board))
         return; /* the next tick's list holds all of this */

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* Accesses and bytes a second, by kind of access. */
@@ -17,7 +19,9 @@ static void add_use(json_t *object, const struct nvmm_board_list *list, const do
 
 static json_t *thread_json(const struct nvmm_board_list *list, const struct nvmm_board_row *row)
 {
-    json_t *thread = json_pack("{s:I}", "tid", (json_int_t)row->tid);
+    bool stored = !isnan(row->stored_seconds_ago);
+    json_t *thread = json_pack("{s:I, s:o}", "tid", (json_int_t)row->tid, "last_store_seconds_ago",
+                               stored ? json_real(row->stored_seconds_ago) : json_null());
     add_use(thread, list, row->accesses, row->bytes);
     return thread;
 }

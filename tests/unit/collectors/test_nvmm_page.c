@@ -1,4 +1,5 @@
 /* The document of who used persistent memory. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,10 +60,12 @@ static void threads_by_process_and_container(void **state)
     for (uint32_t container = 0; container < 2; container++) {
         assert_true(nvmm_board_container(list, set));
         for (uint32_t i = 0; i < 3; i++) /* threads 10, 11 of process 10 and 12 of process 12 */
-            nvmm_board_row(list, &(struct nvmm_board_row){.pid = i > 0 ? 10 : 12,
-                                                          .tid = 12 - i,
-                                                          .accesses = {1 + i, 7},
-                                                          .bytes = {100 * (1 + i), 7}});
+            nvmm_board_row(list,
+                           &(struct nvmm_board_row){.pid = i > 0 ? 10 : 12,
+                                                    .tid = 12 - i,
+                                                    .accesses = {1 + i, 7},
+                                                    .bytes = {100 * (1 + i), 7},
+                                                    .stored_seconds_ago = i == 1 ? NAN : 0.25 * i});
     }
     board_show(board);
     labelset_unref(set);
@@ -86,6 +89,9 @@ static void threads_by_process_and_container(void **state)
         json_t *thread = json_array_get(threads, 0);
         assert_int_equal(json_integer_value(json_object_get(thread, "tid")), 10);
         assert_true(number(thread, "store", "accesses_per_second") == 3);
+        assert_true(json_number_value(json_object_get(thread, "last_store_seconds_ago")) == 0.5);
+        assert_true(
+            json_is_null(json_object_get(json_array_get(threads, 1), "last_store_seconds_ago")));
         json_t *second = json_array_get(processes, 1);
         assert_int_equal(json_array_size(json_object_get(second, "threads")), 1);
     }

@@ -94,6 +94,7 @@ struct shown {
     const char *container;
     json_int_t pid;
     double accesses, bytes; /* stores a second */
+    double seconds_ago;     /* the last store */
 };
 
 /* The thread of this number, or of any for 0; returns how many threads there are in all. */
@@ -115,6 +116,8 @@ static size_t find_thread(const json_t *root, json_int_t tid, struct shown *out)
                 out->pid = json_integer_value(json_object_get(process, "pid"));
                 out->accesses = json_number_value(json_object_get(stores, "accesses_per_second"));
                 out->bytes = json_number_value(json_object_get(stores, "bytes_per_second"));
+                out->seconds_ago =
+                    json_number_value(json_object_get(thread, "last_store_seconds_ago"));
             }
         }
     }
@@ -160,6 +163,31 @@ static void processes_and_threads_are_listed(void **state)
     nvmm_tick(rig);
     assert_true(page(rig, &root));
     assert_int_equal(find_thread(root, 0, &thread), 0);
+    json_decref(root);
+}
+
+/* By the latest sample, in whatever order they come. */
+static void how_long_ago_each_thread_stored(void **state)
+{
+    struct rig *rig = *state;
+    struct container *a = rig_container(rig, "a");
+    static const double ago_ms[] = {600, 250, 400};
+    struct shown thread = {0};
+    json_t *root;
+    nvmm_count(rig, "a", ACCESS_STORE, 10);
+    uint64_t now_ns = rig->tick.mono_ns + 1000000000u;
+    for (int i = 0; i < 4; i++) {
+        struct access_sample *s = nvmm_sample(rig, a, MEDIUM_NVMM, 8, 1);
+        s->tid = i < 3 ? 200 : 201;
+        s->time_ns = i < 3 ? now_ns - (uint64_t)(ago_ms[i] * 1e6) : now_ns - 1;
+    }
+    nvmm_tick(rig);
+    assert_int_equal(rig->tick.mono_ns, now_ns);
+    assert_true(page(rig, &root));
+    assert_int_equal(find_thread(root, 200, &thread), 2);
+    nvmm_is(thread.seconds_ago, 0.25);
+    find_thread(root, 201, &thread);
+    nvmm_is(thread.seconds_ago, 1e-9);
     json_decref(root);
 }
 
@@ -294,6 +322,7 @@ int main(void)
         T(writers_of_the_last_second),
         T(more_writers_than_are_kept),
         T(processes_and_threads_are_listed),
+        T(how_long_ago_each_thread_stored),
         T(a_list_that_is_being_copied_is_not_waited_for),
         T(short_ticks_are_listed_by_the_second),
         cmocka_unit_test_setup_teardown(processes_have_series_when_asked_for, nvmm_setup_processes,
