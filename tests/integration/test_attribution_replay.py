@@ -4,6 +4,7 @@ attribution: who is named, how soon, and that nobody innocent ever is. The cases
 tests/attribution/replays.py, whose table has the figures."""
 import collections
 import json
+import lzma
 import pathlib
 import statistics
 import sys
@@ -39,6 +40,19 @@ class Replay(unittest.TestCase):
                     outstanding += 1
                     self.assertIn(first, case.hurts, case.scores)
         self.assertGreaterEqual(outstanding, 3)
+
+    def test_a_hog_of_containerd(self):
+        """test_aggressor_live's hog, as it was recorded live in one of its runs: named as recorded, and
+        nobody else is."""
+        path = self.recordings.path("containerd-hog")
+        path.write_bytes(lzma.decompress((replays.HERE / "live/hog.jsonl.xz").read_bytes()))
+        pods = {line["container"]["key"]: line["container"]["pod"]
+                for line in map(json.loads, path.read_text().splitlines()) if "container" in line}
+        lines = replays.play(self.recordings.program, path)
+        named = [{pods[key] for key in replays.named(line)} for line in lines]
+        self.assertEqual(set().union(*named), {"report-0"})
+        self.assertGreaterEqual(sum(map(bool, named)), 10)
+        self.assertEqual(pods[replays.ranking(lines)[0][1]], "report-0")
 
     def put_in(self, effect):
         return [replays.put_in(self.recordings, *target, effect)
