@@ -534,8 +534,8 @@ static void test_rendered_once_for_a_crowd(void **state)
 static void a_snapshot_says_of_which_tick_it_is(void **state)
 {
     struct fixture *f = *state;
-    const struct tick tick = {.number = 7, .mono_ns = 5, .wall_ns = 6, .interval_ns = 4},
-                      next = {8};
+    const struct tick tick = {.number = 7, .mono_ns = 5, .wall_ns = 6, .interval_ns = 4};
+    const struct tick next = {.number = 8};
     store_set_origin(f->store, "replay", true);
     assert_int_equal(store_publish(f->store, &tick), 0);
     struct snapshot *snapshot = store_acquire(f->store);

@@ -35,7 +35,8 @@ static int setup(void **state)
                                              .namespace_ = "shop",
                                              .pod = "",
                                              .name = "web",
-                                             .short_id = "0123456789ab"};
+                                             .short_id = "0123456789ab",
+                                             .cgroup_id = 9007199254740993 + i};
     f.n = 1;
     f.tick = (struct tick){.mono_ns = 5000 * second_ns, .wall_ns = 1790000000 * second_ns};
     assert_int_equal(live_reserve(f.live, 3), 0);
@@ -101,6 +102,7 @@ static void a_number_is_of_its_tick(void **state)
     live_put(f->live, &f->containers[0], LIVE_READS_PER_SECOND, NAN);
     live_lacks_normal(f->live, &f->containers[0], "idle");
     show(f);
+    assert_true(f->view.containers[0].cgroup_id == 9007199254740993);
     assert_int_equal(f->view.n, 1);
     assert_true(f->view.containers[0].number[LIVE_CPUS] == 1.5);
     assert_true(isnan(f->view.containers[0].number[LIVE_READS_PER_SECOND]));

@@ -184,6 +184,20 @@ static bool response_says(const struct fixture *f, const char *words)
     return memmem(f->response.bytes, f->response.len, words, strlen(words)) != NULL;
 }
 
+/* By what is published, not by the status, which may be of another tick. */
+static void the_document_says_of_which_tick_it_is(void **state)
+{
+    struct fixture *f = *state;
+    const struct tick tick = {
+        .number = 7, .mono_ns = 1234500000000, .wall_ns = 1, .interval_ns = 500000000};
+    store_set_origin(f->store, "replay", true);
+    assert_int_equal(store_publish(f->store, &tick), 0);
+    assert_int_equal(get(f, "/api/v1/containers"), 200);
+    assert_true(response_says(f, "{\"source\":\"replay\",\"replay_ended\":true,"));
+    assert_true(response_says(f, "\"tick\":{\"number\":7,\"monotonic_seconds\":1234.500000000,"
+                                 "\"interval_seconds\":0.500000000},"));
+}
+
 static bool landing_says(struct fixture *f, const char *words)
 {
     assert_int_equal(get(f, "/"), 200);
@@ -330,6 +344,7 @@ int main(void)
         T(healthy_until_the_last_tick_is_ten_intervals_old),
         T(a_replay_that_ended_is_healthy),
         T(ready_after_the_first_publication),
+        T(the_document_says_of_which_tick_it_is),
         T(a_replay_is_marked),
         T(status_says_what_became_of_the_state),
         T(a_collector_has_a_page_of_its_own),
