@@ -33,6 +33,8 @@
     // The model is pinned: models differ in their error, and their maximum means nothing.
     slowdownModel: 'passive',
     slowdownBound: 1.5,
+    // Below this, a slowdown is within the model's error: graphs show it grey.
+    slowdownNoise: 1.15,
     // `passive` may warn; a model that has the paper's error may page.
     slowdownSeverity: if self.slowdownModel == 'passive' then 'warning' else 'critical',
 

@@ -58,7 +58,7 @@ local promql = import '../lib/promql.libsonnet';
                  'max(container:interference_memory_read_latency_over_threshold:ratio15m{%s})' % here,
                  { decimals: 0, noValue: 'no threshold yet', steps: [['blue', null], ['orange', config.latencyShare]] }),
           g.stat('Slowdown',
-                 'How many times slower it runs than it would run alone, estimated (model %s). High: see the runbook of InterferenceContainerSlowdown.' % config.slowdownModel,
+                 'How many times as long its work takes as it would take alone, estimated (model %s). High: see the runbook of InterferenceContainerSlowdown.' % config.slowdownModel,
                  'suffix:×',
                  'max(container:interference_slowdown:ratio5m{%s})' % model,
                  { decimals: 2, noValue: 'no estimate', steps: [['blue', null], ['orange', config.slowdownBound]] }),
@@ -118,11 +118,11 @@ local promql = import '../lib/promql.libsonnet';
         ]],
         ['Slowdown', [
           g.timeseries(
-            'Slowdown',
-            'How many times slower it runs than it would run alone, estimated (model %s). High: memory or cache cost it more than alone.' % config.slowdownModel,
+            'Slowdown (model %s)' % config.slowdownModel,
+            'How many times as long its work takes as it would take alone, estimated. %s High: memory or cache cost it more than alone.' % g.modelsError,
             'suffix:×',
             [g.target('1 / ((1 -\n%s\n) > 0)' % lost(q.container), pod)],
-            { w: 8, min: 1, noValue: 'no estimate', limits: [['red', config.slowdownBound]] }
+            { w: 8, min: 1, noValue: 'no estimate', limits: g.slowdownLimits, grey: true }
           ),
           g.timeseries(
             'Lost cycles by contended resource',
@@ -188,10 +188,10 @@ local promql = import '../lib/promql.libsonnet';
             { w: 8, links: [g.toContainer], min: 0, noValue: 'alone' }
           ),
           g.timeseries(
-            'CPU cycles of others on the node',
-            'The ten other containers on the node that use most CPU. High CPU use alone is no interference: a neighbour with few reads does little harm.',
-            'hertz',
-            [g.target(others('interference_container_cpu_cycles_total'), pod)],
+            'CPUs of others on the node',
+            'The ten other containers on the node that keep most CPUs busy. High CPU use alone is no interference: a neighbour with few reads does little harm.',
+            'suffix: CPUs',
+            [g.target(ofOthers('container:interference_cpus:rate5m{%s}' % g.onNodes), pod)],
             { w: 8, links: [g.toContainer], min: 0, noValue: 'alone' }
           ),
         ]],
@@ -219,6 +219,8 @@ local promql = import '../lib/promql.libsonnet';
           ),
         ]],
       ],
+      annotations=[g.alerts('Interference.+', g.onNodes), g.starts(g.onNodes)],
+      links=g.exporterLinks + g.podLinks
     ),
   },
 }

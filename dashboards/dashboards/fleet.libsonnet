@@ -19,11 +19,12 @@ local promql = import '../lib/promql.libsonnet';
     local all = std.join(', ', std.filter(function(m) m != '', [here, matchers]));
     if all == '' then series else '%s{%s}' % [series, all],
   local slowdown = recorded('top:interference_container_slowdown:ratio5m'),
-  local worst = recorded('node:interference_slowdown:max_ratio5m', model),
-  local waiting = recorded('node:interference_containers_waiting:count15m'),
-  local probe = recorded('node:interference_memory_probe_over_baseline:max_ratio'),
+  local worst = recorded('top:interference_node_slowdown:max_ratio5m', model),
+  local waiting = recorded('top:interference_node_containers_waiting:count15m'),
+  local probe = recorded('top:interference_node_memory_probe_over_baseline:max_ratio'),
   local monitored = recorded('cluster:interference_containers_monitored:sum'),
-  // The same series at each step of a range: those that are highest over all of it.
+  // The same series at each step of a range: those that are highest over all of it, of those that ever were among the
+  // thirty of their cluster; a gap is a time in which they were not.
   local highest(n, series) = '%s\nand\ntopk(%d, avg_over_time(%s[$__range] @ end()))' % [series, n, series],
 
   // A column has no metric's name: rows of several would not be one.
@@ -198,7 +199,7 @@ local promql = import '../lib/promql.libsonnet';
             'Worst time above the threshold, by node',
             'For each node, the container with the longest time above its threshold, as a share of 15 minutes; the 30 highest nodes. Red: a container there waits most of the time; look at that node. Blue: nobody waits.',
             'percentunit',
-            g.target(highest(30, recorded('node:interference_memory_read_latency_over_threshold:max_ratio15m')), nodeName),
+            g.target(highest(30, recorded('top:interference_node_memory_read_latency_over_threshold:max_ratio15m')), nodeName),
             { min: 0, max: 1, w: 8, h: 10, links: [g.toNode], noValue: 'no thresholds yet' }
           ),
           g.history(
@@ -219,14 +220,14 @@ local promql = import '../lib/promql.libsonnet';
             'Memory reads by node, ten highest',
             'Reads from memory per second, by all containers of a node. High: the node uses its memory a lot; contention is likely to appear here first.',
             'rps',
-            [g.target(highest(10, recorded('node:interference_memory_reads:rate5m')), nodeName)],
+            [g.target(highest(10, recorded('top:interference_node_memory_reads:rate5m')), nodeName)],
             { w: 8, links: [g.toNode], min: 0 }
           ),
           g.timeseries(
             'Memory read latency by node, ten highest',
             'Mean memory read latency over all containers of a node. Compare a node with its own past: one that is always high has remote, persistent or slow memory; one that rises came under load.',
             's',
-            [g.target(highest(10, recorded('node:interference_memory_read_latency_seconds:mean5m')), nodeName)],
+            [g.target(highest(10, recorded('top:interference_node_memory_read_latency_seconds:mean5m')), nodeName)],
             { w: 8, links: [g.toNode], min: 0, noValue: 'not measured' }
           ),
           g.timeseries(

@@ -7,14 +7,31 @@ local promql = import '../lib/promql.libsonnet';
   local g = grafana(config),
   local q = promql(config),
   local here = g.onNodes,
-  local model = here + ', model="%s"' % config.slowdownModel,
+  // Of containers: those of the chosen namespaces, in graphs no more than the variable says.
+  local theirs = here + ', namespace=~"$namespace"',
+  local top(expr) = 'topk($top, %s)' % expr,
+  local model = theirs + ', model="%s"' % config.slowdownModel,
   local name = '{{namespace}}/{{pod}}/{{container}}',
   local socket = q.node + ', socket',
   local pair = q.node + ', initiator_numa_node, target_numa_node',
-  local latency(labels, what) = q.ratio(
-    g.rate(labels, 'interference_%s_memory_read_wait_seconds_total' % what, here),
-    g.rate(labels, 'interference_%s_memory_read_latency_reads_total' % what, here)
+  local latency(labels, what, matchers=here) = q.ratio(
+    g.rate(labels, 'interference_%s_memory_read_wait_seconds_total' % what, matchers),
+    g.rate(labels, 'interference_%s_memory_read_latency_reads_total' % what, matchers)
   ),
+  local ofContainers = latency(q.container, 'container', theirs),
+  local normal = 'max by (%s) (%s)' % [q.container, q.select('interference_container_memory_read_latency_baseline_seconds', theirs)],
+  local reads(labels, matchers=theirs) = g.rate(labels, 'interference_container_memory_reads_total', matchers),
+  local overThreshold = q.ratio(
+    g.rate(q.container, 'interference_container_memory_read_latency_over_threshold_seconds_total', theirs),
+    g.rate(q.container, 'interference_container_memory_read_latency_observed_seconds_total', theirs)
+  ),
+  // As the recorded series have it, for tables and numbers of now: of the last minutes, and cheap.
+  local now(series, matchers='') = 'sum by (%s) (%s{%s})' % [
+    q.container,
+    series,
+    std.join(', ', std.filter(function(m) m != '', [theirs, matchers])),
+  ],
+  local readsNow = now('container:interference_memory_reads:rate5m'),
   local queue(kind) = q.ratio(
     g.rate(socket, 'interference_%s_read_queue_occupancy_cycles_total' % kind, here),
     g.rate(socket, 'interference_%s_read_queue_inserts_total' % kind, here)
@@ -25,7 +42,7 @@ local promql = import '../lib/promql.libsonnet';
     g.rate(labels, 'interference_l3_miss_read_wait_seconds_total', here + matchers),
     g.rate(labels, 'interference_l3_miss_read_latency_reads_total', here + matchers)
   ),
-  local cpi = 'container:interference_cycles_per_instruction:ratio5m{%s}' % here,
+  local cpi = 'container:interference_cycles_per_instruction:ratio5m{%s}' % theirs,
   // Once for the whole graph, not a day's samples at each of its points.
   local calmCpi = 'quantile_over_time(0.1, %s[1d] @ end())' % cpi,
   local probe = q.probe(pair, config.grafanaIntervalVar, here),
@@ -64,7 +81,7 @@ local promql = import '../lib/promql.libsonnet';
       g.uid.node,
       'Node',
       'The containers of one node side by side, and the latency of its memory as controllers, cores and probe see it.',
-      g.variables(oneNode=true),
+      g.variables(oneNode=true, namespaces=true) + [g.top],
       [
         ['Now', [
           g.stat(
@@ -76,17 +93,17 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.stat(
             'Worst time above threshold',
-            'The container with the longest time above its threshold, as a share of the last 15 minutes. High: the panels below show which container.',
+            'The container with the longest time above its threshold, and that as a share of the last 15 minutes. High: its reads take longer than is normal for it; the panels below show why.',
             'percentunit',
-            'max(node:interference_memory_read_latency_over_threshold:max_ratio15m{%s})' % here,
-            { decimals: 0, noValue: 'no threshold yet', steps: [['blue', null], ['orange', config.latencyShare]] }
+            'topk(1, %s)' % now('container:interference_memory_read_latency_over_threshold:ratio15m'),
+            { named: name, decimals: 0, noValue: 'no threshold yet', steps: [['blue', null], ['orange', config.latencyShare]] }
           ),
           g.stat(
             'Most slowed down',
-            'The highest slowdown of any container, estimated. High: the panels below show which container.',
+            'The container with the highest slowdown, and by how much, estimated (model %s). High: the panels below show by what.' % config.slowdownModel,
             'suffix:×',
-            'max(node:interference_slowdown:max_ratio5m{%s})' % model,
-            { decimals: 2, noValue: 'no estimate', steps: [['blue', null], ['orange', config.slowdownBound]] }
+            'topk(1, %s)' % now('container:interference_slowdown:ratio5m', 'model="%s"' % config.slowdownModel),
+            { named: name, decimals: 2, noValue: 'no estimate', steps: [['blue', null], ['orange', config.slowdownBound]] }
           ),
           g.stat(
             'Probe',
@@ -110,6 +127,45 @@ local promql = import '../lib/promql.libsonnet';
             { now: true, name: true, legend: '{{source}} {{microarchitecture}}', noValue: 'no exporter' }
           ),
         ]],
+        ['Containers, now', [
+          g.table(
+            'Who waits, and who reads',
+            'Each container: how much longer its work takes than alone, its latency as a multiple of its normal one, how long it was above its threshold, its reads, and their share of all reads of the node. The first rows wait most. Empty values: not measured on that machine, or the container hardly reads memory.',
+            [
+              {
+                name: 'Slowdown',
+                unit: 'suffix:×',
+                decimals: 2,
+                steps: [['text', null], ['orange', config.slowdownBound]],
+                expr: now('container:interference_slowdown:ratio5m', 'model="%s"' % config.slowdownModel),
+              },
+              {
+                name: 'Latency / normal',
+                unit: 'suffix:×',
+                decimals: 2,
+                steps: [['text', null], ['orange', 1.25]],
+                expr: '%s\n/ on (%s)\n%s' % [now('container:interference_memory_read_latency_seconds:mean5m'), q.container, normal],
+              },
+              {
+                name: 'Above threshold',
+                unit: 'percentunit',
+                decimals: 0,
+                steps: [['text', null], ['orange', config.latencyShare]],
+                expr: now('container:interference_memory_read_latency_over_threshold:ratio15m'),
+              },
+              { name: 'Reads', unit: 'rps', decimals: 1, expr: readsNow },
+              {
+                name: 'Share of all reads',
+                unit: 'percentunit',
+                decimals: 0,
+                expr: '%s\n/ on (%s) group_left ()\n(sum by (%s) (container:interference_memory_reads:rate5m{%s}) > 0)'
+                      % [readsNow, q.node, q.node, here],
+              },
+            ],
+            ['namespace', 'pod', 'container'],
+            { h: 9, noValue: 'no counters here', hidden: [config.clusterLabel, config.nodeLabel], linked: ['container', g.rowToContainer] }
+          ),
+        ]],
         ['Who makes memory slow', [
           g.timeseries(
             'Memory latency by cause',
@@ -118,7 +174,7 @@ local promql = import '../lib/promql.libsonnet';
             [
               g.target('%s\n-\n%s' % [present, excess(q.node)], 'calm'),
               g.target('%s > 0' % excess(q.node + ', by', 'by!="named"'), '{{by}}'),
-              g.target('%s > 0' % causedShare, name),
+              g.target(top('%s > 0' % causedShare), name),
               g.target(present, 'probe'),
             ],
             {
@@ -129,7 +185,7 @@ local promql = import '../lib/promql.libsonnet';
               links: [g.toContainer],
               noValue: 'needs the probe',
               overrides: g.causes + [
-                g.byName('calm', { color: { mode: 'fixed', fixedColor: 'green' }, 'custom.fillOpacity': 5 }),
+                g.byName('calm', { color: { mode: 'fixed', fixedColor: 'super-light-blue' }, 'custom.fillOpacity': 5 }),
                 g.byName('probe', {
                   color: { mode: 'fixed', fixedColor: 'text' },
                   'custom.fillOpacity': 0,
@@ -152,48 +208,45 @@ local promql = import '../lib/promql.libsonnet';
         ]],
         ['Containers', [
           g.timeseries(
-            'Memory read latency',
-            'Mean memory read latency of each container. One line above the others: its memory is remote or slow, or its own reads queue behind each other. All lines rise together: the memory is contended.',
-            's',
-            [g.target(latency(q.container, 'container'), name)],
-            { logarithmic: true, links: [g.toContainer], noValue: 'not measured here' }
+            'Memory read latency, compared with normal',
+            'Mean memory read latency of each container, as a multiple of its own baseline; the dashboard Container has it in nanoseconds. 1: normal. One line above the others: its memory has moved, or its own reads queue behind each other. All lines rise together: the memory is contended.',
+            'suffix:×',
+            [g.target(top('%s\n/ on (%s)\n%s' % [ofContainers, q.container, normal]), name)],
+            { links: [g.toContainer], noValue: 'no baseline yet' }
           ),
           g.timeseries(
-            'Slowdown',
-            'How many times slower each container runs than it would run alone, estimated (model %s). High: memory or cache cost it more than alone; the panels below show which.' % config.slowdownModel,
+            'Slowdown (model %s)' % config.slowdownModel,
+            'How many times as long the work of each container takes as it would take alone, estimated. %s High: memory or cache cost it more than alone; the panels below show which.' % g.modelsError,
             'suffix:×',
-            [g.target(slowdown, name)],
-            { links: [g.toContainer], min: 1, noValue: 'no estimate', limits: [['red', config.slowdownBound]] }
+            [g.target(top(slowdown), name)],
+            { links: [g.toContainer], min: 1, noValue: 'no estimate', limits: g.slowdownLimits, grey: true }
           ),
           g.timeseries(
             'Lost to memory',
-            'Estimated share of its cycles that a container loses because others keep the memory busy. High: move or limit the container that reads most.',
+            'Estimated share of its cycles that a container loses because others keep the memory busy. High: someone makes it wait; who, is in the row above, where it is known.',
             'percentunit',
-            [g.target(lost('memory'), name)],
+            [g.target(top(lost('memory')), name)],
             { links: [g.toContainer], min: 0, noValue: 'no estimate' }
           ),
           g.timeseries(
             'Lost to the cache',
             "Estimated share of its cycles that a container loses because others evict its lines from the last-level cache. High: separate them, by socket or by cache partitions. Absent if the machine's llc_hit_cycles is unknown.",
             'percentunit',
-            [g.target(lost('cache'), name)],
+            [g.target(top(lost('cache')), name)],
             { links: [g.toContainer], min: 0, noValue: 'no estimate' }
           ),
           g.timeseries(
             'Memory reads',
-            'Reads from memory per second, stacked. A container with a large share adds most to the load on memory.',
+            'Reads from memory per second, stacked. It is what they ask for, not what they do to others: reads of prefetchers and writes are not in it, and whose latency suffers depends on where the memory is.',
             'rps',
-            [g.target(g.rate(q.container, 'interference_container_memory_reads_total', here), name)],
+            [g.target(top(reads(q.container)), name)],
             { links: [g.toContainer], min: 0, stack: true, noValue: 'not measured here' }
           ),
           g.timeseries(
             'Time above the threshold',
             'Share of the observed time in which a container waited longer than its threshold. It alerts above %d %% over 15 minutes.' % (config.latencyShare * 100),
             'percentunit',
-            [g.target(q.ratio(
-              g.rate(q.container, 'interference_container_memory_read_latency_over_threshold_seconds_total', here),
-              g.rate(q.container, 'interference_container_memory_read_latency_observed_seconds_total', here)
-            ), name)],
+            [g.target(top(overThreshold), name)],
             { links: [g.toContainer], min: 0, max: 1, noValue: 'no threshold yet', limits: [['red', config.latencyShare]] }
           ),
         ]],
@@ -243,14 +296,14 @@ local promql = import '../lib/promql.libsonnet';
             'Cycles per instruction',
             'How many cycles each container spends on an instruction. It differs between programs; compare a container with itself.',
             'short',
-            [g.target(cpi, name)],
+            [g.target(top(cpi), name)],
             { links: [g.toContainer], min: 0, noValue: 'no counters here' }
           ),
           g.timeseries(
             'Beside its own calm value',
             'Cycles per instruction as a multiple of what the container has in the calmest tenth of the day before the right edge. Many containers above 1.5 at once: they share something that is contended. One alone: perhaps it does other work now. It is no latency, and cannot tell which.',
             'suffix:×',
-            [g.target('%s\n/\n(%s > 0)' % [cpi, calmCpi], name)],
+            [g.target(top('%s\n/\n(%s > 0)' % [cpi, calmCpi]), name)],
             { links: [g.toContainer], min: 0, noValue: 'no counters here' }
           ),
         ]],
@@ -285,6 +338,8 @@ local promql = import '../lib/promql.libsonnet';
           ),
         ]],
       ],
+      annotations=[g.alerts('Interference.+', here), g.starts(theirs)],
+      links=g.exporterLinks
     ),
   },
 }

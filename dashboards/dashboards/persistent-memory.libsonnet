@@ -90,7 +90,7 @@ local promql = import '../lib/promql.libsonnet';
                   'custom.fillOpacity': 0,
                   color: { mode: 'fixed', fixedColor: line[1] },
                 })
-                for line in [['one per DIMM', 'green'], ['%g per DIMM' % config.nvmmWritersPerDimm, 'orange']]
+                for line in [['one per DIMM', 'blue'], ['%g per DIMM' % config.nvmmWritersPerDimm, 'orange']]
               ],
             }
           ),
@@ -177,6 +177,8 @@ local promql = import '../lib/promql.libsonnet';
           ),
         ]],
       ],
+      annotations=[g.alerts('Interference.+', nodes), g.starts(nodes)],
+      links=g.exporterLinks
     ),
   },
 }

@@ -82,7 +82,7 @@ function(config) {
         defaults+: {
           // The same name has the same colour in all panels.
           color: { mode: 'palette-classic-by-name' },
-          [if 'limits' in o then 'thresholds']: g.steps([['transparent', null]] + o.limits),
+          [if 'limits' in o then 'thresholds']: g.steps([[if 'grey' in o then 'gray' else 'transparent', null]] + o.limits),
           custom: {
             drawStyle: 'line',
             lineWidth: 1,
@@ -91,7 +91,7 @@ function(config) {
             spanNulls: false,
             [if 'stack' in o then 'stacking']: { mode: 'normal', group: 'A' },
             [if 'logarithmic' in o then 'scaleDistribution']: { type: 'log', log: 2 },
-            [if 'limits' in o then 'thresholdsStyle']: { mode: 'dashed' },
+            [if 'limits' in o then 'thresholdsStyle']: { mode: if 'grey' in o then 'dashed+area' else 'dashed' },
           },
         },
       },
@@ -223,6 +223,13 @@ function(config) {
         tooltip: { mode: 'single', sort: 'none' },
       },
     },
+
+  // How far to believe a slowdown; the figures are those of RESULTS-slowdown.md.
+  modelsError::
+    if config.slowdownModel == 'passive'
+    then 'On simulated machines this model is off by 11.4 %% on average, and by 55 %% at worst: below %g (grey) it says nothing.' % config.slowdownNoise
+    else 'Below %g (grey) it says nothing.' % config.slowdownNoise,
+  slowdownLimits:: [['transparent', config.slowdownNoise], ['red', config.slowdownBound]],
 
   // One series looks different: byName(legend, {property: value}).
   byName(name, properties):: {

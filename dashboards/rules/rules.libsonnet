@@ -10,7 +10,7 @@
 //   cluster    cluster
 //   workload   cluster, namespace, container: all pods of it
 //   namespace  cluster, namespace
-//   top        as container, but only the highest of each cluster
+//   top        as container or node, but only the highest of each cluster
 local promql = import '../lib/promql.libsonnet';
 
 {
@@ -31,6 +31,8 @@ local promql = import '../lib/promql.libsonnet';
   local caused(range) =
     ofReadings(q.container + ', numa_node', 'interference_container_caused_latency_seconds_total', range),
 
+  local topNodes(name, matchers='') =
+    rule('top:interference_node_' + name, 'topk by (%s) (30, node:interference_%s%s)' % [config.clusterLabel, name, matchers]),
   local ofTop(series) = 'sum by (%s) (%s and on (%s) top:interference_containers:chosen)'
                         % [q.container, series, q.container],
 
@@ -301,9 +303,16 @@ local promql = import '../lib/promql.libsonnet';
           ||| % q.node),
           rule('cluster:interference_exporters_down:count',
                'count by (%s) (up{%s} == 0)' % [config.clusterLabel, config.jobSelector]),
+          // The thirty nodes of a cluster that are highest at the moment: over a range, far fewer series than all.
+          topNodes('slowdown:max_ratio5m', '{model="%s"} > 1' % config.slowdownModel),
+          topNodes('containers_waiting:count15m', ' > 0'),
+          topNodes('memory_read_latency_over_threshold:max_ratio15m', ' > 0'),
+          topNodes('memory_read_latency_seconds:mean5m'),
+          topNodes('memory_reads:rate5m', ' > 0'),
+          topNodes('memory_probe_over_baseline:max_ratio'),
           // The twenty containers of a cluster that are slowed down most, and the twenty that wait most.
           rule('top:interference_containers:chosen', |||
-            topk by (%(cluster)s) (20, sum by (%(container)s) (container:interference_slowdown:ratio5m{model="%(model)s"}) > 1)
+            sum by (%(container)s) (topk by (%(cluster)s) (20, container:interference_slowdown:ratio5m{model="%(model)s"} > 1))
             or
             topk by (%(cluster)s) (20, container:interference_memory_read_latency_over_threshold:ratio15m > 0)
           ||| % { cluster: config.clusterLabel, container: q.container, model: config.slowdownModel }),

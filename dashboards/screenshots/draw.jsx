@@ -80,7 +80,7 @@ function Stat({ panel, width, height }) {
   if (!frame) return <BigValue {...common} graphMode="none" value={{ text: panel.fieldConfig.defaults.noValue, numeric: NaN }} />;
   const field = frame.fields[1];
   const last = [...field.values].reverse().find((v) => v !== null);
-  const value = { ...field.display(last), title: textMode === 'name' ? panel.series[0].name : undefined };
+  const value = { ...field.display(last), title: textMode === 'name' || textMode === 'value_and_name' ? panel.series[0].name : undefined };
   return <BigValue {...common} graphMode={graphMode} textMode={textMode} value={value}
     sparkline={graphMode === 'none' ? undefined : { y: field, x: frame.fields[0], timeRange: range }} />;
 }

@@ -44,7 +44,7 @@ BACK = 140  # seconds before the end: a neighbour is busy on two of the nodes
 # Dashboard: its variables, and the rows that are shown (None: all).
 PICTURES = {
     "fleet": ({}, None),
-    "node": ({"node": "node-a"}, ("Now", "Who makes memory slow", "Containers", "Memory")),
+    "node": ({"node": "node-a"}, ("Now", "Containers, now", "Who makes memory slow", "Containers", "Memory")),
     "container": ({"node": "node-a", "namespace": "shop", "pod": "cart-7d9c6b5f4-x2x1p",
                    "container": "cart"},
                   ("Now", "Latency", "Slowdown", "Who makes it wait", "Who else was busy")),
@@ -280,7 +280,8 @@ def draw(work):
         for name, (values, rows) in PICTURES.items():
             (file,) = (SOURCE / "dashboards/rendered").rglob(f"{name}.json")
             dashboard = json.loads(file.read_text())
-            values = {v: ".*" for v in ("cluster", "node", "namespace", "pod", "container")} | values
+            everything = dict.fromkeys(("cluster", "node", "namespace", "pod", "container"), ".*")
+            values = {**everything, "top": "10", **values}
             panels = shown(dashboard["panels"], rows)
             data = Page(url, dashboard, values, end - BACK).data(panels)
             for panel in data["panels"]:

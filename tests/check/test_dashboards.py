@@ -264,6 +264,43 @@ class Dashboards(unittest.TestCase):
             if file.name == "container.json":
                 self.assertFalse(everything & {"pod", "container"})
 
+    def test_a_node_of_many_containers_is_readable(self):
+        """Its graphs draw as many as the variable says, of the chosen namespaces."""
+        found = 0
+        for where, panel in panels():
+            for target in panel["targets"]:
+                if where.startswith("node.json") and "{{container}}" in target["legendFormat"]:
+                    found += 1
+                    self.assertIn('namespace=~"$namespace"' if "Memory latency by cause" not in where
+                                  else "caused_latency", target["expr"], where)
+                    if panel["type"] == "timeseries":
+                        self.assertTrue(target["expr"].startswith("topk($top, "), where)
+        self.assertGreater(found, 9)
+
+    def test_one_of_many_has_its_name(self):
+        named = 0
+        for where, panel in panels():
+            if panel["type"] == "stat" and "topk(1, " in panel["targets"][0]["expr"]:
+                named += 1
+                self.assertEqual(panel["options"]["textMode"], "value_and_name", where)
+                self.assertIn("{{container}}", panel["targets"][0]["legendFormat"], where)
+        self.assertGreaterEqual(named, 3)
+
+    def test_colours(self):
+        """The same name looks the same in all panels; no scale tells green from red."""
+        for where, panel in panels():
+            if panel["type"] == "timeseries":
+                self.assertEqual(panel["fieldConfig"]["defaults"]["color"]["mode"],
+                                 "palette-classic-by-name", where)
+            self.assertNotRegex(json.dumps(panel), r'"(?:continuous-[^"]*Gr|green)', where)
+
+    def test_what_happened_is_marked(self):
+        """Alerts everywhere, starts of containers where containers are."""
+        for file in DASHBOARDS:
+            names = {a["name"] for a in json.loads(file.read_text())["annotations"]["list"]}
+            self.assertEqual(names, {"Alerts"} | (set() if file.stem == "fleet" else {"Container starts"}),
+                             file.name)
+
     def test_panels_do_not_overlap(self):
         for file in DASHBOARDS:
             taken, ids = set(), set()
@@ -283,6 +320,7 @@ class Dashboards(unittest.TestCase):
             dashboard = json.loads(file.read_text())
             known[dashboard["uid"]] = {v["name"] for v in dashboard["templating"]["list"]}
         self.assertEqual(len(known), len(DASHBOARDS))
+        known["6581e46e4e5c7ba40a07646395ef7b23"] = {"cluster", "namespace", "pod"}  # kubernetes-mixin's
         for file in DASHBOARDS:
             text = file.read_text()
             own = known[json.loads(text)["uid"]]
@@ -290,6 +328,7 @@ class Dashboards(unittest.TestCase):
                 if not variable.startswith("__"):
                     self.assertIn(variable, own, file.name)
             for uid, rest in re.findall(r'"/d/([\w-]+)\?([^"]*)"', text):
+                self.assertIn(uid, known, file.name)
                 for variable in re.findall(r"var-(\w+)=", rest):
                     self.assertIn(variable, known[uid], file.name)
 
