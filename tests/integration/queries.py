@@ -8,6 +8,8 @@ from harness import SOURCE
 # chosen a container; all others stand for everything.
 BUILT_IN = {"__rate_interval": "15s", "__interval": "5s", "__range": "1m", "__range_s": "60",
             "__interval_ms": "5000", "__range_ms": "60000"}
+# How many lines a graph draws is a number.
+EVERYWHERE = {"top": "10"}
 CHOSEN = {"container": {"container": "search"}, "persistent-memory": {"container": "ledger"}}
 
 
@@ -17,7 +19,7 @@ def _substituted(text, own, chosen):
         if name in BUILT_IN:
             return BUILT_IN[name]
         assert name in own, f"${name} is no variable of the dashboard: {text}"
-        return chosen.get(name, ".*")
+        return {**EVERYWHERE, **chosen}.get(name, ".*")
 
     return re.sub(r"\$(?:\{(\w+)(?::\w+)?\}|(\w+))", value, text)
 
