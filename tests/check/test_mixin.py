@@ -291,7 +291,8 @@ class Metrics(unittest.TestCase):
         others = {p.name for p in SOURCE.iterdir()} | {"interference_exporter"}
         for file in self.texts():
             for name in METRIC.findall(file.read_text()):
-                if name not in others:
+                # The governor, a program of its own, says itself what it has: deploy/governor.md.
+                if name not in others and not name.startswith("interference_governor"):
                     self.assertIn(name, known | LATER, f"{file.relative_to(SOURCE)} names it")
         self.assertEqual(known & LATER, set(), "these exist now: take them out of later.json")
 
