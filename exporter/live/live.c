@@ -17,7 +17,7 @@ struct row {
     enum live_suspicion suspicion;
     int caused_numa_node;
     const char *why_no_normal, *why_no_slowdown;
-    uint64_t waits_since_wall_ns, waited_mono_ns;
+    uint64_t waits_since_wall_ns, waits_since_mono_ns, waited_mono_ns;
 };
 
 /* The ring is by second of the tick's clock. */
@@ -202,8 +202,10 @@ static void judge(struct row *row, const struct tick *tick)
     double latency = row->number[LIVE_READ_SECONDS], limit = row->number[LIVE_LIMIT_SECONDS];
     if (latency > limit) {
         row->waited_mono_ns = tick->mono_ns;
-        if (row->waits_since_wall_ns == 0)
+        if (row->waits_since_wall_ns == 0) {
             row->waits_since_wall_ns = tick->wall_ns;
+            row->waits_since_mono_ns = tick->mono_ns;
+        }
     } else if (row->waits_since_wall_ns > 0 &&
                tick->mono_ns - row->waited_mono_ns >= LIVE_HOLD_SECONDS * UINT64_C(1000000000)) {
         row->waits_since_wall_ns = 0;
@@ -245,6 +247,7 @@ static void show_container(struct live_container *to, const struct container *co
     to->why_no_normal = row->why_no_normal;
     to->why_no_slowdown = row->why_no_slowdown;
     to->waits_since_wall_ns = row->waits_since_wall_ns;
+    to->waits_since_mono_ns = row->waits_since_mono_ns;
     to->waits = row->waits_since_wall_ns > 0;
 }
 

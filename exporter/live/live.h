@@ -71,6 +71,7 @@ struct live_container {
     const char *why_no_slowdown; /* likewise */
     bool waits;
     uint64_t waits_since_wall_ns; /* 0: it does not */
+    uint64_t waits_since_mono_ns; /* for durations: nobody sets this clock */
 };
 
 struct live_domain {

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As slowdownBound in dashboards/config.libsonnet. */
+static const double slowdown_bound = 1.5;
+
 double live_ratio(const struct live_container *c)
 {
     return c->number[LIVE_READ_SECONDS] / c->number[LIVE_NORMAL_SECONDS];
@@ -12,6 +15,16 @@ double live_ratio(const struct live_container *c)
 double live_trouble(const struct live_container *c)
 {
     return fmax(live_ratio(c), c->number[LIVE_SLOWDOWN_RATIO]);
+}
+
+double live_waits_seconds(const struct live_view *view, const struct live_container *c)
+{
+    return c->waits ? (double)(int64_t)(view->tick.mono_ns - c->waits_since_mono_ns) / 1e9 : NAN;
+}
+
+bool live_is_slowed(const struct live_container *c)
+{
+    return c->number[LIVE_SLOWDOWN_RATIO] > slowdown_bound;
 }
 
 double live_all_reads(const struct live_view *view)

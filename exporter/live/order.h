@@ -9,6 +9,11 @@ double live_ratio(const struct live_container *container);
 /* The larger of that and the slowdown; NaN: neither is known. */
 double live_trouble(const struct live_container *container);
 
+/* Seconds; NaN: it does not wait. */
+double live_waits_seconds(const struct live_view *view, const struct live_container *container);
+/* By what the alert InterferenceContainerSlowdown calls slow, whatever it is that slows it down. */
+bool live_is_slowed(const struct live_container *container);
+
 /* All reads of the containers per second; NaN: nobody's are known. */
 double live_all_reads(const struct live_view *view);
 

@@ -64,7 +64,7 @@ static void add_victim(struct textbuf *out, const struct live_view *view,
         textbuf_printf(out, "%.2f times %s, ", trouble,
                        trouble > live_ratio(c) ? "slower" : "its normal latency");
     textbuf_str(out, "for ");
-    live_duration(out, (double)(view->tick.wall_ns - c->waits_since_wall_ns) * 1e-9);
+    live_duration(out, live_waits_seconds(view, c));
     textbuf_char(out, ')');
 }
 
@@ -80,30 +80,73 @@ static void add_victims(struct textbuf *out, const struct live_view *view, size_
     textbuf_str(out, ". ");
 }
 
-static enum live_mood say_victims(struct textbuf *out, const struct live_view *view)
+/* 'judged': of whom it is known what is normal; 'counted': of those that read. */
+static enum live_mood say_calm(struct textbuf *out, size_t judged, size_t counted)
+{
+    if (judged == 1)
+        textbuf_str(out, "The one container whose normal is known does not wait");
+    else
+        textbuf_printf(out, "None of the %zu containers whose normal is known waits", judged);
+    textbuf_str(out, " for memory longer than is normal");
+    if (judged < counted)
+        textbuf_printf(out, "; of %zu it is not known", counted - judged);
+    textbuf_str(out, ". ");
+    return judged * 2 < counted ? LIVE_UNKNOWN : LIVE_FINE;
+}
+
+/* What reads nothing does not wait, and needs no normal. */
+static enum live_mood say_waiting(struct textbuf *out, const struct live_view *view)
 {
     size_t waiting = 0, counted = 0, judged = 0;
+    bool are_counted = false;
     for (size_t i = 0; i < view->n; i++) {
         const struct live_container *c = &view->containers[i];
+        bool has_normal = !isnan(c->number[LIVE_NORMAL_SECONDS]);
         waiting += c->waits;
-        counted += !isnan(c->number[LIVE_READS_PER_SECOND]);
-        judged += !isnan(c->number[LIVE_NORMAL_SECONDS]);
+        are_counted |= !isnan(c->number[LIVE_READS_PER_SECOND]);
+        counted += has_normal || c->number[LIVE_READS_PER_SECOND] > 0;
+        judged += has_normal;
     }
     if (waiting > 0) {
         add_victims(out, view, waiting);
         return LIVE_TROUBLE;
     }
-    if (judged > 0) {
-        textbuf_str(out, "Nobody waits for memory longer than is normal. ");
-        return LIVE_FINE;
-    }
+    if (judged > 0)
+        return say_calm(out, judged, counted);
     textbuf_str(out, view->n == 0 ? "There are no containers here. "
-                     : counted > 0
+                     : are_counted
                          ? "Whether somebody waits is not known yet: what is normal for the "
                            "containers is being learned. "
                          : "Which containers wait cannot be told here: their reads of memory are "
                            "not counted. ");
     return view->n == 0 ? LIVE_FINE : LIVE_UNKNOWN;
+}
+
+/* Of those that wait it has been said. */
+static enum live_mood say_slowed(struct textbuf *out, const struct live_view *view)
+{
+    struct listing list = {.out = out};
+    for (size_t i = 0; i < view->n; i++)
+        list.of += !view->containers[i].waits && live_is_slowed(&view->containers[i]);
+    if (list.of == 0)
+        return LIVE_FINE;
+    textbuf_printf(out, "%zu of %zu container%s %s slowed down: ", list.of, view->n,
+                   view->n == 1 ? "" : "s", list.of == 1 ? "is" : "are");
+    for (size_t i = 0; i < view->n; i++) {
+        const struct live_container *c = &view->containers[i];
+        if (c->waits || !live_is_slowed(c) || !list_next(&list))
+            continue;
+        live_name(out, c);
+        textbuf_printf(out, " (%.2f times slower than alone)", c->number[LIVE_SLOWDOWN_RATIO]);
+    }
+    list_end(&list);
+    textbuf_str(out, ". ");
+    return LIVE_TROUBLE;
+}
+
+static enum live_mood worse(enum live_mood a, enum live_mood b)
+{
+    return a > b ? a : b;
 }
 
 /* ---- why memory is slow ---- */
@@ -222,9 +265,10 @@ static enum live_mood say_memory(struct textbuf *out, const struct live_view *vi
 
 enum live_mood live_verdict(const struct live_view *view, bool all, struct textbuf *out)
 {
-    enum live_mood victims = say_victims(out, view);
+    enum live_mood waiting = say_waiting(out, view);
+    enum live_mood slowed = say_slowed(out, view);
     enum live_mood memory = say_memory(out, view, all);
     if (out->len > 0 && out->data[out->len - 1] == ' ')
         out->data[--out->len] = '\0';
-    return victims > memory ? victims : memory;
+    return worse(waiting, worse(slowed, memory));
 }

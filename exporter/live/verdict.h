@@ -6,9 +6,9 @@
 #include "exporter/live/live.h"
 
 enum live_mood {
-    LIVE_FINE,    /* nobody waits, and memory is as fast as usual */
-    LIVE_UNKNOWN, /* that is not known, or not yet */
-    LIVE_TROUBLE, /* somebody waits, or memory is slow */
+    LIVE_FINE,    /* none waits or is slowed down, and memory is as fast as usual */
+    LIVE_UNKNOWN, /* that is not known, not yet, or of fewer than half of the containers */
+    LIVE_TROUBLE, /* one waits or is slowed down, or memory is slow */
 };
 
 /* 'view' is sorted (order.h). 'all': suspicions that /metrics does not show may be told. */

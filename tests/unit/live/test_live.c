@@ -144,8 +144,9 @@ static void it_waits_until_it_has_been_below_for_a_while(void **state)
     tick_at(f, 1e-7, 1e-7);
     assert_false(f->view.containers[0].waits);
     tick_at(f, 1.1e-7, 1e-7);
-    uint64_t since = f->tick.wall_ns;
+    uint64_t since = f->tick.wall_ns, since_mono = f->tick.mono_ns;
     assert_true(f->view.containers[0].waits_since_wall_ns == since);
+    f->tick.wall_ns -= 3600 * second_ns; /* somebody sets the clock */
     for (int i = 1; i < LIVE_HOLD_SECONDS; i++)
         tick_at(f, 0.9e-7, i % 2 ? NAN : 1e-7);
     assert_true(f->view.containers[0].waits_since_wall_ns == since);
@@ -153,6 +154,7 @@ static void it_waits_until_it_has_been_below_for_a_while(void **state)
     for (int i = 1; i < LIVE_HOLD_SECONDS; i++)
         tick_at(f, 0.9e-7, 1e-7);
     assert_true(f->view.containers[0].waits_since_wall_ns == since);
+    assert_true(f->view.containers[0].waits_since_mono_ns == since_mono);
     tick_at(f, 0.9e-7, 1e-7);
     assert_false(f->view.containers[0].waits);
 }

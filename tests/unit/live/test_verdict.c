@@ -14,6 +14,7 @@
 
 static const uint64_t second_ns = 1000000000;
 static const uint64_t now_ns = 1790000000000000000;
+static const uint64_t mono_ns = 90000000000000;
 
 static struct live_container containers[8];
 static struct live_domain domains[2];
@@ -24,8 +25,9 @@ static int setup(void **state)
     (void)state;
     memset(containers, 0, sizeof containers);
     memset(domains, 0, sizeof domains);
-    view = (struct live_view){
-        .tick = {.number = 1, .wall_ns = now_ns}, .containers = containers, .domains = domains};
+    view = (struct live_view){.tick = {.number = 1, .wall_ns = now_ns, .mono_ns = mono_ns},
+                              .containers = containers,
+                              .domains = domains};
     return 0;
 }
 
@@ -54,6 +56,7 @@ static struct live_container *add_victim(const char *name, double read_ns, unsig
     struct live_container *c = add_reader(name, read_ns, 100);
     c->waits = true;
     c->waits_since_wall_ns = now_ns - seconds * second_ns;
+    c->waits_since_mono_ns = mono_ns - seconds * second_ns;
     return c;
 }
 
@@ -127,13 +130,14 @@ static void a_suspicion_is_not_for_everybody(void **state)
     add_cause("report", LIVE_SUSPECTED);
     add_domain(0, 118, 91, LIVE_CAUSE_SUSPECTED);
     expect(LIVE_TROUBLE,
-           "Nobody waits for memory longer than is normal. A read of the memory of NUMA node 0 "
-           "takes 118 ns (usual: 91). The cause is not sure; by one coincidence so far, suspected: "
-           "shop/report.");
+           "The one container whose normal is known does not wait for memory longer than is "
+           "normal. A read of the memory of NUMA node 0 takes 118 ns (usual: 91). The cause is not "
+           "sure; by one coincidence so far, suspected: shop/report.");
     expect_for(false, LIVE_TROUBLE,
-               "Nobody waits for memory longer than is normal. A read of the memory of NUMA node 0 "
-               "takes 118 ns (usual: 91). The cause is not sure; by one coincidence so far, "
-               "suspected: containers whose names are for who asks from this machine.");
+               "The one container whose normal is known does not wait for memory longer than is "
+               "normal. A read of the memory of NUMA node 0 takes 118 ns (usual: 91). The cause is "
+               "not sure; by one coincidence so far, suspected: containers whose names are for who "
+               "asks from this machine.");
 }
 
 static void the_cause_is_not_known(void **state)
@@ -156,9 +160,66 @@ static void all_is_calm(void **state)
 {
     (void)state;
     add_reader("web", 100, 100);
+    add_reader("cart", 100, 100);
+    add("sleeper")->number[LIVE_READS_PER_SECOND] = 0;
     add_domain(0, 91, 91, LIVE_CAUSE_CALM);
-    expect(LIVE_FINE, "Nobody waits for memory longer than is normal. A read of the memory of NUMA "
-                      "node 0 takes 91 ns (usual: 91), as fast as in the last hour.");
+    expect(LIVE_FINE, "None of the 2 containers whose normal is known waits for memory longer than "
+                      "is normal. A read of the memory of NUMA node 0 takes 91 ns (usual: 91), as "
+                      "fast as in the last hour.");
+}
+
+/* One normal is no verdict on all: below half of them it is not known. */
+static void of_some_the_normal_is_not_known(void **state)
+{
+    (void)state;
+    add_reader("a", 100, 100);
+    add_reader("b", 100, NAN);
+    add_domain(0, 91, 91, LIVE_CAUSE_CALM);
+    expect(LIVE_FINE, "The one container whose normal is known does not wait for memory longer "
+                      "than is normal; of 1 it is not known. A read of the memory of NUMA node 0 "
+                      "takes 91 ns (usual: 91), as fast as in the last hour.");
+    add_reader("c", 100, NAN);
+    expect(LIVE_UNKNOWN,
+           "The one container whose normal is known does not wait for memory longer than is "
+           "normal; of 2 it is not known. A read of the memory of NUMA node 0 takes 91 ns (usual: "
+           "91), as fast as in the last hour.");
+}
+
+/* By the cache, not by memory: the alert fires, and nothing is calm. */
+static void slowed_down_without_waiting(void **state)
+{
+    (void)state;
+    add_reader("a", 100, 100)->number[LIVE_SLOWDOWN_RATIO] = 1.5;
+    add_domain(0, 91, 91, LIVE_CAUSE_CALM);
+    expect(LIVE_FINE, "The one container whose normal is known does not wait for memory longer "
+                      "than is normal. A read of the memory of NUMA node 0 takes 91 ns (usual: "
+                      "91), as fast as in the last hour.");
+    containers[0].number[LIVE_SLOWDOWN_RATIO] = 2;
+    expect(LIVE_TROUBLE,
+           "The one container whose normal is known does not wait for memory longer than is "
+           "normal. 1 of 1 container is slowed down: shop/a (2.00 times slower than alone). A read "
+           "of the memory of NUMA node 0 takes 91 ns (usual: 91), as fast as in the last hour.");
+    view.n_domains = 0;
+    add_reader("b", 100, 100)->number[LIVE_SLOWDOWN_RATIO] = 1.6;
+    add_victim("c", 130, 60)->number[LIVE_SLOWDOWN_RATIO] = 1.8;
+    expect(LIVE_TROUBLE,
+           "1 of 3 containers waits for memory: shop/c (1.80 times slower, for 1 min). 2 of 3 "
+           "containers are slowed down: shop/a (2.00 times slower than alone) and shop/b (1.60 "
+           "times slower than alone). How long a read of memory takes is not measured now.");
+}
+
+/* Since a time that the clock of the wall has not reached yet. */
+static void a_clock_that_was_set_back_is_no_duration(void **state)
+{
+    (void)state;
+    add_victim("cart", 130, 60);
+    containers[0].waits_since_wall_ns = now_ns + 3600 * second_ns;
+    assert_true(live_waits_seconds(&view, &containers[0]) == 60);
+    expect(LIVE_TROUBLE, "1 of 1 container waits for memory: shop/cart (1.30 times its normal "
+                         "latency, for 1 min). How long a read of memory takes is not measured "
+                         "now.");
+    containers[0].waits = false;
+    assert_true(isnan(live_waits_seconds(&view, &containers[0])));
 }
 
 static void without_counters(void **state)
@@ -273,6 +334,9 @@ int main(void)
         T(a_suspicion_is_not_for_everybody),
         T(the_cause_is_not_known),
         T(all_is_calm),
+        T(of_some_the_normal_is_not_known),
+        T(slowed_down_without_waiting),
+        T(a_clock_that_was_set_back_is_no_duration),
         T(without_counters),
         T(too_early),
         T(nothing_is_measured),
