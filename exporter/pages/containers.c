@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/clip.h"
 #include "exporter/live/order.h"
 #include "exporter/pages/arguments.h"
 #include "exporter/pages/internal.h"
@@ -38,12 +39,7 @@ static int compare_pointers(const void *a, const void *b)
                          *(const struct live_container *const *)b);
 }
 
-static void take(char *to, size_t size, const char *value)
-{
-    if (strlen(value) < size)
-        strcpy(to, value);
-}
-
+/* Clipped as the live view has them: otherwise a long name is no name of its container. */
 static size_t rank(void *context, const struct label *labels, size_t n)
 {
     const struct listing *listing = context;
@@ -51,13 +47,13 @@ static size_t rank(void *context, const struct label *labels, size_t n)
     for (size_t i = 0; i < n; i++) {
         const char *name = labels[i].name, *value = labels[i].value;
         if (strcmp(name, "namespace") == 0)
-            take(key.namespace_, sizeof key.namespace_, value);
+            clip_text(key.namespace_, sizeof key.namespace_, value);
         else if (strcmp(name, "pod") == 0)
-            take(key.pod, sizeof key.pod, value);
+            clip_text(key.pod, sizeof key.pod, value);
         else if (strcmp(name, "container") == 0)
-            take(key.name, sizeof key.name, value);
+            clip_text(key.name, sizeof key.name, value);
         else if (strcmp(name, "container_id") == 0)
-            take(key.id, sizeof key.id, value);
+            clip_text(key.id, sizeof key.id, value);
     }
     const struct live_container *wanted = &key;
     const struct live_container **found = listing->view.n == 0
@@ -79,18 +75,21 @@ static json_t *word(const char *text)
     return text ? json_string(text) : json_null();
 }
 
-const char *pages_state(const struct live_container *c)
+static const char *suspicion_of(const struct live_container *c)
 {
     static const char *const words[] = {
-        [LIVE_DOUBTED] = "doubted",
-        [LIVE_SUSPECTED] = "suspected",
-        [LIVE_IN_GROUP] = "group",
-        [LIVE_NAMED] = "named",
+        [LIVE_UNSUSPECTED] = NULL, [LIVE_DOUBTED] = "doubted", [LIVE_SUSPECTED] = "suspected",
+        [LIVE_IN_GROUP] = "group", [LIVE_NAMED] = "named",
     };
+    return words[c->suspicion];
+}
+
+static const char *state_of(const struct live_container *c)
+{
     if (c->waits)
         return "waits";
     if (c->suspicion != LIVE_UNSUSPECTED)
-        return words[c->suspicion];
+        return suspicion_of(c);
     return isnan(c->number[LIVE_NORMAL_SECONDS]) ? "unknown" : "ok";
 }
 
@@ -109,9 +108,10 @@ static int describe(void *context, size_t at, json_t *object)
     } members[] = {
         {"cgroup_id", c.cgroup_id ? json_integer((json_int_t)c.cgroup_id) : json_null()},
         {"running", listing->known ? json_boolean(shown) : json_null()},
-        {"state", word(shown            ? pages_state(&c)
+        {"state", word(shown            ? state_of(&c)
                        : listing->known ? "ended"
                                         : NULL)},
+        {"suspicion", word(suspicion_of(&c))},
         {"read_latency_seconds", number(c.number[LIVE_READ_SECONDS])},
         {"normal_latency_seconds", number(c.number[LIVE_NORMAL_SECONDS])},
         {"latency_ratio", number(live_ratio(&c))},
@@ -157,20 +157,31 @@ static int look(struct listing *listing)
     return 0;
 }
 
-/* Of the snapshot's own tick, so that nobody has to ask twice for what may be two. */
-static void add_origin(const struct snapshot_origin *origin, const char *space, struct textbuf *out)
+static void add_tick(struct textbuf *out, const char *name, const struct tick *tick,
+                     const char *space)
 {
-    const struct tick *tick = &origin->tick;
+    textbuf_printf(out,
+                   "\"%s\":{\"number\":%llu,\"monotonic_seconds\":%.9f,"
+                   "\"interval_seconds\":%.9f},%s",
+                   name, (unsigned long long)tick->number, (double)tick->mono_ns * 1e-9,
+                   (double)tick->interval_ns * 1e-9, space);
+}
+
+/* "tick" is of "values", which are the snapshot's; "live_tick" of the other numbers: the live view
+ * may be a tick ahead of the snapshot, or behind. */
+static void add_origin(struct textbuf *out, const struct snapshot_origin *origin,
+                       const struct listing *listing, const char *space)
+{
     textbuf_str(out, "{\"source\":");
     textbuf_quoted(out, origin->source ? origin->source : "");
     textbuf_printf(out, ",%s\"replay_ended\":%s,%s\"timestamp_seconds\":%.3f,%s", space,
-                   origin->replay_ended ? "true" : "false", space, (double)tick->wall_ns * 1e-9,
-                   space);
-    textbuf_printf(out,
-                   "\"tick\":{\"number\":%llu,\"monotonic_seconds\":%.9f,"
-                   "\"interval_seconds\":%.9f},%s",
-                   (unsigned long long)tick->number, (double)tick->mono_ns * 1e-9,
-                   (double)tick->interval_ns * 1e-9, space);
+                   origin->replay_ended ? "true" : "false", space,
+                   (double)origin->tick.wall_ns * 1e-9, space);
+    add_tick(out, "tick", &origin->tick, space);
+    if (listing->known)
+        add_tick(out, "live_tick", &listing->view.tick, space);
+    else
+        textbuf_printf(out, "\"live_tick\":null,%s", space);
 }
 
 static int render(void *context, struct textbuf *out)
@@ -187,7 +198,7 @@ static int render(void *context, struct textbuf *out)
     if (!err)
         err = expose_containers_json(snapshot, &listing->parts, &list, &total);
     if (!err) {
-        add_origin(snapshot_origin(snapshot), space, out);
+        add_origin(out, snapshot_origin(snapshot), listing, space);
         textbuf_printf(out, "\"total\":%zu,%s\"offset\":%zu,%s", total, space,
                        listing->parts.offset, space);
         textbuf_str(out, "\"containers\":");

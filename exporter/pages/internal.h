@@ -45,9 +45,6 @@ void pages_live_script(void *context, const struct http_request *request,
 void pages_live_style(void *context, const struct http_request *request,
                       struct http_response *response);
 
-/* "waits", "named" and so on, as the API spells it. */
-const char *pages_state(const struct live_container *container);
-
 /* 403: it may not read this. */
 void pages_refuse(struct http_response *response);
 /* Whether this client may read what the documents tell of tenants: the one place that decides. */

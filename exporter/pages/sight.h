@@ -41,8 +41,6 @@ void sight_memory(struct textbuf *out, const struct sight *sight);
 void sight_containers(struct textbuf *out, const struct sight *sight);
 void sight_advice(struct textbuf *out, const struct sight *sight);
 
-/* The container's name; and what it does, in words. */
 void sight_name(struct textbuf *out, const struct live_container *container);
-const char *sight_state(const struct sight *sight, const struct live_container *container);
 
 #endif

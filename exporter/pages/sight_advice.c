@@ -68,6 +68,42 @@ static void advise_look(struct textbuf *out, const struct live_container *c, boo
                          "the table above.</p>\n");
 }
 
+/* Those of the NUMA node that the first of them is suspected at. */
+static void advise_group(struct textbuf *out, const struct sight *sight, int numa_node)
+{
+    textbuf_str(out, "<p>One of these makes memory slow, and it is not known which: limit one and "
+                     "look whether memory gets faster.</p>\n<ul>\n");
+    for (size_t i = 0; i < sight->view.n; i++) {
+        const struct live_container *c = &sight->view.containers[i];
+        if (c->suspicion != LIVE_IN_GROUP || c->caused_numa_node != numa_node)
+            continue;
+        textbuf_str(out, "<li><b>");
+        sight_name(out, c);
+        textbuf_str(out, "</b></li>\n");
+    }
+    textbuf_str(out, "</ul>\n");
+}
+
+static void advise_wait(struct textbuf *out, const struct live_container *c)
+{
+    textbuf_str(out, "<p>Nothing yet about <b>");
+    sight_name(out, c);
+    textbuf_str(out, "</b>: it is suspected by one coincidence. Wait until it is named, or until "
+                     "latency follows it again.</p>\n");
+}
+
+/* A command is only for one that is named: the others may well be innocent. */
+static void advise_cause(struct textbuf *out, const struct sight *sight,
+                         const struct live_container *c)
+{
+    if (c->suspicion == LIVE_NAMED)
+        advise_move(out, c);
+    else if (c->suspicion == LIVE_IN_GROUP)
+        advise_group(out, sight, c->caused_numa_node);
+    else
+        advise_wait(out, c);
+}
+
 static const struct live_container *surest(const struct sight *sight)
 {
     const struct live_container *found = NULL;
@@ -88,11 +124,8 @@ void sight_advice(struct textbuf *out, const struct sight *sight)
     textbuf_str(out, "<section id=\"next\" class=\"live\">");
     if (cause || victim)
         textbuf_str(out, "<h2>What to do next</h2>\n");
-    if (cause && cause->suspicion == LIVE_SUSPECTED)
-        textbuf_str(out, "<p>It is a suspicion by one coincidence: wait until it is named, or "
-                         "until latency follows it again.</p>\n");
     if (cause)
-        advise_move(out, cause);
+        advise_cause(out, sight, cause);
     if (victim)
         advise_look(out, victim, cause != NULL);
     textbuf_str(out, "</section>\n");

@@ -38,18 +38,32 @@ void sight_name(struct textbuf *out, const struct live_container *c)
     textbuf_release(&name);
 }
 
-const char *sight_state(const struct sight *sight, const struct live_container *c)
+/* Whether this reader is told that it is suspected. */
+static bool is_told(const struct sight *sight, const struct live_container *c)
 {
-    static const char *const suspicions[] = {
+    return sight->all || c->suspicion == LIVE_NAMED;
+}
+
+/* What it does to others; NULL: nothing, as far as this reader is told. */
+static const char *suspicion_of(const struct sight *sight, const struct live_container *c)
+{
+    static const char *const words[] = {
         [LIVE_UNSUSPECTED] = NULL,      [LIVE_DOUBTED] = "MAY ONLY WAIT",
         [LIVE_SUSPECTED] = "SUSPECT",   [LIVE_IN_GROUP] = "IN A GROUP",
         [LIVE_NAMED] = "MAKES IT SLOW",
     };
-    bool told = sight->all || c->suspicion == LIVE_NAMED;
+    if (c->waits && c->suspicion == LIVE_DOUBTED)
+        return NULL;
+    return is_told(sight, c) ? words[c->suspicion] : NULL;
+}
+
+/* What it suffers. */
+static const char *condition_of(const struct live_container *c)
+{
     if (c->waits)
         return "WAITS";
-    if (told && suspicions[c->suspicion])
-        return suspicions[c->suspicion];
+    if (live_is_slowed(c))
+        return "SLOWED DOWN";
     if (c->number[LIVE_READS_PER_SECOND] == 0)
         return "no memory reads";
     if (c->why_no_normal)
@@ -73,7 +87,7 @@ static double value_of(const struct sight *sight, const struct live_container *c
     case COLUMN_RATIO:
         return live_ratio(c);
     case COLUMN_SINCE:
-        return c->waits ? (double)(sight->view.tick.wall_ns - c->waits_since_wall_ns) * 1e-9 : NAN;
+        return live_waits_seconds(&sight->view, c);
     case COLUMN_READS:
         return c->number[LIVE_READS_PER_SECOND];
     case COLUMN_SHARE:
@@ -186,15 +200,18 @@ static void add_head(struct textbuf *out, const struct table *table)
     textbuf_str(out, "</tr></thead>\n");
 }
 
-static void add_state(struct textbuf *out, const struct table *table,
+/* Who makes others wait may wait itself. */
+static void add_state(struct textbuf *out, const struct sight *sight,
                       const struct live_container *c)
 {
-    const char *state = sight_state(table->sight, c);
-    bool caused = (table->sight->all || c->suspicion == LIVE_NAMED) &&
-                  c->suspicion >= LIVE_IN_GROUP && !isnan(c->number[LIVE_CAUSED_SECONDS]);
+    const char *suspicion = suspicion_of(sight, c);
+    bool suffers = c->waits || live_is_slowed(c);
     textbuf_str(out, "<td data-label=\"State\" data-sort=\"trouble\">");
-    textbuf_str(out, state);
-    if (caused && !c->waits)
+    if (suffers || !suspicion)
+        textbuf_str(out, condition_of(c));
+    if (suspicion)
+        textbuf_printf(out, "%s%s", suffers ? ", " : "", suspicion);
+    if (suspicion && c->suspicion >= LIVE_IN_GROUP && !isnan(c->number[LIVE_CAUSED_SECONDS]))
         textbuf_printf(out, " +%.0f ± %.0f ns", c->number[LIVE_CAUSED_SECONDS] * 1e9,
                        c->number[LIVE_CAUSED_SD_SECONDS] * 1e9);
     textbuf_str(out, "</td>");
@@ -202,10 +219,9 @@ static void add_state(struct textbuf *out, const struct table *table,
 
 static const char *class_of(const struct sight *sight, const struct live_container *c)
 {
-    if (c->waits)
+    if (c->waits || live_is_slowed(c))
         return " class=\"waits\"";
-    bool told = sight->all || c->suspicion == LIVE_NAMED;
-    return told && c->suspicion >= LIVE_SUSPECTED ? " class=\"suspect\"" : "";
+    return is_told(sight, c) && c->suspicion >= LIVE_SUSPECTED ? " class=\"suspect\"" : "";
 }
 
 static void add_row(struct textbuf *out, const struct table *table, const struct live_container *c,
@@ -217,7 +233,7 @@ static void add_row(struct textbuf *out, const struct table *table, const struct
     textbuf_str(out, "\"><th scope=\"row\">");
     sight_name(out, c);
     textbuf_str(out, "</th>");
-    add_state(out, table, c);
+    add_state(out, table->sight, c);
     for (int column = COLUMN_SLOWDOWN; column < COLUMNS; column++) {
         double value = value_of(table->sight, c, (enum column)column, table->all_reads);
         if (!table->has[column])
@@ -241,17 +257,19 @@ void sight_containers(struct textbuf *out, const struct sight *sight)
     size_t n = 0;
     struct row *rows = choose_rows(sight, table.all_reads, &n);
     find_columns(&table);
-    textbuf_printf(out,
-                   "<section id=\"containers\" class=\"live\"><p class=\"count\">%zu of %zu "
-                   "containers</p>\n<table>\n",
-                   n, sight->view.n);
+    textbuf_printf(
+        out,
+        "<section id=\"containers\" class=\"live\"><p class=\"count\" data-total=\"%zu\">"
+        "%zu of %zu containers</p>\n<table>\n",
+        sight->view.n, n, sight->view.n);
     add_head(out, &table);
     textbuf_str(out, "<tbody>\n");
     for (size_t i = 0; i < n && i < SIGHT_ROWS; i++)
         add_row(out, &table, &sight->view.containers[rows[i].at], rows[i].at);
     textbuf_str(out, "</tbody></table>\n");
     if (n > SIGHT_ROWS)
-        textbuf_printf(out, "<p>%zu more are left out: choose a namespace.</p>", n - SIGHT_ROWS);
+        textbuf_printf(out, "<p class=\"more\">%zu more are left out: choose a namespace.</p>",
+                       n - SIGHT_ROWS);
     textbuf_str(out, "</section>\n");
     free(rows);
 }

@@ -235,6 +235,78 @@ static void a_command_has_only_plain_names(void **state)
     }
 }
 
+/* A tick later, with the second container suspected, and the third and fourth as said. */
+static void suspect(struct fixture *f, enum live_suspicion second, enum live_suspicion others)
+{
+    f->next = 0;
+    live_begin(f->live);
+    for (size_t i = 0; i < CONTAINERS; i++) {
+        live_put(f->live, &f->containers[i], LIVE_NORMAL_SECONDS, 100e-9);
+        live_put(f->live, &f->containers[i], LIVE_READ_SECONDS, i == 1 ? 150e-9 : 100e-9);
+    }
+    if (second != LIVE_UNSUSPECTED)
+        live_suspect(f->live, &f->containers[1], 0, second, 27e-9, 4e-9);
+    for (size_t i = 2; others != LIVE_UNSUSPECTED && i < CONTAINERS; i++)
+        live_suspect(f->live, &f->containers[i], 0, others, (double)i * 1e-9, 1e-9);
+    live_show(f->live, &f->status.tick, next, f);
+    pages_update(f->pages, &f->status, loop_now_ns());
+    assert_int_equal(get(f, "/"), 200);
+}
+
+/* Any of them may be innocent: no command is printed for them. */
+static void of_a_group_it_is_not_known_which(void **state)
+{
+    struct fixture *f = *state;
+    suspect(f, LIVE_UNSUSPECTED, LIVE_IN_GROUP);
+    static const char *const words[] = {
+        "One of these makes memory slow, and it is not known which: limit one and look",
+        "<li><b>batch/other-0/other</b>",
+        "<li><b>batch/report-0/report</b>",
+        "kubectl -n shop get pod cart-0 ",
+    };
+    assert_order(f, words, sizeof words / sizeof *words);
+    assert_null(find(f, "kubectl -n batch"));
+    assert_null(find(f, "delete pod"));
+    assert_null(find(f, "which makes memory slow for the others"));
+}
+
+static void for_a_suspect_there_is_no_command(void **state)
+{
+    struct fixture *f = *state;
+    suspect(f, LIVE_UNSUSPECTED, LIVE_SUSPECTED);
+    assert_non_null(find(f, "Nothing yet about <b>batch/other-0/other</b>: it is suspected by one "
+                            "coincidence."));
+    assert_null(find(f, "kubectl -n batch"));
+    assert_null(find(f, "delete pod"));
+    assert_null(find(f, "which makes memory slow for the others"));
+}
+
+static void who_waits_may_make_others_wait(void **state)
+{
+    struct fixture *f = *state;
+    suspect(f, LIVE_NAMED, LIVE_UNSUSPECTED);
+    assert_non_null(find(f, "WAITS, MAKES IT SLOW +27 ± 4 ns<"));
+    assert_non_null(find(f, "kubectl -n shop delete pod cart-0"));
+    suspect(f, LIVE_DOUBTED, LIVE_UNSUSPECTED);
+    assert_non_null(find(f, ">WAITS<"));
+    f->remote = true;
+    suspect(f, LIVE_IN_GROUP, LIVE_UNSUSPECTED);
+    assert_non_null(find(f, ">WAITS<"));
+}
+
+static void who_is_slowed_down_is_not_ok(void **state)
+{
+    struct fixture *f = *state;
+    f->next = 0;
+    live_begin(f->live);
+    live_put(f->live, &f->containers[2], LIVE_SLOWDOWN_RATIO, 2);
+    live_put(f->live, &f->containers[2], LIVE_NORMAL_SECONDS, 100e-9);
+    live_show(f->live, &f->status.tick, next, f);
+    pages_update(f->pages, &f->status, loop_now_ns());
+    assert_int_equal(get(f, "/"), 200);
+    assert_non_null(find(f, ">SLOWED DOWN<"));
+}
+
 static void it_can_be_sorted_and_filtered_without_a_script(void **state)
 {
     struct fixture *f = *state;
@@ -286,6 +358,7 @@ static void before_the_first_tick_nothing_is_known(void **state)
     assert_non_null(find(f, "Nothing is known yet"));
     assert_int_equal(get(f, "/api/v1/containers"), 200);
     assert_non_null(find(f, "\"running\":null"));
+    assert_non_null(find(f, "\"live_tick\":null"));
     drop(f);
     pages_free(f->pages);
     live_free(empty);
@@ -341,7 +414,63 @@ static void the_document_has_who_is_in_trouble_first(void **state)
     assert_true(json_real_value(json_object_get(first, "reads_share_ratio")) == 0.25);
     assert_true(json_is_null(json_object_get(first, "slowdown_ratio")));
     assert_true(json_is_null(json_object_get(first, "caused_latency_seconds")));
+    assert_true(json_is_null(json_object_get(first, "suspicion")));
+    json_t *second = json_array_get(json_object_get(root, "containers"), 1);
+    assert_string_equal(json_string_value(json_object_get(second, "suspicion")), "named");
     assert_true(json_is_array(json_object_get(json_object_get(first, "values"), "running")));
+    json_decref(root);
+}
+
+static void the_document_says_both_of_who_waits_and_is_named(void **state)
+{
+    struct fixture *f = *state;
+    suspect(f, LIVE_NAMED, LIVE_UNSUSPECTED);
+    json_t *root = document(f, NULL, NULL);
+    json_t *first = json_array_get(json_object_get(root, "containers"), 0);
+    assert_string_equal(json_string_value(json_object_get(first, "state")), "waits");
+    assert_string_equal(json_string_value(json_object_get(first, "suspicion")), "named");
+    json_decref(root);
+}
+
+/* What a label has and the live view clips is the same container. */
+static void a_long_name_is_found(void **state)
+{
+    struct fixture *f = *state;
+    char longest[300];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    struct container *cart = &f->containers[1];
+    cart->name = longest;
+    const struct container_diff diff = {.named = {&cart, 1}};
+    assert_int_equal(container_labels_reconcile(f->labels, &diff), 0);
+    assert_int_equal(store_publish(f->store, &f->status.tick), 0);
+    f->next = 0;
+    fill_live(f);
+    pages_update(f->pages, &f->status, loop_now_ns());
+    json_t *root = document(f, NULL, NULL);
+    json_t *first = json_array_get(json_object_get(root, "containers"), 0);
+    assert_int_equal(strlen(name_of(root, 0)), sizeof longest - 1);
+    assert_true(json_is_true(json_object_get(first, "running")));
+    assert_string_equal(json_string_value(json_object_get(first, "state")), "waits");
+    json_decref(root);
+}
+
+static double tick_number(json_t *root, const char *name)
+{
+    return json_number_value(json_object_get(json_object_get(root, name), "number"));
+}
+
+/* The live view is shown before what is published with it. */
+static void each_number_is_of_a_tick_that_is_told(void **state)
+{
+    struct fixture *f = *state;
+    f->status.tick.number = 2;
+    f->next = 0;
+    fill_live(f);
+    pages_update(f->pages, &f->status, loop_now_ns());
+    json_t *root = document(f, NULL, NULL);
+    assert_true(tick_number(root, "tick") == 1);
+    assert_true(tick_number(root, "live_tick") == 2);
     json_decref(root);
 }
 
@@ -373,11 +502,22 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        T(the_page_says_it_in_words),        T(a_name_is_never_more_than_text),
-        T(a_command_has_only_plain_names),   T(it_can_be_sorted_and_filtered_without_a_script),
-        T(from_elsewhere_less_is_seen),      T(before_the_first_tick_nothing_is_known),
-        T(its_script_and_style_are_its_own), T(the_document_has_who_is_in_trouble_first),
+        T(the_page_says_it_in_words),
+        T(a_name_is_never_more_than_text),
+        T(a_command_has_only_plain_names),
+        T(it_can_be_sorted_and_filtered_without_a_script),
+        T(from_elsewhere_less_is_seen),
+        T(before_the_first_tick_nothing_is_known),
+        T(its_script_and_style_are_its_own),
+        T(the_document_has_who_is_in_trouble_first),
         T(the_document_comes_in_parts),
+        T(of_a_group_it_is_not_known_which),
+        T(for_a_suspect_there_is_no_command),
+        T(who_waits_may_make_others_wait),
+        T(who_is_slowed_down_is_not_ok),
+        T(the_document_says_both_of_who_waits_and_is_named),
+        T(a_long_name_is_found),
+        T(each_number_is_of_a_tick_that_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
