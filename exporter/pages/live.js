@@ -2,7 +2,13 @@
 // there. How the table is sorted and filtered stays as the reader chose.
 "use strict";
 
-const chosen = {column: null, ascending: false};
+// A word, as the server has it: it becomes part of a selector.
+function askedColumn() {
+    const asked = new URLSearchParams(location.search).get("sort");
+    return asked && /^[a-z]+$/.test(asked) ? asked : null;
+}
+
+const chosen = {column: askedColumn(), ascending: false};
 const filter = document.querySelector("#filter input");
 
 function namespaceOf(row) {
@@ -96,14 +102,23 @@ function takeTable(old, fresh) {
 }
 
 function show(section) {
-    const table = section.querySelector("table");
-    const rows = table.tBodies[0].rows;
+    const count = section.querySelector(".count");
     let shown = 0;
-    for (const row of rows) {
+    for (const row of section.querySelector("table").tBodies[0].rows) {
         row.hidden = !namespaceOf(row).includes(filter.value);
         shown += !row.hidden;
     }
-    section.querySelector(".count").textContent = `${shown} of ${rows.length} containers`;
+    count.textContent = `${shown} of ${count.dataset.total} containers`;
+}
+
+// How many there are, and how many of them are left out.
+function takeCounts(old, fresh) {
+    old.querySelector(".count").dataset.total = fresh.querySelector(".count").dataset.total;
+    old.querySelector(".more")?.remove();
+    const more = fresh.querySelector(".more");
+    if (more) {
+        old.append(document.adoptNode(more));
+    }
 }
 
 // A selected text or a focused link would be lost with its element.
@@ -120,6 +135,7 @@ function take(page) {
         }
         const table = old.id === "containers" && fresh.querySelector("table");
         if (table && takeTable(old.querySelector("table"), table)) {
+            takeCounts(old, fresh);
             show(old);
             continue;
         }
@@ -131,9 +147,22 @@ function take(page) {
     }
 }
 
+// The server chooses which rows it sends: of many containers, only the first in this order.
+function address() {
+    const query = new URLSearchParams();
+    if (chosen.column) {
+        query.set("sort", chosen.column);
+    }
+    if (filter.value) {
+        query.set("namespace", filter.value);
+    }
+    const words = query.toString();
+    return words ? `/?${words}` : "/";
+}
+
 async function renew() {
     try {
-        const answer = await fetch("/", {signal: AbortSignal.timeout(5000)});
+        const answer = await fetch(address(), {signal: AbortSignal.timeout(5000)});
         if (!answer.ok) {
             throw new Error(`status ${answer.status}`);
         }

@@ -11,7 +11,7 @@ from pathlib import Path
 import harness
 from browser import Browser
 
-TICKS, MANY = 240, 300
+TICKS, MANY, TOO_MANY = 240, 300, 600
 CHROMIUM = shutil.which("chromium")
 
 
@@ -58,7 +58,8 @@ class LivePage(unittest.TestCase):
 
     def exporter(self, containers):
         recording(self.recording, containers)
-        return harness.Exporter("--source=replay", f"--source.replay.file={self.recording}")
+        return harness.Exporter("--source=replay", f"--source.replay.file={self.recording}",
+                                f"--containers.max={containers}")
 
     def renewed(self, tab):
         seen = tab.run("document.querySelector('time')?.textContent")
@@ -104,6 +105,34 @@ class LivePage(unittest.TestCase):
             up = self.rows(tab, reads)
             self.assertEqual(up, sorted(up))
             self.assertEqual(tab.complaints(), [])
+
+    def test_what_the_address_asks_for_stays(self):
+        reads = "Number(row.querySelector('[data-sort=reads]').dataset.value)"
+        with self.exporter(20) as exporter, self.browser.tab() as tab:
+            tab.open(url(exporter, "?sort=reads"))
+            tab.wait("document.querySelectorAll('[data-sort=reads][data-value]').length === 20")
+            for _ in range(3):
+                self.renewed(tab)
+                down = self.rows(tab, reads)
+                self.assertEqual(down, sorted(down, reverse=True))
+            self.assertEqual(len(set(down)), 20)
+            self.assertEqual(tab.complaints(), [])
+
+    def test_the_filter_finds_what_was_not_sent(self):
+        """Of more containers than a page has rows, by namespace: by those of each that there are."""
+        with self.exporter(TOO_MANY) as exporter, self.browser.tab() as tab:
+            tab.open(url(exporter, "?sort=reads"))
+            tab.wait("document.querySelectorAll('#containers tbody tr').length === 500")
+            self.assertIn(f"{TOO_MANY - 500} more",
+                          tab.run("document.querySelector('.more').textContent"))
+            tab.run("{ const input = document.querySelector('#filter input'); input.value = 'ns3';"
+                    "input.dispatchEvent(new Event('input')); }")
+            wanted = len([i for i in range(TOO_MANY) if i % 7 == 3])
+            tab.wait("document.querySelectorAll('#containers tbody tr:not([hidden])').length === "
+                     f"{wanted}")
+            self.assertEqual(tab.run("document.querySelector('.count').textContent"),
+                             f"{wanted} of {TOO_MANY} containers")
+            self.assertIsNone(tab.run("document.querySelector('.more')"))
 
     def test_without_its_script_it_is_a_table(self):
         with self.exporter(5) as exporter, self.browser.tab(script=False) as tab:
