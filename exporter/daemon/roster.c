@@ -9,7 +9,11 @@ static void start(struct roster_entry *c, bool wanted)
     const struct log *log = c->env.log;
     struct verdict *verdict = &c->status.verdict;
     if (!wanted) {
-        verdict_set(verdict, REASON_DISABLED, "switched off by a flag");
+        if (c->ops->default_on == COLLECTOR_OFF)
+            verdict_set(verdict, REASON_DISABLED, "off unless --collector.%s is given",
+                        c->ops->name);
+        else
+            verdict_set(verdict, REASON_DISABLED, "switched off by a flag");
         return;
     }
     if (!c->ops->probe(&c->env, verdict)) {

@@ -221,6 +221,9 @@ class Machine(Base):
                     self.assertEqual(collector["reason"], "ok")
                 else:
                     self.assertGreater(len(collector["words"]), 20, collector)
+                if collector["name"] == "fill_sources":  # nobody switched it off
+                    self.assertEqual((collector["reason"], collector["words"]),
+                                     ("disabled", "off unless --collector.fill_sources is given"))
             page = exporter.scrape()
             info = page.select("interference_exporter_collector_info", collector="core_latency")
             self.assertEqual(len(info), 1)
