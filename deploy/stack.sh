@@ -71,9 +71,13 @@ find_alerts_page() {
     done
 }
 
-# What Prometheus finds wrong at the moment.
+# What Prometheus finds wrong at the moment. One late answer of a busy machine is no reason to end.
 show_alerts() {
-    curl -fsS --max-time 5 "$prometheus_url/api/v1/alerts" | jq -r '
+    if ! curl -fs --max-time 5 -o "$work/alerts" "$prometheus_url/api/v1/alerts"; then
+        echo "alerts: unknown, Prometheus did not answer"
+        return
+    fi
+    jq -r '
         [.data.alerts[] | "  \(.state): \(.labels.alertname): \(.annotations.summary // "")"]
-        | sort | if . == [] then "alerts: none" else "alerts:", .[] end'
+        | sort | if . == [] then "alerts: none" else "alerts:", .[] end' "$work/alerts"
 }

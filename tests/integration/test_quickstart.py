@@ -54,6 +54,18 @@ def servers(*ports):
     return found
 
 
+class Alerts(unittest.TestCase):
+    def test_no_answer_of_prometheus_ends_nothing(self):
+        """Where it is slow or gone, its alerts are unknown, and the table goes on."""
+        with tempfile.TemporaryDirectory() as work:
+            result = subprocess.run(
+                ["bash", "-c", "set -euo pipefail; . deploy/stack.sh; show_alerts; echo on"], cwd=SOURCE,
+                env={**os.environ, "work": work, "prometheus_url": f"http://127.0.0.1:{harness.free_port()}"},
+                capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((result.returncode, result.stdout),
+                         (0, "alerts: unknown, Prometheus did not answer\non\n"), result.stderr)
+
+
 class Quickstart(unittest.TestCase):
     def setUp(self):
         self.port, self.prometheus, self.alertmanager = (harness.free_port() for _ in range(3))
