@@ -90,7 +90,7 @@ class Inhibition(unittest.TestCase):
 
     @staticmethod
     def storm():
-        """n1: one culprit, a hundred that wait, one slowed down. n2: long queues, two wait. n3: one is
+        """n1: one culprit, long queues on the other socket, a hundred that wait, one slowed down. n2: long queues, two wait. n3: one is
         slowed down, and its neighbour waits. Cluster b: a node called n1, where one waits."""
         def waits(node, i, cluster="a"):
             return labels_of("InterferenceMemoryLatencyHigh", node=node, namespace="shop", pod=f"web-{i}",
@@ -100,7 +100,7 @@ class Inhibition(unittest.TestCase):
             return labels_of("InterferenceContainerSlowdown", node=node, namespace="shop",
                              pod=f"web-{i}", container="web", model="passive")
 
-        queue = labels_of("InterferenceQueueLatencyHigh", node="n1", socket="0")
+        queue = labels_of("InterferenceQueueLatencyHigh", node="n1", socket="1")
         stuck = labels_of("InterferenceExporterStuck", node="n4", instance="n4")
         return [labels_of("InterferenceAggressor", node="n1", **CULPRIT), queue, slow("n1", 0),
                 *(waits("n1", i) for i in range(100)),
@@ -124,7 +124,7 @@ class Inhibition(unittest.TestCase):
         self.assertEqual(self.told(), sorted([
             "InterferenceAggressor a n1 report-0",
             "InterferenceContainerSlowdown a n1 web-0",
-            "InterferenceQueueLatencyHigh a n2 -",
+            "InterferenceQueueLatencyHigh a n1 -", "InterferenceQueueLatencyHigh a n2 -",
             "InterferenceContainerSlowdown a n3 web-0",
             "InterferenceMemoryLatencyHigh a n3 web-1",
             "InterferenceMemoryLatencyHigh b n1 web-0",
