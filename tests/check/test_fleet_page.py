@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """What deploy/fleet-scale.md tells a Prometheus to send on is all that the Fleet dashboard asks for; what
-the lean profile drops, no rule, alert, Fleet or Node asks for.
+the lean profile drops, no rule, alert, Fleet or Node asks for; its counts of recorded names are the rules'.
 """
+import collections
 import json
 import pathlib
 import re
@@ -26,6 +27,16 @@ class FleetPage(unittest.TestCase):
         self.assertGreater(len(needed), 10)
         dropped = {name for name in needed if not re.fullmatch(kept, name)}
         self.assertEqual(dropped, set())
+
+    def test_recorded_names_are_counted(self):
+        page = (SOURCE / "deploy/fleet-scale.md").read_text()
+        told = {prefix: int(n) for prefix, n in re.findall(r"(?m)^\| `(\w+:)` \| (\d+) \|", page)}
+        rules = yaml.safe_load((SOURCE / "dashboards/rendered/rules.yaml").read_text())
+        names = [rule["record"] for group in rules["groups"] for rule in group["rules"]]
+        counted = collections.Counter(name.split(":")[0] + ":" for name in names)
+        self.assertEqual(told, dict(counted))
+        (everything,) = re.findall(r"(?m)^\| all \| (\d+) \|", page)
+        self.assertEqual(int(everything), len(set(names)))
 
     def test_the_lean_profile_drops_only_what_is_not_needed(self):
         values = yaml.safe_load((SOURCE / "deploy/kubernetes/lean-values.yaml").read_text())
