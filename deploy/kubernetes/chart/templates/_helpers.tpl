@@ -234,6 +234,29 @@ httpGet:
 {{- end }}
 {{- end }}
 
+{{/* A dashboard as the values want it: (list $ "files/dashboards/node.json") */}}
+{{- define "interference-exporter.dashboard" -}}
+{{- $root := index . 0 }}
+{{- $text := $root.Files.Get (index . 1) }}
+{{- with $root.Values.rules.runbookUrlPrefix }}
+{{- $text = replace "https://set-runbookUrlPrefix.invalid/dashboards/runbooks/" . $text }}
+{{- end }}
+{{- $exporter := "http://${node}:10066" }}
+{{- with $root.Values.dashboards.exporterUrl }}
+{{- $text = replace $exporter (trimSuffix "/" .) $text }}
+{{- else }}
+{{- $board := fromJson $text }}
+{{- $links := list }}
+{{- range $board.links }}
+{{- if not (hasPrefix $exporter (default "" .url)) }}
+{{- $links = append $links . }}
+{{- end }}
+{{- end }}
+{{- $text = set $board "links" $links | toPrettyJson }}
+{{- end }}
+{{- $text }}
+{{- end }}
+
 {{/* A file of rules as the values want it: (list $ "files/rules/alerts.yaml") */}}
 {{- define "interference-exporter.rules" -}}
 {{- $root := index . 0 }}
