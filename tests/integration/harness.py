@@ -421,13 +421,34 @@ class Cgroups:
 
     @staticmethod
     def _remove_tree(top):
-        def once():
-            for directory, _, _ in os.walk(top, topdown=False):
+        def remove_below(directory):
+            """By descriptors: a test that was killed can leave paths that no call accepts whole."""
+            for name in [entry.name for entry in os.scandir(directory) if entry.is_dir()]:
                 with contextlib.suppress(OSError):
-                    for pid in pathlib.Path(directory, "cgroup.procs").read_text().split():
-                        with contextlib.suppress(OSError):
-                            os.kill(int(pid), signal.SIGKILL)
-                    os.rmdir(directory)
+                    child = os.open(name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=directory)
+                    try:
+                        kill_members(child)
+                        remove_below(child)
+                    finally:
+                        os.close(child)
+                    os.rmdir(name, dir_fd=directory)
+
+        def kill_members(directory):
+            procs = os.open("cgroup.procs", os.O_RDONLY, dir_fd=directory)
+            with os.fdopen(procs, encoding="ascii") as members:
+                for pid in members.read().split():
+                    with contextlib.suppress(OSError):
+                        os.kill(int(pid), signal.SIGKILL)
+
+        def once():
+            with contextlib.suppress(OSError):
+                directory = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    kill_members(directory)
+                    remove_below(directory)
+                finally:
+                    os.close(directory)
+                os.rmdir(top)
             return not top.exists()
 
         if top.exists():
