@@ -161,7 +161,11 @@ static void obey(struct warden *warden)
         message.worker != warden->worker || warden->worker == 0)
         return;
     kill(warden->worker, SIGKILL);
-    warden->stuck++;
+    if (++warden->stuck == STUCK_MAX)
+        log_error(warden->config.log, "inspect",
+                  "%d processes that look into others wait for file systems that do not answer: no "
+                  "further one is started until one of them ends, and samples are not resolved",
+                  STUCK_MAX);
     end_of_worker(warden);
 }
 

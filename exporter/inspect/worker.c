@@ -12,7 +12,8 @@
 
 /* Files to read, memory of others, datagrams, memory of one's own, clocks, and the end. */
 const char worker_calls[] =
-    "openat read pread64 lseek close newfstatat fstat statx readlink readlinkat getdents64 fcntl "
+    "openat read pread64 lseek close newfstatat fstat statx access faccessat faccessat2 readlink "
+    "readlinkat getdents64 fcntl "
     "process_vm_readv ioctl sendto recvfrom sendmsg recvmsg brk mmap munmap mremap mprotect "
     "madvise "
     "memfd_create clock_gettime futex getrandom getpid gettid rt_sigaction rt_sigprocmask "

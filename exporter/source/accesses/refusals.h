@@ -1,6 +1,6 @@
 /*
  * Whose processes are not looked into for a while, since a look at one of them did not end: for
- * 10 s, then for 20 s, up to 640 s, each time that it happens again.
+ * 10 s, then for 20 s, up to 640 s, each time that it happens again within an hour.
  *
  * Of the last REFUSALS_MAX owners. One thread.
  */

@@ -153,7 +153,7 @@ step exporter.no_event interference_exporter --once --no-collector.probe --conta
 # With the capabilities that the DaemonSet grants and no more.
 echo 2 >/proc/sys/kernel/perf_event_paranoid
 # On a busy host the sampler may be late, but not by three intervals: then windows are joined.
-serve 1s "perfmon sys_ptrace checkpoint_restore" --source=perf --events.file=/events.json --collector.pebs_nvmm \
+serve 1s "perfmon sys_ptrace checkpoint_restore dac_read_search" --source=perf --events.file=/events.json --collector.pebs_nvmm \
     --collector.pebs_nvmm.period=1
 
 # storer ID CGROUP COMMAND: in a container, up to where it waits to be told

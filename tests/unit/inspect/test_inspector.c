@@ -19,6 +19,7 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,6 +86,11 @@ static int try_kill(void)
     return kill(getppid(), 0);
 }
 
+static int try_thread_kill(void)
+{
+    return (int)syscall(SYS_tgkill, getppid(), getppid(), 0);
+}
+
 static int try_trace(void)
 {
     return (int)ptrace(PTRACE_TRACEME, 0, NULL, NULL);
@@ -105,16 +111,30 @@ static int try_read(void)
     return open("/proc/self/maps", O_RDONLY) >= 0 ? -1 : 0; /* this one must not be refused */
 }
 
+/* As the partitions of disks are told from whole ones; nor must this one be refused. */
+static int try_access(void)
+{
+    return access("/proc/self/maps", F_OK) == 0 ? -1 : 0;
+}
+
 static const struct {
     const char *what;
     int (*attempt)(void);
 } tries[] = {
-    {"not read", try_read},         {"write a file", try_write},
-    {"empty a file", try_truncate}, {"write memory as a file", try_memory},
-    {"write memory", try_poke},     {"run a program", try_exec},
-    {"make a socket", try_socket},  {"make a pair of sockets", try_pair},
-    {"make a process", try_fork},   {"send a signal", try_kill},
-    {"trace", try_trace},           {"remove a file", try_unlink},
+    {"not look for a file", try_access},
+    {"not read", try_read},
+    {"write a file", try_write},
+    {"empty a file", try_truncate},
+    {"write memory as a file", try_memory},
+    {"write memory", try_poke},
+    {"run a program", try_exec},
+    {"make a socket", try_socket},
+    {"make a pair of sockets", try_pair},
+    {"make a process", try_fork},
+    {"send a signal", try_kill},
+    {"signal a thread", try_thread_kill},
+    {"trace", try_trace},
+    {"remove a file", try_unlink},
     {"filter more", try_filter},
 };
 
