@@ -157,11 +157,15 @@ static int allow(scmp_filter_ctx filter, const char *word, size_t len)
                                        .datum_b = O_RDONLY};
     const struct scmp_arg_cmp asks = {
         .arg = 1, .op = SCMP_CMP_EQ, .datum_a = PROCMAP_QUERY_REQUEST, .datum_b = 0};
+    const struct scmp_arg_cmp own = {
+        .arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0};
     int err;
     if (number == SCMP_SYS(openat))
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, reads);
     else if (number == SCMP_SYS(ioctl))
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, asks);
+    else if (number == SCMP_SYS(tgkill)) /* abort(); a child's ends by its last resort, a fault */
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, own);
     else
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
     return err == -EDOM ? 0 : err; /* another architecture's */
@@ -192,8 +196,8 @@ unsigned confine_calls(const char *names)
 
 /* By name, so that a kernel or an architecture without one is no problem. */
 static const char forbidden_calls[] =
-    "execve execveat fork vfork ptrace process_vm_writev bind listen accept accept4 mount umount2 "
-    "pivot_root chroot unshare setns fsopen fsmount move_mount open_tree mount_setattr bpf "
+    "execve execveat fork vfork ptrace process_vm_writev bind listen connect accept accept4 mount "
+    "umount2 pivot_root chroot unshare setns fsopen fsmount move_mount open_tree mount_setattr bpf "
     "init_module finit_module delete_module kexec_load kexec_file_load keyctl add_key request_key "
     "userfaultfd io_uring_setup io_uring_enter io_uring_register open_by_handle_at personality "
     "reboot swapon swapoff acct quotactl setuid setgid setreuid setregid setresuid setresgid "
@@ -229,7 +233,10 @@ unsigned confine_actions(pid_t child)
     if (!err)
         err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 1,
                                first(SCMP_CMP_NE, (scmp_datum_t)child));
-    /* systemd is told by a unix socket. */
+    if (!err)
+        err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1,
+                               first(SCMP_CMP_NE, (scmp_datum_t)getpid()));
+    /* systemd is told by a unix socket, to which nothing is connected. */
     if (!err)
         err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,
                                first(SCMP_CMP_NE, AF_UNIX));

@@ -35,8 +35,8 @@ unsigned confine_files(const int *directories, size_t n);
 /*
  * Only the system calls named, as in the kernel's tables, with a space between (those that this
  * machine does not have are passed over), and naming a thread; any other fails with EPERM. openat()
- * only to read, ioctl()
- * only to ask for a mapping (procmap_query.h). For all threads. Returns bits.
+ * only to read, ioctl() only to ask for a mapping (procmap_query.h), tgkill() only within the
+ * process that asks for this, not within its children. For all threads. Returns bits.
  */
 unsigned confine_calls(const char *names);
 
@@ -50,8 +50,8 @@ unsigned confine_writes(const int *directories, size_t n);
 
 /*
  * For who needs many system calls: not those that run programs, make processes' fate theirs, reach
- * a network, load code into the kernel or change what the process sees of the machine. Signals go
- * to 'child' only. For all threads. Returns bits.
+ * a network or another program's unix socket, load code into the kernel or change what the process
+ * sees of the machine. Signals go to 'child' and to itself only. For all threads. Returns bits.
  */
 unsigned confine_actions(pid_t child);
 

@@ -14,6 +14,7 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -328,6 +329,11 @@ static int try_kill(void)
     return kill(getppid(), 0);
 }
 
+static int try_thread_kill(void)
+{
+    return (int)syscall(SYS_tgkill, getppid(), getppid(), 0);
+}
+
 static int try_memory(void)
 {
     char byte;
@@ -380,6 +386,7 @@ static void test_forbidden(void **state)
         {"make a socket", try_socket},
         {"make a process", try_fork},
         {"send a signal", try_kill},
+        {"send a thread a signal", try_thread_kill},
         {"read another's memory", try_memory},
         {"trace another", try_trace},
         {"be root again", try_root},
@@ -429,6 +436,14 @@ static int try_server(void)
     return fd < 0 ? 0 : bind(fd, (struct sockaddr *)&nameless, sizeof nameless.sun_family);
 }
 
+/* Nobody listens there: but for the filter it would be ECONNREFUSED or ENOENT. */
+static int try_connect(void)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    struct sockaddr_un docker = {.sun_family = AF_UNIX, .sun_path = "/run/ie-front-none.sock"};
+    return connect(fd, (struct sockaddr *)&docker, sizeof docker) != 0 && errno == EPERM ? -1 : 0;
+}
+
 enum { WRITES = 1, ACTIONS = 2 };
 
 static bool reader_refused(int (*attempt)(void), int confined)
@@ -464,6 +479,8 @@ static void test_reader(void **state)
         {"reach a network", try_socket, ACTIONS},
         {"serve", try_server, ACTIONS},
         {"signal others", try_others, ACTIONS},
+        {"signal others' threads", try_thread_kill, ACTIONS},
+        {"connect to a program of the node", try_connect, ACTIONS},
         {"write another's memory", try_overwrite, ACTIONS},
     };
     if (!confine_supported())
@@ -474,6 +491,8 @@ static void test_reader(void **state)
     assert_false(reader_refused(try_write, 0));
     assert_false(reader_refused(try_unlink, 0));
     assert_false(reader_refused(try_others, 0));
+    assert_false(reader_refused(try_thread_kill, 0));
+    assert_false(reader_refused(try_connect, 0));
     assert_false(reader_refused(try_server, 0));
     assert_false(reader_refused(try_overwrite, 0));
 }
