@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "exporter/http/http.h"
@@ -37,16 +38,16 @@ static int ask(int fd)
     return 0;
 }
 
-static int try_at(const struct addrinfo *at, bool connects)
+static int try_at(const struct sockaddr *address, socklen_t len, bool connects)
 {
     const struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
-    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
     int err = 0;
     if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) != 0 ||
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
-        connect(fd, at->ai_addr, at->ai_addrlen) != 0)
+        connect(fd, address, len) != 0)
         err = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
     if (!err && !connects)
         err = ask(fd);
@@ -54,8 +55,17 @@ static int try_at(const struct addrinfo *at, bool connects)
     return err;
 }
 
+static int try_unix(const char *path, bool connects)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    return try_at((struct sockaddr *)&address, sizeof address, connects);
+}
+
 int healthcheck(const char *listen, bool connects)
 {
+    if (http_unix_path(listen))
+        return try_unix(http_unix_path(listen), connects);
     char address[256], service[8];
     uint16_t port;
     struct addrinfo *list, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
@@ -67,7 +77,7 @@ int healthcheck(const char *listen, bool connects)
         return -EADDRNOTAVAIL;
     err = -EADDRNOTAVAIL;
     for (const struct addrinfo *at = list; at && err; at = at->ai_next)
-        err = try_at(at, connects);
+        err = try_at(at->ai_addr, at->ai_addrlen, connects);
     freeaddrinfo(list);
     return err;
 }

@@ -8,10 +8,10 @@
 #include <stdbool.h>
 
 /*
- * Asks the server at "ADDR:PORT" (http_parse_listen; no address: this machine) for /-/healthy, and
- * waits for a few seconds at most. 'connects': whether it accepts a connection is enough, for a
- * server that speaks TLS or asks for a password. 0, -EPROTO for an answer other than 200, or
- * another -errno.
+ * Asks the server at "ADDR:PORT" (http_parse_listen; no address: this machine) or "unix:PATH" for
+ * /-/healthy, and waits for a few seconds at most. 'connects': whether it accepts a connection is
+ * enough, for a server that speaks TLS or asks for a password. 0, -EPROTO for an answer other than
+ * 200, or another -errno.
  */
 int healthcheck(const char *listen, bool connects);
 

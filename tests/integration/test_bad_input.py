@@ -784,6 +784,15 @@ class HealthCheck(unittest.TestCase):
                 result = run_exporter("--healthcheck", f"--web.listen-address={address}")
                 self.assertEqual((result.returncode, result.stderr), (0, ""), address)
 
+    def test_unix(self):
+        with tempfile.TemporaryDirectory() as directory:
+            address = f"--web.listen-address=unix:{directory}/exporter.sock"
+            with Exporter("--source=replay", f"--source.replay.file={harness.REPLAYS}/idle.jsonl", address):
+                result = run_exporter("--healthcheck", address)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+            result = run_exporter("--healthcheck", address)
+            self.assertEqual(result.returncode, 1)
+
 
 if __name__ == "__main__":
     harness.main()
