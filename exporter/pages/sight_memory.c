@@ -72,8 +72,8 @@ static void add_picture(struct textbuf *out, const struct live_domain *domain)
     if (picture.known == 0)
         return;
     for (int i = 0; i < POINTS; i++) {
-        low = fmin(low, picture.point[i]);
-        high = fmax(high, picture.point[i]);
+        low = picture.point[i] < low ? picture.point[i] : low; /* not NaN, which is never less */
+        high = picture.point[i] > high ? picture.point[i] : high;
     }
     textbuf_printf(out,
                    "<svg viewBox=\"0 0 %d %d\" role=\"img\" preserveAspectRatio=\"none\" "
