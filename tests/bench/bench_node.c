@@ -384,6 +384,7 @@ static int build_right(struct node *node, char *error, size_t size)
     for (; collector_table[n]; n++)
         collectors[n] = (struct pages_collector){.ops = collector_table[n]};
     const struct pages_config pages = {.telemetry_path = "/metrics",
+                                       .version = "bench",
                                        .expose = node->expose,
                                        .store = node->store,
                                        .collectors = collectors,
