@@ -181,10 +181,15 @@ class Processes(unittest.TestCase):
         self.gone(self.keeper)
         self.assertIsNone(self.get("/metrics")[0])
 
+    def states_of_threads(self):
+        for stat in pathlib.Path(f"/proc/{self.reader.pid}/task").glob("*/stat"):
+            yield stat.read_text(encoding="ascii").rsplit(")", 1)[1].split()[0]
+
     def test_the_reader_stands_still(self):
         """Clients are told, and served again afterwards."""
         self.reader.send_signal(signal.SIGSTOP)
         try:
+            wait_until(lambda: set(self.states_of_threads()) == {"T"}, what="all threads stand still")
             code, words = self.get("/metrics")
             self.assertEqual(code, 503, words)
             self.assertIn(b"does not answer", words)
