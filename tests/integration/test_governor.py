@@ -163,6 +163,13 @@ class Scene:
             response = connection.getresponse()
             return response.status, response.read().decode()
 
+    def metrics(self):
+        """Once something is published: before, the page is words, and this an OSError."""
+        status, text = self.get("/metrics")
+        if status != 200:
+            raise OSError(f"{status}: {text}")
+        return parse_openmetrics(text)
+
     def play(self, process):
         """The plot up to its end, or until the process has died."""
         self.exporter.gone = {BATCH[1]: PLOT_ENDS}
@@ -198,7 +205,7 @@ class Governor(unittest.TestCase):
         wait_until(lambda: scene.exporter.tick > 10, what="ten ticks")
         self.assertEqual(scene.quota("batch-0"), "100000 100000")
         self.assertEqual(scene.quota("cart"), ORIGINAL.strip())
-        page = parse_openmetrics(scene.get("/metrics")[1])
+        page = scene.metrics()
         name = "interference_governor_"
         self.assertEqual(page.get(name + "mode", mode="enforce"), 1)
         self.assertEqual(page.get(name + "claims", actuator="cpu"), 2)
@@ -225,7 +232,7 @@ class Governor(unittest.TestCase):
                 scene = self.scene([100] * 6 + [131], mode=mode)
                 process = self.governed(scene, *flags, at=0)
                 wait_until(lambda: scene.exporter.tick > 10, what="ten ticks")
-                page = parse_openmetrics(scene.get("/metrics")[1])
+                page = scene.metrics()
                 self.assertGreater(page.get("interference_governor_decisions_total", action="cut",
                                             outcome="dry_run"), 0)
                 self.assertEqual(page.get("interference_governor_mode", mode="observe"), 1)
@@ -336,7 +343,7 @@ class Governor(unittest.TestCase):
         wait_until(free, what="paused by a file")
         (scene.state / "paused").unlink()
         wait_until(held, what="held once more")
-        reload = lambda: parse_openmetrics(scene.get("/metrics")[1]).get(
+        reload = lambda: scene.metrics().get(
             "interference_governor_config_last_reload_successful")
         scene.configure("enforce", factr=2)
         process.send_signal(signal.SIGHUP)
@@ -366,7 +373,7 @@ class Governor(unittest.TestCase):
         scene.config.write_text(scene.config.read_text().replace(scene.exporter.url,
                                                                  f"http://127.0.0.1:{port}"))
         process = self.governed(scene, "--enforce")
-        up = lambda: parse_openmetrics(scene.get("/metrics")[1]).get("interference_governor_exporter_up")
+        up = lambda: scene.metrics().get("interference_governor_exporter_up")
 
         def answered():
             with contextlib.suppress(OSError):
