@@ -131,7 +131,7 @@ class Tenants(unittest.TestCase):
             for _ in range(20 if flags else 50):
                 deep = deep / harness.hex_id()
             deep.mkdir(parents=True)
-            with self.exporter("--containers.include=.*evil.*", *flags) as exporter:
+            with self.exporter(*flags) as exporter:
                 before = exporter.scrape().get(NODE_READS) or 0
                 self.groups.run(deep, [harness.PROGRAMS / "touch_pages", "3000"])
                 exporter.wait_tick()
@@ -140,6 +140,9 @@ class Tenants(unittest.TestCase):
                 reads = page.get(READS, container_id=evil_id[:12])
                 self.assertGreater(reads, 3000)
                 self.assertEqual(page.get(NODE_READS) - before, reads)
+                nested = [one for labels, one in page.select(READS).items()
+                          if dict(labels)["container_id"] != evil_id[:12] and one >= 3000]
+                self.assertEqual(len(nested), 16 if flags else 0)
 
     def test_lines(self):
         """3,000 cgroups of a victim's id come and go: a handful of lines."""
