@@ -16,6 +16,7 @@
 #include "exporter/front/message.h"
 #include "exporter/front/readable.h"
 #include "exporter/front/remote.h"
+#include "exporter/service/children.h"
 #include "exporter/service/confine.h"
 
 /* A server that dies at once is not started more often than this. */
@@ -204,20 +205,6 @@ static int keep(struct keeper *keeper)
     return EXIT_SUCCESS;
 }
 
-/* What the reader's signals mean is the reader's business; its end is ours. */
-static int watch_children(void)
-{
-    sigset_t children;
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
-    sigemptyset(&children);
-    sigaddset(&children, SIGCHLD);
-    sigprocmask(SIG_SETMASK, &children, NULL);
-    return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static void say_confined(const struct log *log, unsigned confined)
 {
     char words[160];
@@ -234,7 +221,7 @@ int keeper_run(const struct keeper_config *config)
     if (keeper) {
         keeper->config = *config;
         keeper->n_sockets = CHANNEL_FDS_MAX;
-        keeper->children = watch_children();
+        keeper->children = children_watch();
         say_confined(config->log, keeper_confine(config->web_config_file));
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of the user would forget it */
         int n = channel_receive(config->control, -1, keeper->bytes, sizeof keeper->bytes,

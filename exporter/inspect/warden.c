@@ -16,6 +16,7 @@
 #include "exporter/base/channel.h"
 #include "exporter/base/clock.h"
 #include "exporter/inspect/worker.h"
+#include "exporter/service/children.h"
 #include "exporter/service/confine.h"
 #include "exporter/service/privileges.h"
 
@@ -201,24 +202,10 @@ static int keep(struct warden *warden)
     return EXIT_SUCCESS;
 }
 
-/* What the reader's signals mean is the reader's business; its end is ours. */
-static int watch_children(void)
-{
-    sigset_t children;
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
-    sigemptyset(&children);
-    sigaddset(&children, SIGCHLD);
-    sigprocmask(SIG_SETMASK, &children, NULL);
-    return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 int warden_run(const struct warden_config *config)
 {
     struct warden warden = {
-        .config = *config, .children = watch_children(), .pause_ns = first_pause_ns};
+        .config = *config, .children = children_watch(), .pause_ns = first_pause_ns};
     int status = EXIT_FAILURE;
     unsigned confined = warden_confine();
     log_info(config->log, "inspect", "the process that looks into others: %s, %s",

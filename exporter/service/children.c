@@ -1,0 +1,18 @@
+#include "exporter/service/children.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/signalfd.h>
+
+int children_watch(void)
+{
+    sigset_t children;
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sigprocmask(SIG_SETMASK, &children, NULL);
+    return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+}
