@@ -100,6 +100,8 @@ class Tab:
     def open(self, url):
         error = self.call("Page.navigate", url=url).get("errorText")
         assert not error, f"{url}: {error}"
+        # Rows are there before the style sheet is, and are wider without it.
+        self.wait("document.readyState === 'complete'")
 
     def run(self, expression):
         """The value of an expression in the page, which also works where its own scripts do not."""
