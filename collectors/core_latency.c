@@ -440,8 +440,10 @@ static void live_limits(const struct core_latency_collector *self, const struct 
     const struct limits *limits = &lane->limits;
     if (lane->latency)
         live_put(live, c, LIVE_READ_SECONDS, lane->estimate.latency_seconds);
-    if (limits->basis[LIMIT_BASELINE] != BASES)
+    if (limits->basis[LIMIT_BASELINE] != BASES) {
         live_put(live, c, LIVE_NORMAL_SECONDS, limits->seconds[LIMIT_BASELINE]);
+        live_normal_basis(live, c, basis_name(limits->basis[LIMIT_BASELINE]));
+    }
     if (lane->busy && limits_judge(limits))
         live_put(live, c, LIVE_LIMIT_SECONDS, limits->seconds[LIMIT_THRESHOLD]);
     live_lacks_normal(live, c, limits->lack == LACK_NONE ? NULL : lack_name(limits->lack));

@@ -160,8 +160,7 @@ static int show_bursts(struct probe_collector *self, const struct tick *tick,
         }
         series_set(pair->latency, seconds);
         series_observe(pair->histogram, seconds);
-        if (initiator == target)
-            live_latency(self->env.live, target, tick, seconds);
+        live_latency(self->env.live, initiator, target, tick, seconds);
         pair->last_tick = tick->number;
     }
     for (size_t i = 0; i < self->n_pairs; i++)

@@ -2,6 +2,15 @@
 
 #include <string.h>
 
+const char *log_drop_name(enum log_drop why)
+{
+    static const char *const names[LOG_DROPS] = {
+        [LOG_DROPPED_RATE] = "rate",
+        [LOG_DROPPED_BLOCKED] = "blocked",
+    };
+    return names[why];
+}
+
 int log_limits_init(struct log_limits *limits)
 {
     *limits = (struct log_limits){0};

@@ -22,6 +22,9 @@ enum log_drop {
     LOG_DROPS
 };
 
+/* As in the label reason. */
+const char *log_drop_name(enum log_drop why);
+
 struct log_message {
     const char *module, *format; /* NULL: free */
     unsigned tokens;

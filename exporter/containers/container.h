@@ -67,6 +67,9 @@ enum cgroup_refusal {
     CGROUP_REFUSALS
 };
 
+/* As in the label reason. */
+const char *cgroup_refusal_name(enum cgroup_refusal why);
+
 /*
  * What happened since the last diff, each list in order of happening. Consumers handle the lists
  * in the order of the members below.

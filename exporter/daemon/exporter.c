@@ -102,6 +102,10 @@ static int build_pages(struct exporter *e)
     const struct pages_config config = {
         .telemetry_path = e->options->telemetry_path,
         .version = version_release(),
+        .revision = version_revision(),
+        .compiler = version_compiler(),
+        .started_wall_ns = loop_wall_ns(),
+        .started_mono_ns = loop_now_ns(),
         .live = e->live,
         .expose = e->expose,
         .store = e->store,

@@ -76,6 +76,20 @@ void roster_collect(struct roster *roster, const struct tick *tick)
     }
 }
 
+void roster_note(struct roster *roster, uint64_t wall_ns)
+{
+    for (size_t i = 0; i < roster->n; i++) {
+        struct roster_entry *c = &roster->at[i];
+        bool available = roster_is_available(c);
+        enum reason reason = c->status.verdict.reason;
+        if (c->since_wall_ns > 0 && available == c->was_available && reason == c->was_reason)
+            continue;
+        c->was_available = available;
+        c->was_reason = reason;
+        c->since_wall_ns = wall_ns;
+    }
+}
+
 void roster_save(const struct roster *roster, struct state_writer *out)
 {
     for (size_t i = 0; i < roster->n; i++)

@@ -16,6 +16,11 @@ struct roster_entry {
     void *self;                    /* NULL: not running */
     double duration_seconds;       /* in collect, since the start */
     uint64_t last_success_wall_ns; /* 0: never */
+
+    /* As it was when last noted, and since when. */
+    bool was_available;
+    enum reason was_reason;
+    uint64_t since_wall_ns; /* 0: never noted */
 };
 
 struct roster {
@@ -31,6 +36,9 @@ void roster_stop(struct roster *roster);
 /* Passes on what changed; also to those that asked for it when nothing did. */
 void roster_reconcile(struct roster *roster, const struct container_diff *diff);
 void roster_collect(struct roster *roster, const struct tick *tick);
+
+/* Notes what each is now; once a tick. */
+void roster_note(struct roster *roster, uint64_t wall_ns);
 
 /* What the running collectors learned. */
 void roster_save(const struct roster *roster, struct state_writer *out);

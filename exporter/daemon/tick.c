@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "exporter/daemon/internal.h"
 
 static void reserve_live(struct exporter *e, const struct container_diff *diff)
@@ -48,6 +50,21 @@ static void show_live(struct exporter *e)
     live_show(e->live, &e->tick, walk, &at);
 }
 
+static void report_collectors(struct exporter *e, struct pages_status *status)
+{
+    roster_note(&e->roster, loop_wall_ns());
+    for (size_t i = 0; i < e->roster.n; i++) {
+        const struct roster_entry *entry = &e->roster.at[i];
+        status->collectors[i].available = roster_is_available(entry);
+        status->collectors[i].verdict = entry->status.verdict;
+        status->collectors[i].since_wall_ns = entry->since_wall_ns;
+        memcpy(status->collectors[i].discarded, entry->status.discarded,
+               sizeof status->collectors[i].discarded);
+        memcpy(status->collectors[i].open_failures, entry->status.open_failures,
+               sizeof status->collectors[i].open_failures);
+    }
+}
+
 void exporter_publish(struct exporter *e)
 {
     container_labels_settle(e->labels);
@@ -80,12 +97,11 @@ void exporter_publish(struct exporter *e)
     for (int i = 0; i < CONTAINER_COUNTS; i++)
         state.containers[i] = status.containers[i] =
             container_table_count(e->table, (enum container_count)i);
-    for (size_t i = 0; i < e->roster.n; i++) {
-        status.collectors[i].available = roster_is_available(&e->roster.at[i]);
-        status.collectors[i].verdict = e->roster.at[i].status.verdict;
-    }
+    report_collectors(e, &status);
     for (int i = 0; e->discovery && i < CGROUP_REFUSALS; i++)
-        state.refused[i] = discovery_refused(e->discovery, (enum cgroup_refusal)i);
+        state.refused[i] = status.refused[i] =
+            discovery_refused(e->discovery, (enum cgroup_refusal)i);
+    memcpy(status.log_dropped, state.log_dropped, sizeof status.log_dropped);
     self_update(e->self, &state);
     if (e->server)
         http_server_requests(e->server, self_http_requests, e->self);

@@ -16,7 +16,7 @@ struct row {
     double number[LIVE_NUMBERS];
     enum live_suspicion suspicion;
     int caused_numa_node;
-    const char *why_no_normal, *why_no_slowdown;
+    const char *normal_basis, *why_no_normal, *why_no_slowdown;
     uint64_t waits_since_wall_ns, waits_since_mono_ns, waited_mono_ns;
 };
 
@@ -30,15 +30,24 @@ struct place {
     uint64_t second; /* of the newest entry */
 };
 
+/* From the CPUs of a NUMA node to the memory of one. */
+struct path {
+    int initiator, target;
+    double latency_seconds;
+    uint64_t latency_mono_ns;
+};
+
 struct live {
     struct row *rows;
     size_t n_rows, rows_cap;
     struct place *places[LIVE_DOMAINS];
     size_t n_places;
+    struct path *paths; /* room for LIVE_PATHS; NULL before the first */
+    size_t n_paths;
 
     pthread_mutex_t lock; /* guards what follows; held while it is copied */
     struct live_view shown;
-    size_t shown_cap, domains_cap;
+    size_t shown_cap, domains_cap, paths_cap;
 };
 
 int live_new(struct live **out)
@@ -57,6 +66,7 @@ void live_free(struct live *live)
         return;
     for (size_t i = 0; i < live->n_places; i++)
         free(live->places[i]);
+    free(live->paths);
     live_view_release(&live->shown);
     pthread_mutex_destroy(&live->lock);
     free(live->rows);
@@ -71,7 +81,7 @@ static void forget(struct row *row)
         row->number[i] = NAN;
     row->suspicion = LIVE_UNSUSPECTED;
     row->caused_numa_node = -1;
-    row->why_no_normal = row->why_no_slowdown = NULL;
+    row->normal_basis = row->why_no_normal = row->why_no_slowdown = NULL;
 }
 
 /* NULL: there is no room, and so nothing to show. */
@@ -94,6 +104,13 @@ void live_put(struct live *live, const struct container *container, enum live_nu
     struct row *row = row_of(live, container);
     if (row && isfinite(value))
         row->number[which] = value;
+}
+
+void live_normal_basis(struct live *live, const struct container *container, const char *basis)
+{
+    struct row *row = row_of(live, container);
+    if (row)
+        row->normal_basis = basis;
 }
 
 void live_lacks_normal(struct live *live, const struct container *container, const char *why)
@@ -152,17 +169,48 @@ static void ring_advance(struct place *place, uint64_t second)
     place->second = second;
 }
 
-void live_latency(struct live *live, int numa_node, const struct tick *tick, double seconds)
+/* By initiator, then target. NULL: there is no room. */
+static struct path *path_between(struct live *live, int initiator, int target)
 {
-    struct place *place = place_of(live, numa_node);
+    size_t at = 0;
+    if (!live->paths && !(live->paths = calloc(LIVE_PATHS, sizeof *live->paths)))
+        return NULL;
+    for (; at < live->n_paths; at++) {
+        const struct path *path = &live->paths[at];
+        if (path->initiator == initiator && path->target == target)
+            return &live->paths[at];
+        if (path->initiator > initiator || (path->initiator == initiator && path->target > target))
+            break;
+    }
+    if (live->n_paths == LIVE_PATHS)
+        return NULL;
+    struct path *path = &live->paths[at];
+    memmove(path + 1, path, (live->n_paths++ - at) * sizeof *path);
+    *path = (struct path){.initiator = initiator, .target = target};
+    return path;
+}
+
+static void take_own_latency(struct place *place, const struct tick *tick, double seconds)
+{
     uint64_t second = tick->mono_ns / 1000000000;
-    if (!place || !isfinite(seconds))
-        return;
     if (second > place->second)
         ring_advance(place, second);
     place->ring[second % LIVE_HISTORY] = (float)seconds;
     place->latency_seconds = seconds;
     place->latency_mono_ns = tick->mono_ns;
+}
+
+void live_latency(struct live *live, int initiator, int target, const struct tick *tick,
+                  double seconds)
+{
+    struct path *path = live && isfinite(seconds) ? path_between(live, initiator, target) : NULL;
+    if (path) {
+        path->latency_seconds = seconds;
+        path->latency_mono_ns = tick->mono_ns;
+    }
+    struct place *place = initiator == target && isfinite(seconds) ? place_of(live, target) : NULL;
+    if (place)
+        take_own_latency(place, tick, seconds);
 }
 
 void live_explain(struct live *live, int numa_node, enum live_cause cause, double usual_seconds,
@@ -244,6 +292,7 @@ static void show_container(struct live_container *to, const struct container *co
     memcpy(to->number, row->number, sizeof to->number);
     to->suspicion = row->suspicion;
     to->caused_numa_node = row->caused_numa_node;
+    to->normal_basis = row->normal_basis;
     to->why_no_normal = row->why_no_normal;
     to->why_no_slowdown = row->why_no_slowdown;
     to->waits_since_wall_ns = row->waits_since_wall_ns;
@@ -251,13 +300,16 @@ static void show_container(struct live_container *to, const struct container *co
     to->waits = row->waits_since_wall_ns > 0;
 }
 
+static bool is_recent(uint64_t then_ns, const struct tick *tick)
+{
+    return then_ns > 0 && tick->mono_ns - then_ns <= LIVE_LATEST_SECONDS * UINT64_C(1000000000);
+}
+
 static void show_domain(struct live_domain *to, const struct place *place, const struct tick *tick)
 {
     uint64_t now = tick->mono_ns / 1000000000;
-    bool recent = place->latency_mono_ns > 0 && tick->mono_ns - place->latency_mono_ns <=
-                                                    LIVE_LATEST_SECONDS * UINT64_C(1000000000);
     to->numa_node = place->numa_node;
-    to->latency_seconds = recent ? place->latency_seconds : NAN;
+    to->latency_seconds = is_recent(place->latency_mono_ns, tick) ? place->latency_seconds : NAN;
     to->usual_seconds = place->usual_seconds;
     to->host_seconds = place->host_seconds;
     to->cause = place->cause;
@@ -277,6 +329,20 @@ static void show_domains(struct live *live, const struct tick *tick)
         return;
     for (size_t i = 0; i < live->n_places; i++)
         show_domain(&shown->domains[shown->n_domains++], live->places[i], tick);
+}
+
+static void show_paths(struct live *live, const struct tick *tick)
+{
+    struct live_view *shown = &live->shown;
+    shown->n_paths = 0;
+    if (array_reserve(&shown->paths, &live->paths_cap, live->n_paths, sizeof *shown->paths) != 0)
+        return;
+    for (size_t i = 0; i < live->n_paths; i++) {
+        const struct path *path = &live->paths[i];
+        shown->paths[shown->n_paths++] = (struct live_path){
+            path->initiator, path->target,
+            is_recent(path->latency_mono_ns, tick) ? path->latency_seconds : NAN};
+    }
 }
 
 void live_show(struct live *live, const struct tick *tick,
@@ -303,6 +369,7 @@ void live_show(struct live *live, const struct tick *tick,
     shown->n = n;
     shown->tick = *tick;
     show_domains(live, tick);
+    show_paths(live, tick);
     pthread_mutex_unlock(&live->lock);
 }
 
@@ -322,8 +389,10 @@ int live_copy(struct live *live, struct live_view *out)
     struct live_view copy = live->shown;
     copy.containers = copy_of(live->shown.containers, copy.n, sizeof *copy.containers);
     copy.domains = copy_of(live->shown.domains, copy.n_domains, sizeof *copy.domains);
+    copy.paths = copy_of(live->shown.paths, copy.n_paths, sizeof *copy.paths);
     pthread_mutex_unlock(&live->lock);
-    int err = !copy.containers || !copy.domains ? -ENOMEM : copy.tick.number == 0 ? -ENODATA : 0;
+    bool whole = copy.containers && copy.domains && copy.paths;
+    int err = !whole ? -ENOMEM : copy.tick.number == 0 ? -ENODATA : 0;
     if (err)
         live_view_release(&copy);
     else
@@ -335,5 +404,6 @@ void live_view_release(struct live_view *view)
 {
     free(view->containers);
     free(view->domains);
+    free(view->paths);
     *view = (struct live_view){.n = 0};
 }

@@ -56,6 +56,7 @@ enum live_cause {
 enum {
     LIVE_HISTORY = 900,      /* seconds */
     LIVE_DOMAINS = 16,       /* NUMA nodes; of more, the first that are told of */
+    LIVE_PATHS = 256,        /* from a node to a node, likewise */
     LIVE_HOLD_SECONDS = 15,  /* below its limit for as long, it waits no more */
     LIVE_LATEST_SECONDS = 60 /* a latency that is older is not the present one */
 };
@@ -67,7 +68,8 @@ struct live_container {
     double number[LIVE_NUMBERS];
     enum live_suspicion suspicion;
     int caused_numa_node;        /* where it is suspected most; -1: nowhere */
-    const char *why_no_normal;   /* a word, constant; NULL: it has one, or nobody says */
+    const char *normal_basis;    /* what its normal is known from: a word, constant; or NULL */
+    const char *why_no_normal;   /* likewise; NULL: it has one, or nobody says */
     const char *why_no_slowdown; /* likewise */
     bool waits;
     uint64_t waits_since_wall_ns; /* 0: it does not */
@@ -83,12 +85,19 @@ struct live_domain {
     float history[LIVE_HISTORY]; /* seconds, the oldest first, the last is now; NaN: none */
 };
 
+/* From the CPUs of a NUMA node to the memory of one. */
+struct live_path {
+    int initiator, target;
+    double latency_seconds; /* the last that was measured; NaN: too old */
+};
+
 /* A copy, for live_view_release(). */
 struct live_view {
     struct tick tick;
-    size_t n, n_domains;
+    size_t n, n_domains, n_paths;
     struct live_container *containers; /* running ones that have names, by slot */
     struct live_domain *domains;       /* by number */
+    struct live_path *paths;           /* by initiator, then target */
 };
 
 struct live;
@@ -101,13 +110,17 @@ void live_free(struct live *live);
 
 void live_put(struct live *live, const struct container *container, enum live_number which,
               double value);
+/* A constant. */
+void live_normal_basis(struct live *live, const struct container *container, const char *basis);
 /* Constants; NULL: nothing is lacking. */
 void live_lacks_normal(struct live *live, const struct container *container, const char *why);
 void live_lacks_slowdown(struct live *live, const struct container *container, const char *why);
 /* The strongest of a tick counts. */
 void live_suspect(struct live *live, const struct container *container, int numa_node,
                   enum live_suspicion suspicion, double caused_seconds, double sd_seconds);
-void live_latency(struct live *live, int numa_node, const struct tick *tick, double seconds);
+/* Of the initiator's reads of the target's memory; to itself, it is the domain's. */
+void live_latency(struct live *live, int initiator, int target, const struct tick *tick,
+                  double seconds);
 void live_explain(struct live *live, int numa_node, enum live_cause cause, double usual_seconds,
                   double host_seconds);
 

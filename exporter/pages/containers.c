@@ -127,6 +127,7 @@ static int describe(void *context, size_t at, json_t *object)
         {"caused_latency_seconds", number(c.number[LIVE_CAUSED_SECONDS])},
         {"caused_latency_uncertainty_seconds", number(c.number[LIVE_CAUSED_SD_SECONDS])},
         {"caused_numa_node", number(c.caused_numa_node < 0 ? NAN : c.caused_numa_node)},
+        {"normal_basis", word(c.normal_basis)},
         {"why_no_normal", word(c.why_no_normal)},
         {"why_no_slowdown", word(c.why_no_slowdown)},
     };

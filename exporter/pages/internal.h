@@ -16,6 +16,7 @@ struct pages {
     struct pages_collector collectors[COLLECTORS_MAX]; /* config.collectors points here */
     struct page_cache documents[COLLECTORS_MAX];       /* the collectors' own pages, by update */
     struct page_cache containers;                      /* the whole document, likewise */
+    struct page_cache status_document;                 /* likewise */
     struct page_cache landing[2];                      /* likewise; [1]: with all that is known */
     struct http_route routes[PAGES_MAX_ROUTES];
     size_t n_routes;
@@ -61,6 +62,9 @@ void pages_answer_textbuf(struct http_response *response, const char *type, cons
 /* Takes over the reference. */
 void pages_answer_page(struct http_response *response, struct rendered_page *page, const char *type,
                        const char *format, bool gzip);
+
+/* For how long the exporter had run when its last tick was over. */
+double pages_uptime_seconds(const struct pages *pages, uint64_t updated_ns);
 
 /* What the loop left here last. */
 void pages_take_status(struct pages *pages, struct pages_status *status, uint64_t *updated_ns);

@@ -55,6 +55,7 @@ int pages_new(const struct pages_config *config, struct pages **out)
     for (size_t i = 0; i < COLLECTORS_MAX; i++)
         page_cache_init(&pages->documents[i]);
     page_cache_init(&pages->containers);
+    page_cache_init(&pages->status_document);
     for (size_t i = 0; i < 2; i++)
         page_cache_init(&pages->landing[i]);
     *out = pages;
@@ -69,6 +70,7 @@ void pages_free(struct pages *pages)
     for (size_t i = 0; i < COLLECTORS_MAX; i++)
         page_cache_release(&pages->documents[i]);
     page_cache_release(&pages->containers);
+    page_cache_release(&pages->status_document);
     for (size_t i = 0; i < 2; i++)
         page_cache_release(&pages->landing[i]);
     free(pages);

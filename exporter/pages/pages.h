@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "collectors/contract/collector.h"
+#include "exporter/base/log_limits.h"
 #include "exporter/base/reason.h"
 #include "exporter/base/tick.h"
 #include "exporter/containers/container.h"
@@ -45,8 +46,11 @@ struct pages_status {
     struct {
         bool available;
         struct verdict verdict;
+        uint64_t since_wall_ns; /* of both, but for the words; by the real clock */
+        uint64_t discarded[DISCARD_COUNT], open_failures[REASON_COUNT];
     } collectors[COLLECTORS_MAX]; /* beside pages_config.collectors */
     size_t containers[CONTAINER_COUNTS];
+    uint64_t refused[CGROUP_REFUSALS], log_dropped[LOG_DROPS];
     struct pages_state state;
 };
 
@@ -60,7 +64,9 @@ struct pages_collector {
 
 struct pages_config {
     const char *telemetry_path; /* borrowed, like all pointers here */
-    const char *version;
+    const char *version, *revision, *compiler;
+    /* When the exporter was started, by the real clocks. */
+    uint64_t started_wall_ns, started_mono_ns;
     struct live *live; /* NULL: nothing is known of containers and memory now */
     struct expose *expose;
     struct store *store;

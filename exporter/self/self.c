@@ -121,13 +121,9 @@ static int make_containers(struct self *self)
 
 static int make_log_drops(struct self *self)
 {
-    static const char *const reasons[LOG_DROPS] = {
-        [LOG_DROPPED_RATE] = "rate",
-        [LOG_DROPPED_BLOCKED] = "blocked",
-    };
     int err = 0;
     for (int i = 0; !err && i < LOG_DROPS; i++) {
-        const struct label reason = {"reason", reasons[i]};
+        const struct label reason = {"reason", log_drop_name((enum log_drop)i)};
         err = series_new(self->family[SELF_LOG_DROPPED], NULL, &reason, 1, &self->log_dropped[i]);
     }
     return err;
@@ -135,14 +131,9 @@ static int make_log_drops(struct self *self)
 
 static int make_refusals(struct self *self)
 {
-    static const char *const reasons[CGROUP_REFUSALS] = {
-        [REFUSED_DIRECTORY] = "directories",
-        [REFUSED_PLACE] = "places",
-        [REFUSED_WATCH] = "watches",
-    };
     int err = 0;
     for (int i = 0; !err && i < CGROUP_REFUSALS; i++) {
-        const struct label reason = {"reason", reasons[i]};
+        const struct label reason = {"reason", cgroup_refusal_name((enum cgroup_refusal)i)};
         err = series_new(self->family[SELF_CGROUPS_REFUSED], NULL, &reason, 1, &self->refused[i]);
     }
     return err;

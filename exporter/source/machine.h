@@ -32,7 +32,15 @@ struct machine {
     /* The CPU's socket, plus 1; 0: not known, as for a CPU that was offline at the start. */
     uint8_t socket_of_cpu[MACHINE_CPUS];
     uint8_t numa_node_of_cpu[MACHINE_CPUS]; /* likewise */
+    uint64_t online_nodes;                  /* bit n: NUMA node n is; 0 where they are not known */
+    /* From a node to a node as the firmware says, 10 to itself; 0: not known. */
+    uint8_t numa_distance[MACHINE_NODES][MACHINE_NODES];
 };
+
+static inline bool machine_has_node(const struct machine *machine, int numa_node)
+{
+    return numa_node >= 0 && numa_node < MACHINE_NODES && (machine->online_nodes >> numa_node & 1);
+}
 
 /* -1: not known. */
 static inline int machine_socket_of(const struct machine *machine, int cpu)

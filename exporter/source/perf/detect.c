@@ -14,6 +14,7 @@
 
 #include "exporter/base/cpulist.h"
 #include "exporter/source/perf/kernel.h"
+#include "exporter/source/perf/numa_distance.h"
 
 enum { MAX_CPUS = 8192, MAX_SOCKETS = 1024 };
 
@@ -86,6 +87,35 @@ static int find_sockets(const struct fsroot *fs, const int *cpus, size_t n, stru
     return sockets;
 }
 
+/* Of a list with a node that was just taken offline, or with one more, nothing is known. */
+static void find_distances(const struct fsroot *fs, const int *nodes, size_t n, struct machine *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        char path[64], text[512];
+        uint8_t distances[MACHINE_NODES];
+        size_t len;
+        snprintf(path, sizeof path, "devices/system/node/node%d/distance", nodes[i]);
+        if (fsroot_read(fs, FSROOT_SYS, path, text, sizeof text, &len) ||
+            numa_distances_parse(text, len, distances, n))
+            continue;
+        for (size_t k = 0; k < n; k++)
+            out->numa_distance[nodes[i]][nodes[k]] = distances[k];
+    }
+}
+
+/* Of a machine with more or others than there is room for, nothing is known. */
+static void note_nodes(const struct fsroot *fs, const int *nodes, size_t n, struct machine *out)
+{
+    uint64_t online = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i >= MACHINE_NODES || nodes[i] >= MACHINE_NODES)
+            return;
+        online |= UINT64_C(1) << nodes[i];
+    }
+    out->online_nodes = online;
+    find_distances(fs, nodes, n, out);
+}
+
 /* 'room' holds that many CPUs. */
 static int find_nodes(const struct fsroot *fs, int *room, size_t cap, struct machine *out)
 {
@@ -98,6 +128,7 @@ static int find_nodes(const struct fsroot *fs, int *room, size_t cap, struct mac
         for (size_t k = 0; k < cpus && k < cap; k++)
             machine_place_cpu_on_node(out, room[k], nodes[i]);
     }
+    note_nodes(fs, nodes, n, out);
     return (int)n;
 }
 

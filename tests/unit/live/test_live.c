@@ -88,7 +88,7 @@ static void nothing_is_known_before_the_first_tick(void **state)
     struct fixture *f = *state;
     assert_int_equal(live_copy(f->live, &f->view), -ENODATA);
     live_put(NULL, &f->containers[0], LIVE_CPUS, 1);
-    live_latency(NULL, 0, &f->tick, 1e-7);
+    live_latency(NULL, 0, 0, &f->tick, 1e-7);
     live_begin(NULL);
     live_show(NULL, &f->tick, next, f);
     assert_int_equal(live_reserve(NULL, 7), 0);
@@ -101,17 +101,20 @@ static void a_number_is_of_its_tick(void **state)
     live_put(f->live, &f->containers[0], LIVE_CPUS, 1.5);
     live_put(f->live, &f->containers[0], LIVE_READS_PER_SECOND, NAN);
     live_lacks_normal(f->live, &f->containers[0], "idle");
+    live_normal_basis(f->live, &f->containers[0], "calm");
     show(f);
     assert_true(f->view.containers[0].cgroup_id == 9007199254740993);
     assert_int_equal(f->view.n, 1);
     assert_true(f->view.containers[0].number[LIVE_CPUS] == 1.5);
     assert_true(isnan(f->view.containers[0].number[LIVE_READS_PER_SECOND]));
     assert_string_equal(f->view.containers[0].why_no_normal, "idle");
+    assert_string_equal(f->view.containers[0].normal_basis, "calm");
     assert_string_equal(f->view.containers[0].name, "web");
     begin(f);
     show(f);
     assert_true(isnan(f->view.containers[0].number[LIVE_CPUS]));
     assert_null(f->view.containers[0].why_no_normal);
+    assert_null(f->view.containers[0].normal_basis);
 }
 
 static void only_running_ones_with_names_are_shown(void **state)
@@ -197,7 +200,7 @@ static void the_history_ends_now(void **state)
     for (int i = 0; i < 1000; i++) {
         begin(f);
         if (i % 10 != 9)
-            live_latency(f->live, 1, &f->tick, (100 + i) * 1e-9);
+            live_latency(f->live, 1, 1, &f->tick, (100 + i) * 1e-9);
         show(f);
     }
     const struct live_domain *d = &f->view.domains[0];
@@ -216,7 +219,7 @@ static void a_gap_is_a_gap(void **state)
 {
     struct fixture *f = *state;
     begin(f);
-    live_latency(f->live, 0, &f->tick, 1e-7);
+    live_latency(f->live, 0, 0, &f->tick, 1e-7);
     show(f);
     assert_true(f->view.domains[0].latency_seconds == 1e-7);
     f->tick.mono_ns += LIVE_LATEST_SECONDS * second_ns;
@@ -237,13 +240,42 @@ static void domains_come_by_number_and_are_bounded(void **state)
     struct fixture *f = *state;
     begin(f);
     for (int node = 40; node-- > 0;)
-        live_latency(f->live, node, &f->tick, 1e-7);
+        live_latency(f->live, node, node, &f->tick, 1e-7);
     live_explain(f->live, 39, LIVE_CAUSE_NAMED, 9e-8, 1e-9);
     show(f);
     assert_int_equal(f->view.n_domains, LIVE_DOMAINS);
     assert_int_equal(f->view.domains[0].numa_node, 40 - LIVE_DOMAINS);
     assert_int_equal(f->view.domains[LIVE_DOMAINS - 1].numa_node, 39);
     assert_int_equal(f->view.domains[LIVE_DOMAINS - 1].cause, LIVE_CAUSE_NAMED);
+}
+
+/* Only a node's own CPUs' reads are its history. */
+static void paths_come_by_number_and_are_bounded(void **state)
+{
+    struct fixture *f = *state;
+    begin(f);
+    live_latency(f->live, 1, 0, &f->tick, 3e-7);
+    live_latency(f->live, 0, 1, &f->tick, 2e-7);
+    live_latency(f->live, 0, 0, &f->tick, 1e-7);
+    live_latency(f->live, 0, 1, &f->tick, NAN);
+    live_latency(f->live, 1, 0, &f->tick, 4e-7);
+    show(f);
+    static const struct live_path rows[] = {{0, 0, 1e-7}, {0, 1, 2e-7}, {1, 0, 4e-7}};
+    assert_int_equal(f->view.n_paths, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(f->view.paths[i].initiator, rows[i].initiator);
+        assert_int_equal(f->view.paths[i].target, rows[i].target);
+        assert_true(f->view.paths[i].latency_seconds == rows[i].latency_seconds);
+    }
+    assert_int_equal(f->view.n_domains, 1);
+    assert_true(f->view.domains[0].latency_seconds == 1e-7);
+    for (int node = 2; node < 2 + LIVE_PATHS; node++)
+        live_latency(f->live, 0, node, &f->tick, 1e-7);
+    f->tick.mono_ns += (LIVE_LATEST_SECONDS + 1) * second_ns;
+    begin(f);
+    show(f);
+    assert_int_equal(f->view.n_paths, LIVE_PATHS);
+    assert_true(isnan(f->view.paths[0].latency_seconds));
 }
 
 static void a_steady_tick_allocates_nothing(void **state)
@@ -253,12 +285,12 @@ static void a_steady_tick_allocates_nothing(void **state)
         skip();
     tick_at(f, 1e-7, 1e-7);
     begin(f);
-    live_latency(f->live, 0, &f->tick, 1e-7);
+    live_latency(f->live, 0, 0, &f->tick, 1e-7);
     show(f);
     uint64_t before = malloc_count();
     for (int i = 0; i < 20; i++) {
         begin(f);
-        live_latency(f->live, 0, &f->tick, 1e-7);
+        live_latency(f->live, 0, 0, &f->tick, 1e-7);
         live_put(f->live, &f->containers[0], LIVE_CPUS, i);
         f->next = 0;
         live_show(f->live, &f->tick, next, f);
@@ -280,6 +312,7 @@ int main(void)
         T(the_history_ends_now),
         T(a_gap_is_a_gap),
         T(domains_come_by_number_and_are_bounded),
+        T(paths_come_by_number_and_are_bounded),
         T(a_steady_tick_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,7 @@ static void fill_live(struct fixture *f)
     live_put(live, &c[1], LIVE_LIMIT_SECONDS, 125e-9);
     live_suspect(live, &c[2], 0, LIVE_NAMED, 27e-9, 4e-9);
     live_suspect(live, &c[3], 0, LIVE_SUSPECTED, 5e-9, 4e-9);
-    live_latency(live, 0, &f->status.tick, 118e-9);
+    live_latency(live, 0, 0, &f->status.tick, 118e-9);
     live_explain(live, 0, LIVE_CAUSE_NAMED, 91e-9, NAN);
     live_show(live, &f->status.tick, next, f);
 }

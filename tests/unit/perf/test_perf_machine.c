@@ -16,6 +16,7 @@
 #include "collectors/events/events.h"
 #include "exporter/source/perf/detect.h"
 #include "exporter/source/perf/explain.h"
+#include "exporter/source/perf/numa_distance.h"
 #include "exporter/source/perf/unit.h"
 #include "tests/unit/support/perf_fixture.h"
 
@@ -402,7 +403,19 @@ static void test_machine(void **state)
     fixture_write(&fixture->tree, "sys/devices/system/node/node0/cpulist", "0,2-3\n");
     fixture_write(&fixture->tree, "sys/devices/system/node/node2/cpulist", "\n");
     fixture_write(&fixture->tree, "sys/devices/system/node/node3/cpulist", "1,4\n");
+    fixture_write(&fixture->tree, "sys/devices/system/node/node0/distance", "10 21 17\n");
+    fixture_write(&fixture->tree, "sys/devices/system/node/node3/distance", "17 28\n");
     machine_detect(&fixture->tree.fs, &machine);
+    assert_true(machine.online_nodes == 13);
+    assert_true(machine_has_node(&machine, 3));
+    assert_false(machine_has_node(&machine, 1));
+    assert_false(machine_has_node(&machine, 64));
+    assert_int_equal(machine.numa_distance[0][0], 10);
+    assert_int_equal(machine.numa_distance[0][2], 21);
+    assert_int_equal(machine.numa_distance[0][3], 17);
+    assert_int_equal(machine.numa_distance[0][1], 0);
+    assert_int_equal(machine.numa_distance[2][0], 0); /* no file */
+    assert_int_equal(machine.numa_distance[3][0], 0); /* of two nodes, where there are three */
     assert_string_equal(machine.cpu_model, "A CPU");
     assert_int_equal(machine.cpus, 6);
     assert_int_equal(machine.sockets, 2);
@@ -417,6 +430,40 @@ static void test_machine(void **state)
     assert_int_equal(machine_socket_of(&machine, 6), -1); /* offline, or not there */
     assert_int_equal(machine_socket_of(&machine, -1), -1);
     assert_int_equal(machine_socket_of(&machine, MACHINE_CPUS), -1);
+}
+
+static void test_distances(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int err;
+        uint8_t first, second;
+    } rows[] = {
+        {"10 21\n", 0, 10, 21},
+        {" 10  255 ", 0, 10, 255},
+        {"10", -EINVAL, 7, 7},
+        {"10 21 21", -EINVAL, 7, 7},
+        {"10 256", -EINVAL, 7, 7},
+        {"10 0", -EINVAL, 7, 7},
+        {"10 -1", -EINVAL, 7, 7},
+        {"10 2x", -EINVAL, 7, 7},
+        {"", -EINVAL, 7, 7},
+        {"10\t21", -EINVAL, 7, 7},
+        {"10 99999999999999999999", -EINVAL, 7, 7},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint8_t out[2] = {7, 7};
+        assert_int_equal(numa_distances_parse(rows[i].text, strlen(rows[i].text), out, 2),
+                         rows[i].err);
+        assert_int_equal(out[0], rows[i].first);
+        assert_int_equal(out[1], rows[i].second);
+    }
+    uint8_t many[MACHINE_NODES + 1] = {0};
+    char text[3 * (MACHINE_NODES + 1) + 1] = "";
+    for (int i = 0; i <= MACHINE_NODES; i++)
+        memcpy(text + 3 * i, "10 ", 3);
+    assert_int_equal(numa_distances_parse(text, sizeof text - 1, many, MACHINE_NODES + 1), -EINVAL);
 }
 
 /* A kernel that does not know the CPU puts events on counters that cannot count them. */
@@ -500,6 +547,7 @@ int main(void)
         cmocka_unit_test(test_sentences),
         TEST(test_cpu_identify),
         TEST(test_machine),
+        TEST(test_distances),
         TEST(test_unknown_pmu),
         TEST(test_bad_machines),
         TEST(test_zen4_without_pmu),
