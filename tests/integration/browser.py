@@ -1,4 +1,5 @@
 """A headless Chromium, driven by its DevTools protocol over a pipe: JSON messages ended by NUL."""
+import base64
 import contextlib
 import json
 import os
@@ -115,6 +116,13 @@ class Tab:
         while not self.run(expression):
             assert time.monotonic() < deadline, f"never true: {expression}"
             time.sleep(0.05)
+
+    def screenshot(self, path, width):
+        """The whole page, at this width."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900,
+                  deviceScaleFactor=1, mobile=width < 600)
+        image = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+        path.write_bytes(base64.b64decode(image))
 
     def complaints(self):
         """What the console says: violations of the policy, errors, exceptions."""

@@ -2,6 +2,7 @@
 """The page of the node in a real browser: it loads, renews itself, sorts and filters, keeps within
 its own policy, and is a plain table without its script. With 300 containers it does not stutter."""
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -28,18 +29,65 @@ def read(tick, reads, name):
                        "l3_miss_read_occupancy": tick * reads * 90 + reads * (tick % 10)}}
 
 
-def recording(path, containers):
-    """A machine whose containers read memory, each second a little differently."""
+def recording(path, containers, namespace=lambda i: f"ns{i % 7}"):
+    """A machine whose containers read memory, the later ones more, each second a little differently."""
     head = json.loads((harness.REPLAYS / "worked.jsonl").read_text().splitlines()[0])
     lines = [head]
     for i in range(containers):
         lines.append({"container": {"key": f"c{i}", "cgroup": f"/kubepods/c{i}", "id": f"{i:064x}",
-                                    "namespace": f"ns{i % 7}", "pod": f"pod-{i}",
+                                    "namespace": namespace(i), "pod": f"pod-{i}",
                                     "container": "work"}})
     for tick in range(1, TICKS + 1):
         lines.append({"tick": tick, "mono_ns": tick * 10**9,
                       "wall_ns": (1_790_000_000 + tick) * 10**9})
         lines += [read(tick, 20_000 + 1000 * i, f"c{i}") for i in range(containers)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+ALONE_NS, TOGETHER_NS = 90, 120  # a read, while report is off and while it is on
+TROUBLE = 90  # ticks; the last are of a time in which report is on
+# Namespace, pod, name, and reads a second while report is on.
+TENANTS = [("shop", "search-0", "search", 9_000_000), ("shop", "cart-0", "cart", 6_000_000),
+           ("web", "front-0", "nginx", 0), ("batch", "report-0", "report", 200_000_000),
+           ("batch", "sleeper-0", "sleeper", 0)]
+CPU_OF = {name: cpu for cpu, (_, _, name, _) in enumerate(TENANTS, 1)}  # the probe is on CPU 0
+
+
+def is_on(tick):
+    return tick // 6 % 2 == 0 or tick >= TROUBLE - 3
+
+
+def trouble(path):
+    """A node whose memory is slow whenever batch/report runs, six seconds of twelve, and at the end."""
+    head = json.loads((harness.REPLAYS / "worked.jsonl").read_text().splitlines()[0])
+    head["machine"] |= {"sockets": 1, "numa_nodes": 1, "cpus": 1 + len(TENANTS), "llc_hit_cycles": 30}
+    lines = [head]
+    for i, (namespace, pod, name, _) in enumerate(TENANTS):
+        lines.append({"container": {"key": f"c{i}", "cgroup": f"/kubepods/c{i}", "id": f"{i:064x}",
+                                    "namespace": namespace, "pod": pod, "container": name}})
+    lines.append({"thread": {"key": "p0", "kind": "probe", "initiator_numa_node": 0,
+                             "target_numa_node": 0, "cpu": 0}})
+    reads, occupancy, busy = [0] * len(TENANTS), [0] * len(TENANTS), [0] * len(TENANTS)
+    for tick in range(1, TROUBLE + 1):
+        on = is_on(tick)
+        latency_ns = TOGETHER_NS if on else ALONE_NS
+        lines.append({"tick": tick, "mono_ns": tick * 10**9,
+                      "wall_ns": (1_790_000_000 + tick) * 10**9})
+        for i, (_, _, name, rate) in enumerate(TENANTS):
+            is_hog = name == "report"
+            now = rate if on or not is_hog else 0
+            reads[i] += now
+            occupancy[i] += int(now * (latency_ns * 2.1 - 44))
+            busy[i] += 10**9 if now else 0
+            lines.append({"read": f"c{i}", "group": "core", "cpu": CPU_OF[name],
+                          "enabled_ns": busy[i], "running_ns": busy[i], "values": {
+                              "cycles": busy[i] * 21 // 10, "ref_cycles": busy[i] * 21 // 10,
+                              "instructions": busy[i], "l3_miss_reads": reads[i],
+                              "l3_miss_read_occupancy": occupancy[i], "llc_reads": 3 * reads[i],
+                              "l3_miss_read_active": occupancy[i] // 5}})
+            lines.append({"activity": "host", "cpu": CPU_OF[name], "cpu_time_ns": busy[i]})
+        lines.append({"probe": {"initiator_numa_node": 0, "target_numa_node": 0,
+                                "latency_ns": float(latency_ns), "cpu": 0}})
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
@@ -56,8 +104,8 @@ class LivePage(unittest.TestCase):
         cls.browser.close()
         cls.work.cleanup()
 
-    def exporter(self, containers):
-        recording(self.recording, containers)
+    def exporter(self, containers, **kinds):
+        recording(self.recording, containers, **kinds)
         return harness.Exporter("--source=replay", f"--source.replay.file={self.recording}",
                                 f"--containers.max={containers}")
 
@@ -133,6 +181,59 @@ class LivePage(unittest.TestCase):
             self.assertEqual(tab.run("document.querySelector('.count').textContent"),
                              f"{wanted} of {TOO_MANY} containers")
             self.assertIsNone(tab.run("document.querySelector('.more')"))
+
+    def test_the_filter_finds_a_namespace_of_which_no_row_was_sent(self):
+        """Those that read least: sorted by reads, they are all beyond the rows that a page has."""
+        quiet = 40
+        with self.exporter(TOO_MANY, namespace=lambda i: "quiet" if i < quiet else "loud") as exporter, \
+                self.browser.tab() as tab:
+            tab.open(url(exporter, "?sort=reads"))
+            tab.wait("document.querySelectorAll('[data-sort=reads][data-value]').length === 500")
+            self.assertEqual(set(self.rows(tab, "row.dataset.namespace")), {"loud"})
+            for typed, wanted in (("quiet", quiet), ("", 500), ("nowhere", 0), ("qui", quiet)):
+                tab.run("{ const input = document.querySelector('#filter input'); "
+                        f"input.value = '{typed}'; input.dispatchEvent(new Event('input')); }}")
+                tab.wait("document.querySelectorAll('#containers tbody tr:not([hidden])').length "
+                         f"=== {wanted}")
+                tab.wait("document.querySelector('.count').textContent === "
+                         f"'{wanted} of {TOO_MANY} containers'")
+            names = set(self.rows(tab, "row.cells[0].textContent"))
+            self.assertEqual(names, {f"quiet/pod-{i}/work" for i in range(quiet)})
+            self.assertEqual(tab.complaints(), [])
+
+    def test_trouble_is_told(self):
+        """Who waits, since when and by how much; who makes them wait, and how sure that is; and lines
+        for a shell with the names of both. Looked at as a person would: IE_SCREENSHOTS=DIR."""
+        trouble(self.recording)
+        with harness.Exporter("--source=replay", f"--source.replay.file={self.recording}",
+                              "--source.replay.speed=max") as exporter, self.browser.tab() as tab:
+            harness.wait_until(lambda: exporter.status()["replay_ended"], what="the end")
+            tab.open(url(exporter))
+            verdict = tab.run("document.querySelector('#verdict').textContent")
+            self.assertRegex(verdict, r"^▲ Trouble 2 of 5 containers wait for memory: "
+                             r"shop/(cart-0/cart|search-0/search) \(1\.33 times its normal latency, for \d+ s\) and ")
+            self.assertRegex(verdict, r"takes 120 ns \(usual: 9\d\), because of batch/report-0/report "
+                             r"\(\+\d+ ns, standard deviation \d+\)\.$")
+            rows = self.rows(tab, "[row.cells[0].textContent, row.cells[1].textContent, row.className]")
+            self.assertEqual({name for name, _, of in rows[:2] if of == "waits"},
+                             {"shop/cart-0/cart", "shop/search-0/search"})
+            self.assertRegex(" ".join(rows[2]), r"^batch/report-0/report MAKES IT SLOW \+\d+ ± \d+ ns "
+                             "suspect$")
+            lines = tab.run("[...document.querySelectorAll('#next pre')].map((line) => line.textContent)")
+            text = "\n".join(lines)
+            self.assertIn("kubectl -n batch get pod report-0 -o wide", text)
+            self.assertIn("kubectl -n batch delete pod report-0", text)
+            self.assertIn('kubectl cordon "$node"', text)
+            self.assertIn('kubectl uncordon "$node"', text)
+            self.assertRegex(lines[-1], r"^kubectl -n shop get pod (cart|search)-0 -o wide")
+            self.assertNotIn("sleeper", text)
+            self.assertNotEqual(*(tab.run(f"getComputedStyle(document.querySelector('{row}'))"
+                                          ".backgroundColor")
+                                  for row in ("tr.waits", "#containers tbody tr:last-child")))
+            self.assertEqual(tab.complaints(), [])
+            for width in (1280, 360):
+                if directory := os.environ.get("IE_SCREENSHOTS"):
+                    tab.screenshot(Path(directory) / f"trouble-{width}.png", width)
 
     def test_without_its_script_it_is_a_table(self):
         with self.exporter(5) as exporter, self.browser.tab(script=False) as tab:
