@@ -99,6 +99,7 @@ static int make_scenario(struct alone_run *run, const struct scenario *scenario,
     }
     run->scenario.containers = run->containers;
     run->scenario.epoch_cycles = 0;
+    run->scenario.n_actions = 0;
     return 0;
 }
 

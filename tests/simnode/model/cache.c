@@ -50,6 +50,18 @@ bool cache_lookup(struct cache *cache, uint64_t line, bool make_dirty)
     return true;
 }
 
+int cache_stack_position(const struct cache *cache, uint64_t line)
+{
+    const struct cache_way *set = set_of(cache, line), *way = find(cache, line);
+    int newer = 0;
+
+    if (!way)
+        return -1;
+    for (unsigned i = 0; i < cache->ways; i++)
+        newer += set[i].tag && set[i].used >> 1 > way->used >> 1;
+    return newer;
+}
+
 bool cache_contains(const struct cache *cache, uint64_t line)
 {
     return find(cache, line) != NULL;

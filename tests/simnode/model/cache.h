@@ -43,7 +43,9 @@ static inline uint64_t cache_set(const struct cache *cache, uint64_t line)
 
 /* A hit becomes the most recently used line of its set, and dirty if asked. */
 bool cache_lookup(struct cache *cache, uint64_t line, bool make_dirty);
-/* The same without touching anything. */
+/* How many lines of its set were used since this one was; -1: it is not there. */
+int cache_stack_position(const struct cache *cache, uint64_t line);
+/* The same as a lookup without touching anything. */
 bool cache_contains(const struct cache *cache, uint64_t line);
 
 /*

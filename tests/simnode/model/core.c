@@ -72,7 +72,8 @@ void core_start(struct core *core)
     core->clock.base_fs = core->node->now_fs;
     core->retire_lag = core->width;
     core->miss_reads_out.last_fs = core->l1d_misses_out.last_fs = core->node->now_fs;
-    sim_schedule(core->node, core->node->now_fs, EVENT_CORE, core);
+    core->wake_fs = core->node->now_fs;
+    sim_schedule(core->node, core->wake_fs, EVENT_CORE, core);
 }
 
 static inline struct load *ring_first(struct core *core)
@@ -270,7 +271,7 @@ void core_run(struct core *core)
 {
     struct simnode *node = core->node;
 
-    if (!core->running || core->paused || node->failed)
+    if (!core->running || core->paused || core->halted || node->failed)
         return;
 
     uint64_t now = simclock_cycle(&core->clock, node->now_fs);
@@ -288,7 +289,8 @@ void core_run(struct core *core)
             (uint64_t)((int64_t)core->op_index + core->dispatch_lag) / (uint64_t)core->width;
 
         if (cycle > now + RUN_AHEAD_CYCLES) {
-            sim_schedule(node, simclock_fs(&core->clock, cycle), EVENT_CORE, core);
+            core->wake_fs = simclock_fs(&core->clock, cycle);
+            sim_schedule(node, core->wake_fs, EVENT_CORE, core);
             return;
         }
         if (core->pending_stores >= node->machine->store_buffer && core->op.kind != OP_LOAD) {
@@ -343,12 +345,15 @@ void core_load_done(struct core *core, struct load *load)
             for (int s = 0; s < core->n_shadows; s++)
                 core->shadows[s].last_load_done = load->shadow_done[s];
         }
-        if (!next)
+        if (!next || core->halted)
             return;
         load->dependent = NULL;
 
         uint64_t cycle =
             load->done_cycle > next->dispatch_cycle ? load->done_cycle : next->dispatch_cycle;
+
+        if (cycle < core->continued_cycle)
+            cycle = core->continued_cycle;
 
         next->issue_cycle = cycle;
         for (int s = 0; s < core->n_shadows; s++)
@@ -393,6 +398,10 @@ uint64_t core_retired(struct core *core)
         core->running ? core->node->now_fs : core->node->apps[core->container].stop_fs;
     uint64_t cycle =
         core->clock.base_cycle + (now_fs - core->clock.base_fs) / core->clock.period_fs;
+
+    if (core->halted && cycle > core->halted_cycle)
+        cycle = core->halted_cycle;
+
     int64_t slot = (int64_t)cycle * core->width, lag = core->retire_lag;
     uint64_t bound = core->have_op ? core->op_index : core->next_index;
 

@@ -74,9 +74,30 @@ void epochs_flush(struct simnode *node)
     app->queueing_fs += node->epoch_queueing_fs - queueing_fs;
 }
 
+/* Draws by the weights that were set. */
+static int choose_by_weight(struct simnode *node)
+{
+    double sum = 0, at;
+
+    for (size_t i = 0; i < node->n_apps; i++)
+        sum += node->apps[i].running ? node->apps[i].epoch_weight : 0;
+    at = (double)(rng_next(&node->rng) >> 11) * 0x1p-53 * sum;
+    for (size_t i = 0; i < node->n_apps; i++) {
+        if (!node->apps[i].running || node->apps[i].epoch_weight <= 0)
+            continue;
+        if (at < node->apps[i].epoch_weight)
+            return (int)i;
+        at -= node->apps[i].epoch_weight;
+    }
+    return -1;
+}
+
 static int choose(struct simnode *node)
 {
     size_t running = 0;
+
+    if (node->epochs_by_weight)
+        return choose_by_weight(node);
 
     for (size_t i = 0; i < node->n_apps; i++)
         running += node->apps[i].running;

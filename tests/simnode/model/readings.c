@@ -1,5 +1,6 @@
 /* What counters show, and what is true, at the current moment. */
 #include <errno.h>
+#include <string.h>
 
 #include "tests/simnode/model/sim.h"
 
@@ -279,6 +280,30 @@ void simnode_asm_extra(struct simnode *node, size_t container, struct simnode_as
         out->ats_hits[i] = app->ats_hits[i];
         out->ats_misses[i] = app->ats_misses[i];
     }
+}
+
+void simnode_cache_totals(struct simnode *node, size_t container, struct simnode_cache_totals *out)
+{
+    struct app *app = &node->apps[container];
+    bool sampled = node->scenario->ats_sets != 0;
+
+    if (app->started) {
+        integral_sync(&app->hits_out, node->now_fs);
+        integral_sync(&app->misses_out, node->now_fs);
+    }
+    *out = (struct simnode_cache_totals){
+        .accesses = app->accesses,
+        .hits = app->extra.total_hits,
+        .misses = app->extra.total_misses,
+        .hit_cycles = app->hits_out.active_fs / node->period_fs,
+        .miss_cycles = app->misses_out.active_fs / node->period_fs,
+        .tag_misses = app->extra.total_ats_misses[sampled],
+        .shadow_cycles =
+            app->ats.ways
+                ? shadow_of_app(node, app, sampled ? SHADOW_SAMPLED_TAGS : SHADOW_ALL_TAGS)
+                : 0,
+    };
+    memcpy(out->way_hits, app->way_hits, sizeof(app->way_hits));
 }
 
 void simnode_unit_totals(struct simnode *node, size_t index, struct simnode_unit_totals *out)

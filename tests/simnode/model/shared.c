@@ -138,6 +138,12 @@ static void look_up_ats(struct simnode *node, struct app *app, struct request *r
     uint64_t every = scenario->ats_sets ? sets / (uint64_t)scenario->ats_sets : 1;
 
     request->ats_sampled = set % every == 0;
+    if (request->ats_sampled) {
+        int position = cache_stack_position(&app->ats, request->line);
+
+        if (position >= 0)
+            app->way_hits[position]++;
+    }
     request->ats_hit = cache_lookup(&app->ats, request->line, false);
     if (!request->ats_hit)
         insert_ats(node, app, request->line, false);

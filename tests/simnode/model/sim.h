@@ -8,7 +8,10 @@
  *   memory.c    placement, channels and their events, interconnect
  *   shadow.c    the same instructions' time without neighbours
  *   epochs.c    whose requests go first, and ASM's metrics
- *   simnode.c   putting it together, time, readings
+ *   stops.c     who gets no CPU for a while: pauses, quotas
+ *   settings.c  what is changed while it runs
+ *   simnode.c   putting it together, time
+ *   readings.c  what counters show, and what is true
  */
 #ifndef IE_SIMNODE_MODEL_SIM_H
 #define IE_SIMNODE_MODEL_SIM_H
@@ -37,6 +40,8 @@ enum event_kind {
     EVENT_STORE_DONE, /* a non-temporal store was accepted */
     EVENT_EPOCH,
     EVENT_WANDER,
+    EVENT_QUOTA_PERIOD, /* a container's quota begins anew */
+    EVENT_QUOTA_SPENT,
 };
 
 enum {
@@ -77,6 +82,9 @@ struct core {
     size_t container;
     int tid, cpu, socket, domain;
     bool running, paused;
+    bool halted, was_halted; /* it has no CPU; since this cycle: */
+    uint64_t halted_cycle, continued_cycle;
+    uint64_t wake_fs; /* of the EVENT_CORE that counts */
     struct simclock clock;
     uint64_t stopped_cycle;
     uint64_t asleep_cycle, slept_cycles; /* as the container's asleep_fs and slept_fs */
@@ -136,6 +144,11 @@ struct app {
     uint64_t mba_gap_fs; /* between requests of its class; 0: none */
     size_t class_index;
     bool running, started, asleep;
+    bool sleeps_by_scenario;
+    unsigned stopped_by;                      /* who keeps its threads from CPUs, see stops.c */
+    double quota_cores;                       /* INFINITY: no quota */
+    uint64_t quota_period_fs, quota_spent_fs; /* when they come; SIM_NEVER */
+    double epoch_weight;
     uint64_t start_fs, stop_fs;
     uint64_t asleep_fs, slept_fs; /* since when it sleeps; how long it slept before */
     struct cache ats;
@@ -145,6 +158,7 @@ struct app {
     uint64_t hit_fs, miss_fs, queueing_fs;
     struct integral hits_out, misses_out;
     uint64_t ats_hits[2], ats_misses[2];
+    uint64_t way_hits[CACHE_MAX_WAYS]; /* of the sampled sets, by how recently used */
     struct simnode_asm_extra extra;
     struct simnode_traffic traffic;
     uint64_t at_epoch[SIMNODE_PROGRESS];    /* when its own last one began */
@@ -188,6 +202,7 @@ struct simnode {
     uint64_t *link_free_fs; /* from socket x to socket */
     uint64_t link_transfer_fs, domain_transfer_fs;
     int epoch_app; /* -1: none */
+    bool epochs_by_weight;
     size_t epoch_turn;
     uint64_t epoch_start_fs;
     struct integral queueing;
@@ -210,6 +225,25 @@ void sim_free_request(struct simnode *node, struct request *request);
 /* simnode.c: the domain of its CPU, too. */
 void sim_place_core(struct core *core, int cpu);
 
+static inline uint64_t core_cycle_now(const struct core *core)
+{
+    return core->clock.base_cycle +
+           (core->node->now_fs - core->clock.base_fs) / core->clock.period_fs;
+}
+
+/* stops.c */
+void stops_start(struct simnode *node, size_t container);  /* it starts */
+void stops_finish(struct simnode *node, size_t container); /* it stops */
+/* The scenario's pauses, at a tick's start. */
+void stops_begin_tick(struct simnode *node, size_t container, int64_t tick);
+void stops_quota_period(struct simnode *node, struct app *app);
+void stops_quota_spent(struct simnode *node, struct app *app);
+
+/* settings.c: the scenario's actions, at a tick's start. */
+void settings_begin_tick(struct simnode *node, int64_t tick);
+/* Between two requests of a class that may use this share of a socket's peak bandwidth. */
+uint64_t settings_mba_gap_fs(const struct machine_spec *machine, double percent);
+
 /* core.c */
 int core_init(struct core *core, struct simnode *node, size_t container, size_t thread);
 void core_release(struct core *core);
@@ -218,6 +252,12 @@ void core_run(struct core *core);
 /* From now on it dispatches nothing; what is under way goes on. And goes on itself. */
 void core_pause(struct core *core);
 void core_resume(struct core *core);
+/* halt.c: it gets no CPU from now on, until it gets one again: what has not been dispatched is
+ * dispatched so much later. What has left for the caches and memory comes back. */
+void core_halt(struct core *core);
+void core_continue(struct core *core);
+/* An EVENT_CORE. */
+void core_go_on(struct core *core);
 /* Its done_cycle is set: wakes what waited for it. */
 void core_load_done(struct core *core, struct load *load);
 void core_store_done(struct core *core);

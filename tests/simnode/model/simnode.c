@@ -1,6 +1,7 @@
 #include "tests/simnode/model/simnode.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,22 +83,13 @@ static int init_domains(struct simnode *node)
             return err;
         domain->socket = (int)((int64_t)i / domains_per_socket(machine));
         domain->port_free_fs = calloc((size_t)machine->llc_ports, sizeof(uint64_t));
-        domain->class_free_fs = calloc(node->scenario->n_classes + 1, sizeof(uint64_t));
+        /* Those of no class share one; whose bandwidth is set while it runs has its own. */
+        domain->class_free_fs =
+            calloc(node->scenario->n_classes + 1 + node->scenario->n_containers, sizeof(uint64_t));
         if (!domain->port_free_fs || !domain->class_free_fs)
             return -ENOMEM;
     }
     return 0;
-}
-
-/* A class may use its percentage of what a socket's channels move at most. */
-static uint64_t mba_gap_fs(const struct machine_spec *machine, double percent)
-{
-    double line_seconds = (double)machine->dram.timing.burst / machine->dram.clock_hz;
-
-    if (percent >= 100)
-        return 0;
-    return (uint64_t)(line_seconds / (double)machine->channels / (percent / 100) *
-                      (double)FS_PER_SECOND);
 }
 
 static int init_apps(struct simnode *node)
@@ -118,7 +110,9 @@ static int init_apps(struct simnode *node)
         app->spec = spec;
         app->llc_ways = class ? class->llc_ways : CACHE_ALL_WAYS;
         app->class_index = class ? (size_t)(class - scenario->classes) : scenario->n_classes;
-        app->mba_gap_fs = class ? mba_gap_fs(machine, class->mba_percent) : 0;
+        app->mba_gap_fs = class ? settings_mba_gap_fs(machine, class->mba_percent) : 0;
+        app->quota_cores = INFINITY;
+        app->quota_period_fs = app->quota_spent_fs = SIM_NEVER;
         app->placement_seed = mix64((uint64_t)spec->seed + 77);
         if (scenario->epoch_cycles || scenario->ats_sets) {
             int err = cache_init(&app->ats, sets, (unsigned)machine->llc.ways);
@@ -238,7 +232,7 @@ static void handle(struct simnode *node, const struct event *event)
 
     switch ((enum event_kind)event_kind(event)) {
     case EVENT_CORE:
-        core_run(event->subject);
+        core_go_on(event->subject);
         break;
     case EVENT_MAB:
         mab_ask(node, request);
@@ -281,6 +275,12 @@ static void handle(struct simnode *node, const struct event *event)
     case EVENT_WANDER:
         wander(node, event->subject);
         break;
+    case EVENT_QUOTA_PERIOD:
+        stops_quota_period(node, event->subject);
+        break;
+    case EVENT_QUOTA_SPENT:
+        stops_quota_spent(node, event->subject);
+        break;
     }
 }
 
@@ -313,12 +313,7 @@ static void start_container(struct simnode *node, size_t index)
             sim_schedule(node, node->now_fs + (uint64_t)app->spec->wander_cycles * node->period_fs,
                          EVENT_WANDER, &node->cores[i]);
     }
-}
-
-static uint64_t core_cycle_now(const struct core *core)
-{
-    return core->clock.base_cycle +
-           (core->node->now_fs - core->clock.base_fs) / core->clock.period_fs;
+    stops_start(node, index);
 }
 
 /* Turns the integrals into cycles of the clock that held until now. */
@@ -333,33 +328,11 @@ static void flush_occupancy(struct core *core)
     core->l1d_misses_out.sum_fs = 0;
 }
 
-/* Time and cycles stand still for it, or go on. */
-static void sleep_or_wake(struct simnode *node, size_t index, bool asleep)
-{
-    struct app *app = &node->apps[index];
-
-    if (app->asleep == asleep)
-        return;
-    app->asleep = asleep;
-    if (!asleep)
-        app->slept_fs += node->now_fs - app->asleep_fs;
-    app->asleep_fs = node->now_fs;
-    for (size_t i = 0; i < node->n_cores; i++) {
-        struct core *core = &node->cores[i];
-
-        if (core->container != index)
-            continue;
-        if (!asleep)
-            core->slept_cycles += core_cycle_now(core) - core->asleep_cycle;
-        core->asleep_cycle = core_cycle_now(core);
-    }
-}
-
 static void stop_container(struct simnode *node, size_t index)
 {
     struct app *app = &node->apps[index];
 
-    sleep_or_wake(node, index, false);
+    stops_finish(node, index);
     app->running = false;
     app->stop_fs = node->now_fs;
     for (size_t i = 0; i < node->n_cores; i++) {
@@ -388,24 +361,6 @@ static void set_frequency(struct simnode *node, double core_hz)
     }
 }
 
-static void pause_or_resume(struct simnode *node, size_t index, int64_t tick)
-{
-    const struct pause_spec *spec = container_pause(&node->scenario->containers[index], tick);
-    bool pause = spec != NULL;
-
-    sleep_or_wake(node, index, pause && spec->asleep);
-    for (size_t i = 0; i < node->n_cores; i++) {
-        struct core *core = &node->cores[i];
-
-        if (core->container != index || core->paused == pause)
-            continue;
-        if (pause)
-            core_pause(core);
-        else
-            core_resume(core);
-    }
-}
-
 static void begin_tick(struct simnode *node)
 {
     const struct scenario *scenario = node->scenario;
@@ -422,9 +377,10 @@ static void begin_tick(struct simnode *node)
             stop_container(node, i);
         if (!node->apps[i].started && spec->start_tick <= tick)
             start_container(node, i);
-        if (node->apps[i].running && spec->n_pauses)
-            pause_or_resume(node, i, tick);
+        if (node->apps[i].running)
+            stops_begin_tick(node, i, tick);
     }
+    settings_begin_tick(node, tick);
     if (tick == 1 && scenario->epoch_cycles)
         start_epoch(node);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "exporter/source/role.h"
+#include "tests/simnode/model/cache.h"
 #include "tests/simnode/model/request.h"
 #include "tests/simnode/model/shadow.h"
 #include "tests/simnode/scenario/scenario.h"
@@ -29,6 +30,24 @@ int simnode_run_cycles(struct simnode *node, uint64_t cycles);
 
 uint64_t simnode_ticks(const struct simnode *node);  /* finished ones */
 uint64_t simnode_now_ns(const struct simnode *node); /* simulated time */
+
+/*
+ * Changes between two runs, of a container by its index; they hold until the next one, also through
+ * a start. 0, -EINVAL (a value that cannot be, or where it cannot be) or -ENOMEM. A node of which
+ * nothing is set runs as if these did not exist.
+ */
+/* Where its fills go: lines stay where they are until they are evicted. Not 0. */
+int simnode_set_ways(struct simnode *node, size_t container, uint32_t mask);
+/* Of a socket's peak DRAM bandwidth, for this container alone; 100: no limit. */
+int simnode_set_mba(struct simnode *node, size_t container, double percent);
+/* Its share of the epochs is its weight over the sum of all that run. From the first one set on,
+ * those without have none; nobody's epoch where the sum is 0. Only with epochs. */
+int simnode_set_epoch_weight(struct simnode *node, size_t container, double weight);
+/* CPUs that its threads may use together, from the next tenth of a tick on; > 0, INFINITY: no
+ * quota. Counters leave out the time without a CPU, truth does not. Not with epochs or ats_sets. */
+int simnode_set_quota(struct simnode *node, size_t container, double cores);
+/* Its threads have no CPU, or have one again, at once. As a quota otherwise. */
+int simnode_set_paused(struct simnode *node, size_t container, bool paused);
 
 /* Raw totals since the container started, at the current moment. */
 struct simnode_reading {
@@ -95,6 +114,18 @@ struct simnode_asm_extra {
     uint64_t memory_fs, memory_reads, prefetches; /* see PROGRESS_MEMORY_TIME */
 };
 void simnode_asm_extra(struct simnode *node, size_t container, struct simnode_asm_extra *out);
+
+/* Of a container's demand accesses of the last-level cache since it started, whosever epoch it is.
+ */
+struct simnode_cache_totals {
+    uint64_t accesses, hits, misses;
+    uint64_t hit_cycles, miss_cycles; /* with at least one outstanding, from its lookup on */
+    /* Of its auxiliary tags, the sampled sets (all without ats_sets): hits by how many of the set's
+     * lines were used since that line was. 0 without such tags. */
+    uint64_t way_hits[CACHE_MAX_WAYS], tag_misses;
+    uint64_t shadow_cycles; /* that its instructions so far take alone, by the shadow clock */
+};
+void simnode_cache_totals(struct simnode *node, size_t container, struct simnode_cache_totals *out);
 
 struct simnode_unit_totals {
     uint64_t cas_reads, cas_writes, activates, inserts;

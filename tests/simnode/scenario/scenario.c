@@ -25,6 +25,7 @@ static const struct field top_fields[] = {
     {"classes", FIELD_OTHER, 0, 0, 0},
     {"workloads", FIELD_OTHER, 0, 0, 0},
     {"containers", FIELD_OTHER, 0, 0, 0},
+    {"actions", FIELD_OTHER, 0, 0, 0},
 };
 
 static const struct field epoch_fields[] = {
@@ -76,9 +77,8 @@ static int read_epochs(struct field_reader *reader, json_t *object, struct scena
     return err;
 }
 
-/* A way mask as /sys/fs/resctrl writes it: hexadecimal. */
-static int read_ways(struct field_reader *reader, json_t *value, const struct machine_spec *machine,
-                     uint32_t *out)
+int scenario_read_ways(struct field_reader *reader, json_t *value,
+                       const struct machine_spec *machine, uint32_t *out)
 {
     const char *text = json_string_value(value);
     char *end = NULL;
@@ -119,8 +119,8 @@ static int read_classes(struct field_reader *reader, json_t *array, struct scena
         if (!err && !class->name)
             err = field_error(reader, "name", "must be given");
         if (!err)
-            err = read_ways(reader, json_object_get(object, "llc_ways"), &out->machine,
-                            &class->llc_ways);
+            err = scenario_read_ways(reader, json_object_get(object, "llc_ways"), &out->machine,
+                                     &class->llc_ways);
         field_leave(reader);
     }
     field_leave(reader);
@@ -203,6 +203,8 @@ static int read_all(struct field_reader *reader, json_t *root, const char *folde
         err = scenario_read_workloads(reader, json_object_get(root, "workloads"), folder, out);
     if (!err)
         err = scenario_read_containers(reader, json_object_get(root, "containers"), out);
+    if (!err)
+        err = scenario_read_actions(reader, json_object_get(root, "actions"), out);
     if (!err &&
         (double)out->ticks * (double)out->tick_cycles > SCENARIO_MAX_SECONDS * out->machine.core_hz)
         err = field_error(reader, "ticks", "the run lasts more than an hour of simulated time");
@@ -348,6 +350,7 @@ void scenario_free(struct scenario *scenario)
     free(scenario->containers);
     free(scenario->classes);
     free(scenario->frequency_changes);
+    free(scenario->actions);
     free(scenario->machine.microarchitecture);
     free(scenario->machine_text);
     free(scenario);

@@ -117,6 +117,22 @@ struct frequency_change {
     double core_hz;
 };
 
+enum action_kind {
+    ACTION_LLC_WAYS,
+    ACTION_MBA_PERCENT,
+    ACTION_QUOTA_CORES,
+    ACTION_EPOCH_WEIGHT,
+};
+
+/* What a controller does at the start of a tick. */
+struct action_spec {
+    int64_t tick;
+    size_t container;
+    enum action_kind kind;
+    uint32_t ways; /* of ACTION_LLC_WAYS */
+    double value;  /* of the others */
+};
+
 struct scenario {
     int64_t seed, ticks, tick_cycles;
     int64_t stretch;      /* a tick is recorded as lasting that many times as long */
@@ -136,6 +152,8 @@ struct scenario {
     size_t n_workloads;
     struct container_spec *containers;
     size_t n_containers;
+    struct action_spec *actions;
+    size_t n_actions;
     char *machine_text; /* machine and effects as canonical JSON */
 };
 

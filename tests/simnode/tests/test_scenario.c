@@ -123,6 +123,33 @@ static void test_errors_in_workloads_and_containers(void **state)
         "s.json:2: containers: are more than 8, too many for truth_caused");
 }
 
+#define ACTION(head, action)                                                                       \
+    "{'scenario':1," head "'machine':{'sockets':1},'workloads':{'w':{'kind':'compute'}},"          \
+    "'containers':[{'key':'a','workload':'w','cpus':[0]}],\n'actions':[" action "]}"
+
+static void test_errors_in_actions(void **state)
+{
+    (void)state;
+    expect_error(ACTION("", "{'container':'a','quota_cores':1}"),
+                 "s.json:2: actions[0].tick: must be given");
+    expect_error(ACTION("", "{'tick':1,'container':'b','quota_cores':1}"),
+                 "s.json:2: actions[0].container: there is no container \"b\"");
+    expect_error(ACTION("", "{'tick':1,'container':'a'}"),
+                 "s.json:2: actions[0]: must be one of llc_ways, mba_percent, quota_cores, "
+                 "epoch_weight");
+    expect_error(ACTION("", "{'tick':1,'container':'a','quota_cores':1,'mba_percent':5}"),
+                 "s.json:2: actions[0]: must be one of llc_ways, mba_percent, quota_cores, "
+                 "epoch_weight");
+    expect_error(ACTION("", "{'tick':1,'container':'a','llc_ways':'0'}"),
+                 "s.json:2: actions[0].llc_ways: must be a hexadecimal mask of the 16 ways");
+    expect_error(ACTION("'ats_sets':64,", "{'tick':1,'container':'a','quota_cores':1}"),
+                 "s.json:2: actions[0].quota_cores: is not possible with epochs or ats_sets");
+    expect_error(ACTION("", "{'tick':1,'container':'a','epoch_weight':1}"),
+                 "s.json:2: actions[0].epoch_weight: needs epochs");
+    expect_error(ACTION("'truth_caused':true,", ""),
+                 "s.json:2: actions: are not possible with truth_caused");
+}
+
 static void test_truncations_are_errors(void **state)
 {
     char *json =
@@ -254,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errors_name_line_and_key),
         cmocka_unit_test(test_errors_in_workloads_and_containers),
+        cmocka_unit_test(test_errors_in_actions),
         cmocka_unit_test(test_truncations_are_errors),
         cmocka_unit_test(test_values_and_defaults),
         cmocka_unit_test(test_trace_errors_name_the_line),
