@@ -110,10 +110,12 @@ int dram_init(struct dram_channel *channel, const struct dram_config *config, in
 
     struct dram_bank *banks = calloc((size_t)config->banks, sizeof(*banks));
     uint32_t *reads_of_app = calloc((size_t)apps + 1, sizeof(*reads_of_app));
+    struct dram_share *shares = calloc((size_t)apps + 1, sizeof(*shares));
 
-    if (!banks || !reads_of_app) {
+    if (!banks || !reads_of_app || !shares) {
         free(banks);
         free(reads_of_app);
+        free(shares);
         return -ENOMEM;
     }
     for (int64_t i = 0; i < config->banks; i++)
@@ -122,7 +124,9 @@ int dram_init(struct dram_channel *channel, const struct dram_config *config, in
                                      .banks = banks,
                                      .priority_app = -1,
                                      .last_app = -1,
-                                     .reads_of_app = reads_of_app};
+                                     .reads_of_app = reads_of_app,
+                                     .apps = apps,
+                                     .shares = shares};
     return 0;
 }
 
@@ -130,6 +134,7 @@ void dram_release(struct dram_channel *channel)
 {
     free(channel->banks);
     free(channel->reads_of_app);
+    free(channel->shares);
     *channel = (struct dram_channel){0};
 }
 
@@ -154,11 +159,26 @@ static inline bool is_priority(const struct dram_channel *channel, const struct 
     return request->app == channel->priority_app && channel->priority_app >= 0;
 }
 
-/* Priority first, then row hits, then age: the order inside one bank, as a number. */
-static inline unsigned rank(const struct dram_channel *channel, const struct dram_bank *bank,
+/* In a batch; 0 where there are none. */
+static inline uint32_t position(const struct dram_channel *channel, const struct request *request)
+{
+    return channel->config->batch_cap && request->app >= 0 && !is_write(request)
+               ? channel->shares[request->app].position
+               : 0;
+}
+
+#define BEST_RANK ((uint64_t)8 << 32)
+
+/* Priority first, then the batch, then row hits, then the batch's order of applications, then age:
+ * the order inside one bank, as a number. */
+static inline uint64_t rank(const struct dram_channel *channel, const struct dram_bank *bank,
                             const struct request *request)
 {
-    return (unsigned)is_priority(channel, request) << 1 | (bank->row == (int64_t)request->row);
+    uint64_t first = (uint64_t)is_priority(channel, request) << 2 |
+                     (uint64_t)(request->marked || !channel->config->batch_cap) << 1 |
+                     (uint64_t)(bank->row == (int64_t)request->row);
+
+    return ((first + 1) << 32) - position(channel, request);
 }
 
 static struct request *best_of(struct dram_channel *channel, struct dram_bank *bank, int which)
@@ -167,16 +187,16 @@ static struct request *best_of(struct dram_channel *channel, struct dram_bank *b
         return bank->best[which];
 
     struct request *best = NULL;
-    unsigned best_rank = 0;
+    uint64_t best_rank = 0;
 
     /* The list is in order of arrival, so the first of a rank is its oldest. */
     for (struct request *r = which ? bank->writes.head : bank->reads.head; r; r = r->next) {
-        unsigned r_rank = rank(channel, bank, r);
+        uint64_t r_rank = rank(channel, bank, r);
 
         if (!best || r_rank > best_rank) {
             best = r;
             best_rank = r_rank;
-            if (best_rank == 3)
+            if (best_rank == BEST_RANK)
                 break;
         }
     }
@@ -313,8 +333,12 @@ static bool better(const struct dram_channel *channel, const struct candidate *a
 
     if (priority_a != priority_b)
         return priority_a;
+    if (a->request->marked != b->request->marked)
+        return a->request->marked;
     if (cas_a != cas_b)
         return cas_a;
+    if (position(channel, a->request) != position(channel, b->request))
+        return position(channel, a->request) < position(channel, b->request);
     return a->request->order < b->request->order;
 }
 
@@ -334,6 +358,7 @@ static void remove_request(struct dram_channel *channel, struct dram_bank *bank,
         return;
     }
     channel->reads--;
+    channel->marked -= request->marked;
     if (request->app >= 0)
         channel->reads_of_app[request->app]--;
 }
@@ -423,6 +448,9 @@ struct dram_command dram_step(struct dram_channel *channel, uint64_t clock, uint
     refresh(channel, clock);
     if (channel->reads == 0 && channel->writes == 0)
         return (struct dram_command){.kind = DRAM_NOTHING};
+
+    if (config->batch_cap && channel->marked == 0)
+        dram_form_batch(channel);
 
     bool write = choose_writes(channel);
     bool exclusive = config->priority_exclusive && !write && priority_is_queued(channel);

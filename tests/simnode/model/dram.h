@@ -30,6 +30,9 @@ struct dram_config {
      * has it; otherwise they get what the prioritised ones cannot use at that clock. */
     bool priority_exclusive;
     bool bank_hash; /* bank bits are XORed with row bits */
+    /* Reads are served in batches, with at most so many of an application in a bank (batch.c); 0:
+     * first ready, first come first served. */
+    int64_t batch_cap;
 };
 
 struct dram_bank {
@@ -38,6 +41,12 @@ struct dram_bank {
     struct request_list reads, writes;
     struct request *best[2]; /* for reads, writes */
     bool stale[2];
+};
+
+/* Of one application in the batch under way. */
+struct dram_share {
+    uint32_t in_bank, most_in_bank, reads;
+    uint32_t position; /* the least goes first */
 };
 
 struct dram_channel {
@@ -54,6 +63,9 @@ struct dram_channel {
     int priority_app;       /* -1: none */
     int last_app;           /* whose command was issued last; -1: none's */
     uint32_t *reads_of_app; /* read requests here, queued or before the queue */
+    int apps;
+    struct dram_share *shares; /* by application */
+    uint32_t marked;           /* reads of the batch that have not been served */
     /* Totals. */
     uint64_t inserts, cas_reads, cas_writes, activates, precharges;
 };
@@ -98,6 +110,9 @@ static inline bool dram_priority_waits_behind_other(const struct dram_channel *c
     return channel->priority_app >= 0 && channel->reads_of_app[channel->priority_app] > 0 &&
            channel->last_app >= 0 && channel->last_app != channel->priority_app;
 }
+
+/* batch.c: marks the reads of the next batch, and ranks the applications. */
+void dram_form_batch(struct dram_channel *channel);
 
 /* Named timings: "ddr3-1333" (10-10-10), "ddr4-2933" (21-21-21), "ddr5-4800" (40-39-39, one of a
  * DIMM's two channels). 0 or -ENOENT. */

@@ -43,6 +43,7 @@ struct request {
     unsigned bank;
     uint64_t order;
     bool queued; /* in the read queue, as opposed to before it */
+    bool marked; /* of the controller's batch */
     /* When it came where; femtoseconds. */
     uint64_t mab_fs, enter_fs, access_fs, label_fs, arrive_fs, insert_fs, cas_fs;
     /* In shadow time (shadow.h), in core cycles: how much sooner it was made, and served; when its

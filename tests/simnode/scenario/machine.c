@@ -146,6 +146,7 @@ static const struct field memory_fields[] = {
     {"write_queue", FIELD_INT, M(dram.write_queue), 1, 4096},
     {"write_high", FIELD_INT, M(dram.write_high), 1, 4096},
     {"write_low", FIELD_INT, M(dram.write_low), 0, 4096},
+    {"batch_cap", FIELD_INT, M(dram.batch_cap), 0, 1000},
     {"page_idle_clocks", FIELD_INT, M(dram.page_idle_clocks), 0, 1e9},
     {"priority_exclusive", FIELD_BOOL, M(dram.priority_exclusive), 0, 0},
     {"bank_hash", FIELD_BOOL, M(dram.bank_hash), 0, 0},

@@ -370,6 +370,72 @@ static void test_locating_is_one_to_one(void **state)
     }
 }
 
+/* The application of the next read; commands before it are not looked at. */
+static int next_read(struct dram_channel *channel, uint64_t *clock)
+{
+    struct dram_command command;
+
+    do {
+        command = next_command(channel, clock);
+        assert_int_not_equal(command.kind, DRAM_NOTHING);
+        (*clock)++;
+    } while (command.kind != DRAM_READ);
+    return command.request->app;
+}
+
+/* A row is open. Five more reads of it by one application, and one of another row by another. */
+static void test_a_batch_bounds_the_wait(void **state)
+{
+    static const int plain[] = {0, 0, 0, 0, 0, 1}, batches[] = {0, 0, 1, 0, 0, 0};
+    struct dram_config config = simple_config();
+
+    (void)state;
+    for (int batched = 0; batched < 2; batched++) {
+        struct request reads[6], opener = request_at(0, 7, 0);
+        struct dram_channel channel;
+        uint64_t clock = 0;
+
+        config.batch_cap = batched ? 2 : 0;
+        assert_int_equal(dram_init(&channel, &config, 2), 0);
+        dram_push(&channel, &opener, 0);
+        assert_int_equal(next_read(&channel, &clock), 0);
+        for (int i = 0; i < 6; i++) {
+            reads[i] = request_at(0, i == 4 ? 9 : 7, i == 4);
+            dram_push(&channel, &reads[i], 0);
+        }
+        for (int i = 0; i < 6; i++)
+            assert_int_equal(next_read(&channel, &clock), batched ? batches[i] : plain[i]);
+        assert_int_equal(channel.marked, 0);
+        dram_release(&channel);
+    }
+}
+
+/* All rows differ. Application 0 has three reads in bank 0, 1 has one there and one in bank 1; 2
+ * has two in bank 0. So 1 has one at most in a bank, 2 has two, 0 has three. */
+static void test_the_shortest_of_a_batch_goes_first(void **state)
+{
+    static const struct {
+        unsigned bank;
+        int app;
+    } pushed[] = {{0, 0}, {0, 0}, {0, 0}, {0, 1}, {1, 1}, {0, 2}, {0, 2}};
+    static const int order[] = {1, 1, 2, 2, 0, 0, 0};
+    struct dram_config config = simple_config();
+    struct request reads[7];
+    struct dram_channel channel;
+    uint64_t clock = 0;
+
+    (void)state;
+    config.batch_cap = 5;
+    assert_int_equal(dram_init(&channel, &config, 3), 0);
+    for (int i = 0; i < 7; i++) {
+        reads[i] = request_at(pushed[i].bank, (uint64_t)i + 1, pushed[i].app);
+        dram_push(&channel, &reads[i], 0);
+    }
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(next_read(&channel, &clock), order[i]);
+    dram_release(&channel);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +451,8 @@ int main(void)
         cmocka_unit_test(test_refresh_closes_rows_and_blocks),
         cmocka_unit_test(test_idle_rows_are_closed),
         cmocka_unit_test(test_locating_is_one_to_one),
+        cmocka_unit_test(test_a_batch_bounds_the_wait),
+        cmocka_unit_test(test_the_shortest_of_a_batch_goes_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
