@@ -75,8 +75,9 @@ static const struct metric_desc descs[NVMM_METRICS] = {
     [M_HUNG] = {.name = "interference_sampler_reads_hung",
                 .type = METRIC_COUNTER,
                 .number = METRIC_U64,
-                .help = "Reads of a process's mappings or code that did not end within 200 ms. "
-                        "High: a program that serves memory or files of some container does not "
+                .help = "Reads of a process's mappings or code that did not end within 200 ms, "
+                        "time for which no CPU was free aside. High: a program that serves memory "
+                        "or files of some container does not "
                         "answer; /api/v1/status names the process of the last one."},
     [M_REFUSED] = {.name = "interference_sampler_containers_refused",
                    .type = METRIC_GAUGE,

@@ -23,3 +23,12 @@ int process_start_ticks(const char *text, uint64_t *out)
     *out = ticks;
     return 0;
 }
+
+int process_state(const char *text, char *out)
+{
+    const char *at = strrchr(text, ')');
+    if (!at || at[1] != ' ' || at[2] < 'A' || at[2] > 'z')
+        return -EINVAL;
+    *out = at[2];
+    return 0;
+}

@@ -6,7 +6,13 @@
 
 #include <stdint.h>
 
+/* Holds the text of any process. */
+enum { PROCESS_STAT_BYTES = 1024 };
+
 /* When the process began, in clock ticks since boot. 0 or -EINVAL. */
 int process_start_ticks(const char *text, uint64_t *out);
+
+/* Its state, as a letter of proc(5): 'R' runs or waits for a CPU. 0 or -EINVAL. */
+int process_state(const char *text, char *out);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "exporter/base/channel.h"
 #include "exporter/base/clock.h"
+#include "exporter/base/process_stat.h"
 #include "exporter/inspect/question.h"
 #include "exporter/inspect/warden.h"
 #include "exporter/service/privileges.h"
@@ -24,7 +25,9 @@ struct inspector {
     int control; /* to the warden */
     int worker;  /* -1: none is known */
     pid_t worker_pid;
-    uint64_t look_ns;                        /* not for another one before this */
+    bool greeted;     /* it has begun: what it waits for may be what it looks at */
+    int state;        /* its line of proc(5); -1: not known */
+    uint64_t look_ns; /* not for another one before this */
     bool may_read, may_identify, may_search; /* the workers */
     uint64_t cpu_ns, worker_cpu_ns;          /* of all; of this one */
     _Atomic uint64_t unanswered, hung;
@@ -43,7 +46,10 @@ static struct inspector *self_of(struct process_reader *reader)
 static void forget_worker(struct inspector *self)
 {
     close(self->worker);
-    self->worker = -1;
+    if (self->state >= 0)
+        close(self->state);
+    self->worker = self->state = -1;
+    self->greeted = false;
     self->cpu_ns += self->worker_cpu_ns;
     self->worker_cpu_ns = 0;
     self->has_maps = false;
@@ -91,13 +97,45 @@ static int give_up(struct inspector *self, bool hung)
 
 /* ---- questions ---- */
 
-static ssize_t receive(const struct inspector *self, uint8_t *bytes, size_t size)
+/* The worker's greeting: what tells its state. 0 or -errno, -ETIMEDOUT before it has begun. */
+static int receive_greeting(struct inspector *self)
 {
-    ssize_t n;
-    do
-        n = recv(self->worker, bytes, size, 0);
-    while (n < 0 && errno == EINTR);
-    return n;
+    uint8_t nothing[GREETING_BYTES];
+    int state = -1;
+    size_t n_fds = 1;
+    int n =
+        channel_receive(self->worker, INSPECT_DEADLINE_MS, nothing, sizeof nothing, &state, &n_fds);
+    if (n < 0)
+        return n;
+    if (n_fds == 1)
+        self->state = state;
+    self->greeted = true;
+    return n == (int)sizeof nothing ? 0 : -EPROTO;
+}
+
+/* Whether it would answer if it had a CPU. Until it has begun it waits for nothing else. */
+static bool waits_for_cpu(const struct inspector *self)
+{
+    char text[PROCESS_STAT_BYTES], state;
+    return !self->greeted ||
+           (self->state >= 0 && fsroot_read_fd(self->state, text, sizeof text, NULL) == 0 &&
+            process_state(text, &state) == 0 && state == 'R');
+}
+
+/* The answer's length; 0 at the end; -ETIMEDOUT; other -errno. */
+static ssize_t receive(struct inspector *self)
+{
+    const uint64_t end_ns = clock_mono_ns() + INSPECT_PATIENCE_MS * UINT64_C(1000000);
+    for (;;) {
+        ssize_t n = 0;
+        int err = self->greeted ? 0 : receive_greeting(self);
+        if (!err && (n = recv(self->worker, self->in, sizeof self->in, 0)) >= 0)
+            return n;
+        if (!err)
+            err = errno == EAGAIN || errno == EWOULDBLOCK ? -ETIMEDOUT : -errno;
+        if (err == -ETIMEDOUT ? clock_mono_ns() >= end_ns || !waits_for_cpu(self) : err != -EINTR)
+            return err;
+    }
 }
 
 /* 0 with *answer, whose bytes are valid until the next question; -EAGAIN. */
@@ -110,8 +148,8 @@ static int ask(struct inspector *self, const struct question *question, struct a
         return -EAGAIN;
     if (channel_send(self->worker, self->out, (size_t)len, NULL, 0) != 0)
         return give_up(self, false);
-    ssize_t n = receive(self, self->in, sizeof self->in);
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+    ssize_t n = receive(self);
+    if (n == -ETIMEDOUT)
         return give_up(self, true);
     if (n <= 0 || answer_read(self->in, (size_t)n, answer) != 0)
         return give_up(self, false);
@@ -285,7 +323,7 @@ static void init(struct inspector *self)
 {
     self->reader.ops = &ops;
     self->rule = (struct medium_rule){.mapping = mapping, .refresh = refresh};
-    self->worker = -1;
+    self->worker = self->state = -1;
     self->may_read = privileges_has(CAP_SYS_PTRACE);
     self->may_search = privileges_has(CAP_DAC_READ_SEARCH);
     self->may_identify = privileges_has(CAP_CHECKPOINT_RESTORE) || privileges_has(CAP_SYS_ADMIN);
@@ -336,7 +374,7 @@ void inspector_free(struct inspector *inspector)
     if (!inspector)
         return;
     if (inspector->worker >= 0)
-        close(inspector->worker);
+        forget_worker(inspector);
     close(inspector->control);
     wait_for_warden(inspector->warden);
     free(inspector);

@@ -5,10 +5,11 @@
  *   warden   a child of the exporter's: keeps the privileges, starts workers; no work
  *   worker   the warden's child: reads mappings, code and what is behind them, as it is asked
  *
- * One question at a time, and a worker has INSPECT_DEADLINE_MS to answer. Then it is left alone
- * (the kernel may not let anybody end it), and the warden starts another, later each time if they
- * do not live long. When a worker dies it is replaced likewise; when the warden dies, the worker
- * goes with it; when the exporter ends, both end.
+ * One question at a time, and a worker has INSPECT_DEADLINE_MS to answer; INSPECT_PATIENCE_MS while
+ * it only waits for a CPU, as on a node that is busy. Then it is left alone (the kernel may not let
+ * anybody end it), and the warden starts another, later each time if they do not live long. When a
+ * worker dies it is replaced likewise; when the warden dies, the worker goes with it; when the
+ * exporter ends, both end.
  */
 #ifndef IE_INSPECT_INSPECTOR_H
 #define IE_INSPECT_INSPECTOR_H
@@ -18,7 +19,7 @@
 #include "exporter/source/accesses/medium.h"
 #include "exporter/source/accesses/process_reader.h"
 
-enum { INSPECT_DEADLINE_MS = 200 };
+enum { INSPECT_DEADLINE_MS = 200, INSPECT_PATIENCE_MS = 2000 };
 
 struct inspector;
 

@@ -31,6 +31,10 @@ enum {
     ANSWER_BYTES = ANSWER_TEXT_BYTES + 32
 };
 
+/* A worker's first datagram, before any question: with a descriptor of its own "stat" of proc(5),
+ * if that can be opened. */
+enum { GREETING_BYTES = 1 };
+
 /* How long it is, or -E2BIG. */
 int question_write(const struct question *question, uint8_t out[QUESTION_BYTES]);
 /* 0, or -EINVAL for bytes that are no question. */

@@ -1,10 +1,13 @@
 #include "exporter/inspect/worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "exporter/base/channel.h"
 #include "exporter/base/clock.h"
 #include "exporter/inspect/question.h"
 #include "exporter/source/accesses/own_reader.h"
@@ -112,6 +115,17 @@ static int answer(struct worker *worker, const struct question *question, uint8_
     return -EINVAL;
 }
 
+/* Who asks cannot name this process in a procfs of another PID namespace: it gets the file. */
+static int greet(const struct worker_config *config)
+{
+    const uint8_t nothing[GREETING_BYTES] = {0};
+    int state = fsroot_open(config->fs, FSROOT_PROC, "self/stat", O_RDONLY);
+    int err = channel_send(config->channel, nothing, sizeof nothing, &state, state >= 0 ? 1 : 0);
+    if (state >= 0)
+        close(state);
+    return err;
+}
+
 static int serve(struct worker *worker)
 {
     for (;;) {
@@ -141,7 +155,9 @@ int worker_run(const struct worker_config *config)
     if (!worker)
         return -ENOMEM;
     worker->config = *config;
-    int err = own_reader_new(config->fs, &worker->reader);
+    int err = greet(config);
+    if (!err)
+        err = own_reader_new(config->fs, &worker->reader);
     if (!err && !config->rule)
         err = pmem_new(config->fs, &pmem_files_linux, &worker->pmem);
     if (worker->pmem)

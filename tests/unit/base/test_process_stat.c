@@ -24,10 +24,24 @@ static void start_times(void **state)
     assert_int_equal(process_start_ticks("7 (a", &ticks), -EINVAL);
 }
 
+static void states(void **state)
+{
+    (void)state;
+    char letter = 0;
+    assert_int_equal(process_state("7 (a) R b) S 1 7 7 0", &letter), 0);
+    assert_int_equal(letter, 'S');
+    assert_int_equal(process_state("7 (a) R 1", &letter), 0);
+    assert_int_equal(letter, 'R');
+    assert_int_equal(process_state("7 (a", &letter), -EINVAL);
+    assert_int_equal(process_state("7 (a)", &letter), -EINVAL);
+    assert_int_equal(process_state("7 (a) ", &letter), -EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(start_times),
+        cmocka_unit_test(states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

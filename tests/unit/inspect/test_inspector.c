@@ -138,8 +138,16 @@ static const struct {
     {"filter more", try_filter},
 };
 
-/* By the mapping's device: tries something, never answers, or answers by the path. */
-enum { HANGS = 7, TRIES = 8 };
+/* By the mapping's device: tries something, never answers, computes for longer than it has, or
+ * answers by the path. */
+enum { HANGS = 7, TRIES = 8, COMPUTES = 9 };
+
+static void compute(unsigned ms)
+{
+    const uint64_t end = clock_mono_ns() + ms * UINT64_C(1000000);
+    while (clock_mono_ns() < end)
+        ;
+}
 
 static enum medium answer(struct medium_rule *rule, pid_t pid, const struct maps_line *line,
                           enum access access)
@@ -149,6 +157,8 @@ static enum medium answer(struct medium_rule *rule, pid_t pid, const struct maps
     if (line->major == HANGS)
         for (;;)
             poll(NULL, 0, 1000);
+    if (line->major == COMPUTES)
+        compute(2 * INSPECT_DEADLINE_MS);
     if (line->major == TRIES)
         return tries[line->minor].attempt() < 0 ? MEDIUM_OTHER : MEDIUM_NVMM;
     return line->path_len == 5 && memcmp(line->path, "/nvmm", 5) == 0 && access == ACCESS_LOAD &&
@@ -331,6 +341,16 @@ static void one_that_hangs_is_left_alone(void **state)
     assert_true(worker > 0);
 }
 
+/* The kernel calls it running, as it does one that waits for a CPU. */
+static void one_that_could_run_is_waited_for(void **state)
+{
+    struct rig *rig = *state;
+    uint64_t hung;
+    wait_ready(rig);
+    assert_int_equal(ask(rig, COMPUTES, 0), MEDIUM_NVMM);
+    assert_int_equal(process_reader_unanswered(rig->reader, &hung), 0);
+}
+
 static void one_that_dies_is_replaced(void **state)
 {
     struct rig *rig = *state;
@@ -507,10 +527,15 @@ static void answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(questions),  cmocka_unit_test(answers),
-        T(sees_what_we_see),          T(one_that_hangs_is_left_alone),
-        T(one_that_dies_is_replaced), T(the_warden_dies),
-        T(what_it_may_not),           cmocka_unit_test(files_of_other_users),
+        cmocka_unit_test(questions),
+        cmocka_unit_test(answers),
+        T(sees_what_we_see),
+        T(one_that_hangs_is_left_alone),
+        T(one_that_dies_is_replaced),
+        T(the_warden_dies),
+        T(what_it_may_not),
+        T(one_that_could_run_is_waited_for),
+        cmocka_unit_test(files_of_other_users),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
