@@ -26,6 +26,7 @@ struct run {
     const struct log *log;
     struct log decisions_log; /* without limits: there is a line for each change */
     struct client_buffer buffer;
+    struct view view; /* its memory is used again */
     struct governor *governor;
     struct store *store;
     struct expose *expose;
@@ -56,8 +57,8 @@ static void on_decision(void *context, const struct decision *d)
 
 /* ---- the exporter ---- */
 
-/* 0 with a view to be released. Says so once when it is down, and once when it is up again. */
-static int fetch(struct run *run, struct view *view)
+/* NULL without an answer. Says so once when it is down, and once when it is up again. */
+static const struct view *fetch(struct run *run)
 {
     char error[256] = "";
     const char *body;
@@ -65,14 +66,14 @@ static int fetch(struct run *run, struct view *view)
     int err = client_get(&run->config->exporter, "/api/v1/containers", FETCH_DEADLINE, &run->buffer,
                          &body, &len, error, sizeof error);
     if (!err)
-        err = view_parse(body, len, view, error, sizeof error);
+        err = view_parse(body, len, &run->view, error, sizeof error);
     run->up = !err;
     if (err && !run->said_down)
         log_warn(run->log, "client", "no view of the exporter: %s", error);
     if (!err && run->said_down)
         log_info(run->log, "client", "the exporter answers again");
     run->said_down = err != 0;
-    return err;
+    return err ? NULL : &run->view;
 }
 
 /* Right behind the exporter's next tick; or soon, when that is not known. */
@@ -121,17 +122,14 @@ static uint64_t tick_due(void *context)
 static void on_tick(void *context, uint64_t began_ns)
 {
     struct run *run = context;
-    struct view view = {0};
     governor_pause(run->governor, is_paused(run), loop_wall_ns());
-    bool have = fetch(run, &view) == 0;
+    const struct view *view = fetch(run);
     uint64_t now_ns = loop_now_ns();
-    governor_take(run->governor, have ? &view : NULL, now_ns, loop_wall_ns());
-    if (have && view.has_tick)
-        run->interval_ns = view.interval_ns;
+    governor_take(run->governor, view, now_ns, loop_wall_ns());
+    if (view && view->has_tick)
+        run->interval_ns = view->interval_ns;
     now_ns = loop_now_ns();
-    run->due_ns = next_fetch(run, have ? &view : NULL, now_ns);
-    if (have)
-        view_release(&view);
+    run->due_ns = next_fetch(run, view, now_ns);
     run->tick_seconds += (double)(now_ns - began_ns) * 1e-9;
     publish(run, now_ns, loop_wall_ns());
     notify_systemd("WATCHDOG=1");
@@ -284,6 +282,7 @@ int run_governor(const struct flags *flags, struct config *config, const struct 
     expose_free(run.expose);
     store_free(run.store);
     client_buffer_release(&run.buffer);
+    view_release(&run.view);
     config_free(run.config);
     return err;
 }
@@ -325,8 +324,8 @@ int run_check(const struct flags *flags, const struct config *config, const stru
                 fprintf(out, "%s: %s between %g and %g, now \"%s\"\n", holdings[i].claim.container,
                         knob_name(holdings[i].claim.knob), holdings[i].claim.least,
                         holdings[i].claim.most, holdings[i].claim.original);
-        view_release(&view);
     }
+    view_release(&view);
     client_buffer_release(&buffer);
     governor_free(governor);
     return err;

@@ -6,120 +6,346 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/json/scan.h"
+
 #define FAMILY "interference_container_"
 
-static const char *text_of(const json_t *object, const char *name)
+/* Reading in progress. */
+struct reader {
+    struct json_scan scan;
+    struct view *view;
+    size_t texts_len;
+    int err;
+};
+
+/* ---- members ---- */
+
+/* The index of the name among 'names', ended by NULL; -1 where there is none. A name of these that
+ * stands twice is an error: who writes that means one of two things. */
+static int member_of(struct reader *reader, struct json_span name, const char *const *names,
+                     unsigned *seen)
 {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
+    if (memchr(name.at, '\\', name.len)) {
+        json_scan_fail(&reader->scan, "a name with an escape");
+        return -1;
+    }
+    for (int i = 0; names[i]; i++) {
+        if (!json_span_is(name, names[i]))
+            continue;
+        if (*seen & 1u << i)
+            json_scan_fail(&reader->scan, "a name that stands twice");
+        *seen |= 1u << i;
+        return i;
+    }
+    return -1;
 }
 
-/* A whole number of at least 0 that a double holds exactly, or 0. */
-static uint64_t whole_of(const json_t *object, const char *name)
+/* The next member that is known; others are stepped over. Negative behind the last one. */
+static int next_member(struct reader *reader, const char *const *names, unsigned *seen)
 {
-    const json_t *value = json_object_get(object, name);
-    double number = json_number_value(value);
-    if (json_is_integer(value))
-        return json_integer_value(value) > 0 ? (uint64_t)json_integer_value(value) : 0;
-    return number >= 1 && number < 0x1p53 && floor(number) == number ? (uint64_t)number : 0;
+    struct json_span name;
+    while (json_scan_member(&reader->scan, &name)) {
+        int i = member_of(reader, name, names, seen);
+        if (i >= 0)
+            return i;
+        json_scan_skip(&reader->scan);
+    }
+    return -1;
+}
+
+/* ---- values ---- */
+
+/* "" for what is no string. There is room: all texts together are shorter than the document. */
+static const char *read_text(struct reader *reader)
+{
+    char *text = reader->view->texts + reader->texts_len;
+    if (!json_scan_string(&reader->scan, text))
+        return "";
+    reader->texts_len += strlen(text) + 1;
+    return text;
+}
+
+/* NaN for what is no number, or none that a double holds. */
+static double double_of(struct json_span number)
+{
+    char text[64];
+    if (number.len >= sizeof text)
+        return NAN;
+    memcpy(text, number.at, number.len);
+    text[number.len] = '\0';
+    double value = strtod(text, NULL);
+    return isfinite(value) ? value : NAN;
+}
+
+static double read_double(struct reader *reader)
+{
+    struct json_span number;
+    return json_scan_number(&reader->scan, &number) ? double_of(number) : NAN;
+}
+
+/* A whole number that a double, or as digits 64 bits, hold exactly, or 0. */
+static uint64_t read_whole(struct reader *reader)
+{
+    struct json_span number;
+    uint64_t whole = 0;
+    if (!json_scan_number(&reader->scan, &number))
+        return 0;
+    size_t digits = 0;
+    while (digits < number.len && number.at[digits] >= '0' && number.at[digits] <= '9')
+        if (__builtin_mul_overflow(whole, 10, &whole) ||
+            __builtin_add_overflow(whole, (uint64_t)(number.at[digits++] - '0'), &whole))
+            return 0;
+    if (digits == number.len)
+        return whole;
+    double value = double_of(number);
+    return value >= 1 && value < 0x1p53 && floor(value) == value ? (uint64_t)value : 0;
 }
 
 /* Seconds as nanoseconds; 0 for what is none, or beyond a thousand years. */
-static uint64_t nanoseconds_of(const json_t *object, const char *name)
+static uint64_t read_nanoseconds(struct reader *reader)
 {
-    double seconds = json_number_value(json_object_get(object, name));
+    double seconds = read_double(reader);
     return seconds > 0 && seconds < 3e10 / 4 ? (uint64_t)llround(seconds * 1e9) : 0;
 }
 
-/* A value by itself, or the first of a list with labels; NaN unless it is a finite number >= 0. */
-static double number_of(const json_t *values, const char *name)
+/* ---- values with labels ---- */
+
+struct labelled {
+    double value;
+    const char *basis, *path, *qos_class; /* labels */
+};
+
+static void read_labels(struct reader *reader, struct labelled *out)
 {
-    const json_t *value = json_object_get(values, name);
-    if (json_is_array(value))
-        value = json_object_get(json_array_get(value, 0), "value");
-    double number = json_number_value(value);
-    return json_is_number(value) && number >= 0 && isfinite(number) ? number : NAN;
+    static const char *const names[] = {"basis", "id", "qos_class", NULL};
+    const char **texts[] = {&out->basis, &out->path, &out->qos_class};
+    unsigned seen = 0;
+    int i;
+    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
+        return;
+    while ((i = next_member(reader, names, &seen)) >= 0)
+        *texts[i] = read_text(reader);
 }
 
-static double positive_of(const json_t *values, const char *name)
+static void read_sample(struct reader *reader, struct labelled *out)
 {
-    double number = number_of(values, name);
-    return number > 0 ? number : NAN;
+    static const char *const names[] = {"labels", "value", NULL};
+    unsigned seen = 0;
+    int i;
+    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
+        return;
+    while ((i = next_member(reader, names, &seen)) >= 0)
+        if (i == 0)
+            read_labels(reader, out);
+        else
+            out->value = read_double(reader);
 }
 
-static void read_container(const json_t *item, struct view_container *out)
+/* A value by itself, or the first of a list with labels. */
+static struct labelled read_labelled(struct reader *reader)
 {
-    const json_t *values = json_object_get(item, "values");
-    const json_t *info =
-        json_object_get(json_array_get(json_object_get(values, FAMILY "info"), 0), "labels");
-    *out = (struct view_container){
-        .container_id = text_of(item, "container_id"),
-        .namespace_ = text_of(item, "namespace"),
-        .pod = text_of(item, "pod"),
-        .container = text_of(item, "container"),
-        .path = text_of(info, "id"),
-        .qos_class = text_of(info, "qos_class"),
-        .cgroup_id = whole_of(item, "cgroup_id"),
-        .latency_seconds = positive_of(values, FAMILY "memory_read_latency_seconds"),
-        .baseline_seconds = positive_of(values, FAMILY "memory_read_latency_baseline_seconds"),
-        .memory_reads = number_of(values, FAMILY "memory_reads_total"),
-    };
+    struct labelled out = {.value = NAN, .basis = "", .path = "", .qos_class = ""};
+    if (json_scan_next(&reader->scan) != JSON_SCAN_ARRAY) {
+        out.value = read_double(reader);
+        return out;
+    }
+    json_scan_enter(&reader->scan, JSON_SCAN_ARRAY);
+    for (size_t n = 0; json_scan_element(&reader->scan); n++)
+        if (n == 0)
+            read_sample(reader, &out);
+        else
+            json_scan_skip(&reader->scan);
+    return out;
 }
 
-static void read_tick(const json_t *root, struct view *view)
+/* ---- containers ---- */
+
+static double positive(double value)
 {
-    const json_t *tick = json_object_get(root, "tick");
-    view->tick = whole_of(tick, "number");
-    view->monotonic_ns = nanoseconds_of(tick, "monotonic_seconds");
-    view->interval_ns = nanoseconds_of(tick, "interval_seconds");
+    return value > 0 ? value : NAN;
+}
+
+static void read_values(struct reader *reader, struct view_container *out)
+{
+    enum { INFO, READS, LATENCY, BASELINE };
+    static const char *const names[] = {FAMILY "info", FAMILY "memory_reads_total",
+                                        FAMILY "memory_read_latency_seconds",
+                                        FAMILY "memory_read_latency_baseline_seconds", NULL};
+    unsigned seen = 0;
+    int i;
+    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
+        return;
+    while ((i = next_member(reader, names, &seen)) >= 0) {
+        struct labelled read = read_labelled(reader);
+        if (i == INFO) {
+            out->path = read.path;
+            out->qos_class = read.qos_class;
+        } else if (i == READS) {
+            out->memory_reads = read.value >= 0 ? read.value : NAN;
+        } else if (i == LATENCY) {
+            out->latency_seconds = positive(read.value);
+        } else if (strcmp(read.basis, "machine") != 0) { /* a lower bound of what is normal */
+            out->baseline_seconds = positive(read.value);
+        }
+    }
+}
+
+static void read_container(struct reader *reader, struct view_container *out)
+{
+    enum { TEXTS = 4, CGROUP = TEXTS, VALUES };
+    static const char *const names[] = {"container_id", "namespace", "pod", "container",
+                                        "cgroup_id",    "values",    NULL};
+    const char **texts[TEXTS] = {&out->container_id, &out->namespace_, &out->pod, &out->container};
+    unsigned seen = 0;
+    int i;
+    *out = (struct view_container){.container_id = "",
+                                   .namespace_ = "",
+                                   .pod = "",
+                                   .container = "",
+                                   .path = "",
+                                   .qos_class = "",
+                                   .latency_seconds = NAN,
+                                   .baseline_seconds = NAN,
+                                   .memory_reads = NAN};
+    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
+        return;
+    while ((i = next_member(reader, names, &seen)) >= 0)
+        if (i < TEXTS)
+            *texts[i] = read_text(reader);
+        else if (i == CGROUP)
+            out->cgroup_id = read_whole(reader);
+        else
+            read_values(reader, out);
+}
+
+static int make_room(struct view *view)
+{
+    size_t cap = view->containers_cap ? 2 * view->containers_cap : 64;
+    if (view->n < view->containers_cap)
+        return 0;
+    struct view_container *grown = realloc(view->containers, cap * sizeof *grown);
+    if (!grown)
+        return -ENOMEM;
+    view->containers = grown;
+    view->containers_cap = cap;
+    return 0;
+}
+
+static void read_containers(struct reader *reader)
+{
+    struct view *view = reader->view;
+    if (!json_scan_enter(&reader->scan, JSON_SCAN_ARRAY)) {
+        json_scan_fail(&reader->scan, "no list of containers");
+        return;
+    }
+    while (json_scan_element(&reader->scan)) {
+        reader->err = view->n == VIEW_CONTAINERS_MAX ? -E2BIG : make_room(view);
+        if (reader->err) {
+            json_scan_fail(&reader->scan, "no room");
+            return;
+        }
+        read_container(reader, &view->containers[view->n++]);
+    }
+}
+
+/* ---- the whole ---- */
+
+static void read_tick(struct reader *reader)
+{
+    static const char *const names[] = {"number", "monotonic_seconds", "interval_seconds", NULL};
+    struct view *view = reader->view;
+    unsigned seen = 0;
+    int i;
+    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
+        return;
+    while ((i = next_member(reader, names, &seen)) >= 0)
+        if (i == 0)
+            view->tick = read_whole(reader);
+        else if (i == 1)
+            view->monotonic_ns = read_nanoseconds(reader);
+        else
+            view->interval_ns = read_nanoseconds(reader);
     view->has_tick = view->tick && view->monotonic_ns && view->interval_ns;
 }
 
-static int read_containers(const json_t *list, struct view *view)
+static void read_root(struct reader *reader)
 {
-    view->n = json_array_size(list);
-    if (view->n > VIEW_CONTAINERS_MAX)
-        return -E2BIG;
-    view->containers = calloc(view->n + 1, sizeof *view->containers);
-    if (!view->containers)
-        return -ENOMEM;
-    for (size_t i = 0; i < view->n; i++)
-        read_container(json_array_get(list, i), &view->containers[i]);
-    return 0;
+    enum { SOURCE, ENDED, TICK, CONTAINERS };
+    static const char *const names[] = {"source", "replay_ended", "tick", "containers", NULL};
+    struct view *view = reader->view;
+    unsigned seen = 0;
+    int i;
+    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT)) {
+        json_scan_fail(&reader->scan, "no object");
+        return;
+    }
+    while ((i = next_member(reader, names, &seen)) >= 0) {
+        if (i == SOURCE) {
+            view->source = read_text(reader);
+        } else if (i == ENDED) {
+            view->replay_ended = json_scan_next(&reader->scan) == JSON_SCAN_TRUE;
+            json_scan_skip(&reader->scan);
+        } else if (i == TICK) {
+            read_tick(reader);
+        } else {
+            read_containers(reader);
+        }
+    }
+    if (!(seen & 1u << CONTAINERS))
+        json_scan_fail(&reader->scan, "no list of containers");
 }
 
-int view_parse(const char *text, size_t len, struct view *out, char *error, size_t error_size)
+/* Nothing said; what was allocated stays. */
+static void forget(struct view *view)
 {
-    json_error_t where;
-    struct view view = {.root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &where)};
-    if (!view.root) {
-        bool memory = json_error_code(&where) == json_error_out_of_memory;
-        snprintf(error, error_size, "no JSON: byte %d: %.*s", where.position,
-                 (int)strcspn(where.text, "\r\n"), where.text);
-        return memory ? -ENOMEM : -EINVAL;
-    }
-    const json_t *list = json_object_get(view.root, "containers");
-    if (!json_is_array(list)) {
-        snprintf(error, error_size, "no list of containers");
-        json_decref(view.root);
-        return -EINVAL;
-    }
-    view.source = text_of(view.root, "source");
-    view.replay_ended = json_is_true(json_object_get(view.root, "replay_ended"));
-    read_tick(view.root, &view);
-    int err = read_containers(list, &view);
+    *view = (struct view){.source = "",
+                          .containers = view->containers,
+                          .texts = view->texts,
+                          .texts_cap = view->texts_cap,
+                          .containers_cap = view->containers_cap};
+}
+
+static int reserve_texts(struct view *view, size_t len)
+{
+    size_t cap = view->texts_cap ? view->texts_cap : 4096;
+    while (cap < len)
+        cap *= 2;
+    if (cap == view->texts_cap)
+        return 0;
+    free(view->texts);
+    view->texts = malloc(cap);
+    view->texts_cap = view->texts ? cap : 0;
+    return view->texts ? 0 : -ENOMEM;
+}
+
+int view_parse(const char *text, size_t len, struct view *view, char *error, size_t error_size)
+{
+    struct reader reader = {.view = view};
+    const char *why;
+    size_t where;
+    forget(view);
+    int err = reserve_texts(view, len);
     if (err) {
-        snprintf(error, error_size, "%s", err == -E2BIG ? "too many containers" : strerror(-err));
-        view_release(&view);
+        snprintf(error, error_size, "%s", strerror(-err));
         return err;
     }
-    *out = view;
-    return 0;
+    json_scan_init(&reader.scan, text, len);
+    read_root(&reader);
+    err = json_scan_finish(&reader.scan, &why, &where);
+    if (!err)
+        return 0;
+    forget(view);
+    if (reader.err)
+        snprintf(error, error_size, "%s",
+                 reader.err == -E2BIG ? "too many containers" : strerror(-reader.err));
+    else
+        snprintf(error, error_size, "byte %zu: %s", where, why);
+    return reader.err ? reader.err : err;
 }
 
 void view_release(struct view *view)
 {
     free(view->containers);
-    json_decref(view->root);
+    free(view->texts);
     *view = (struct view){0};
 }

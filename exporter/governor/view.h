@@ -7,7 +7,6 @@
 #ifndef IE_GOVERNOR_VIEW_H
 #define IE_GOVERNOR_VIEW_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +20,7 @@ struct view_container {
     const char *qos_class;   /* "guaranteed", "burstable", "besteffort" */
     uint64_t cgroup_id;      /* the directory's inode in perf_event's hierarchy; 0: none */
     double latency_seconds;  /* of the last window; NaN: none */
-    double baseline_seconds; /* what is normal for it; NaN: none */
+    double baseline_seconds; /* what is normal for it; NaN: none, or only a lower bound */
     double memory_reads;     /* since it began, a counter; NaN: none */
 };
 
@@ -34,12 +33,15 @@ struct view {
     uint64_t interval_ns;  /* > 0 */
     struct view_container *containers;
     size_t n;
-    json_t *root; /* owns all texts */
+    /* Kept from one document to the next, which allocates nothing if it is not larger. */
+    char *texts;
+    size_t texts_cap, containers_cap;
 };
 
-/* The document's text. 0; -EINVAL with one line in error; -ENOMEM; -E2BIG: more containers than
- * VIEW_CONTAINERS_MAX. *out is released by the caller after 0, and untouched otherwise. */
-int view_parse(const char *text, size_t len, struct view *out, char *error, size_t error_size);
+/* Replaces what the view says, all zero at first, by what the document's text does. 0; -EINVAL with
+ * one line in error; -ENOMEM; -E2BIG: more containers than VIEW_CONTAINERS_MAX. Then it says
+ * nothing. */
+int view_parse(const char *text, size_t len, struct view *view, char *error, size_t error_size);
 void view_release(struct view *view);
 
 #endif

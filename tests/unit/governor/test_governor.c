@@ -113,7 +113,7 @@ static void tick(struct scene *scene, double latency)
     static const char *const names[] = {"batch", "compute", "system"};
     static const double read[] = {91e6, 1e6, 8e6};
     struct textbuf text = TEXTBUF_INIT;
-    struct view view;
+    struct view view = {0};
     char error[256] = "", path[32];
     scene->now_ns += SECOND;
     scene->tick++;
@@ -302,7 +302,7 @@ static void another_cgroup_of_the_path_is_let_alone(void **state)
     start(scene, true, "paper");
     warm_up(scene);
     struct textbuf text = TEXTBUF_INIT;
-    struct view view;
+    struct view view = {0};
     char error[256];
     textbuf_printf(&text,
                    "{\"source\":\"perf\",\"tick\":{\"number\":99,\"monotonic_seconds\":%.3f,"

@@ -8,7 +8,9 @@
 
 #include <cmocka.h>
 
+#include "exporter/base/textbuf.h"
 #include "exporter/governor/view.h"
+#include "tests/unit/support/malloc_count.h"
 
 static int parse(const char *text, struct view *view)
 {
@@ -21,7 +23,7 @@ static int parse(const char *text, struct view *view)
 static void a_whole_document(void **state)
 {
     (void)state;
-    struct view view;
+    struct view view = {0};
     assert_int_equal(
         parse("{\"source\":\"perf\",\"replay_ended\":false,\"tick\":{\"number\":812,"
               "\"monotonic_seconds\":4711.25,\"timestamp_seconds\":1.7e9,\"interval_seconds\":1},"
@@ -76,7 +78,7 @@ static void without_a_tick_there_is_none(void **state)
     };
     for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++) {
         char text[256] = "{\"containers\":[]";
-        struct view view;
+        struct view view = {0};
         strcat(text, ticks[i]);
         strcat(text, "}");
         assert_int_equal(parse(text, &view), 0);
@@ -94,7 +96,7 @@ static void odd_values_are_not_known(void **state)
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         char text[512] = "{\"containers\":[{\"cgroup_id\":-5,\"pod\":7,\"values\":{"
                          "\"interference_container_memory_read_latency_seconds\":";
-        struct view view;
+        struct view view = {0};
         strcat(text, values[i]);
         strcat(text, ",\"interference_container_info\":3}}]}");
         assert_int_equal(parse(text, &view), 0);
@@ -108,7 +110,7 @@ static void odd_values_are_not_known(void **state)
 static void what_is_no_document_is_refused(void **state)
 {
     (void)state;
-    struct view view;
+    struct view view = {0};
     static const char *const texts[] = {"",
                                         "[]",
                                         "{}",
@@ -116,9 +118,108 @@ static void what_is_no_document_is_refused(void **state)
                                         "{\"containers\":[",
                                         "{\"containers\":[]}x",
                                         "{\"containers\":[],\"containers\":[]}",
-                                        "{\"containers\":[{\"cgroup_id\":NaN}]}"};
+                                        "{\"containers\":[{\"cgroup_id\":NaN}]}",
+                                        "{\"containers\":[],\"\\u0073ource\":1}",
+                                        "{\"containers\":[{\"pod\":\"\xff\"}]}",
+                                        "{\"containers\":[{\"pod\":\"a\",\"pod\":\"b\"}]}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_int_equal(parse(texts[i], &view), -EINVAL);
+}
+
+/* What the probe sees at best is less than is normal for anybody: theta of it would be exceeded by
+ * calm reads. */
+static void a_lower_bound_is_no_baseline(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    assert_int_equal(parse("{\"containers\":[{\"values\":{"
+                           "\"interference_container_memory_read_latency_baseline_seconds\":"
+                           "[{\"labels\":{\"basis\":\"machine\"},\"value\":8e-08}]}}]}",
+                           &view),
+                     0);
+    assert_true(isnan(view.containers[0].baseline_seconds));
+    view_release(&view);
+}
+
+static void names_of_all_kinds(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    assert_int_equal(parse("{\"containers\":[{\"pod\":\"caf\\u00e9\\n\",\"container\":\"\xc3\xa9\","
+                           "\"container_id\":[1],\"cgroup_id\":18446744073709551615},"
+                           "{\"cgroup_id\":18446744073709551616},{\"cgroup_id\":1e3},[]]}",
+                           &view),
+                     0);
+    assert_int_equal(view.n, 4);
+    assert_string_equal(view.containers[0].pod, "caf\xc3\xa9\n");
+    assert_string_equal(view.containers[0].container, "\xc3\xa9");
+    assert_string_equal(view.containers[0].container_id, "");
+    assert_true(view.containers[0].cgroup_id == UINT64_MAX);
+    assert_int_equal(view.containers[1].cgroup_id, 0);
+    assert_int_equal(view.containers[2].cgroup_id, 1000);
+    assert_string_equal(view.containers[3].path, "");
+    view_release(&view);
+}
+
+/* Tick after tick the same memory; a document that cannot be read leaves nothing of the last. */
+static void memory_is_used_again(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"source\":\"perf\",\"containers\":[{\"pod\":\"a\"},{\"pod\":\"b\"}]}";
+    struct view view = {0};
+    char error[256];
+    assert_int_equal(parse(text, &view), 0);
+    uint64_t before = malloc_count();
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(view_parse(text, sizeof text - 1, &view, error, sizeof error), 0);
+    assert_int_equal(malloc_count() - before, 0);
+    assert_string_equal(view.containers[1].pod, "b");
+    assert_int_equal(parse("{\"source\":\"perf\",\"containers\":[{}", &view), -EINVAL);
+    assert_string_equal(view.source, "");
+    assert_int_equal(view.n, 0);
+    view_release(&view);
+}
+
+static void too_many_containers(void **state)
+{
+    (void)state;
+    struct textbuf text = TEXTBUF_INIT;
+    struct view view = {0};
+    char error[256];
+    textbuf_str(&text, "{\"containers\":[{}");
+    for (int i = 1; i < VIEW_CONTAINERS_MAX; i++)
+        textbuf_str(&text, ",{}");
+    size_t most = text.len;
+    textbuf_str(&text, "]}");
+    assert_int_equal(view_parse(text.data, text.len, &view, error, sizeof error), 0);
+    assert_int_equal(view.n, VIEW_CONTAINERS_MAX);
+    text.len = most;
+    textbuf_str(&text, ",{}]}");
+    assert_int_equal(view_parse(text.data, text.len, &view, error, sizeof error), -E2BIG);
+    assert_string_equal(error, "too many containers");
+    textbuf_release(&text);
+    view_release(&view);
+}
+
+static void without_memory(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"source\":\"perf\",\"containers\":[{\"pod\":\"a\"}]}";
+    if (!malloc_fail(0))
+        skip();
+    for (uint64_t n = 1; n <= 2; n++) {
+        struct view view = {0};
+        char error[256] = "";
+        malloc_fail(n);
+        int err = view_parse(text, sizeof text - 1, &view, error, sizeof error);
+        malloc_fail(0);
+        assert_int_equal(err, -ENOMEM);
+        assert_string_equal(error, strerror(ENOMEM));
+        assert_int_equal(view.n, 0);
+        assert_int_equal(view_parse(text, sizeof text - 1, &view, error, sizeof error), 0);
+        view_release(&view);
+    }
 }
 
 int main(void)
@@ -128,6 +229,11 @@ int main(void)
         cmocka_unit_test(without_a_tick_there_is_none),
         cmocka_unit_test(odd_values_are_not_known),
         cmocka_unit_test(what_is_no_document_is_refused),
+        cmocka_unit_test(a_lower_bound_is_no_baseline),
+        cmocka_unit_test(names_of_all_kinds),
+        cmocka_unit_test(memory_is_used_again),
+        cmocka_unit_test(too_many_containers),
+        cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
