@@ -70,8 +70,12 @@ enum liveness_verdict liveness_judge(struct liveness *liveness,
     uint64_t tick_ns = time_of(view, now_ns);
     if (view->tick == liveness->tick || now_ns - tick_ns > config->stale_ns)
         return wait_or_die(liveness, config, DEAD_STALE, now_ns);
+    /* Nobody looked for so long, be it because we did not run. */
+    bool long_ago = tick_ns - liveness->tick_ns > config->dead_ns && tick_ns > liveness->tick_ns;
     liveness->tick = view->tick;
     liveness->tick_ns = tick_ns;
+    if (long_ago && !liveness->dead)
+        return die(liveness, DEAD_STALE);
     if (liveness->dead && ++liveness->fresh < LIVENESS_FRESH_TICKS)
         return LIVENESS_DEAD;
     liveness->dead = false;

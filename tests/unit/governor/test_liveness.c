@@ -86,6 +86,21 @@ static void an_old_tick_is_not_acted_on(void **state)
     expect_five_ticks(&scene);
 }
 
+/* We were stopped for a minute; the exporter was not. */
+static void a_gap_of_our_own_kills(void **state)
+{
+    (void)state;
+    struct scene scene = alive();
+    scene.now_ns += 9 * SECOND;
+    scene.view.tick += 9;
+    assert_int_equal(next(&scene), LIVENESS_ACT);
+    scene.now_ns += 60 * SECOND;
+    scene.view.tick += 60;
+    assert_int_equal(next(&scene), LIVENESS_DIED);
+    assert_int_equal(scene.liveness.reason, DEAD_STALE);
+    expect_five_ticks(&scene);
+}
+
 static void a_restarted_exporter_begins_anew(void **state)
 {
     (void)state;
@@ -139,6 +154,7 @@ int main(void)
         cmocka_unit_test(fresh_ticks_are_acted_on_once),
         cmocka_unit_test(silence_kills_after_ten_seconds),
         cmocka_unit_test(an_old_tick_is_not_acted_on),
+        cmocka_unit_test(a_gap_of_our_own_kills),
         cmocka_unit_test(a_restarted_exporter_begins_anew),
         cmocka_unit_test(what_is_not_counted_now_is_never_acted_on),
         cmocka_unit_test(a_replay_is_live_where_it_is_allowed),
