@@ -33,6 +33,7 @@ OUTSIDE = {
     "libdeflate.h": "PkgConfig::DEFLATE",
     "perfmon/": "${PFM_LIBRARY}",
     "Zydis/": "${ZYDIS_LIBRARY}",
+    "bpf/": "$<TARGET_NAME_IF_EXISTS:PkgConfig::BPF>",
     "sys/capability.h": "PkgConfig::CAP",
     "yaml.h": "PkgConfig::YAML",
     "gnutls/": "PkgConfig::GNUTLS",

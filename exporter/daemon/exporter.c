@@ -175,6 +175,7 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
                                            .log = e->log,
                                            .facts = &e->facts,
                                            .counters_max = e->descriptors.counters,
+                                           .containers_max = e->descriptors.containers,
                                            .map = e->map};
     if (!err)
         err = sources_init(&e->sources, &sources, error, error_size);

@@ -109,6 +109,8 @@ static int add_counters(struct sources *sources, const struct sources_config *co
     if (!err)
         err = sources_route_all(sources, source);
     if (!err)
+        err = sources_add_bpf(sources, config, &perf);
+    if (!err)
         err = units_add(&sources->inventory, &config->plan->fs, table, sources->recorder);
     return err;
 }

@@ -137,6 +137,11 @@ bool plan_samples(const struct plan *plan)
            plan->nothing_to_sample.reason == REASON_OK;
 }
 
+bool plan_bpf(const struct plan *plan)
+{
+    return plan->options->source == SOURCE_BPF;
+}
+
 /*
  * PERFMON is enough for counters, but for the three cases below. Samples take a look into other
  * processes, which is the inspector's business where there is one: SYS_PTRACE for their code and
@@ -145,8 +150,10 @@ bool plan_samples(const struct plan *plan)
  */
 int plan_drop_privileges(const struct plan *plan)
 {
-    int keep[4] = {CAP_PERFMON};
+    int keep[5] = {CAP_PERFMON};
     size_t n = 1;
+    if (plan_bpf(plan))
+        keep[n++] = CAP_BPF;
     if (paranoid_beyond_perfmon(&plan->fs) || counts_uprobes(&plan->events) ||
         !privileges_has(CAP_PERFMON))
         keep[n++] = CAP_SYS_ADMIN;

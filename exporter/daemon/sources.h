@@ -23,7 +23,10 @@ struct sources {
     struct recorder *recorder;  /* owned; NULL unless asked for */
     struct pmem *pmem;          /* owned; NULL unless samples are taken */
     struct container_owners owners;
-    const char *name; /* label 'source': "perf" or "replay" */
+    const char *name;  /* label 'source': "perf", "bpf" (containers by BPF, the rest by perf) or
+                          "replay" */
+    struct verdict by; /* why containers are counted by that, in words; REASON_OK unless what was
+                          asked for cannot be had */
     struct descriptor_pool pool;
     char cpuacct[4096], unified[4096]; /* where they are mounted; "": nowhere */
 };
@@ -33,6 +36,7 @@ struct sources_config {
     const struct log *log;
     struct facts *facts;    /* filled in */
     size_t counters_max;    /* descriptors that counters may take */
+    size_t containers_max;  /* that are counted at once */
     struct cgroup_map *map; /* from cgroups to containers, for samples */
 };
 

@@ -5,6 +5,7 @@
 #define IE_DAEMON_SOURCES_INTERNAL_H
 
 #include "exporter/daemon/sources.h"
+#include "exporter/source/perf/perf.h"
 
 /* This machine's kernel and the probe, or a recording: what sources_init says. On failure the
  * caller releases. */
@@ -12,6 +13,11 @@ int sources_init_live(struct sources *sources, const struct sources_config *conf
                       size_t error_size);
 int sources_init_replayed(struct sources *sources, const struct sources_config *config, char *error,
                           size_t error_size);
+
+/* The counters of containers by a program in the kernel, if a flag asks for them and they can be
+ * had: from then on they serve what perf serves otherwise. 'perf' says how events are opened. */
+int sources_add_bpf(struct sources *sources, const struct sources_config *config,
+                    const struct perf_config *perf);
 
 /* The source itself, or the recorder around it. Takes it over also on failure. */
 int sources_wrap(struct sources *sources, struct source *source, struct source **out);

@@ -14,7 +14,7 @@
 #include "exporter/base/log.h"
 #include "exporter/containers/names/names.h"
 
-enum option_source { SOURCE_AUTO, SOURCE_PERF, SOURCE_REPLAY };
+enum option_source { SOURCE_AUTO, SOURCE_PERF, SOURCE_BPF, SOURCE_REPLAY };
 enum option_switch { SWITCH_DEFAULT, SWITCH_ON, SWITCH_OFF };
 enum { OPTIONS_MAX_LISTEN = 16 };
 

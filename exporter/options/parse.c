@@ -129,6 +129,8 @@ static int check_together(struct parse *parse)
     struct options *options = &parse->options;
     if (options->replay_file && options->source == SOURCE_PERF)
         return parse_fail(parse, "--source.replay.file contradicts --source=perf");
+    if (options->replay_file && options->source == SOURCE_BPF)
+        return parse_fail(parse, "--source.replay.file contradicts --source=bpf");
     if (options->replay_file)
         options->source = SOURCE_REPLAY;
     if (options->source == SOURCE_REPLAY && !options->replay_file)

@@ -9,7 +9,7 @@
 #define MS 1e6
 #define HOUR (3600 * 1e9)
 
-static const char *const source_words[] = {"auto", "perf", "replay", NULL};
+static const char *const source_words[] = {"auto", "perf", "bpf", "replay", NULL};
 static const char *const speed_words[] = {"1", "max", NULL};
 static const char *const names_words[] = {"auto", "runtime", "logs", "none", NULL};
 static const char *const level_words[] = {"debug", "info", "warn", "error", NULL};
@@ -184,8 +184,11 @@ const struct option_flag flag_table[] = {
      .offset = MEMBER(source),
      .fallback = "auto",
      .choices = source_words,
-     .help = "Where counts come from: this machine's kernel (perf) or a recording (replay). auto "
-             "means replay if --source.replay.file is given, otherwise perf."},
+     .help =
+         "Where counts come from: this machine's kernel, by its cgroup events (perf) or by a "
+         "program in it (bpf: fewer descriptors and cheaper switches; where it cannot run, perf "
+         "takes over and the log says why), or a recording (replay). auto means replay if "
+         "--source.replay.file is given, otherwise perf."},
     {.name = "source.replay.file",
      .type = FLAG_TEXT,
      .offset = MEMBER(replay_file),

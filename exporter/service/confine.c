@@ -197,7 +197,7 @@ unsigned confine_calls(const char *names)
 /* By name, so that a kernel or an architecture without one is no problem. */
 static const char forbidden_calls[] =
     "execve execveat fork vfork ptrace process_vm_writev bind listen connect accept accept4 mount "
-    "umount2 pivot_root chroot unshare setns fsopen fsmount move_mount open_tree mount_setattr bpf "
+    "umount2 pivot_root chroot unshare setns fsopen fsmount move_mount open_tree mount_setattr "
     "init_module finit_module delete_module kexec_load kexec_file_load keyctl add_key request_key "
     "userfaultfd io_uring_setup io_uring_enter io_uring_register open_by_handle_at personality "
     "reboot swapon swapoff acct quotactl setuid setgid setreuid setregid setresuid setresgid "
@@ -217,7 +217,25 @@ static int forbid(scmp_filter_ctx filter, const char *word, size_t len)
     return err == -EDOM ? 0 : err;
 }
 
-unsigned confine_actions(pid_t child)
+/* Of bpf() at most what uses a program that was loaded before: nothing is loaded, made or looked
+ * for. */
+static int confine_bpf(scmp_filter_ctx filter, bool counts_by_bpf)
+{
+    enum { UPDATE = 2, DELETE = 3, RUN = 10 }; /* <linux/bpf.h> has them as an enum of its own */
+    int err = 0;
+    if (!counts_by_bpf)
+        return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(bpf), 0);
+    for (scmp_datum_t command = 0; command < RUN && !err; command++)
+        if (command != UPDATE && command != DELETE)
+            err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(bpf), 1,
+                                   first(SCMP_CMP_EQ, command));
+    if (!err)
+        err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(bpf), 1,
+                               first(SCMP_CMP_GT, RUN));
+    return err;
+}
+
+unsigned confine_actions(pid_t child, bool counts_by_bpf)
 {
     if (!confine_supported())
         return 0;
@@ -236,6 +254,8 @@ unsigned confine_actions(pid_t child)
     if (!err)
         err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1,
                                first(SCMP_CMP_NE, (scmp_datum_t)getpid()));
+    if (!err)
+        err = confine_bpf(filter, counts_by_bpf);
     /* systemd is told by a unix socket, to which nothing is connected. */
     if (!err)
         err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,

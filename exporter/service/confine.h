@@ -51,9 +51,11 @@ unsigned confine_writes(const int *directories, size_t n);
 /*
  * For who needs many system calls: not those that run programs, make processes' fate theirs, reach
  * a network or another program's unix socket, load code into the kernel or change what the process
- * sees of the machine. Signals go to 'child' and to itself only. For all threads. Returns bits.
+ * sees of the machine. Signals go to 'child' and to itself only. 'counts_by_bpf': it goes on
+ * running BPF programs that it loaded before, and changing their tables. For all threads. Returns
+ * bits.
  */
-unsigned confine_actions(pid_t child);
+unsigned confine_actions(pid_t child, bool counts_by_bpf);
 
 /* What is confined, in words for the log. 'size' of 160 is enough. */
 void confine_words(unsigned confined, char *out, size_t size);

@@ -45,7 +45,7 @@ class Install(unittest.TestCase):
         (package,) = self.root.glob("interference-exporter_*.deb")
         depends = run("dpkg-deb", "--field", package, "Depends")
         for library in ("libmicrohttpd", "libjansson", "libcgroup", "libdeflate", "libpfm4",
-                        "libcap2", "libseccomp2", "libgnutls30", "libyaml-0-2", "libcrypt1",
+                        "libcap2", "libseccomp2", "libbpf1", "libgnutls30", "libyaml-0-2", "libcrypt1",
                         "libc6"):
             self.assertIn(library, depends)
         self.assertIn("libmicrohttpd12 (>=", depends)

@@ -454,7 +454,7 @@ static bool reader_refused(int (*attempt)(void), int confined)
         if (confined & WRITES)
             confine_writes(NULL, 0);
         if (confined & ACTIONS)
-            confine_actions(getpid());
+            confine_actions(getpid(), false);
         _exit(attempt() < 0 ? 1 : 0);
     }
     int status;

@@ -209,6 +209,7 @@ static void test_choices(void **state)
     assert_int_equal(both("--containers.names", "none").names, NAMES_NONE);
     assert_int_equal(both("--source", "auto").source, SOURCE_AUTO);
     assert_int_equal(both("--source", "perf").source, SOURCE_PERF);
+    assert_int_equal(both("--source", "bpf").source, SOURCE_BPF);
     assert_int_equal(both("--log.level", "debug").log_level, LOG_LEVEL_DEBUG);
     assert_int_equal(both("--log.level", "info").log_level, LOG_LEVEL_INFO);
     assert_int_equal(both("--log.level", "warn").log_level, LOG_LEVEL_WARN);
@@ -385,7 +386,8 @@ static const struct {
      "--web.telemetry-path: \"/-/ready\" is the path of another page"},
     {"--web.telemetry-path=/api/v1/status", NULL,
      "--web.telemetry-path: \"/api/v1/status\" is the path of another page"},
-    {"--source=bpf", NULL, "--source: \"bpf\" is not one of auto, perf, replay"},
+    {"--source=ebpf", NULL, "--source: \"ebpf\" is not one of auto, perf, bpf, replay"},
+    {"--source=bpf", "--source.replay.file=f", "--source.replay.file contradicts --source=bpf"},
     {"--source=replay", NULL, "--source=replay needs --source.replay.file"},
     {"--source=perf", "--source.replay.file=f", "--source.replay.file contradicts --source=perf"},
     {"--source.replay.file=f", "--source.record.file=f",
@@ -601,7 +603,7 @@ static void test_help(void **state)
     assert_non_null(strstr(text, "\n  --web.listen-address=ADDRESS:PORT\n"));
     assert_non_null(strstr(text, "\n  --[no-]once\n"));
     assert_non_null(strstr(text, "\n  --help\n"));
-    assert_non_null(strstr(text, "\n  --source=auto|perf|replay\n"));
+    assert_non_null(strstr(text, "\n  --source=auto|perf|bpf|replay\n"));
     assert_non_null(strstr(text, "Between 100ms and 1h. Default: 1s.\n"));
     for (size_t i = 0; collector_table[i]; i++) {
         char line[96];

@@ -1,0 +1,315 @@
+#include "exporter/source/bpf/bpf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/source/bpf/counter.h"
+#include "exporter/source/perf/explain.h"
+
+/* A container's group: the CPUs on which it has run so far, in the order of its rows. */
+struct bpf_handle {
+    struct bpf_counter *counter;
+    uint32_t slot;
+    size_t n;
+    uint16_t cpus[]; /* as many as there can be */
+};
+
+enum { ROWS_AT_ONCE = 8 }; /* room that a container gets when it runs on more CPUs than before */
+
+struct bpf_source {
+    struct source source; /* first */
+    struct perf_context context;
+    struct perf_cpus cpus;
+    struct perf_ladder ladder;
+    struct bpf_counter *counters[GROUP_COUNT]; /* owned; NULL: not checked yet */
+    size_t containers;
+    bool retry;      /* some CPU could not be opened */
+    uint64_t unread; /* as of the last tick */
+};
+
+static struct bpf_source *self_of(struct source *source)
+{
+    return (struct bpf_source *)source;
+}
+
+/* The source set hands out no handle that was closed: a handle is the pointer. */
+static struct bpf_handle *handle_of(uint64_t handle)
+{
+    return (struct bpf_handle *)(uintptr_t)handle;
+}
+
+bool bpf_serves(enum group group)
+{
+    switch (group) {
+    case GROUP_CORE:
+    case GROUP_STALLS:
+    case GROUP_TRAFFIC:
+    case GROUP_FILLS:
+    case GROUP_SOURCES:
+    case GROUP_CPI:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- counting ---- */
+
+static int check(struct bpf_source *self, enum scope_kind kind, enum group group,
+                 struct verdict *why)
+{
+    verdict_clear(why);
+    if (kind != SCOPE_CGROUP || !bpf_serves(group)) {
+        verdict_set(why, REASON_NO_DEVICE, "BPF counts no group %s here", group_descs[group].name);
+        return -ENODEV;
+    }
+    int err = perf_ladder_check(&self->ladder, kind, group, why);
+    if (err || self->counters[group])
+        return err;
+    return bpf_counter_new(&self->context, &self->ladder, &self->cpus, group, self->containers,
+                           &self->counters[group], why);
+}
+
+static bool bpf_check(struct source *source, enum scope_kind kind, enum group group,
+                      struct verdict *why)
+{
+    return check(self_of(source), kind, group, why) == 0;
+}
+
+static void explain_place(const struct scope *scope, int err, struct verdict *why)
+{
+    if (err == -EINVAL)
+        verdict_set(why, REASON_NO_DEVICE,
+                    "cgroup %s is not of v2, where alone BPF counts: use --source=perf",
+                    scope->key);
+    else if (err == -ENOTSUP)
+        verdict_set(why, REASON_NO_DEVICE,
+                    "cgroup %s lies deeper than %d levels: use "
+                    "--source=perf",
+                    scope->key, BPF_LEVELS_MAX);
+    else
+        verdict_set(why, REASON_NO_DEVICE, "cgroup %s: %s", scope->key, strerror(-err));
+}
+
+static int take_slot(struct bpf_handle *handle, const struct scope *scope, struct verdict *why)
+{
+    struct bpf_place place;
+    int err = bpf_place_of(scope->cgroup_fd, &place);
+    if (err) {
+        explain_place(scope, err, why);
+        return err;
+    }
+    err = bpf_counter_add(handle->counter, &place, &handle->slot);
+    if (err)
+        verdict_set(why, REASON_NO_DEVICE, "no room for cgroup %s in the program's table: %s",
+                    scope->key, strerror(-err));
+    return err;
+}
+
+static int bpf_open(struct source *source, const struct scope *scope, enum group group,
+                    uint64_t *handle, struct verdict *why)
+{
+    struct bpf_source *self = self_of(source);
+    int err = check(self, scope->kind, group, why);
+    if (!err)
+        err = bpf_counter_start(self->counters[group], why);
+    perf_fd_account(&self->context);
+    if (err)
+        return err;
+    struct bpf_counter *counter = self->counters[group];
+    struct bpf_handle *opened =
+        calloc(1, sizeof *opened + counter->n_events * sizeof *opened->cpus);
+    if (!opened) {
+        verdict_set(why, REASON_NO_DEVICE, "out of memory");
+        return -ENOMEM;
+    }
+    opened->counter = counter;
+    err = take_slot(opened, scope, why);
+    if (err) {
+        free(opened);
+        return err;
+    }
+    *handle = (uint64_t)(uintptr_t)opened;
+    return 0;
+}
+
+static size_t bpf_width(struct source *source, uint64_t handle)
+{
+    (void)source;
+    const struct bpf_handle *at = handle_of(handle);
+    size_t rows = (at->n / ROWS_AT_ONCE + 1) * ROWS_AT_ONCE;
+    return rows < at->counter->n_events ? rows : at->counter->n_events;
+}
+
+static bool has_row(const struct bpf_handle *handle, int cpu)
+{
+    for (size_t i = 0; i < handle->n; i++)
+        if (handle->cpus[i] == cpu)
+            return true;
+    return false;
+}
+
+/* A CPU on which the container has never run has no row. */
+static void find_rows(struct bpf_handle *handle)
+{
+    const struct bpf_counter *counter = handle->counter;
+    struct bpf_cell cell;
+    for (size_t i = 0; i < counter->n_events && handle->n < counter->n_events; i++)
+        if (!has_row(handle, (int)i) &&
+            bpf_set_read(counter->set, handle->slot, (int)i, &cell) == 0 && cell.enabled_ns > 0)
+            handle->cpus[handle->n++] = (uint16_t)i;
+}
+
+static int bpf_read(struct source *source, uint64_t handle, struct reading *out)
+{
+    (void)source;
+    struct bpf_handle *at = handle_of(handle);
+    const struct bpf_counter *counter = at->counter;
+    find_rows(at);
+    if (out->cap < at->n)
+        return -ENOSPC;
+    for (size_t i = 0; i < at->n; i++) {
+        struct reading_row *row = reading_row(out, i);
+        struct bpf_cell cell;
+        int err = bpf_set_read(counter->set, at->slot, at->cpus[i], &cell);
+        if (err)
+            return err;
+        *row = (struct reading_row){.cpu = at->cpus[i],
+                                    .present = counter->roles,
+                                    .enabled_ns = cell.enabled_ns,
+                                    .running_ns = cell.running_ns};
+        memcpy(row->count, cell.count, perf_n_roles(counter->group) * sizeof *row->count);
+    }
+    out->n = at->n;
+    return 0;
+}
+
+static void bpf_close(struct source *source, uint64_t handle)
+{
+    (void)source;
+    struct bpf_handle *at = handle_of(handle);
+    bpf_counter_remove(at->counter, at->slot);
+    free(at);
+}
+
+/* ---- the tick ---- */
+
+static void report(struct bpf_source *self, const char *doing, size_t failures, int err)
+{
+    struct verdict why;
+    self->retry |= failures > 0;
+    if (!failures)
+        return;
+    perf_explain(err, doing, PERF_PARANOID_UNKNOWN, &why);
+    log_warn(self->context.log, "bpf", "%zu CPUs do not count: %s", failures, why.words);
+}
+
+static void change_rung(struct bpf_source *self, struct bpf_counter *counter)
+{
+    int err = 0;
+    size_t failures = bpf_counter_reopen(counter, self->ladder.groups[counter->group].roles, &err);
+    report(self, "opening counters again with other events", failures, err);
+}
+
+static void begin_group(struct bpf_source *self, struct bpf_counter *counter, bool sync,
+                        const struct tick *tick)
+{
+    int err = 0;
+    if (sync)
+        report(self, "opening counters on a CPU that came online", bpf_counter_sync(counter, &err),
+               err);
+    bpf_counter_flush(counter);
+    bpf_counter_account(counter);
+    if (perf_ladder_tick(&self->ladder, counter->group) ||
+        perf_ladder_climb(&self->ladder, counter->group, tick->mono_ns))
+        change_rung(self, counter);
+}
+
+static void report_unread(struct bpf_source *self)
+{
+    uint64_t now = 0;
+    for (int i = 0; i < GROUP_COUNT; i++)
+        if (self->counters[i])
+            now += bpf_set_unread(self->counters[i]->set);
+    if (now > self->unread)
+        log_warn(self->context.log, "bpf",
+                 "%llu times since the tick before, events could not be read: what was counted "
+                 "meanwhile is nobody's",
+                 (unsigned long long)(now - self->unread));
+    self->unread = now;
+}
+
+static int bpf_begin(struct source *source, const struct tick *tick)
+{
+    struct bpf_source *self = self_of(source);
+    bool changed;
+    int err = perf_cpus_refresh(&self->cpus, &changed);
+    bool sync = !err && (changed || self->retry);
+    self->retry = self->retry && !sync;
+    for (int i = 0; i < GROUP_COUNT; i++)
+        if (self->counters[i])
+            begin_group(self, self->counters[i], sync, tick);
+    report_unread(self);
+    perf_fd_account(&self->context);
+    return err;
+}
+
+static size_t bpf_open_counters(struct source *source)
+{
+    return self_of(source)->context.open_counters;
+}
+
+static void bpf_free(struct source *source)
+{
+    struct bpf_source *self = self_of(source);
+    for (int i = 0; i < GROUP_COUNT; i++)
+        bpf_counter_free(self->counters[i]);
+    perf_ladder_release(&self->ladder);
+    perf_cpus_release(&self->cpus);
+    free(self);
+}
+
+static const struct source_ops bpf_ops = {
+    .name = "bpf",
+    .check = bpf_check,
+    .open = bpf_open,
+    .width = bpf_width,
+    .begin = bpf_begin,
+    .read = bpf_read,
+    .close = bpf_close,
+    .open_counters = bpf_open_counters,
+    .free = bpf_free,
+};
+
+int bpf_source_new(const struct bpf_config *config, struct source **out, struct verdict *why)
+{
+    struct bpf_source *self = calloc(1, sizeof *self);
+    if (!self) {
+        verdict_set(why, REASON_NO_DEVICE, "out of memory");
+        return -ENOMEM;
+    }
+    self->source.ops = &bpf_ops;
+    self->context = (struct perf_context){
+        .fs = config->perf.fs,
+        .log = config->perf.log,
+        .kernel = config->perf.kernel,
+        .table = config->perf.table,
+        .file = config->perf.file,
+        .no_pmem = config->perf.no_pmem,
+        .fd_limit = config->perf.fd_limit,
+    };
+    self->containers = config->containers;
+    perf_ladder_init(&self->ladder, &self->context, &self->cpus);
+    int err = perf_cpus_init(&self->cpus, config->perf.fs);
+    if (err)
+        verdict_set(why, REASON_NO_DEVICE, "cannot list CPUs: %s", strerror(-err));
+    else
+        err = bpf_counter_try(&self->cpus, why);
+    if (err) {
+        bpf_free(&self->source);
+        return err;
+    }
+    *out = &self->source;
+    return 0;
+}

@@ -1,0 +1,26 @@
+/*
+ * Counters of containers by a program in the kernel: one set of events per CPU for all of them.
+ *
+ * exporter/source/bpf/README.md says how, and in what its counts differ from those of perf's cgroup
+ * events. Serves containers only, and of v2 only.
+ */
+#ifndef IE_SOURCE_BPF_BPF_H
+#define IE_SOURCE_BPF_BPF_H
+
+#include "exporter/source/perf/perf.h"
+#include "exporter/source/source.h"
+
+struct bpf_config {
+    struct perf_config perf; /* how events are opened */
+    size_t containers;       /* that are open at once, at most */
+};
+
+/* 0; or -errno, with *why, where the kernel takes no such program: counters by perf are to be used
+ * then. Needs CAP_BPF and CAP_PERFMON, here and in the first check of each group; afterwards only
+ * CAP_PERFMON. */
+int bpf_source_new(const struct bpf_config *config, struct source **out, struct verdict *why);
+
+/* Whether it counts this group of containers; others stay with perf. */
+bool bpf_serves(enum group group);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * What the program in the kernel (counts.bpf.c) and its user share: two tables, mapped into both.
+ *
+ * A cell is what one container has counted on one CPU. Only the program writes it, on its CPU and
+ * with interrupts off; 'turn' is odd meanwhile, so that a reader elsewhere knows a reading that is
+ * whole. Cells of one CPU lie together: no CPU writes into another's cache lines.
+ */
+#ifndef IE_SOURCE_BPF_CELLS_H
+#define IE_SOURCE_BPF_CELLS_H
+
+#include <linux/types.h>
+
+enum {
+    BPF_ROLES_MAX = 8,   /* in a group of containers */
+    BPF_LEVELS_MAX = 16, /* a container lies no deeper below its hierarchy's root */
+    BPF_CELL_HEAD = 3,   /* words before the counts */
+};
+
+/* The cell of CPU c and slot s is at index c * slots + s; it has as many counts as the group roles:
+ * the struct is as large as it can be. */
+struct bpf_cell {
+    __u64 turn;
+    __u64 enabled_ns;
+    __u64 running_ns;
+    __u64 count[BPF_ROLES_MAX];
+};
+
+/* What a CPU's events said when they were read last. Its user writes it only while it is not
+ * 'ready'. */
+struct bpf_cpu {
+    __u64 ready;      /* its events are there */
+    __u64 enabled_ns; /* of the group's leader, like running_ns */
+    __u64 running_ns;
+    __u64 count[BPF_ROLES_MAX];
+    __u64 ran_ns[BPF_ROLES_MAX];
+    __u64 unread; /* intervals at whose end the events could not be read: theirs is nobody's */
+} __attribute__((aligned(64)));
+
+#endif

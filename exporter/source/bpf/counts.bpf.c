@@ -1,0 +1,150 @@
+/*
+ * Counts what containers do, in the kernel: at each switch of tasks the CPU's events are read, and
+ * what they counted since they were read last is added to the cgroup of the task that leaves, and
+ * to all above it that are containers.
+ */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "exporter/source/bpf/cells.h"
+
+struct reading {
+    __u64 enabled_ns;
+    __u64 running_ns;
+    __u64 count[BPF_ROLES_MAX];
+};
+
+/* Sizes and counts of entries are set before loading. */
+
+/* Of CPU c from c * n_roles on: an event for each role. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, sizeof(__u32));
+} events SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(key_size, sizeof(__u64)); /* a cgroup's ID */
+    __uint(value_size, sizeof(__u32));
+} slots SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, sizeof(struct bpf_cell));
+} cells SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, sizeof(struct bpf_cpu));
+} cpus SEC(".maps");
+
+const volatile __u32 n_roles;
+const volatile __u32 n_slots;
+
+/* Set while it runs. Bit i of 'roles': an event counts role i; 'lead' is the group's leader. */
+__u32 roles;
+__u32 lead;
+__u32 levels; /* bit i: containers lie at this depth below the root */
+
+/* The kernel lends bpf_perf_event_read_value() to no other. */
+char _license[] SEC("license") = "GPL";
+
+/* Reads all events; what they counted since is the interval. False: it is of no use. */
+static __always_inline int read_events(struct bpf_cpu *at, __u32 cpu, struct reading *since)
+{
+    struct bpf_perf_event_value value;
+    __u32 bad = 0, starved = 0;
+
+#pragma unroll
+    for (__u32 i = 0; i < BPF_ROLES_MAX; i++) {
+        if (i >= n_roles)
+            break;
+        /* A role that is not counted has no event: then the value is all zero. */
+        long err = bpf_perf_event_read_value(&events, cpu * n_roles + i, &value, sizeof value);
+        __u32 counted = roles >> i & 1;
+        bad |= (err != 0) & counted;
+        since->count[i] = value.counter - at->count[i];
+        starved |= (value.running == at->ran_ns[i]) & counted;
+        at->count[i] = value.counter;
+        at->ran_ns[i] = value.running;
+        if (i == lead) {
+            since->enabled_ns = value.enabled - at->enabled_ns;
+            since->running_ns = value.running - at->running_ns;
+            at->enabled_ns = value.enabled;
+            at->running_ns = value.running;
+        }
+    }
+    if (bad) {
+        at->unread++;
+        return 0;
+    }
+    if (starved) /* all or nothing; that it was enabled and did not run tells the reader */
+        since->running_ns = 0;
+    return 1;
+}
+
+/* To the container at this depth, if there is one. */
+static __noinline int credit(const struct reading *since, __u32 cpu, __u32 level)
+{
+    if (!since)
+        return 0;
+    __u64 id = bpf_get_current_ancestor_cgroup_id(level);
+    if (!id)
+        return 0;
+    __u32 *slot = bpf_map_lookup_elem(&slots, &id);
+    if (!slot)
+        return 0;
+    __u32 index = cpu * n_slots + *slot;
+    struct bpf_cell *cell = bpf_map_lookup_elem(&cells, &index);
+    if (!cell)
+        return 0;
+    __u64 turn = cell->turn;
+    /* An exchange is a barrier, too. */
+    __sync_lock_test_and_set(&cell->turn, turn + 1);
+    cell->enabled_ns += since->enabled_ns;
+    cell->running_ns += since->running_ns;
+    if (since->running_ns) {
+#pragma unroll
+        for (__u32 i = 0; i < BPF_ROLES_MAX; i++) {
+            if (i >= n_roles)
+                break;
+            cell->count[i] += since->count[i];
+        }
+    }
+    __sync_lock_test_and_set(&cell->turn, turn + 2);
+    return 0;
+}
+
+static __always_inline int account(void)
+{
+    struct reading since = {0};
+    __u32 cpu = bpf_get_smp_processor_id();
+    struct bpf_cpu *at = bpf_map_lookup_elem(&cpus, &cpu);
+    if (!at || !at->ready || !read_events(at, cpu, &since))
+        return 0;
+    __u32 left = levels;
+    for (__u32 level = 0; level < BPF_LEVELS_MAX; level++)
+        if (left >> level & 1)
+            credit(&since, cpu, level);
+    return 0;
+}
+
+/* The task that leaves is still the current one. */
+SEC("raw_tp/sched_switch")
+int on_switch(void *context)
+{
+    return account();
+}
+
+/* On each CPU before a reading, for what runs there now. */
+SEC("raw_tp")
+int flush(void *context)
+{
+    return account();
+}

@@ -1,0 +1,277 @@
+#include "exporter/source/bpf/set.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Made by bpftool from counts.bpf.c. */
+#include <counts.skel.h>
+
+enum {
+    READ_ATTEMPTS = 1000, /* the program holds a cell for some 20 ns */
+    WORD = sizeof(__u64),
+};
+
+struct bpf_set {
+    struct counts *program; /* owned */
+    size_t n_roles, n_slots, n_cpus;
+    size_t cell_words;
+    __u64 *cells; /* mapped */
+    size_t cells_bytes;
+    struct bpf_cpu *cpus; /* mapped */
+    size_t cpus_bytes;
+    int events, slots, flush; /* borrowed from 'program' */
+};
+
+int bpf_possible_cpus(void)
+{
+    return libbpf_num_possible_cpus();
+}
+
+static size_t pages(size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (bytes + page - 1) / page * page;
+}
+
+/* ---- loading ---- */
+
+static void explain(int err, struct verdict *why)
+{
+    switch (-err) {
+    case EPERM:
+    case EACCES:
+        verdict_set(why, REASON_NO_PERMISSION,
+                    "the kernel takes no BPF program from us (%s): grant CAP_BPF and CAP_PERFMON, "
+                    "and allow bpf() in the seccomp profile",
+                    strerrorname_np(-err));
+        return;
+    case ENOMEM:
+        verdict_set(why, REASON_NO_DEVICE,
+                    "no memory for the BPF program's cells: raise the memory limit, or lower "
+                    "--containers.max");
+        return;
+    case ENOSYS:
+        verdict_set(why, REASON_NO_DEVICE, "this kernel has no bpf() (CONFIG_BPF_SYSCALL)");
+        return;
+    default:
+        verdict_set(why, REASON_NO_DEVICE,
+                    "the kernel refuses the BPF program (%s): it takes Linux 5.10 or later",
+                    strerror(-err));
+    }
+}
+
+static int set_sizes(struct bpf_set *set)
+{
+    struct counts *program = set->program;
+    int err =
+        bpf_map__set_max_entries(program->maps.events, (uint32_t)(set->n_cpus * set->n_roles));
+    if (!err)
+        err = bpf_map__set_max_entries(program->maps.slots, (uint32_t)set->n_slots);
+    if (!err)
+        err = bpf_map__set_max_entries(program->maps.cells, (uint32_t)(set->n_cpus * set->n_slots));
+    if (!err)
+        err = bpf_map__set_value_size(program->maps.cells, (uint32_t)(set->cell_words * WORD));
+    if (!err)
+        err = bpf_map__set_max_entries(program->maps.cpus, (uint32_t)set->n_cpus);
+    program->rodata->n_roles = (uint32_t)set->n_roles;
+    program->rodata->n_slots = (uint32_t)set->n_slots;
+    return err;
+}
+
+static int map_shared(const struct bpf_map *map, size_t bytes, void *out)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    if (at == MAP_FAILED)
+        return -errno;
+    memcpy(out, &at, sizeof at);
+    return 0;
+}
+
+static int load(struct bpf_set *set)
+{
+    libbpf_set_print(NULL); /* what it would print, explain() says */
+    set->program = counts__open();
+    if (!set->program)
+        return -errno;
+    int err = set_sizes(set);
+    if (!err)
+        err = counts__load(set->program);
+    if (!err) {
+        set->program->links.on_switch = bpf_program__attach(set->program->progs.on_switch);
+        err = set->program->links.on_switch ? 0 : -errno;
+    }
+    if (err)
+        return err;
+    size_t cells = set->n_cpus * set->n_slots * set->cell_words * WORD;
+    err = map_shared(set->program->maps.cells, pages(cells), &set->cells);
+    if (err)
+        return err;
+    set->cells_bytes = pages(cells);
+    size_t cpus = set->n_cpus * sizeof *set->cpus;
+    err = map_shared(set->program->maps.cpus, pages(cpus), &set->cpus);
+    if (err)
+        return err;
+    set->cpus_bytes = pages(cpus);
+    set->events = bpf_map__fd(set->program->maps.events);
+    set->slots = bpf_map__fd(set->program->maps.slots);
+    set->flush = bpf_program__fd(set->program->progs.flush);
+    return 0;
+}
+
+int bpf_set_new(size_t n_roles, size_t n_slots, size_t n_cpus, struct bpf_set **out,
+                struct verdict *why)
+{
+    struct bpf_set *set = calloc(1, sizeof *set);
+    if (!set) {
+        explain(-ENOMEM, why);
+        return -ENOMEM;
+    }
+    set->n_roles = n_roles;
+    set->n_slots = n_slots;
+    set->n_cpus = n_cpus;
+    set->cell_words = BPF_CELL_HEAD + n_roles;
+    int err = load(set);
+    if (err) {
+        explain(err, why);
+        bpf_set_free(set);
+        return err;
+    }
+    *out = set;
+    return 0;
+}
+
+void bpf_set_free(struct bpf_set *set)
+{
+    if (!set)
+        return;
+    if (set->cells)
+        munmap(set->cells, set->cells_bytes);
+    if (set->cpus)
+        munmap(set->cpus, set->cpus_bytes);
+    counts__destroy(set->program);
+    free(set);
+}
+
+size_t bpf_set_bytes(const struct bpf_set *set)
+{
+    return set->cells_bytes;
+}
+
+/* ---- CPUs ---- */
+
+void bpf_set_roles(struct bpf_set *set, uint32_t roles)
+{
+    set->program->bss->roles = roles;
+    set->program->bss->lead = (uint32_t)__builtin_ctz(roles);
+}
+
+static uint32_t key_of(const struct bpf_set *set, int cpu, size_t i)
+{
+    return (uint32_t)((size_t)cpu * set->n_roles + i);
+}
+
+static void set_ready(struct bpf_set *set, int cpu, uint64_t ready)
+{
+    __atomic_store_n(&set->cpus[cpu].ready, ready, __ATOMIC_RELEASE);
+}
+
+int bpf_set_begin(struct bpf_set *set, int cpu, const int *fds)
+{
+    /* New events start at 0; what is told of losses stays. */
+    set->cpus[cpu] = (struct bpf_cpu){.unread = set->cpus[cpu].unread};
+    int err = 0;
+    for (size_t i = 0; i < set->n_roles && !err; i++) {
+        uint32_t key = key_of(set, cpu, i);
+        if (fds[i] >= 0)
+            err = bpf_map_update_elem(set->events, &key, &fds[i], BPF_ANY);
+    }
+    if (err) {
+        bpf_set_end(set, cpu);
+        return err;
+    }
+    set_ready(set, cpu, 1);
+    return 0;
+}
+
+void bpf_set_end(struct bpf_set *set, int cpu)
+{
+    set_ready(set, cpu, 0);
+    (void)bpf_set_flush(set, cpu); /* a run that began before has ended */
+    for (size_t i = 0; i < set->n_roles; i++) {
+        uint32_t key = key_of(set, cpu, i);
+        (void)bpf_map_delete_elem(set->events, &key);
+    }
+}
+
+int bpf_set_flush(const struct bpf_set *set, int cpu)
+{
+    LIBBPF_OPTS(bpf_test_run_opts, run, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (uint32_t)cpu);
+    return bpf_prog_test_run_opts(set->flush, &run);
+}
+
+/* The program writes these on the CPU with interrupts off; a clock of one CPU is one word. */
+static uint64_t word_now(const __u64 *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+void bpf_set_clocks(const struct bpf_set *set, int cpu, uint64_t *enabled_ns, uint64_t *running_ns)
+{
+    *enabled_ns = word_now(&set->cpus[cpu].enabled_ns);
+    *running_ns = word_now(&set->cpus[cpu].running_ns);
+}
+
+uint64_t bpf_set_unread(const struct bpf_set *set)
+{
+    uint64_t sum = 0;
+    for (size_t cpu = 0; cpu < set->n_cpus; cpu++)
+        sum += word_now(&set->cpus[cpu].unread);
+    return sum;
+}
+
+/* ---- containers ---- */
+
+static __u64 *cell_of(const struct bpf_set *set, uint32_t slot, int cpu)
+{
+    return set->cells + ((size_t)cpu * set->n_slots + slot) * set->cell_words;
+}
+
+int bpf_set_tell(struct bpf_set *set, uint64_t id, uint32_t slot)
+{
+    for (size_t cpu = 0; cpu < set->n_cpus; cpu++)
+        memset(cell_of(set, slot, (int)cpu), 0, set->cell_words * WORD);
+    return bpf_map_update_elem(set->slots, &id, &slot, BPF_ANY);
+}
+
+void bpf_set_untell(struct bpf_set *set, uint64_t id)
+{
+    (void)bpf_map_delete_elem(set->slots, &id);
+}
+
+void bpf_set_levels(struct bpf_set *set, uint32_t levels)
+{
+    __atomic_store_n(&set->program->bss->levels, levels, __ATOMIC_RELAXED);
+}
+
+int bpf_set_read(const struct bpf_set *set, uint32_t slot, int cpu, struct bpf_cell *out)
+{
+    const __u64 *cell = cell_of(set, slot, cpu);
+    __u64 words[BPF_CELL_HEAD + BPF_ROLES_MAX] = {0};
+    for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+        uint64_t turn = __atomic_load_n(cell, __ATOMIC_ACQUIRE);
+        for (size_t i = 1; i < set->cell_words; i++)
+            words[i] = word_now(&cell[i]);
+        atomic_thread_fence(memory_order_acquire);
+        if (turn % 2 != 0 || word_now(cell) != turn)
+            continue;
+        memcpy(out, words, sizeof *out);
+        return 0;
+    }
+    return -EAGAIN;
+}

@@ -1,0 +1,93 @@
+#include "exporter/source/bpf/slots.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct bpf_slot {
+    uint64_t id;
+    int level;
+    bool taken, told; /* 'told': the ID stands for this slot */
+    uint32_t next;    /* of the list that it is on, as its head */
+};
+
+int bpf_slots_init(struct bpf_slots *slots, size_t n)
+{
+    *slots = (struct bpf_slots){.n = n};
+    slots->at = calloc(n ? n : 1, sizeof *slots->at);
+    if (!slots->at)
+        return -ENOMEM;
+    for (size_t i = n; i-- > 0;) {
+        slots->at[i].next = slots->free;
+        slots->free = (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+void bpf_slots_release(struct bpf_slots *slots)
+{
+    free(slots->at);
+    *slots = (struct bpf_slots){0};
+}
+
+static size_t *count_of(struct bpf_slots *slots, int level)
+{
+    return level == BPF_LEVEL_UNKNOWN ? &slots->anywhere : &slots->at_level[level];
+}
+
+static void displace(struct bpf_slots *slots, uint64_t id)
+{
+    for (size_t i = 0; i < slots->n; i++)
+        if (slots->at[i].told && slots->at[i].id == id)
+            slots->at[i].told = false;
+}
+
+int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, uint32_t *out)
+{
+    if (!slots->free)
+        return -ENOSPC;
+    uint32_t i = slots->free - 1;
+    displace(slots, place->id);
+    slots->free = slots->at[i].next;
+    slots->at[i] =
+        (struct bpf_slot){.id = place->id, .level = place->level, .taken = true, .told = true};
+    ++*count_of(slots, place->level);
+    slots->used++;
+    *out = i;
+    return 0;
+}
+
+bool bpf_slots_leave(struct bpf_slots *slots, uint32_t slot, uint64_t *id)
+{
+    struct bpf_slot *at = &slots->at[slot];
+    if (!at->taken)
+        return false;
+    bool told = at->told;
+    *id = at->id;
+    --*count_of(slots, at->level);
+    at->taken = at->told = false;
+    at->next = slots->left;
+    slots->left = slot + 1;
+    return told;
+}
+
+void bpf_slots_settle(struct bpf_slots *slots)
+{
+    while (slots->left) {
+        uint32_t i = slots->left - 1;
+        slots->left = slots->at[i].next;
+        slots->at[i].next = slots->free;
+        slots->free = i + 1;
+        slots->used--;
+    }
+}
+
+uint32_t bpf_slots_levels(const struct bpf_slots *slots)
+{
+    uint32_t levels = 0;
+    if (slots->anywhere)
+        return (UINT32_C(1) << BPF_LEVELS_MAX) - 1;
+    for (int i = 0; i < BPF_LEVELS_MAX; i++)
+        if (slots->at_level[i])
+            levels |= UINT32_C(1) << i;
+    return levels;
+}

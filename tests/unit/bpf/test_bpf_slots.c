@@ -1,0 +1,140 @@
+/* Slots of the cells: who has which, and when one is given away again. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "exporter/source/bpf/place.h"
+#include "exporter/source/bpf/slots.h"
+
+static uint32_t take(struct bpf_slots *slots, uint64_t id, int level)
+{
+    const struct bpf_place place = {.id = id, .level = level};
+    uint32_t slot = UINT32_MAX;
+    assert_int_equal(bpf_slots_take(slots, &place, &slot), 0);
+    assert_true(slot < slots->n);
+    return slot;
+}
+
+static void refuse(struct bpf_slots *slots)
+{
+    const struct bpf_place place = {.id = 999, .level = 1};
+    uint32_t slot = 77;
+    assert_int_equal(bpf_slots_take(slots, &place, &slot), -ENOSPC);
+    assert_int_equal(slot, 77);
+}
+
+static void leave(struct bpf_slots *slots, uint32_t slot, bool told, uint64_t id)
+{
+    uint64_t left = 0;
+    assert_int_equal(bpf_slots_leave(slots, slot, &left), told);
+    assert_int_equal(left, id);
+}
+
+static void test_each_has_its_own(void **state)
+{
+    (void)state;
+    struct bpf_slots slots;
+    assert_int_equal(bpf_slots_init(&slots, 3), 0);
+    uint32_t a = take(&slots, 11, 2), b = take(&slots, 12, 2), c = take(&slots, 13, 4);
+    assert_int_not_equal(a, b);
+    assert_int_not_equal(b, c);
+    assert_int_not_equal(a, c);
+    refuse(&slots);
+    bpf_slots_release(&slots);
+}
+
+/* The program may still write into what was left: not before it has run to its end. */
+static void test_given_away_after_settling_only(void **state)
+{
+    (void)state;
+    struct bpf_slots slots;
+    assert_int_equal(bpf_slots_init(&slots, 2), 0);
+    uint32_t a = take(&slots, 11, 2);
+    take(&slots, 12, 2);
+    leave(&slots, a, true, 11);
+    refuse(&slots);
+    bpf_slots_settle(&slots);
+    assert_int_equal(take(&slots, 13, 2), a);
+    refuse(&slots);
+    bpf_slots_release(&slots);
+}
+
+static void test_left_twice(void **state)
+{
+    (void)state;
+    struct bpf_slots slots;
+    uint64_t id = 5;
+    assert_int_equal(bpf_slots_init(&slots, 2), 0);
+    uint32_t a = take(&slots, 11, 2);
+    leave(&slots, a, true, 11);
+    assert_false(bpf_slots_leave(&slots, a, &id));
+    bpf_slots_settle(&slots);
+    take(&slots, 12, 2);
+    take(&slots, 13, 2);
+    refuse(&slots);
+    bpf_slots_release(&slots);
+}
+
+/* A cgroup that is gone has its slot until it was read; its ID may be another's by then. */
+static void test_an_id_used_again(void **state)
+{
+    (void)state;
+    struct bpf_slots slots;
+    assert_int_equal(bpf_slots_init(&slots, 4), 0);
+    uint32_t old = take(&slots, 11, 2), new = take(&slots, 11, 2);
+    assert_int_not_equal(old, new);
+    leave(&slots, old, false, 11); /* the ID stands for the new one: it must not be forgotten */
+    leave(&slots, new, true, 11);
+    bpf_slots_release(&slots);
+}
+
+static void test_levels(void **state)
+{
+    (void)state;
+    struct bpf_slots slots;
+    assert_int_equal(bpf_slots_init(&slots, 8), 0);
+    assert_int_equal(bpf_slots_levels(&slots), 0);
+    uint32_t a = take(&slots, 11, 2), b = take(&slots, 12, 2), c = take(&slots, 13, 15);
+    assert_int_equal(bpf_slots_levels(&slots), 1 << 2 | 1 << 15);
+    leave(&slots, a, true, 11);
+    leave(&slots, c, true, 13);
+    assert_int_equal(bpf_slots_levels(&slots), 1 << 2);
+    uint32_t d = take(&slots, 14, BPF_LEVEL_UNKNOWN);
+    assert_int_equal(bpf_slots_levels(&slots), 0xffff);
+    leave(&slots, d, true, 14);
+    leave(&slots, b, true, 12);
+    assert_int_equal(bpf_slots_levels(&slots), 0);
+    bpf_slots_release(&slots);
+}
+
+static void test_no_cgroup(void **state)
+{
+    (void)state;
+    struct bpf_place place = {.id = 5, .level = 6};
+    int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(bpf_place_of(fd, &place), -EINVAL);
+    close(fd);
+    assert_int_equal(bpf_place_of(-1, &place), -EBADF);
+    assert_int_equal(place.id, 5);
+    assert_int_equal(place.level, 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_has_its_own),
+        cmocka_unit_test(test_given_away_after_settling_only),
+        cmocka_unit_test(test_left_twice),
+        cmocka_unit_test(test_an_id_used_again),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_no_cgroup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
