@@ -387,7 +387,10 @@ void core_wake(struct core *core)
         core_run(core);
     } else if (core->block == CORE_WAITS_FOR_STORE &&
                core->pending_stores < core->node->machine->store_buffer) {
+        int64_t lag = core->dispatch_lag;
+
         dispatch_from_now(core);
+        core->store_stall_slots += (uint64_t)(core->dispatch_lag - lag);
         core_run(core);
     }
 }

@@ -115,7 +115,7 @@ static inline bool dram_priority_waits_behind_other(const struct dram_channel *c
 void dram_form_batch(struct dram_channel *channel);
 
 /* Named timings: "ddr3-1333" (10-10-10), "ddr4-2933" (21-21-21), "ddr5-4800" (40-39-39, one of a
- * DIMM's two channels). 0 or -ENOENT. */
+ * DIMM's two channels), "constant" (11 ns for any read, and two commands before). 0 or -ENOENT. */
 int dram_preset(const char *name, struct dram_config *out);
 
 #endif

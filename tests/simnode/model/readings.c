@@ -261,6 +261,10 @@ void simnode_truth(struct simnode *node, size_t container, struct simnode_truth 
         out->instructions += core_retired(core);
         out->store_bytes[0] += core->truth.store_bytes[0];
         out->store_bytes[1] += core->truth.store_bytes[1];
+        out->store_stall_cycles += core->store_stall_slots / (uint64_t)core->width;
+        for (int at = 0; at < SIMNODE_NODES; at++)
+            for (int pmm = 0; pmm < 2; pmm++)
+                out->reads_by_node[at][pmm] += core->truth.reads_by_node[at][pmm];
     }
 }
 

@@ -362,6 +362,7 @@ static void finish_loads(struct simnode *node, struct request *request)
         double ns = (double)((at - first->issue_cycle) * core->clock.period_fs) / 1e6;
 
         core->truth.reads++;
+        core->truth.reads_by_node[request->node][request->pmm]++;
         core->truth.latency_ns_sum += ns;
         if (!request->merged) {
             core->truth.own_reads++;
@@ -431,6 +432,7 @@ void shared_done(struct simnode *node, struct request *request)
     if (request->from_memory) {
         app->traffic.fetched[request->kind]++;
         app->traffic.fetched_remote += request->node != core->socket;
+        app->traffic.fetched_from[request->node][request->pmm]++;
     }
     private_forget(core, request);
     mab_done(core, request);

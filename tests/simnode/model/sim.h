@@ -129,7 +129,7 @@ struct core {
     uint64_t l3_miss_reads, llc_reads, loads, stores;
     uint64_t llc_misses, rfos; /* of all kinds; that left the own caches */
     uint64_t loads_local_dram, loads_remote_dram, loads_local_pmm;
-    uint64_t stall_slots, contention_stall_slots;
+    uint64_t stall_slots, contention_stall_slots, store_stall_slots;
     struct integral miss_reads_out;
     uint64_t occupancy_cycles, active_cycles, ref_fs;
     struct integral l1d_misses_out; /* with a buffer */

@@ -70,25 +70,30 @@ int simnode_read_unit(struct simnode *node, size_t unit, enum group group,
 
 bool simnode_container_runs(const struct simnode *node, size_t container);
 
+enum { SIMNODE_NODES = 8 }; /* a scenario's sockets are at most as many */
+
 /* What is true, as totals since the container started; independent of every counter above. */
 struct simnode_truth {
     uint64_t reads;        /* demand loads that memory served ... */
     double latency_ns_sum; /* ... from address known to value usable */
     uint64_t own_reads;    /* of these, loads that joined no prefetch on its way */
     double own_latency_ns_sum;
-    uint64_t instructions;   /* retired */
-    uint64_t store_bytes[2]; /* program's stores to DRAM, to PMM */
+    uint64_t instructions;                    /* retired */
+    uint64_t store_bytes[2];                  /* program's stores to DRAM, to PMM */
+    uint64_t reads_by_node[SIMNODE_NODES][2]; /* of 'reads', from each node's DRAM, PMM */
+    uint64_t store_stall_cycles;              /* in which a full store buffer held up dispatch */
 };
 void simnode_truth(struct simnode *node, size_t container, struct simnode_truth *out);
 
 /* What a container really asks of caches and memory, in lines, since it started. No counter of a
  * real machine shows the last three by container. */
 struct simnode_traffic {
-    uint64_t fetched[REQUEST_PREFETCH + 1]; /* that memory served, by enum request_kind */
-    uint64_t fetched_remote;                /* of these, from another socket's memory */
-    uint64_t nt_lines;                      /* stored past the caches */
-    uint64_t written_back;                  /* dirty lines of its own, whoever evicted them */
-    uint64_t llc_insertions;                /* lines that it brought into a last-level cache */
+    uint64_t fetched[REQUEST_PREFETCH + 1];  /* that memory served, by enum request_kind */
+    uint64_t fetched_remote;                 /* of these, from another socket's memory */
+    uint64_t fetched_from[SIMNODE_NODES][2]; /* of these, from each node's DRAM, PMM */
+    uint64_t nt_lines;                       /* stored past the caches */
+    uint64_t written_back;                   /* dirty lines of its own, whoever evicted them */
+    uint64_t llc_insertions;                 /* lines that it brought into a last-level cache */
 };
 void simnode_traffic(const struct simnode *node, size_t container, struct simnode_traffic *out);
 

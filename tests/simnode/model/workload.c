@@ -35,6 +35,27 @@ static int init_phases(struct workload *workload, uint64_t seed)
     return 0;
 }
 
+static bool is_kernel(enum workload_kind kind)
+{
+    return kind >= WORKLOAD_FFT;
+}
+
+static int init_kernel(struct workload *workload, uint64_t seed)
+{
+    static const enum kernel_kind kinds[] = {
+        [WORKLOAD_FFT] = KERNEL_FFT,     [WORKLOAD_RADIX] = KERNEL_RADIX, [WORKLOAD_LU] = KERNEL_LU,
+        [WORKLOAD_OCEAN] = KERNEL_OCEAN, [WORKLOAD_HASH] = KERNEL_HASH,
+    };
+    const struct workload_spec *spec = workload->spec;
+
+    workload->kernel = malloc(sizeof(*workload->kernel));
+    if (!workload->kernel)
+        return -ENOMEM;
+    kernel_init(workload->kernel, kinds[spec->kind], (uint64_t)spec->bytes, spec->store_share,
+                seed);
+    return 0;
+}
+
 int workload_init(struct workload *workload, const struct workload_spec *spec, uint64_t seed)
 {
     int err = 0;
@@ -50,6 +71,8 @@ int workload_init(struct workload *workload, const struct workload_spec *spec, u
         err = init_streams(workload);
     else if (spec->kind == WORKLOAD_PHASES)
         err = init_phases(workload, seed);
+    else if (is_kernel(spec->kind))
+        err = init_kernel(workload, seed);
     if (err)
         workload_release(workload);
     return err;
@@ -62,6 +85,7 @@ void workload_release(struct workload *workload)
             workload_release(&workload->phases[i]);
     free(workload->phases);
     free(workload->stream_lines);
+    free(workload->kernel);
     *workload = (struct workload){0};
 }
 
@@ -117,6 +141,16 @@ static uint64_t next_random(struct workload *workload)
     return rng_below(&workload->rng, lines ? lines : 1);
 }
 
+static void next_kernel(struct workload *workload, struct op *out)
+{
+    struct kernel_access access;
+
+    kernel_next(workload->kernel, &access);
+    out->line = access.byte / LINE;
+    out->kind = access.store ? OP_STORE : OP_LOAD;
+    out->dependent = access.dependent;
+}
+
 static void next_trace(struct workload *workload, struct op *out)
 {
     const struct trace *trace = workload->spec->trace;
@@ -165,6 +199,10 @@ void workload_next(struct workload *workload, struct op *out)
     *out = (struct op){.kind = OP_LOAD, .counts = true};
     if (workload->gap_range > 1)
         out->bubble = rng_below(&workload->rng, workload->gap_range);
+    if (workload->kernel) {
+        next_kernel(workload, out);
+        return;
+    }
     switch (spec->kind) {
     case WORKLOAD_CHASE:
         next_chase(workload, out);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/simnode/model/kernels.h"
 #include "tests/simnode/model/rng.h"
 
 /* Addresses of a program on x86-64 with four levels of page tables. */
@@ -24,6 +25,11 @@ enum workload_kind {
     WORKLOAD_COMPUTE, /* few accesses, and those to a small set */
     WORKLOAD_PHASES,  /* other workloads in turn, by instructions */
     WORKLOAD_TRACE,   /* a file */
+    WORKLOAD_FFT,     /* kernels, as kernels.h has them, over and over */
+    WORKLOAD_RADIX,
+    WORKLOAD_LU,
+    WORKLOAD_OCEAN,
+    WORKLOAD_HASH,
 };
 
 struct workload_spec;
@@ -39,7 +45,7 @@ struct workload_spec {
     enum workload_kind kind;
     int64_t bytes;                  /* working set */
     double instructions_per_access; /* mean, the access itself included */
-    double store_share;             /* of the accesses */
+    double store_share;             /* of the accesses; of kernels only hash's: of look-ups */
     double nt_share;                /* of the stores: non-temporal, a line each */
     double dependence;              /* share of loads that need the load before */
     int64_t store_bytes;            /* per ordinary store */
@@ -98,6 +104,7 @@ struct workload {
     bool owes_writeback; /* trace */
     struct workload *phases;
     uint64_t phase_left;
+    struct kernel *kernel;
 };
 
 /* The specification is borrowed. 0 or -ENOMEM. */

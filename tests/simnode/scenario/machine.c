@@ -92,8 +92,37 @@ static const struct machine_spec presets[] = {
         .mabs = 24,
         .complex_bytes_per_second = 57.6e9,
     },
+    /* Serrano 2011, table 1: two boards of two nodes, cores in order, no shared cache (one line of
+     * it stands for none). The ways are chosen so that a read takes 100 cycles in the own memory,
+     * 142 in that of the board's other node, 410 in another board's.
+     */
+    {
+        .microarchitecture = "serrano",
+        .sockets = 4,
+        .cores_per_socket = 1,
+        .core_hz = 1e9,
+        .base_hz = 1e9,
+        .width = 1,
+        .window = 1,
+        .super_queue = 8,
+        .store_buffer = 8,
+        .l1 = {65536, 2, 3},
+        .l2 = {1048576, 16, 6},
+        .llc = {64, 1, 0},
+        .llc_ports = 1,
+        .llc_port_cycles = 1,
+        .tlb_entries = 512,
+        .tlb_walk_cycles = 40,
+        .prefetch_distance = 24,
+        .channels = 1,
+        .request_ns = 39,
+        .return_ns = 39,
+        .hop_ns = 21,
+        .board_sockets = 2,
+        .board_hop_ns = 155,
+    },
 };
-static const char *const preset_drams[] = {"ddr3-1333", "ddr4-2933", "ddr5-4800"};
+static const char *const preset_drams[] = {"ddr3-1333", "ddr4-2933", "ddr5-4800", "constant"};
 
 #define M(member) offsetof(struct machine_spec, member)
 #define CACHE_FIELDS(prefix, latency_key)                                                          \
@@ -226,7 +255,7 @@ static int apply_preset(struct field_reader *reader, json_t *object, struct mach
         machine->microarchitecture = copy;
         return dram_preset(preset_drams[i], &machine->dram);
     }
-    return field_error(reader, "preset", "must be \"asm\", \"clx\" or \"zen4\"");
+    return field_error(reader, "preset", "must be \"asm\", \"clx\", \"zen4\" or \"serrano\"");
 }
 
 static int read_memory_parts(struct field_reader *reader, json_t *memory,
@@ -238,8 +267,8 @@ static int read_memory_parts(struct field_reader *reader, json_t *memory,
     field_enter(reader, "memory", 0);
     if (preset &&
         (!json_is_string(preset) || dram_preset(json_string_value(preset), &machine->dram) != 0))
-        err =
-            field_error(reader, "preset", "must be \"ddr3-1333\", \"ddr4-2933\" or \"ddr5-4800\"");
+        err = field_error(reader, "preset",
+                          "must be \"ddr3-1333\", \"ddr4-2933\", \"ddr5-4800\" or \"constant\"");
     if (!err && timing) {
         field_enter(reader, "timing", 0);
         err = fields_read(reader, timing, timing_fields, FIELD_COUNT(timing_fields), machine);

@@ -45,6 +45,12 @@ static const struct {
     [WORKLOAD_COMPUTE] = {"compute", {.bytes = 1 << 14, .instructions_per_access = 20}},
     [WORKLOAD_PHASES] = {"phases", {.instructions_per_access = 1}},
     [WORKLOAD_TRACE] = {"trace", {.instructions_per_access = 1}},
+    [WORKLOAD_FFT] = {"fft", {.bytes = 1 << 22, .instructions_per_access = 4}},
+    [WORKLOAD_RADIX] = {"radix", {.bytes = 1 << 22, .instructions_per_access = 3}},
+    [WORKLOAD_LU] = {"lu", {.bytes = 1 << 20, .instructions_per_access = 3}},
+    [WORKLOAD_OCEAN] = {"ocean", {.bytes = 1 << 22, .instructions_per_access = 3}},
+    [WORKLOAD_HASH] = {"hash",
+                       {.bytes = 1 << 22, .instructions_per_access = 8, .store_share = 0.25}},
 };
 
 static int read_kind(struct field_reader *reader, json_t *object, struct workload_spec *spec)
@@ -65,8 +71,10 @@ static int read_kind(struct field_reader *reader, json_t *object, struct workloa
         spec->stride_bytes = 64;
         return 0;
     }
-    return field_error(reader, "kind",
-                       "must be chase, stream, random, loop, compute, phases or trace");
+    return field_error(
+        reader, "kind",
+        "must be chase, stream, random, loop, compute, phases, trace, fft, radix, lu, "
+        "ocean or hash");
 }
 
 static int read_phases(struct field_reader *reader, json_t *array, struct workload_spec *spec)
@@ -108,6 +116,8 @@ static int check_workload(struct field_reader *reader, const struct workload_spe
         return field_error(reader, "hot_bytes", "must be given with hot_share, and at most bytes");
     if (spec->kind == WORKLOAD_STREAM && spec->bytes / 64 < spec->streams)
         return field_error(reader, "streams", "more streams than lines");
+    if (spec->kind >= WORKLOAD_FFT && spec->bytes < KERNEL_MIN_BYTES)
+        return field_error(reader, "bytes", "must be at least %d for a kernel", KERNEL_MIN_BYTES);
     return 0;
 }
 

@@ -43,7 +43,7 @@ static void test_errors_name_line_and_key(void **state)
     expect_error("{'scenario':1,'machine':{\n'core':{\n'window':0}}," GOOD_TAIL,
                  "s.json:3: machine.core.window: must be between 1 and 4096, is 0");
     expect_error("{'scenario':1,'machine':{\n'preset':'z80'}," GOOD_TAIL,
-                 "s.json:2: machine.preset: must be \"asm\", \"clx\" or \"zen4\"");
+                 "s.json:2: machine.preset: must be \"asm\", \"clx\", \"zen4\" or \"serrano\"");
     expect_error("{'scenario':1,'machine':{'memory':{\n'timing':{'refi':10,'rfc':10}}}," GOOD_TAIL,
                  "s.json:1: machine.memory: timing needs rfc < refi");
     expect_error("{'scenario':1,'machine':{'llc':\n{'bytes':1000}}," GOOD_TAIL,
@@ -69,9 +69,12 @@ static void test_errors_in_workloads_and_containers(void **state)
     (void)state;
     expect_error(HEAD "'workloads':{}}",
                  "s.json:2: workloads: must be an object with at least one workload");
-    expect_error(HEAD "'workloads':{'w':{'kind':'chaise'}}}",
-                 "s.json:2: workloads.w.kind: must be chase, stream, random, loop, compute, phases "
-                 "or trace");
+    expect_error(
+        HEAD "'workloads':{'w':{'kind':'chaise'}}}",
+        "s.json:2: workloads.w.kind: must be chase, stream, random, loop, compute, phases, "
+        "trace, fft, radix, lu, ocean or hash");
+    expect_error(HEAD "'workloads':{'w':{'kind':'lu',\n'bytes':4095}}}",
+                 "s.json:3: workloads.w.bytes: must be at least 4096 for a kernel");
     expect_error(HEAD "'workloads':{'w':{'kind':'random',\n'store_share':2}}}",
                  "s.json:3: workloads.w.store_share: must be between 0 and 1, is 2");
     expect_error(HEAD "'workloads':{'w':{'kind':'phases',\n'phases':[{'workload':'v',"
