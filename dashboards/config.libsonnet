@@ -42,10 +42,16 @@
     // jobs that are over before InterferenceContainerSlowdown has waited.
     slowMinutesPerDay: 60,
 
-    // Mean DRAM read latency inside a socket's controllers; idle ones take 50 to 60 ns.
+    // Containers of one node that wait at the same time: then the node is one alert.
+    manyContainers: 5,
+
+    // Mean DRAM read latency inside a socket's controllers, where the memory is DDR4: idle ones take 50 to 60 ns.
     imcLatencySeconds: 120e-9,
-    // AMD: mean latency of the misses of a socket's L3s, times its own calm one (the 10th percentile of
-    // the last day). CPUs differ too much for a limit in seconds.
+    imcLatencyKnown: 'skx|clx|icx',
+    // On every other CPU, times the socket's own calm one (the 10th percentile of the last day): no published figure
+    // says what is idle for DDR5, and for whatever comes next.
+    imcLatencyFactor: 2,
+    // AMD: mean latency of the misses of a socket's L3s, times its own calm one, as well.
     l3LatencyFactor: 1.5,
 
     // Rules, alerts and dashboard for persistent memory. Without it, render.sh writes them apart, for whoever
@@ -67,6 +73,10 @@
     // controllers lower when they are idle.
     idleShare: 0.05,
 
+    // This Prometheus is one of several shards, each of which may be left without an exporter: then
+    // InterferenceExporterAbsent fires only where there was one within the last day.
+    sharded: false,
+
     // The exporter itself.
     tickStaleSeconds: 60,
     pmuRunningShare: 0.8,
@@ -83,6 +93,10 @@
     // For routes in Alertmanager. `area` is memory for what containers and nodes suffer from, exporter for the
     // exporters' own health; `severity` is critical, warning, or info for what nobody can repair in a hurry.
     alertLabels: { component: 'interference' },
+    // A label of namespaces that kube-state-metrics exports, such as 'label_team'
+    // (--metric-labels-allowlist=namespaces=[team]): alerts about a container then have it, too ('none' where
+    // it is not known). '': they have not.
+    teamLabel: '',
 
     // What stands before an alert's name and .md in runbook_url: set it to where you serve runbooks/, such as
     // 'https://wiki.example.org/interference/'. And where your Grafana is, for dashboard_url, without a slash at

@@ -65,6 +65,34 @@ local promql = import '../lib/promql.libsonnet';
     '(match "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$" $labels.%s)' % label
     for label in [config.nodeLabel, 'namespace', 'pod']
   ]),
+  // A label with what a query finds first. Never empty: Prometheus would write the template itself into ALERTS.
+  local found(label, labels, expr, otherwise) = {
+    [label]: '{{ with (printf %s %s | query) }}{{ . | first | label "%s" }}{{ else }}%s{{ end }}' % [
+      std.escapeStringJson(expr),
+      std.join(' ', ['$labels.' + l for l in labels]),
+      label,
+      otherwise,
+    ],
+  },
+  // Which NUMA node's memory it is about, where the machine has only one: there, and nowhere else, Alertmanager can tell
+  // that two alerts are about the same memory.
+  local placed = {
+    labels+: found(
+      'numa_node',
+      [config.clusterLabel, config.nodeLabel],
+      'numa:interference_memory_of_whole_node:info{%s=%%q, %s=%%q}' % [config.clusterLabel, config.nodeLabel],
+      'unknown'
+    ),
+  },
+  // Whose it is, by what kube-state-metrics knows of its namespace.
+  local owned(alert) = alert + if config.teamLabel == '' then {} else {
+    labels+: found(
+      config.teamLabel,
+      [config.clusterLabel, 'namespace'],
+      'kube_namespace_labels{%s=%%q, namespace=%%q, %s!=""}' % [config.clusterLabel, config.teamLabel],
+      'none'
+    ),
+  },
   // Where this node's counts come from a recording, times are the recording's.
   local replay = q.select('interference_exporter_source_info', 'source="replay"'),
   local remedies = 'reason=~"no_permission|fd_limit|nmi_watchdog|not_calibrated"',
@@ -112,7 +140,7 @@ local promql = import '../lib/promql.libsonnet';
         'Too many threads write to the persistent memory of %s.' % node,
         '{{ $value | humanize }} threads per DIMM write to the persistent memory of %s. Its write bandwidth peaks at one to four threads per DIMM and falls beyond that.' % node
       ) + about('memory', g.uid.persistentMemory, ofMachine),
-      alert(
+      owned(alert(
         'InterferenceNvmmSmallStores',
         '15m',
         'info',
@@ -136,7 +164,7 @@ local promql = import '../lib/promql.libsonnet';
         },
         'Container %s makes small stores to persistent memory.' % container,
         'On node %s, stores of %s to persistent memory have {{ $value | humanize }} bytes on average. The media writes %d bytes at a time: unless stores are consecutive, each one costs a read and a write of the media.' % [node, container, config.nvmmGranuleBytes]
-      ) + about('memory', g.uid.persistentMemory, ofMachine),
+      ) + about('memory', g.uid.persistentMemory, ofMachine)),
       alert(
         'InterferenceSamplesLost',
         '15m',
@@ -162,7 +190,7 @@ local promql = import '../lib/promql.libsonnet';
       {
         name: 'interference-containers',
         interval: config.interval,
-        rules: [
+        rules: std.map(owned, [
           alert(
             'InterferenceMemoryLatencyHigh',
             '5m',
@@ -171,7 +199,7 @@ local promql = import '../lib/promql.libsonnet';
             'container:interference_memory_waiting:ratio15m > %g' % config.latencyShare,
             'Memory reads of container %s take longer than its threshold.' % container,
             'On node %s, memory reads of %s took longer than its threshold for {{ $value | humanizePercentage }} of the observed time in the last 15 minutes. Possible causes are traffic of its neighbours, its own traffic, or memory that has moved. %s' % [node, container, suspects]
-          ) + aboutContainer,
+          ) + placed + aboutContainer,
           // A latency is known, but nothing to compare it with. As old as a day: a younger one may still learn.
           alert(
             'InterferenceThresholdMissing',
@@ -230,29 +258,61 @@ local promql = import '../lib/promql.libsonnet';
             'Containers {{ $labels.namespace }}/{{ $labels.container }} are often slowed down.',
             'In the last 24 hours, containers {{ $labels.namespace }}/{{ $labels.container }} spent {{ $value | humanize }} minutes, added up over their pods, in which their work took more than %g times as long as it would take alone (or more than the bound of their own), as estimated by model %s.' % [config.slowdownBound, config.slowdownModel]
           ) + aboutCluster,
-        ],
+        ]),
       },
       {
         name: 'interference-nodes',
         interval: config.interval,
         rules: [
+          // One for a node, however many wait there. It looks back, so that it comes before theirs and outlives
+          // the moments in which one of them does not wait.
+          alert(
+            'InterferenceManyContainersWait',
+            '2m',
+            'warning',
+            'max_over_time(node:interference_containers_waiting:count15m[5m]) >= %d' % config.manyContainers,
+            '{{ $value }} containers of %s wait for memory.' % node,
+            fiveOf(
+              'On node %s, the memory reads of {{ $value }} containers took longer than their thresholds for more than %d %% of the observed time in the last 15 minutes. %s Those that wait longest:' % [node, config.latencyShare * 100, suspects],
+              '{{ $one.Labels.namespace }}/{{ $one.Labels.pod }}/{{ $one.Labels.container }} {{ $one.Value | humanizePercentage }}',
+              [config.clusterLabel, config.nodeLabel],
+              'container:interference_memory_waiting:ratio15m{%s=%%q, %s=%%q}' % [config.clusterLabel, config.nodeLabel],
+              by=''
+            )
+          ) + aboutMemory,
           alert(
             'InterferenceQueueLatencyHigh',
             '15m',
             'warning',
             |||
-              socket:interference_imc_read_latency_seconds:mean5m > %g
+              socket:interference_imc_read_latency_seconds:mean5m > %(limit)g
+              and on (%(node)s)
+              %(known)s
               or
-              max by (%s, socket) (
-                socket:interference_l3_miss_read_latency_seconds:mean5m{source=~"near_dram|any"}
-                > %g * socket:interference_l3_miss_read_latency_seconds:calm1d
+              (
+                socket:interference_imc_read_latency_seconds:mean5m
+                > %(imcFactor)g * socket:interference_imc_read_latency_seconds:calm1d
               )
-            ||| % [config.imcLatencySeconds, q.node, config.l3LatencyFactor],
+              unless on (%(node)s)
+              %(known)s
+              or
+              max by (%(node)s, socket) (
+                socket:interference_l3_miss_read_latency_seconds:mean5m{source=~"near_dram|any"}
+                > %(factor)g * socket:interference_l3_miss_read_latency_seconds:calm1d
+              )
+            ||| % {
+              limit: config.imcLatencySeconds,
+              // Also while the exporter starts again.
+              known: 'max_over_time(%s[15m])' % q.select('interference_exporter_source_info', 'microarchitecture=~"%s"' % config.imcLatencyKnown),
+              imcFactor: config.imcLatencyFactor,
+              node: q.node,
+              factor: config.l3LatencyFactor,
+            },
             'The memory of socket {{ $labels.socket }} of %s has long queues.' % node,
-            "On socket {{ $labels.socket }} of %s, a read of DRAM takes at least {{ $value | humanize }}s, for every program there: on Intel's CPUs inside the memory controllers, of which idle ones take 50 to 60 ns; on AMD's from the L3 caches on, %g times as long as when that node is calm." % [node, config.l3LatencyFactor]
-          ) + aboutMemory,
+            "On socket {{ $labels.socket }} of %s, a read of DRAM takes at least {{ $value | humanize }}s, for every program there: on Intel's CPUs inside the memory controllers, of which idle ones take 50 to 60 ns with DDR4, and on newer CPUs at least %g times as long as when that socket is calm; on AMD's from the L3 caches on, %g times as long as then." % [node, config.imcLatencyFactor, config.l3LatencyFactor]
+          ) + placed + aboutMemory,
           // Over ten minutes, and still in the last five: a short one is over before anybody has looked.
-          alert(
+          owned(alert(
             'InterferenceAggressor',
             '5m',
             'warning',
@@ -271,7 +331,7 @@ local promql = import '../lib/promql.libsonnet';
             ||| % { memory: q.memory, share: config.aggressorShare },
             'Container %s makes the memory of %s slow for the others.' % [container, node],
             "On %s, %s makes a read of the memory of NUMA node {{ $labels.numa_node }} take {{ $value | humanize }}s longer, on average over 10 minutes: more than %g %% of what it takes when it is calm. It is named because the latency has followed its activity closely enough.{{ if %s }} To move it, unless it is a DaemonSet's (see the runbook): kubectl cordon '%s'; kubectl -n '{{ $labels.namespace }}' delete pod '{{ $labels.pod }}'; and when it runs elsewhere: kubectl uncordon '%s'.{{ end }}" % [node, container, config.aggressorShare * 100, kubernetesNames, node, node]
-          ) + aboutContainer,
+          ) + aboutContainer),
           // By the exporter's own excess, or by that over the calm of Prometheus' last hour: an exporter that
           // started again without its state takes for calm what it finds. An idle node's is nobody's.
           alert(
@@ -345,7 +405,8 @@ local promql = import '../lib/promql.libsonnet';
             'InterferenceExporterAbsent',
             '15m',
             'warning',
-            'absent(up{%s} == 1)' % config.jobSelector,
+            'absent(up{%s} == 1)' % config.jobSelector
+            + (if config.sharded then '\nand\ncount(last_over_time(up{%s}[1d]))' % config.jobSelector else ''),
             'Prometheus scrapes no interference_exporter at all.',
             'For 15 minutes Prometheus has not scraped a single interference_exporter (up with %s). Interference goes unnoticed, and no other alert about it can fire.' % config.jobSelector
           ) + about('exporter', g.uid.fleet, []),

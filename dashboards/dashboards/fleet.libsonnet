@@ -266,7 +266,7 @@ local promql = import '../lib/promql.libsonnet';
           ),
         ]],
       ],
-      annotations=[g.alerts('Interference(Aggressor|ExcessUnattributed|QueueLatencyHigh)', here)]
+      annotations=[g.alerts('Interference(Aggressor|ExcessUnattributed|ManyContainersWait|QueueLatencyHigh)', here)]
     ),
   },
 }

@@ -16,7 +16,7 @@ local fields = [
   ['record', plain],
   ['expr', block],
   ['for', plain],
-  ['labels', map(plain)],
+  ['labels', map(function(key, text) if std.startsWith(text, '{{') then block(key, text) else plain(key, text))],
   ['annotations', map(block)],
 ];
 local rule(r) = [

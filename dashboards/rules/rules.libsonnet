@@ -45,6 +45,8 @@ local promql = import '../lib/promql.libsonnet';
       q.rate(socket, 'interference_%s_read_queue_inserts_total' % kind),
     ) + '\n/\n(max by (%s) (%s) > 0)' % [socket, q.select('interference_imc_frequency_hertz')],
 
+  local measured = 'max_over_time(%s[15m])' % q.select('interference_memory_probe_latency_seconds'),
+
   // For whoever has such modules: see config.libsonnet.
   local persistentMemory = {
     name: 'interference-persistent-memory.rules',
@@ -220,6 +222,12 @@ local promql = import '../lib/promql.libsonnet';
                  q.select('interference_imc_cas_latency_seconds'),
                  queueLatency('imc'),
                ]),
+          // The only NUMA node of a machine: whoever waits there waits for its memory. Long enough for gaps.
+          rule('numa:interference_memory_of_whole_node:info', |||
+            group by (%s) (label_replace(%s, "numa_node", "$1", "target_numa_node", "(.*)"))
+            and on (%s)
+            count by (%s) (group by (%s, target_numa_node) (%s)) == 1
+          ||| % [q.memory, measured, q.node, q.node, q.node, measured]),
           rule('socket:interference_l3_miss_read_latency_seconds:mean5m',
                q.ratio(
                  q.rate(socket + ', source', 'interference_l3_miss_read_wait_seconds_total'),
@@ -263,6 +271,12 @@ local promql = import '../lib/promql.libsonnet';
           rule('workload:interference_slow_minutes:sum1d',
                '%g * sum_over_time(workload:interference_slow_containers:count[1d])'
                % (q.seconds(config.interval) / 60)),
+          // An hour's history at least.
+          rule('socket:interference_imc_read_latency_seconds:calm1d', |||
+            quantile_over_time(0.1, socket:interference_imc_read_latency_seconds:mean5m[1d])
+            and
+            count_over_time(socket:interference_imc_read_latency_seconds:mean5m[1d]) >= %d
+          ||| % (3600 / q.seconds(config.interval))),
           // An hour's history at least, of sources that every node reads.
           rule('socket:interference_l3_miss_read_latency_seconds:calm1d', |||
             quantile_over_time(0.1, socket:interference_l3_miss_read_latency_seconds:mean5m{source=~"near_dram|any"}[1d])

@@ -3,7 +3,7 @@
 
 Each alert of the mixin reaches the receiver that the file's words promise (amtool); in a real
 Alertmanager, a node with one culprit and a hundred that wait is one group in which they are inhibited,
-and nothing is inhibited by an alert of elsewhere.
+and nothing is inhibited by an alert of elsewhere, nor of another NUMA node.
 """
 import json
 import pathlib
@@ -23,11 +23,12 @@ CULPRIT = {"namespace": "batch", "pod": "report-0", "container": "report", "numa
 
 
 def alerts():
-    """{name: labels that every alert of that name has}, with the severities' alternatives."""
+    """The labels that every alert of a name has, for each name and severity."""
     for file in sorted((SOURCE / "dashboards/rendered").rglob("*alerts.yaml")):
         for group in yaml.safe_load(file.read_text())["groups"]:
             for rule in group["rules"]:
-                yield {"alertname": rule["alert"], **rule["labels"]}
+                yield {"alertname": rule["alert"],
+                       **{name: text for name, text in rule["labels"].items() if "{{" not in text}}
 
 
 def labels_of(name, **more):
@@ -90,22 +91,32 @@ class Inhibition(unittest.TestCase):
 
     @staticmethod
     def storm():
-        """n1: one culprit, long queues on the other socket, a hundred that wait, one slowed down. n2: long queues, two wait. n3: one is
-        slowed down, and its neighbour waits. Cluster b: a node called n1, where one waits."""
-        def waits(node, i, cluster="a"):
+        """n1, of two sockets: one culprit, long queues on the other one, a hundred that wait, one of which is slowed
+        down, and one slowed down by a model that may page. n2: long queues, two wait. n3: one is slowed
+        down, and its neighbour waits. n6, of two sockets: a culprit, long queues, two wait. n7: a culprit, one waits.
+        n2 and n7 have one NUMA node, and say so. Cluster b: a node called n1, where one waits."""
+        whole, unknown = {"numa_node": "0"}, {"numa_node": "unknown"}
+
+        def waits(node, i, **more):
             return labels_of("InterferenceMemoryLatencyHigh", node=node, namespace="shop", pod=f"web-{i}",
-                             container="web") | {"cluster": cluster}
+                             container="web", **{**unknown, **more})
 
         def slow(node, i):
             return labels_of("InterferenceContainerSlowdown", node=node, namespace="shop",
                              pod=f"web-{i}", container="web", model="passive")
 
-        queue = labels_of("InterferenceQueueLatencyHigh", node="n1", socket="1")
+        def culprit(node):
+            return labels_of("InterferenceAggressor", node=node, **CULPRIT)
+
+        queue = labels_of("InterferenceQueueLatencyHigh", node="n1", socket="1", numa_node="unknown")
         stuck = labels_of("InterferenceExporterStuck", node="n4", instance="n4")
-        return [labels_of("InterferenceAggressor", node="n1", **CULPRIT), queue, slow("n1", 0),
+        return [culprit("n1"), queue, slow("n1", 0), {**slow("n1", 100), "severity": "critical"},
+                labels_of("InterferenceManyContainersWait", node="n1"),
                 *(waits("n1", i) for i in range(100)),
-                {**queue, "node": "n2"}, waits("n2", 0), waits("n2", 1),
-                slow("n3", 0), waits("n3", 0), waits("n3", 1), waits("n1", 0, "b"),
+                {**queue, "node": "n2", **whole}, waits("n2", 0, **whole), waits("n2", 1, **whole),
+                slow("n3", 0), waits("n3", 0), waits("n3", 1), {**waits("n1", 0), "cluster": "b"},
+                culprit("n6"), {**queue, "node": "n6"}, waits("n6", 0), waits("n6", 1),
+                culprit("n7"), waits("n7", 0, **whole),
                 labels_of("InterferenceSlowMinutes", namespace="shop", container="web"),
                 labels_of("InterferenceSlowMinutes", namespace="shop", container="cron"),
                 labels_of("InterferenceSlowMinutes", namespace="batch", container="web"),
@@ -122,9 +133,12 @@ class Inhibition(unittest.TestCase):
 
     def test_only_what_is_news_is_told(self):
         self.assertEqual(self.told(), sorted([
-            "InterferenceAggressor a n1 report-0",
-            "InterferenceContainerSlowdown a n1 web-0",
+            "InterferenceAggressor a n1 report-0", "InterferenceManyContainersWait a n1 -",
+            "InterferenceContainerSlowdown a n1 web-100",
             "InterferenceQueueLatencyHigh a n1 -", "InterferenceQueueLatencyHigh a n2 -",
+            "InterferenceAggressor a n6 report-0", "InterferenceQueueLatencyHigh a n6 -",
+            "InterferenceMemoryLatencyHigh a n6 web-0", "InterferenceMemoryLatencyHigh a n6 web-1",
+            "InterferenceAggressor a n7 report-0",
             "InterferenceContainerSlowdown a n3 web-0",
             "InterferenceMemoryLatencyHigh a n3 web-1",
             "InterferenceMemoryLatencyHigh b n1 web-0",
@@ -140,7 +154,7 @@ class Inhibition(unittest.TestCase):
         of_node = {(group["labels"].get("cluster"), group["labels"].get("node")): len(group["alerts"])
                    for group in groups}
         self.assertEqual(len(of_node), len(groups))
-        self.assertEqual(of_node[("a", "n1")], 103)
+        self.assertEqual(of_node[("a", "n1")], 105)
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def queries():
     """Every expression, with the labels that must be left in its result."""
     for file in ("rules.yaml", "alerts.yaml"):
         for rule in rules(file):
-            used = " ".join(rule.get("annotations", {}).values())
+            used = " ".join([*rule.get("annotations", {}).values(), *rule.get("labels", {}).values()])
             yield {"where": rule.get("alert") or rule["record"], "expr": rule["expr"],
                    "uses": re.findall(r"\$labels\.(\w+)", used)}
             # What the texts themselves ask for.

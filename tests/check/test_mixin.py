@@ -120,6 +120,28 @@ class Rendered(unittest.TestCase):
         self.assertIn("severity: critical", out["alerts.yaml"])
         self.assertIn("mean5m[1d]) >= 120\n", out["rules.yaml"])  # an hour
 
+    def test_shards_and_teams(self):
+        """A shard that has had no exporter for a day is not told that it has none; one that lost its own is.
+        Alerts about containers have the team that kube-state-metrics knows, those of others are as they are."""
+        made = subprocess.run(["jsonnet", "-J", MIXIN, "-e", """local mixin = (import 'mixin.libsonnet') + {
+            _config+:: { sharded: true, teamLabel: 'label_team' } };
+            [mixin.prometheusRules, mixin.prometheusAlerts]"""], capture_output=True, check=True, timeout=60)
+        records, made = json.loads(made.stdout)
+        (absent,) = [group for group in made["groups"] if group["name"] == "interference-exporter"]
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for name, content in (("rules", records), ("alerts", made), ("absent", {"groups": [
+                    {**absent, "rules": [rule for rule in absent["rules"]
+                                         if rule["alert"] == "InterferenceExporterAbsent"]}]})):
+                (folder / f"{name}.yaml").write_text(json.dumps(content))
+            for name in ("shards", "teams"):
+                shutil.copy(SOURCE / f"tests/dashboards/{name}.yaml", folder)
+                code, output = promtool("test", "rules", folder / f"{name}.yaml")
+                self.assertEqual(code, 0, output)
+        for rule in (rule for group in made["groups"] for rule in group["rules"]):
+            whose = "{{ $labels.namespace }}" in "".join(rule["annotations"].values())
+            self.assertEqual("label_team" in rule["labels"], whose, rule["alert"])
+
     def test_sources_are_formatted(self):
         sources = sorted(MIXIN.rglob("*.libsonnet"))
         result = subprocess.run(["jsonnetfmt", "--test", *sources], timeout=60)
@@ -174,6 +196,7 @@ class Rules(unittest.TestCase):
 
     def test_each_record_is_used(self):
         texts = [rule["expr"] for rule in ALERTS + RECORDS]
+        texts += [text for rule in ALERTS for text in rule["labels"].values()]
         texts += files(RENDERED, ".json").values()
         for record in {rule["record"] for rule in RECORDS}:
             self.assertTrue(any(record in text for text in texts), f"nobody uses {record}")
