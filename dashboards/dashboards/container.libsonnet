@@ -12,6 +12,16 @@ local promql = import '../lib/promql.libsonnet';
   local sum(metric, matchers=here) = g.rate(q.container, 'interference_container_%s_total' % metric, matchers),
   local gauge(metric, matchers=here) = 'max by (%s) (%s)' % [q.container, q.select('interference_container_' + metric, matchers)],
   local latency = q.ratio(sum('memory_read_wait_seconds'), sum('memory_read_latency_reads')),
+  // What its normal is known from, or why it is not.
+  local info = 'group by (%s) (%s)' % [q.container, q.select('interference_container_info', here)],
+  local because(expr, why) = '\nor on (%s)\nlabel_replace(%s, "basis", "%s", "", "")' % [q.container, expr, why],
+  local without(metric) = '%s\nunless on (%s)\n%s' % [info, q.container, sum(metric)],
+  local restsOn =
+    'group by (%s, basis) (%s)' % [q.container, q.select('interference_container_memory_read_latency_baseline_seconds', here)]
+    + because(without('cpu_cycles'), 'not counted')
+    + because(without('memory_read_latency_observed_seconds'), 'latency unknown here')
+    + because('group by (%s) (increase(%s[1h]) > 0)' % [q.container, q.select('interference_container_memory_read_latency_observed_seconds_total', here)], 'learning')
+    + because(info, 'idle'),
   local lost(labels) = q.ratio(
     g.rate(labels, 'interference_container_interference_cycles_total', model),
     sum('slowdown_observed_cycles', model),
@@ -46,7 +56,12 @@ local promql = import '../lib/promql.libsonnet';
                  'Its normal latency, best known from windows in which its neighbours were calm. High: its memory is remote, persistent or slow.',
                  's',
                  'avg(%s)' % gauge('memory_read_latency_baseline_seconds'),
-                 { decimals: 0, noValue: 'not yet known' }),
+                 { decimals: 0, noValue: 'see Normal rests on' }),
+          g.stat('Normal rests on',
+                 'What its normal latency is known from: calm (windows in which its neighbours used the memory little), extrapolated (to neighbours that read nothing), usual (the 20th percentile of its last day), machine (what the probe takes at best, a lower bound). Or why there is none: learning (at work for less than ten minutes), idle (hardly at work in the last hour), not counted, latency unknown here (see the collectors on the dashboard Node). Without one there is neither threshold nor slowdown. Usual or machine: its node is never calm, and its normal may be slow already.',
+                 'short',
+                 restsOn,
+                 { w: 3, now: true, name: true, legend: '{{basis}}', noValue: 'not monitored: excluded, or over the limit' }),
           g.stat('Threshold',
                  'The latency that counts as too high: from the thresholds file, otherwise the baseline times a factor.',
                  's',
@@ -56,12 +71,12 @@ local promql = import '../lib/promql.libsonnet';
                  'Share of the observed time in the last 15 minutes. High: see the runbook of InterferenceMemoryLatencyHigh.',
                  'percentunit',
                  'max(container:interference_memory_read_latency_over_threshold:ratio15m{%s})' % here,
-                 { decimals: 0, noValue: 'no threshold yet', steps: [['blue', null], ['orange', config.latencyShare]] }),
+                 { w: 3, decimals: 0, noValue: 'no threshold', steps: [['blue', null], ['orange', config.latencyShare]] }),
           g.stat('Slowdown',
                  'How many times as long its work takes as it would take alone, estimated (model %s). High: see the runbook of InterferenceContainerSlowdown.' % config.slowdownModel,
                  'suffix:×',
                  'max(container:interference_slowdown:ratio5m{%s})' % model,
-                 { decimals: 2, noValue: 'no estimate', steps: [['blue', null], ['orange', config.slowdownBound]] }),
+                 { w: 3, decimals: 2, noValue: 'no estimate', steps: [['blue', null], ['orange', config.slowdownBound]] }),
           g.stat('CPU',
                  'Number of CPUs that it keeps busy. High: it uses a lot of CPU. A core that waits for memory counts as busy.',
                  'suffix: CPUs',
@@ -70,7 +85,7 @@ local promql = import '../lib/promql.libsonnet';
                    'max by (%s) (%s)' % [q.node, q.select('interference_cpu_base_frequency_hertz', g.onNodes)],
                    'on (%s) group_left ()' % q.node
                  ),
-                 { decimals: 2, noValue: 'idle' }),
+                 { w: 3, decimals: 2, noValue: 'idle' }),
         ]],
         ['Latency', [
           g.timeseries(
@@ -106,7 +121,7 @@ local promql = import '../lib/promql.libsonnet';
             'Share of its observed time above the threshold. It alerts above %d %% over 15 minutes.' % (config.latencyShare * 100),
             'percentunit',
             [g.target(q.ratio(sum('memory_read_latency_over_threshold_seconds'), sum('memory_read_latency_observed_seconds')), pod)],
-            { min: 0, max: 1, noValue: 'no threshold yet', limits: [['red', config.latencyShare]] }
+            { min: 0, max: 1, noValue: 'no threshold: see Normal rests on', limits: [['red', config.latencyShare]] }
           ),
           g.timeseries(
             'Memory reads',
@@ -122,14 +137,14 @@ local promql = import '../lib/promql.libsonnet';
             'How many times as long its work takes as it would take alone, estimated. %s High: memory or cache cost it more than alone.' % g.modelsError,
             'suffix:×',
             [g.target('1 / ((1 -\n%s\n) > 0)' % lost(q.container), pod)],
-            { w: 8, min: 1, noValue: 'no estimate', limits: g.slowdownLimits, grey: true }
+            { w: 8, min: 1, noValue: 'no estimate: see Normal rests on', limits: g.slowdownLimits, grey: true }
           ),
           g.timeseries(
             'Lost cycles by contended resource',
             'Estimated share of its cycles that it would not need alone. memory: its reads take longer; the container that reads most is the first suspect. cache: it misses more; look for neighbours that evict its lines.',
             'percentunit',
             [g.target(lost(q.container + ', resource'), '{{resource}} {{pod}}/{{container}}')],
-            { w: 8, min: 0, stack: true, noValue: 'no estimate' }
+            { w: 8, min: 0, stack: true, noValue: 'no estimate: see Normal rests on' }
           ),
           g.timeseries(
             'Last-level cache accesses, shared and alone',

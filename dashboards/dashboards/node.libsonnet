@@ -96,14 +96,14 @@ local promql = import '../lib/promql.libsonnet';
             'The container with the longest time above its threshold, and that as a share of the last 15 minutes. High: its reads take longer than is normal for it; the panels below show why.',
             'percentunit',
             'topk(1, %s)' % now('container:interference_memory_read_latency_over_threshold:ratio15m'),
-            { named: name, decimals: 0, noValue: 'no threshold yet', steps: [['blue', null], ['orange', config.latencyShare]] }
+            { named: name, decimals: 0, noValue: 'no threshold: see Without a baseline', steps: [['blue', null], ['orange', config.latencyShare]] }
           ),
           g.stat(
             'Most slowed down',
             'The container with the highest slowdown, and by how much, estimated (model %s). High: the panels below show by what.' % config.slowdownModel,
             'suffix:×',
             'topk(1, %s)' % now('container:interference_slowdown:ratio5m', 'model="%s"' % config.slowdownModel),
-            { named: name, decimals: 2, noValue: 'no estimate', steps: [['blue', null], ['orange', config.slowdownBound]] }
+            { named: name, decimals: 2, noValue: 'no estimate: see Without a baseline', steps: [['blue', null], ['orange', config.slowdownBound]] }
           ),
           g.stat(
             'Probe',
@@ -212,28 +212,28 @@ local promql = import '../lib/promql.libsonnet';
             'Mean memory read latency of each container, as a multiple of its own baseline; the dashboard Container has it in nanoseconds. 1: normal. One line above the others: its memory has moved, or its own reads queue behind each other. All lines rise together: the memory is contended.',
             'suffix:×',
             [g.target(top('%s\n/ on (%s)\n%s' % [ofContainers, q.container, normal]), name)],
-            { links: [g.toContainer], noValue: 'no baseline yet' }
+            { links: [g.toContainer], noValue: 'none: see Without a baseline' }
           ),
           g.timeseries(
             'Slowdown (model %s)' % config.slowdownModel,
             'How many times as long the work of each container takes as it would take alone, estimated. %s High: memory or cache cost it more than alone; the panels below show which.' % g.modelsError,
             'suffix:×',
             [g.target(top(slowdown), name)],
-            { links: [g.toContainer], min: 1, noValue: 'no estimate', limits: g.slowdownLimits, grey: true }
+            { links: [g.toContainer], min: 1, noValue: 'no estimate: see Without a baseline', limits: g.slowdownLimits, grey: true }
           ),
           g.timeseries(
             'Lost to memory',
             'Estimated share of its cycles that a container loses because others keep the memory busy. High: someone makes it wait; who, is in the row above, where it is known.',
             'percentunit',
             [g.target(top(lost('memory')), name)],
-            { links: [g.toContainer], min: 0, noValue: 'no estimate' }
+            { links: [g.toContainer], min: 0, noValue: 'no estimate: see Without a baseline' }
           ),
           g.timeseries(
             'Lost to the cache',
             "Estimated share of its cycles that a container loses because others evict its lines from the last-level cache. High: separate them, by socket or by cache partitions. Absent if the machine's llc_hit_cycles is unknown.",
             'percentunit',
             [g.target(top(lost('cache')), name)],
-            { links: [g.toContainer], min: 0, noValue: 'no estimate' }
+            { links: [g.toContainer], min: 0, noValue: 'no estimate: see Without a baseline' }
           ),
           g.timeseries(
             'Memory reads',
@@ -247,7 +247,7 @@ local promql = import '../lib/promql.libsonnet';
             'Share of the observed time in which a container waited longer than its threshold. It alerts above %d %% over 15 minutes.' % (config.latencyShare * 100),
             'percentunit',
             [g.target(top(overThreshold), name)],
-            { links: [g.toContainer], min: 0, max: 1, noValue: 'no threshold yet', limits: [['red', config.latencyShare]] }
+            { links: [g.toContainer], min: 0, max: 1, noValue: 'no threshold: see Without a baseline', limits: [['red', config.latencyShare]] }
           ),
         ]],
         ['Memory', [
@@ -335,6 +335,23 @@ local promql = import '../lib/promql.libsonnet';
             'cps',
             [g.target('%s > 0' % g.rate(q.exporter + ', collector, reason', 'interference_exporter_windows_discarded_total', here), '{{collector}} {{reason}}')],
             { w: 8, min: 0, noValue: 'none' }
+          ),
+          g.timeseries(
+            'Without a baseline, and why',
+            'Containers of which it is not known what is normal: not_counted (no counters), no_latency (latencies of the machine are not known), idle (never at work), learning (at work for less than ten minutes); and those that are not monitored: excluded (by --containers.include or --containers.exclude), over_limit (--containers.max). They have neither threshold nor slowdown, and nobody sees them wait. High for no_latency or not_counted: see the table of collectors.',
+            'short',
+            [
+              g.target('sum by (reason) (%s)' % q.select('interference_exporter_containers_without_baseline', here), '{{reason}}'),
+              g.target('sum by (state) (%s) > 0' % q.select('interference_exporter_containers', here + ', state!="monitored"'), 'not monitored: {{state}}'),
+            ],
+            { min: 0, decimals: 0, stack: true, noValue: 'this exporter measures no latency' }
+          ),
+          g.timeseries(
+            'What baselines rest on',
+            'Containers by what their normal latency is known from: calm (windows in which the neighbours used the memory little), extrapolated (to neighbours that read nothing), usual (the 20th percentile of the last day), machine (what the probe takes at best, a lower bound). None with calm: the node is never calm, and what is called normal here may be slow already.',
+            'short',
+            [g.target('count by (basis) (max by (%s, basis) (%s))' % [q.container, q.select('interference_container_memory_read_latency_baseline_seconds', theirs)], '{{basis}}')],
+            { min: 0, decimals: 0, stack: true, noValue: 'none has one' }
           ),
         ]],
       ],
