@@ -532,6 +532,9 @@ class Rendered(unittest.TestCase):
         for name in ("tuned.yaml", "talos.yaml"):
             yaml.load((folder / name).read_text(), StrictLoader)
         tomllib.loads((folder / "bottlerocket.toml").read_text())
+        # GKE's node pools take one of the two.
+        gke = yaml.load((folder / "gke-node-config.yaml").read_text(), StrictLoader)
+        self.assertLessEqual(gke["linuxConfig"]["sysctl"].items(), wanted.items())
         namespace = yaml.safe_load((folder.parent / "namespace.yaml").read_text())
         self.assertEqual(namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"],
                          "privileged")
