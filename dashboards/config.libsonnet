@@ -8,7 +8,8 @@
     // Added to every selector of the exporter's own metrics, e.g. 'env="prod"'.
     selector: '',
     // For metrics that other programs have too: up, process_*.
-    jobSelector: 'job=~".*interference.*"',
+    jobSelector: 'job=~".*interference.*", job!~".*governor.*"',
+    governorJobSelector: 'job=~".*interference.*governor.*"',
 
     // How often rules are evaluated.
     interval: '1m',
@@ -90,8 +91,15 @@
     replayNodes: 'replay.*',
     samplesLostShare: 0.05,
 
-    // For routes in Alertmanager. `area` is memory for what containers and nodes suffer from, exporter for the
-    // exporters' own health; `severity` is critical, warning, or info for what nobody can repair in a hurry.
+    // The governor (deploy/governor.md), where there is one: its `dead`; other programs' writes in 15 minutes; cuts in
+    // 10 minutes, in all and of each container.
+    governorBlindSeconds: 10,
+    governorForeignWrites: 3,
+    governorCuts: 20,
+    governorCutsEach: 5,
+
+    // For routes in Alertmanager. `area` is memory for what containers and nodes suffer from, exporter and governor
+    // for the health of these programs; `severity` is critical, warning, or info for what nobody can repair in a hurry.
     alertLabels: { component: 'interference' },
     // A label of namespaces that kube-state-metrics exports, such as 'label_team'
     // (--metric-labels-allowlist=namespaces=[team]): alerts about a container then have it, too ('none' where

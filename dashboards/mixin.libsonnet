@@ -1,6 +1,7 @@
 (import 'config.libsonnet') +
 (import 'rules/rules.libsonnet') +
 (import 'alerts/alerts.libsonnet') +
+(import 'alerts/governor.libsonnet') +
 (import 'dashboards/fleet.libsonnet') +
 (import 'dashboards/node.libsonnet') +
 (import 'dashboards/container.libsonnet') +

@@ -1,4 +1,5 @@
 // Alerts. Each has a runbook of its name and tests in ../tests; every join carries the cluster.
+local alerting = import '../lib/alerting.libsonnet';
 local grafana = import '../lib/grafana.libsonnet';
 local promql = import '../lib/promql.libsonnet';
 
@@ -6,45 +7,19 @@ local promql = import '../lib/promql.libsonnet';
   local config = $._config,
   local g = grafana(config),
   local q = promql(config),
-  local node = '{{ $labels.%s }}' % config.nodeLabel,
-  local container = '{{ $labels.namespace }}/{{ $labels.pod }}/{{ $labels.container }}',
-  // Durations in the texts are digits and a unit ("15 minutes"): deploy/demo scales them with the rules'.
-  local alert(name, wait, severity, expr, summary, description) = {
-    alert: name,
-    expr: std.rstripChars(expr, '\n'),
-    'for': wait,
-    labels: config.alertLabels { severity: severity },
-    annotations: {
-      summary: summary,
-      description: description,
-      runbook_url: config.runbookUrlPrefix + name + '.md',
-    },
-  },
-  // Whose area an alert is, and the dashboard that shows it, with the values of the alert's labels.
-  local about(area, uid, values) = {
-    labels+: { area: area },
-    annotations+: {
-      dashboard_url: '%s/d/%s?' % [config.grafanaUrl, uid] + std.join('&', [
-        'var-%s={{ $labels.%s | urlquery }}' % v
-        for v in values
-      ]),
-    },
-  },
-  local ofCluster = [['cluster', config.clusterLabel]],
-  local ofMachine = ofCluster + [['node', config.nodeLabel]],
+  local a = alerting(config),
+  local alert = a.alert,
+  local about = a.about,
+  local fiveOf = a.fiveOf,
+  local node = a.node,
+  local container = a.container,
+  local ofCluster = a.ofCluster,
+  local ofMachine = a.ofMachine,
   local aboutContainer = about('memory', g.uid.container, ofMachine + [[l, l] for l in ['namespace', 'pod', 'container']]),
   local aboutMemory = about('memory', g.uid.node, ofMachine),
   local aboutExporter = about('exporter', g.uid.node, ofMachine),
   local aboutExporters = about('exporter', g.uid.fleet, ofCluster),
   local aboutCluster = about('memory', g.uid.fleet, ofCluster),
-  // For annotations of alerts about many: five of them, by name or, with `by` empty, the highest first.
-  local fiveOf(what, text, labels, expr, by='instance') = '%s{{ with (printf %s %s | query%s) }}{{ range $i, $one := . }}{{ if $i }},{{ end }} %s{{ end }}{{ end }}.' % [
-    what,
-    std.escapeStringJson('topk(5, %s)' % expr),
-    std.join(' ', ['$labels.' + l for l in labels]),
-    if by == '' then '' else ' | sortByLabel ' + std.escapeStringJson(by),
-    text,
-  ],
   // For annotations: a query about the alert's own node, and the names of what it finds.
   local ofNode(expr) = '(printf %s $labels.%s $labels.%s | query)' % [
     std.escapeStringJson(std.strReplace(expr, 'HERE', '%s=%%q, %s=%%q' % [config.clusterLabel, config.nodeLabel])),

@@ -307,6 +307,63 @@ local promql = import '../lib/promql.libsonnet';
             { links: [g.toContainer], min: 0, noValue: 'no counters here' }
           ),
         ]],
+        ['Governor', [
+          g.timeseries(
+            'Quota against latency',
+            'CPUs that each restricted container may use (in mode observe: would be left), and, on the right, the container of the node whose latency is the highest multiple of its normal. Quotas fall where the latency rises, and it falls after that: it works. Quotas at the bottom and a latency that stays: see the runbook of InterferenceGovernorAtFloor.',
+            'suffix: CPUs',
+            [
+              g.target(top('max by (%s) (%s)' % [q.container, q.select('interference_governor_container_cpu_quota_cores', theirs)]), name),
+              g.target(
+                'max by (%s) (\n%s\n/ on (%s)\n%s\n)\nand on (%s)\n%s' % [
+                  q.node,
+                  ofContainers,
+                  q.container,
+                  normal,
+                  q.node,
+                  q.select('interference_governor_exporter_up', here),
+                ],
+                'latency / normal'
+              ),
+            ],
+            {
+              w: 12,
+              h: 10,
+              links: [g.toContainer],
+              min: 0,
+              noValue: 'no governor here, or nobody is restricted',
+              overrides: [
+                g.byName('latency / normal', {
+                  unit: 'suffix:×',
+                  color: { mode: 'fixed', fixedColor: 'text' },
+                  'custom.axisPlacement': 'right',
+                  'custom.lineStyle': { fill: 'dash', dash: [8, 6] },
+                }),
+              ],
+            }
+          ),
+          g.timeseries(
+            'Decisions of the governor',
+            'Decisions per second, by what came of them; dry_run: it only observes. cut again and again: see the runbook of InterferenceGovernorFlapping. foreign, failed: somebody else writes the same files, or they cannot be written; its log says which.',
+            'cps',
+            [g.target('%s > 0' % g.rate('action, outcome', 'interference_governor_decisions_total', here + ', action!="hold"'), '{{action}} {{outcome}}')],
+            { w: 6, h: 10, min: 0, stack: true, noValue: 'none' }
+          ),
+          g.stat(
+            'Governor',
+            'What it does: observe (it decides, and writes nothing), enforce, paused (everything was given back).',
+            'short',
+            'max by (mode) (%s == 1)' % q.select('interference_governor_mode', here),
+            { w: 6, h: 5, now: true, name: true, legend: '{{mode}}', noValue: 'no governor here' }
+          ),
+          g.stat(
+            'Restricted containers',
+            'Containers that it holds back now, or would in mode observe.',
+            'short',
+            'sum(%s)' % q.select('interference_governor_claims', here),
+            { w: 6, h: 5, noValue: 'no governor here' }
+          ),
+        ]],
         ['Exporter', [
           g.table(
             'Collectors',

@@ -59,7 +59,8 @@ def metrics():
         else:
             found[name] = {"type": "counter" if kind == "counter" else "gauge", "labels": labels}
 
-    text = (SOURCE / "collectors/METRICS.md").read_text()
+    text = "".join((SOURCE / folder / "METRICS.md").read_text()
+                   for folder in ("collectors", "exporter/governor"))
     for row in re.findall(r"^\| `([a-z0-9_]+)` \| (\w+) \| [^|]* \| ([^|]*) \|", text, re.MULTILINE):
         add(*row)
     for row in json.loads((TOOLS / "later.json").read_text()):
@@ -126,7 +127,7 @@ def written():
                 else:
                     queries_of_block.append(line)
             for query in queries_of_block:
-                if re.match(r" *([a-z_]+\(.*)?([a-z]+:)?interference_(?!exporter )\w+[\[{ :]", query):
+                if re.match(r" *([a-z_]+\(.*)?([a-z]+:)?interference_(?!exporter |governor )\w+[\[{ :]", query):
                     yield {"where": file.name, "expr": query.strip(), "uses": []}
 
 
@@ -179,6 +180,7 @@ class Dashboards(unittest.TestCase):
             "rate(interference_container_memory_read_total[5m])": "no such metric",
             reads: "a counter as it is",
             f"rate({info}[5m])": "the rate of a gauge",
+            f"last_over_time({info}[5m])": "the rate of a gauge, or all of it",
             f'{info}{{nmespace="a"}}': "has no label nmespace",
             f"sum by (cluster, image) (rate({reads}[5m]))": "aggregates by image",
             f"sum without (pod) ({info})": "aggregate by",

@@ -13,6 +13,8 @@ const metrics = new Map(Object.entries(input.metrics));
 const problems = [];
 
 const COUNTS = new Set(['rate', 'increase', 'irate']);
+// Of a counter as it is, since its program's start: for what must not happen at all.
+const EVER = new Set(['last_over_time']);
 const RANGES = new Set(['avg_over_time', 'quantile_over_time', 'count_over_time', 'max_over_time', 'min_over_time',
   'sum_over_time']);
 const SAME = new Set(['sort_desc', 'sort', 'round']);
@@ -83,7 +85,7 @@ class Query {
       return new Set();
     }
     if ((metric.type === 'counter') !== counted)
-      this.problem(counted ? 'the rate of a gauge' : 'a counter as it is', node);
+      this.problem(counted ? 'the rate of a gauge, or all of it' : 'a counter as it is', node);
     const matchers = child(node, 'LabelMatchers');
     for (const matcher of matchers ? children(matchers) : [])
       for (const label of this.names(matcher))
@@ -94,11 +96,11 @@ class Query {
   call(node) {
     const name = this.of(child(node, 'FunctionIdentifier'));
     const args = children(child(node, 'FunctionCallBody') ?? node).filter((c) => c.name !== 'FunctionIdentifier');
-    const found = args.map((a) => this.labels(a, COUNTS.has(name)));
+    const found = args.map((a) => this.labels(a, COUNTS.has(name) || EVER.has(name)));
     if (SCALARS.has(name)) return null;
     if (name === 'label_replace') return new Set([...found[0], JSON.parse(this.of(args[1]))]);
     if (name === 'vector' || name === 'absent') return new Set();
-    if (!COUNTS.has(name) && !RANGES.has(name) && !SAME.has(name)) this.problem(`${name}() is not known to this checker`);
+    if (!COUNTS.has(name) && !EVER.has(name) && !RANGES.has(name) && !SAME.has(name)) this.problem(`${name}() is not known to this checker`);
     return found.find((f) => f !== null) ?? null;
   }
 
