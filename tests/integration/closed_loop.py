@@ -1,0 +1,267 @@
+"""A closed loop on this machine: a container that waits for memory, one that hurts it or only
+computes, the real exporter and the real governor, and quotas that the kernel enforces.
+
+Without counters of the CPU the container that waits measures its own loads and tells them by calls
+that uprobes count (programs/memory_chase.c); everything behind that is as on any machine: windows,
+the baseline of calm ones, the policy, cpu.cfs_quota_us. Round by round each arm has its turn, in an
+order that is drawn: what the machine does besides falls on all of them.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import random
+import re
+import secrets
+import statistics
+import subprocess
+import time
+import unittest
+import uuid
+
+import harness
+from harness import Exporter, free_port, start, stop, wait_until
+from test_governor import GOVERNOR
+
+CHASE = harness.PROGRAMS / "memory_chase"
+HOG = harness.PROGRAMS / "memory_hog"
+LATENCY = "interference_container_memory_read_latency_seconds"
+BASELINE = "interference_container_memory_read_latency_baseline_seconds"
+INTERVAL_S = 0.25
+BASE, STEP, MOST, FACTOR = 0.1, 0.1, 1.0, 1.05
+MIB = 256
+TELL_RATE = 10000  # reads a second, so that a neighbour at work is no calm neighbour
+ARMS = {  # namespace, mode of the hog
+    "stream without quota": ("free", "stream"),
+    "stream governed": ("jobs", "stream"),
+    "compute governed": ("jobs", "compute"),
+}
+
+
+def cpu_hierarchy():
+    """cpu.cfs_quota_us of cgroup v1, beside a v2 tree that counts."""
+    for version, mount, options in harness.cgroup_mounts():
+        if version == 1 and "cpu" in options:
+            return mount
+    raise unittest.SkipTest("needs the controller cpu in a hierarchy of cgroup v1")
+
+
+class Container:
+    """Of a pod, with the kubelet's link to its log, and a cgroup in both hierarchies."""
+
+    def __init__(self, loop, namespace, name):
+        self.loop, self.processes = loop, []
+        self.container_id, uid = secrets.token_hex(32), uuid.uuid4()
+        qos = "besteffort" if namespace != "shop" else "burstable"
+        relative = f"kubepods/{qos}/pod{uid}/{self.container_id}"
+        (loop.links / f"{name}-0_{namespace}_{name}-{self.container_id}.log").symlink_to(
+            f"/var/log/pods/{namespace}_{name}-0_{uid}/{name}/0.log")
+        self.cgroup = loop.groups.make(relative)
+        self.cpu = loop.cpu_mount / self.cgroup.relative_to(loop.groups.mount)
+        self.cpu.mkdir(parents=True)
+        if qos == "besteffort":  # it asks for nothing, and may have one core
+            (self.cpu / "cpu.shares").write_text("2")
+            (self.cpu / "cpu.cfs_quota_us").write_text(f"{MOST * 1e5:.0f}")
+
+    def run(self, *argv):
+        procs = [os.open(folder / "cgroup.procs", os.O_WRONLY) for folder in (self.cpu, self.cgroup)]
+
+        def enter():
+            harness.die_with_parent()
+            for fd in procs:
+                os.write(fd, b"0")
+
+        process = subprocess.Popen([str(a) for a in argv], preexec_fn=enter, text=True,
+                                   stdout=subprocess.PIPE)
+        for fd in procs:
+            os.close(fd)
+        self.processes.append(process)
+        assert process.stdout.readline() == "ready\n", f"{argv} did not start"
+        process.stdout.close()
+
+    def quota(self):
+        """In cores."""
+        return int((self.cpu / "cpu.cfs_quota_us").read_text()) / 1e5
+
+    def end(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+        for folder in (self.cpu, self.cgroup):
+            with contextlib.suppress(OSError):
+                wait_until(lambda: not (folder / "cgroup.procs").read_text(), 10, "it is empty")
+                folder.rmdir()
+
+
+class ClosedLoop(contextlib.ExitStack):
+    def __init__(self, directory):
+        super().__init__()
+        self.cpu_mount = cpu_hierarchy()
+        self.host = pathlib.Path(directory) / "host"
+        self.links = self.host / "var/log/containers"
+        self.links.mkdir(parents=True)
+        self.state = pathlib.Path(directory) / "state"
+        self.state.mkdir(mode=0o700)
+        self.groups = self.enter_context(harness.Cgroups())
+        if self.groups.version != 2:
+            raise unittest.SkipTest("needs perf_event in cgroup v2")
+        base = self.cpu_mount / self.groups.base.name
+        base.mkdir()
+        (base / "cpu.shares").write_text("262144")  # whatever else the machine does
+        self.tree = pathlib.Path(directory) / "tree"  # nothing of the machine but this
+        self.tree.mkdir()
+        (self.tree / "cpu").symlink_to(base)
+        (self.tree / "unified").symlink_to(self.groups.base)
+        self.port = free_port()
+        self.directory = pathlib.Path(directory)
+        self.exporter = self.enter_context(Exporter(
+            "--source=perf", f"--events.file={self.events()}", f"--path.rootfs={self.host}",
+            "--collector.disable-defaults", "--collector.core_latency", "--containers.names=logs",
+            self.groups.only(), f"--sampling.interval={INTERVAL_S:g}s", ends_within=60,
+            command=("nice", "-n", "-15")))
+        self.cpus = harness.online_cpus()
+
+    def events(self):
+        offsets = harness.function_offsets(CHASE, "role_")
+        uprobe = lambda role: f"uprobe:{CHASE}:{offsets['role_' + role]:#x}"
+        path = self.directory / "events.json"
+        clock = "software:task-clock"
+        path.write_text(json.dumps({
+            "machine": {"base_frequency_hz": 1e7, "cache_cycles": 1e-6},  # a cycle is UNIT_NS
+            "roles": {"cycles": clock, "ref_cycles": clock, "instructions": clock,
+                      "l3_miss_reads": uprobe("l3_miss_reads"),
+                      "l3_miss_read_occupancy": uprobe("l3_miss_read_occupancy"),
+                      "llc_reads": uprobe("l3_miss_reads"), "l3_miss_read_active": clock}}))
+        return path
+
+    def govern(self):
+        anything = {"pod": "*", "container": "*"}
+        config = self.directory / "governor.json"
+        config.write_text(json.dumps({
+            "governor": 1, "mode": "enforce", "state_directory": str(self.state),
+            "exporter": {"url": f"http://127.0.0.1:{self.exporter.port}"},
+            "classes": [{"name": "web", "role": "protected",
+                         "match": [{"namespace": "shop", **anything}]},
+                        {"name": "batch", "role": "best_effort",
+                         "match": [{"namespace": "jobs", **anything}],
+                         "cpu": {"base_cores": BASE, "step_cores": STEP}}],
+            "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": FACTOR,
+                                       "culprit_share": 0}},
+            "limits": {"cuts_per_10m": 63}}))
+        with (self.directory / "log").open("wb") as log:
+            process = start(["nice", "-n", "-15", GOVERNOR, f"--config.file={config}", "--enforce",
+                             f"--path.cgroupfs={self.tree}",
+                             f"--web.listen-address=127.0.0.1:{self.port}"], stderr=log)
+        self.callback(stop, process)
+        return process
+
+    def measured(self, container):
+        """Latency and baseline of the last window in ns, None where there is none."""
+        page = self.exporter.scrape()
+        label = {"container_id": container.container_id[:12]}
+        return [value and value * 1e9
+                for value in (page.get(LATENCY, **label), page.get(BASELINE, **label))]
+
+    def begin_round(self):
+        """A new container that waits, alone until its baseline is known."""
+        victim = Container(self, "shop", "cart")
+        self.callback(victim.end)
+        victim.run(CHASE, "chase", self.cpus[0], MIB)
+        wait_until(lambda: self.measured(victim)[1], 60, "a baseline", INTERVAL_S / 2)
+        return victim
+
+    def arm(self, victim, name, ticks):
+        """[(latency in ns, quota in cores)] of so many ticks."""
+        namespace, mode = ARMS[name]
+        neighbour = Container(self, namespace, "report")
+        seen = []
+        try:
+            neighbour.run(CHASE, "tell", self.cpus[-1], TELL_RATE)
+            neighbour.run(HOG, mode, self.cpus[-1], MIB)
+            if namespace == "jobs":
+                wait_until(lambda: neighbour.quota() < MOST, 20, f"{name} is held", 0.02)
+            for _ in range(ticks):
+                quota = neighbour.quota()  # in force during the tick
+                self.exporter.wait_tick()
+                latency = self.measured(victim)[0]
+                if latency:
+                    seen.append((latency, quota))
+        finally:
+            neighbour.end()
+        return seen
+
+
+def cpu_seconds(path):
+    return int(re.search(r"usage_usec (\d+)", path.read_text()).group(1)) / 1e6
+
+
+def busy_seconds():
+    """Of all CPUs, since the boot."""
+    user, nice, system, _, _, irq, softirq, steal = map(
+        int, pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+class Results:
+    """{arm: [round]} of (latency in ns, quota in cores) by tick, and what was normal in each round."""
+
+    def __init__(self):
+        self.arms, self.baselines = {name: [] for name in ARMS}, []
+        self.others = 0.0  # CPUs that somebody else had
+
+    def column(self, name, which):
+        return [[tick[which] for tick in round] for round in self.arms[name]]
+
+    def superiority(self, which, low, high):
+        """P(a tick of the second arm is above one of the first), both of the same round."""
+        parts = []
+        for a, b in zip(self.column(low, which), self.column(high, which)):
+            wins = sum((y > x) + 0.5 * (y == x) for x in a for y in b)
+            parts.append(wins / (len(a) * len(b)))
+        return statistics.mean(parts)
+
+    def at_most(self):
+        """Share of the last third of the ticks in which who computes had all that it may have."""
+        last = [q for round in self.column("compute governed", 1) for q in round[2 * len(round) // 3:]]
+        return sum(q == MOST for q in last) / len(last)
+
+    def slower(self):
+        """How much longer reads take beside the hog that nobody governs."""
+        rounds = zip(self.column("stream without quota", 0), self.baselines)
+        return statistics.mean(statistics.median(round) / normal - 1 for round, normal in rounds)
+
+    def quota_p(self):
+        return self.superiority(1, "stream governed", "compute governed")
+
+    def latency_p(self):
+        return self.superiority(0, "stream governed", "stream without quota")
+
+    def __str__(self):
+        lines = [f"{len(self.baselines)} rounds, normal "
+                 + " ".join(f"{normal:.1f}" for normal in self.baselines)
+                 + f" ns; others had {self.others:.2f} CPUs"]
+        for name in ARMS:
+            latency, quota = (
+                [statistics.mean(round) for round in self.column(name, which)] for which in (0, 1))
+            lines.append(f"{name:22} latency {' '.join(f'{x:5.1f}' for x in latency)} ns   "
+                         f"quota {' '.join(f'{x:.2f}' for x in quota)}")
+        lines.append(f"P(quota of compute > of stream) {self.quota_p():.2f}, P(latency without > "
+                     f"with governor) {self.latency_p():.2f}, compute at {MOST:g} in "
+                     f"{self.at_most():.0%} of its last third")
+        return "\n".join(lines)
+
+
+def play(loop, rounds, ticks, enough=lambda results: False):
+    """Rounds until it is enough."""
+    draw, results = random.Random("closed loop"), Results()
+    own = loop.groups.base / "cpu.stat"
+    began, busy, ours = time.monotonic(), busy_seconds(), cpu_seconds(own)
+    while len(results.baselines) < rounds and not (results.baselines and enough(results)):
+        victim = loop.begin_round()
+        for name in draw.sample(list(ARMS), len(ARMS)):
+            results.arms[name].append(loop.arm(victim, name, ticks))
+        results.baselines.append(loop.measured(victim)[1])
+        results.others = ((busy_seconds() - busy - cpu_seconds(own) + ours)
+                          / (time.monotonic() - began))
+        victim.end()
+    return results

@@ -1,0 +1,67 @@
+#!/usr/bin/python3
+"""A real closed loop: who streams loses CPU until the reads of who waits are as they were, who only
+computes keeps it. Real memory, real quotas, the real exporter and governor (closed_loop.py).
+
+Judged is by rank within rounds, never by nanoseconds: one core slows this memory by a few percent,
+and what the machine does besides moves it by as much. So rounds go on until all is told apart, up to
+MOST_ROUNDS, or two on a machine that is busy with other things. Where that does not happen because others use the machine, or because one core cannot
+slow its memory, the test is skipped and says so.
+
+    tests/integration/test_governor_live.py build/plain --table 10 36    # measures, judges nothing
+"""
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "attribution"))
+
+import harness  # noqa: E402
+from closed_loop import FACTOR, ClosedLoop, play  # noqa: E402
+from neighbours import own_share_of_cpus  # noqa: E402
+
+MOST_ROUNDS, TICKS = 6, 21
+BUSY = 0.5  # CPUs that others have: half of one that the containers need
+
+
+def told_apart(results):
+    return results.quota_p() > 0.7 and results.latency_p() > 0.7 and results.at_most() >= 0.6
+
+
+class Live(unittest.TestCase):
+    def setUp(self):
+        if len(harness.online_cpus()) < 2:
+            self.skipTest("needs two CPUs")
+        own_share_of_cpus()
+        directory = self.enterContext(tempfile.TemporaryDirectory())
+        self.loop = self.enterContext(ClosedLoop(directory))
+        self.governor = self.loop.govern()
+
+    def test_who_hurts_is_throttled(self):
+        results = play(self.loop, MOST_ROUNDS, TICKS,
+                       lambda so_far: told_apart(so_far) or (len(so_far.baselines) > 1
+                                                             and so_far.others > BUSY))
+        print(results, flush=True)
+        if not told_apart(results):
+            if results.others > BUSY:
+                self.skipTest(f"others had {results.others:.1f} CPUs meanwhile")
+            if results.slower() < FACTOR - 1:
+                self.skipTest(f"one core slows this memory by {results.slower():.1%} only")
+        self.assertGreater(results.quota_p(), 0.7)
+        self.assertGreater(results.latency_p(), 0.7)
+        self.assertGreaterEqual(results.at_most(), 0.6)
+
+
+def table(rounds, ticks):
+    own_share_of_cpus()
+    with tempfile.TemporaryDirectory() as directory, ClosedLoop(directory) as loop:
+        loop.govern()
+        print(play(loop, rounds, ticks))
+
+
+if __name__ == "__main__":
+    harness.need_root()
+    if "--table" in sys.argv:
+        table(*map(int, sys.argv[3:5]))
+    else:
+        harness.main()
