@@ -3,6 +3,7 @@
  * memory is to blame: FORMULAS.md section 3, models passive and asm (slowdown/passive.h, epochs.h).
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "collectors/learned/keep.h"
@@ -36,6 +37,7 @@ struct lane {
     struct slowdown_set series; /* made once it is named */
     struct passive passive;
     struct epochs epochs;
+    double limit; /* of its own, for people; NaN: it has none */
 };
 
 /* What holds for the node's passive estimates, in words of the verdict. */
@@ -56,6 +58,7 @@ struct slowdown_collector {
 
     struct node_traffic traffic;
     enum node_state state;
+    unsigned thresholds_version;
     bool off; /* found out while running that it cannot work */
 };
 
@@ -127,11 +130,20 @@ static void lane_show(const struct slowdown_collector *self, struct lane *lane)
     epochs_show(&lane->epochs, set);
 }
 
+static void lane_find_limit(const struct slowdown_collector *self, struct lane *lane)
+{
+    const struct container *c = lane->core.container;
+    if (!thresholds_find_slowdown(self->env.thresholds, c->namespace_, c->pod, c->name,
+                                  &lane->limit))
+        lane->limit = NAN;
+}
+
 static void lane_name(void *collector, void *opaque)
 {
     struct slowdown_collector *self = collector;
     struct lane *lane = opaque;
     struct labelset *labels = container_labels_get(self->env.labels, lane->core.container);
+    lane_find_limit(self, lane);
     if (!labels || lane->series.made)
         return;
     int err = slowdown_set_make(&lane->series, &self->families, labels);
@@ -150,6 +162,7 @@ static void lane_rename(void *collector, void *opaque)
     struct lane *lane = opaque;
     slowdown_set_relabel(&lane->series,
                          container_labels_get(self->env.labels, lane->core.container));
+    lane_find_limit(self, lane);
 }
 
 static void *lane_make(void *collector, const struct container *container)
@@ -160,6 +173,7 @@ static void *lane_make(void *collector, const struct container *container)
         return NULL;
     core_lane_init(&lane->core, container);
     passive_init(&lane->passive);
+    lane->limit = NAN;
     return lane;
 }
 
@@ -298,10 +312,23 @@ static int lane_tell(struct slowdown_collector *self, struct lane *lane, const s
     if (passive->gap == GAP_NONE)
         live_put(self->env.live, lane->core.container, LIVE_SLOWDOWN_RATIO,
                  passive->estimate.ratio);
+    live_put(self->env.live, lane->core.container, LIVE_SLOWDOWN_LIMIT, lane->limit);
     live_lacks_slowdown(self->env.live, lane->core.container,
                         passive->gap == GAP_NONE ? NULL : slowdown_gap_name(passive->gap));
     return epochs_collect(&lane->epochs, self->env.sources, self->status, &lane->series,
                           lane->core.ending);
+}
+
+static void find_limits_again(struct slowdown_collector *self)
+{
+    if (self->thresholds_version == self->env.thresholds->version)
+        return;
+    self->thresholds_version = self->env.thresholds->version;
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        struct lane *lane = lanes_at(&self->lanes, i);
+        if (lane)
+            lane_find_limit(self, lane);
+    }
 }
 
 static void note_error(int *result, int err)
@@ -319,6 +346,7 @@ static int slowdown_collect(void *opaque, const struct tick *tick)
         return -ENODEV;
 
     int result = 0;
+    find_limits_again(self);
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
         if (lane)

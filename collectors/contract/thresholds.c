@@ -12,13 +12,16 @@
 
 /* A memory read takes nanoseconds; a number above this was meant in another unit. */
 static const double latency_max_seconds = 1.0;
+/* None is slower than that, and none at 1. */
+static const double slowdown_min = 1.0, slowdown_max = 100.0;
 
 /* ---- one entry ---- */
 
 /* A key that is not understood would silently widen what the entry matches. */
 static int check_keys(json_t *entry, char *error, size_t error_size)
 {
-    static const char *const known[] = {"namespace", "pod", "container", "latency_seconds"};
+    static const char *const known[] = {"namespace", "pod", "container", "latency_seconds",
+                                        "slowdown_ratio"};
     const char *key;
     json_t *value;
     json_object_foreach(entry, key, value)
@@ -58,18 +61,34 @@ static int take_latency(json_t *entry, double *out, char *error, size_t error_si
 {
     json_t *value = json_object_get(entry, "latency_seconds");
     double seconds = json_number_value(value); /* 0 for what is no number */
-    if (seconds > 0 && seconds <= latency_max_seconds) {
+    if (!value || (seconds > 0 && seconds <= latency_max_seconds)) {
         *out = seconds;
         return 0;
     }
-    if (!value)
-        snprintf(error, error_size, "\"latency_seconds\" is missing");
-    else if (!json_is_number(value))
+    if (!json_is_number(value))
         snprintf(error, error_size, "\"latency_seconds\" is not a number");
     else
         snprintf(error, error_size,
                  "\"latency_seconds\" is %g; it must be above 0 and at most 1 (200 ns is 2e-7)",
                  seconds);
+    return -EINVAL;
+}
+
+static int take_slowdown(json_t *entry, double *out, char *error, size_t error_size)
+{
+    json_t *value = json_object_get(entry, "slowdown_ratio");
+    double ratio = json_number_value(value);
+    if (!value || (ratio > slowdown_min && ratio <= slowdown_max)) {
+        *out = ratio;
+        return 0;
+    }
+    if (!json_is_number(value))
+        snprintf(error, error_size, "\"slowdown_ratio\" is not a number");
+    else
+        snprintf(
+            error, error_size,
+            "\"slowdown_ratio\" is %g; it must be above 1 and at most 100 (2 is twice as long)",
+            ratio);
     return -EINVAL;
 }
 
@@ -88,6 +107,12 @@ static int parse_entry(json_t *entry, struct threshold *out, char *error, size_t
         err = take_glob(entry, "container", &out->container, error, error_size);
     if (!err)
         err = take_latency(entry, &out->latency_seconds, error, error_size);
+    if (!err)
+        err = take_slowdown(entry, &out->slowdown_ratio, error, error_size);
+    if (!err && out->latency_seconds == 0 && out->slowdown_ratio == 0) {
+        snprintf(error, error_size, "\"latency_seconds\" or \"slowdown_ratio\" is missing");
+        err = -EINVAL;
+    }
     return err;
 }
 
@@ -163,14 +188,33 @@ void thresholds_release(struct thresholds *thresholds)
     *thresholds = (struct thresholds){0};
 }
 
+static bool matches(const struct threshold *entry, const char *namespace_, const char *pod,
+                    const char *container)
+{
+    return fnmatch(entry->namespace_, namespace_, 0) == 0 && fnmatch(entry->pod, pod, 0) == 0 &&
+           fnmatch(entry->container, container, 0) == 0;
+}
+
 bool thresholds_find(const struct thresholds *thresholds, const char *namespace_, const char *pod,
                      const char *container, double *latency_seconds)
 {
     for (size_t i = 0; i < thresholds->n; i++) {
         const struct threshold *entry = &thresholds->at[i];
-        if (fnmatch(entry->namespace_, namespace_, 0) == 0 && fnmatch(entry->pod, pod, 0) == 0 &&
-            fnmatch(entry->container, container, 0) == 0) {
+        if (entry->latency_seconds > 0 && matches(entry, namespace_, pod, container)) {
             *latency_seconds = entry->latency_seconds;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool thresholds_find_slowdown(const struct thresholds *thresholds, const char *namespace_,
+                              const char *pod, const char *container, double *ratio)
+{
+    for (size_t i = 0; i < thresholds->n; i++) {
+        const struct threshold *entry = &thresholds->at[i];
+        if (entry->slowdown_ratio > 0 && matches(entry, namespace_, pod, container)) {
+            *ratio = entry->slowdown_ratio;
             return true;
         }
     }

@@ -1,5 +1,6 @@
 /*
- * --thresholds.file: latency limits per container, first match wins.
+ * --thresholds.file: limits of latency and slowdown per container; of each kind, the first match
+ * that has one wins.
  */
 #ifndef IE_COLLECTORS_CONTRACT_THRESHOLDS_H
 #define IE_COLLECTORS_CONTRACT_THRESHOLDS_H
@@ -9,7 +10,8 @@
 
 struct threshold {
     char *namespace_, *pod, *container; /* globs (fnmatch); owned */
-    double latency_seconds;
+    double latency_seconds;             /* 0: it has none, like the next */
+    double slowdown_ratio;
 };
 
 struct thresholds {
@@ -19,11 +21,11 @@ struct thresholds {
 };
 
 /*
- * JSON: [{"namespace":GLOB,"pod":GLOB,"container":GLOB,"latency_seconds":X}, ...]; a missing glob
- * matches everything, X is above 0 and at most 1. Unknown and repeated keys are refused: a
- * misspelt "pod" would set the limit of every pod. -EINVAL with the reason ("line 3: ...",
- * "entry 2: ...", counted from 1) in error, or -ENOMEM; *out untouched on failure, and not released
- * before it is overwritten.
+ * JSON: [{"namespace":GLOB,"pod":GLOB,"container":GLOB,"latency_seconds":X,"slowdown_ratio":Y},
+ * ...]; a missing glob matches everything, X is above 0 and at most 1, Y above 1 and at most 100,
+ * and one of the two may be missing. Unknown and repeated keys are refused: a misspelt "pod" would
+ * set the limit of every pod. -EINVAL with the reason ("line 3: ...", "entry 2: ...", counted from
+ * 1) in error, or -ENOMEM; *out untouched on failure, and not released before it is overwritten.
  */
 int thresholds_parse(const char *text, size_t len, struct thresholds *out, char *error,
                      size_t error_size);
@@ -36,5 +38,8 @@ void thresholds_release(struct thresholds *thresholds);
 /* The first match's limit in seconds. */
 bool thresholds_find(const struct thresholds *thresholds, const char *namespace_, const char *pod,
                      const char *container, double *latency_seconds);
+/* Likewise, above how many times slower than alone it is slowed down. */
+bool thresholds_find_slowdown(const struct thresholds *thresholds, const char *namespace_,
+                              const char *pod, const char *container, double *ratio);
 
 #endif

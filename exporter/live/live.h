@@ -25,7 +25,9 @@ enum live_number {
     LIVE_NORMAL_SECONDS,         /* what is normal for it */
     LIVE_LIMIT_SECONDS,          /* above this it waits; only of windows that may be judged */
     LIVE_SLOWDOWN_RATIO,         /* how many times slower it runs than alone */
+    LIVE_SLOWDOWN_LIMIT,         /* above this it is slowed down; NaN: LIVE_SLOWDOWN_BOUND */
     LIVE_READS_PER_SECOND,       /* of memory */
+    LIVE_LLC_READS_PER_SECOND,   /* of the last-level cache: those of memory, and hits */
     LIVE_CYCLES_PER_INSTRUCTION, /* of its cores */
     LIVE_CPUS,                   /* CPU seconds per second */
     LIVE_CAUSED_SECONDS,         /* how much longer a read takes because of it */
@@ -91,6 +93,13 @@ struct live_path {
     double latency_seconds; /* the last that was measured; NaN: too old */
 };
 
+/* Shares; NaN: not known. */
+struct live_host {
+    double cpu_pressure, memory_pressure, io_pressure; /* of ten seconds, as PSI has them */
+    double steal;                /* of all CPUs' time, taken by the hypervisor */
+    const char *why_no_pressure; /* in words, constant; NULL: it is known */
+};
+
 /* A copy, for live_view_release(). */
 struct live_view {
     struct tick tick;
@@ -98,6 +107,8 @@ struct live_view {
     struct live_container *containers; /* running ones that have names, by slot */
     struct live_domain *domains;       /* by number */
     struct live_path *paths;           /* by initiator, then target */
+    bool host_known;                   /* somebody looks at it: not under replay */
+    struct live_host host;
 };
 
 struct live;
@@ -125,6 +136,8 @@ void live_explain(struct live *live, int numa_node, enum live_cause cause, doubl
                   double host_seconds);
 
 /* ---- what the daemon does at every tick ---- */
+
+void live_host(struct live *live, const struct live_host *host);
 
 /* Room for containers in slots below n, before collectors put something in: 0 or -ENOMEM; those
  * beyond are not shown. */

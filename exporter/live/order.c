@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As slowdownBound in dashboards/config.libsonnet. */
-static const double slowdown_bound = 1.5;
-
 double live_ratio(const struct live_container *c)
 {
     return c->number[LIVE_READ_SECONDS] / c->number[LIVE_NORMAL_SECONDS];
@@ -24,7 +21,8 @@ double live_waits_seconds(const struct live_view *view, const struct live_contai
 
 bool live_is_slowed(const struct live_container *c)
 {
-    return c->number[LIVE_SLOWDOWN_RATIO] > slowdown_bound;
+    double own = c->number[LIVE_SLOWDOWN_LIMIT];
+    return c->number[LIVE_SLOWDOWN_RATIO] > (isnan(own) ? LIVE_SLOWDOWN_BOUND : own);
 }
 
 double live_all_reads(const struct live_view *view)

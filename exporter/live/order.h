@@ -11,7 +11,12 @@ double live_trouble(const struct live_container *container);
 
 /* Seconds; NaN: it does not wait. */
 double live_waits_seconds(const struct live_view *view, const struct live_container *container);
-/* By what the alert InterferenceContainerSlowdown calls slow, whatever it is that slows it down. */
+/* Times slower than alone: what the alert InterferenceContainerSlowdown calls slow, too, unless it
+ * is told otherwise (slowdownBound in dashboards/config.libsonnet, which a check compares with
+ * this). */
+#define LIVE_SLOWDOWN_BOUND 1.5
+
+/* By that, or by its own limit, whatever it is that slows it down. */
 bool live_is_slowed(const struct live_container *container);
 
 /* All reads of the containers per second; NaN: nobody's are known. */

@@ -55,6 +55,26 @@ static void test_first_match_wins(void **state)
     assert_int_equal(list.n, 0);
 }
 
+/* Of either kind, the first that has one: a slowdown for all of a namespace takes no latency away.
+ */
+static void test_slowdowns(void **state)
+{
+    (void)state;
+    struct thresholds list =
+        parsed("[{\"namespace\":\"shop\",\"slowdown_ratio\":2.5},"
+               " {\"container\":\"cart\",\"latency_seconds\":2e-7,\"slowdown_ratio\":100}]");
+    double ratio = 7;
+    assert_true(find(&list, "shop", "x", "cart") == 2e-7);
+    assert_true(find(&list, "shop", "x", "other") == 0);
+    assert_true(thresholds_find_slowdown(&list, "shop", "x", "cart", &ratio));
+    assert_true(ratio == 2.5);
+    assert_true(thresholds_find_slowdown(&list, "web", "x", "cart", &ratio));
+    assert_true(ratio == 100);
+    assert_false(thresholds_find_slowdown(&list, "web", "x", "other", &ratio));
+    assert_true(ratio == 100);
+    thresholds_release(&list);
+}
+
 static void test_everything(void **state)
 {
     (void)state;
@@ -102,8 +122,14 @@ static const struct {
     {"[{\"latency_seconds\":1e-7}", "line 1: ']' expected near end of file"},
     {"{}", "not a list of thresholds"},
     {"[1]", "entry 1: not an object"},
-    {"[{}]", "entry 1: \"latency_seconds\" is missing"},
-    {"[{\"latency_seconds\":1},{\"pod\":\"x\"}]", "entry 2: \"latency_seconds\" is missing"},
+    {"[{}]", "entry 1: \"latency_seconds\" or \"slowdown_ratio\" is missing"},
+    {"[{\"latency_seconds\":1},{\"pod\":\"x\"}]",
+     "entry 2: \"latency_seconds\" or \"slowdown_ratio\" is missing"},
+    {"[{\"slowdown_ratio\":\"2\"}]", "entry 1: \"slowdown_ratio\" is not a number"},
+    {"[{\"slowdown_ratio\":1}]",
+     "entry 1: \"slowdown_ratio\" is 1; it must be above 1 and at most 100 (2 is twice as long)"},
+    {"[{\"slowdown_ratio\":150,\"latency_seconds\":1}]",
+     "entry 1: \"slowdown_ratio\" is 150; it must be above 1 and at most 100 (2 is twice as long)"},
     {"[{\"latency_seconds\":\"1\"}]", "entry 1: \"latency_seconds\" is not a number"},
     {"[{\"latency_seconds\":null}]", "entry 1: \"latency_seconds\" is not a number"},
     {"[{\"latency_seconds\":0}]",
@@ -248,10 +274,10 @@ static int remove_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_match_wins), cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_hostile_glob),     cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_size_limit),       cmocka_unit_test(test_load_and_reload),
-        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_first_match_wins), cmocka_unit_test(test_slowdowns),
+        cmocka_unit_test(test_everything),       cmocka_unit_test(test_hostile_glob),
+        cmocka_unit_test(test_errors),           cmocka_unit_test(test_size_limit),
+        cmocka_unit_test(test_load_and_reload),  cmocka_unit_test(test_unreadable),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

@@ -208,6 +208,23 @@ static void slowed_down_without_waiting(void **state)
            "times slower than alone). How long a read of memory takes is not measured now.");
 }
 
+/* Some are slow by nature, and who knows them says so. */
+static void slowed_down_by_a_limit_of_its_own(void **state)
+{
+    (void)state;
+    struct live_container *patient = add_reader("patient", 100, 100);
+    struct live_container *touchy = add_reader("touchy", 100, 100);
+    patient->number[LIVE_SLOWDOWN_RATIO] = 2;
+    patient->number[LIVE_SLOWDOWN_LIMIT] = 2;
+    touchy->number[LIVE_SLOWDOWN_RATIO] = 1.2;
+    touchy->number[LIVE_SLOWDOWN_LIMIT] = 1.1;
+    add_domain(0, 91, 91, LIVE_CAUSE_CALM);
+    expect(LIVE_TROUBLE,
+           "None of the 2 containers whose normal is known waits for memory longer than is normal. "
+           "1 of 2 containers is slowed down: shop/touchy (1.20 times slower than alone). A read "
+           "of the memory of NUMA node 0 takes 91 ns (usual: 91), as fast as in the last hour.");
+}
+
 /* Since a time that the clock of the wall has not reached yet. */
 static void a_clock_that_was_set_back_is_no_duration(void **state)
 {
@@ -336,6 +353,7 @@ int main(void)
         T(all_is_calm),
         T(of_some_the_normal_is_not_known),
         T(slowed_down_without_waiting),
+        T(slowed_down_by_a_limit_of_its_own),
         T(a_clock_that_was_set_back_is_no_duration),
         T(without_counters),
         T(too_early),

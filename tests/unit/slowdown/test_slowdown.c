@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "collectors/table.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/slowdown_rig.h"
 
@@ -165,6 +166,84 @@ static void a_steady_tick_allocates_nothing(void **state)
     assert_false(isnan(rig_asm_ratio(rig)));
 }
 
+/* ---- what people are shown ---- */
+
+static int setup_live(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    assert_non_null(rig);
+    rig_init(rig, &slowdown_collector);
+    rig->facts.machine.llc_hit_cycles = 20;
+    assert_int_equal(live_new(&rig->env.live), 0);
+    assert_int_equal(live_reserve(rig->env.live, RIG_CONTAINERS), 0);
+    rig_start(rig);
+    fake_group(&rig->fake, "a", GROUP_ASM_EPOCHS)->no_reading = true;
+    fake_group(&rig->fake, "b", GROUP_ASM_EPOCHS)->no_reading = true;
+    *state = rig;
+    return 0;
+}
+
+static int teardown_live(void **state)
+{
+    struct rig *rig = *state;
+    struct live *live = rig->env.live;
+    thresholds_release(&rig->thresholds);
+    rig_teardown(state);
+    live_free(live);
+    return 0;
+}
+
+struct walk {
+    const struct rig *rig;
+    size_t next;
+};
+
+static const struct container *next(void *context)
+{
+    struct walk *walk = context;
+    return walk->next < walk->rig->n_containers ? &walk->rig->containers[walk->next++] : NULL;
+}
+
+/* After a tick, what is shown as the limit of the container in this slot. */
+static double shown_limit(struct rig *rig, size_t slot)
+{
+    struct walk walk = {rig, 0};
+    struct live_view view;
+    live_begin(rig->env.live);
+    rig_learn(rig, 1);
+    live_show(rig->env.live, &rig->tick, next, &walk);
+    assert_int_equal(live_copy(rig->env.live, &view), 0);
+    double limit = view.containers[slot].number[LIVE_SLOWDOWN_LIMIT];
+    live_view_release(&view);
+    return limit;
+}
+
+static void reload(struct rig *rig, const char *text)
+{
+    struct thresholds fresh;
+    char error[256];
+    assert_int_equal(thresholds_parse(text, strlen(text), &fresh, error, sizeof error), 0);
+    fresh.version = rig->thresholds.version + 1;
+    thresholds_release(&rig->thresholds);
+    rig->thresholds = fresh;
+}
+
+static void a_container_may_have_a_limit_of_its_own(void **state)
+{
+    struct rig *rig = *state;
+    reload(rig, "[{\"container\":\"a\",\"slowdown_ratio\":2},"
+                " {\"container\":\"b\",\"latency_seconds\":1e-7}]");
+    struct container *a = rig_container(rig, "a");
+    rig_container(rig, "b");
+    assert_true(shown_limit(rig, 0) == 2);
+    assert_true(isnan(shown_limit(rig, 1)));
+    rig_rename(rig, a, "c");
+    assert_true(isnan(shown_limit(rig, 0)));
+    reload(rig, "[{\"slowdown_ratio\":3}]");
+    assert_true(shown_limit(rig, 0) == 3);
+    assert_true(shown_limit(rig, 1) == 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +258,8 @@ int main(void)
         T(one_that_is_gone_already_is_not_worth_a_line),
         T(a_failed_read_is_reported),
         T(a_steady_tick_allocates_nothing),
+        cmocka_unit_test_setup_teardown(a_container_may_have_a_limit_of_its_own, setup_live,
+                                        teardown_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
