@@ -427,6 +427,8 @@ static void live_rates(const struct core_latency_collector *self, const struct l
         return;
     if (lane->counted >> C_READS & 1)
         live_put(live, c, LIVE_READS_PER_SECOND, (double)lane->count[C_READS] / seconds);
+    if (lane->counted >> C_LLC_READS & 1)
+        live_put(live, c, LIVE_LLC_READS_PER_SECOND, (double)lane->count[C_LLC_READS] / seconds);
     if ((lane->counted >> C_INSTRUCTIONS & 1) && instructions > 0)
         live_put(live, c, LIVE_CYCLES_PER_INSTRUCTION, (double)cycles / (double)instructions);
     if ((lane->counted >> C_REF_CYCLES & 1) && base_hz > 0)

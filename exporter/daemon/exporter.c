@@ -183,6 +183,8 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
         introduce_place(e->log, &e->facts.machine, e->sources.name);
     if (!err && !is_replay(e))
         find_containers(e);
+    if (!err && !is_replay(e) && !o->once)
+        host_init(&e->host, &e->plan->fs);
     if (!err)
         kept_init(&e->kept, o->state_file, e->plan, &e->facts.machine, e->log, loop_now_ns());
     if (!err)
@@ -251,6 +253,7 @@ int exporter_free(struct exporter *e)
     container_labels_free(e->labels);
     store_free(e->store);
     live_free(e->live);
+    host_release(&e->host);
     discovery_free(e->discovery);
     container_table_free(e->table);
     cgroup_map_free(e->map);

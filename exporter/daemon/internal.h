@@ -16,6 +16,7 @@
 #include "exporter/daemon/sources.h"
 #include "exporter/expose/expose.h"
 #include "exporter/front/front.h"
+#include "exporter/host/host.h"
 #include "exporter/live/live.h"
 #include "exporter/pages/pages.h"
 #include "exporter/self/self.h"
@@ -44,6 +45,7 @@ struct exporter {
     struct self *self;
 
     struct live *live;
+    struct host host; /* all zero under replay, which is of another one */
     struct expose *expose;
     struct pages *pages;
     struct front *front;        /* borrowed; NULL: the server below is used */

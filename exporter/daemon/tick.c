@@ -47,6 +47,10 @@ static const struct container *walk(void *context)
 static void show_live(struct exporter *e)
 {
     struct table_walk at = {e->table, 0};
+    if (!is_replay(e)) {
+        host_tick(&e->host, e->tick.mono_ns);
+        live_host(e->live, &e->host.known);
+    }
     live_show(e->live, &e->tick, walk, &at);
 }
 

@@ -44,6 +44,8 @@ struct live {
     size_t n_places;
     struct path *paths; /* room for LIVE_PATHS; NULL before the first */
     size_t n_paths;
+    bool host_known;
+    struct live_host host;
 
     pthread_mutex_t lock; /* guards what follows; held while it is copied */
     struct live_view shown;
@@ -226,6 +228,14 @@ void live_explain(struct live *live, int numa_node, enum live_cause cause, doubl
 
 /* ---- a tick ---- */
 
+void live_host(struct live *live, const struct live_host *host)
+{
+    if (!live)
+        return;
+    live->host = *host;
+    live->host_known = true;
+}
+
 int live_reserve(struct live *live, size_t n)
 {
     if (!live || n <= live->n_rows)
@@ -370,6 +380,8 @@ void live_show(struct live *live, const struct tick *tick,
     shown->tick = *tick;
     show_domains(live, tick);
     show_paths(live, tick);
+    shown->host = live->host;
+    shown->host_known = live->host_known;
     pthread_mutex_unlock(&live->lock);
 }
 

@@ -82,6 +82,9 @@ static void add_node(struct textbuf *out, const struct sight *sight)
     add_count(out, machine->cpus, "CPU");
     textbuf_str(out, " · interference_exporter ");
     textbuf_html(out, sight->pages->config.version);
+    textbuf_str(out, ", started ");
+    live_duration(out, pages_uptime_seconds(sight->pages, sight->updated_ns));
+    textbuf_str(out, " ago");
     add_time(out, sight->view.tick.wall_ns);
     textbuf_str(out, "</p>\n");
     if (is_replay(sight))
@@ -181,6 +184,7 @@ static int render(void *context, struct textbuf *out)
     add_node(out, sight);
     add_verdict(out, sight);
     sight_memory(out, sight);
+    sight_host(out, sight);
     add_form(out, sight);
     sight_containers(out, sight);
     sight_advice(out, sight);

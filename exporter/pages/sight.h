@@ -17,6 +17,7 @@ enum column {
     COLUMN_SINCE,
     COLUMN_READS,
     COLUMN_SHARE,
+    COLUMN_LLC,
     COLUMN_CPI,
     COLUMN_CPU,
     COLUMNS
@@ -37,6 +38,7 @@ struct sight {
 enum column sight_column(const char *word);
 
 /* Each adds a part of the page. */
+void sight_host(struct textbuf *out, const struct sight *sight);
 void sight_memory(struct textbuf *out, const struct sight *sight);
 void sight_containers(struct textbuf *out, const struct sight *sight);
 void sight_advice(struct textbuf *out, const struct sight *sight);

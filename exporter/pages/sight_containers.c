@@ -17,6 +17,8 @@ static const struct {
     [COLUMN_SINCE] = {"since", "Since", "for how long it has been above its threshold"},
     [COLUMN_READS] = {"reads", "Reads/s", "reads of memory per second"},
     [COLUMN_SHARE] = {"share", "Share", "of the reads of all containers"},
+    [COLUMN_LLC] = {"llc", "LLC reads/s",
+                    "reads of the last-level cache, those of memory included"},
     [COLUMN_CPI] = {"cpi", "CPI", "cycles per instruction"},
     [COLUMN_CPU] = {"cpu", "CPUs", "CPU seconds per second"},
 };
@@ -92,6 +94,8 @@ static double value_of(const struct sight *sight, const struct live_container *c
         return c->number[LIVE_READS_PER_SECOND];
     case COLUMN_SHARE:
         return all_reads > 0 ? c->number[LIVE_READS_PER_SECOND] / all_reads * 100 : NAN;
+    case COLUMN_LLC:
+        return c->number[LIVE_LLC_READS_PER_SECOND];
     case COLUMN_CPI:
         return c->number[LIVE_CYCLES_PER_INSTRUCTION];
     case COLUMN_CPU:
@@ -117,6 +121,7 @@ static void add_value(struct textbuf *out, enum column column, double value)
         live_duration(out, value);
         break;
     case COLUMN_READS:
+    case COLUMN_LLC:
         add_count(out, value);
         break;
     case COLUMN_SLOWDOWN:

@@ -209,6 +209,7 @@ class LivePage(unittest.TestCase):
                               "--source.replay.speed=max") as exporter, self.browser.tab() as tab:
             harness.wait_until(lambda: exporter.status()["replay_ended"], what="the end")
             tab.open(url(exporter))
+            self.assertEqual(tab.run("document.querySelector('#host').textContent"), "")
             verdict = tab.run("document.querySelector('#verdict').textContent")
             self.assertRegex(verdict, r"^▲ Trouble 2 of 5 containers wait for memory: "
                              r"shop/(cart-0/cart|search-0/search) \(1\.33 times its normal latency, for \d+ s\) and ")
@@ -269,6 +270,19 @@ class LivePage(unittest.TestCase):
             print(f"the page's thread computes {share:.1%} of the time")
             self.assertLess(share, 0.2)
             self.assertEqual(tab.complaints(), [])
+
+
+class Host(unittest.TestCase):
+    def test_pressure_and_what_the_hypervisor_took(self):
+        """As this kernel says it, or that it does not; taken by the second reading, five seconds on."""
+        with harness.Exporter("--no-collector.probe") as exporter:
+            harness.wait_until(lambda: "The hypervisor took of all CPUs' time" in exporter.text("/"), 20,
+                               "the time that the hypervisor took")
+            page = exporter.text("/")
+        if Path("/proc/pressure/cpu").exists():
+            self.assertRegex(page, r"waited \(PSI\):</p>\n<ul><li>for a CPU <b>\d+(\.\d)? %</b>")
+        else:
+            self.assertIn("or disks is not known: the kernel was built without PSI", page)
 
 
 class Log(unittest.TestCase):

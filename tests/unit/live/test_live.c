@@ -249,6 +249,20 @@ static void domains_come_by_number_and_are_bounded(void **state)
     assert_int_equal(f->view.domains[LIVE_DOMAINS - 1].cause, LIVE_CAUSE_NAMED);
 }
 
+static void the_host_is_known_once_somebody_looks_at_it(void **state)
+{
+    struct fixture *f = *state;
+    const struct live_host host = {.cpu_pressure = 0.1, .steal = NAN};
+    begin(f);
+    show(f);
+    assert_false(f->view.host_known);
+    live_host(NULL, &host);
+    live_host(f->live, &host);
+    show(f);
+    assert_true(f->view.host_known);
+    assert_true(f->view.host.cpu_pressure == 0.1);
+}
+
 /* Only a node's own CPUs' reads are its history. */
 static void paths_come_by_number_and_are_bounded(void **state)
 {
@@ -312,6 +326,7 @@ int main(void)
         T(the_history_ends_now),
         T(a_gap_is_a_gap),
         T(domains_come_by_number_and_are_bounded),
+        T(the_host_is_known_once_somebody_looks_at_it),
         T(paths_come_by_number_and_are_bounded),
         T(a_steady_tick_allocates_nothing),
     };

@@ -99,6 +99,7 @@ static int setup(void **state)
     assert_int_equal(live_new(&f->live), 0);
     const struct pages_config config = {.telemetry_path = "/metrics",
                                         .version = "1.2.3",
+                                        .started_mono_ns = loop_now_ns() - 240 * second_ns,
                                         .live = f->live,
                                         .expose = f->expose,
                                         .store = f->store};
@@ -189,7 +190,7 @@ static void the_page_says_it_in_words(void **state)
     assert_string_equal(f->response.content_type, "text/html; charset=utf-8");
     static const char *const words[] = {
         "A &lt;fast&gt; CPU, 2 sockets",
-        "interference_exporter 1.2.3",
+        "interference_exporter 1.2.3, started 4 min ago",
         "▲ Trouble</b> 1 of 4 containers waits for memory: shop/cart-0/cart (1.50 times",
         "because of batch/report-0/report (+27 ns, standard deviation 4)",
         "118 ns</b> usual 91 · 1.30 ×",
@@ -305,6 +306,56 @@ static void who_is_slowed_down_is_not_ok(void **state)
     pages_update(f->pages, &f->status, loop_now_ns());
     assert_int_equal(get(f, "/"), 200);
     assert_non_null(find(f, ">SLOWED DOWN<"));
+}
+
+/* A tick later, with what the kernel says of the host. */
+static void look_at_host(struct fixture *f, const struct live_host *host)
+{
+    f->next = 0;
+    live_host(f->live, host);
+    live_show(f->live, &f->status.tick, next, f);
+    pages_update(f->pages, &f->status, loop_now_ns());
+    assert_int_equal(get(f, "/"), 200);
+}
+
+static void what_else_the_host_suffers_from(void **state)
+{
+    struct fixture *f = *state;
+    static const char nobody_looks[] = "<section id=\"host\" class=\"live\"></section>";
+    assert_int_equal(get(f, "/"), 200);
+    assert_non_null(find(f, nobody_looks));
+    look_at_host(
+        f, &(struct live_host){
+               .cpu_pressure = 0.9951, .memory_pressure = 0, .io_pressure = 0.0123, .steal = 0.04});
+    static const char *const words[] = {
+        "for a CPU <b>100 %</b>", "for free memory, which is full then, not slow <b>0 %</b>",
+        "for disks <b>1.2 %</b>", "hypervisor took of all CPUs' time <b>4.0 %</b>"};
+    assert_order(f, words, 4);
+    look_at_host(f, &(struct live_host){.cpu_pressure = NAN,
+                                        .memory_pressure = NAN,
+                                        .io_pressure = NAN,
+                                        .steal = NAN,
+                                        .why_no_pressure = "there is < none"});
+    assert_non_null(find(f, "or disks is not known: there is &lt; none."));
+    assert_null(find(f, "hypervisor"));
+    assert_null(find(f, "for a CPU <b>"));
+    f->remote = true;
+    look_at_host(f, &(struct live_host){.steal = 0.04});
+    assert_non_null(find(f, nobody_looks));
+}
+
+static void reads_of_the_last_level_cache_where_they_are_counted(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(get(f, "/"), 200);
+    assert_null(find(f, "LLC"));
+    f->next = 0;
+    live_put(f->live, &f->containers[1], LIVE_LLC_READS_PER_SECOND, 34e6);
+    live_show(f->live, &f->status.tick, next, f);
+    pages_update(f->pages, &f->status, loop_now_ns());
+    assert_int_equal(get(f, "/"), 200);
+    assert_non_null(find(f, ">LLC reads/s</a>"));
+    assert_non_null(find(f, "data-sort=\"llc\" data-value=\"3.4e+07\">34 M<"));
 }
 
 static void it_can_be_sorted_and_filtered_without_a_script(void **state)
@@ -505,6 +556,8 @@ int main(void)
         T(the_page_says_it_in_words),
         T(a_name_is_never_more_than_text),
         T(a_command_has_only_plain_names),
+        T(what_else_the_host_suffers_from),
+        T(reads_of_the_last_level_cache_where_they_are_counted),
         T(it_can_be_sorted_and_filtered_without_a_script),
         T(from_elsewhere_less_is_seen),
         T(before_the_first_tick_nothing_is_known),
