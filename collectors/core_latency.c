@@ -415,6 +415,9 @@ static enum lack lane_lack(const struct core_latency_collector *self, const stru
     return normal_busy_time(&lane->limits.normal) > 0 ? LACK_LEARNING : LACK_IDLE;
 }
 
+_Static_assert((int)LIVE_SOCKETS == (int)MACHINE_SOCKETS,
+               "shares of sockets are shown as they are");
+
 /* Rates of the window just read. */
 static void live_rates(const struct core_latency_collector *self, const struct lane *lane)
 {
@@ -429,6 +432,8 @@ static void live_rates(const struct core_latency_collector *self, const struct l
         live_put(live, c, LIVE_READS_PER_SECOND, (double)lane->count[C_READS] / seconds);
     if (lane->counted >> C_LLC_READS & 1)
         live_put(live, c, LIVE_LLC_READS_PER_SECOND, (double)lane->count[C_LLC_READS] / seconds);
+    if (lane->core.divided)
+        live_sockets(live, c, lane->core.share);
     if ((lane->counted >> C_INSTRUCTIONS & 1) && instructions > 0)
         live_put(live, c, LIVE_CYCLES_PER_INSTRUCTION, (double)cycles / (double)instructions);
     if ((lane->counted >> C_REF_CYCLES & 1) && base_hz > 0)

@@ -14,6 +14,8 @@
 struct row {
     uint64_t tag; /* whose it is; 0: nobody's */
     double number[LIVE_NUMBERS];
+    bool socket_known;
+    float socket_share[LIVE_SOCKETS];
     enum live_suspicion suspicion;
     int caused_numa_node;
     const char *normal_basis, *why_no_normal, *why_no_slowdown;
@@ -81,6 +83,7 @@ static void forget(struct row *row)
 {
     for (int i = 0; i < LIVE_NUMBERS; i++)
         row->number[i] = NAN;
+    row->socket_known = false;
     row->suspicion = LIVE_UNSUSPECTED;
     row->caused_numa_node = -1;
     row->normal_basis = row->why_no_normal = row->why_no_slowdown = NULL;
@@ -106,6 +109,17 @@ void live_put(struct live *live, const struct container *container, enum live_nu
     struct row *row = row_of(live, container);
     if (row && isfinite(value))
         row->number[which] = value;
+}
+
+void live_sockets(struct live *live, const struct container *container,
+                  const double share[LIVE_SOCKETS])
+{
+    struct row *row = row_of(live, container);
+    if (!row)
+        return;
+    for (int i = 0; i < LIVE_SOCKETS; i++)
+        row->socket_share[i] = (float)share[i];
+    row->socket_known = true;
 }
 
 void live_normal_basis(struct live *live, const struct container *container, const char *basis)
@@ -300,6 +314,8 @@ static void show_container(struct live_container *to, const struct container *co
     show_name(to->id, sizeof to->id, container->short_id);
     to->cgroup_id = container->cgroup_id;
     memcpy(to->number, row->number, sizeof to->number);
+    to->socket_known = row->socket_known;
+    memcpy(to->socket_share, row->socket_share, sizeof to->socket_share);
     to->suspicion = row->suspicion;
     to->caused_numa_node = row->caused_numa_node;
     to->normal_basis = row->normal_basis;

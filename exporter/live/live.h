@@ -58,6 +58,7 @@ enum live_cause {
 enum {
     LIVE_HISTORY = 900,      /* seconds */
     LIVE_DOMAINS = 16,       /* NUMA nodes; of more, the first that are told of */
+    LIVE_SOCKETS = 8,        /* of a machine; of more, nothing is told by socket */
     LIVE_PATHS = 256,        /* from a node to a node, likewise */
     LIVE_HOLD_SECONDS = 15,  /* below its limit for as long, it waits no more */
     LIVE_LATEST_SECONDS = 60 /* a latency that is older is not the present one */
@@ -68,6 +69,8 @@ struct live_container {
     char namespace_[64], pod[254], name[254], id[13];
     uint64_t cgroup_id; /* the inode of its cgroup; 0 under replay */
     double number[LIVE_NUMBERS];
+    bool socket_known;
+    float socket_share[LIVE_SOCKETS]; /* of its reads, by the CPUs that it read on */
     enum live_suspicion suspicion;
     int caused_numa_node;        /* where it is suspected most; -1: nowhere */
     const char *normal_basis;    /* what its normal is known from: a word, constant; or NULL */
@@ -121,6 +124,9 @@ void live_free(struct live *live);
 
 void live_put(struct live *live, const struct container *container, enum live_number which,
               double value);
+/* Shares of its reads by socket. */
+void live_sockets(struct live *live, const struct container *container,
+                  const double share[LIVE_SOCKETS]);
 /* A constant. */
 void live_normal_basis(struct live *live, const struct container *container, const char *basis);
 /* Constants; NULL: nothing is lacking. */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,19 @@ static json_t *word(const char *text)
     return text ? json_string(text) : json_null();
 }
 
+/* By socket, those that it reads from. */
+static json_t *sockets(const struct live_container *c)
+{
+    json_t *object = c->socket_known ? json_object() : json_null();
+    for (int i = 0; c->socket_known && i < LIVE_SOCKETS; i++) {
+        char name[12];
+        snprintf(name, sizeof name, "%d", i);
+        if (c->socket_share[i] > 0)
+            json_object_set_new(object, name, json_real((double)c->socket_share[i]));
+    }
+    return object;
+}
+
 static const char *suspicion_of(const struct live_container *c)
 {
     static const char *const words[] = {
@@ -123,6 +137,7 @@ static int describe(void *context, size_t at, json_t *object)
         {"reads_share_ratio",
          number(listing->all_reads > 0 ? c.number[LIVE_READS_PER_SECOND] / listing->all_reads
                                        : NAN)},
+        {"socket_shares", sockets(&c)},
         {"llc_reads_per_second", number(c.number[LIVE_LLC_READS_PER_SECOND])},
         {"cycles_per_instruction", number(c.number[LIVE_CYCLES_PER_INSTRUCTION])},
         {"cpu_seconds_per_second", number(c.number[LIVE_CPUS])},

@@ -18,6 +18,7 @@ enum column {
     COLUMN_READS,
     COLUMN_SHARE,
     COLUMN_LLC,
+    COLUMN_SOCKET,
     COLUMN_CPI,
     COLUMN_CPU,
     COLUMNS

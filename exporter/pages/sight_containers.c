@@ -19,6 +19,7 @@ static const struct {
     [COLUMN_SHARE] = {"share", "Share", "of the reads of all containers"},
     [COLUMN_LLC] = {"llc", "LLC reads/s",
                     "reads of the last-level cache, those of memory included"},
+    [COLUMN_SOCKET] = {"socket", "Sockets", "that it reads memory from, by its CPUs"},
     [COLUMN_CPI] = {"cpi", "CPI", "cycles per instruction"},
     [COLUMN_CPU] = {"cpu", "CPUs", "CPU seconds per second"},
 };
@@ -75,6 +76,16 @@ static const char *condition_of(const struct live_container *c)
     return isnan(c->number[LIVE_NORMAL_SECONDS]) ? "" : "ok";
 }
 
+/* The one that it reads most from; NaN: not known. */
+static double main_socket(const struct live_container *c)
+{
+    int most = 0;
+    for (int i = 1; i < LIVE_SOCKETS; i++)
+        if (c->socket_share[i] > c->socket_share[most])
+            most = i;
+    return c->socket_known ? most : NAN;
+}
+
 /* As it is sorted and shown; NaN: not known, or not for this reader. */
 static double value_of(const struct sight *sight, const struct live_container *c,
                        enum column column, double all_reads)
@@ -96,6 +107,8 @@ static double value_of(const struct sight *sight, const struct live_container *c
         return all_reads > 0 ? c->number[LIVE_READS_PER_SECOND] / all_reads * 100 : NAN;
     case COLUMN_LLC:
         return c->number[LIVE_LLC_READS_PER_SECOND];
+    case COLUMN_SOCKET:
+        return sight->all ? main_socket(c) : NAN;
     case COLUMN_CPI:
         return c->number[LIVE_CYCLES_PER_INSTRUCTION];
     case COLUMN_CPU:
@@ -112,6 +125,20 @@ static void add_count(struct textbuf *out, double value)
     for (; value >= 999.5 && unit < 3; unit++)
         value /= 1000;
     textbuf_printf(out, value < 9.95 && unit > 0 ? "%.1f%s" : "%.0f%s", value, units[unit]);
+}
+
+/* Less than a hundredth is a thread that passed by. */
+static void add_sockets(struct textbuf *out, const struct live_container *c)
+{
+    const char *separator = "";
+    for (int i = 0; i < LIVE_SOCKETS; i++) {
+        if (c->socket_share[i] < 0.01f)
+            continue;
+        textbuf_printf(out, "%s%d", separator, i);
+        if (c->socket_share[i] <= 0.99f)
+            textbuf_printf(out, " (%.0f %%)", c->socket_share[i] * 100);
+        separator = ", ";
+    }
 }
 
 static void add_value(struct textbuf *out, enum column column, double value)
@@ -250,7 +277,10 @@ static void add_row(struct textbuf *out, const struct table *table, const struct
             continue;
         }
         textbuf_printf(out, " data-value=\"%.6g\">", value);
-        add_value(out, (enum column)column, value);
+        if (column == COLUMN_SOCKET)
+            add_sockets(out, c);
+        else
+            add_value(out, (enum column)column, value);
         textbuf_str(out, "</td>");
     }
     textbuf_str(out, "</tr>\n");

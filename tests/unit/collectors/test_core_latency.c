@@ -548,6 +548,88 @@ static void a_steady_tick_allocates_nothing(void **state)
     assert_int_equal(malloc_count() - before, 0);
 }
 
+/* ---- what people are shown ---- */
+
+static int setup_live(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    assert_non_null(rig);
+    rig_init(rig, &core_latency_collector);
+    assert_int_equal(live_new(&rig->env.live), 0);
+    assert_int_equal(live_reserve(rig->env.live, RIG_CONTAINERS), 0);
+    rig->facts.machine.sockets = rig->facts.machine.numa_nodes = 2;
+    for (int cpu = 0; cpu < 2; cpu++) {
+        machine_place_cpu(&rig->facts.machine, cpu, cpu);
+        machine_place_cpu_on_node(&rig->facts.machine, cpu, cpu);
+    }
+    rig_start(rig);
+    *state = rig;
+    return 0;
+}
+
+static int teardown_live(void **state)
+{
+    struct rig *rig = *state;
+    struct live *live = rig->env.live;
+    rig_teardown(state);
+    live_free(live);
+    return 0;
+}
+
+static const struct container *first_only(void *context)
+{
+    const struct container **next = context, *found = *next;
+    *next = NULL;
+    return found;
+}
+
+/* What people are shown of the first container after a tick. */
+static struct live_container shown(struct rig *rig)
+{
+    const struct container *first = &rig->containers[0];
+    struct live_view view;
+    live_begin(rig->env.live);
+    rig_tick(rig);
+    live_show(rig->env.live, &rig->tick, first_only, &first);
+    assert_int_equal(live_copy(rig->env.live, &view), 0);
+    assert_int_equal(view.n, 1);
+    struct live_container c = view.containers[0];
+    live_view_release(&view);
+    return c;
+}
+
+static void what_people_are_shown_of_a_container(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
+    struct live_container c = shown(rig);
+    assert_false(c.socket_known);
+    assert_null(c.normal_basis);
+    assert_string_equal(c.why_no_normal, "idle");
+    fake_group_run(g, 1, 1000000000u);
+    fake_group_add(g, 1, ROLE_L3_MISS_READS, 3000000);
+    fake_group_add(g, 1, ROLE_LLC_READS, 4000000);
+    work(rig, "a", 1000000, 124.5);
+    c = shown(rig);
+    assert_true(c.number[LIVE_READS_PER_SECOND] == 4e6);
+    assert_true(c.number[LIVE_LLC_READS_PER_SECOND] == 4e6);
+    assert_true(c.socket_known);
+    assert_float_equal(c.socket_share[0], 0.25, 1e-6);
+    assert_float_equal(c.socket_share[1], 0.75, 1e-6);
+    for (int i = 0; i < 30; i++) {
+        work(rig, "a", 1000000, 124.5);
+        c = shown(rig);
+    }
+    assert_non_null(c.normal_basis);
+    assert_string_equal(c.normal_basis, "calm");
+    assert_null(c.why_no_normal);
+    /* While it reads nothing, it is where it was. */
+    fake_group_run(g, 1, 1000000000u);
+    c = shown(rig);
+    assert_true(c.socket_known && c.socket_share[0] == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -582,6 +664,8 @@ int main(void)
         T(a_partly_counted_group_keeps_its_explanation),
         T(a_failed_read_lengthens_the_next_window),
         T(a_steady_tick_allocates_nothing),
+        cmocka_unit_test_setup_teardown(what_people_are_shown_of_a_container, setup_live,
+                                        teardown_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -358,6 +358,39 @@ static void reads_of_the_last_level_cache_where_they_are_counted(void **state)
     assert_non_null(find(f, "data-sort=\"llc\" data-value=\"3.4e+07\">34 M<"));
 }
 
+/* On a machine with one socket, nobody says. */
+static void sockets_where_there_are_several(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(get(f, "/"), 200);
+    assert_null(find(f, "Sockets"));
+    f->next = 0;
+    live_sockets(f->live, &f->containers[1], (const double[LIVE_SOCKETS]){0.704, 0.293, 0.003});
+    live_sockets(f->live, &f->containers[2], (const double[LIVE_SOCKETS]){0.001, 0.999});
+    live_show(f->live, &f->status.tick, next, f);
+    pages_update(f->pages, &f->status, loop_now_ns());
+    assert_int_equal(get(f, "/"), 200);
+    assert_non_null(find(f, "data-sort=\"socket\" data-value=\"0\">0 (70 %), 1 (29 %)<"));
+    assert_non_null(find(f, "data-sort=\"socket\" data-value=\"1\">1<"));
+    assert_non_null(find(f, "<td data-label=\"Sockets\" data-sort=\"socket\">–<"));
+    assert_int_equal(get(f, "/api/v1/containers"), 200);
+    json_t *root = json_loadb(f->response.bytes, f->response.len, 0, NULL);
+    const json_t *list = json_object_get(root, "containers");
+    size_t known = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *shares = json_object_get(json_array_get(list, i), "socket_shares");
+        assert_true(json_is_null(shares) || json_is_object(shares));
+        known += json_is_object(shares);
+        if (json_object_size(shares) == 3)
+            assert_float_equal(json_real_value(json_object_get(shares, "0")), 0.704, 1e-6);
+    }
+    assert_int_equal(known, 2);
+    json_decref(root);
+    f->remote = true;
+    assert_int_equal(get(f, "/"), 200);
+    assert_null(find(f, "Sockets"));
+}
+
 static void it_can_be_sorted_and_filtered_without_a_script(void **state)
 {
     struct fixture *f = *state;
@@ -558,6 +591,7 @@ int main(void)
         T(a_command_has_only_plain_names),
         T(what_else_the_host_suffers_from),
         T(reads_of_the_last_level_cache_where_they_are_counted),
+        T(sockets_where_there_are_several),
         T(it_can_be_sorted_and_filtered_without_a_script),
         T(from_elsewhere_less_is_seen),
         T(before_the_first_tick_nothing_is_known),
