@@ -39,14 +39,16 @@ int sources_add_bpf(struct sources *sources, const struct sources_config *config
         .containers = config->containers_max + (ended > ENDED_LEAST ? ended : ENDED_LEAST),
     };
     struct source *source;
-    if (!plan_bpf(config->plan))
+    if (!plan_bpf(config->plan)) {
+        verdict_set(&sources->by, REASON_OK, "cgroup events, unless --source=bpf asks for BPF");
         return 0;
+    }
     if (check_hierarchy(&config->plan->fs, &sources->by) != 0 ||
         bpf_source_new(&bpf, &source, &sources->by) != 0) {
         log_warn(config->log, "bpf", "%s; perf counts instead", sources->by.words);
         return 0;
     }
-    verdict_set(&sources->by, REASON_OK, "--source=bpf");
+    verdict_set(&sources->by, REASON_OK, "--source=bpf asks for it");
     sources->name = "bpf";
     return route(sources, source);
 }

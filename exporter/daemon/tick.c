@@ -91,6 +91,7 @@ void exporter_publish(struct exporter *e)
         front_log_dropped(e->front, state.log_dropped);
     struct pages_status status = {
         .source = e->sources.name,
+        .source_why = e->sources.by.words,
         .machine = e->facts.machine,
         .llc_hit_seconds = e->facts.llc_hit_seconds,
         .tick = e->tick,

@@ -212,13 +212,13 @@ static json_t *whole_json(const struct document *document)
     const struct pages_config *config = &document->pages->config;
     const struct pages_status *s = &document->status;
     return json_pack(
-        "{s:s, s:o, s:o, s:o, s:f, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version",
+        "{s:s, s:o, s:o, s:o, s:f, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version",
         config->version, "revision", word(config->revision), "compiler", word(config->compiler),
         "started_timestamp_seconds", seconds_of(config->started_wall_ns), "uptime_seconds",
         pages_uptime_seconds(document->pages, document->updated_ns), "source",
-        s->source ? s->source : "", "replay_ended", s->replay_ended, "machine",
-        machine_json(&s->machine, s->llc_hit_seconds), "memory_latencies",
-        latencies_json(&document->view), "tick", tick_json(s), "collectors",
+        s->source ? s->source : "", "source_why", word(s->source_why), "replay_ended",
+        s->replay_ended, "machine", machine_json(&s->machine, s->llc_hit_seconds),
+        "memory_latencies", latencies_json(&document->view), "tick", tick_json(s), "collectors",
         collectors_json(document->pages, s), "containers", containers_json(s, &document->view),
         "left_out", left_out_json(s), "state", state_json(&s->state));
 }

@@ -37,7 +37,8 @@ struct pages_state {
 };
 
 struct pages_status {
-    const char *source; /* constant, like all strings here */
+    const char *source;     /* constant, like all strings here */
+    const char *source_why; /* why that one, in words; NULL: there was no choice */
     struct machine machine;
     double llc_hit_seconds; /* measured by the probe; 0: not known */
     struct tick tick;

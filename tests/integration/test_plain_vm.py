@@ -24,9 +24,10 @@ class Plain(unittest.TestCase):
         software = {"machine": events["machine"],
                     "roles": {role: "software:page-faults" for role in ROLES}}
         cls.steps = virtual_machine.run(
-            "plain.sh", [harness.EXPORTER, program, *(harness.BUILD / "tests" / u for u in UNITS)],
+            "plain.sh", [harness.EXPORTER, program, virtual_machine.BPFTOOL, *(harness.BUILD / "tests" / u for u in UNITS)],
             {"events.json": json.dumps(events).encode(),
-             "software.json": json.dumps(software).encode()})
+             "software.json": json.dumps(software).encode()},
+            kernel_flags="lockdown=confidentiality")
 
     def text(self, name):
         self.assertIn(name, self.steps)
@@ -57,6 +58,28 @@ class Plain(unittest.TestCase):
                              1234 + 321)
             self.assertEqual(page.get("interference_container_memory_reads_total",
                                       container_id=ID), 77)
+
+    def test_counts_by_bpf(self):
+        """With the kernel locked down; by a CPU, too, that was away. Killed, it leaves nothing."""
+        self.assertIn("on_switch", self.text("bpf.loaded"))
+        for name, cycles in (("bpf.page", 1234 + 321), ("bpf.ended", 1234 + 321 + 10 + 7)):
+            page = harness.parse_text(self.text(name))
+            self.assertEqual(page.get("interference_exporter_source_info", source="bpf"), 1)
+            self.assertEqual(page.get("interference_container_cpu_cycles_total", container_id=ID),
+                             cycles)
+            self.assertEqual(page.get("interference_container_memory_reads_total",
+                                      container_id=ID), 77)
+        self.assertNotRegex(self.text("bpf.killed"), "on_switch|flush")
+        self.assertNotIn("could not be read", self.text("bpf.log"))
+
+    def test_permission_for_bpf(self):
+        text = self.text("bpf.permission.2.bpf")
+        self.assertIn('source_info{source="bpf"', text)
+        for name in ("bpf.permission.2.none", "bpf.permission.1.none"):
+            text = self.text(name)
+            self.assertIn('source_info{source="perf"', text)
+            self.assertRegex(text, "grant CAP_BPF and CAP_PERFMON.*; perf counts instead")
+            self.assertIn('collector_info{collector="core_latency",reason="ok"} 1', text)
 
     def test_permission(self):
         """Who may count: Debian's own setting asks for more than CAP_PERFMON."""

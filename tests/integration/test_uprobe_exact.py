@@ -4,7 +4,9 @@ known number of times inside and outside of containers' cgroups. What was record
 replays to the same exposition."""
 import collections
 import json
+import os
 import pathlib
+import signal
 import tempfile
 import time
 import unittest
@@ -332,6 +334,84 @@ class ManyWindowsOfFills(ManyWindows):
                           l1d_fills_l3=2, l1d_fills_memory=5, l1d_miss_occupancy=900)),
             (LAST, calls(cycles=70, ref_cycles=65, l1d_fills_l2=1, l1d_fills_memory=3,
                          l1d_miss_occupancy=455))]
+
+
+class Edges(UprobeTest):
+    """What a program in the kernel has to do otherwise than cgroup events: the same counts by both."""
+
+    ROLES = ("cycles", "ref_cycles", "l3_miss_reads", "l3_miss_read_occupancy")
+    COUNTERS = {role: COUNTERS[role] for role in ROLES}
+
+    def counts(self, exporter, container_id, **sums):
+        """Once the tick after next has ended: the next one may be running."""
+        exporter.wait_tick()
+        exporter.wait_tick()
+        self.check_counters(exporter.scrape(), container_id, collections.Counter(sums))
+
+    def test_exact(self):
+        with self.exporter("150ms") as exporter:
+            for edge in (self.forked, self.moved, self.never_switches, self.made_again):
+                with self.subTest(edge.__name__):
+                    edge(exporter)
+                for left in self.groups.base.glob("docker-*"):
+                    self.groups.remove(left)
+                self.wait_counted(exporter, 0)
+            self.check_replay(exporter)
+
+    def forked(self, exporter):
+        group, container_id = self.groups.docker()
+        self.wait_counted(exporter, 1)
+        self.groups.run(group, [PROGRAM, f"{FIRST}:cycles=30,fork,l3_miss_reads=11",
+                                f"{LAST}:cycles=5,fork,ref_cycles=7"])
+        self.counts(exporter, container_id, cycles=30 + 2 * 5, l3_miss_reads=2 * 11,
+                    ref_cycles=4 * 7)
+
+    def moved(self, exporter):
+        """Into a child cgroup of the container, into another container, and out of both."""
+        one, one_id = self.groups.docker()
+        other, other_id = self.groups.docker()
+        (one / "child").mkdir()
+        self.wait_counted(exporter, 2)
+        process = self.groups.spawn(one, [
+            PROGRAM, f"{FIRST}:cycles=100,stop,cycles=10,stop,cycles=1000,stop,cycles=5000"])
+        for place in (one / "child", other, self.groups.base):
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+            (place / "cgroup.procs").write_text(str(process.pid))
+            process.send_signal(signal.SIGCONT)
+        self.assertEqual(process.wait(), 0)
+        self.counts(exporter, one_id, cycles=110)
+        self.counts(exporter, other_id, cycles=1000)
+
+    def never_switches(self, exporter):
+        """Counted by the tick, not only once it has left its CPU."""
+        group, container_id = self.groups.docker()
+        self.wait_counted(exporter, 1)
+        process = self.groups.spawn(group, [PROGRAM, f"{LAST}:spin,cycles=123,l3_miss_reads=4"])
+        while process.poll() is None:
+            page = exporter.scrape()
+            if page.get(COUNTERS["cycles"], container_id=container_id[:12]) == 123:
+                break
+        self.assertIsNone(process.poll(), "counted before it ended")
+        self.assertEqual(process.wait(), 0)
+        self.counts(exporter, container_id, cycles=123, l3_miss_reads=4)
+
+    def made_again(self, exporter):
+        """A slot of the program's that was another's: what that one has counted is its own."""
+        group, container_id = self.groups.docker()
+        self.wait_counted(exporter, 1)
+        self.groups.run(group, [PROGRAM, f"{FIRST}:cycles=40"])
+        self.counts(exporter, container_id, cycles=40)
+        self.groups.remove(group)
+        self.wait_counted(exporter, 0)
+        other, other_id = self.groups.docker()
+        self.wait_counted(exporter, 1)
+        self.groups.run(other, [PROGRAM, f"{LAST}:cycles=2"])
+        self.counts(exporter, other_id, cycles=2)
+        self.counts(exporter, container_id, cycles=40)
+
+
+class EdgesByBpf(Edges):
+    SOURCE = "bpf"
 
 
 class OneWindowByBpf(OneWindow):

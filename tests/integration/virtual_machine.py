@@ -22,6 +22,7 @@ GUESTS = harness.SOURCE / "tests/integration/guests"
 KERNEL = "linux-image-cloud-amd64"  # depends on the kernel of the day
 MODULES = ("drivers/nvdimm/*", "drivers/dax/*", "drivers/acpi/nfit/*", "drivers/md/dm-mod.ko*",
            "fs/overlayfs/*", "fs/xfs/*", "lib/libcrc32c.ko*")
+BPFTOOL = pathlib.Path("/usr/sbin/bpftool")
 TOOLS = ("mkfs.ext4", "mkfs.xfs", "chattr", "dmsetup", "setpriv")
 
 

@@ -97,6 +97,13 @@ end_serving() {
     step "$1" cat /tmp/log
 }
 
+# As if for want of memory.
+kill_serving() {
+    must kill -9 "$exporter"
+    wait "$exporter"
+    step "$1" cat /tmp/log
+}
+
 ticks() {
     get /metrics | sed -n 's/^interference_exporter_ticks_total //p'
 }

@@ -40,6 +40,44 @@ next_tick
 step page.ended get /metrics
 end_serving log
 
+# The same by a program in the kernel; a CPU that goes and comes again; an end without notice.
+mkdir -p "$container/child"
+serve 300ms "perfmon bpf sys_admin" --source=bpf --events.file=/events.json
+wait_for shown 'containers{state="monitored"} 1'
+must in_group "$container/child" uprobe_roles 0:cycles=1234,l3_miss_reads=77 1:cycles=321
+must uprobe_roles 0:cycles=5000
+next_tick
+step bpf.page get /metrics
+step bpf.loaded bpftool prog
+echo 0 >/sys/devices/system/cpu/cpu1/online
+next_tick
+must in_group "$container/child" uprobe_roles 0:cycles=10
+echo 1 >/sys/devices/system/cpu/cpu1/online
+next_tick
+next_tick
+must in_group "$container/child" uprobe_roles 1:cycles=7
+rmdir "$container/child" "$container"
+wait_for shown 'containers{state="lingering"} 1'
+next_tick
+step bpf.ended get /metrics
+kill_serving bpf.log
+unloaded() {
+    ! bpftool prog | grep -q -e on_switch -e flush
+}
+await unloaded
+step bpf.killed bpftool prog
+
+# bpf_as UNPRIVILEGED "CAPABILITIES"
+bpf_as() (
+    echo "$1" >/proc/sys/kernel/unprivileged_bpf_disabled
+    as "$2" interference_exporter --once --source=bpf --events.file=/software.json \
+        --no-collector.probe --containers.names=none --sampling.interval=100ms
+)
+echo 2 >/proc/sys/kernel/perf_event_paranoid
+step bpf.permission.2.bpf bpf_as 2 "perfmon bpf"
+step bpf.permission.2.none bpf_as 2 "perfmon"
+step bpf.permission.1.none bpf_as 1 "perfmon"
+
 # What it takes to count, by the kernel's setting: Debian's own is 3.
 once_as() (
     as "$1" interference_exporter --once --source=perf --events.file=/software.json \

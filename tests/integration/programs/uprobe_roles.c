@@ -4,12 +4,19 @@
  *     uprobe_roles CPU:ROLE=COUNT[,ROLE=COUNT...] ...
  *
  * With a uprobe on each function the kernel counts exactly these calls. Arguments are worked off in
- * order; each moves the process to its CPU first.
+ * order; each moves the process to its CPU first. Among the terms may stand "stop", at which the
+ * process stops itself, and "fork", after which a child works off the rest of the terms, too, and
+ * is waited for; and "spin": from then on the process leaves its
+ * CPU to nobody, and when all is called it goes on for 0.6 s.
  */
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 /* Calls stay calls: gcc's noipa also forbids clones, which clang does not make. */
 #if __has_attribute(noipa)
@@ -54,11 +61,42 @@ static const struct {
     {"l1d_fills_memory", role_l1d_fills_memory},
 };
 
+static void spin(void)
+{
+    struct timespec now, end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += 600000000;
+    end.tv_sec += end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+}
+
+static int spinning;
+static pid_t child = -1;
+
+static int special(const char *term)
+{
+    const struct sched_param first = {.sched_priority = 1};
+    if (strcmp(term, "stop") == 0)
+        return raise(SIGSTOP);
+    if (strcmp(term, "fork") == 0) {
+        child = fork();
+        return child < 0;
+    }
+    if (strcmp(term, "spin") == 0) {
+        spinning = 1;
+        return sched_setscheduler(0, SCHED_FIFO, &first);
+    }
+    return -1;
+}
+
 static int work(const char *term)
 {
     size_t length = strcspn(term, "=");
     if (term[length] != '=') {
-        return -1;
+        return special(term);
     }
     long count = strtol(term + length + 1, NULL, 10);
     for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
@@ -90,5 +128,9 @@ int main(int argc, char **argv)
             }
         }
     }
+    if (spinning)
+        spin();
+    if (child > 0 && waitpid(child, NULL, 0) != child)
+        return 1;
     return 0;
 }

@@ -51,6 +51,7 @@ static int setup(void **state)
                                         .n_collectors = 2};
     assert_int_equal(pages_new(&config, &f->pages), 0);
     f->status = (struct pages_status){.source = "perf",
+                                      .source_why = "the other one is not there",
                                       .tick = {.number = 7,
                                                .mono_ns = 590 * second_ns,
                                                .wall_ns = 1790000090 * second_ns,
@@ -139,6 +140,8 @@ static void which_program_and_since_when(void **state)
     expect_text(f, "version", "1.2.3");
     expect_text(f, "revision", "0123456789ab-dirty");
     expect_text(f, "compiler", "gcc 99");
+    expect_text(f, "source", "perf");
+    expect_text(f, "source_why", "the other one is not there");
     expect_number(f, "started_timestamp_seconds", 1790000000);
     expect_number(f, "uptime_seconds", 90);
     look(f, 499 * second_ns); /* a clock that no kernel has */
