@@ -17,10 +17,13 @@ COPY collectors collectors
 COPY exporter exporter
 COPY deploy/systemd deploy/systemd
 COPY deploy/debian deploy/debian
-COPY deploy/sbom.sh deploy/
+COPY deploy/interference_governor.json deploy/sbom.sh deploy/
+# ON: with interference_governor, which acts, in the image as well (deploy/governor.md).
+ARG GOVERNOR=OFF
 # The commit, for interference_exporter_build_info: --build-arg REVISION=$(git rev-parse HEAD)
 ARG REVISION=
 RUN cmake -S . -B build -G Ninja -DIE_REVISION="$REVISION" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DIE_TESTS=OFF \
+        -DIE_GOVERNOR="$GOVERNOR" \
         -DCMAKE_INSTALL_PREFIX=/usr && \
     cmake --build build && \
     cpack -G DEB --config build/CPackConfig.cmake -B package

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""cmake --install, the .deb, the .rpm and the tarball put a working program where they say, and name or
-bring what it needs. And the list of what a system consists of is one."""
+"""cmake --install, the .debs, the .rpms and the tarball put working programs where they say, and name or
+bring what these need. And the list of what a system consists of is one."""
+import json
 import os
 import pathlib
 import re
@@ -66,6 +67,74 @@ class Install(unittest.TestCase):
         run(*dpkg, "--purge", "interference-exporter")
         self.assertFalse(program.exists())
 
+    def check_governor(self, root, listed):
+        """The program, its unit, an example that it takes; nothing that starts it."""
+        self.assertEqual(listed, {"/usr/bin/interference_governor",
+                                  "/usr/lib/systemd/system/interference_governor.service",
+                                  "/usr/share/doc/interference-governor/examples/"
+                                  "interference_governor.json"})
+        program = root / "usr/bin/interference_governor"
+        self.assertIn("interference_governor", run(program, "--version"))
+        self.assertNotIn("not stripped", run("file", program))
+        unit = (root / "usr/lib/systemd/system/interference_governor.service").read_text()
+        self.assertIn("\nExecStart=/usr/bin/interference_governor ", unit)
+        self.assertIn("\nExecStopPost=/usr/bin/interference_governor ", unit)
+        (example,) = root.rglob("interference_governor.json")
+        config = json.loads(example.read_text())
+        self.assertEqual(config["mode"], "observe")
+        mine = self.root / "governor.json"
+        mine.write_text(json.dumps({**config, "state_directory": str(self.root)}))
+        run(program, f"--config.file={mine}", "--restore")  # nothing is left; it took the file
+        return program
+
+    def test_governor(self):
+        """A package of its own, which nobody gets unasked: installed and purged by dpkg."""
+        run("cpack", "-G", "DEB", "--config", harness.BUILD / "CPackConfig.cmake", "-B", self.root,
+            "-D", "CPACK_COMPONENTS_ALL=governor")
+        (package,) = self.root.glob("*.deb")
+        self.assertTrue(package.name.startswith("interference-governor_"), package.name)
+        depends = run("dpkg-deb", "--field", package, "Depends")
+        self.assertIn("libjansson", depends)
+        for foreign in ("libpfm4", "interference-exporter"):  # it may run before, or without it
+            self.assertNotIn(foreign, depends)
+        target = self.root / "root"
+        for directory in ("info", "updates", "triggers"):
+            (target / "var/lib/dpkg" / directory).mkdir(parents=True)
+        (target / "var/lib/dpkg/status").touch()
+        dpkg = ("dpkg", f"--root={target}", "--force-depends", "--force-not-root",
+                "--force-script-chrootless")
+        run(*dpkg, "--install", package)
+        listed = {name for name in run("dpkg-query", f"--admindir={target}/var/lib/dpkg", "-L",
+                                       "interference-governor").split()
+                  if (target / name[1:]).is_file()}
+        program = self.check_governor(target, listed)
+        scripts = {script: run("dpkg-deb", "--info", package, script)
+                   for script in ("postinst", "prerm", "postrm")}
+        for script, text in scripts.items():
+            self.assertIn("systemctl", text)
+            self.assertNotRegex(text, r"systemctl (.* )?(enable|start)\b")
+            self.assertNotIn("interference_exporter", text)
+        self.assertIn("disable --now interference_governor.service", scripts["prerm"])
+        run(*dpkg, "--purge", "interference-governor")
+        self.assertFalse(program.exists())
+
+    def test_governor_rpm(self):
+        run("cpack", "-G", "RPM", "--config", harness.BUILD / "CPackConfig.cmake", "-B",
+            self.root / "made", "-D", "CPACK_COMPONENTS_ALL=governor")
+        (package,) = (self.root / "made").glob("*.rpm")
+        self.assertTrue(package.name.startswith("interference-governor-"), package.name)
+        target = self.root / "root"
+        target.mkdir()
+        rpm = ("rpm", "--root", target)
+        run(*rpm, "--install", "--nodeps", "--nosignature", "--noscripts", package)
+        listed = set(run(*rpm, "-ql", "interference-governor").split())
+        program = self.check_governor(target, {name for name in listed
+                                               if (target / name[1:]).is_file()})
+        scripts = run("rpm", "-qp", "--scripts", package)
+        self.assertEqual(scripts.count("interference_governor.service"), 2)
+        self.assertNotIn("interference_exporter", scripts)
+        run(*rpm, "--erase", "--nodeps", "--noscripts", "interference-governor")
+        self.assertFalse(program.exists())
 
     def test_rpm(self):
         """Installed by rpm itself, into a root of its own; then removed."""
