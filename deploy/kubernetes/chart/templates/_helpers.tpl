@@ -54,6 +54,55 @@ release: {{ .Release.Name }}
 {{- end }}
 {{- end }}
 
+{{/* The governor's: what it does not set is the exporter's. */}}
+{{- define "interference-exporter.governorImage" -}}
+{{- $values := deepCopy .Values }}
+{{- range $key, $value := .Values.governor.image }}
+{{- if $value }}
+{{- $_ := set $values.image $key $value }}
+{{- end }}
+{{- end }}
+{{- if and .Values.governor.image.tag (not .Values.governor.image.digest) }}
+{{- $_ := set $values.image "digest" "" }}
+{{- end }}
+{{- include "interference-exporter.image" (dict "Values" $values "Chart" .Chart) }}
+{{- end }}
+
+{{- define "interference-exporter.governorName" -}}
+{{- printf "%s-governor" (include "interference-exporter.fullname" . | trunc 54 | trimSuffix "-") }}
+{{- end }}
+
+{{/* Other pods than the exporter's: nothing that selects those may select these. */}}
+{{- define "interference-exporter.governorSelectorLabels" -}}
+app.kubernetes.io/name: {{ printf "%s-governor" (include "interference-exporter.name" . | trunc 54 | trimSuffix "-") }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "interference-exporter.governorLabels" -}}
+{{- $labels := include "interference-exporter.labels" . | fromYaml }}
+{{- $own := include "interference-exporter.governorSelectorLabels" . | fromYaml }}
+{{- toYaml (merge (dict "app.kubernetes.io/component" "governor") $own $labels) }}
+{{- end }}
+
+{{/* What it needs of the host's processes. */}}
+{{- define "interference-exporter.governorHostPID" -}}
+{{- or .Values.governor.resctrl .Values.governor.affinity }}
+{{- end }}
+
+{{/* Its configuration: what the values say, and what only the chart knows. */}}
+{{- define "interference-exporter.governorConfig" -}}
+{{- $config := deepCopy .Values.governor.config }}
+{{- $exporter := default dict $config.exporter }}
+{{- if or $exporter.url $exporter.socket $config.state_directory }}
+{{- fail "governor.config: exporter.url, exporter.socket and state_directory are the chart's to set" }}
+{{- end }}
+{{- $_ := set $exporter "socket" "/run/interference_exporter/exporter.sock" }}
+{{- $_ := set $config "exporter" $exporter }}
+{{- $_ := set $config "state_directory" "/run/interference_governor" }}
+{{- $_ := set $config "governor" 1 }}
+{{- toPrettyJson $config }}
+{{- end }}
+
 {{- define "interference-exporter.image" -}}
 {{- $registry := required "image.registry is empty: push the image to a registry of yours, and name that (localhost, where you load it into the nodes yourself)" (default .Values.image.registry .Values.global.imageRegistry) }}
 {{- $image := printf "%s/%s" $registry .Values.image.repository }}
@@ -75,7 +124,7 @@ release: {{ .Release.Name }}
 
 {{/* Not empty: it may leave root behind. What is named here only root can read, or write. */}}
 {{- define "interference-exporter.nobody" -}}
-{{- $root := or (eq .Values.containers.names "runtime") .Values.pebsNvmm.enabled (and .Values.state.enabled .Values.state.hostPath) }}
+{{- $root := or (eq .Values.containers.names "runtime") .Values.pebsNvmm.enabled .Values.governor.enabled (and .Values.state.enabled .Values.state.hostPath) }}
 {{- if and .Values.becomeNobody (not $root) }}65534{{ end }}
 {{- end }}
 
