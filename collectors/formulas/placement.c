@@ -1,0 +1,94 @@
+#include "collectors/formulas/placement.h"
+
+#include <math.h>
+
+enum placement_status placement_serial_reads(const struct placement_counts *c,
+                                             struct placement_reads *out)
+{
+    if (!(c->reads > 0)) {
+        *out = (struct placement_reads){.parallelism = 1};
+        return PLACEMENT_OK;
+    }
+    if (!(c->occupancy > 0) || !(c->active > 0) || c->active > PLACEMENT_MOST_ACTIVE * c->cpu)
+        return PLACEMENT_IMPLAUSIBLE;
+    if (!(c->cache >= 0))
+        return PLACEMENT_UNKNOWN;
+    struct placement_reads reads = {
+        .latency = c->occupancy / c->reads,
+        .parallelism = fmax(1, c->occupancy / c->active), /* below 1: rounding */
+    };
+    double period = reads.latency + c->cache * (1 - 1 / reads.parallelism);
+    reads.serial = fmin(c->reads, c->active / period);
+    *out = reads;
+    return PLACEMENT_OK;
+}
+
+enum placement_status placement_mean_latency(const double *weight, const double *latency, size_t n,
+                                             double *out)
+{
+    double weights = 0, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!(weight[i] > 0))
+            continue;
+        if (!(latency[i] > 0))
+            return PLACEMENT_UNKNOWN;
+        weights += weight[i];
+        sum += weight[i] * latency[i];
+    }
+    if (!(weights > 0))
+        return PLACEMENT_UNKNOWN;
+    *out = sum / weights;
+    return PLACEMENT_OK;
+}
+
+enum placement_status placement_predict(double cpu_seconds, double serial_reads, double now_seconds,
+                                        double target_seconds, double *out)
+{
+    if (!(now_seconds > 0) || !(target_seconds > 0))
+        return PLACEMENT_UNKNOWN;
+    double predicted = cpu_seconds + serial_reads * (target_seconds - now_seconds);
+    if (!(predicted > 0))
+        return PLACEMENT_IMPLAUSIBLE;
+    *out = predicted;
+    return PLACEMENT_OK;
+}
+
+double placement_weighted(const double *c, const double *f, size_t n, double k)
+{
+    double cycles = k;
+    for (size_t i = 0; i < n; i++)
+        cycles += c[i] * f[i];
+    return cycles;
+}
+
+double placement_scaled(double c, double latency, double target)
+{
+    return c * target / latency;
+}
+
+double placement_affine(const double c[2], const double latency[2], double target)
+{
+    double slope = (c[1] - c[0]) / (latency[1] - latency[0]);
+    return c[0] + slope * (target - latency[0]);
+}
+
+/* The share of the waiting time that is of the slow ones, where any slow one of 'parallelism'
+ * makes all of them wait. */
+static double slow_part(double share, double parallelism)
+{
+    double slow = parallelism * share;
+    return slow / (slow + 1 - share);
+}
+
+struct placement_bounds placement_share(double share, double ratio, double parallelism)
+{
+    struct placement_bounds bounds = {.lower = 1 + share * (ratio - 1)};
+    bounds.upper = ratio >= 1 ? 1 + slow_part(share, parallelism) * (ratio - 1)
+                              : ratio + slow_part(1 - share, parallelism) * (1 - ratio);
+    return bounds;
+}
+
+double placement_bandwidth(double reads_per_second, double bytes_per_read, double bytes_per_second)
+{
+    return reads_per_second * bytes_per_read / bytes_per_second;
+}

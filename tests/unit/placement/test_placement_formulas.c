@@ -1,0 +1,279 @@
+/* What other memory would cost, against numbers worked by hand: FORMULAS.md section 5. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collectors/formulas/placement.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void assert_near(double got, double want, double tolerance)
+{
+    if (!(fabs(got - want) <= tolerance))
+        fail_msg("got %.12g, want %.12g within %g", got, want, tolerance);
+}
+
+/* ---- the paper's equation ---- */
+
+/* FFT: regions L, Lb and R with latencies of 100, 142 and 410 cycles. */
+static const double fft[] = {44687, 62236, 166757};
+static const double fft_k = 2721346.3;
+
+static void equation_4_of_the_papers_fft(void **state)
+{
+    (void)state;
+    static const struct {
+        double f[3], cycles, slowdown;
+    } rows[] = {
+        {{.5, .5, 0}, 2774807.8, 1.003172232},   {{0, 1, 0}, 2783582.3, 1.006344464},
+        {{.75, 0, .25}, 2796550.8, 1.011032947}, {{.5, .25, .25}, 2800938.05, 1.012619064},
+        {{.5, 0, .5}, 2827068.3, 1.022065895},   {{.25, 0, .75}, 2857585.8, 1.033098842},
+        {{0, 0, 1}, 2888103.3, 1.044131790},
+    };
+    const double all_local[] = {1, 0, 0};
+    double alone = placement_weighted(fft, all_local, 3, fft_k);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        double cycles = placement_weighted(fft, rows[i].f, 3, fft_k);
+        assert_near(cycles, rows[i].cycles, 1e-6);
+        assert_near(cycles / alone, rows[i].slowdown, 6e-10);
+    }
+    /* Its cycle-accurate simulation. */
+    assert_near(placement_weighted(fft, rows[0].f, 3, fft_k) / 2774931 - 1, -0.00444e-2, 5e-8);
+}
+
+static void regions_that_were_never_sampled(void **state)
+{
+    (void)state;
+    const double latency[] = {100, 142};
+    double scaled = placement_scaled(fft[0], 100, 410);
+    assert_near(scaled, 183216.7, 1e-6);
+    assert_near(scaled / fft[2] - 1, 0.09870, 5e-6);
+    assert_near((scaled + fft_k) / (fft[2] + fft_k) - 1, 0.00570, 5e-6);
+
+    double affine = placement_affine(fft, latency, 410);
+    assert_near((affine - fft[0]) / 310, 417.8333, 5e-5);
+    assert_near(affine, 174215.3, 0.05);
+    assert_near(affine / fft[2] - 1, 0.04473, 5e-6);
+    assert_near((affine + fft_k) / (fft[2] + fft_k) - 1, 0.00258, 5e-6);
+
+    double board = placement_scaled(fft[0], 100, 142);
+    assert_near(board, 63455.5, 0.05);
+    assert_near(board / fft[1] - 1, 0.01960, 5e-6);
+    assert_near((board + fft_k) / (fft[1] + fft_k) - 1, 0.000438, 5e-7);
+}
+
+/* ---- serial reads ---- */
+
+static const struct placement_counts worked = {
+    .reads = 2e6, .occupancy = 6e8, .active = 4e8, .cache = 44, .cpu = 1e9};
+
+static struct placement_reads serial_reads(struct placement_counts counts)
+{
+    struct placement_reads reads;
+    assert_int_equal(placement_serial_reads(&counts, &reads), PLACEMENT_OK);
+    return reads;
+}
+
+static void the_worked_serial_reads(void **state)
+{
+    (void)state;
+    struct placement_reads reads = serial_reads(worked);
+    assert_near(reads.latency, 300, 1e-9);
+    assert_near(reads.parallelism, 1.5, 1e-12);
+    assert_near(reads.serial, 1271186.4407, 5e-5);
+
+    struct placement_counts overlapping = {1e6, 1.5e8, 1.5e7, 44, 1e9};
+    reads = serial_reads(overlapping);
+    assert_near(reads.parallelism, 10, 1e-12);
+    assert_near(reads.serial, 79113.9241, 5e-5);
+}
+
+static void every_read_of_a_chase_is_serial(void **state)
+{
+    (void)state;
+    struct placement_counts chase = {1e6, 1.245e8, 1.245e8, 44, 1e9};
+    assert_near(serial_reads(chase).serial, 1e6, 1e-6);
+    /* Rounding of the two counters makes neither more serial reads than reads, nor an MLP < 1. */
+    chase.active += 2;
+    struct placement_reads reads = serial_reads(chase);
+    assert_true(reads.parallelism == 1);
+    assert_true(reads.serial == 1e6);
+}
+
+static void seconds_do_as_well_as_cycles(void **state)
+{
+    (void)state;
+    const double hz = 2.1e9;
+    struct placement_counts seconds = {worked.reads, worked.occupancy / hz, worked.active / hz,
+                                       worked.cache / hz, worked.cpu / hz};
+    struct placement_reads reads = serial_reads(seconds);
+    assert_near(reads.serial, 1271186.4407, 5e-5);
+    assert_near(reads.latency, 300 / hz, 1e-18);
+}
+
+static void without_reads_nothing_waits(void **state)
+{
+    (void)state;
+    /* The rest of a read of the window before is outstanding still. */
+    struct placement_counts none = {0, 120, 120, NAN, 1e9};
+    struct placement_reads reads = serial_reads(none);
+    assert_true(reads.serial == 0);
+    assert_true(reads.parallelism == 1);
+    assert_true(reads.latency == 0);
+}
+
+static void counts_that_cannot_be(void **state)
+{
+    (void)state;
+    const struct placement_reads before = {1, 2, 3};
+    struct placement_counts wrong[] = {worked, worked, worked, worked};
+    wrong[0].occupancy = 0;
+    wrong[1].active = 0;
+    wrong[2].active = 1.051 * wrong[2].cpu;
+    wrong[3].cpu = 0;
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        struct placement_reads reads = before;
+        assert_int_equal(placement_serial_reads(&wrong[i], &reads), PLACEMENT_IMPLAUSIBLE);
+        assert_memory_equal(&reads, &before, sizeof reads);
+    }
+    struct placement_counts edge = worked;
+    edge.active = edge.occupancy = 1.049 * edge.cpu; /* counters of a group do not stop at once */
+    serial_reads(edge);
+}
+
+static void an_unknown_look_through_the_caches_gives_nothing(void **state)
+{
+    (void)state;
+    struct placement_counts counts = worked;
+    struct placement_reads reads = {7, 7, 7};
+    counts.cache = NAN;
+    assert_int_equal(placement_serial_reads(&counts, &reads), PLACEMENT_UNKNOWN);
+    assert_true(reads.serial == 7);
+}
+
+/* ---- predictions ---- */
+
+static const double cpu_seconds = 1e9 / 2.1e9;
+
+static double slowdown(double now_ns, double target_ns)
+{
+    double seconds;
+    assert_int_equal(placement_predict(cpu_seconds, serial_reads(worked).serial, now_ns * 1e-9,
+                                       target_ns * 1e-9, &seconds),
+                     PLACEMENT_OK);
+    return seconds / cpu_seconds;
+}
+
+static void the_worked_predictions(void **state)
+{
+    (void)state;
+    assert_near(slowdown(88.8, 148.4), 1.159102, 5e-7);
+    assert_near(slowdown(88.8, 174.5), 1.228775, 5e-7);
+    assert_near(slowdown(88.8, 250), 1.430322, 5e-7);
+    assert_near(slowdown(88.8, 88.8), 1, 1e-15);
+    /* 59.6 ns are 125.160 cycles, which all serial reads wait longer. */
+    double cycles = serial_reads(worked).serial * 59.6e-9 * 2.1e9;
+    assert_near(cycles, 1.59102e8, 500);
+}
+
+static void the_worked_mix(void **state)
+{
+    (void)state;
+    const double share[] = {.7, .3, 0}, pages[] = {700, 300, 0};
+    const double latency[] = {88.8e-9, 148.4e-9, NAN};
+    double now;
+    assert_int_equal(placement_mean_latency(share, latency, 3, &now), PLACEMENT_OK);
+    assert_near(now, 106.68e-9, 1e-18);
+    assert_int_equal(placement_mean_latency(pages, latency, 3, &now), PLACEMENT_OK);
+    assert_near(now, 106.68e-9, 1e-18);
+    assert_near(slowdown(now * 1e9, 88.8), 0.952269, 5e-7);
+    assert_near(slowdown(now * 1e9, 148.4), 1.111371, 5e-7);
+}
+
+static void a_mix_with_an_unknown_latency_is_unknown(void **state)
+{
+    (void)state;
+    const double latency[] = {88.8e-9, NAN};
+    const double some[] = {.99, .01}, none[] = {0, 0};
+    double now = 5;
+    assert_int_equal(placement_mean_latency(some, latency, 2, &now), PLACEMENT_UNKNOWN);
+    assert_int_equal(placement_mean_latency(none, latency, 2, &now), PLACEMENT_UNKNOWN);
+    assert_int_equal(placement_mean_latency(none, latency, 0, &now), PLACEMENT_UNKNOWN);
+    assert_true(now == 5);
+}
+
+static void predictions_that_cannot_be(void **state)
+{
+    (void)state;
+    double got = 5;
+    assert_int_equal(placement_predict(1, 1e6, NAN, 1e-7, &got), PLACEMENT_UNKNOWN);
+    assert_int_equal(placement_predict(1, 1e6, 1e-7, 0, &got), PLACEMENT_UNKNOWN);
+    /* All of its time, and more, would be gained. */
+    assert_int_equal(placement_predict(1, 1e7, 201e-9, 101e-9, &got), PLACEMENT_IMPLAUSIBLE);
+    assert_true(got == 5);
+}
+
+static void a_part_of_the_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        double share, lower, upper;
+    } rows[] = {{.25, 1.039775, 1.053034}, {.5, 1.079551, 1.095461}, {.75, 1.119326, 1.130174}};
+    double ratio = slowdown(88.8, 148.4);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct placement_bounds bounds = placement_share(rows[i].share, ratio, 1.5);
+        assert_near(bounds.lower, rows[i].lower, 6e-7);
+        assert_near(bounds.upper, rows[i].upper, 6e-7);
+    }
+    for (int all = 0; all <= 1; all++) {
+        struct placement_bounds bounds = placement_share(all, ratio, 4);
+        assert_near(bounds.lower, all ? ratio : 1, 1e-15);
+        assert_near(bounds.upper, all ? ratio : 1, 1e-15);
+    }
+}
+
+/* A quarter moved from the slow memory to the fast one is three quarters left in the slow one. */
+static void a_gain_is_a_loss_seen_from_the_other_side(void **state)
+{
+    (void)state;
+    const double there = 1.8;
+    struct placement_bounds back = placement_share(.25, 1 / there, 5);
+    struct placement_bounds forth = placement_share(.75, there, 5);
+    assert_near(back.lower, forth.lower / there, 1e-12);
+    assert_near(back.upper, forth.upper / there, 1e-12);
+    assert_true(back.lower < back.upper && back.upper < 1);
+}
+
+static void the_bandwidth_of_one_persistent_dimm(void **state)
+{
+    (void)state;
+    assert_near(placement_bandwidth(50e6, 256, 6.6e9), 1.9394, 5e-5);
+    assert_near(placement_bandwidth(50e6, 64, 6.6e9), 0.4848, 5e-5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equation_4_of_the_papers_fft),
+        cmocka_unit_test(regions_that_were_never_sampled),
+        cmocka_unit_test(the_worked_serial_reads),
+        cmocka_unit_test(every_read_of_a_chase_is_serial),
+        cmocka_unit_test(seconds_do_as_well_as_cycles),
+        cmocka_unit_test(without_reads_nothing_waits),
+        cmocka_unit_test(counts_that_cannot_be),
+        cmocka_unit_test(an_unknown_look_through_the_caches_gives_nothing),
+        cmocka_unit_test(the_worked_predictions),
+        cmocka_unit_test(the_worked_mix),
+        cmocka_unit_test(a_mix_with_an_unknown_latency_is_unknown),
+        cmocka_unit_test(predictions_that_cannot_be),
+        cmocka_unit_test(a_part_of_the_memory),
+        cmocka_unit_test(a_gain_is_a_loss_seen_from_the_other_side),
+        cmocka_unit_test(the_bandwidth_of_one_persistent_dimm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
