@@ -11,6 +11,7 @@
 #define COLLECTORS(each) \
     each(core_latency) \
     each(slowdown) \
+    each(placement) \
     each(attribution) \
     each(imc_rpq) \
     each(pmm_rpq) \

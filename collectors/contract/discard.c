@@ -9,6 +9,7 @@ const char *discard_name(enum discard_reason reason)
         [DISCARD_STOLEN] = "stolen",         [DISCARD_LEARNING] = "learning",
         [DISCARD_NEVER_CALM] = "never_calm", [DISCARD_NO_EPOCH] = "no_epoch",
         [DISCARD_NO_MISSES] = "no_misses",   [DISCARD_DENOMINATOR] = "denominator",
+        [DISCARD_NO_TARGET] = "no_target",
     };
     return names[reason];
 }

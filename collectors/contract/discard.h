@@ -18,6 +18,7 @@ enum discard_reason {
     DISCARD_NO_EPOCH,    /* slowdown's: none of the quantum's epochs were the container's */
     DISCARD_NO_MISSES,   /* slowdown's: no accesses, or none that missed: nothing to compare */
     DISCARD_DENOMINATOR, /* slowdown's: more interference than cycles */
+    DISCARD_NO_TARGET,   /* placement's: what memory takes where its memory is now is not known */
     DISCARD_COUNT
 };
 

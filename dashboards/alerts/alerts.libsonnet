@@ -453,8 +453,8 @@ local promql = import '../lib/promql.libsonnet';
               exporter: q.exporter,
               // They take two of four counters, or four of six: core_latency then takes turns with them.
               sampler: q.select('interference_exporter_collector_available', 'collector=~"pebs_nvmm|fill_sources"'),
-              // So does attribution, which has counters of its own only where it was asked to count traffic.
-              traffic: q.rate(q.exporter, 'interference_exporter_pmu_enabled_seconds_total', '5m', 'collector="attribution"'),
+              // So do these, which have counters of their own only where they were asked to count traffic, or loads.
+              traffic: q.rate(q.exporter, 'interference_exporter_pmu_enabled_seconds_total', '5m', 'collector=~"attribution|placement"'),
             },
             'Collector {{ $labels.collector }} shares its counters with other users on {{ $value }} of the nodes.',
             'On {{ $value }} of the nodes, the counters of collector {{ $labels.collector }} counted for less than %d %% of the time in which they should have. The rest is extrapolated. Dashboard Node, panel "Counters at work", shows one node.' % (config.pmuRunningShare * 100)

@@ -9,6 +9,7 @@
 #include "exporter/inspect/inspector.h"
 #include "exporter/source/accesses/accesses.h"
 #include "exporter/source/activity/activity.h"
+#include "exporter/source/memory/memory.h"
 #include "exporter/source/perf/detect.h"
 #include "exporter/source/perf/perf.h"
 #include "exporter/source/probe/probe.h"
@@ -145,6 +146,22 @@ static int add_activity(struct sources *sources, const struct sources_config *co
     return err;
 }
 
+/* Where containers' memory is. */
+static int add_memory(struct sources *sources, const struct sources_config *config)
+{
+    const struct memory_config memory = {
+        .memory = sources->memory,
+        .unified = sources->unified,
+        .pool = &sources->pool,
+    };
+    struct source *source;
+    (void)cgroup_mount_find(&config->plan->fs, "memory", sources->memory, sizeof sources->memory);
+    int err = memory_source_new(&memory, &source);
+    if (!err)
+        err = sources_wrap(sources, source, &source);
+    return err ? err : source_set_route(sources->set, SCOPE_CGROUP, GROUP_PAGES, source);
+}
+
 static int add_probe(struct sources *sources, const struct sources_config *config)
 {
     struct source *chase, *source;
@@ -236,6 +253,8 @@ int sources_init_live(struct sources *sources, const struct sources_config *conf
     err = add_counters(sources, config, table, &counters);
     if (!err)
         err = add_activity(sources, config, counters);
+    if (!err)
+        err = add_memory(sources, config);
     if (!err && plan->probe)
         err = add_probe(sources, config);
     if (!err && plan->samples)

@@ -28,7 +28,7 @@ struct sources {
     struct verdict by; /* why containers are counted by that, in words; REASON_OK unless what was
                           asked for cannot be had */
     struct descriptor_pool pool;
-    char cpuacct[4096], unified[4096]; /* where they are mounted; "": nowhere */
+    char cpuacct[4096], memory[4096], unified[4096]; /* where they are mounted; "": nowhere */
 };
 
 struct sources_config {

@@ -27,7 +27,8 @@ const char *text_quote(const char *text, char out[QUOTED_SIZE])
 
 void flag_range(const struct option_flag *flag, char *out, size_t size)
 {
-    bool duration = flag->type == FLAG_DURATION || flag->type == FLAG_SECONDS;
+    bool duration =
+        flag->type == FLAG_DURATION || flag->type == FLAG_SECONDS || flag->type == FLAG_LATENCIES;
     void (*add)(struct textbuf *, double) = duration ? duration_add : textbuf_double;
     struct textbuf buf;
     textbuf_init_fixed(&buf, out, size);

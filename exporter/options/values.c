@@ -93,6 +93,53 @@ static int set_duration(struct parse *parse, const struct option_flag *flag, con
     return 0;
 }
 
+static bool is_name(const char *text, size_t len)
+{
+    if (len == 0 || len >= OPTION_NAME_BYTES || *text < 'a' || *text > 'z')
+        return false;
+    for (size_t i = 1; i < len; i++)
+        if (!(text[i] >= 'a' && text[i] <= 'z') && !(text[i] >= '0' && text[i] <= '9') &&
+            text[i] != '_')
+            return false;
+    return true;
+}
+
+/* "node0": what NUMA nodes are called. */
+static bool is_name_of_node(const char *text, size_t len)
+{
+    static const char node[] = "node";
+    const size_t skip = sizeof node - 1;
+    return len > skip && memcmp(text, node, skip) == 0 &&
+           strspn(text + skip, "0123456789") >= len - skip;
+}
+
+static int add_latency(struct parse *parse, const struct option_flag *flag, const char *text,
+                       struct option_latencies *latencies)
+{
+    size_t len = strcspn(text, "=");
+    uint64_t ps;
+    if (!text[len] || !is_name(text, len) || duration_parse_ps(text + len + 1, &ps))
+        return parse_refuse(parse, flag, text,
+                            "is not a name of up to 16 small letters, digits and underscores and a "
+                            "duration, such as cxl=250ns");
+    if (is_name_of_node(text, len))
+        return parse_refuse(parse, flag, text, "has the name of a NUMA node");
+    for (size_t i = 0; i < latencies->n; i++)
+        if (strlen(latencies->at[i].name) == len && memcmp(latencies->at[i].name, text, len) == 0)
+            return parse_refuse(parse, flag, text, "has a name that was given already");
+    if (latencies->n == OPTION_LATENCIES_MAX)
+        return parse_fail(parse, "--%s: given more than %d times", flag->name,
+                          OPTION_LATENCIES_MAX);
+    int err = check_range(parse, flag, text, (double)ps / 1e3);
+    if (err)
+        return err;
+    struct option_latency *latency = &latencies->at[latencies->n++];
+    memcpy(latency->name, text, len);
+    latency->name[len] = '\0';
+    latency->seconds = (double)ps / 1e12;
+    return 0;
+}
+
 static int set_choice(struct parse *parse, const struct option_flag *flag, const char *text,
                       void *member)
 {
@@ -183,6 +230,8 @@ int parse_value(struct parse *parse, const struct option_flag *flag, const char 
     case FLAG_DURATION:
     case FLAG_SECONDS:
         return set_duration(parse, flag, text, member);
+    case FLAG_LATENCIES:
+        return add_latency(parse, flag, text, member);
     case FLAG_CHOICE:
     case FLAG_EITHER:
         return set_choice(parse, flag, text, member);

@@ -64,6 +64,7 @@ static const char *const role_names[ROLE_COUNT] = {
     [ROLE_SHADOW_CYCLES] = "shadow_cycles",
     [ROLE_SHADOW_CACHE_CYCLES] = "shadow_cache_cycles",
     [ROLE_CPU_TIME_NS] = "cpu_time_ns",
+    [ROLE_NODE_BYTES] = "node_bytes",
 };
 
 /* Bits by position in the core group's role list below. */
@@ -193,6 +194,7 @@ const struct group_desc group_descs[GROUP_COUNT] = {
                                     ROLE_SHADOW_CYCLES, ROLE_SHADOW_CACHE_CYCLES},
                           .required = 0x7ff},
     [GROUP_ACTIVITY] = {.name = "activity", .n = 1, .roles = {ROLE_CPU_TIME_NS}, .required = 1},
+    [GROUP_PAGES] = {.name = "pages", .n = 1, .roles = {ROLE_NODE_BYTES}, .required = 1},
 };
 
 const char *role_name(enum role role)

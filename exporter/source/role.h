@@ -80,12 +80,15 @@ enum role {
     /* CPU time of a container or, as the group of a machine, of all that ran. Not an event of a
      * PMU: its group counts whenever its scope runs, so that enabled, running and count are one. */
     ROLE_CPU_TIME_NS,
+    /* What a container has of a NUMA node's memory: bytes now, not a total. Its group has a row for
+     * each node, whose number is in the place of the CPU's, and whose clocks stand at 0. */
+    ROLE_NODE_BYTES,
     ROLE_COUNT
 };
 
 enum group {
     GROUP_CORE,
-    GROUP_STALLS, /* no collector yet */
+    GROUP_STALLS, /* only when asked for: it takes turns with the core group */
     GROUP_STORES,
     GROUP_LOADS,
     GROUP_PMM_RFO,
@@ -108,6 +111,7 @@ enum group {
     GROUP_L3_CLOCK, /* for L3s that time their misses in cycles */
     GROUP_ASM_EPOCHS,
     GROUP_ACTIVITY, /* in recordings a line of its own: {"activity":KEY,"cpu_time_ns":N} */
+    GROUP_PAGES,    /* likewise: {"pages":KEY,"numa_node":N,"bytes":N} */
     GROUP_COUNT
 };
 

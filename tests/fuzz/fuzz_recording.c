@@ -43,6 +43,9 @@ static void check_line(const char *text, size_t len)
     if (line.kind == RECORDING_ACTIVITY)
         require(line.activity.cpu >= -1 && line.activity.cpu_time_ns <= 1ull << 63 &&
                 strlen(line.activity.key) - 1 < RECORDING_MAX_KEY);
+    if (line.kind == RECORDING_PAGES)
+        require(line.pages.numa_node >= 0 && line.pages.bytes <= 1ull << 63 &&
+                strlen(line.pages.key) - 1 < RECORDING_MAX_KEY);
     if (line.kind == RECORDING_LOST)
         require(line.lost.access < ACCESS_KINDS);
     if (line.kind == RECORDING_PROBE)

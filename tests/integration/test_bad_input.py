@@ -65,6 +65,7 @@ class Flags(Base):
                 (["--source.replay.speed=3"], ["--source.replay.speed"]),
                 (["--collector.none_such"], ["none_such"]),
                 (["--collector.core_latency.histogram=all"], ["histogram"]),
+                (["--collector.placement.tier=node1=250ns"], ["node1=250ns", "NUMA node"]),
                 (["--web.listen-address=nowhere:port"], ["nowhere:port"]),
                 (["--web.listen-address=127.0.0.1:99999"], ["99999"]),
                 (["--web.telemetry-path=metrics"], ["--web.telemetry-path"]),

@@ -89,6 +89,35 @@ class ByHand(unittest.TestCase):
         self.assertEqual(page.get(self.C + "memory_reads_by_source_total", container="train",
                                   source="far_dram"), 0)
 
+    def test_placement(self):
+        """By where the memory is, and by where the CPU is that reads it."""
+        result = harness.run_exporter(
+            "--source=replay", f"--source.replay.file={harness.REPLAYS / 'placement.jsonl'}",
+            "--once", "--collector.placement", "--collector.placement.tier=pmm=174.5ns")
+        page = harness.parse_text(result.stdout)
+        observed, serial = 1e9 / 2.1e9, 4e8 / (300 + 44 / 3)
+        ratios = {"node0": 0.952269, "node1": 1.111371}
+
+        def predicted(container, target):
+            return page.get(self.C + "placement_predicted_seconds_total", container=container,
+                            target=target)
+        for container, n in (("cart", 4), ("train", 4), ("idle", 4), ("lost", 0)):
+            self.near(page.get(self.C + "placement_observed_seconds_total", container=container),
+                      n * observed)
+        self.near(page.get(self.C + "memory_serial_reads_total", container="cart"), 4 * serial)
+        self.near(page.get(self.C + "memory_serial_reads_total", container="train"), 4 * 1e6)
+        for target, ratio in ratios.items():  # three windows of the mix, one all near
+            alone = observed + serial * (0 if target == "node0" else 59.6e-9)
+            self.assertAlmostEqual(predicted("cart", target), 3 * ratio * observed + alone, 5)
+            self.near(predicted("idle", target), 4 * observed)
+        self.near(predicted("train", "node1"), 4 * observed)
+        self.near(predicted("train", "node0"), 4 * (observed + 1e6 * 59.6e-9))
+        self.near(predicted("train", "node2"), 4 * (observed + 1e6 * (310 - 88.8) * 1e-9))
+        self.near(predicted("train", "pmm"), 4 * (observed + 1e6 * (174.5 - 88.8) * 1e-9))
+        self.assertIsNone(predicted("train", "node3"))
+        self.assertEqual(page.get("interference_exporter_windows_discarded_total",
+                                  collector="placement", reason="no_target"), 4)
+
     def test_zen(self):
         page = self.page("zen")
         self.near(page.get(self.LATENCY, container="cart"), 160e-9)

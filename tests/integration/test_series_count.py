@@ -10,7 +10,7 @@ LIMIT = 19
 
 
 class SeriesCount(unittest.TestCase):
-    def counts(self, *flags, recording="baseline"):
+    def counts(self, *flags, recording="baseline", containers=3):
         """Series per container, on a page where every role was counted and every gauge is set."""
         result = harness.run_exporter(
             "--source=replay", f"--source.replay.file={harness.REPLAYS / recording}.jsonl",
@@ -21,7 +21,7 @@ class SeriesCount(unittest.TestCase):
             container = dict(key).get("container_id")
             if container:
                 counts[container] += 1
-        self.assertEqual(len(counts), 3)
+        self.assertEqual(len(counts), containers)
         return counts
 
     def test_limit(self):
@@ -47,6 +47,14 @@ class SeriesCount(unittest.TestCase):
         self.assertEqual({name: with_them[name] - without[name] for name in with_them},
                          {name: 4 for name in without})
         self.assertLessEqual(max(without.values()) + 3, LIMIT)
+
+    def test_placement_is_asked_for(self):
+        """Two, and one for each target."""
+        without = self.counts(recording="placement", containers=4)
+        with_it = self.counts("--collector.placement", "--collector.placement.tier=pmm=174.5ns",
+                              recording="placement", containers=4)
+        self.assertEqual({name: with_it[name] - without[name] for name in with_it},
+                         {name: 2 + 4 for name in without})
 
     def test_nodes_with_persistent_memory(self):
         """Few nodes have it: six more there, five more with loads, and info is in both."""

@@ -143,7 +143,8 @@ static void parse_read(struct fields *in, struct recording_line *out)
     read->cpu = take_cpu(in);
     if (in->failed)
         return;
-    if (group_parse(group, strlen(group), &read->group) || read->group == GROUP_ACTIVITY) {
+    if (group_parse(group, strlen(group), &read->group) || read->group == GROUP_ACTIVITY ||
+        read->group == GROUP_PAGES) {
         fields_fail(in, "read: unknown group \"%s\"", group);
         return;
     }
@@ -155,6 +156,13 @@ static void parse_activity(struct fields *in, struct recording_line *out)
     out->activity.key = take_key(in, "activity");
     out->activity.cpu = take_cpu(in);
     out->activity.cpu_time_ns = fields_whole(in, "cpu_time_ns", FIELD_REQUIRED);
+}
+
+static void parse_pages(struct fields *in, struct recording_line *out)
+{
+    out->pages.key = take_key(in, "pages");
+    out->pages.numa_node = fields_int(in, "numa_node", FIELD_REQUIRED, MAX_NODES);
+    out->pages.bytes = fields_whole(in, "bytes", FIELD_REQUIRED);
 }
 
 static enum access take_access(struct fields *in)
@@ -256,6 +264,7 @@ static const struct line_type line_types[] = {
     {"gone", RECORDING_GONE, parse_gone},       {"probe", RECORDING_PROBE, parse_probe},
     {"lost", RECORDING_LOST, parse_lost},       {"recording", RECORDING_HEADER, parse_header},
     {"unit", RECORDING_UNIT, parse_unit},       {"thread", RECORDING_THREAD, parse_thread},
+    {"pages", RECORDING_PAGES, parse_pages},
 };
 
 /* NULL when no first-class key is there, or (with in->failed) more than one. */

@@ -23,6 +23,7 @@ enum recording_kind {
     RECORDING_TICK,
     RECORDING_READ,
     RECORDING_ACTIVITY,
+    RECORDING_PAGES,
     RECORDING_SAMPLE,
     RECORDING_LOST,
     RECORDING_PROBE,
@@ -73,6 +74,19 @@ struct recording_activity {
     uint64_t cpu_time_ns;
 };
 
+/*
+ * Memory, a reading of the group pages: {"pages":"c1","numa_node":1,"bytes":8388608}.
+ *
+ * What the container has of this node's memory now. A line per node; one without a line keeps what
+ * its last one said. Not every tick has lines: the kernel is asked now and then only. Optional: a
+ * line of ours.
+ */
+struct recording_pages {
+    const char *key;
+    int numa_node;
+    uint64_t bytes;
+};
+
 struct recording_sample {
     const char *key;
     /* Without 'owner'. Without "medium" it is unknown. Without "bytes", or with 0, the optional
@@ -117,6 +131,7 @@ struct recording_line {
         } tick;
         struct recording_read read;
         struct recording_activity activity;
+        struct recording_pages pages;
         struct recording_sample sample;
         struct recording_lost lost;
         struct probe_reading probe; /* optional keys of ours: "cpu", "llc_hit_ns" */

@@ -321,6 +321,18 @@ void recorder_activity(struct recorder *recorder, const char *key, const struct 
     textbuf_str(out, "}\n");
 }
 
+void recorder_pages(struct recorder *recorder, const char *key, const struct reading_row *row)
+{
+    struct textbuf *out = line_begin(recorder);
+    if (!out || row->cpu < 0 || row->count[0] > INT64_MAX)
+        return;
+    textbuf_str(out, "{\"pages\":");
+    textbuf_quoted(out, key);
+    add_whole(out, "numa_node", (uint64_t)row->cpu);
+    add_whole(out, "bytes", row->count[0]);
+    textbuf_str(out, "}\n");
+}
+
 void recorder_probe(struct recorder *recorder, const struct probe_reading *probe)
 {
     struct textbuf *out = line_begin(recorder);

@@ -107,6 +107,8 @@ static void write_row(struct recorder *recorder, const struct wrapped_group *han
 {
     if (handle->group == GROUP_ACTIVITY)
         recorder_activity(recorder, handle->key, row);
+    else if (handle->group == GROUP_PAGES)
+        recorder_pages(recorder, handle->key, row);
     else
         recorder_read(recorder, handle->key, handle->group, row);
 }

@@ -168,6 +168,21 @@ static int take_activity(struct replay *replay, const struct recording_line *lin
     return err ? err : put_read(replay, "activity", key, &read);
 }
 
+static int take_pages(struct replay *replay, const struct recording_line *line)
+{
+    const struct recording_pages *pages = &line->pages;
+    const struct recording_read read = {
+        .key = pages->key,
+        .group = GROUP_PAGES,
+        .cpu = pages->numa_node,
+        .present = 1,
+        .values = {pages->bytes},
+    };
+    struct replay_key *key;
+    int err = check_key(replay, "pages", pages->key, &key);
+    return err ? err : put_read(replay, "pages", key, &read);
+}
+
 static int take_sample(struct replay *replay, const struct recording_line *line)
 {
     struct replay_key *key;
@@ -227,6 +242,8 @@ static int take_line(struct replay *replay, const struct recording_line *line)
         return take_read(replay, line);
     case RECORDING_ACTIVITY:
         return take_activity(replay, line);
+    case RECORDING_PAGES:
+        return take_pages(replay, line);
     case RECORDING_SAMPLE:
         return take_sample(replay, line);
     case RECORDING_PROBE:

@@ -353,6 +353,30 @@ static const struct {
      "--collector.core_latency.threshold-factor: \"0.9\" is not between 1 and 100"},
     {"--collector.core_latency.histogram=both", NULL,
      "--collector.core_latency.histogram: \"both\" is not one of node, container"},
+#define NOT_A_TIER                                                                                 \
+    " is not a name of up to 16 small letters, digits and underscores and a duration, such as "    \
+    "cxl=250ns"
+    {"--collector.placement.tier=cxl", NULL, "--collector.placement.tier: \"cxl\"" NOT_A_TIER},
+    {"--collector.placement.tier==250ns", NULL,
+     "--collector.placement.tier: \"=250ns\"" NOT_A_TIER},
+    {"--collector.placement.tier=cxl=250", NULL,
+     "--collector.placement.tier: \"cxl=250\"" NOT_A_TIER},
+    {"--collector.placement.tier=CXL=250ns", NULL,
+     "--collector.placement.tier: \"CXL=250ns\"" NOT_A_TIER},
+    {"--collector.placement.tier=1st=250ns", NULL,
+     "--collector.placement.tier: \"1st=250ns\"" NOT_A_TIER},
+    {"--collector.placement.tier=c-l=250ns", NULL,
+     "--collector.placement.tier: \"c-l=250ns\"" NOT_A_TIER},
+    {"--collector.placement.tier=a234567890123456x=1us", NULL,
+     "--collector.placement.tier: \"a234567890123456x=1us\"" NOT_A_TIER},
+    {"--collector.placement.tier=node1=250ns", NULL,
+     "--collector.placement.tier: \"node1=250ns\" has the name of a NUMA node"},
+    {"--collector.placement.tier=cxl=9.9ns", NULL,
+     "--collector.placement.tier: \"cxl=9.9ns\" is not between 10ns and 100us"},
+    {"--collector.placement.tier=cxl=101us", NULL,
+     "--collector.placement.tier: \"cxl=101us\" is not between 10ns and 100us"},
+    {"--collector.placement.tier=cxl=250ns", "--collector.placement.tier=cxl=300ns",
+     "--collector.placement.tier: \"cxl=300ns\" has a name that was given already"},
     {"--sampling.interval=5", NULL,
      "--sampling.interval: \"5\" is not a duration such as 500ms, 1.5s, 2m or 1h30m"},
     {"--sampling.interval=99ms", NULL, "--sampling.interval: \"99ms\" is not between 100ms and 1h"},
@@ -549,6 +573,28 @@ static void collect_name(void *context, const char *name)
     strcpy(names->at[names->n++], name);
 }
 
+static void test_tiers(void **state)
+{
+    (void)state;
+    const char *const four[] = {
+        "--collector.placement.tier=cxl=250ns", "--collector.placement.tier=node=174.5ns",
+        "--collector.placement.tier=a23456789012345_=100us",
+        "--collector.placement.tier=node1x=10ns", "--collector.placement.tier=fifth=1us"};
+    struct options o;
+    char error[512];
+    char *argv[6] = {(char *)(uintptr_t) "interference_exporter"};
+    for (int i = 0; i < 5; i++)
+        argv[i + 1] = (char *)(uintptr_t)four[i];
+    assert_int_equal(options_parse(&o, 5, argv, error, sizeof error), 0);
+    const struct option_latencies *tiers = flag_member(&o, "collector.placement.tier");
+    assert_int_equal(tiers->n, 4);
+    assert_string_equal(tiers->at[0].name, "cxl");
+    assert_true(tiers->at[0].seconds == 250e-9 && tiers->at[1].seconds == 174.5e-9);
+    assert_string_equal(tiers->at[2].name, "a23456789012345_");
+    assert_int_equal(options_parse(&o, 6, argv, error, sizeof error), -EINVAL);
+    assert_string_equal(error, "--collector.placement.tier: given more than 4 times");
+}
+
 static void test_table(void **state)
 {
     (void)state;
@@ -565,7 +611,8 @@ static void test_table(void **state)
         bool switches = flag->type == FLAG_BOOL || flag->type == FLAG_ACTION;
         assert_int_equal(!flag->unit && !flag->choices, switches);
         bool ranged = flag->type == FLAG_COUNT || flag->type == FLAG_NUMBER ||
-                      flag->type == FLAG_DURATION || flag->type == FLAG_SECONDS;
+                      flag->type == FLAG_DURATION || flag->type == FLAG_SECONDS ||
+                      flag->type == FLAG_LATENCIES;
         assert_int_equal(flag->max > flag->min, ranged);
     }
 }
@@ -637,6 +684,7 @@ int main(void)
         cmocka_unit_test(test_options_of_collectors),
         cmocka_unit_test(test_messages_are_one_line),
         cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_tiers),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_flags_of_collectors),
         cmocka_unit_test(test_help),

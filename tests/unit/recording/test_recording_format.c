@@ -139,6 +139,17 @@ static void test_unit_and_thread(void **state)
     recording_line_release(&line);
 }
 
+static void test_pages(void **state)
+{
+    (void)state;
+    struct recording_line line = parse("{\"pages\":\"c1\",\"numa_node\":1,\"bytes\":8388608}");
+    assert_int_equal(line.kind, RECORDING_PAGES);
+    assert_string_equal(line.pages.key, "c1");
+    assert_int_equal(line.pages.numa_node, 1);
+    assert_int_equal(line.pages.bytes, 8388608);
+    recording_line_release(&line);
+}
+
 static void test_activity(void **state)
 {
     (void)state;
@@ -205,7 +216,7 @@ static void test_read_of_every_group(void **state)
     for (int group = 0; group < GROUP_COUNT; group++) {
         const struct group_desc *desc = &group_descs[group];
         char text[1024];
-        if (group == GROUP_ACTIVITY) /* has lines of its own */
+        if (group == GROUP_ACTIVITY || group == GROUP_PAGES) /* have lines of their own */
             continue;
         int n = snprintf(text, sizeof text,
                          "{\"read\":\"k\",\"group\":\"%s\",\"enabled_ns\":1,\"running_ns\":1,"
@@ -448,6 +459,13 @@ static const char *const malformed[][2] = {
      "activity: \"activity\" must have 1 to 31 bytes"},
     {"{\"read\":\"c1\",\"group\":\"activity\",\"enabled_ns\":1,\"running_ns\":1,\"values\":{}}",
      "read: unknown group \"activity\""},
+    {"{\"pages\":1}", "pages: \"pages\" must be a string"},
+    {"{\"pages\":\"c1\",\"bytes\":1}", "pages: \"numa_node\" is missing"},
+    {"{\"pages\":\"c1\",\"numa_node\":0}", "pages: \"bytes\" is missing"},
+    {"{\"pages\":\"c1\",\"numa_node\":4096,\"bytes\":1}",
+     "pages: \"numa_node\" is larger than 4095"},
+    {"{\"read\":\"c1\",\"group\":\"pages\",\"enabled_ns\":1,\"running_ns\":1,\"values\":{}}",
+     "read: unknown group \"pages\""},
 
     {"{\"read\":1}", "read: \"read\" must be a string"},
     {"{\"read\":\"c1\"}", "read: \"group\" is missing"},
@@ -553,6 +571,7 @@ int main(void)
         cmocka_unit_test(test_container),
         cmocka_unit_test(test_unit_and_thread),
         cmocka_unit_test(test_activity),
+        cmocka_unit_test(test_pages),
         cmocka_unit_test(test_tick),
         cmocka_unit_test(test_read),
         cmocka_unit_test(test_read_of_every_group),

@@ -1,0 +1,295 @@
+#include "exporter/source/memory/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "exporter/source/memory/numa_stat.h"
+
+enum { TEXT_BYTES = 64 << 10 }; /* some 40 lines of 64 nodes; those asked for stand in front */
+
+struct memory_handle {
+    struct memory_handle *next, **link;
+    int fd;          /* -1: called in */
+    unsigned turn;   /* which second of each period is its own */
+    uint64_t due_ns; /* not before this */
+    size_t rows;     /* NUMA nodes of the file */
+};
+
+struct memory_source {
+    struct source source; /* first */
+    struct memory_config config;
+    struct memory_handle *first;
+    struct descriptor_pool own_pool; /* where none was given */
+    /* Who borrowed before: asked after us. */
+    void (*next_call_in)(void *borrower, size_t n);
+    void *next_borrower;
+    uint64_t now_ns;
+    unsigned opened; /* ever */
+    uint64_t page_bytes;
+    char text[TEXT_BYTES];
+};
+
+static struct memory_source *self_of(struct source *source)
+{
+    return (struct memory_source *)source;
+}
+
+static struct memory_handle *handle_of(uint64_t handle)
+{
+    return (struct memory_handle *)(uintptr_t)handle;
+}
+
+/* ---- files ---- */
+
+static int open_below(const char *mount, const struct scope *scope)
+{
+    char path[4096];
+    if (!mount || !*mount || !scope->cgroup_path)
+        return -ENOENT;
+    int n = snprintf(path, sizeof path, "%s%s/memory.numa_stat", mount, scope->cgroup_path);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return -ENAMETOOLONG;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+static int read_file(struct memory_source *self, int fd, struct numa_stat *out)
+{
+    ssize_t got;
+    do
+        got = pread(fd, self->text, sizeof self->text, 0);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return errno == ENODEV ? -ESRCH : -errno; /* the kernel's word for a removed cgroup */
+    return numa_stat_parse(self->text, (size_t)got, self->page_bytes, out);
+}
+
+/* The first that says something; *out is what. */
+static int open_file(struct memory_source *self, const struct scope *scope, struct numa_stat *out)
+{
+    const char *const mounts[] = {self->config.memory, self->config.unified};
+    int fd = openat(scope->cgroup_fd, "memory.numa_stat", O_RDONLY | O_CLOEXEC);
+    for (size_t i = 0;; i++) {
+        int err = fd < 0 ? fd : read_file(self, fd, out);
+        if (!err)
+            return fd;
+        if (fd >= 0)
+            close(fd);
+        if (i == sizeof mounts / sizeof *mounts)
+            return fd == -EMFILE || fd == -ENFILE ? fd : -ENOENT;
+        fd = open_below(mounts[i], scope);
+    }
+}
+
+static void close_file(struct memory_source *self, struct memory_handle *handle)
+{
+    if (handle->fd < 0)
+        return;
+    close(handle->fd);
+    handle->fd = -1;
+    self->config.pool->lent--;
+}
+
+/* The newest first, as everybody who borrows. */
+static void call_in(void *borrower, size_t n)
+{
+    struct memory_source *self = borrower;
+    size_t before = self->config.pool->lent;
+    for (struct memory_handle *handle = self->first; handle; handle = handle->next) {
+        if (before - self->config.pool->lent >= n)
+            return;
+        close_file(self, handle);
+    }
+    size_t given = before - self->config.pool->lent;
+    if (given < n && self->next_call_in)
+        self->next_call_in(self->next_borrower, n - given);
+}
+
+/* ---- ops ---- */
+
+static bool memory_check(struct source *source, enum scope_kind kind, enum group group,
+                         struct verdict *why)
+{
+    const struct memory_config *config = &self_of(source)->config;
+    if (kind != SCOPE_CGROUP || group != GROUP_PAGES) {
+        verdict_set(why, REASON_NO_DEVICE, "only the memory of containers");
+        return false;
+    }
+    if ((config->memory && *config->memory) || (config->unified && *config->unified)) {
+        verdict_clear(why);
+        return true;
+    }
+    verdict_set(why, REASON_NO_DEVICE,
+                "where the memory of containers is cannot be read: no cgroup hierarchy with "
+                "memory.numa_stat is mounted where --path.cgroupfs says");
+    return false;
+}
+
+static int explain(const struct scope *scope, int err, struct verdict *why)
+{
+    if (err == -ENOMEM) {
+        verdict_set(why, REASON_NO_DEVICE, "out of memory while opening %s", scope->key);
+        return err;
+    }
+    if (err == -EMFILE || err == -ENFILE) {
+        verdict_set(why, REASON_FD_LIMIT,
+                    "no file descriptors left for where the memory of containers is: counters come "
+                    "first; raise LimitNOFILE= or ulimit -n, or lower --containers.max");
+        return err;
+    }
+    if (faccessat(scope->cgroup_fd, "cgroup.procs", F_OK, 0) != 0) {
+        verdict_set(why, REASON_NO_DEVICE, "cgroup %s is gone", scope->key);
+        return -ESRCH;
+    }
+    verdict_set(why, REASON_NO_DEVICE,
+                "where the memory of a container is cannot be read: its cgroup has no "
+                "memory.numa_stat, since the memory controller is not enabled for it");
+    return err;
+}
+
+/* The first reading is made at once, the second somewhere in the next period. */
+static uint64_t wait_ns(const struct memory_handle *handle)
+{
+    unsigned seconds = handle->due_ns ? MEMORY_PERIOD_SECONDS : handle->turn + 1;
+    return seconds * UINT64_C(1000000000);
+}
+
+static int memory_open(struct source *source, const struct scope *scope, enum group group,
+                       uint64_t *out, struct verdict *why)
+{
+    struct memory_source *self = self_of(source);
+    struct numa_stat stat;
+    (void)group;
+    verdict_clear(why);
+    if (!descriptor_pool_lends(self->config.pool, 1))
+        return explain(scope, -EMFILE, why);
+    struct memory_handle *handle = calloc(1, sizeof *handle);
+    if (!handle)
+        return explain(scope, -ENOMEM, why);
+    handle->fd = open_file(self, scope, &stat);
+    if (handle->fd < 0) {
+        int err = handle->fd;
+        free(handle);
+        return explain(scope, err, why);
+    }
+    handle->rows = (size_t)__builtin_popcountll(stat.nodes);
+    self->config.pool->lent++;
+    handle->turn = self->opened++ % MEMORY_PERIOD_SECONDS;
+    handle->next = self->first;
+    handle->link = &self->first;
+    if (handle->next)
+        handle->next->link = &handle->next;
+    self->first = handle;
+    *out = (uint64_t)(uintptr_t)handle;
+    return 0;
+}
+
+/* Nodes that come online later would be more. */
+static size_t memory_width(struct source *source, uint64_t handle)
+{
+    (void)source;
+    return handle_of(handle)->rows;
+}
+
+static void give(const struct numa_stat *stat, struct reading *out)
+{
+    out->n = 0;
+    for (int node = 0; node < NUMA_STAT_NODES; node++) {
+        if (!(stat->nodes >> node & 1))
+            continue;
+        struct reading_row *row = reading_row(out, out->n++);
+        *row = (struct reading_row){.cpu = node, .present = 1};
+        row->count[0] = stat->bytes[node];
+    }
+}
+
+static int memory_read(struct source *source, uint64_t opened, struct reading *out)
+{
+    struct memory_source *self = self_of(source);
+    struct memory_handle *handle = handle_of(opened);
+    struct numa_stat stat;
+    if (handle->fd < 0)
+        return -EMFILE;
+    if (self->now_ns < handle->due_ns)
+        return -ENODATA;
+    int err = read_file(self, handle->fd, &stat);
+    if (err)
+        return err;
+    handle->rows = (size_t)__builtin_popcountll(stat.nodes);
+    if (out->cap < handle->rows)
+        return -ENOSPC;
+    give(&stat, out);
+    handle->due_ns = self->now_ns + wait_ns(handle);
+    return 0;
+}
+
+static void memory_close(struct source *source, uint64_t opened)
+{
+    struct memory_handle *handle = handle_of(opened);
+    close_file(self_of(source), handle);
+    *handle->link = handle->next;
+    if (handle->next)
+        handle->next->link = handle->link;
+    free(handle);
+}
+
+static int memory_begin(struct source *source, const struct tick *tick)
+{
+    self_of(source)->now_ns = tick->mono_ns;
+    return 0;
+}
+
+static size_t memory_open_counters(struct source *source)
+{
+    size_t n = 0;
+    for (const struct memory_handle *h = self_of(source)->first; h; h = h->next)
+        n += h->fd >= 0;
+    return n;
+}
+
+static void memory_free(struct source *source)
+{
+    struct memory_source *self = self_of(source);
+    struct descriptor_pool *pool = self->config.pool;
+    while (self->first)
+        memory_close(source, (uint64_t)(uintptr_t)self->first);
+    if (pool->borrower == self) {
+        pool->call_in = self->next_call_in;
+        pool->borrower = self->next_borrower;
+    }
+    free(self);
+}
+
+static const struct source_ops memory_ops = {
+    .name = "memory",
+    .check = memory_check,
+    .open = memory_open,
+    .width = memory_width,
+    .begin = memory_begin,
+    .read = memory_read,
+    .close = memory_close,
+    .open_counters = memory_open_counters,
+    .free = memory_free,
+};
+
+int memory_source_new(const struct memory_config *config, struct source **out)
+{
+    struct memory_source *self = calloc(1, sizeof *self);
+    if (!self)
+        return -ENOMEM;
+    self->source.ops = &memory_ops;
+    self->config = *config;
+    if (!self->config.pool)
+        self->config.pool = &self->own_pool;
+    self->next_call_in = self->config.pool->call_in;
+    self->next_borrower = self->config.pool->borrower;
+    self->config.pool->call_in = call_in;
+    self->config.pool->borrower = self;
+    long page = sysconf(_SC_PAGESIZE);
+    self->page_bytes = page > 0 ? (uint64_t)page : 4096;
+    *out = &self->source;
+    return 0;
+}

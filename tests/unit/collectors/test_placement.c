@@ -1,0 +1,654 @@
+/*
+ * placement: the worked numbers of its formula through the collector; where memory is, by pages and
+ * by loads; windows that have no prediction, and why; containers that come, are renamed and end.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collectors/table.h"
+#include "tests/unit/support/collector_rig.h"
+#include "tests/unit/support/malloc_count.h"
+
+#define C(name) "interference_container_" name
+#define SERIAL C("memory_serial_reads")
+#define OBSERVED C("placement_observed_seconds")
+#define PREDICTED C("placement_predicted_seconds")
+#define LATENCY "interference_placement_target_latency_seconds"
+#define TARGET(name) "target=\"" name "\""
+
+/* T of the formula's worked window, 1e9 cycles at 2.1 GHz, and its N. */
+static const double worked_seconds = 1e9 / 2.1e9, worked_serial = 1271186.4407;
+
+static void start(void **state, const char *flag, int numa_nodes)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    rig_init(rig, &placement_collector);
+    rig->facts.machine.numa_nodes = numa_nodes;
+    rig->facts.cache_cycles_final = true;
+    if (flag)
+        rig_flag(rig, flag);
+    rig_start(rig);
+    *state = rig;
+}
+
+static int one_node(void **state)
+{
+    start(state, "--collector.placement.tier=cxl=250ns", 1);
+    return 0;
+}
+
+static int two_nodes(void **state)
+{
+    start(state, NULL, 2);
+    return 0;
+}
+
+static int two_nodes_by_loads(void **state)
+{
+    start(state, "--collector.placement.loads", 2);
+    return 0;
+}
+
+static void assert_near(double got, double want, double tolerance)
+{
+    if (!(fabs(got - want) <= tolerance))
+        fail_msg("got %.12g, want %.12g within %g", got, want, tolerance);
+}
+
+static void probe(struct rig *rig, int initiator, int target, double ns)
+{
+    rig->fake.probes[rig->fake.n_probes++] = (struct probe_reading){
+        .initiator_numa_node = initiator, .target_numa_node = target, .latency_ns = ns, .cpu = -1};
+}
+
+/* The paper's machine: 88.8 ns near, 148.4 ns far. */
+static void probe_both(struct rig *rig)
+{
+    probe(rig, 0, 0, 88.8);
+    probe(rig, 0, 1, 148.4);
+}
+
+static void work_on(struct rig *rig, const char *key, int cpu, uint64_t reads, uint64_t occupancy,
+                    uint64_t active)
+{
+    struct fake_group *group = fake_group(&rig->fake, key, GROUP_CORE);
+    fake_group_run(group, cpu, 500000000);
+    fake_group_add(group, cpu, ROLE_CYCLES, 1000000000);
+    fake_group_add(group, cpu, ROLE_REF_CYCLES, 1000000000);
+    fake_group_add(group, cpu, ROLE_L3_MISS_READS, reads);
+    fake_group_add(group, cpu, ROLE_L3_MISS_READ_OCCUPANCY, occupancy);
+    fake_group_add(group, cpu, ROLE_L3_MISS_READ_ACTIVE, active);
+}
+
+static void work(struct rig *rig, const char *key)
+{
+    work_on(rig, key, 0, 2000000, 600000000, 400000000);
+}
+
+/* A reading of where the memory is; at other ticks there is none. */
+static void place(struct rig *rig, const char *key, uint64_t near, uint64_t far)
+{
+    struct fake_group *group = fake_group(&rig->fake, key, GROUP_PAGES);
+    group->no_reading = false;
+    group->count[0][0] = near;
+    group->count[1][0] = far;
+}
+
+static double ratio(struct rig *rig, const char *target)
+{
+    return rig_value(rig, PREDICTED, target) / rig_value(rig, OBSERVED, "");
+}
+
+static uint64_t discarded(const struct rig *rig)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < DISCARD_COUNT; i++)
+        sum += rig->status.discarded[i];
+    return sum;
+}
+
+/* ---- numbers ---- */
+
+static void the_worked_window(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    for (int i = 1; i <= 2; i++) {
+        probe(rig, 0, 0, 88.8);
+        work(rig, "a");
+        assert_int_equal(rig_tick(rig), 0);
+        assert_near(rig_value(rig, SERIAL, ""), i * worked_serial, 1e-3);
+        assert_near(rig_value(rig, OBSERVED, ""), i * worked_seconds, 1e-9);
+        assert_near(ratio(rig, TARGET("node0")), 1, 1e-12);
+        assert_near(ratio(rig, TARGET("cxl")), 1.430322, 5e-7);
+    }
+    assert_int_equal(rig_series(rig, "target="), 2 + 2);
+    assert_near(rig_value_of(rig, LATENCY, "initiator_numa_node=\"0\"", TARGET("node0")), 88.8e-9,
+                1e-15);
+    assert_near(rig_value_of(rig, LATENCY, "initiator_numa_node=\"0\"", TARGET("cxl")), 250e-9,
+                1e-15);
+    assert_int_equal(discarded(rig), 0);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+}
+
+/* Each CPU by its own frequency: the second at 4.2 GHz, whose cycles take half of the time. */
+static void seconds_are_of_each_cpus_own_frequency(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    probe(rig, 0, 0, 88.8);
+    work(rig, "a");
+    struct fake_group *group = fake_group(&rig->fake, "a", GROUP_CORE);
+    fake_group_run(group, 1, 500000000);
+    fake_group_add(group, 1, ROLE_CYCLES, 2000000000);
+    fake_group_add(group, 1, ROLE_REF_CYCLES, 1000000000);
+    fake_group_add(group, 1, ROLE_L3_MISS_READS, 2000000);
+    fake_group_add(group, 1, ROLE_L3_MISS_READ_OCCUPANCY, 1200000000);
+    fake_group_add(group, 1, ROLE_L3_MISS_READ_ACTIVE, 800000000);
+    rig_tick(rig);
+    /* In both, a read takes 300 cycles of 2.1 GHz; the caches take 44 of the one, or of the other:
+     * 33 on average. */
+    assert_near(rig_value(rig, SERIAL, ""), 8e8 / (300 + 33 / 3.), 1e-3);
+    assert_near(rig_value(rig, OBSERVED, ""), 2 * worked_seconds, 1e-9);
+}
+
+static void turns_are_scaled_for(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    probe(rig, 0, 0, 88.8);
+    work(rig, "a");
+    fake_group(&rig->fake, "a", GROUP_CORE)->enabled_ns[0] += 500000000;
+    rig_tick(rig);
+    assert_near(rig_value(rig, SERIAL, ""), 2 * worked_serial, 1e-3);
+    assert_near(rig_value(rig, OBSERVED, ""), 2 * worked_seconds, 1e-9);
+}
+
+static void who_reads_nothing_loses_nothing(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    probe_both(rig);
+    work_on(rig, "a", 0, 0, 0, 0); /* nor is it asked where its memory is */
+    fake_group(&rig->fake, "a", GROUP_PAGES)->no_reading = true;
+    rig_tick(rig);
+    assert_true(rig_value(rig, SERIAL, "") == 0);
+    assert_near(ratio(rig, TARGET("node0")), 1, 0);
+    assert_near(ratio(rig, TARGET("node1")), 1, 0);
+    assert_int_equal(discarded(rig), 0);
+}
+
+/* ---- where it is ---- */
+
+static void by_pages(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    place(rig, "a", 700 << 20, 300 << 20);
+    for (int i = 1; i <= 3; i++) {
+        probe_both(rig);
+        work(rig, "a");
+        rig_tick(rig);
+        assert_near(ratio(rig, TARGET("node0")), 0.952269, 5e-7);
+        assert_near(ratio(rig, TARGET("node1")), 1.111371, 5e-7);
+        fake_group(&rig->fake, "a", GROUP_PAGES)->no_reading = true; /* what was known holds */
+    }
+    assert_int_equal(discarded(rig), 0);
+    /* Moved by somebody: now it would gain nothing at node 0. */
+    double before[] = {rig_value(rig, PREDICTED, TARGET("node0")), rig_value(rig, OBSERVED, "")};
+    place(rig, "a", 1 << 20, 0);
+    work(rig, "a");
+    rig_tick(rig);
+    assert_near(rig_value(rig, PREDICTED, TARGET("node0")) - before[0],
+                rig_value(rig, OBSERVED, "") - before[1], 1e-12);
+}
+
+static void by_loads(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    struct fake_group *loads = fake_group(&rig->fake, "a", GROUP_STALLS);
+    fake_group_run(loads, 0, 1000000);
+    fake_group_add(loads, 0, ROLE_LOADS_LOCAL_DRAM, 7);
+    fake_group_add(loads, 0, ROLE_LOADS_REMOTE_DRAM, 3);
+    for (int i = 1; i <= 2; i++) { /* the second window has no loads: what was known holds */
+        probe_both(rig);
+        work(rig, "a");
+        rig_tick(rig);
+        assert_near(ratio(rig, TARGET("node0")), 0.952269, 5e-7);
+        assert_near(ratio(rig, TARGET("node1")), 1.111371, 5e-7);
+    }
+    assert_false(fake_group(&rig->fake, "a", GROUP_PAGES)->open);
+    assert_near(rig->status.pmu_running_seconds, 1e-3, 1e-12); /* that of the loads only */
+    /* Loads of persistent memory, to which no node is without CPUs as far as is known. */
+    fake_group_run(loads, 0, 1000000);
+    fake_group_add(loads, 0, ROLE_LOADS_LOCAL_PMM, 3);
+    work(rig, "a");
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_NO_TARGET], 1);
+    assert_int_equal(discarded(rig), 1);
+}
+
+/* Node 2 has no CPUs: what is counted as persistent memory. */
+static void loads_of_a_node_without_cpus(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    (void)state;
+    rig_init(rig, &placement_collector);
+    rig->facts.machine.numa_nodes = 3;
+    rig->facts.cache_cycles_final = true;
+    machine_place_cpu_on_node(&rig->facts.machine, 0, 0);
+    machine_place_cpu_on_node(&rig->facts.machine, 1, 1);
+    rig_flag(rig, "--collector.placement.loads");
+    rig_start(rig);
+    rig_container(rig, "a");
+    struct fake_group *loads = fake_group(&rig->fake, "a", GROUP_STALLS);
+    fake_group_run(loads, 0, 1000000);
+    fake_group_add(loads, 0, ROLE_LOADS_LOCAL_PMM, 3);
+    probe_both(rig);
+    probe(rig, 0, 2, 174.5);
+    work(rig, "a");
+    rig_tick(rig);
+    assert_near(ratio(rig, TARGET("node2")), 1, 1e-12);
+    assert_near(ratio(rig, TARGET("node0")), 1 - worked_serial * 85.7e-9 / worked_seconds, 1e-6);
+    rig_release(rig);
+    free(rig);
+}
+
+/* CPU 0 on node 0, CPU 1 on node 1, all memory on node 0: one half of the time would gain from
+ * what the other half would lose. */
+static void each_cpu_from_its_own_node(void **state)
+{
+    struct rig *rig = *state;
+    machine_place_cpu_on_node(&rig->facts.machine, 0, 0);
+    machine_place_cpu_on_node(&rig->facts.machine, 1, 1);
+    rig_container(rig, "a");
+    place(rig, "a", 1, 0);
+    probe(rig, 0, 0, 90);
+    probe(rig, 0, 1, 150);
+    probe(rig, 1, 0, 160);
+    probe(rig, 1, 1, 100);
+    work(rig, "a");
+    work_on(rig, "a", 1, 1000000, 124500000, 124500000); /* a chase: all of 1e6 reads serial */
+    rig_tick(rig);
+    assert_near(rig_value(rig, SERIAL, ""), worked_serial + 1e6, 1e-3);
+    assert_near(ratio(rig, TARGET("node0")), 1, 1e-12);
+    assert_near(rig_value(rig, PREDICTED, TARGET("node1")) - rig_value(rig, OBSERVED, ""),
+                worked_serial * 60e-9 - 1e6 * 60e-9, 1e-8);
+}
+
+/* Without nodes of the CPUs: the mean over the initiators, 125 ns here and 155 ns there. */
+static void from_anywhere_it_is_the_mean(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    place(rig, "a", 1, 0);
+    probe(rig, 0, 0, 90);
+    probe(rig, 0, 1, 150);
+    probe(rig, 1, 0, 160);
+    probe(rig, 1, 1, 100);
+    work(rig, "a");
+    rig_tick(rig);
+    assert_near(rig_value(rig, PREDICTED, TARGET("node1")) - rig_value(rig, OBSERVED, ""), 0,
+                1e-12);
+    probe(rig, 1, 0, 180); /* the mean of two readings: 170, so 130 ns here */
+    work(rig, "a");
+    rig_tick(rig);
+    assert_near(rig_value(rig, PREDICTED, TARGET("node1")) - rig_value(rig, OBSERVED, ""),
+                -worked_serial * 5e-9, 1e-8);
+}
+
+static void the_last_sixty_readings(void **state)
+{
+    struct rig *rig = *state;
+    for (int i = 0; i < 60; i++) {
+        probe(rig, 0, 0, 100);
+        rig_tick(rig);
+    }
+    probe(rig, 0, 0, 160);
+    probe(rig, 0, 0, 220); /* one tick's bursts are one reading: their median */
+    rig_tick(rig);
+    assert_near(rig_value(rig, LATENCY, TARGET("node0")), 101.5e-9, 1e-15);
+    for (int i = 0; i < 59; i++) {
+        probe(rig, 0, 0, 40);
+        rig_tick(rig);
+    }
+    assert_near(rig_value(rig, LATENCY, TARGET("node0")), (59 * 40e-9 + 190e-9) / 60, 1e-15);
+}
+
+/* A minute without a reading: absent, while the others stay; the total holds until it is back. */
+static void a_target_without_readings(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    place(rig, "a", 1, 0);
+    probe_both(rig);
+    work(rig, "a");
+    rig_tick(rig);
+    double far = rig_value(rig, PREDICTED, TARGET("node1"));
+    for (int i = 0; i < 61; i++) {
+        assert_true(rig_value(rig, PREDICTED, TARGET("node1")) == far);
+        probe(rig, 0, 0, 88.8);
+        rig_tick(rig);
+    }
+    assert_true(isnan(rig_value(rig, PREDICTED, TARGET("node1"))));
+    assert_true(isnan(rig_value(rig, LATENCY, TARGET("node1"))));
+    work(rig, "a");
+    rig_tick(rig);
+    assert_near(rig_value(rig, PREDICTED, TARGET("node0")), 2 * worked_seconds, 1e-9);
+    probe_both(rig);
+    rig_tick(rig);
+    assert_true(rig_value(rig, PREDICTED, TARGET("node1")) == far);
+}
+
+/* ---- windows without a prediction ---- */
+
+static void where_it_is_now_is_not_known(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    work(rig, "a"); /* no reading of the probe */
+    fake_group(&rig->fake, "a", GROUP_PAGES)->no_reading = true;
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_NO_TARGET], 1);
+    probe_both(rig);
+    work(rig, "a"); /* nor of its pages */
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_NO_TARGET], 2);
+    place(rig, "a", 0, 0);
+    work(rig, "a"); /* which say nothing */
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_NO_TARGET], 3);
+    fake_group(&rig->fake, "a", GROUP_PAGES)->cpus = 3;
+    fake_group(&rig->fake, "a", GROUP_PAGES)->count[2][0] = 1;
+    work(rig, "a"); /* a node that the probe does not reach */
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_NO_TARGET], 4);
+    assert_int_equal(discarded(rig), 4);
+    assert_true(rig_value(rig, SERIAL, "") == 0);
+    assert_true(rig_value(rig, OBSERVED, "") == 0);
+}
+
+/* All targets or none: else the totals would be of different windows. */
+static void a_target_that_only_others_know(void **state)
+{
+    struct rig *rig = *state;
+    machine_place_cpu_on_node(&rig->facts.machine, 0, 0);
+    rig_container(rig, "a");
+    place(rig, "a", 1, 0);
+    probe(rig, 0, 0, 90);
+    probe(rig, 1, 1, 100);
+    work(rig, "a");
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_NO_TARGET], 1);
+    assert_true(rig_value(rig, OBSERVED, "") == 0);
+    assert_true(rig_value(rig, PREDICTED, TARGET("node0")) == 0);
+}
+
+static void counts_that_cannot_be(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    probe(rig, 0, 0, 88.8);
+    work_on(rig, "a", 0, 2000000, 0, 0);
+    rig_tick(rig);
+    work_on(rig, "a", 0, 2000000, 1100000000, 1100000000); /* of 1e9 cycles */
+    rig_tick(rig);
+    struct fake_group *group = fake_group(&rig->fake, "a", GROUP_CORE);
+    fake_group_run(group, 0, 500000000);
+    fake_group_add(group, 0, ROLE_L3_MISS_READS, 5); /* reads without cycles */
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_IMPLAUSIBLE], 3);
+    assert_int_equal(discarded(rig), 3);
+    assert_true(rig_value(rig, OBSERVED, "") == 0);
+}
+
+static void more_than_all_of_its_time_cannot_be_gained(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    place(rig, "a", 0, 1);
+    probe(rig, 0, 0, 10);
+    probe(rig, 0, 1, 1000);
+    work_on(rig, "a", 0, 1000000, 900000000, 900000000); /* 429 ns a read by the counters */
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_IMPLAUSIBLE], 1);
+    assert_true(rig_value(rig, PREDICTED, TARGET("node0")) == 0);
+}
+
+static void starved_and_reset_windows(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    probe(rig, 0, 0, 88.8);
+    struct fake_group *group = fake_group(&rig->fake, "a", GROUP_CORE);
+    group->enabled_ns[0] += 1000000000;
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_STARVED], 1);
+    work(rig, "a");
+    rig_tick(rig);
+    group->count[0][0] -= 1;
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_RESET], 1);
+    group->read_error = -EIO;
+    assert_int_equal(rig_tick(rig), -EIO);
+    assert_int_equal(rig->status.discarded[DISCARD_READ_ERROR], 1);
+    assert_near(rig_value(rig, SERIAL, ""), worked_serial, 1e-3);
+}
+
+/* ---- machines ---- */
+
+static void until_the_caches_are_calibrated(void **state)
+{
+    struct rig *rig = *state;
+    double cycles = rig->facts.machine.cache_cycles;
+    rig->facts.machine.cache_cycles = 0;
+    rig->facts.cache_cycles_final = false;
+    rig_container(rig, "a");
+    probe(rig, 0, 0, 88.8);
+    work(rig, "a");
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, SERIAL, "")) && isnan(rig_value(rig, OBSERVED, "")));
+    assert_true(isnan(rig_value(rig, PREDICTED, TARGET("cxl"))));
+    assert_int_equal(discarded(rig), 0);
+    assert_non_null(strstr(rig->status.verdict.words, "waits for the probe's calibration"));
+    rig->facts.machine.cache_cycles = cycles;
+    rig->facts.cache_cycles_final = true;
+    work(rig, "a");
+    rig_tick(rig);
+    assert_near(rig_value(rig, SERIAL, ""), worked_serial, 1e-3);
+    assert_string_equal(rig->status.verdict.words, "");
+}
+
+/* As with the NMI watchdog on. */
+static void without_the_active_cycles(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    probe(rig, 0, 0, 88.8);
+    work(rig, "a");
+    struct fake_group *group = fake_group(&rig->fake, "a", GROUP_CORE);
+    group->present = group_descs[GROUP_CORE].required;
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, SERIAL, "")));
+    assert_int_equal(rig->status.verdict.reason, REASON_NO_PMU);
+    verdict_set(&rig->fake.check, REASON_NMI_WATCHDOG, "kernel.nmi_watchdog=0 gives it back");
+    work(rig, "a");
+    rig_tick(rig);
+    assert_int_equal(rig->status.verdict.reason, REASON_NMI_WATCHDOG);
+    assert_non_null(strstr(rig->status.verdict.words, "kernel.nmi_watchdog=0"));
+    rig_tick(rig); /* while nothing runs, nothing new is known */
+    assert_int_equal(rig->status.verdict.reason, REASON_NMI_WATCHDOG);
+    assert_int_equal(discarded(rig), 0);
+}
+
+static void a_dead_counter_ends_it(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    probe(rig, 0, 0, 88.8);
+    work(rig, "a");
+    rig_tick(rig);
+    rig->facts.l3_miss_reads_filtered = true;
+    assert_int_equal(rig_tick(rig), -ENODEV);
+    assert_int_equal(rig->status.verdict.reason, REASON_EVENT_FILTERED);
+    assert_true(isnan(rig_value(rig, SERIAL, "")));
+    rig_container(rig, "b");
+    assert_int_equal(rig->fake.n_open, 0);
+}
+
+static void pages_that_cannot_be_read(void **state)
+{
+    struct rig *rig = *state;
+    verdict_set(&rig->fake.open_error, REASON_NO_DEVICE, "no memory.numa_stat");
+    rig->fake.open_error_of = GROUP_PAGES;
+    rig_container(rig, "a");
+    probe_both(rig);
+    work(rig, "a");
+    rig_tick(rig);
+    assert_int_equal(rig->status.discarded[DISCARD_NO_TARGET], 1);
+    assert_int_equal(rig->status.verdict.reason, REASON_NO_DEVICE);
+    assert_string_equal(rig->status.verdict.words, "no memory.numa_stat");
+}
+
+static void machines_on_which_it_cannot_work(void **state)
+{
+    (void)state;
+    struct rig *rig = malloc(sizeof *rig);
+    struct verdict why;
+    rig_init(rig, &placement_collector);
+    rig->fake.lacks = 1u << GROUP_CORE;
+    assert_false(placement_collector.probe(&rig->env, &why));
+    assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
+    assert_non_null(strstr(why.words, "AMD"));
+    rig->fake.lacks |= 1u << GROUP_FILLS;
+    assert_false(placement_collector.probe(&rig->env, &why));
+    assert_null(strstr(why.words, "AMD"));
+    rig->fake.lacks = 0;
+    assert_true(placement_collector.probe(&rig->env, &why));
+    verdict_set(&rig->facts.probe, REASON_DISABLED, "switched off by a flag");
+    assert_false(placement_collector.probe(&rig->env, &why));
+    assert_int_equal(why.reason, REASON_DISABLED);
+    rig_release(rig);
+    free(rig);
+}
+
+/* ---- containers ---- */
+
+static void names_and_ends(void **state)
+{
+    struct rig *rig = *state;
+    struct container *a = rig_unnamed(rig, "a");
+    probe(rig, 0, 0, 88.8);
+    work(rig, "a");
+    rig_tick(rig);
+    assert_int_equal(rig_series(rig, "container=\"a\""), 0);
+    rig_name(rig, a);
+    work(rig, "a");
+    rig_tick(rig);
+    assert_near(rig_value_of(rig, SERIAL, "container=\"a\"", ""), 2 * worked_serial, 1e-3);
+    rig_rename(rig, a, "c");
+    work(rig, "a");
+    rig_tick(rig);
+    assert_int_equal(rig_series(rig, "container=\"a\""), 0);
+    assert_near(rig_value_of(rig, SERIAL, "container=\"c\"", ""), 3 * worked_serial, 1e-3);
+    work(rig, "a"); /* its last counts */
+    rig_end(rig, a);
+    rig_tick(rig);
+    assert_int_equal(rig->fake.n_open, 0);
+    rig_tick(rig);
+    assert_near(rig_value_of(rig, SERIAL, "container=\"c\"", ""), 4 * worked_serial, 1e-3);
+    rig_forget(rig, a);
+    rig_tick(rig);
+    assert_int_equal(rig_series(rig, "container=\"c\""), 0);
+}
+
+static void a_name_that_is_taken(void **state)
+{
+    struct rig *rig = *state;
+    struct container *a = rig_unnamed(rig, "a");
+    rig_take_name(rig, PREDICTED, a, "a");
+    rig_name(rig, a);
+    probe(rig, 0, 0, 88.8);
+    work(rig, "a");
+    assert_int_equal(rig_tick(rig), 0);
+}
+
+static void targets_that_come_later(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    place(rig, "a", 1, 0);
+    probe(rig, 0, 0, 88.8);
+    work(rig, "a");
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, PREDICTED, TARGET("node1"))));
+    double observed = rig_value(rig, OBSERVED, "");
+    probe_both(rig);
+    work(rig, "a");
+    rig_tick(rig);
+    assert_near(rig_value(rig, PREDICTED, TARGET("node1")) / observed, 1.159102, 5e-7);
+}
+
+static void a_steady_tick_allocates_nothing(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    rig_container(rig, "b");
+    if (!malloc_count_works())
+        skip();
+    for (int i = 0; i < 3; i++) {
+        place(rig, "a", 7, 3);
+        place(rig, "b", 3, 7);
+        probe_both(rig);
+        work(rig, "a");
+        work(rig, "b");
+        uint64_t before = malloc_count();
+        rig_tick(rig);
+        if (i > 1)
+            assert_int_equal(malloc_count(), before);
+    }
+    assert_int_equal(discarded(rig), 0);
+}
+
+#define TEST(setup, name) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(one_node, the_worked_window),
+        TEST(one_node, seconds_are_of_each_cpus_own_frequency),
+        TEST(one_node, turns_are_scaled_for),
+        TEST(two_nodes, who_reads_nothing_loses_nothing),
+        TEST(two_nodes, by_pages),
+        TEST(two_nodes_by_loads, by_loads),
+        cmocka_unit_test(loads_of_a_node_without_cpus),
+        TEST(two_nodes, each_cpu_from_its_own_node),
+        TEST(two_nodes, from_anywhere_it_is_the_mean),
+        TEST(one_node, the_last_sixty_readings),
+        TEST(two_nodes, a_target_without_readings),
+        TEST(two_nodes, where_it_is_now_is_not_known),
+        TEST(two_nodes, a_target_that_only_others_know),
+        TEST(one_node, counts_that_cannot_be),
+        TEST(two_nodes, more_than_all_of_its_time_cannot_be_gained),
+        TEST(one_node, starved_and_reset_windows),
+        TEST(one_node, until_the_caches_are_calibrated),
+        TEST(one_node, without_the_active_cycles),
+        TEST(one_node, a_dead_counter_ends_it),
+        TEST(two_nodes, pages_that_cannot_be_read),
+        cmocka_unit_test(machines_on_which_it_cannot_work),
+        TEST(one_node, names_and_ends),
+        TEST(one_node, a_name_that_is_taken),
+        TEST(two_nodes, targets_that_come_later),
+        TEST(two_nodes, a_steady_tick_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
