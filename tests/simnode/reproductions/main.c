@@ -34,6 +34,7 @@ static const struct {
     {"bursts", reproduce_bursts, "of it, applications with bursts alone"},
     {"shadow", reproduce_shadow, "which of its terms are wrong, and shadow clocks instead"},
     {"attribution", reproduce_attribution, "beyond them: whom a container waits for"},
+    {"control", reproduce_control, "policies of the papers that act on what is measured"},
     {"nvmm", reproduce_nvmm, "Schmidt 2022: use of persistent memory from samples"},
 };
 

@@ -50,14 +50,26 @@ void slow_draw(uint64_t seed, unsigned index, const struct slow_variant *variant
 
 struct slow_variant {
     unsigned cores, channels, llc_mib;
+    unsigned idle_cores;   /* more of them, on which nothing runs */
     unsigned epoch_cycles; /* 0: no epochs, as on any machine of today */
     bool prefetch;
     bool bursts;          /* applications with bursts, lightly loaded */
     bool parts;           /* also shadow clocks with parts missing; no other machine */
     bool closed_rows;     /* the controller closes a row when it is not used at once */
+    bool yielding;        /* what the epoch's application cannot use, others get */
+    unsigned batch_cap;   /* reads are served in batches; 0: FR-FCFS */
     unsigned window;      /* instructions; 0: the machine's 128 */
     unsigned mega_cycles; /* length of a shared run */
 };
+
+/* The scenario of these applications, one a core; row by row, without a length. */
+struct textbuf;
+int slow_shared_text(const struct slow_variant *variant, const size_t *apps, struct textbuf *text);
+/* Files of finished runs, one line a row. By the scenario's text: another application or machine is
+ * another file. Another simulator is not: the folder is to be emptied then. */
+void slow_path(char out[4096], const char *folder, const char *what, const struct textbuf *text);
+int slow_write_rows(const char *path, const uint64_t *values, size_t rows, size_t columns);
+int slow_read_rows(const char *path, uint64_t *values, size_t n); /* -ENOENT: not there or whole */
 
 /* Totals of one application at the end of a row of SLOW_ROW_CYCLES; also the file's columns. */
 enum {

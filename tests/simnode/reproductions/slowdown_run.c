@@ -17,9 +17,13 @@ static void put_machine(struct textbuf *out, const struct slow_variant *variant)
     textbuf_printf(out,
                    "{\"scenario\":1,\"seed\":1,\"tick_cycles\":%d,\"ats_sets\":64,"
                    "\"machine\":{\"preset\":\"asm\",\"cores_per_socket\":%u,"
-                   "\"llc\":{\"bytes\":%u},\"memory\":{\"channels\":%u%s}",
-                   SLOW_ROW_CYCLES, variant->cores, variant->llc_mib << 20, variant->channels,
-                   variant->closed_rows ? ",\"page_idle_clocks\":1" : "");
+                   "\"llc\":{\"bytes\":%u},\"memory\":{\"channels\":%u%s%s",
+                   SLOW_ROW_CYCLES, variant->cores + variant->idle_cores, variant->llc_mib << 20,
+                   variant->channels, variant->closed_rows ? ",\"page_idle_clocks\":1" : "",
+                   variant->yielding ? ",\"priority_exclusive\":false" : "");
+    if (variant->batch_cap)
+        textbuf_printf(out, ",\"batch_cap\":%u", variant->batch_cap);
+    textbuf_str(out, "}");
     if (variant->window)
         textbuf_printf(out, ",\"core\":{\"window\":%u}", variant->window);
     if (variant->prefetch)
@@ -62,7 +66,7 @@ static int parse(const struct textbuf *text, struct scenario **out)
     return err;
 }
 
-static int make_shared(const struct slow_variant *variant, const size_t *apps, struct textbuf *text)
+int slow_shared_text(const struct slow_variant *variant, const size_t *apps, struct textbuf *text)
 {
     put_machine(text, variant);
     textbuf_printf(text, ",\"ticks\":%u", variant->mega_cycles);
@@ -95,19 +99,16 @@ static int make_alone(const struct slow_variant *variant, size_t app, unsigned w
 
 /* --- files: one line a row --- */
 
-/* By the scenario's text: another application or machine is another file. Another simulator is not:
- * the folder is to be emptied then. */
-static void path_of(char out[4096], const char *folder, const char *what,
-                    const struct textbuf *scenario)
+void slow_path(char out[4096], const char *folder, const char *what, const struct textbuf *text)
 {
     uint64_t hash = 1;
 
-    for (size_t i = 0; i < scenario->len; i++)
-        hash = mix64(hash ^ (unsigned char)scenario->data[i]);
+    for (size_t i = 0; i < text->len; i++)
+        hash = mix64(hash ^ (unsigned char)text->data[i]);
     snprintf(out, 4096, "%s/%s-%016" PRIx64 ".txt", folder, what, hash);
 }
 
-static int write_rows(const char *path, const uint64_t *values, size_t rows, size_t columns)
+int slow_write_rows(const char *path, const uint64_t *values, size_t rows, size_t columns)
 {
     char temporary[4200];
     FILE *file;
@@ -127,8 +128,7 @@ static int write_rows(const char *path, const uint64_t *values, size_t rows, siz
     return 0;
 }
 
-/* -ENOENT when the file is not there or not whole. */
-static int read_rows(const char *path, uint64_t *values, size_t n)
+int slow_read_rows(const char *path, uint64_t *values, size_t n)
 {
     FILE *file = fopen(path, "r");
     size_t i = 0;
@@ -226,17 +226,17 @@ int slow_run_get(const char *folder, const struct slow_variant *variant, uint64_
 
     run.values = calloc(rows, sizeof(*run.values));
     slow_draw(seed, index, variant, apps);
-    err = make_shared(variant, apps, &text);
+    err = slow_shared_text(variant, apps, &text);
     if (!err && !run.values)
         err = -ENOMEM;
     if (!err) {
-        path_of(path, folder, variant->parts ? "run" : "lean", &text);
-        err = read_rows(path, run.values[0], rows * SLOW_VALUES);
+        slow_path(path, folder, variant->parts ? "run" : "lean", &text);
+        err = slow_read_rows(path, run.values[0], rows * SLOW_VALUES);
     }
     if (err == -ENOENT) {
         err = simulate(&text, variant->parts, &run);
         if (!err)
-            err = write_rows(path, run.values[0], rows, SLOW_VALUES);
+            err = slow_write_rows(path, run.values[0], rows, SLOW_VALUES);
     }
     textbuf_release(&text);
     if (err) {
@@ -330,13 +330,13 @@ int slow_alone_get(const char *folder, const struct slow_variant *variant, size_
     if (!err && !values)
         err = -ENOMEM;
     if (!err) {
-        path_of(path, folder, "alone", &text);
-        err = read_rows(path, values, n * ALONE_COLUMNS);
+        slow_path(path, folder, "alone", &text);
+        err = slow_read_rows(path, values, n * ALONE_COLUMNS);
     }
     if (err == -ENOENT) {
         err = simulate_alone(&text, n, values);
         if (!err)
-            err = write_rows(path, values, n, ALONE_COLUMNS);
+            err = slow_write_rows(path, values, n, ALONE_COLUMNS);
     }
     textbuf_release(&text);
     if (!err)
