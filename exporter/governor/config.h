@@ -14,6 +14,7 @@
 #include "collectors/formulas/control_threshold.h"
 #include "exporter/governor/client.h"
 #include "exporter/governor/guard.h"
+#include "exporter/governor/policy_kind.h"
 
 enum {
     CONFIG_CLASSES_MAX = 32,
@@ -40,9 +41,8 @@ struct class
 
 struct threshold_config {
     bool enabled;
-    bool classes[CONFIG_CLASSES_MAX]; /* best effort, by index */
-    double factor;                    /* theta is so many times the baseline */
-    double culprit_share;             /* of best effort's memory reads; 0: all are culprits */
+    double factor;                           /* theta is so many times the baseline */
+    double culprit_share;                    /* of best effort's reads; 0: all are culprits */
     struct control_threshold_config control; /* base and step are the class's */
 };
 
@@ -54,6 +54,8 @@ struct config {
     struct class classes[CONFIG_CLASSES_MAX];
     size_t n_classes;
     struct threshold_config threshold;
+    /* Whose a knob of a class is: one policy's, or POLICY_NONE. */
+    enum policy_kind owners[CONFIG_CLASSES_MAX][KNOB_COUNT];
     struct guard_limits limits;
 };
 
@@ -68,5 +70,10 @@ enum { CLASS_NONE = -1 };
  * wildcard. Empty names match only what matches "". */
 int config_class_of(const struct config *config, const char *namespace_, const char *pod,
                     const char *container, bool *literal);
+
+/* False for CLASS_NONE, too. */
+bool config_is_protected(const struct config *config, int class);
+/* The least that a class's knob may be turned down to. */
+double config_floor(const struct config *config, int class, enum knob knob);
 
 #endif

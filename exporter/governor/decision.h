@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "exporter/governor/claim.h"
+#include "exporter/governor/policy_kind.h"
 
 enum action { ACTION_CUT, ACTION_RAISE, ACTION_RELEASE, ACTIONS };
 enum outcome {
@@ -40,7 +41,7 @@ struct decision {
     enum action action;
     enum outcome outcome;
     enum knob knob;
-    char policy[16];
+    enum policy_kind policy;
     char container[CLAIM_NAME_MAX], cause[CLAIM_NAME_MAX];
     char from[CLAIM_TEXT_MAX], to[CLAIM_TEXT_MAX];
     char why[64]; /* a limit's name, an error, a release's reason; "" */

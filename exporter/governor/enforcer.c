@@ -62,7 +62,7 @@ static void plan_change(struct enforcer *enforcer, struct holding *holding)
         return;
     if (verdict != GUARD_PASS) {
         enforcer->counts.limited[verdict]++;
-        enforcer->counts.decisions[action][OUTCOME_LIMITED]++;
+        enforcer->counts.decisions[holding->policy][action][OUTCOME_LIMITED]++;
     } else if (value >= holding->claim.most) {
         if (holding_is_held(enforcer, holding))
             holding_put_back(enforcer, holding, RELEASE_CALM);
@@ -85,7 +85,7 @@ static void fail_change(struct enforcer *enforcer, struct holding *holding, int 
     holding->unsure = true;
     if (err == -ESTALE)
         return;
-    enforcer_count_error(enforcer, ERROR_APPLY, err);
+    enforcer_count_error(enforcer, holding, ERROR_APPLY, err);
     guard_failed(&holding->memory, enforcer->now_ns);
     if (err == -EINVAL) /* what bounds it may have moved */
         actuator->ops->limit(actuator->self, holding->floor, &holding->claim);

@@ -14,6 +14,7 @@
 #include "exporter/base/log.h"
 #include "exporter/governor/decision.h"
 #include "exporter/governor/guard.h"
+#include "exporter/governor/policy_kind.h"
 #include "exporter/governor/restore.h"
 
 /* A container that a policy may restrict. Texts are copied. */
@@ -22,19 +23,19 @@ struct subject {
     const char *name;         /* namespace/pod/container */
     const char *path;         /* of its cgroup */
     double floor;             /* the least that the configuration allows */
+    enum policy_kind policy;  /* whose it is */
 };
 
 /* What a policy says beside the value; texts live until the commit. */
 struct because {
-    const char *policy;
-    const char *cause;      /* the container that waits, or "" */
+    const char *cause;      /* the container that waits, or ""; NULL: nothing is said */
     double measured, limit; /* NaN: none */
 };
 
 struct enforcer_counts {
-    uint64_t decisions[ACTIONS][OUTCOMES];
-    uint64_t errors[ERROR_OPS][ERROR_REASONS];
-    uint64_t foreign[FOREIGN_KINDS];
+    uint64_t decisions[POLICY_KINDS][ACTIONS][OUTCOMES];
+    uint64_t errors[KNOB_COUNT][ERROR_OPS][ERROR_REASONS];
+    uint64_t foreign[KNOB_COUNT][FOREIGN_KINDS];
     uint64_t released[RELEASE_REASONS];
     uint64_t limited[GUARD_BACK_OFF + 1];
     struct restore_counts restores;
@@ -53,6 +54,7 @@ struct enforcer_config {
 struct holding {
     struct claim claim; /* id 0: not open in the journal */
     struct guard_memory memory;
+    enum policy_kind policy;
     double floor;
     double wanted; /* NaN: nothing this tick */
     struct because because;
@@ -98,6 +100,7 @@ const struct enforcer_counts *enforcer_counts(const struct enforcer *enforcer);
 const struct holding *enforcer_holdings(const struct enforcer *enforcer, size_t *n);
 /* Open claims; of a dry run, those that would be. */
 size_t enforcer_open(const struct enforcer *enforcer);
+size_t enforcer_open_of(const struct enforcer *enforcer, enum knob knob);
 /* CLOCK_MONOTONIC since when the journal cannot be written; 0: it can. */
 uint64_t enforcer_journal_failing_since(const struct enforcer *enforcer);
 

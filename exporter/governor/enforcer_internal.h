@@ -37,7 +37,8 @@ int holding_put_back(struct enforcer *enforcer, struct holding *holding,
 /* After a change that failed: whether it happened nevertheless, now that the file says this. */
 void holding_settle(struct holding *holding, const char *now);
 
-void enforcer_count_error(struct enforcer *enforcer, enum error_op op, int err);
+void enforcer_count_error(struct enforcer *enforcer, const struct holding *holding,
+                          enum error_op op, int err);
 void enforcer_tell(struct enforcer *enforcer, const struct holding *holding, enum action action,
                    enum outcome outcome, const char *from, const char *to, const char *why);
 

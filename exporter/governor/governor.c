@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "exporter/containers/cgroups/hierarchy.h"
-#include "exporter/governor/policy_threshold.h"
+#include "exporter/governor/policy.h"
 
 struct governor {
     struct governor_setup setup;
@@ -17,12 +17,12 @@ struct governor {
     struct cgroup_hierarchy counted; /* perf_event's, whose inodes the exporter tells */
     struct journal journal;
     struct enforcer *enforcer;
-    struct threshold_policy *policy; /* NULL: none is configured */
-    struct governed *governed;       /* VIEW_CONTAINERS_MAX */
+    struct policies policies;
+    struct governed *governed; /* VIEW_CONTAINERS_MAX */
     struct liveness_config liveness_config;
     struct liveness liveness;
     uint64_t ticks, dead_man[DEAD_REASONS];
-    uint64_t futile_before; /* of policies that were replaced */
+    struct policy_counts before; /* of policies that were replaced */
     bool paused, letting_go;
     enum release_reason why; /* while letting_go */
 };
@@ -56,26 +56,37 @@ static bool is_same_cgroup(const struct governor *governor, const struct view_co
            st.st_ino == container->cgroup_id;
 }
 
+/* What of it may be turned down, and is some policy's. */
+static void see_knobs(struct governor *governor, struct governed *governed)
+{
+    const struct config *config = governor->setup.config;
+    const struct view_container *container = governed->container;
+    char name[CLAIM_NAME_MAX];
+    snprintf(name, sizeof name, "%s/%s/%s", container->namespace_, container->pod,
+             container->container);
+    for (int knob = 0; knob < KNOB_COUNT; knob++) {
+        const struct subject subject = {.container_id = container->container_id,
+                                        .name = name,
+                                        .path = container->path,
+                                        .floor =
+                                            config_floor(config, governed->class, (enum knob)knob),
+                                        .policy = config->owners[governed->class][knob]};
+        if (subject.policy != POLICY_NONE)
+            governed->holdings[knob] = enforcer_see(governor->enforcer, (enum knob)knob, &subject);
+    }
+}
+
 static void classify(struct governor *governor, const struct view_container *container,
                      struct governed *out)
 {
     const struct config *config = governor->setup.config;
-    char name[CLAIM_NAME_MAX];
     bool literal = false;
     *out = (struct governed){.container = container};
     out->class = config_class_of(config, container->namespace_, container->pod,
                                  container->container, &literal);
-    if (out->class == CLASS_NONE || config->classes[out->class].role != ROLE_BEST_EFFORT ||
-        !config->threshold.enabled || !config->threshold.classes[out->class] ||
-        is_exempt(container, literal) || !is_same_cgroup(governor, container))
-        return;
-    snprintf(name, sizeof name, "%s/%s/%s", container->namespace_, container->pod,
-             container->container);
-    const struct subject subject = {.container_id = container->container_id,
-                                    .name = name,
-                                    .path = container->path,
-                                    .floor = config->classes[out->class].base_cores};
-    out->holding = enforcer_see(governor->enforcer, KNOB_CPU, &subject);
+    if (out->class != CLASS_NONE && !config_is_protected(config, out->class) &&
+        !is_exempt(container, literal) && is_same_cgroup(governor, container))
+        see_knobs(governor, out);
 }
 
 /* ---- ticks ---- */
@@ -87,9 +98,12 @@ static void act(struct governor *governor, const struct view *view, uint64_t now
     enforcer_begin(governor->enforcer, view->tick, now_ns, wall_ns);
     for (size_t i = 0; i < view->n; i++)
         classify(governor, &view->containers[i], &governor->governed[i]);
-    if (governor->policy)
-        threshold_policy_decide(governor->policy, governor->enforcer, governor->governed, view->n,
-                                (double)view->monotonic_ns * 1e-9);
+    const struct policy_tick tick = {.enforcer = governor->enforcer,
+                                     .governed = governor->governed,
+                                     .n = view->n,
+                                     .now = (double)view->monotonic_ns * 1e-9,
+                                     .interval = (double)view->interval_ns * 1e-9};
+    policies_decide(&governor->policies, &tick);
     enforcer_commit(governor->enforcer);
 }
 
@@ -150,31 +164,24 @@ int governor_stop(struct governor *governor, uint64_t wall_ns)
 
 /* ---- making ---- */
 
-static int make_policy(const struct config *config, struct threshold_policy **out)
-{
-    *out = NULL;
-    return config->threshold.enabled ? threshold_policy_new(config, out) : 0;
-}
-
 int governor_reload(struct governor *governor, const struct config *config, char *error,
                     size_t error_size)
 {
     const struct config *before = governor->setup.config;
-    struct threshold_policy *policy;
+    struct policies policies;
     if (config->enforce != before->enforce ||
         strcmp(config->state_directory, before->state_directory) != 0) {
         snprintf(error, error_size, "mode and state_directory need a restart");
         return -EINVAL;
     }
-    int err = make_policy(config, &policy);
+    int err = policies_init(&policies, config);
     if (err) {
         snprintf(error, error_size, "out of memory");
         return err;
     }
-    if (governor->policy)
-        governor->futile_before += threshold_policy_futile(governor->policy);
-    threshold_policy_free(governor->policy);
-    governor->policy = policy;
+    policies_count(&governor->policies, &governor->before);
+    policies_release(&governor->policies);
+    governor->policies = policies;
     governor->setup.config = config;
     governor->liveness_config.stale_ns = config->stale_ns;
     governor->liveness_config.dead_ns = config->dead_ns;
@@ -245,13 +252,26 @@ static int make_parts(struct governor *governor, char *error, size_t error_size)
                                      .context = setup->context};
     int err = enforcer_new(&config, &governor->journal, &governor->actuators, &governor->enforcer);
     if (!err)
-        err = make_policy(setup->config, &governor->policy);
+        err = policies_init(&governor->policies, setup->config);
     governor->governed = calloc(VIEW_CONTAINERS_MAX, sizeof *governor->governed);
     if (!governor->governed)
         err = -ENOMEM;
     if (err)
         snprintf(error, error_size, "%s", strerror(-err));
     return err;
+}
+
+static int open_actuators(struct governor *governor, char *error, size_t error_size)
+{
+    const struct governor_setup *setup = &governor->setup;
+    if (setup->actuators) {
+        governor->actuators = *setup->actuators;
+        return 0;
+    }
+    if (actuators_open(&governor->actuators, &governor->env, setup->log) > 0)
+        return 0;
+    snprintf(error, error_size, "no actuator can work here");
+    return -ENODEV;
 }
 
 int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct governor **out,
@@ -272,10 +292,8 @@ int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct gov
     int err = cgroup_hierarchy_find(setup->fs, &governor->counted, error, error_size);
     if (err && setup->allow_replay)
         err = 0; /* containers of a recording have no inode that could be compared */
-    if (!err && actuators_open(&governor->actuators, &governor->env, setup->log) == 0) {
-        snprintf(error, error_size, "no actuator can work here");
-        err = -ENODEV;
-    }
+    if (!err)
+        err = open_actuators(governor, error, error_size);
     if (!err)
         err = open_journal(governor, error, error_size);
     if (!err)
@@ -291,27 +309,29 @@ void governor_free(struct governor *governor)
 {
     if (!governor)
         return;
-    threshold_policy_free(governor->policy);
+    policies_release(&governor->policies);
     enforcer_free(governor->enforcer);
     journal_close(&governor->journal);
-    actuators_close(&governor->actuators);
+    if (!governor->setup.actuators)
+        actuators_close(&governor->actuators);
     free(governor->governed);
     free(governor);
 }
 
 void governor_look(const struct governor *governor, struct governor_state *out)
 {
-    const struct threshold_policy *policy = governor->policy;
     *out = (struct governor_state){
         .enforce = governor->setup.enforce,
         .paused = governor->paused,
-        .policy_active = policy && threshold_policy_active(policy),
         .liveness = &governor->liveness,
         .ticks = governor->ticks,
-        .futile = governor->futile_before + (policy ? threshold_policy_futile(policy) : 0),
+        .counts = governor->before,
         .journal_errors = governor->journal.errors,
         .open = enforcer_open(governor->enforcer),
         .enforcer = governor->enforcer,
     };
     memcpy(out->dead_man, governor->dead_man, sizeof out->dead_man);
+    policies_count(&governor->policies, &out->counts);
+    for (int i = 0; i < POLICY_KINDS; i++)
+        out->policy_active[i] = policies_active(&governor->policies, (enum policy_kind)i);
 }

@@ -12,6 +12,7 @@
 #include "exporter/governor/config.h"
 #include "exporter/governor/enforcer.h"
 #include "exporter/governor/liveness.h"
+#include "exporter/governor/policy.h"
 
 struct governor_setup {
     const struct config *config; /* borrowed, until governor_reload() has another one */
@@ -20,6 +21,7 @@ struct governor_setup {
     bool look_only;              /* a dry run that puts back nothing either: for --check */
     const struct fsroot *fs;
     const struct fswrite *write;
+    const struct actuators *actuators; /* open, and the caller's to close; NULL: the machine's */
     const struct log *log;
     void (*decided)(void *context, const struct decision *decision);
     void *context;
@@ -55,9 +57,10 @@ int governor_reload(struct governor *governor, const struct config *config, char
                     size_t error_size);
 
 struct governor_state {
-    bool enforce, paused, policy_active;
+    bool enforce, paused, policy_active[POLICY_KINDS];
     const struct liveness *liveness;
-    uint64_t ticks, futile, dead_man[DEAD_REASONS];
+    uint64_t ticks, dead_man[DEAD_REASONS];
+    struct policy_counts counts;
     uint64_t journal_errors;
     size_t open;
     const struct enforcer *enforcer;

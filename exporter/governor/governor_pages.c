@@ -111,7 +111,7 @@ static void add_decision(struct textbuf *out, const struct decision *decision)
     textbuf_printf(out, "{\"seq\":%llu,\"tick\":%llu", (unsigned long long)decision->seq,
                    (unsigned long long)decision->tick);
     add_number(out, "timestamp_seconds", (double)decision->wall_ns * 1e-9);
-    add_text(out, "policy", decision->policy);
+    add_text(out, "policy", policy_kind_name(decision->policy));
     add_text(out, "action", action_name(decision->action));
     add_text(out, "outcome", outcome_name(decision->outcome));
     add_text(out, "container", decision->container);

@@ -6,7 +6,8 @@
 
 #include "exporter/governor/enforcer_internal.h"
 
-void enforcer_count_error(struct enforcer *enforcer, enum error_op op, int err)
+void enforcer_count_error(struct enforcer *enforcer, const struct holding *holding,
+                          enum error_op op, int err)
 {
     enum error_reason reason = ERROR_OTHER;
     if (err == -EBUSY || err == -EAGAIN)
@@ -19,7 +20,7 @@ void enforcer_count_error(struct enforcer *enforcer, enum error_op op, int err)
         reason = ERROR_ENODEV;
     else if (err == -EPERM || err == -EACCES || err == -EROFS)
         reason = ERROR_EPERM;
-    enforcer->counts.errors[op][reason]++;
+    enforcer->counts.errors[holding->claim.knob][op][reason]++;
 }
 
 const struct actuator *holding_actuator(const struct enforcer *enforcer,
@@ -42,7 +43,7 @@ void holding_text(const struct enforcer *enforcer, const struct holding *holding
 void enforcer_tell(struct enforcer *enforcer, const struct holding *holding, enum action action,
                    enum outcome outcome, const char *from, const char *to, const char *why)
 {
-    enforcer->counts.decisions[action][outcome]++;
+    enforcer->counts.decisions[holding->policy][action][outcome]++;
     if (!enforcer->config.decided)
         return;
     const struct because *because = &holding->because;
@@ -52,9 +53,9 @@ void enforcer_tell(struct enforcer *enforcer, const struct holding *holding, enu
                                 .action = action,
                                 .outcome = outcome,
                                 .knob = holding->claim.knob,
-                                .measured = because->policy ? because->measured : NAN,
-                                .limit = because->policy ? because->limit : NAN};
-    snprintf(decision.policy, sizeof decision.policy, "%s", because->policy ? because->policy : "");
+                                .policy = holding->policy,
+                                .measured = because->cause ? because->measured : NAN,
+                                .limit = because->cause ? because->limit : NAN};
     snprintf(decision.cause, sizeof decision.cause, "%s", because->cause ? because->cause : "");
     snprintf(decision.container, sizeof decision.container, "%s", holding->claim.container);
     snprintf(decision.from, sizeof decision.from, "%s", from);
@@ -103,14 +104,23 @@ void enforcer_set_limits(struct enforcer *enforcer, const struct guard_limits *l
     enforcer->guard.limits = *limits;
 }
 
+size_t enforcer_open_of(const struct enforcer *enforcer, enum knob knob)
+{
+    size_t n = 0;
+    const struct journal_claims *open = &enforcer->journal->open;
+    for (size_t i = 0; !enforcer->config.dry && i < open->n; i++)
+        n += open->claims[i].knob == knob;
+    for (size_t i = 0; enforcer->config.dry && i < enforcer->n; i++)
+        n += enforcer->holdings[i].claim.knob == knob &&
+             holding_is_held(enforcer, &enforcer->holdings[i]);
+    return n;
+}
+
 size_t enforcer_open(const struct enforcer *enforcer)
 {
     size_t n = 0;
-    if (!enforcer->config.dry)
-        return enforcer->journal->open.n;
-    for (size_t i = 0; i < enforcer->n; i++)
-        n += enforcer->holdings[i].known &&
-             enforcer->holdings[i].claim.value < enforcer->holdings[i].claim.most;
+    for (int knob = 0; knob < KNOB_COUNT; knob++)
+        n += enforcer_open_of(enforcer, (enum knob)knob);
     return n;
 }
 
@@ -157,7 +167,7 @@ void holding_read(struct enforcer *enforcer, struct holding *holding)
     if (err && err != -ERANGE)
         guard_failed(&holding->memory, enforcer->now_ns);
     if (err && err != -ERANGE && err != -ENOENT)
-        enforcer_count_error(enforcer, ERROR_CLAIM, err);
+        enforcer_count_error(enforcer, holding, ERROR_CLAIM, err);
 }
 
 /* ---- the plan ---- */
@@ -177,7 +187,8 @@ static struct holding *add(struct enforcer *enforcer, enum knob knob, const stru
     if (enforcer->n == CLAIMS_MAX || strlen(subject->path) >= CLAIM_PATH_MAX)
         return NULL;
     struct holding *holding = &enforcer->holdings[enforcer->n++];
-    *holding = (struct holding){.claim.knob = knob, .floor = subject->floor, .wanted = NAN};
+    *holding = (struct holding){
+        .claim.knob = knob, .policy = subject->policy, .floor = subject->floor, .wanted = NAN};
     snprintf(holding->claim.path, sizeof holding->claim.path, "%s", subject->path);
     snprintf(holding->claim.container, sizeof holding->claim.container, "%s", subject->name);
     snprintf(holding->claim.container_id, sizeof holding->claim.container_id, "%s",
@@ -204,6 +215,7 @@ struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
     if (!holding)
         return NULL;
     holding->seen = true;
+    holding->policy = subject->policy;
     if (!holding->known) {
         holding->floor = subject->floor;
         holding_read(enforcer, holding);
@@ -230,7 +242,7 @@ int holding_put_back(struct enforcer *enforcer, struct holding *holding, enum re
         err = restore_claim(enforcer->journal, enforcer->actuators, holding->claim.id,
                             enforcer->config.log, &enforcer->counts.restores);
     if (err) {
-        enforcer_count_error(enforcer, ERROR_RELEASE, err);
+        enforcer_count_error(enforcer, holding, ERROR_RELEASE, err);
         enforcer_tell(enforcer, holding, ACTION_RELEASE, OUTCOME_FAILED, from,
                       holding->claim.original, strerror(-err));
         return err;

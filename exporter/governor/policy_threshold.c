@@ -1,10 +1,18 @@
-#include "exporter/governor/policy_threshold.h"
-
+/*
+ * Best-effort containers get CPU as long as no protected container's memory latency is above its
+ * theta (formulas/control_threshold.h, once for each best-effort container).
+ *
+ * Theta is the exporter's baseline times a factor. Any protected container over its theta counts;
+ * cut are those best-effort containers that read a share of what all of them read. What the signal
+ * cannot see: stores, the TLB, full queues of the caches.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "exporter/governor/policy.h"
 
 /* Windows without a latency in which a protected container may still be waiting. */
 enum { SILENT_WINDOWS = 3 };
@@ -37,7 +45,12 @@ struct threshold_policy {
     uint64_t futile;
 };
 
-int threshold_policy_new(const struct config *config, struct threshold_policy **out)
+static bool enabled(const struct config *config)
+{
+    return config->threshold.enabled;
+}
+
+static int init(const struct config *config, void **self)
 {
     struct threshold_policy *policy = calloc(1, sizeof *policy);
     if (!policy)
@@ -48,14 +61,13 @@ int threshold_policy_new(const struct config *config, struct threshold_policy **
         free(policy);
         return -ENOMEM;
     }
-    *out = policy;
+    *self = policy;
     return 0;
 }
 
-void threshold_policy_free(struct threshold_policy *policy)
+static void release(void *self)
 {
-    if (!policy)
-        return;
+    struct threshold_policy *policy = self;
     free(policy->apps);
     free(policy);
 }
@@ -120,9 +132,11 @@ static void count_reads(struct app *app, double reads)
     app->reads = reads;
 }
 
-static bool is_governed(const struct threshold_policy *policy, const struct governed *governed)
+/* NULL: it is none of this policy's. */
+static struct holding *holding_of(const struct governed *governed)
 {
-    return governed->holding && policy->config->threshold.classes[governed->class];
+    struct holding *holding = governed->holdings[KNOB_CPU];
+    return holding && holding->policy == POLICY_THRESHOLD ? holding : NULL;
 }
 
 /* Of all whose reads are known. */
@@ -130,7 +144,7 @@ static double sum_reads(struct threshold_policy *policy, const struct governed *
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!is_governed(policy, &governed[i]))
+        if (!holding_of(&governed[i]))
             continue;
         struct app *app = find(policy, governed[i].container->path);
         if (!app)
@@ -150,14 +164,12 @@ static void decide_one(struct threshold_policy *policy, struct enforcer *enforce
     const struct class *class = &policy->config->classes[governed->class];
     struct control_threshold_config control = policy->config->threshold.control;
     double share = policy->config->threshold.culprit_share;
-    struct holding *holding = governed->holding;
+    struct holding *holding = holding_of(governed);
     struct app *app = find(policy, governed->container->path);
     if (!app || !holding->known)
         return;
-    const struct because because = {.policy = "threshold",
-                                    .cause = signal->cause,
-                                    .measured = signal->measured,
-                                    .limit = signal->limit};
+    const struct because because = {
+        .cause = signal->cause, .measured = signal->measured, .limit = signal->limit};
     control.base_cores = fmax(class->base_cores, holding->claim.least);
     control.step_cores = class->step_cores;
     if (!app->started)
@@ -184,35 +196,45 @@ static void forget_unseen(struct threshold_policy *policy)
             policy->apps[i] = policy->apps[--policy->n];
 }
 
-void threshold_policy_decide(struct threshold_policy *policy, struct enforcer *enforcer,
-                             const struct governed *governed, size_t n, double now)
+static void decide(void *self, const struct policy_tick *tick)
 {
+    struct threshold_policy *policy = self;
     struct signal *signal = &policy->signal;
     *signal = (struct signal){.window = CONTROL_SILENT, .measured = NAN, .limit = NAN};
     for (size_t i = 0; i < policy->n; i++)
         policy->apps[i].seen = false;
-    for (size_t i = 0; i < n; i++)
-        if (governed[i].class != CLASS_NONE &&
-            policy->config->classes[governed[i].class].role == ROLE_PROTECTED)
-            hear(policy, governed[i].container, signal);
-    double reads = sum_reads(policy, governed, n);
-    for (size_t i = 0; i < n; i++) {
-        if (!is_governed(policy, &governed[i]))
+    for (size_t i = 0; i < tick->n; i++)
+        if (config_is_protected(policy->config, tick->governed[i].class))
+            hear(policy, tick->governed[i].container, signal);
+    double reads = sum_reads(policy, tick->governed, tick->n);
+    for (size_t i = 0; i < tick->n; i++) {
+        struct holding *holding = holding_of(&tick->governed[i]);
+        if (!holding)
             continue;
         if (signal->any)
-            decide_one(policy, enforcer, &governed[i], reads, now);
+            decide_one(policy, tick->enforcer, &tick->governed[i], reads, tick->now);
         else
-            enforcer_let_go(enforcer, governed[i].holding, RELEASE_UNMANAGED, NULL);
+            enforcer_let_go(tick->enforcer, holding, RELEASE_UNMANAGED, NULL);
     }
     forget_unseen(policy);
 }
 
-uint64_t threshold_policy_futile(const struct threshold_policy *policy)
+static void count(const void *self, struct policy_counts *counts)
 {
-    return policy->futile;
+    counts->futile += ((const struct threshold_policy *)self)->futile;
 }
 
-bool threshold_policy_active(const struct threshold_policy *policy)
+static bool active(const void *self)
 {
-    return policy->signal.any;
+    return ((const struct threshold_policy *)self)->signal.any;
 }
+
+const struct policy_ops threshold_policy = {
+    .kind = POLICY_THRESHOLD,
+    .enabled = enabled,
+    .init = init,
+    .decide = decide,
+    .active = active,
+    .count = count,
+    .free = release,
+};

@@ -11,6 +11,12 @@ static const char *const foreign_kinds[FOREIGN_KINDS] = {"reset", "changed"};
 
 enum { LIMITS = GUARD_BACK_OFF + 1, RESTORES = RESTORED_OUTCOMES + 1 };
 
+/* Of an actuator. */
+struct knob_series {
+    struct series *claims, *yielded;
+    struct series *errors[ERROR_OPS][ERROR_REASONS], *foreign[FOREIGN_KINDS];
+};
+
 /* Of a container that is restricted. */
 struct claim_series {
     char path[CLAIM_PATH_MAX];
@@ -21,10 +27,10 @@ struct claim_series {
 struct governor_metrics {
     struct family *families[GOVERNOR_METRICS];
     struct series *single[GOVERNOR_METRICS]; /* of families without labels */
-    struct series *build, *mode[MODES], *policy_active, *claims, *yielded;
-    struct series *decisions[ACTIONS][OUTCOMES];
-    struct series *errors[ERROR_OPS][ERROR_REASONS];
-    struct series *foreign[FOREIGN_KINDS], *dead_man[DEAD_REASONS], *released[RELEASE_REASONS];
+    struct series *build, *mode[MODES];
+    struct series *policy_active[POLICY_KINDS], *decisions[POLICY_KINDS][ACTIONS][OUTCOMES];
+    struct knob_series knobs[KNOB_COUNT];
+    struct series *dead_man[DEAD_REASONS], *released[RELEASE_REASONS];
     struct series *limits[LIMITS]; /* NULL for what is no limit */
     struct series *restores[RESTORES];
     struct claim_series *containers; /* CLAIMS_MAX */
@@ -46,40 +52,57 @@ static int make_one(struct governor_metrics *metrics, enum governor_metric metri
     return make(metrics, metric, &label, 1, out);
 }
 
-static int make_decisions(struct governor_metrics *metrics)
+static int make_decisions(struct governor_metrics *metrics, enum policy_kind policy)
 {
-    int err = 0;
+    const char *name = policy_kind_name(policy);
+    int err =
+        make_one(metrics, GOVERNOR_POLICY_ACTIVE, "policy", name, &metrics->policy_active[policy]);
     for (int a = 0; a < ACTIONS; a++)
         for (int o = 0; o < OUTCOMES && !err; o++) {
-            const struct label labels[] = {{"policy", "threshold"},
+            const struct label labels[] = {{"policy", name},
                                            {"action", action_name((enum action)a)},
                                            {"outcome", outcome_name((enum outcome)o)}};
-            err = make(metrics, GOVERNOR_DECISIONS, labels, 3, &metrics->decisions[a][o]);
+            err = make(metrics, GOVERNOR_DECISIONS, labels, 3, &metrics->decisions[policy][a][o]);
         }
     return err;
 }
 
-static int make_errors(struct governor_metrics *metrics)
+static int make_errors(struct governor_metrics *metrics, enum knob knob)
 {
     int err = 0;
     for (int op = 0; op < ERROR_OPS; op++)
         for (int reason = 0; reason < ERROR_REASONS && !err; reason++) {
             const struct label labels[] = {
-                {"actuator", "cpu"},
+                {"actuator", knob_name(knob)},
                 {"op", error_op_name((enum error_op)op)},
                 {"reason", error_reason_name((enum error_reason)reason)}};
-            err = make(metrics, GOVERNOR_ERRORS, labels, 3, &metrics->errors[op][reason]);
+            err =
+                make(metrics, GOVERNOR_ERRORS, labels, 3, &metrics->knobs[knob].errors[op][reason]);
         }
     return err;
 }
 
-static int make_foreign(struct governor_metrics *metrics)
+static int make_foreign(struct governor_metrics *metrics, enum knob knob)
 {
     int err = 0;
     for (int kind = 0; kind < FOREIGN_KINDS && !err; kind++) {
-        const struct label labels[] = {{"actuator", "cpu"}, {"kind", foreign_kinds[kind]}};
-        err = make(metrics, GOVERNOR_FOREIGN, labels, 2, &metrics->foreign[kind]);
+        const struct label labels[] = {{"actuator", knob_name(knob)},
+                                       {"kind", foreign_kinds[kind]}};
+        err = make(metrics, GOVERNOR_FOREIGN, labels, 2, &metrics->knobs[knob].foreign[kind]);
     }
+    return err;
+}
+
+static int make_knob(struct governor_metrics *metrics, enum knob knob)
+{
+    struct knob_series *series = &metrics->knobs[knob];
+    int err = make_errors(metrics, knob);
+    if (!err)
+        err = make_foreign(metrics, knob);
+    if (!err)
+        err = make_one(metrics, GOVERNOR_CLAIMS, "actuator", knob_name(knob), &series->claims);
+    if (!err)
+        err = make_one(metrics, GOVERNOR_YIELDED, "actuator", knob_name(knob), &series->yielded);
     return err;
 }
 
@@ -108,13 +131,6 @@ static int make_reasons(struct governor_metrics *metrics)
 static int make_singles(struct governor_metrics *metrics)
 {
     int err = make_one(metrics, GOVERNOR_BUILD, "version", IE_VERSION, &metrics->build);
-    if (!err)
-        err = make_one(metrics, GOVERNOR_POLICY_ACTIVE, "policy", "threshold",
-                       &metrics->policy_active);
-    if (!err)
-        err = make_one(metrics, GOVERNOR_CLAIMS, "actuator", "cpu", &metrics->claims);
-    if (!err)
-        err = make_one(metrics, GOVERNOR_YIELDED, "actuator", "cpu", &metrics->yielded);
     for (int i = 0; i < GOVERNOR_METRICS && !err; i++)
         if (!governor_descs[i].labels)
             err = make(metrics, (enum governor_metric)i, NULL, 0, &metrics->single[i]);
@@ -132,12 +148,10 @@ int governor_metrics_new(struct store *store, struct governor_metrics **out)
         err = store_family(store, &governor_descs[i], NULL, &metrics->families[i]);
     if (!err)
         err = make_singles(metrics);
-    if (!err)
-        err = make_decisions(metrics);
-    if (!err)
-        err = make_errors(metrics);
-    if (!err)
-        err = make_foreign(metrics);
+    for (int i = 0; i < POLICY_KINDS && !err; i++)
+        err = make_decisions(metrics, (enum policy_kind)i);
+    for (int i = 0; i < KNOB_COUNT && !err; i++)
+        err = make_knob(metrics, (enum knob)i);
     if (!err)
         err = make_reasons(metrics);
     if (err)
@@ -228,16 +242,34 @@ static void update_containers(struct governor_metrics *metrics, const struct enf
 
 /* ---- all ---- */
 
-static void update_counts(struct governor_metrics *metrics, const struct enforcer_counts *counts)
+static size_t count_yielded(const struct enforcer *enforcer, enum knob knob, uint64_t now_ns)
 {
-    for (int a = 0; a < ACTIONS; a++)
-        for (int o = 0; o < OUTCOMES; o++)
-            series_set_u64(metrics->decisions[a][o], counts->decisions[a][o]);
+    size_t n, yielded = 0;
+    const struct holding *holdings = enforcer_holdings(enforcer, &n);
+    for (size_t i = 0; i < n; i++)
+        yielded += holdings[i].claim.knob == knob && guard_has_yielded(&holdings[i].memory, now_ns);
+    return yielded;
+}
+
+static void update_knob(const struct knob_series *series, const struct enforcer *enforcer,
+                        enum knob knob, uint64_t now_ns)
+{
+    const struct enforcer_counts *counts = enforcer_counts(enforcer);
+    series_set_u64(series->claims, enforcer_open_of(enforcer, knob));
+    series_set_u64(series->yielded, count_yielded(enforcer, knob, now_ns));
     for (int op = 0; op < ERROR_OPS; op++)
         for (int reason = 0; reason < ERROR_REASONS; reason++)
-            series_set_u64(metrics->errors[op][reason], counts->errors[op][reason]);
+            series_set_u64(series->errors[op][reason], counts->errors[knob][op][reason]);
     for (int i = 0; i < FOREIGN_KINDS; i++)
-        series_set_u64(metrics->foreign[i], counts->foreign[i]);
+        series_set_u64(series->foreign[i], counts->foreign[knob][i]);
+}
+
+static void update_counts(struct governor_metrics *metrics, const struct enforcer_counts *counts)
+{
+    for (int policy = 0; policy < POLICY_KINDS; policy++)
+        for (int a = 0; a < ACTIONS; a++)
+            for (int o = 0; o < OUTCOMES; o++)
+                series_set_u64(metrics->decisions[policy][a][o], counts->decisions[policy][a][o]);
     for (int i = 0; i < RELEASE_REASONS; i++)
         series_set_u64(metrics->released[i], counts->released[i]);
     for (int i = GUARD_TICK; i < LIMITS; i++)
@@ -245,15 +277,6 @@ static void update_counts(struct governor_metrics *metrics, const struct enforce
     for (int i = 0; i < RESTORED_OUTCOMES; i++)
         series_set_u64(metrics->restores[i], counts->restores.outcomes[i]);
     series_set_u64(metrics->restores[RESTORED_OUTCOMES], counts->restores.failed);
-}
-
-static size_t count_yielded(const struct enforcer *enforcer, uint64_t now_ns)
-{
-    size_t n, yielded = 0;
-    const struct holding *holdings = enforcer_holdings(enforcer, &n);
-    for (size_t i = 0; i < n; i++)
-        yielded += guard_has_yielded(&holdings[i].memory, now_ns);
-    return yielded;
 }
 
 void governor_metrics_update(struct governor_metrics *metrics, const struct governor_facts *facts)
@@ -269,11 +292,12 @@ void governor_metrics_update(struct governor_metrics *metrics, const struct gove
     series_set_u64(metrics->single[GOVERNOR_TICKS], state->ticks);
     series_set(metrics->single[GOVERNOR_TICK_DURATION], facts->tick_seconds);
     series_set_u64(metrics->single[GOVERNOR_RELOAD_SUCCESSFUL], facts->reload_successful);
-    series_set_u64(metrics->single[GOVERNOR_FUTILE], state->futile);
+    series_set_u64(metrics->single[GOVERNOR_FUTILE], state->counts.futile);
     series_set_u64(metrics->single[GOVERNOR_JOURNAL_ERRORS], state->journal_errors);
-    series_set_u64(metrics->policy_active, state->policy_active);
-    series_set_u64(metrics->claims, state->open);
-    series_set_u64(metrics->yielded, count_yielded(state->enforcer, facts->now_ns));
+    for (int i = 0; i < POLICY_KINDS; i++)
+        series_set_u64(metrics->policy_active[i], state->policy_active[i]);
+    for (int i = 0; i < KNOB_COUNT; i++)
+        update_knob(&metrics->knobs[i], state->enforcer, (enum knob)i, facts->now_ns);
     for (int i = 0; i < DEAD_REASONS; i++)
         series_set_u64(metrics->dead_man[i], state->dead_man[i]);
     update_counts(metrics, enforcer_counts(state->enforcer));

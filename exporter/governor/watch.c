@@ -5,7 +5,7 @@
 
 static void answer_reset(struct enforcer *enforcer, struct holding *holding)
 {
-    enforcer->counts.foreign[FOREIGN_RESET]++;
+    enforcer->counts.foreign[holding->claim.knob][FOREIGN_RESET]++;
     if (guard_reset(&holding->memory, enforcer->now_ns) == GUARD_YIELD) {
         holding_drop(enforcer, holding, RELEASE_YIELDED);
         return;
@@ -18,7 +18,7 @@ static void answer_changed(struct enforcer *enforcer, struct holding *holding, c
 {
     const struct actuator *actuator = holding_actuator(enforcer, holding);
     struct claim adopted = holding->claim;
-    enforcer->counts.foreign[FOREIGN_CHANGED]++;
+    enforcer->counts.foreign[holding->claim.knob][FOREIGN_CHANGED]++;
     if (guard_changed(&holding->memory, enforcer->now_ns) == GUARD_YIELD) {
         holding_drop(enforcer, holding, RELEASE_YIELDED);
         holding->known = false;
@@ -45,7 +45,7 @@ static void look_at(struct enforcer *enforcer, struct holding *holding)
     char now[CLAIM_TEXT_MAX];
     int err = actuator->ops->check(actuator->self, &holding->claim, &state, now);
     if (err) {
-        enforcer_count_error(enforcer, ERROR_CHECK, err);
+        enforcer_count_error(enforcer, holding, ERROR_CHECK, err);
         return;
     }
     if (holding->unsure && state != CLAIM_GONE) {

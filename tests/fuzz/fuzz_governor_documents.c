@@ -37,7 +37,7 @@ static void read_config(const char *text, size_t len)
         const struct class *class = &config->classes[i];
         check(class->n_matches >= 1 && class->name[0]);
         check(class->role == ROLE_BEST_EFFORT ? class->base_cores > 0 && class->step_cores > 0
-                                              : !config->threshold.classes[i]);
+                                              : config->owners[i][KNOB_CPU] == POLICY_NONE);
     }
     int found = config_class_of(config, "shop", "cart-0", "cart", &literal);
     check(found >= CLASS_NONE && found < (int)config->n_classes);

@@ -20,7 +20,7 @@ static const struct log no_log = {.fd = -1};
 static const struct guard_limits limits = {
     .claims = 64, .writes_per_second = 50, .cuts_per_10m = 20};
 static const struct because because = {
-    .policy = "threshold", .cause = "shop/cart-0/cart", .measured = 131e-9, .limit = 110e-9};
+    .cause = "shop/cart-0/cart", .measured = 131e-9, .limit = 110e-9};
 
 struct scene {
     struct governor_rig rig; /* for the journal's file */
@@ -137,7 +137,7 @@ static void down_up_and_back(void **state)
     expect_last(scene, ACTION_CUT, OUTCOME_APPLIED);
     assert_string_equal(scene->last.from, "4000000");
     assert_string_equal(scene->last.to, "1500000");
-    assert_string_equal(scene->last.policy, "threshold");
+    assert_int_equal(scene->last.policy, POLICY_THRESHOLD);
     assert_string_equal(scene->last.container, "batch/job/worker-0");
     assert_string_equal(scene->last.cause, "shop/cart-0/cart");
     assert_int_equal(enforcer_open(scene->enforcer), 1);
@@ -206,7 +206,7 @@ static void what_is_reset_is_set_again_and_then_yielded(void **state)
     tick(scene, 2);
     expect_quota(scene, 4);
     assert_int_equal(enforcer_open(scene->enforcer), 0);
-    assert_int_equal(enforcer_counts(scene->enforcer)->foreign[FOREIGN_RESET], 7);
+    assert_int_equal(enforcer_counts(scene->enforcer)->foreign[KNOB_CPU][FOREIGN_RESET], 7);
     assert_int_equal(enforcer_counts(scene->enforcer)->released[RELEASE_YIELDED], 1);
     for (int i = 0; i < 3599; i++)
         tick(scene, 2);
@@ -230,7 +230,7 @@ static void a_new_specification_is_adopted(void **state)
     expect_quota(scene, 2);
     assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
     expect_quota(scene, 3);
-    assert_int_equal(enforcer_counts(scene->enforcer)->foreign[FOREIGN_CHANGED], 1);
+    assert_int_equal(enforcer_counts(scene->enforcer)->foreign[KNOB_CPU][FOREIGN_CHANGED], 1);
 }
 
 static void who_writes_each_second_wins(void **state)
@@ -308,8 +308,10 @@ static void failures_change_nothing_and_are_tried_again(void **state)
     scene->fake.fail_after = true;
     tick(scene, 1);
     expect_last(scene, ACTION_CUT, OUTCOME_FAILED);
-    assert_int_equal(enforcer_counts(scene->enforcer)->errors[ERROR_APPLY][ERROR_EBUSY], 1);
-    assert_int_equal(enforcer_counts(scene->enforcer)->errors[ERROR_APPLY][ERROR_OTHER], 1);
+    assert_int_equal(enforcer_counts(scene->enforcer)->errors[KNOB_CPU][ERROR_APPLY][ERROR_EBUSY],
+                     1);
+    assert_int_equal(enforcer_counts(scene->enforcer)->errors[KNOB_CPU][ERROR_APPLY][ERROR_OTHER],
+                     1);
     assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
     expect_quota(scene, 4);
 }

@@ -172,7 +172,7 @@ static void the_paper_s_loop(void **state)
     }
     expect_quota(scene, "/shop", "300000 100000");
     expect_quota(scene, "/compute", "300000 100000");
-    assert_string_equal(scene->last.policy, "threshold");
+    assert_int_equal(scene->last.policy, POLICY_THRESHOLD);
 }
 
 /* 1 % of the reads of best effort: it is raised when all are calm, and not cut. */
@@ -202,8 +202,12 @@ static void observing_it_decides_and_writes_nothing(void **state)
     assert_int_equal(scene->last.outcome, OUTCOME_DRY_RUN);
     struct governor_state look;
     governor_look(scene->governor, &look);
-    assert_true(enforcer_counts(look.enforcer)->decisions[ACTION_CUT][OUTCOME_DRY_RUN] >= 2);
-    assert_int_equal(enforcer_counts(look.enforcer)->decisions[ACTION_CUT][OUTCOME_APPLIED], 0);
+    assert_true(
+        enforcer_counts(look.enforcer)->decisions[POLICY_THRESHOLD][ACTION_CUT][OUTCOME_DRY_RUN] >=
+        2);
+    assert_int_equal(
+        enforcer_counts(look.enforcer)->decisions[POLICY_THRESHOLD][ACTION_CUT][OUTCOME_APPLIED],
+        0);
 }
 
 static void an_idle_protected_container_is_below(void **state)

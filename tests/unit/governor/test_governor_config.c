@@ -59,7 +59,8 @@ static void everything(void **state)
     assert_int_equal(config->n_classes, 2);
     assert_float_equal(config->classes[1].base_cores, 1.5, 0);
     assert_float_equal(config->classes[1].step_cores, 0.25, 0);
-    assert_true(threshold->classes[1] && !threshold->classes[0]);
+    assert_int_equal(config->owners[1][KNOB_CPU], POLICY_THRESHOLD);
+    assert_int_equal(config->owners[0][KNOB_CPU], POLICY_NONE);
     assert_int_equal(threshold->control.mode, CONTROL_PAPER);
     assert_float_equal(threshold->factor, 1.1, 1e-6);
     assert_float_equal(threshold->culprit_share, 0, 0);
@@ -117,7 +118,8 @@ static void what_is_wrong_is_refused(void **state)
         {WITH("\"exporter\":{\"socket\":\"/e\",\"url\":\"http://127.0.0.1:1\"}"), "either url or"},
         {WITH("\"exporter\":{\"stale\":\"20s\"}"), "exporter.dead: must be longer"},
         {WITH("\"exporter\":{\"stale\":5}"), "exporter.stale: must be a duration"},
-        {WITH("\"policies\":{\"ways\":{}}"), "policies: unknown key \"ways\""},
+        {WITH("\"policies\":{\"treshold\":{}}"), "policies: unknown key \"treshold\""},
+        {WITH("\"policies\":{\"threshold\":{\"class\":[]}}"), "policies.threshold: unknown key"},
         {WITH("\"policies\":{\"threshold\":{}}"), "policies.threshold.classes: must name"},
         {WITH("\"policies\":{\"threshold\":{\"classes\":[\"web\"]}}"), "\"web\" is protected"},
         {WITH("\"policies\":{\"threshold\":{\"classes\":[\"x\"]}}"), "there is no class \"x\""},

@@ -64,7 +64,7 @@ static char *page_of(struct scene *scene, double wanted)
 {
     const struct subject subject = {
         .container_id = "0a1b", .name = "jobs/batch-0/batch", .path = "/0", .floor = 1};
-    const struct because because = {.policy = "threshold", .cause = ""};
+    const struct because because = {.cause = ""};
     struct governor_facts facts = {.state = {.enforcer = scene->enforcer,
                                              .liveness = &scene->liveness,
                                              .ticks = ++scene->tick},

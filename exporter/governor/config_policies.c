@@ -1,0 +1,128 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "exporter/governor/config_reader.h"
+
+/* ---- classes ---- */
+
+/* The class's index, or CLASS_NONE. */
+static int find_class(const struct config *config, const char *name)
+{
+    for (size_t i = 0; name && i < config->n_classes; i++)
+        if (strcmp(config->classes[i].name, name) == 0)
+            return (int)i;
+    return CLASS_NONE;
+}
+
+/* One knob of one class belongs to one policy. */
+static void own(struct config_reader *reader, int class, enum knob knob, enum policy_kind policy)
+{
+    struct config *config = reader->config;
+    enum policy_kind owner = config->owners[class][knob];
+    if (owner != POLICY_NONE && owner != policy)
+        config_fail(reader, "policies.%s.classes: the %s of \"%.64s\" belongs to policies.%s",
+                    policy_kind_name(policy), knob_name(knob), config->classes[class].name,
+                    policy_kind_name(owner));
+    config->owners[class][knob] = policy;
+}
+
+/* Those of the policy, whose knobs are from now on its own. 'knobs': one bit for each. */
+static void read_policy_classes(struct config_reader *reader, const json_t *object,
+                                enum policy_kind policy, unsigned knobs)
+{
+    const struct config *config = reader->config;
+    const char *where = policy_kind_name(policy);
+    const json_t *list = json_object_get(object, "classes");
+    if (json_array_size(list) == 0)
+        config_fail(reader, "policies.%s.classes: must name a class", where);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        int class = find_class(config, name);
+        if (class == CLASS_NONE)
+            config_fail(reader, "policies.%s.classes: there is no class \"%.64s\"", where,
+                        name ? name : "");
+        else if (config->classes[class].role != ROLE_BEST_EFFORT)
+            config_fail(reader, "policies.%s.classes: \"%.64s\" is protected", where, name);
+        for (int knob = 0; knob < KNOB_COUNT && !reader->err; knob++)
+            if (knobs >> knob & 1)
+                own(reader, class, (enum knob)knob, policy);
+    }
+}
+
+/* What all policies have: NULL where this one is not given. What is not enabled owns nothing, but
+ * must be right. */
+static json_t *read_policy(struct config_reader *reader, json_t *policies, enum policy_kind policy,
+                           const char *const *keys, unsigned knobs, bool *enabled)
+{
+    char where[64];
+    json_t *object = json_object_get(policies, policy_kind_name(policy));
+    *enabled = object != NULL;
+    if (!object)
+        return NULL;
+    snprintf(where, sizeof where, "policies.%s", policy_kind_name(policy));
+    config_check_object(reader, object, where, keys);
+    config_read_bool(reader, object, where, "enabled", enabled);
+    if (*enabled && knobs)
+        read_policy_classes(reader, object, policy, knobs);
+    return object;
+}
+
+/* ---- threshold ---- */
+
+/* [2,3] */
+static void read_confirm(struct config_reader *reader, const json_t *policy,
+                         struct control_threshold_config *control)
+{
+    const json_t *list = json_object_get(policy, "confirm");
+    json_int_t need = json_integer_value(json_array_get(list, 0));
+    json_int_t of = json_integer_value(json_array_get(list, 1));
+    if (!list)
+        return;
+    if (json_array_size(list) != 2 || need < 1 || of < need || of > 32) {
+        config_fail(reader, "policies.threshold.confirm: must be [n, of], 1 <= n <= of <= 32");
+        return;
+    }
+    control->confirm = (unsigned)need;
+    control->confirm_of = (unsigned)of;
+}
+
+static void read_threshold(struct config_reader *reader, json_t *policies)
+{
+    static const char *const keys[] = {"enabled", "classes", "mode",   "factor",        "confirm",
+                                       "calm",    "hold",    "futile", "culprit_share", NULL};
+    static const char *const modes[] = {[CONTROL_SAFE] = "safe", [CONTROL_PAPER] = "paper", NULL};
+    static const char where[] = "policies.threshold";
+    struct threshold_config *threshold = &reader->config->threshold;
+    struct control_threshold_config *control = &threshold->control;
+    json_t *policy =
+        read_policy(reader, policies, POLICY_THRESHOLD, keys, 1u << KNOB_CPU, &threshold->enabled);
+    control_threshold_defaults(control);
+    threshold->factor = 1.25;
+    threshold->culprit_share = 0.1;
+    if (!policy)
+        return;
+    control->mode =
+        (enum control_mode)config_read_word(reader, policy, where, "mode", modes, CONTROL_SAFE);
+    config_read_number(reader, policy, where, "factor", 1, 10, &threshold->factor);
+    config_read_number(reader, policy, where, "culprit_share", 0, 1, &threshold->culprit_share);
+    read_confirm(reader, policy, control);
+    config_read_count(reader, policy, where, "calm", 1, 1000, &control->calm);
+    config_read_duration(reader, policy, where, "hold", 0, 3600, &control->hold_seconds);
+    config_read_duration(reader, policy, where, "futile", 1, 86400, &control->futile_seconds);
+    control->hold_max_seconds = 32 * control->hold_seconds;
+}
+
+void config_read_policies(struct config_reader *reader, json_t *root)
+{
+    const char *keys[POLICY_KINDS + 1] = {NULL};
+    json_t *policies = json_object_get(root, "policies");
+    for (int i = 0; i < POLICY_KINDS; i++)
+        keys[i] = policy_kind_name((enum policy_kind)i);
+    for (size_t i = 0; i < CONFIG_CLASSES_MAX; i++)
+        for (int knob = 0; knob < KNOB_COUNT; knob++)
+            reader->config->owners[i][knob] = POLICY_NONE;
+    if (policies)
+        config_check_object(reader, policies, "policies", keys);
+    if (!reader->err)
+        read_threshold(reader, policies);
+}

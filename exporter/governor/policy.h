@@ -1,0 +1,65 @@
+/*
+ * A policy: what is wished for, by what is seen in a tick. Each is a file of its own and a line in
+ * policy_table.c; which knobs of which classes are its own is the configuration's to say
+ * (config_owners()).
+ *
+ * A policy does no input or output, reads no clock and allocates nothing after init. What it wishes
+ * for goes to the enforcer, between its begin and its commit. One thread.
+ */
+#ifndef IE_GOVERNOR_POLICY_H
+#define IE_GOVERNOR_POLICY_H
+
+#include "exporter/governor/config.h"
+#include "exporter/governor/enforcer.h"
+#include "exporter/governor/view.h"
+
+/* A container of the view. */
+struct governed {
+    const struct view_container *container;
+    int class; /* in the configuration, or CLASS_NONE */
+    /* What may be turned down, and belongs to some policy; NULL otherwise. */
+    struct holding *holdings[KNOB_COUNT];
+};
+
+/* A fresh tick. */
+struct policy_tick {
+    struct enforcer *enforcer;
+    const struct governed *governed;
+    size_t n;
+    double now, interval; /* of the exporter's tick, seconds */
+};
+
+/* Since init. */
+struct policy_counts {
+    uint64_t futile; /* how often turning down did not help, and was given up */
+};
+
+struct policy_ops {
+    enum policy_kind kind;
+    bool (*enabled)(const struct config *config);
+    /* 'config' is borrowed until free. 0 or -ENOMEM. */
+    int (*init)(const struct config *config, void **self);
+    void (*decide)(void *self, const struct policy_tick *tick);
+    /* Whether it had what it decides by in the last tick; otherwise it holds nothing. */
+    bool (*active)(const void *self);
+    /* May be NULL: it counts nothing. Adds to 'counts'. */
+    void (*count)(const void *self, struct policy_counts *counts);
+    void (*free)(void *self);
+};
+
+extern const struct policy_ops *const policy_table[POLICY_KINDS];
+
+/* The policies that a configuration enables. */
+struct policies {
+    void *of[POLICY_KINDS]; /* NULL: not enabled */
+};
+/* 0, or -ENOMEM with nothing made. */
+int policies_init(struct policies *policies, const struct config *config);
+void policies_release(struct policies *policies);
+void policies_decide(const struct policies *policies, const struct policy_tick *tick);
+void policies_count(const struct policies *policies, struct policy_counts *counts);
+bool policies_active(const struct policies *policies, enum policy_kind kind);
+
+extern const struct policy_ops threshold_policy;
+
+#endif

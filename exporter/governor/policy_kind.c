@@ -1,0 +1,8 @@
+#include "exporter/governor/policy_kind.h"
+
+static const char *const names[POLICY_KINDS] = {[POLICY_THRESHOLD] = "threshold"};
+
+const char *policy_kind_name(enum policy_kind kind)
+{
+    return names[kind];
+}

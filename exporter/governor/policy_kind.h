@@ -1,0 +1,14 @@
+/* The policies by name; policy.h says what each can do. */
+#ifndef IE_GOVERNOR_POLICY_KIND_H
+#define IE_GOVERNOR_POLICY_KIND_H
+
+enum policy_kind {
+    POLICY_THRESHOLD, /* CPU quota by memory latency */
+    POLICY_KINDS,
+    POLICY_NONE = POLICY_KINDS
+};
+
+/* As in the configuration, the log and labels. */
+const char *policy_kind_name(enum policy_kind kind);
+
+#endif

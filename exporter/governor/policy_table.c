@@ -1,0 +1,46 @@
+#include "exporter/governor/policy.h"
+
+const struct policy_ops *const policy_table[POLICY_KINDS] = {
+    [POLICY_THRESHOLD] = &threshold_policy,
+};
+
+int policies_init(struct policies *policies, const struct config *config)
+{
+    struct policies made = {0};
+    int err = 0;
+    for (int i = 0; i < POLICY_KINDS && !err; i++)
+        if (policy_table[i]->enabled(config))
+            err = policy_table[i]->init(config, &made.of[i]);
+    if (err)
+        policies_release(&made);
+    else
+        *policies = made;
+    return err;
+}
+
+void policies_release(struct policies *policies)
+{
+    for (int i = 0; i < POLICY_KINDS; i++)
+        if (policies->of[i])
+            policy_table[i]->free(policies->of[i]);
+    *policies = (struct policies){0};
+}
+
+void policies_decide(const struct policies *policies, const struct policy_tick *tick)
+{
+    for (int i = 0; i < POLICY_KINDS; i++)
+        if (policies->of[i])
+            policy_table[i]->decide(policies->of[i], tick);
+}
+
+void policies_count(const struct policies *policies, struct policy_counts *counts)
+{
+    for (int i = 0; i < POLICY_KINDS; i++)
+        if (policies->of[i] && policy_table[i]->count)
+            policy_table[i]->count(policies->of[i], counts);
+}
+
+bool policies_active(const struct policies *policies, enum policy_kind kind)
+{
+    return policies->of[kind] && policy_table[kind]->active(policies->of[kind]);
+}
