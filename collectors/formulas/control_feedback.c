@@ -4,6 +4,20 @@
 
 static const double cache_matters = 0.3, memory_matters = 0.5;
 
+/* ---- a step ---- */
+
+bool control_loss(double observed, double memory, double cache, struct control_loss *out)
+{
+    double in_cache = isnan(cache) ? 0 : fmax(0, cache), in_memory = fmax(0, memory);
+    double lost = in_memory + in_cache;
+    if (isnan(memory) || !(observed > 0) || !(lost < observed))
+        return false;
+    *out = (struct control_loss){.slowdown = observed / (observed - lost),
+                                 .memory_part = lost > 0 ? in_memory / lost : 0,
+                                 .cache_part = lost > 0 ? in_cache / lost : 0};
+    return true;
+}
+
 /* ---- a bound ---- */
 
 enum { OVER_STEPS = 3, UNDER_STEPS = 6 };

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-static const char *const knob_names[KNOB_COUNT] = {[KNOB_CPU] = "cpu"};
+static const char *const knob_names[KNOB_COUNT] = {
+    [KNOB_CPU] = "cpu", [KNOB_WAYS] = "ways", [KNOB_MBA] = "mba"};
 
 const char *knob_name(enum knob knob)
 {

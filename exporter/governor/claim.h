@@ -12,7 +12,9 @@
 enum { CLAIM_TEXT_MAX = 64, CLAIM_PATH_MAX = 1024, CLAIM_NAME_MAX = 256, CLAIMS_MAX = 1024 };
 
 enum knob {
-    KNOB_CPU, /* CPU quota: cores */
+    KNOB_CPU,  /* CPU quota: cores */
+    KNOB_WAYS, /* of the last-level cache */
+    KNOB_MBA,  /* Memory Bandwidth Allocation: percent */
     KNOB_COUNT
 };
 
@@ -33,6 +35,8 @@ struct claim {
     char set[CLAIM_TEXT_MAX];       /* the text that the last change is to, "" if there was none */
     /* In the knob's unit: least <= value <= most, always. most is what 'original' allows. */
     double least, most, value;
+    double step; /* values are multiples of it; 0: any */
+    unsigned at; /* of ways: how many there are below the first; 0: of the others */
 };
 
 /* A path below a root: begins with a slash and leads nowhere else. */

@@ -69,27 +69,54 @@ static void read_matches(struct config_reader *reader, json_t *item, const char 
     class->n_matches = n;
 }
 
-static void read_cpu(struct config_reader *reader, json_t *item, const char *where,
-                     struct class *class)
+/* An object of what is taken from best effort; NULL: the class has none. */
+static json_t *read_taken(struct config_reader *reader, json_t *item, const struct class *class,
+                          const char *place, const char *key, const char *const *keys)
 {
-    static const char *const keys[] = {"base_cores", "step_cores", NULL};
-    json_t *cpu = json_object_get(item, "cpu");
+    json_t *taken = json_object_get(item, key);
+    if (!taken)
+        return NULL;
+    config_check_object(reader, taken, place, keys);
+    if (class->role == ROLE_PROTECTED)
+        config_fail(reader, "%s: nothing is taken from a protected class", place);
+    return taken;
+}
+
+static void read_knobs(struct config_reader *reader, json_t *item, const char *where,
+                       struct class *class)
+{
+    static const char *const cpu_keys[] = {"base_cores", "step_cores", NULL};
+    static const char *const llc_keys[] = {"floor_ways", NULL};
+    static const char *const mba_keys[] = {"floor_percent", NULL};
     char place[128];
     class->base_cores = 1;
     class->step_cores = 0.5;
-    if (!cpu)
-        return;
+    class->floor_ways = 2;
+    class->floor_percent = 20;
     snprintf(place, sizeof place, "%s.cpu", where);
-    config_check_object(reader, cpu, place, keys);
-    if (class->role == ROLE_PROTECTED)
-        config_fail(reader, "%s: nothing is taken from a protected class", place);
+    json_t *cpu = read_taken(reader, item, class, place, "cpu", cpu_keys);
     config_read_number(reader, cpu, place, "base_cores", 0.01, 4096, &class->base_cores);
     config_read_number(reader, cpu, place, "step_cores", 0.01, 4096, &class->step_cores);
+    snprintf(place, sizeof place, "%s.llc", where);
+    json_t *llc = read_taken(reader, item, class, place, "llc", llc_keys);
+    config_read_count(reader, llc, place, "floor_ways", 1, 32, &class->floor_ways);
+    snprintf(place, sizeof place, "%s.mba", where);
+    json_t *mba = read_taken(reader, item, class, place, "mba", mba_keys);
+    config_read_count(reader, mba, place, "floor_percent", 1, 100, &class->floor_percent);
+}
+
+static void read_bound(struct config_reader *reader, json_t *item, const char *where,
+                       struct class *class)
+{
+    config_read_number(reader, item, where, "slowdown_bound", 1.01, 100, &class->slowdown_bound);
+    if (class->slowdown_bound > 0 && class->role != ROLE_PROTECTED)
+        config_fail(reader, "%s.slowdown_bound: only a protected class has one", where);
 }
 
 static void read_class(struct config_reader *reader, json_t *item, size_t i)
 {
-    static const char *const keys[] = {"name", "role", "match", "cpu", NULL};
+    static const char *const keys[] = {"name", "role", "match", "slowdown_bound",
+                                       "cpu",  "llc",  "mba",   NULL};
     static const char *const roles[] = {"protected", "best_effort", NULL};
     struct config *config = reader->config;
     struct class *class = &config->classes[i];
@@ -106,7 +133,8 @@ static void read_class(struct config_reader *reader, json_t *item, size_t i)
         config_fail(reader, "%s.role: is missing", where);
     class->role = (enum role)config_read_word(reader, item, where, "role", roles, 0);
     read_matches(reader, item, where, class);
-    read_cpu(reader, item, where, class);
+    read_bound(reader, item, where, class);
+    read_knobs(reader, item, where, class);
 }
 
 static void read_classes(struct config_reader *reader, const json_t *root)
@@ -212,7 +240,9 @@ bool config_is_protected(const struct config *config, int class)
 
 double config_floor(const struct config *config, int class, enum knob knob)
 {
-    const double floors[KNOB_COUNT] = {[KNOB_CPU] = config->classes[class].base_cores};
+    const struct class *of = &config->classes[class];
+    const double floors[KNOB_COUNT] = {
+        [KNOB_CPU] = of->base_cores, [KNOB_WAYS] = of->floor_ways, [KNOB_MBA] = of->floor_percent};
     return floors[knob];
 }
 

@@ -15,6 +15,7 @@
 #include "exporter/governor/client.h"
 #include "exporter/governor/guard.h"
 #include "exporter/governor/policy_kind.h"
+#include "exporter/governor/view.h"
 
 enum {
     CONFIG_CLASSES_MAX = 32,
@@ -36,7 +37,10 @@ struct class
     enum role role;
     struct match matches[CONFIG_MATCHES_MAX];
     size_t n_matches;
-    double base_cores, step_cores; /* of best effort */
+    double slowdown_bound; /* of protected: how slow it may be; 0: nobody has said so */
+    /* Of best effort. */
+    double base_cores, step_cores;
+    unsigned floor_ways, floor_percent; /* of the last-level cache, of memory bandwidth */
 };
 
 struct threshold_config {
@@ -44,6 +48,30 @@ struct threshold_config {
     double factor;                           /* theta is so many times the baseline */
     double culprit_share;                    /* of best effort's reads; 0: all are culprits */
     struct control_threshold_config control; /* base and step are the class's */
+};
+
+enum ways_mode {
+    WAYS_BOUND, /* protected containers keep their classes' bounds */
+    WAYS_FAIR   /* nobody of the policy's classes is much slower than the others */
+};
+
+struct ways_config {
+    bool enabled;
+    enum ways_mode mode;
+    double step_seconds;
+    enum view_model model;
+};
+
+enum mba_mode {
+    MBA_BOUND, /* as WAYS_BOUND */
+    MBA_FAIR   /* who is slower gets more of what memory gives */
+};
+
+struct mba_config {
+    bool enabled;
+    enum mba_mode mode;
+    double step_seconds, culprit_share; /* of best effort's reads; 0: all are culprits */
+    enum view_model model;
 };
 
 struct config {
@@ -54,6 +82,8 @@ struct config {
     struct class classes[CONFIG_CLASSES_MAX];
     size_t n_classes;
     struct threshold_config threshold;
+    struct ways_config ways;
+    struct mba_config mba;
     /* Whose a knob of a class is: one policy's, or POLICY_NONE. */
     enum policy_kind owners[CONFIG_CLASSES_MAX][KNOB_COUNT];
     struct guard_limits limits;

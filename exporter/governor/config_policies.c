@@ -112,6 +112,65 @@ static void read_threshold(struct config_reader *reader, json_t *policies)
     control->hold_max_seconds = 32 * control->hold_seconds;
 }
 
+/* ---- by slowdown ---- */
+
+static enum view_model read_model(struct config_reader *reader, json_t *policy, const char *where)
+{
+    static const char *const models[] = {
+        [VIEW_PASSIVE] = "passive", [VIEW_SHADOW] = "shadow", NULL};
+    return (enum view_model)config_read_word(reader, policy, where, "model", models, VIEW_PASSIVE);
+}
+
+/* Who is to keep a bound must have one. */
+static void need_bound(struct config_reader *reader, const char *where)
+{
+    const struct config *config = reader->config;
+    for (size_t i = 0; i < config->n_classes; i++)
+        if (config->classes[i].slowdown_bound > 0)
+            return;
+    config_fail(reader, "%s: no protected class has a slowdown_bound", where);
+}
+
+static const char *const slowdown_modes[] = {"bound", "fair", NULL};
+
+static void read_ways(struct config_reader *reader, json_t *policies)
+{
+    static const char *const keys[] = {"enabled", "classes", "mode", "step", "model", NULL};
+    static const char where[] = "policies.ways";
+    struct ways_config *ways = &reader->config->ways;
+    ways->step_seconds = 10;
+    json_t *policy =
+        read_policy(reader, policies, POLICY_WAYS, keys, 1u << KNOB_WAYS, &ways->enabled);
+    if (!policy)
+        return;
+    ways->mode =
+        (enum ways_mode)config_read_word(reader, policy, where, "mode", slowdown_modes, WAYS_BOUND);
+    config_read_duration(reader, policy, where, "step", 0.001, 3600, &ways->step_seconds);
+    ways->model = read_model(reader, policy, where);
+    if (ways->enabled && ways->mode == WAYS_BOUND)
+        need_bound(reader, where);
+}
+
+static void read_mba(struct config_reader *reader, json_t *policies)
+{
+    static const char *const keys[] = {"enabled", "classes",       "mode", "step",
+                                       "model",   "culprit_share", NULL};
+    static const char where[] = "policies.mba";
+    struct mba_config *mba = &reader->config->mba;
+    mba->step_seconds = 10;
+    mba->culprit_share = 0.1;
+    json_t *policy = read_policy(reader, policies, POLICY_MBA, keys, 1u << KNOB_MBA, &mba->enabled);
+    if (!policy)
+        return;
+    mba->mode =
+        (enum mba_mode)config_read_word(reader, policy, where, "mode", slowdown_modes, MBA_BOUND);
+    config_read_duration(reader, policy, where, "step", 0.001, 3600, &mba->step_seconds);
+    config_read_number(reader, policy, where, "culprit_share", 0, 1, &mba->culprit_share);
+    mba->model = read_model(reader, policy, where);
+    if (mba->enabled && mba->mode == MBA_BOUND)
+        need_bound(reader, where);
+}
+
 void config_read_policies(struct config_reader *reader, json_t *root)
 {
     const char *keys[POLICY_KINDS + 1] = {NULL};
@@ -123,6 +182,9 @@ void config_read_policies(struct config_reader *reader, json_t *root)
             reader->config->owners[i][knob] = POLICY_NONE;
     if (policies)
         config_check_object(reader, policies, "policies", keys);
-    if (!reader->err)
-        read_threshold(reader, policies);
+    if (reader->err)
+        return;
+    read_threshold(reader, policies);
+    read_ways(reader, policies);
+    read_mba(reader, policies);
 }

@@ -9,7 +9,13 @@
 #include "exporter/governor/claim.h"
 #include "exporter/governor/policy_kind.h"
 
-enum action { ACTION_CUT, ACTION_RAISE, ACTION_RELEASE, ACTIONS };
+enum action {
+    ACTION_CUT,
+    ACTION_RAISE,
+    ACTION_SET, /* other ways, as many */
+    ACTION_RELEASE,
+    ACTIONS
+};
 enum outcome {
     OUTCOME_APPLIED,
     OUTCOME_DRY_RUN,

@@ -33,9 +33,17 @@ static bool journal_is_well(struct enforcer *enforcer)
     return false;
 }
 
-static void add_intent(struct enforcer *enforcer, struct holding *holding, double value)
+static void spell(const struct enforcer *enforcer, const struct holding *holding, double value,
+                  char out[CLAIM_TEXT_MAX])
 {
     const struct actuator *actuator = holding_actuator(enforcer, holding);
+    struct claim claim = holding->claim;
+    claim.at = holding->wanted_at;
+    actuator->ops->format(actuator->self, &claim, value, out);
+}
+
+static void add_intent(struct enforcer *enforcer, struct holding *holding, double value)
+{
     struct intent *intent = &enforcer->intents[enforcer->n_intents];
     if (!holding->claim.id) {
         int err = journal_claim(enforcer->journal, &holding->claim);
@@ -45,32 +53,54 @@ static void add_intent(struct enforcer *enforcer, struct holding *holding, doubl
     }
     intent->claim = holding->claim.id;
     holding_text(enforcer, holding, intent->from);
-    actuator->ops->format(actuator->self, &holding->claim, value, intent->to);
+    spell(enforcer, holding, value, intent->to);
     enforcer->changed[enforcer->n_intents] = holding;
     enforcer->values[enforcer->n_intents++] = value;
+}
+
+static enum action action_to(const struct holding *holding, double value)
+{
+    if (value == holding->claim.value)
+        return ACTION_SET;
+    return value < holding->claim.value ? ACTION_CUT : ACTION_RAISE;
+}
+
+/* As many ways as before, but others, are a change, too. */
+static enum guard_verdict ask_guard(struct enforcer *enforcer, struct holding *holding,
+                                    double *value)
+{
+    const struct claim *claim = &holding->claim;
+    size_t n_open = enforcer_open(enforcer);
+    enum guard_verdict verdict =
+        guard_check(&enforcer->guard, &holding->memory, claim, holding->wanted, n_open,
+                    enforcer->tick, enforcer->now_ns, value);
+    if (verdict != GUARD_SAME || claim->value >= claim->most || holding->wanted_at == claim->at)
+        return verdict;
+    *value = claim->value;
+    return guard_move(&enforcer->guard, &holding->memory, claim, n_open, enforcer->tick,
+                      enforcer->now_ns);
 }
 
 static void plan_change(struct enforcer *enforcer, struct holding *holding)
 {
     double value;
     char from[CLAIM_TEXT_MAX], to[CLAIM_TEXT_MAX];
-    enum action action = holding->wanted < holding->claim.value ? ACTION_CUT : ACTION_RAISE;
-    enum guard_verdict verdict =
-        guard_check(&enforcer->guard, &holding->memory, &holding->claim, holding->wanted,
-                    enforcer_open(enforcer), enforcer->tick, enforcer->now_ns, &value);
+    enum guard_verdict verdict = ask_guard(enforcer, holding, &value);
     if (verdict == GUARD_SAME)
         return;
     if (verdict != GUARD_PASS) {
+        enum action action = action_to(holding, holding->wanted);
         enforcer->counts.limited[verdict]++;
         enforcer->counts.decisions[holding->policy][action][OUTCOME_LIMITED]++;
     } else if (value >= holding->claim.most) {
         if (holding_is_held(enforcer, holding))
             holding_put_back(enforcer, holding, RELEASE_CALM);
     } else if (enforcer->config.dry) {
-        const struct actuator *actuator = holding_actuator(enforcer, holding);
+        enum action action = action_to(holding, value);
         holding_text(enforcer, holding, from);
-        actuator->ops->format(actuator->self, &holding->claim, value, to);
+        spell(enforcer, holding, value, to);
         holding->claim.value = value;
+        holding->claim.at = holding->wanted_at;
         holding->since_wall_ns = enforcer->wall_ns;
         enforcer_tell(enforcer, holding, action, OUTCOME_DRY_RUN, from, to, "");
     } else if (!enforcer->failing_since_ns) {
@@ -96,9 +126,11 @@ static void make_change(struct enforcer *enforcer, size_t i)
     struct holding *holding = enforcer->changed[i];
     const struct intent *intent = &enforcer->intents[i];
     const struct actuator *actuator = holding_actuator(enforcer, holding);
-    enum action action = enforcer->values[i] < holding->claim.value ? ACTION_CUT : ACTION_RAISE;
+    enum action action = action_to(holding, enforcer->values[i]);
     holding->before = holding->claim.value;
+    holding->before_at = holding->claim.at;
     holding->claim.value = enforcer->values[i];
+    holding->claim.at = holding->wanted_at;
     memcpy(holding->claim.from, intent->from, sizeof intent->from);
     memcpy(holding->claim.set, intent->to, sizeof intent->to);
     int err = actuator->ops->apply(actuator->self, &holding->claim);

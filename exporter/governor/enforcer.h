@@ -56,7 +56,9 @@ struct holding {
     struct guard_memory memory;
     enum policy_kind policy;
     double floor;
+    double aim;    /* its policy's own to remember; NaN at first */
     double wanted; /* NaN: nothing this tick */
+    unsigned wanted_at;
     struct because because;
     uint64_t since_wall_ns; /* of the last change; 0: none */
     bool known; /* its limits are: otherwise there is nothing to take, or it cannot be read */
@@ -64,6 +66,7 @@ struct holding {
     /* The last change failed, and what the file has is not known yet; the value before it. */
     bool unsure;
     double before;
+    unsigned before_at;
 };
 
 struct enforcer;
@@ -87,6 +90,9 @@ void enforcer_begin(struct enforcer *enforcer, uint64_t tick, uint64_t now_ns, u
 struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
                              const struct subject *subject);
 void enforcer_want(struct holding *holding, double value, const struct because *because);
+/* The same of ways with so many below the first. */
+void enforcer_want_at(struct holding *holding, double value, unsigned at,
+                      const struct because *because);
 /* Everything back that it may have. */
 void enforcer_let_go(struct enforcer *enforcer, struct holding *holding, enum release_reason reason,
                      const struct because *because);

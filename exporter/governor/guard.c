@@ -95,6 +95,18 @@ static enum guard_verdict may_change(const struct guard *guard, const struct gua
     return GUARD_PASS;
 }
 
+enum guard_verdict guard_move(struct guard *guard, struct guard_memory *memory,
+                              const struct claim *claim, size_t n_open, uint64_t tick,
+                              uint64_t now_ns)
+{
+    enum guard_verdict verdict = may_change(guard, memory, claim, n_open, tick, now_ns);
+    if (verdict == GUARD_PASS && !take_token(guard, now_ns))
+        verdict = GUARD_RATE;
+    if (verdict == GUARD_PASS)
+        memory->changed_tick = tick + 1;
+    return verdict;
+}
+
 enum guard_verdict guard_check(struct guard *guard, struct guard_memory *memory,
                                const struct claim *claim, double wanted, size_t n_open,
                                uint64_t tick, uint64_t now_ns, double *value)
@@ -107,12 +119,9 @@ enum guard_verdict guard_check(struct guard *guard, struct guard_memory *memory,
         wanted = claim->least;
     if (wanted == claim->value)
         return GUARD_SAME;
-    enum guard_verdict verdict = may_change(guard, memory, claim, n_open, tick, now_ns);
-    if (verdict == GUARD_PASS && !take_token(guard, now_ns))
-        verdict = GUARD_RATE;
+    enum guard_verdict verdict = guard_move(guard, memory, claim, n_open, tick, now_ns);
     if (verdict != GUARD_PASS)
         return verdict;
-    memory->changed_tick = tick + 1;
     if (wanted < claim->value)
         count_cut(guard, memory, now_ns);
     *value = wanted;

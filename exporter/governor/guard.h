@@ -67,6 +67,11 @@ enum guard_verdict guard_check(struct guard *guard, struct guard_memory *memory,
                                const struct claim *claim, double wanted, size_t n_open,
                                uint64_t tick, uint64_t now_ns, double *value);
 
+/* The same for a change that leaves the value as it is: other ways, as many. */
+enum guard_verdict guard_move(struct guard *guard, struct guard_memory *memory,
+                              const struct claim *claim, size_t n_open, uint64_t tick,
+                              uint64_t now_ns);
+
 /* What to do about a value that is not ours. */
 enum guard_answer {
     GUARD_REASSERT, /* it was reset: ours comes back at the next decision */

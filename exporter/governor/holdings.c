@@ -132,6 +132,7 @@ void holding_settle(struct holding *holding, const char *now)
         return; /* it happened */
     memcpy(claim->set, claim->from, sizeof claim->set);
     claim->value = holding->before;
+    claim->at = holding->before_at;
 }
 
 /* Nothing is set any more, whatever the file says. */
@@ -140,6 +141,7 @@ static void forget_change(struct holding *holding)
     holding->claim.id = 0;
     holding->claim.from[0] = holding->claim.set[0] = '\0';
     holding->claim.value = holding->claim.most;
+    holding->claim.at = 0;
     holding->unsure = false;
     holding->since_wall_ns = 0;
 }
@@ -187,8 +189,11 @@ static struct holding *add(struct enforcer *enforcer, enum knob knob, const stru
     if (enforcer->n == CLAIMS_MAX || strlen(subject->path) >= CLAIM_PATH_MAX)
         return NULL;
     struct holding *holding = &enforcer->holdings[enforcer->n++];
-    *holding = (struct holding){
-        .claim.knob = knob, .policy = subject->policy, .floor = subject->floor, .wanted = NAN};
+    *holding = (struct holding){.claim.knob = knob,
+                                .policy = subject->policy,
+                                .floor = subject->floor,
+                                .aim = NAN,
+                                .wanted = NAN};
     snprintf(holding->claim.path, sizeof holding->claim.path, "%s", subject->path);
     snprintf(holding->claim.container, sizeof holding->claim.container, "%s", subject->name);
     snprintf(holding->claim.container_id, sizeof holding->claim.container_id, "%s",
@@ -215,6 +220,8 @@ struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
     if (!holding)
         return NULL;
     holding->seen = true;
+    if (holding->policy != subject->policy)
+        holding->aim = NAN;
     holding->policy = subject->policy;
     if (!holding->known) {
         holding->floor = subject->floor;
@@ -225,10 +232,17 @@ struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
     return holding;
 }
 
-void enforcer_want(struct holding *holding, double value, const struct because *because)
+void enforcer_want_at(struct holding *holding, double value, unsigned at,
+                      const struct because *because)
 {
     holding->wanted = value;
+    holding->wanted_at = at;
     holding->because = *because;
+}
+
+void enforcer_want(struct holding *holding, double value, const struct because *because)
+{
+    enforcer_want_at(holding, value, 0, because);
 }
 
 /* ---- letting go ---- */

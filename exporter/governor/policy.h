@@ -31,7 +31,8 @@ struct policy_tick {
 
 /* Since init. */
 struct policy_counts {
-    uint64_t futile; /* how often turning down did not help, and was given up */
+    uint64_t futile;       /* how often turning down did not help, and was given up */
+    uint64_t bound_missed; /* steps in which a bound was not kept and nothing was left to take */
 };
 
 struct policy_ops {
@@ -60,6 +61,6 @@ void policies_decide(const struct policies *policies, const struct policy_tick *
 void policies_count(const struct policies *policies, struct policy_counts *counts);
 bool policies_active(const struct policies *policies, enum policy_kind kind);
 
-extern const struct policy_ops threshold_policy;
+extern const struct policy_ops threshold_policy, ways_policy, mba_policy;
 
 #endif

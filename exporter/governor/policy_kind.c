@@ -1,6 +1,7 @@
 #include "exporter/governor/policy_kind.h"
 
-static const char *const names[POLICY_KINDS] = {[POLICY_THRESHOLD] = "threshold"};
+static const char *const names[POLICY_KINDS] = {
+    [POLICY_THRESHOLD] = "threshold", [POLICY_WAYS] = "ways", [POLICY_MBA] = "mba"};
 
 const char *policy_kind_name(enum policy_kind kind)
 {

@@ -4,6 +4,8 @@
 
 enum policy_kind {
     POLICY_THRESHOLD, /* CPU quota by memory latency */
+    POLICY_WAYS,      /* ways of the last-level cache by slowdown */
+    POLICY_MBA,       /* memory bandwidth by slowdown */
     POLICY_KINDS,
     POLICY_NONE = POLICY_KINDS
 };

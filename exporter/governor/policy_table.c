@@ -2,6 +2,8 @@
 
 const struct policy_ops *const policy_table[POLICY_KINDS] = {
     [POLICY_THRESHOLD] = &threshold_policy,
+    [POLICY_WAYS] = &ways_policy,
+    [POLICY_MBA] = &mba_policy,
 };
 
 int policies_init(struct policies *policies, const struct config *config)

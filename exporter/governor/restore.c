@@ -24,6 +24,8 @@ size_t actuators_open(struct actuators *actuators, const struct actuator_env *en
     *actuators = (struct actuators){0};
     for (size_t i = 0; i < KNOB_COUNT; i++) {
         struct verdict why;
+        if (!table[i])
+            continue;
         verdict_clear(&why);
         int err = table[i]->open(env, &actuators->of[i].self, &why);
         if (err) {

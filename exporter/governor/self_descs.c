@@ -39,7 +39,8 @@ const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
          .type = METRIC_GAUGE,
          .labels = "policy",
          .help = "1 while the policy has a signal: for threshold, a protected container with a "
-                 "latency that is known to be normal. 0: it holds nothing."},
+                 "latency that is known to be normal; for ways and mba, a slowdown to go by. 0: it "
+                 "holds nothing."},
     [GOVERNOR_DECISIONS] =
         {.name = GOVERNOR("decisions"),
          .type = METRIC_COUNTER,
@@ -85,6 +86,11 @@ const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
          .type = METRIC_COUNTER,
          .help = "How often a container was at its least for long and the protected ones still "
                  "waited. High: the cause of the latency is elsewhere."},
+    [GOVERNOR_BOUND_MISSED] =
+        {.name = GOVERNOR("bound_missed"),
+         .type = METRIC_COUNTER,
+         .help = "Steps of ways and mba in which a protected container was slower than its bound "
+                 "and nothing was left to take. High: the bound cannot be kept by these means."},
     [GOVERNOR_LIMIT_HITS] =
         {.name = GOVERNOR("limit_hits"),
          .type = METRIC_COUNTER,
@@ -117,4 +123,16 @@ const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
          .labels = "container",
          .help = "CPU quota that the container has without the governor, bounded by its CPUs; "
                  "absent while it is not restricted. High: it may use much."},
+    [GOVERNOR_CONTAINER_WAYS] =
+        {.name = GOVERNOR("container_llc_ways"),
+         .type = METRIC_GAUGE,
+         .labels = "container",
+         .help = "Ways of the last-level cache that the container is kept to, or would be in mode "
+                 "observe; absent while it may use all. High: little is taken from it."},
+    [GOVERNOR_CONTAINER_MBA] =
+        {.name = GOVERNOR("container_mba_percent"),
+         .type = METRIC_GAUGE,
+         .labels = "container",
+         .help = "Memory bandwidth that Memory Bandwidth Allocation leaves the container, or would "
+                 "in mode observe; absent at 100. High: little is taken from it."},
 };

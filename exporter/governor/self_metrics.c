@@ -17,10 +17,20 @@ struct knob_series {
     struct series *errors[ERROR_OPS][ERROR_REASONS], *foreign[FOREIGN_KINDS];
 };
 
-/* Of a container that is restricted. */
+/* What is shown of a knob that is turned down; GOVERNOR_METRICS: nothing. */
+static const struct {
+    enum governor_metric value, original;
+} shown[KNOB_COUNT] = {
+    [KNOB_CPU] = {GOVERNOR_QUOTA, GOVERNOR_QUOTA_ORIGINAL},
+    [KNOB_WAYS] = {GOVERNOR_CONTAINER_WAYS, GOVERNOR_METRICS},
+    [KNOB_MBA] = {GOVERNOR_CONTAINER_MBA, GOVERNOR_METRICS},
+};
+
+/* Of a knob that is turned down. */
 struct claim_series {
     char path[CLAIM_PATH_MAX];
-    struct series *quota, *original;
+    enum knob knob;
+    struct series *value, *original; /* original may be NULL */
     bool seen;
 };
 
@@ -189,12 +199,13 @@ static int make_container(struct governor_metrics *metrics, const struct claim *
                                    {"pod", pod},
                                    {"container", container},
                                    {"container_id", claim->container_id}};
-    int err = make(metrics, GOVERNOR_QUOTA, labels, 4, &out->quota);
-    if (err)
+    out->original = NULL;
+    int err = make(metrics, shown[claim->knob].value, labels, 4, &out->value);
+    if (err || shown[claim->knob].original == GOVERNOR_METRICS)
         return err;
-    err = make(metrics, GOVERNOR_QUOTA_ORIGINAL, labels, 4, &out->original);
+    err = make(metrics, shown[claim->knob].original, labels, 4, &out->original);
     if (err)
-        series_free(out->quota);
+        series_free(out->value);
     return err;
 }
 
@@ -202,7 +213,8 @@ static struct claim_series *container_of(struct governor_metrics *metrics,
                                          const struct claim *claim)
 {
     for (size_t i = 0; i < metrics->n_containers; i++)
-        if (strcmp(metrics->containers[i].path, claim->path) == 0)
+        if (metrics->containers[i].knob == claim->knob &&
+            strcmp(metrics->containers[i].path, claim->path) == 0)
             return &metrics->containers[i];
     if (metrics->n_containers == CLAIMS_MAX)
         return NULL;
@@ -210,6 +222,7 @@ static struct claim_series *container_of(struct governor_metrics *metrics,
     if (make_container(metrics, claim, series))
         return NULL;
     memcpy(series->path, claim->path, sizeof series->path);
+    series->knob = claim->knob;
     metrics->n_containers++;
     return series;
 }
@@ -227,15 +240,17 @@ static void update_containers(struct governor_metrics *metrics, const struct enf
         if (!series)
             continue;
         series->seen = true;
-        series_set(series->quota, claim->value);
-        series_set(series->original, claim->most);
+        series_set(series->value, claim->value);
+        if (series->original)
+            series_set(series->original, claim->most);
     }
     for (size_t i = metrics->n_containers; i-- > 0;) {
         struct claim_series *series = &metrics->containers[i];
         if (series->seen)
             continue;
-        series_free(series->quota);
-        series_free(series->original);
+        series_free(series->value);
+        if (series->original)
+            series_free(series->original);
         *series = metrics->containers[--metrics->n_containers];
     }
 }
@@ -293,6 +308,7 @@ void governor_metrics_update(struct governor_metrics *metrics, const struct gove
     series_set(metrics->single[GOVERNOR_TICK_DURATION], facts->tick_seconds);
     series_set_u64(metrics->single[GOVERNOR_RELOAD_SUCCESSFUL], facts->reload_successful);
     series_set_u64(metrics->single[GOVERNOR_FUTILE], state->counts.futile);
+    series_set_u64(metrics->single[GOVERNOR_BOUND_MISSED], state->counts.bound_missed);
     series_set_u64(metrics->single[GOVERNOR_JOURNAL_ERRORS], state->journal_errors);
     for (int i = 0; i < POLICY_KINDS; i++)
         series_set_u64(metrics->policy_active[i], state->policy_active[i]);

@@ -112,13 +112,13 @@ static uint64_t read_nanoseconds(struct reader *reader)
 
 struct labelled {
     double value;
-    const char *basis, *path, *qos_class; /* labels */
+    const char *basis, *path, *qos_class, *model, *resource; /* labels */
 };
 
 static void read_labels(struct reader *reader, struct labelled *out)
 {
-    static const char *const names[] = {"basis", "id", "qos_class", NULL};
-    const char **texts[] = {&out->basis, &out->path, &out->qos_class};
+    static const char *const names[] = {"basis", "id", "qos_class", "model", "resource", NULL};
+    const char **texts[] = {&out->basis, &out->path, &out->qos_class, &out->model, &out->resource};
     unsigned seen = 0;
     int i;
     if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
@@ -141,10 +141,13 @@ static void read_sample(struct reader *reader, struct labelled *out)
             out->value = read_double(reader);
 }
 
+static const struct labelled unlabelled = {
+    .value = NAN, .basis = "", .path = "", .qos_class = "", .model = "", .resource = ""};
+
 /* A value by itself, or the first of a list with labels. */
 static struct labelled read_labelled(struct reader *reader)
 {
-    struct labelled out = {.value = NAN, .basis = "", .path = "", .qos_class = ""};
+    struct labelled out = unlabelled;
     if (json_scan_next(&reader->scan) != JSON_SCAN_ARRAY) {
         out.value = read_double(reader);
         return out;
@@ -158,6 +161,46 @@ static struct labelled read_labelled(struct reader *reader)
     return out;
 }
 
+/* ---- what was lost to others ---- */
+
+static const char *const model_names[VIEW_MODELS] = {"passive", "shadow"};
+
+const char *view_model_name(enum view_model model)
+{
+    return model_names[model];
+}
+
+static void take_loss(const struct labelled *read, bool observed, struct view_container *out)
+{
+    double value = read->value >= 0 ? read->value : NAN;
+    for (int i = 0; i < VIEW_MODELS; i++) {
+        struct view_loss *loss = &out->losses[i];
+        if (strcmp(read->model, model_names[i]) != 0)
+            continue;
+        if (observed)
+            loss->observed = value;
+        else if (strcmp(read->resource, "memory") == 0)
+            loss->memory = value;
+        else if (strcmp(read->resource, "cache") == 0)
+            loss->cache = value;
+    }
+}
+
+/* A list with labels; a value by itself is of no model. */
+static void read_losses(struct reader *reader, bool observed, struct view_container *out)
+{
+    if (json_scan_next(&reader->scan) != JSON_SCAN_ARRAY) {
+        json_scan_skip(&reader->scan);
+        return;
+    }
+    json_scan_enter(&reader->scan, JSON_SCAN_ARRAY);
+    while (json_scan_element(&reader->scan)) {
+        struct labelled read = unlabelled;
+        read_sample(reader, &read);
+        take_loss(&read, observed, out);
+    }
+}
+
 /* ---- containers ---- */
 
 static double positive(double value)
@@ -165,29 +208,56 @@ static double positive(double value)
     return value > 0 ? value : NAN;
 }
 
+enum value {
+    VALUE_INFO,
+    VALUE_LATENCY,
+    VALUE_BASELINE,
+    VALUE_OBSERVED,
+    VALUE_LOST,
+    VALUE_COUNTERS, /* and those behind it: plain numbers */
+};
+
+static const char *const value_names[] = {
+    [VALUE_INFO] = FAMILY "info",
+    [VALUE_LATENCY] = FAMILY "memory_read_latency_seconds",
+    [VALUE_BASELINE] = FAMILY "memory_read_latency_baseline_seconds",
+    [VALUE_OBSERVED] = FAMILY "slowdown_observed_cycles_total",
+    [VALUE_LOST] = FAMILY "interference_cycles_total",
+    [VALUE_COUNTERS] = FAMILY "memory_reads_total",
+    FAMILY "llc_reads_total",
+    FAMILY "cpu_cycles_total",
+    FAMILY "cpu_reference_cycles_total",
+    NULL};
+
+static void read_value(struct reader *reader, enum value value, struct view_container *out)
+{
+    double *const counters[] = {&out->memory_reads, &out->llc_reads, &out->cycles,
+                                &out->reference_cycles};
+    if (value == VALUE_OBSERVED || value == VALUE_LOST) {
+        read_losses(reader, value == VALUE_OBSERVED, out);
+        return;
+    }
+    struct labelled read = read_labelled(reader);
+    if (value == VALUE_INFO) {
+        out->path = read.path;
+        out->qos_class = read.qos_class;
+    } else if (value == VALUE_LATENCY) {
+        out->latency_seconds = positive(read.value);
+    } else if (value >= VALUE_COUNTERS) {
+        *counters[value - VALUE_COUNTERS] = read.value >= 0 ? read.value : NAN;
+    } else if (strcmp(read.basis, "machine") != 0) { /* a lower bound of what is normal */
+        out->baseline_seconds = positive(read.value);
+    }
+}
+
 static void read_values(struct reader *reader, struct view_container *out)
 {
-    enum { INFO, READS, LATENCY, BASELINE };
-    static const char *const names[] = {FAMILY "info", FAMILY "memory_reads_total",
-                                        FAMILY "memory_read_latency_seconds",
-                                        FAMILY "memory_read_latency_baseline_seconds", NULL};
     unsigned seen = 0;
     int i;
     if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
         return;
-    while ((i = next_member(reader, names, &seen)) >= 0) {
-        struct labelled read = read_labelled(reader);
-        if (i == INFO) {
-            out->path = read.path;
-            out->qos_class = read.qos_class;
-        } else if (i == READS) {
-            out->memory_reads = read.value >= 0 ? read.value : NAN;
-        } else if (i == LATENCY) {
-            out->latency_seconds = positive(read.value);
-        } else if (strcmp(read.basis, "machine") != 0) { /* a lower bound of what is normal */
-            out->baseline_seconds = positive(read.value);
-        }
-    }
+    while ((i = next_member(reader, value_names, &seen)) >= 0)
+        read_value(reader, (enum value)i, out);
 }
 
 static void read_container(struct reader *reader, struct view_container *out)
@@ -206,7 +276,12 @@ static void read_container(struct reader *reader, struct view_container *out)
                                    .qos_class = "",
                                    .latency_seconds = NAN,
                                    .baseline_seconds = NAN,
-                                   .memory_reads = NAN};
+                                   .memory_reads = NAN,
+                                   .llc_reads = NAN,
+                                   .cycles = NAN,
+                                   .reference_cycles = NAN};
+    for (int j = 0; j < VIEW_MODELS; j++)
+        out->losses[j] = (struct view_loss){NAN, NAN, NAN};
     if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
         return;
     while ((i = next_member(reader, names, &seen)) >= 0)

@@ -13,6 +13,18 @@
 
 enum { VIEW_CONTAINERS_MAX = 16384 };
 
+/* What estimates how much slower a container is for others. */
+enum view_model { VIEW_PASSIVE, VIEW_SHADOW, VIEW_MODELS };
+
+/* As in the exporter's label. */
+const char *view_model_name(enum view_model model);
+
+/* Counters in cycles; NaN: none. */
+struct view_loss {
+    double observed;      /* of windows with an estimate ... */
+    double memory, cache; /* ... and of those, lost to others */
+};
+
 /* Texts are the view's, and never NULL: "" where there is none. */
 struct view_container {
     const char *container_id, *namespace_, *pod, *container;
@@ -21,7 +33,9 @@ struct view_container {
     uint64_t cgroup_id;      /* the directory's inode in perf_event's hierarchy; 0: none */
     double latency_seconds;  /* of the last window; NaN: none */
     double baseline_seconds; /* what is normal for it; NaN: none, or only a lower bound */
-    double memory_reads;     /* since it began, a counter; NaN: none */
+    /* Counters since it began; NaN: none. */
+    double memory_reads, llc_reads, cycles, reference_cycles;
+    struct view_loss losses[VIEW_MODELS];
 };
 
 struct view {

@@ -33,11 +33,15 @@ static void read_config(const char *text, size_t len)
           control->confirm_of <= 32);
     check(config->threshold.factor >= 1 && config->limits.claims >= 1);
     check(config->limits.cuts_per_10m < GUARD_CUTS_MAX && config->limits.writes_per_second > 0);
+    check(config->ways.step_seconds > 0 && config->mba.step_seconds > 0);
     for (size_t i = 0; i < config->n_classes; i++) {
         const struct class *class = &config->classes[i];
+        for (int knob = 0; knob < KNOB_COUNT; knob++)
+            check(class->role == ROLE_BEST_EFFORT
+                      ? config_floor(config, (int)i, (enum knob)knob) > 0
+                      : config->owners[i][knob] == POLICY_NONE);
         check(class->n_matches >= 1 && class->name[0]);
-        check(class->role == ROLE_BEST_EFFORT ? class->base_cores > 0 && class->step_cores > 0
-                                              : config->owners[i][KNOB_CPU] == POLICY_NONE);
+        check(class->role == ROLE_PROTECTED || class->step_cores > 0);
     }
     int found = config_class_of(config, "shop", "cart-0", "cart", &literal);
     check(found >= CLASS_NONE && found < (int)config->n_classes);
@@ -95,6 +99,9 @@ static void read_view(const char *text, size_t len)
     for (size_t i = 0; i < view.n; i++) {
         const struct view_container *c = &view.containers[i];
         check(c->path && c->namespace_ && c->pod && c->container && c->qos_class);
+        for (int j = 0; j < VIEW_MODELS; j++)
+            check(!(c->losses[j].observed < 0) && !(c->losses[j].memory < 0) &&
+                  !(c->losses[j].cache < 0));
         check(positive_or_unknown(c->latency_seconds) && positive_or_unknown(c->baseline_seconds) &&
               !(c->memory_reads < 0));
     }

@@ -18,6 +18,28 @@ static enum control_move steps(struct control_qos *state, unsigned n, double slo
     return control_qos_step(state, 1.5, slowdown, part);
 }
 
+static void what_is_lost(void **state)
+{
+    (void)state;
+    struct control_loss loss = {0};
+    assert_true(control_loss(9e9, 2e9, 1e9, &loss));
+    assert_float_equal(loss.slowdown, 1.5, 1e-12);
+    assert_float_equal(loss.memory_part, 2.0 / 3, 1e-12);
+    assert_float_equal(loss.cache_part, 1.0 / 3, 1e-12);
+    assert_true(control_loss(9e9, 3e9, NAN, &loss));
+    assert_float_equal(loss.slowdown, 1.5, 1e-12);
+    assert_float_equal(loss.cache_part, 0, 0);
+    assert_true(control_loss(1, 0, 0, &loss));
+    assert_float_equal(loss.slowdown, 1, 0);
+    assert_float_equal(loss.memory_part, 0, 0);
+    loss.slowdown = 7;
+    assert_false(control_loss(9e9, NAN, 1e9, &loss));
+    assert_false(control_loss(0, 0, 0, &loss));
+    assert_false(control_loss(NAN, 0, 0, &loss));
+    assert_false(control_loss(9e9, 8e9, 1e9, &loss));
+    assert_float_equal(loss.slowdown, 7, 0);
+}
+
 static void a_bound_is_kept_by_single_ways(void **context)
 {
     (void)context;
@@ -166,6 +188,7 @@ static void bandwidth_by_feedback(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_lost),
         cmocka_unit_test(a_bound_is_kept_by_single_ways),
         cmocka_unit_test(who_has_most_gives),
         cmocka_unit_test(a_way_that_helps_stays),

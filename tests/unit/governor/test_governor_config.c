@@ -73,6 +73,30 @@ static void everything(void **state)
     config_free(config);
 }
 
+static void policies_by_slowdown(void **state)
+{
+    (void)state;
+    struct config *config =
+        parse("{\"governor\":1,\"classes\":[{\"name\":\"web\",\"role\":\"protected\","
+              "\"slowdown_bound\":1.5,\"match\":[{\"namespace\":\"shop\",\"pod\":\"*\","
+              "\"container\":\"*\"}]},{\"name\":\"batch\",\"role\":\"best_effort\",\"match\":[{"
+              "\"namespace\":\"*\",\"pod\":\"*\",\"container\":\"*\"}],\"llc\":{\"floor_ways\":3},"
+              "\"mba\":{\"floor_percent\":30}}],\"policies\":{\"ways\":{\"classes\":[\"batch\"],"
+              "\"mode\":\"fair\",\"step\":\"5s\",\"model\":\"shadow\"},\"mba\":{\"enabled\":false,"
+              "\"culprit_share\":0.2}}}");
+    assert_true(config->classes[0].slowdown_bound == 1.5);
+    assert_true(config->ways.enabled && !config->mba.enabled);
+    assert_int_equal(config->ways.mode, WAYS_FAIR);
+    assert_int_equal(config->ways.model, VIEW_SHADOW);
+    assert_true(config->ways.step_seconds == 5 && config->mba.step_seconds == 10);
+    assert_true(config->mba.culprit_share == 0.2);
+    assert_int_equal(config->owners[1][KNOB_WAYS], POLICY_WAYS);
+    assert_int_equal(config->owners[1][KNOB_MBA], POLICY_NONE);
+    assert_true(config_floor(config, 1, KNOB_CPU) == 1 && config_floor(config, 1, KNOB_WAYS) == 3 &&
+                config_floor(config, 1, KNOB_MBA) == 30);
+    config_free(config);
+}
+
 static void classes_are_found(void **state)
 {
     (void)state;
@@ -133,6 +157,26 @@ static void what_is_wrong_is_refused(void **state)
         {THRESHOLD("\"calm\":1.5"), "calm: must be a whole number"},
         {THRESHOLD("\"hold\":\"2h\""), "hold: must be between"},
         {THRESHOLD("\"enabled\":1"), "enabled: must be true or false"},
+        {WITH("\"policies\":{\"ways\":{\"classes\":[\"batch\"]}}"),
+         "policies.ways: no protected class has a slowdown_bound"},
+        {WITH("\"policies\":{\"mba\":{\"classes\":[\"batch\"]}}"),
+         "policies.mba: no protected class has a slowdown_bound"},
+        {WITH("\"policies\":{\"ways\":{\"classes\":[\"batch\"],\"mode\":\"qos\"}}"),
+         "policies.ways.mode: must be \"bound\" or \"fair\""},
+        {WITH("\"policies\":{\"ways\":{\"classes\":[\"batch\"],\"culprit_share\":1}}"),
+         "policies.ways: unknown key"},
+        {WITH("\"policies\":{\"mba\":{\"classes\":[\"web\"]}}"), "\"web\" is protected"},
+        {WITH("\"policies\":{\"mba\":{\"enabled\":true}}"), "policies.mba.classes: must name"},
+        {WITH("\"policies\":{\"mba\":{\"enabled\":false,\"model\":\"asm\"}}"),
+         "policies.mba.model: must be \"passive\" or \"shadow\""},
+        {CLASS("\"name\":\"a\",\"role\":\"best_effort\",\"slowdown_bound\":2," MATCH),
+         "classes[0].slowdown_bound: only a protected class has one"},
+        {CLASS("\"name\":\"a\",\"role\":\"protected\",\"slowdown_bound\":1," MATCH),
+         "classes[0].slowdown_bound: must be"},
+        {CLASS("\"name\":\"a\",\"role\":\"protected\",\"llc\":{}," MATCH),
+         "classes[0].llc: nothing is taken from a protected class"},
+        {CLASS("\"name\":\"a\",\"role\":\"best_effort\",\"mba\":{\"floor\":1}," MATCH),
+         "classes[0].mba: unknown key \"floor\""},
         {WITH("\"limits\":{\"claims\":0}"), "limits.claims: must be"},
         {WITH("\"limits\":{\"claims\":2000}"), "limits.claims: must be"},
         {WITH("\"limits\":{\"cuts_per_10m\":64}"), "limits.cuts_per_10m: must be"},
@@ -173,9 +217,9 @@ static void a_file_that_cannot_be_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_least_there_is),         cmocka_unit_test(everything),
-        cmocka_unit_test(classes_are_found),          cmocka_unit_test(what_is_wrong_is_refused),
-        cmocka_unit_test(a_file_that_cannot_be_read),
+        cmocka_unit_test(the_least_there_is),       cmocka_unit_test(everything),
+        cmocka_unit_test(policies_by_slowdown),     cmocka_unit_test(classes_are_found),
+        cmocka_unit_test(what_is_wrong_is_refused), cmocka_unit_test(a_file_that_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,23 @@ static void values_stay_within_the_limits(void **state)
     }
 }
 
+static void a_move_is_a_change(void **state)
+{
+    (void)state;
+    struct scene scene = scene_of();
+    struct guard *guard = &scene.guard;
+    assert_int_equal(ask(&scene, 2), GUARD_PASS);
+    assert_int_equal(guard_move(guard, &scene.memory, &scene.claim, 1, scene.tick, scene.now_ns),
+                     GUARD_TICK);
+    for (unsigned i = 1; i <= limits.writes_per_second - 1; i++)
+        assert_int_equal(
+            guard_move(guard, &scene.memory, &scene.claim, 1, scene.tick + i, scene.now_ns),
+            GUARD_PASS);
+    assert_int_equal(
+        guard_move(guard, &scene.memory, &scene.claim, 1, scene.tick + 9, scene.now_ns),
+        GUARD_RATE);
+}
+
 static void one_change_a_tick(void **state)
 {
     (void)state;
@@ -195,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_stay_within_the_limits),
+        cmocka_unit_test(a_move_is_a_change),
         cmocka_unit_test(one_change_a_tick),
         cmocka_unit_test(so_many_writes_a_second),
         cmocka_unit_test(so_many_claims),

@@ -32,6 +32,12 @@ static void a_whole_document(void **state)
               "\"interference_container_info\":[{\"labels\":{\"id\":\"/kubepods/c\","
               "\"qos_class\":\"burstable\"},\"value\":1}],"
               "\"interference_container_memory_reads_total\":[{\"labels\":{},\"value\":3000000}],"
+              "\"interference_container_cpu_cycles_total\":9e9,"
+              "\"interference_container_slowdown_observed_cycles_total\":[{\"labels\":{"
+              "\"model\":\"shadow\"},\"value\":7e9},{\"labels\":{\"model\":\"passive\"},"
+              "\"value\":8e9}],\"interference_container_interference_cycles_total\":[{\"labels\":{"
+              "\"model\":\"passive\",\"resource\":\"cache\"},\"value\":1e9},{\"labels\":{"
+              "\"model\":\"passive\",\"resource\":\"memory\"},\"value\":2e9}],"
               "\"interference_container_memory_read_latency_seconds\":1.14e-07,"
               "\"interference_container_memory_read_latency_baseline_seconds\":"
               "[{\"labels\":{\"basis\":\"calm\"},\"value\":8e-08}]}},{}]}",
@@ -53,11 +59,16 @@ static void a_whole_document(void **state)
     assert_int_equal(cart->cgroup_id, 857);
     assert_true(cart->latency_seconds == 1.14e-7);
     assert_true(cart->baseline_seconds == 8e-8);
-    assert_true(cart->memory_reads == 3e6);
+    assert_true(cart->memory_reads == 3e6 && cart->cycles == 9e9);
+    const struct view_loss *passive = &cart->losses[VIEW_PASSIVE];
+    const struct view_loss *shadow = &cart->losses[VIEW_SHADOW];
+    assert_true(passive->observed == 8e9 && passive->memory == 2e9 && passive->cache == 1e9);
+    assert_true(shadow->observed == 7e9 && isnan(shadow->memory) && isnan(shadow->cache));
     assert_string_equal(bare->path, "");
     assert_int_equal(bare->cgroup_id, 0);
     assert_true(isnan(bare->latency_seconds) && isnan(bare->baseline_seconds) &&
-                isnan(bare->memory_reads));
+                isnan(bare->memory_reads) && isnan(bare->llc_reads) &&
+                isnan(bare->losses[VIEW_PASSIVE].observed));
     view_release(&view);
 }
 

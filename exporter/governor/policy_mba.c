@@ -1,0 +1,218 @@
+/*
+ * Memory bandwidth by feedback (formulas/control_feedback.h, control_shares.h), one step of the
+ * hardware's at a time.
+ *
+ * Mode bound: while a protected container is slower than its class's bound and loses most of that
+ * in memory, best effort that reads a share of what all of best effort reads gets less. Mode fair,
+ * after ASM-Mem: of the policy's containers each moves to its share by slowdown, the slowest to
+ * 100 %.
+ *
+ * It is a delay between the L2 and the L3, no share of the memory: hits in the L3 wait as well.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collectors/formulas/control_feedback.h"
+#include "collectors/formulas/control_shares.h"
+#include "exporter/governor/meter.h"
+
+struct mba_policy {
+    const struct config *config;
+    struct meter *meter;
+    struct meter_worst worst; /* of the last step; wishes point into it */
+    bool active;
+    uint64_t bound_missed;
+    struct control_mba control; /* calm steps: all containers see the same ones */
+    /* Mode fair, of this step; CLAIMS_MAX. */
+    struct holding **peers;
+    double *slowdowns;
+    unsigned *shares;
+    size_t n;
+};
+
+static bool enabled(const struct config *config)
+{
+    return config->mba.enabled;
+}
+
+static void release(void *self)
+{
+    struct mba_policy *policy = self;
+    meter_free(policy->meter);
+    free(policy->peers);
+    free(policy->slowdowns);
+    free(policy->shares);
+    free(policy);
+}
+
+static int init(const struct config *config, void **self)
+{
+    struct mba_policy *policy = calloc(1, sizeof *policy);
+    if (!policy)
+        return -ENOMEM;
+    policy->config = config;
+    policy->peers = calloc(CLAIMS_MAX, sizeof(struct holding *));
+    policy->slowdowns = calloc(CLAIMS_MAX, sizeof *policy->slowdowns);
+    policy->shares = calloc(CLAIMS_MAX, sizeof *policy->shares);
+    int err = policy->peers && policy->slowdowns && policy->shares ? 0 : -ENOMEM;
+    if (!err)
+        err = meter_new(config->mba.step_seconds, config->mba.model, &policy->meter);
+    if (err)
+        release(policy);
+    else
+        *self = policy;
+    return err;
+}
+
+static struct holding *holding_of(const struct governed *governed)
+{
+    struct holding *holding = governed->holdings[KNOB_MBA];
+    return holding && holding->policy == POLICY_MBA && holding->known ? holding : NULL;
+}
+
+static unsigned step_of(const struct holding *holding)
+{
+    return holding->claim.step >= 1 ? (unsigned)holding->claim.step : 1;
+}
+
+static unsigned percent_of(const struct holding *holding)
+{
+    return (unsigned)(isnan(holding->aim) ? holding->claim.most : holding->aim);
+}
+
+/* ---- a bound ---- */
+
+static double sum_reads(const struct mba_policy *policy, const struct policy_tick *tick)
+{
+    double sum = 0;
+    for (size_t i = 0; i < tick->n; i++) {
+        const struct meter_reading *reading =
+            holding_of(&tick->governed[i])
+                ? meter_find(policy->meter, tick->governed[i].container->path)
+                : NULL;
+        if (reading && reading->reads > 0)
+            sum += reading->reads;
+    }
+    return sum;
+}
+
+static bool is_culprit(const struct mba_policy *policy, const struct governed *governed,
+                       double all_reads)
+{
+    double share = policy->config->mba.culprit_share;
+    const struct meter_reading *reading = meter_find(policy->meter, governed->container->path);
+    return share == 0 || (reading && all_reads > 0 && reading->reads >= share * all_reads);
+}
+
+static void step_bound(struct mba_policy *policy, const struct policy_tick *tick)
+{
+    const struct meter_worst *worst = &policy->worst;
+    bool over = worst->ratio > 1, less = false;
+    double all_reads = sum_reads(policy, tick), memory_part = worst->loss.memory_part;
+    struct control_mba after = policy->control;
+    for (size_t i = 0; i < tick->n; i++) {
+        struct holding *holding = holding_of(&tick->governed[i]);
+        struct control_mba state = policy->control;
+        if (!holding)
+            continue;
+        unsigned percent = percent_of(holding);
+        holding->aim = control_mba_feedback(&state, percent, step_of(holding),
+                                            (unsigned)holding->claim.least, over, memory_part,
+                                            is_culprit(policy, &tick->governed[i], all_reads));
+        less |= holding->aim < percent;
+        after = state;
+    }
+    policy->control = after;
+    policy->bound_missed += over && memory_part >= 0.5 && !less;
+}
+
+static void decide_bound(struct mba_policy *policy, const struct policy_tick *tick)
+{
+    meter_protected(policy->meter, policy->config, tick, &policy->worst);
+    policy->active = policy->worst.any;
+    if (policy->active && !isnan(policy->worst.ratio))
+        step_bound(policy, tick);
+}
+
+/* ---- fair shares ---- */
+
+static void find_peers(struct mba_policy *policy, const struct policy_tick *tick)
+{
+    policy->n = 0;
+    policy->worst = (struct meter_worst){.slowdown = NAN, .bound = NAN};
+    for (size_t i = 0; i < tick->n && policy->n < CLAIMS_MAX; i++) {
+        struct holding *holding = holding_of(&tick->governed[i]);
+        const struct meter_reading *reading =
+            holding ? meter_find(policy->meter, tick->governed[i].container->path) : NULL;
+        if (!reading || !reading->known)
+            continue;
+        policy->peers[policy->n] = holding;
+        policy->slowdowns[policy->n++] = reading->loss.slowdown;
+        if (reading->loss.slowdown <= policy->worst.slowdown)
+            continue;
+        policy->worst.slowdown = reading->loss.slowdown;
+        snprintf(policy->worst.cause, sizeof policy->worst.cause, "%s", holding->claim.container);
+    }
+}
+
+static void decide_fair(struct mba_policy *policy, const struct policy_tick *tick)
+{
+    find_peers(policy, tick);
+    policy->active = policy->n > 1;
+    if (!policy->active)
+        return;
+    unsigned floor = (unsigned)policy->peers[0]->claim.least, gran = step_of(policy->peers[0]);
+    control_mba_map(policy->slowdowns, policy->n, floor, gran, policy->shares);
+    for (size_t i = 0; i < policy->n; i++)
+        policy->peers[i]->aim =
+            control_mba_step(percent_of(policy->peers[i]), policy->shares[i], gran);
+}
+
+/* ---- the whole ---- */
+
+static void decide(void *self, const struct policy_tick *tick)
+{
+    struct mba_policy *policy = self;
+    if (meter_tick(policy->meter, tick)) {
+        if (policy->config->mba.mode == MBA_FAIR)
+            decide_fair(policy, tick);
+        else
+            decide_bound(policy, tick);
+    }
+    const struct because because = {.cause = policy->worst.cause,
+                                    .measured = policy->worst.slowdown,
+                                    .limit = policy->worst.bound};
+    for (size_t i = 0; i < tick->n; i++) {
+        struct holding *holding = holding_of(&tick->governed[i]);
+        if (!holding)
+            continue;
+        if (!policy->active) {
+            holding->aim = NAN;
+            enforcer_let_go(tick->enforcer, holding, RELEASE_UNMANAGED, NULL);
+        } else if (!isnan(holding->aim)) {
+            enforcer_want(holding, holding->aim, &because);
+        }
+    }
+}
+
+static bool active(const void *self)
+{
+    return ((const struct mba_policy *)self)->active;
+}
+
+static void count(const void *self, struct policy_counts *counts)
+{
+    counts->bound_missed += ((const struct mba_policy *)self)->bound_missed;
+}
+
+const struct policy_ops mba_policy = {
+    .kind = POLICY_MBA,
+    .enabled = enabled,
+    .init = init,
+    .decide = decide,
+    .active = active,
+    .count = count,
+    .free = release,
+};

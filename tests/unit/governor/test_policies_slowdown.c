@@ -1,0 +1,533 @@
+/* The policies ways and mba: documents go in, wishes come out, step by step. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/governor/policy.h"
+
+#define SECOND UINT64_C(1000000000)
+
+enum { CONTAINERS = 5 }; /* cart and api are protected, the others best effort */
+
+static const struct log no_log = {.fd = -1};
+
+/* ---- knobs that do what they are told ---- */
+
+struct knobs {
+    unsigned ways, least_percent;
+};
+
+static int knob_claim(void *self, double floor, struct claim *claim)
+{
+    const struct knobs *knobs = self;
+    bool ways = claim->knob == KNOB_WAYS;
+    claim->least = floor;
+    claim->most = ways ? knobs->ways : 100;
+    claim->step = ways ? 1 : 10;
+    claim->value = claim->most;
+    claim->ino = strtoull(claim->path + 1, NULL, 10);
+    claim->set[0] = claim->from[0] = '\0';
+    snprintf(claim->original, sizeof claim->original, "all");
+    return 0;
+}
+
+static int knob_check(void *self, const struct claim *claim, enum claim_state *state,
+                      char now[CLAIM_TEXT_MAX])
+{
+    (void)self;
+    (void)claim;
+    *state = CLAIM_OURS;
+    now[0] = '\0';
+    return 0;
+}
+
+static void knob_format(void *self, const struct claim *claim, double value,
+                        char out[CLAIM_TEXT_MAX])
+{
+    (void)self;
+    snprintf(out, CLAIM_TEXT_MAX, "%g@%u", value, claim->at);
+}
+
+static const struct actuator_ops knob_ops = {
+    .name = "told", .claim = knob_claim, .check = knob_check, .format = knob_format};
+
+/* ---- a node ---- */
+
+struct scene {
+    struct config *config;
+    struct knobs knobs;
+    struct actuators actuators;
+    struct journal journal;
+    struct enforcer *enforcer;
+    struct policies policies;
+    struct view_container containers[CONTAINERS];
+    struct governed governed[CONTAINERS];
+    /* Of the next ticks: slowdowns (NaN: none), the cache's part of what is lost, reads. */
+    double slowdowns[CONTAINERS], cache_part, reads[CONTAINERS];
+    bool gone[CONTAINERS];
+    uint64_t tick, changes;
+};
+
+static void decided(void *context, const struct decision *decision)
+{
+    ((struct scene *)context)->changes++;
+    (void)decision;
+}
+
+static void start(struct scene *scene, const char *policies)
+{
+    char text[2048], error[256] = "";
+    snprintf(text, sizeof text,
+             "{\"governor\":1,\"classes\":["
+             "{\"name\":\"web\",\"role\":\"protected\",\"slowdown_bound\":1.5,\"match\":[{"
+             "\"namespace\":\"shop\",\"pod\":\"*\",\"container\":\"*\"}]},"
+             "{\"name\":\"batch\",\"role\":\"best_effort\",\"llc\":{\"floor_ways\":2},\"mba\":{"
+             "\"floor_percent\":20},\"match\":[{\"namespace\":\"jobs\",\"pod\":\"*\","
+             "\"container\":\"*\"}]},{\"name\":\"other\",\"role\":\"best_effort\",\"match\":[{"
+             "\"namespace\":\"*\",\"pod\":\"*\",\"container\":\"*\"}]}],\"policies\":{%s}}",
+             policies);
+    if (config_parse(text, strlen(text), &scene->config, error, sizeof error))
+        fail_msg("%s", error);
+    const struct enforcer_config config = {
+        .dry = true,
+        .limits = {.claims = 64, .writes_per_second = 1000, .cuts_per_10m = 60},
+        .log = &no_log,
+        .decided = decided,
+        .context = scene};
+    assert_int_equal(enforcer_new(&config, &scene->journal, &scene->actuators, &scene->enforcer),
+                     0);
+    assert_int_equal(policies_init(&scene->policies, scene->config), 0);
+}
+
+static int setup(void **state)
+{
+    static const char *const names[CONTAINERS] = {"cart", "api", "one", "two", "three"};
+    static const char *const paths[CONTAINERS] = {"/1", "/2", "/3", "/4", "/5"};
+    struct scene *scene = calloc(1, sizeof *scene);
+    scene->knobs.ways = 8;
+    journal_open_nowhere(&scene->journal);
+    scene->actuators.of[KNOB_WAYS] = (struct actuator){&knob_ops, &scene->knobs};
+    scene->actuators.of[KNOB_MBA] = (struct actuator){&knob_ops, &scene->knobs};
+    for (size_t i = 0; i < CONTAINERS; i++) {
+        scene->containers[i] = (struct view_container){.container_id = names[i],
+                                                       .namespace_ = i < 2   ? "shop"
+                                                                     : i < 4 ? "jobs"
+                                                                             : "rest",
+                                                       .pod = "pod",
+                                                       .container = names[i],
+                                                       .path = paths[i]};
+        scene->slowdowns[i] = 1;
+        scene->reads[i] = 1e6;
+    }
+    scene->cache_part = 0.5;
+    *state = scene;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct scene *scene = *state;
+    policies_release(&scene->policies);
+    enforcer_free(scene->enforcer);
+    journal_close(&scene->journal);
+    config_free(scene->config);
+    free(scene);
+    return 0;
+}
+
+/* Its counters grow as the slowdown says; without one they stay. */
+static void run_one(struct scene *scene, size_t i)
+{
+    struct view_container *container = &scene->containers[i];
+    struct view_loss *loss = &container->losses[VIEW_PASSIVE];
+    container->memory_reads += scene->reads[i];
+    if (isnan(scene->slowdowns[i]))
+        return;
+    double lost = 1e9 * (1 - 1 / scene->slowdowns[i]);
+    loss->observed += 1e9;
+    loss->cache += lost * scene->cache_part;
+    loss->memory += lost * (1 - scene->cache_part);
+}
+
+static void see(struct scene *scene, struct governed *governed)
+{
+    const struct view_container *container = governed->container;
+    bool literal;
+    governed->class = config_class_of(scene->config, container->namespace_, container->pod,
+                                      container->container, &literal);
+    for (int knob = 0; knob < KNOB_COUNT; knob++) {
+        const struct subject subject = {
+            .container_id = container->container_id,
+            .name = container->container,
+            .path = container->path,
+            .floor = config_floor(scene->config, governed->class, (enum knob)knob),
+            .policy = scene->config->owners[governed->class][knob]};
+        if (subject.policy != POLICY_NONE)
+            governed->holdings[knob] = enforcer_see(scene->enforcer, (enum knob)knob, &subject);
+    }
+}
+
+static void run(struct scene *scene, unsigned seconds)
+{
+    for (unsigned i = 0; i < seconds; i++) {
+        uint64_t now_ns = ++scene->tick * SECOND;
+        size_t n = 0;
+        enforcer_begin(scene->enforcer, scene->tick, now_ns, now_ns);
+        for (size_t j = 0; j < CONTAINERS; j++) {
+            run_one(scene, j);
+            if (scene->gone[j])
+                continue;
+            scene->governed[n] = (struct governed){.container = &scene->containers[j]};
+            see(scene, &scene->governed[n++]);
+        }
+        const struct policy_tick tick = {.enforcer = scene->enforcer,
+                                         .governed = scene->governed,
+                                         .n = n,
+                                         .now = (double)scene->tick,
+                                         .interval = 1};
+        policies_decide(&scene->policies, &tick);
+        enforcer_commit(scene->enforcer);
+    }
+}
+
+static void steps(struct scene *scene, unsigned n)
+{
+    run(scene, 10 * n);
+}
+
+static const struct holding *holding_of(const struct scene *scene, enum knob knob, const char *path)
+{
+    size_t n;
+    const struct holding *holdings = enforcer_holdings(scene->enforcer, &n);
+    for (size_t i = 0; i < n; i++)
+        if (holdings[i].claim.knob == knob && strcmp(holdings[i].claim.path, path) == 0)
+            return &holdings[i];
+    return NULL;
+}
+
+/* Of one, two and three; 0: it is not governed. */
+static void expect(const struct scene *scene, enum knob knob, double one, double two, double three)
+{
+    static const char *const paths[] = {"/3", "/4", "/5"};
+    const double values[] = {one, two, three};
+    for (size_t i = 0; i < 3; i++) {
+        const struct holding *holding = holding_of(scene, knob, paths[i]);
+        double value = holding ? holding->claim.value : 0;
+        if (value != values[i])
+            fail_msg("%s of %s at %llu s: %g, not %g", knob_name(knob), paths[i],
+                     (unsigned long long)scene->tick, value, values[i]);
+    }
+}
+
+static void expect_at(const struct scene *scene, unsigned one, unsigned two)
+{
+    assert_int_equal(holding_of(scene, KNOB_WAYS, "/3")->claim.at, one);
+    assert_int_equal(holding_of(scene, KNOB_WAYS, "/4")->claim.at, two);
+}
+
+static struct policy_counts counts_of(const struct scene *scene)
+{
+    struct policy_counts counts = {0};
+    policies_count(&scene->policies, &counts);
+    return counts;
+}
+
+/* ---- ways ---- */
+
+#define WAYS(rest) "\"ways\":{\"classes\":[\"batch\"]" rest "}"
+
+/* The first tick begins a step, three steps later the first way goes. */
+static void a_way_after_three_steps_over_the_bound(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, WAYS());
+    scene->slowdowns[0] = 1.6;
+    run(scene, 1);
+    steps(scene, 2);
+    expect(scene, KNOB_WAYS, 8, 8, 0);
+    run(scene, 9);
+    expect(scene, KNOB_WAYS, 8, 8, 0);
+    run(scene, 1);
+    expect(scene, KNOB_WAYS, 7, 7, 0);
+    assert_true(policies_active(&scene->policies, POLICY_WAYS));
+    steps(scene, 3);
+    expect(scene, KNOB_WAYS, 6, 6, 0);
+    assert_string_equal(holding_of(scene, KNOB_WAYS, "/3")->because.cause, "shop/pod/cart");
+    assert_true(fabs(holding_of(scene, KNOB_WAYS, "/3")->because.measured - 1.6) < 1e-9);
+    assert_true(holding_of(scene, KNOB_WAYS, "/3")->because.limit == 1.5);
+    scene->slowdowns[0] = 1.4; /* neither over nor well below */
+    steps(scene, 12);
+    expect(scene, KNOB_WAYS, 6, 6, 0);
+    scene->slowdowns[0] = 1.3;
+    steps(scene, 5);
+    expect(scene, KNOB_WAYS, 6, 6, 0);
+    steps(scene, 1);
+    expect(scene, KNOB_WAYS, 7, 7, 0);
+    steps(scene, 6);
+    expect(scene, KNOB_WAYS, 8, 8, 0);
+    assert_int_equal(enforcer_open(scene->enforcer), 0);
+}
+
+static void what_is_lost_in_memory_takes_no_way(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, WAYS());
+    scene->slowdowns[0] = 3;
+    scene->cache_part = 0.29;
+    run(scene, 1);
+    steps(scene, 20);
+    expect(scene, KNOB_WAYS, 8, 8, 0);
+    assert_int_equal(counts_of(scene).bound_missed, 0);
+}
+
+static void at_the_floor_the_bound_is_missed(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, WAYS());
+    scene->slowdowns[1] = 2;
+    run(scene, 1);
+    steps(scene, 3 * 6);
+    expect(scene, KNOB_WAYS, 2, 2, 0);
+    assert_int_equal(counts_of(scene).bound_missed, 0);
+    steps(scene, 3);
+    expect(scene, KNOB_WAYS, 2, 2, 0);
+    assert_int_equal(counts_of(scene).bound_missed, 1);
+}
+
+/* The class with most gives; both together as soon as they have equally many, in turn. */
+static void the_class_that_has_most_gives(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, "\"ways\":{\"classes\":[\"batch\",\"other\"]}");
+    scene->slowdowns[0] = 2;
+    run(scene, 1);
+    steps(scene, 3);
+    expect(scene, KNOB_WAYS, 7, 7, 8);
+    steps(scene, 3);
+    expect(scene, KNOB_WAYS, 7, 7, 7);
+    steps(scene, 3);
+    expect(scene, KNOB_WAYS, 6, 6, 7);
+}
+
+static void without_a_slowdown_nothing_is_held(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, WAYS());
+    scene->slowdowns[0] = scene->slowdowns[1] = NAN;
+    run(scene, 1);
+    steps(scene, 5);
+    assert_false(policies_active(&scene->policies, POLICY_WAYS));
+    assert_int_equal(scene->changes, 0);
+}
+
+/* It had a slowdown and has none: held for three steps, and then it is not waiting. */
+static void who_falls_silent_is_idle_later(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, WAYS());
+    scene->slowdowns[0] = 2;
+    scene->slowdowns[1] = NAN;
+    run(scene, 1);
+    steps(scene, 3);
+    expect(scene, KNOB_WAYS, 7, 7, 0);
+    scene->slowdowns[0] = NAN;
+    steps(scene, 3 + 5);
+    expect(scene, KNOB_WAYS, 7, 7, 0);
+    steps(scene, 1);
+    expect(scene, KNOB_WAYS, 8, 8, 0);
+}
+
+static void a_counter_that_begins_anew_is_no_reading(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, WAYS());
+    scene->slowdowns[0] = 2;
+    run(scene, 1);
+    steps(scene, 2);
+    scene->containers[0].losses[VIEW_PASSIVE] = (struct view_loss){0};
+    steps(scene, 3);
+    expect(scene, KNOB_WAYS, 8, 8, 0);
+    steps(scene, 1);
+    expect(scene, KNOB_WAYS, 7, 7, 0);
+}
+
+#define FAIR "\"ways\":{\"classes\":[\"batch\"],\"mode\":\"fair\"}"
+
+static void fair_ways_move_one_at_a_time_and_back(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, FAIR);
+    scene->slowdowns[2] = 1.05;
+    scene->slowdowns[3] = 2;
+    run(scene, 1);
+    expect(scene, KNOB_WAYS, 4, 4, 0);
+    expect_at(scene, 0, 4);
+    steps(scene, 1);
+    expect(scene, KNOB_WAYS, 3, 5, 0);
+    expect_at(scene, 0, 3);
+    scene->slowdowns[3] = 1.9; /* it helps */
+    steps(scene, 3);
+    expect(scene, KNOB_WAYS, 3, 5, 0);
+    steps(scene, 1);
+    expect(scene, KNOB_WAYS, 2, 6, 0);
+    steps(scene, 2);
+    expect(scene, KNOB_WAYS, 2, 6, 0);
+    steps(scene, 1); /* it does not, and the pair is barred */
+    expect(scene, KNOB_WAYS, 3, 5, 0);
+    expect_at(scene, 0, 3);
+    steps(scene, 50);
+    expect(scene, KNOB_WAYS, 3, 5, 0);
+}
+
+static void who_goes_leaves_its_ways_to_all(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, "\"ways\":{\"classes\":[\"batch\",\"other\"],\"mode\":\"fair\"}");
+    run(scene, 1);
+    expect(scene, KNOB_WAYS, 3, 3, 2);
+    assert_int_equal(holding_of(scene, KNOB_WAYS, "/5")->claim.at, 6);
+    scene->gone[4] = true;
+    run(scene, 1);
+    expect(scene, KNOB_WAYS, 4, 4, 0);
+    scene->gone[3] = true; /* nobody to share with */
+    run(scene, 1);
+    assert_int_equal(enforcer_open(scene->enforcer), 0);
+}
+
+/* A way goes from the first to the last: the one between has as many as before, and others. */
+static void who_is_between_moves_along(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, "\"ways\":{\"classes\":[\"batch\",\"other\"],\"mode\":\"fair\"}");
+    scene->slowdowns[3] = 1.05;
+    scene->slowdowns[4] = 2;
+    run(scene, 1);
+    expect(scene, KNOB_WAYS, 3, 3, 2);
+    expect_at(scene, 0, 3);
+    steps(scene, 1);
+    expect(scene, KNOB_WAYS, 2, 3, 3);
+    expect_at(scene, 0, 2);
+    const struct enforcer_counts *counts = enforcer_counts(scene->enforcer);
+    assert_int_equal(counts->decisions[POLICY_WAYS][ACTION_SET][OUTCOME_DRY_RUN], 1);
+}
+
+static void more_than_there_are_ways_share_all(void **state)
+{
+    struct scene *scene = *state;
+    scene->knobs.ways = 3; /* two need two each */
+    start(scene, FAIR);
+    scene->slowdowns[2] = 3;
+    run(scene, 1);
+    steps(scene, 5);
+    assert_int_equal(scene->changes, 0);
+    assert_false(policies_active(&scene->policies, POLICY_WAYS));
+}
+
+/* ---- bandwidth ---- */
+
+#define MBA(rest) "\"mba\":{\"classes\":[\"batch\"]" rest "}"
+
+/* one reads 5 % of what best effort reads. */
+static void who_reads_gets_less_bandwidth(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, MBA());
+    scene->slowdowns[0] = 1.6;
+    scene->cache_part = 0.4;
+    scene->reads[2] = 5e4;
+    scene->reads[3] = 95e4;
+    run(scene, 1);
+    steps(scene, 1);
+    expect(scene, KNOB_MBA, 100, 90, 0);
+    steps(scene, 7);
+    expect(scene, KNOB_MBA, 100, 20, 0);
+    assert_int_equal(counts_of(scene).bound_missed, 0);
+    steps(scene, 1);
+    expect(scene, KNOB_MBA, 100, 20, 0);
+    assert_int_equal(counts_of(scene).bound_missed, 1);
+    scene->slowdowns[0] = 1.4;
+    steps(scene, 2);
+    expect(scene, KNOB_MBA, 100, 20, 0);
+    steps(scene, 1);
+    expect(scene, KNOB_MBA, 100, 30, 0);
+    steps(scene, 3 * 7);
+    expect(scene, KNOB_MBA, 100, 100, 0);
+    assert_int_equal(enforcer_open(scene->enforcer), 0);
+}
+
+static void what_is_lost_in_the_cache_takes_no_bandwidth(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, MBA());
+    scene->slowdowns[0] = 3;
+    scene->cache_part = 0.6;
+    run(scene, 1);
+    steps(scene, 10);
+    expect(scene, KNOB_MBA, 100, 100, 0);
+}
+
+/* 4 2 1.6 -> 100 50 40, ten points a step. */
+static void bandwidth_by_slowdown(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, "\"mba\":{\"classes\":[\"batch\",\"other\"],\"mode\":\"fair\"}");
+    scene->slowdowns[2] = 4;
+    scene->slowdowns[3] = 2;
+    scene->slowdowns[4] = 1.6;
+    run(scene, 1);
+    steps(scene, 1);
+    expect(scene, KNOB_MBA, 100, 90, 90);
+    steps(scene, 4);
+    expect(scene, KNOB_MBA, 100, 50, 50);
+    steps(scene, 3);
+    expect(scene, KNOB_MBA, 100, 50, 40);
+    assert_string_equal(holding_of(scene, KNOB_MBA, "/5")->because.cause, "one");
+}
+
+static void both_at_once(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, WAYS() "," MBA());
+    scene->slowdowns[0] = 2;
+    scene->cache_part = 0.4;
+    run(scene, 1);
+    steps(scene, 3);
+    expect(scene, KNOB_WAYS, 7, 7, 0);
+    expect(scene, KNOB_MBA, 70, 70, 0);
+    const struct enforcer_counts *counts = enforcer_counts(scene->enforcer);
+    assert_int_equal(counts->decisions[POLICY_WAYS][ACTION_CUT][OUTCOME_DRY_RUN], 2);
+    assert_int_equal(counts->decisions[POLICY_MBA][ACTION_CUT][OUTCOME_DRY_RUN], 6);
+    assert_int_equal(enforcer_open_of(scene->enforcer, KNOB_WAYS), 2);
+    assert_int_equal(enforcer_open_of(scene->enforcer, KNOB_CPU), 0);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_way_after_three_steps_over_the_bound),
+        TEST(what_is_lost_in_memory_takes_no_way),
+        TEST(at_the_floor_the_bound_is_missed),
+        TEST(the_class_that_has_most_gives),
+        TEST(without_a_slowdown_nothing_is_held),
+        TEST(who_falls_silent_is_idle_later),
+        TEST(a_counter_that_begins_anew_is_no_reading),
+        TEST(fair_ways_move_one_at_a_time_and_back),
+        TEST(who_goes_leaves_its_ways_to_all),
+        TEST(who_is_between_moves_along),
+        TEST(more_than_there_are_ways_share_all),
+        TEST(who_reads_gets_less_bandwidth),
+        TEST(what_is_lost_in_the_cache_takes_no_bandwidth),
+        TEST(bandwidth_by_slowdown),
+        TEST(both_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
