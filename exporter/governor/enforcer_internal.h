@@ -28,8 +28,6 @@ void holding_text(const struct enforcer *enforcer, const struct holding *holding
 bool holding_is_held(const struct enforcer *enforcer, const struct holding *holding);
 /* Reads its limits anew; a virtual value stays, within them. */
 void holding_read(struct enforcer *enforcer, struct holding *holding);
-/* The journal forgets it; the file is left as it is. */
-void holding_drop(struct enforcer *enforcer, struct holding *holding, enum release_reason reason);
 /* The original back. 0 or -errno. */
 int holding_put_back(struct enforcer *enforcer, struct holding *holding,
                      enum release_reason reason);

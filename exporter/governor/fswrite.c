@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A signal may come before anything was written, never in the middle of a control file. */
@@ -43,6 +44,18 @@ static int real_append(void *context, int fd, const char *bytes, size_t len)
     return write_once(fd, bytes, len);
 }
 
+static int real_make_dir(void *context, int directory, const char *name)
+{
+    (void)context;
+    return mkdirat(directory, name, 0700) ? -errno : 0;
+}
+
+static int real_remove_dir(void *context, int directory, const char *name)
+{
+    (void)context;
+    return unlinkat(directory, name, AT_REMOVEDIR) ? -errno : 0;
+}
+
 static int real_rename_at(void *context, int directory, const char *from, const char *to)
 {
     (void)context;
@@ -53,5 +66,7 @@ const struct fswrite fswrite_real = {
     .write_at = real_write_at,
     .open_at = real_open_at,
     .append = real_append,
+    .make_dir = real_make_dir,
+    .remove_dir = real_remove_dir,
     .rename_at = real_rename_at,
 };

@@ -20,6 +20,8 @@ struct fswrite {
     /* All of the bytes in one write(2). After an error a part of them may be there: -ENOSPC too
      * when the kernel takes only some. */
     int (*append)(void *context, int fd, const char *bytes, size_t len);
+    int (*make_dir)(void *context, int directory, const char *name); /* mode 0700 */
+    int (*remove_dir)(void *context, int directory, const char *name);
     int (*rename_at)(void *context, int directory, const char *from, const char *to);
 };
 

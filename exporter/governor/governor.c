@@ -199,9 +199,9 @@ static int restore_journal(struct journal *journal, const struct actuators *actu
 int governor_restore(const char *state_directory, const struct governor_setup *setup,
                      struct restore_counts *counts, char *error, size_t error_size)
 {
-    struct actuator_env env = {.fs = setup->fs, .write = setup->write};
     struct actuators actuators;
     struct journal journal;
+    const struct actuator_env env = {.fs = setup->fs, .write = setup->write, .open = &journal.open};
     int err =
         journal_open(&journal, state_directory, false, setup->write, setup->fs, error, error_size);
     if (err)
@@ -261,6 +261,36 @@ static int make_parts(struct governor *governor, char *error, size_t error_size)
     return err;
 }
 
+static bool is_wanted(const struct config *config, enum knob knob)
+{
+    bool wanted = false;
+    for (size_t i = 0; i < config->n_classes; i++)
+        wanted |= config->owners[i][knob] != POLICY_NONE;
+    return wanted;
+}
+
+/* Of the knobs that policies have, or of all when none has any; what cannot work is said. */
+static bool can_do_something(const struct governor *governor)
+{
+    const struct config *config = governor->setup.config;
+    bool any_wanted = false, wanted_works = false, any_works = false;
+    for (int knob = 0; knob < KNOB_COUNT; knob++) {
+        const struct actuator *actuator = &governor->actuators.of[knob];
+        bool wanted = is_wanted(config, (enum knob)knob);
+        struct verdict why;
+        verdict_clear(&why);
+        bool works = actuator->ops &&
+                     (!actuator->ops->probe || actuator->ops->probe(actuator->self, &why) == 0);
+        if (wanted && why.words[0])
+            log_warn(governor->setup.log, "governor", "no actuator %s: %s",
+                     knob_name((enum knob)knob), why.words);
+        any_wanted |= wanted;
+        any_works |= works;
+        wanted_works |= wanted && works;
+    }
+    return any_wanted ? wanted_works : any_works;
+}
+
 static int open_actuators(struct governor *governor, char *error, size_t error_size)
 {
     const struct governor_setup *setup = &governor->setup;
@@ -268,7 +298,8 @@ static int open_actuators(struct governor *governor, char *error, size_t error_s
         governor->actuators = *setup->actuators;
         return 0;
     }
-    if (actuators_open(&governor->actuators, &governor->env, setup->log) > 0)
+    actuators_open(&governor->actuators, &governor->env, setup->log);
+    if (can_do_something(governor))
         return 0;
     snprintf(error, error_size, "no actuator can work here");
     return -ENODEV;
@@ -283,7 +314,8 @@ int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct gov
         return -ENOMEM;
     }
     governor->setup = *setup;
-    governor->env = (struct actuator_env){.fs = setup->fs, .write = setup->write};
+    governor->env = (struct actuator_env){
+        .fs = setup->fs, .write = setup->write, .open = &governor->journal.open};
     governor->liveness_config = (struct liveness_config){.stale_ns = setup->config->stale_ns,
                                                          .dead_ns = setup->config->dead_ns,
                                                          .allow_replay = setup->allow_replay};

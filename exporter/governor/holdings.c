@@ -146,15 +146,6 @@ static void forget_change(struct holding *holding)
     holding->since_wall_ns = 0;
 }
 
-void holding_drop(struct enforcer *enforcer, struct holding *holding, enum release_reason reason)
-{
-    if (holding->claim.id) {
-        journal_release(enforcer->journal, &holding->claim.id, 1);
-        enforcer->counts.released[reason]++;
-    }
-    forget_change(holding);
-}
-
 void holding_read(struct enforcer *enforcer, struct holding *holding)
 {
     const struct actuator *actuator = holding_actuator(enforcer, holding);
@@ -295,6 +286,8 @@ int enforcer_release_all(struct enforcer *enforcer, enum release_reason reason, 
         if (holding_is_held(enforcer, holding) && holding_put_back(enforcer, holding, reason))
             result = -EAGAIN;
     }
+    if (!enforcer->config.dry)
+        actuators_tidy(enforcer->actuators);
     return result;
 }
 

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct actuator_ops *const table[KNOB_COUNT] = {[KNOB_CPU] = &cpu_actuator};
+static const struct actuator_ops *const table[KNOB_COUNT] = {
+    [KNOB_CPU] = &cpu_actuator, [KNOB_WAYS] = &ways_actuator, [KNOB_MBA] = &mba_actuator};
 
 static const char *const restored_names[RESTORED_OUTCOMES] = {
     [RESTORED] = "restored",
@@ -24,8 +25,6 @@ size_t actuators_open(struct actuators *actuators, const struct actuator_env *en
     *actuators = (struct actuators){0};
     for (size_t i = 0; i < KNOB_COUNT; i++) {
         struct verdict why;
-        if (!table[i])
-            continue;
         verdict_clear(&why);
         int err = table[i]->open(env, &actuators->of[i].self, &why);
         if (err) {
@@ -45,6 +44,13 @@ void actuators_close(struct actuators *actuators)
         if (actuators->of[i].ops)
             actuators->of[i].ops->close(actuators->of[i].self);
     *actuators = (struct actuators){0};
+}
+
+void actuators_tidy(const struct actuators *actuators)
+{
+    for (size_t i = 0; i < KNOB_COUNT; i++)
+        if (actuators->of[i].ops && actuators->of[i].ops->tidy)
+            actuators->of[i].ops->tidy(actuators->of[i].self);
 }
 
 int restore_claim(struct journal *journal, const struct actuators *actuators, uint64_t id,
@@ -76,4 +82,5 @@ void restore_all(struct journal *journal, const struct actuators *actuators, con
 {
     for (size_t i = journal->open.n; i-- > 0;)
         restore_claim(journal, actuators, journal->open.claims[i].id, log, counts);
+    actuators_tidy(actuators);
 }

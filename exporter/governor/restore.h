@@ -35,7 +35,10 @@ struct restore_counts {
 int restore_claim(struct journal *journal, const struct actuators *actuators, uint64_t id,
                   const struct log *log, struct restore_counts *counts);
 
-/* All that are open, newest first. */
+/* What actuators have left over of their own. */
+void actuators_tidy(const struct actuators *actuators);
+
+/* All that are open, newest first; and then what is left over. */
 void restore_all(struct journal *journal, const struct actuators *actuators, const struct log *log,
                  struct restore_counts *counts);
 

@@ -7,7 +7,7 @@ static void answer_reset(struct enforcer *enforcer, struct holding *holding)
 {
     enforcer->counts.foreign[holding->claim.knob][FOREIGN_RESET]++;
     if (guard_reset(&holding->memory, enforcer->now_ns) == GUARD_YIELD) {
-        holding_drop(enforcer, holding, RELEASE_YIELDED);
+        enforcer_let_go(enforcer, holding, RELEASE_YIELDED, NULL);
         return;
     }
     holding->claim.from[0] = holding->claim.set[0] = '\0';
@@ -20,8 +20,8 @@ static void answer_changed(struct enforcer *enforcer, struct holding *holding, c
     struct claim adopted = holding->claim;
     enforcer->counts.foreign[holding->claim.knob][FOREIGN_CHANGED]++;
     if (guard_changed(&holding->memory, enforcer->now_ns) == GUARD_YIELD) {
-        holding_drop(enforcer, holding, RELEASE_YIELDED);
-        holding->known = false;
+        enforcer_let_go(enforcer, holding, RELEASE_YIELDED, NULL);
+        holding->known = holding->claim.id != 0;
         return;
     }
     snprintf(adopted.original, sizeof adopted.original, "%s", now);
@@ -34,8 +34,27 @@ static void answer_changed(struct enforcer *enforcer, struct holding *holding, c
         holding->claim = adopted;
         return;
     }
-    holding_drop(enforcer, holding, RELEASE_YIELDED); /* and it is looked at anew */
-    holding->known = false;
+    enforcer_let_go(enforcer, holding, RELEASE_YIELDED, NULL); /* and it is looked at anew */
+    holding->known = holding->claim.id != 0;
+}
+
+/* What is given back is what it is worth now; after a while, or never, it is claimed anew. */
+static void answer_rebased(struct enforcer *enforcer, struct holding *holding)
+{
+    enforcer->counts.foreign[holding->claim.knob][FOREIGN_CHANGED]++;
+    guard_changed(&holding->memory, enforcer->now_ns);
+    enforcer_let_go(enforcer, holding, RELEASE_YIELDED, NULL);
+    holding->known = holding->claim.id != 0;
+}
+
+static void keep(struct enforcer *enforcer, struct holding *holding)
+{
+    const struct actuator *actuator = holding_actuator(enforcer, holding);
+    if (!holding->claim.set[0] || !actuator->ops->keep)
+        return;
+    int err = actuator->ops->keep(actuator->self, &holding->claim);
+    if (err)
+        enforcer_count_error(enforcer, holding, ERROR_APPLY, err);
 }
 
 static void look_at(struct enforcer *enforcer, struct holding *holding)
@@ -52,13 +71,17 @@ static void look_at(struct enforcer *enforcer, struct holding *holding)
         holding_settle(holding, now);
         err = actuator->ops->check(actuator->self, &holding->claim, &state, now);
     }
-    if (err || state == CLAIM_OURS)
+    if (err)
         return;
-    if (state == CLAIM_GONE) {
-        holding_drop(enforcer, holding, RELEASE_VANISHED);
-        holding->known = false;
+    if (state == CLAIM_OURS) {
+        keep(enforcer, holding);
+    } else if (state == CLAIM_GONE) {
+        enforcer_let_go(enforcer, holding, RELEASE_VANISHED, NULL);
+        holding->known = holding->claim.id != 0;
     } else if (!holding->claim.id) {
         holding_read(enforcer, holding);
+    } else if (state == CLAIM_REBASED) {
+        answer_rebased(enforcer, holding);
     } else if (state == CLAIM_RESET) {
         answer_reset(enforcer, holding);
     } else {

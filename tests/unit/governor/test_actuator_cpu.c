@@ -281,7 +281,7 @@ static void restore(struct scene *scene, struct restore_counts *counts)
     struct actuators actuators;
     *counts = (struct restore_counts){0};
     open_journal(scene, &journal);
-    assert_int_equal(actuators_open(&actuators, &scene->rig.env, &log), 1);
+    assert_true(actuators_open(&actuators, &scene->rig.env, &log) > 0);
     restore_all(&journal, &actuators, &log, counts);
     actuators_close(&actuators);
     journal_close(&journal);
@@ -348,7 +348,7 @@ static void what_could_not_be_put_back_stays_open(void **state)
     snprintf(intent.to, sizeof intent.to, "%s", half(scene));
     assert_int_equal(journal_intend(&journal, &intent, 1), 0);
     governor_rig_set_quota(&scene->rig, WORKER, half(scene));
-    assert_int_equal(actuators_open(&actuators, &scene->rig.env, &log), 1);
+    assert_true(actuators_open(&actuators, &scene->rig.env, &log) > 0);
     scene->rig.fail_from = scene->rig.fail_to = scene->rig.calls + 1;
     scene->rig.fail_with = -EIO;
     restore_all(&journal, &actuators, &log, &counts);

@@ -101,6 +101,18 @@ static int rig_append(void *context, int fd, const char *bytes, size_t len)
     return rig->fail_with;
 }
 
+static int rig_make_dir(void *context, int directory, const char *name)
+{
+    struct governor_rig *rig = context;
+    return fails(rig) ? rig->fail_with : fswrite_real.make_dir(NULL, directory, name);
+}
+
+static int rig_remove_dir(void *context, int directory, const char *name)
+{
+    struct governor_rig *rig = context;
+    return fails(rig) ? rig->fail_with : fswrite_real.remove_dir(NULL, directory, name);
+}
+
 static int rig_rename_at(void *context, int directory, const char *from, const char *to)
 {
     struct governor_rig *rig = context;
@@ -114,7 +126,7 @@ static void whole_path(const struct governor_rig *rig, const char *path, char ou
     snprintf(out, 4096, "%s/%s", rig->root, path);
 }
 
-static void make_folder(const struct governor_rig *rig, const char *path)
+void governor_rig_folder(const struct governor_rig *rig, const char *path)
 {
     char whole[4096];
     whole_path(rig, path, whole);
@@ -186,7 +198,7 @@ void governor_rig_cgroup(struct governor_rig *rig, const char *path, const char 
 {
     char where[2048];
     in_cgroup(rig, path, "", where);
-    make_folder(rig, where);
+    governor_rig_folder(rig, where);
     governor_rig_set_quota(rig, path, quota);
     if (rig->version == 1) {
         governor_rig_put(rig, path, "cpu.cfs_period_us", "100000");
@@ -238,14 +250,14 @@ void governor_rig_init(struct governor_rig *rig, int version)
     snprintf(proc, sizeof proc, "%s/proc", rig->root);
     snprintf(sys, sizeof sys, "%s/sys", rig->root);
     snprintf(cgroup, sizeof cgroup, "%s/cgroup", rig->root);
-    make_folder(rig, "state");
-    make_folder(rig, "proc/sys/kernel/random");
-    make_folder(rig, "sys/devices/system/cpu");
-    make_folder(rig, "cgroup");
+    governor_rig_folder(rig, "state");
+    governor_rig_folder(rig, "proc/sys/kernel/random");
+    governor_rig_folder(rig, "sys/devices/system/cpu");
+    governor_rig_folder(rig, "cgroup");
     governor_rig_file(rig, "proc/sys/kernel/random/boot_id", "6f0e5a1c-boot\n");
     governor_rig_file(rig, "sys/devices/system/cpu/online", "0-7\n");
     if (version == 1) {
-        make_folder(rig, "cgroup/cpu");
+        governor_rig_folder(rig, "cgroup/cpu");
         governor_rig_file(rig, "cgroup/cpu/tasks", "");
     } else {
         governor_rig_file(rig, "cgroup/cgroup.controllers", "cpuset cpu\n");
@@ -256,6 +268,8 @@ void governor_rig_init(struct governor_rig *rig, int version)
                                   .write_at = rig_write_at,
                                   .open_at = rig_open_at,
                                   .append = rig_append,
+                                  .make_dir = rig_make_dir,
+                                  .remove_dir = rig_remove_dir,
                                   .rename_at = rig_rename_at};
     rig->env = (struct actuator_env){.fs = &rig->fs, .write = &rig->write};
 }

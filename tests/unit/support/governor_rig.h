@@ -21,7 +21,7 @@ struct governor_rig {
     struct fsroot fs;
     struct fswrite write; /* context: the rig */
     struct actuator_env env;
-    unsigned calls; /* of all four functions, failed ones included */
+    unsigned calls; /* of all functions, failed ones included */
     unsigned control_writes;
     unsigned fail_from, fail_to; /* these calls fail, counted from 1; 0: none */
     int fail_with;               /* -errno */
@@ -45,6 +45,7 @@ void governor_rig_quota(const struct governor_rig *rig, const char *path, char o
 void governor_rig_set_quota(struct governor_rig *rig, const char *path, const char *quota);
 /* The same for files of the whole tree, by a path below the rig's root. */
 void governor_rig_file(struct governor_rig *rig, const char *path, const char *text);
+void governor_rig_folder(const struct governor_rig *rig, const char *path); /* and its parents */
 bool governor_rig_text(const struct governor_rig *rig, const char *path, char *out, size_t size);
 uint64_t governor_rig_inode(const struct governor_rig *rig, const char *path);
 

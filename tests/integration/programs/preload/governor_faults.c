@@ -5,9 +5,9 @@
  *   FAULT_ERRNO=e   instead of a kill, the call fails (steps before calls only)
  *   FAULT_COUNT=f   a file of 8 bytes, which gets the number of steps
  *
- * Steps are openat() for writing, write() to what that opened, and renameat(). Control files
- * ("cpu.max") take a value as a whole, as the kernel's do: they are emptied by the write, not when
- * they are opened.
+ * Steps are openat() for writing, write() to what that opened, mkdirat(), unlinkat() and
+ * renameat(). Control files ("cpu.max") take a value as a whole, as the kernel's do: they are
+ * emptied by the write, not when they are opened.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -125,6 +126,32 @@ int renameat(int from_directory, const char *from, int to_directory, const char 
     if (step(true))
         return -1;
     int result = real(from_directory, from, to_directory, to);
+    int saved = errno;
+    step(false);
+    errno = saved;
+    return result;
+}
+
+int mkdirat(int directory, const char *name, mode_t mode)
+{
+    int (*real)(int, const char *, mode_t) =
+        (int (*)(int, const char *, mode_t))dlsym(RTLD_NEXT, "mkdirat");
+    if (step(true))
+        return -1;
+    int result = real(directory, name, mode);
+    int saved = errno;
+    step(false);
+    errno = saved;
+    return result;
+}
+
+int unlinkat(int directory, const char *name, int flags)
+{
+    int (*real)(int, const char *, int) =
+        (int (*)(int, const char *, int))dlsym(RTLD_NEXT, "unlinkat");
+    if (step(true))
+        return -1;
+    int result = real(directory, name, flags);
     int saved = errno;
     step(false);
     errno = saved;

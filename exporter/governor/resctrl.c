@@ -1,0 +1,300 @@
+#include "exporter/governor/resctrl.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PASSES = 5 };
+
+/* ---- files ---- */
+
+static int read_at(int directory, const char *name, char *out, size_t size, size_t *len)
+{
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -errno;
+    int err = fsroot_read_fd(fd, out, size, len);
+    close(fd);
+    return err;
+}
+
+static int read_schemata(int group, struct schemata *out)
+{
+    char text[RESCTRL_SCHEMATA_MAX];
+    size_t len;
+    int err = read_at(group, "schemata", text, sizeof text, &len);
+    return err ? err : schemata_parse(text, len, out);
+}
+
+static int write_at(const struct resctrl *resctrl, int directory, const char *name,
+                    const char *text, size_t len)
+{
+    const struct fswrite *write = resctrl->env->write;
+    return write->write_at(write->context, directory, name, text, len);
+}
+
+/* ---- the mount ---- */
+
+static int take_whole(struct resctrl *resctrl)
+{
+    struct resctrl_place whole = {.percent = 100};
+    const struct schemata *schemata = &resctrl->schemata;
+    if (schemata->l3.n > 0 && !schemata_value(&schemata->l3, &whole.mask))
+        return -EINVAL;
+    if (schemata->mb.n > 0 && (!schemata_value(&schemata->mb, &whole.percent) ||
+                               whole.percent > 100 || whole.percent == 0))
+        return -EINVAL;
+    resctrl->whole = whole;
+    return 0;
+}
+
+int resctrl_open(const struct actuator_env *env, struct resctrl *out)
+{
+    struct resctrl resctrl = {.env = env};
+    resctrl.root = fsroot_open(env->fs, FSROOT_SYS, "fs/resctrl", O_PATH | O_DIRECTORY);
+    if (resctrl.root < 0)
+        return -ENODEV;
+    int err = read_schemata(resctrl.root, &resctrl.schemata);
+    if (err == -ENOENT || err == -ENOTCONN || err == -EIO)
+        err = -ENODEV; /* an empty mount point; one whose file system has ended */
+    if (!err)
+        err = take_whole(&resctrl);
+    if (err)
+        close(resctrl.root);
+    else
+        *out = resctrl;
+    return err;
+}
+
+void resctrl_close(struct resctrl *resctrl)
+{
+    close(resctrl->root);
+}
+
+bool resctrl_same_place(struct resctrl_place a, struct resctrl_place b)
+{
+    return a.mask == b.mask && a.percent == b.percent;
+}
+
+/* ---- tasks ---- */
+
+/* Calls 'found' for each number in a file of one a line, until it returns what is not 0. */
+static int each_task(int directory, const char *name, int (*found)(void *context, unsigned tid),
+                     void *context)
+{
+    char bytes[4096];
+    unsigned tid = 0;
+    ssize_t n = 0;
+    int err = 0, fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -errno;
+    while (!err && (n = read(fd, bytes, sizeof bytes)) > 0) {
+        for (ssize_t i = 0; i < n && !err; i++) {
+            if (bytes[i] >= '0' && bytes[i] <= '9') {
+                tid = tid * 10 + (unsigned)(bytes[i] - '0');
+            } else if (tid > 0) {
+                err = found(context, tid);
+                tid = 0;
+            }
+        }
+    }
+    if (n < 0)
+        err = -errno;
+    close(fd);
+    return err;
+}
+
+/* All threads of a cgroup, v1 or v2. */
+static int each_task_of_cgroup(int cgroup, int (*found)(void *context, unsigned tid), void *context)
+{
+    int err = each_task(cgroup, "cgroup.threads", found, context);
+    return err == -ENOENT ? each_task(cgroup, "tasks", found, context) : err;
+}
+
+/* -ESRCH: the task has ended. */
+static int find_task(const struct resctrl *resctrl, unsigned tid, enum resctrl_state *state,
+                     struct resctrl_place *place)
+{
+    char path[64], text[RESCTRL_GROUP_MAX + 64], group[RESCTRL_GROUP_MAX];
+    size_t len;
+    snprintf(path, sizeof path, "%u/cpu_resctrl_groups", tid);
+    int err = fsroot_read(resctrl->env->fs, FSROOT_PROC, path, text, sizeof text, &len);
+    if (err == -ENOENT)
+        err = -ESRCH;
+    if (!err)
+        err = resctrl_group_parse(text, len, group);
+    if (err)
+        return err;
+    *place = resctrl->whole;
+    *state = RESCTRL_ROOT;
+    if (group[0])
+        *state = resctrl_name_parse(group, &place->mask, &place->percent) ? RESCTRL_OURS
+                                                                          : RESCTRL_FOREIGN;
+    return 0;
+}
+
+struct search {
+    const struct resctrl *resctrl;
+    bool first_only;
+    enum resctrl_state state;
+    struct resctrl_place place;
+};
+
+static int search_task(void *context, unsigned tid)
+{
+    struct search *search = context;
+    int err = find_task(search->resctrl, tid, &search->state, &search->place);
+    if (err)
+        return err == -ESRCH ? 0 : err;
+    return search->first_only || search->state != RESCTRL_ROOT;
+}
+
+int resctrl_find(const struct resctrl *resctrl, int cgroup, bool first_only,
+                 enum resctrl_state *state, struct resctrl_place *place)
+{
+    struct search search = {.resctrl = resctrl,
+                            .first_only = first_only,
+                            .state = RESCTRL_EMPTY,
+                            .place = resctrl->whole};
+    int err = each_task_of_cgroup(cgroup, search_task, &search);
+    if (err < 0)
+        return err;
+    *state = search.state;
+    *place = search.place;
+    return 0;
+}
+
+/* ---- groups ---- */
+
+static int open_group(const struct resctrl *resctrl, struct resctrl_place place)
+{
+    char name[RESCTRL_GROUP_MAX] = ".";
+    if (!resctrl_same_place(place, resctrl->whole))
+        resctrl_name_format(place.mask, place.percent, name);
+    int fd = openat(resctrl->root, name, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    return fd < 0 ? -errno : fd;
+}
+
+static bool says(const struct resctrl *resctrl, int group, struct resctrl_place place)
+{
+    struct schemata now;
+    uint32_t value;
+    if (read_schemata(group, &now))
+        return false;
+    return (resctrl->schemata.l3.n == 0 ||
+            (schemata_value(&now.l3, &value) && value == place.mask)) &&
+           (resctrl->schemata.mb.n == 0 ||
+            (schemata_value(&now.mb, &value) && value == place.percent));
+}
+
+bool resctrl_is_true(const struct resctrl *resctrl, struct resctrl_place place)
+{
+    if (resctrl_same_place(place, resctrl->whole))
+        return true;
+    int group = open_group(resctrl, place);
+    bool is_true = group >= 0 && says(resctrl, group, place);
+    if (group >= 0)
+        close(group);
+    return is_true;
+}
+
+/* Opens our group, which gives what its name says. */
+static int make_group(const struct resctrl *resctrl, struct resctrl_place place)
+{
+    const struct fswrite *write = resctrl->env->write;
+    char name[RESCTRL_GROUP_MAX], text[RESCTRL_SCHEMATA_MAX];
+    int err = 0, group = open_group(resctrl, place);
+    resctrl_name_format(place.mask, place.percent, name);
+    if (group == -ENOENT) {
+        err = write->make_dir(write->context, resctrl->root, name);
+        group = err ? err : open_group(resctrl, place);
+    }
+    if (group < 0 || says(resctrl, group, place))
+        return group;
+    size_t len = schemata_format(&resctrl->schemata, place.mask, place.percent, text);
+    err = write_at(resctrl, group, "schemata", text, len);
+    if (!err && !says(resctrl, group, place))
+        err = -EINVAL; /* rounded to what the hardware has */
+    if (!err)
+        return group;
+    close(group);
+    return err;
+}
+
+struct move {
+    const struct resctrl *resctrl;
+    int group;
+    struct resctrl_place to;
+    unsigned moved;
+};
+
+static int move_task(void *context, unsigned tid)
+{
+    struct move *move = context;
+    char text[16];
+    enum resctrl_state state;
+    struct resctrl_place place;
+    int err = find_task(move->resctrl, tid, &state, &place);
+    if (!err && state != RESCTRL_FOREIGN && !resctrl_same_place(place, move->to)) {
+        int len = snprintf(text, sizeof text, "%u\n", tid);
+        err = write_at(move->resctrl, move->group, "tasks", text, (size_t)len);
+        move->moved += !err;
+    }
+    return err == -ESRCH ? 0 : err;
+}
+
+int resctrl_move(const struct resctrl *resctrl, int cgroup, struct resctrl_place to)
+{
+    struct move move = {.resctrl = resctrl, .to = to};
+    bool home = resctrl_same_place(to, resctrl->whole);
+    move.group = home ? open_group(resctrl, to) : make_group(resctrl, to);
+    if (move.group < 0)
+        return move.group;
+    int err = 0;
+    for (int i = 0; i < PASSES && !err; i++) {
+        move.moved = 0;
+        err = each_task_of_cgroup(cgroup, move_task, &move);
+        if (move.moved == 0)
+            break;
+    }
+    close(move.group);
+    return err;
+}
+
+static int any_task(void *context, unsigned tid)
+{
+    (void)context;
+    (void)tid;
+    return 1;
+}
+
+static void sweep_one(const struct resctrl *resctrl, const char *name)
+{
+    const struct fswrite *write = resctrl->env->write;
+    int group = openat(resctrl->root, name, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (group < 0)
+        return;
+    bool empty = each_task(group, "tasks", any_task, NULL) == 0;
+    close(group);
+    if (empty)
+        write->remove_dir(write->context, resctrl->root, name);
+}
+
+void resctrl_sweep(const struct resctrl *resctrl)
+{
+    int fd = openat(resctrl->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (!directory && fd >= 0)
+        close(fd);
+    if (!directory)
+        return;
+    uint32_t mask, percent;
+    for (const struct dirent *entry; (entry = readdir(directory));)
+        if (resctrl_name_parse(entry->d_name, &mask, &percent))
+            sweep_one(resctrl, entry->d_name);
+    closedir(directory);
+}

@@ -1,0 +1,247 @@
+#!/usr/bin/python3
+"""interference_governor and ways and bandwidth, on a FUSE that refuses what the kernel's resctrl does.
+
+It is killed, and its writes fail, at steps that write (GOVERNOR_STRIDE=1: at each); afterwards
+--restore has brought all tasks back to the root group and left no group of its own.
+"""
+import concurrent.futures
+import contextlib
+import errno
+import http.server
+import json
+import os
+import pathlib
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+from harness import BUILD, main, start, stop, wait_until
+
+GOVERNOR = BUILD / "interference_governor"
+FAULTS = BUILD / "programs/libgovernor_faults.so"
+HERE = pathlib.Path(__file__).resolve().parent
+TIDS = ("101", "102", "103")
+WORKERS = 4
+
+
+class Machine:
+    """A node with one protected and one best-effort container, and an exporter in which the
+    protected one is slow."""
+
+    def __init__(self, groups=4):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.tree, self.proc, self.sys = (self.folder / name for name in ("cgroup", "proc", "sys"))
+        self.mount = self.sys / "fs/resctrl"
+        for folder in (self.mount, self.proc / "self", self.proc / "sys/kernel/random",
+                       self.sys / "devices/system/cpu", self.tree / "cart", self.tree / "batch"):
+            folder.mkdir(parents=True)
+        (self.tree / "cgroup.controllers").write_text("cpuset cpu\n")
+        (self.tree / "cart/cgroup.threads").write_text("")
+        (self.tree / "batch/cgroup.threads").write_text("".join(f"{tid}\n" for tid in TIDS))
+        (self.proc / "self/cpu_resctrl_groups").write_text("res:/\nmon:\n")
+        (self.proc / "sys/kernel/random/boot_id").write_text("f2cc-boot\n")
+        (self.sys / "devices/system/cpu/online").write_text("0-7\n")
+        self.state, self.config = self.folder / "state", self.folder / "governor.json"
+        self.count = self.folder / "count"
+        self.fuse = start([sys.executable, HERE / "resctrl_fuse.py", self.mount, self.proc,
+                           groups, *TIDS])
+        wait_until(lambda: (self.mount / "schemata").exists(), 20, "the file system")
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = json.dumps(outer.document()).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05},
+                         daemon=True).start()
+        self.reset()
+
+    def reset(self, slowdown=2.0):
+        shutil.rmtree(self.state, ignore_errors=True)
+        self.state.mkdir(mode=0o700)
+        self.tick, self.slowdown, self.observed, self.lost = 0, slowdown, 0, 0
+        anything = {"pod": "*", "container": "*"}
+        by_slowdown = {"classes": ["batch"], "step": "10ms"}
+        self.config.write_text(json.dumps({
+            "governor": 1, "mode": "enforce", "state_directory": str(self.state),
+            "exporter": {"url": f"http://127.0.0.1:{self.server.server_port}", "stale": "1s",
+                         "dead": "2s"},
+            "classes": [{"name": "web", "role": "protected", "slowdown_bound": 1.5,
+                         "match": [{"namespace": "shop", **anything}]},
+                        {"name": "batch", "role": "best_effort", "llc": {"floor_ways": 10},
+                         "mba": {"floor_percent": 90}, "match": [{"namespace": "jobs", **anything}]}],
+            "policies": {"ways": by_slowdown, "mba": by_slowdown}}))
+
+    def container(self, namespace, name, values):
+        return {"namespace": namespace, "pod": name, "container": name, "container_id": name,
+                "cgroup_id": (self.tree / name).stat().st_ino,
+                "values": {"interference_container_info": [{"labels": {"id": f"/{name}"},
+                                                            "value": 1}], **values}}
+
+    def document(self):
+        self.tick += 1
+        self.observed += 1e9
+        self.lost += 1e9 * (1 - 1 / self.slowdown)
+        lost = [{"labels": {"model": "passive", "resource": resource}, "value": self.lost / 2}
+                for resource in ("memory", "cache")]
+        return {"source": "perf", "replay_ended": False,
+                "tick": {"number": self.tick, "monotonic_seconds": time.monotonic(),
+                         "timestamp_seconds": time.time(), "interval_seconds": 0.02},
+                "containers": [
+                    self.container("shop", "cart", {
+                        "interference_container_slowdown_observed_cycles_total": [
+                            {"labels": {"model": "passive"}, "value": self.observed}],
+                        "interference_container_interference_cycles_total": lost}),
+                    self.container("jobs", "batch", {
+                        "interference_container_memory_reads_total": self.tick * 1e6})]}
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+        subprocess.run(["umount", "-l", self.mount], check=False)
+        stop(self.fuse)
+        shutil.rmtree(self.folder)
+
+    def groups(self):
+        return {(self.proc / tid / "cpu_resctrl_groups").read_text().split()[0] for tid in TIDS}
+
+    def own_groups(self):
+        return [path.name for path in self.mount.iterdir() if path.name.startswith("ig_")]
+
+    def argv(self, *more):
+        return [GOVERNOR, f"--config.file={self.config}", f"--path.cgroupfs={self.tree}",
+                f"--path.sysfs={self.sys}", f"--path.procfs={self.proc}",
+                "--web.listen-address=127.0.0.1:0", *more]
+
+    def environment(self, at, error):
+        self.count.write_bytes(bytes(8))
+        return {**os.environ, "LD_PRELOAD": str(FAULTS), "FAULT_AT": str(at),
+                "FAULT_ERRNO": str(error), "FAULT_COUNT": str(self.count)}
+
+    def run(self, at=0, error=0):
+        return start(self.argv("--enforce"), stderr=subprocess.PIPE,
+                     env=self.environment(at, error))
+
+    def restore(self, at=0):
+        return subprocess.run([str(a) for a in self.argv("--restore")], capture_output=True,
+                              timeout=20, check=False, env=self.environment(at, 0))
+
+    def play(self, process):
+        """Until both are turned down, and then to its end; or until it has died."""
+        def is_over():
+            return process.poll() is not None or self.tick > 14
+        wait_until(is_over, 30, "the plot's end")
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+        return process.returncode
+
+
+class Resctrl(unittest.TestCase):
+    def machine(self, **named):
+        machine = Machine(**named)
+        self.addCleanup(machine.close)
+        return machine
+
+    def expect_restored(self, machine):
+        for _ in range(2):
+            result = machine.restore()
+            self.assertEqual(result.returncode, 0, result.stderr.decode())
+            self.assertEqual(machine.groups(), {"res:/"})
+            self.assertEqual(machine.own_groups(), [])
+
+    def test_turned_down_and_given_back(self):
+        machine = self.machine()
+        process = machine.run()
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(stop, process, signal.SIGKILL)
+        wait_until(lambda: machine.groups() == {"res:ig_3ff_90"}, 20, "turned down")
+        self.assertEqual(machine.own_groups(), ["ig_3ff_90"])
+        self.assertEqual((machine.mount / "ig_3ff_90/schemata").read_text().split(),
+                         ["L3:0=3ff;1=3ff", "MB:0=", "90;1=", "90"])
+        machine.slowdown = 1.0001
+        wait_until(lambda: machine.groups() == {"res:/"}, 20, "given back")
+        self.assertEqual(machine.own_groups(), [])
+        machine.slowdown = 2
+        wait_until(lambda: machine.groups() == {"res:ig_3ff_90"}, 20, "turned down again")
+        process.send_signal(signal.SIGTERM)
+        log = process.communicate(timeout=20)[1].decode()
+        self.assertEqual(process.returncode, 0, log)
+        self.assertEqual(machine.groups(), {"res:/"})
+        self.assertEqual(machine.own_groups(), [])
+        self.assertIn("policy=ways action=cut container=jobs/batch/batch knob=ways from=7ff to=3ff "
+                      "cause=shop/cart/cart", log.replace('\\"', ""))
+
+    def test_no_group_is_left_over_when_there_are_few(self):
+        machine = self.machine(groups=2)
+        process = machine.run()
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(stop, process, signal.SIGKILL)
+        wait_until(lambda: machine.tick > 20, 20, "ticks")
+        self.assertLessEqual(len(machine.own_groups()), 1)
+        stop(process)
+        self.assertEqual(machine.groups(), {"res:/"})
+        self.assertEqual(machine.own_groups(), [])
+
+    def sweep(self, case, first):
+        """case(machine, n) for every so-many-th n from 'first' on, until one says that its step did
+        not come; how many steps there were. Each worker has one machine. GOVERNOR_STRIDE=1: each
+        step."""
+        stride = int(os.environ.get("GOVERNOR_STRIDE", "6"))
+        first = min(first, stride)
+        machines = queue.Queue()
+        for _ in range(WORKERS):
+            machines.put(self.machine())
+
+        def run(at):
+            machine = machines.get()
+            try:
+                machine.reset()
+                return case(machine, at)
+            finally:
+                machines.put(machine)
+
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            while True:
+                steps = range(first, first + 2 * WORKERS * stride, stride)
+                passed = list(pool.map(run, steps))
+                if True in passed:
+                    return steps[passed.index(True)] - 1
+                first = steps.stop
+
+    def test_killed_at_any_step(self):
+        def case(machine, at):
+            code = machine.play(machine.run(at=at))
+            self.assertIn(code, (0, -signal.SIGKILL))
+            self.expect_restored(machine)
+            return code == 0
+        self.assertGreater(self.sweep(case, 1), 40)
+
+    def test_any_step_fails(self):
+        def case(machine, at):
+            error = (errno.EIO, errno.ENOSPC, errno.EBUSY)[at % 3]
+            code = machine.play(machine.run(at=at, error=error))
+            self.assertIn(code, (0, 1, 3))
+            passed = int.from_bytes(machine.count.read_bytes(), "little") < at
+            self.expect_restored(machine)
+            return passed
+        self.assertGreater(self.sweep(case, 4), 40)
+
+
+if __name__ == "__main__":
+    main()
