@@ -74,6 +74,17 @@ struct mba_config {
     enum view_model model;
 };
 
+struct epochs_config {
+    bool enabled;
+    double share; /* of the time in which best effort is held */
+};
+
+struct advice_config {
+    bool enabled;
+    double hold_slowdown, ok_slowdown; /* ok < hold */
+    enum view_model model;
+};
+
 struct config {
     bool enforce; /* "mode":"enforce" */
     struct client_address exporter;
@@ -84,6 +95,8 @@ struct config {
     struct threshold_config threshold;
     struct ways_config ways;
     struct mba_config mba;
+    struct epochs_config epochs;
+    struct advice_config advice;
     /* Whose a knob of a class is: one policy's, or POLICY_NONE. */
     enum policy_kind owners[CONFIG_CLASSES_MAX][KNOB_COUNT];
     struct guard_limits limits;

@@ -171,6 +171,39 @@ static void read_mba(struct config_reader *reader, json_t *policies)
         need_bound(reader, where);
 }
 
+/* ---- epochs ---- */
+
+static void read_epochs(struct config_reader *reader, json_t *policies)
+{
+    static const char *const keys[] = {"enabled", "classes", "share", NULL};
+    struct epochs_config *epochs = &reader->config->epochs;
+    epochs->share = 0.005;
+    json_t *policy = read_policy(reader, policies, POLICY_EPOCHS, keys,
+                                 1u << KNOB_WAYS | 1u << KNOB_MBA, &epochs->enabled);
+    if (policy)
+        config_read_number(reader, policy, "policies.epochs", "share", 0.0001, 0.02,
+                           &epochs->share);
+}
+
+/* ---- advice ---- */
+
+static void read_advice(struct config_reader *reader, json_t *policies)
+{
+    static const char *const keys[] = {"enabled", "hold_slowdown", "ok_slowdown", "model", NULL};
+    static const char where[] = "policies.advice";
+    struct advice_config *advice = &reader->config->advice;
+    advice->hold_slowdown = 2;
+    advice->ok_slowdown = 1.5;
+    json_t *policy = read_policy(reader, policies, POLICY_ADVICE, keys, 0, &advice->enabled);
+    if (!policy)
+        return;
+    config_read_number(reader, policy, where, "hold_slowdown", 1.01, 100, &advice->hold_slowdown);
+    config_read_number(reader, policy, where, "ok_slowdown", 1, 100, &advice->ok_slowdown);
+    if (advice->ok_slowdown >= advice->hold_slowdown)
+        config_fail(reader, "%s.ok_slowdown: must be less than hold_slowdown", where);
+    advice->model = read_model(reader, policy, where);
+}
+
 void config_read_policies(struct config_reader *reader, json_t *root)
 {
     const char *keys[POLICY_KINDS + 1] = {NULL};
@@ -187,4 +220,6 @@ void config_read_policies(struct config_reader *reader, json_t *root)
     read_threshold(reader, policies);
     read_ways(reader, policies);
     read_mba(reader, policies);
+    read_epochs(reader, policies);
+    read_advice(reader, policies);
 }

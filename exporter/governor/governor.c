@@ -358,11 +358,13 @@ void governor_look(const struct governor *governor, struct governor_state *out)
         .liveness = &governor->liveness,
         .ticks = governor->ticks,
         .counts = governor->before,
+        .advice = policies_advice(&governor->policies),
         .journal_errors = governor->journal.errors,
         .open = enforcer_open(governor->enforcer),
         .enforcer = governor->enforcer,
     };
     memcpy(out->dead_man, governor->dead_man, sizeof out->dead_man);
+    out->n_slowdowns = policies_slowdowns(&governor->policies, &out->slowdowns);
     policies_count(&governor->policies, &out->counts);
     for (int i = 0; i < POLICY_KINDS; i++)
         out->policy_active[i] = policies_active(&governor->policies, (enum policy_kind)i);

@@ -61,6 +61,9 @@ struct governor_state {
     const struct liveness *liveness;
     uint64_t ticks, dead_man[DEAD_REASONS];
     struct policy_counts counts;
+    const struct policy_slowdown *slowdowns; /* that were measured */
+    size_t n_slowdowns;
+    const struct advice *advice; /* NULL: nobody gives any */
     uint64_t journal_errors;
     size_t open;
     const struct enforcer *enforcer;

@@ -13,7 +13,7 @@ struct governor_pages {
     pthread_mutex_t lock; /* of all below */
     struct decision *decisions;
     uint64_t n_decisions; /* ever; the last is at (n - 1) % DECISIONS */
-    struct textbuf state;
+    struct textbuf state, advice;
     bool alive; /* the exporter's data are acted on */
 };
 
@@ -145,18 +145,30 @@ static void handle_decisions(void *context, const struct http_request *request,
     answer(response, 200, "application/json", "json", &text);
 }
 
-static void handle_state(void *context, const struct http_request *request,
-                         struct http_response *response)
+static void handle_kept(struct governor_pages *pages, const struct textbuf *kept,
+                        const struct http_request *request, struct http_response *response)
 {
-    struct governor_pages *pages = context;
     struct textbuf text = TEXTBUF_INIT;
     if (!may_read(request, response))
         return;
     pthread_mutex_lock(&pages->lock);
-    textbuf_add(&text, pages->state.data ? pages->state.data : "{}\n",
-                pages->state.data ? pages->state.len : 3);
+    textbuf_add(&text, kept->data ? kept->data : "{}\n", kept->data ? kept->len : 3);
     pthread_mutex_unlock(&pages->lock);
     answer(response, 200, "application/json", "json", &text);
+}
+
+static void handle_state(void *context, const struct http_request *request,
+                         struct http_response *response)
+{
+    struct governor_pages *pages = context;
+    handle_kept(pages, &pages->state, request, response);
+}
+
+static void handle_advice(void *context, const struct http_request *request,
+                          struct http_response *response)
+{
+    struct governor_pages *pages = context;
+    handle_kept(pages, &pages->advice, request, response);
 }
 
 static void handle_healthy(void *context, const struct http_request *request,
@@ -176,7 +188,9 @@ static void handle_ready(void *context, const struct http_request *request,
     bool alive = pages->alive;
     pthread_mutex_unlock(&pages->lock);
     answer_words(response, alive ? 200 : 503,
-                 alive ? "ready\n" : "the exporter's data are not acted on: see /api/v1/state\n");
+                 alive
+                     ? "ready\n"
+                     : "the exporter's data are not acted on: see /api/v1/state\n/api/v1/advice\n");
 }
 
 static void handle_landing(void *context, const struct http_request *request,
@@ -194,6 +208,7 @@ static const struct http_route routes[] = {
     {"/metrics", "metrics", handle_metrics, true},
     {"/api/v1/decisions", "decisions", handle_decisions, true},
     {"/api/v1/state", "state", handle_state, true},
+    {"/api/v1/advice", "advice", handle_advice, true},
     {"/-/healthy", "healthy", handle_healthy, false},
     {"/-/ready", "ready", handle_ready, false},
 };
@@ -229,6 +244,7 @@ void governor_pages_free(struct governor_pages *pages)
         return;
     pthread_mutex_destroy(&pages->lock);
     textbuf_release(&pages->state);
+    textbuf_release(&pages->advice);
     free(pages->decisions);
     free(pages);
 }
@@ -257,6 +273,21 @@ static void add_holding(struct textbuf *out, const struct holding *holding, uint
                    guard_has_yielded(&holding->memory, now_ns) ? "true" : "false");
 }
 
+/* With the lock held. */
+static void write_advice(struct textbuf *out, const struct advice *advice)
+{
+    textbuf_clear(out);
+    textbuf_printf(out, "{\"enabled\":%s", advice ? "true" : "false");
+    if (advice) {
+        add_text(out, "admission", advice->hold ? "hold" : "ok");
+        add_number(out, "slowdown_ratio", advice->slowdown);
+        add_text(out, "slowed_container", advice->cause);
+        add_text(out, "candidate_to_move", advice->candidate);
+        add_number(out, "candidate_reads_share_ratio", advice->reads_share);
+    }
+    textbuf_str(out, "}\n");
+}
+
 void governor_pages_state(struct governor_pages *pages, const struct governor_state *state,
                           uint64_t now_ns)
 {
@@ -281,5 +312,6 @@ void governor_pages_state(struct governor_pages *pages, const struct governor_st
         add_holding(out, &holdings[i], now_ns);
     }
     textbuf_str(out, "]}\n");
+    write_advice(&pages->advice, state->advice);
     pthread_mutex_unlock(&pages->lock);
 }

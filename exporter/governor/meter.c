@@ -80,9 +80,9 @@ static double grown(double before, double now)
 static void read_step(struct app *app, const struct view_loss *loss, double reads)
 {
     struct meter_reading *reading = &app->reading;
-    *reading = (struct meter_reading){.reads = grown(app->reads, reads)};
-    reading->known = control_loss(grown(app->loss.observed, loss->observed),
-                                  grown(app->loss.memory, loss->memory),
+    *reading = (struct meter_reading){.reads = grown(app->reads, reads),
+                                      .observed = grown(app->loss.observed, loss->observed)};
+    reading->known = control_loss(reading->observed, grown(app->loss.memory, loss->memory),
                                   grown(app->loss.cache, loss->cache), &reading->loss);
     app->had |= reading->known;
     app->silent = reading->known ? 0 : app->silent + 1;

@@ -13,6 +13,7 @@
 /* Of one container in the last step. */
 struct meter_reading {
     bool known;               /* 'loss' is */
+    double observed;          /* cycles that have an estimate; NaN: not known */
     struct control_loss loss; /* what it lost to others */
     double reads;             /* memory reads; NaN: not known */
     bool waits;               /* a slowdown is known, or was in the last few steps */

@@ -35,6 +35,22 @@ struct policy_counts {
     uint64_t bound_missed; /* steps in which a bound was not kept and nothing was left to take */
 };
 
+/* To who places pods, of the last minute. */
+struct advice {
+    bool hold;       /* this node should get no more work */
+    double slowdown; /* the greatest of a protected container over five minutes; NaN: none */
+    char cause[CLAIM_NAME_MAX];     /* that container; "" */
+    char candidate[CLAIM_NAME_MAX]; /* to be moved, if any is: it reads most; "" */
+    double reads_share;             /* of what all containers of a class read; NaN */
+};
+
+/* Of a protected container, as it was measured. */
+struct policy_slowdown {
+    char namespace_[CLAIM_NAME_MAX], pod[CLAIM_NAME_MAX], container[CLAIM_NAME_MAX];
+    char container_id[16];
+    double slowdown;
+};
+
 struct policy_ops {
     enum policy_kind kind;
     bool (*enabled)(const struct config *config);
@@ -45,6 +61,10 @@ struct policy_ops {
     bool (*active)(const void *self);
     /* May be NULL: it counts nothing. Adds to 'counts'. */
     void (*count)(const void *self, struct policy_counts *counts);
+    /* May be NULL: it gives none. Valid until the next decide. */
+    const struct advice *(*advise)(const void *self);
+    /* May be NULL: it measures nothing. Valid until the next decide. */
+    size_t (*slowdowns)(const void *self, const struct policy_slowdown **list);
     void (*free)(void *self);
 };
 
@@ -59,8 +79,13 @@ int policies_init(struct policies *policies, const struct config *config);
 void policies_release(struct policies *policies);
 void policies_decide(const struct policies *policies, const struct policy_tick *tick);
 void policies_count(const struct policies *policies, struct policy_counts *counts);
+/* NULL: no policy that is enabled gives any. */
+const struct advice *policies_advice(const struct policies *policies);
+/* Those of the policy that measures. */
+size_t policies_slowdowns(const struct policies *policies, const struct policy_slowdown **list);
 bool policies_active(const struct policies *policies, enum policy_kind kind);
 
-extern const struct policy_ops threshold_policy, ways_policy, mba_policy;
+extern const struct policy_ops threshold_policy, ways_policy, mba_policy, epochs_policy,
+    advice_policy;
 
 #endif

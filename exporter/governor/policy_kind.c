@@ -1,7 +1,10 @@
 #include "exporter/governor/policy_kind.h"
 
-static const char *const names[POLICY_KINDS] = {
-    [POLICY_THRESHOLD] = "threshold", [POLICY_WAYS] = "ways", [POLICY_MBA] = "mba"};
+static const char *const names[POLICY_KINDS] = {[POLICY_THRESHOLD] = "threshold",
+                                                [POLICY_WAYS] = "ways",
+                                                [POLICY_MBA] = "mba",
+                                                [POLICY_ADVICE] = "advice",
+                                                [POLICY_EPOCHS] = "epochs"};
 
 const char *policy_kind_name(enum policy_kind kind)
 {

@@ -4,6 +4,8 @@ const struct policy_ops *const policy_table[POLICY_KINDS] = {
     [POLICY_THRESHOLD] = &threshold_policy,
     [POLICY_WAYS] = &ways_policy,
     [POLICY_MBA] = &mba_policy,
+    [POLICY_EPOCHS] = &epochs_policy,
+    [POLICY_ADVICE] = &advice_policy,
 };
 
 int policies_init(struct policies *policies, const struct config *config)
@@ -40,6 +42,23 @@ void policies_count(const struct policies *policies, struct policy_counts *count
     for (int i = 0; i < POLICY_KINDS; i++)
         if (policies->of[i] && policy_table[i]->count)
             policy_table[i]->count(policies->of[i], counts);
+}
+
+const struct advice *policies_advice(const struct policies *policies)
+{
+    for (int i = 0; i < POLICY_KINDS; i++)
+        if (policies->of[i] && policy_table[i]->advise)
+            return policy_table[i]->advise(policies->of[i]);
+    return NULL;
+}
+
+size_t policies_slowdowns(const struct policies *policies, const struct policy_slowdown **list)
+{
+    *list = NULL;
+    for (int i = 0; i < POLICY_KINDS; i++)
+        if (policies->of[i] && policy_table[i]->slowdowns)
+            return policy_table[i]->slowdowns(policies->of[i], list);
+    return 0;
 }
 
 bool policies_active(const struct policies *policies, enum policy_kind kind)

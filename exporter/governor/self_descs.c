@@ -97,6 +97,17 @@ const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
          .labels = "limit",
          .help = "Changes that were put off by a limit of the governor. High for claims or rate: "
                  "the limits of the configuration are low for this node."},
+    [GOVERNOR_ADVICE_HOLD] =
+        {.name = GOVERNOR("advice_hold"),
+         .type = METRIC_GAUGE,
+         .help = "1 while the policy advice says that this node should get no more work; absent "
+                 "without that policy. Nobody is kept away by it: /api/v1/advice says more."},
+    [GOVERNOR_ADVICE_SLOWDOWN] =
+        {.name = GOVERNOR("advice_slowdown_ratio"),
+         .type = METRIC_GAUGE,
+         .number = METRIC_DOUBLE,
+         .help = "Greatest slowdown of a protected container over the last five minutes, by which "
+                 "the advice goes; absent while none is known. High: the node is too full for it."},
     [GOVERNOR_JOURNAL_ERRORS] =
         {.name = GOVERNOR("journal_errors"),
          .type = METRIC_COUNTER,
@@ -135,4 +146,15 @@ const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
          .labels = "container",
          .help = "Memory bandwidth that Memory Bandwidth Allocation leaves the container, or would "
                  "in mode observe; absent at 100. High: little is taken from it."},
+    [GOVERNOR_SLOWDOWN] =
+        {.name = "interference_container_slowdown_ratio",
+         .type = METRIC_GAUGE,
+         .number = METRIC_DOUBLE,
+         .labels = "container, model",
+         .help = "How many times longer the container's work takes than while best effort is held "
+                 "back, by model epochs: the median of the last five epochs, in each of which the "
+                 "rates of accesses to the last-level cache are compared. Alone means alone among "
+                 "the protected containers, which are never held. A container that refills the "
+                 "cache for longer than a tick is shown too low. Absent without an estimate. High: "
+                 "best effort costs it much."},
 };

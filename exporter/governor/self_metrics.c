@@ -34,6 +34,13 @@ struct claim_series {
     bool seen;
 };
 
+/* Of a container whose slowdown was measured. */
+struct slowdown_series {
+    struct policy_slowdown of;
+    struct series *series;
+    bool seen;
+};
+
 struct governor_metrics {
     struct family *families[GOVERNOR_METRICS];
     struct series *single[GOVERNOR_METRICS]; /* of families without labels */
@@ -45,6 +52,8 @@ struct governor_metrics {
     struct series *restores[RESTORES];
     struct claim_series *containers; /* CLAIMS_MAX */
     size_t n_containers;
+    struct slowdown_series *slowdowns; /* CLAIMS_MAX */
+    size_t n_slowdowns;
 };
 
 /* ---- making ---- */
@@ -153,7 +162,8 @@ int governor_metrics_new(struct store *store, struct governor_metrics **out)
     if (!metrics)
         return -ENOMEM;
     metrics->containers = calloc(CLAIMS_MAX, sizeof *metrics->containers);
-    int err = metrics->containers ? 0 : -ENOMEM;
+    metrics->slowdowns = calloc(CLAIMS_MAX, sizeof *metrics->slowdowns);
+    int err = metrics->containers && metrics->slowdowns ? 0 : -ENOMEM;
     for (int i = 0; i < GOVERNOR_METRICS && !err; i++)
         err = store_family(store, &governor_descs[i], NULL, &metrics->families[i]);
     if (!err)
@@ -177,6 +187,7 @@ void governor_metrics_free(struct governor_metrics *metrics)
     if (!metrics)
         return;
     free(metrics->containers);
+    free(metrics->slowdowns);
     free(metrics);
 }
 
@@ -255,6 +266,56 @@ static void update_containers(struct governor_metrics *metrics, const struct enf
     }
 }
 
+/* ---- slowdowns ---- */
+
+static bool is_same_container(const struct policy_slowdown *a, const struct policy_slowdown *b)
+{
+    return strcmp(a->container_id, b->container_id) == 0 &&
+           strcmp(a->container, b->container) == 0 && strcmp(a->pod, b->pod) == 0 &&
+           strcmp(a->namespace_, b->namespace_) == 0;
+}
+
+/* NULL: there are too many, or no memory. */
+static struct slowdown_series *slowdown_of(struct governor_metrics *metrics,
+                                           const struct policy_slowdown *measured)
+{
+    for (size_t i = 0; i < metrics->n_slowdowns; i++)
+        if (is_same_container(&metrics->slowdowns[i].of, measured))
+            return &metrics->slowdowns[i];
+    if (metrics->n_slowdowns == CLAIMS_MAX)
+        return NULL;
+    struct slowdown_series *series = &metrics->slowdowns[metrics->n_slowdowns];
+    const struct label labels[] = {{"namespace", measured->namespace_},
+                                   {"pod", measured->pod},
+                                   {"container", measured->container},
+                                   {"container_id", measured->container_id},
+                                   {"model", "epochs"}};
+    if (make(metrics, GOVERNOR_SLOWDOWN, labels, 5, &series->series))
+        return NULL;
+    series->of = *measured;
+    metrics->n_slowdowns++;
+    return series;
+}
+
+static void update_slowdowns(struct governor_metrics *metrics, const struct governor_state *state)
+{
+    for (size_t i = 0; i < metrics->n_slowdowns; i++)
+        metrics->slowdowns[i].seen = false;
+    for (size_t i = 0; i < state->n_slowdowns; i++) {
+        struct slowdown_series *series = slowdown_of(metrics, &state->slowdowns[i]);
+        if (!series)
+            continue;
+        series->seen = true;
+        series_set(series->series, state->slowdowns[i].slowdown);
+    }
+    for (size_t i = metrics->n_slowdowns; i-- > 0;) {
+        if (metrics->slowdowns[i].seen)
+            continue;
+        series_free(metrics->slowdowns[i].series);
+        metrics->slowdowns[i] = metrics->slowdowns[--metrics->n_slowdowns];
+    }
+}
+
 /* ---- all ---- */
 
 static size_t count_yielded(const struct enforcer *enforcer, enum knob knob, uint64_t now_ns)
@@ -308,6 +369,10 @@ void governor_metrics_update(struct governor_metrics *metrics, const struct gove
     series_set(metrics->single[GOVERNOR_TICK_DURATION], facts->tick_seconds);
     series_set_u64(metrics->single[GOVERNOR_RELOAD_SUCCESSFUL], facts->reload_successful);
     series_set_u64(metrics->single[GOVERNOR_FUTILE], state->counts.futile);
+    const struct advice *advice = state->advice;
+    series_show_u64(metrics->single[GOVERNOR_ADVICE_HOLD], advice, advice && advice->hold);
+    series_show(metrics->single[GOVERNOR_ADVICE_SLOWDOWN], advice && !isnan(advice->slowdown),
+                advice ? advice->slowdown : NAN);
     series_set_u64(metrics->single[GOVERNOR_BOUND_MISSED], state->counts.bound_missed);
     series_set_u64(metrics->single[GOVERNOR_JOURNAL_ERRORS], state->journal_errors);
     for (int i = 0; i < POLICY_KINDS; i++)
@@ -318,4 +383,5 @@ void governor_metrics_update(struct governor_metrics *metrics, const struct gove
         series_set_u64(metrics->dead_man[i], state->dead_man[i]);
     update_counts(metrics, enforcer_counts(state->enforcer));
     update_containers(metrics, state->enforcer);
+    update_slowdowns(metrics, state);
 }

@@ -34,6 +34,7 @@ static void read_config(const char *text, size_t len)
     check(config->threshold.factor >= 1 && config->limits.claims >= 1);
     check(config->limits.cuts_per_10m < GUARD_CUTS_MAX && config->limits.writes_per_second > 0);
     check(config->ways.step_seconds > 0 && config->mba.step_seconds > 0);
+    check(config->epochs.share > 0 && config->advice.ok_slowdown < config->advice.hold_slowdown);
     for (size_t i = 0; i < config->n_classes; i++) {
         const struct class *class = &config->classes[i];
         for (int knob = 0; knob < KNOB_COUNT; knob++)

@@ -119,6 +119,10 @@ static void what_is_wrong_is_refused(void **state)
 #define WITH(rest) "{\"governor\":1," CLASSES "," rest "}"
 #define THRESHOLD(rest) WITH("\"policies\":{\"threshold\":{\"classes\":[\"batch\"]," rest "}}")
 #define CLASS(rest) "{\"governor\":1,\"classes\":[{" rest "}]}"
+#define CLASSES_WITH_BOUND(policies)                                                               \
+    "{\"governor\":1,\"classes\":[{\"name\":\"a\",\"role\":\"protected\",\"slowdown_bound\":"      \
+    "2," MATCH "},{\"name\":\"b\",\"role\":\"best_effort\"," MATCH "}],\"policies\":{" policies    \
+    "}}"
 #define MATCH "\"match\":[{\"namespace\":\"a\",\"pod\":\"b\",\"container\":\"c\"}]"
     static const struct {
         const char *text, *error;
@@ -165,6 +169,13 @@ static void what_is_wrong_is_refused(void **state)
          "policies.ways.mode: must be \"bound\" or \"fair\""},
         {WITH("\"policies\":{\"ways\":{\"classes\":[\"batch\"],\"culprit_share\":1}}"),
          "policies.ways: unknown key"},
+        {WITH("\"policies\":{\"epochs\":{\"classes\":[\"batch\"],\"share\":0.03}}"),
+         "policies.epochs.share: must be"},
+        {CLASSES_WITH_BOUND("\"ways\":{\"classes\":[\"b\"]},\"epochs\":{\"classes\":[\"b\"]}"),
+         "policies.epochs.classes: the ways of \"b\" belongs to policies.ways"},
+        {WITH("\"policies\":{\"advice\":{\"classes\":[]}}"), "policies.advice: unknown key"},
+        {WITH("\"policies\":{\"advice\":{\"ok_slowdown\":2}}"),
+         "policies.advice.ok_slowdown: must be less"},
         {WITH("\"policies\":{\"mba\":{\"classes\":[\"web\"]}}"), "\"web\" is protected"},
         {WITH("\"policies\":{\"mba\":{\"enabled\":true}}"), "policies.mba.classes: must name"},
         {WITH("\"policies\":{\"mba\":{\"enabled\":false,\"model\":\"asm\"}}"),

@@ -508,6 +508,157 @@ static void both_at_once(void **state)
     assert_int_equal(enforcer_open_of(scene->enforcer, KNOB_CPU), 0);
 }
 
+/* ---- epochs ---- */
+
+#define ADVICE "\"advice\":{}"
+#define EPOCHS "\"epochs\":{\"classes\":[\"batch\"],\"share\":0.02}"
+
+/* A second of a CPU of cart's and api's; 5.4 accesses in a thousand cycles beside others, and as
+ * many as 'alone' while best effort is held. */
+static void run_epochs(struct scene *scene, unsigned seconds, double alone, double cpus)
+{
+    for (unsigned i = 0; i < seconds; i++) {
+        bool held = enforcer_open(scene->enforcer) > 0;
+        for (size_t j = 0; j < 2; j++) {
+            double cycles = 1e6 * (held ? cpus : 1);
+            scene->containers[j].cycles += cycles;
+            scene->containers[j].reference_cycles += cycles;
+            scene->containers[j].llc_reads += cycles * (held ? alone : 5.4e-3);
+        }
+        run(scene, 1);
+    }
+}
+
+static double measured(const struct scene *scene, const char *container)
+{
+    const struct policy_slowdown *list;
+    size_t n = policies_slowdowns(&scene->policies, &list);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i].container, container) == 0)
+            return list[i].slowdown;
+    return NAN;
+}
+
+/* Every 100 s for two ticks; cart, api, cart, ... The formula's own numbers. */
+static void epochs_in_turn(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, EPOCHS);
+    run_epochs(scene, 100, 6.818e-3, 1);
+    expect(scene, KNOB_WAYS, 8, 8, 0);
+    run_epochs(scene, 1, 6.818e-3, 1);
+    expect(scene, KNOB_WAYS, 2, 2, 0);
+    expect(scene, KNOB_MBA, 20, 20, 0);
+    run_epochs(scene, 1, 6.818e-3, 1);
+    expect(scene, KNOB_WAYS, 2, 2, 0);
+    run_epochs(scene, 1, 6.818e-3, 1);
+    expect(scene, KNOB_WAYS, 8, 8, 0);
+    expect(scene, KNOB_MBA, 100, 100, 0);
+    assert_float_equal(measured(scene, "cart"), 6.818 / 5.4, 1e-9);
+    assert_true(isnan(measured(scene, "api")));
+    run_epochs(scene, 100, 5.4e-3, 1);
+    assert_float_equal(measured(scene, "api"), 1, 1e-9);
+    assert_float_equal(measured(scene, "cart"), 6.818 / 5.4, 1e-9);
+    run_epochs(scene, 100, 8e-3, 1); /* cart again: the median of two */
+    assert_float_equal(measured(scene, "cart"), (6.818 + 8) / 2 / 5.4, 1e-9);
+}
+
+static void no_estimate_of_what_is_not_comparable(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, EPOCHS "," ADVICE);
+    run_epochs(scene, 103, 6.818e-3, 1.3); /* it did more in the epoch */
+    assert_true(isnan(measured(scene, "cart")));
+    run_epochs(scene, 98, 6.818e-3, 1); /* api's epoch begins */
+    expect(scene, KNOB_WAYS, 2, 2, 0);
+    scene->gone[1] = true;
+    run_epochs(scene, 2, 6.818e-3, 1);
+    expect(scene, KNOB_WAYS, 8, 8, 0);
+    assert_true(isnan(measured(scene, "api")));
+}
+
+/* Somebody of best effort cannot be held: nobody is measured, and all are let go. */
+static void who_cannot_be_held_spoils_the_epoch(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, EPOCHS);
+    const struct guard_limits few = {.claims = 3, .writes_per_second = 1000, .cuts_per_10m = 60};
+    enforcer_set_limits(scene->enforcer, &few);
+    run_epochs(scene, 102, 6.818e-3, 1);
+    assert_int_equal(enforcer_open(scene->enforcer), 0);
+    run_epochs(scene, 120, 6.818e-3, 1);
+    assert_true(isnan(measured(scene, "cart")) && isnan(measured(scene, "api")));
+}
+
+static void what_was_measured_long_ago_is_not_shown(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, EPOCHS);
+    run_epochs(scene, 103, 6.818e-3, 1);
+    assert_false(isnan(measured(scene, "cart")));
+    run_epochs(scene, 4 * 2 * 100, 6.818e-3, 2);
+    assert_false(isnan(measured(scene, "cart")));
+    run_epochs(scene, 1, 6.818e-3, 2);
+    assert_true(isnan(measured(scene, "cart")));
+}
+
+/* ---- advice ---- */
+
+static const struct advice *advice_of(const struct scene *scene)
+{
+    return policies_advice(&scene->policies);
+}
+
+/* Minutes with a slowdown of cart's, where api's is 1. */
+static void minutes(struct scene *scene, unsigned n, double slowdown)
+{
+    scene->slowdowns[0] = slowdown;
+    run(scene, 60 * n);
+}
+
+static void hold_after_three_minutes_and_ok_after_ten(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, ADVICE);
+    run(scene, 1);
+    assert_true(isnan(advice_of(scene)->slowdown));
+    assert_false(policies_active(&scene->policies, POLICY_ADVICE));
+    minutes(scene, 2, 3);
+    assert_false(advice_of(scene)->hold);
+    minutes(scene, 1, 3);
+    assert_true(advice_of(scene)->hold && policies_active(&scene->policies, POLICY_ADVICE));
+    assert_float_equal(advice_of(scene)->slowdown, 3, 1e-9);
+    assert_string_equal(advice_of(scene)->cause, "shop/pod/cart");
+    minutes(scene, 4, 1);
+    /* Four minutes without loss and one in which two thirds were lost: 5 / (5 - 2/3). */
+    assert_float_equal(advice_of(scene)->slowdown, 15.0 / 13, 1e-9);
+    minutes(scene, 7, 1); /* below 1.5 since the third of these */
+    assert_true(advice_of(scene)->hold);
+    minutes(scene, 1, 1);
+    assert_false(advice_of(scene)->hold);
+    assert_int_equal(scene->changes, 0);
+}
+
+static void the_candidate_reads_most_of_best_effort(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, ADVICE);
+    scene->reads[0] = 5e6;
+    scene->reads[3] = 3e6;
+    run(scene, 61);
+    assert_string_equal(advice_of(scene)->candidate, "jobs/pod/two");
+    assert_float_equal(advice_of(scene)->reads_share, 3.0 / 11, 1e-9);
+    scene->gone[3] = true;
+    run(scene, 60);
+    assert_true(strcmp(advice_of(scene)->candidate, "jobs/pod/two") != 0);
+}
+
+static void without_the_policy_there_is_no_advice(void **state)
+{
+    start(*state, WAYS());
+    assert_null(advice_of(*state));
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -528,6 +679,13 @@ int main(void)
         TEST(what_is_lost_in_the_cache_takes_no_bandwidth),
         TEST(bandwidth_by_slowdown),
         TEST(both_at_once),
+        TEST(epochs_in_turn),
+        TEST(no_estimate_of_what_is_not_comparable),
+        TEST(who_cannot_be_held_spoils_the_epoch),
+        TEST(what_was_measured_long_ago_is_not_shown),
+        TEST(hold_after_three_minutes_and_ok_after_ten),
+        TEST(the_candidate_reads_most_of_best_effort),
+        TEST(without_the_policy_there_is_no_advice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
