@@ -145,7 +145,8 @@ class Rendered(unittest.TestCase):
         nobody = ["SETUID", "SETGID"]
         extra = {**dict.fromkeys(("defaults", "podmonitor", "least", "community", "openshift"),
                                  nobody),
-                 "paranoid": [*nobody, "SYS_ADMIN"], "memory-nodes": [*nobody, "SYS_NICE"],
+                 "paranoid": [*nobody, "SYS_ADMIN"], "bpf": [*nobody, "BPF"],
+                 "memory-nodes": [*nobody, "SYS_NICE"],
                  "pebs": ["SYS_PTRACE", "CHECKPOINT_RESTORE", "DAC_READ_SEARCH"],
                  "full": ["SYS_ADMIN", "SYS_NICE", "SYS_PTRACE", "CHECKPOINT_RESTORE", "DAC_READ_SEARCH"]}
         self.assertEqual(extra.keys(), self.cases.keys())
@@ -158,6 +159,7 @@ class Rendered(unittest.TestCase):
                     "readOnlyRootFilesystem": True,
                     "capabilities": {"drop": ["ALL"], "add": ["PERFMON", *extra[name]]}})
                 self.assertNotIn("command", container)
+                self.assertEqual("--source=bpf" in container["args"], name == "bpf")
                 self.assertEqual(pod["securityContext"]["runAsUser"], 0)
                 self.assertEqual("--process.user=65534" in container["args"],
                                  "SETUID" in extra[name])

@@ -141,6 +141,9 @@ add:
 {{- if .Values.counters.sysAdmin }}
   - SYS_ADMIN
 {{- end }}
+{{- if .Values.counters.bpf }}
+  - BPF
+{{- end }}
 {{- if .Values.probe.sysNice }}
   - SYS_NICE
 {{- end }}
