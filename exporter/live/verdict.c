@@ -156,6 +156,18 @@ static bool is_told(const struct live_container *c, bool all)
     return all ? c->suspicion != LIVE_UNSUSPECTED : c->suspicion == LIVE_NAMED;
 }
 
+/* How sure that is, and what it reads: a hint only, for prefetches and writes are not in it. */
+static void add_evidence(struct textbuf *out, const struct live_view *view,
+                         const struct live_container *c)
+{
+    double share = c->number[LIVE_READS_PER_SECOND] / live_all_reads(view);
+    textbuf_printf(out, " (+%.0f ns, standard deviation %.0f", c->number[LIVE_CAUSED_SECONDS] * 1e9,
+                   c->number[LIVE_CAUSED_SD_SECONDS] * 1e9);
+    if (share >= 0.005)
+        textbuf_printf(out, "; %.0f %% of all reads", share * 100);
+    textbuf_char(out, ')');
+}
+
 static void add_suspects(struct textbuf *out, const struct live_view *view,
                          const struct live_domain *domain, enum live_suspicion suspicion, bool all)
 {
@@ -171,9 +183,7 @@ static void add_suspects(struct textbuf *out, const struct live_view *view,
             } else if (list_next(&list)) {
                 live_name(out, c);
                 if (suspicion == LIVE_NAMED)
-                    textbuf_printf(out, " (+%.0f ns, standard deviation %.0f)",
-                                   c->number[LIVE_CAUSED_SECONDS] * 1e9,
-                                   c->number[LIVE_CAUSED_SD_SECONDS] * 1e9);
+                    add_evidence(out, view, c);
             }
         }
     list_end(&list);

@@ -214,7 +214,7 @@ class LivePage(unittest.TestCase):
             self.assertRegex(verdict, r"^▲ Trouble 2 of 5 containers wait for memory: "
                              r"shop/(cart-0/cart|search-0/search) \(1\.33 times its normal latency, for \d+ s\) and ")
             self.assertRegex(verdict, r"takes 120 ns \(usual: 9\d\), because of batch/report-0/report "
-                             r"\(\+\d+ ns, standard deviation \d+\)\.$")
+                             r"\(\+\d+ ns, standard deviation \d+; 93 % of all reads\)\.$")
             rows = self.rows(tab, "[row.cells[0].textContent, row.cells[1].textContent, row.className]")
             self.assertEqual({name for name, _, of in rows[:2] if of == "waits"},
                              {"shop/cart-0/cart", "shop/search-0/search"})

@@ -192,7 +192,7 @@ static void the_page_says_it_in_words(void **state)
         "A &lt;fast&gt; CPU, 2 sockets",
         "interference_exporter 1.2.3, started 4 min ago",
         "▲ Trouble</b> 1 of 4 containers waits for memory: shop/cart-0/cart (1.50 times",
-        "because of batch/report-0/report (+27 ns, standard deviation 4)",
+        "because of batch/report-0/report (+27 ns, standard deviation 4; 25 % of all reads)",
         "118 ns</b> usual 91 · 1.30 ×",
         "<svg",
         "<tr class=\"waits\"",
