@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+"""The governor's unit, under a real systemd: nobody starts it, it runs without any capability, may write
+cgroups and nothing else, and however it ends, the next one comes and what it took is given back."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import unittest
+import urllib.request
+
+import harness
+import test_service
+from harness import wait_until
+
+UNIT = "interference_governor.service"
+CONFIG = "/run/ie/governor.json"
+test_service.UNIT = UNIT  # whose properties the machine shows and changes
+
+
+def install(directory):
+    """As the package does it, which is a component of its own."""
+    subprocess.run(["cmake", "--install", harness.BUILD, "--component", "governor", "--prefix",
+                    "/run/ie"], check=True, capture_output=True,
+                   env={**os.environ, "DESTDIR": str(directory)})
+    return directory / "run/ie/lib/systemd/system" / UNIT
+
+
+class Unit(unittest.TestCase):
+    def test_verify(self):
+        with tempfile.TemporaryDirectory(dir=harness.BUILD) as directory:
+            subprocess.run(["cmake", "--install", harness.BUILD, "--component", "governor",
+                            "--prefix", directory], check=True, capture_output=True)
+            unit = pathlib.Path(directory, "lib/systemd/system", UNIT)
+            result = subprocess.run(["systemd-analyze", "verify", "--man=no", unit],
+                                    capture_output=True, text=True, timeout=60)
+            self.assertEqual([line for line in result.stderr.splitlines()
+                              if "interference_governor" in line], [])
+            subprocess.run(["systemd-analyze", "security", "--offline=true",
+                            f"--threshold={int(test_service.EXPOSURE * 10)}", unit],
+                           check=True, stdout=subprocess.DEVNULL, timeout=60)
+            # An exporter that restarts all the time must not restart it, too.
+            self.assertNotRegex(unit.read_text(), r"(?m)^(BindsTo|Requires|PartOf)=")
+
+
+class Service(unittest.TestCase):
+    def setUp(self):
+        harness.need_root()
+        if (harness.perf_hierarchy() or (0,))[0] != 2:
+            self.skipTest("perf's cgroup hierarchy is not v2, systemd's own here would be")
+        directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        machine = test_service.Machine(directory)
+        unit = install(directory)
+        # The machine's /etc cannot be written to.
+        unit.write_text(unit.read_text().replace("/etc/interference_governor.json", CONFIG))
+        example = directory / "run/ie/share/doc/interference-governor/examples/interference_governor.json"
+        (directory / CONFIG[1:]).write_bytes(example.read_bytes())
+        self.machine = self.enterContext(machine)
+        self.port = harness.free_port()
+        self.addCleanup(self.tell)
+
+    def tell(self):
+        if self._outcome.result.failures or self._outcome.result.errors:
+            print(self.machine.systemctl("status", UNIT, check=False).stdout)
+
+    def start(self, service=""):
+        self.machine.change(f"[Service]\nEnvironment=ARGS=--web.listen-address=127.0.0.1:{self.port}\n"
+                            f"{service}\n")
+        self.machine.systemctl("start", UNIT)  # returns at READY=1
+        self.assertEqual(self.machine.show("ActiveState"), "active")
+
+    def test_runs_with_nothing(self):
+        """Not started by itself; without capabilities; its directory is its own, and outlives it."""
+        self.assertEqual(self.machine.show("ActiveState"), "inactive")
+        self.start()
+        status = pathlib.Path(f"/proc/{self.machine.pid()}/status").read_text()
+        fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        self.assertEqual({int(fields[name], 16) for name in ("CapBnd", "CapPrm", "CapEff")}, {0})
+        self.assertEqual((fields["NoNewPrivs"], fields["Seccomp"]), ("1", "2"))
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=10) as answer:
+            self.assertIn('interference_governor_mode{mode="observe"} 1', answer.read().decode())
+        self.machine.systemctl("reload", UNIT)
+        self.machine.systemctl("stop", UNIT)
+        self.assertEqual(self.machine.show("Result"), "success")
+        self.assertEqual(self.machine.inside("stat", "-c%a %U", "/run/interference_governor").stdout,
+                         "700 root\n")
+
+    def test_comes_back(self):
+        """Killed, it is followed by --restore and the next one; a wrong file ends it for good."""
+        self.start(f"RestartSec=100ms\nExecStopPost=/bin/sh -c 'echo $EXIT_STATUS >>/run/stopped'")
+        first = self.machine.pid()
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: self.machine.show("NRestarts") == "1", 20, "it is started again", 0.1)
+        wait_until(lambda: self.machine.show("ActiveState") == "active", 10, "it is up again", 0.1)
+        # Ours came after the unit's own, which must have ended well.
+        self.assertEqual(self.machine.inside("cat", "/run/stopped").stdout, "KILL\n")
+        self.machine.systemctl("stop", UNIT)
+        self.machine.inside("bash", "-c", f"echo '{{}}' >{CONFIG}")
+        self.assertNotEqual(self.machine.systemctl("start", UNIT, check=False).returncode, 0)
+        self.assertEqual((self.machine.show("ActiveState"), self.machine.show("ExecMainStatus")),
+                         ("failed", "2"))
+
+    def test_what_is_forbidden(self):
+        """All but what it is for: writing control files of cgroups, which are user 0's."""
+        write = ("own=/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup) && "
+                 "echo max >$own/cgroup.max.depth")
+        self.machine.change("[Service]\nType=oneshot\nWatchdogSec=0\nRestart=no\nExecStart=\n"
+                            "ExecStopPost=\nExecStart=/usr/bin/python3 /run/ie/tries.py\n"
+                            f"ExecStart=/bin/sh -c '{write.replace('$', '$$')}'\n"
+                            "StandardOutput=append:/run/tries.out\n")
+        self.machine.systemctl("start", UNIT)
+        tried = json.loads(self.machine.inside("cat", "/run/tries.out").stdout)
+        self.assertEqual([name for name, error in tried.items() if not error], [])
+
+
+if __name__ == "__main__":
+    harness.need_command("cmake", "systemd-analyze", "unshare", "nsenter")
+    harness.main()
