@@ -37,7 +37,8 @@ class Resctrl(fusepy.Operations):
     def tell(self, tid):
         folder = self.proc / tid
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "cpu_resctrl_groups").write_text(f"res:{self.of[tid] or '/'}\nmon:\n")
+        (folder / "new").write_text(f"res:{self.of[tid] or '/'}\nmon:\n")
+        (folder / "new").replace(folder / "cpu_resctrl_groups")  # who reads it finds it whole
 
     def text(self, path):
         if path in INFO:

@@ -212,7 +212,7 @@ class Governor(unittest.TestCase):
         self.assertEqual(page.get(name + "claims", actuator="cpu"), 2)
         self.assertEqual(page.get(name + "container_cpu_quota_cores", container="batch-0"), 1)
         self.assertEqual(page.get(name + "container_cpu_quota_original_cores", container="batch-0"), 3)
-        self.assertGreaterEqual(page.get(name + "decisions_total", action="cut", outcome="applied"), 2)
+        self.assertGreaterEqual(page.get(name + "decisions_total", policy="threshold", action="cut", outcome="applied"), 2)
         decisions = json.loads(scene.get("/api/v1/decisions")[1])["decisions"]
         last = [d for d in decisions if d["action"] == "cut"][-1]
         self.assertEqual(last["cause"], "shop/cart-x/cart")
@@ -234,7 +234,8 @@ class Governor(unittest.TestCase):
                 process = self.governed(scene, *flags, at=0)
                 wait_until(lambda: scene.exporter.tick > 10, what="ten ticks")
                 page = scene.metrics()
-                self.assertGreater(page.get("interference_governor_decisions_total", action="cut",
+                self.assertGreater(page.get("interference_governor_decisions_total",
+                                            policy="threshold", action="cut",
                                             outcome="dry_run"), 0)
                 self.assertEqual(page.get("interference_governor_mode", mode="observe"), 1)
                 stop(process)

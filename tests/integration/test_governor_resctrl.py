@@ -113,8 +113,9 @@ class Machine:
     def close(self):
         self.server.shutdown()
         self.server.server_close()
-        subprocess.run(["umount", "-l", self.mount], check=False)
         stop(self.fuse)
+        if self.mount.is_mount():
+            subprocess.run(["umount", "-l", self.mount], check=True)
         shutil.rmtree(self.folder)
 
     def groups(self):
