@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "exporter/base/cpulist.h"
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/governor/actuator.h"
+#include "exporter/governor/cgroup_dir.h"
 #include "exporter/governor/quota.h"
 
 enum { ROOT_MAX = 2048 };
@@ -46,28 +46,9 @@ static int gone_or(int err)
     return err == -ENOENT || err == -ENOTDIR ? -ENODEV : err;
 }
 
-static int open_directory(const char *root, const char *path)
-{
-    char whole[ROOT_MAX + CLAIM_PATH_MAX];
-    snprintf(whole, sizeof whole, "%s%s", root, path);
-    int fd = open(whole, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
-}
-
-/* The claim's own directory, and no other: -ENODEV. */
 static int open_claimed(const struct cpu *cpu, const struct claim *claim)
 {
-    struct stat st;
-    int fd = open_directory(cpu->root, claim->path);
-    if (fd < 0)
-        return gone_or(fd);
-    int err = fstat(fd, &st) ? -errno : 0;
-    if (!err && (st.st_dev != claim->dev || st.st_ino != claim->ino))
-        err = -ENODEV;
-    if (!err)
-        return fd;
-    close(fd);
-    return err;
+    return cgroup_dir_open_claimed(cpu->root, claim);
 }
 
 /* The first line, without its end. */
@@ -171,7 +152,8 @@ static int read_cpus(const struct cpu *cpu, int directory, const char *path, siz
     if (cpu->version == 2) {
         err = read_text(directory, "cpuset.cpus.effective", text, sizeof text);
     } else if (cpu->cpuset[0]) {
-        int fd = open_directory(cpu->cpuset, path);
+        struct stat st;
+        int fd = cgroup_dir_open(cpu->cpuset, path, &st);
         err = fd < 0 ? fd : read_text(fd, "cpuset.effective_cpus", text, sizeof text);
         if (fd >= 0)
             close(fd);
@@ -253,14 +235,10 @@ static int cpu_claim(void *self, double floor, struct claim *claim)
 {
     const struct cpu *cpu = self;
     struct stat st;
-    if (!claim_path_is_safe(claim->path))
-        return -EINVAL;
-    int directory = open_directory(cpu->root, claim->path);
+    int directory = cgroup_dir_open(cpu->root, claim->path, &st);
     if (directory < 0)
         return directory;
-    int err = fstat(directory, &st) ? -errno : 0;
-    if (!err)
-        err = read_text(directory, names_of(cpu)->quota, claim->original, sizeof claim->original);
+    int err = read_text(directory, names_of(cpu)->quota, claim->original, sizeof claim->original);
     if (!err)
         err = set_limits(cpu, directory, floor, claim);
     close(directory);

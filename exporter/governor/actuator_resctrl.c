@@ -6,15 +6,14 @@
  * somebody else's is never claimed. Tasks of cgroups within the container's are not moved.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "exporter/containers/cgroups/hierarchy.h"
+#include "exporter/governor/cgroup_dir.h"
 #include "exporter/governor/resctrl.h"
 
 /* The text of a container that somebody else has put elsewhere: no value. */
@@ -100,41 +99,13 @@ struct site {
     int cgroup;
 };
 
-static int open_cgroup(const struct allocation *allocation, const char *path, struct stat *st)
-{
-    char whole[sizeof allocation->hierarchy.path + CLAIM_PATH_MAX];
-    if (!claim_path_is_safe(path))
-        return -EINVAL;
-    snprintf(whole, sizeof whole, "%s%s", allocation->hierarchy.path, path);
-    int fd = open(whole, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && fstat(fd, st) == 0)
-        return fd;
-    int err = -errno;
-    if (fd >= 0)
-        close(fd);
-    return err;
-}
-
-/* The claim's own, and no other. */
-static int open_claimed(const struct allocation *allocation, const struct claim *claim)
-{
-    struct stat st;
-    int fd = open_cgroup(allocation, claim->path, &st);
-    if (fd == -ENOENT || fd == -ENOTDIR)
-        return -ENODEV;
-    if (fd < 0 || (st.st_dev == claim->dev && st.st_ino == claim->ino))
-        return fd;
-    close(fd);
-    return -ENODEV;
-}
-
 static int site_open(const struct allocation *allocation, const struct claim *claim,
                      struct site *site)
 {
     int err = resctrl_open(allocation->env, &site->resctrl);
     if (err)
         return err;
-    site->cgroup = open_claimed(allocation, claim);
+    site->cgroup = cgroup_dir_open_claimed(allocation->hierarchy.path, claim);
     if (site->cgroup >= 0)
         return 0;
     err = site->cgroup;
@@ -274,7 +245,7 @@ static int allocation_claim(void *self, double floor, struct claim *claim)
         err = resctrl_open(allocation->env, &site.resctrl);
     if (err)
         return err;
-    site.cgroup = open_cgroup(allocation, claim->path, &st);
+    site.cgroup = cgroup_dir_open(allocation->hierarchy.path, claim->path, &st);
     if (site.cgroup < 0) {
         resctrl_close(&site.resctrl);
         return site.cgroup;
@@ -441,7 +412,7 @@ static int allocation_release(void *self, const struct claim *claim, enum claim_
         return 0; /* and with the mount all that was allocated */
     if (err)
         return err;
-    site.cgroup = open_claimed(allocation, claim);
+    site.cgroup = cgroup_dir_open_claimed(allocation->hierarchy.path, claim);
     if (site.cgroup >= 0) {
         err = put_back(allocation, &site, claim, out);
         close(site.cgroup);
