@@ -35,6 +35,7 @@ static const struct {
     {"shadow", reproduce_shadow, "which of its terms are wrong, and shadow clocks instead"},
     {"attribution", reproduce_attribution, "beyond them: whom a container waits for"},
     {"control", reproduce_control, "policies of the papers that act on what is measured"},
+    {"placement", reproduce_placement, "Serrano 2011: what memory elsewhere costs"},
     {"nvmm", reproduce_nvmm, "Schmidt 2022: use of persistent memory from samples"},
 };
 

@@ -35,6 +35,7 @@ int reproduce_nvmm(struct reproduction *reproduction);
 int reproduce_amd(struct reproduction *reproduction);
 int reproduce_attribution(struct reproduction *reproduction);
 int reproduce_control(struct reproduction *reproduction);
+int reproduce_placement(struct reproduction *reproduction);
 
 /* --- measuring one container of a scenario, window by window --- */
 
