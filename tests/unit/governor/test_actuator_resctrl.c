@@ -310,6 +310,21 @@ static void groups_of_others_are_let_alone(void **state)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
+/* The first of the container's tasks is ours, and the second one is theirs: it stays there. */
+static void a_task_that_somebody_took_alone_is_let_alone(void **state)
+{
+    struct scene *scene = *state;
+    scene->ways[0] = 3;
+    tick(scene);
+    fake_resctrl_take_one(&scene->fake, 2, "gold");
+    tick(scene);
+    scene->ways[0] = 4;
+    tick(scene);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    fake_resctrl_end(&scene->fake, 1);
+    expect(scene, 0, "gold", 0x7ff, 100);
+}
+
 static void put_back_by_somebody_it_is_set_again(void **state)
 {
     struct scene *scene = *state;
@@ -448,6 +463,9 @@ static void disturb(struct scene *scene, uint64_t *seed)
     case 0:
         fake_resctrl_take(fake, i, theirs[draw(seed) % 3]);
         break;
+    case 12:
+        fake_resctrl_take_one(fake, fake->tasks[draw(seed) % 12].tid, theirs[draw(seed) % 3]);
+        break;
     case 1:
         fake_resctrl_set(fake, "/", (1U << ways) - 1, (unsigned)(draw(seed) % 5 + 6) * 10);
         break;
@@ -533,7 +551,7 @@ static void whatever_happens(void **state)
 {
     struct scene *scene = *state;
     const char *given = getenv("GOVERNOR_SEQUENCES");
-    unsigned sequences = given ? (unsigned)strtoul(given, NULL, 10) : 300;
+    unsigned sequences = given ? (unsigned)strtoul(given, NULL, 10) : 150;
     uint64_t seed = 88172645463325252U;
     for (unsigned n = 0; n < sequences; n++) {
         for (int i = 0; i < 10; i++) {
@@ -566,6 +584,7 @@ int main(void)
         TEST(too_many_groups),
         TEST(given_back_with_all_groups_in_use),
         TEST(groups_of_others_are_let_alone),
+        TEST(a_task_that_somebody_took_alone_is_let_alone),
         TEST(put_back_by_somebody_it_is_set_again),
         TEST(a_group_of_ours_that_was_changed_is_given_up),
         TEST(the_root_group_is_the_upper_end),

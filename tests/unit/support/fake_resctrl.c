@@ -150,6 +150,15 @@ void fake_resctrl_take(struct fake_resctrl *fake, unsigned container, const char
             put_task(fake, &fake->tasks[i], group);
 }
 
+void fake_resctrl_take_one(struct fake_resctrl *fake, unsigned tid, const char *name)
+{
+    make_group(fake, name);
+    size_t group = find_group(fake, name);
+    struct fake_task *task = find_task(fake, tid);
+    if (task && group < FAKE_GROUPS)
+        put_task(fake, task, group);
+}
+
 void fake_resctrl_set(struct fake_resctrl *fake, const char *name, unsigned mask, unsigned percent)
 {
     size_t g = find_group(fake, name);

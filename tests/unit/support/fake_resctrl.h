@@ -48,6 +48,7 @@ void fake_resctrl_fork(struct fake_resctrl *fake, unsigned container);
 void fake_resctrl_end(struct fake_resctrl *fake, unsigned tid);
 /* Somebody else moves a container's tasks to a group of theirs, which is made, or "/". */
 void fake_resctrl_take(struct fake_resctrl *fake, unsigned container, const char *group);
+void fake_resctrl_take_one(struct fake_resctrl *fake, unsigned tid, const char *group);
 /* Somebody else changes a group. */
 void fake_resctrl_set(struct fake_resctrl *fake, const char *group, unsigned mask,
                       unsigned percent);
