@@ -29,13 +29,14 @@ static int run_set(const struct reproduction *r, struct placement_set *set)
 {
     int err = placement_latencies(set->machine, &set->latencies), step = r->reduced ? 3 : 1;
 
-    for (int at = 0; !err && set->subjects[at].name; at += step) {
+    for (int at = 0; !err && set->subjects[at].name; at++) {
+        if (at % step)
+            continue;
+
         struct placement_row *row = &set->rows[set->n++];
 
         row->subject = &set->subjects[at];
         err = run_row(r, set->machine, row);
-        if (!set->subjects[at + 1].name)
-            break;
     }
     fprintf(stderr, "%s\n", set->name);
     return err;
