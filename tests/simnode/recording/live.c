@@ -113,6 +113,7 @@ static int live_read(struct source *source, uint64_t handle, struct reading *out
     struct live_source *live = live_of(source);
     enum group group = (enum group)(handle % GROUP_COUNT);
     size_t which = handle / GROUP_COUNT;
+    uint64_t stretch = (uint64_t)live->scenario->stretch;
     struct simnode_reading reading;
     struct reading_row *row;
     int err;
@@ -128,8 +129,10 @@ static int live_read(struct source *source, uint64_t handle, struct reading *out
     row = reading_row(out, 0);
     row->cpu = -1;
     row->present = reading.present;
-    row->enabled_ns = row->running_ns = reading.enabled_ns;
-    memcpy(row->count, reading.values, group_descs[group].n * sizeof(*row->count));
+    row->enabled_ns = row->running_ns = reading.enabled_ns * stretch;
+    for (size_t i = 0; i < group_descs[group].n; i++)
+        row->count[i] =
+            reading.values[i] * (group_descs[group].roles[i] == ROLE_EPOCH_LENGTH ? 1 : stretch);
     out->n = 1;
     return 0;
 }

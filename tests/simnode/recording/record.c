@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/simnode/model/rng.h"
+#include "tests/simnode/model/simclock.h"
 #include "tests/simnode/recording/caused.h"
 
 /* Any fixed date: a recording depends on nothing but its scenario. */
@@ -73,10 +74,26 @@ static void put_header(struct recorder *recorder)
     }
 }
 
+static void pod_uid(size_t index, char out[40])
+{
+    uint64_t a = mix64(index + 1), b = mix64(index + 0x10001);
+
+    snprintf(out, 40, "%08x-%04x-%04x-%04x-%08x%04x", (unsigned)(a >> 32),
+             (unsigned)(a >> 16) & 0xffff, (unsigned)a & 0xffff, (unsigned)(b >> 48),
+             (unsigned)(b >> 16), (unsigned)b & 0xffff);
+}
+
+void record_cgroup(const struct scenario *scenario, size_t container, char *out, size_t size)
+{
+    char uid[40];
+
+    pod_uid(container, uid);
+    snprintf(out, size, "/kubepods/burstable/pod%s/%.64s", uid, scenario->containers[container].id);
+}
+
 static void put_container(struct recorder *recorder, size_t index)
 {
     const struct container_spec *spec = &recorder->scenario->containers[index];
-    uint64_t a = mix64(index + 1), b = mix64(index + 0x10001);
     char uid[40], cgroup[160];
 
     if (spec->probe) {
@@ -87,10 +104,8 @@ static void put_container(struct recorder *recorder, size_t index)
                       "target_numa_node", (json_int_t)spec->memory[0].node));
         return;
     }
-    snprintf(uid, sizeof(uid), "%08x-%04x-%04x-%04x-%08x%04x", (unsigned)(a >> 32),
-             (unsigned)(a >> 16) & 0xffff, (unsigned)a & 0xffff, (unsigned)(b >> 48),
-             (unsigned)(b >> 16), (unsigned)b & 0xffff);
-    snprintf(cgroup, sizeof(cgroup), "/kubepods/burstable/pod%s/%.64s", uid, spec->id);
+    pod_uid(index, uid);
+    record_cgroup(recorder->scenario, index, cgroup, sizeof(cgroup));
     put(recorder,
         json_pack("{s:{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s}}", "container", "key", spec->key, "cgroup",
                   cgroup, "id", spec->id, "namespace", spec->namespace_, "pod", spec->pod,
@@ -249,13 +264,18 @@ static void put_truth(struct recorder *recorder, size_t index)
     *before = now;
 }
 
-static void put_tick(struct recorder *recorder)
+static void put_tick_line(struct recorder *recorder, uint64_t tick, uint64_t end_ns)
+{
+    json_int_t now_ns = stretched(recorder, end_ns);
+
+    put(recorder, json_pack("{s:I,s:I,s:I}", "tick", (json_int_t)tick, "mono_ns", now_ns, "wall_ns",
+                            (json_int_t)WALL_START_NS + now_ns));
+}
+
+static void put_counts(struct recorder *recorder)
 {
     const struct scenario *scenario = recorder->scenario;
-    json_int_t now_ns = stretched(recorder, simnode_now_ns(recorder->node));
 
-    put(recorder, json_pack("{s:I,s:I,s:I}", "tick", (json_int_t)simnode_ticks(recorder->node),
-                            "mono_ns", now_ns, "wall_ns", (json_int_t)WALL_START_NS + now_ns));
     for (size_t i = 0; i < scenario->n_containers; i++) {
         bool runs = simnode_container_runs(recorder->node, i);
 
@@ -274,37 +294,87 @@ static void put_tick(struct recorder *recorder)
             put_truth(recorder, i);
 }
 
+static int begin(struct recorder *recorder)
+{
+    const struct scenario *scenario = recorder->scenario;
+    int err;
+
+    recorder->before = calloc(scenario->n_containers, sizeof(*recorder->before));
+    recorder->present = calloc(scenario->n_containers, sizeof(*recorder->present));
+    if (!recorder->before || !recorder->present)
+        return -ENOMEM;
+    err = scenario->truth_caused ? caused_new(scenario, &recorder->caused) : 0;
+    if (!err)
+        err = simnode_new(scenario, &recorder->node);
+    if (err)
+        return err;
+    put_header(recorder);
+    for (size_t i = 0; i < scenario->n_containers; i++) {
+        recorder->present[i] = scenario->containers[i].start_tick <= 1;
+        if (recorder->present[i])
+            put_container(recorder, i);
+    }
+    return recorder->err;
+}
+
+static void release(struct recorder *recorder)
+{
+    simnode_free(recorder->node);
+    caused_free(recorder->caused);
+    free(recorder->before);
+    free(recorder->present);
+}
+
 int record_run(const struct scenario *scenario, struct alone_runs *runs, FILE *out)
 {
     struct recorder recorder = {.scenario = scenario, .runs = runs, .out = out};
-    int err = -ENOMEM;
+    int err = begin(&recorder);
 
-    recorder.before = calloc(scenario->n_containers, sizeof(*recorder.before));
-    recorder.present = calloc(scenario->n_containers, sizeof(*recorder.present));
-    if (!recorder.before || !recorder.present)
-        goto out;
-    err = scenario->truth_caused ? caused_new(scenario, &recorder.caused) : 0;
-    if (!err)
-        err = simnode_new(scenario, &recorder.node);
-    if (err)
-        goto out;
-    put_header(&recorder);
-    for (size_t i = 0; i < scenario->n_containers; i++) {
-        recorder.present[i] = scenario->containers[i].start_tick <= 1;
-        if (recorder.present[i])
-            put_container(&recorder, i);
-    }
-    for (int64_t tick = 0; !err && !recorder.err && tick < scenario->ticks; tick++) {
+    for (int64_t tick = 0; !err && tick < scenario->ticks; tick++) {
         err = simnode_run_tick(recorder.node);
-        if (!err)
-            put_tick(&recorder);
-    }
-    if (!err)
+        if (err)
+            break;
+        put_tick_line(&recorder, simnode_ticks(recorder.node), simnode_now_ns(recorder.node));
+        put_counts(&recorder);
         err = recorder.err;
-out:
-    simnode_free(recorder.node);
-    caused_free(recorder.caused);
-    free(recorder.before);
-    free(recorder.present);
+    }
+    release(&recorder);
+    return err;
+}
+
+/* As simnode_now_ns() will be at its end. */
+static uint64_t tick_end_ns(const struct scenario *scenario, int64_t tick)
+{
+    uint64_t tick_fs = (uint64_t)scenario->tick_cycles * period_of_hz(scenario->machine.core_hz);
+
+    return (uint64_t)tick * tick_fs / FS_PER_NS;
+}
+
+static int begin_next(struct recorder *recorder, int64_t tick)
+{
+    put_tick_line(recorder, (uint64_t)tick, tick_end_ns(recorder->scenario, tick));
+    if (!recorder->err && fflush(recorder->out) != 0)
+        recorder->err = -errno;
+    return recorder->err;
+}
+
+int record_follow(const struct scenario *scenario, const struct record_follower *follower,
+                  FILE *out)
+{
+    struct recorder recorder = {.scenario = scenario, .out = out};
+    int err = scenario->truth_slowdown ? -EINVAL : begin(&recorder);
+
+    if (!err)
+        err = begin_next(&recorder, 1);
+    for (int64_t tick = 1; !err && tick <= scenario->ticks; tick++) {
+        err = follower->begin(follower->context, recorder.node, tick);
+        if (!err)
+            err = simnode_run_tick(recorder.node);
+        if (err)
+            break;
+        put_counts(&recorder);
+        err = begin_next(&recorder, tick + 1);
+    }
+    release(&recorder);
     return err;
 }
