@@ -67,6 +67,8 @@ void control_alone_release(struct control_alone *alone);
 
 /* --- tables --- */
 
+int control_table_threshold(struct reproduction *reproduction); /* A1 */
+
 int control_table_schemes(struct reproduction *reproduction);   /* A3 */
 int control_table_qos(struct reproduction *reproduction);       /* A4 */
 int control_table_billing(struct reproduction *reproduction);   /* A6 */
@@ -76,6 +78,7 @@ int control_table_nvmm(struct reproduction *reproduction);      /* A7 */
 /* --- what is said beside them: control_text.c --- */
 
 void control_text_introduction(struct reproduction *reproduction);
+void control_text_threshold(struct reproduction *reproduction);
 void control_text_schemes(struct reproduction *reproduction);
 void control_text_schemes_reasons(struct reproduction *reproduction);
 void control_text_qos(struct reproduction *reproduction);

@@ -1,0 +1,25 @@
+/*
+ * The governor's actuators on a simulated node: knobs of its containers, as the kernel's files are
+ * knobs of cgroups. A change holds from the node's next tick on.
+ *
+ * A container's path is "/" and its key in the scenario. One thread.
+ */
+#ifndef IE_SIMNODE_CONTROL_ACTUATE_H
+#define IE_SIMNODE_CONTROL_ACTUATE_H
+
+#include "exporter/governor/restore.h"
+#include "tests/simnode/model/simnode.h"
+
+struct node_knobs;
+
+/* Both are borrowed and must outlive the knobs. 0 or -ENOMEM. */
+int node_knobs_new(struct simnode *node, const struct scenario *scenario, struct node_knobs **out);
+void node_knobs_free(struct node_knobs *knobs);
+
+/* As actuators_open(), of this node; nothing has to be closed. */
+void node_knobs_actuators(struct node_knobs *knobs, struct actuators *out);
+
+/* CPUs that a container's threads may use together now. */
+double node_knobs_cores(const struct node_knobs *knobs, size_t container);
+
+#endif

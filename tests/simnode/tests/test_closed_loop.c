@@ -1,0 +1,185 @@
+/* The governor's knobs on a simulated node, and the loop through production code. */
+#include "tests/simnode/tests/test_support.h"
+
+#include <math.h>
+
+#include "tests/simnode/control/actuate.h"
+#include "tests/simnode/control/closed_loop.h"
+
+static struct scenario *make_scenario(void)
+{
+    return parse_scenario(
+        "{'scenario':1,'tick_cycles':100000,'stretch':21000,"
+        "'machine':{'preset':'clx','cores_per_socket':8,'memory':{'channels':3}},'workloads':{"
+        "'lc':{'kind':'random','bytes':268435456,'instructions_per_access':60,'dependence':0.5},"
+        "'stream':{'kind':'stream','bytes':268435456,'instructions_per_access':4},"
+        "'compute':{'kind':'compute'}},'containers':["
+        "{'key':'lc','workload':'lc','cpus':[0]},"
+        "{'key':'hog','workload':'stream','cpus':[1,2,3],'start_tick':25},"
+        "{'key':'compute','workload':'compute','cpus':[4,5,6],'start_tick':25}]}");
+}
+
+enum { LC, HOG, COMPUTE, ALONE_TICKS = 24 };
+
+/* --- knobs --- */
+
+struct knobs_rig {
+    struct scenario *scenario;
+    struct simnode *node;
+    struct node_knobs *knobs;
+    struct actuators actuators;
+};
+
+static void knobs_init(struct knobs_rig *rig)
+{
+    rig->scenario = make_scenario();
+    rig->node = new_node(rig->scenario);
+    assert_int_equal(node_knobs_new(rig->node, rig->scenario, &rig->knobs), 0);
+    node_knobs_actuators(rig->knobs, &rig->actuators);
+    for (int i = 0; i <= ALONE_TICKS; i++)
+        assert_int_equal(simnode_run_tick(rig->node), 0);
+}
+
+static void knobs_release(struct knobs_rig *rig)
+{
+    node_knobs_free(rig->knobs);
+    simnode_free(rig->node);
+    scenario_free(rig->scenario);
+}
+
+static void test_a_knob_is_claimed_turned_and_put_back(void **state)
+{
+    struct knobs_rig rig;
+    struct claim claim = {.knob = KNOB_CPU, .path = "/hog"};
+    enum claim_restored restored;
+    enum claim_state found;
+    char now[CLAIM_TEXT_MAX];
+
+    (void)state;
+    knobs_init(&rig);
+
+    const struct actuator_ops *ops = rig.actuators.of[KNOB_CPU].ops;
+    void *self = rig.actuators.of[KNOB_CPU].self;
+
+    assert_int_equal(ops->claim(self, 1, &claim), 0);
+    assert_true(claim.least == 1 && claim.most == 3 && claim.value == 3);
+    assert_string_equal(claim.original, "max");
+    assert_int_equal(ops->check(self, &claim, &found, now), 0);
+    assert_int_equal(found, CLAIM_OURS);
+    strcpy(claim.from, claim.original);
+    ops->format(self, &claim, 1.5, claim.set);
+    assert_string_equal(claim.set, "1.5");
+    assert_int_equal(ops->apply(self, &claim), 0);
+    assert_true(node_knobs_cores(rig.knobs, HOG) == 1.5);
+    assert_int_equal(ops->apply(self, &claim), -ESTALE); /* it is no longer as it was */
+    assert_int_equal(ops->release(self, &claim, &restored), 0);
+    assert_int_equal(restored, RESTORED);
+    assert_true(node_knobs_cores(rig.knobs, HOG) == 3);
+    assert_int_equal(ops->release(self, &claim, &restored), 0);
+    assert_int_equal(restored, RESTORED_ALREADY);
+    knobs_release(&rig);
+}
+
+static void test_nobody_there_and_nothing_to_take(void **state)
+{
+    struct knobs_rig rig;
+    struct claim claim = {.knob = KNOB_CPU, .path = "/nobody"};
+    enum claim_state found;
+    char now[CLAIM_TEXT_MAX];
+
+    (void)state;
+    knobs_init(&rig);
+
+    const struct actuator_ops *ops = rig.actuators.of[KNOB_CPU].ops;
+    void *self = rig.actuators.of[KNOB_CPU].self;
+
+    assert_int_equal(ops->claim(self, 1, &claim), -ENOENT);
+    assert_int_equal(ops->check(self, &claim, &found, now), 0);
+    assert_int_equal(found, CLAIM_GONE);
+    strcpy(claim.path, "/hog");
+    assert_int_equal(ops->claim(self, 3, &claim), -ERANGE);
+    knobs_release(&rig);
+}
+
+/* --- the loop --- */
+
+#define POLICY                                                                                     \
+    "'classes':[{'name':'lc','role':'protected','match':[{'namespace':'*','pod':'*',"              \
+    "'container':'lc'}]},{'name':'be','role':'best_effort','match':[{'namespace':'*','pod':'*',"   \
+    "'container':'*'}]}],'policies':{'threshold':{'classes':['be'],'mode':'paper','factor':1.4}}"
+
+static struct closed_loop *new_loop(const struct scenario *scenario)
+{
+    char *config = with_quotes(POLICY);
+    struct closed_loop *loop;
+
+    assert_int_equal(closed_loop_new(scenario, config, &loop), 0);
+    free(config);
+    return loop;
+}
+
+/* The hog is cut to one core and below, who computes gets all it can use, and nobody was touched
+ * before there was anybody to protect from. */
+static void test_the_culprit_is_cut(void **state)
+{
+    struct scenario *scenario = make_scenario();
+    struct closed_loop *loop = new_loop(scenario);
+    double hog = 0, compute = 0;
+
+    (void)state;
+    for (int i = 0; i < ALONE_TICKS; i++)
+        assert_int_equal(closed_loop_tick(loop), 0);
+    assert_int_equal(closed_loop_changes(loop), 0);
+
+    double alone = closed_loop_latency_ns(loop, LC);
+
+    assert_true(alone > 60 && alone < 150);
+    assert_true(fabs(closed_loop_baseline_ns(loop, LC) - alone) < 3);
+    for (int i = 0; i < 24; i++) {
+        assert_int_equal(closed_loop_tick(loop), 0);
+        hog += i < 8 ? 0 : closed_loop_cores(loop, HOG) / 16;
+        compute += i < 8 ? 0 : closed_loop_cores(loop, COMPUTE) / 16;
+    }
+    assert_true(closed_loop_changes(loop) > 5);
+    assert_true(hog < 2);
+    assert_true(compute > 2.5);
+    closed_loop_free(loop);
+    scenario_free(scenario);
+}
+
+/* Two runs of the same are the same, to the last instruction. */
+static void test_it_is_deterministic(void **state)
+{
+    struct scenario *scenario = make_scenario();
+    uint64_t instructions[2][3];
+
+    (void)state;
+    for (int run = 0; run < 2; run++) {
+        struct closed_loop *loop = new_loop(scenario);
+
+        for (int i = 0; i < ALONE_TICKS + 6; i++)
+            assert_int_equal(closed_loop_tick(loop), 0);
+        for (size_t i = 0; i < 3; i++) {
+            struct simnode_truth truth;
+
+            simnode_truth(closed_loop_node(loop), i, &truth);
+            instructions[run][i] = truth.instructions;
+        }
+        closed_loop_free(loop);
+    }
+    assert_memory_equal(instructions[0], instructions[1], sizeof(instructions[0]));
+    assert_true(instructions[0][HOG] > 0);
+    scenario_free(scenario);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_knob_is_claimed_turned_and_put_back),
+        cmocka_unit_test(test_nobody_there_and_nothing_to_take),
+        cmocka_unit_test(test_the_culprit_is_cut),
+        cmocka_unit_test(test_it_is_deterministic),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

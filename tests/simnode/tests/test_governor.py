@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""The governor on a simulated node, from outside: test_governor.py SIMNODE EXPORTER GOVERNOR.
+
+The node writes its counters into a FIFO; the exporter replays what it reads there and serves it; the
+governor reads that and writes quotas into the node's control files; the node's next ticks obey.
+"""
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+simnode, exporter, governor = sys.argv[1:4]
+
+TICKS, ALONE = 64, 26
+EVERYBODY = {"namespace": "*", "pod": "*"}
+SCENARIO = {
+    "scenario": 1, "ticks": TICKS, "tick_cycles": 100000, "stretch": 2100,  # 0.1 s
+    "machine": {"preset": "clx", "cores_per_socket": 8, "memory": {"channels": 3}},
+    "workloads": {
+        "lc": {"kind": "random", "bytes": 268435456, "instructions_per_access": 60,
+               "dependence": 0.5},
+        "stream": {"kind": "stream", "bytes": 268435456, "instructions_per_access": 4},
+        "compute": {"kind": "compute"},
+    },
+    "containers": [
+        {"key": "lc", "workload": "lc", "cpus": [0], "namespace": "shop"},
+        {"key": "hog", "workload": "stream", "cpus": [1, 2, 3], "start_tick": ALONE + 1},
+        {"key": "compute", "workload": "compute", "cpus": [4, 5, 6], "start_tick": ALONE + 1},
+    ],
+}
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def configuration(folder, port):
+    return {
+        "governor": 1, "mode": "enforce", "state_directory": str(folder / "state"),
+        "exporter": {"url": f"http://127.0.0.1:{port}", "stale": "3s", "dead": "20s"},
+        "classes": [
+            {"name": "web", "role": "protected",
+             "match": [{"namespace": "shop", "pod": "*", "container": "*"}]},
+            {"name": "batch", "role": "best_effort", "match": [{**EVERYBODY, "container": "*"}]}],
+        "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": 1.4}},
+        "limits": {"cuts_per_10m": 60},
+    }
+
+
+def stop(process):
+    process.send_signal(signal.SIGTERM)
+    return process.wait(timeout=10)
+
+
+def run(folder):
+    """What each container might use in each tick, and the quotas that are left."""
+    scenario, fifo, tree = folder / "s.json", folder / "fifo", folder / "tree"
+    config, port = folder / "governor.json", free_port()
+    scenario.write_text(json.dumps(SCENARIO))
+    config.write_text(json.dumps(configuration(folder, port)))
+    (folder / "state").mkdir(mode=0o700)
+    os.mkfifo(fifo)
+    node = subprocess.Popen([simnode, "--live", scenario, fifo, tree], stdout=subprocess.PIPE,
+                            text=True)
+    exporting = subprocess.Popen(
+        [exporter, "--source=replay", f"--source.replay.file={fifo}", "--source.replay.speed=max",
+         f"--web.listen-address=127.0.0.1:{port}", "--log.level=error"])
+    governing = None
+    ticks = []
+    try:
+        for line in node.stdout:
+            words = line.split()
+            ticks.append({key: float(cores) for key, cores in zip(words[1::2], words[2::2])})
+            if not governing:  # the node's files are there
+                governing = subprocess.Popen(
+                    [governor, f"--config.file={config}", f"--path.cgroupfs={tree / 'cgroup'}",
+                     "--allow-replay", "--enforce", "--log.level=warn",
+                     f"--web.listen-address=127.0.0.1:{free_port()}"])
+        assert node.wait() == 0
+        assert stop(governing) == 0
+    finally:
+        for process in (node, exporting, governing):
+            if process and process.poll() is None:
+                process.kill()
+                process.wait()
+    return ticks, [file.read_text().strip() for file in tree.rglob("cpu.max")]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        ticks, left = run(pathlib.Path(folder))
+    assert len(ticks) == TICKS, ticks
+    later = ticks[ALONE + 10:]
+    mean = {key: sum(tick[key] for tick in later) / len(later) for key in later[0]}
+    print(f"cores of the last {len(later)} ticks: {mean}")
+    # Nobody is touched while nobody else runs; the protected one never is.
+    assert all(tick["hog"] == 3 and tick["compute"] == 3 for tick in ticks[:ALONE]), ticks
+    assert all(tick["lc"] == 1 for tick in ticks)
+    assert min(tick["hog"] for tick in ticks) == 1, ticks
+    assert mean["hog"] < 2.2 < 2.4 < mean["compute"], mean
+    assert left == ["max 100000"] * 3, left
+
+
+main()
