@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+"""What counting by BPF costs beside perf's cgroup events: sudo tests/bench/bpf.py [BUILD] [--quick]
+
+Prints the tables of RESULTS-bpf.md. Everything of one table was measured in one run, by turns. Software
+events stand in for the core group's seven: they cost the same calls, but no register of a PMU is
+touched. Needs root and cgroup v2.
+"""
+import os
+import pathlib
+import platform
+import random
+import sys
+import tempfile
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+QUICK = "--quick" in sys.argv
+if QUICK:
+    sys.argv.remove("--quick")
+sys.path.insert(0, str(SOURCE / "tests/integration"))
+
+import harness  # noqa: E402
+import measure  # noqa: E402
+from measure import Samples, say  # noqa: E402
+
+SOURCES = ("perf", "bpf")
+PAIR_CONTAINERS = (2, 10) if QUICK else (2, 10, 250)
+ROUNDS, SECONDS = (1, 0.2) if QUICK else (5, 0.5)
+NODE_CONTAINERS = (20,) if QUICK else (250, 1000)
+TICKS, STARTS = (3, 1) if QUICK else (8, 2)
+
+
+def exporter(live, source, n):
+    flags = [flag for flag in live.flags() if not flag.startswith("--source=")]
+    return harness.Exporter(f"--source={source}", *flags, "--no-collector.probe",
+                            f"--containers.max={max(n, 512)}", "--sampling.interval=1s",
+                            ends_within=60)
+
+
+def wait_counted(run, n):
+    """Until a tick has counted that many."""
+    harness.wait_until(lambda: run.scrape().get("interference_exporter_containers",
+                                                state="monitored") == n, 60, f"{n} are counted", 0.1)
+    run.wait_tick()
+    run.wait_tick()
+
+
+def switch_us(pair, rates, mode):
+    cpu = harness.online_cpus()[0]
+    result = measure.run_json("bench_workload", "pingpong", SECONDS, cpu, cpu, *pair)
+    rates.setdefault(mode, Samples()).append(1e6 * result["cpu_seconds"] / result["turns"] / 2)
+
+
+def switches(live):
+    """CPU time of a half round of a ping-pong between two cgroups on one CPU."""
+    table = {}
+    for n in PAIR_CONTAINERS:
+        live.reach(n)
+        pair, rates = live.cgroups[:2], {}
+        for i in range(ROUNDS):
+            say(f"switches, {n} containers: round {i + 1} of {ROUNDS}")
+            modes = ["none", *SOURCES]
+            random.shuffle(modes)
+            for mode in modes:
+                if mode == "none":
+                    switch_us(pair, rates, mode)
+                    continue
+                with exporter(live, mode, n) as run:
+                    wait_counted(run, n)
+                    switch_us(pair, rates, mode)
+        table[n] = rates
+    print("| containers | no counters | perf adds | bpf adds | bpf's part of perf's |")
+    print("|---|---|---|---|---|")
+    for n, rates in table.items():
+        # Others' work makes a round longer, never shorter: the least of each says most.
+        for name, of in (("medians", Samples.median), ("least", min)):
+            none, perf, bpf = (of(rates[mode]) for mode in ("none", *SOURCES))
+            part = f"{100 * (bpf - none) / (perf - none):.0f} %" if perf > none else "-"
+            print(f"| {n}, {name} | {none:.2f} us | {perf - none:.2f} us | {bpf - none:.2f} us | "
+                  f"{part} |")
+    print(flush=True)
+
+
+def start_seconds(live, source, n):
+    began = time.monotonic()
+    with exporter(live, source, n) as run:
+        # A container's directory is held as soon as it is found, and its counters open at once.
+        if source == "perf":
+            full = n * measure.CPUS * measure.ROLES
+            harness.wait_until(lambda: run.fds("perf_event") >= full, 60, "counters", 0.005)
+        else:
+            harness.wait_until(lambda: run.fds("/docker-") >= n, 60, "containers", 0.005)
+        return time.monotonic() - began
+
+
+def node(live):
+    print("| | containers | started | our CPU per tick | per container | resident | descriptors |")
+    print("|---|---|---|---|---|---|---|")
+    for n in NODE_CONTAINERS:
+        live.reach(n)
+        for source in SOURCES:
+            say(f"node: {n} containers by {source}")
+            starts = Samples(start_seconds(live, source, n) for _ in range(STARTS))
+            with exporter(live, source, n) as run:
+                wait_counted(run, n)
+                time.sleep(2)
+                began, first = run.tick(), measure.cpu_seconds(run.pid)
+                time.sleep(TICKS)
+                used, ticks = measure.cpu_seconds(run.pid) - first, run.tick() - began
+                print(f"| {source} | {n} | {1e3 * min(starts):.0f} ms | {1e3 * used / ticks:.2f} ms | "
+                      f"{1e6 * used / ticks / n:.2f} us | "
+                      f"{measure.resident_bytes(run.pid) / 2**20:.1f} MiB | {run.fds()} |", flush=True)
+    print()
+
+
+def cells():
+    print("| CPUs of the map | containers | cells | a container's reading, on all CPUs |")
+    print("|---|---|---|---|")
+    for cpus, containers in ((2, 250), (2, 1000), (128, 250), (128, 1000)):
+        result = measure.run_json("bench_cells", cpus, containers, 5 if QUICK else 51)
+        print(f"| {cpus} | {containers} | {result['bytes'] / 2**20:.2f} MiB, "
+              f"{result['bytes'] / containers:.0f} bytes each | {result['container_us']:.2f} us |")
+    there = result["flush_there_us"]
+    print(f"\nTo have what runs added: {result['flush_here_us']:.2f} us of wall time for the CPU that "
+          "asks" + (f", {there:.2f} us for another one." if there else "."), flush=True)
+
+
+def main():
+    if os.geteuid() != 0:
+        harness.skip("needs root")
+    print(f"Linux {platform.release()}, {measure.CPUS} CPUs; load average at the start "
+          f"{os.getloadavg()[0]:.1f}\n", flush=True)
+    with tempfile.TemporaryDirectory() as directory, harness.Cgroups() as groups:
+        live = measure.Live(pathlib.Path(directory), groups)
+        cells()
+        print()
+        node(live)
+        switches(live)
+    print(f"load average at the end {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()
