@@ -81,9 +81,20 @@ static enum guard_verdict ask_guard(struct enforcer *enforcer, struct holding *h
                       enforcer->now_ns);
 }
 
+/* Nothing of it is held, so nobody has looked at it in this tick. */
+static bool is_readable(struct enforcer *enforcer, struct holding *holding)
+{
+    if (holding_is_lazy(holding) && !holding_is_held(enforcer, holding) &&
+        holding->wanted < holding->claim.most)
+        holding_read(enforcer, holding);
+    return holding->known;
+}
+
 static void plan_change(struct enforcer *enforcer, struct holding *holding)
 {
     double value;
+    if (!is_readable(enforcer, holding))
+        return;
     char from[CLAIM_TEXT_MAX], to[CLAIM_TEXT_MAX];
     enum guard_verdict verdict = ask_guard(enforcer, holding, &value);
     if (verdict == GUARD_SAME)

@@ -82,7 +82,8 @@ void enforcer_set_limits(struct enforcer *enforcer, const struct guard_limits *l
 /*
  * A tick: begin, see each container that may be restricted, want for some of them, commit.
  *
- * begin looks at every file that is held: what others wrote is answered here. see returns the
+ * begin looks at every file that is held: what others wrote is answered here; and in turn, within
+ * thirty ticks, at all limits, such as CPUs that are online. see returns the
  * holding, NULL when there are too many or no memory. It is valid until the next begin. What was
  * not seen by the commit is let go.
  */

@@ -260,6 +260,11 @@ int holding_put_back(struct enforcer *enforcer, struct holding *holding, enum re
     return 0;
 }
 
+bool holding_is_lazy(const struct holding *holding)
+{
+    return holding->claim.knob == KNOB_CPU;
+}
+
 bool holding_is_held(const struct enforcer *enforcer, const struct holding *holding)
 {
     return enforcer->config.dry ? holding->known && holding->claim.value < holding->claim.most

@@ -1,7 +1,11 @@
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "exporter/governor/enforcer_internal.h"
+
+/* Ticks within which the limits of each that is lazy are read anew, some in each tick. */
+enum { LIMITED_WITHIN = 30 };
 
 static void answer_reset(struct enforcer *enforcer, struct holding *holding)
 {
@@ -89,6 +93,17 @@ static void look_at(struct enforcer *enforcer, struct holding *holding)
     }
 }
 
+/* What bounds it may have moved: CPUs that went, a cpuset, a request. */
+static void limit_anew(struct enforcer *enforcer, struct holding *holding)
+{
+    const struct actuator *actuator = holding_actuator(enforcer, holding);
+    int err = actuator->ops->limit(actuator->self, holding->floor, &holding->claim);
+    if (err == -ERANGE)
+        enforcer_let_go(enforcer, holding, RELEASE_UNMANAGED, NULL);
+    else if (err && err != -ENODEV)
+        enforcer_count_error(enforcer, holding, ERROR_CHECK, err);
+}
+
 void enforcer_begin(struct enforcer *enforcer, uint64_t tick, uint64_t now_ns, uint64_t wall_ns)
 {
     enforcer->tick = tick;
@@ -98,7 +113,14 @@ void enforcer_begin(struct enforcer *enforcer, uint64_t tick, uint64_t now_ns, u
         struct holding *holding = &enforcer->holdings[i];
         holding->seen = false;
         holding->wanted = NAN;
-        if (holding->known)
+        bool due = holding_is_lazy(holding) && (i + tick) % LIMITED_WITHIN == 0;
+        if (holding->known && (holding_is_held(enforcer, holding) || !holding_is_lazy(holding)))
             look_at(enforcer, holding);
+        if (!due || !holding->known)
+            continue;
+        if (holding->claim.id)
+            limit_anew(enforcer, holding);
+        else
+            holding_read(enforcer, holding);
     }
 }

@@ -323,6 +323,36 @@ static void another_cgroup_of_the_path_is_let_alone(void **state)
     assert_int_equal(scene->rig.control_writes, 0);
 }
 
+static void step(struct scene *scene, double latency, int n)
+{
+    for (int i = 0; i < n; i++)
+        tick(scene, latency);
+}
+
+/* Of eight CPUs two stay, and then one. */
+static void cpus_that_go_clamp(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, true, "paper");
+    warm_up(scene);
+    step(scene, 100, 3);
+    expect_quota(scene, "/batch", "250000 100000");
+    governor_rig_put(&scene->rig, "/batch", "cpuset.cpus.effective", "0-1");
+    governor_rig_put(&scene->rig, "/compute", "cpuset.cpus.effective", "0-1");
+    step(scene, 131, 31);
+    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, "/compute", "300000 100000"); /* 2.5 cores are no restriction any more */
+    step(scene, 100, 1);
+    expect_quota(scene, "/batch", "150000 100000");
+    step(scene, 100, 1);
+    expect_quota(scene, "/batch", "300000 100000"); /* nor are two */
+    step(scene, 131, 1);
+    expect_quota(scene, "/batch", "100000 100000");
+    governor_rig_put(&scene->rig, "/batch", "cpuset.cpus.effective", "0"); /* the least is all */
+    step(scene, 131, 31);
+    expect_quota(scene, "/batch", "300000 100000");
+}
+
 static void a_new_configuration(void **state)
 {
     struct scene *scene = *state;
@@ -369,6 +399,7 @@ int main(void)
         TEST(paused_it_stays_up_and_does_nothing),
         TEST(the_next_one_puts_back),
         TEST(another_cgroup_of_the_path_is_let_alone),
+        TEST(cpus_that_go_clamp),
         TEST(a_new_configuration),
         TEST(stopping_puts_all_back),
     };
