@@ -13,7 +13,7 @@ static const struct flag {
 } table[] = {
 #define MEMBER(m) offsetof(struct flags, m)
     {"config.file", KIND_TEXT, MEMBER(config_file), "FILE",
-     "The configuration (JSON). Required. SIGHUP reads it again."},
+     "The configuration (JSON). Required. It is read again when it has changed, and at SIGHUP."},
     {"enforce", KIND_SWITCH, MEMBER(enforce), NULL,
      "Act, if the configuration says \"mode\":\"enforce\" as well. Without both it observes: it "
      "decides, logs and counts, and writes nothing."},

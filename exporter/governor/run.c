@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,7 +38,8 @@ struct run {
     uint64_t due_ns, interval_ns, published;
     double tick_seconds;
     bool up, said_down, reload_successful;
-    bool signalled; /* paused by SIGUSR1 */
+    bool signalled;          /* paused by SIGUSR1 */
+    struct stat config_file; /* as it was when it was last read, or tried to */
 };
 
 /* ---- decisions ---- */
@@ -94,6 +96,38 @@ static bool is_paused(const struct run *run)
     return run->signalled || access(path, F_OK) == 0;
 }
 
+/* ---- the configuration ---- */
+
+static void reload(struct run *run)
+{
+    struct config *config = NULL;
+    char error[512] = "";
+    int err = config_load(run->flags->config_file, &config, error, sizeof error);
+    if (!err)
+        err = governor_reload(run->governor, config, error, sizeof error);
+    run->reload_successful = err == 0;
+    if (err) {
+        log_error(run->log, "run", "the configuration stays as it was: %s", error);
+        config_free(config);
+        return;
+    }
+    config_free(run->config);
+    run->config = config;
+    log_info(run->log, "run", "the configuration has been read again");
+}
+
+/* Since it was read last, or seen to be wrong. A ConfigMap's file is another one each time. */
+static bool config_has_changed(struct run *run)
+{
+    struct stat now, before = run->config_file;
+    if (stat(run->flags->config_file, &now))
+        return false;
+    run->config_file = now;
+    return now.st_dev != before.st_dev || now.st_ino != before.st_ino ||
+           now.st_size != before.st_size || now.st_mtim.tv_sec != before.st_mtim.tv_sec ||
+           now.st_mtim.tv_nsec != before.st_mtim.tv_nsec;
+}
+
 /* ---- publishing ---- */
 
 static void publish(struct run *run, uint64_t now_ns, uint64_t wall_ns)
@@ -122,6 +156,8 @@ static uint64_t tick_due(void *context)
 static void on_tick(void *context, uint64_t began_ns)
 {
     struct run *run = context;
+    if (config_has_changed(run))
+        reload(run);
     governor_pause(run->governor, is_paused(run), loop_wall_ns());
     const struct view *view = fetch(run);
     uint64_t now_ns = loop_now_ns();
@@ -142,24 +178,6 @@ static uint64_t no_deadline(void *context)
 }
 
 /* ---- signals ---- */
-
-static void reload(struct run *run)
-{
-    struct config *config = NULL;
-    char error[512] = "";
-    int err = config_load(run->flags->config_file, &config, error, sizeof error);
-    if (!err)
-        err = governor_reload(run->governor, config, error, sizeof error);
-    run->reload_successful = err == 0;
-    if (err) {
-        log_error(run->log, "run", "the configuration stays as it was: %s", error);
-        config_free(config);
-        return;
-    }
-    config_free(run->config);
-    run->config = config;
-    log_info(run->log, "run", "the configuration has been read again");
-}
 
 static void on_signal(void *context, int signo)
 {
@@ -256,6 +274,7 @@ int run_governor(const struct flags *flags, struct config *config, const struct 
                       .interval_ns = POLL_MOST,
                       .reload_successful = true};
     run.decisions_log.limits = NULL;
+    config_has_changed(&run); /* it has just been read */
     run.due_ns = loop_now_ns();
     int err = make_published(&run, error, error_size);
     if (!err)

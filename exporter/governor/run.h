@@ -11,7 +11,8 @@
 
 /* Until SIGTERM or SIGINT; all of 'signals' are blocked. Everything is put back at the end.
  * SIGUSR1 lets everything go, and the next one goes on; so does a file "paused" in the state
- * directory, and its removal. SIGHUP reads the configuration again. 0, or -errno with the message
+ * directory, and its removal. SIGHUP reads the configuration again, and so
+ * does a file of it that has changed. 0, or -errno with the message
  * in error; -EAGAIN: something could not be put back. */
 int run_governor(const struct flags *flags, struct config *config, const struct fsroot *fs,
                  const struct log *log, const sigset_t *signals, char *error, size_t error_size);

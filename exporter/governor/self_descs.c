@@ -157,4 +157,32 @@ const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
                  "the protected containers, which are never held. A container that refills the "
                  "cache for longer than a tick is shown too low. Absent without an estimate. High: "
                  "best effort costs it much."},
+    [GOVERNOR_CPU_SECONDS] = {.name = "process_cpu_seconds",
+                              .type = METRIC_COUNTER,
+                              .number = METRIC_DOUBLE,
+                              .help = "CPU time of the governor, user and system. High: there are "
+                                      "many containers, or it is asked often."},
+    [GOVERNOR_OPEN_FDS] = {.name = "process_open_fds",
+                           .type = METRIC_GAUGE,
+                           .help = "Open file descriptors of the governor. High: many are "
+                                   "connected to it."},
+    [GOVERNOR_MAX_FDS] = {.name = "process_max_fds",
+                          .type = METRIC_GAUGE,
+                          .help = "Maximum number of file descriptors that the governor may open. "
+                                  "High: it has room for many connections."},
+    [GOVERNOR_VIRTUAL_MEMORY] =
+        {.name = "process_virtual_memory_bytes",
+         .type = METRIC_GAUGE,
+         .help = "Virtual memory of the governor. A high value alone is no problem."},
+    [GOVERNOR_RESIDENT_MEMORY] =
+        {.name = "process_resident_memory_bytes",
+         .type = METRIC_GAUGE,
+         .help = "Resident memory of the governor. High: the exporter's document is large; with "
+                 "few containers, a leak."},
+    [GOVERNOR_START_TIME] =
+        {.name = "process_start_time_seconds",
+         .type = METRIC_GAUGE,
+         .number = METRIC_DOUBLE,
+         .help = "Time at which the governor started. High means recent: counters began then, and "
+                 "what an earlier one held was put back."},
 };

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/service/own_process.h"
+
 enum { MODE_OBSERVE, MODE_ENFORCE, MODE_PAUSED, MODES };
 static const char *const modes[MODES] = {"observe", "enforce", "paused"};
 static const char *const foreign_kinds[FOREIGN_KINDS] = {"reset", "changed"};
@@ -51,6 +53,7 @@ struct governor_metrics {
     struct series *limits[LIMITS]; /* NULL for what is no limit */
     struct series *restores[RESTORES];
     struct claim_series *containers; /* CLAIMS_MAX */
+    struct own_process process;
     size_t n_containers;
     struct slowdown_series *slowdowns; /* CLAIMS_MAX */
     size_t n_slowdowns;
@@ -156,6 +159,18 @@ static int make_singles(struct governor_metrics *metrics)
     return err;
 }
 
+static int open_process(struct governor_metrics *metrics)
+{
+    struct fsroot own; /* whatever --path.procfs says */
+    metrics->process.memory_fd = -1;
+    int err = fsroot_init(&own, NULL, NULL, NULL, NULL);
+    if (err)
+        return err;
+    process_init(&metrics->process, &own);
+    fsroot_release(&own);
+    return 0;
+}
+
 int governor_metrics_new(struct store *store, struct governor_metrics **out)
 {
     struct governor_metrics *metrics = calloc(1, sizeof *metrics);
@@ -163,7 +178,9 @@ int governor_metrics_new(struct store *store, struct governor_metrics **out)
         return -ENOMEM;
     metrics->containers = calloc(CLAIMS_MAX, sizeof *metrics->containers);
     metrics->slowdowns = calloc(CLAIMS_MAX, sizeof *metrics->slowdowns);
-    int err = metrics->containers && metrics->slowdowns ? 0 : -ENOMEM;
+    int err = open_process(metrics);
+    if (!metrics->containers || !metrics->slowdowns)
+        err = -ENOMEM;
     for (int i = 0; i < GOVERNOR_METRICS && !err; i++)
         err = store_family(store, &governor_descs[i], NULL, &metrics->families[i]);
     if (!err)
@@ -186,6 +203,7 @@ void governor_metrics_free(struct governor_metrics *metrics)
 {
     if (!metrics)
         return;
+    process_release(&metrics->process);
     free(metrics->containers);
     free(metrics->slowdowns);
     free(metrics);
@@ -355,6 +373,21 @@ static void update_counts(struct governor_metrics *metrics, const struct enforce
     series_set_u64(metrics->restores[RESTORED_OUTCOMES], counts->restores.failed);
 }
 
+static void update_process(struct governor_metrics *metrics)
+{
+    struct process_numbers now;
+    process_read(&metrics->process, &now);
+    series_set(metrics->single[GOVERNOR_CPU_SECONDS], now.cpu_seconds);
+    series_show_u64(metrics->single[GOVERNOR_OPEN_FDS], now.known & PROCESS_OPEN_FDS, now.open_fds);
+    series_show_u64(metrics->single[GOVERNOR_MAX_FDS], now.known & PROCESS_MAX_FDS, now.max_fds);
+    series_show_u64(metrics->single[GOVERNOR_VIRTUAL_MEMORY], now.known & PROCESS_MEMORY,
+                    now.virtual_memory_bytes);
+    series_show_u64(metrics->single[GOVERNOR_RESIDENT_MEMORY], now.known & PROCESS_MEMORY,
+                    now.resident_memory_bytes);
+    series_show(metrics->single[GOVERNOR_START_TIME], now.known & PROCESS_START_TIME,
+                now.start_time_seconds);
+}
+
 void governor_metrics_update(struct governor_metrics *metrics, const struct governor_facts *facts)
 {
     const struct governor_state *state = &facts->state;
@@ -384,4 +417,5 @@ void governor_metrics_update(struct governor_metrics *metrics, const struct gove
     update_counts(metrics, enforcer_counts(state->enforcer));
     update_containers(metrics, state->enforcer);
     update_slowdowns(metrics, state);
+    update_process(metrics);
 }

@@ -7,7 +7,7 @@
 
 #include "exporter/base/array.h"
 #include "exporter/self/metrics.h"
-#include "exporter/self/process.h"
+#include "exporter/service/own_process.h"
 
 struct collector_series {
     struct series *available, *success, *duration, *last_success;

@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -21,7 +22,7 @@ import threading
 import time
 import unittest
 
-from harness import BUILD, EXPORTER, REPLAYS, free_port, main, parse_openmetrics, start, stop, wait_until
+from harness import BUILD, EXPORTER, REPLAYS, SOURCE, free_port, main, parse_openmetrics, start, stop, wait_until
 
 GOVERNOR = BUILD / "interference_governor"
 FAULTS = BUILD / "programs/libgovernor_faults.so"
@@ -359,6 +360,8 @@ class Governor(unittest.TestCase):
         process.send_signal(signal.SIGHUP)
         wait_until(free, what="theta doubled")
         self.assertEqual(reload(), 1)
+        scene.configure("enforce", factor=1.1)  # and no signal
+        wait_until(held, what="theta as it was")
 
     def test_a_replay_is_never_acted_on(self):
         for source in ("replay", ""):
@@ -447,7 +450,9 @@ class Governor(unittest.TestCase):
         result = subprocess.run([GOVERNOR], capture_output=True, timeout=20, check=False)
         self.assertEqual(result.returncode, 2)
         result = subprocess.run([GOVERNOR, "--help"], capture_output=True, timeout=20, check=False)
-        self.assertIn(b"--enforce", result.stdout)
+        offered = set(re.findall(r"^  (--[a-z.-]+)", result.stdout.decode(), re.M))
+        page = (SOURCE / "deploy/governor.md").read_text().split("## Flags")[1].split("\n## ")[0]
+        self.assertEqual(set(re.findall(r"`(--[a-z.-]+)", page)), offered)
 
 
 if __name__ == "__main__":

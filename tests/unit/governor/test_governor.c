@@ -13,6 +13,7 @@
 #include "exporter/base/textbuf.h"
 #include "exporter/governor/governor.h"
 #include "tests/unit/support/governor_rig.h"
+#include "tests/unit/support/malloc_count.h"
 
 #define SECOND UINT64_C(1000000000)
 #define THETA 110.0
@@ -108,35 +109,47 @@ static void add_container(struct textbuf *out, const struct scene *scene, const 
 }
 
 /* A tick in which shop has this latency, 0: none; the others read 8, 1 and 91 %. */
-static void tick(struct scene *scene, double latency)
+static void make_document(struct scene *scene, double latency, struct textbuf *text)
 {
     static const char *const names[] = {"batch", "compute", "system"};
     static const double read[] = {91e6, 1e6, 8e6};
-    struct textbuf text = TEXTBUF_INIT;
-    struct view view = {0};
-    char error[256] = "", path[32];
+    char path[32];
     scene->now_ns += SECOND;
     scene->tick++;
-    textbuf_printf(&text,
+    textbuf_printf(text,
                    "{\"source\":\"perf\",\"replay_ended\":false,\"tick\":{\"number\":%llu,"
                    "\"monotonic_seconds\":%.9f,\"timestamp_seconds\":1,\"interval_seconds\":1},"
                    "\"containers\":[",
                    (unsigned long long)scene->tick, (double)scene->now_ns * 1e-9 - 0.1);
-    add_container(&text, scene, "shop", "shop", governor_rig_inode(&scene->rig, "/shop"), latency,
+    add_container(text, scene, "shop", "shop", governor_rig_inode(&scene->rig, "/shop"), latency,
                   1);
     for (size_t i = 0; i < 3; i++) {
         scene->reads[i] += read[i];
         snprintf(path, sizeof path, "/%s", names[i]);
-        textbuf_char(&text, ',');
-        add_container(&text, scene, i == 2 ? "kube-system" : "jobs", names[i],
+        textbuf_char(text, ',');
+        add_container(text, scene, i == 2 ? "kube-system" : "jobs", names[i],
                       governor_rig_inode(&scene->rig, path), 0, scene->reads[i]);
     }
-    textbuf_str(&text, "]}");
-    assert_int_equal(textbuf_finish(&text), 0);
-    if (view_parse(text.data, text.len, &view, error, sizeof error))
-        fail_msg("%s", error);
-    governor_take(scene->governor, &view, scene->now_ns, scene->now_ns);
+    textbuf_str(text, "]}");
+    assert_int_equal(textbuf_finish(text), 0);
+}
+
+/* As the running governor does: what cannot be read is no answer. */
+static int take(struct scene *scene, const struct textbuf *text)
+{
+    struct view view = {0};
+    char error[256] = "";
+    int err = view_parse(text->data, text->len, &view, error, sizeof error);
+    governor_take(scene->governor, err ? NULL : &view, scene->now_ns, scene->now_ns);
     view_release(&view);
+    return err;
+}
+
+static void tick(struct scene *scene, double latency)
+{
+    struct textbuf text = TEXTBUF_INIT;
+    make_document(scene, latency, &text);
+    assert_int_equal(take(scene, &text), 0);
     textbuf_release(&text);
 }
 
@@ -384,6 +397,51 @@ static void stopping_puts_all_back(void **state)
     expect_quota(scene, "/compute", "300000 100000");
 }
 
+/* The n-th allocation fails, in the start or in a tick: then nothing was changed, or all that was
+ * is in the journal. */
+static void memory_that_runs_out(void **state)
+{
+    struct scene *scene = *state;
+    static const double latencies[] = {100, 100, 100, 100, 100, 131, 100, 100};
+    unsigned failed = 0;
+    if (!malloc_fail(0))
+        skip();
+    scene->config = config_of(scene, "paper", "");
+    for (uint64_t n = 1; n <= 120; n++) {
+        const struct governor_setup setup = {.config = scene->config,
+                                             .enforce = true,
+                                             .fs = &scene->rig.fs,
+                                             .write = &scene->rig.write,
+                                             .log = &no_log};
+        char error[256] = "";
+        uint64_t before = malloc_count();
+        malloc_fail(n);
+        int err = governor_new(&setup, scene->now_ns, &scene->governor, error, sizeof error);
+        uint64_t made = malloc_count() - before;
+        malloc_fail(0);
+        failed += err != 0;
+        for (size_t i = 0; !err && i < sizeof latencies / sizeof *latencies; i++) {
+            struct textbuf text = TEXTBUF_INIT;
+            make_document(scene, latencies[i], &text);
+            before = malloc_count();
+            malloc_fail(n > made ? n - made : 0);
+            failed += take(scene, &text) != 0;
+            malloc_fail(0);
+            made += malloc_count() - before;
+            textbuf_release(&text);
+        }
+        assert_true(!err || error[0]);
+        governor_free(scene->governor); /* as if it was killed */
+        scene->governor = NULL;
+        start(scene, true, "paper");
+        expect_quota(scene, "/batch", "300000 100000");
+        expect_quota(scene, "/compute", "300000 100000");
+        governor_free(scene->governor);
+        scene->governor = NULL;
+    }
+    assert_true(failed > 10);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -402,6 +460,7 @@ int main(void)
         TEST(cpus_that_go_clamp),
         TEST(a_new_configuration),
         TEST(stopping_puts_all_back),
+        TEST(memory_that_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

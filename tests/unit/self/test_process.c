@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/self/process.h"
+#include "exporter/service/own_process.h"
 #include "tests/unit/support/malloc_count.h"
 
 static struct own_process process;

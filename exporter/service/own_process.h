@@ -5,8 +5,8 @@
  * Always from this process's own /proc, never from --path.procfs, which may be another machine's.
  * Files are opened once; reading neither allocates nor opens.
  */
-#ifndef IE_SELF_PROCESS_H
-#define IE_SELF_PROCESS_H
+#ifndef IE_SERVICE_OWN_PROCESS_H
+#define IE_SERVICE_OWN_PROCESS_H
 
 #include <dirent.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "exporter/self/process.h"
+#include "exporter/service/own_process.h"
 
 #include <fcntl.h>
 #include <stdio.h>
