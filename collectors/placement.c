@@ -311,6 +311,7 @@ static void judge(struct placement *self)
 /* A window's estimate. */
 struct estimate {
     double serial_reads, cpu_seconds;
+    double occupancy_seconds, active_seconds;
     double predicted_seconds[PLACEMENT_TARGETS]; /* of known targets */
 };
 
@@ -357,6 +358,8 @@ static enum discard_reason add_initiator(const struct placement *self, const str
         status = add_targets(self, initiator, counts->cpu, reads.serial, now, out);
     out->serial_reads += reads.serial;
     out->cpu_seconds += counts->cpu;
+    out->occupancy_seconds += counts->occupancy;
+    out->active_seconds += counts->active;
     return discard_of[status];
 }
 
@@ -408,6 +411,28 @@ static void lane_add(struct placement *self, struct lane *lane, const struct est
             lane->predicted_seconds[t] += estimate->predicted_seconds[t];
 }
 
+/* Of the window: what people are shown. */
+static void lane_tell(const struct placement *self, const struct lane *lane,
+                      const struct estimate *e)
+{
+    double parallelism =
+        e->active_seconds > 0 ? fmax(1, e->occupancy_seconds / e->active_seconds) : 1;
+    if (!(e->cpu_seconds > 0))
+        return;
+    if (e->active_seconds > 0)
+        live_put(self->env.live, lane->container, LIVE_PARALLELISM, parallelism);
+    for (int t = 0; t < PLACEMENT_TARGETS; t++) {
+        char name[PLACEMENT_NAME_BYTES];
+        if (!self->latencies.known[t])
+            continue;
+        double ratio = e->predicted_seconds[t] / e->cpu_seconds;
+        struct placement_bounds half = placement_share(.5, ratio, parallelism);
+        const struct live_elsewhere there = {ratio, half.lower, half.upper};
+        live_place(self->env.live, lane->container,
+                   placement_target_name(&self->latencies, t, name), &there);
+    }
+}
+
 /* What core_latency and slowdown count, too; the PMU's time is in their books. */
 static int read_core(struct placement *self, group_handle core, struct group_window *window,
                      enum window_status *status)
@@ -440,8 +465,10 @@ static int lane_read(struct placement *self, struct lane *lane)
     lane->counted = split.counted;
     lane->lacking = !split.counted;
     if (split.counted && self->env.facts->machine.base_frequency_hz > 0 &&
-        lane_estimate(self, lane, &split, &estimate))
+        lane_estimate(self, lane, &split, &estimate)) {
         lane_add(self, lane, &estimate);
+        lane_tell(self, lane, &estimate);
+    }
     return 0;
 }
 

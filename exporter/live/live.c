@@ -16,6 +16,7 @@ struct row {
     double number[LIVE_NUMBERS];
     bool socket_known;
     float socket_share[LIVE_SOCKETS];
+    struct live_elsewhere elsewhere[LIVE_TARGETS];
     enum live_suspicion suspicion;
     int caused_numa_node;
     const char *normal_basis, *why_no_normal, *why_no_slowdown;
@@ -48,6 +49,7 @@ struct live {
     size_t n_paths;
     bool host_known;
     struct live_host host;
+    char target[LIVE_TARGETS][LIVE_TARGET_BYTES];
 
     pthread_mutex_t lock; /* guards what follows; held while it is copied */
     struct live_view shown;
@@ -84,6 +86,8 @@ static void forget(struct row *row)
     for (int i = 0; i < LIVE_NUMBERS; i++)
         row->number[i] = NAN;
     row->socket_known = false;
+    for (int t = 0; t < LIVE_TARGETS; t++)
+        row->elsewhere[t].ratio = NAN;
     row->suspicion = LIVE_UNSUSPECTED;
     row->caused_numa_node = -1;
     row->normal_basis = row->why_no_normal = row->why_no_slowdown = NULL;
@@ -154,6 +158,26 @@ void live_suspect(struct live *live, const struct container *container, int numa
     row->caused_numa_node = numa_node;
     row->number[LIVE_CAUSED_SECONDS] = caused_seconds;
     row->number[LIVE_CAUSED_SD_SECONDS] = sd_seconds;
+}
+
+/* Its index; LIVE_TARGETS: there is no room for more. */
+static int target_of(struct live *live, const char *name)
+{
+    int t = 0;
+    while (t < LIVE_TARGETS && live->target[t][0] && strcmp(live->target[t], name) != 0)
+        t++;
+    if (t < LIVE_TARGETS)
+        clip_text(live->target[t], sizeof live->target[t], name);
+    return t;
+}
+
+void live_place(struct live *live, const struct container *container, const char *target,
+                const struct live_elsewhere *elsewhere)
+{
+    struct row *row = row_of(live, container);
+    int t = row && isfinite(elsewhere->ratio) ? target_of(live, target) : LIVE_TARGETS;
+    if (t < LIVE_TARGETS)
+        row->elsewhere[t] = *elsewhere;
 }
 
 static struct place *place_of(struct live *live, int numa_node)
@@ -316,6 +340,7 @@ static void show_container(struct live_container *to, const struct container *co
     memcpy(to->number, row->number, sizeof to->number);
     to->socket_known = row->socket_known;
     memcpy(to->socket_share, row->socket_share, sizeof to->socket_share);
+    memcpy(to->elsewhere, row->elsewhere, sizeof to->elsewhere);
     to->suspicion = row->suspicion;
     to->caused_numa_node = row->caused_numa_node;
     to->normal_basis = row->normal_basis;
@@ -394,6 +419,7 @@ void live_show(struct live *live, const struct tick *tick,
         return;
     shown->n = n;
     shown->tick = *tick;
+    memcpy(shown->target, live->target, sizeof shown->target);
     show_domains(live, tick);
     show_paths(live, tick);
     shown->host = live->host;

@@ -30,6 +30,7 @@ enum live_number {
     LIVE_LLC_READS_PER_SECOND,   /* of the last-level cache: those of memory, and hits */
     LIVE_CYCLES_PER_INSTRUCTION, /* of its cores */
     LIVE_CPUS,                   /* CPU seconds per second */
+    LIVE_PARALLELISM,            /* reads of memory under way at once, while there is one */
     LIVE_CAUSED_SECONDS,         /* how much longer a read takes because of it */
     LIVE_CAUSED_SD_SECONDS,      /* one standard deviation of that */
     LIVE_NUMBERS
@@ -56,12 +57,20 @@ enum live_cause {
 };
 
 enum {
-    LIVE_HISTORY = 900,      /* seconds */
-    LIVE_DOMAINS = 16,       /* NUMA nodes; of more, the first that are told of */
-    LIVE_SOCKETS = 8,        /* of a machine; of more, nothing is told by socket */
-    LIVE_PATHS = 256,        /* from a node to a node, likewise */
-    LIVE_HOLD_SECONDS = 15,  /* below its limit for as long, it waits no more */
-    LIVE_LATEST_SECONDS = 60 /* a latency that is older is not the present one */
+    LIVE_HISTORY = 900,       /* seconds */
+    LIVE_DOMAINS = 16,        /* NUMA nodes; of more, the first that are told of */
+    LIVE_SOCKETS = 8,         /* of a machine; of more, nothing is told by socket */
+    LIVE_PATHS = 256,         /* from a node to a node, likewise */
+    LIVE_HOLD_SECONDS = 15,   /* below its limit for as long, it waits no more */
+    LIVE_LATEST_SECONDS = 60, /* a latency that is older is not the present one */
+    LIVE_TARGETS = 8,         /* where memory could be; of more, the first that are told of */
+    LIVE_TARGET_BYTES = 17
+};
+
+/* What it would cost a container to have its memory elsewhere: CPU time there by CPU time now. */
+struct live_elsewhere {
+    double ratio;                  /* all of it; NaN: not known */
+    double half_lower, half_upper; /* if half of its accesses went there, between these */
 };
 
 struct live_container {
@@ -70,7 +79,8 @@ struct live_container {
     uint64_t cgroup_id; /* the inode of its cgroup; 0 under replay */
     double number[LIVE_NUMBERS];
     bool socket_known;
-    float socket_share[LIVE_SOCKETS]; /* of its reads, by the CPUs that it read on */
+    float socket_share[LIVE_SOCKETS];              /* of its reads, by the CPUs that it read on */
+    struct live_elsewhere elsewhere[LIVE_TARGETS]; /* by the view's targets */
     enum live_suspicion suspicion;
     int caused_numa_node;        /* where it is suspected most; -1: nowhere */
     const char *normal_basis;    /* what its normal is known from: a word, constant; or NULL */
@@ -112,6 +122,7 @@ struct live_view {
     struct live_path *paths;           /* by initiator, then target */
     bool host_known;                   /* somebody looks at it: not under replay */
     struct live_host host;
+    char target[LIVE_TARGETS][LIVE_TARGET_BYTES]; /* names of where memory could be; "": no more */
 };
 
 struct live;
@@ -135,6 +146,8 @@ void live_lacks_slowdown(struct live *live, const struct container *container, c
 /* The strongest of a tick counts. */
 void live_suspect(struct live *live, const struct container *container, int numa_node,
                   enum live_suspicion suspicion, double caused_seconds, double sd_seconds);
+void live_place(struct live *live, const struct container *container, const char *target,
+                const struct live_elsewhere *elsewhere);
 /* Of the initiator's reads of the target's memory; to itself, it is the domain's. */
 void live_latency(struct live *live, int initiator, int target, const struct tick *tick,
                   double seconds);

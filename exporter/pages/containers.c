@@ -107,6 +107,28 @@ static const char *state_of(const struct live_container *c)
     return isnan(c->number[LIVE_NORMAL_SECONDS]) ? "unknown" : "ok";
 }
 
+/* What other memory would cost it; null: not known. */
+static json_t *elsewhere_of(const struct live_view *view, const struct live_container *c)
+{
+    json_t *list = json_array();
+    for (int t = 0; t < LIVE_TARGETS && list; t++) {
+        const struct live_elsewhere *there = &c->elsewhere[t];
+        if (isnan(there->ratio))
+            continue;
+        json_t *one = json_pack("{s:s,s:f,s:f,s:f}", "target", view->target[t], "slowdown_ratio",
+                                there->ratio, "half_slowdown_lower_ratio", there->half_lower,
+                                "half_slowdown_upper_ratio", there->half_upper);
+        if (json_array_append_new(list, one) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    if (!list || json_array_size(list) > 0)
+        return list;
+    json_decref(list);
+    return json_null();
+}
+
 /* One that has ended, or that no tick has shown yet, has the same members. */
 static int describe(void *context, size_t at, json_t *object)
 {
@@ -116,6 +138,8 @@ static int describe(void *context, size_t at, json_t *object)
     struct live_container c = shown ? listing->view.containers[at] : nothing;
     for (int i = 0; i < LIVE_NUMBERS && !shown; i++)
         c.number[i] = NAN;
+    for (int t = 0; t < LIVE_TARGETS && !shown; t++)
+        c.elsewhere[t].ratio = NAN;
     const struct {
         const char *name;
         json_t *value;
@@ -141,6 +165,8 @@ static int describe(void *context, size_t at, json_t *object)
         {"llc_reads_per_second", number(c.number[LIVE_LLC_READS_PER_SECOND])},
         {"cycles_per_instruction", number(c.number[LIVE_CYCLES_PER_INSTRUCTION])},
         {"cpu_seconds_per_second", number(c.number[LIVE_CPUS])},
+        {"memory_level_parallelism", number(c.number[LIVE_PARALLELISM])},
+        {"elsewhere", elsewhere_of(&listing->view, &c)},
         {"caused_latency_seconds", number(c.number[LIVE_CAUSED_SECONDS])},
         {"caused_latency_uncertainty_seconds", number(c.number[LIVE_CAUSED_SD_SECONDS])},
         {"caused_numa_node", number(c.caused_numa_node < 0 ? NAN : c.caused_numa_node)},

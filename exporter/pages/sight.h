@@ -21,6 +21,7 @@ enum column {
     COLUMN_SOCKET,
     COLUMN_CPI,
     COLUMN_CPU,
+    COLUMN_ELSEWHERE,
     COLUMNS
 };
 

@@ -22,6 +22,9 @@ static const struct {
     [COLUMN_SOCKET] = {"socket", "Sockets", "that it reads memory from, by its CPUs"},
     [COLUMN_CPI] = {"cpi", "CPI", "cycles per instruction"},
     [COLUMN_CPU] = {"cpu", "CPUs", "CPU seconds per second"},
+    [COLUMN_ELSEWHERE] = {"elsewhere", "Elsewhere",
+                          "times as long with all of its memory there; between the numbers in "
+                          "brackets with half of it. More for what stores or is prefetched"},
 };
 
 enum column sight_column(const char *word)
@@ -86,6 +89,16 @@ static double main_socket(const struct live_container *c)
     return c->socket_known ? most : NAN;
 }
 
+/* The most that it would cost. */
+static double worst_place(const struct live_container *c)
+{
+    double worst = NAN;
+    for (int t = 0; t < LIVE_TARGETS; t++)
+        if (!isnan(c->elsewhere[t].ratio) && !(c->elsewhere[t].ratio <= worst))
+            worst = c->elsewhere[t].ratio;
+    return worst;
+}
+
 /* As it is sorted and shown; NaN: not known, or not for this reader. */
 static double value_of(const struct sight *sight, const struct live_container *c,
                        enum column column, double all_reads)
@@ -113,6 +126,8 @@ static double value_of(const struct sight *sight, const struct live_container *c
         return c->number[LIVE_CYCLES_PER_INSTRUCTION];
     case COLUMN_CPU:
         return sight->all ? c->number[LIVE_CPUS] : NAN;
+    case COLUMN_ELSEWHERE:
+        return worst_place(c);
     default:
         return NAN;
     }
@@ -165,6 +180,22 @@ static void add_value(struct textbuf *out, enum column column, double value)
     default:
         textbuf_printf(out, "%.0f", value);
         break;
+    }
+}
+
+static void add_places(struct textbuf *out, const struct live_view *view,
+                       const struct live_container *c)
+{
+    bool first = true;
+    for (int t = 0; t < LIVE_TARGETS; t++) {
+        const struct live_elsewhere *there = &c->elsewhere[t];
+        if (isnan(there->ratio))
+            continue;
+        textbuf_str(out, first ? "" : "<br>");
+        textbuf_html(out, view->target[t]);
+        textbuf_printf(out, " %.2f × (%.2f–%.2f)", there->ratio, there->half_lower,
+                       there->half_upper);
+        first = false;
     }
 }
 
@@ -279,6 +310,8 @@ static void add_row(struct textbuf *out, const struct table *table, const struct
         textbuf_printf(out, " data-value=\"%.6g\">", value);
         if (column == COLUMN_SOCKET)
             add_sockets(out, c);
+        else if (column == COLUMN_ELSEWHERE)
+            add_places(out, &table->sight->view, c);
         else
             add_value(out, (enum column)column, value);
         textbuf_str(out, "</td>");

@@ -285,6 +285,30 @@ class Host(unittest.TestCase):
             self.assertIn("or disks is not known: the kernel was built without PSI", page)
 
 
+class Placement(unittest.TestCase):
+    """What other memory would cost, of the last window: all of `cart` is on node 0 then."""
+
+    def test_document_and_page(self):
+        with harness.Exporter("--source=replay", "--source.replay.speed=max",
+                              f"--source.replay.file={harness.REPLAYS / 'placement.jsonl'}",
+                              "--collector.placement",
+                              "--collector.placement.tier=pmm=174.5ns") as exporter:
+            harness.wait_until(lambda: exporter.json("/api/v1/containers")["replay_ended"], 20,
+                               "the end of the recording")
+            containers = exporter.containers()
+            page = exporter.text("/", "text/html")
+        cart = containers["1" * 12]
+        there = {one["target"]: one for one in cart["elsewhere"]}
+        self.assertEqual(set(there), {"node0", "node1", "node2", "pmm"})
+        self.assertAlmostEqual(cart["memory_level_parallelism"], 1.5, 9)
+        self.assertAlmostEqual(there["node0"]["slowdown_ratio"], 1, 9)
+        self.assertAlmostEqual(there["node1"]["slowdown_ratio"], 1.159102, 6)
+        self.assertAlmostEqual(there["node1"]["half_slowdown_lower_ratio"], 1.079551, 6)
+        self.assertAlmostEqual(there["node1"]["half_slowdown_upper_ratio"], 1.095461, 6)
+        self.assertIsNone(containers["4" * 12]["elsewhere"])
+        self.assertIn("node1 1.16 × (1.08–1.10)", page)
+
+
 class Log(unittest.TestCase):
     def test_it_begins_with_who_and_where(self):
         with harness.Exporter("--web.max-requests=7") as exporter:

@@ -117,6 +117,32 @@ static void a_number_is_of_its_tick(void **state)
     assert_null(f->view.containers[0].normal_basis);
 }
 
+static void what_other_memory_would_cost(void **state)
+{
+    struct fixture *f = *state;
+    const struct live_elsewhere far = {1.16, 1.08, 1.1}, unknown = {.ratio = NAN};
+    live_place(NULL, &f->containers[0], "node1", &far);
+    f->n = 2;
+    begin(f);
+    live_place(f->live, &f->containers[1], "node0", &unknown);
+    live_place(f->live, &f->containers[1], "node1", &far);
+    for (int t = 0; t < LIVE_TARGETS + 2; t++) {
+        char name[8];
+        snprintf(name, sizeof name, "t%d", t);
+        live_place(f->live, &f->containers[0], name, &far);
+    }
+    show(f);
+    assert_string_equal(f->view.target[0], "node1");
+    assert_string_equal(f->view.target[LIVE_TARGETS - 1], "t6"); /* there is no room for more */
+    assert_true(f->view.containers[1].elsewhere[0].ratio == 1.16);
+    assert_true(f->view.containers[1].elsewhere[0].half_upper == 1.1);
+    assert_true(isnan(f->view.containers[0].elsewhere[0].ratio));
+    assert_true(f->view.containers[0].elsewhere[1].ratio == 1.16);
+    begin(f);
+    show(f);
+    assert_true(isnan(f->view.containers[1].elsewhere[0].ratio));
+}
+
 static void only_running_ones_with_names_are_shown(void **state)
 {
     struct fixture *f = *state;
@@ -318,6 +344,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         T(nothing_is_known_before_the_first_tick),
         T(a_number_is_of_its_tick),
+        T(what_other_memory_would_cost),
+        T(what_other_memory_would_cost),
         T(only_running_ones_with_names_are_shown),
         T(a_slot_is_used_again),
         T(it_waits_until_it_has_been_below_for_a_while),

@@ -391,6 +391,25 @@ static void sockets_where_there_are_several(void **state)
     assert_null(find(f, "Sockets"));
 }
 
+/* A column of its own, only where somebody predicts it. */
+static void what_other_memory_would_cost(void **state)
+{
+    struct fixture *f = *state;
+    const struct live_elsewhere near = {.8, .9, .95}, far = {1.16, 1.08, 1.1};
+    assert_int_equal(get(f, "/"), 200);
+    assert_null(find(f, "Elsewhere"));
+    f->next = 0;
+    live_begin(f->live);
+    live_place(f->live, &f->containers[2], "node0", &near);
+    live_place(f->live, &f->containers[2], "cxl", &far);
+    live_show(f->live, &f->status.tick, next, f);
+    pages_update(f->pages, &f->status, loop_now_ns());
+    assert_int_equal(get(f, "/"), 200);
+    assert_non_null(find(f, ">Elsewhere</a>"));
+    assert_non_null(find(f, "data-value=\"1.16\">node0 0.80 × (0.90–0.95)<br>cxl 1.16 × "
+                            "(1.08–1.10)</td>"));
+}
+
 static void it_can_be_sorted_and_filtered_without_a_script(void **state)
 {
     struct fixture *f = *state;
@@ -592,6 +611,7 @@ int main(void)
         T(what_else_the_host_suffers_from),
         T(reads_of_the_last_level_cache_where_they_are_counted),
         T(sockets_where_there_are_several),
+        T(what_other_memory_would_cost),
         T(it_can_be_sorted_and_filtered_without_a_script),
         T(from_elsewhere_less_is_seen),
         T(before_the_first_tick_nothing_is_known),
