@@ -78,6 +78,14 @@
     // InterferenceExporterAbsent fires only where there was one within the last day.
     sharded: false,
 
+    // Collector placement: a container whose work would take less than this share of its CPU time with its
+    // memory elsewhere alerts, if you want that (InterferenceMemoryMisplaced): moving memory is work, and some is
+    // where it is by intention. And which targets count as memory that there is; tiers that are only planned
+    // (--collector.placement.tier) do not.
+    placementAlert: false,
+    placementGain: 0.85,
+    placementTiers: 'node[0-9]+',
+
     // The exporter itself.
     tickStaleSeconds: 60,
     pmuRunningShare: 0.8,

@@ -90,6 +90,32 @@ local promql = import '../lib/promql.libsonnet';
       )
     )
   ) + aboutExporters,
+  // For whoever wants it: see config.libsonnet. Tiers that are only planned would be an alert for ever.
+  local misplaced = alert(
+    'InterferenceMemoryMisplaced',
+    '30m',
+    'warning',
+    |||
+      min by (%(container)s) (
+        container:interference_placement_slowdown:ratio5m{target=~"%(targets)s"}
+      ) < %(gain)g
+      unless on (%(container)s)
+      max_over_time(container:interference_cpus:rate5m[15m]) <= %(cpus)g
+    ||| % {
+      container: q.container,
+      targets: config.placementTiers,
+      gain: config.placementGain,
+      cpus: config.materialCpus,
+    },
+    'Container %s would run faster with its memory elsewhere.' % container,
+    'On node %s, the work of %s would take {{ $value | humanizePercentage }} of its CPU time with all of its memory elsewhere, as predicted from its reads for 30 minutes. By target:{{ with (printf %s $labels.%s $labels.%s $labels.namespace $labels.pod $labels.container | query) }}{{ range $i, $c := . }}{{ if $i }},{{ end }} {{ $c.Labels.target }} {{ $c.Value | humanizePercentage }}{{ end }}{{ else }} not known any more{{ end }}.' % [
+      node,
+      container,
+      std.escapeStringJson('sort(max by (target) (container:interference_placement_slowdown:ratio5m{%s=%%q, %s=%%q, namespace=%%q, pod=%%q, container=%%q}))' % [config.clusterLabel, config.nodeLabel]),
+      config.clusterLabel,
+      config.nodeLabel,
+    ]
+  ) + aboutContainer,
   // Collectors whose counters run all the time on a node that nobody else counts on.
   local alone = 'collector=~"core_latency|slowdown|probe"',
 
@@ -233,7 +259,7 @@ local promql = import '../lib/promql.libsonnet';
             'Containers {{ $labels.namespace }}/{{ $labels.container }} are often slowed down.',
             'In the last 24 hours, containers {{ $labels.namespace }}/{{ $labels.container }} spent {{ $value | humanize }} minutes, added up over their pods, in which their work took more than %g times as long as it would take alone (or more than the bound of their own), as estimated by model %s.' % [config.slowdownBound, config.slowdownModel]
           ) + aboutCluster,
-        ]),
+        ] + (if config.placementAlert then [misplaced] else [])),
       },
       {
         name: 'interference-nodes',

@@ -39,6 +39,25 @@ local promql = import '../lib/promql.libsonnet';
       q.select('interference_container_info', here),
     ],
 
+  // Collector placement: times as long if a share of its accesses went to each target, at least and at most
+  // (collectors/formulas/placement.h). Misses that overlap wait for the slowest of them.
+  local elsewhere = 'avg by (target) (container:interference_placement_slowdown:ratio5m{%s})' % here,
+  local parallelism = 'scalar(%s)' % q.ratio(
+    'sum(rate(%s[5m]))' % q.select('interference_container_memory_read_occupancy_cycles_total', here),
+    'sum(rate(%s[5m]))' % q.select('interference_container_memory_read_active_cycles_total', here)
+  ),
+  local ofShare(share, expr) = 'label_replace(\n%s,\n"share", "%d %%", "", ""\n)' % [expr, share * 100],
+  local overShares(expr) = std.join('\nor\n', [ofShare(share, expr(share)) for share in [0.25, 0.5, 0.75, 1]]),
+  local slowPart(share) = '%s * %s / (%s * %s + %s)' % [share, parallelism, share, parallelism, 1 - share],
+  local atLeast(share) = '1 + %g * (%s - 1)' % [share, elsewhere],
+  local atMost(share) = '1 + %s * ((%s >= 1) - 1)\nor\n(%s < 1) + %s * (1 - %s)' % [
+    slowPart(share),
+    elsewhere,
+    elsewhere,
+    slowPart(1 - share),
+    elsewhere,
+  ],
+
   grafanaDashboards+:: {
     'container.json': g.dashboard(
       g.uid.container,
@@ -208,6 +227,29 @@ local promql = import '../lib/promql.libsonnet';
             'suffix: CPUs',
             [g.target(ofOthers('container:interference_cpus:rate5m{%s}' % g.onNodes), pod)],
             { w: 8, links: [g.toContainer], min: 0, noValue: 'alone' }
+          ),
+        ]],
+        ['Placement', [
+          g.timeseries(
+            'Its memory elsewhere',
+            'How many times as long its work would take with all of its memory at each target; below 1: it would run faster there. A lower bound if it stores much or if its lines are prefetched. Only with --collector.placement.',
+            'suffix:×',
+            [g.target(q.ratio(
+              g.rate(q.container + ', target', 'interference_container_placement_predicted_seconds_total', here),
+              sum('placement_observed_seconds'),
+              'on (%s) group_left ()' % q.container
+            ), '{{target}}')],
+            { w: 12, noValue: 'only with --collector.placement' }
+          ),
+          g.table(
+            'A share of its memory elsewhere',
+            'The same if a share of its accesses went to the target: between these bounds. They are the same for one whose reads wait for each other; the more of them are under way at once, the more the first share that moves to slow memory costs.',
+            [
+              { name: 'At least', unit: 'suffix:×', decimals: 3, expr: overShares(atLeast) },
+              { name: 'At most', unit: 'suffix:×', decimals: 3, expr: overShares(atMost) },
+            ],
+            ['target', 'share'],
+            { w: 12, noValue: 'only with --collector.placement' }
           ),
         ]],
         ['How it runs', [

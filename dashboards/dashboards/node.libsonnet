@@ -70,6 +70,9 @@ local promql = import '../lib/promql.libsonnet';
     g.rate(q.container, 'interference_container_interference_cycles_total', model + ', resource="%s"' % resource),
     g.rate(q.container, 'interference_container_slowdown_observed_cycles_total', model)
   ),
+  // Of each target, and what is of a container beside each of its targets.
+  local elsewhere = 'sum by (%s, target) (container:interference_placement_slowdown:ratio5m{%s})' % [q.container, theirs],
+  local beside(series) = '(%s)\n* on (%s) group_right ()\n(0 * %s + 1)' % [now(series), q.container, elsewhere],
   local slowdown =
     '1 / ((1 -\n%s\n) > 0)' % q.ratio(
       g.rate(q.container, 'interference_container_interference_cycles_total', model),
@@ -289,6 +292,36 @@ local promql = import '../lib/promql.libsonnet';
             'percentunit',
             [g.target('max by (%s, numa_node) (%s)' % [q.node, q.select('interference_core_latency_error_ratio', here)], 'NUMA node {{numa_node}}')],
             { min: 0, noValue: 'needs counters and probe' }
+          ),
+        ]],
+        ['Placement', [
+          g.table(
+            'What other memory would cost',
+            'Each container and each place where its memory could be: how many times as long its work would take with all of its memory there (below 1: faster), how much of its CPU time it loses per 100 ns of latency, and how many CPUs it keeps busy. Lowest Times as long on a slow target: it loses least by moving there. A lower bound for what stores much or whose lines are prefetched. Only with --collector.placement.',
+            [
+              { name: 'Times as long', unit: 'suffix:×', decimals: 2, steps: [['blue', null], ['text', config.placementGain], ['orange', config.slowdownNoise]], expr: elsewhere },
+              { name: 'Lost per 100 ns', unit: 'percentunit', decimals: 1, expr: beside('container:interference_memory_sensitivity:ratio5m') },
+              { name: 'CPUs', unit: 'short', decimals: 2, expr: beside('container:interference_cpus:rate5m') },
+            ],
+            ['namespace', 'pod', 'container', 'target'],
+            { h: 9, noValue: 'only with --collector.placement', hidden: [config.clusterLabel, config.nodeLabel], linked: ['container', g.rowToContainer] }
+          ),
+          g.timeseries(
+            'CPU time lost per 100 ns of latency',
+            'Share of its CPU time that each container would lose if memory were 100 ns slower. High: it must stay on fast memory. Near 0: it can live on slow memory, unless it stores much.',
+            'percentunit',
+            [g.target(top('1e-7 *\n%s' % q.ratio(
+              g.rate(q.container, 'interference_container_memory_serial_reads_total', theirs),
+              g.rate(q.container, 'interference_container_placement_observed_seconds_total', theirs)
+            )), name)],
+            { links: [g.toContainer], min: 0, noValue: 'only with --collector.placement' }
+          ),
+          g.timeseries(
+            'Latency of the targets',
+            'What a read takes from the CPUs of each NUMA node to each target, as the predictions use it: the mean of up to 60 readings of the probe, or what --collector.placement.tier says.',
+            's',
+            [g.target('max by (%s, initiator_numa_node, target) (%s)' % [q.node, q.select('interference_placement_target_latency_seconds', here)], '{{initiator_numa_node}} to {{target}}')],
+            { min: 0, noValue: 'only with --collector.placement' }
           ),
         ]],
         ['Cycles per instruction, where latencies are unknown', [

@@ -17,6 +17,7 @@ local promql = import '../lib/promql.libsonnet';
   local config = $._config,
   local q = promql(config),
   local rule(record, expr) = { record: record, expr: std.rstripChars(expr, '\n') },
+  local placed = q.rate(q.container, 'interference_container_placement_observed_seconds_total'),
   local numa = q.node + ', initiator_numa_node, target_numa_node',
   local socket = q.node + ', socket',
 
@@ -125,6 +126,16 @@ local promql = import '../lib/promql.libsonnet';
                  'max by (%s) (%s)' % [q.node, q.select('interference_cpu_base_frequency_hertz')],
                  'on (%s) group_left ()' % q.node
                )),
+          // Only where the collector placement runs. Target: all of its memory there.
+          rule('container:interference_placement_slowdown:ratio5m',
+               q.ratio(
+                 q.rate(q.container + ', target', 'interference_container_placement_predicted_seconds_total'),
+                 placed,
+                 'on (%s) group_left ()' % q.container
+               )),
+          // Share of its CPU time that it would lose per 100 ns more.
+          rule('container:interference_memory_sensitivity:ratio5m',
+               '1e-7 *\n' + q.ratio(q.rate(q.container, 'interference_container_memory_serial_reads_total'), placed)),
           // Those that wait, or are slowed down, and nobody else: few series, however many containers there are.
           rule('container:interference_memory_waiting:ratio15m', |||
             container:interference_memory_read_latency_over_threshold:ratio15m > %(share)g
