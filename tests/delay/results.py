@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+"""Writes RESULTS-delay.md: tests/delay/results.py BUILD. Some minutes, on a machine that is quiet."""
+import pathlib
+import platform
+
+import measuring
+from measuring import COMPUTE, PROGRAMS, command, emulation, harness, run
+
+HERE = pathlib.Path(__file__).resolve().parent
+RUNS = 7
+POINTS = (0, 50, 100, 200, 400)
+NOPS = (0, 64, 128, 256, 512)
+SHARES = (250, 500, 750)
+# Larger than any cache, so that the real machine waits as well.
+FAR_CHASE = ("chase", "262144", "3000000")
+
+
+def cpu():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.machine()
+
+
+def table(header, rows):
+    return "\n".join("| " + " | ".join(row) + " |" for row in
+                     (header, ["---"] * len(header), *rows)) + "\n"
+
+
+def ms(runs):
+    return f"{emulation.median(runs) * 1e3:.0f}"
+
+
+def curves():
+    rows = []
+    for name, arguments in (*PROGRAMS.items(), (COMPUTE[0], COMPUTE[1:])):
+        program = command(name, *arguments)
+        found = emulation.interleaved(
+            {"native": lambda: emulation.native(program)} |  # noqa: B023
+            {ns: run(program, near=ns) for ns in POINTS}, RUNS)
+        slope, _, fit = emulation.line([ns * 1e-9 for ns in POINTS],
+                                       [emulation.median(found[ns]) for ns in POINTS])
+        misses = emulation.misses(found[0][0])
+        rows.append([name, ms(found["native"]), *(ms(found[ns]) for ns in POINTS), f"{misses:,}",
+                     f"{slope:,.0f}", f"{slope / misses - 1:+.1%}" if misses > 10000 else "", f"{fit:.4f}",
+                     f"{max(map(emulation.spread, found.values())):.1%}"])
+    return table(["program", "native", *(f"{ns} ns" for ns in POINTS), "misses counted", "slope",
+                  "difference", "R2", "largest scatter"], rows)
+
+
+def nops():
+    rows = []
+    for name, arguments in ((FAR_CHASE[0], FAR_CHASE[1:]), ("matvec", ("500", "3"))):
+        program = command(name, *arguments)
+        found = emulation.interleaved({n: run(program, every="on", nops=n or None) for n in NOPS},
+                                      RUNS)
+        rows.append([name, *(ms(found[n]) for n in NOPS),
+                     f"{found[0][0].report['accesses']:,}",
+                     f"{max(map(emulation.spread, found.values())):.1%}"])
+    return table(["program", *(f"{n} NOPs" for n in NOPS), "accesses", "largest scatter"], rows)
+
+
+def tiers():
+    rows = []
+    for name, arguments in PROGRAMS.items():
+        program = command(name, *arguments)
+        found = emulation.interleaved(
+            {"near": run(program, near=100, far=100), "far": run(program, near=400, far=400)} |
+            {share: run(program, near=100, far=400, share=share) for share in SHARES}, RUNS)
+        near, far = emulation.median(found["near"]), emulation.median(found["far"])
+        errors = []
+        for share in SHARES:
+            report = found[share][0].report
+            counted = report["far_misses"] / (report["near_misses"] + report["far_misses"])
+            errors.append(f"{emulation.weighted(near, far, counted) / emulation.median(found[share]) - 1:+.1%}")
+        first = found["near"][0]
+        alone = near + emulation.misses(first) * 300e-9
+        rows.append([name, ms(found["near"]), ms(found["far"]), f"{alone / far - 1:+.1%}", *errors,
+                     f"{max(map(emulation.spread, found.values())):.1%}"])
+    return table(["program", "100 ns", "400 ns", "400 ns, predicted from 100 ns and the misses",
+                  *(f"{share / 10:.0f} % far" for share in SHARES), "largest scatter"], rows)
+
+
+def main():
+    page = f"""# Delay insertion, measured
+
+Made by `tests/delay/results.py build/plain`. Milliseconds of CPU time of whole processes, medians of
+{RUNS} interleaved runs, on {cpu()} (a virtual machine of {harness.os.cpu_count()} CPUs that others use); the scatter is the
+largest interquartile range of a row as a share of its median. Emulated by qemu-user with a cache of 256 KiB
+per thread. None of these latencies is that of real memory: the waiting is put in.
+
+## Every miss waits
+
+The slope of CPU time over the delay should be the number of misses. The waiting itself costs a fence and a
+read of the TSC, which all columns contain.
+
+{curves()}
+`compute` is the control: it needs no memory.
+
+## NOPs in place of waiting
+
+Akiyama's paper executes NOPs after each access. A core that waits for memory executes them meanwhile:
+
+{nops()}
+## Two tiers
+
+Every miss waits 100 or 400 ns, by a hash of its page; the error of equation 4 of Serrano's paper from the two
+pure runs, by the share of misses that was counted:
+
+{tiers()}"""
+    (HERE / "RESULTS-delay.md").write_text(page)
+
+
+if __name__ == "__main__":
+    main()

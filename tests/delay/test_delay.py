@@ -1,0 +1,141 @@
+#!/usr/bin/python3
+"""Programs whose misses wait: what waits is what was counted, in proportion, and nothing else."""
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import measuring
+from measuring import COMPUTE, PROGRAMS, command, emulation, harness, measured, run
+
+DELAY = pathlib.Path(__file__).resolve().parent / "delay"
+
+
+class Counts(unittest.TestCase):
+    """Without waiting: exact, whatever else the machine does."""
+
+    def misses(self, threads, steps):
+        # Sets as large as a page: where the loader puts the program's memory does not matter.
+        found = run(command("chase", "16384", str(steps), str(threads)), cache=1 << 16)()
+        self.assertEqual(found.report["unseen"], 0)
+        self.assertEqual(found.report["waited_ticks"], 0)
+        return found.report
+
+    def test_a_loop_that_always_misses(self):
+        """All lines come again before one of them does: none is still there."""
+        for threads in (1, 2):
+            with self.subTest(threads=threads):
+                few, many = self.misses(threads, 1000), self.misses(threads, 51000)
+                grown = sorted(b - a for a, b in zip(few["misses_by_thread"],
+                                                     many["misses_by_thread"]))
+                self.assertEqual(len(grown), threads)
+                for misses in grown:
+                    # But for what the stack's lines make of their sets.
+                    self.assertLess(abs(misses - 50000), 10, grown)
+
+    def test_pages_of_the_far_tier(self):
+        program = command("chase", "16384", "200000")
+        for share in (0, 250, 500, 1000):
+            with self.subTest(share=share):
+                report = run(program, share=share)().report
+                misses = report["near_misses"] + report["far_misses"]
+                self.assertLess(abs(report["far_misses"] / misses - share / 1000), 0.05)
+
+    def test_what_it_cannot_use(self):
+        program = command("compute", "1")
+        for settings in ({"cache": 1000}, {"near": "x"}, {"share": 1001}, {"colour": "red"}):
+            with self.subTest(settings), self.assertRaises(emulation.Trouble):
+                run(program, **settings)()
+
+    def test_trace(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "trace"
+            found = run(command("chase", "16384", "2000"), trace=path)()
+            lines = path.read_text().splitlines()
+            self.assertEqual(len(lines), emulation.misses(found))
+            addresses = {int(line.split()[1], 16) for line in lines}
+            self.assertEqual({address % 64 for address in addresses}, {0})
+            self.assertGreaterEqual(len(addresses), 16384)
+
+
+class Times(unittest.TestCase):
+    def test_in_proportion_to_the_misses(self):
+        """The slope of time over delay is the number of misses, and a line is all it is."""
+        for name in ("chase", "stream"):
+            with self.subTest(name):
+                program = command(name, *PROGRAMS[name])
+                points = (0, 200, 400)
+                found = measured({ns: run(program, near=ns) for ns in points})
+                slope, _, fit = emulation.line([ns * 1e-9 for ns in points],
+                                               [emulation.median(found[ns]) for ns in points])
+                print(f"{name}: slope {slope:,.0f}, {emulation.misses(found[0][0]):,} misses, "
+                      f"R2 {fit:.4f}")
+                self.assertGreater(fit, 0.99)
+                self.assertLess(abs(slope / emulation.misses(found[0][0]) - 1), 0.08)
+
+    def test_who_needs_no_memory_pays_nothing(self):
+        program = command(*COMPUTE)
+        found = measured({ns: run(program, near=ns) for ns in (0, 400)})
+        more = emulation.median(found[400]) / emulation.median(found[0]) - 1
+        print(f"compute: {more:+.1%}")
+        self.assertLess(abs(more), 0.05)
+
+    def test_two_tiers(self):
+        """Equation 4, by the share of misses that was counted."""
+        program = command("chase", *PROGRAMS["chase"])
+        found = measured({"near": run(program, near=100, far=100),
+                          "far": run(program, near=400, far=400),
+                          "mix": run(program, near=100, far=400, share=500)})
+        mix = found["mix"][0].report
+        share = mix["far_misses"] / (mix["near_misses"] + mix["far_misses"])
+        predicted = emulation.weighted(emulation.median(found["near"]),
+                                       emulation.median(found["far"]), share)
+        error = predicted / emulation.median(found["mix"]) - 1
+        print(f"chase, {share:.1%} far: {error:+.1%}")
+        self.assertLess(abs(error), 0.06)
+
+
+class Tool(unittest.TestCase):
+    def delay(self, *arguments):
+        return subprocess.run([DELAY, f"--build={harness.BUILD}", *arguments], text=True,
+                              capture_output=True, check=False)
+
+    def test_curve(self):
+        done = self.delay("--curve=0,400", "--runs=1", "--", *command("chase", "16384", "100000"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        rows = [line.split() for line in done.stdout.splitlines()[2:4]]
+        self.assertEqual([row[0] for row in rows], ["0", "400"])
+        self.assertEqual(float(rows[0][2]), 1)
+        self.assertGreater(float(rows[1][2]), 1)
+
+    def test_recording(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "run.jsonl"
+            done = self.delay("--near=100", "--far=400", "--slow-share=0.5", "--runs=1",
+                              f"--record={path}", "--", *command("chase", "65536", "100000"))
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            reads = [line["values"] for line in map(json.loads, path.read_text().splitlines())
+                     if line.get("group") == "core"]
+            self.assertGreaterEqual(reads[-1]["l3_miss_reads"], 100000)
+
+    def test_what_cannot_be(self):
+        program = command("compute", "1")
+        for arguments, words in ((["--curve=10,20"], "needs 0"), (["--record=x"], "needs --far"),
+                                 (["--far=9", "--curve=0,1"], "exclude"),
+                                 (["--slow-share=2"], "from 0 to 1"), (["--runs=0"], "at least 1")):
+            with self.subTest(arguments):
+                done = self.delay(*arguments, "--", *program)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(words, done.stderr)
+        for program, words in ((["/nowhere/program"], "No such file"),
+                               (["/bin/false"], "ended with 1")):
+            with self.subTest(program):
+                done = self.delay("--runs=1", "--", *program)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(words, done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+
+
+if __name__ == "__main__":
+    measuring.main()

@@ -1,0 +1,44 @@
+#!/usr/bin/python3
+"""A real program's run with memory of 100 ns, recorded, through the exporter: what it says of memory
+of 400 ns is what a run with that takes."""
+import pathlib
+import tempfile
+import unittest
+
+import measuring
+from measuring import PROGRAMS, command, emulation, harness, measured, run
+
+NEAR, FAR = 100, 400
+
+
+def predicted(recording):
+    """How many times as long it would take with its memory on node 1, by the exporter."""
+    with harness.Exporter("--source=replay", f"--source.replay.file={recording}",
+                          "--source.replay.speed=max", "--collector.placement") as exporter:
+        harness.wait_until(lambda: exporter.scrape().get(
+            "interference_container_placement_observed_seconds_total"), 10, "a prediction")
+        page = exporter.scrape()
+        of = "interference_container_placement_"
+        return page.get(of + "predicted_seconds_total", target="node1") / \
+            page.get(of + "observed_seconds_total")
+
+
+class Predict(unittest.TestCase):
+    def test_it_is_what_a_run_takes(self):
+        for name, arguments in PROGRAMS.items():
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                program = command(name, *arguments)
+                found = measured({ns: run(program, near=ns) for ns in (NEAR, FAR)})
+                true = emulation.median(found[FAR]) / emulation.median(found[NEAR])
+                # The run that is recorded is the median one.
+                middle = sorted(found[NEAR], key=lambda one: one.seconds)[len(found[NEAR]) // 2]
+                path = pathlib.Path(folder) / "run.jsonl"
+                emulation.write_recording(path, middle, NEAR, FAR)
+                said = predicted(path)
+                print(f"{name}: {said:.3f} predicted, {true:.3f} measured: {said / true - 1:+.1%}")
+                self.assertGreater(true, 1.2)
+                self.assertLess(abs(said / true - 1), 0.08)
+
+
+if __name__ == "__main__":
+    measuring.main()
