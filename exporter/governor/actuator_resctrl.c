@@ -392,7 +392,8 @@ static int put_back(const struct allocation *allocation, const struct site *site
     else
         to.percent = whole.percent;
     to = within(allocation, site, claim, to);
-    if (state != RESCTRL_OURS || resctrl_same_place(place, to))
+    bool home = resctrl_same_place(to, whole);
+    if (state != RESCTRL_OURS || (!home && resctrl_same_place(place, to)))
         return 0;
     *out = RESTORED;
     err = resctrl_move(&site->resctrl, site->cgroup, to);

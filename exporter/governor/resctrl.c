@@ -232,6 +232,14 @@ struct move {
     unsigned moved;
 };
 
+/* A group of ours may have what the root group has now: it is not that. */
+static bool is_there(const struct move *move, enum resctrl_state state, struct resctrl_place place)
+{
+    bool home = resctrl_same_place(move->to, move->resctrl->whole);
+    return home ? state == RESCTRL_ROOT
+                : state == RESCTRL_OURS && resctrl_same_place(place, move->to);
+}
+
 static int move_task(void *context, unsigned tid)
 {
     struct move *move = context;
@@ -239,7 +247,7 @@ static int move_task(void *context, unsigned tid)
     enum resctrl_state state;
     struct resctrl_place place;
     int err = find_task(move->resctrl, tid, &state, &place);
-    if (!err && state != RESCTRL_FOREIGN && !resctrl_same_place(place, move->to)) {
+    if (!err && state != RESCTRL_FOREIGN && !is_there(move, state, place)) {
         int len = snprintf(text, sizeof text, "%u\n", tid);
         err = write_at(move->resctrl, move->group, "tasks", text, (size_t)len);
         move->moved += !err;

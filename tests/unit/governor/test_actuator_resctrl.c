@@ -375,6 +375,18 @@ static void the_root_group_is_the_upper_end(void **state)
     expect(scene, 0, "ig_7_60", 7, 60);
 }
 
+/* Then the values are the same, and the groups are not. */
+static void the_root_group_becomes_what_a_group_of_ours_is(void **state)
+{
+    struct scene *scene = *state;
+    scene->ways[0] = 3;
+    tick(scene);
+    fake_resctrl_set(&scene->fake, "/", 7, 100);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    expect(scene, 0, "/", 7, 100);
+    assert_int_equal(fake_resctrl_ours(&scene->fake), 0);
+}
+
 static void a_container_that_ends_leaves_no_group(void **state)
 {
     struct scene *scene = *state;
@@ -588,6 +600,7 @@ int main(void)
         TEST(put_back_by_somebody_it_is_set_again),
         TEST(a_group_of_ours_that_was_changed_is_given_up),
         TEST(the_root_group_is_the_upper_end),
+        TEST(the_root_group_becomes_what_a_group_of_ours_is),
         TEST(a_container_that_ends_leaves_no_group),
         TEST(a_group_that_could_not_be_removed),
         TEST(unmounted_nothing_is_left),
