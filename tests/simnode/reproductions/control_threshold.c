@@ -50,7 +50,7 @@ struct outcome {
 static int make_scenario(const struct job *job, bool reduced, struct scenario **out)
 {
     struct textbuf text = TEXTBUF_INIT;
-    unsigned stretch = reduced ? 30000 : 12000;
+    unsigned stretch = reduced ? 60000 : 12000;
     char error[256] = "out of memory";
     int err;
 
