@@ -171,13 +171,13 @@ class Resctrl(unittest.TestCase):
         process = machine.run()
         self.addCleanup(process.stderr.close)
         self.addCleanup(stop, process, signal.SIGKILL)
-        wait_until(lambda: machine.groups() == {"res:ig_3ff_90"}, 20, "turned down")
-        self.assertEqual(machine.own_groups(), ["ig_3ff_90"])
+        wait_until(lambda: machine.groups() == {"res:ig_3ff_90"} and
+                   machine.own_groups() == ["ig_3ff_90"], 20, "turned down")
         self.assertEqual((machine.mount / "ig_3ff_90/schemata").read_text().split(),
                          ["L3:0=3ff;1=3ff", "MB:0=", "90;1=", "90"])
         machine.slowdown = 1.0001
-        wait_until(lambda: machine.groups() == {"res:/"}, 20, "given back")
-        self.assertEqual(machine.own_groups(), [])
+        wait_until(lambda: machine.groups() == {"res:/"} and not machine.own_groups(), 20,
+                   "given back")
         machine.slowdown = 2
         wait_until(lambda: machine.groups() == {"res:ig_3ff_90"}, 20, "turned down again")
         process.send_signal(signal.SIGTERM)
