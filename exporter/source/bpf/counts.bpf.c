@@ -109,7 +109,8 @@ static __noinline int credit(const struct reading *since, __u32 cpu, __u32 level
     __sync_lock_test_and_set(&cell->turn, turn + 1);
     cell->enabled_ns += since->enabled_ns;
     cell->running_ns += since->running_ns;
-    if (since->running_ns) {
+    /* Where the clock did not advance, nothing says that the events did not run. */
+    if (since->running_ns || !since->enabled_ns) {
 #pragma unroll
         for (__u32 i = 0; i < BPF_ROLES_MAX; i++) {
             if (i >= n_roles)
