@@ -79,7 +79,7 @@ local promql = import '../lib/promql.libsonnet';
             '1m',
             'warning',
             '%s > %g' % [counted('foreign_writes_total', '15m'), config.governorForeignWrites],
-            'On %s, somebody else writes the quotas that interference_governor sets.' % here,
+            'On %s, somebody else writes what interference_governor sets.' % here,
             'On %s, restricted settings were changed {{ $value | humanize }} times in 15 minutes by another program: systemd, a VPA, an in-place resize, another agent. interference_governor sets its own again a few times, and then leaves the container alone.' % here
           ) + ofNode,
           // More than a few for each: many containers that are cut once are no flapping.
@@ -124,7 +124,7 @@ local promql = import '../lib/promql.libsonnet';
               node: q.node,
             },
             'interference_governor on %s can take no more, and containers still wait.' % here,
-            'On %s, {{ $value }} containers have been restricted for 15 minutes without being cut further or raised, and containers of the node still wait for memory longer than their thresholds.' % here
+            'On %s, {{ $value }} restrictions have been in force for 15 minutes without being cut further or raised, and containers of the node still wait for memory longer than their thresholds.' % here
           ) + ofNode,
           a.alert(
             'InterferenceGovernorRestoreFailed',

@@ -396,6 +396,20 @@ local promql = import '../lib/promql.libsonnet';
             'sum(%s)' % q.select('interference_governor_claims', here),
             { w: 6, h: 5, noValue: 'no governor here' }
           ),
+          g.timeseries(
+            'Cache ways of restricted containers',
+            'Ways of the last-level cache that each container is kept to (in mode observe: would be). Low: others have the rest. Only with the policies ways and epochs.',
+            'short',
+            [g.target(top('max by (%s) (%s)' % [q.container, q.select('interference_governor_container_llc_ways', theirs)]), name)],
+            { links: [g.toContainer], min: 0, decimals: 0, noValue: 'nobody is kept to fewer ways' }
+          ),
+          g.timeseries(
+            'Memory bandwidth of restricted containers',
+            'What Memory Bandwidth Allocation leaves each container, as a percentage of its unrestricted rate of requests (in mode observe: would leave). Low: it reads slowly, hits in the last-level cache included. Only with the policies mba and epochs.',
+            'percent',
+            [g.target(top('max by (%s) (%s)' % [q.container, q.select('interference_governor_container_mba_percent', theirs)]), name)],
+            { links: [g.toContainer], min: 0, max: 100, noValue: 'nobody is slowed down' }
+          ),
         ]],
         ['Exporter', [
           g.table(
