@@ -728,11 +728,12 @@ class Systemd(Base):
 class HealthCheck(unittest.TestCase):
     def check(self, *answers, flags=()):
         """Of a server that sends this, piece by piece, to whoever asked; None: says nothing."""
-        asked = []
+        asked, accepted = [], threading.Event()
         with socket.create_server(("127.0.0.1", 0)) as server:
             def serve():
                 with contextlib.suppress(OSError):
                     peer, _ = server.accept()
+                    accepted.set()
                     with peer:
                         asked.append(peer.recv(1000))
                         for answer in answers:
@@ -744,6 +745,8 @@ class HealthCheck(unittest.TestCase):
             thread.start()
             address = "127.0.0.1:%d" % server.getsockname()[1]
             result = run_exporter("--healthcheck", f"--web.listen-address={address}", *flags)
+            # The one that connected may have gone before it was accepted.
+            accepted.wait(10)
             server.shutdown(socket.SHUT_RDWR)
             thread.join()
         return result, asked
