@@ -1,0 +1,221 @@
+#!/usr/bin/python3
+"""What the governor costs, and how soon it acts: a document of 250 containers, plain files.
+
+    sudo tests/bench/rows_governor.py build/plain > tests/bench/RESULTS-governor.md
+"""
+import contextlib
+import datetime
+import http.server
+import json
+import os
+import pathlib
+import platform
+import sys
+import tempfile
+import threading
+import time
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
+
+import harness  # noqa: E402
+import measure  # noqa: E402
+from measure import Row, Samples, verdict  # noqa: E402
+
+GOVERNOR = harness.BUILD / "interference_governor"
+CONTAINERS, INTERVAL_S = 250, 0.2
+ORIGINAL, HELD = "300000 100000\n", "100000 100000\n"
+FAMILY = "interference_container_"
+FILLER = {f"{FAMILY}filler_{i}_total": [{"labels": {}, "value": 123456789 + i}] for i in range(14)}
+
+
+class Node:
+    """Containers of which the first is protected; an exporter that ticks by the clock."""
+
+    def __init__(self, directory):
+        self.tree, self.state = directory / "cgroup", directory / "state"
+        self.over = self.bytes = 0
+        self.origin = time.monotonic()
+        self.tree.mkdir()
+        self.state.mkdir(mode=0o700)
+        (self.tree / "cgroup.controllers").write_text("cpuset cpu\n")
+        for i in range(CONTAINERS):
+            group = self.tree / str(i)
+            group.mkdir()
+            for name, text in (("cpu.max", ORIGINAL), ("cpu.weight", "1\n"),
+                               ("cpuset.cpus.effective", "0-7\n")):
+                (group / name).write_text(text)
+        node = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                try:
+                    body = node.document()
+                except FileNotFoundError:  # the node has been cleared away
+                    return
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.config = directory / "governor.json"
+        anything = {"pod": "*", "container": "*"}
+        self.config.write_text(json.dumps({
+            "governor": 1, "mode": "enforce", "state_directory": str(self.state),
+            "exporter": {"url": f"http://127.0.0.1:{self.server.server_port}"},
+            "classes": [{"name": "web", "role": "protected",
+                         "match": [{"namespace": "shop", **anything}]},
+                        {"name": "batch", "role": "best_effort",
+                         "match": [{"namespace": "jobs", **anything}]}],
+            "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": 1.1,
+                                       "culprit_share": 0}},
+            "limits": {"claims": CONTAINERS, "writes_per_second": 1000}}))
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def tick(self):
+        return int((time.monotonic() - self.origin) / INTERVAL_S)
+
+    def began(self, tick):
+        return self.origin + tick * INTERVAL_S
+
+    def document(self):
+        tick = self.tick()
+        latency = 1.31e-7 if self.over and tick >= self.over else 1e-7
+
+        def container(i):
+            values = {**FILLER, f"{FAMILY}info": [
+                {"labels": {"pod_uid": "x" * 36, "image": "registry.example/image:tag",
+                            "runtime": "containerd", "qos_class": "burstable", "id": f"/{i}",
+                            "runtime_container_id": "y" * 64}, "value": 1}],
+                f"{FAMILY}memory_reads_total": [{"labels": {}, "value": tick * 1000000}],
+                f"{FAMILY}memory_read_latency_seconds": [{"labels": {}, "value": latency}],
+                f"{FAMILY}memory_read_latency_baseline_seconds": [
+                    {"labels": {"basis": "calm"}, "value": 1e-7}]}
+            return {"namespace": "jobs" if i else "shop", "pod": f"p{i}", "container": f"c{i}",
+                    "container_id": f"{i:012x}", "cgroup_id": (self.tree / str(i)).stat().st_ino,
+                    "values": values}
+
+        body = json.dumps({
+            "source": "perf", "replay_ended": False,
+            "tick": {"number": tick + 1, "monotonic_seconds": self.began(tick),
+                     "interval_seconds": INTERVAL_S},
+            "containers": [container(i) for i in range(CONTAINERS)]}).encode()
+        self.bytes = len(body)
+        return body
+
+    def held(self):
+        return sum((self.tree / str(i) / "cpu.max").read_text() != ORIGINAL
+                   for i in range(CONTAINERS))
+
+    def written(self):
+        """When each control file, and the journal, was changed last."""
+        files = [*self.tree.glob("*/cpu.max"), *self.state.iterdir()]
+        return {str(file): file.stat().st_mtime_ns for file in files}
+
+
+def _settle(node):
+    """Until nothing is held, and nothing was changed for two seconds."""
+    last, since = node.written(), time.monotonic()
+    while time.monotonic() < since + 2 or node.held():
+        time.sleep(0.1)
+        now = node.written()
+        if now != last:
+            last, since = now, time.monotonic()
+
+
+def _steady(node, process, counter, seconds):
+    """CPU by tick in ms, allocations and changed files in all."""
+    cpu = Samples()
+    malloc = lambda: int.from_bytes(counter.read_bytes()[:8], sys.byteorder)
+    written, allocated, first = node.written(), malloc(), node.tick()
+    if not allocated:
+        raise RuntimeError("allocations are not counted: is preload_malloc built?")
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        before, tick = measure.cpu_seconds(process.pid), node.tick()
+        time.sleep(min(2, seconds))
+        cpu.append((measure.cpu_seconds(process.pid) - before) / (node.tick() - tick) * 1000)
+    changed = sum(node.written().get(file) != at for file, at in written.items())
+    return cpu, malloc() - allocated, changed, node.tick() - first
+
+
+def _soon(node, times):
+    """From the beginning of the tick in which it is too slow to the last cut, in ms."""
+    delays = Samples()
+    for _ in range(times):
+        harness.wait_until(lambda: node.held() == 0, 60, "all is given back", 0.05)
+        node.over = node.tick() + 2
+        first = node.tree / "1/cpu.max"
+        while first.read_text() != HELD:
+            time.sleep(0.0005)
+        delays.append((time.monotonic() - node.began(node.over)) * 1000)
+        node.over = 0
+    return delays
+
+
+def rows(scale):
+    measure.say("governor")
+    place = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    with tempfile.TemporaryDirectory(dir=place) as directory:
+        directory = pathlib.Path(directory)
+        node, counter = Node(directory), directory / "allocations"
+        counter.write_bytes(bytes(8))
+        environment = {**os.environ, "LD_PRELOAD": str(measure.PROGRAMS / "preload_malloc.so"),
+                       "BENCH_MALLOC_FILE": str(counter)}
+        process = harness.start(
+            [GOVERNOR, f"--config.file={node.config}", f"--path.cgroupfs={node.tree}", "--enforce",
+             f"--web.listen-address=127.0.0.1:{harness.free_port()}", "--log.level=error"],
+            env=environment)
+        try:
+            journal = node.state / "journal"
+            harness.wait_until(lambda: journal.exists() and journal.stat().st_size, 30, "it acts")
+            _settle(node)
+            seconds = 2 if scale.smoke else 8
+            cpu, allocated, changed, ticks = _steady(node, process, counter, seconds)
+            delays = _soon(node, 1 if scale.smoke else 5)
+        finally:
+            harness.stop(process)
+            node.close()
+    return [
+        Row("governor: CPU of a tick, 250 containers", "reported", cpu.show("ms", 2), "reported",
+            f"nothing held; the document has {node.bytes / 1000:.0f} kB; the bound is 0.5 % of a CPU "
+            "at one tick a second, 5 ms"),
+        Row("governor: steady ticks allocate and write nothing", "0 and 0",
+            f"{allocated} allocations, {changed} changed files in {ticks} ticks",
+            verdict(max(allocated, changed), 0), "control files and journal"),
+        Row("governor: from the exporter's tick to the cut", "reported", delays.show("ms", 1),
+            "reported", "20 ms of it are left to the exporter to publish its tick; 249 containers "
+            "are cut at once, this is the first"),
+    ]
+
+
+class Scale:
+    smoke = False
+
+
+def main():
+    found = rows(Scale)
+    print(f"""# What the governor costs
+
+    sudo tests/bench/rows_governor.py build/plain > tests/bench/RESULTS-governor.md
+
+Measured {datetime.date.today():%Y-%m-%d}, {os.cpu_count()} CPUs, a virtual machine, Linux {platform.release()}; load
+{os.getloadavg()[1]:.1f}. A figure is the median, in brackets the middle four fifths of n measurements.
+
+| budget | limit | measured | verdict | how |
+|---|---|---|---|---|""")
+    for row in found:
+        print(f"| {row.budget} | {row.limit} | {row.measured} | {row.verdict} | {row.note} |")
+
+
+if __name__ == "__main__":
+    main()
