@@ -249,6 +249,8 @@ class EndToEnd(unittest.TestCase):
                     "component": "interference", "area": "memory", **labels}
         if name == SLOWDOWN:
             expected["model"] = "passive"
+        if name == LATENCY:
+            expected["numa_node"] = "0"  # the machine's one
         self.assertEqual(alert["labels"], expected)
         self.assertIn(labels["pod"], alert["annotations"]["summary"])
         self.assertIn("replay", alert["annotations"]["description"])
