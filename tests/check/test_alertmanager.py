@@ -52,7 +52,8 @@ class Routes(unittest.TestCase):
         self.assertIn("SUCCESS", amtool("check-config", SAMPLE))
 
     def test_each_alert_has_a_receiver(self):
-        wanted = {"info": ["reading"], "exporter": ["monitoring"], "memory": ["platform"]}
+        wanted = {"info": ["reading"], "exporter": ["monitoring"], "governor": ["monitoring"],
+                  "memory": ["platform"]}
         for labels in alerts():
             key = labels["severity"] if labels["severity"] == "info" else labels["area"]
             self.assertEqual(self.receivers(labels), wanted[key], labels)

@@ -130,7 +130,7 @@ class Loop(Scene):
         return self.metrics().get(f"interference_governor_{name}_total", **labels)
 
     def changes(self):
-        return [self.total("decisions", action=action, outcome="applied")
+        return [self.total("decisions", action=action, outcome="applied", policy="threshold")
                 for action in ("cut", "raise", "release")]
 
 
