@@ -68,8 +68,8 @@ struct actuator_ops {
     /* Removes what is its own and holds nobody, where a removal failed or was never come to. May be
      * NULL: there is no such thing. */
     void (*tidy)(void *self);
-    /* The original back, if what is there is ours. Needs nothing but the claim. -errno: try again.
-     */
+    /* The original back, if what is there is ours. Needs nothing but the claim. -EXDEV: it is of
+     * another hierarchy than what can be seen here; -errno: try again. */
     int (*release)(void *self, const struct claim *claim, enum claim_restored *out);
 };
 

@@ -234,8 +234,7 @@ static int cpu_limit(void *self, double floor, struct claim *claim)
 static int cpu_claim(void *self, double floor, struct claim *claim)
 {
     const struct cpu *cpu = self;
-    struct stat st;
-    int directory = cgroup_dir_open(cpu->root, claim->path, &st);
+    int directory = cgroup_dir_claim(cpu->root, claim);
     if (directory < 0)
         return directory;
     int err = read_text(directory, names_of(cpu)->quota, claim->original, sizeof claim->original);
@@ -244,8 +243,6 @@ static int cpu_claim(void *self, double floor, struct claim *claim)
     close(directory);
     if (err)
         return err;
-    claim->dev = st.st_dev;
-    claim->ino = st.st_ino;
     claim->value = claim->most;
     claim->from[0] = claim->set[0] = '\0';
     return 0;

@@ -238,14 +238,13 @@ static int allocation_claim(void *self, double floor, struct claim *claim)
 {
     const struct allocation *allocation = self;
     struct site site;
-    struct stat st;
     struct verdict why;
     int err = allocation_probe(self, &why);
     if (!err)
         err = resctrl_open(allocation->env, &site.resctrl);
     if (err)
         return err;
-    site.cgroup = cgroup_dir_open(allocation->hierarchy.path, claim->path, &st);
+    site.cgroup = cgroup_dir_claim(allocation->hierarchy.path, claim);
     if (site.cgroup < 0) {
         resctrl_close(&site.resctrl);
         return site.cgroup;
@@ -256,8 +255,6 @@ static int allocation_claim(void *self, double floor, struct claim *claim)
         err = set_limits(allocation, floor, claim);
     if (err)
         return err;
-    claim->dev = st.st_dev;
-    claim->ino = st.st_ino;
     claim->value = claim->most;
     claim->at = 0;
     claim->from[0] = claim->set[0] = '\0';
@@ -402,26 +399,31 @@ static int put_back(const struct allocation *allocation, const struct site *site
     return err;
 }
 
+/* Of a cgroup that has ended, only the group is left to be removed. */
+static int put_back_or_sweep(const struct allocation *allocation, struct site *site,
+                             const struct claim *claim, enum claim_restored *out)
+{
+    int err = resctrl_open(allocation->env, &site->resctrl);
+    if (err)
+        return err == -ENODEV ? 0 : err; /* with the mount all that was allocated has gone */
+    if (site->cgroup >= 0)
+        err = put_back(allocation, site, claim, out);
+    resctrl_sweep(&site->resctrl);
+    resctrl_close(&site->resctrl);
+    return err;
+}
+
 /* What the container had is what the root group has now. */
 static int allocation_release(void *self, const struct claim *claim, enum claim_restored *out)
 {
     const struct allocation *allocation = self;
-    struct site site = {.cgroup = -1};
-    int err = resctrl_open(allocation->env, &site.resctrl);
+    struct site site = {.cgroup = cgroup_dir_open_claimed(allocation->hierarchy.path, claim)};
     *out = RESTORED_GONE;
-    if (err == -ENODEV)
-        return 0; /* and with the mount all that was allocated */
-    if (err)
-        return err;
-    site.cgroup = cgroup_dir_open_claimed(allocation->hierarchy.path, claim);
-    if (site.cgroup >= 0) {
-        err = put_back(allocation, &site, claim, out);
+    if (site.cgroup < 0 && site.cgroup != -ENODEV)
+        return site.cgroup;
+    int err = put_back_or_sweep(allocation, &site, claim, out);
+    if (site.cgroup >= 0)
         close(site.cgroup);
-    } else if (site.cgroup != -ENODEV) {
-        err = site.cgroup;
-    }
-    resctrl_sweep(&site.resctrl);
-    resctrl_close(&site.resctrl);
     return err;
 }
 

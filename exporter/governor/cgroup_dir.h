@@ -12,7 +12,11 @@
  * -EINVAL for a path that leads elsewhere. The last name may be no link. */
 int cgroup_dir_open(const char *root, const char *path, struct stat *st);
 
-/* Likewise of a claim; -ENODEV: it has ended, and what is there now is not it. */
+/* The same of the claim's path, and what it and the root are goes into the claim. */
+int cgroup_dir_claim(const char *root, struct claim *claim);
+
+/* Likewise of a claim. -ENODEV: it has ended, and what is there now is not it. -EXDEV: this root is
+ * not the one that it was claimed below, or cannot be opened, so nobody knows. */
 int cgroup_dir_open_claimed(const char *root, const struct claim *claim);
 
 #endif

@@ -30,9 +30,12 @@ struct claim {
     char container_id[16];          /* the exporter's label */
     char path[CLAIM_PATH_MAX];      /* of the cgroup below the controller's root, with a slash */
     uint64_t dev, ino;              /* of that directory: a path may be used again */
-    char original[CLAIM_TEXT_MAX];  /* the file's text when it was claimed, or adopted since */
-    char from[CLAIM_TEXT_MAX];      /* the text before the last change, "" if there was none */
-    char set[CLAIM_TEXT_MAX];       /* the text that the last change is to, "" if there was none */
+    /* Of the root: in another mount, or seen from another cgroup namespace, the path leads
+     * elsewhere, which does not say that the cgroup has ended. 0, 0: not known. */
+    uint64_t root_dev, root_ino;
+    char original[CLAIM_TEXT_MAX]; /* the file's text when it was claimed, or adopted since */
+    char from[CLAIM_TEXT_MAX];     /* the text before the last change, "" if there was none */
+    char set[CLAIM_TEXT_MAX];      /* the text that the last change is to, "" if there was none */
     /* In the knob's unit: least <= value <= most, always. most is what 'original' allows. */
     double least, most, value;
     double step; /* values are multiples of it; 0: any */

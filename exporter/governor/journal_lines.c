@@ -62,6 +62,9 @@ void journal_line_claim(struct textbuf *out, const struct claim *claim)
     textbuf_str(&json, ",\"path\":");
     textbuf_quoted(&json, claim->path);
     textbuf_printf(&json, ",\"dev\":%" PRIu64 ",\"ino\":%" PRIu64, claim->dev, claim->ino);
+    if (claim->root_ino)
+        textbuf_printf(&json, ",\"root_dev\":%" PRIu64 ",\"root_ino\":%" PRIu64, claim->root_dev,
+                       claim->root_ino);
     add_limits(&json, claim);
     seal(out, &json);
 }
@@ -166,6 +169,14 @@ static bool take_number(const json_t *value, uint64_t *out)
     return true;
 }
 
+/* Journals of earlier versions do not have it. */
+static bool take_root(const json_t *line, struct claim *claim)
+{
+    const json_t *dev = json_object_get(line, "root_dev"), *ino = json_object_get(line, "root_ino");
+    return (!dev && !ino) ||
+           (take_number(dev, &claim->root_dev) && take_number(ino, &claim->root_ino));
+}
+
 static bool take_limits(const json_t *line, struct claim *claim)
 {
     const json_t *least = json_object_get(line, "least"), *most = json_object_get(line, "most");
@@ -193,7 +204,8 @@ static const char *read_claim(const json_t *line, struct journal_claims *out, in
         !take_text(json_object_get(line, "container_id"), claim.container_id,
                    sizeof claim.container_id) ||
         !take_number(json_object_get(line, "dev"), &claim.dev) ||
-        !take_number(json_object_get(line, "ino"), &claim.ino) || !take_limits(line, &claim))
+        !take_number(json_object_get(line, "ino"), &claim.ino) || !take_root(line, &claim) ||
+        !take_limits(line, &claim))
         return "it is no whole claim";
     claim.value = claim.most;
     *err = journal_claims_add(out, &claim);

@@ -53,6 +53,13 @@ void actuators_tidy(const struct actuators *actuators)
             actuators->of[i].ops->tidy(actuators->of[i].self);
 }
 
+static const char *words_of(int err)
+{
+    return err == -EXDEV ? "its cgroup hierarchy is not mounted where this one looks: "
+                           "--path.cgroupfs must lead to the one that it was claimed in"
+                         : strerror(-err);
+}
+
 int restore_claim(struct journal *journal, const struct actuators *actuators, uint64_t id,
                   const struct log *log, struct restore_counts *counts)
 {
@@ -65,7 +72,7 @@ int restore_claim(struct journal *journal, const struct actuators *actuators, ui
     if (err) {
         counts->failed++;
         log_error(log, "restore", "container=%s knob=%s cannot be put back to \"%s\": %s",
-                  claim->container, knob_name(claim->knob), claim->original, strerror(-err));
+                  claim->container, knob_name(claim->knob), claim->original, words_of(err));
         return err;
     }
     counts->outcomes[restored]++;

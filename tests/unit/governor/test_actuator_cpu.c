@@ -363,6 +363,47 @@ static void what_could_not_be_put_back_stays_open(void **state)
     expect_quota(scene, original(scene));
 }
 
+/* A container's own cgroup namespace, a wrong --path.cgroupfs: what is there does not say that the
+ * cgroup has ended. */
+static void another_hierarchy_says_nothing_of_a_claim(void **state)
+{
+    struct scene *scene = *state;
+    const struct log log = {.fd = -1};
+    struct governor_rig other;
+    struct journal journal;
+    struct actuators actuators;
+    struct restore_counts counts = {0};
+    struct intent intent = {.claim = 1};
+    enum claim_restored restored;
+    governor_rig_init(&other, scene->rig.version);
+    assert_int_equal(claim(scene, 1), 0);
+    open_journal(scene, &journal);
+    assert_int_equal(journal_claim(&journal, &scene->claim), 0);
+    snprintf(intent.from, sizeof intent.from, "%s", original(scene));
+    snprintf(intent.to, sizeof intent.to, "%s", half(scene));
+    assert_int_equal(journal_intend(&journal, &intent, 1), 0);
+    governor_rig_set_quota(&scene->rig, WORKER, half(scene));
+    journal_close(&journal);
+    open_journal(scene, &journal); /* as the next one reads it */
+    assert_true(actuators_open(&actuators, &other.env, &log) > 0);
+    restore_all(&journal, &actuators, &log, &counts);
+    assert_int_equal(counts.failed, 1);
+    assert_int_equal(journal.open.n, 1);
+    struct claim old = journal.open.claims[0]; /* of a journal that does not say which root */
+    old.root_dev = old.root_ino = 0;
+    const struct actuator *cpu = &actuators.of[KNOB_CPU];
+    assert_int_equal(cpu->ops->release(cpu->self, &old, &restored), 0);
+    assert_int_equal(restored, RESTORED_GONE);
+    governor_rig_release(&other); /* and when it cannot be opened at all */
+    restore_all(&journal, &actuators, &log, &counts);
+    assert_int_equal(counts.failed, 2);
+    actuators_close(&actuators);
+    journal_close(&journal);
+    restore(scene, &counts);
+    assert_int_equal(counts.outcomes[RESTORED], 1);
+    expect_quota(scene, original(scene));
+}
+
 #define BOTH(test)                                                                                 \
     cmocka_unit_test_setup_teardown(test, setup_v1, teardown),                                     \
         cmocka_unit_test_setup_teardown(test, setup_v2, teardown)
@@ -383,6 +424,7 @@ int main(void)
         cmocka_unit_test(without_a_tree_it_says_so),
         BOTH(what_is_open_is_put_back),
         BOTH(what_could_not_be_put_back_stays_open),
+        BOTH(another_hierarchy_says_nothing_of_a_claim),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,8 @@ static struct claim claim_of(const char *path)
                           .original = "max 100000",
                           .dev = 27,
                           .ino = 857,
+                          .root_dev = 27,
+                          .root_ino = 1,
                           .least = 1,
                           .most = 6.5};
     snprintf(claim.path, sizeof claim.path, "%s", path);
@@ -85,6 +87,8 @@ static void expect_filled(const struct journal *journal)
     assert_string_equal(first->container_id, "0a1b2c3d4e5f");
     assert_int_equal(first->dev, 27);
     assert_int_equal(first->ino, 857);
+    assert_int_equal(first->root_dev, 27);
+    assert_int_equal(first->root_ino, 1);
     assert_string_equal(first->original, "max 100000");
     assert_string_equal(first->from, "max 100000");
     assert_string_equal(first->set, "150000 100000");
