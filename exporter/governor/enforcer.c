@@ -90,10 +90,16 @@ static bool is_readable(struct enforcer *enforcer, struct holding *holding)
     return holding->known;
 }
 
+/* Nobody knows what a change would be from; to give back, the journal knows both. */
+static bool is_in_doubt(const struct holding *holding)
+{
+    return holding->unsure && holding->wanted < holding->claim.most;
+}
+
 static void plan_change(struct enforcer *enforcer, struct holding *holding)
 {
     double value;
-    if (!is_readable(enforcer, holding))
+    if (!is_readable(enforcer, holding) || is_in_doubt(holding))
         return;
     char from[CLAIM_TEXT_MAX], to[CLAIM_TEXT_MAX];
     enum guard_verdict verdict = ask_guard(enforcer, holding, &value);

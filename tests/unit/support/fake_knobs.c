@@ -101,8 +101,13 @@ static int fake_claim(void *self, double floor, struct claim *claim)
 static int fake_check(void *self, const struct claim *claim, enum claim_state *state,
                       char now[CLAIM_TEXT_MAX])
 {
-    const struct fake_knob *knob = of_claim(self, claim);
+    struct fake_knobs *fake = self;
+    const struct fake_knob *knob = of_claim(fake, claim);
     now[0] = '\0';
+    if (fake->fail_checks) {
+        fake->fail_checks--;
+        return -EIO;
+    }
     *state = CLAIM_GONE;
     if (!knob)
         return 0;

@@ -30,6 +30,7 @@ struct fake_knobs {
     double cpus;             /* the most, whatever the files say */
     int fail_next;           /* -errno of the next write, once */
     bool fail_after;         /* that write happens nevertheless, and reading it back fails */
+    unsigned fail_checks;    /* so many looks that come next fail */
     unsigned writes;
     unsigned wrong; /* writes that may never be: outside of the limits, or not in the journal */
 };
