@@ -2,6 +2,14 @@
 
 #include <string.h>
 
+#define MS UINT64_C(1000000)
+#define LOOK_LEAST (50 * MS)
+#define LOOK_MOST (1000 * MS)
+#define BEHIND_TICK (20 * MS) /* the exporter needs a moment to publish */
+
+/* A longer one is none that an exporter can have; it would leave the dead man without an end. */
+#define INTERVAL_MOST (600000 * MS)
+
 static const char *const names[DEAD_REASONS] = {
     [DEAD_STALE] = "stale",
     [DEAD_DOWN] = "down",
@@ -28,12 +36,19 @@ static enum liveness_verdict die(struct liveness *liveness, enum dead_reason rea
     return before ? LIVENESS_DEAD : LIVENESS_DIED;
 }
 
+/* For how long nothing fresh may come. Two ticks may be lost, as with one a second. */
+static uint64_t patience(const struct liveness *liveness, const struct liveness_config *config)
+{
+    uint64_t ticks = liveness->interval_ns / 2 * 7;
+    return ticks > config->dead_ns ? ticks : config->dead_ns;
+}
+
 /* Nothing fresh has come. */
 static enum liveness_verdict wait_or_die(struct liveness *liveness,
                                          const struct liveness_config *config,
                                          enum dead_reason reason, uint64_t now_ns)
 {
-    if (now_ns - liveness->tick_ns > config->dead_ns)
+    if (now_ns - liveness->tick_ns > patience(liveness, config))
         return die(liveness, reason);
     return liveness->dead ? LIVENESS_DEAD : LIVENESS_WAIT;
 }
@@ -67,11 +82,14 @@ enum liveness_verdict liveness_judge(struct liveness *liveness,
         liveness->tick = view->tick;
         return die(liveness, DEAD_TICK_RESET);
     }
+    if (view->interval_ns <= INTERVAL_MOST)
+        liveness->interval_ns = view->interval_ns;
     uint64_t tick_ns = time_of(view, now_ns);
     if (view->tick == liveness->tick || now_ns - tick_ns > config->stale_ns)
         return wait_or_die(liveness, config, DEAD_STALE, now_ns);
     /* Nobody looked for so long, be it because we did not run. */
-    bool long_ago = tick_ns - liveness->tick_ns > config->dead_ns && tick_ns > liveness->tick_ns;
+    bool long_ago =
+        tick_ns > liveness->tick_ns && tick_ns - liveness->tick_ns > patience(liveness, config);
     liveness->tick = view->tick;
     liveness->tick_ns = tick_ns;
     if (long_ago && !liveness->dead)
@@ -85,4 +103,20 @@ enum liveness_verdict liveness_judge(struct liveness *liveness,
 double liveness_age_seconds(const struct liveness *liveness, uint64_t now_ns)
 {
     return now_ns > liveness->tick_ns ? (double)(now_ns - liveness->tick_ns) * 1e-9 : 0;
+}
+
+static uint64_t within(uint64_t least, uint64_t value, uint64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+uint64_t liveness_next_look(const struct view *view, uint64_t interval_ns, uint64_t now_ns)
+{
+    uint64_t soon = now_ns + within(LOOK_LEAST, interval_ns / 4, LOOK_MOST);
+    if (!view || !view->has_tick || strcmp(view->source, "perf") != 0)
+        return soon;
+    uint64_t next = view->monotonic_ns + view->interval_ns + BEHIND_TICK;
+    if (next <= now_ns || next >= now_ns + 2 * view->interval_ns)
+        return soon;
+    return within(now_ns, next, now_ns + LOOK_MOST);
 }

@@ -22,15 +22,17 @@ enum dead_reason {
 const char *dead_reason_name(enum dead_reason reason);
 
 struct liveness_config {
-    uint64_t stale_ns, dead_ns;
+    uint64_t stale_ns;
+    uint64_t dead_ns;  /* or 3.5 of the exporter's intervals, if that is longer */
     bool allow_replay; /* for tests and simulations, whose cgroups are no machine's */
 };
 
 struct liveness {
-    uint64_t tick;    /* the last one seen; 0: none */
-    uint64_t tick_ns; /* CLOCK_MONOTONIC of the last fresh tick; at first: of the start */
-    unsigned fresh;   /* ticks in a row */
-    bool dead;        /* everything is to be let go */
+    uint64_t tick;        /* the last one seen; 0: none */
+    uint64_t tick_ns;     /* CLOCK_MONOTONIC of the last fresh tick; at first: of the start */
+    uint64_t interval_ns; /* the exporter's, as it said last; 0: never */
+    unsigned fresh;       /* ticks in a row */
+    bool dead;            /* everything is to be let go */
     enum dead_reason reason;
 };
 
@@ -48,6 +50,11 @@ void liveness_init(struct liveness *liveness, uint64_t now_ns);
 enum liveness_verdict liveness_judge(struct liveness *liveness,
                                      const struct liveness_config *config, const struct view *view,
                                      uint64_t now_ns);
+
+/* When to look next: right behind the exporter's next tick, or soon when that is not known, or may
+ * have been a moment ago; within a second, for others wait for a sign of life. 'interval_ns': the
+ * exporter's as far as it is known. */
+uint64_t liveness_next_look(const struct view *view, uint64_t interval_ns, uint64_t now_ns);
 
 /* Since the last fresh tick, or the start. */
 double liveness_age_seconds(const struct liveness *liveness, uint64_t now_ns);

@@ -16,9 +16,7 @@
 
 enum { STOP_TRIES = 20, SILENCE_US = 5000000 };
 #define FETCH_DEADLINE (300 * MS)
-#define POLL_LEAST (50 * MS)
-#define POLL_MOST (1000 * MS)
-#define BEHIND_TICK (20 * MS) /* the exporter needs a moment to publish */
+#define FIRST_INTERVAL (1000 * MS) /* until the exporter says its own */
 
 struct run {
     const struct flags *flags;
@@ -76,17 +74,6 @@ static const struct view *fetch(struct run *run)
         log_info(run->log, "client", "the exporter answers again");
     run->said_down = err != 0;
     return err ? NULL : &run->view;
-}
-
-/* Right behind the exporter's next tick; or soon, when that is not known. */
-static uint64_t next_fetch(const struct run *run, const struct view *view, uint64_t now_ns)
-{
-    uint64_t soon = run->interval_ns / 4;
-    soon = soon < POLL_LEAST ? POLL_LEAST : soon > POLL_MOST ? POLL_MOST : soon;
-    if (!view || !view->has_tick || strcmp(view->source, "perf") != 0)
-        return now_ns + soon;
-    uint64_t next = view->monotonic_ns + view->interval_ns + BEHIND_TICK;
-    return next > now_ns && next < now_ns + 2 * view->interval_ns ? next : now_ns + soon;
 }
 
 static bool is_paused(const struct run *run)
@@ -165,7 +152,7 @@ static void on_tick(void *context, uint64_t began_ns)
     if (view && view->has_tick)
         run->interval_ns = view->interval_ns;
     now_ns = loop_now_ns();
-    run->due_ns = next_fetch(run, view, now_ns);
+    run->due_ns = liveness_next_look(view, run->interval_ns, now_ns);
     run->tick_seconds += (double)(now_ns - began_ns) * 1e-9;
     publish(run, now_ns, loop_wall_ns());
     notify_systemd("WATCHDOG=1");
@@ -271,7 +258,7 @@ int run_governor(const struct flags *flags, struct config *config, const struct 
                       .fs = fs,
                       .log = log,
                       .decisions_log = *log,
-                      .interval_ns = POLL_MOST,
+                      .interval_ns = FIRST_INTERVAL,
                       .reload_successful = true};
     run.decisions_log.limits = NULL;
     config_has_changed(&run); /* it has just been read */

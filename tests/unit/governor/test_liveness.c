@@ -148,6 +148,62 @@ static void a_replay_is_live_where_it_is_allowed(void **state)
     assert_int_equal(liveness_judge(&liveness, &allowed, &view, 500 * SECOND), LIVENESS_DIED);
 }
 
+/* An exporter with a tick every 10 s, or 15, or 30. */
+static void a_slow_exporter_is_waited_for(void **state)
+{
+    (void)state;
+    static const uint64_t seconds[] = {10, 15, 30};
+    for (size_t i = 0; i < 3; i++) {
+        uint64_t interval = seconds[i] * SECOND;
+        struct scene scene = {.now_ns = 1000 * SECOND,
+                              .view = {.source = "perf", .has_tick = true, .tick = 1}};
+        scene.view.interval_ns = interval;
+        liveness_init(&scene.liveness, scene.now_ns);
+        for (unsigned n = 0; n < 20; n++) {
+            scene.now_ns += interval + SECOND / 50; /* a little late each time */
+            scene.view.tick++;
+            scene.view.monotonic_ns = scene.now_ns;
+            assert_int_equal(judge(&scene), n < 4 ? LIVENESS_DEAD : LIVENESS_ACT);
+        }
+        scene.now_ns += interval / 2 * 7;
+        assert_int_equal(liveness_judge(&scene.liveness, &config, NULL, scene.now_ns),
+                         LIVENESS_WAIT);
+        scene.now_ns++;
+        assert_int_equal(liveness_judge(&scene.liveness, &config, NULL, scene.now_ns),
+                         LIVENESS_DIED);
+    }
+}
+
+/* An interval that cannot be does not put the dead man off for ever. */
+static void an_absurd_interval_is_not_believed(void **state)
+{
+    (void)state;
+    struct scene scene = alive();
+    scene.view.interval_ns = UINT64_MAX;
+    assert_int_equal(next(&scene), LIVENESS_ACT);
+    scene.now_ns += 10 * SECOND + 1;
+    assert_int_equal(judge(&scene), LIVENESS_DIED);
+}
+
+/* The watchdog of systemd waits for a look, whatever the exporter's interval is. */
+static void the_next_look_is_within_a_second(void **state)
+{
+    (void)state;
+    const uint64_t now = 1000 * SECOND, ms = SECOND / 1000;
+    struct view view = {
+        .source = "perf", .has_tick = true, .interval_ns = SECOND, .monotonic_ns = now - 100 * ms};
+    assert_int_equal(liveness_next_look(&view, SECOND, now), now + 920 * ms);
+    view.monotonic_ns = now - 2 * SECOND; /* overdue */
+    assert_int_equal(liveness_next_look(&view, SECOND, now), now + 250 * ms);
+    assert_int_equal(liveness_next_look(NULL, SECOND, now), now + 250 * ms);
+    assert_int_equal(liveness_next_look(NULL, 60 * SECOND, now), now + SECOND);
+    assert_int_equal(liveness_next_look(NULL, SECOND / 10, now), now + 50 * ms);
+    view.interval_ns = 30 * SECOND;
+    assert_int_equal(liveness_next_look(&view, 30 * SECOND, now), now + SECOND);
+    view.monotonic_ns = now - 29500 * ms;
+    assert_int_equal(liveness_next_look(&view, 30 * SECOND, now), now + 520 * ms);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +214,9 @@ int main(void)
         cmocka_unit_test(a_restarted_exporter_begins_anew),
         cmocka_unit_test(what_is_not_counted_now_is_never_acted_on),
         cmocka_unit_test(a_replay_is_live_where_it_is_allowed),
+        cmocka_unit_test(a_slow_exporter_is_waited_for),
+        cmocka_unit_test(an_absurd_interval_is_not_believed),
+        cmocka_unit_test(the_next_look_is_within_a_second),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
