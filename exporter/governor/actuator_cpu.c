@@ -190,12 +190,26 @@ static double parent_cores(const struct cpu *cpu, int directory)
     return known ? quota_cores(quota) : INFINITY;
 }
 
-static double request_cores(const struct cpu *cpu, int directory)
+/* A pod that cannot be read bounds nothing. */
+static double request_in_pod(int directory, uint64_t weight)
+{
+    uint64_t pod_weight;
+    int pod = openat(directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool known = pod >= 0 && read_number(pod, names_v2.request, &pod_weight) == 0 && pod_weight > 0;
+    if (pod >= 0)
+        close(pod);
+    return known ? quota_request_in_pod(weight, pod_weight) : quota_request_v2(weight, true);
+}
+
+static double request_cores(const struct cpu *cpu, int directory, const char *path)
 {
     uint64_t number;
     if (read_number(directory, names_of(cpu)->request, &number))
         return 0;
-    return cpu->version == 1 ? quota_request_v1(number) : quota_request_v2(number);
+    if (cpu->version == 1)
+        return quota_request_v1(number);
+    return strstr(path, "kubepods") ? request_in_pod(directory, number)
+                                    : quota_request_v2(number, false);
 }
 
 static int set_limits(const struct cpu *cpu, int directory, double floor, struct claim *claim)
@@ -211,7 +225,7 @@ static int set_limits(const struct cpu *cpu, int directory, double floor, struct
     if (read_number(directory, names_of(cpu)->burst, &burst_us))
         burst_us = 0; /* kernels before 5.14 have none */
     double period = (double)quota.period_us;
-    double least = fmax(floor, request_cores(cpu, directory));
+    double least = fmax(floor, request_cores(cpu, directory, claim->path));
     least = fmax(least, fmax((double)burst_us, QUOTA_LEAST_US) / period);
     double most = fmin(quota_cores(quota), fmin((double)cpus, parent_cores(cpu, directory)));
     if (least >= most)

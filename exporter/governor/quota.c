@@ -76,9 +76,14 @@ double quota_request_v1(uint64_t shares)
     return (double)shares / 1024;
 }
 
-double quota_request_v2(uint64_t weight)
+double quota_request_v2(uint64_t weight, bool kubernetes)
 {
-    if (weight == 100 || weight == 0)
+    if (weight == 0 || (weight == 100 && !kubernetes))
         return 0;
     return ((double)(weight - 1) * 262142 / 9999 + 2) / 1024;
+}
+
+double quota_request_in_pod(uint64_t weight, uint64_t pod_weight)
+{
+    return fmin(quota_request_v2(weight, true), quota_request_v2(pod_weight, true));
 }

@@ -165,6 +165,26 @@ static void what_it_may_have_at_least(void **state)
     assert_int_equal(claim(scene, 4), -ERANGE);
 }
 
+/* Weights as a newer runtime writes them, below a kubelet's. */
+static void what_a_container_of_a_pod_asked_for(void **state)
+{
+    struct scene *scene = *state;
+    struct claim c = {.knob = KNOB_CPU, .path = "/kubepods/pod1/c"};
+    governor_rig_cgroup(&scene->rig, "/kubepods", unlimited(scene));
+    governor_rig_cgroup(&scene->rig, "/kubepods/pod1", unlimited(scene));
+    governor_rig_cgroup(&scene->rig, "/kubepods/pod1/c", original(scene));
+    governor_rig_put(&scene->rig, "/kubepods/pod1/c", "cpu.weight", "100");
+    governor_rig_put(&scene->rig, "/kubepods/pod1", "cpu.weight", "59"); /* 1.5 cores */
+    assert_int_equal(cpu_actuator.claim(scene->cpu, 0.1, &c), 0);
+    assert_float_equal(c.least, 1.487, 0.001);
+    governor_rig_put(&scene->rig, "/kubepods/pod1", "cpu.weight", "");
+    assert_int_equal(cpu_actuator.claim(scene->cpu, 0.1, &c), 0);
+    assert_float_equal(c.least, 2.537, 0.001);
+    governor_rig_put(&scene->rig, WORKER, "cpu.weight", "100"); /* of no pod: the default */
+    assert_int_equal(claim(scene, 0.1), 0);
+    assert_float_equal(scene->claim.least, 0.1, 0);
+}
+
 static void what_is_not_understood_is_not_claimed(void **state)
 {
     struct scene *scene = *state;
@@ -414,6 +434,7 @@ int main(void)
         BOTH(down_and_back),
         BOTH(what_it_may_have_at_most),
         BOTH(what_it_may_have_at_least),
+        cmocka_unit_test_setup_teardown(what_a_container_of_a_pod_asked_for, setup_v2, teardown),
         BOTH(what_is_not_understood_is_not_claimed),
         BOTH(somebody_else_s_value_stays),
         BOTH(before_anything_was_set_nothing_is_ours),
