@@ -39,10 +39,12 @@ def native(program):
     return Run(_cpu_seconds(program), {})
 
 
-def find_plugin(build=None):
-    """The plugin of a build directory; without one, the newest below the tree's build/."""
-    root = pathlib.Path(__file__).resolve().parents[2]
-    found = [pathlib.Path(build)] if build else list(root.glob("build/*"))
+TREE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def find_plugin(build=None, root=TREE):
+    """The plugin of a build directory; without one, the newest in or below the tree's build/."""
+    found = [pathlib.Path(build)] if build else [root / "build", *root.glob("build/*")]
     found = [folder / "programs/delay_plugin.so" for folder in found]
     found = sorted((path for path in found if path.exists()), key=lambda path: path.stat().st_mtime)
     if not found:
@@ -118,7 +120,8 @@ def weighted(near, far, far_share):
 def write_recording(path, run, near_ns, far_ns):
     """A recording (version 1) of one run as one window of one container. Its counters say what was
     waited for; the probe's readings are the two tiers, NUMA nodes 0 and 1, and memory is on node 0
-    but for the share of misses that went to the far tier."""
+    but for the share of misses that went to the far tier. Everything that waited counts as a read
+    that was waited for alone, as it was here: stores, too, which no CPU counts so."""
     hz = run.report["ticks_per_second"]
     cycles = round(run.seconds * hz)
     waited = run.report["waited_ticks"]

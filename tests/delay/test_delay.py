@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Programs whose misses wait: what waits is what was counted, in proportion, and nothing else."""
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -60,19 +61,22 @@ class Counts(unittest.TestCase):
 
 
 class Times(unittest.TestCase):
-    def test_in_proportion_to_the_misses(self):
+    def proportion(self, name):
         """The slope of time over delay is the number of misses, and a line is all it is."""
-        for name in ("chase", "stream"):
-            with self.subTest(name):
-                program = command(name, *PROGRAMS[name])
-                points = (0, 200, 400)
-                found = measured({ns: run(program, near=ns) for ns in points})
-                slope, _, fit = emulation.line([ns * 1e-9 for ns in points],
-                                               [emulation.median(found[ns]) for ns in points])
-                print(f"{name}: slope {slope:,.0f}, {emulation.misses(found[0][0]):,} misses, "
-                      f"R2 {fit:.4f}")
-                self.assertGreater(fit, 0.99)
-                self.assertLess(abs(slope / emulation.misses(found[0][0]) - 1), 0.08)
+        program = command(name, *PROGRAMS[name])
+        points = (0, 200, 400)
+        found = measured({ns: run(program, near=ns) for ns in points})
+        slope, _, fit = emulation.line([ns * 1e-9 for ns in points],
+                                       [emulation.median(found[ns]) for ns in points])
+        print(f"{name}: slope {slope:,.0f}, {emulation.misses(found[0][0]):,} misses, R2 {fit:.4f}")
+        self.assertGreater(fit, 0.99)
+        self.assertLess(abs(slope / emulation.misses(found[0][0]) - 1), 0.08)
+
+    def test_chase_in_proportion_to_its_misses(self):
+        self.proportion("chase")
+
+    def test_stream_in_proportion_to_its_misses(self):
+        self.proportion("stream")
 
     def test_who_needs_no_memory_pays_nothing(self):
         program = command(*COMPUTE)
@@ -102,10 +106,10 @@ class Tool(unittest.TestCase):
                               capture_output=True, check=False)
 
     def test_curve(self):
-        done = self.delay("--curve=0,400", "--runs=1", "--", *command("chase", "16384", "100000"))
+        done = self.delay("--curve=0,10000", "--runs=1", "--", *command("chase", "16384", "100000"))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         rows = [line.split() for line in done.stdout.splitlines()[2:4]]
-        self.assertEqual([row[0] for row in rows], ["0", "400"])
+        self.assertEqual([row[0] for row in rows], ["0", "10000"])
         self.assertEqual(float(rows[0][2]), 1)
         self.assertGreater(float(rows[1][2]), 1)
 
@@ -119,9 +123,23 @@ class Tool(unittest.TestCase):
                      if line.get("group") == "core"]
             self.assertGreaterEqual(reads[-1]["l3_miss_reads"], 100000)
 
+    def test_finds_the_plugin(self):
+        """Where the README has it built, and where run.sh has; the newest."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            with self.assertRaises(emulation.Trouble):
+                emulation.find_plugin(root=root)
+            for i, build in enumerate(("build", "build/plain")):
+                path = root / build / "programs/delay_plugin.so"
+                path.parent.mkdir(parents=True)
+                path.touch()
+                os.utime(path, (i, i))
+                self.assertEqual(emulation.find_plugin(root=root), path)
+
     def test_what_cannot_be(self):
         program = command("compute", "1")
         for arguments, words in ((["--curve=10,20"], "needs 0"), (["--record=x"], "needs --far"),
+                                 (["--record=x", "--far=9"], "--near above 0"),
                                  (["--far=9", "--curve=0,1"], "exclude"),
                                  (["--slow-share=2"], "from 0 to 1"), (["--runs=0"], "at least 1")):
             with self.subTest(arguments):
