@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Every link that documents, dashboards and alerts print leads to something.
+"""Every link that documents, dashboards and alerts print leads to something, and so do commands.
 
 Within the tree: the file exists, and so does the heading behind the #. Links to elsewhere are looked
 at only for their form: there is no network here. What the quickstart prints is asked for by
@@ -11,6 +11,8 @@ import re
 import subprocess
 import unittest
 import urllib.parse
+
+import yaml
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 RENDERED = SOURCE / "dashboards/rendered"
@@ -104,6 +106,29 @@ class Links(unittest.TestCase):
                                    (SOURCE / name).read_text()):
                 with self.subTest(name, path=path):
                     self.assertTrue((SOURCE / path).exists())
+
+    def test_published_ports_are_on_loopback(self):
+        """docker run -p without an address publishes on all of them, past many a firewall."""
+        ports = [(str(file.relative_to(SOURCE)), port) for file in documents() for port in
+                 re.findall(r"(?<!\S)(?:-p|--publish)[ =]?(\S*\d+:\d+)", file.read_text())]
+        self.assertGreater(len(ports), 0)
+        self.assertEqual([p for p in ports if not p[1].startswith("127.0.0.1:")], [])
+
+    def test_helm_values(self):
+        """What documents set by --set is in the chart; below an empty object, and of labels,
+        anything may be."""
+        values = yaml.safe_load((SOURCE / "deploy/kubernetes/chart/values.yaml").read_text())
+        names = [(file.name, name) for file in documents() for name in
+                 re.findall(r"--set(?:-json)? '?([\w.]+)=", file.read_text())]
+        self.assertGreater(len(names), 5)
+        for file, name in names:
+            with self.subTest(file, name=name):
+                at = values
+                for key in name.split("."):
+                    if not at or at is values["nodeSelector"]:
+                        break
+                    self.assertIn(key, at)
+                    at = at[key]
 
     def test_alerts(self):
         links = re.findall(r"runbook_url: (?:\|-\n *)?(\S+)", alerts())
