@@ -160,7 +160,7 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.timeseries(
             'Lost cycles by contended resource',
-            'Estimated share of its cycles that it would not need alone. memory: its reads take longer; the container that reads most is the first suspect. cache: it misses more; look for neighbours that evict its lines.',
+            'Estimated share of its cycles that it would not need alone. memory: its reads take longer; because of whom, see *Made to wait by*. cache: it misses more; look for neighbours that evict its lines.',
             'percentunit',
             [g.target(lost(q.container + ', resource'), '{{resource}} {{pod}}/{{container}}')],
             { w: 8, min: 0, stack: true, noValue: 'no estimate: see Normal rests on' }

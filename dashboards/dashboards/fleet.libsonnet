@@ -87,11 +87,12 @@ local promql = import '../lib/promql.libsonnet';
   local minutes(series) = '%g * sum_over_time(%s[$__range])' % [q.seconds(config.interval) / 60, series],
   local lost = recorded('namespace:interference_lost_cpus:rate5m'),
   local used = recorded('namespace:interference_cpus:rate5m'),
+  local mostLost = 'topk(20, %s > 0)' % minutes(lost),
   local perNamespace = g.table(
     'Lost to interference, by namespace',
     "What the containers of a namespace would not have needed alone, over the time range: minutes of a CPU, as a share of what they used, and container-minutes above the slowdown's bound. Estimated (model %s). High: its owners pay for their neighbours; see which of its containers are above." % config.slowdownModel,
     [
-      { name: 'CPU-minutes lost', unit: 'short', decimals: 0, expr: 'topk(20, %s > 0)' % minutes(lost) },
+      { name: 'CPU-minutes lost', unit: 'short', decimals: 0, expr: mostLost },
       {
         name: 'Share of its CPU time',
         unit: 'percentunit',
@@ -99,10 +100,12 @@ local promql = import '../lib/promql.libsonnet';
         expr: 'topk(20, sum_over_time(%s[$__range]) > 0)\n/\n(sum_over_time(%s[$__range]) > 0)' % [lost, used],
       },
       {
-        name: 'Container-minutes slowed down',
+        name: 'Slow container-minutes',
         unit: 'short',
         decimals: 0,
-        expr: 'sum by (%s, namespace) (%s)' % [config.clusterLabel, minutes(recorded('workload:interference_slow_containers:count'))],
+        // Nobody above the bound has no series: 0, where something is lost.
+        expr: 'sum by (%s, namespace) (%s)\nor\n0 * (%s)'
+              % [config.clusterLabel, minutes(recorded('workload:interference_slow_containers:count')), mostLost],
       },
     ],
     [config.clusterLabel, 'namespace'],
@@ -117,7 +120,7 @@ local promql = import '../lib/promql.libsonnet';
       expr: 'count by (%s, alertname, severity) (%s)' % [config.clusterLabel, recorded('ALERTS', 'alertname=~"Interference.+", alertstate="firing"')],
     }],
     [config.clusterLabel, 'alertname', 'severity'],
-    { w: 8, h: 8, noValue: 'none' }
+    { w: 10, h: 8, noValue: 'none', widths: { [config.clusterLabel]: 90, severity: 80, Firing: 70 } }
   ),
 
   grafanaDashboards+:: {
@@ -177,11 +180,11 @@ local promql = import '../lib/promql.libsonnet';
         ['Containers', [
           suffering,
           aggressors,
-          perNamespace { size:: { w: 16, h: 8 } },
+          perNamespace { size:: { w: 14, h: 8 } },
           alerts,
           g.timeseries(
             'Worst slowdown by node, ten highest',
-            'The highest slowdown of any container of the node over five minutes, estimated (model %s). It alerts above %g for 15 minutes. High: open the node, then move or limit the container that reads most.' % [config.slowdownModel, config.slowdownBound],
+            'The highest slowdown of any container of the node over five minutes, estimated (model %s). It alerts above %g for 15 minutes. High: open the node; for memory, move or limit whom *Containers that make memory slow* names.' % [config.slowdownModel, config.slowdownBound],
             'suffix:×',
             [g.target(highest(10, worst), nodeName)],
             { links: [g.toNode], min: 1, limits: [['red', config.slowdownBound]], noValue: 'no estimate' }

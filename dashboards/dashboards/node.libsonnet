@@ -166,7 +166,7 @@ local promql = import '../lib/promql.libsonnet';
               },
             ],
             ['namespace', 'pod', 'container'],
-            { h: 9, noValue: 'no counters here', hidden: [config.clusterLabel, config.nodeLabel], linked: ['container', g.rowToContainer] }
+            { h: 9, noValue: 'no counters here', empty: '–', hidden: [config.clusterLabel, config.nodeLabel], linked: ['container', g.rowToContainer] }
           ),
         ]],
         ['Who makes memory slow', [

@@ -136,7 +136,8 @@ function(config) {
       },
     },
 
-  // Columns: of the queries' values, in their order, named and with units; labels come before them.
+  // Columns: of the queries' values, in their order, named and with units; labels come before them. `widths`, of
+  // labels and columns, in pixels. `noValue` is what an empty table says; with `empty`, empty cells say that.
   table(title, description, columns, labels, o={}):: panel(
     'table',
     title,
@@ -146,19 +147,21 @@ function(config) {
     {
       w: 24,
       overrides: [
-        {
-          matcher: { id: 'byName', options: c.name },
-          properties: [{ id: 'unit', value: c.unit }]
-                      + (if 'steps' in c then [
-                           { id: 'thresholds', value: g.steps(c.steps) },
-                           { id: 'custom.cellOptions', value: { type: 'color-text' } },
-                         ] else [])
-                      + (if 'decimals' in c then [{ id: 'decimals', value: c.decimals }] else []),
-        }
-        for c in columns
-      ] + (if 'linked' in o then [
-             { matcher: { id: 'byName', options: o.linked[0] }, properties: [{ id: 'links', value: [o.linked[1]] }] },
-           ] else []),
+                   {
+                     matcher: { id: 'byName', options: c.name },
+                     properties: [{ id: 'unit', value: c.unit }]
+                                 + (if 'steps' in c then [
+                                      { id: 'thresholds', value: g.steps(c.steps) },
+                                      { id: 'custom.cellOptions', value: { type: 'color-text' } },
+                                    ] else [])
+                                 + (if 'decimals' in c then [{ id: 'decimals', value: c.decimals }] else [])
+                                 + (if 'empty' in o then [{ id: 'noValue', value: o.empty }] else []),
+                   }
+                   for c in columns
+                 ] + (if 'linked' in o then [
+                        { matcher: { id: 'byName', options: o.linked[0] }, properties: [{ id: 'links', value: [o.linked[1]] }] },
+                      ] else [])
+                 + (if 'widths' in o then [g.byName(name, { 'custom.width': o.widths[name] }) for name in std.objectFields(o.widths)] else []),
       transformations: [
         { id: 'merge', options: {} },
         {
