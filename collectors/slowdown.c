@@ -1,6 +1,7 @@
 /*
- * How many times slower each container runs because of its neighbours, and whether the cache or the
- * memory is to blame: FORMULAS.md section 3, models passive and asm (slowdown/passive.h, epochs.h).
+ * How many times as long the work of each container takes as it would take alone, and whether the
+ * cache or the memory is to blame: FORMULAS.md section 3, models passive and asm
+ * (slowdown/passive.h, epochs.h).
  */
 #include <errno.h>
 #include <math.h>
@@ -391,7 +392,7 @@ static int slowdown_start(const struct collector_env *env, struct collector_stat
 
 const struct collector_ops slowdown_collector = {
     .name = "slowdown",
-    .summary = "how many times slower each container runs because of its neighbours",
+    .summary = "how many times as long the work of each container takes as it would take alone",
     .default_on = COLLECTOR_ON,
     .options = options,
     .metrics = slowdown_metrics,

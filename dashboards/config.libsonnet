@@ -30,7 +30,7 @@
     materialLoss: 0.05,
     materialCpus: 0.25,
 
-    // A container is slowed down: times slower than alone, where no bound of its own is recorded.
+    // A container is slowed down: times as long as alone, where no bound of its own is recorded.
     // The model is pinned: models differ in their error, and their maximum means nothing.
     slowdownModel: 'passive',
     slowdownBound: 1.5,

@@ -38,7 +38,7 @@ void thresholds_release(struct thresholds *thresholds);
 /* The first match's limit in seconds. */
 bool thresholds_find(const struct thresholds *thresholds, const char *namespace_, const char *pod,
                      const char *container, double *latency_seconds);
-/* Likewise, above how many times slower than alone it is slowed down. */
+/* Likewise, above how many times as long as alone it is slowed down. */
 bool thresholds_find_slowdown(const struct thresholds *thresholds, const char *namespace_,
                               const char *pod, const char *container, double *ratio);
 

@@ -24,7 +24,7 @@ enum live_number {
     LIVE_READ_SECONDS,           /* mean latency of a read of memory in the last window */
     LIVE_NORMAL_SECONDS,         /* what is normal for it */
     LIVE_LIMIT_SECONDS,          /* above this it waits; only of windows that may be judged */
-    LIVE_SLOWDOWN_RATIO,         /* how many times slower it runs than alone */
+    LIVE_SLOWDOWN_RATIO,         /* times as long as its work would take alone */
     LIVE_SLOWDOWN_LIMIT,         /* above this it is slowed down; NaN: LIVE_SLOWDOWN_BOUND */
     LIVE_READS_PER_SECOND,       /* of memory */
     LIVE_LLC_READS_PER_SECOND,   /* of the last-level cache: those of memory, and hits */

@@ -11,7 +11,7 @@ double live_trouble(const struct live_container *container);
 
 /* Seconds; NaN: it does not wait. */
 double live_waits_seconds(const struct live_view *view, const struct live_container *container);
-/* Times slower than alone: what the alert InterferenceContainerSlowdown calls slow, too, unless it
+/* Times as long as alone: what the alert InterferenceContainerSlowdown calls slow, too, unless it
  * is told otherwise (slowdownBound in dashboards/config.libsonnet, which a check compares with
  * this). */
 #define LIVE_SLOWDOWN_BOUND 1.5

@@ -61,8 +61,10 @@ static void add_victim(struct textbuf *out, const struct live_view *view,
     live_name(out, c);
     textbuf_str(out, " (");
     if (!isnan(trouble))
-        textbuf_printf(out, "%.2f times %s, ", trouble,
-                       trouble > live_ratio(c) ? "slower" : "its normal latency");
+        textbuf_printf(out,
+                       trouble > live_ratio(c) ? "takes %.2f times as long as alone, "
+                                               : "%.2f times its normal latency, ",
+                       trouble);
     textbuf_str(out, "for ");
     live_duration(out, live_waits_seconds(view, c));
     textbuf_char(out, ')');
@@ -137,7 +139,7 @@ static enum live_mood say_slowed(struct textbuf *out, const struct live_view *vi
         if (c->waits || !live_is_slowed(c) || !list_next(&list))
             continue;
         live_name(out, c);
-        textbuf_printf(out, " (%.2f times slower than alone)", c->number[LIVE_SLOWDOWN_RATIO]);
+        textbuf_printf(out, " (takes %.2f times as long as alone)", c->number[LIVE_SLOWDOWN_RATIO]);
     }
     list_end(&list);
     textbuf_str(out, ". ");

@@ -10,7 +10,8 @@ static const struct {
     const char *word, *title, *explained;
 } columns[COLUMNS] = {
     [COLUMN_TROUBLE] = {"trouble", "State", "who waits first, then who makes it wait"},
-    [COLUMN_SLOWDOWN] = {"slower", "Slow-down", "times slower than alone, an estimate"},
+    [COLUMN_SLOWDOWN] = {"slower", "Slow-down",
+                         "times as long as its work would take alone, an estimate"},
     [COLUMN_READ] = {"read", "Read ns", "mean latency of a read of memory in the last second"},
     [COLUMN_NORMAL] = {"normal", "Normal ns", "what is normal for it"},
     [COLUMN_RATIO] = {"ratio", "Ratio", "read divided by normal"},

@@ -104,10 +104,10 @@ static void victims_and_the_one_who_makes_them_wait(void **state)
     add_victim("search", 135, 250)->number[LIVE_SLOWDOWN_RATIO] = 1.984;
     add_domain(0, 118, 91, LIVE_CAUSE_NAMED);
     const char *words =
-        "2 of 4 containers wait for memory: shop/search (1.98 times slower, for 4 min) and "
-        "shop/cart (1.29 times its normal latency, for 1 min). A read of the memory of NUMA node 0 "
-        "takes 118 ns (usual: 91), because of shop/report (+27 ns, standard deviation 4; 25 % of "
-        "all reads).";
+        "2 of 4 containers wait for memory: shop/search (takes 1.98 times as long as alone, for 4 "
+        "min) and shop/cart (1.29 times its normal latency, for 1 min). A read of the memory of "
+        "NUMA node 0 takes 118 ns (usual: 91), because of shop/report (+27 ns, standard deviation "
+        "4; 25 % of all reads).";
     expect(LIVE_TROUBLE, words);
     expect_for(false, LIVE_TROUBLE, words); /* as /metrics has it */
 }
@@ -198,15 +198,18 @@ static void slowed_down_without_waiting(void **state)
     containers[0].number[LIVE_SLOWDOWN_RATIO] = 2;
     expect(LIVE_TROUBLE,
            "The one container whose normal is known does not wait for memory longer than is "
-           "normal. 1 of 1 container is slowed down: shop/a (2.00 times slower than alone). A read "
-           "of the memory of NUMA node 0 takes 91 ns (usual: 91), as fast as in the last hour.");
+           "normal. 1 of 1 container is slowed down: shop/a (takes 2.00 times as long as alone). A "
+           "read of the memory of NUMA node 0 takes 91 ns (usual: 91), as fast as in the last "
+           "hour.");
     view.n_domains = 0;
     add_reader("b", 100, 100)->number[LIVE_SLOWDOWN_RATIO] = 1.6;
     add_victim("c", 130, 60)->number[LIVE_SLOWDOWN_RATIO] = 1.8;
-    expect(LIVE_TROUBLE,
-           "1 of 3 containers waits for memory: shop/c (1.80 times slower, for 1 min). 2 of 3 "
-           "containers are slowed down: shop/a (2.00 times slower than alone) and shop/b (1.60 "
-           "times slower than alone). How long a read of memory takes is not measured now.");
+    expect(
+        LIVE_TROUBLE,
+        "1 of 3 containers waits for memory: shop/c (takes 1.80 times as long as alone, for 1 "
+        "min). 2 of 3 containers are slowed down: shop/a (takes 2.00 times as long as alone) and "
+        "shop/b (takes 1.60 times as long as alone). How long a read of memory takes is not "
+        "measured now.");
 }
 
 /* It may make memory slow by what is not counted, or where nothing is. */
@@ -237,10 +240,11 @@ static void slowed_down_by_a_limit_of_its_own(void **state)
     touchy->number[LIVE_SLOWDOWN_RATIO] = 1.2;
     touchy->number[LIVE_SLOWDOWN_LIMIT] = 1.1;
     add_domain(0, 91, 91, LIVE_CAUSE_CALM);
-    expect(LIVE_TROUBLE,
-           "None of the 2 containers whose normal is known waits for memory longer than is normal. "
-           "1 of 2 containers is slowed down: shop/touchy (1.20 times slower than alone). A read "
-           "of the memory of NUMA node 0 takes 91 ns (usual: 91), as fast as in the last hour.");
+    expect(
+        LIVE_TROUBLE,
+        "None of the 2 containers whose normal is known waits for memory longer than is normal. "
+        "1 of 2 containers is slowed down: shop/touchy (takes 1.20 times as long as alone). A read "
+        "of the memory of NUMA node 0 takes 91 ns (usual: 91), as fast as in the last hour.");
 }
 
 /* Since a time that the clock of the wall has not reached yet. */
