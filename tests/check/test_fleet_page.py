@@ -50,6 +50,11 @@ class FleetPage(unittest.TestCase):
             everything |= asked
             self.assertEqual({n for n in asked if re.fullmatch(rule["regex"], n)}, set(), name)
         self.assertGreater(len(everything), 40)
+        # When an exporter began, and whether it lacks CPU time or descriptors: runbooks ask.
+        books = "".join(file.read_text() for file in (SOURCE / "dashboards/runbooks").glob("*.md"))
+        asked = set(re.findall(r"\bprocess_\w+", books))
+        self.assertIn("process_start_time_seconds", asked)
+        self.assertEqual({n for n in asked if re.fullmatch(rule["regex"], n)}, set())
         # Each of its names is a metric's.
         known = set(re.findall(r"`((?:interference|process)_\w+)`",
                                (SOURCE / "collectors/METRICS.md").read_text()))
