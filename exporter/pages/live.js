@@ -121,7 +121,7 @@ function takeCounts(old, fresh) {
     }
 }
 
-// A selected text or a focused link would be lost with its element.
+// A selected text would be lost with its element.
 function isInUse(element) {
     const selection = document.getSelection();
     return !selection.isCollapsed && element.contains(selection.anchorNode);
