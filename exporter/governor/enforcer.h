@@ -77,6 +77,9 @@ int enforcer_new(const struct enforcer_config *config, struct journal *journal,
 /* Releases nothing. Accepts NULL. */
 void enforcer_free(struct enforcer *enforcer);
 
+/* What was put back, or could not be, before there was an enforcer. */
+void enforcer_count_restores(struct enforcer *enforcer, const struct restore_counts *counts);
+
 void enforcer_set_limits(struct enforcer *enforcer, const struct guard_limits *limits);
 
 /*

@@ -15,6 +15,7 @@ struct governor {
     struct actuators actuators;
     struct cgroup_hierarchy counted; /* perf_event's, whose inodes the exporter tells */
     struct journal journal;
+    struct restore_counts restored; /* at the start */
     struct enforcer *enforcer;
     struct policies policies;
     struct governed *governed; /* VIEW_CONTAINERS_MAX */
@@ -218,21 +219,21 @@ static int open_journal(struct governor *governor, char *error, size_t error_siz
 {
     const struct governor_setup *setup = &governor->setup;
     const char *directory = setup->config->state_directory;
-    struct restore_counts counts = {0};
+    struct restore_counts *counts = &governor->restored;
     int err;
     if (!setup->enforce) {
         journal_open_nowhere(&governor->journal);
         if (setup->look_only)
             return 0;
-        err = governor_restore(directory, setup, &counts, error, error_size);
+        err = governor_restore(directory, setup, counts, error, error_size);
         return err == -ENOENT ? 0 : err;
     }
     err = journal_open(&governor->journal, directory, true, setup->write, setup->fs, error,
                        error_size);
     if (err)
         return err;
-    err = restore_journal(&governor->journal, &governor->actuators, setup->log, &counts);
-    if (!err && !counts.failed)
+    err = restore_journal(&governor->journal, &governor->actuators, setup->log, counts);
+    if (!err && !counts->failed)
         return 0;
     snprintf(error, error_size, "%s: what an earlier governor left could not be put back%s%s",
              directory, err ? ": " : "", err ? strerror(-err) : "");
@@ -249,6 +250,8 @@ static int make_parts(struct governor *governor, char *error, size_t error_size)
                                      .decided = setup->decided,
                                      .context = setup->context};
     int err = enforcer_new(&config, &governor->journal, &governor->actuators, &governor->enforcer);
+    if (!err)
+        enforcer_count_restores(governor->enforcer, &governor->restored);
     if (!err)
         err = policies_init(&governor->policies, setup->config);
     governor->governed = calloc(VIEW_CONTAINERS_MAX, sizeof *governor->governed);
@@ -359,6 +362,9 @@ void governor_look(const struct governor *governor, struct governor_state *out)
         .advice = policies_advice(&governor->policies),
         .journal_errors = governor->journal.errors,
         .open = enforcer_open(governor->enforcer),
+        /* Observing, it has no journal of its own, and leaves an earlier one's as it is. */
+        .journal_open =
+            governor->setup.enforce ? governor->journal.open.n : governor->restored.failed,
         .enforcer = governor->enforcer,
     };
     memcpy(out->dead_man, governor->dead_man, sizeof out->dead_man);

@@ -66,6 +66,7 @@ struct governor_state {
     const struct advice *advice; /* NULL: nobody gives any */
     uint64_t journal_errors;
     size_t open;
+    size_t journal_open; /* claims whose originals are still to be put back */
     const struct enforcer *enforcer;
 };
 void governor_look(const struct governor *governor, struct governor_state *out);

@@ -99,6 +99,14 @@ void enforcer_free(struct enforcer *enforcer)
     free(enforcer);
 }
 
+void enforcer_count_restores(struct enforcer *enforcer, const struct restore_counts *counts)
+{
+    struct restore_counts *all = &enforcer->counts.restores;
+    for (size_t i = 0; i < RESTORED_OUTCOMES; i++)
+        all->outcomes[i] += counts->outcomes[i];
+    all->failed += counts->failed;
+}
+
 void enforcer_set_limits(struct enforcer *enforcer, const struct guard_limits *limits)
 {
     enforcer->guard.limits = *limits;

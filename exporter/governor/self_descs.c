@@ -113,6 +113,12 @@ const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
          .type = METRIC_COUNTER,
          .help = "Lines of the journal that could not be written. High: nothing is changed, and "
                  "after a minute everything is let go."},
+    [GOVERNOR_JOURNAL_OPEN] =
+        {.name = GOVERNOR("journal_open_claims"),
+         .type = METRIC_GAUGE,
+         .help = "Claims in the journal whose originals are still to be put back; in mode observe, "
+                 "those that an earlier governor left and this one could not put back. High: many "
+                 "containers are restricted."},
     [GOVERNOR_RESTORES] =
         {.name = GOVERNOR("restores"),
          .type = METRIC_COUNTER,

@@ -408,6 +408,7 @@ void governor_metrics_update(struct governor_metrics *metrics, const struct gove
                 advice ? advice->slowdown : NAN);
     series_set_u64(metrics->single[GOVERNOR_BOUND_MISSED], state->counts.bound_missed);
     series_set_u64(metrics->single[GOVERNOR_JOURNAL_ERRORS], state->journal_errors);
+    series_set_u64(metrics->single[GOVERNOR_JOURNAL_OPEN], state->journal_open);
     for (int i = 0; i < POLICY_KINDS; i++)
         series_set_u64(metrics->policy_active[i], state->policy_active[i]);
     for (int i = 0; i < KNOB_COUNT; i++)

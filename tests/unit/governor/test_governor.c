@@ -313,6 +313,34 @@ static void the_next_one_puts_back(void **state)
     }
 }
 
+/* Also of what was put back, or could not be, before there was a page. */
+static void the_start_s_restores_are_told(void **state)
+{
+    struct scene *scene = *state;
+    struct governor_state look;
+    start(scene, true, "paper");
+    warm_up(scene);
+    tick(scene, 131);
+    governor_look(scene->governor, &look);
+    assert_int_equal(look.journal_open, 2);
+    governor_free(scene->governor);
+    scene->rig.fail_from = scene->rig.fail_to = scene->rig.calls + 1;
+    scene->rig.fail_with = -EIO;
+    start(scene, false, "paper");
+    governor_look(scene->governor, &look);
+    assert_int_equal(enforcer_counts(look.enforcer)->restores.failed, 1);
+    assert_int_equal(enforcer_counts(look.enforcer)->restores.outcomes[RESTORED], 1);
+    assert_int_equal(look.journal_open, 1);
+    governor_free(scene->governor);
+    start(scene, true, "paper");
+    governor_look(scene->governor, &look);
+    assert_int_equal(enforcer_counts(look.enforcer)->restores.failed, 0);
+    assert_int_equal(enforcer_counts(look.enforcer)->restores.outcomes[RESTORED], 1);
+    assert_int_equal(look.journal_open, 0);
+    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, "/compute", "300000 100000");
+}
+
 static void another_cgroup_of_the_path_is_let_alone(void **state)
 {
     struct scene *scene = *state;
@@ -456,6 +484,7 @@ int main(void)
         TEST(a_release_that_fails_is_repeated),
         TEST(paused_it_stays_up_and_does_nothing),
         TEST(the_next_one_puts_back),
+        TEST(the_start_s_restores_are_told),
         TEST(another_cgroup_of_the_path_is_let_alone),
         TEST(cpus_that_go_clamp),
         TEST(a_new_configuration),

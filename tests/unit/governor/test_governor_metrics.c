@@ -124,6 +124,7 @@ static void everything_is_there_with_0(void **state)
         "limit_hits_total{limit=\"rate\"} 0\n",
         "restores_total{outcome=\"failed\"} 0\n",
         "futile_total 0\n",
+        "journal_open_claims 0\n",
         "mode{mode=\"paused\"} 0\n",
     };
     char *page = page_of(*state, 0);
