@@ -73,6 +73,8 @@ struct placement {
     struct placement_latencies latencies;
     struct lanes lanes;
     struct verdict where; /* why it is not known where the memory of some container is */
+    uint32_t said;        /* bit r: the log has reason r for that */
+    size_t nowhere;       /* such containers */
     bool not_counted;     /* the source lacks some of the counts */
     bool off;             /* found out while running that it cannot work */
 };
@@ -134,10 +136,32 @@ static void open_where(struct placement *self, struct lane *lane)
                                    &lane->where, &why);
     if (!err || err == -ESRCH)
         return;
-    if (self->where.reason != why.reason)
+    if (!(self->said >> why.reason & 1))
         log_warn(self->env.log, "placement", "%s has no prediction: %s", lane->container->path,
                  why.words);
+    self->said |= UINT32_C(1) << why.reason;
     self->where = why;
+}
+
+/* Its descriptor was called in, say. A mix that nobody renews is not where the memory is now;
+ * except of a cgroup that is gone: it was its last. */
+static void lose_where(struct placement *self, struct lane *lane, int err)
+{
+    source_set_close(self->env.sources, lane->where);
+    lane->where = 0;
+    if (err == -ESRCH)
+        return;
+    lane->mix = (struct placement_mix){.by_pages = false};
+    self->status->wants_reconcile = true; /* which opens it again, or finds out why not */
+}
+
+static void reopen_where(struct placement *self)
+{
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        struct lane *lane = lanes_at(&self->lanes, i);
+        if (lane && lane->core && !lane->ending)
+            open_where(self, lane);
+    }
 }
 
 static bool lane_open(void *collector, void *opaque)
@@ -245,10 +269,13 @@ static const struct lane_ops lane_ops = {
 static void placement_reconcile(void *opaque, const struct container_diff *diff)
 {
     struct placement *self = opaque;
+    bool freed = self->status->wants_reconcile || diff->ended.n + diff->forgotten.n > 0;
     if (self->off)
         return;
     if (lanes_reconcile(&self->lanes, diff, self->status, self->env.log))
         verdict_clear(&self->status->verdict);
+    if (freed) /* counters had their turn */
+        reopen_where(self);
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
         if (lane && placement_set_lacks(&lane->series, &self->latencies))
@@ -280,14 +307,15 @@ static void say_not_counted(struct placement *self, struct verdict *verdict)
 /* Once a window told, what holds for all containers: they are counted by one CPU's events. */
 static void judge(struct placement *self)
 {
-    size_t counted = 0, lacking = 0, nowhere = 0;
+    size_t counted = 0, lacking = 0;
+    self->nowhere = 0;
     for (size_t i = 0; i < self->lanes.n; i++) {
         const struct lane *lane = lanes_at(&self->lanes, i);
         if (!lane)
             continue;
         counted += lane->counted;
         lacking += lane->lacking;
-        nowhere += lane->core && !lane->where && asks_where(self);
+        self->nowhere += lane->core && !lane->where && asks_where(self);
     }
     if (counted + lacking > 0)
         self->not_counted = counted == 0;
@@ -299,10 +327,12 @@ static void judge(struct placement *self)
         say_not_counted(self, &verdict);
     else
         latency_verdict_refine(self->env.facts, &verdict);
-    if (nowhere == 0)
+    if (self->nowhere == 0) {
         verdict_clear(&self->where);
-    else if (verdict.reason == REASON_OK && !verdict.words[0])
+        self->said = 0;
+    } else if (verdict.reason == REASON_OK && !verdict.words[0]) {
         verdict = self->where;
+    }
     self->status->verdict = verdict;
 }
 
@@ -377,29 +407,33 @@ static bool lane_estimate(struct placement *self, const struct lane *lane,
     return reason == DISCARD_COUNT && known;
 }
 
-/* What was known before holds while there is no newer reading. */
-static void read_loads(struct placement *self, struct lane *lane)
+static int read_loads(struct placement *self, struct lane *lane)
 {
     struct window_sum sum;
     enum window_status status;
-    if (window_read(self->env.sources, lane->where, self->status, &sum, &status) == 0 &&
-        status == WINDOW_OK)
+    int err = window_read(self->env.sources, lane->where, self->status, &sum, &status);
+    if (!err && status == WINDOW_OK)
         placement_mix_loads(&lane->mix, &sum);
+    return err;
 }
 
-static void read_pages(struct placement *self, struct lane *lane)
+static int read_pages(struct placement *self, struct lane *lane)
 {
     struct group_window window;
-    if (source_set_read(self->env.sources, lane->where, &window) == 0)
+    int err = source_set_read(self->env.sources, lane->where, &window);
+    if (!err)
         placement_mix_pages(&lane->mix, window.after);
+    return err;
 }
 
+/* What was known before holds while there is no newer reading. */
 static void lane_read_where(struct placement *self, struct lane *lane)
 {
-    if (lane->where && self->config->loads)
-        read_loads(self, lane);
-    else if (lane->where)
-        read_pages(self, lane);
+    int err = -ENODATA;
+    if (lane->where)
+        err = self->config->loads ? read_loads(self, lane) : read_pages(self, lane);
+    if (err && err != -ENODATA)
+        lose_where(self, lane, err);
 }
 
 static void lane_add(struct placement *self, struct lane *lane, const struct estimate *estimate)
@@ -502,6 +536,7 @@ static int placement_collect(void *opaque, const struct tick *tick)
         if (lane->ending && lane->core) {
             lane_close(self, lane);
             lanes_closed_one(&self->lanes, self->status);
+            self->status->wants_reconcile |= self->nowhere > 0;
         }
     }
     return result;

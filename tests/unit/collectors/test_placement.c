@@ -519,6 +519,85 @@ static void pages_that_cannot_be_read(void **state)
     assert_string_equal(rig->status.verdict.words, "no memory.numa_stat");
 }
 
+static void pages_fail(struct rig *rig, const char *key, int err)
+{
+    fake_group(&rig->fake, key, GROUP_PAGES)->read_error = err;
+    verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "no file descriptors left");
+    rig->fake.open_error_of = GROUP_PAGES;
+}
+
+static void works_and_is_predicted(struct rig *rig, const char *key, bool predicted)
+{
+    double before = rig_value(rig, OBSERVED, "container=\"a\"");
+    probe_both(rig);
+    work(rig, key);
+    rig_tick(rig);
+    assert_near(rig_value(rig, OBSERVED, "container=\"a\""),
+                before + (predicted ? worked_seconds : 0), 1e-9);
+}
+
+/* Counters needed its descriptor: what was known holds no longer, and why is said; until somebody
+ * ends. One that had none from the start has one then, too. */
+static void where_it_is_is_lost_and_found(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    struct container *ends = rig_container(rig, "ends");
+    place(rig, "a", 700 << 20, 300 << 20);
+    rig_tick(rig);
+    works_and_is_predicted(rig, "a", true);
+    pages_fail(rig, "a", -EMFILE);
+    rig_container(rig, "late");
+    works_and_is_predicted(rig, "a", false);
+    works_and_is_predicted(rig, "a", false);
+    assert_false(fake_group(&rig->fake, "a", GROUP_PAGES)->open);
+    assert_int_equal(rig->status.discarded[DISCARD_NO_TARGET], 2);
+    assert_int_equal(discarded(rig), 2);
+    assert_int_equal(rig->status.verdict.reason, REASON_FD_LIMIT);
+
+    fake_group(&rig->fake, "a", GROUP_PAGES)->read_error = 0;
+    verdict_clear(&rig->fake.open_error);
+    works_and_is_predicted(rig, "a", false); /* nothing has become free */
+    rig_end(rig, ends);
+    works_and_is_predicted(rig, "a", true);
+    assert_true(fake_group(&rig->fake, "late", GROUP_PAGES)->open);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+}
+
+/* The descriptors of one that ends are free only once its last counts were read. */
+static void what_ends_makes_room_when_it_is_closed(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    struct container *ends = rig_container(rig, "ends");
+    pages_fail(rig, "a", -EMFILE);
+    rig_tick(rig);
+    assert_false(fake_group(&rig->fake, "a", GROUP_PAGES)->open);
+    rig_end(rig, ends);
+    fake_group(&rig->fake, "a", GROUP_PAGES)->read_error = 0;
+    verdict_clear(&rig->fake.open_error);
+    rig_tick(rig);
+    assert_true(fake_group(&rig->fake, "a", GROUP_PAGES)->open);
+}
+
+static void a_reading_that_fails_is_tried_anew(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    place(rig, "a", 1, 0);
+    rig_tick(rig);
+    works_and_is_predicted(rig, "a", true);
+    fake_group(&rig->fake, "a", GROUP_PAGES)->read_error = -EIO;
+    works_and_is_predicted(rig, "a", false);
+    fake_group(&rig->fake, "a", GROUP_PAGES)->read_error = 0;
+    works_and_is_predicted(rig, "a", true);
+    pages_fail(rig, "a", -ESRCH); /* its cgroup is gone: the last counts are of the last mix */
+    works_and_is_predicted(rig, "a", true);
+    assert_false(fake_group(&rig->fake, "a", GROUP_PAGES)->open);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+    assert_int_equal(discarded(rig), 1);
+}
+
 static void machines_on_which_it_cannot_work(void **state)
 {
     (void)state;
@@ -644,6 +723,9 @@ int main(void)
         TEST(one_node, without_the_active_cycles),
         TEST(one_node, a_dead_counter_ends_it),
         TEST(two_nodes, pages_that_cannot_be_read),
+        TEST(two_nodes, where_it_is_is_lost_and_found),
+        TEST(two_nodes, what_ends_makes_room_when_it_is_closed),
+        TEST(two_nodes, a_reading_that_fails_is_tried_anew),
         cmocka_unit_test(machines_on_which_it_cannot_work),
         TEST(one_node, names_and_ends),
         TEST(one_node, a_name_that_is_taken),
