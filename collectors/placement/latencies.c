@@ -38,8 +38,10 @@ void placement_latencies_init(struct placement_latencies *latencies,
                               const struct option_latencies *tiers, const struct machine *machine,
                               struct family *family)
 {
-    *latencies = (struct placement_latencies){
-        .tiers = tiers, .family = family, .with_cpus = nodes_with_cpus(machine)};
+    *latencies = (struct placement_latencies){.machine = machine,
+                                              .tiers = tiers,
+                                              .family = family,
+                                              .with_cpus = nodes_with_cpus(machine)};
     forget_all(latencies);
     give_tiers(latencies);
 }
@@ -109,8 +111,24 @@ static struct placement_pair *pair_of(struct placement_latencies *latencies, int
     return *pair = made;
 }
 
-static void take(struct placement_pair *pair, const struct tick *tick, double seconds)
+/* The probe may reach nodes beyond those that are targets here. */
+static bool is_stale(const struct placement_latencies *latencies, const struct tick *tick,
+                     const struct placement_pair *pair)
 {
+    size_t nodes = latencies->nodes;
+    if (latencies->machine->numa_nodes > 0 && (size_t)latencies->machine->numa_nodes > nodes)
+        nodes = (size_t)latencies->machine->numa_nodes;
+    uint64_t ticks = PLACEMENT_STALE_TICKS_PER_NODE * nodes;
+    if (ticks < PLACEMENT_STALE_TICKS)
+        ticks = PLACEMENT_STALE_TICKS;
+    return pair->n > 0 && tick->number > pair->last_tick + ticks;
+}
+
+static void take(const struct placement_latencies *latencies, struct placement_pair *pair,
+                 const struct tick *tick, double seconds)
+{
+    if (is_stale(latencies, tick, pair))
+        pair->n = pair->next = 0;
     pair->reading[pair->next] = seconds;
     pair->next = (pair->next + 1) % PLACEMENT_READINGS;
     if (pair->n < PLACEMENT_READINGS)
@@ -126,17 +144,15 @@ static double mean_of(const struct placement_pair *pair)
     return sum / (double)pair->n;
 }
 
-/* What has had no reading for long begins anew. */
 static void refresh(struct placement_latencies *latencies, const struct tick *tick, int initiator,
                     int target)
 {
     struct placement_pair *pair = latencies->pair[initiator][target];
     if (!pair)
         return;
-    if (tick->number > pair->last_tick + PLACEMENT_STALE_TICKS)
-        pair->n = pair->next = 0;
-    series_show(pair->series, pair->n > 0, pair->n > 0 ? mean_of(pair) : 0);
-    latencies->seconds[initiator][target] = pair->n > 0 ? mean_of(pair) : NAN;
+    double seconds = mean_of(pair);
+    series_show(pair->series, !is_stale(latencies, tick, pair), seconds);
+    latencies->seconds[initiator][target] = seconds;
 }
 
 static void average(struct placement_latencies *latencies, int target)
@@ -166,7 +182,7 @@ void placement_latencies_add(struct placement_latencies *latencies, const struct
             continue;
         struct placement_pair *pair = pair_of(latencies, initiator, target);
         if (pair)
-            take(pair, tick, seconds);
+            take(latencies, pair, tick, seconds);
     }
     for (int i = 0; i < PLACEMENT_NODES; i++)
         for (int t = 0; t < PLACEMENT_NODES; t++)

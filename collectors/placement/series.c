@@ -28,7 +28,8 @@ static const struct metric_desc predicted_desc = {
     .labels = "container, target",
     .help = "CPU time that the windows of "
             "interference_container_placement_observed_seconds_total would have taken with all of "
-            "the container's memory at the target. Divided by it: the slowdown; high: it would run "
+            "the container's memory at the target, from the target's first latency on. Divided by "
+            "it: the slowdown; high: it would run "
             "slower there, below 1: faster. A lower bound for what stores much, whose lines are "
             "prefetched, or whom the target's bandwidth would limit."};
 
@@ -39,7 +40,9 @@ static const struct metric_desc target_latency_desc = {
     .labels = "initiator_numa_node, target",
     .help = "Latency of a read of the target's memory from CPUs of the initiator, as predictions "
             "use it: the mean of up to 60 readings of the memory probe, or what "
-            "--collector.placement.tier says. High compared with another target: memory there "
+            "--collector.placement.tier says. Absent while the probe has had no reading for a "
+            "minute, or for longer on more than five nodes: predictions go on with the last. High "
+            "compared with another target: memory there "
             "makes slower."};
 
 const struct metric_desc *const placement_metrics[PLACEMENT_METRICS + 1] = {

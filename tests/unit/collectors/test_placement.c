@@ -51,6 +51,12 @@ static int two_nodes(void **state)
     return 0;
 }
 
+static int sixteen_nodes(void **state)
+{
+    start(state, NULL, 16);
+    return 0;
+}
+
 static int two_nodes_by_loads(void **state)
 {
     start(state, "--collector.placement.loads", 2);
@@ -324,29 +330,39 @@ static void the_last_sixty_readings(void **state)
     assert_near(rig_value(rig, LATENCY, TARGET("node0")), (59 * 40e-9 + 190e-9) / 60, 1e-15);
 }
 
-/* A minute without a reading: absent, while the others stay; the total holds until it is back. */
+/* A minute without a reading: its latency is not shown any more, but the windows that are observed
+ * are predicted on, with the last. With the next reading it begins anew. */
 static void a_target_without_readings(void **state)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
     place(rig, "a", 1, 0);
-    probe_both(rig);
-    work(rig, "a");
-    rig_tick(rig);
-    double far = rig_value(rig, PREDICTED, TARGET("node1"));
-    for (int i = 0; i < 61; i++) {
-        assert_true(rig_value(rig, PREDICTED, TARGET("node1")) == far);
+    for (int i = 0; i <= 61; i++) {
         probe(rig, 0, 0, 88.8);
+        if (i == 0)
+            probe(rig, 0, 1, 148.4);
+        work(rig, "a");
         rig_tick(rig);
+        assert_near(ratio(rig, TARGET("node0")), 1, 1e-12);
+        assert_near(ratio(rig, TARGET("node1")), 1.159102, 5e-7);
+        assert_true(isnan(rig_value(rig, LATENCY, TARGET("node1"))) == (i == 61));
     }
-    assert_true(isnan(rig_value(rig, PREDICTED, TARGET("node1"))));
-    assert_true(isnan(rig_value(rig, LATENCY, TARGET("node1"))));
-    work(rig, "a");
+    assert_int_equal(discarded(rig), 0);
+    probe(rig, 0, 1, 200);
     rig_tick(rig);
-    assert_near(rig_value(rig, PREDICTED, TARGET("node0")), 2 * worked_seconds, 1e-9);
-    probe_both(rig);
-    rig_tick(rig);
-    assert_true(rig_value(rig, PREDICTED, TARGET("node1")) == far);
+    assert_near(rig_value(rig, LATENCY, TARGET("node1")), 200e-9, 1e-15);
+}
+
+/* Sixteen nodes: the probe is back at a far one after 90 intervals. */
+static void a_target_among_many(void **state)
+{
+    struct rig *rig = *state;
+    for (int i = 0; i <= 193; i++) {
+        if (i == 0)
+            probe(rig, 0, 15, 148.4);
+        rig_tick(rig);
+        assert_true(isnan(rig_value(rig, LATENCY, TARGET("node15"))) == (i == 193));
+    }
 }
 
 /* ---- windows without a prediction ---- */
@@ -714,6 +730,7 @@ int main(void)
         TEST(two_nodes, from_anywhere_it_is_the_mean),
         TEST(one_node, the_last_sixty_readings),
         TEST(two_nodes, a_target_without_readings),
+        TEST(sixteen_nodes, a_target_among_many),
         TEST(two_nodes, where_it_is_now_is_not_known),
         TEST(two_nodes, a_target_that_only_others_know),
         TEST(one_node, counts_that_cannot_be),
