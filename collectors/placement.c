@@ -16,6 +16,7 @@
 #include "collectors/parts/core_lane.h"
 #include "collectors/parts/lanes.h"
 #include "collectors/parts/window_read.h"
+#include "collectors/placement/blind.h"
 #include "collectors/placement/initiators.h"
 #include "collectors/placement/latencies.h"
 #include "collectors/placement/mix.h"
@@ -75,8 +76,9 @@ struct placement {
     struct verdict where; /* why it is not known where the memory of some container is */
     uint32_t said;        /* bit r: the log has reason r for that */
     size_t nowhere;       /* such containers */
-    bool not_counted;     /* the source lacks some of the counts */
-    bool off;             /* found out while running that it cannot work */
+    struct placement_blind blind;
+    bool not_counted; /* the source lacks some of the counts */
+    bool off;         /* found out while running that it cannot work */
 };
 
 static bool is_amd(const struct collector_env *env)
@@ -305,7 +307,7 @@ static void say_not_counted(struct placement *self, struct verdict *verdict)
 }
 
 /* Once a window told, what holds for all containers: they are counted by one CPU's events. */
-static void judge(struct placement *self)
+static void judge(struct placement *self, const struct tick *tick)
 {
     size_t counted = 0, lacking = 0;
     self->nowhere = 0;
@@ -333,6 +335,7 @@ static void judge(struct placement *self)
     } else if (verdict.reason == REASON_OK && !verdict.words[0]) {
         verdict = self->where;
     }
+    placement_blind_judge(&self->blind, &self->latencies, tick, &verdict);
     self->status->verdict = verdict;
 }
 
@@ -371,7 +374,7 @@ static const enum discard_reason discard_of[] = {
 
 /* One initiator's part of a window. DISCARD_COUNT: nothing is wrong with it, and *known says
  * whether it has an estimate. */
-static enum discard_reason add_initiator(const struct placement *self, const struct lane *lane,
+static enum discard_reason add_initiator(struct placement *self, const struct lane *lane,
                                          int initiator, const struct placement_counts *counts,
                                          struct estimate *out, bool *known)
 {
@@ -386,6 +389,8 @@ static enum discard_reason add_initiator(const struct placement *self, const str
                                    initiator, &now);
     if (status == PLACEMENT_OK)
         status = add_targets(self, initiator, counts->cpu, reads.serial, now, out);
+    if (status == PLACEMENT_UNKNOWN && !placement_latencies_from(&self->latencies, initiator))
+        placement_blind_see(&self->blind, initiator);
     out->serial_reads += reads.serial;
     out->cpu_seconds += counts->cpu;
     out->occupancy_seconds += counts->occupancy;
@@ -526,7 +531,7 @@ static int placement_collect(void *opaque, const struct tick *tick)
         int err = lane_read(self, lane);
         result = result ? result : err;
     }
-    judge(self);
+    judge(self, tick);
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
         if (!lane)

@@ -191,3 +191,11 @@ void placement_latencies_add(struct placement_latencies *latencies, const struct
     for (int t = 0; t < PLACEMENT_NODES; t++)
         average(latencies, t);
 }
+
+bool placement_latencies_from(const struct placement_latencies *latencies, int initiator)
+{
+    bool any = false;
+    for (int t = 0; t < PLACEMENT_NODES; t++)
+        any |= !isnan(latencies->seconds[initiator][t]);
+    return any;
+}

@@ -61,6 +61,9 @@ void placement_latencies_release(struct placement_latencies *latencies);
 void placement_latencies_add(struct placement_latencies *latencies, const struct tick *tick,
                              const struct probe_reading *bursts, size_t n);
 
+/* Whether any is known of reads by this initiator; tiers, which all reach, do not count. */
+bool placement_latencies_from(const struct placement_latencies *latencies, int initiator);
+
 /* "node0", "cxl". Returns 'name'. */
 enum { PLACEMENT_NAME_BYTES = OPTION_NAME_BYTES };
 const char *placement_target_name(const struct placement_latencies *latencies, int target,

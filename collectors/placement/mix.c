@@ -57,14 +57,6 @@ static void kinds_from(const struct placement_latencies *latencies, int initiato
         seconds[kind] = n[kind] > 0 ? sum[kind] / n[kind] : NAN;
 }
 
-static bool is_initiator(const struct placement_latencies *latencies, int node)
-{
-    bool any = false;
-    for (int t = 0; t < PLACEMENT_NODES; t++)
-        any |= !isnan(latencies->seconds[node][t]);
-    return any;
-}
-
 static enum placement_status loads_now(const struct placement_mix *mix,
                                        const struct placement_latencies *latencies, int initiator,
                                        double *seconds)
@@ -77,7 +69,7 @@ static enum placement_status loads_now(const struct placement_mix *mix,
         last = PLACEMENT_NODES - 1;
     }
     for (int i = first; i <= last; i++) {
-        if (!is_initiator(latencies, i))
+        if (!placement_latencies_from(latencies, i))
             continue;
         kinds_from(latencies, i, kinds);
         enum placement_status status = placement_mean_latency(loads, kinds, KINDS, &mean);

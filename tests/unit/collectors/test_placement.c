@@ -409,6 +409,50 @@ static void a_target_that_only_others_know(void **state)
     assert_true(rig_value(rig, PREDICTED, TARGET("node0")) == 0);
 }
 
+/* No thread of the probe on node 1, as in a cpuset without its CPUs: said once it lasts, also of
+ * who reads now and then, and until a minute after the last who did. */
+static void from_a_node_without_a_probe(void **state)
+{
+    struct rig *rig = *state;
+    machine_place_cpu_on_node(&rig->facts.machine, 0, 0);
+    machine_place_cpu_on_node(&rig->facts.machine, 1, 1);
+    rig_container(rig, "a");
+    place(rig, "a", 1, 0);
+    for (int i = 1; i <= 61 + 61; i++) {
+        probe_both(rig);
+        if (i <= 61 && i % 3 == 1)
+            work_on(rig, "a", 1, 1000000, 124500000, 124500000);
+        else
+            work(rig, "a"); /* on CPU 0 */
+        rig_tick(rig);
+        bool said = rig->status.verdict.reason == REASON_NOT_CALIBRATED;
+        assert_int_equal(said, i >= 61 && i <= 61 + 60);
+        if (said)
+            assert_non_null(strstr(rig->status.verdict.words, "NUMA node 1:"));
+        else
+            assert_string_equal(rig->status.verdict.words, "");
+    }
+    assert_int_equal(rig->status.discarded[DISCARD_NO_TARGET], 21);
+    assert_int_equal(discarded(rig), 21);
+}
+
+static void a_probe_that_comes_late(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    for (int i = 1; i <= 61; i++) {
+        assert_int_equal(rig->status.verdict.reason, REASON_OK);
+        work(rig, "a");
+        rig_tick(rig);
+    }
+    assert_int_equal(rig->status.verdict.reason, REASON_NOT_CALIBRATED);
+    assert_non_null(strstr(rig->status.verdict.words, "no predictions: the probe runs"));
+    probe(rig, 0, 0, 88.8);
+    work(rig, "a");
+    rig_tick(rig);
+    assert_int_equal(rig->status.verdict.reason, REASON_OK);
+}
+
 static void counts_that_cannot_be(void **state)
 {
     struct rig *rig = *state;
@@ -733,6 +777,8 @@ int main(void)
         TEST(sixteen_nodes, a_target_among_many),
         TEST(two_nodes, where_it_is_now_is_not_known),
         TEST(two_nodes, a_target_that_only_others_know),
+        TEST(two_nodes, from_a_node_without_a_probe),
+        TEST(one_node, a_probe_that_comes_late),
         TEST(one_node, counts_that_cannot_be),
         TEST(two_nodes, more_than_all_of_its_time_cannot_be_gained),
         TEST(one_node, starved_and_reset_windows),
