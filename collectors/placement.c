@@ -30,6 +30,9 @@ struct placement_config {
 };
 
 _Static_assert(sizeof(struct placement_config) <= COLLECTOR_CONFIG_BYTES, "the flags fill it");
+_Static_assert((int)PLACEMENT_TARGETS <= (int)LIVE_TARGETS &&
+                   (int)PLACEMENT_NAME_BYTES <= (int)LIVE_TARGET_BYTES,
+               "each target is shown, by its name");
 
 static const struct option_flag options[] = {
     {.name = "collector.placement.tier",

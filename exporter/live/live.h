@@ -63,7 +63,8 @@ enum {
     LIVE_PATHS = 256,         /* from a node to a node, likewise */
     LIVE_HOLD_SECONDS = 15,   /* below its limit for as long, it waits no more */
     LIVE_LATEST_SECONDS = 60, /* a latency that is older is not the present one */
-    LIVE_TARGETS = 8,         /* where memory could be; of more, the first that are told of */
+    LIVE_TARGETS = 20,        /* where memory could be, sixteen NUMA nodes and four tiers; of more,
+                                 the first that are told of */
     LIVE_TARGET_BYTES = 17
 };
 

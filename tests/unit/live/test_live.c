@@ -133,7 +133,7 @@ static void what_other_memory_would_cost(void **state)
     }
     show(f);
     assert_string_equal(f->view.target[0], "node1");
-    assert_string_equal(f->view.target[LIVE_TARGETS - 1], "t6"); /* there is no room for more */
+    assert_string_equal(f->view.target[LIVE_TARGETS - 1], "t18"); /* there is no room for more */
     assert_true(f->view.containers[1].elsewhere[0].ratio == 1.16);
     assert_true(f->view.containers[1].elsewhere[0].half_upper == 1.1);
     assert_true(isnan(f->view.containers[0].elsewhere[0].ratio));
