@@ -48,7 +48,8 @@ static const struct option_flag options[] = {
      .offset = offsetof(struct placement_config, loads),
      .help = "Tell where containers read from by counting their loads, instead of asking the "
              "kernel where their memory is. The counters of core_latency then take turns with five "
-             "more, and each container needs up to six more file descriptors per CPU."},
+             "more, and each container needs up to six more file descriptors per CPU. Not with "
+             "CXL: its loads are counted as local or remote ones."},
     {.name = NULL},
 };
 
