@@ -292,22 +292,14 @@ static void cpu_format(void *self, const struct claim *claim, double value,
                        char out[CLAIM_TEXT_MAX])
 {
     const struct cpu *cpu = self;
-    struct quota quota = {.period_us = 100000};
-    uint64_t period;
-    if (value >= claim->most) {
+    struct quota quota;
+    int directory = cpu->version == 1 ? open_claimed(cpu, claim) : -1;
+    if (value < claim->most && parse_original(cpu, directory, claim->original, &quota) == 0)
+        quota_format(cpu->version, value, quota.period_us, out);
+    else /* also where the period is not known: what is right for another one is wrong here */
         memcpy(out, claim->original, CLAIM_TEXT_MAX);
-        return;
-    }
-    if (cpu->version == 2) {
-        quota_parse_v2(claim->original, &quota);
-    } else {
-        int directory = open_claimed(cpu, claim);
-        if (directory >= 0 && read_number(directory, "cpu.cfs_period_us", &period) == 0)
-            quota.period_us = period;
-        if (directory >= 0)
-            close(directory);
-    }
-    quota_format(cpu->version, value, quota.period_us, out);
+    if (directory >= 0)
+        close(directory);
 }
 
 static int write_text(const struct cpu *cpu, int directory, const char *text)

@@ -257,6 +257,22 @@ static void a_parent_that_was_lowered_bounds_what_comes_back(void **state)
     expect_quota(scene, "250000");
 }
 
+static void without_a_period_nothing_is_made_up(void **state)
+{
+    struct scene *scene = *state;
+    char text[CLAIM_TEXT_MAX];
+    assert_int_equal(claim(scene, 1), 0);
+    governor_rig_put(&scene->rig, WORKER, "cpu.cfs_period_us", "50000");
+    cpu_actuator.format(scene->cpu, &scene->claim, 1.5, text);
+    assert_string_equal(text, "75000");
+    governor_rig_put(&scene->rig, WORKER, "cpu.cfs_period_us", "");
+    cpu_actuator.format(scene->cpu, &scene->claim, 1.5, text);
+    assert_string_equal(text, original(scene));
+    governor_rig_remove(&scene->rig, WORKER);
+    cpu_actuator.format(scene->cpu, &scene->claim, 1.5, text);
+    assert_string_equal(text, original(scene));
+}
+
 static void errors_are_told(void **state)
 {
     struct scene *scene = *state;
@@ -441,6 +457,7 @@ int main(void)
         BOTH(the_next_cgroup_of_a_path_is_not_touched),
         cmocka_unit_test_setup_teardown(a_parent_that_was_lowered_bounds_what_comes_back, setup_v1,
                                         teardown),
+        cmocka_unit_test_setup_teardown(without_a_period_nothing_is_made_up, setup_v1, teardown),
         BOTH(errors_are_told),
         cmocka_unit_test(without_a_tree_it_says_so),
         BOTH(what_is_open_is_put_back),
