@@ -404,8 +404,10 @@ static int put_back_or_sweep(const struct allocation *allocation, struct site *s
                              const struct claim *claim, enum claim_restored *out)
 {
     int err = resctrl_open(allocation->env, &site->resctrl);
+    if (err == -ENODEV && resctrl_is_nowhere(allocation->env))
+        return 0; /* with the last mount all that was allocated has gone */
     if (err)
-        return err == -ENODEV ? 0 : err; /* with the mount all that was allocated has gone */
+        return err; /* the host may have it: groups still hold the tasks */
     if (site->cgroup >= 0)
         err = put_back(allocation, site, claim, out);
     resctrl_sweep(&site->resctrl);

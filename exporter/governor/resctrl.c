@@ -70,6 +70,17 @@ int resctrl_open(const struct actuator_env *env, struct resctrl *out)
     return err;
 }
 
+/* The kernel's words for it (proc_resctrl_show), whatever is mounted where we look: of a task in
+ * the root group it says "res:/". */
+bool resctrl_is_nowhere(const struct actuator_env *env)
+{
+    static const char nowhere[] = "res:\n";
+    char text[RESCTRL_GROUP_MAX + 64];
+    return fsroot_read(env->fs, FSROOT_PROC, "self/cpu_resctrl_groups", text, sizeof text, NULL) ==
+               0 &&
+           strncmp(text, nowhere, strlen(nowhere)) == 0;
+}
+
 void resctrl_close(struct resctrl *resctrl)
 {
     close(resctrl->root);

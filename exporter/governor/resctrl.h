@@ -31,6 +31,10 @@ struct resctrl {
 int resctrl_open(const struct actuator_env *env, struct resctrl *out);
 void resctrl_close(struct resctrl *resctrl);
 
+/* True only if the kernel says that resctrl is mounted in no mount namespace, so that nothing is
+ * allocated to anybody. One that is not mounted where we look may be the host's. */
+bool resctrl_is_nowhere(const struct actuator_env *env);
+
 bool resctrl_same_place(struct resctrl_place a, struct resctrl_place b);
 
 enum resctrl_state {

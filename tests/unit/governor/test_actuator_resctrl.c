@@ -418,22 +418,64 @@ static void a_group_that_could_not_be_removed(void **state)
     expect_none(scene);
 }
 
-static void unmounted_nothing_is_left(void **state)
+/* Where we look; 'says' is what the kernel says of us then. */
+static void unmount(struct scene *scene, const char *says)
 {
-    struct scene *scene = *state;
     char path[160], moved[160];
-    struct verdict why = {0};
-    scene->ways[0] = 3;
-    tick(scene);
     snprintf(path, sizeof path, "%s/sys/fs/resctrl", scene->rig.root);
     snprintf(moved, sizeof moved, "%s/sys/fs/away", scene->rig.root);
     assert_int_equal(rename(path, moved), 0);
+    governor_rig_file(&scene->rig, "proc/self/cpu_resctrl_groups", says);
+}
+
+static void mount_again(struct scene *scene)
+{
+    char path[160], moved[160];
+    snprintf(path, sizeof path, "%s/sys/fs/resctrl", scene->rig.root);
+    snprintf(moved, sizeof moved, "%s/sys/fs/away", scene->rig.root);
+    assert_int_equal(rename(moved, path), 0);
+    governor_rig_file(&scene->rig, "proc/self/cpu_resctrl_groups", "res:/\nmon:\n");
+}
+
+static void unmounted_nothing_is_left(void **state)
+{
+    struct scene *scene = *state;
+    struct verdict why = {0};
+    scene->ways[0] = 3;
+    tick(scene);
+    unmount(scene, "res:\nmon:\n");
     tick(scene);
     assert_int_equal(enforcer_open(scene->enforcer), 0);
     const struct actuator *ways = &scene->actuators.of[KNOB_WAYS];
     assert_int_equal(ways->ops->probe(ways->self, &why), -ENODEV);
     assert_non_null(strstr(why.words, "mount -t resctrl"));
-    assert_int_equal(rename(moved, path), 0);
+    mount_again(scene);
+}
+
+/* As in a pod without the host's mount: groups hold the tasks, though they cannot be looked at. */
+static void not_mounted_here_claims_stay_open(void **state)
+{
+    struct scene *scene = *state;
+    static const char *const says[] = {"res:/\nmon:\n", "res:gold\nmon:\n", ""};
+    scene->ways[0] = scene->ways[1] = 3;
+    scene->mba[1] = 50;
+    tick(scene);
+    for (size_t i = 0; i < sizeof says / sizeof *says; i++) {
+        struct restore_counts counts = {0};
+        unmount(scene, says[i]);
+        restore_all(&scene->journal, &scene->actuators, &no_log, &counts);
+        assert_int_equal(counts.failed, 3);
+        assert_int_equal(enforcer_open(scene->enforcer), 3);
+        mount_again(scene);
+    }
+    expect(scene, 0, "ig_7_100", 7, 100);
+    unmount(scene, says[0]);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), -EAGAIN);
+    tick(scene);
+    assert_int_equal(enforcer_open(scene->enforcer), 3);
+    mount_again(scene);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    expect_none(scene);
 }
 
 static void what_a_machine_has_not(void **state)
@@ -604,6 +646,7 @@ int main(void)
         TEST(a_container_that_ends_leaves_no_group),
         TEST(a_group_that_could_not_be_removed),
         TEST(unmounted_nothing_is_left),
+        TEST(not_mounted_here_claims_stay_open),
         TEST(what_a_machine_has_not),
         TEST(whatever_happens),
     };
