@@ -65,8 +65,8 @@ struct actuator_ops {
     /* Changes 'from' to 'set' and reads back. -ESTALE: it was neither before, nor is it afterwards
      * as it should be; -ENODEV: the cgroup has ended; -EINVAL: the kernel refuses it; others. */
     int (*apply)(void *self, const struct claim *claim);
-    /* Removes what is its own and holds nobody, where a removal failed or was never come to. May be
-     * NULL: there is no such thing. */
+    /* Removes what is its own and holds nobody, or nobody who is claimed, where a removal failed or
+     * was never come to. May be NULL: there is no such thing. */
     void (*tidy)(void *self);
     /* The original back, if what is there is ours. Needs nothing but the claim. -EXDEV: it is of
      * another hierarchy than what can be seen here; -errno: try again. */

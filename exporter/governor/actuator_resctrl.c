@@ -3,7 +3,9 @@
  * container: which group its tasks are in says both.
  *
  * What there was before is to be in the root group. A container whose tasks are in a group of
- * somebody else's is never claimed. Tasks of cgroups within the container's are not moved.
+ * somebody else's is never claimed. Tasks of cgroups within the container's are not restricted; but
+ * those that went there from a container that was are given back with it, and those that went
+ * elsewhere with the last claim.
  */
 #include <errno.h>
 #include <math.h>
@@ -152,6 +154,17 @@ static bool other_is_claimed(const struct allocation *allocation, const struct c
     for (size_t i = 0; i < open->n; i++)
         if (open->claims[i].knob == other && open->claims[i].ino == claim->ino &&
             strcmp(open->claims[i].path, claim->path) == 0)
+            return true;
+    return false;
+}
+
+/* Of either knob, but for this one; 0: but for none. */
+static bool any_claim_but(const struct allocation *allocation, uint64_t id)
+{
+    const struct journal_claims *open = allocation->env->open;
+    for (size_t i = 0; i < open->n; i++)
+        if (open->claims[i].id != id &&
+            (open->claims[i].knob == KNOB_WAYS || open->claims[i].knob == KNOB_MBA))
             return true;
     return false;
 }
@@ -350,7 +363,7 @@ static int change(const struct allocation *allocation, const struct site *site,
         return -EINVAL;
     to = within(allocation, site, claim, to);
     err = resctrl_move(&site->resctrl, site->cgroup, to);
-    resctrl_sweep(&site->resctrl);
+    resctrl_sweep(&site->resctrl, false);
     if (!err)
         err = resctrl_find(&site->resctrl, site->cgroup, false, &state, &place);
     if (!err && (state == RESCTRL_FOREIGN || !resctrl_same_place(place, to)))
@@ -399,7 +412,19 @@ static int put_back(const struct allocation *allocation, const struct site *site
     return err;
 }
 
-/* Of a cgroup that has ended, only the group is left to be removed. */
+/* Those below are free of both knobs, also where the other one stays claimed. */
+static int put_all_back(const struct allocation *allocation, const struct site *site,
+                        const struct claim *claim, enum claim_restored *out)
+{
+    bool any = false;
+    int err = put_back(allocation, site, claim, out);
+    int below = resctrl_return_below(&site->resctrl, site->cgroup, &any);
+    if (any && *out == RESTORED_ALREADY)
+        *out = RESTORED;
+    return err ? err : below;
+}
+
+/* With the last claim nobody is to be in a group of ours, wherever he went. */
 static int put_back_or_sweep(const struct allocation *allocation, struct site *site,
                              const struct claim *claim, enum claim_restored *out)
 {
@@ -409,10 +434,10 @@ static int put_back_or_sweep(const struct allocation *allocation, struct site *s
     if (err)
         return err; /* the host may have it: groups still hold the tasks */
     if (site->cgroup >= 0)
-        err = put_back(allocation, site, claim, out);
-    resctrl_sweep(&site->resctrl);
+        err = put_all_back(allocation, site, claim, out);
+    int left = resctrl_sweep(&site->resctrl, !any_claim_but(allocation, claim->id));
     resctrl_close(&site->resctrl);
-    return err;
+    return err ? err : left;
 }
 
 /* What the container had is what the root group has now. */
@@ -436,7 +461,7 @@ static void allocation_tidy(void *self)
     struct resctrl resctrl;
     if (resctrl_open(allocation->env, &resctrl))
         return;
-    resctrl_sweep(&resctrl);
+    resctrl_sweep(&resctrl, !any_claim_but(allocation, 0));
     resctrl_close(&resctrl);
 }
 

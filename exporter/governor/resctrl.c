@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PASSES = 5 };
+enum { PASSES = 5, DEPTH = 16 };
 
 /* ---- files ---- */
 
@@ -35,6 +35,16 @@ static int write_at(const struct resctrl *resctrl, int directory, const char *na
 {
     const struct fswrite *write = resctrl->env->write;
     return write->write_at(write->context, directory, name, text, len);
+}
+
+/* NULL: it cannot be listed. */
+static DIR *list(int directory)
+{
+    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listed = fd < 0 ? NULL : fdopendir(fd);
+    if (!listed && fd >= 0)
+        close(fd);
+    return listed;
 }
 
 /* ---- the mount ---- */
@@ -266,6 +276,18 @@ static int move_task(void *context, unsigned tid)
     return err == -ESRCH ? 0 : err;
 }
 
+static int move_all(struct move *move, int cgroup)
+{
+    int err = 0;
+    for (int i = 0; i < PASSES && !err; i++) {
+        unsigned before = move->moved;
+        err = each_task_of_cgroup(cgroup, move_task, move);
+        if (move->moved == before)
+            break;
+    }
+    return err;
+}
+
 int resctrl_move(const struct resctrl *resctrl, int cgroup, struct resctrl_place to)
 {
     struct move move = {.resctrl = resctrl, .to = to};
@@ -273,16 +295,51 @@ int resctrl_move(const struct resctrl *resctrl, int cgroup, struct resctrl_place
     move.group = home ? open_group(resctrl, to) : make_group(resctrl, to);
     if (move.group < 0)
         return move.group;
-    int err = 0;
-    for (int i = 0; i < PASSES && !err; i++) {
-        move.moved = 0;
-        err = each_task_of_cgroup(cgroup, move_task, &move);
-        if (move.moved == 0)
-            break;
-    }
+    int err = move_all(&move, cgroup);
     close(move.group);
     return err;
 }
+
+/* ---- cgroups below ---- */
+
+static int move_below(struct move *move, int cgroup, unsigned depth)
+{
+    DIR *listed = depth > 0 ? list(cgroup) : NULL;
+    int result = 0;
+    if (!listed)
+        return 0;
+    for (const struct dirent *entry; (entry = readdir(listed));) {
+        if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 ||
+            strcmp(entry->d_name, "..") == 0)
+            continue;
+        int child = openat(cgroup, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (child < 0)
+            continue;
+        int err = move_all(move, child);
+        int below = move_below(move, child, depth - 1);
+        close(child);
+        if (err == -ENOENT || err == -ENODEV)
+            err = 0; /* it has ended */
+        err = err ? err : below;
+        result = result ? result : err;
+    }
+    closedir(listed);
+    return result;
+}
+
+int resctrl_return_below(const struct resctrl *resctrl, int cgroup, bool *any)
+{
+    struct move move = {.resctrl = resctrl, .to = resctrl->whole};
+    move.group = open_group(resctrl, move.to);
+    if (move.group < 0)
+        return move.group;
+    int err = move_below(&move, cgroup, DEPTH);
+    close(move.group);
+    *any = move.moved > 0;
+    return err;
+}
+
+/* ---- what is left over ---- */
 
 static int any_task(void *context, unsigned tid)
 {
@@ -291,29 +348,31 @@ static int any_task(void *context, unsigned tid)
     return 1;
 }
 
-static void sweep_one(const struct resctrl *resctrl, const char *name)
+static int sweep_one(const struct resctrl *resctrl, const char *name, bool all)
 {
     const struct fswrite *write = resctrl->env->write;
     int group = openat(resctrl->root, name, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (group < 0)
-        return;
+        return 0;
     bool empty = each_task(group, "tasks", any_task, NULL) == 0;
     close(group);
-    if (empty)
-        write->remove_dir(write->context, resctrl->root, name);
+    int err = empty || all ? write->remove_dir(write->context, resctrl->root, name) : 0;
+    return empty ? 0 : err;
 }
 
-void resctrl_sweep(const struct resctrl *resctrl)
+int resctrl_sweep(const struct resctrl *resctrl, bool all)
 {
-    int fd = openat(resctrl->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-    if (!directory && fd >= 0)
-        close(fd);
-    if (!directory)
-        return;
+    DIR *listed = list(resctrl->root);
     uint32_t mask, percent;
-    for (const struct dirent *entry; (entry = readdir(directory));)
-        if (resctrl_name_parse(entry->d_name, &mask, &percent))
-            sweep_one(resctrl, entry->d_name);
-    closedir(directory);
+    int result = 0;
+    if (!listed)
+        return 0;
+    for (const struct dirent *entry; (entry = readdir(listed));) {
+        if (!resctrl_name_parse(entry->d_name, &mask, &percent))
+            continue;
+        int err = sweep_one(resctrl, entry->d_name, all);
+        result = result ? result : err;
+    }
+    closedir(listed);
+    return result;
 }

@@ -62,7 +62,12 @@ bool resctrl_is_true(const struct resctrl *resctrl, struct resctrl_place place);
  */
 int resctrl_move(const struct resctrl *resctrl, int cgroup, struct resctrl_place to);
 
-/* Removes those of our groups that have no task. */
-void resctrl_sweep(const struct resctrl *resctrl);
+/* Moves all tasks of the cgroups below one to the root group, if they are in one of ours: they left
+ * it while it was restricted. Sixteen levels. *any: there were such. */
+int resctrl_return_below(const struct resctrl *resctrl, int cgroup, bool *any);
+
+/* Removes those of our groups that have no task; or all, and the kernel puts their tasks into the
+ * root group. -errno: one with tasks could not be removed. */
+int resctrl_sweep(const struct resctrl *resctrl, bool all);
 
 #endif

@@ -401,6 +401,75 @@ static void a_container_that_ends_leaves_no_group(void **state)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
+/* As systemd and docker do within a container. */
+static void who_went_to_a_child_cgroup_is_given_back(void **state)
+{
+    struct scene *scene = *state;
+    scene->ways[0] = scene->ways[1] = 3;
+    tick(scene);
+    fake_resctrl_go(&scene->fake, 1, 0, true);
+    tick(scene);
+    assert_string_equal(fake_resctrl_group(&scene->fake, 1), "ig_7_100");
+    scene->ways[0] = 11;
+    tick(scene);
+    expect(scene, 0, "/", 0x7ff, 100);
+    assert_string_equal(fake_resctrl_group(&scene->fake, 1), "/");
+    expect(scene, 1, "ig_7_100", 7, 100);
+    scene->ways[0] = 3;
+    tick(scene); /* below it nobody is restricted */
+    assert_string_equal(fake_resctrl_group(&scene->fake, 1), "/");
+    assert_string_equal(fake_resctrl_group(&scene->fake, 2), "ig_7_100");
+}
+
+static void an_emptied_cgroup_gives_all_back(void **state)
+{
+    struct scene *scene = *state;
+    scene->ways[0] = scene->ways[1] = 3;
+    tick(scene);
+    for (unsigned tid = 1; tid <= 2; tid++)
+        fake_resctrl_go(&scene->fake, tid, 0, true);
+    scene->ways[0] = 11;
+    tick(scene);
+    for (unsigned tid = 1; tid <= 2; tid++)
+        assert_string_equal(fake_resctrl_group(&scene->fake, tid), "/");
+    expect(scene, 1, "ig_7_100", 7, 100);
+}
+
+/* Not below the container's cgroup: nobody finds them, and the groups are removed. */
+static void who_went_elsewhere_is_given_back_with_the_last_claim(void **state)
+{
+    struct scene *scene = *state;
+    scene->ways[0] = scene->ways[1] = 3;
+    tick(scene);
+    fake_resctrl_go(&scene->fake, 1, 2, true);
+    scene->ways[0] = 11;
+    tick(scene);
+    assert_string_equal(fake_resctrl_group(&scene->fake, 1), "ig_7_100");
+    scene->fake.fail_at = 3; /* two tasks, and the group */
+    scene->fake.fail_with = -EBUSY;
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), -EAGAIN);
+    assert_int_equal(enforcer_open(scene->enforcer), 1); /* not before they are back */
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    assert_string_equal(fake_resctrl_group(&scene->fake, 1), "/");
+    expect_none(scene);
+}
+
+/* Of a governor whose journal was lost. */
+static void groups_that_nobody_has_claimed_are_removed(void **state)
+{
+    struct scene *scene = *state;
+    struct restore_counts counts = {0};
+    scene->ways[1] = 3;
+    tick(scene);
+    fake_resctrl_take(&scene->fake, 0, "ig_3f_100");
+    actuators_tidy(&scene->actuators);
+    expect(scene, 0, "ig_3f_100", 0x7ff, 100); /* somebody's, as far as is known */
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    fake_resctrl_take(&scene->fake, 0, "ig_3f_100");
+    restore_all(&scene->journal, &scene->actuators, &no_log, &counts);
+    expect_none(scene);
+}
+
 /* The last step of a change failed; nothing is claimed, and the next one tidies up. */
 static void a_group_that_could_not_be_removed(void **state)
 {
@@ -519,6 +588,10 @@ static void disturb(struct scene *scene, uint64_t *seed)
         break;
     case 12:
         fake_resctrl_take_one(fake, fake->tasks[draw(seed) % 12].tid, theirs[draw(seed) % 3]);
+        break;
+    case 13:
+    case 14:
+        fake_resctrl_go(fake, fake->tasks[draw(seed) % 12].tid, i, draw(seed) % 4);
         break;
     case 1:
         fake_resctrl_set(fake, "/", (1U << ways) - 1, (unsigned)(draw(seed) % 5 + 6) * 10);
@@ -644,6 +717,10 @@ int main(void)
         TEST(the_root_group_is_the_upper_end),
         TEST(the_root_group_becomes_what_a_group_of_ours_is),
         TEST(a_container_that_ends_leaves_no_group),
+        TEST(who_went_to_a_child_cgroup_is_given_back),
+        TEST(an_emptied_cgroup_gives_all_back),
+        TEST(who_went_elsewhere_is_given_back_with_the_last_claim),
+        TEST(groups_that_nobody_has_claimed_are_removed),
         TEST(a_group_that_could_not_be_removed),
         TEST(unmounted_nothing_is_left),
         TEST(not_mounted_here_claims_stay_open),

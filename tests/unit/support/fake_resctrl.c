@@ -37,14 +37,25 @@ static void say_task(struct fake_resctrl *fake, const struct fake_task *task)
     governor_rig_file(fake->rig, path, text);
 }
 
+static void say_cgroup(struct fake_resctrl *fake, unsigned container, bool below)
+{
+    char path[32], text[512] = "";
+    snprintf(path, sizeof path, "/%u%s", container, below ? "/child" : "");
+    for (size_t i = 0; i < FAKE_TASKS; i++) {
+        const struct fake_task *task = &fake->tasks[i];
+        if (task->tid && task->container == container && task->below == below)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%u\n", task->tid);
+    }
+    governor_rig_put(fake->rig, path, "cgroup.threads", text);
+}
+
 static void say_container(struct fake_resctrl *fake, unsigned container)
 {
-    char path[16], text[512] = "";
-    snprintf(path, sizeof path, "/%u", container);
-    for (size_t i = 0; i < FAKE_TASKS; i++)
-        if (fake->tasks[i].tid && fake->tasks[i].container == container)
-            snprintf(text + strlen(text), sizeof text - strlen(text), "%u\n", fake->tasks[i].tid);
-    governor_rig_put(fake->rig, path, "cgroup.threads", text);
+    char child[32];
+    snprintf(child, sizeof child, "/%u/child", container);
+    say_cgroup(fake, container, false);
+    if (governor_rig_inode(fake->rig, child))
+        say_cgroup(fake, container, true);
 }
 
 /* ---- what happens ---- */
@@ -65,6 +76,14 @@ static struct fake_task *find_task(struct fake_resctrl *fake, unsigned tid)
     return NULL;
 }
 
+const char *fake_resctrl_group(const struct fake_resctrl *fake, unsigned tid)
+{
+    for (size_t i = 0; i < FAKE_TASKS; i++)
+        if (tid && fake->tasks[i].tid == tid)
+            return fake->groups[fake->tasks[i].group].name;
+    return NULL;
+}
+
 static void put_task(struct fake_resctrl *fake, struct fake_task *task, size_t group)
 {
     size_t before = task->group;
@@ -81,7 +100,7 @@ static unsigned add_task(struct fake_resctrl *fake, unsigned container, size_t g
         struct fake_task *task = &fake->tasks[i];
         if (task->tid)
             continue;
-        *task = (struct fake_task){++fake->last_tid, container, group};
+        *task = (struct fake_task){.tid = ++fake->last_tid, .container = container, .group = group};
         snprintf(path, sizeof path, "proc/%u", task->tid);
         governor_rig_folder(fake->rig, path);
         put_task(fake, task, group);
@@ -116,6 +135,22 @@ void fake_resctrl_end(struct fake_resctrl *fake, unsigned tid)
     task->tid = 0;
     say_group(fake, task->group);
     say_container(fake, task->container);
+}
+
+void fake_resctrl_go(struct fake_resctrl *fake, unsigned tid, unsigned container, bool below)
+{
+    struct fake_task *task = find_task(fake, tid);
+    char child[32];
+    if (!task)
+        return;
+    unsigned before = task->container;
+    snprintf(child, sizeof child, "/%u/child", container);
+    if (below && !governor_rig_inode(fake->rig, child))
+        governor_rig_cgroup(fake->rig, child, "max 100000");
+    task->container = container;
+    task->below = below;
+    say_container(fake, before);
+    say_container(fake, container);
 }
 
 static int make_group(struct fake_resctrl *fake, const char *name)
@@ -174,7 +209,7 @@ const struct fake_group *fake_resctrl_of(const struct fake_resctrl *fake, unsign
     const struct fake_group *found = NULL;
     for (size_t i = 0; i < FAKE_TASKS; i++) {
         const struct fake_task *task = &fake->tasks[i];
-        if (!task->tid || task->container != container)
+        if (!task->tid || task->container != container || task->below)
             continue;
         if (found && found != &fake->groups[task->group])
             return NULL;

@@ -22,6 +22,7 @@ struct fake_task {
     unsigned tid; /* 0: there is none */
     unsigned container;
     size_t group;
+    bool below; /* in a child of the container's cgroup */
 };
 
 struct fake_resctrl {
@@ -46,14 +47,19 @@ unsigned fake_resctrl_join(struct fake_resctrl *fake, unsigned container);
 /* One that is born of the container's first task, in that one's group. */
 void fake_resctrl_fork(struct fake_resctrl *fake, unsigned container);
 void fake_resctrl_end(struct fake_resctrl *fake, unsigned tid);
+/* To a container's cgroup, or to the child of it; it stays in its group. */
+void fake_resctrl_go(struct fake_resctrl *fake, unsigned tid, unsigned container, bool below);
 /* Somebody else moves a container's tasks to a group of theirs, which is made, or "/". */
 void fake_resctrl_take(struct fake_resctrl *fake, unsigned container, const char *group);
 void fake_resctrl_take_one(struct fake_resctrl *fake, unsigned tid, const char *group);
 /* Somebody else changes a group. */
 void fake_resctrl_set(struct fake_resctrl *fake, const char *group, unsigned mask,
                       unsigned percent);
-/* The group that all of the container's tasks are in; NULL: they are in several. */
+/* The group that all of the container's tasks are in, but for those below; NULL: they are in
+ * several. */
 const struct fake_group *fake_resctrl_of(const struct fake_resctrl *fake, unsigned container);
+/* The name of a task's group; NULL: it has ended. */
+const char *fake_resctrl_group(const struct fake_resctrl *fake, unsigned tid);
 /* Groups named ig_*. */
 size_t fake_resctrl_ours(const struct fake_resctrl *fake);
 
