@@ -49,7 +49,7 @@ class Governor(unittest.TestCase):
     def setUpClass(cls):
         build_renderer()
         cls.objects = governed(podMonitor={"enabled": True})
-        cls.all_in = governed({"enforce": True, "resctrl": True, "affinity": True,
+        cls.all_in = governed({"enforce": True, "resctrl": True,
                                "image": {"repository": "mine", "tag": "2"},
                                "podLabels": {"a": "b"}, "podAnnotations": {"c": "d"},
                                "extraArgs": ["--log.level=debug"]}, monitor={"enabled": True})
@@ -71,10 +71,9 @@ class Governor(unittest.TestCase):
         for objects, more in ((self.objects, False), (self.all_in, True)):
             spec = pod(of_governor(objects, "DaemonSet"))
             (container,) = spec["containers"]
-            capabilities = {"drop": ["ALL"], **({"add": ["SYS_NICE"]} if more else {})}
             self.assertEqual(container["securityContext"], {
                 "allowPrivilegeEscalation": False, "privileged": False,
-                "readOnlyRootFilesystem": True, "capabilities": capabilities})
+                "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}})
             self.assertEqual(spec["securityContext"], {
                 "runAsUser": 0, "runAsGroup": 0, "seccompProfile": {"type": "RuntimeDefault"}})
             self.assertEqual((spec["hostPID"], spec["hostNetwork"], spec["hostIPC"]),
@@ -89,11 +88,6 @@ class Governor(unittest.TestCase):
                                         *(["/sys/fs/resctrl"] if more else [])})
             self.assertEqual({v["hostPath"]["path"] for v in volumes.values() if "hostPath" in v} -
                              writable, {"/run/interference_exporter"})
-        for half in ("resctrl", "affinity"):
-            spec = pod(of_governor(governed({half: True}), "DaemonSet"))
-            self.assertIs(spec["hostPID"], True)
-            self.assertEqual("add" in spec["containers"][0]["securityContext"]["capabilities"],
-                             half == "affinity")
 
     def test_two_keys(self):
         for enforce in (False, True):
@@ -219,16 +213,19 @@ class Governor(unittest.TestCase):
         values = yaml.safe_load((CHART / "values.yaml").read_text())
         merge(values, {"governor": GIVEN})
         self.assertEqual([e.message for e in validator.iter_errors(values)], [])
-        values["governor"]["enforced"] = True
-        self.assertFalse(validator.is_valid(values))
+        for unknown in ("enforced", "affinity"):  # nothing moves threads
+            wrong = copy.deepcopy(values)
+            wrong["governor"][unknown] = True
+            self.assertFalse(validator.is_valid(wrong))
 
     def test_openshift(self):
         """The constraints of the exporter admit it, too: it has its account."""
-        objects = governed({"affinity": True}, openshift={"enabled": True})
+        for resctrl in (False, True):
+            objects = governed({"resctrl": resctrl}, openshift={"enabled": True})
+            scc = test_chart.of_kind(objects, "SecurityContextConstraints")
+            self.assertIs(scc["allowHostPID"], resctrl)
+            self.assertNotIn("SYS_NICE", scc["allowedCapabilities"])
         spec = pod(of_governor(objects, "DaemonSet"))
-        scc = test_chart.of_kind(objects, "SecurityContextConstraints")
-        self.assertIs(scc["allowHostPID"], True)
-        self.assertIn("SYS_NICE", scc["allowedCapabilities"])
         self.assertEqual(spec["securityContext"]["seLinuxOptions"], {"type": "spc_t"})
         self.assertEqual(spec["serviceAccountName"],
                          pod(of_exporter(objects, "DaemonSet"))["serviceAccountName"])
