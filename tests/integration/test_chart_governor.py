@@ -75,7 +75,8 @@ class Governor(unittest.TestCase):
                 "allowPrivilegeEscalation": False, "privileged": False,
                 "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}})
             self.assertEqual(spec["securityContext"], {
-                "runAsUser": 0, "runAsGroup": 0, "seccompProfile": {"type": "RuntimeDefault"}})
+                "runAsUser": 0, "runAsGroup": 0, "seccompProfile": {"type": "RuntimeDefault"},
+                **({"appArmorProfile": {"type": "Unconfined"}} if more else {})})
             self.assertEqual((spec["hostPID"], spec["hostNetwork"], spec["hostIPC"]),
                              (more, False, False))
             self.assertIs(spec["automountServiceAccountToken"], False)
@@ -88,6 +89,15 @@ class Governor(unittest.TestCase):
                                         *(["/sys/fs/resctrl"] if more else [])})
             self.assertEqual({v["hostPath"]["path"] for v in volumes.values() if "hostPath" in v} -
                              writable, {"/run/interference_exporter"})
+
+    def test_apparmor(self):
+        """Unconfined where it is to write resctrl, unless a profile is given."""
+        own = {"type": "Localhost", "localhostProfile": "governor"}
+        for given, expected in (({}, None), ({"resctrl": True}, {"type": "Unconfined"}),
+                                ({"appArmorProfile": own}, own),
+                                ({"resctrl": True, "appArmorProfile": own}, own)):
+            spec = pod(of_governor(governed(given), "DaemonSet"))
+            self.assertEqual(spec["securityContext"].get("appArmorProfile"), expected)
 
     def test_two_keys(self):
         for enforce in (False, True):
