@@ -71,8 +71,7 @@ static int allocation_probe(void *self, struct verdict *why)
     }
     if (err) {
         verdict_set(why, REASON_NO_DEVICE,
-                    "resctrl's root group is none that can be divided: domains that differ, or "
-                    "mounted with mba_MBps: %s",
+                    "the ways of resctrl's root group cannot be divided: domains that differ: %s",
                     strerror(-err));
         return err;
     }
@@ -82,6 +81,11 @@ static int allocation_probe(void *self, struct verdict *why)
         verdict_set(why, REASON_NO_DEVICE,
                     "the processor allocates no %s, or it is mounted with cdp",
                     ways ? "ways of the L3" : "memory bandwidth");
+        err = -ENODEV;
+    } else if (!ways && resctrl.schemata.mb.fixed) {
+        verdict_set(why, REASON_NO_DEVICE,
+                    "memory bandwidth is not in percent, or domains differ: AMD's is in eighths of "
+                    "a GB/s, that of a mount with mba_MBps in MB/s; it stays as it is");
         err = -ENODEV;
     } else if (fsroot_read(allocation->env->fs, FSROOT_PROC, "self/cpu_resctrl_groups",
                            (char[512]){0}, 512, NULL)) {

@@ -49,15 +49,22 @@ static DIR *list(int directory)
 
 /* ---- the mount ---- */
 
+/* AMD's bandwidth is in eighths of a GB/s, that of a mount with mba_MBps in MB/s. */
+static bool is_percent(const struct schemata_line *mb, uint32_t *percent)
+{
+    return schemata_value(mb, percent) && *percent > 0 && *percent <= 100;
+}
+
 static int take_whole(struct resctrl *resctrl)
 {
     struct resctrl_place whole = {.percent = 100};
-    const struct schemata *schemata = &resctrl->schemata;
+    struct schemata *schemata = &resctrl->schemata;
+    uint32_t percent;
     if (schemata->l3.n > 0 && !schemata_value(&schemata->l3, &whole.mask))
         return -EINVAL;
-    if (schemata->mb.n > 0 && (!schemata_value(&schemata->mb, &whole.percent) ||
-                               whole.percent > 100 || whole.percent == 0))
-        return -EINVAL;
+    schemata->mb.fixed = schemata->mb.n > 0 && !is_percent(&schemata->mb, &percent);
+    if (schemata->mb.n > 0 && !schemata->mb.fixed)
+        whole.percent = percent;
     resctrl->whole = whole;
     return 0;
 }
@@ -206,10 +213,12 @@ static bool says(const struct resctrl *resctrl, int group, struct resctrl_place 
     uint32_t value;
     if (read_schemata(group, &now))
         return false;
-    return (resctrl->schemata.l3.n == 0 ||
-            (schemata_value(&now.l3, &value) && value == place.mask)) &&
-           (resctrl->schemata.mb.n == 0 ||
-            (schemata_value(&now.mb, &value) && value == place.percent));
+    if (resctrl->schemata.l3.n > 0 && (!schemata_value(&now.l3, &value) || value != place.mask))
+        return false;
+    if (resctrl->schemata.mb.fixed)
+        return schemata_same(&now.mb, &resctrl->schemata.mb);
+    return resctrl->schemata.mb.n == 0 ||
+           (schemata_value(&now.mb, &value) && value == place.percent);
 }
 
 bool resctrl_is_true(const struct resctrl *resctrl, struct resctrl_place place)

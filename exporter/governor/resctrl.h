@@ -22,12 +22,12 @@ struct resctrl_place {
 /* The mount, and the root group as it is now. */
 struct resctrl {
     const struct actuator_env *env;
-    int root; /* directory */
-    struct schemata schemata;
+    int root;                 /* directory */
+    struct schemata schemata; /* mb is fixed where it is not in percent: the groups have it, too */
     struct resctrl_place whole; /* of the root group; percent 100 where nothing can be allocated */
 };
 
-/* -EINVAL: the root group's domains differ, or its bandwidth is in megabytes a second. */
+/* -EINVAL: the root group's domains have different ways. */
 int resctrl_open(const struct actuator_env *env, struct resctrl *out);
 void resctrl_close(struct resctrl *resctrl);
 

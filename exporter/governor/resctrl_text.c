@@ -94,6 +94,14 @@ bool schemata_value(const struct schemata_line *line, uint32_t *value)
     return line->n > 0;
 }
 
+bool schemata_same(const struct schemata_line *a, const struct schemata_line *b)
+{
+    bool same = a->n == b->n;
+    for (unsigned i = 0; same && i < a->n; i++)
+        same = a->ids[i] == b->ids[i] && a->values[i] == b->values[i];
+    return same;
+}
+
 /* Numbers have at most ten digits, so that 128 domains twice fit. */
 static size_t format_line(const struct schemata_line *line, const char *name, const char *number,
                           uint32_t value, char *out)
@@ -101,7 +109,7 @@ static size_t format_line(const struct schemata_line *line, const char *name, co
     size_t len = 0;
     for (unsigned i = 0; i < line->n; i++) {
         len += (size_t)sprintf(out + len, "%s%u=", i == 0 ? name : ";", line->ids[i]);
-        len += (size_t)sprintf(out + len, number, value);
+        len += (size_t)sprintf(out + len, number, line->fixed ? line->values[i] : value);
     }
     if (line->n > 0)
         out[len++] = '\n';

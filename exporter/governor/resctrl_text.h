@@ -19,6 +19,7 @@ enum { SCHEMATA_DOMAINS = 128, RESCTRL_GROUP_MAX = 256, RESCTRL_SCHEMATA_MAX = 8
 /* One resource: a value for each domain. */
 struct schemata_line {
     unsigned n; /* 0: there is no such resource */
+    bool fixed; /* no value of ours: what is written is what each domain has here */
     uint32_t ids[SCHEMATA_DOMAINS], values[SCHEMATA_DOMAINS];
 };
 
@@ -31,6 +32,7 @@ struct schemata {
 int schemata_parse(const char *text, size_t len, struct schemata *out);
 /* What all domains have; false when they differ, or there are none. */
 bool schemata_value(const struct schemata_line *line, uint32_t *value);
+bool schemata_same(const struct schemata_line *a, const struct schemata_line *b);
 /* What is to be written for these values, into RESCTRL_SCHEMATA_MAX bytes: both resources where
  * they are there. Returns the length. */
 size_t schemata_format(const struct schemata *like, uint32_t mask, uint32_t percent, char *out);

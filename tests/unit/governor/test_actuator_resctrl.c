@@ -557,14 +557,37 @@ static void what_a_machine_has_not(void **state)
     assert_int_equal(ways->ops->probe(ways->self, &why), 0);
     assert_int_equal(mba->ops->probe(mba->self, &why), -ENODEV);
     assert_non_null(strstr(why.words, "memory bandwidth"));
-    governor_rig_file(&scene->rig, "sys/fs/resctrl/schemata", "MB:0=2048\n");
-    assert_int_equal(mba->ops->probe(mba->self, &why), -EINVAL);
-    assert_non_null(strstr(why.words, "mba_MBps"));
+    static const char *const no_percent[] = {"MB:0=2048;1=2048\nL3:0=7ff;1=7ff\n",
+                                             "MB:0=0\nL3:0=7ff\n",
+                                             "MB:0=90;1=80\nL3:0=7ff;1=7ff\n"};
+    for (size_t i = 0; i < 3; i++) {
+        governor_rig_file(&scene->rig, "sys/fs/resctrl/schemata", no_percent[i]);
+        assert_int_equal(mba->ops->probe(mba->self, &why), -ENODEV);
+        assert_non_null(strstr(why.words, "not in percent"));
+        assert_int_equal(ways->ops->probe(ways->self, &why), 0);
+    }
     governor_rig_file(&scene->rig, "sys/fs/resctrl/schemata", "L3:0=7ff;1=3ff\n");
     assert_int_equal(ways->ops->probe(ways->self, &why), -EINVAL);
     governor_rig_file(&scene->rig, "sys/fs/resctrl/schemata", "L3CODE:0=7ff\nL3DATA:0=7ff\n");
     assert_int_equal(ways->ops->probe(ways->self, &why), -ENODEV);
     assert_non_null(strstr(why.words, "cdp"));
+}
+
+/* AMD's: a group has the bandwidth of the root group, also where that is not all there is. */
+static void ways_beside_bandwidth_that_is_not_in_percent(void **state)
+{
+    struct scene *scene = *state;
+    scene->fake.most_bandwidth = 2048;
+    fake_resctrl_set(&scene->fake, "/", 0x7ff, 1024);
+    scene->ways[0] = 3;
+    scene->mba[0] = 50;
+    tick(scene);
+    expect(scene, 0, "ig_7_100", 7, 1024);
+    fake_resctrl_set(&scene->fake, "/", 0x7ff, 512);
+    tick(scene);
+    expect(scene, 0, "/", 0x7ff, 512); /* the group is not what it was made for */
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    assert_int_equal(fake_resctrl_ours(&scene->fake), 0);
 }
 
 /* ---- whatever happens ---- */
@@ -725,6 +748,7 @@ int main(void)
         TEST(unmounted_nothing_is_left),
         TEST(not_mounted_here_claims_stay_open),
         TEST(what_a_machine_has_not),
+        TEST(ways_beside_bandwidth_that_is_not_in_percent),
         TEST(whatever_happens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,7 +168,7 @@ static int make_group(struct fake_resctrl *fake, const char *name)
     struct fake_group *group = &fake->groups[free_one];
     snprintf(group->name, sizeof group->name, "%s", name);
     group->mask = 0x7ff;
-    group->percent = 100;
+    group->percent = fake->most_bandwidth;
     char path[256];
     snprintf(path, sizeof path, RESCTRL "/%s", name);
     governor_rig_folder(fake->rig, path);
@@ -261,12 +261,12 @@ static int write_schemata(struct fake_resctrl *fake, size_t g, const char *text,
         fake->wrong++;
     if (schemata_parse(text, len, &schemata) || !schemata_value(&schemata.l3, &mask) ||
         !schemata_value(&schemata.mb, &percent) || !resctrl_mask_is_contiguous(mask) ||
-        mask > 0x7ff || percent > 100)
+        mask > 0x7ff || percent > fake->most_bandwidth)
         return -EINVAL;
     if (mask & ~fake->groups[0].mask || percent > fake->groups[0].percent)
         fake->wrong++;
     fake->groups[g].mask = mask;
-    fake->groups[g].percent = (percent + 9) / 10 * 10;
+    fake->groups[g].percent = fake->most_bandwidth > 100 ? percent : (percent + 9) / 10 * 10;
     say_group(fake, g);
     return 0;
 }
@@ -354,7 +354,7 @@ static int fake_rename_at(void *context, int directory, const char *from, const 
 
 void fake_resctrl_init(struct fake_resctrl *fake, struct governor_rig *rig)
 {
-    *fake = (struct fake_resctrl){.rig = rig, .num_closids = 8};
+    *fake = (struct fake_resctrl){.rig = rig, .num_closids = 8, .most_bandwidth = 100};
     fake->write = (struct fswrite){.context = fake,
                                    .write_at = fake_write_at,
                                    .open_at = fake_open_at,

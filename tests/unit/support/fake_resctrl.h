@@ -31,7 +31,8 @@ struct fake_resctrl {
     struct actuator_env env;
     struct fake_group groups[FAKE_GROUPS];
     struct fake_task tasks[FAKE_TASKS];
-    size_t num_closids; /* groups, with the root group */
+    size_t num_closids;      /* groups, with the root group */
+    unsigned most_bandwidth; /* 100, in percent; with more it is in a unit of its own, as AMD's */
     unsigned last_tid;
     unsigned fail_at; /* the so many-th write from now on fails; 0: none */
     int fail_with;
