@@ -17,8 +17,8 @@ PROGRAMS = {
 COMPUTE = ("compute", "20000000")
 CACHE = 1 << 18
 
-BATCH, BATCHES = 5, 4
-QUIET, MOST = 0.08, 0.15  # interquartile range, as a share of the median
+BATCH, BATCHES = 5, 3
+QUIET = 0.08  # interquartile range, as a share of the median
 
 
 def command(name, *arguments):
@@ -40,9 +40,7 @@ def measured(settings):
         worst = max(map(emulation.spread, found.values()))
         if worst < QUIET:
             return found
-    if worst > MOST:
-        raise unittest.SkipTest(f"CPU times scatter by {worst:.0%}: others use this machine")
-    return found
+    raise unittest.SkipTest(f"CPU times scatter by {worst:.0%}: others use this machine")
 
 
 def main():

@@ -92,6 +92,12 @@ static int tier_of(const struct plugin *self, uint64_t vaddr)
     return (hash >> 32) * 1000 >> 32 < self->share;
 }
 
+/* Of a wait in which the thread lost its CPU, what it was to be: the rest is not CPU time. */
+static uint64_t counted(uint64_t took, uint64_t asked)
+{
+    return took < 4 * asked ? took : asked;
+}
+
 static void miss(struct plugin *self, struct vcpu *vcpu, uint64_t vaddr)
 {
     int tier = tier_of(self, vaddr);
@@ -99,7 +105,7 @@ static void miss(struct plugin *self, struct vcpu *vcpu, uint64_t vaddr)
     if (self->sled)
         self->sled();
     else if (self->waits)
-        vcpu->waited_ticks += wait_ticks(self->wait_ticks[tier]);
+        vcpu->waited_ticks += counted(wait_ticks(self->wait_ticks[tier]), self->wait_ticks[tier]);
 }
 
 static void trace(struct plugin *self, struct vcpu *vcpu, unsigned index, uint64_t line)
