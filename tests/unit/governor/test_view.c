@@ -135,6 +135,7 @@ static void what_is_no_document_is_refused(void **state)
                                         "{\"containers\":[{\"pod\":\"a\",\"pod\":\"b\"}]}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_int_equal(parse(texts[i], &view), -EINVAL);
+    view_release(&view);
 }
 
 /* What the probe sees at best is less than is normal for anybody: theta of it would be exceeded by
