@@ -57,7 +57,7 @@ int bpf_counter_try(const struct perf_cpus *cpus, struct verdict *why)
         err = bpf_set_flush(set, cpu);
     if (err && set)
         verdict_set(why, REASON_NO_DEVICE,
-                    "the kernel does not run a BPF program on one CPU (%s): it takes Linux 5.10",
+                    "the kernel does not run a BPF program on one CPU (%s): it takes Linux 5.12",
                     strerrorname_np(-err));
     bpf_set_free(set);
     return err;

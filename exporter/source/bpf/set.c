@@ -61,7 +61,7 @@ static void explain(int err, struct verdict *why)
         return;
     default:
         verdict_set(why, REASON_NO_DEVICE,
-                    "the kernel refuses the BPF program (%s): it takes Linux 5.10 or later",
+                    "the kernel refuses the BPF program (%s): it takes Linux 5.12 or later",
                     strerror(-err));
     }
 }
