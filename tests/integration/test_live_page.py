@@ -322,4 +322,6 @@ class Log(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if os.environ.get("CI"):
+        harness.need_command("chromium")
     harness.main()
