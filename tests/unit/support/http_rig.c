@@ -182,7 +182,11 @@ int http_dial_from(unsigned host, int buffer_bytes, uint16_t port)
     const struct timeval patience = {60, 0}; /* a hang fails the test */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    /* What a server does at once may come before this thread runs again: an end, a reset, both. */
+    bool is_connected = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 ||
+                        errno == ECONNRESET || errno == EPIPE;
+    if (!is_connected)
+        fail_msg("connect: %s", strerror(errno));
     return fd;
 }
 
