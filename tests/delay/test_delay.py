@@ -67,7 +67,7 @@ class Times(unittest.TestCase):
         points = (0, 200, 400)
         found = measured({ns: run(program, near=ns) for ns in points})
         slope, _, fit = emulation.line([ns * 1e-9 for ns in points],
-                                       [emulation.median(found[ns]) for ns in points])
+                                       [found[ns][0].seconds for ns in points])
         print(f"{name}: slope {slope:,.0f}, {emulation.misses(found[0][0]):,} misses, R2 {fit:.4f}")
         self.assertGreater(fit, 0.99)
         self.assertLess(abs(slope / emulation.misses(found[0][0]) - 1), 0.08)
@@ -81,7 +81,7 @@ class Times(unittest.TestCase):
     def test_who_needs_no_memory_pays_nothing(self):
         program = command(*COMPUTE)
         found = measured({ns: run(program, near=ns) for ns in (0, 400)})
-        more = emulation.median(found[400]) / emulation.median(found[0]) - 1
+        more = found[400][0].seconds / found[0][0].seconds - 1
         print(f"compute: {more:+.1%}")
         self.assertLess(abs(more), 0.05)
 
@@ -93,9 +93,9 @@ class Times(unittest.TestCase):
                           "mix": run(program, near=100, far=400, share=500)})
         mix = found["mix"][0].report
         share = mix["far_misses"] / (mix["near_misses"] + mix["far_misses"])
-        predicted = emulation.weighted(emulation.median(found["near"]),
-                                       emulation.median(found["far"]), share)
-        error = predicted / emulation.median(found["mix"]) - 1
+        predicted = emulation.weighted(found["near"][0].seconds,
+                                       found["far"][0].seconds, share)
+        error = predicted / found["mix"][0].seconds - 1
         print(f"chase, {share:.1%} far: {error:+.1%}")
         self.assertLess(abs(error), 0.06)
 
