@@ -282,6 +282,15 @@ static const struct source_ops bpf_ops = {
     .free = bpf_free,
 };
 
+static size_t most_roles(void)
+{
+    size_t most = 0;
+    for (int i = 0; i < GROUP_COUNT; i++)
+        if (bpf_serves((enum group)i) && perf_n_roles((enum group)i) > most)
+            most = perf_n_roles((enum group)i);
+    return most;
+}
+
 int bpf_source_new(const struct bpf_config *config, struct source **out, struct verdict *why)
 {
     struct bpf_source *self = calloc(1, sizeof *self);
@@ -305,7 +314,7 @@ int bpf_source_new(const struct bpf_config *config, struct source **out, struct 
     if (err)
         verdict_set(why, REASON_NO_DEVICE, "cannot list CPUs: %s", strerror(-err));
     else
-        err = bpf_counter_try(&self->cpus, why);
+        err = bpf_counter_try(&self->cpus, most_roles(), self->containers, why);
     if (err) {
         bpf_free(&self->source);
         return err;

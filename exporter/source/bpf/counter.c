@@ -44,7 +44,8 @@ static void shut(struct bpf_counter *counter, int cpu)
 
 /* ---- all CPUs ---- */
 
-int bpf_counter_try(const struct perf_cpus *cpus, struct verdict *why)
+int bpf_counter_try(const struct perf_cpus *cpus, size_t n_roles, size_t containers,
+                    struct verdict *why)
 {
     struct bpf_set *set = NULL;
     int cpu = cpus->n ? cpus->at[0] : 0, possible = bpf_possible_cpus();
@@ -52,7 +53,7 @@ int bpf_counter_try(const struct perf_cpus *cpus, struct verdict *why)
         verdict_set(why, REASON_NO_DEVICE, "cannot tell how many CPUs there can be");
         return possible < 0 ? possible : -ENODEV;
     }
-    int err = bpf_set_new(1, 1, (size_t)possible, &set, why);
+    int err = bpf_set_new(n_roles, containers, (size_t)possible, &set, why);
     if (!err)
         err = bpf_set_flush(set, cpu);
     if (err && set)

@@ -38,8 +38,10 @@ struct bpf_counter {
     struct bpf_slots slots;
 };
 
-/* Whether the kernel takes the program, and runs it where we say. 0 or -errno, with *why. */
-int bpf_counter_try(const struct perf_cpus *cpus, struct verdict *why);
+/* Whether the kernel takes the program, with tables for a group of so many roles and so many
+ * containers, and runs it where we say. Nothing stays loaded. 0 or -errno, with *why. */
+int bpf_counter_try(const struct perf_cpus *cpus, size_t n_roles, size_t containers,
+                    struct verdict *why);
 
 /* Loads the program. 0 or -errno, with *why. */
 int bpf_counter_new(struct perf_context *context, struct perf_ladder *ladder,

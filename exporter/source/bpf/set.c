@@ -127,7 +127,13 @@ static int load(struct bpf_set *set)
 int bpf_set_new(size_t n_roles, size_t n_slots, size_t n_cpus, struct bpf_set **out,
                 struct verdict *why)
 {
-    struct bpf_set *set = calloc(1, sizeof *set);
+    if (n_roles > BPF_ROLES_MAX) {
+        verdict_set(why, REASON_NO_DEVICE, "a BPF program counts %d events at most, not %zu",
+                    BPF_ROLES_MAX, n_roles);
+        return -EINVAL;
+    }
+    /* The kernel numbers entries with 32 bits. */
+    struct bpf_set *set = n_slots > UINT32_MAX / n_cpus ? NULL : calloc(1, sizeof *set);
     if (!set) {
         explain(-ENOMEM, why);
         return -ENOMEM;

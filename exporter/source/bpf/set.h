@@ -20,8 +20,8 @@ struct bpf_set;
  */
 int bpf_possible_cpus(void);
 
-/* Loads and attaches it, for 'n_roles' roles (up to BPF_ROLES_MAX) and so many containers. 0 or
- * -errno, with *why. Takes CAP_BPF and CAP_PERFMON. */
+/* Loads and attaches it, for 'n_roles' roles and so many containers. 0 or -errno, with *why:
+ * -EINVAL for more than BPF_ROLES_MAX. Takes CAP_BPF and CAP_PERFMON. */
 int bpf_set_new(size_t n_roles, size_t n_slots, size_t n_cpus, struct bpf_set **out,
                 struct verdict *why);
 /* Detaches and unloads it. Accepts NULL. */
