@@ -62,7 +62,7 @@ class Plain(unittest.TestCase):
     def test_counts_by_bpf(self):
         """With the kernel locked down; by a CPU, too, that was away. Killed, it leaves nothing."""
         self.assertIn("on_switch", self.text("bpf.loaded"))
-        for name, cycles in (("bpf.page", 1234 + 321), ("bpf.ended", 1234 + 321 + 10 + 7)):
+        for name, cycles in (("bpf.page", 1234 + 321), ("bpf.ended", 1234 + 321 + 10 + 7 + 5)):
             page = harness.parse_text(self.text(name))
             self.assertEqual(page.get("interference_exporter_source_info", source="bpf"), 1)
             self.assertEqual(page.get("interference_container_cpu_cycles_total", container_id=ID),

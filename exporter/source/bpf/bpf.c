@@ -24,7 +24,6 @@ struct bpf_source {
     struct perf_ladder ladder;
     struct bpf_counter *counters[GROUP_COUNT]; /* owned; NULL: not checked yet */
     size_t containers;
-    bool retry;      /* some CPU could not be opened */
     uint64_t unread; /* as of the last tick */
 };
 
@@ -198,7 +197,6 @@ static void bpf_close(struct source *source, uint64_t handle)
 static void report(struct bpf_source *self, const char *doing, size_t failures, int err)
 {
     struct verdict why;
-    self->retry |= failures > 0;
     if (!failures)
         return;
     perf_explain(err, doing, PERF_PARANOID_UNKNOWN, &why);
@@ -212,15 +210,23 @@ static void change_rung(struct bpf_source *self, struct bpf_counter *counter)
     report(self, "opening counters again with other events", failures, err);
 }
 
-static void begin_group(struct bpf_source *self, struct bpf_counter *counter, bool sync,
-                        const struct tick *tick)
+static void sync_cpus(struct bpf_source *self, struct bpf_counter *counter)
 {
     int err = 0;
-    if (sync)
-        report(self, "opening counters on a CPU that came online", bpf_counter_sync(counter, &err),
-               err);
+    size_t failures = bpf_counter_sync(counter, &err);
+    report(self, "opening counters on a CPU that came online", failures, err);
+}
+
+static void begin_group(struct bpf_source *self, struct bpf_counter *counter, bool changed,
+                        const struct tick *tick)
+{
+    if (changed || counter->retry)
+        sync_cpus(self, counter);
+    bool failed = counter->retry;
     bpf_counter_flush(counter);
     bpf_counter_account(counter);
+    if (counter->retry && !failed) /* a CPU was away since the tick before: at once */
+        sync_cpus(self, counter);
     if (perf_ladder_tick(&self->ladder, counter->group) ||
         perf_ladder_climb(&self->ladder, counter->group, tick->mono_ns))
         change_rung(self, counter);
@@ -243,13 +249,11 @@ static void report_unread(struct bpf_source *self)
 static int bpf_begin(struct source *source, const struct tick *tick)
 {
     struct bpf_source *self = self_of(source);
-    bool changed;
+    bool changed = false;
     int err = perf_cpus_refresh(&self->cpus, &changed);
-    bool sync = !err && (changed || self->retry);
-    self->retry = self->retry && !sync;
     for (int i = 0; i < GROUP_COUNT; i++)
         if (self->counters[i])
-            begin_group(self, self->counters[i], sync, tick);
+            begin_group(self, self->counters[i], changed, tick);
     report_unread(self);
     perf_fd_account(&self->context);
     return err;

@@ -29,6 +29,7 @@ struct bpf_cell {
  * 'ready'. */
 struct bpf_cpu {
     __u64 ready;      /* its events are there */
+    __u64 known;      /* what follows is of the last interval's end; else the next is nobody's */
     __u64 enabled_ns; /* of the group's leader, like running_ns */
     __u64 running_ns;
     __u64 count[BPF_ROLES_MAX];

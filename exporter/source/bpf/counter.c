@@ -28,8 +28,8 @@ static int open_events(struct bpf_counter *counter, int cpu, size_t *failed)
     }
     events->open = true;
     events->enabled_ns = events->running_ns = 0;
-    /* What was counted before is nobody's. */
-    (void)bpf_set_flush(counter->set, cpu);
+    events->flushed = false;
+    (void)bpf_set_flush(counter->set, cpu); /* the first reading, with which counting begins */
     return 0;
 }
 
@@ -149,8 +149,10 @@ int bpf_counter_start(struct bpf_counter *counter, struct verdict *why)
     for (size_t i = 0; i < counter->cpus->n && !err; i++) {
         int cpu = counter->cpus->at[i];
         err = may_be(counter, cpu) ? open_events(counter, cpu, &failed) : 0;
-        if (err == -ENODEV) /* it has just gone offline: its return is noticed */
+        if (err == -ENODEV) { /* it has just gone offline, and may be back before that is noticed */
+            counter->retry = true;
             err = 0;
+        }
     }
     if (err) {
         explain_start(counter, failed, err, why);
@@ -164,6 +166,7 @@ int bpf_counter_start(struct bpf_counter *counter, struct verdict *why)
 size_t bpf_counter_sync(struct bpf_counter *counter, int *err)
 {
     size_t failures = 0, failed;
+    counter->retry = false;
     for (size_t i = 0; i < counter->n_events && counter->started; i++) {
         int cpu = (int)i;
         bool online = perf_cpus_has(counter->cpus, cpu);
@@ -172,6 +175,7 @@ size_t bpf_counter_sync(struct bpf_counter *counter, int *err)
         if (!online || counter->events[cpu].open)
             continue;
         int opened = open_events(counter, cpu, &failed);
+        counter->retry |= opened != 0;
         if (opened && opened != -ENODEV) {
             failures++;
             *err = opened;
@@ -190,12 +194,30 @@ size_t bpf_counter_reopen(struct bpf_counter *counter, uint32_t roles, int *err)
     return bpf_counter_sync(counter, err);
 }
 
+/* -ENXIO: the CPU has just gone offline. */
+static void warn_unflushed(struct bpf_counter *counter, int cpu, int err)
+{
+    if (err == -ENXIO || counter->warned)
+        return;
+    counter->warned = true;
+    log_warn(counter->context->log, "bpf",
+             "CPU %d does not run the program before a tick (%s): a task is counted once it has "
+             "left its CPU, and slots of containers that ended are not used again meanwhile",
+             cpu, strerrorname_np(-err));
+}
+
 void bpf_counter_flush(struct bpf_counter *counter)
 {
     bool everywhere = true;
-    for (size_t cpu = 0; cpu < counter->n_events; cpu++)
-        if (counter->events[cpu].open && bpf_set_flush(counter->set, (int)cpu) != 0)
-            everywhere = everywhere && !perf_cpus_has(counter->cpus, (int)cpu);
+    for (size_t cpu = 0; cpu < counter->n_events; cpu++) {
+        struct bpf_events *events = &counter->events[cpu];
+        int err = events->open ? bpf_set_flush(counter->set, (int)cpu) : 0;
+        events->flushed = events->open && !err;
+        if (!err || !perf_cpus_has(counter->cpus, (int)cpu))
+            continue;
+        everywhere = false;
+        warn_unflushed(counter, (int)cpu, err);
+    }
     if (everywhere)
         bpf_slots_settle(&counter->slots);
 }
@@ -208,6 +230,11 @@ void bpf_counter_account(struct bpf_counter *counter)
         if (!events->open)
             continue;
         bpf_set_clocks(counter->set, (int)cpu, &enabled_ns, &running_ns);
+        if (events->flushed && enabled_ns == events->enabled_ns) {
+            shut(counter, (int)cpu);
+            counter->retry = true;
+            continue;
+        }
         perf_ladder_account(&counter->ladder->groups[counter->group],
                             enabled_ns - events->enabled_ns, running_ns - events->running_ns);
         events->enabled_ns = enabled_ns;

@@ -21,6 +21,7 @@
 /* The events of one CPU. */
 struct bpf_events {
     bool open;
+    bool flushed; /* in the last flush */
     int fds[GROUP_MAX_ROLES];
     uint64_t enabled_ns, running_ns; /* the leader's, as of the last tick */
 };
@@ -32,6 +33,8 @@ struct bpf_counter {
     enum group group;
     uint32_t roles;            /* that have events */
     bool started;              /* events are open, where they could be */
+    bool retry;                /* some CPU could not be opened */
+    bool warned;               /* that a CPU does not run the program */
     size_t n_events;           /* CPUs that there can be */
     struct bpf_events *events; /* owned, one per CPU that there can be */
     struct bpf_set *set;       /* owned */
@@ -54,15 +57,16 @@ void bpf_counter_free(struct bpf_counter *counter);
 int bpf_counter_start(struct bpf_counter *counter, struct verdict *why);
 
 /* Opens and closes as CPUs came and went, and opens what could not be opened before. Returns how
- * many CPUs do not count, with *err. */
+ * many CPUs do not count, with *err; one that has just gone offline is none of them. */
 size_t bpf_counter_sync(struct bpf_counter *counter, int *err);
 /* All CPUs again, with other roles; what containers have counted stays. As sync. */
 size_t bpf_counter_reopen(struct bpf_counter *counter, uint32_t roles, int *err);
 
 /* What runs now is in the cells when this returns; slots that were left are free again. */
 void bpf_counter_flush(struct bpf_counter *counter);
-/* Tells the ladder for how long the group was enabled, and ran, on each CPU since the call before.
- */
+/* After a flush: tells the ladder for how long the group was enabled, and ran, on each CPU since
+ * the call before. Where its clock stands, the CPU was offline meanwhile, which takes its events
+ * apart for good: they are closed, and to be opened again (retry). */
 void bpf_counter_account(struct bpf_counter *counter);
 
 /* A container's slot. 0; -ENOSPC; other -errno of the kernel. */

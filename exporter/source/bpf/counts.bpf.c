@@ -55,20 +55,24 @@ __u32 levels; /* bit i: containers lie at this depth below the root */
 /* The kernel lends bpf_perf_event_read_value() to no other. */
 char _license[] SEC("license") = "GPL";
 
-/* Reads all events; what they counted since is the interval. False: it is of no use. */
+/* Reads all events. What they counted since they were read last is the interval, which is nobody's
+ * where they could not be read at its beginning or its end. False: it is of no use. */
 static __always_inline int read_events(struct bpf_cpu *at, __u32 cpu, struct reading *since)
 {
     struct bpf_perf_event_value value;
     __u32 bad = 0, starved = 0;
+    __u64 known = at->known;
 
 #pragma unroll
     for (__u32 i = 0; i < BPF_ROLES_MAX; i++) {
         if (i >= n_roles)
             break;
-        /* A role that is not counted has no event: then the value is all zero. */
-        long err = bpf_perf_event_read_value(&events, cpu * n_roles + i, &value, sizeof value);
         __u32 counted = roles >> i & 1;
-        bad |= (err != 0) & counted;
+        /* A role that is not counted has no event. */
+        if (bpf_perf_event_read_value(&events, cpu * n_roles + i, &value, sizeof value)) {
+            bad |= counted;
+            continue;
+        }
         since->count[i] = value.counter - at->count[i];
         starved |= (value.running == at->ran_ns[i]) & counted;
         at->count[i] = value.counter;
@@ -80,10 +84,10 @@ static __always_inline int read_events(struct bpf_cpu *at, __u32 cpu, struct rea
             at->running_ns = value.running;
         }
     }
-    if (bad) {
-        at->unread++;
+    at->known = !bad;
+    at->unread += bad;
+    if (bad || !known)
         return 0;
-    }
     if (starved) /* all or nothing; that it was enabled and did not run tells the reader */
         since->running_ns = 0;
     return 1;

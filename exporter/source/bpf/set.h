@@ -34,7 +34,8 @@ size_t bpf_set_bytes(const struct bpf_set *set);
 /* Which roles have events from now on, for all CPUs: while none has begun. */
 void bpf_set_roles(struct bpf_set *set, uint32_t roles);
 /* The roles' events on a CPU (-1 where there is none), which count already: they are read there
- * from now on. The descriptors stay the caller's. 0 or -errno, with nothing begun. */
+ * from now on, and what they counted until they are first read is nobody's. The descriptors stay
+ * the caller's. 0 or -errno, with nothing begun. */
 int bpf_set_begin(struct bpf_set *set, int cpu, const int *fds);
 /* Before the events are closed. */
 void bpf_set_end(struct bpf_set *set, int cpu);

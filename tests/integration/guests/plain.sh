@@ -56,6 +56,13 @@ echo 1 >/sys/devices/system/cpu/cpu1/online
 next_tick
 next_tick
 must in_group "$container/child" uprobe_roles 1:cycles=7
+# Away and back before a tick can have noticed, mostly.
+next_tick
+echo 0 >/sys/devices/system/cpu/cpu1/online
+echo 1 >/sys/devices/system/cpu/cpu1/online
+next_tick
+next_tick
+must in_group "$container/child" uprobe_roles 1:cycles=5
 rmdir "$container/child" "$container"
 wait_for shown 'containers{state="lingering"} 1'
 next_tick
