@@ -38,7 +38,8 @@ static int run(const struct plan *plan, const struct log *log, const sigset_t *s
     unsigned confined = plan_confine(plan);
     int err = exporter_new(plan, log, signals, front, &exporter, error, sizeof error);
     if (!err && front)
-        say_confined(log, confined | confine_actions(front_keeper(front), plan_bpf(plan)));
+        say_confined(log,
+                     confined | confine_actions(front_keeper(front), exporter_uses_bpf(exporter)));
     if (!err && plan->options->once)
         err = exporter_once(exporter, stdout, error, sizeof error);
     else if (!err)

@@ -1,13 +1,18 @@
 /* Counting containers by a program in the kernel, where that is asked for and works. */
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/daemon/sources_internal.h"
+#include "exporter/service/privileges.h"
 #include "exporter/source/bpf/bpf.h"
 
 /* More slots than containers: those that ended are open until they were read. */
 enum { ENDED_PART = 4, ENDED_LEAST = 64 };
+
+static const char by_bpf[] = "bpf";
 
 /* The program knows cgroups of v2 only, and of the others perf counts those that own perf_event. */
 static int check_hierarchy(const struct fsroot *fs, struct verdict *why)
@@ -46,9 +51,17 @@ int sources_add_bpf(struct sources *sources, const struct sources_config *config
     if (check_hierarchy(&config->plan->fs, &sources->by) != 0 ||
         bpf_source_new(&bpf, &source, &sources->by) != 0) {
         log_warn(config->log, "bpf", "%s; perf counts instead", sources->by.words);
+        int err = privileges_forgo(CAP_BPF);
+        if (err)
+            log_warn(config->log, "bpf", "cannot give CAP_BPF back: %s", strerror(-err));
         return 0;
     }
     verdict_set(&sources->by, REASON_OK, "--source=bpf asks for it");
-    sources->name = "bpf";
+    sources->name = by_bpf;
     return route(sources, source);
+}
+
+bool sources_use_bpf(const struct sources *sources)
+{
+    return sources->name == by_bpf;
 }

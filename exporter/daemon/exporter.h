@@ -7,6 +7,7 @@
 #define IE_DAEMON_EXPORTER_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,6 +40,9 @@ void exporter_stop(struct exporter *exporter);
 
 /* --once: two ticks live, all ticks of a recording; then text 0.0.4 on 'file'. */
 int exporter_once(struct exporter *exporter, FILE *file, char *error, size_t error_size);
+
+/* Whether it goes on using a BPF program. */
+bool exporter_uses_bpf(const struct exporter *exporter);
 
 /* The port of the i-th listener; 0 when there is none. */
 uint16_t exporter_port(const struct exporter *exporter, size_t i);

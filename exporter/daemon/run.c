@@ -203,6 +203,11 @@ int exporter_once(struct exporter *e, FILE *file, char *error, size_t error_size
     return err ? err : print_text(e, file, error, error_size);
 }
 
+bool exporter_uses_bpf(const struct exporter *e)
+{
+    return sources_use_bpf(&e->sources);
+}
+
 uint16_t exporter_port(const struct exporter *e, size_t i)
 {
     if (e->front)

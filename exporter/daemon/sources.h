@@ -5,6 +5,8 @@
 #ifndef IE_DAEMON_SOURCES_H
 #define IE_DAEMON_SOURCES_H
 
+#include <stdbool.h>
+
 #include "collectors/contract/facts.h"
 #include "exporter/base/log.h"
 #include "exporter/daemon/plan.h"
@@ -51,5 +53,8 @@ int sources_init(struct sources *sources, const struct sources_config *config, c
  * it may still use the sources and what they borrow, which stay as they are; a recording is
  * complete. */
 int sources_release(struct sources *sources);
+
+/* Whether a program in the kernel counts the containers. */
+bool sources_use_bpf(const struct sources *sources);
 
 #endif

@@ -50,6 +50,22 @@ int privileges_drop(const int *keep, size_t n)
     return err;
 }
 
+int privileges_forgo(int capability)
+{
+    static const cap_flag_t sets[] = {CAP_EFFECTIVE, CAP_PERMITTED, CAP_INHERITABLE};
+    cap_value_t value = capability;
+    cap_t now = cap_get_proc();
+    int err = now ? 0 : -ENOMEM;
+    if (now && is_permitted(now, value)) {
+        for (size_t i = 0; i < sizeof sets / sizeof *sets && !err; i++)
+            err = cap_set_flag(now, sets[i], 1, &value, CAP_CLEAR) == 0 ? 0 : -errno;
+        if (!err && cap_set_proc(now) != 0)
+            err = -errno;
+    }
+    cap_free(now);
+    return err;
+}
+
 int privileges_become(uid_t user)
 {
     if (getuid() == user && geteuid() == user)

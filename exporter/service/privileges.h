@@ -19,6 +19,9 @@ bool privileges_has(int capability);
  */
 int privileges_drop(const int *keep, size_t n);
 
+/* Drops this one, too, where the process has it. As privileges_drop(). */
+int privileges_forgo(int capability);
+
 /*
  * Becomes another user and belongs to no groups but its own, which stays. Capabilities are kept, to
  * be dropped by privileges_drop(). Must run before threads start. 0, also when it is that user

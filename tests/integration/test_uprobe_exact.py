@@ -6,6 +6,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import signal
 import tempfile
 import time
@@ -84,6 +85,7 @@ SHORT_LIVED = [(FIRST, calls(cycles=210, ref_cycles=105, instructions=3, l3_miss
                              l3_miss_read_occupancy=1120, llc_reads=21, l3_miss_read_active=5))]
 OUTSIDE = [(FIRST, calls(**dict.fromkeys(COUNTERS, 500))),
            (LAST, calls(**dict.fromkeys(COUNTERS, 500)))]
+CAP_BPF = 1 << 39
 
 
 class WindowWasSplit(Exception):
@@ -428,6 +430,27 @@ class OneWindowByBpf(OneWindow):
 
 class ManyWindowsByBpf(ManyWindows):
     SOURCE = "bpf"
+
+
+class Privilege(unittest.TestCase):
+    """CAP_BPF is kept where it is used: not where perf has taken over."""
+
+    def test_given_back(self):
+        directory = self.enterContext(tempfile.TemporaryDirectory())
+        with Cgroups() as groups:
+            places = {"perf": f"--path.cgroupfs={directory}"}
+            if groups.version == 2:
+                places["bpf"] = groups.only()
+            for source, place in places.items():
+                with self.subTest(source), Exporter(
+                        "--source=bpf", place, "--no-collector.probe",
+                        "--containers.names=none") as exporter:
+                    info = exporter.scrape().get("interference_exporter_source_info",
+                                                 source=source)
+                    self.assertEqual(info, 1)
+                    status = pathlib.Path(f"/proc/{exporter.pid}/status").read_text()
+                    for capabilities in re.findall(r"Cap(?:Prm|Eff):\t(\w+)", status):
+                        self.assertEqual(bool(int(capabilities, 16) & CAP_BPF), source == "bpf")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 /* What the process gives up, each in a child of its own. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -64,8 +65,29 @@ static void memory_stays_where_it_is(void **state)
     assert_int_equal(in_child(enclose_one_who_writes), 0);
 }
 
+static int forgo_one(void)
+{
+    bool chowns = privileges_has(CAP_CHOWN), kills = privileges_has(CAP_KILL);
+    if (privileges_forgo(CAP_KILL) != 0 || privileges_has(CAP_KILL))
+        return 1;
+    if (privileges_forgo(CAP_KILL) != 0 || privileges_has(CAP_CHOWN) != chowns)
+        return 2;
+    return kills ? 0 : 3;
+}
+
+static void one_is_given_back(void **state)
+{
+    (void)state;
+    if (!privileges_has(CAP_KILL))
+        skip();
+    assert_int_equal(in_child(forgo_one), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(memory_stays_where_it_is)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_stays_where_it_is),
+        cmocka_unit_test(one_is_given_back),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
