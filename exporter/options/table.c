@@ -184,11 +184,10 @@ const struct option_flag flag_table[] = {
      .offset = MEMBER(source),
      .fallback = "auto",
      .choices = source_words,
-     .help =
-         "Where counts come from: this machine's kernel, by its cgroup events (perf) or by a "
-         "program in it (bpf: fewer descriptors and cheaper switches; where it cannot run, perf "
-         "takes over and the log says why), or a recording (replay). auto means replay if "
-         "--source.replay.file is given, otherwise perf."},
+     .help = "Where counts come from: this machine's kernel, by its cgroup events (perf) or by a "
+             "program in it (bpf: fewer descriptors; where it cannot run, perf takes over and the "
+             "log says why), or a recording (replay). auto means replay if --source.replay.file "
+             "is given, otherwise perf."},
     {.name = "source.replay.file",
      .type = FLAG_TEXT,
      .offset = MEMBER(replay_file),
