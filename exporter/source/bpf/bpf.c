@@ -269,6 +269,7 @@ static void bpf_free(struct source *source)
     struct bpf_source *self = self_of(source);
     for (int i = 0; i < GROUP_COUNT; i++)
         bpf_counter_free(self->counters[i]);
+    perf_fd_account(&self->context);
     perf_ladder_release(&self->ladder);
     perf_cpus_release(&self->cpus);
     free(self);
@@ -311,6 +312,7 @@ int bpf_source_new(const struct bpf_config *config, struct source **out, struct 
         .file = config->perf.file,
         .no_pmem = config->perf.no_pmem,
         .fd_limit = config->perf.fd_limit,
+        .pool = config->perf.pool,
     };
     self->containers = config->containers;
     perf_ladder_init(&self->ladder, &self->context, &self->cpus);

@@ -88,6 +88,7 @@ int bpf_counter_new(struct perf_context *context, struct perf_ladder *ladder,
         bpf_counter_free(counter);
         return err;
     }
+    context->shared += bpf_set_descriptors(counter->set);
     *out = counter;
     return 0;
 fail:
@@ -107,6 +108,8 @@ void bpf_counter_free(struct bpf_counter *counter)
     if (!counter)
         return;
     stop(counter);
+    if (counter->set)
+        counter->context->shared -= bpf_set_descriptors(counter->set);
     bpf_set_free(counter->set);
     bpf_slots_release(&counter->slots);
     free(counter->events);

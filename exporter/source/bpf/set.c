@@ -169,6 +169,17 @@ size_t bpf_set_bytes(const struct bpf_set *set)
     return set->cells_bytes;
 }
 
+size_t bpf_set_descriptors(const struct bpf_set *set)
+{
+    struct bpf_object *object = set->program->obj;
+    struct bpf_program *program;
+    struct bpf_map *map;
+    size_t n = 1; /* what holds the program to the tracepoint */
+    bpf_object__for_each_map(map, object) n += bpf_map__fd(map) >= 0;
+    bpf_object__for_each_program(program, object) n += bpf_program__fd(program) >= 0;
+    return n + (bpf_object__btf_fd(object) >= 0);
+}
+
 /* ---- CPUs ---- */
 
 void bpf_set_roles(struct bpf_set *set, uint32_t roles)

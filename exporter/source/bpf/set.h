@@ -28,6 +28,8 @@ int bpf_set_new(size_t n_roles, size_t n_slots, size_t n_cpus, struct bpf_set **
 void bpf_set_free(struct bpf_set *set);
 /* Bytes of the kernel's memory for its cells. */
 size_t bpf_set_bytes(const struct bpf_set *set);
+/* Descriptors that it holds: of its programs and tables. */
+size_t bpf_set_descriptors(const struct bpf_set *set);
 
 /* ---- CPUs ---- */
 

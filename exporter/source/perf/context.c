@@ -3,19 +3,21 @@
 #include <errno.h>
 #include <stdint.h>
 
-void perf_fd_account(const struct perf_context *context)
+void perf_fd_account(struct perf_context *context)
 {
-    if (context->pool)
-        context->pool->counters = context->open_counters + context->cgroup_handles;
+    size_t held = context->open_counters + context->cgroup_handles + context->shared;
+    if (context->pool) /* of which other contexts have their part, too */
+        context->pool->counters += held - context->told;
+    context->told = held;
 }
 
-int perf_fd_budget(const struct perf_context *context, enum group group, size_t events, size_t cpus,
+int perf_fd_budget(struct perf_context *context, enum group group, size_t events, size_t cpus,
                    struct verdict *why)
 {
-    size_t used = context->open_counters + context->cgroup_handles;
+    perf_fd_account(context);
+    size_t used = context->pool ? context->pool->counters : context->told;
     size_t limit = context->fd_limit ? context->fd_limit : SIZE_MAX, need = events * cpus;
     if (used <= limit && need <= limit - used) {
-        perf_fd_account(context);
         if (context->pool) /* and the directory of a container */
             descriptor_pool_make_room(context->pool, need + 1);
         return 0;

@@ -29,14 +29,16 @@ struct perf_context {
     bool no_pmem;                    /* likewise */
     size_t open_counters;
     size_t cgroup_handles; /* groups of containers that are open: each holds its directory */
+    size_t shared;         /* other descriptors, of what all counters use together */
+    size_t told;           /* the sum, as the pool knows it */
 };
 
-/* Tells the pool what counters hold now. */
-void perf_fd_account(const struct perf_context *context);
+/* Tells the pool what counters hold now. Contexts with the same pool add up. */
+void perf_fd_account(struct perf_context *context);
 
 /* 0, with what others hold of it called in; or -EMFILE with *why when a group of that many events
- * on that many CPUs does not fit. */
-int perf_fd_budget(const struct perf_context *context, enum group group, size_t events, size_t cpus,
+ * on that many CPUs does not fit beside all counters of the pool. */
+int perf_fd_budget(struct perf_context *context, enum group group, size_t events, size_t cpus,
                    struct verdict *why);
 
 #endif

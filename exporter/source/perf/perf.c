@@ -169,6 +169,7 @@ static void perf_free(struct source *source)
     struct perf_source *self = self_of(source);
     while (self->handles.first)
         perf_handle_free(&self->handles, self->handles.first);
+    perf_fd_account(&self->context);
     perf_ladder_release(&self->ladder);
     perf_cpus_release(&self->cpus);
     free(self);

@@ -1,0 +1,173 @@
+/*
+ * The source as others see it, on this machine's kernel: what it holds, and for whom it counts.
+ *
+ * Takes root, and a kernel that takes the program; software events stand in for the PMU's.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "exporter/containers/cgroups/hierarchy.h"
+#include "exporter/source/bpf/bpf.h"
+#include "exporter/source/perf/cpus.h"
+
+enum { CONTAINERS = 8, GROUPS = 2 };
+
+static const enum group groups[GROUPS] = {GROUP_CORE, GROUP_CPI};
+
+struct rig {
+    struct fsroot fs;
+    struct log log;
+    struct events_file file;
+    struct descriptor_pool pool;
+    struct source *source; /* NULL: not here */
+    size_t before;         /* descriptors without its counters */
+    char cgroup[4160];
+    int cgroup_fd;
+};
+
+static size_t descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    assert_non_null(directory);
+    size_t n = 0;
+    while (readdir(directory))
+        n++;
+    closedir(directory);
+    return n;
+}
+
+static void name_events(struct events_file *file)
+{
+    for (int i = 0; i < GROUPS; i++)
+        for (size_t role = 0; role < group_descs[groups[i]].n; role++)
+            file->event[group_descs[groups[i]].roles[role]] =
+                (char *)(uintptr_t) "software:page-faults";
+}
+
+static void make_cgroup(struct rig *rig)
+{
+    struct cgroup_hierarchy found;
+    char error[256];
+    rig->cgroup_fd = -1;
+    if (cgroup_hierarchy_find(&rig->fs, &found, error, sizeof error) != 0 || found.version != 2)
+        return;
+    snprintf(rig->cgroup, sizeof rig->cgroup, "%s/ie-test-bpf-source-%d", found.path,
+             (int)getpid());
+    if (mkdir(rig->cgroup, 0755) == 0)
+        rig->cgroup_fd = open(rig->cgroup, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int setup(void **state)
+{
+    struct rig *rig = calloc(1, sizeof *rig);
+    struct verdict why;
+    assert_non_null(rig);
+    *state = rig;
+    assert_int_equal(fsroot_init(&rig->fs, NULL, NULL, NULL, NULL), 0);
+    rig->log = (struct log){.fd = memfd_create("log", MFD_CLOEXEC)};
+    rig->pool.limit = 1000;
+    name_events(&rig->file);
+    make_cgroup(rig);
+    const struct bpf_config config = {.perf = {.fs = &rig->fs,
+                                               .log = &rig->log,
+                                               .file = &rig->file,
+                                               .kernel = &perf_kernel_linux,
+                                               .fd_limit = rig->pool.limit,
+                                               .pool = &rig->pool},
+                                      .containers = CONTAINERS};
+    if (rig->cgroup_fd >= 0 && bpf_source_new(&config, &rig->source, &why) != 0)
+        printf("not here: %s\n", why.words);
+    rig->before = descriptors();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct rig *rig = *state;
+    if (rig->source)
+        rig->source->ops->free(rig->source);
+    assert_int_equal(rig->pool.counters, 0);
+    if (rig->cgroup_fd >= 0) {
+        close(rig->cgroup_fd);
+        rmdir(rig->cgroup);
+    }
+    close(rig->log.fd);
+    fsroot_release(&rig->fs);
+    free(rig);
+    return 0;
+}
+
+static struct rig *rig_of(void **state)
+{
+    struct rig *rig = *state;
+    if (!rig->source)
+        skip();
+    return rig;
+}
+
+static uint64_t open_group(struct rig *rig, enum group group)
+{
+    const struct scope scope = {.kind = SCOPE_CGROUP, .key = "test", .cgroup_fd = rig->cgroup_fd};
+    struct verdict why;
+    uint64_t handle = 0;
+    assert_int_equal(rig->source->ops->open(rig->source, &scope, group, &handle, &why), 0);
+    return handle;
+}
+
+/* Whatever it holds counts, or counters of perf beside it would take more than there is. */
+static void test_all_descriptors_count(void **state)
+{
+    struct rig *rig = rig_of(state);
+    const struct source_ops *ops = rig->source->ops;
+    uint64_t handles[CONTAINERS * GROUPS];
+    size_t first = 0;
+    for (int i = 0; i < CONTAINERS; i++) {
+        for (int k = 0; k < GROUPS; k++) {
+            handles[i * GROUPS + k] = open_group(rig, groups[k]);
+            assert_int_equal(descriptors() - rig->before, rig->pool.counters);
+        }
+        first = i == 0 ? rig->pool.counters : first;
+        assert_int_equal(rig->pool.counters, first); /* further containers take none */
+    }
+    assert_true(ops->open_counters(rig->source) < first);
+    for (int i = 0; i < CONTAINERS * GROUPS; i++)
+        ops->close(rig->source, handles[i]);
+}
+
+/* Others of the pool leave no room. */
+static void test_no_room_in_the_pool(void **state)
+{
+    struct rig *rig = rig_of(state);
+    const struct scope scope = {.kind = SCOPE_CGROUP, .key = "test", .cgroup_fd = rig->cgroup_fd};
+    struct verdict why;
+    uint64_t handle;
+    rig->pool.counters = rig->pool.limit;
+    assert_int_equal(rig->source->ops->open(rig->source, &scope, GROUP_CORE, &handle, &why),
+                     -EMFILE);
+    assert_int_equal(why.reason, REASON_FD_LIMIT);
+    rig->pool.counters -= rig->pool.limit;
+    handle = open_group(rig, GROUP_CORE);
+    rig->source->ops->close(rig->source, handle);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_all_descriptors_count, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_room_in_the_pool, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

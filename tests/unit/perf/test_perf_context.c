@@ -1,0 +1,43 @@
+/* Descriptors that contexts hold, and the pool in which they add up. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "exporter/source/perf/context.h"
+
+/* Each context has a part of what the pool allows. */
+static void test_contexts_add_up(void **state)
+{
+    (void)state;
+    struct descriptor_pool pool = {.limit = 10};
+    struct perf_context one = {.fd_limit = 10, .pool = &pool}, other = one;
+    struct verdict why;
+    one.open_counters = 3;
+    one.cgroup_handles = 1;
+    other.open_counters = 2;
+    other.shared = 1;
+    perf_fd_account(&one);
+    perf_fd_account(&other);
+    perf_fd_account(&one);
+    assert_int_equal(pool.counters, 4 + 3);
+    assert_int_equal(perf_fd_budget(&other, GROUP_LOADS, 1, 3, &why), 0);
+    assert_int_equal(perf_fd_budget(&other, GROUP_LOADS, 1, 4, &why), -EMFILE);
+    one.open_counters = one.cgroup_handles = 0;
+    perf_fd_account(&one);
+    assert_int_equal(pool.counters, 3);
+    other.open_counters = 4;
+    assert_int_equal(perf_fd_budget(&one, GROUP_LOADS, 1, 7, &why), 0); /* as last told */
+    perf_fd_account(&other);
+    assert_int_equal(perf_fd_budget(&one, GROUP_LOADS, 1, 6, &why), -EMFILE);
+    assert_int_equal(pool.counters, 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_contexts_add_up)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
