@@ -5,17 +5,15 @@
 #include <string.h>
 
 #include "exporter/source/bpf/counter.h"
+#include "exporter/source/bpf/rows.h"
 #include "exporter/source/perf/explain.h"
 
-/* A container's group: the CPUs on which it has run so far, in the order of its rows. */
+/* A container's group. */
 struct bpf_handle {
-    struct bpf_counter *counter;
+    struct bpf_counter *counter; /* borrowed */
     uint32_t slot;
-    size_t n;
-    uint16_t cpus[]; /* as many as there can be */
+    struct bpf_rows rows;
 };
-
-enum { ROWS_AT_ONCE = 8 }; /* room that a container gets when it runs on more CPUs than before */
 
 struct bpf_source {
     struct source source; /* first */
@@ -106,6 +104,12 @@ static int take_slot(struct bpf_handle *handle, const struct scope *scope, struc
     return err;
 }
 
+static void free_handle(struct bpf_handle *handle)
+{
+    bpf_rows_release(&handle->rows);
+    free(handle);
+}
+
 static int bpf_open(struct source *source, const struct scope *scope, enum group group,
                     uint64_t *handle, struct verdict *why)
 {
@@ -117,47 +121,31 @@ static int bpf_open(struct source *source, const struct scope *scope, enum group
     if (err)
         return err;
     struct bpf_counter *counter = self->counters[group];
-    struct bpf_handle *opened =
-        calloc(1, sizeof *opened + counter->n_events * sizeof *opened->cpus);
-    if (!opened) {
+    struct bpf_handle *opened = calloc(1, sizeof *opened);
+    if (!opened || bpf_rows_init(&opened->rows, counter->n_events) != 0) {
+        free(opened);
         verdict_set(why, REASON_NO_DEVICE, "out of memory");
         return -ENOMEM;
     }
     opened->counter = counter;
     err = take_slot(opened, scope, why);
-    if (err) {
-        free(opened);
-        return err;
-    }
-    *handle = (uint64_t)(uintptr_t)opened;
-    return 0;
+    if (err)
+        free_handle(opened);
+    else
+        *handle = (uint64_t)(uintptr_t)opened;
+    return err;
 }
 
 static size_t bpf_width(struct source *source, uint64_t handle)
 {
     (void)source;
-    const struct bpf_handle *at = handle_of(handle);
-    size_t rows = (at->n / ROWS_AT_ONCE + 1) * ROWS_AT_ONCE;
-    return rows < at->counter->n_events ? rows : at->counter->n_events;
+    return bpf_rows_room(&handle_of(handle)->rows);
 }
 
-static bool has_row(const struct bpf_handle *handle, int cpu)
+static bool has_run(const void *context, int cpu)
 {
-    for (size_t i = 0; i < handle->n; i++)
-        if (handle->cpus[i] == cpu)
-            return true;
-    return false;
-}
-
-/* A CPU on which the container has never run has no row. */
-static void find_rows(struct bpf_handle *handle)
-{
-    const struct bpf_counter *counter = handle->counter;
-    struct bpf_cell cell;
-    for (size_t i = 0; i < counter->n_events && handle->n < counter->n_events; i++)
-        if (!has_row(handle, (int)i) &&
-            bpf_set_read(counter->set, handle->slot, (int)i, &cell) == 0 && cell.enabled_ns > 0)
-            handle->cpus[handle->n++] = (uint16_t)i;
+    const struct bpf_handle *handle = context;
+    return bpf_set_has_run(handle->counter->set, handle->slot, cpu);
 }
 
 static int bpf_read(struct source *source, uint64_t handle, struct reading *out)
@@ -165,22 +153,22 @@ static int bpf_read(struct source *source, uint64_t handle, struct reading *out)
     (void)source;
     struct bpf_handle *at = handle_of(handle);
     const struct bpf_counter *counter = at->counter;
-    find_rows(at);
-    if (out->cap < at->n)
+    bpf_rows_find(&at->rows, has_run, at);
+    if (out->cap < at->rows.n)
         return -ENOSPC;
-    for (size_t i = 0; i < at->n; i++) {
+    for (size_t i = 0; i < at->rows.n; i++) {
         struct reading_row *row = reading_row(out, i);
         struct bpf_cell cell;
-        int err = bpf_set_read(counter->set, at->slot, at->cpus[i], &cell);
+        int cpu = at->rows.cpus[i], err = bpf_set_read(counter->set, at->slot, cpu, &cell);
         if (err)
             return err;
-        *row = (struct reading_row){.cpu = at->cpus[i],
+        *row = (struct reading_row){.cpu = cpu,
                                     .present = counter->roles,
                                     .enabled_ns = cell.enabled_ns,
                                     .running_ns = cell.running_ns};
         memcpy(row->count, cell.count, perf_n_roles(counter->group) * sizeof *row->count);
     }
-    out->n = at->n;
+    out->n = at->rows.n;
     return 0;
 }
 
@@ -189,7 +177,7 @@ static void bpf_close(struct source *source, uint64_t handle)
     (void)source;
     struct bpf_handle *at = handle_of(handle);
     bpf_counter_remove(at->counter, at->slot);
-    free(at);
+    free_handle(at);
 }
 
 /* ---- the tick ---- */

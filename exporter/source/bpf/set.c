@@ -276,6 +276,11 @@ void bpf_set_levels(struct bpf_set *set, uint32_t levels)
     __atomic_store_n(&set->program->bss->levels, levels, __ATOMIC_RELAXED);
 }
 
+bool bpf_set_has_run(const struct bpf_set *set, uint32_t slot, int cpu)
+{
+    return word_now(&cell_of(set, slot, cpu)[1]) > 0;
+}
+
 int bpf_set_read(const struct bpf_set *set, uint32_t slot, int cpu, struct bpf_cell *out)
 {
     const __u64 *cell = cell_of(set, slot, cpu);

@@ -7,6 +7,7 @@
 #ifndef IE_SOURCE_BPF_SET_H
 #define IE_SOURCE_BPF_SET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,6 +59,8 @@ int bpf_set_tell(struct bpf_set *set, uint64_t id, uint32_t slot);
 void bpf_set_untell(struct bpf_set *set, uint64_t id);
 /* The depths at which the program looks for containers. */
 void bpf_set_levels(struct bpf_set *set, uint32_t levels);
+/* Whether the slot has been enabled there for any time. */
+bool bpf_set_has_run(const struct bpf_set *set, uint32_t slot, int cpu);
 /* A whole reading: n_roles counts. 0; -EAGAIN where the program never let go of the cell meanwhile.
  * The cell's 'turn' says nothing. */
 int bpf_set_read(const struct bpf_set *set, uint32_t slot, int cpu, struct bpf_cell *out);
