@@ -8,9 +8,7 @@
 #include "exporter/daemon/sources_internal.h"
 #include "exporter/service/privileges.h"
 #include "exporter/source/bpf/bpf.h"
-
-/* More slots than containers: those that ended are open until they were read. */
-enum { ENDED_PART = 4, ENDED_LEAST = 64 };
+#include "exporter/source/bpf/slots.h"
 
 static const char by_bpf[] = "bpf";
 
@@ -38,10 +36,9 @@ static int route(struct sources *sources, struct source *source)
 int sources_add_bpf(struct sources *sources, const struct sources_config *config,
                     const struct perf_config *perf)
 {
-    size_t ended = config->containers_max / ENDED_PART;
     const struct bpf_config bpf = {
         .perf = *perf,
-        .containers = config->containers_max + (ended > ENDED_LEAST ? ended : ENDED_LEAST),
+        .slots = bpf_slots_for(config->containers_max, config->plan->options->interval_ns),
     };
     struct source *source;
     if (!plan_bpf(config->plan)) {

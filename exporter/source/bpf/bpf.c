@@ -21,7 +21,7 @@ struct bpf_source {
     struct perf_cpus cpus;
     struct perf_ladder ladder;
     struct bpf_counter *counters[GROUP_COUNT]; /* owned; NULL: not checked yet */
-    size_t containers;
+    size_t slots;
     uint64_t unread; /* as of the last tick */
 };
 
@@ -64,7 +64,7 @@ static int check(struct bpf_source *self, enum scope_kind kind, enum group group
     int err = perf_ladder_check(&self->ladder, kind, group, why);
     if (err || self->counters[group])
         return err;
-    return bpf_counter_new(&self->context, &self->ladder, &self->cpus, group, self->containers,
+    return bpf_counter_new(&self->context, &self->ladder, &self->cpus, group, self->slots,
                            &self->counters[group], why);
 }
 
@@ -302,13 +302,13 @@ int bpf_source_new(const struct bpf_config *config, struct source **out, struct 
         .fd_limit = config->perf.fd_limit,
         .pool = config->perf.pool,
     };
-    self->containers = config->containers;
+    self->slots = config->slots;
     perf_ladder_init(&self->ladder, &self->context, &self->cpus);
     int err = perf_cpus_init(&self->cpus, config->perf.fs);
     if (err)
         verdict_set(why, REASON_NO_DEVICE, "cannot list CPUs: %s", strerror(-err));
     else
-        err = bpf_counter_try(&self->cpus, most_roles(), self->containers, why);
+        err = bpf_counter_try(&self->cpus, most_roles(), self->slots, why);
     if (err) {
         bpf_free(&self->source);
         return err;

@@ -12,7 +12,7 @@
 
 struct bpf_config {
     struct perf_config perf; /* how events are opened */
-    size_t containers;       /* that are open at once, at most */
+    size_t slots;            /* for containers (bpf_slots_for) */
 };
 
 /* 0; or -errno, with *why, where the kernel takes no such program: counters by perf are to be used

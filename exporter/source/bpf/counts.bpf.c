@@ -24,6 +24,8 @@ struct {
     __uint(value_size, sizeof(__u32));
 } events SEC(".maps");
 
+/* With all its entries from the start: one without (BPF_F_NO_PREALLOC) makes kernels before Linux
+ * 6.1 write a warning when a tracing program uses it, and with panic_on_warn they stop. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(key_size, sizeof(__u64)); /* a cgroup's ID */
@@ -93,7 +95,7 @@ static __always_inline int read_events(struct bpf_cpu *at, __u32 cpu, struct rea
     return 1;
 }
 
-/* To the container at this depth, if there is one. */
+/* To the container at this depth, if there is one. False: the task lies no deeper. */
 static __noinline int credit(const struct reading *since, __u32 cpu, __u32 level)
 {
     if (!since)
@@ -103,11 +105,11 @@ static __noinline int credit(const struct reading *since, __u32 cpu, __u32 level
         return 0;
     __u32 *slot = bpf_map_lookup_elem(&slots, &id);
     if (!slot)
-        return 0;
+        return 1;
     __u32 index = cpu * n_slots + *slot;
     struct bpf_cell *cell = bpf_map_lookup_elem(&cells, &index);
     if (!cell)
-        return 0;
+        return 1;
     __u64 turn = cell->turn;
     /* An exchange is a barrier, too. */
     __sync_lock_test_and_set(&cell->turn, turn + 1);
@@ -123,7 +125,7 @@ static __noinline int credit(const struct reading *since, __u32 cpu, __u32 level
         }
     }
     __sync_lock_test_and_set(&cell->turn, turn + 2);
-    return 0;
+    return 1;
 }
 
 static __always_inline int account(void)
@@ -135,8 +137,8 @@ static __always_inline int account(void)
         return 0;
     __u32 left = levels;
     for (__u32 level = 0; level < BPF_LEVELS_MAX; level++)
-        if (left >> level & 1)
-            credit(&since, cpu, level);
+        if ((left >> level & 1) && !credit(&since, cpu, level))
+            break;
     return 0;
 }
 

@@ -10,6 +10,19 @@ struct bpf_slot {
     uint32_t next;    /* of the list that it is on, as its head */
 };
 
+static size_t greater(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+size_t bpf_slots_for(size_t containers, uint64_t interval_ns)
+{
+    enum { SPARE_LEAST = 64 };
+    const double ended = 2000.0 / 60e9 * 2 * (double)interval_ns;
+    size_t most = greater(containers, SPARE_LEAST);
+    return containers + (ended < (double)most ? greater((size_t)ended, SPARE_LEAST) : most);
+}
+
 int bpf_slots_init(struct bpf_slots *slots, size_t n)
 {
     *slots = (struct bpf_slots){.n = n};

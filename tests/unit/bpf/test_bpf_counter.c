@@ -184,7 +184,7 @@ static size_t sync_cpus(struct rig *rig)
 }
 
 /* A cgroup of its own for this process, counted; its slot. */
-static uint32_t add_own(struct rig *rig)
+static uint32_t add_own(struct rig *rig, bool level_known)
 {
     struct bpf_place place;
     uint32_t slot;
@@ -193,6 +193,8 @@ static uint32_t add_own(struct rig *rig)
     int fd = open(rig->cgroup, O_PATH | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(bpf_place_of(fd, &place), 0);
     close(fd);
+    if (!level_known)
+        place.level = BPF_LEVEL_UNKNOWN;
     assert_int_equal(bpf_counter_add(rig->counter, &place, &slot), 0);
     return slot;
 }
@@ -248,13 +250,26 @@ static void test_away_between_ticks(void **state)
     }
 }
 
+/* ---- containers ---- */
+
+/* It is looked for at each depth down to that of the task, above which there are no containers. */
+static void test_a_level_that_is_not_known(void **state)
+{
+    struct rig *rig = rig_of(state);
+    uint32_t slot = add_own(rig, false);
+    start(rig);
+    uint64_t before = counted(rig, slot);
+    fault(rig->fake.page_size);
+    assert_in_range(counted(rig, slot) - before, FAULTS, 3 * FAULTS / 2);
+}
+
 /* ---- intervals that are nobody's ---- */
 
 static void test_before_the_first_reading(void **state)
 {
     struct rig *rig = rig_of(state);
     rig->fake.ahead = true;
-    uint32_t slot = add_own(rig);
+    uint32_t slot = add_own(rig, true);
     start(rig);
     assert_in_range(counted(rig, slot), 0, FAULTS / 2);
     fault(rig->fake.page_size);
@@ -265,7 +280,7 @@ static void test_after_a_failed_reading(void **state)
 {
     struct rig *rig = rig_of(state);
     rig->fake.of_task = true;
-    uint32_t slot = add_own(rig);
+    uint32_t slot = add_own(rig, true);
     start(rig);
     fault(rig->fake.page_size);
     uint64_t enabled_ns, running_ns;
@@ -344,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_too_many_containers),
         cmocka_unit_test_setup_teardown(test_gone_while_opening, setup_rig, teardown_rig),
         cmocka_unit_test_setup_teardown(test_away_between_ticks, setup_rig, teardown_rig),
+        cmocka_unit_test_setup_teardown(test_a_level_that_is_not_known, setup_rig, teardown_rig),
         cmocka_unit_test_setup_teardown(test_before_the_first_reading, setup_rig, teardown_rig),
         cmocka_unit_test_setup_teardown(test_after_a_failed_reading, setup_rig, teardown_rig),
         cmocka_unit_test_setup_teardown(test_no_flush, setup_rig, teardown_rig),

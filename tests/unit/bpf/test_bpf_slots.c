@@ -114,6 +114,22 @@ static void test_levels(void **state)
     bpf_slots_release(&slots);
 }
 
+static void test_how_many(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t containers;
+        double seconds;
+        size_t slots;
+    } cases[] = {
+        {512, 1, 512 + 66}, {512, 0.1, 512 + 64}, {512, 6, 512 + 400},     {512, 60, 512 + 512},
+        {1, 60, 1 + 64},    {4096, 1, 4096 + 66}, {4096, 30, 4096 + 2000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(bpf_slots_for(cases[i].containers, (uint64_t)(cases[i].seconds * 1e9)),
+                         cases[i].slots);
+}
+
 static void test_no_cgroup(void **state)
 {
     (void)state;
@@ -134,6 +150,7 @@ int main(void)
         cmocka_unit_test(test_left_twice),
         cmocka_unit_test(test_an_id_used_again),
         cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_how_many),
         cmocka_unit_test(test_no_cgroup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

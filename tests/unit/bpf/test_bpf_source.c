@@ -87,7 +87,7 @@ static int setup(void **state)
                                                .kernel = &perf_kernel_linux,
                                                .fd_limit = rig->pool.limit,
                                                .pool = &rig->pool},
-                                      .containers = CONTAINERS};
+                                      .slots = CONTAINERS};
     if (rig->cgroup_fd >= 0 && bpf_source_new(&config, &rig->source, &why) != 0)
         printf("not here: %s\n", why.words);
     rig->before = descriptors();
