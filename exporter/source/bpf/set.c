@@ -3,11 +3,15 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
+
+#include "exporter/source/bpf/refusal.h"
 
 /* Made by bpftool from counts.bpf.c. */
 #include <counts.skel.h>
@@ -41,29 +45,10 @@ static size_t pages(size_t bytes)
 
 /* ---- loading ---- */
 
-static void explain(int err, struct verdict *why)
+/* -EPERM where it is not known, and SYS_ADMIN would be asked in its place. */
+static int check_capability(void)
 {
-    switch (-err) {
-    case EPERM:
-    case EACCES:
-        verdict_set(why, REASON_NO_PERMISSION,
-                    "the kernel takes no BPF program from us (%s): grant CAP_BPF and CAP_PERFMON, "
-                    "and allow bpf() in the seccomp profile",
-                    strerrorname_np(-err));
-        return;
-    case ENOMEM:
-        verdict_set(why, REASON_NO_DEVICE,
-                    "no memory for the BPF program's cells: raise the memory limit, or lower "
-                    "--containers.max");
-        return;
-    case ENOSYS:
-        verdict_set(why, REASON_NO_DEVICE, "this kernel has no bpf() (CONFIG_BPF_SYSCALL)");
-        return;
-    default:
-        verdict_set(why, REASON_NO_DEVICE,
-                    "the kernel refuses the BPF program (%s): it takes Linux 5.12 or later",
-                    strerror(-err));
-    }
+    return prctl(PR_CAPBSET_READ, CAP_BPF, 0, 0, 0) < 0 ? -EPERM : 0;
 }
 
 static int set_sizes(struct bpf_set *set)
@@ -95,7 +80,7 @@ static int map_shared(const struct bpf_map *map, size_t bytes, void *out)
 
 static int load(struct bpf_set *set)
 {
-    libbpf_set_print(NULL); /* what it would print, explain() says */
+    libbpf_set_print(NULL); /* what it would print, bpf_refusal() says */
     set->program = counts__open();
     if (!set->program)
         return -errno;
@@ -135,16 +120,16 @@ int bpf_set_new(size_t n_roles, size_t n_slots, size_t n_cpus, struct bpf_set **
     /* The kernel numbers entries with 32 bits. */
     struct bpf_set *set = n_slots > UINT32_MAX / n_cpus ? NULL : calloc(1, sizeof *set);
     if (!set) {
-        explain(-ENOMEM, why);
+        bpf_refusal(-ENOMEM, true, why);
         return -ENOMEM;
     }
     set->n_roles = n_roles;
     set->n_slots = n_slots;
     set->n_cpus = n_cpus;
     set->cell_words = BPF_CELL_HEAD + n_roles;
-    int err = load(set);
+    int unknown = check_capability(), err = unknown ? unknown : load(set);
     if (err) {
-        explain(err, why);
+        bpf_refusal(err, !unknown, why);
         bpf_set_free(set);
         return err;
     }

@@ -6,6 +6,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -163,11 +167,44 @@ static void test_no_room_in_the_pool(void **state)
     rig->source->ops->close(rig->source, handle);
 }
 
+/* As Linux before 5.8 answers. */
+static void forget_cap_bpf(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_CAPBSET_READ, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {.len = sizeof code / sizeof *code, .filter = code};
+    assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+}
+
+/* SYS_ADMIN, which stood for it, is not asked for. The last test: for good. */
+static void test_a_kernel_without_the_capability(void **state)
+{
+    struct rig *rig = rig_of(state);
+    const struct bpf_config config = {
+        .perf = {.fs = &rig->fs, .log = &rig->log, .kernel = &perf_kernel_linux},
+        .slots = CONTAINERS};
+    struct source *source = NULL;
+    struct verdict why;
+    forget_cap_bpf();
+    assert_int_equal(bpf_source_new(&config, &source, &why), -EPERM);
+    assert_null(source);
+    assert_int_equal(why.reason, REASON_NO_DEVICE);
+    assert_non_null(strstr(why.words, "this kernel has no CAP_BPF"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_all_descriptors_count, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_room_in_the_pool, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_kernel_without_the_capability, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,43 @@
+/* Why the kernel takes no program: in words that say what to do. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/source/bpf/refusal.h"
+
+static void test_words(void **state)
+{
+    (void)state;
+    static const struct {
+        int err;
+        bool knows_cap_bpf;
+        enum reason reason;
+        const char *words;
+    } cases[] = {
+        {-EPERM, true, REASON_NO_PERMISSION, "(EPERM): grant CAP_BPF and CAP_PERFMON"},
+        {-EACCES, true, REASON_NO_PERMISSION, "(EACCES): grant CAP_BPF and CAP_PERFMON"},
+        /* SYS_ADMIN would do there, but for the rest that is missing. */
+        {-EPERM, false, REASON_NO_DEVICE, "CAP_SYS_ADMIN in its place is of no use"},
+        {-ENOMEM, true, REASON_NO_DEVICE, "raise the memory limit, or lower --containers.max"},
+        {-EMFILE, true, REASON_FD_LIMIT, "too few file descriptors"},
+        {-ENOSYS, true, REASON_NO_DEVICE, "CONFIG_BPF_SYSCALL"},
+        {-EINVAL, true, REASON_NO_DEVICE, "(Invalid argument): it takes Linux 5.12"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct verdict why;
+        bpf_refusal(cases[i].err, cases[i].knows_cap_bpf, &why);
+        assert_int_equal(why.reason, cases[i].reason);
+        assert_non_null(strstr(why.words, cases[i].words));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_words)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
