@@ -23,7 +23,7 @@ ARG GOVERNOR=OFF
 # The commit, for interference_exporter_build_info: --build-arg REVISION=$(git rev-parse HEAD)
 ARG REVISION=
 RUN cmake -S . -B build -G Ninja -DIE_REVISION="$REVISION" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DIE_TESTS=OFF \
-        -DIE_GOVERNOR="$GOVERNOR" \
+        -DIE_BPF=REQUIRED -DIE_GOVERNOR="$GOVERNOR" \
         -DCMAKE_INSTALL_PREFIX=/usr && \
     cmake --build build && \
     cpack -G DEB --config build/CPackConfig.cmake -B package

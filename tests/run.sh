@@ -28,7 +28,7 @@ build() {
     shift
     echo "== building $kind"
     cmake -S . -B "build/$kind" -G Ninja --log-level=WARNING -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-        -DIE_WERROR=ON "$@"
+        -DIE_WERROR=ON -DIE_BPF=REQUIRED "$@"
     cmake --build "build/$kind" -j "$jobs" -- --quiet
 }
 build plain -DCMAKE_C_COMPILER=gcc

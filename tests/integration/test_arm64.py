@@ -57,7 +57,7 @@ def setUpModule():
     environment = {**os.environ, "IE_SYSROOT": str(ROOT)}
     run("cmake", "-S", harness.SOURCE, "-B", WORK / "build", "-G", "Ninja", "-DIE_TESTS=OFF",
         f"-DCMAKE_TOOLCHAIN_FILE={harness.SOURCE}/deploy/arm64/toolchain.cmake", "-DIE_WERROR=ON",
-        *launcher, env=environment)
+        "-DIE_BPF=REQUIRED", *launcher, env=environment)
     run("ninja", "-C", WORK / "build", env=environment)
 
 
