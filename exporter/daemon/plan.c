@@ -139,7 +139,7 @@ bool plan_samples(const struct plan *plan)
 
 bool plan_bpf(const struct plan *plan)
 {
-    return plan->options->source == SOURCE_BPF;
+    return plan->options->source == SOURCE_BPF || plan->options->source == SOURCE_AUTO;
 }
 
 /*

@@ -187,7 +187,8 @@ const struct option_flag flag_table[] = {
      .help = "Where counts come from: this machine's kernel, by its cgroup events (perf) or by a "
              "program in it (bpf: fewer descriptors; where it cannot run, perf takes over and the "
              "log says why), or a recording (replay). auto means replay if --source.replay.file "
-             "is given, otherwise perf."},
+             "is given; otherwise bpf where cgroup events would be too many (twice the containers "
+             "that run at the start, at least 110, on all CPUs), else perf."},
     {.name = "source.replay.file",
      .type = FLAG_TEXT,
      .offset = MEMBER(replay_file),

@@ -432,6 +432,43 @@ class ManyWindowsByBpf(ManyWindows):
     SOURCE = "bpf"
 
 
+class Auto(unittest.TestCase):
+    """Which source it takes, and why: where few descriptors are allowed, cgroup events are too many."""
+
+    def source(self, *flags, command=()):
+        events = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "events.json"
+        events.write_text(json.dumps(harness.SOFTWARE_EVENTS))
+        groups = self.enterContext(Cgroups())
+        if groups.version != 2:
+            self.skipTest("BPF counts cgroups of v2")
+        with Exporter(f"--events.file={events}", groups.only(), "--no-collector.probe",
+                      "--containers.names=none", *flags, command=command) as exporter:
+            status = exporter.status()
+            self.assertEqual(exporter.scrape().get("interference_exporter_source_info",
+                                                   source=status["source"]), 1)
+            return status["source"], status["source_why"], exporter.log()
+
+    def test_all_fits(self):
+        source, why, log = self.source("--containers.max=4")
+        self.assertEqual(source, "perf", why)
+        self.assertIn(" fit: ", why)
+        self.assertNotIn("perf counts instead", log)
+
+    def test_too_many(self):
+        source, why, _ = self.source(command=["prlimit", "--nofile=512"])
+        self.assertEqual(source, "bpf", why)
+        self.assertRegex(why, r"would take \d+ file descriptors, of which counters may have \d+$")
+
+    def test_too_many_without_permission(self):
+        source, why, log = self.source(command=[
+            "prlimit", "--nofile=512", "setpriv", "--bounding-set=-bpf,-sys_admin",
+            "--inh-caps=-bpf,-sys_admin"])
+        self.assertEqual(source, "perf", why)
+        self.assertRegex(why, "would take .*; the kernel takes no BPF program from us .EPERM.: "
+                              "grant CAP_BPF and CAP_PERFMON")
+        self.assertIn("perf counts instead", log)
+
+
 class Privilege(unittest.TestCase):
     """CAP_BPF is kept where it is used: not where perf has taken over."""
 

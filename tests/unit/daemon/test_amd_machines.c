@@ -130,6 +130,7 @@ static char *page_of(struct perf_fixture *fixture)
                     flags[2],
                     flags[3],
                     flags[4],
+                    "--source=perf",
                     "--once",
                     "--no-collector.probe",
                     "--no-collector.attribution",

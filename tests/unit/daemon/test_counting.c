@@ -1,0 +1,75 @@
+/* What --source=auto takes, on machines that are not at hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/daemon/counting.h"
+
+enum { SECOND = 1000000000, PLENTY = 1 << 20, CORE = 7 };
+
+static void test_how_many_containers(void **state)
+{
+    (void)state;
+    assert_int_equal(counting_containers(0, 512), 110); /* it starts before the others do */
+    assert_int_equal(counting_containers(55, 512), 110);
+    assert_int_equal(counting_containers(100, 512), 200);
+    assert_int_equal(counting_containers(300, 512), 512);
+    assert_int_equal(counting_containers(100, 20), 20);
+    assert_int_equal(counting_containers(SIZE_MAX, 4096), 4096);
+}
+
+static void test_which(void **state)
+{
+    (void)state;
+    static const struct {
+        struct counting_load load;
+        bool bpf;
+        const char *words;
+    } cases[] = {
+        /* 32,000 reads at 2.7 us; the descriptors would suffice. */
+        {{128, 250, CORE, PLENTY, SECOND},
+         true,
+         "would take 86.4 ms in each tick, which is more "
+         "than 10.0"},
+        {{128, 250, CORE, 200000, SECOND},
+         true,
+         "250 containers on 128 CPUs would take 224250 file "
+         "descriptors, of which counters may have 200000"},
+        {{128, 250, CORE, PLENTY, (uint64_t)10 * SECOND},
+         false,
+         "fit: 224250 file descriptors, and "
+         "86.4 ms"},
+        {{2, 250, CORE, PLENTY, SECOND},
+         false,
+         "250 containers on 2 CPUs fit: 3750 file "
+         "descriptors, and 1.4 ms"},
+        {{2, 250, CORE, 3750, SECOND}, false, "fit"},
+        {{2, 250, CORE, 3749, SECOND}, true, "would take 3750 file descriptors"},
+        {{2, 4096, CORE, PLENTY, SECOND}, true, "22.1 ms"},
+        {{32, 110, CORE, PLENTY, SECOND}, false, "9.5 ms"},
+        {{34, 110, CORE, PLENTY, SECOND}, true, "10.1 ms"},
+        {{128, 10, CORE, PLENTY, SECOND}, false, "3.5 ms"}, /* --containers.max=10 */
+        {{128, 250, CORE, PLENTY, SECOND / 10}, true, "more than 1.0"},
+        {{128, 250, 0, 100, SECOND}, false, "no counters here"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct verdict why = {.reason = REASON_NO_DEVICE};
+        assert_int_equal(counting_by_bpf(&cases[i].load, &why), cases[i].bpf);
+        assert_int_equal(why.reason, REASON_OK);
+        if (!strstr(why.words, cases[i].words))
+            fail_msg("%s: no %s", why.words, cases[i].words);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_how_many_containers),
+        cmocka_unit_test(test_which),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
