@@ -51,14 +51,15 @@ def switch_us(pair, rates, mode):
     rates.setdefault(mode, Samples()).append(1e6 * result["cpu_seconds"] / result["turns"] / 2)
 
 
-def switches(live):
-    """CPU time of a half round of a ping-pong between two cgroups on one CPU."""
+def switches(live, where, counts):
+    """CPU time of a half round of a ping-pong on one CPU: between two cgroups, or inside one, where
+    perf's counters stay as they are and the program runs all the same."""
     table = {}
-    for n in PAIR_CONTAINERS:
+    for n in counts:
         live.reach(n)
-        pair, rates = live.cgroups[:2], {}
+        pair, rates = live.cgroups[:2] if where == "between" else live.cgroups[:1] * 2, {}
         for i in range(ROUNDS):
-            say(f"switches, {n} containers: round {i + 1} of {ROUNDS}")
+            say(f"switches {where}, {n} containers: round {i + 1} of {ROUNDS}")
             modes = ["none", *SOURCES]
             random.shuffle(modes)
             for mode in modes:
@@ -114,15 +115,14 @@ def node(live):
 
 
 def cells():
-    print("| CPUs of the map | containers | cells | a container's reading, on all CPUs |")
-    print("|---|---|---|---|")
+    print("| CPUs of the map | containers | cells | a container's reading, on all CPUs | one that has run on none |")
+    print("|---|---|---|---|---|")
     for cpus, containers in ((2, 250), (2, 1000), (128, 250), (128, 1000)):
         result = measure.run_json("bench_cells", cpus, containers, 5 if QUICK else 51)
         print(f"| {cpus} | {containers} | {result['bytes'] / 2**20:.2f} MiB, "
-              f"{result['bytes'] / containers:.0f} bytes each | {result['container_us']:.2f} us |")
-    there = result["flush_there_us"]
-    print(f"\nTo have what runs added: {result['flush_here_us']:.2f} us of wall time for the CPU that "
-          "asks" + (f", {there:.2f} us for another one." if there else "."), flush=True)
+              f"{result['bytes'] / containers:.0f} bytes each | {result['container_us']:.2f} us | "
+              f"{result['look_us']:.2f} us |")
+    sys.stdout.flush()
 
 
 def main():
@@ -135,7 +135,10 @@ def main():
         cells()
         print()
         node(live)
-        switches(live)
+        print("Between two containers:\n")
+        switches(live, "between", PAIR_CONTAINERS)
+        print("Inside one container:\n")
+        switches(live, "inside", PAIR_CONTAINERS[:1])
     print(f"load average at the end {os.getloadavg()[0]:.1f}")
 
 
