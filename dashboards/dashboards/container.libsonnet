@@ -42,13 +42,10 @@ local promql = import '../lib/promql.libsonnet';
   // Collector placement: times as long if a share of its accesses went to each target, at least and at most
   // (collectors/formulas/placement.h). Misses that overlap wait for the slowest of them.
   local elsewhere = 'avg by (target) (container:interference_placement_slowdown:ratio5m{%s})' % here,
-  local parallelism = 'scalar(%s)' % q.ratio(
-    'sum(rate(%s[5m]))' % q.select('interference_container_memory_read_occupancy_cycles_total', here),
-    'sum(rate(%s[5m]))' % q.select('interference_container_memory_read_active_cycles_total', here)
-  ),
+  local inParallel = 'avg(container:interference_memory_parallelism:ratio5m{%s})' % here,
   local ofShare(share, expr) = 'label_replace(\n%s,\n"share", "%d %%", "", ""\n)' % [expr, share * 100],
   local overShares(expr) = std.join('\nor\n', [ofShare(share, expr(share)) for share in [0.25, 0.5, 0.75, 1]]),
-  local slowPart(share) = '%s * %s / (%s * %s + %s)' % [share, parallelism, share, parallelism, 1 - share],
+  local slowPart(share) = '%s * scalar(%s) / (%s * scalar(%s) + %s)' % [share, inParallel, share, inParallel, 1 - share],
   local atLeast(share) = '1 + %g * (%s - 1)' % [share, elsewhere],
   local atMost(share) = '1 + %s * ((%s >= 1) - 1)\nor\n(%s < 1) + %s * (1 - %s)' % [
     slowPart(share),
@@ -57,6 +54,54 @@ local promql = import '../lib/promql.libsonnet';
     slowPart(1 - share),
     elsewhere,
   ],
+
+  // The same as curves over the mean latency of its reads, which grows with the share of its accesses that goes to
+  // the slowest target, and falls with that to the fastest. The label "target" also keeps the other points
+  // apart.
+  local sensitivity = 'avg(container:interference_memory_sensitivity:ratio5m{%s})' % here,
+  local join = 'on () group_left ()',
+  local points(values, name) =
+    '(%s)' % std.join('\nor ', ['label_replace(vector(%s), "target", "%s", "", "")' % [v, name % v] for v in values]),
+  local curve = {
+    // What all of it there loses, gains; and shares: some, those that are as far as a target, or 100 ns and more.
+    loss:: '((max(%s) - 1) > 0)' % elsewhere,
+    gain:: '((1 - min(%s)) > 0)' % elsewhere,
+    local parts(name) = '0.01 * ' + points([0, 2, 5, 10, 20, 35, 50, 75], name),
+    slower:: '(%s\nor\n(%s - 1) / %s %s >= 0\nor\n%s * %s (%s / %s) < 1)' % [
+      parts('%s%% slower'),
+      elsewhere,
+      join,
+      self.loss,
+      points([1, 2, 3, 4, 5], '%s00 ns'),
+      join,
+      sensitivity,
+      self.loss,
+    ],
+    faster:: '(%s\nor\n(1 - %s) / %s %s > 0)' % [parts('%s%% faster'), elsewhere, join, self.gain],
+    atLeast: '1 + %s * %s %s\nor\n1 - %s * %s %s\nor\n%s' % [self.slower, join, self.loss, self.faster, join, self.gain, elsewhere],
+    latency: '((%s) - 1)\n* %s (1e-7 / (%s > 0))' % [self.atLeast, join, sensitivity],
+    // placement_share(), solved for what is gained where it is faster.
+    atMost:
+      local once = '(1 / %s)' % inParallel;
+      '1 + 1 / (1 / %s * %s %s + %s (1 - %s)) * %s %s\nor\n1 - 1 / (1 / %s * %s %s - %s (%s - 1)) * %s %s' % [
+        self.slower,
+        join,
+        once,
+        join,
+        once,
+        join,
+        self.loss,
+        self.faster,
+        join,
+        inParallel,
+        join,
+        inParallel,
+        join,
+        self.gain,
+      ],
+    // None of who reads nothing, for whom there is no latency.
+    atTargets: '%s\nand on ()\n(%s > 0)' % [elsewhere, sensitivity],
+  },
 
   grafanaDashboards+:: {
     'container.json': g.dashboard(
@@ -239,7 +284,19 @@ local promql = import '../lib/promql.libsonnet';
               sum('placement_observed_seconds'),
               'on (%s) group_left ()' % q.container
             ), '{{target}}')],
-            { w: 12, noValue: 'only with --collector.placement' }
+            { noValue: 'only with --collector.placement', w: 8 }
+          ),
+          g.curve(
+            'Slower memory',
+            'How many times as long its work would take if its reads took so much longer than now on average: to the left of 0 a shorter time, as far as the fastest target, to the right as far as the slowest. At least: if all of its memory is as far (the points are the targets), and whatever else. At most: if it is because a part of its accesses goes to the slowest (or fastest) target: reads that are under way at once wait for the slowest of them. Steep: it must stay on fast memory. A lower bound if it stores much or if its lines are prefetched.',
+            'suffix:×',
+            { name: 'Longer reads', unit: 's', expr: curve.latency },
+            [
+              { name: 'At least', expr: curve.atLeast },
+              { name: 'At most', expr: curve.atMost },
+              { name: 'All of it at a target', expr: curve.atTargets, points: true },
+            ],
+            { noValue: 'only with --collector.placement', decimals: 2 }
           ),
           g.table(
             'A share of its memory elsewhere',
@@ -249,7 +306,7 @@ local promql = import '../lib/promql.libsonnet';
               { name: 'At most', unit: 'suffix:×', decimals: 3, expr: overShares(atMost) },
             ],
             ['target', 'share'],
-            { w: 12, noValue: 'only with --collector.placement' }
+            { w: 8, noValue: 'only with --collector.placement' }
           ),
         ]],
         ['How it runs', [

@@ -185,6 +185,60 @@ function(config) {
     },
   },
 
+  // Lines over a number that is not time, now: x and ys have a name and a query, x also a unit. The queries' points
+  // have the same labels; points at the same x are one. Lines of `points` are drawn as such.
+  curve(title, description, unit, x, ys, o={})::
+    local refs = ['A', 'B', 'C', 'D', 'E'];
+    local value(i) = 'Value #' + refs[i];
+    local grouped(i) = value(i) + ' (max)';
+    local indexes = std.range(1, std.length(ys));
+    panel(
+      'trend',
+      title,
+      description,
+      unit,
+      [g.column(q.expr) for q in [x] + ys],
+      {
+        overrides: [g.byName(x.name, { unit: x.unit, decimals: 0 })] + [
+          g.byName(y.name, { 'custom.drawStyle': 'points', 'custom.showPoints': 'always', 'custom.pointSize': 8 })
+          for y in ys
+          if 'points' in y
+        ],
+        transformations: [
+          { id: 'merge', options: {} },
+          // The axis wants ascending numbers, each once.
+          {
+            id: 'groupBy',
+            options: {
+              fields: { [value(0)]: { operation: 'groupby', aggregations: [] } }
+                      + { [value(i)]: { operation: 'aggregate', aggregations: ['max'] } for i in indexes },
+            },
+          },
+          { id: 'sortBy', options: { fields: {}, sort: [{ field: value(0), desc: false }] } },
+          {
+            id: 'organize',
+            options: {
+              excludeByName: {},
+              indexByName: {},
+              renameByName: { [value(0)]: x.name } + { [grouped(i)]: ys[i - 1].name for i in indexes },
+            },
+          },
+        ],
+      } + o
+    ) + {
+      fieldConfig+: {
+        defaults+: {
+          color: { mode: 'palette-classic-by-name' },
+          custom: { drawStyle: 'line', lineWidth: 1, fillOpacity: 0, showPoints: 'never', spanNulls: true },
+        },
+      },
+      options: {
+        legend: { displayMode: 'list', placement: 'bottom', showLegend: true, calcs: [] },
+        tooltip: { mode: 'multi', sort: 'none' },
+        xField: x.name,
+      },
+    },
+
   heatmap(title, description, expr, o={})::
     panel('heatmap', title, description, 's', [g.buckets(expr)], { w: 12, maxDataPoints: 120 } + o) + {
       fieldConfig+: { defaults+: { custom: { scaleDistribution: { type: 'linear' } } } },

@@ -199,7 +199,8 @@ class Dashboards(unittest.TestCase):
 
     def test_schema_sees_each_mistake(self):
         whole = json.loads((RENDERED / "container.json").read_text())
-        graph = next(i for i, p in enumerate(whole["panels"]) if p["type"] == "timeseries")
+        graph, curve = (next(i for i, p in enumerate(whole["panels"]) if p["type"] == kind)
+                        for kind in ("timeseries", "trend"))
         cases = [
             (["refreshh"], "1s"),
             (["panels", graph, "type"], "graph"),
@@ -207,6 +208,7 @@ class Dashboards(unittest.TestCase):
             (["panels", graph, "fieldConfig", "defaults", "custom", "drawStile"], "line"),
             (["panels", graph, "fieldConfig", "overrides", 0, "properties", 0, "id"], "custom.fil"),
             (["panels", graph, "targets", 0, "expression"], "up"),
+            (["panels", curve, "options", "xfield"], "Longer reads"),
             (["templating", "list", 1, "sort"], "up"),
         ]
         files = []
@@ -288,10 +290,28 @@ class Dashboards(unittest.TestCase):
                 self.assertIn("{{container}}", panel["targets"][0]["legendFormat"], where)
         self.assertGreaterEqual(named, 3)
 
+    def test_curves_have_their_numbers_in_order(self):
+        """Grafana draws none whose x does not ascend: every point of every query is grouped by x and sorted."""
+        curves = [(where, panel) for where, panel in panels() if panel["type"] == "trend"]
+        self.assertEqual(len(curves), 1)
+        for where, panel in curves:
+            merge, group, sort, organize = panel["transformations"]
+            self.assertEqual([t["id"] for t in panel["transformations"]],
+                             ["merge", "groupBy", "sortBy", "organize"], where)
+            x, *ys = (f"Value #{target['refId']}" for target in panel["targets"])
+            self.assertEqual({name: how["operation"] for name, how in group["options"]["fields"].items()},
+                             {x: "groupby"} | dict.fromkeys(ys, "aggregate"), where)
+            self.assertEqual(sort["options"]["sort"], [{"field": x, "desc": False}], where)
+            names = organize["options"]["renameByName"]
+            self.assertEqual(set(names), {x} | {f"{y} (max)" for y in ys}, where)
+            self.assertEqual(panel["options"]["xField"], names[x], where)
+            for override in panel["fieldConfig"]["overrides"]:
+                self.assertIn(override["matcher"]["options"], names.values(), where)
+
     def test_colours(self):
         """The same name looks the same in all panels; no scale tells green from red."""
         for where, panel in panels():
-            if panel["type"] == "timeseries":
+            if panel["type"] in ("timeseries", "trend"):
                 self.assertEqual(panel["fieldConfig"]["defaults"]["color"]["mode"],
                                  "palette-classic-by-name", where)
             self.assertNotRegex(json.dumps(panel), r'"(?:continuous-[^"]*Gr|green)', where)

@@ -153,6 +153,24 @@ class Rendered(unittest.TestCase):
 OPTIONAL = {"placementAlert": {"InterferenceMemoryMisplaced"}}
 
 
+def of_panels(text):
+    """PANEL(title, A, container=cart, target=x|y): that query of the dashboard Container, of this container, at
+    these points; rounded, and the first query, which is in seconds, as nanoseconds."""
+    panels = {panel["title"]: panel for panel in
+              json.loads((RENDERED / "container.json").read_text())["panels"]}
+
+    def query(match):
+        title, ref, variable, value, label, points = match.groups()
+        (target,) = [t for t in panels[title]["targets"] if t["refId"] == ref]
+        expr = re.sub(r"\$\w+", ".*", target["expr"].replace(f"${variable}", value))
+        chosen = " or ".join(f'label_replace(vector(0), "{label}", "{point}", "", "")'
+                             for point in points.split("|"))
+        scale = "1e9 * " if ref == "A" else ""
+        return json.dumps(f"round({scale}({expr}), 0.0001) and on ({label}) ({chosen})")
+
+    return re.sub(r"PANEL\(([^,]+), (\w), (\w+)=([^,]+), (\w+)=([^)]+)\)", query, text)
+
+
 class Optional(unittest.TestCase):
     def test_their_tests(self):
         """With the setting there is one alert more; its tests have the place of the rendered rules."""
@@ -172,7 +190,7 @@ class Optional(unittest.TestCase):
                 self.assertEqual(made - by_default, alerts)
                 for file in sorted((MIXIN / "tests/optional").glob("*.yaml")):
                     text = file.read_text().replace("RULES", "rules.yaml")
-                    (folder / file.name).write_text(text.replace("ALERTS", "alerts.yaml"))
+                    (folder / file.name).write_text(of_panels(text.replace("ALERTS", "alerts.yaml")))
                     code, output = promtool("test", "rules", folder / file.name)
                     self.assertEqual(code, 0, output)
 

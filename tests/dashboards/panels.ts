@@ -5,6 +5,7 @@ import type { Options as TimeSeries, FieldConfig as TimeSeriesField } from '@gra
 import type { Options as Stat } from '@grafana/schema/dist/types/raw/composable/stat/panelcfg/x/types.gen';
 import type { Options as Table, FieldConfig as TableField } from '@grafana/schema/dist/types/raw/composable/table/panelcfg/x/types.gen';
 import type { Options as Heatmap, FieldConfig as HeatmapField } from '@grafana/schema/dist/types/raw/composable/heatmap/panelcfg/x/types.gen';
+import type { Options as Trend, FieldConfig as TrendField } from '@grafana/schema/dist/types/raw/composable/trend/panelcfg/x/types.gen';
 import type { Options as History, FieldConfig as HistoryField } from '@grafana/schema/dist/types/raw/composable/statushistory/panelcfg/x/types.gen';
 
 // As Grafana's Prometheus data source reads it.
@@ -45,6 +46,7 @@ export type timeseries = Kind<'timeseries', TimeSeries, TimeSeriesField>;
 export type stat = Kind<'stat', Stat, Record<string, never>>;
 export type table = Kind<'table', Table, Partial<TableField>>;
 export type heatmap = Kind<'heatmap', Heatmap, HeatmapField>;
+export type trend = Kind<'trend', Trend, TrendField>;
 export type status_history = Kind<'status-history', History, HistoryField>;
 export type row = raw.RowPanel;
 

@@ -39,7 +39,7 @@ function overridden(panel, properties) {
   return copy;
 }
 
-const kinds = new Set(['timeseries', 'stat', 'table', 'heatmap', 'status-history', 'row']);
+const kinds = new Set(['timeseries', 'stat', 'table', 'heatmap', 'status-history', 'trend', 'row']);
 for (const file of process.argv.slice(2)) {
   const dashboard = JSON.parse(readFileSync(file, 'utf8'));
   check('MixinDashboard', dashboard, basename(file));
