@@ -15,12 +15,12 @@
 #include "collectors/parts/container_group.h"
 #include "collectors/parts/core_lane.h"
 #include "collectors/parts/lanes.h"
-#include "collectors/parts/window_read.h"
 #include "collectors/placement/blind.h"
+#include "collectors/placement/estimate.h"
 #include "collectors/placement/initiators.h"
 #include "collectors/placement/latencies.h"
-#include "collectors/placement/mix.h"
 #include "collectors/placement/series.h"
+#include "collectors/placement/where.h"
 #include "collectors/table.h"
 
 /* What the flags say. */
@@ -30,10 +30,6 @@ struct placement_config {
 };
 
 _Static_assert(sizeof(struct placement_config) <= COLLECTOR_CONFIG_BYTES, "the flags fill it");
-_Static_assert((int)PLACEMENT_TARGETS <= (int)LIVE_TARGETS &&
-                   (int)PLACEMENT_NAME_BYTES <= (int)LIVE_TARGET_BYTES,
-               "each target is shown, by its name");
-
 static const struct option_flag options[] = {
     {.name = "collector.placement.tier",
      .type = FLAG_LATENCIES,
@@ -56,13 +52,12 @@ static const struct option_flag options[] = {
 /* One container. */
 struct lane {
     const struct container *container;
-    group_handle core;  /* 0: not open */
-    group_handle where; /* of the group pages or stalls; 0: not open, or not needed */
-    bool opened;        /* the core group was open once: totals are true, 0 included */
-    bool ending;        /* its next reading is the last */
-    struct placement_mix mix;
+    group_handle core; /* 0: not open */
+    bool opened;       /* the core group was open once: totals are true, 0 included */
+    bool ending;       /* its next reading is the last */
+    struct placement_place place;
 
-    double serial_reads, observed_seconds, predicted_seconds[PLACEMENT_TARGETS]; /* totals */
+    struct placement_totals totals;
     struct placement_set series;
 
     /* Of the window just read. */
@@ -77,9 +72,8 @@ struct placement {
     struct family *family[PLACEMENT_METRICS];
     struct placement_latencies latencies;
     struct lanes lanes;
-    struct verdict where; /* why it is not known where the memory of some container is */
-    uint32_t said;        /* bit r: the log has reason r for that */
-    size_t nowhere;       /* such containers */
+    struct placement_where where;
+    size_t nowhere; /* containers of which it is not known where their memory is */
     struct placement_blind blind;
     bool not_counted; /* the source lacks some of the counts */
     bool off;         /* found out while running that it cannot work */
@@ -109,18 +103,12 @@ static bool placement_probe(const struct collector_env *env, struct verdict *why
 
 /* ---- containers ---- */
 
-static bool asks_where(const struct placement *self)
-{
-    return self->env.facts->machine.numa_nodes > 1;
-}
-
 static void lane_close(struct placement *self, struct lane *lane)
 {
     if (lane->core)
         source_set_close(self->env.sources, lane->core);
-    if (lane->where)
-        source_set_close(self->env.sources, lane->where);
-    lane->core = lane->where = 0;
+    lane->core = 0;
+    placement_where_close(&self->where, &lane->place);
 }
 
 static void lane_free(void *collector, void *opaque)
@@ -131,42 +119,12 @@ static void lane_free(void *collector, void *opaque)
     free(lane);
 }
 
-/* Without it there is no prediction where there are several nodes, but the rest is as good. */
-static void open_where(struct placement *self, struct lane *lane)
-{
-    enum group group = self->config->loads ? GROUP_STALLS : GROUP_PAGES;
-    struct verdict why;
-    if (!asks_where(self) || lane->where)
-        return;
-    int err = container_group_open(self->env.sources, self->status, lane->container, group, 0,
-                                   &lane->where, &why);
-    if (!err || err == -ESRCH)
-        return;
-    if (!(self->said >> why.reason & 1))
-        log_warn(self->env.log, "placement", "%s has no prediction: %s", lane->container->path,
-                 why.words);
-    self->said |= UINT32_C(1) << why.reason;
-    self->where = why;
-}
-
-/* Its descriptor was called in, say. A mix that nobody renews is not where the memory is now;
- * except of a cgroup that is gone: it was its last. */
-static void lose_where(struct placement *self, struct lane *lane, int err)
-{
-    source_set_close(self->env.sources, lane->where);
-    lane->where = 0;
-    if (err == -ESRCH)
-        return;
-    lane->mix = (struct placement_mix){.by_pages = false};
-    self->status->wants_reconcile = true; /* which opens it again, or finds out why not */
-}
-
 static void reopen_where(struct placement *self)
 {
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
         if (lane && lane->core && !lane->ending)
-            open_where(self, lane);
+            placement_where_open(&self->where, &lane->place, lane->container);
     }
 }
 
@@ -182,7 +140,7 @@ static bool lane_open(void *collector, void *opaque)
                  why.words);
     lane->opened |= err == 0;
     if (!err)
-        open_where(self, lane);
+        placement_where_open(&self->where, &lane->place, lane->container);
     return err == 0;
 }
 
@@ -200,16 +158,8 @@ static bool is_possible(const struct placement *self)
 
 static void lane_show(const struct placement *self, struct lane *lane)
 {
-    struct placement_set *set = &lane->series;
-    bool shown = lane->opened && is_possible(self);
-    if (!set->made)
-        return;
-    series_show(set->series[PLACEMENT_SERIAL_READS], shown, lane->serial_reads);
-    series_show(set->series[PLACEMENT_OBSERVED], shown, lane->observed_seconds);
-    for (int t = 0; t < PLACEMENT_TARGETS; t++)
-        if (set->predicted[t])
-            series_show(set->predicted[t], shown && self->latencies.known[t],
-                        lane->predicted_seconds[t]);
+    placement_set_show(&lane->series, &lane->totals, &self->latencies,
+                       lane->opened && is_possible(self));
 }
 
 static void lane_extend(struct placement *self, struct lane *lane)
@@ -321,7 +271,7 @@ static void judge(struct placement *self, const struct tick *tick)
             continue;
         counted += lane->counted;
         lacking += lane->lacking;
-        self->nowhere += lane->core && !lane->where && asks_where(self);
+        self->nowhere += lane->core && !lane->place.group && placement_where_asks(&self->where);
     }
     if (counted + lacking > 0)
         self->not_counted = counted == 0;
@@ -334,10 +284,9 @@ static void judge(struct placement *self, const struct tick *tick)
     else
         latency_verdict_refine(self->env.facts, &verdict);
     if (self->nowhere == 0) {
-        verdict_clear(&self->where);
-        self->said = 0;
+        placement_where_clear(&self->where);
     } else if (verdict.reason == REASON_OK && !verdict.words[0]) {
-        verdict = self->where;
+        verdict = self->where.why;
     }
     placement_blind_judge(&self->blind, &self->latencies, tick, &verdict);
     self->status->verdict = verdict;
@@ -345,135 +294,16 @@ static void judge(struct placement *self, const struct tick *tick)
 
 /* ---- a tick ---- */
 
-/* A window's estimate. */
-struct estimate {
-    double serial_reads, cpu_seconds;
-    double occupancy_seconds, active_seconds;
-    double predicted_seconds[PLACEMENT_TARGETS]; /* of known targets */
-};
-
-/* Of all known targets or of none, so that their totals are of the same windows. */
-static enum placement_status add_targets(const struct placement *self, int initiator, double cpu,
-                                         double serial, double now, struct estimate *out)
-{
-    const struct placement_latencies *latencies = &self->latencies;
-    for (int t = 0; t < PLACEMENT_TARGETS; t++) {
-        double predicted = cpu;
-        enum placement_status status = PLACEMENT_OK;
-        if (latencies->known[t] && serial > 0)
-            status =
-                placement_predict(cpu, serial, now, latencies->seconds[initiator][t], &predicted);
-        if (status != PLACEMENT_OK)
-            return status;
-        out->predicted_seconds[t] += predicted;
-    }
-    return PLACEMENT_OK;
-}
-
-static const enum discard_reason discard_of[] = {
-    [PLACEMENT_OK] = DISCARD_COUNT,
-    [PLACEMENT_UNKNOWN] = DISCARD_NO_TARGET,
-    [PLACEMENT_IMPLAUSIBLE] = DISCARD_IMPLAUSIBLE,
-};
-
-/* One initiator's part of a window. DISCARD_COUNT: nothing is wrong with it, and *known says
- * whether it has an estimate. */
-static enum discard_reason add_initiator(struct placement *self, const struct lane *lane,
-                                         int initiator, const struct placement_counts *counts,
-                                         struct estimate *out, bool *known)
-{
-    struct placement_reads reads = {0};
-    double now = 0;
-    enum placement_status status = placement_serial_reads(counts, &reads);
-    *known = status == PLACEMENT_OK;
-    if (status == PLACEMENT_UNKNOWN) /* not calibrated yet */
-        return DISCARD_COUNT;
-    if (status == PLACEMENT_OK && reads.serial > 0)
-        status = placement_mix_now(&lane->mix, &self->latencies, &self->env.facts->machine,
-                                   initiator, &now);
-    if (status == PLACEMENT_OK)
-        status = add_targets(self, initiator, counts->cpu, reads.serial, now, out);
-    if (status == PLACEMENT_UNKNOWN && !placement_latencies_from(&self->latencies, initiator))
-        placement_blind_see(&self->blind, initiator);
-    out->serial_reads += reads.serial;
-    out->cpu_seconds += counts->cpu;
-    out->occupancy_seconds += counts->occupancy;
-    out->active_seconds += counts->active;
-    return discard_of[status];
-}
-
 static bool lane_estimate(struct placement *self, const struct lane *lane,
-                          const struct placement_window *window, struct estimate *out)
+                          const struct placement_window *window, struct placement_estimate *out)
 {
-    enum discard_reason reason = window->clockless ? DISCARD_IMPLAUSIBLE : DISCARD_COUNT;
-    bool known = true;
-    *out = (struct estimate){.serial_reads = 0};
-    for (int i = 0; i < PLACEMENT_INITIATORS && reason == DISCARD_COUNT && known; i++)
-        if (window->of[i].cpu > 0)
-            reason = add_initiator(self, lane, i, &window->of[i], out, &known);
+    const struct placement_basis basis = {&self->latencies, &self->env.facts->machine,
+                                          &lane->place.mix};
+    bool known;
+    enum discard_reason reason = placement_estimate_make(&basis, window, &self->blind, out, &known);
     if (reason != DISCARD_COUNT)
         self->status->discarded[reason]++;
     return reason == DISCARD_COUNT && known;
-}
-
-static int read_loads(struct placement *self, struct lane *lane)
-{
-    struct window_sum sum;
-    enum window_status status;
-    int err = window_read(self->env.sources, lane->where, self->status, &sum, &status);
-    if (!err && status == WINDOW_OK)
-        placement_mix_loads(&lane->mix, &sum);
-    return err;
-}
-
-static int read_pages(struct placement *self, struct lane *lane)
-{
-    struct group_window window;
-    int err = source_set_read(self->env.sources, lane->where, &window);
-    if (!err)
-        placement_mix_pages(&lane->mix, window.after);
-    return err;
-}
-
-/* What was known before holds while there is no newer reading. */
-static void lane_read_where(struct placement *self, struct lane *lane)
-{
-    int err = -ENODATA;
-    if (lane->where)
-        err = self->config->loads ? read_loads(self, lane) : read_pages(self, lane);
-    if (err && err != -ENODATA)
-        lose_where(self, lane, err);
-}
-
-static void lane_add(struct placement *self, struct lane *lane, const struct estimate *estimate)
-{
-    lane->serial_reads += estimate->serial_reads;
-    lane->observed_seconds += estimate->cpu_seconds;
-    for (int t = 0; t < PLACEMENT_TARGETS; t++)
-        if (self->latencies.known[t])
-            lane->predicted_seconds[t] += estimate->predicted_seconds[t];
-}
-
-/* Of the window: what people are shown. */
-static void lane_tell(const struct placement *self, const struct lane *lane,
-                      const struct estimate *e)
-{
-    double parallelism =
-        e->active_seconds > 0 ? fmax(1, e->occupancy_seconds / e->active_seconds) : 1;
-    if (!(e->cpu_seconds > 0))
-        return;
-    if (e->active_seconds > 0)
-        live_put(self->env.live, lane->container, LIVE_PARALLELISM, parallelism);
-    for (int t = 0; t < PLACEMENT_TARGETS; t++) {
-        char name[PLACEMENT_NAME_BYTES];
-        if (!self->latencies.known[t])
-            continue;
-        double ratio = e->predicted_seconds[t] / e->cpu_seconds;
-        struct placement_bounds half = placement_share(.5, ratio, parallelism);
-        const struct live_elsewhere there = {ratio, half.lower, half.upper};
-        live_place(self->env.live, lane->container,
-                   placement_target_name(&self->latencies, t, name), &there);
-    }
 }
 
 /* What core_latency and slowdown count, too; the PMU's time is in their books. */
@@ -497,7 +327,7 @@ static int lane_read(struct placement *self, struct lane *lane)
     enum window_status status;
     struct group_window window;
     struct placement_window split;
-    struct estimate estimate;
+    struct placement_estimate estimate;
     lane->counted = lane->lacking = false;
     int err = read_core(self, lane->core, &window, &status);
     if (err)
@@ -509,8 +339,8 @@ static int lane_read(struct placement *self, struct lane *lane)
     lane->lacking = !split.counted;
     if (split.counted && self->env.facts->machine.base_frequency_hz > 0 &&
         lane_estimate(self, lane, &split, &estimate)) {
-        lane_add(self, lane, &estimate);
-        lane_tell(self, lane, &estimate);
+        placement_estimate_add(&estimate, &self->latencies, &lane->totals);
+        placement_estimate_tell(&estimate, &self->latencies, self->env.live, lane->container);
     }
     return 0;
 }
@@ -531,7 +361,7 @@ static int placement_collect(void *opaque, const struct tick *tick)
         struct lane *lane = lanes_at(&self->lanes, i);
         if (!lane || !lane->core)
             continue;
-        lane_read_where(self, lane);
+        placement_where_read(&self->where, &lane->place);
         int err = lane_read(self, lane);
         result = result ? result : err;
     }
@@ -571,6 +401,13 @@ static int placement_start(const struct collector_env *env, struct collector_sta
     if (!self)
         return -ENOMEM;
     *self = (struct placement){.env = *env, .config = env->config, .status = status};
+    self->where = (struct placement_where){
+        .sources = env->sources,
+        .status = status,
+        .log = env->log,
+        .machine = &env->facts->machine,
+        .group = self->config->loads ? GROUP_STALLS : GROUP_PAGES,
+    };
     lanes_init(&self->lanes, &lane_ops, self);
     for (int m = 0; m < PLACEMENT_METRICS && !err; m++)
         err = store_family(env->store, placement_metrics[m], "placement", &self->family[m]);

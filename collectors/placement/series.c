@@ -89,6 +89,19 @@ bool placement_set_lacks(const struct placement_set *set,
     return lacks;
 }
 
+void placement_set_show(struct placement_set *set, const struct placement_totals *totals,
+                        const struct placement_latencies *latencies, bool shown)
+{
+    if (!set->made)
+        return;
+    series_show(set->series[PLACEMENT_SERIAL_READS], shown, totals->serial_reads);
+    series_show(set->series[PLACEMENT_OBSERVED], shown, totals->observed_seconds);
+    for (int t = 0; t < PLACEMENT_TARGETS; t++)
+        if (set->predicted[t])
+            series_show(set->predicted[t], shown && latencies->known[t],
+                        totals->predicted_seconds[t]);
+}
+
 void placement_set_relabel(struct placement_set *set, struct labelset *labels)
 {
     if (set->made && named_series_relabel(set->series, PLAIN, labels) &&

@@ -18,6 +18,11 @@ enum placement_metric {
 /* Ended by NULL, for the collector's ops. */
 extern const struct metric_desc *const placement_metrics[PLACEMENT_METRICS + 1];
 
+/* Of one container since it is known, of windows that have a prediction. */
+struct placement_totals {
+    double serial_reads, observed_seconds, predicted_seconds[PLACEMENT_TARGETS];
+};
+
 /* Of one container; 'made' with its names. */
 struct placement_set {
     bool made;
@@ -34,6 +39,9 @@ int placement_set_extend(struct placement_set *set, struct family *predicted,
 /* Whether some target has no series yet. */
 bool placement_set_lacks(const struct placement_set *set,
                          const struct placement_latencies *latencies);
+/* What is made has these values; absent unless 'shown', and of targets that are not known. */
+void placement_set_show(struct placement_set *set, const struct placement_totals *totals,
+                        const struct placement_latencies *latencies, bool shown);
 /* 'labels' may be NULL: then it is not made any more, as after an error. */
 void placement_set_relabel(struct placement_set *set, struct labelset *labels);
 void placement_set_release(struct placement_set *set);

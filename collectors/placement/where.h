@@ -1,0 +1,44 @@
+/*
+ * Asks where each container's memory is: the kernel (group pages) or, with a flag, counted loads
+ * (group stalls). Loop thread.
+ */
+#ifndef IE_COLLECTORS_PLACEMENT_WHERE_H
+#define IE_COLLECTORS_PLACEMENT_WHERE_H
+
+#include "collectors/contract/collector.h"
+#include "collectors/placement/mix.h"
+
+/* For all containers. */
+struct placement_where {
+    struct source_set *sources;
+    struct collector_status *status;
+    const struct log *log;
+    const struct machine *machine;
+    enum group group;
+    struct verdict why; /* it is not known of some container */
+    uint32_t said;      /* bit r: the log has reason r for that */
+};
+
+/* Of one container; all zero: not asked. */
+struct placement_place {
+    group_handle group; /* 0: not open, or not needed */
+    struct placement_mix mix;
+};
+
+/* Whether there is anything to ask: several NUMA nodes. */
+bool placement_where_asks(const struct placement_where *where);
+
+/* Opens what is not open. Without it there is no prediction where there are several nodes, but the
+ * rest is as good: why not is kept in 'why'. */
+void placement_where_open(struct placement_where *where, struct placement_place *place,
+                          const struct container *container);
+void placement_where_close(struct placement_where *where, struct placement_place *place);
+
+/* What was known before holds while there is no newer reading; not once readings fail, unless the
+ * cgroup is gone. */
+void placement_where_read(struct placement_where *where, struct placement_place *place);
+
+/* Nobody lacks anything: the next failure is worth a line in the log again. */
+void placement_where_clear(struct placement_where *where);
+
+#endif
