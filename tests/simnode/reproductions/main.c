@@ -32,6 +32,7 @@ static const struct {
     {"amd", reproduce_amd, "the same on AMD, from misses of the L1 in flight"},
     {"slowdown", reproduce_slowdown, "Subramanian 2015: slowdown estimates"},
     {"bursts", reproduce_bursts, "of it, applications with bursts alone"},
+    {"serial", reproduce_serial, "of it, model passive by placement's serial reads"},
     {"shadow", reproduce_shadow, "which of its terms are wrong, and shadow clocks instead"},
     {"attribution", reproduce_attribution, "beyond them: whom a container waits for"},
     {"control", reproduce_control, "policies of the papers that act on what is measured"},

@@ -30,6 +30,7 @@ __attribute__((format(printf, 3, 4))) void expect_that(struct reproduction *repr
 int reproduce_latency(struct reproduction *reproduction);
 int reproduce_slowdown(struct reproduction *reproduction);
 int reproduce_bursts(struct reproduction *reproduction);
+int reproduce_serial(struct reproduction *reproduction);
 int reproduce_shadow(struct reproduction *reproduction);
 int reproduce_nvmm(struct reproduction *reproduction);
 int reproduce_amd(struct reproduction *reproduction);

@@ -437,6 +437,8 @@ int reproduce_slowdown(struct reproduction *r)
         err = show_apps(r, &variant);
     if (!err)
         err = show_bursts(r, &variant, r->reduced ? 4 : workloads);
+    if (!err)
+        err = slow_serial(r, &variant, workloads, r->reduced ? 4 : workloads);
     if (!err && !r->reduced)
         err = show_variants(r);
     if (!err && !r->reduced)
@@ -455,4 +457,19 @@ int reproduce_bursts(struct reproduction *r)
     if (r->reduced)
         variant.mega_cycles = 50;
     return show_bursts(r, &variant, r->workloads ? r->workloads : r->reduced ? 4 : 100);
+}
+
+int reproduce_serial(struct reproduction *r)
+{
+    struct slow_variant variant = base;
+
+    if (r->reduced)
+        variant.mega_cycles = 50;
+    return slow_serial(r, &variant,
+                       r->workloads ? r->workloads
+                       : r->reduced ? 8
+                                    : 100,
+                       r->workloads ? r->workloads
+                       : r->reduced ? 4
+                                    : 40);
 }

@@ -125,6 +125,7 @@ struct slow_alone {
     uint64_t *instructions;                  /* after (i + 1) steps */
     uint64_t *misses;                        /* likewise */
     double mpki, latency_cycles, miss_ratio; /* of the whole run; NaN: no misses, no accesses */
+    double cache_cycles;                     /* of the machine: one look through the caches */
 };
 /* 'ways': of the cache's 16 that it may use. */
 int slow_alone_get(const char *folder, const struct slow_variant *variant, size_t app,
@@ -158,7 +159,9 @@ enum slow_model {
     /* Beyond the paper: shadow clocks, ... */
     SLOW_SHADOW = SLOW_PAPER_MODELS,
     SLOW_SHADOW_SAMPLED,
-    SLOW_SHADOW_PLAIN, /* 64 sets; on runs without epochs */
+    SLOW_SHADOW_PLAIN,   /* 64 sets; on runs without epochs, like the next two */
+    SLOW_PASSIVE_SERIAL, /* passive, but memory's part by serial reads */
+    SLOW_PASSIVE_ALL_SERIAL,
     SLOW_SHADOW_CACHE, /* ... with parts missing, all tags, ... */
     SLOW_SHADOW_FIXED,
     SLOW_SHADOW_NO_WRITES,

@@ -1,6 +1,7 @@
 /* The models of `reproduce slowdown`, from the totals around a quantum. */
 #include <math.h>
 
+#include "collectors/formulas/placement.h"
 #include "collectors/formulas/shadow.h"
 #include "collectors/formulas/slowdown.h"
 #include "tests/simnode/reproductions/slowdown.h"
@@ -17,6 +18,8 @@ const char *const slow_model_names[SLOW_MODELS] = {
     [SLOW_SHADOW] = "shadow",
     [SLOW_SHADOW_SAMPLED] = "shadow, 64 sets",
     [SLOW_SHADOW_PLAIN] = "shadow, 64 sets, no epochs",
+    [SLOW_PASSIVE_SERIAL] = "memory by serial reads",
+    [SLOW_PASSIVE_ALL_SERIAL] = "cache, too",
     [SLOW_SHADOW_CACHE] = "only the cache",
     [SLOW_SHADOW_FIXED] = "fixed memory latency",
     [SLOW_SHADOW_NO_WRITES] = "no writes",
@@ -76,18 +79,60 @@ static double estimate_excess(const uint64_t d[SLOW_VALUES], int column)
     return left > 0 ? (double)d[V_CYCLES] / left : NAN;
 }
 
-static double estimate_passive(const uint64_t d[SLOW_VALUES], const struct slow_alone *alone)
+/* Exposed cycles of a hit in the last-level cache. */
+enum { HIT_CYCLES = 20 };
+
+static enum slowdown_status passive(const uint64_t d[SLOW_VALUES], const struct slow_alone *alone,
+                                    struct slowdown_passive *out)
 {
-    struct slowdown_passive result;
     const struct slowdown_passive_counts counts = {.cycles = d[V_CYCLES],
                                                    .accesses = d[V_LLC_READS],
                                                    .misses = d[V_READ_MISSES],
                                                    .occupancy = d[V_OCCUPANCY],
                                                    .active = d[V_ACTIVE]};
-    const struct slowdown_passive_alone known = {
-        .latency_cycles = alone->latency_cycles, .miss_ratio = alone->miss_ratio, .hit_cycles = 20};
+    const struct slowdown_passive_alone known = {.latency_cycles = alone->latency_cycles,
+                                                 .miss_ratio = alone->miss_ratio,
+                                                 .hit_cycles = HIT_CYCLES};
 
-    return slowdown_passive(&counts, &known, &result) == SLOWDOWN_OK ? result.ratio : NAN;
+    return slowdown_passive(&counts, &known, out);
+}
+
+static double estimate_passive(const uint64_t d[SLOW_VALUES], const struct slow_alone *alone)
+{
+    struct slowdown_passive result;
+
+    return passive(d, alone, &result) == SLOWDOWN_OK ? result.ratio : NAN;
+}
+
+/*
+ * The same, but memory's part is what placement.h would make of it: N (lat - lat0), with serial
+ * reads N in place of active / lat. 'cache_too': so is what a contention miss costs.
+ */
+static double estimate_serial(const uint64_t d[SLOW_VALUES], const struct slow_alone *alone,
+                              bool cache_too)
+{
+    struct slowdown_passive own;
+    struct placement_reads reads;
+    const struct placement_counts counts = {.reads = (double)d[V_READ_MISSES],
+                                            .occupancy = (double)d[V_OCCUPANCY],
+                                            .active = (double)d[V_ACTIVE],
+                                            .cache = alone->cache_cycles,
+                                            .cpu = (double)d[V_CYCLES]};
+
+    if (passive(d, alone, &own) != SLOWDOWN_OK ||
+        placement_serial_reads(&counts, &reads) != PLACEMENT_OK)
+        return NAN;
+
+    double unloaded = fmin(reads.latency, alone->latency_cycles);
+    double memory = reads.serial * (reads.latency - unloaded), cache = own.cache_excess;
+
+    if (cache_too)
+        cache = fmax(0, counts.reads - alone->miss_ratio * (double)d[V_LLC_READS]) *
+                fmax(0, reads.serial / counts.reads * unloaded - HIT_CYCLES);
+
+    double left = counts.cpu - memory - cache;
+
+    return left > 0 ? counts.cpu / left : NAN;
 }
 
 static double estimate_shadow(const uint64_t d[SLOW_VALUES], enum shadow_kind kind)
@@ -173,5 +218,7 @@ void slow_estimate(const uint64_t before[SLOW_VALUES], const uint64_t after[SLOW
     out->estimate[SLOW_PTCA] = estimate_excess(d, V_PTCA);
     out->estimate[SLOW_PTCA_SAMPLED] = estimate_excess(d, V_PTCA_SAMPLED);
     out->estimate[SLOW_PASSIVE] = estimate_passive(d, alone);
+    out->estimate[SLOW_PASSIVE_SERIAL] = estimate_serial(d, alone, false);
+    out->estimate[SLOW_PASSIVE_ALL_SERIAL] = estimate_serial(d, alone, true);
     out->estimate[SLOW_ONE] = 1;
 }

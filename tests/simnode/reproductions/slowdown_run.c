@@ -288,7 +288,19 @@ static int simulate_alone(const struct textbuf *text, size_t n, uint64_t *values
     return err;
 }
 
-static int fill_alone(const uint64_t *values, size_t n, struct slow_alone *out)
+static int machines_cache(const struct textbuf *text, double *cycles)
+{
+    struct scenario *scenario;
+    int err = parse(text, &scenario);
+
+    if (err)
+        return err;
+    *cycles = (double)scenario_cache_cycles(&scenario->machine);
+    scenario_free(scenario);
+    return 0;
+}
+
+static int fill_alone(const uint64_t *values, size_t n, double cache_cycles, struct slow_alone *out)
 {
     const uint64_t *half = &values[n / 2 * ALONE_COLUMNS], *end = &values[(n - 1) * ALONE_COLUMNS];
     double d[ALONE_COLUMNS]; /* of the second half: warm */
@@ -302,6 +314,7 @@ static int fill_alone(const uint64_t *values, size_t n, struct slow_alone *out)
         .mpki = d[1] / d[0] * 1000,
         .latency_cycles = d[2] > 0 ? d[4] / d[2] : NAN,
         .miss_ratio = d[3] > 0 ? d[2] / d[3] : NAN,
+        .cache_cycles = cache_cycles,
     };
     if (!out->instructions || !out->misses) {
         slow_alone_release(out);
@@ -321,6 +334,7 @@ int slow_alone_get(const char *folder, const struct slow_variant *variant, size_
     size_t n = (size_t)variant->mega_cycles * (SLOW_ROW_CYCLES / SLOW_STEP_CYCLES);
     struct textbuf text = TEXTBUF_INIT;
     char path[4096];
+    double cache_cycles = 0;
     uint64_t *values;
     int err;
 
@@ -338,9 +352,11 @@ int slow_alone_get(const char *folder, const struct slow_variant *variant, size_
         if (!err)
             err = slow_write_rows(path, values, n, ALONE_COLUMNS);
     }
+    if (!err)
+        err = machines_cache(&text, &cache_cycles);
     textbuf_release(&text);
     if (!err)
-        err = fill_alone(values, n, out);
+        err = fill_alone(values, n, cache_cycles, out);
     free(values);
     return err;
 }

@@ -13,7 +13,7 @@ struct work {
     const struct reproduction *reproduction;
     const struct slow_variant *variant;
     unsigned workloads;
-    bool plain; /* also without epochs */
+    bool plain; /* also without epochs, where there are some */
 };
 
 static struct slow_variant without_epochs(const struct slow_variant *variant)
@@ -90,8 +90,11 @@ static int run_all(const struct work *work)
 
 static bool needs_epochs(int model)
 {
+    if (model == SLOW_SHADOW_PLAIN || model == SLOW_PASSIVE_SERIAL ||
+        model == SLOW_PASSIVE_ALL_SERIAL)
+        return false;
     return model == SLOW_ASM || model == SLOW_ASM_SAMPLED || model == SLOW_MISE ||
-           model == SLOW_ONE || (model >= SLOW_PAPER_MODELS && model != SLOW_SHADOW_PLAIN);
+           model >= SLOW_ONE;
 }
 
 /* Fills in the models that are judged on this run. */
@@ -208,7 +211,7 @@ static int measure_set(const struct reproduction *reproduction, bool plain, stru
 int slow_set_make(const struct reproduction *reproduction, struct slow_variant variant, bool plain,
                   unsigned workloads, unsigned quantum_cycles, struct slow_set *out)
 {
-    const struct work work = {reproduction, &variant, workloads, plain};
+    const struct work work = {reproduction, &variant, workloads, plain && variant.epoch_cycles};
     int err = run_all(&work);
 
     *out = (struct slow_set){.variant = variant,

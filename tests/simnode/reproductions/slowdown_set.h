@@ -58,6 +58,12 @@ void slow_table_distribution(struct reproduction *reproduction, const struct slo
 void slow_tables_by_class(struct reproduction *reproduction, const struct slow_set *set,
                           const struct slow_columns *columns);
 
+/* --- memory's part of model passive by serial reads: slowdown_serial.c --- */
+
+/* Its section of the page, of runs without epochs. */
+int slow_serial(struct reproduction *reproduction, const struct slow_variant *variant,
+                unsigned workloads, unsigned burst_workloads);
+
 /* --- statistics over instances --- */
 
 typedef bool slow_chosen(const struct slow_instance *instance, double a, double b);
