@@ -46,7 +46,7 @@ struct class
 struct threshold_config {
     bool enabled;
     double factor;                           /* theta is so many times the baseline */
-    double culprit_share;                    /* of best effort's reads; 0: all are culprits */
+    double culprit_share;                    /* culprits.h */
     struct control_threshold_config control; /* base and step are the class's */
 };
 
@@ -70,7 +70,7 @@ enum mba_mode {
 struct mba_config {
     bool enabled;
     enum mba_mode mode;
-    double step_seconds, culprit_share; /* of best effort's reads; 0: all are culprits */
+    double step_seconds, culprit_share; /* culprits.h */
     enum view_model model;
 };
 

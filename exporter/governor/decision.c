@@ -9,6 +9,11 @@ static const char *const release_names[RELEASE_REASONS] = {
     [RELEASE_VANISHED] = "vanished",  [RELEASE_CALM] = "calm",
     [RELEASE_YIELDED] = "yielded",    [RELEASE_JOURNAL] = "journal",
     [RELEASE_UNMANAGED] = "unmanaged"};
+static const char *const chosen_by_names[CHOSEN_BYS] = {[CHOSEN_BY_NOTHING] = "none",
+                                                        [CHOSEN_BY_ALL] = "all",
+                                                        [CHOSEN_BY_READS] = "reads",
+                                                        [CHOSEN_BY_LATENCY] = "latency",
+                                                        [CHOSEN_BY_WAIT] = "wait"};
 static const char *const error_names[ERROR_REASONS] = {"ebusy",  "enospc", "einval",
                                                        "enodev", "eperm",  "other"};
 static const char *const op_names[ERROR_OPS] = {"claim", "check", "apply", "release"};
@@ -26,6 +31,11 @@ const char *outcome_name(enum outcome outcome)
 const char *release_reason_name(enum release_reason reason)
 {
     return release_names[reason];
+}
+
+const char *chosen_by_name(enum chosen_by by)
+{
+    return chosen_by_names[by];
 }
 
 const char *error_reason_name(enum error_reason reason)

@@ -42,12 +42,25 @@ enum release_reason {
 };
 const char *release_reason_name(enum release_reason reason);
 
+/* What chose the containers that are cut (culprits.h). */
+enum chosen_by {
+    CHOSEN_BY_NOTHING, /* nobody was; or all, to begin with */
+    CHOSEN_BY_ALL,     /* the configuration: no share is asked for */
+    CHOSEN_BY_READS,
+    CHOSEN_BY_LATENCY,
+    CHOSEN_BY_WAIT,
+    CHOSEN_BYS
+};
+/* "none" for nothing. */
+const char *chosen_by_name(enum chosen_by by);
+
 struct decision {
     uint64_t seq, tick, wall_ns;
     enum action action;
     enum outcome outcome;
     enum knob knob;
     enum policy_kind policy;
+    enum chosen_by chosen_by; /* of a cut */
     char container[CLAIM_NAME_MAX], cause[CLAIM_NAME_MAX];
     char from[CLAIM_TEXT_MAX], to[CLAIM_TEXT_MAX];
     char why[64]; /* a limit's name, an error, a release's reason; "" */

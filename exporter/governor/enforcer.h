@@ -30,6 +30,7 @@ struct subject {
 struct because {
     const char *cause;      /* the container that waits, or ""; NULL: nothing is said */
     double measured, limit; /* NaN: none */
+    enum chosen_by chosen_by;
 };
 
 struct enforcer_counts {

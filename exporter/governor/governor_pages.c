@@ -119,6 +119,7 @@ static void add_decision(struct textbuf *out, const struct decision *decision)
     add_text(out, "from", decision->from);
     add_text(out, "to", decision->to);
     add_text(out, "cause", decision->cause);
+    add_text(out, "chosen_by", chosen_by_name(decision->chosen_by));
     add_number(out, "measured", decision->measured);
     add_number(out, "limit", decision->limit);
     add_text(out, "why", decision->why);
@@ -188,9 +189,7 @@ static void handle_ready(void *context, const struct http_request *request,
     bool alive = pages->alive;
     pthread_mutex_unlock(&pages->lock);
     answer_words(response, alive ? 200 : 503,
-                 alive
-                     ? "ready\n"
-                     : "the exporter's data are not acted on: see /api/v1/state\n/api/v1/advice\n");
+                 alive ? "ready\n" : "the exporter's data are not acted on: see /api/v1/state\n");
 }
 
 static void handle_landing(void *context, const struct http_request *request,
@@ -200,7 +199,7 @@ static void handle_landing(void *context, const struct http_request *request,
     (void)request;
     answer_words(response, 200,
                  "interference_governor\n\n/metrics\n/api/v1/decisions\n/api/v1/state\n"
-                 "/-/healthy\n/-/ready\n");
+                 "/api/v1/advice\n/-/healthy\n/-/ready\n");
 }
 
 static const struct http_route routes[] = {

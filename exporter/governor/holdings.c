@@ -54,6 +54,8 @@ void enforcer_tell(struct enforcer *enforcer, const struct holding *holding, enu
                                 .outcome = outcome,
                                 .knob = holding->claim.knob,
                                 .policy = holding->policy,
+                                .chosen_by =
+                                    action == ACTION_CUT ? because->chosen_by : CHOSEN_BY_NOTHING,
                                 .measured = because->cause ? because->measured : NAN,
                                 .limit = because->cause ? because->limit : NAN};
     snprintf(decision.cause, sizeof decision.cause, "%s", because->cause ? because->cause : "");

@@ -71,19 +71,13 @@ static struct app *add(struct meter *meter, const char *path)
     return app;
 }
 
-/* NaN: one of the two is not known, or the counter began anew. */
-static double grown(double before, double now)
-{
-    return now >= before ? now - before : NAN;
-}
-
 static void read_step(struct app *app, const struct view_loss *loss, double reads)
 {
     struct meter_reading *reading = &app->reading;
-    *reading = (struct meter_reading){.reads = grown(app->reads, reads),
-                                      .observed = grown(app->loss.observed, loss->observed)};
-    reading->known = control_loss(reading->observed, grown(app->loss.memory, loss->memory),
-                                  grown(app->loss.cache, loss->cache), &reading->loss);
+    *reading = (struct meter_reading){.reads = view_grown(app->reads, reads),
+                                      .observed = view_grown(app->loss.observed, loss->observed)};
+    reading->known = control_loss(reading->observed, view_grown(app->loss.memory, loss->memory),
+                                  view_grown(app->loss.cache, loss->cache), &reading->loss);
     app->had |= reading->known;
     app->silent = reading->known ? 0 : app->silent + 1;
     reading->waits = app->had && app->silent <= SILENT_STEPS;

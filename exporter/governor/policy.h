@@ -33,6 +33,9 @@ struct policy_tick {
 struct policy_counts {
     uint64_t futile;       /* how often turning down did not help, and was given up */
     uint64_t bound_missed; /* steps in which a bound was not kept and nothing was left to take */
+    /* Windows of threshold, and steps of mba, with somebody protected over the limit, by what chose
+     * whom to cut. */
+    uint64_t chosen[CHOSEN_BYS];
 };
 
 /* To who places pods, of the last minute. */

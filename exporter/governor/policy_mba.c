@@ -3,7 +3,7 @@
  * hardware's at a time.
  *
  * Mode bound: while a protected container is slower than its class's bound and loses most of that
- * in memory, best effort that reads a share of what all of best effort reads gets less. Mode fair,
+ * in memory, the culprits among best effort (culprits.h) get less. Mode fair,
  * after ASM-Mem: of the policy's containers each moves to its share by slowdown, the slowest to
  * 100 %.
  *
@@ -16,14 +16,17 @@
 
 #include "collectors/formulas/control_feedback.h"
 #include "collectors/formulas/control_shares.h"
+#include "exporter/governor/culprits.h"
 #include "exporter/governor/meter.h"
 
 struct mba_policy {
     const struct config *config;
     struct meter *meter;
     struct meter_worst worst; /* of the last step; wishes point into it */
-    bool active;
-    uint64_t bound_missed;
+    struct culprits *culprits;
+    enum chosen_by chosen_by; /* in the last step */
+    bool active, began;
+    uint64_t bound_missed, chosen[CHOSEN_BYS];
     struct control_mba control; /* calm steps: all containers see the same ones */
     /* Mode fair, of this step; CLAIMS_MAX. */
     struct holding **peers;
@@ -41,6 +44,7 @@ static void release(void *self)
 {
     struct mba_policy *policy = self;
     meter_free(policy->meter);
+    culprits_free(policy->culprits);
     free(policy->peers);
     free(policy->slowdowns);
     free(policy->shares);
@@ -59,6 +63,8 @@ static int init(const struct config *config, void **self)
     int err = policy->peers && policy->slowdowns && policy->shares ? 0 : -ENOMEM;
     if (!err)
         err = meter_new(config->mba.step_seconds, config->mba.model, &policy->meter);
+    if (!err)
+        err = culprits_new(config->mba.culprit_share, &policy->culprits);
     if (err)
         release(policy);
     else
@@ -84,33 +90,11 @@ static unsigned percent_of(const struct holding *holding)
 
 /* ---- a bound ---- */
 
-static double sum_reads(const struct mba_policy *policy, const struct policy_tick *tick)
-{
-    double sum = 0;
-    for (size_t i = 0; i < tick->n; i++) {
-        const struct meter_reading *reading =
-            holding_of(&tick->governed[i])
-                ? meter_find(policy->meter, tick->governed[i].container->path)
-                : NULL;
-        if (reading && reading->reads > 0)
-            sum += reading->reads;
-    }
-    return sum;
-}
-
-static bool is_culprit(const struct mba_policy *policy, const struct governed *governed,
-                       double all_reads)
-{
-    double share = policy->config->mba.culprit_share;
-    const struct meter_reading *reading = meter_find(policy->meter, governed->container->path);
-    return share == 0 || (reading && all_reads > 0 && reading->reads >= share * all_reads);
-}
-
 static void step_bound(struct mba_policy *policy, const struct policy_tick *tick)
 {
     const struct meter_worst *worst = &policy->worst;
     bool over = worst->ratio > 1, less = false;
-    double all_reads = sum_reads(policy, tick), memory_part = worst->loss.memory_part;
+    double memory_part = worst->loss.memory_part;
     struct control_mba after = policy->control;
     for (size_t i = 0; i < tick->n; i++) {
         struct holding *holding = holding_of(&tick->governed[i]);
@@ -118,13 +102,15 @@ static void step_bound(struct mba_policy *policy, const struct policy_tick *tick
         if (!holding)
             continue;
         unsigned percent = percent_of(holding);
-        holding->aim = control_mba_feedback(&state, percent, step_of(holding),
-                                            (unsigned)holding->claim.least, over, memory_part,
-                                            is_culprit(policy, &tick->governed[i], all_reads));
+        holding->aim =
+            control_mba_feedback(&state, percent, step_of(holding), (unsigned)holding->claim.least,
+                                 over, memory_part, culprits_include(policy->culprits, i));
         less |= holding->aim < percent;
         after = state;
     }
     policy->control = after;
+    policy->chosen_by = culprits_chosen_by(policy->culprits);
+    policy->chosen[policy->chosen_by] += over && memory_part >= 0.5;
     policy->bound_missed += over && memory_part >= 0.5 && !less;
 }
 
@@ -175,7 +161,11 @@ static void decide_fair(struct mba_policy *policy, const struct policy_tick *tic
 static void decide(void *self, const struct policy_tick *tick)
 {
     struct mba_policy *policy = self;
-    if (meter_tick(policy->meter, tick)) {
+    bool stepped = meter_tick(policy->meter, tick);
+    if (stepped || !policy->began)
+        culprits_window(policy->culprits, tick, KNOB_MBA, POLICY_MBA);
+    policy->began = true;
+    if (stepped) {
         if (policy->config->mba.mode == MBA_FAIR)
             decide_fair(policy, tick);
         else
@@ -183,7 +173,8 @@ static void decide(void *self, const struct policy_tick *tick)
     }
     const struct because because = {.cause = policy->worst.cause,
                                     .measured = policy->worst.slowdown,
-                                    .limit = policy->worst.bound};
+                                    .limit = policy->worst.bound,
+                                    .chosen_by = policy->chosen_by};
     for (size_t i = 0; i < tick->n; i++) {
         struct holding *holding = holding_of(&tick->governed[i]);
         if (!holding)
@@ -204,7 +195,10 @@ static bool active(const void *self)
 
 static void count(const void *self, struct policy_counts *counts)
 {
-    counts->bound_missed += ((const struct mba_policy *)self)->bound_missed;
+    const struct mba_policy *policy = self;
+    counts->bound_missed += policy->bound_missed;
+    for (int by = 0; by < CHOSEN_BYS; by++)
+        counts->chosen[by] += policy->chosen[by];
 }
 
 const struct policy_ops mba_policy = {

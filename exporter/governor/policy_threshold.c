@@ -3,8 +3,8 @@
  * theta (formulas/control_threshold.h, once for each best-effort container).
  *
  * Theta is the exporter's baseline times a factor. Any protected container over its theta counts;
- * cut are those best-effort containers that read a share of what all of them read. What the signal
- * cannot see: stores, the TLB, full queues of the caches.
+ * cut are the culprits among best effort (culprits.h). What the signal cannot see: stores, the TLB,
+ * full queues of the caches.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/governor/policy.h"
+#include "exporter/governor/culprits.h"
 
 /* Windows without a latency in which a protected container may still be waiting. */
 enum { SILENT_WINDOWS = 3 };
@@ -23,10 +23,9 @@ struct app {
     bool seen;
     double theta;    /* of protected ones; 0: none is known */
     unsigned silent; /* windows without a latency */
-    double reads;    /* of best effort, counter; NaN: not known */
-    double read_now; /* in the last window; NaN: not known */
-    bool started;
+    bool started;    /* of best effort, as what follows */
     struct control_threshold control;
+    enum chosen_by chosen_by; /* when it was cut last */
 };
 
 /* What all protected containers say together. */
@@ -42,12 +41,21 @@ struct threshold_policy {
     struct app *apps; /* CLAIMS_MAX */
     size_t n;
     struct signal signal; /* of this tick; wishes point into it until they are committed */
-    uint64_t futile;
+    struct culprits *culprits;
+    uint64_t futile, chosen[CHOSEN_BYS];
 };
 
 static bool enabled(const struct config *config)
 {
     return config->threshold.enabled;
+}
+
+static void release(void *self)
+{
+    struct threshold_policy *policy = self;
+    culprits_free(policy->culprits);
+    free(policy->apps);
+    free(policy);
 }
 
 static int init(const struct config *config, void **self)
@@ -57,19 +65,13 @@ static int init(const struct config *config, void **self)
         return -ENOMEM;
     policy->config = config;
     policy->apps = calloc(CLAIMS_MAX, sizeof *policy->apps);
-    if (!policy->apps) {
-        free(policy);
-        return -ENOMEM;
-    }
-    *self = policy;
-    return 0;
-}
-
-static void release(void *self)
-{
-    struct threshold_policy *policy = self;
-    free(policy->apps);
-    free(policy);
+    int err =
+        policy->apps ? culprits_new(config->threshold.culprit_share, &policy->culprits) : -ENOMEM;
+    if (err)
+        release(policy);
+    else
+        *self = policy;
+    return err;
 }
 
 /* NULL: there are too many. */
@@ -81,7 +83,7 @@ static struct app *find(struct threshold_policy *policy, const char *path)
     if (policy->n == CLAIMS_MAX || strlen(path) >= CLAIM_PATH_MAX)
         return NULL;
     struct app *app = &policy->apps[policy->n++];
-    *app = (struct app){.reads = NAN, .read_now = NAN};
+    *app = (struct app){.seen = false};
     strcpy(app->path, path);
     return app;
 }
@@ -125,13 +127,6 @@ static void hear(struct threshold_policy *policy, const struct view_container *c
 
 /* ---- best effort ---- */
 
-/* Counters of a container that was counted anew begin anew. */
-static void count_reads(struct app *app, double reads)
-{
-    app->read_now = reads >= app->reads ? reads - app->reads : NAN;
-    app->reads = reads;
-}
-
 /* NULL: it is none of this policy's. */
 static struct holding *holding_of(const struct governed *governed)
 {
@@ -139,49 +134,33 @@ static struct holding *holding_of(const struct governed *governed)
     return holding && holding->policy == POLICY_THRESHOLD ? holding : NULL;
 }
 
-/* Of all whose reads are known. */
-static double sum_reads(struct threshold_policy *policy, const struct governed *governed, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!holding_of(&governed[i]))
-            continue;
-        struct app *app = find(policy, governed[i].container->path);
-        if (!app)
-            continue;
-        app->seen = true;
-        count_reads(app, governed[i].container->memory_reads);
-        if (!isnan(app->read_now))
-            sum += app->read_now;
-    }
-    return sum;
-}
-
-static void decide_one(struct threshold_policy *policy, struct enforcer *enforcer,
-                       const struct governed *governed, double all_reads, double now)
+static void decide_one(struct threshold_policy *policy, const struct policy_tick *tick,
+                       struct app *app, size_t i)
 {
     const struct signal *signal = &policy->signal;
+    const struct governed *governed = &tick->governed[i];
     const struct class *class = &policy->config->classes[governed->class];
     struct control_threshold_config control = policy->config->threshold.control;
-    double share = policy->config->threshold.culprit_share;
     struct holding *holding = holding_of(governed);
-    struct app *app = find(policy, governed->container->path);
-    if (!app || !holding->known)
+    if (!holding->known)
         return;
-    const struct because because = {
-        .cause = signal->cause, .measured = signal->measured, .limit = signal->limit};
     control.base_cores = fmax(class->base_cores, holding->claim.least);
     control.step_cores = class->step_cores;
     if (!app->started)
-        control_threshold_init(&app->control, &control, holding->claim.most, now);
+        control_threshold_init(&app->control, &control, holding->claim.most, tick->now);
     app->started = true;
-    bool culprit = share == 0 || app->read_now >= share * all_reads;
     enum control_action action =
-        control_threshold_step(&app->control, &control, holding->claim.most, now, signal->window,
-                               culprit && (share == 0 || all_reads > 0));
+        control_threshold_step(&app->control, &control, holding->claim.most, tick->now,
+                               signal->window, culprits_include(policy->culprits, i));
+    if (action == CONTROL_CUT)
+        app->chosen_by = culprits_chosen_by(policy->culprits);
+    const struct because because = {.cause = signal->cause,
+                                    .measured = signal->measured,
+                                    .limit = signal->limit,
+                                    .chosen_by = app->chosen_by};
     if (action == CONTROL_GIVE_UP) {
         policy->futile++;
-        enforcer_let_go(enforcer, holding, RELEASE_FUTILE, &because);
+        enforcer_let_go(tick->enforcer, holding, RELEASE_FUTILE, &because);
     } else {
         enforcer_want(holding, app->control.quota_cores, &because);
     }
@@ -206,22 +185,28 @@ static void decide(void *self, const struct policy_tick *tick)
     for (size_t i = 0; i < tick->n; i++)
         if (config_is_protected(policy->config, tick->governed[i].class))
             hear(policy, tick->governed[i].container, signal);
-    double reads = sum_reads(policy, tick->governed, tick->n);
+    culprits_window(policy->culprits, tick, KNOB_CPU, POLICY_THRESHOLD);
+    if (signal->window == CONTROL_OVER)
+        policy->chosen[culprits_chosen_by(policy->culprits)]++;
     for (size_t i = 0; i < tick->n; i++) {
         struct holding *holding = holding_of(&tick->governed[i]);
-        if (!holding)
-            continue;
-        if (signal->any)
-            decide_one(policy, tick->enforcer, &tick->governed[i], reads, tick->now);
-        else
+        struct app *app = holding ? find(policy, tick->governed[i].container->path) : NULL;
+        if (app)
+            app->seen = true;
+        if (holding && !signal->any)
             enforcer_let_go(tick->enforcer, holding, RELEASE_UNMANAGED, NULL);
+        else if (app)
+            decide_one(policy, tick, app, i);
     }
     forget_unseen(policy);
 }
 
 static void count(const void *self, struct policy_counts *counts)
 {
-    counts->futile += ((const struct threshold_policy *)self)->futile;
+    const struct threshold_policy *policy = self;
+    counts->futile += policy->futile;
+    for (int by = 0; by < CHOSEN_BYS; by++)
+        counts->chosen[by] += policy->chosen[by];
 }
 
 static bool active(const void *self)

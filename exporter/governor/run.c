@@ -48,11 +48,11 @@ static void on_decision(void *context, const struct decision *d)
     governor_pages_decision(run->pages, d);
     log_info(&run->decisions_log, "decide",
              "seq=%llu policy=%s action=%s container=%s knob=%s from=\"%s\" to=\"%s\" cause=%s "
-             "measured=%g limit=%g tick=%llu outcome=%s%s%s",
+             "chosen_by=%s measured=%g limit=%g tick=%llu outcome=%s%s%s",
              (unsigned long long)d->seq, policy_kind_name(d->policy), action_name(d->action),
-             d->container, knob_name(d->knob), d->from, d->to, d->cause, d->measured, d->limit,
-             (unsigned long long)d->tick, outcome_name(d->outcome), d->why[0] ? " why=" : "",
-             d->why);
+             d->container, knob_name(d->knob), d->from, d->to, d->cause,
+             chosen_by_name(d->chosen_by), d->measured, d->limit, (unsigned long long)d->tick,
+             outcome_name(d->outcome), d->why[0] ? " why=" : "", d->why);
 }
 
 /* ---- the exporter ---- */

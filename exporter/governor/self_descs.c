@@ -81,6 +81,15 @@ const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
                            .labels = "reason",
                            .help = "Claims that were given back, by reason. High for futile: "
                                    "restricting best effort does not help."},
+    [GOVERNOR_CULPRITS_CHOSEN] =
+        {.name = GOVERNOR("culprits_chosen"),
+         .type = METRIC_COUNTER,
+         .labels = "by",
+         .help = "Windows of threshold, and steps of mba, in which a protected container was over "
+                 "its limit, by what chose whom to cut: wait and latency are what the exporter "
+                 "says of who causes either, reads are memory reads, all is a culprit_share of 0. "
+                 "High for reads: the exporter does not know who causes it. High for none: nobody "
+                 "that may be cut reads memory."},
     [GOVERNOR_FUTILE] =
         {.name = GOVERNOR("futile"),
          .type = METRIC_COUNTER,

@@ -49,7 +49,7 @@ struct governor_metrics {
     struct series *build, *mode[MODES];
     struct series *policy_active[POLICY_KINDS], *decisions[POLICY_KINDS][ACTIONS][OUTCOMES];
     struct knob_series knobs[KNOB_COUNT];
-    struct series *dead_man[DEAD_REASONS], *released[RELEASE_REASONS];
+    struct series *chosen[CHOSEN_BYS], *dead_man[DEAD_REASONS], *released[RELEASE_REASONS];
     struct series *limits[LIMITS]; /* NULL for what is no limit */
     struct series *restores[RESTORES];
     struct claim_series *containers; /* CLAIMS_MAX */
@@ -133,6 +133,9 @@ static int make_reasons(struct governor_metrics *metrics)
     int err = 0;
     for (int i = 0; i < MODES && !err; i++)
         err = make_one(metrics, GOVERNOR_MODE, "mode", modes[i], &metrics->mode[i]);
+    for (int i = 0; i < CHOSEN_BYS && !err; i++)
+        err = make_one(metrics, GOVERNOR_CULPRITS_CHOSEN, "by", chosen_by_name((enum chosen_by)i),
+                       &metrics->chosen[i]);
     for (int i = 0; i < DEAD_REASONS && !err; i++)
         err = make_one(metrics, GOVERNOR_DEAD_MAN, "reason", dead_reason_name((enum dead_reason)i),
                        &metrics->dead_man[i]);
@@ -413,6 +416,8 @@ void governor_metrics_update(struct governor_metrics *metrics, const struct gove
         series_set_u64(metrics->policy_active[i], state->policy_active[i]);
     for (int i = 0; i < KNOB_COUNT; i++)
         update_knob(&metrics->knobs[i], state->enforcer, (enum knob)i, facts->now_ns);
+    for (int i = 0; i < CHOSEN_BYS; i++)
+        series_set_u64(metrics->chosen[i], state->counts.chosen[i]);
     for (int i = 0; i < DEAD_REASONS; i++)
         series_set_u64(metrics->dead_man[i], state->dead_man[i]);
     update_counts(metrics, enforcer_counts(state->enforcer));

@@ -83,6 +83,16 @@ static double read_double(struct reader *reader)
     return json_scan_number(&reader->scan, &number) ? double_of(number) : NAN;
 }
 
+static double positive(double value)
+{
+    return value > 0 ? value : NAN;
+}
+
+static double not_negative(double value)
+{
+    return value >= 0 ? value : NAN;
+}
+
 /* A whole number that a double, or as digits 64 bits, hold exactly, or 0. */
 static uint64_t read_whole(struct reader *reader)
 {
@@ -161,6 +171,21 @@ static struct labelled read_labelled(struct reader *reader)
     return out;
 }
 
+/* Of a list with labels, or a value by itself; NaN where one is none. */
+static double read_sum(struct reader *reader)
+{
+    double sum = NAN;
+    if (json_scan_next(&reader->scan) != JSON_SCAN_ARRAY)
+        return read_double(reader);
+    json_scan_enter(&reader->scan, JSON_SCAN_ARRAY);
+    for (size_t n = 0; json_scan_element(&reader->scan); n++) {
+        struct labelled read = unlabelled;
+        read_sample(reader, &read);
+        sum = n == 0 ? read.value : sum + read.value;
+    }
+    return sum;
+}
+
 /* ---- what was lost to others ---- */
 
 static const char *const model_names[VIEW_MODELS] = {"passive", "shadow"};
@@ -172,7 +197,7 @@ const char *view_model_name(enum view_model model)
 
 static void take_loss(const struct labelled *read, bool observed, struct view_container *out)
 {
-    double value = read->value >= 0 ? read->value : NAN;
+    double value = not_negative(read->value);
     for (int i = 0; i < VIEW_MODELS; i++) {
         struct view_loss *loss = &out->losses[i];
         if (strcmp(read->model, model_names[i]) != 0)
@@ -203,17 +228,14 @@ static void read_losses(struct reader *reader, bool observed, struct view_contai
 
 /* ---- containers ---- */
 
-static double positive(double value)
-{
-    return value > 0 ? value : NAN;
-}
-
 enum value {
     VALUE_INFO,
     VALUE_LATENCY,
     VALUE_BASELINE,
     VALUE_OBSERVED,
     VALUE_LOST,
+    VALUE_CAUSED_LATENCY,
+    VALUE_CAUSED_WAIT,
     VALUE_COUNTERS, /* and those behind it: plain numbers */
 };
 
@@ -223,6 +245,8 @@ static const char *const value_names[] = {
     [VALUE_BASELINE] = FAMILY "memory_read_latency_baseline_seconds",
     [VALUE_OBSERVED] = FAMILY "slowdown_observed_cycles_total",
     [VALUE_LOST] = FAMILY "interference_cycles_total",
+    [VALUE_CAUSED_LATENCY] = FAMILY "caused_latency_seconds_total",
+    [VALUE_CAUSED_WAIT] = FAMILY "caused_wait_seconds_total",
     [VALUE_COUNTERS] = FAMILY "memory_reads_total",
     FAMILY "llc_reads_total",
     FAMILY "cpu_cycles_total",
@@ -237,6 +261,12 @@ static void read_value(struct reader *reader, enum value value, struct view_cont
         read_losses(reader, value == VALUE_OBSERVED, out);
         return;
     }
+    if (value == VALUE_CAUSED_LATENCY || value == VALUE_CAUSED_WAIT) {
+        double *sum =
+            value == VALUE_CAUSED_WAIT ? &out->caused_wait_seconds : &out->caused_latency_seconds;
+        *sum = not_negative(read_sum(reader));
+        return;
+    }
     struct labelled read = read_labelled(reader);
     if (value == VALUE_INFO) {
         out->path = read.path;
@@ -244,7 +274,7 @@ static void read_value(struct reader *reader, enum value value, struct view_cont
     } else if (value == VALUE_LATENCY) {
         out->latency_seconds = positive(read.value);
     } else if (value >= VALUE_COUNTERS) {
-        *counters[value - VALUE_COUNTERS] = read.value >= 0 ? read.value : NAN;
+        *counters[value - VALUE_COUNTERS] = not_negative(read.value);
     } else if (strcmp(read.basis, "machine") != 0) { /* a lower bound of what is normal */
         out->baseline_seconds = positive(read.value);
     }
@@ -279,7 +309,9 @@ static void read_container(struct reader *reader, struct view_container *out)
                                    .memory_reads = NAN,
                                    .llc_reads = NAN,
                                    .cycles = NAN,
-                                   .reference_cycles = NAN};
+                                   .reference_cycles = NAN,
+                                   .caused_latency_seconds = NAN,
+                                   .caused_wait_seconds = NAN};
     for (int j = 0; j < VIEW_MODELS; j++)
         out->losses[j] = (struct view_loss){NAN, NAN, NAN};
     if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
@@ -416,6 +448,11 @@ int view_parse(const char *text, size_t len, struct view *view, char *error, siz
     else
         snprintf(error, error_size, "byte %zu: %s", where, why);
     return reader.err ? reader.err : err;
+}
+
+double view_grown(double before, double now)
+{
+    return now >= before ? now - before : NAN;
 }
 
 void view_release(struct view *view)

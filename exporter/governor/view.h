@@ -35,6 +35,8 @@ struct view_container {
     double baseline_seconds; /* what is normal for it; NaN: none, or only a lower bound */
     /* Counters since it began; NaN: none. */
     double memory_reads, llc_reads, cycles, reference_cycles;
+    double caused_latency_seconds; /* of all NUMA nodes, over the readings in which it was named */
+    double caused_wait_seconds;    /* of the memory reads of others */
     struct view_loss losses[VIEW_MODELS];
 };
 
@@ -57,5 +59,8 @@ struct view {
  * nothing. */
 int view_parse(const char *text, size_t len, struct view *view, char *error, size_t error_size);
 void view_release(struct view *view);
+
+/* What a counter grew by; NaN: one of the two is not known, or it began anew. */
+double view_grown(double before, double now);
 
 #endif

@@ -104,7 +104,8 @@ static void read_view(const char *text, size_t len)
             check(!(c->losses[j].observed < 0) && !(c->losses[j].memory < 0) &&
                   !(c->losses[j].cache < 0));
         check(positive_or_unknown(c->latency_seconds) && positive_or_unknown(c->baseline_seconds) &&
-              !(c->memory_reads < 0));
+              !(c->memory_reads < 0) && !(c->caused_latency_seconds < 0) &&
+              !(c->caused_wait_seconds < 0));
     }
     view_release(&view);
 }

@@ -12,6 +12,7 @@ import random
 import signal
 import subprocess
 import unittest
+import urllib.request
 
 from harness import EXPORTER, free_port, main, start, stop, wait_until
 from test_governor import BATCH, ORIGINAL, Scene
@@ -52,6 +53,9 @@ class Recording:
         self.put({"tick": self.tick, "mono_ns": self.tick * INTERVAL_NS,
                   "wall_ns": 1790000000_000000000 + self.tick * INTERVAL_NS})
 
+    def cpu_time_ns(self, _key):
+        return self.tick * INTERVAL_NS
+
     def play(self, latency_ns, neighbours):
         """What was counted up to this tick; returns its number."""
         seconds = INTERVAL_NS * 1e-9
@@ -61,8 +65,8 @@ class Recording:
             occupancy = round(reads * (latency_ns * HERTZ * 1e-9 - CACHE_CYCLES))
             for i, more in enumerate((round(HERTZ * seconds), reads, occupancy)):
                 sums[i] += more
-            self.put({"read": key, "group": "core", "enabled_ns": self.tick * INTERVAL_NS,
-                      "running_ns": self.tick * INTERVAL_NS,
+            ran = self.cpu_time_ns(key)
+            self.put({"read": key, "group": "core", "enabled_ns": ran, "running_ns": ran,
                       "values": {"cycles": sums[0], "ref_cycles": sums[0], "instructions": sums[0],
                                  "l3_miss_reads": sums[1], "l3_miss_read_occupancy": sums[2],
                                  "llc_reads": sums[1], "l3_miss_read_active": sums[1]}})
@@ -74,11 +78,36 @@ class Recording:
         os.unlink(self.path)
 
 
+class WithAProbe(Recording):
+    """Memory is slow for the probe while the container that hardly reads works: six ticks, then it
+    rests for as long. The one that reads most works all the time, and harms nobody."""
+
+    def begin(self):
+        if not self.tick:
+            self.used = 0
+            self.put({"thread": {"key": "p0", "kind": "probe", "initiator_numa_node": 0,
+                                 "target_numa_node": 0, "cpu": 0}})
+        super().begin()
+
+    def works(self):
+        return self.tick // 6 % 2 == 0
+
+    def cpu_time_ns(self, key):
+        return self.used if key == BATCH[1] else super().cpu_time_ns(key)
+
+    def play(self, latency_ns, neighbours):
+        self.used += INTERVAL_NS if self.works() else INTERVAL_NS // 10
+        self.put({"probe": {"initiator_numa_node": 0, "target_numa_node": 0, "cpu": 0,
+                            "latency_ns": (160 if self.works() else 100) + self.tick * 7 % 3}})
+        return super().play(latency_ns, neighbours)
+
+
 class Loop(Scene):
     """The exporter replays, the governor enforces."""
 
-    def __init__(self, local=False, dead="60s"):
+    def __init__(self, local=False, dead="60s", recording=Recording):
         super().__init__()
+        self.make_recording = recording
         self.listen = self.folder / "socket" if local else free_port()
         self.configure("enforce", factor=FACTOR, exporter={
             "dead": dead, **({"socket": str(self.listen)} if local else
@@ -90,7 +119,7 @@ class Loop(Scene):
     def begin_anew(self):
         if self.recording:
             self.recording.end()
-        self.recording = Recording(self.folder / "recording")
+        self.recording = self.make_recording(self.folder / "recording")
         address = self.listen if isinstance(self.listen, int) else None
         self.source = start(
             [EXPORTER, f"--source.replay.file={self.recording.path}", "--source.replay.speed=max",
@@ -125,6 +154,15 @@ class Loop(Scene):
                 return
             assert self.snapshot() == self.before
         raise AssertionError("no theta after 40 calm ticks")
+
+    def caused(self, name):
+        """What attribution says that the container has caused, once it was suspected."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.listen}/api/v1/containers",
+                                    timeout=5) as page:
+            values = next(c["values"] for c in json.load(page)["containers"]
+                          if c["container"] == name)
+        samples = values.get("interference_container_caused_latency_seconds_total", [])
+        return sum(sample["value"] for sample in samples)
 
     def total(self, name, **labels):
         return self.metrics().get(f"interference_governor_{name}_total", **labels)
@@ -181,6 +219,22 @@ class RealExporter(unittest.TestCase):
         self.assertEqual(seen, [1.5, 2, 1] * 4 + [1.5])
         stop(process)
         self.assertEqual(loop.snapshot(), loop.before)
+
+    def test_attribution_chooses(self):
+        """Who reads 98 % is let alone: it is the other one whom the latency follows."""
+        loop, _ = self.loop(recording=WithAProbe)
+        loop.learn()
+        for _ in range(200):
+            loop.play(CALM_NS)
+            if loop.recording.works() and loop.caused(BATCH[1]) > 0:
+                break
+        else:
+            self.fail("nobody was named in 200 ticks")
+        self.assertEqual(loop.quotas(), [MOST, MOST])
+        self.assertEqual(loop.play(131), [MOST, BASE])
+        self.assertEqual(loop.total("culprits_chosen", by="latency"), 1)
+        last = json.loads(loop.get("/api/v1/decisions")[1])["decisions"][-1]
+        self.assertEqual((last["action"], last["chosen_by"]), ("cut", "latency"))
 
     def test_standing_still(self):
         """Within the dead man's time nothing changes, and the loop goes on where it was."""

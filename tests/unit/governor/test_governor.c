@@ -25,7 +25,8 @@ struct scene {
     struct config *config;
     struct governor *governor;
     uint64_t now_ns, tick;
-    double reads[3]; /* counters: batch, compute, system */
+    double reads[3];  /* counters: batch, compute, system */
+    double caused[3]; /* nanoseconds of each; 0: never suspected */
     struct decision last;
 };
 
@@ -90,7 +91,8 @@ static int teardown(void **state)
 }
 
 static void add_container(struct textbuf *out, const struct scene *scene, const char *namespace_,
-                          const char *name, uint64_t inode, double latency, double reads)
+                          const char *name, uint64_t inode, double latency, double reads,
+                          double caused)
 {
     (void)scene;
     textbuf_printf(out,
@@ -105,6 +107,11 @@ static void add_container(struct textbuf *out, const struct scene *scene, const 
                        "\"interference_container_memory_read_latency_baseline_seconds\":"
                        "[{\"labels\":{\"basis\":\"calm\"},\"value\":1e-7}]",
                        latency * 1e-9);
+    if (caused > 0)
+        textbuf_printf(out,
+                       ",\"interference_container_caused_latency_seconds_total\":[{\"labels\":{"
+                       "\"numa_node\":\"0\"},\"value\":%.12f}]",
+                       caused * 1e-9);
     textbuf_str(out, "}}");
 }
 
@@ -121,14 +128,14 @@ static void make_document(struct scene *scene, double latency, struct textbuf *t
                    "\"monotonic_seconds\":%.9f,\"timestamp_seconds\":1,\"interval_seconds\":1},"
                    "\"containers\":[",
                    (unsigned long long)scene->tick, (double)scene->now_ns * 1e-9 - 0.1);
-    add_container(text, scene, "shop", "shop", governor_rig_inode(&scene->rig, "/shop"), latency,
-                  1);
+    add_container(text, scene, "shop", "shop", governor_rig_inode(&scene->rig, "/shop"), latency, 1,
+                  0);
     for (size_t i = 0; i < 3; i++) {
         scene->reads[i] += read[i];
         snprintf(path, sizeof path, "/%s", names[i]);
         textbuf_char(text, ',');
         add_container(text, scene, i == 2 ? "kube-system" : "jobs", names[i],
-                      governor_rig_inode(&scene->rig, path), 0, scene->reads[i]);
+                      governor_rig_inode(&scene->rig, path), 0, scene->reads[i], scene->caused[i]);
     }
     textbuf_str(text, "]}");
     assert_int_equal(textbuf_finish(text), 0);
@@ -203,6 +210,32 @@ static void who_does_not_read_is_not_cut(void **state)
     assert_string_equal(scene->last.cause, "shop/shop-0/shop");
     assert_true(scene->last.measured == 131e-9);
     assert_true(scene->last.limit > 109.9e-9 && scene->last.limit < 110.1e-9);
+}
+
+/* compute reads 1 %, and is what the latency follows; batch reads 99 %. */
+static void attribution_chooses_before_reads(void **state)
+{
+    struct scene *scene = *state;
+    struct governor_state look;
+    start(scene, true, "paper");
+    scene->caused[0] = scene->caused[1] = 1;
+    warm_up(scene);
+    for (int i = 0; i < 4; i++)
+        tick(scene, 100);
+    assert_string_equal(chosen_by_name(scene->last.chosen_by), "none");
+    scene->caused[1] += 25;
+    tick(scene, 131);
+    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, "/compute", "100000 100000");
+    assert_string_equal(scene->last.container, "jobs/compute-0/compute");
+    assert_string_equal(chosen_by_name(scene->last.chosen_by), "latency");
+    for (int i = 0; i < 11; i++) /* the answer is ten seconds old at the tenth */
+        tick(scene, i < 10 ? 100 : 131);
+    expect_quota(scene, "/batch", "100000 100000");
+    assert_string_equal(chosen_by_name(scene->last.chosen_by), "reads");
+    governor_look(scene->governor, &look);
+    assert_int_equal(look.counts.chosen[CHOSEN_BY_LATENCY], 1);
+    assert_int_equal(look.counts.chosen[CHOSEN_BY_READS], 1);
 }
 
 static void observing_it_decides_and_writes_nothing(void **state)
@@ -353,9 +386,9 @@ static void another_cgroup_of_the_path_is_let_alone(void **state)
                    "{\"source\":\"perf\",\"tick\":{\"number\":99,\"monotonic_seconds\":%.3f,"
                    "\"interval_seconds\":1},\"containers\":[",
                    (double)scene->now_ns * 1e-9);
-    add_container(&text, scene, "shop", "shop", 1, 131, 1);
+    add_container(&text, scene, "shop", "shop", 1, 131, 1, 0);
     textbuf_char(&text, ',');
-    add_container(&text, scene, "jobs", "batch", 1, 0, 1e9); /* no such inode */
+    add_container(&text, scene, "jobs", "batch", 1, 0, 1e9, 0); /* no such inode */
     textbuf_str(&text, "]}");
     assert_int_equal(view_parse(text.data, text.len, &view, error, sizeof error), 0);
     governor_take(scene->governor, &view, scene->now_ns, 0);
@@ -477,6 +510,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_paper_s_loop),
         TEST(who_does_not_read_is_not_cut),
+        TEST(attribution_chooses_before_reads),
         TEST(observing_it_decides_and_writes_nothing),
         TEST(an_idle_protected_container_is_below),
         TEST(without_a_signal_nothing_is_held),

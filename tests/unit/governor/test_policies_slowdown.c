@@ -71,6 +71,7 @@ struct scene {
     struct governed governed[CONTAINERS];
     /* Of the next ticks: slowdowns (NaN: none), the cache's part of what is lost, reads. */
     double slowdowns[CONTAINERS], cache_part, reads[CONTAINERS];
+    double waits[CONTAINERS]; /* that it makes others wait, seconds */
     bool gone[CONTAINERS];
     uint64_t tick, changes;
 };
@@ -148,6 +149,7 @@ static void run_one(struct scene *scene, size_t i)
     struct view_container *container = &scene->containers[i];
     struct view_loss *loss = &container->losses[VIEW_PASSIVE];
     container->memory_reads += scene->reads[i];
+    container->caused_wait_seconds += scene->waits[i];
     if (isnan(scene->slowdowns[i]))
         return;
     double lost = 1e9 * (1 - 1 / scene->slowdowns[i]);
@@ -462,6 +464,28 @@ static void who_reads_gets_less_bandwidth(void **state)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
+/* one reads 95 %, and two makes others wait. */
+static void attribution_chooses_before_reads(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, MBA());
+    scene->slowdowns[0] = 1.6;
+    scene->cache_part = 0.4;
+    scene->reads[2] = 95e4;
+    scene->reads[3] = 5e4;
+    for (size_t i = 0; i < CONTAINERS; i++)
+        scene->waits[i] = i == 3 ? 0.2 : 0.01;
+    run(scene, 1);
+    steps(scene, 2);
+    expect(scene, KNOB_MBA, 100, 80, 0);
+    assert_int_equal(counts_of(scene).chosen[CHOSEN_BY_WAIT], 2);
+    assert_int_equal(holding_of(scene, KNOB_MBA, "/4")->because.chosen_by, CHOSEN_BY_WAIT);
+    memset(scene->waits, 0, sizeof scene->waits);
+    steps(scene, 2); /* the first of them ends ten seconds after the answer */
+    expect(scene, KNOB_MBA, 90, 70, 0);
+    assert_int_equal(counts_of(scene).chosen[CHOSEN_BY_READS], 1);
+}
+
 static void what_is_lost_in_the_cache_takes_no_bandwidth(void **state)
 {
     struct scene *scene = *state;
@@ -676,6 +700,7 @@ int main(void)
         TEST(who_is_between_moves_along),
         TEST(more_than_there_are_ways_share_all),
         TEST(who_reads_gets_less_bandwidth),
+        TEST(attribution_chooses_before_reads),
         TEST(what_is_lost_in_the_cache_takes_no_bandwidth),
         TEST(bandwidth_by_slowdown),
         TEST(both_at_once),

@@ -33,6 +33,10 @@ static void a_whole_document(void **state)
               "\"qos_class\":\"burstable\"},\"value\":1}],"
               "\"interference_container_memory_reads_total\":[{\"labels\":{},\"value\":3000000}],"
               "\"interference_container_cpu_cycles_total\":9e9,"
+              "\"interference_container_caused_wait_seconds_total\":0.25,"
+              "\"interference_container_caused_latency_seconds_total\":[{\"labels\":{"
+              "\"numa_node\":\"0\"},\"value\":3e-8},{\"labels\":{\"numa_node\":\"1\"},"
+              "\"value\":2e-8}],"
               "\"interference_container_slowdown_observed_cycles_total\":[{\"labels\":{"
               "\"model\":\"shadow\"},\"value\":7e9},{\"labels\":{\"model\":\"passive\"},"
               "\"value\":8e9}],\"interference_container_interference_cycles_total\":[{\"labels\":{"
@@ -60,6 +64,8 @@ static void a_whole_document(void **state)
     assert_true(cart->latency_seconds == 1.14e-7);
     assert_true(cart->baseline_seconds == 8e-8);
     assert_true(cart->memory_reads == 3e6 && cart->cycles == 9e9);
+    assert_true(cart->caused_wait_seconds == 0.25);
+    assert_true(cart->caused_latency_seconds == 3e-8 + 2e-8);
     const struct view_loss *passive = &cart->losses[VIEW_PASSIVE];
     const struct view_loss *shadow = &cart->losses[VIEW_SHADOW];
     assert_true(passive->observed == 8e9 && passive->memory == 2e9 && passive->cache == 1e9);
@@ -68,6 +74,7 @@ static void a_whole_document(void **state)
     assert_int_equal(bare->cgroup_id, 0);
     assert_true(isnan(bare->latency_seconds) && isnan(bare->baseline_seconds) &&
                 isnan(bare->memory_reads) && isnan(bare->llc_reads) &&
+                isnan(bare->caused_latency_seconds) && isnan(bare->caused_wait_seconds) &&
                 isnan(bare->losses[VIEW_PASSIVE].observed));
     view_release(&view);
 }
@@ -116,6 +123,32 @@ static void odd_values_are_not_known(void **state)
         assert_string_equal(view.containers[0].pod, "");
         view_release(&view);
     }
+}
+
+/* Of two NUMA nodes with one that is no number the sum is not known. */
+static void odd_parts_of_a_sum(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {
+        "[]", "[1]", "[{\"value\":1},{\"value\":null}]", "[{\"value\":-2},{\"value\":1}]",
+        "{}", "-1"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char text[256] = "{\"containers\":[{\"values\":{"
+                         "\"interference_container_caused_latency_seconds_total\":";
+        struct view view = {0};
+        strcat(text, parts[i]);
+        strcat(text, "}}]}");
+        assert_int_equal(parse(text, &view), 0);
+        assert_true(isnan(view.containers[0].caused_latency_seconds));
+        view_release(&view);
+    }
+}
+
+static void what_a_counter_grew_by(void **state)
+{
+    (void)state;
+    assert_true(view_grown(1, 3.5) == 2.5 && view_grown(2, 2) == 0);
+    assert_true(isnan(view_grown(2, 1)) && isnan(view_grown(NAN, 1)) && isnan(view_grown(1, NAN)));
 }
 
 static void what_is_no_document_is_refused(void **state)
@@ -240,6 +273,8 @@ int main(void)
         cmocka_unit_test(a_whole_document),
         cmocka_unit_test(without_a_tick_there_is_none),
         cmocka_unit_test(odd_values_are_not_known),
+        cmocka_unit_test(odd_parts_of_a_sum),
+        cmocka_unit_test(what_a_counter_grew_by),
         cmocka_unit_test(what_is_no_document_is_refused),
         cmocka_unit_test(a_lower_bound_is_no_baseline),
         cmocka_unit_test(names_of_all_kinds),
