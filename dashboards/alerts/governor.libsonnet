@@ -126,13 +126,27 @@ local promql = import '../lib/promql.libsonnet';
             'interference_governor on %s can take no more, and containers still wait.' % here,
             'On %s, {{ $value }} restrictions have been in force for 15 minutes without being cut further or raised, and containers of the node still wait for memory longer than their thresholds.' % here
           ) + ofNode,
+          // Acting, it has open claims, and only those that it tries in vain are none of its own will.
           a.alert(
             'InterferenceGovernorRestoreFailed',
             '1m',
             'warning',
-            '%s > 0' % total('last_over_time(%s[5m])' % metric('restores_total', 'outcome="failed"')),
-            'interference_governor on %s could not give back what was taken.' % here,
-            'On %s, interference_governor could not put {{ $value }} settings back to what they were before an earlier one changed them. The containers run with too small a quota until they are started again, or somebody writes the original.' % here
+            |||
+              %(open)s > 0
+              and on (%(exporter)s)
+              (
+                max by (%(exporter)s) (%(idle)s) == 1
+                or
+                %(failed)s > 0
+              )
+            ||| % {
+              open: total(metric('journal_open_claims')),
+              exporter: q.exporter,
+              idle: metric('mode', 'mode=~"observe|paused"'),
+              failed: counted('restores_total', '5m', 'outcome="failed"'),
+            },
+            'interference_governor on %s cannot give back what was taken.' % here,
+            'On %s, interference_governor cannot put settings back to what they were; its journal has {{ $value }} of them. The containers run with too small a quota, too few ways of the cache or too little memory bandwidth until they are started again, or somebody writes the original.' % here
           ) + ofNode,
           a.alert(
             'InterferenceGovernorJournal',

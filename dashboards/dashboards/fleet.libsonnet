@@ -90,7 +90,7 @@ local promql = import '../lib/promql.libsonnet';
   local mostLost = 'topk(20, %s > 0)' % minutes(lost),
   local perNamespace = g.table(
     'Lost to interference, by namespace',
-    "What the containers of a namespace would not have needed alone, over the time range: minutes of a CPU, as a share of what they used, and container-minutes above the slowdown's bound. Estimated (model %s). High: its owners pay for their neighbours; see which of its containers are above." % config.slowdownModel,
+    "What the containers of a namespace would not have needed alone, over the time range: minutes of a CPU, as a share of what they used, container-minutes above the slowdown's bound, and what may be billed: minutes of a CPU used, less those that are known to be lost. Estimated (model %s). High, but for the last: its owners pay for their neighbours; see which of its containers are above." % config.slowdownModel,
     [
       { name: 'CPU-minutes lost', unit: 'short', decimals: 0, expr: mostLost },
       {
@@ -106,6 +106,12 @@ local promql = import '../lib/promql.libsonnet';
         // Nobody above the bound has no series: 0, where something is lost.
         expr: 'sum by (%s, namespace) (%s)\nor\n0 * (%s)'
               % [config.clusterLabel, minutes(recorded('workload:interference_slow_containers:count')), mostLost],
+      },
+      {
+        name: 'Billable CPU-minutes',
+        unit: 'short',
+        decimals: 0,
+        expr: '%s\nand on (%s, namespace)\n%s' % [minutes(recorded('namespace:interference_billable_cpus:rate5m')), config.clusterLabel, mostLost],
       },
     ],
     [config.clusterLabel, 'namespace'],

@@ -126,6 +126,24 @@ local promql = import '../lib/promql.libsonnet';
                  'max by (%s) (%s)' % [q.node, q.select('interference_cpu_base_frequency_hertz')],
                  'on (%s) group_left ()' % q.node
                )),
+          // What the work would have taken alone: cycles that have no estimate count in full. Over any range,
+          // add up; never divide time by a mean slowdown.
+          rule('container:interference_billable_cpus:rate5m', |||
+            container:interference_cpus:rate5m
+            * on (%(container)s)
+            (1 - clamp_max(
+              %(lost)s,
+              1
+            ))
+            or
+            container:interference_cpus:rate5m
+          ||| % {
+            container: q.container,
+            lost: q.ratio(
+              q.rate(q.container, 'interference_container_interference_cycles_total', matchers='model="%s"' % config.slowdownModel),
+              q.rate(q.container, 'interference_container_cpu_cycles_total')
+            ),
+          }),
           // Only where the collector placement runs. Target: all of its memory there.
           rule('container:interference_placement_slowdown:ratio5m',
                q.ratio(
@@ -204,6 +222,8 @@ local promql = import '../lib/promql.libsonnet';
               container:interference_cpus:rate5m
             )
           ||| % { cluster: config.clusterLabel, container: q.container, model: config.slowdownModel }),
+          rule('namespace:interference_billable_cpus:rate5m',
+               'sum by (%s, namespace) (container:interference_billable_cpus:rate5m)' % config.clusterLabel),
         ],
       },
       {
