@@ -206,10 +206,12 @@ static void change_floor(struct enforcer *enforcer, struct holding *holding, dou
 {
     const struct actuator *actuator = holding_actuator(enforcer, holding);
     holding->floor = floor;
-    if (!holding->claim.id)
+    if (!holding->claim.id) {
         holding_read(enforcer, holding);
-    else if (actuator->ops->limit(actuator->self, floor, &holding->claim))
+    } else if (actuator->ops->limit(actuator->self, floor, &holding->claim)) {
         enforcer_let_go(enforcer, holding, RELEASE_UNMANAGED, NULL);
+        holding->known = holding->claim.id != 0; /* and it is looked at anew */
+    }
 }
 
 struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,

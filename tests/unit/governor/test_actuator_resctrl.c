@@ -32,6 +32,7 @@ struct scene {
     struct enforcer *enforcer;
     uint64_t tick, now_ns;
     double ways[CONTAINERS], mba[CONTAINERS]; /* wished for; NaN: nothing */
+    double floor;                             /* of ways; 0: 2 */
     unsigned at;
 };
 
@@ -111,7 +112,7 @@ static void tick(struct scene *scene)
     scene->now_ns += SECOND;
     enforcer_begin(scene->enforcer, ++scene->tick, scene->now_ns, scene->now_ns);
     for (unsigned i = 0; i < CONTAINERS; i++) {
-        see(scene, KNOB_WAYS, i, 2, scene->ways[i]);
+        see(scene, KNOB_WAYS, i, scene->floor > 0 ? scene->floor : 2, scene->ways[i]);
         see(scene, KNOB_MBA, i, 20, scene->mba[i]);
     }
     enforcer_commit(scene->enforcer);
@@ -169,6 +170,24 @@ static void down_and_back(void **state)
     tick(scene);
     expect_none(scene);
     assert_int_equal(enforcer_open(scene->enforcer), 0);
+}
+
+/* Nothing is left to take, also in the ticks after the one in which it was given back. */
+static void a_floor_that_is_raised_to_all(void **state)
+{
+    struct scene *scene = *state;
+    tick(scene);
+    scene->ways[0] = 3;
+    tick(scene);
+    expect(scene, 0, "ig_7_100", 7, 100);
+    scene->floor = 11;
+    for (int i = 0; i < 3; i++) {
+        tick(scene);
+        expect_none(scene);
+    }
+    scene->floor = 4;
+    tick(scene);
+    expect(scene, 0, "ig_f_100", 0xf, 100);
 }
 
 static void a_steady_tick_writes_nothing(void **state)
@@ -725,6 +744,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(down_and_back),
+        TEST(a_floor_that_is_raised_to_all),
         TEST(a_steady_tick_writes_nothing),
         TEST(who_has_the_same_shares_a_group),
         TEST(ways_have_a_place),
