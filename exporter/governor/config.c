@@ -77,7 +77,7 @@ static json_t *read_taken(struct config_reader *reader, json_t *item, const stru
     if (!taken)
         return NULL;
     config_check_object(reader, taken, place, keys);
-    if (class->role == ROLE_PROTECTED)
+    if (class->role == CLASS_PROTECTED)
         config_fail(reader, "%s: nothing is taken from a protected class", place);
     return taken;
 }
@@ -109,7 +109,7 @@ static void read_bound(struct config_reader *reader, json_t *item, const char *w
                        struct class *class)
 {
     config_read_number(reader, item, where, "slowdown_bound", 1.01, 100, &class->slowdown_bound);
-    if (class->slowdown_bound > 0 && class->role != ROLE_PROTECTED)
+    if (class->slowdown_bound > 0 && class->role != CLASS_PROTECTED)
         config_fail(reader, "%s.slowdown_bound: only a protected class has one", where);
 }
 
@@ -131,7 +131,7 @@ static void read_class(struct config_reader *reader, json_t *item, size_t i)
             config_fail(reader, "%s.name: there is another class of this name", where);
     if (!json_object_get(item, "role"))
         config_fail(reader, "%s.role: is missing", where);
-    class->role = (enum role)config_read_word(reader, item, where, "role", roles, 0);
+    class->role = (enum class_role)config_read_word(reader, item, where, "role", roles, 0);
     read_matches(reader, item, where, class);
     read_bound(reader, item, where, class);
     read_knobs(reader, item, where, class);
@@ -235,7 +235,7 @@ static bool is_literal(const struct match *match)
 
 bool config_is_protected(const struct config *config, int class)
 {
-    return class != CLASS_NONE && config->classes[class].role == ROLE_PROTECTED;
+    return class != CLASS_NONE && config->classes[class].role == CLASS_PROTECTED;
 }
 
 double config_floor(const struct config *config, int class, enum knob knob)

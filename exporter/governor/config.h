@@ -24,7 +24,7 @@ enum {
     CONFIG_NAME_MAX = 64
 };
 
-enum role { ROLE_PROTECTED, ROLE_BEST_EFFORT };
+enum class_role { CLASS_PROTECTED, CLASS_BEST_EFFORT };
 
 /* Globs as of fnmatch(3). */
 struct match {
@@ -34,7 +34,7 @@ struct match {
 struct class
 {
     char name[CONFIG_NAME_MAX];
-    enum role role;
+    enum class_role role;
     struct match matches[CONFIG_MATCHES_MAX];
     size_t n_matches;
     double slowdown_bound; /* of protected: how slow it may be; 0: nobody has said so */

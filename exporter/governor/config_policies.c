@@ -41,7 +41,7 @@ static void read_policy_classes(struct config_reader *reader, const json_t *obje
         if (class == CLASS_NONE)
             config_fail(reader, "policies.%s.classes: there is no class \"%.64s\"", where,
                         name ? name : "");
-        else if (config->classes[class].role != ROLE_BEST_EFFORT)
+        else if (config->classes[class].role != CLASS_BEST_EFFORT)
             config_fail(reader, "policies.%s.classes: \"%.64s\" is protected", where, name);
         for (int knob = 0; knob < KNOB_COUNT && !reader->err; knob++)
             if (knobs >> knob & 1)

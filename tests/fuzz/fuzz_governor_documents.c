@@ -38,11 +38,11 @@ static void read_config(const char *text, size_t len)
     for (size_t i = 0; i < config->n_classes; i++) {
         const struct class *class = &config->classes[i];
         for (int knob = 0; knob < KNOB_COUNT; knob++)
-            check(class->role == ROLE_BEST_EFFORT
+            check(class->role == CLASS_BEST_EFFORT
                       ? config_floor(config, (int)i, (enum knob)knob) > 0
                       : config->owners[i][knob] == POLICY_NONE);
         check(class->n_matches >= 1 && class->name[0]);
-        check(class->role == ROLE_PROTECTED || class->step_cores > 0);
+        check(class->role == CLASS_PROTECTED || class->step_cores > 0);
     }
     int found = config_class_of(config, "shop", "cart-0", "cart", &literal);
     check(found >= CLASS_NONE && found < (int)config->n_classes);
