@@ -34,9 +34,9 @@ enum guard_verdict {
 const char *guard_verdict_name(enum guard_verdict verdict);
 
 struct guard_limits {
-    size_t claims;
+    size_t claims; /* open at once: a container's quota, its ways and its bandwidth are three */
     double writes_per_second;
-    unsigned cuts_per_10m; /* of one container; < GUARD_CUTS_MAX */
+    unsigned cuts_per_10m; /* of one claim; < GUARD_CUTS_MAX */
 };
 
 struct guard {
@@ -45,7 +45,7 @@ struct guard {
     uint64_t tokens_ns;
 };
 
-/* What is remembered of one container, as long as it is there. All zero at first. */
+/* What is remembered of one knob of a container, as long as it is there. All zero at first. */
 struct guard_memory {
     uint64_t changed_tick; /* plus 1 */
     uint64_t settle_until_ns, yielded_until_ns;

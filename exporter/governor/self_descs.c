@@ -50,8 +50,9 @@ const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
     [GOVERNOR_CLAIMS] = {.name = GOVERNOR("claims"),
                          .type = METRIC_GAUGE,
                          .labels = "actuator",
-                         .help = "Containers that are restricted now, or would be in mode observe. "
-                                 "High: many are."},
+                         .help = "Settings of containers that are restricted now, or would be in "
+                                 "mode observe: one of each container for each actuator. High: "
+                                 "many containers are restricted; limits.claims bounds the sum."},
     [GOVERNOR_YIELDED] =
         {.name = GOVERNOR("yielded_containers"),
          .type = METRIC_GAUGE,

@@ -532,6 +532,21 @@ static void both_at_once(void **state)
     assert_int_equal(enforcer_open_of(scene->enforcer, KNOB_CPU), 0);
 }
 
+/* Two containers with two settings each are four claims. */
+static void claims_are_settings(void **state)
+{
+    struct scene *scene = *state;
+    const struct guard_limits limits = {.claims = 3, .writes_per_second = 1000, .cuts_per_10m = 60};
+    start(scene, WAYS() "," MBA());
+    enforcer_set_limits(scene->enforcer, &limits);
+    scene->slowdowns[0] = 2;
+    scene->cache_part = 0.4;
+    run(scene, 1);
+    steps(scene, 6);
+    assert_int_equal(enforcer_open(scene->enforcer), 3);
+    assert_true(enforcer_counts(scene->enforcer)->limited[GUARD_CLAIMS] > 0);
+}
+
 /* ---- epochs ---- */
 
 #define ADVICE "\"advice\":{}"
@@ -704,6 +719,7 @@ int main(void)
         TEST(what_is_lost_in_the_cache_takes_no_bandwidth),
         TEST(bandwidth_by_slowdown),
         TEST(both_at_once),
+        TEST(claims_are_settings),
         TEST(epochs_in_turn),
         TEST(no_estimate_of_what_is_not_comparable),
         TEST(who_cannot_be_held_spoils_the_epoch),
