@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "exporter/containers/cgroups/hierarchy.h"
+#include "exporter/containers/cgroups/process.h"
 #include "exporter/governor/policy.h"
 
 struct governor {
@@ -14,6 +14,7 @@ struct governor {
     struct actuator_env env;
     struct actuators actuators;
     struct cgroup_hierarchy counted; /* perf_event's, whose inodes the exporter tells */
+    uint64_t own_cgroup;             /* its inode there; 0: not known */
     struct journal journal;
     struct restore_counts restored; /* at the start */
     struct enforcer *enforcer;
@@ -29,14 +30,32 @@ struct governor {
 
 /* ---- who may be restricted ---- */
 
+static bool is_same_pod(const struct view_container *a, const struct view_container *b)
+{
+    return a->pod[0] && strcmp(a->pod, b->pod) == 0 && strcmp(a->namespace_, b->namespace_) == 0;
+}
+
+/* The container that the governor runs in, whatever it is called; NULL: it is in none. */
+static const struct view_container *find_own(const struct governor *governor,
+                                             const struct view *view)
+{
+    for (size_t i = 0; i < view->n && governor->own_cgroup; i++)
+        if (view->containers[i].cgroup_id == governor->own_cgroup)
+            return &view->containers[i];
+    return NULL;
+}
+
 /* Whoever measures, steers or keeps the cluster alive is not slowed down. */
-static bool is_exempt(const struct view_container *container, bool literal)
+static bool is_exempt(const struct view_container *container, const struct view_container *self,
+                      bool literal)
 {
     static const char *const own[] = {"interference-exporter", "interference_exporter",
                                       "interference-governor", "interference_governor"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strstr(container->pod, own[i]) || strstr(container->container, own[i]))
             return true;
+    if (self && (container == self || is_same_pod(container, self)))
+        return true;
     return strcmp(container->namespace_, "kube-system") == 0 ||
            (strcmp(container->qos_class, "guaranteed") == 0 && !literal);
 }
@@ -76,7 +95,7 @@ static void see_knobs(struct governor *governor, struct governed *governed)
 }
 
 static void classify(struct governor *governor, const struct view_container *container,
-                     struct governed *out)
+                     const struct view_container *self, struct governed *out)
 {
     const struct config *config = governor->setup.config;
     bool literal = false;
@@ -84,8 +103,15 @@ static void classify(struct governor *governor, const struct view_container *con
     out->class = config_class_of(config, container->namespace_, container->pod,
                                  container->container, &literal);
     if (out->class != CLASS_NONE && !config_is_protected(config, out->class) &&
-        !is_exempt(container, literal) && is_same_cgroup(governor, container))
+        !is_exempt(container, self, literal) && is_same_cgroup(governor, container))
         see_knobs(governor, out);
+}
+
+static void classify_all(struct governor *governor, const struct view *view)
+{
+    const struct view_container *self = find_own(governor, view);
+    for (size_t i = 0; i < view->n; i++)
+        classify(governor, &view->containers[i], self, &governor->governed[i]);
 }
 
 /* ---- ticks ---- */
@@ -95,8 +121,7 @@ static void act(struct governor *governor, const struct view *view, uint64_t now
 {
     governor->ticks++;
     enforcer_begin(governor->enforcer, view->tick, now_ns, wall_ns);
-    for (size_t i = 0; i < view->n; i++)
-        classify(governor, &view->containers[i], &governor->governed[i]);
+    classify_all(governor, view);
     const struct policy_tick tick = {.enforcer = governor->enforcer,
                                      .governed = governor->governed,
                                      .n = view->n,
@@ -109,8 +134,7 @@ static void act(struct governor *governor, const struct view *view, uint64_t now
 void governor_list(struct governor *governor, const struct view *view)
 {
     enforcer_begin(governor->enforcer, view->tick, 0, 0);
-    for (size_t i = 0; i < view->n; i++)
-        classify(governor, &view->containers[i], &governor->governed[i]);
+    classify_all(governor, view);
 }
 
 /* Again and again until it has worked. */
@@ -306,6 +330,16 @@ static int open_actuators(struct governor *governor, char *error, size_t error_s
     return -ENODEV;
 }
 
+/* As a service, or where its processes are not to be seen in the tree, it is in no container. */
+static void find_own_cgroup(struct governor *governor)
+{
+    struct process_cgroups cgroups;
+    char error[512];
+    if (process_cgroups_init(&cgroups, governor->setup.fs, error, sizeof error) ||
+        process_cgroup_own_id(&cgroups, &governor->own_cgroup))
+        governor->own_cgroup = 0;
+}
+
 int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct governor **out,
                  char *error, size_t error_size)
 {
@@ -325,6 +359,7 @@ int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct gov
     int err = cgroup_hierarchy_find(setup->fs, &governor->counted, error, error_size);
     if (err && setup->allow_replay)
         err = 0; /* containers of a recording have no inode that could be compared */
+    find_own_cgroup(governor);
     if (!err)
         err = open_actuators(governor, error, error_size);
     if (!err)

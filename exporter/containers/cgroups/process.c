@@ -127,26 +127,37 @@ static bool began_after(const struct process_cgroups *cgroups, uint32_t pid, uin
     return ticks * tick_ns > time_ns + asleep_ns + tick_ns;
 }
 
-int process_cgroup_id(const struct process_cgroups *cgroups, uint32_t pid, uint64_t time_ns,
-                      uint64_t *out)
+static int inode_of(const struct process_cgroups *cgroups, const char *below, uint64_t *out)
 {
-    char relative[32], below[CGROUP_PATH_BYTES], path[2 * CGROUP_PATH_BYTES];
+    char path[2 * CGROUP_PATH_BYTES];
     struct stat st;
-    snprintf(relative, sizeof relative, "%" PRIu32 "/cgroup", pid);
-    int err = read_path(cgroups, relative, below, sizeof below);
-    if (err)
-        return err == -ENOENT ? -ESRCH : err;
-    if (began_after(cgroups, pid, time_ns))
-        return -ESRCH;
     snprintf(path, sizeof path, "%s%s", cgroups->hierarchy.path, below);
     int fd = long_path_open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return fd;
-    err = fstat(fd, &st) ? -errno : 0;
+    int err = fstat(fd, &st) ? -errno : 0;
     close(fd);
     if (!err)
         *out = st.st_ino;
     return err;
+}
+
+int process_cgroup_id(const struct process_cgroups *cgroups, uint32_t pid, uint64_t time_ns,
+                      uint64_t *out)
+{
+    char relative[32], below[CGROUP_PATH_BYTES];
+    snprintf(relative, sizeof relative, "%" PRIu32 "/cgroup", pid);
+    int err = read_path(cgroups, relative, below, sizeof below);
+    if (err)
+        return err == -ENOENT ? -ESRCH : err;
+    return began_after(cgroups, pid, time_ns) ? -ESRCH : inode_of(cgroups, below, out);
+}
+
+int process_cgroup_own_id(const struct process_cgroups *cgroups, uint64_t *out)
+{
+    char below[CGROUP_PATH_BYTES];
+    int err = read_path(cgroups, "self/cgroup", below, sizeof below);
+    return err ? err : inode_of(cgroups, below, out);
 }
 
 /* ---- where we are ---- */
@@ -225,7 +236,7 @@ int process_cgroups_init(struct process_cgroups *cgroups, const struct fsroot *f
         err = find_root(cgroups);
     if (err)
         snprintf(error, error_size,
-                 "this exporter's own cgroup is not in %s: it is not the host's tree, or process "
+                 "our own cgroup is not in %s: it is not the host's tree, or process "
                  "ids differ there (hostPID)",
                  cgroups->hierarchy.path);
     return err;

@@ -33,6 +33,9 @@ int process_cgroups_init(struct process_cgroups *cgroups, const struct fsroot *f
 int process_cgroup_id(const struct process_cgroups *cgroups, uint32_t pid, uint64_t time_ns,
                       uint64_t *out);
 
+/* That of this process. 0 or -errno. */
+int process_cgroup_own_id(const struct process_cgroups *cgroups, uint64_t *out);
+
 /* ---- the parts, for tests ---- */
 
 /* The path in a hierarchy of that version that owns perf_event; points into the text. -ENOENT. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -27,6 +28,7 @@ struct scene {
     uint64_t now_ns, tick;
     double reads[3];  /* counters: batch, compute, system */
     double caused[3]; /* nanoseconds of each; 0: never suspected */
+    bool one_pod;     /* has all containers of a namespace */
     struct decision last;
 };
 
@@ -94,13 +96,13 @@ static void add_container(struct textbuf *out, const struct scene *scene, const 
                           const char *name, uint64_t inode, double latency, double reads,
                           double caused)
 {
-    (void)scene;
     textbuf_printf(out,
                    "{\"namespace\":\"%s\",\"pod\":\"%s-0\",\"container\":\"%s\","
                    "\"container_id\":\"%s\",\"cgroup_id\":%llu,\"values\":{"
                    "\"interference_container_info\":[{\"labels\":{\"id\":\"/%s\"},\"value\":1}],"
                    "\"interference_container_memory_reads_total\":%.0f",
-                   namespace_, name, name, name, (unsigned long long)inode, name, reads);
+                   namespace_, scene->one_pod ? "all" : name, name, name, (unsigned long long)inode,
+                   name, reads);
     if (latency > 0)
         textbuf_printf(out,
                        ",\"interference_container_memory_read_latency_seconds\":%g,"
@@ -397,6 +399,48 @@ static void another_cgroup_of_the_path_is_let_alone(void **state)
     assert_int_equal(scene->rig.control_writes, 0);
 }
 
+static void run_in(struct scene *scene, const char *own)
+{
+    char pid[32], line[32];
+    snprintf(pid, sizeof pid, "%d\n", (int)getpid());
+    snprintf(line, sizeof line, "0::%s\n", own[0] ? own : "/");
+    governor_rig_put(&scene->rig, own, "cgroup.procs", pid);
+    governor_rig_file(&scene->rig, "proc/self/cgroup", line);
+    start(scene, true, "paper");
+    warm_up(scene);
+    tick(scene, 131);
+}
+
+/* Whatever it is called, and whoever shares its pod. */
+static void its_own_pod_is_let_alone(void **state)
+{
+    struct scene *scene = *state;
+    governor_rig_folder(&scene->rig, "proc/self");
+    scene->one_pod = true;
+    run_in(scene, "/compute");
+    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, "/compute", "300000 100000");
+}
+
+static void its_own_container_is_let_alone(void **state)
+{
+    struct scene *scene = *state;
+    governor_rig_folder(&scene->rig, "proc/self");
+    run_in(scene, "/compute");
+    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, "/compute", "300000 100000");
+}
+
+/* As a service of the root cgroup it is in no container, and nobody is exempt for it. */
+static void in_the_root_cgroup_nobody_is_exempt(void **state)
+{
+    struct scene *scene = *state;
+    governor_rig_folder(&scene->rig, "proc/self");
+    run_in(scene, "");
+    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, "/compute", "100000 100000");
+}
+
 static void step(struct scene *scene, double latency, int n)
 {
     for (int i = 0; i < n; i++)
@@ -511,6 +555,9 @@ int main(void)
         TEST(the_paper_s_loop),
         TEST(who_does_not_read_is_not_cut),
         TEST(attribution_chooses_before_reads),
+        TEST(its_own_pod_is_let_alone),
+        TEST(its_own_container_is_let_alone),
+        TEST(in_the_root_cgroup_nobody_is_exempt),
         TEST(observing_it_decides_and_writes_nothing),
         TEST(an_idle_protected_container_is_below),
         TEST(without_a_signal_nothing_is_held),
