@@ -18,7 +18,8 @@ enum placement_status placement_serial_reads(const struct placement_counts *c,
         .parallelism = fmax(1, c->occupancy / c->active), /* below 1: rounding */
     };
     double period = reads.latency + c->cache * (1 - 1 / reads.parallelism);
-    reads.serial = fmin(c->reads, c->active / period);
+    double fit = c->cpu / (reads.latency + c->cache);
+    reads.serial = fmin(fmin(c->reads, c->active / period), fit);
     *out = reads;
     return PLACEMENT_OK;
 }

@@ -19,16 +19,18 @@
  *
  *     lat = occupancy / reads
  *     MLP = max(1, occupancy / active)                                memory-level parallelism
- *     N   = min(reads, active / (lat + cache (1 - 1 / MLP)))
+ *     N   = min(reads, active / (lat + cache (1 - 1 / MLP)), T / (lat + cache))
  *     T(target) = T + N (latency(target) - latency(now))
  *
  * Misses one at a time leave a gap, the look through the caches, in 'active', so that a period is
- * lat; overlapping ones hide it, and a period is lat + cache.
+ * lat; overlapping ones hide it, and a period is lat + cache. Work that goes on beside a read is in
+ * 'active', too; but no more reads fit into T one after another than T / (lat + cache).
  *
  * Worked: reads 2e6, occupancy 6e8, active 4e8, cache 44 -> lat 300, MLP 1.5,
  *         N = 4e8 / (300 + 44 / 3) = 1271186.4407.
  * Worked: reads 1e6, occupancy = active = 1.245e8, a chase -> N = 1e6: every read is serial.
  * Worked: reads 1e6, occupancy 1.5e8, active 1.5e7 -> MLP 10, N = 79113.9241.
+ * Worked: the first, but T 4.128e8 -> N = 4.128e8 / 344 = 1.2e6.
  * Worked: the first N, T 1e9 cycles at 2.1 GHz, 88.8 -> 148.4 ns: 1.159102 times as long; to
  *         174.5 ns 1.228775; to 250 ns 1.430322.
  *
@@ -61,7 +63,7 @@ struct placement_counts {
 struct placement_reads {
     double latency; /* of a read, beyond the caches, in the unit of the counts; 0 without reads */
     double parallelism; /* MLP, at least 1 */
-    double serial;      /* N, at most the reads */
+    double serial;      /* N, at most the reads, and as many as fit into the CPU time */
 };
 
 /* More time with a read outstanding than there was, by more than this: no such thing. */

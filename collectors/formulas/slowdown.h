@@ -37,7 +37,7 @@
  *         -> slowdown 1e9 / 8.213333e8 = 1.217532.
  *
  * Memory's part as N (lat - lat0), with the serial reads N of placement.h in place of active / lat,
- * was tried on the simulated node (RESULTS-slowdown.md): mean error 10.5 % for 11.4 %, better or
+ * was tried on the simulated node (RESULTS-slowdown.md): mean error 10.4 % for 11.4 %, better or
  * equal in 16 of 17 classes, but 16.3 % for 15.8 % where memory is read seldom. So it is not used.
  *
  * Excess is never negative, so that noise of lat around lat0 does not cancel: without any

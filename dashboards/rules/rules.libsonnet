@@ -154,7 +154,7 @@ local promql = import '../lib/promql.libsonnet';
           // Share of its CPU time that it would lose per 100 ns more.
           rule('container:interference_memory_sensitivity:ratio5m',
                '1e-7 *\n' + q.ratio(q.rate(q.container, 'interference_container_memory_serial_reads_total'), placed)),
-          // Its reads for each one that it waits for: a little above the parallelism (MLP) of formulas/placement.h, by
+          // Its reads for each one that it waits for: above the parallelism (MLP) of formulas/placement.h by at least
           // (MLP - 1) times what the look through the caches is of what comes after it. From what the lean profile
           // keeps; both per CPU second, as some windows have no prediction.
           rule('container:interference_memory_parallelism:ratio5m', |||

@@ -67,6 +67,10 @@ int placement_latencies(const struct placement_machine *machine, struct placemen
 double placement_ratio(const struct placement_run *now, const struct placement_latencies *latencies,
                        double target, double *mlp);
 
+/* The same, with as many serial reads as the counters say, whether or not they fit into T. */
+double placement_unbound_ratio(const struct placement_run *now,
+                               const struct placement_latencies *latencies, double target);
+
 struct placement_errors {
     unsigned n;
     double sum, worst; /* of the magnitude, in per cent */
@@ -93,7 +97,7 @@ struct placement_set {
     size_t n;
 };
 
-enum { HELD_OUT, GENERATORS, PREFETCHING, WRITERS, WRITERS_PREFETCHING, PLACEMENT_SETS };
+enum { HELD_OUT, FRESH, GENERATORS, PREFETCHING, WRITERS, WRITERS_PREFETCHING, PLACEMENT_SETS };
 
 /* Sections of the page. */
 int placement_regions(struct reproduction *r);
@@ -112,7 +116,8 @@ extern const struct placement_machine xeon, xeon_small, xeon_prefetching;
 extern const struct placement_subject placement_kernels[];    /* on Serrano's machine */
 extern const struct placement_subject placement_in_order[];   /* generators, there as well */
 extern const struct placement_subject placement_generators[]; /* the form was chosen on such */
-extern const struct placement_subject placement_held_out[];   /* and not on these */
+extern const struct placement_subject placement_held_out[];   /* not on these; but mended on them */
+extern const struct placement_subject placement_fresh[];      /* neither */
 extern const struct placement_subject placement_writers[];    /* where demand reads say little */
 
 #endif

@@ -198,15 +198,16 @@ int placement_latencies(const struct placement_machine *machine, struct placemen
     return err;
 }
 
-/* In cycles where the formulas say seconds: they ask only for one unit. */
-double placement_ratio(const struct placement_run *now, const struct placement_latencies *latencies,
-                       double target, double *mlp)
+/* In cycles where the formulas say seconds: they ask only for one unit. 'room': the time into which
+ * the serial reads have to fit. */
+static double ratio_of(const struct placement_run *now, const struct placement_latencies *latencies,
+                       double target, double room, double *mlp)
 {
     struct placement_counts counts = {.reads = now->reads,
                                       .occupancy = now->occupancy,
                                       .active = now->active,
                                       .cache = latencies->cache,
-                                      .cpu = now->cycles};
+                                      .cpu = room};
     struct placement_reads reads;
     double cycles;
 
@@ -217,6 +218,18 @@ double placement_ratio(const struct placement_run *now, const struct placement_l
     if (mlp)
         *mlp = reads.parallelism;
     return cycles / now->cycles;
+}
+
+double placement_ratio(const struct placement_run *now, const struct placement_latencies *latencies,
+                       double target, double *mlp)
+{
+    return ratio_of(now, latencies, target, now->cycles, mlp);
+}
+
+double placement_unbound_ratio(const struct placement_run *now,
+                               const struct placement_latencies *latencies, double target)
+{
+    return ratio_of(now, latencies, target, INFINITY, NULL);
 }
 
 void placement_add_error(struct placement_errors *errors, double estimate, double truth)

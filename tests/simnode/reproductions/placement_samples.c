@@ -88,7 +88,7 @@ int placement_in_order_samples(struct reproduction *r)
 
 /* --- out of order --- */
 
-enum { ACTIVE, STALLS, N, OUT_OF_ORDER };
+enum { ACTIVE, STALLS, UNBOUND, N, OUT_OF_ORDER };
 
 static double predicted(const struct placement_set *set, const struct placement_run *now, int place,
                         int by, double *mlp)
@@ -98,6 +98,8 @@ static double predicted(const struct placement_set *set, const struct placement_
 
     if (by == N)
         return placement_ratio(now, l, l->of[place], mlp);
+    if (by == UNBOUND)
+        return placement_unbound_ratio(now, l, l->of[place]);
     return 1 + lines * (l->of[place] - l->of[0]) / (now->occupancy / now->reads) / now->cycles;
 }
 
@@ -154,14 +156,19 @@ void placement_samples(struct reproduction *r, const struct placement_set *sets)
         "socket's (%.0f) and in memory as far as CXL (%.0f) are predicted. T of T in the own.\n",
         sets[GENERATORS].latencies.of[0], sets[GENERATORS].latencies.of[1],
         sets[GENERATORS].latencies.of[2]);
-    write_rows(
-        r, "Not seen when the form was chosen, with caches of 128 and 352 KB:", &sets[HELD_OUT]);
+    write_rows(r,
+               "Not seen when the form was chosen, with caches of 128 and 352 KB; but that no more "
+               "serial reads\ncan be than fit into the CPU time was added to it when they were "
+               "known:",
+               &sets[HELD_OUT]);
+    write_rows(r, "Not seen before either was settled, with the same caches:", &sets[FRESH]);
     write_rows(r, "Of the kind that the form was chosen on:", &sets[GENERATORS]);
     fprintf(r->out, "\n"
                     "Mean and worst error, both distances:\n"
                     "\n"
-                    "| programs | active / latency | stalls / latency | **serial reads** |\n"
-                    "|---|---|---|---|\n");
+                    "| programs | active / latency | stalls / latency | serial reads, whether "
+                    "or not they fit into the time | **serial reads** |\n"
+                    "|---|---|---|---|---|\n");
     for (int i = 0; i < WRITERS; i++) {
         add_errors(&sets[i], errors[i]);
         write_errors(r, sets[i].name, errors[i], OUT_OF_ORDER);
@@ -169,10 +176,12 @@ void placement_samples(struct reproduction *r, const struct placement_set *sets)
     for (int i = 0; i < PREFETCHING; i++) {
         const struct placement_errors *e = &errors[i][N];
 
+        expect_that(r, e->sum <= errors[i][UNBOUND].sum, "%s: to fit into the time helps",
+                    sets[i].name);
         expect_that(r, placement_mean_error(e) <= 3.5, "%s: serial reads, mean %.2f %%",
                     sets[i].name, placement_mean_error(e));
-        /* The aim is 10 %; radix misses it. */
-        expect_that(r, e->worst <= (i == HELD_OUT ? 12.5 : 10), "%s: serial reads, worst %.2f %%",
+        /* The aim is 10 %; a sweep misses it. */
+        expect_that(r, e->worst <= (i == FRESH ? 15 : 10), "%s: serial reads, worst %.2f %%",
                     sets[i].name, e->worst_signed);
     }
 }

@@ -150,6 +150,70 @@ const struct placement_subject placement_held_out[] = {
     {NULL, NULL, 0, 0},
 };
 
+/* Of other sizes and mixtures, with small caches. */
+#define KERNEL(name, kind, bytes)                                                                  \
+    {                                                                                              \
+        name, "\"w\":{\"kind\":\"" kind "\",\"bytes\":" #bytes "}", 1, 0                           \
+    }
+#define SMALL_RANDOM(dependence, instructions)                                                     \
+    {                                                                                              \
+        "16 MB, " #dependence " dependent, " #instructions " instructions",                        \
+            "\"w\":{\"kind\":\"random\",\"bytes\":16777216,\"dependence\":" #dependence            \
+            ",\"instructions_per_access\":" #instructions "}",                                     \
+            1, 0                                                                                   \
+    }
+#define HOT(share, bytes, dependence, instructions)                                                \
+    {                                                                                              \
+        "hot " #share " of it, " #dependence " dependent, " #instructions " instructions",         \
+            "\"w\":{\"kind\":\"random\",\"bytes\":16777216,\"hot_bytes\":" #bytes                  \
+            ",\"hot_share\":" #share ",\"dependence\":" #dependence                                \
+            ",\"instructions_per_access\":" #instructions "}",                                     \
+            1, 0                                                                                   \
+    }
+#define SMALL_STREAM(streams, instructions)                                                        \
+    {                                                                                              \
+        "16 MB in streams of " #streams ", " #instructions " instructions",                        \
+            "\"w\":{\"kind\":\"stream\",\"bytes\":16777216,\"streams\":" #streams                  \
+            ",\"instructions_per_access\":" #instructions "}",                                     \
+            1, 0                                                                                   \
+    }
+
+const struct placement_subject placement_fresh[] = {
+    KERNEL("fft, 6 MB", "fft", 6291456),
+    KERNEL("radix, 8 MB", "radix", 8388608),
+    KERNEL("lu, 4 MB", "lu", 4194304),
+    KERNEL("ocean, 12 MB", "ocean", 12582912),
+    KERNEL("hash, 12 MB", "hash", 12582912),
+    SMALL_RANDOM(0.1, 8),
+    SMALL_RANDOM(0.1, 60),
+    SMALL_RANDOM(0.1, 150),
+    SMALL_RANDOM(0.6, 8),
+    SMALL_RANDOM(0.6, 60),
+    SMALL_RANDOM(0.9, 20),
+    SMALL_RANDOM(0, 200),
+    SMALL_RANDOM(0, 70),
+    SMALL_RANDOM(0.3, 120),
+    HOT(0.5, 131072, 0, 20),
+    HOT(0.8, 131072, 0.2, 15),
+    HOT(0.95, 65536, 0, 10),
+    HOT(0.6, 262144, 0.6, 30),
+    SMALL_STREAM(1, 40),
+    SMALL_STREAM(2, 100),
+    SMALL_STREAM(3, 30),
+    SMALL_STREAM(8, 10),
+    {"hash, half of them stored", "\"w\":{\"kind\":\"hash\",\"bytes\":8388608,\"store_share\":0.5}",
+     1, 0},
+    {"random, half stores, 40 instructions",
+     "\"w\":{\"kind\":\"random\",\"bytes\":16777216,\"store_share\":0.5,\"dependence\":0.1,"
+     "\"instructions_per_access\":40}",
+     1, 0},
+    {"chase, 100 instructions, 16 MB",
+     "\"w\":{\"kind\":\"chase\",\"bytes\":16777216,\"instructions_per_access\":100}", 1, 0},
+    {"sweep of 4 MB, again and again",
+     "\"w\":{\"kind\":\"loop\",\"bytes\":4194304,\"instructions_per_access\":10}", 1, 0},
+    {NULL, NULL, 0, 0},
+};
+
 const struct placement_subject placement_writers[] = {
     {"memset", "\"w\":{\"kind\":\"stream\",\"store_share\":1,\"instructions_per_access\":8}", 1, 0},
     {"memset past the caches",

@@ -87,6 +87,11 @@ static void the_worked_serial_reads(void **state)
     assert_near(reads.parallelism, 1.5, 1e-12);
     assert_near(reads.serial, 1271186.4407, 5e-5);
 
+    /* More would not fit into the time, one after another. */
+    struct placement_counts busy = worked;
+    busy.cpu = 4.128e8;
+    assert_near(serial_reads(busy).serial, 1.2e6, 1e-6);
+
     struct placement_counts overlapping = {1e6, 1.5e8, 1.5e7, 44, 1e9};
     reads = serial_reads(overlapping);
     assert_near(reads.parallelism, 10, 1e-12);
