@@ -35,6 +35,16 @@ class Counts(unittest.TestCase):
                     # But for what the stack's lines make of their sets.
                     self.assertLess(abs(misses - 50000), 10, grown)
 
+    def test_nops_change_no_count(self):
+        """Akiyama's way: after every access, and nothing waits. What it costs is in RESULTS-delay.md, if
+        somebody has measured it: how much of it a core hides, no test can rely on."""
+        program = command("chase", "16384", "20000")
+        plain, after = (run(program, every="on", nops=nops)().report for nops in (None, 200))
+        self.assertEqual(after["waited_ticks"], 0)
+        self.assertEqual(after["near_misses"] + after["far_misses"], after["accesses"])
+        # But for what addresses make of the loader's work.
+        self.assertLess(abs(after["accesses"] / plain["accesses"] - 1), 0.01)
+
     def test_pages_of_the_far_tier(self):
         program = command("chase", "16384", "200000")
         for share in (0, 250, 500, 1000):
