@@ -128,6 +128,28 @@ def _placement(scale):
     return found
 
 
+def _numa_stat(scale):
+    """What the row of 4 nodes leaves out: the kernel's files, of real cgroups."""
+    mounts = harness.cgroup_mounts()
+    hierarchy = next(((1, mount) for version, mount, options in mounts
+                      if version == 1 and "memory" in options), None)
+    reading, ours, report = Samples(), Samples(), {"containers": 0}
+    with harness.Cgroups(hierarchy) as groups:
+        folders = [groups.docker()[0] for _ in range(scale.wide_containers)]
+        for _ in range(scale.repeats):
+            report = measure.run_json("bench_numa_stat", scale.numa_stat_periods, *folders)
+            if report["containers"]:
+                reading.append(report["reading_us"])
+                ours.append(report["tick_us"])
+    if not report["containers"]:
+        return []
+    return [Row("placement: reading where memory is, CPU in a tick per container", "reported",
+                ours.show("us", 3), "reported",
+                f"only with several NUMA nodes; {report['containers']} real cgroups without memory, on "
+                f"this machine's nodes. A reading of memory.numa_stat, kernel and parser, is "
+                f"{reading.show('us', 1)}; each container has one in half a minute")]
+
+
 def _total(live, scale):
     """The same daemon with the kernel's reads, over real cgroups."""
     n = scale.live_containers
@@ -218,7 +240,7 @@ def _activity(scale):
 
 def rows(live, scale):
     measure.say("steady tick")
-    found = [_steady(live, scale), *_own(scale), _slowdown(scale), *_placement(scale),
+    found = [_steady(live, scale), *_own(scale), _slowdown(scale), *_placement(scale), *_numa_stat(scale),
              *_attribution(scale), *_activity(scale)]
     total, facts = _total(live, scale)
     return [*found, total], facts
