@@ -28,6 +28,7 @@ struct nvmm_board_row {
 
 struct nvmm_board_list {
     uint64_t wall_ns; /* of the tick that ended it; 0: there was none yet */
+    uint64_t mono_ns; /* the same, CLOCK_MONOTONIC */
     double seconds;   /* that it is the mean of */
     bool loads;       /* loads are sampled too; otherwise theirs are 0 */
     bool cut;         /* there were more threads or containers than fit */

@@ -70,6 +70,7 @@ void nvmm_list(struct board *board, const struct nvmm_context *self, const struc
         return;
     struct nvmm_board_list *list = nvmm_board_begin(board);
     list->wall_ns = tick->wall_ns;
+    list->mono_ns = tick->mono_ns;
     list->seconds = (double)(tick->mono_ns - since_ns) * 1e-9;
     list->loads = self->sampled[ACCESS_LOAD];
     list_threads(list, self, lanes, tick->mono_ns);

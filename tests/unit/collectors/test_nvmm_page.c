@@ -56,6 +56,7 @@ static void threads_by_process_and_container(void **state)
     assert_int_equal(labelset_new(labels, 4, &set), 0);
     struct nvmm_board_list *list = nvmm_board_begin(board);
     list->wall_ns = 1500000000;
+    list->mono_ns = 2500000000;
     list->seconds = 1;
     for (uint32_t container = 0; container < 2; container++) {
         assert_true(nvmm_board_container(list, set));
@@ -71,6 +72,7 @@ static void threads_by_process_and_container(void **state)
     labelset_unref(set);
     json_t *root = page(board);
     assert_true(json_number_value(json_object_get(root, "timestamp_seconds")) == 1.5);
+    assert_true(json_number_value(json_object_get(root, "monotonic_seconds")) == 2.5);
     assert_true(json_is_false(json_object_get(root, "truncated")));
     json_t *containers = json_object_get(root, "containers");
     assert_int_equal(json_array_size(containers), 2);
