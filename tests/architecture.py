@@ -57,7 +57,8 @@ WRITERS = {
          "exporter/state/file/file.c", "exporter/http/listen_unix.c",
          "exporter/service/confine.c"),  # names them to forbid them
     r"\b(?:sched_setaffinity|pthread_setaffinity_np)\s*\(":
-        ("exporter/source/probe/thread.c", "exporter/source/probe/buffer.c"),
+        ("exporter/source/probe/thread.c", "exporter/source/probe/buffer.c",
+         "exporter/governor/fswrite.c"),
     r'\bf(?:re)?open(?:64)?\s*\((?![^;]*,\s*"r[^"+]*"\s*[,)])': (),
 }
 

@@ -3,7 +3,7 @@
  *
  * Nothing but apply() and release() writes. Each file is opened anew, through a directory whose
  * device and inode are compared first, so that a cgroup that came after another one under the same
- * path is never touched. One thread.
+ * path is never touched; of a thread, the time at which it began. One thread.
  */
 #ifndef IE_GOVERNOR_ACTUATOR_H
 #define IE_GOVERNOR_ACTUATOR_H
@@ -18,6 +18,7 @@ struct actuator_env {
     const struct fsroot *fs;
     const struct fswrite *write;
     const struct journal_claims *open; /* all claims that are open */
+    const cpu_set_t *cpus; /* that threads are kept on, where they are; NULL: nobody has said */
 };
 
 enum claim_state {
@@ -73,6 +74,6 @@ struct actuator_ops {
     int (*release)(void *self, const struct claim *claim, enum claim_restored *out);
 };
 
-extern const struct actuator_ops cpu_actuator, ways_actuator, mba_actuator;
+extern const struct actuator_ops cpu_actuator, ways_actuator, mba_actuator, affinity_actuator;
 
 #endif

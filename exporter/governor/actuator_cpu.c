@@ -15,6 +15,7 @@
 #include "exporter/base/cpulist.h"
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/governor/actuator.h"
+#include "exporter/governor/cgroup_cpus.h"
 #include "exporter/governor/cgroup_dir.h"
 #include "exporter/governor/quota.h"
 
@@ -23,8 +24,8 @@ enum { ROOT_MAX = 2048 };
 struct cpu {
     const struct actuator_env *env;
     int version;
-    char root[ROOT_MAX];   /* of the hierarchy with the controller cpu */
-    char cpuset[ROOT_MAX]; /* v1: of that with cpuset; "" where there is none */
+    char root[ROOT_MAX]; /* of the hierarchy with the controller cpu */
+    struct cgroup_cpus cpus;
 };
 
 /* What differs between the versions. */
@@ -84,10 +85,8 @@ static int find_roots(struct cpu *cpu)
 {
     const struct fsroot *fs = cpu->env->fs;
     cpu->version = 1;
-    if (cgroup_mount_find(fs, "cpu", cpu->root, sizeof cpu->root) == 0) {
-        cgroup_mount_find(fs, "cpuset", cpu->cpuset, sizeof cpu->cpuset);
+    if (cgroup_mount_find(fs, "cpu", cpu->root, sizeof cpu->root) == 0)
         return 0;
-    }
     cpu->version = 2;
     return cgroup_mount_find(fs, "", cpu->root, sizeof cpu->root);
 }
@@ -123,6 +122,7 @@ static int cpu_open(const struct actuator_env *env, void **self, struct verdict 
                     "--path.cgroupfs");
         err = -ENODEV;
     } else {
+        cgroup_cpus_init(&cpu->cpus, env->fs);
         err = check_writable(cpu, why);
     }
     if (err)
@@ -139,30 +139,13 @@ static void cpu_close(void *self)
 
 /* ---- limits ---- */
 
-static int count_cpus(const char *text, size_t *n)
-{
-    return cpulist_parse(text, strlen(text), NULL, 0, n) == 0 && *n > 0 ? 0 : -EINVAL;
-}
-
-/* CPUs that the cgroup may run on: of its cpuset, or else all that are online. */
-static int read_cpus(const struct cpu *cpu, int directory, const char *path, size_t *n)
+static int count_cpus(const struct cpu *cpu, int directory, const char *path, size_t *n)
 {
     char text[4096];
-    int err = -ENOENT;
-    if (cpu->version == 2) {
-        err = read_text(directory, "cpuset.cpus.effective", text, sizeof text);
-    } else if (cpu->cpuset[0]) {
-        struct stat st;
-        int fd = cgroup_dir_open(cpu->cpuset, path, &st);
-        err = fd < 0 ? fd : read_text(fd, "cpuset.effective_cpus", text, sizeof text);
-        if (fd >= 0)
-            close(fd);
-    }
-    if (!err && count_cpus(text, n) == 0)
-        return 0;
-    err =
-        fsroot_read(cpu->env->fs, FSROOT_SYS, "devices/system/cpu/online", text, sizeof text, NULL);
-    return err ? err : count_cpus(text, n);
+    int err = cgroup_cpus_read(&cpu->cpus, directory, path, text, sizeof text);
+    if (!err && (cpulist_parse(text, strlen(text), NULL, 0, n) || *n == 0))
+        err = -EINVAL;
+    return err;
 }
 
 static int parse_original(const struct cpu *cpu, int directory, const char *text, struct quota *out)
@@ -219,7 +202,7 @@ static int set_limits(const struct cpu *cpu, int directory, double floor, struct
     struct quota quota;
     int err = parse_original(cpu, directory, claim->original, &quota);
     if (!err)
-        err = read_cpus(cpu, directory, claim->path, &cpus);
+        err = count_cpus(cpu, directory, claim->path, &cpus);
     if (err)
         return err;
     if (read_number(directory, names_of(cpu)->burst, &burst_us))

@@ -3,7 +3,7 @@
 #include <string.h>
 
 static const char *const knob_names[KNOB_COUNT] = {
-    [KNOB_CPU] = "cpu", [KNOB_WAYS] = "ways", [KNOB_MBA] = "mba"};
+    [KNOB_CPU] = "cpu", [KNOB_WAYS] = "ways", [KNOB_MBA] = "mba", [KNOB_AFFINITY] = "affinity"};
 
 const char *knob_name(enum knob knob)
 {

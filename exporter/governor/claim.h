@@ -1,5 +1,6 @@
 /*
- * A claim: one knob of one cgroup that the governor may turn down, and how it was found.
+ * A claim: one knob of one cgroup, or of one of its threads, that the governor may turn down, and
+ * how it was found.
  *
  * What the journal holds of it is enough to put it back.
  */
@@ -9,12 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CLAIM_TEXT_MAX = 64, CLAIM_PATH_MAX = 1024, CLAIM_NAME_MAX = 256, CLAIMS_MAX = 1024 };
+enum { CLAIM_TEXT_MAX = 128, CLAIM_PATH_MAX = 1024, CLAIM_NAME_MAX = 256, CLAIMS_MAX = 1024 };
 
 enum knob {
-    KNOB_CPU,  /* CPU quota: cores */
-    KNOB_WAYS, /* of the last-level cache */
-    KNOB_MBA,  /* Memory Bandwidth Allocation: percent */
+    KNOB_CPU,      /* CPU quota: cores */
+    KNOB_WAYS,     /* of the last-level cache */
+    KNOB_MBA,      /* Memory Bandwidth Allocation: percent */
+    KNOB_AFFINITY, /* CPUs that a thread may run on: how many */
     KNOB_COUNT
 };
 
@@ -33,6 +35,10 @@ struct claim {
     /* Of the root: in another mount, or seen from another cgroup namespace, the path leads
      * elsewhere, which does not say that the cgroup has ended. 0, 0: not known. */
     uint64_t root_dev, root_ino;
+    /* Of a thread, whose number may be used again; 0: the knob is the cgroup's. When it began, and
+     * when it was claimed: clock ticks since boot. */
+    int tid;
+    uint64_t tid_start, tid_claimed;
     char original[CLAIM_TEXT_MAX]; /* the file's text when it was claimed, or adopted since */
     char from[CLAIM_TEXT_MAX];     /* the text before the last change, "" if there was none */
     char set[CLAIM_TEXT_MAX];      /* the text that the last change is to, "" if there was none */

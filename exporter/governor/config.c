@@ -241,8 +241,10 @@ bool config_is_protected(const struct config *config, int class)
 double config_floor(const struct config *config, int class, enum knob knob)
 {
     const struct class *of = &config->classes[class];
-    const double floors[KNOB_COUNT] = {
-        [KNOB_CPU] = of->base_cores, [KNOB_WAYS] = of->floor_ways, [KNOB_MBA] = of->floor_percent};
+    const double floors[KNOB_COUNT] = {[KNOB_CPU] = of->base_cores,
+                                       [KNOB_WAYS] = of->floor_ways,
+                                       [KNOB_MBA] = of->floor_percent,
+                                       [KNOB_AFFINITY] = 1};
     return floors[knob];
 }
 

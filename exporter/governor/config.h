@@ -7,10 +7,12 @@
 #ifndef IE_GOVERNOR_CONFIG_H
 #define IE_GOVERNOR_CONFIG_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectors/formulas/control_nvmm.h"
 #include "collectors/formulas/control_threshold.h"
 #include "exporter/governor/client.h"
 #include "exporter/governor/guard.h"
@@ -79,6 +81,14 @@ struct epochs_config {
     double share; /* of the time in which best effort is held */
 };
 
+struct nvmm_config {
+    bool enabled;
+    cpu_set_t cpus; /* that writers are kept on */
+    unsigned dimms; /* of persistent memory, on this node */
+    double expiry_seconds;
+    struct control_nvmm_engage_config engage;
+};
+
 struct advice_config {
     bool enabled;
     double hold_slowdown, ok_slowdown; /* ok < hold */
@@ -96,6 +106,7 @@ struct config {
     struct ways_config ways;
     struct mba_config mba;
     struct epochs_config epochs;
+    struct nvmm_config nvmm;
     struct advice_config advice;
     /* Whose a knob of a class is: one policy's, or POLICY_NONE. */
     enum policy_kind owners[CONFIG_CLASSES_MAX][KNOB_COUNT];

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "exporter/governor/config_reader.h"
+#include "exporter/governor/cpus.h"
 
 /* ---- classes ---- */
 
@@ -185,6 +186,45 @@ static void read_epochs(struct config_reader *reader, json_t *policies)
                            &epochs->share);
 }
 
+/* ---- writers to persistent memory ---- */
+
+static void read_cpus(struct config_reader *reader, const json_t *policy, struct nvmm_config *nvmm)
+{
+    char text[256] = "";
+    bool given = config_read_text(reader, policy, "policies.nvmm_cores", "cpus", text, sizeof text);
+    if (given && cpus_parse(text, &nvmm->cpus))
+        config_fail(reader, "policies.nvmm_cores.cpus: must be a list of CPUs such as \"13-15\"");
+    else if (!given && nvmm->enabled)
+        config_fail(reader, "policies.nvmm_cores.cpus: is missing");
+}
+
+static void read_nvmm(struct config_reader *reader, json_t *policies)
+{
+    static const char *const keys[] = {"enabled", "classes", "cpus",         "dimms",
+                                       "engage",  "release", "engage_after", "release_after",
+                                       "expiry",  NULL};
+    static const char where[] = "policies.nvmm_cores";
+    struct nvmm_config *nvmm = &reader->config->nvmm;
+    struct control_nvmm_engage_config *engage = &nvmm->engage;
+    control_nvmm_engage_defaults(engage);
+    nvmm->dimms = 1;
+    nvmm->expiry_seconds = 0.2;
+    json_t *policy =
+        read_policy(reader, policies, POLICY_NVMM_CORES, keys, 1u << KNOB_AFFINITY, &nvmm->enabled);
+    if (!policy)
+        return;
+    read_cpus(reader, policy, nvmm);
+    config_read_count(reader, policy, where, "dimms", 1, 64, &nvmm->dimms);
+    config_read_number(reader, policy, where, "engage", 0, 10000, &engage->engage_writers);
+    engage->release_writers = engage->engage_writers / 2;
+    config_read_number(reader, policy, where, "release", 0, 10000, &engage->release_writers);
+    if (engage->release_writers > engage->engage_writers)
+        config_fail(reader, "%s.release: must not be more than engage", where);
+    config_read_duration(reader, policy, where, "engage_after", 0, 3600, &engage->engage_seconds);
+    config_read_duration(reader, policy, where, "release_after", 0, 3600, &engage->release_seconds);
+    config_read_duration(reader, policy, where, "expiry", 0.2, 60, &nvmm->expiry_seconds);
+}
+
 /* ---- advice ---- */
 
 static void read_advice(struct config_reader *reader, json_t *policies)
@@ -221,5 +261,6 @@ void config_read_policies(struct config_reader *reader, json_t *root)
     read_ways(reader, policies);
     read_mba(reader, policies);
     read_epochs(reader, policies);
+    read_nvmm(reader, policies);
     read_advice(reader, policies);
 }

@@ -14,8 +14,8 @@ static const char *const chosen_by_names[CHOSEN_BYS] = {[CHOSEN_BY_NOTHING] = "n
                                                         [CHOSEN_BY_READS] = "reads",
                                                         [CHOSEN_BY_LATENCY] = "latency",
                                                         [CHOSEN_BY_WAIT] = "wait"};
-static const char *const error_names[ERROR_REASONS] = {"ebusy",  "enospc", "einval",
-                                                       "enodev", "eperm",  "other"};
+static const char *const error_names[ERROR_REASONS] = {"ebusy", "enospc",   "einval", "enodev",
+                                                       "eperm", "conflict", "other"};
 static const char *const op_names[ERROR_OPS] = {"claim", "check", "apply", "release"};
 
 const char *action_name(enum action action)

@@ -65,6 +65,7 @@ struct decision {
     char from[CLAIM_TEXT_MAX], to[CLAIM_TEXT_MAX];
     char why[64]; /* a limit's name, an error, a release's reason; "" */
     double measured, limit;
+    int tid; /* of the thread; 0: the whole container */
 };
 
 enum foreign { FOREIGN_RESET, FOREIGN_CHANGED, FOREIGN_KINDS };
@@ -74,6 +75,7 @@ enum error_reason {
     ERROR_EINVAL,
     ERROR_ENODEV,
     ERROR_EPERM,
+    ERROR_CONFLICT, /* it may run on none of the CPUs that are for it */
     ERROR_OTHER,
     ERROR_REASONS
 };

@@ -22,6 +22,7 @@ struct subject {
     const char *container_id; /* the exporter's label */
     const char *name;         /* namespace/pod/container */
     const char *path;         /* of its cgroup */
+    int tid;                  /* of the thread whose knob it is; 0: the cgroup's */
     double floor;             /* the least that the configuration allows */
     enum policy_kind policy;  /* whose it is */
 };
@@ -51,7 +52,7 @@ struct enforcer_config {
     void *context;
 };
 
-/* One container and one knob. */
+/* One container, or one of its threads, and one knob. */
 struct holding {
     struct claim claim; /* id 0: not open in the journal */
     struct guard_memory memory;

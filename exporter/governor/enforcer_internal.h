@@ -26,7 +26,7 @@ const struct actuator *holding_actuator(const struct enforcer *enforcer,
 void holding_text(const struct enforcer *enforcer, const struct holding *holding,
                   char out[CLAIM_TEXT_MAX]);
 bool holding_is_held(const struct enforcer *enforcer, const struct holding *holding);
-/* A quota that is not held is read before it is changed, and not in every tick. */
+/* A quota, or a thread's CPUs, that is not held is read before it is changed, and not each tick. */
 bool holding_is_lazy(const struct holding *holding);
 /* Reads its limits anew; a virtual value stays, within them. */
 void holding_read(struct enforcer *enforcer, struct holding *holding);

@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "exporter/service/privileges.h"
 
 /* A signal may come before anything was written, never in the middle of a control file. */
 static int write_once(int fd, const char *bytes, size_t len)
@@ -62,6 +65,24 @@ static int real_rename_at(void *context, int directory, const char *from, const 
     return renameat(directory, from, directory, to) ? -errno : 0;
 }
 
+static int real_get_affinity(void *context, int tid, cpu_set_t *out)
+{
+    (void)context;
+    return sched_getaffinity(tid, sizeof *out, out) ? -errno : 0;
+}
+
+static int real_set_affinity(void *context, int tid, const cpu_set_t *cpus)
+{
+    (void)context;
+    return sched_setaffinity(tid, sizeof *cpus, cpus) ? -errno : 0;
+}
+
+static int real_may_set_affinity(void *context)
+{
+    (void)context;
+    return privileges_has(CAP_SYS_NICE) ? 0 : -EPERM;
+}
+
 const struct fswrite fswrite_real = {
     .write_at = real_write_at,
     .open_at = real_open_at,
@@ -69,4 +90,7 @@ const struct fswrite fswrite_real = {
     .make_dir = real_make_dir,
     .remove_dir = real_remove_dir,
     .rename_at = real_rename_at,
+    .get_affinity = real_get_affinity,
+    .set_affinity = real_set_affinity,
+    .may_set_affinity = real_may_set_affinity,
 };

@@ -1,5 +1,6 @@
 /*
- * Everything that the governor writes goes through here: control files and the journal.
+ * Everything that the governor changes goes through here: control files, the journal, and the CPUs
+ * of threads.
  *
  * An ops struct, so that tests can fail each step, and tests/architecture.py can say that nothing
  * else of the tree opens a file for writing. Each call returns 0 or -errno.
@@ -7,6 +8,7 @@
 #ifndef IE_GOVERNOR_FSWRITE_H
 #define IE_GOVERNOR_FSWRITE_H
 
+#include <sched.h>
 #include <stddef.h>
 
 struct fswrite {
@@ -23,6 +25,12 @@ struct fswrite {
     int (*make_dir)(void *context, int directory, const char *name); /* mode 0700 */
     int (*remove_dir)(void *context, int directory, const char *name);
     int (*rename_at)(void *context, int directory, const char *from, const char *to);
+    /* CPUs that a thread may run on; the kernel gives it those of them that its cgroup allows.
+     * -ESRCH: there is no such thread. */
+    int (*get_affinity)(void *context, int tid, cpu_set_t *out);
+    int (*set_affinity)(void *context, int tid, const cpu_set_t *cpus);
+    /* 0, or -EPERM: threads of others cannot be moved. */
+    int (*may_set_affinity)(void *context);
 };
 
 /* The real one: system calls, no context. */

@@ -19,7 +19,8 @@ struct governor {
     struct restore_counts restored; /* at the start */
     struct enforcer *enforcer;
     struct policies policies;
-    struct governed *governed; /* VIEW_CONTAINERS_MAX */
+    struct governed *governed;     /* VIEW_CONTAINERS_MAX */
+    const struct writers *writers; /* of the view that is taken; NULL: not known */
     struct liveness_config liveness_config;
     struct liveness liveness;
     uint64_t ticks, dead_man[DEAD_REASONS];
@@ -89,7 +90,9 @@ static void see_knobs(struct governor *governor, struct governed *governed)
                                         .floor =
                                             config_floor(config, governed->class, (enum knob)knob),
                                         .policy = config->owners[governed->class][knob]};
-        if (subject.policy != POLICY_NONE)
+        if (knob == KNOB_AFFINITY)
+            governed->threads = subject.policy; /* it is for their policy to say which */
+        else if (subject.policy != POLICY_NONE)
             governed->holdings[knob] = enforcer_see(governor->enforcer, (enum knob)knob, &subject);
     }
 }
@@ -99,7 +102,7 @@ static void classify(struct governor *governor, const struct view_container *con
 {
     const struct config *config = governor->setup.config;
     bool literal = false;
-    *out = (struct governed){.container = container};
+    *out = (struct governed){.container = container, .threads = POLICY_NONE};
     out->class = config_class_of(config, container->namespace_, container->pod,
                                  container->container, &literal);
     if (out->class != CLASS_NONE && !config_is_protected(config, out->class) &&
@@ -126,7 +129,8 @@ static void act(struct governor *governor, const struct view *view, uint64_t now
                                      .governed = governor->governed,
                                      .n = view->n,
                                      .now = (double)view->monotonic_ns * 1e-9,
-                                     .interval = (double)view->interval_ns * 1e-9};
+                                     .interval = (double)view->interval_ns * 1e-9,
+                                     .writers = governor->writers};
     policies_decide(&governor->policies, &tick);
     enforcer_commit(governor->enforcer);
 }
@@ -168,6 +172,12 @@ void governor_take(struct governor *governor, const struct view *view, uint64_t 
     }
     if (verdict == LIVENESS_ACT && !governor->paused && !governor->letting_go)
         act(governor, view, now_ns, wall_ns);
+    governor->writers = NULL;
+}
+
+void governor_take_writers(struct governor *governor, const struct writers *writers)
+{
+    governor->writers = writers;
 }
 
 void governor_pause(struct governor *governor, bool paused, uint64_t wall_ns)
@@ -187,6 +197,12 @@ int governor_stop(struct governor *governor, uint64_t wall_ns)
 
 /* ---- making ---- */
 
+/* What threads are kept on. */
+static const cpu_set_t *cpus_of(const struct config *config)
+{
+    return config->nvmm.enabled ? &config->nvmm.cpus : NULL;
+}
+
 int governor_reload(struct governor *governor, const struct config *config, char *error,
                     size_t error_size)
 {
@@ -195,6 +211,10 @@ int governor_reload(struct governor *governor, const struct config *config, char
     if (config->enforce != before->enforce ||
         strcmp(config->state_directory, before->state_directory) != 0) {
         snprintf(error, error_size, "mode and state_directory need a restart");
+        return -EINVAL;
+    }
+    if (config->nvmm.enabled && !before->nvmm.enabled) {
+        snprintf(error, error_size, "to enable nvmm_cores needs a restart");
         return -EINVAL;
     }
     int err = policies_init(&policies, config);
@@ -206,6 +226,7 @@ int governor_reload(struct governor *governor, const struct config *config, char
     policies_release(&governor->policies);
     governor->policies = policies;
     governor->setup.config = config;
+    governor->env.cpus = cpus_of(config);
     governor->liveness_config.stale_ns = config->stale_ns;
     governor->liveness_config.dead_ns = config->dead_ns;
     enforcer_set_limits(governor->enforcer, &config->limits);
@@ -349,8 +370,10 @@ int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct gov
         return -ENOMEM;
     }
     governor->setup = *setup;
-    governor->env = (struct actuator_env){
-        .fs = setup->fs, .write = setup->write, .open = &governor->journal.open};
+    governor->env = (struct actuator_env){.fs = setup->fs,
+                                          .write = setup->write,
+                                          .open = &governor->journal.open,
+                                          .cpus = cpus_of(setup->config)};
     governor->liveness_config = (struct liveness_config){.stale_ns = setup->config->stale_ns,
                                                          .dead_ns = setup->config->dead_ns,
                                                          .allow_replay = setup->allow_replay};
@@ -403,6 +426,7 @@ void governor_look(const struct governor *governor, struct governor_state *out)
         .enforcer = governor->enforcer,
     };
     memcpy(out->dead_man, governor->dead_man, sizeof out->dead_man);
+    out->writers = policies_writers(&governor->policies);
     out->n_slowdowns = policies_slowdowns(&governor->policies, &out->slowdowns);
     policies_count(&governor->policies, &out->counts);
     for (int i = 0; i < POLICY_KINDS; i++)

@@ -43,6 +43,9 @@ void governor_free(struct governor *governor);
 void governor_take(struct governor *governor, const struct view *view, uint64_t now_ns,
                    uint64_t wall_ns);
 
+/* Who stores to persistent memory, for the next governor_take() alone; borrowed until then. */
+void governor_take_writers(struct governor *governor, const struct writers *writers);
+
 /* Finds who could be restricted, as a tick would, whatever the view's source and age are. */
 void governor_list(struct governor *governor, const struct view *view);
 
@@ -63,7 +66,8 @@ struct governor_state {
     struct policy_counts counts;
     const struct policy_slowdown *slowdowns; /* that were measured */
     size_t n_slowdowns;
-    const struct advice *advice; /* NULL: nobody gives any */
+    const struct advice *advice;          /* NULL: nobody gives any */
+    const struct policy_writers *writers; /* NULL: nobody looks at any */
     uint64_t journal_errors;
     size_t open;
     size_t journal_open; /* claims whose originals are still to be put back */

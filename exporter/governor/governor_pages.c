@@ -115,6 +115,8 @@ static void add_decision(struct textbuf *out, const struct decision *decision)
     add_text(out, "action", action_name(decision->action));
     add_text(out, "outcome", outcome_name(decision->outcome));
     add_text(out, "container", decision->container);
+    if (decision->tid)
+        add_number(out, "tid", decision->tid);
     add_text(out, "knob", knob_name(decision->knob));
     add_text(out, "from", decision->from);
     add_text(out, "to", decision->to);

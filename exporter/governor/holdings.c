@@ -16,6 +16,8 @@ void enforcer_count_error(struct enforcer *enforcer, const struct holding *holdi
         reason = ERROR_ENOSPC;
     else if (err == -EINVAL)
         reason = ERROR_EINVAL;
+    else if (err == -EDOM)
+        reason = ERROR_CONFLICT;
     else if (err == -ENODEV || err == -ENOENT)
         reason = ERROR_ENODEV;
     else if (err == -EPERM || err == -EACCES || err == -EROFS)
@@ -56,6 +58,7 @@ void enforcer_tell(struct enforcer *enforcer, const struct holding *holding, enu
                                 .policy = holding->policy,
                                 .chosen_by =
                                     action == ACTION_CUT ? because->chosen_by : CHOSEN_BY_NOTHING,
+                                .tid = holding->claim.tid,
                                 .measured = because->cause ? because->measured : NAN,
                                 .limit = because->cause ? because->limit : NAN};
     snprintf(decision.cause, sizeof decision.cause, "%s", because->cause ? because->cause : "");
@@ -175,11 +178,13 @@ void holding_read(struct enforcer *enforcer, struct holding *holding)
 
 /* ---- the plan ---- */
 
-static struct holding *find(const struct enforcer *enforcer, enum knob knob, const char *path)
+static struct holding *find(const struct enforcer *enforcer, enum knob knob,
+                            const struct subject *subject)
 {
     for (size_t i = 0; i < enforcer->n; i++) {
         struct holding *holding = &enforcer->holdings[i];
-        if (holding->claim.knob == knob && strcmp(holding->claim.path, path) == 0)
+        if (holding->claim.knob == knob && holding->claim.tid == subject->tid &&
+            strcmp(holding->claim.path, subject->path) == 0)
             return holding;
     }
     return NULL;
@@ -191,6 +196,7 @@ static struct holding *add(struct enforcer *enforcer, enum knob knob, const stru
         return NULL;
     struct holding *holding = &enforcer->holdings[enforcer->n++];
     *holding = (struct holding){.claim.knob = knob,
+                                .claim.tid = subject->tid,
                                 .policy = subject->policy,
                                 .floor = subject->floor,
                                 .aim = NAN,
@@ -217,7 +223,7 @@ static void change_floor(struct enforcer *enforcer, struct holding *holding, dou
 struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
                              const struct subject *subject)
 {
-    struct holding *holding = find(enforcer, knob, subject->path);
+    struct holding *holding = find(enforcer, knob, subject);
     if (!holding)
         holding = add(enforcer, knob, subject);
     if (!holding)
@@ -274,7 +280,7 @@ int holding_put_back(struct enforcer *enforcer, struct holding *holding, enum re
 
 bool holding_is_lazy(const struct holding *holding)
 {
-    return holding->claim.knob == KNOB_CPU;
+    return holding->claim.knob == KNOB_CPU || holding->claim.knob == KNOB_AFFINITY;
 }
 
 bool holding_is_held(const struct enforcer *enforcer, const struct holding *holding)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <libdeflate.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,9 @@ void journal_line_claim(struct textbuf *out, const struct claim *claim)
     if (claim->root_ino)
         textbuf_printf(&json, ",\"root_dev\":%" PRIu64 ",\"root_ino\":%" PRIu64, claim->root_dev,
                        claim->root_ino);
+    if (claim->tid)
+        textbuf_printf(&json, ",\"tid\":%d,\"tid_start\":%" PRIu64 ",\"tid_claimed\":%" PRIu64,
+                       claim->tid, claim->tid_start, claim->tid_claimed);
     add_limits(&json, claim);
     seal(out, &json);
 }
@@ -177,6 +181,20 @@ static bool take_root(const json_t *line, struct claim *claim)
            (take_number(dev, &claim->root_dev) && take_number(ino, &claim->root_ino));
 }
 
+/* A thread's knob without a thread is nobody's, and neither is a cgroup's of a thread. */
+static bool take_thread(const json_t *line, struct claim *claim)
+{
+    uint64_t tid;
+    const json_t *number = json_object_get(line, "tid");
+    if (claim->knob != KNOB_AFFINITY)
+        return !number;
+    if (!take_id(number, &tid) || tid > INT_MAX)
+        return false;
+    claim->tid = (int)tid;
+    return take_number(json_object_get(line, "tid_start"), &claim->tid_start) &&
+           take_number(json_object_get(line, "tid_claimed"), &claim->tid_claimed);
+}
+
 static bool take_limits(const json_t *line, struct claim *claim)
 {
     const json_t *least = json_object_get(line, "least"), *most = json_object_get(line, "most");
@@ -205,7 +223,7 @@ static const char *read_claim(const json_t *line, struct journal_claims *out, in
                    sizeof claim.container_id) ||
         !take_number(json_object_get(line, "dev"), &claim.dev) ||
         !take_number(json_object_get(line, "ino"), &claim.ino) || !take_root(line, &claim) ||
-        !take_limits(line, &claim))
+        !take_thread(line, &claim) || !take_limits(line, &claim))
         return "it is no whole claim";
     claim.value = claim.most;
     *err = journal_claims_add(out, &claim);

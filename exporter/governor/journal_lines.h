@@ -5,6 +5,7 @@
  *     {"claim":7,"knob":"cpu","container":"batch/job/worker","container_id":"0a1b...",
  *      "path":"/kubepods/...","dev":27,"ino":857,"root_dev":27,"root_ino":1,
  *      "original":"max 100000","least":1,"most":4}
+ *                         a thread's has "tid":4711,"tid_start":81000,"tid_claimed":92000 as well
  *     {"adopt":7,"original":"200000 100000","least":1,"most":2}   somebody's new specification
  *     {"intend":[[7,"max 100000","150000 100000"]]}               from, to; before each change
  *     {"release":[7]}                                             the original is back, or left

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,14 @@ static void block_signals(sigset_t *signals)
         sigaddset(signals, numbers[i]);
     sigprocmask(SIG_BLOCK, signals, NULL);
     signal(SIGPIPE, SIG_IGN);
+}
+
+/* User 0 writes quotas without any; threads of others are moved with one, and back. */
+static int drop_privileges(const struct flags *flags, const struct config *config)
+{
+    static const int nice = CAP_SYS_NICE;
+    bool moves = flags->restore || config->nvmm.enabled;
+    return privileges_drop(&nice, moves ? 1 : 0);
 }
 
 static int run(const struct flags *flags, struct config *config, const struct fsroot *fs,
@@ -87,7 +96,7 @@ int main(int argc, char **argv)
                             .level = flags.log_level,
                             .format = flags.log_format,
                             .limits = &limits};
-    err = privileges_drop(NULL, 0); /* user 0 writes quotas without any */
+    err = drop_privileges(&flags, config);
     if (err)
         log_warn(&log, "main", "cannot drop privileges: %s", strerror(-err));
     err = privileges_enclose(true);

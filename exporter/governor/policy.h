@@ -12,6 +12,7 @@
 #include "exporter/governor/config.h"
 #include "exporter/governor/enforcer.h"
 #include "exporter/governor/view.h"
+#include "exporter/governor/writers.h"
 
 /* A container of the view. */
 struct governed {
@@ -19,6 +20,7 @@ struct governed {
     int class; /* in the configuration, or CLASS_NONE */
     /* What may be turned down, and belongs to some policy; NULL otherwise. */
     struct holding *holdings[KNOB_COUNT];
+    enum policy_kind threads; /* whose single threads are; POLICY_NONE: nobody's */
 };
 
 /* A fresh tick. */
@@ -27,6 +29,8 @@ struct policy_tick {
     const struct governed *governed;
     size_t n;
     double now, interval; /* of the exporter's tick, seconds */
+    /* Who stores to persistent memory; NULL: not known now. */
+    const struct writers *writers;
 };
 
 /* Since init. */
@@ -54,6 +58,12 @@ struct policy_slowdown {
     double slowdown;
 };
 
+/* Who writes to persistent memory. */
+struct policy_writers {
+    size_t n; /* threads of the whole node */
+    double expiry_seconds;
+};
+
 struct policy_ops {
     enum policy_kind kind;
     bool (*enabled)(const struct config *config);
@@ -68,6 +78,8 @@ struct policy_ops {
     const struct advice *(*advise)(const void *self);
     /* May be NULL: it measures nothing. Valid until the next decide. */
     size_t (*slowdowns)(const void *self, const struct policy_slowdown **list);
+    /* May be NULL: it looks at none. Valid until the next decide. */
+    const struct policy_writers *(*writers)(const void *self);
     void (*free)(void *self);
 };
 
@@ -86,9 +98,11 @@ void policies_count(const struct policies *policies, struct policy_counts *count
 const struct advice *policies_advice(const struct policies *policies);
 /* Those of the policy that measures. */
 size_t policies_slowdowns(const struct policies *policies, const struct policy_slowdown **list);
+/* NULL: no policy that is enabled looks at any. */
+const struct policy_writers *policies_writers(const struct policies *policies);
 bool policies_active(const struct policies *policies, enum policy_kind kind);
 
 extern const struct policy_ops threshold_policy, ways_policy, mba_policy, epochs_policy,
-    advice_policy;
+    nvmm_policy, advice_policy;
 
 #endif

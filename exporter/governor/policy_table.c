@@ -5,6 +5,7 @@ const struct policy_ops *const policy_table[POLICY_KINDS] = {
     [POLICY_WAYS] = &ways_policy,
     [POLICY_MBA] = &mba_policy,
     [POLICY_EPOCHS] = &epochs_policy,
+    [POLICY_NVMM_CORES] = &nvmm_policy,
     [POLICY_ADVICE] = &advice_policy,
 };
 
@@ -59,6 +60,14 @@ size_t policies_slowdowns(const struct policies *policies, const struct policy_s
         if (policies->of[i] && policy_table[i]->slowdowns)
             return policy_table[i]->slowdowns(policies->of[i], list);
     return 0;
+}
+
+const struct policy_writers *policies_writers(const struct policies *policies)
+{
+    for (int i = 0; i < POLICY_KINDS; i++)
+        if (policies->of[i] && policy_table[i]->writers)
+            return policy_table[i]->writers(policies->of[i]);
+    return NULL;
 }
 
 bool policies_active(const struct policies *policies, enum policy_kind kind)

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PASSES = 5, DEPTH = 16 };
+#include "exporter/governor/cgroup_tasks.h"
+
+enum { PASSES = 5 };
 
 /* ---- files ---- */
 
@@ -110,39 +112,6 @@ bool resctrl_same_place(struct resctrl_place a, struct resctrl_place b)
 
 /* ---- tasks ---- */
 
-/* Calls 'found' for each number in a file of one a line, until it returns what is not 0. */
-static int each_task(int directory, const char *name, int (*found)(void *context, unsigned tid),
-                     void *context)
-{
-    char bytes[4096];
-    unsigned tid = 0;
-    ssize_t n = 0;
-    int err = 0, fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return -errno;
-    while (!err && (n = read(fd, bytes, sizeof bytes)) > 0) {
-        for (ssize_t i = 0; i < n && !err; i++) {
-            if (bytes[i] >= '0' && bytes[i] <= '9') {
-                tid = tid * 10 + (unsigned)(bytes[i] - '0');
-            } else if (tid > 0) {
-                err = found(context, tid);
-                tid = 0;
-            }
-        }
-    }
-    if (n < 0)
-        err = -errno;
-    close(fd);
-    return err;
-}
-
-/* All threads of a cgroup, v1 or v2. */
-static int each_task_of_cgroup(int cgroup, int (*found)(void *context, unsigned tid), void *context)
-{
-    int err = each_task(cgroup, "cgroup.threads", found, context);
-    return err == -ENOENT ? each_task(cgroup, "tasks", found, context) : err;
-}
-
 /* -ESRCH: the task has ended. */
 static int find_task(const struct resctrl *resctrl, unsigned tid, enum resctrl_state *state,
                      struct resctrl_place *place)
@@ -188,7 +157,7 @@ int resctrl_find(const struct resctrl *resctrl, int cgroup, bool first_only,
                             .first_only = first_only,
                             .state = RESCTRL_EMPTY,
                             .place = resctrl->whole};
-    int err = each_task_of_cgroup(cgroup, search_task, &search);
+    int err = cgroup_tasks(cgroup, search_task, &search);
     if (err < 0)
         return err;
     *state = search.state;
@@ -290,7 +259,7 @@ static int move_all(struct move *move, int cgroup)
     int err = 0;
     for (int i = 0; i < PASSES && !err; i++) {
         unsigned before = move->moved;
-        err = each_task_of_cgroup(cgroup, move_task, move);
+        err = cgroup_tasks(cgroup, move_task, move);
         if (move->moved == before)
             break;
     }
@@ -311,29 +280,9 @@ int resctrl_move(const struct resctrl *resctrl, int cgroup, struct resctrl_place
 
 /* ---- cgroups below ---- */
 
-static int move_below(struct move *move, int cgroup, unsigned depth)
+static int move_child(void *context, int cgroup)
 {
-    DIR *listed = depth > 0 ? list(cgroup) : NULL;
-    int result = 0;
-    if (!listed)
-        return 0;
-    for (const struct dirent *entry; (entry = readdir(listed));) {
-        if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 ||
-            strcmp(entry->d_name, "..") == 0)
-            continue;
-        int child = openat(cgroup, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-        if (child < 0)
-            continue;
-        int err = move_all(move, child);
-        int below = move_below(move, child, depth - 1);
-        close(child);
-        if (err == -ENOENT || err == -ENODEV)
-            err = 0; /* it has ended */
-        err = err ? err : below;
-        result = result ? result : err;
-    }
-    closedir(listed);
-    return result;
+    return move_all(context, cgroup);
 }
 
 int resctrl_return_below(const struct resctrl *resctrl, int cgroup, bool *any)
@@ -342,7 +291,7 @@ int resctrl_return_below(const struct resctrl *resctrl, int cgroup, bool *any)
     move.group = open_group(resctrl, move.to);
     if (move.group < 0)
         return move.group;
-    int err = move_below(&move, cgroup, DEPTH);
+    int err = cgroup_each_below(cgroup, move_child, &move);
     close(move.group);
     *any = move.moved > 0;
     return err;
@@ -363,7 +312,7 @@ static int sweep_one(const struct resctrl *resctrl, const char *name, bool all)
     int group = openat(resctrl->root, name, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (group < 0)
         return 0;
-    bool empty = each_task(group, "tasks", any_task, NULL) == 0;
+    bool empty = cgroup_tasks_in_file(group, "tasks", any_task, NULL) == 0;
     close(group);
     int err = empty || all ? write->remove_dir(write->context, resctrl->root, name) : 0;
     return empty ? 0 : err;

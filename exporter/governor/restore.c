@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct actuator_ops *const table[KNOB_COUNT] = {
-    [KNOB_CPU] = &cpu_actuator, [KNOB_WAYS] = &ways_actuator, [KNOB_MBA] = &mba_actuator};
+static const struct actuator_ops *const table[KNOB_COUNT] = {[KNOB_CPU] = &cpu_actuator,
+                                                             [KNOB_WAYS] = &ways_actuator,
+                                                             [KNOB_MBA] = &mba_actuator,
+                                                             [KNOB_AFFINITY] = &affinity_actuator};
 
 static const char *const restored_names[RESTORED_OUTCOMES] = {
     [RESTORED] = "restored",

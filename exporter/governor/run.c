@@ -1,6 +1,7 @@
 #include "exporter/governor/run.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +27,7 @@ struct run {
     struct log decisions_log; /* without limits: there is a line for each change */
     struct client_buffer buffer;
     struct view view; /* its memory is used again */
+    struct writers writers;
     struct governor *governor;
     struct store *store;
     struct expose *expose;
@@ -36,6 +38,7 @@ struct run {
     uint64_t due_ns, interval_ns, published;
     double tick_seconds;
     bool up, said_down, reload_successful;
+    bool said_no_writers;
     bool signalled;          /* paused by SIGUSR1 */
     struct stat config_file; /* as it was when it was last read, or tried to */
 };
@@ -45,14 +48,17 @@ struct run {
 static void on_decision(void *context, const struct decision *d)
 {
     struct run *run = context;
+    char thread[32] = "";
+    if (d->tid)
+        snprintf(thread, sizeof thread, " tid=%d", d->tid);
     governor_pages_decision(run->pages, d);
     log_info(&run->decisions_log, "decide",
              "seq=%llu policy=%s action=%s container=%s knob=%s from=\"%s\" to=\"%s\" cause=%s "
-             "chosen_by=%s measured=%g limit=%g tick=%llu outcome=%s%s%s",
+             "chosen_by=%s measured=%g limit=%g tick=%llu outcome=%s%s%s%s",
              (unsigned long long)d->seq, policy_kind_name(d->policy), action_name(d->action),
              d->container, knob_name(d->knob), d->from, d->to, d->cause,
              chosen_by_name(d->chosen_by), d->measured, d->limit, (unsigned long long)d->tick,
-             outcome_name(d->outcome), d->why[0] ? " why=" : "", d->why);
+             outcome_name(d->outcome), d->why[0] ? " why=" : "", d->why, thread);
 }
 
 /* ---- the exporter ---- */
@@ -74,6 +80,25 @@ static const struct view *fetch(struct run *run)
         log_info(run->log, "client", "the exporter answers again");
     run->said_down = err != 0;
     return err ? NULL : &run->view;
+}
+
+/* The same of who stores to persistent memory, for the policy that asks; by then the view has all
+ * that it needs of the buffer. */
+static const struct writers *fetch_writers(struct run *run)
+{
+    char error[256] = "";
+    const char *body;
+    size_t len;
+    if (!run->config->nvmm.enabled)
+        return NULL;
+    int err = client_get(&run->config->exporter, "/api/v1/nvmm", FETCH_DEADLINE, &run->buffer,
+                         &body, &len, error, sizeof error);
+    if (!err)
+        err = writers_parse(body, len, &run->writers, error, sizeof error);
+    if (err && !run->said_no_writers)
+        log_warn(run->log, "client", "nobody says who writes to persistent memory: %s", error);
+    run->said_no_writers = err != 0;
+    return err ? NULL : &run->writers;
 }
 
 static bool is_paused(const struct run *run)
@@ -147,6 +172,7 @@ static void on_tick(void *context, uint64_t began_ns)
         reload(run);
     governor_pause(run->governor, is_paused(run), loop_wall_ns());
     const struct view *view = fetch(run);
+    governor_take_writers(run->governor, view ? fetch_writers(run) : NULL);
     uint64_t now_ns = loop_now_ns();
     governor_take(run->governor, view, now_ns, loop_wall_ns());
     if (view && view->has_tick)
@@ -289,6 +315,7 @@ int run_governor(const struct flags *flags, struct config *config, const struct 
     store_free(run.store);
     client_buffer_release(&run.buffer);
     view_release(&run.view);
+    writers_release(&run.writers);
     config_free(run.config);
     return err;
 }

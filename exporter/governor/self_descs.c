@@ -118,6 +118,18 @@ const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
          .number = METRIC_DOUBLE,
          .help = "Greatest slowdown of a protected container over the last five minutes, by which "
                  "the advice goes; absent while none is known. High: the node is too full for it."},
+    [GOVERNOR_NVMM_WRITERS] =
+        {.name = GOVERNOR("nvmm_writers"),
+         .type = METRIC_GAUGE,
+         .help = "Threads of this node that have stored to persistent memory lately, by which "
+                 "nvmm_cores goes; absent without that policy. High: they share few CPUs."},
+    [GOVERNOR_NVMM_EXPIRY] =
+        {.name = GOVERNOR("nvmm_expiry_seconds"),
+         .type = METRIC_GAUGE,
+         .number = METRIC_DOUBLE,
+         .help = "How long nvmm_cores takes a thread for a writer after its last store; longer "
+                 "than configured where the exporter tells seldom. Absent without that policy. "
+                 "High: threads stay on few CPUs long after they wrote."},
     [GOVERNOR_JOURNAL_ERRORS] =
         {.name = GOVERNOR("journal_errors"),
          .type = METRIC_COUNTER,
@@ -162,6 +174,13 @@ const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
          .labels = "container",
          .help = "Memory bandwidth that Memory Bandwidth Allocation leaves the container, or would "
                  "in mode observe; absent at 100. High: little is taken from it."},
+    [GOVERNOR_CONTAINER_THREADS] =
+        {.name = GOVERNOR("container_kept_threads"),
+         .type = METRIC_GAUGE,
+         .labels = "container",
+         .help = "Threads of the container that are kept on the CPUs of nvmm_cores, or would be in "
+                 "mode observe; absent when there is none. High: many write to persistent "
+                 "memory."},
     [GOVERNOR_SLOWDOWN] =
         {.name = "interference_container_slowdown_ratio",
          .type = METRIC_GAUGE,

@@ -26,6 +26,7 @@ static const struct {
     [KNOB_CPU] = {GOVERNOR_QUOTA, GOVERNOR_QUOTA_ORIGINAL},
     [KNOB_WAYS] = {GOVERNOR_CONTAINER_WAYS, GOVERNOR_METRICS},
     [KNOB_MBA] = {GOVERNOR_CONTAINER_MBA, GOVERNOR_METRICS},
+    [KNOB_AFFINITY] = {GOVERNOR_CONTAINER_THREADS, GOVERNOR_METRICS},
 };
 
 /* Of a knob that is turned down. */
@@ -33,6 +34,7 @@ struct claim_series {
     char path[CLAIM_PATH_MAX];
     enum knob knob;
     struct series *value, *original; /* original may be NULL */
+    double sum;                      /* of threads: how many */
     bool seen;
 };
 
@@ -255,6 +257,7 @@ static struct claim_series *container_of(struct governor_metrics *metrics,
         return NULL;
     memcpy(series->path, claim->path, sizeof series->path);
     series->knob = claim->knob;
+    series->sum = 0;
     metrics->n_containers++;
     return series;
 }
@@ -263,8 +266,10 @@ static void update_containers(struct governor_metrics *metrics, const struct enf
 {
     size_t n;
     const struct holding *holdings = enforcer_holdings(enforcer, &n);
-    for (size_t i = 0; i < metrics->n_containers; i++)
+    for (size_t i = 0; i < metrics->n_containers; i++) {
         metrics->containers[i].seen = false;
+        metrics->containers[i].sum = 0;
+    }
     for (size_t i = 0; i < n; i++) {
         const struct claim *claim = &holdings[i].claim;
         struct claim_series *series =
@@ -272,7 +277,8 @@ static void update_containers(struct governor_metrics *metrics, const struct enf
         if (!series)
             continue;
         series->seen = true;
-        series_set(series->value, claim->value);
+        series->sum += 1;
+        series_set(series->value, claim->tid ? series->sum : claim->value);
         if (series->original)
             series_set(series->original, claim->most);
     }
@@ -409,6 +415,10 @@ void governor_metrics_update(struct governor_metrics *metrics, const struct gove
     series_show_u64(metrics->single[GOVERNOR_ADVICE_HOLD], advice, advice && advice->hold);
     series_show(metrics->single[GOVERNOR_ADVICE_SLOWDOWN], advice && !isnan(advice->slowdown),
                 advice ? advice->slowdown : NAN);
+    const struct policy_writers *writers = state->writers;
+    series_show_u64(metrics->single[GOVERNOR_NVMM_WRITERS], writers, writers ? writers->n : 0);
+    series_show(metrics->single[GOVERNOR_NVMM_EXPIRY], writers,
+                writers ? writers->expiry_seconds : NAN);
     series_set_u64(metrics->single[GOVERNOR_BOUND_MISSED], state->counts.bound_missed);
     series_set_u64(metrics->single[GOVERNOR_JOURNAL_ERRORS], state->journal_errors);
     series_set_u64(metrics->single[GOVERNOR_JOURNAL_OPEN], state->journal_open);

@@ -1,5 +1,5 @@
-/* What the governor reads: its configuration, the exporter's document, and the answer that brings
- * it. The first byte says which. */
+/* What the governor reads: its configuration, the exporter's documents, and the answer that brings
+ * them. The first byte says which. */
 #include <jansson.h>
 #include <math.h>
 #include <stdint.h>
@@ -9,6 +9,7 @@
 #include "exporter/governor/client.h"
 #include "exporter/governor/config.h"
 #include "exporter/governor/view.h"
+#include "exporter/governor/writers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -34,6 +35,10 @@ static void read_config(const char *text, size_t len)
     check(config->threshold.factor >= 1 && config->limits.claims >= 1);
     check(config->limits.cuts_per_10m < GUARD_CUTS_MAX && config->limits.writes_per_second > 0);
     check(config->ways.step_seconds > 0 && config->mba.step_seconds > 0);
+    const struct nvmm_config *nvmm = &config->nvmm;
+    check(nvmm->dimms >= 1 && nvmm->expiry_seconds >= 0.2 &&
+          nvmm->engage.release_writers <= nvmm->engage.engage_writers);
+    check(!nvmm->enabled || CPU_COUNT(&nvmm->cpus) > 0);
     check(config->epochs.share > 0 && config->advice.ok_slowdown < config->advice.hold_slowdown);
     for (size_t i = 0; i < config->n_classes; i++) {
         const struct class *class = &config->classes[i];
@@ -110,6 +115,24 @@ static void read_view(const char *text, size_t len)
     view_release(&view);
 }
 
+static void read_writers(const char *text, size_t len)
+{
+    struct writers writers = {0};
+    char error[256] = "";
+    int err = writers_parse(text, len, &writers, error, sizeof error);
+    check(err ? error[0] && writers.n == 0 : !error[0]);
+    for (size_t i = 0; i < writers.n; i++) {
+        const struct writer *writer = &writers.list[i];
+        check(writer->tid > 0 && writer->stored_seconds_ago >= 0 && writer->container_id[0] &&
+              memchr(writer->container_id, '\0', sizeof writer->container_id));
+    }
+    json_error_t unused;
+    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &unused);
+    check(err || root || json_error_code(&unused) != json_error_invalid_syntax);
+    json_decref(root);
+    writers_release(&writers);
+}
+
 static void read_answer(const char *text, size_t len)
 {
     const char *body = NULL, *why = NULL;
@@ -129,10 +152,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* Not NUL-terminated, and its end is guarded. */
     char *text = malloc(size - 1 + (size == 1));
     memcpy(text, data + 1, size - 1);
-    if (data[0] % 3 == 0)
+    if (data[0] % 4 == 0)
         read_config(text, size - 1);
-    else if (data[0] % 3 == 1)
+    else if (data[0] % 4 == 1)
         read_view(text, size - 1);
+    else if (data[0] % 4 == 2)
+        read_writers(text, size - 1);
     else
         read_answer(text, size - 1);
     free(text);

@@ -33,6 +33,7 @@ static void check_claims(const struct journal_claims *claims)
         check(claim->id > last && claim->knob < KNOB_COUNT && claim_path_is_safe(claim->path));
         check(claim->least >= 0 && claim->least <= claim->most && claim->value == claim->most);
         check(claim->original[0] != '\0');
+        check(claim->knob == KNOB_AFFINITY ? claim->tid > 0 : claim->tid == 0);
         last = claim->id;
     }
     check(last <= claims->last_id);
@@ -60,6 +61,8 @@ static void check_again(const struct journal_claims *claims)
         check(strcmp(again.claims[i].original, claims->claims[i].original) == 0);
         check(strcmp(again.claims[i].set, claims->claims[i].set) == 0);
         check(again.claims[i].ino == claims->claims[i].ino);
+        check(again.claims[i].tid == claims->claims[i].tid);
+        check(again.claims[i].tid_claimed == claims->claims[i].tid_claimed);
     }
     journal_claims_release(&again);
     textbuf_release(&text);

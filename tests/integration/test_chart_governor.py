@@ -49,7 +49,7 @@ class Governor(unittest.TestCase):
     def setUpClass(cls):
         build_renderer()
         cls.objects = governed(podMonitor={"enabled": True})
-        cls.all_in = governed({"enforce": True, "resctrl": True,
+        cls.all_in = governed({"enforce": True, "resctrl": True, "affinity": True,
                                "image": {"repository": "mine", "tag": "2"},
                                "podLabels": {"a": "b"}, "podAnnotations": {"c": "d"},
                                "extraArgs": ["--log.level=debug"]}, monitor={"enabled": True})
@@ -71,9 +71,10 @@ class Governor(unittest.TestCase):
         for objects, more in ((self.objects, False), (self.all_in, True)):
             spec = pod(of_governor(objects, "DaemonSet"))
             (container,) = spec["containers"]
+            capabilities = {"drop": ["ALL"], **({"add": ["SYS_NICE"]} if more else {})}
             self.assertEqual(container["securityContext"], {
                 "allowPrivilegeEscalation": False, "privileged": False,
-                "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}})
+                "readOnlyRootFilesystem": True, "capabilities": capabilities})
             self.assertEqual(spec["securityContext"], {
                 "runAsUser": 0, "runAsGroup": 0, "seccompProfile": {"type": "RuntimeDefault"},
                 **({"appArmorProfile": {"type": "Unconfined"}} if more else {})})
@@ -89,6 +90,11 @@ class Governor(unittest.TestCase):
                                         *(["/sys/fs/resctrl"] if more else [])})
             self.assertEqual({v["hostPath"]["path"] for v in volumes.values() if "hostPath" in v} -
                              writable, {"/run/interference_exporter"})
+        for half in ("resctrl", "affinity"):
+            spec = pod(of_governor(governed({half: True}), "DaemonSet"))
+            self.assertIs(spec["hostPID"], True)
+            self.assertEqual("add" in spec["containers"][0]["securityContext"]["capabilities"],
+                             half == "affinity")
 
     def test_apparmor(self):
         """Unconfined where it is to write resctrl, unless a profile is given."""
@@ -223,18 +229,16 @@ class Governor(unittest.TestCase):
         values = yaml.safe_load((CHART / "values.yaml").read_text())
         merge(values, {"governor": GIVEN})
         self.assertEqual([e.message for e in validator.iter_errors(values)], [])
-        for unknown in ("enforced", "affinity"):  # nothing moves threads
-            wrong = copy.deepcopy(values)
-            wrong["governor"][unknown] = True
-            self.assertFalse(validator.is_valid(wrong))
+        values["governor"]["enforced"] = True
+        self.assertFalse(validator.is_valid(values))
 
     def test_openshift(self):
         """The constraints of the exporter admit it, too: it has its account."""
-        for resctrl in (False, True):
-            objects = governed({"resctrl": resctrl}, openshift={"enabled": True})
+        for given in ({}, {"resctrl": True}, {"affinity": True}):
+            objects = governed(given, openshift={"enabled": True})
             scc = test_chart.of_kind(objects, "SecurityContextConstraints")
-            self.assertIs(scc["allowHostPID"], resctrl)
-            self.assertNotIn("SYS_NICE", scc["allowedCapabilities"])
+            self.assertIs(scc["allowHostPID"], bool(given))
+            self.assertEqual("SYS_NICE" in scc["allowedCapabilities"], "affinity" in given)
         spec = pod(of_governor(objects, "DaemonSet"))
         self.assertEqual(spec["securityContext"]["seLinuxOptions"], {"type": "spc_t"})
         self.assertEqual(spec["serviceAccountName"],

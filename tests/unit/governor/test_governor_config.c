@@ -97,6 +97,28 @@ static void policies_by_slowdown(void **state)
     config_free(config);
 }
 
+static void writers_to_persistent_memory(void **state)
+{
+    (void)state;
+    struct config *config = parse("{\"governor\":1," CLASSES ",\"policies\":{\"nvmm_cores\":{"
+                                  "\"classes\":[\"batch\"],\"cpus\":\"13-15\"}}}");
+    const struct nvmm_config *nvmm = &config->nvmm;
+    assert_true(nvmm->enabled && nvmm->dimms == 1 && nvmm->expiry_seconds == 0.2);
+    assert_true(nvmm->engage.engage_writers == 8 && nvmm->engage.release_writers == 4);
+    assert_true(CPU_COUNT(&nvmm->cpus) == 3 && CPU_ISSET(13, &nvmm->cpus));
+    assert_int_equal(config->owners[1][KNOB_AFFINITY], POLICY_NVMM_CORES);
+    config_free(config);
+    config = parse("{\"governor\":1," CLASSES ",\"policies\":{\"nvmm_cores\":{\"enabled\":false,"
+                   "\"cpus\":\"0\",\"dimms\":6,\"engage\":10,\"expiry\":\"3s\",\"engage_after\":"
+                   "\"1s\",\"release_after\":\"9s\"}}}");
+    assert_true(!config->nvmm.enabled && config->nvmm.dimms == 6);
+    assert_true(config->nvmm.engage.release_writers == 5 && config->nvmm.expiry_seconds == 3);
+    assert_true(config->nvmm.engage.engage_seconds == 1 &&
+                config->nvmm.engage.release_seconds == 9);
+    assert_int_equal(config->owners[1][KNOB_AFFINITY], POLICY_NONE);
+    config_free(config);
+}
+
 static void classes_are_found(void **state)
 {
     (void)state;
@@ -119,6 +141,7 @@ static void what_is_wrong_is_refused(void **state)
 #define WITH(rest) "{\"governor\":1," CLASSES "," rest "}"
 #define THRESHOLD(rest) WITH("\"policies\":{\"threshold\":{\"classes\":[\"batch\"]," rest "}}")
 #define CLASS(rest) "{\"governor\":1,\"classes\":[{" rest "}]}"
+#define NVMM(rest) WITH("\"policies\":{\"nvmm_cores\":{\"classes\":[\"batch\"]," rest "}}")
 #define CLASSES_WITH_BOUND(policies)                                                               \
     "{\"governor\":1,\"classes\":[{\"name\":\"a\",\"role\":\"protected\",\"slowdown_bound\":"      \
     "2," MATCH "},{\"name\":\"b\",\"role\":\"best_effort\"," MATCH "}],\"policies\":{" policies    \
@@ -188,6 +211,17 @@ static void what_is_wrong_is_refused(void **state)
          "classes[0].llc: nothing is taken from a protected class"},
         {CLASS("\"name\":\"a\",\"role\":\"best_effort\",\"mba\":{\"floor\":1}," MATCH),
          "classes[0].mba: unknown key \"floor\""},
+        {WITH("\"policies\":{\"nvmm_cores\":{\"classes\":[\"batch\"]}}"),
+         "policies.nvmm_cores.cpus: is missing"},
+        {NVMM("\"cpus\":\"\""), "cpus: must be a list of CPUs"},
+        {NVMM("\"cpus\":\"3-1\""), "cpus: must be a list of CPUs"},
+        {NVMM("\"cpus\":\"1024\""), "cpus: must be a list of CPUs"},
+        {NVMM("\"cpus\":[1]"), "cpus: must be a text"},
+        {NVMM("\"cpus\":\"1\",\"dimms\":0"), "dimms: must be a number between"},
+        {NVMM("\"cpus\":\"1\",\"engage\":4,\"release\":5"), "release: must not be more"},
+        {NVMM("\"cpus\":\"1\",\"expiry\":\"0.1s\""), "expiry: must be between 0.2s"},
+        {WITH("\"policies\":{\"nvmm_cores\":{\"classes\":[\"web\"],\"cpus\":\"1\"}}"),
+         "\"web\" is protected"},
         {WITH("\"limits\":{\"claims\":0}"), "limits.claims: must be"},
         {WITH("\"limits\":{\"claims\":2000}"), "limits.claims: must be"},
         {WITH("\"limits\":{\"cuts_per_10m\":64}"), "limits.cuts_per_10m: must be"},
@@ -228,9 +262,13 @@ static void a_file_that_cannot_be_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_least_there_is),       cmocka_unit_test(everything),
-        cmocka_unit_test(policies_by_slowdown),     cmocka_unit_test(classes_are_found),
-        cmocka_unit_test(what_is_wrong_is_refused), cmocka_unit_test(a_file_that_cannot_be_read),
+        cmocka_unit_test(the_least_there_is),
+        cmocka_unit_test(everything),
+        cmocka_unit_test(policies_by_slowdown),
+        cmocka_unit_test(writers_to_persistent_memory),
+        cmocka_unit_test(classes_are_found),
+        cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(a_file_that_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,6 +115,25 @@ static void what_is_open_is_found_again(void **state)
     }
 }
 
+static void a_thread_is_found_again(void **state)
+{
+    struct journal journal;
+    struct claim claim = claim_of("/a");
+    claim.knob = KNOB_AFFINITY;
+    claim.tid = 4711;
+    claim.tid_start = 81000;
+    claim.tid_claimed = 92000;
+    open_it(*state, &journal);
+    assert_int_equal(journal_claim(&journal, &claim), 0);
+    journal_close(&journal);
+    open_it(*state, &journal);
+    assert_int_equal(journal.open.n, 1);
+    assert_int_equal(journal.open.claims[0].tid, 4711);
+    assert_int_equal(journal.open.claims[0].tid_start, 81000);
+    assert_int_equal(journal.open.claims[0].tid_claimed, 92000);
+    journal_close(&journal);
+}
+
 static void numbers_are_never_used_twice(void **state)
 {
     struct journal journal;
@@ -231,6 +250,10 @@ static void expect_refused(const char *json, const char *why)
 #define CLAIM_REST                                                                                 \
     "\"container\":\"c\",\"container_id\":\"i\",\"dev\":1,\"ino\":2,\"original\":\"max 1\"}"
 
+#define AFFINITY(tid)                                                                              \
+    "{\"claim\":5,\"knob\":\"affinity\",\"path\":\"/a\",\"least\":1,\"most\":2,\"tid\":" tid       \
+    ",\"tid_start\":1,\"tid_claimed\":2,"
+
 static void every_field_is_checked(void **state)
 {
     (void)state;
@@ -252,6 +275,17 @@ static void every_field_is_checked(void **state)
         {"{\"claim\":5,\"knob\":\"cpu\",\"path\":\"/a\"," CLAIM_REST, whole},
         {"{\"claim\":5,\"knob\":\"cpu\",\"path\":\"/a\",\"least\":2,\"most\":1," CLAIM_REST, whole},
         {"{\"claim\":5,\"knob\":\"cpu\",\"path\":\"/a\",\"least\":-1,\"most\":1," CLAIM_REST,
+         whole},
+        {"{\"claim\":5,\"knob\":\"cpu\",\"path\":\"/"
+         "a\",\"least\":1,\"most\":2,\"tid\":7," CLAIM_REST,
+         whole},
+        {"{\"claim\":5,\"knob\":\"affinity\",\"path\":\"/a\",\"least\":1,\"most\":2," CLAIM_REST,
+         whole},
+        {AFFINITY("0") CLAIM_REST, whole},
+        {AFFINITY("2147483648") CLAIM_REST, whole},
+        {AFFINITY("\"7\"") CLAIM_REST, whole},
+        {"{\"claim\":5,\"knob\":\"affinity\",\"path\":\"/a\",\"least\":1,\"most\":2,\"tid\":7,"
+         "\"tid_start\":1," CLAIM_REST,
          whole},
         {"{\"adopt\":5}", none},
         {"{\"adopt\":4}", "it has no original"},
@@ -413,6 +447,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_open_is_found_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_thread_is_found_again, setup, teardown),
         cmocka_unit_test_setup_teardown(numbers_are_never_used_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(another_boot_voids_it, setup, teardown),
         cmocka_unit_test_setup_teardown(every_cut_is_survived, setup, teardown),

@@ -28,6 +28,7 @@ struct governor_rig {
     /* Before a control file is written; may be NULL. */
     void (*before_write)(void *context, const char *path, const char *text);
     void *before_context;
+    struct fake_threads *threads; /* fake_threads.h; NULL: there are none */
 };
 
 /* version: 1 or 2; eight CPUs. */

@@ -84,6 +84,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- toYaml (merge (dict "app.kubernetes.io/component" "governor") $own $labels) }}
 {{- end }}
 
+{{/* What it needs of the host's processes. */}}
+{{- define "interference-exporter.governorHostPID" -}}
+{{- or .Values.governor.resctrl .Values.governor.affinity }}
+{{- end }}
+
 {{/* Its configuration: what the values say, and what only the chart knows. */}}
 {{- define "interference-exporter.governorConfig" -}}
 {{- $config := deepCopy .Values.governor.config }}

@@ -5,13 +5,14 @@
  *   FAULT_ERRNO=e   instead of a kill, the call fails (steps before calls only)
  *   FAULT_COUNT=f   a file of 8 bytes, which gets the number of steps
  *
- * Steps are openat() for writing, write() to what that opened, mkdirat(), unlinkat() and
- * renameat(). Control files ("cpu.max") take a value as a whole, as the kernel's do: they are
- * emptied by the write, not when they are opened.
+ * Steps are openat() for writing, write() to what that opened, mkdirat(), unlinkat(), renameat()
+ * and sched_setaffinity(). Control files ("cpu.max") take a value as a whole, as the kernel's do:
+ * they are emptied by the write, not when they are opened.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -152,6 +153,19 @@ int unlinkat(int directory, const char *name, int flags)
     if (step(true))
         return -1;
     int result = real(directory, name, flags);
+    int saved = errno;
+    step(false);
+    errno = saved;
+    return result;
+}
+
+int sched_setaffinity(pid_t tid, size_t size, const cpu_set_t *cpus)
+{
+    int (*real)(pid_t, size_t, const cpu_set_t *) =
+        (int (*)(pid_t, size_t, const cpu_set_t *))dlsym(RTLD_NEXT, "sched_setaffinity");
+    if (step(true))
+        return -1;
+    int result = real(tid, size, cpus);
     int saved = errno;
     step(false);
     errno = saved;

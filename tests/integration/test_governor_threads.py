@@ -1,0 +1,263 @@
+#!/usr/bin/python3
+"""interference_governor and CPUs of real threads: those that write to persistent memory, as an
+exporter of the test's own says, are kept on one CPU.
+
+It is killed, and its writes fail, at every step that writes; afterwards --restore has given every
+thread the CPUs that it had, those that were born meanwhile, too.
+"""
+import concurrent.futures
+import contextlib
+import errno
+import http.server
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+from harness import BUILD, main, start, stop, wait_until
+
+GOVERNOR = BUILD / "interference_governor"
+FAULTS = BUILD / "programs/libgovernor_faults.so"
+CPUS = sorted(os.sched_getaffinity(0))
+KEPT = {CPUS[-1]}
+WORKERS = 4
+# Threads that sleep, and one more, with its parent's CPUs, for each line that is read.
+SLEEPERS = """
+import sys, threading, time
+def begin():
+    thread = threading.Thread(target=time.sleep, args=(600,), daemon=True)
+    thread.start()
+    return thread.native_id
+print(*[begin() for _ in range(3)], flush=True)
+for line in sys.stdin:
+    print(begin(), flush=True)
+"""
+
+
+class Machine:
+    """A container of a tree of plain files, with real threads, and who tells of them."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.tree, self.state = self.folder / "cgroup", self.folder / "state"
+        self.cgroup = self.tree / "writer"
+        self.cgroup.mkdir(parents=True)
+        (self.tree / "cgroup.controllers").write_text("cpuset cpu\n")
+        (self.cgroup / "cpuset.cpus.effective").write_text(",".join(map(str, CPUS)) + "\n")
+        self.config, self.count = self.folder / "governor.json", self.folder / "count"
+        self.sleepers = start([sys.executable, "-c", SLEEPERS], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True)
+        self.writers = [int(tid) for tid in self.sleepers.stdout.readline().split()]
+        self.main = self.sleepers.pid
+        self.tids = [self.main, *self.writers]
+        self.list_threads()
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                page = outer.nvmm if self.path == "/api/v1/nvmm" else outer.containers
+                body = json.dumps(page()).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05},
+                         daemon=True).start()
+        self.reset()
+
+    def reset(self):
+        shutil.rmtree(self.state, ignore_errors=True)
+        self.state.mkdir(mode=0o700)
+        self.tick, self.writing = 0, True
+        everything = {"namespace": "*", "pod": "*", "container": "*"}
+        self.config.write_text(json.dumps({
+            "governor": 1, "mode": "enforce", "state_directory": str(self.state),
+            "exporter": {"url": f"http://127.0.0.1:{self.server.server_port}", "stale": "1s",
+                         "dead": "2s"},
+            "classes": [{"name": "batch", "role": "best_effort", "match": [everything]}],
+            "policies": {"nvmm_cores": {"classes": ["batch"], "cpus": str(CPUS[-1]), "engage": 1,
+                                        "engage_after": "50ms"}}}))
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+        stop(self.sleepers, signal.SIGKILL)
+        self.sleepers.stdin.close()
+        self.sleepers.stdout.close()
+        shutil.rmtree(self.folder)
+
+    def list_threads(self):
+        (self.cgroup / "cgroup.threads").write_text("".join(f"{tid}\n" for tid in self.tids))
+
+    def beget(self):
+        """A thread that is born of the main one."""
+        self.sleepers.stdin.write("\n")
+        self.sleepers.stdin.flush()
+        self.tids.append(int(self.sleepers.stdout.readline()))
+        self.list_threads()
+        return self.tids[-1]
+
+    def containers(self):
+        self.tick += 1
+        return {"source": "perf", "replay_ended": False,
+                "tick": {"number": self.tick, "monotonic_seconds": time.monotonic(),
+                         "timestamp_seconds": time.time(), "interval_seconds": 0.05},
+                "containers": [{"namespace": "jobs", "pod": "w", "container": "w",
+                                "container_id": "0a1b2c3d4e5f",
+                                "cgroup_id": self.cgroup.stat().st_ino,
+                                "values": {"interference_container_info": [
+                                    {"labels": {"id": "/writer"}, "value": 1}]}}]}
+
+    def nvmm(self):
+        threads = [{"tid": tid, "last_store_seconds_ago": 0.01}
+                   for tid in ([self.main, *self.writers] if self.writing else [])]
+        return {"source": "perf", "monotonic_seconds": time.monotonic(), "window_seconds": 0.05,
+                "containers": [{"container_id": "0a1b2c3d4e5f",
+                                "processes": [{"pid": self.main, "threads": threads}]}]}
+
+    def cpus(self, tid):
+        return os.sched_getaffinity(tid)
+
+    def are_kept(self):
+        return all(self.cpus(tid) == KEPT for tid in (self.main, *self.writers))
+
+    def are_free(self):
+        return all(self.cpus(tid) == set(CPUS) for tid in self.tids)
+
+    def argv(self, *more):
+        return [GOVERNOR, f"--config.file={self.config}", f"--path.cgroupfs={self.tree}",
+                "--web.listen-address=127.0.0.1:0", *more]
+
+    def environment(self, at, error):
+        self.count.write_bytes(bytes(8))
+        return {**os.environ, "LD_PRELOAD": str(FAULTS), "FAULT_AT": str(at),
+                "FAULT_ERRNO": str(error), "FAULT_COUNT": str(self.count)}
+
+    def steps(self):
+        return int.from_bytes(self.count.read_bytes(), "little")
+
+    def run(self, at=0, error=0):
+        return start(self.argv("--enforce"), stderr=subprocess.PIPE,
+                     env=self.environment(at, error))
+
+    def restore(self, at=0):
+        return subprocess.run([str(a) for a in self.argv("--restore")], capture_output=True,
+                              timeout=20, check=False, env=self.environment(at, 0))
+
+    def play(self, process):
+        """Until they are kept, one is born, and it is given back; or until the governor has died."""
+        over = lambda *_: process.poll() is not None
+        wait_until(lambda: over() or self.are_kept(), 40, "kept")
+        if not over():
+            child = self.beget()
+            wait_until(lambda: over() or self.cpus(child) == set(CPUS), 40, "given back")
+        if not over():
+            process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+        return process.returncode
+
+
+@unittest.skipIf(len(CPUS) < 2, "needs two CPUs")
+class Threads(unittest.TestCase):
+    def machine(self):
+        machine = Machine()
+        self.addCleanup(machine.close)
+        return machine
+
+    def governed(self, machine, **faults):
+        process = machine.run(**faults)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(stop, process, signal.SIGKILL)
+        return process
+
+    def expect_restored(self, machine):
+        for _ in range(2):
+            result = machine.restore()
+            self.assertEqual(result.returncode, 0, result.stderr.decode())
+            self.assertTrue(machine.are_free())
+
+    def test_kept_given_back_and_born(self):
+        machine = self.machine()
+        own = machine.beget()
+        os.sched_setaffinity(own, KEPT)  # as ours would be, and its own
+        process = self.governed(machine)
+        wait_until(machine.are_kept, 40, "kept")
+        child = machine.beget()
+        wait_until(lambda: machine.cpus(child) == set(CPUS), 40, "who was born is given back")
+        self.assertTrue(machine.are_kept())
+        machine.writing = False
+        wait_until(lambda: machine.cpus(machine.main) == set(CPUS), 40, "writing no more")
+        machine.writing = True
+        wait_until(machine.are_kept, 40, "kept again")
+        process.send_signal(signal.SIGTERM)
+        log = process.communicate(timeout=20)[1].decode()
+        self.assertEqual(process.returncode, 0, log)
+        self.assertEqual(machine.cpus(own), KEPT)
+        os.sched_setaffinity(own, CPUS)
+        self.assertTrue(machine.are_free())
+        self.assertIn("policy=nvmm_cores action=cut container=jobs/w/w knob=affinity from=all "
+                      f"to={CPUS[-1]}", log.replace('\\"', "").replace('"', ""))
+        self.assertIn(f"tid={machine.main}", log)
+
+    def test_killed_it_leaves_what_somebody_else_set(self):
+        machine = self.machine()
+        process = self.governed(machine)
+        wait_until(machine.are_kept, 40, "kept")
+        stop(process, signal.SIGKILL)
+        os.sched_setaffinity(machine.writers[0], {CPUS[0]})
+        result = machine.restore()
+        self.assertEqual(result.returncode, 0, result.stderr.decode())
+        self.assertIn(b"outcome=foreign", result.stderr)
+        self.assertEqual(machine.cpus(machine.writers[0]), {CPUS[0]})
+        self.assertEqual(machine.cpus(machine.main), set(CPUS))
+
+    def sweep(self, case):
+        """case(machine, n) for n = 1, 2, ..., some at a time, until the steps of all of these did not
+        come; how many there were."""
+        last = 0
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            def run(at):
+                with contextlib.closing(Machine()) as machine:
+                    return case(machine, at)
+            for first in itertools.count(1, WORKERS):
+                steps = range(first, first + WORKERS)
+                passed = dict(zip(steps, pool.map(run, steps)))
+                if all(passed.values()):
+                    return last
+                last = max(at for at in passed if not passed[at])
+
+    def test_killed_at_every_step(self):
+        def case(machine, at):
+            code = machine.play(self.governed(machine, at=at))
+            self.assertIn(code, (0, -signal.SIGKILL))
+            self.expect_restored(machine)
+            return code == 0
+        self.assertGreater(self.sweep(case), 20)
+
+    def test_each_step_fails(self):
+        def case(machine, at):
+            error = (errno.EIO, errno.EPERM, errno.EBUSY)[at % 3]
+            code = machine.play(self.governed(machine, at=at, error=error))
+            self.assertIn(code, (0, 1, 3))
+            passed = machine.steps() < at
+            self.expect_restored(machine)
+            return passed
+        self.assertGreater(self.sweep(case), 20)
+
+
+if __name__ == "__main__":
+    main()
