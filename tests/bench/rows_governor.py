@@ -122,10 +122,10 @@ class Node:
         return {str(file): file.stat().st_mtime_ns for file in files}
 
 
-def _settle(node):
-    """Until nothing is held, and nothing was changed for two seconds."""
+def _settle(node, seconds):
+    """Until nothing is held, and nothing was changed for so long."""
     last, since = node.written(), time.monotonic()
-    while time.monotonic() < since + 2 or node.held():
+    while time.monotonic() < since + seconds or node.held():
         time.sleep(0.1)
         now = node.written()
         if now != last:
@@ -178,8 +178,8 @@ def rows(scale):
         try:
             journal = node.state / "journal"
             harness.wait_until(lambda: journal.exists() and journal.stat().st_size, 30, "it acts")
-            _settle(node)
-            seconds = 2 if scale.smoke else 8
+            _settle(node, 0.5 if scale.smoke else 2)
+            seconds = 1 if scale.smoke else 8
             cpu, allocated, changed, ticks = _steady(node, process, counter, seconds)
             delays = _soon(node, 1 if scale.smoke else 5)
         finally:

@@ -110,6 +110,7 @@ def measure_all(scale, workdir):
     import harness
     import measure
     import rows_daemon
+    import rows_governor
     import rows_samples
     import rows_secure
     import rows_serving
@@ -143,6 +144,8 @@ def measure_all(scale, workdir):
             add(rows_daemon.probe, scale)
         add(rows_samples.rows, scale)
         add(rows_simnode.rows, scale)
+        if scale.smoke:  # its table is RESULTS-governor.md
+            add(rows_governor.rows, scale)
     return found, facts
 
 
