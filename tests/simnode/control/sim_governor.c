@@ -18,6 +18,7 @@ struct sim_governor {
     struct config *config;
     struct governor *governor;
     struct view view;
+    struct writers writers;
     uint64_t wall_ns, changes;
 };
 
@@ -105,6 +106,7 @@ void sim_governor_free(struct sim_governor *governor)
     governor_free(governor->governor);
     config_free(governor->config);
     view_release(&governor->view);
+    writers_release(&governor->writers);
     fsroot_release(&governor->fs);
     if (governor->state[0])
         remove_state(governor->state);
@@ -124,6 +126,18 @@ int sim_governor_take(struct sim_governor *governor, const char *text, size_t le
     governor->wall_ns = wall_ns;
     governor_take(governor->governor, &governor->view, now_ns, wall_ns);
     return 0;
+}
+
+int sim_governor_take_writers(struct sim_governor *governor, const char *text, size_t len)
+{
+    char error[256] = "";
+    int err = writers_parse(text, len, &governor->writers, error, sizeof(error));
+
+    if (err)
+        fprintf(stderr, "the exporter's document: %s\n", error);
+    else
+        governor_take_writers(governor->governor, &governor->writers);
+    return err;
 }
 
 uint64_t sim_governor_changes(const struct sim_governor *governor)

@@ -19,6 +19,10 @@ void sim_governor_free(struct sim_governor *governor);
 int sim_governor_take(struct sim_governor *governor, const char *text, size_t len, uint64_t now_ns,
                       uint64_t wall_ns);
 
+/* Its document of who stores to persistent memory, for the next take. 0, or -errno said on stderr.
+ */
+int sim_governor_take_writers(struct sim_governor *governor, const char *text, size_t len);
+
 /* Changes that were made so far. */
 uint64_t sim_governor_changes(const struct sim_governor *governor);
 

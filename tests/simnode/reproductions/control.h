@@ -65,6 +65,27 @@ int control_alone_get(struct control_alone *alone, const char *folder,
                       const struct slow_variant *variant, size_t app);
 void control_alone_release(struct control_alone *alone);
 
+/* --- threads that share CPUs with writers to persistent memory: control_nvmm_run.c --- */
+
+enum { CONTROL_NVMM_CPUS = 16, CONTROL_NVMM_WORKERS = 16, CONTROL_NVMM_WRITER_CPUS = 3 };
+
+struct control_nvmm_plan {
+    unsigned writers;
+    const char
+        *policy; /* nvmm_cores of the governor's configuration, but classes and cpus; NULL: it
+                           does not run */
+};
+
+struct control_nvmm_outcome {
+    double rates[CONTROL_NVMM_WORKERS]; /* instructions a slice */
+    double bytes;                       /* that writers stored */
+    unsigned kept;                      /* writers on the writers' CPUs, at the end */
+};
+
+/* So many seconds, after some in which the policy begins. 0 or -errno. */
+int control_nvmm_run(const struct control_nvmm_plan *plan, unsigned seconds,
+                     struct control_nvmm_outcome *out);
+
 /* --- tables --- */
 
 int control_table_threshold(struct reproduction *reproduction); /* A1 */

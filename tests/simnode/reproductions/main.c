@@ -36,6 +36,7 @@ static const struct {
     {"shadow", reproduce_shadow, "which of its terms are wrong, and shadow clocks instead"},
     {"attribution", reproduce_attribution, "beyond them: whom a container waits for"},
     {"control", reproduce_control, "policies of the papers that act on what is measured"},
+    {"cores", reproduce_cores, "of it, writers to persistent memory on cores of their own"},
     {"placement", reproduce_placement, "Serrano 2011: what memory elsewhere costs"},
     {"delay", reproduce_delay, "Akiyama 2017: NOPs that imitate a shortage of bandwidth"},
     {"nvmm", reproduce_nvmm, "Schmidt 2022: use of persistent memory from samples"},

@@ -36,6 +36,7 @@ int reproduce_nvmm(struct reproduction *reproduction);
 int reproduce_amd(struct reproduction *reproduction);
 int reproduce_attribution(struct reproduction *reproduction);
 int reproduce_control(struct reproduction *reproduction);
+int reproduce_cores(struct reproduction *reproduction);
 int reproduce_placement(struct reproduction *reproduction);
 int reproduce_delay(struct reproduction *reproduction);
 
