@@ -32,9 +32,8 @@ class Recording:
     READS = {"cart": 100000, BATCH[0]: 1000000, BATCH[1]: 20000}
 
     def __init__(self, path):
-        os.mkfifo(path)
-        self.path, self.tick, self.sums = path, 0, {}
-        self.fd = os.open(path, os.O_RDWR)  # no end of the file while this is open
+        self.tick, self.sums = 0, {}
+        self.open(path)
         self.put({"recording": 1, "interval_ns": INTERVAL_NS,
                   "machine": {"microarchitecture": "clx", "base_frequency_hz": HERTZ,
                               "cache_cycles": CACHE_CYCLES, "llc_hit_cycles": 20, "sockets": 1,
@@ -44,6 +43,11 @@ class Recording:
                                     "namespace": "shop" if name == "cart" else "jobs",
                                     "pod": f"{name}-x", "container": name}})
         self.begin()
+
+    def open(self, path):
+        os.mkfifo(path)
+        self.path = path
+        self.fd = os.open(path, os.O_RDWR)  # no end of the file while this is open
 
     def put(self, line):
         os.write(self.fd, json.dumps(line).encode() + b"\n")

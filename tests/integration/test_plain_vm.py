@@ -7,10 +7,40 @@ import unittest
 
 import harness
 import virtual_machine
+from test_governor_exporter import Recording
 
 UNITS = ("test_sampler", "test_perf_kernel", "test_process_code", "test_pmem")
 ROLES = ("cycles", "ref_cycles", "l3_miss_reads", "l3_miss_read_occupancy")
 ID = "0123456789ab"
+GOVERNOR = harness.BUILD / "interference_governor"
+
+
+class Tape(Recording):
+    """Four seconds in which all are calm, and ten minutes in which cart waits."""
+
+    def open(self, path):
+        self.lines = path
+
+    def put(self, line):
+        self.lines.append(json.dumps(line) + "\n")
+
+    @classmethod
+    def text(cls):
+        lines = []
+        tape = cls(lines)
+        for i in range(6000):
+            tape.play(100 if i < 40 else 131, neighbours=i >= 20)
+        return "".join(lines)
+
+
+def governor_config():
+    anything = {"pod": "*", "container": "*"}
+    return {"governor": 1, "mode": "enforce", "state_directory": "/tmp/governor",
+            "classes": [{"name": "web", "role": "protected",
+                         "match": [{"namespace": "shop", **anything}]},
+                        {"name": "batch", "role": "best_effort",
+                         "match": [{"namespace": "jobs", **anything}]}],
+            "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": 1.1}}}
 
 
 class Plain(unittest.TestCase):
@@ -24,9 +54,11 @@ class Plain(unittest.TestCase):
         software = {"machine": events["machine"],
                     "roles": {role: "software:page-faults" for role in ROLES}}
         cls.steps = virtual_machine.run(
-            "plain.sh", [harness.EXPORTER, program, virtual_machine.BPFTOOL, *(harness.BUILD / "tests" / u for u in UNITS)],
+            "plain.sh", [harness.EXPORTER, GOVERNOR, program, virtual_machine.BPFTOOL, *(harness.BUILD / "tests" / u for u in UNITS)],
             {"events.json": json.dumps(events).encode(),
-             "software.json": json.dumps(software).encode()},
+             "software.json": json.dumps(software).encode(),
+             "governor.json": json.dumps(governor_config()).encode(),
+             "governor.jsonl": Tape.text().encode()},
             kernel_flags="lockdown=confidentiality")
 
     def text(self, name):
@@ -71,6 +103,20 @@ class Plain(unittest.TestCase):
                                       container_id=ID), 77)
         self.assertNotRegex(self.text("bpf.killed"), "on_switch|flush")
         self.assertNotIn("could not be read", self.text("bpf.log"))
+
+    def test_quotas_of_v2(self):
+        """Held by the kernel; set again after somebody wrote the original, as systemd does when it
+        is reloaded; in force after a kill, and put back with what it was at first."""
+        self.assertEqual(self.text("quota.held").split(), ["100000", "100000"])
+        self.assertRegex(self.text("quota.throttled"), r"(?m)^nr_throttled [1-9]")
+        page = harness.parse_text(self.text("quota.page"))
+        self.assertEqual(page.get("interference_governor_foreign_writes_total", actuator="cpu",
+                                  kind="reset"), 1)
+        self.assertEqual(page.get("interference_governor_container_cpu_quota_original_cores",
+                                  container="batch-0"), 2)
+        self.assertEqual(self.text("quota.killed").split(), ["100000", "100000"])
+        self.assertIn("outcome=restored", self.text("quota.restore"))
+        self.assertEqual(self.text("quota.restored").split(), ["max", "100000"])
 
     def test_permission_for_bpf(self):
         text = self.text("bpf.permission.2.bpf")

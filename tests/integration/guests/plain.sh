@@ -96,4 +96,40 @@ for paranoid in 3 2; do
         step "permission.$paranoid.$capability" once_as $capability
     done
 done
+
+# Quotas of v2 under the governor, which acts on a recording in which cart waits after a while.
+quota=/sys/fs/cgroup/batch-0/cpu.max
+echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
+mkdir -m 700 /sys/fs/cgroup/cart /sys/fs/cgroup/batch-0 /sys/fs/cgroup/batch-1 /tmp/governor
+set -- --config.file=/governor.json --path.cgroupfs=/sys/fs/cgroup
+has() {
+    [ "$(cat $quota)" = "$1" ]
+}
+throttled() {
+    ! grep -q 'nr_throttled 0' /sys/fs/cgroup/batch-0/cpu.stat
+}
+was_reset() {
+    wget -q -O - http://127.0.0.1:10067/metrics | grep -q 'foreign.*cpu.*reset"} 1'
+}
+serve 100ms "" --source.replay.file=/governor.jsonl
+interference_governor "$@" --enforce --allow-replay >/tmp/governor.log 2>&1 &
+acts=$!
+await has "100000 100000" || cat /tmp/governor.log
+step quota.held cat $quota
+for _ in 1 2; do
+    in_group /sys/fs/cgroup/batch-0 yes >/dev/null &
+done
+wait_for throttled
+step quota.throttled cat /sys/fs/cgroup/batch-0/cpu.stat
+echo max >$quota
+wait_for was_reset
+wait_for has "100000 100000"
+step quota.page wget -q -O - http://127.0.0.1:10067/metrics
+must kill -9 $acts
+wait $acts
+step quota.killed cat $quota
+step quota.restore interference_governor "$@" --restore
+step quota.restored cat $quota
+echo 1 >/sys/fs/cgroup/batch-0/cgroup.kill
+end_serving quota.log
 finish
