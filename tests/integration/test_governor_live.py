@@ -3,11 +3,11 @@
 computes keeps it. Real memory, real quotas, the real exporter and governor (closed_loop.py).
 
 Judged is by rank within rounds, never by nanoseconds: one core slows this memory by a few percent,
-and what the machine does besides moves it by as much. So rounds go on until all is told apart, up to
-MOST_ROUNDS, or two on a machine that is busy with other things. Where that does not happen because others use the machine, or because one core cannot
-slow its memory, the test is skipped and says so.
+and what the machine does besides moves it by as much. There are ROUNDS of them, about half a minute
+each, or one on a machine that is busy with other things. Where the arms are not told apart because
+others use the machine, or because one core cannot slow its memory, the test is skipped and says so.
 
-    tests/integration/test_governor_live.py build/plain --table 10 36    # measures, judges nothing
+    tests/integration/test_governor_live.py build/plain --table 10 24    # measures, judges nothing
 """
 import pathlib
 import sys
@@ -20,12 +20,12 @@ import harness  # noqa: E402
 from closed_loop import FACTOR, ClosedLoop, play  # noqa: E402
 from neighbours import own_share_of_cpus  # noqa: E402
 
-MOST_ROUNDS, TICKS = 6, 21
+ROUNDS, TICKS = 3, 12  # ticks that are judged, of each arm
 BUSY = 0.5  # CPUs that others have: half of one that the containers need
 
 
 def told_apart(results):
-    return results.quota_p() > 0.7 and results.latency_p() > 0.7 and results.at_most() >= 0.6
+    return results.quota_p() > 0.7 and results.latency_p() > 0.7 and results.kept() >= 0.5
 
 
 class Live(unittest.TestCase):
@@ -38,9 +38,7 @@ class Live(unittest.TestCase):
         self.governor = self.loop.govern()
 
     def test_who_hurts_is_throttled(self):
-        results = play(self.loop, MOST_ROUNDS, TICKS,
-                       lambda so_far: told_apart(so_far) or (len(so_far.baselines) > 1
-                                                             and so_far.others > BUSY))
+        results = play(self.loop, ROUNDS, TICKS, lambda so_far: so_far.others > BUSY)
         print(results, flush=True)
         if not told_apart(results):
             if results.others > BUSY:
@@ -49,7 +47,7 @@ class Live(unittest.TestCase):
                 self.skipTest(f"one core slows this memory by {results.slower():.1%} only")
         self.assertGreater(results.quota_p(), 0.7)
         self.assertGreater(results.latency_p(), 0.7)
-        self.assertGreaterEqual(results.at_most(), 0.6)
+        self.assertGreaterEqual(results.kept(), 0.5)
 
 
 def table(rounds, ticks):

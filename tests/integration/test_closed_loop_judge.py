@@ -1,0 +1,61 @@
+#!/usr/bin/python3
+"""Whether test_governor_live, which needs a quiet machine, can tell a governor from none: its judge on
+made-up rounds, in which reads take longer by so much for each core of a hog that streams, and every
+window has noise."""
+import random
+import unittest
+
+from closed_loop import ARMS, BASE, FACTOR, MOST, RAMP, STEP, Results
+from harness import main
+from test_governor_live import ROUNDS, TICKS, told_apart
+
+NORMAL_NS, SLOWER = 165, 0.07
+
+
+def governs(_draw, latency):
+    return latency >= NORMAL_NS * FACTOR
+
+
+def never_cuts(_draw, _latency):
+    return False
+
+
+def cuts_by_chance(draw, _latency):
+    return draw.random() < 0.15
+
+
+def made_up(cuts, noise, seed):
+    draw, results = random.Random(seed), Results()
+    for _ in range(ROUNDS):
+        results.baselines.append(NORMAL_NS)
+        for name in ARMS:
+            governed = "governed" in name
+            quota, seen = BASE if governed else MOST, []
+            for tick in range(RAMP + TICKS):
+                slower = SLOWER * quota if "stream" in name else 0
+                latency = NORMAL_NS * (1 + slower) * (1 + draw.gauss(0, noise))
+                if tick >= RAMP:
+                    seen.append((latency, round(quota, 2)))
+                if governed:
+                    quota = BASE if cuts(draw, latency) else min(MOST, quota + STEP)
+            results.arms[name].append(seen)
+    return results
+
+
+def share_told_apart(cuts, noise):
+    return sum(told_apart(made_up(cuts, noise, seed)) for seed in range(100)) / 100
+
+
+class Judge(unittest.TestCase):
+    def test_a_governor_is_seen(self):
+        for noise in (0.005, 0.01, 0.02):
+            self.assertGreaterEqual(share_told_apart(governs, noise), 0.99, noise)
+
+    def test_who_does_not_look_at_latencies_is_not_taken_for_one(self):
+        for noise in (0.005, 0.01, 0.02):
+            self.assertEqual(share_told_apart(never_cuts, noise), 0, noise)
+            self.assertLessEqual(share_told_apart(cuts_by_chance, noise), 0.15, noise)
+
+
+if __name__ == "__main__":
+    main()
