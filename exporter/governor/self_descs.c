@@ -39,8 +39,9 @@ const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
          .type = METRIC_GAUGE,
          .labels = "policy",
          .help = "1 while the policy has a signal: for threshold, a protected container with a "
-                 "latency that is known to be normal; for ways and mba, a slowdown to go by. 0: it "
-                 "holds nothing."},
+                 "latency that is known to be normal; for ways and mba, a slowdown to go by; for "
+                 "nvmm_cores, the exporter's list of who writes. 0: it holds nothing, or soon will "
+                 "not."},
     [GOVERNOR_DECISIONS] =
         {.name = GOVERNOR("decisions"),
          .type = METRIC_COUNTER,
