@@ -3,8 +3,10 @@ computes, the real exporter and the real governor, and quotas that the kernel en
 
 Without counters of the CPU the container that waits measures its own loads and tells them by calls
 that uprobes count (programs/memory_chase.c); everything behind that is as on any machine: windows,
-the baseline of calm ones, the policy, cpu.cfs_quota_us. Round by round each arm has its turn, in an
-order that is drawn: what the machine does besides falls on all of them.
+the baseline of calm ones, the policy, cpu.cfs_quota_us. Round by round each arm has its turn of two
+seconds, in an order that is drawn: what the machine does besides lasts longer, and falls on all of
+them. Between its turns an arm is stopped: it reads nothing, so that it is not cut, and its quota climbs
+while memory is fast.
 """
 import contextlib
 import json
@@ -13,6 +15,7 @@ import pathlib
 import random
 import re
 import secrets
+import signal
 import statistics
 import subprocess
 import time
@@ -29,10 +32,6 @@ LATENCY = "interference_container_memory_read_latency_seconds"
 BASELINE = "interference_container_memory_read_latency_baseline_seconds"
 INTERVAL_S = 0.25
 BASE, STEP, MOST, FACTOR = 0.1, 0.1, 1.0, 1.05
-# Who is governed begins at the base and climbs, whoever it is and whatever it does: no tick in which
-# it may still be climbing for the first time is judged, or a governor that never cuts would lower
-# latencies, too.
-RAMP = round((MOST - BASE) / STEP)
 MIB = 256
 TELL_RATE = 10000  # reads a second, so that a neighbour at work is no calm neighbour
 ARMS = {  # namespace, mode of the hog
@@ -86,6 +85,10 @@ class Container:
     def quota(self):
         """In cores."""
         return int((self.cpu / "cpu.cfs_quota_us").read_text()) / 1e5
+
+    def signal(self, number):
+        for process in self.processes:
+            process.send_signal(number)
 
     def end(self):
         for process in self.processes:
@@ -150,7 +153,7 @@ class ClosedLoop(contextlib.ExitStack):
                          "match": [{"namespace": "jobs", **anything}],
                          "cpu": {"base_cores": BASE, "step_cores": STEP}}],
             "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": FACTOR,
-                                       "culprit_share": 0}},
+                                       "culprit_share": 0.1}},
             "limits": {"cuts_per_10m": 63}}))
         with (self.directory / "log").open("wb") as log:
             process = start(["nice", "-n", "-15", GOVERNOR, f"--config.file={config}", "--enforce",
@@ -166,32 +169,37 @@ class ClosedLoop(contextlib.ExitStack):
         return [value and value * 1e9
                 for value in (page.get(LATENCY, **label), page.get(BASELINE, **label))]
 
-    def begin_round(self):
-        """A new container that waits, alone until its baseline is known."""
+    def victim(self):
+        """A container that waits, alone until its baseline is known."""
         victim = Container(self, "shop", "cart")
         self.callback(victim.end)
         victim.run(CHASE, "chase", self.cpus[0], MIB)
-        wait_until(lambda: self.measured(victim)[1], 60, "a baseline", INTERVAL_S / 2)
+        wait_until(lambda: self.measured(victim)[1], 90, "a baseline", INTERVAL_S / 2)
         return victim
 
-    def arm(self, victim, name, ticks):
-        """[(latency in ns, quota in cores)] of so many ticks, after the first climb."""
-        namespace, mode = ARMS[name]
-        neighbour = Container(self, namespace, "report")
-        seen = []
-        try:
+    def neighbours(self):
+        """{arm: container}, all of them stopped, and those that are governed with all they may have."""
+        made = {}
+        for name, (namespace, mode) in ARMS.items():
+            neighbour = made[name] = Container(self, namespace, f"report-{len(made)}")
+            self.callback(neighbour.end)
             neighbour.run(CHASE, "tell", self.cpus[-1], TELL_RATE)
             neighbour.run(HOG, mode, self.cpus[-1], MIB)
-            if namespace == "jobs":
-                wait_until(lambda: neighbour.quota() < MOST, 20, f"{name} is held", 0.02)
-            for tick in range(RAMP + ticks):
-                quota = neighbour.quota()  # in force during the tick
-                self.exporter.wait_tick()
-                latency = self.measured(victim)[0]
-                if latency and tick >= RAMP:
-                    seen.append((latency, quota))
-        finally:
-            neighbour.end()
+            neighbour.signal(signal.SIGSTOP)
+        wait_until(lambda: all(c.quota() == MOST for c in made.values()), 60, "all have climbed")
+        return made
+
+    def turn(self, victim, neighbour, ticks):
+        """[(latency in ns, quota in cores)] of so many ticks, after one that is partly another's."""
+        seen = []
+        neighbour.signal(signal.SIGCONT)
+        for tick in range(1 + ticks):
+            quota = neighbour.quota()  # in force during the tick
+            self.exporter.wait_tick()
+            latency = self.measured(victim)[0]
+            if latency and tick:
+                seen.append((latency, quota))
+        neighbour.signal(signal.SIGSTOP)
         return seen
 
 
@@ -207,10 +215,10 @@ def busy_seconds():
 
 
 class Results:
-    """{arm: [round]} of (latency in ns, quota in cores) by tick, and what was normal in each round."""
+    """{arm: [round]} of (latency in ns, quota in cores) by tick, and what was normal."""
 
     def __init__(self):
-        self.arms, self.baselines = {name: [] for name in ARMS}, []
+        self.arms, self.normal = {name: [] for name in ARMS}, None
         self.others = 0.0  # CPUs that somebody else had
 
     def column(self, name, which):
@@ -233,8 +241,8 @@ class Results:
 
     def slower(self):
         """How much longer reads take beside the hog that nobody governs."""
-        rounds = zip(self.column("stream without quota", 0), self.baselines)
-        return statistics.mean(statistics.median(round) / normal - 1 for round, normal in rounds)
+        rounds = self.column("stream without quota", 0)
+        return statistics.mean(map(statistics.median, rounds)) / self.normal - 1
 
     def quota_p(self):
         return self.superiority(1, "stream governed", "compute governed")
@@ -243,9 +251,7 @@ class Results:
         return self.superiority(0, "stream governed", "stream without quota")
 
     def __str__(self):
-        lines = [f"{len(self.baselines)} rounds, normal "
-                 + " ".join(f"{normal:.1f}" for normal in self.baselines)
-                 + f" ns; others had {self.others:.2f} CPUs"]
+        lines = [f"normal {self.normal:.1f} ns; others had {self.others:.2f} CPUs"]
         for name in ARMS:
             latency, quota = (
                 [statistics.mean(round) for round in self.column(name, which)] for which in (0, 1))
@@ -256,18 +262,17 @@ class Results:
         return "\n".join(lines)
 
 
-def play(loop, rounds, ticks, is_hopeless=lambda results: False):
-    """So many rounds: who stops as soon as it looks well finds what noise makes of it. They may end
-    when it is hopeless."""
+def play(loop, rounds, ticks):
+    """So many rounds: who stops as soon as it looks well finds what noise makes of it."""
     draw, results = random.Random("closed loop"), Results()
     own = loop.groups.base / "cpu.stat"
+    victim = loop.victim()
+    results.normal = loop.measured(victim)[1]
+    neighbours = loop.neighbours()
     began, busy, ours = time.monotonic(), busy_seconds(), cpu_seconds(own)
-    while len(results.baselines) < rounds and not (results.baselines and is_hopeless(results)):
-        victim = loop.begin_round()
+    for _ in range(rounds):
         for name in draw.sample(list(ARMS), len(ARMS)):
-            results.arms[name].append(loop.arm(victim, name, ticks))
-        results.baselines.append(loop.measured(victim)[1])
-        results.others = ((busy_seconds() - busy - cpu_seconds(own) + ours)
-                          / (time.monotonic() - began))
-        victim.end()
+            results.arms[name].append(loop.turn(victim, neighbours[name], ticks))
+    results.others = ((busy_seconds() - busy - cpu_seconds(own) + ours)
+                      / (time.monotonic() - began))
     return results
