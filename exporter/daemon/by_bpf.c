@@ -13,6 +13,7 @@
 #include "exporter/service/privileges.h"
 #include "exporter/source/bpf/bpf.h"
 #include "exporter/source/bpf/slots.h"
+#include "exporter/source/perf/detect.h"
 
 static const char by_bpf[] = "bpf";
 
@@ -22,6 +23,8 @@ static const char by_bpf[] = "bpf";
 static size_t events_of(const struct perf_config *perf)
 {
     static const enum group groups[] = {GROUP_CORE, GROUP_FILLS, GROUP_CPI};
+    if (!perf->file && !cpu_has_pmu(perf->fs))
+        return 0;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         const struct group_desc *desc = &group_descs[groups[i]];
         uint32_t roles = 0;
@@ -116,6 +119,13 @@ static struct source *choose(struct sources *sources, const struct sources_confi
         sources->by = err ? why : wanted;
         if (!too_much)
             return NULL;
+        /* SYS_ADMIN would do, but is given for perf where it is: nobody has asked for programs. */
+        if (!privileges_has(CAP_BPF)) {
+            verdict_set(&sources->by, REASON_NO_PERMISSION,
+                        "%s; BPF could count it with CAP_BPF, which is not granted", wanted.words);
+            log_info(config->log, "bpf", "%s; perf counts", sources->by.words);
+            return NULL;
+        }
     }
     if (!err)
         err = bpf_source_new(&bpf, &source, &why);
