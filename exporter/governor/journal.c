@@ -13,8 +13,21 @@ static const char file_name[] = "journal", new_name[] = "journal.new";
 
 /* A file this long is written anew; longer than JOURNAL_MAX is none of ours. */
 enum { JOURNAL_LONG = 1 << 20, JOURNAL_MAX = 16 << 20 };
+enum { LOCK_TRIES = 10, LOCK_PAUSE_US = 20000 };
 
 /* ---- opening ---- */
+
+/* The lock of one that has ended is held on by whoever looks at its descriptors in /proc just then:
+ * for that, and no longer, it is tried again. */
+static int lock(int fd)
+{
+    for (int tries = 0; flock(fd, LOCK_EX | LOCK_NB); tries++) {
+        if (errno != EWOULDBLOCK || tries == LOCK_TRIES)
+            return -errno;
+        usleep(LOCK_PAUSE_US);
+    }
+    return 0;
+}
 
 static int open_directory(const char *path, int *out, char *error, size_t error_size)
 {
@@ -32,8 +45,7 @@ static int open_directory(const char *path, int *out, char *error, size_t error_
         err = -EPERM;
         snprintf(error, error_size,
                  "state directory %s: it must be ours, and writable by nobody else", path);
-    } else if (flock(fd, LOCK_EX | LOCK_NB)) {
-        err = -errno;
+    } else if ((err = lock(fd))) {
         snprintf(error, error_size, "state directory %s: %s", path,
                  err == -EWOULDBLOCK ? "another governor is running" : strerror(-err));
     }
@@ -145,8 +157,10 @@ void journal_close(struct journal *journal)
 {
     if (journal->fd >= 0)
         close(journal->fd);
-    if (journal->directory >= 0)
-        close(journal->directory); /* and with it the lock */
+    if (journal->directory >= 0) {
+        flock(journal->directory, LOCK_UN); /* closing does, once nobody looks at it in /proc */
+        close(journal->directory);
+    }
     journal->fd = journal->directory = -1;
     textbuf_release(&journal->text);
     journal_claims_release(&journal->open);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -338,6 +340,43 @@ static void there_is_one_governor(void **state)
     assert_int_equal(try_open(*state, error), 0);
 }
 
+/* As who reads /proc/PID/fdinfo does for a moment. */
+static void who_looks_at_its_descriptors_keeps_no_lock(void **state)
+{
+    struct governor_rig *rig = *state;
+    struct journal journal;
+    char error[256];
+    open_it(rig, &journal);
+    int looked_at = dup(journal.directory);
+    journal_close(&journal);
+    assert_int_equal(try_open(rig, error), 0);
+    close(looked_at);
+}
+
+/* One that was killed cannot unlock. */
+static void a_lock_that_is_let_go_late_is_waited_for(void **state)
+{
+    struct governor_rig *rig = *state;
+    char error[256], byte = 0;
+    int told[2];
+    assert_int_equal(pipe(told), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct journal journal;
+        open_it(rig, &journal);
+        if (write(told[1], &byte, 1) != 1)
+            _exit(1);
+        usleep(50000);
+        _exit(0); /* without closing it */
+    }
+    assert_int_equal(read(told[0], &byte, 1), 1);
+    assert_int_equal(try_open(rig, error), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(told[0]);
+    close(told[1]);
+}
+
 static void others_may_not_write_there(void **state)
 {
     struct governor_rig *rig = *state;
@@ -455,6 +494,9 @@ int main(void)
         cmocka_unit_test(every_field_is_checked),
         cmocka_unit_test(the_first_line_is_of_a_boot),
         cmocka_unit_test_setup_teardown(there_is_one_governor, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_looks_at_its_descriptors_keeps_no_lock, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_lock_that_is_let_go_late_is_waited_for, setup, teardown),
         cmocka_unit_test_setup_teardown(others_may_not_write_there, setup, teardown),
         cmocka_unit_test_setup_teardown(without_a_file_there_is_nothing_to_restore, setup,
                                         teardown),
