@@ -35,8 +35,8 @@
  *         174.5 ns 1.228775; to 250 ns 1.430322.
  *
  * Blind: reads are demand reads. What is stored or prefetched waits for memory, too, and is in none
- * of these counts: the prediction is then a lower bound. Nor does it know that a target can be
- * short of bandwidth.
+ * of these counts: the prediction is too near to 1 for what mainly does so, too low for a slower
+ * target, too high for a faster one. Nor does it know that a target can be short of bandwidth.
  *
  * Pure. A status other than PLACEMENT_OK leaves the output untouched.
  */

@@ -30,8 +30,9 @@ static const struct metric_desc predicted_desc = {
             "interference_container_placement_observed_seconds_total would have taken with all of "
             "the container's memory at the target, from the target's first latency on. Divided by "
             "it: the slowdown; high: it would run "
-            "slower there, below 1: faster. A lower bound for what stores much, whose lines are "
-            "prefetched, or whom the target's bandwidth would limit."};
+            "slower there, below 1: faster. Too near to 1 for what mainly stores or is prefetched "
+            "(too low for a slower target, too high for a faster one); too low for whom the "
+            "target's bandwidth would limit."};
 
 static const struct metric_desc target_latency_desc = {
     .name = "interference_placement_target_latency_seconds",

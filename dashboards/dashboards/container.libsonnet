@@ -277,7 +277,7 @@ local promql = import '../lib/promql.libsonnet';
         ['Placement', [
           g.timeseries(
             'Its memory elsewhere',
-            'How many times as long its work would take with all of its memory at each target; below 1: it would run faster there. A lower bound if it stores much or if its lines are prefetched. Only with --collector.placement.',
+            'How many times as long its work would take with all of its memory at each target; below 1: it would run faster there. Too near to 1 if it mainly stores or is prefetched: too low for a slower target, too high for a faster one. Only with --collector.placement.',
             'suffix:×',
             [g.target(q.ratio(
               g.rate(q.container + ', target', 'interference_container_placement_predicted_seconds_total', here),
@@ -288,7 +288,7 @@ local promql = import '../lib/promql.libsonnet';
           ),
           g.curve(
             'Slower memory',
-            'How many times as long its work would take if its reads took so much longer than now on average: to the left of 0 a shorter time, as far as the fastest target, to the right as far as the slowest. At least: if all of its memory is as far (the points are the targets), and whatever else. At most: if it is because a part of its accesses goes to the slowest (or fastest) target: reads that are under way at once wait for the slowest of them. Steep: it must stay on fast memory. A lower bound if it stores much or if its lines are prefetched.',
+            'How many times as long its work would take if its reads took so much longer than now on average: to the left of 0 a shorter time, as far as the fastest target, to the right as far as the slowest. At least: if all of its memory is as far (the points are the targets), and whatever else. At most: if it is because a part of its accesses goes to the slowest (or fastest) target: reads that are under way at once wait for the slowest of them. Steep: it must stay on fast memory. Too near to 1 if it mainly stores or is prefetched: too low for a slower target, too high for a faster one.',
             'suffix:×',
             { name: 'Longer reads', unit: 's', expr: curve.latency },
             [

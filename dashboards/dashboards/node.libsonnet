@@ -297,7 +297,7 @@ local promql = import '../lib/promql.libsonnet';
         ['Placement', [
           g.table(
             'What other memory would cost',
-            'Each container and each place where its memory could be: how many times as long its work would take with all of its memory there (below 1: faster), how much of its CPU time it loses per 100 ns of latency, how many reads it has under way for each that it waits for (the more, the more a part of its memory costs elsewhere), and how many CPUs it keeps busy. Lowest Times as long on a slow target: it loses least by moving there. A lower bound for what stores much or whose lines are prefetched. Only with --collector.placement.',
+            'Each container and each place where its memory could be: how many times as long its work would take with all of its memory there (below 1: faster), how much of its CPU time it loses per 100 ns of latency, how many reads it has under way for each that it waits for (the more, the more a part of its memory costs elsewhere), and how many CPUs it keeps busy. Lowest Times as long on a slow target: it loses least by moving there. Too near to 1 for what mainly stores or is prefetched: too low for a slower target, too high for a faster one. Only with --collector.placement.',
             [
               { name: 'Times as long', unit: 'suffix:×', decimals: 2, steps: [['blue', null], ['text', config.placementGain], ['orange', config.slowdownNoise]], expr: elsewhere },
               { name: 'Lost per 100 ns', unit: 'percentunit', decimals: 1, expr: beside('container:interference_memory_sensitivity:ratio5m') },

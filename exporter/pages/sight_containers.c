@@ -23,9 +23,10 @@ static const struct {
     [COLUMN_SOCKET] = {"socket", "Sockets", "that it reads memory from, by its CPUs"},
     [COLUMN_CPI] = {"cpi", "CPI", "cycles per instruction"},
     [COLUMN_CPU] = {"cpu", "CPUs", "CPU seconds per second"},
-    [COLUMN_ELSEWHERE] = {"elsewhere", "Elsewhere",
-                          "times as long with all of its memory there; between the numbers in "
-                          "brackets with half of it. More for what stores or is prefetched"},
+    [COLUMN_ELSEWHERE] =
+        {"elsewhere", "Elsewhere",
+         "times as long with all of its memory there; between the numbers in "
+         "brackets with half of it. Too near to 1 for what mainly stores or is prefetched"},
 };
 
 enum column sight_column(const char *word)

@@ -77,7 +77,7 @@ static void write_tail(struct reproduction *r)
         "  aim was a worst error of 10 % on programs not seen before: one misses it, a sweep of\n"
         "  open rows, in far memory; the bound from all lines finds it.\n"
         "- A part of the pages costs more than its share where reads overlap; the bounds hold.\n"
-        "- Stores and prefetched lines: serial reads are a lower bound there, and say nothing of\n"
+        "- Stores and prefetched lines: serial reads say too little there, mostly, and nothing of\n"
         "  a memset. Little's law on all lines finds it, and most of the rest, and makes no case\n"
         "  on this page worse by more than a point, if the number of lines that a core has on its\n"
         "  way is known. The exporter does not use it: no CPU tells that number, and one that is\n"
