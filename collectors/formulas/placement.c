@@ -42,15 +42,14 @@ enum placement_status placement_mean_latency(const double *weight, const double 
     return PLACEMENT_OK;
 }
 
-enum placement_status placement_predict(double cpu_seconds, double serial_reads, double now_seconds,
+enum placement_status placement_predict(const struct placement_time *t, double now_seconds,
                                         double target_seconds, double *out)
 {
     if (!(now_seconds > 0) || !(target_seconds > 0))
         return PLACEMENT_UNKNOWN;
-    double predicted = cpu_seconds + serial_reads * (target_seconds - now_seconds);
-    if (!(predicted > 0))
-        return PLACEMENT_IMPLAUSIBLE;
-    *out = predicted;
+    double predicted = t->cpu + t->serial_reads * (target_seconds - now_seconds);
+    double least = fmax(t->cpu - t->active, t->cpu * target_seconds / now_seconds);
+    *out = target_seconds < now_seconds ? fmax(predicted, least) : predicted;
     return PLACEMENT_OK;
 }
 

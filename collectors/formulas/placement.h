@@ -48,7 +48,7 @@
 enum placement_status {
     PLACEMENT_OK,
     PLACEMENT_UNKNOWN,     /* a latency, or the look through the caches, is not known */
-    PLACEMENT_IMPLAUSIBLE, /* the counters contradict each other, or the model */
+    PLACEMENT_IMPLAUSIBLE, /* the counters contradict each other */
 };
 
 /* Of one window. The four times are in one unit, cycles or seconds. */
@@ -84,12 +84,27 @@ enum placement_status placement_serial_reads(const struct placement_counts *coun
 enum placement_status placement_mean_latency(const double *weight, const double *latency, size_t n,
                                              double *out);
 
+/* What a prediction is made of, in seconds. */
+struct placement_time {
+    double cpu, active; /* active: of it, with at least one read outstanding */
+    double serial_reads;
+};
+
 /*
  * T(target), in seconds like everything here. Worked: the first N, .47619048 s, now 106.68 ns: to
  * 88.8 ns .952269 times as long, to 148.4 ns 1.111371. PLACEMENT_UNKNOWN when a latency is NaN or
- * not positive; PLACEMENT_IMPLAUSIBLE when no time would be left.
+ * not positive.
+ *
+ * A gain has two limits, since the latencies are not those of the container's own reads, which can
+ * be far shorter (open rows): no more than 'active' can be gained, and all of T becomes no shorter
+ * than by the ratio of the latencies, as a chase of nothing but misses does:
+ *
+ *     T(target) >= max(T - active, T latency(target) / latency(now))
+ *
+ * Worked: T 1 s, reads of 120 ns one after another, from 350 to 90 ns: active .36 s, N 3e6 -> .64 s
+ * in place of .22; active .9 s, N 7.5e6 -> .257143 s in place of -.95.
  */
-enum placement_status placement_predict(double cpu_seconds, double serial_reads, double now_seconds,
+enum placement_status placement_predict(const struct placement_time *t, double now_seconds,
                                         double target_seconds, double *out);
 
 /* Equation 4: k and the sum over n regions of c[i] f[i]. */

@@ -8,15 +8,14 @@ _Static_assert((int)PLACEMENT_TARGETS <= (int)LIVE_TARGETS &&
 
 /* Of all known targets or of none, so that their totals are of the same windows. */
 static enum placement_status add_targets(const struct placement_latencies *latencies, int initiator,
-                                         double cpu, double serial, double now,
+                                         const struct placement_time *time, double now,
                                          struct placement_estimate *out)
 {
     for (int t = 0; t < PLACEMENT_TARGETS; t++) {
-        double predicted = cpu;
+        double predicted = time->cpu;
         enum placement_status status = PLACEMENT_OK;
-        if (latencies->known[t] && serial > 0)
-            status =
-                placement_predict(cpu, serial, now, latencies->seconds[initiator][t], &predicted);
+        if (latencies->known[t] && time->serial_reads > 0)
+            status = placement_predict(time, now, latencies->seconds[initiator][t], &predicted);
         if (status != PLACEMENT_OK)
             return status;
         out->predicted_seconds[t] += predicted;
@@ -44,8 +43,9 @@ static enum discard_reason add_initiator(const struct placement_basis *basis, in
         return DISCARD_COUNT;
     if (status == PLACEMENT_OK && reads.serial > 0)
         status = placement_mix_now(basis->mix, basis->latencies, basis->machine, initiator, &now);
+    const struct placement_time time = {counts->cpu, counts->active, reads.serial};
     if (status == PLACEMENT_OK)
-        status = add_targets(basis->latencies, initiator, counts->cpu, reads.serial, now, out);
+        status = add_targets(basis->latencies, initiator, &time, now, out);
     if (status == PLACEMENT_UNKNOWN && !placement_latencies_from(basis->latencies, initiator))
         placement_blind_see(blind, initiator);
     out->serial_reads += reads.serial;

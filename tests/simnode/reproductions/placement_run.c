@@ -211,9 +211,12 @@ static double ratio_of(const struct placement_run *now, const struct placement_l
     struct placement_reads reads;
     double cycles;
 
-    if (placement_serial_reads(&counts, &reads) != PLACEMENT_OK ||
-        placement_predict(now->cycles, reads.serial, latencies->of[0], target, &cycles) !=
-            PLACEMENT_OK)
+    if (placement_serial_reads(&counts, &reads) != PLACEMENT_OK)
+        return NAN;
+
+    const struct placement_time time = {now->cycles, now->active, reads.serial};
+
+    if (placement_predict(&time, latencies->of[0], target, &cycles) != PLACEMENT_OK)
         return NAN;
     if (mlp)
         *mlp = reads.parallelism;

@@ -280,7 +280,7 @@ static void each_cpu_from_its_own_node(void **state)
     place(rig, "a", 1, 0);
     probe(rig, 0, 0, 90);
     probe(rig, 0, 1, 150);
-    probe(rig, 1, 0, 160);
+    probe(rig, 1, 0, 150);
     probe(rig, 1, 1, 100);
     work(rig, "a");
     work_on(rig, "a", 1, 1000000, 124500000, 124500000); /* a chase: all of 1e6 reads serial */
@@ -288,7 +288,7 @@ static void each_cpu_from_its_own_node(void **state)
     assert_near(rig_value(rig, SERIAL, ""), worked_serial + 1e6, 1e-3);
     assert_near(ratio(rig, TARGET("node0")), 1, 1e-12);
     assert_near(rig_value(rig, PREDICTED, TARGET("node1")) - rig_value(rig, OBSERVED, ""),
-                worked_serial * 60e-9 - 1e6 * 60e-9, 1e-8);
+                worked_serial * 60e-9 - 1e6 * 50e-9, 1e-8);
 }
 
 /* Without nodes of the CPUs: the mean over the initiators, 125 ns here and 155 ns there. */
@@ -480,8 +480,9 @@ static void more_than_all_of_its_time_cannot_be_gained(void **state)
     probe(rig, 0, 1, 1000);
     work_on(rig, "a", 0, 1000000, 900000000, 900000000); /* 429 ns a read by the counters */
     rig_tick(rig);
-    assert_int_equal(rig->status.discarded[DISCARD_IMPLAUSIBLE], 1);
-    assert_true(rig_value(rig, PREDICTED, TARGET("node0")) == 0);
+    assert_int_equal(rig->status.discarded[DISCARD_IMPLAUSIBLE], 0);
+    assert_near(ratio(rig, TARGET("node0")), .1, 1e-9); /* what waits: 9e8 of 1e9 cycles */
+    assert_near(ratio(rig, TARGET("node1")), 1, 1e-12); /* nor are other targets lost */
 }
 
 static void starved_and_reset_windows(void **state)

@@ -168,8 +168,9 @@ static const double cpu_seconds = 1e9 / 2.1e9;
 static double slowdown(double now_ns, double target_ns)
 {
     double seconds;
-    assert_int_equal(placement_predict(cpu_seconds, serial_reads(worked).serial, now_ns * 1e-9,
-                                       target_ns * 1e-9, &seconds),
+    const struct placement_time time = {cpu_seconds, worked.active / 2.1e9,
+                                        serial_reads(worked).serial};
+    assert_int_equal(placement_predict(&time, now_ns * 1e-9, target_ns * 1e-9, &seconds),
                      PLACEMENT_OK);
     return seconds / cpu_seconds;
 }
@@ -215,12 +216,33 @@ static void a_mix_with_an_unknown_latency_is_unknown(void **state)
 static void predictions_that_cannot_be(void **state)
 {
     (void)state;
+    const struct placement_time time = {1, .2, 1e6};
     double got = 5;
-    assert_int_equal(placement_predict(1, 1e6, NAN, 1e-7, &got), PLACEMENT_UNKNOWN);
-    assert_int_equal(placement_predict(1, 1e6, 1e-7, 0, &got), PLACEMENT_UNKNOWN);
-    /* All of its time, and more, would be gained. */
-    assert_int_equal(placement_predict(1, 1e7, 201e-9, 101e-9, &got), PLACEMENT_IMPLAUSIBLE);
+    assert_int_equal(placement_predict(&time, NAN, 1e-7, &got), PLACEMENT_UNKNOWN);
+    assert_int_equal(placement_predict(&time, 1e-7, 0, &got), PLACEMENT_UNKNOWN);
     assert_true(got == 5);
+}
+
+/* Reads of 120 ns where the probe sees 350: what waits is gained once. */
+static void a_gain_has_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        double active, serial_reads, target, seconds;
+    } rows[] = {
+        {.36, 3e6, 90e-9, .64}, /* not .22 */
+        {.9, 7.5e6, 90e-9, 90. / 350},
+        {1.05, 8.75e6, 90e-9, 90. / 350}, /* all of it, and the clock's error */
+        {.9, 7.5e6, 340e-9, 340. / 350},
+        {.36, 1e6, 90e-9, .74}, /* neither binds */
+        {.36, 3e6, 1350e-9, 4}, /* nor at a loss */
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct placement_time time = {1, rows[i].active, rows[i].serial_reads};
+        double got;
+        assert_int_equal(placement_predict(&time, 350e-9, rows[i].target, &got), PLACEMENT_OK);
+        assert_near(got, rows[i].seconds, 1e-12);
+    }
 }
 
 static void a_part_of_the_memory(void **state)
@@ -276,6 +298,7 @@ int main(void)
         cmocka_unit_test(the_worked_mix),
         cmocka_unit_test(a_mix_with_an_unknown_latency_is_unknown),
         cmocka_unit_test(predictions_that_cannot_be),
+        cmocka_unit_test(a_gain_has_limits),
         cmocka_unit_test(a_part_of_the_memory),
         cmocka_unit_test(a_gain_is_a_loss_seen_from_the_other_side),
         cmocka_unit_test(the_bandwidth_of_one_persistent_dimm),
