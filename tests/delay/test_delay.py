@@ -123,6 +123,13 @@ class Tool(unittest.TestCase):
         self.assertEqual(float(rows[0][2]), 1)
         self.assertGreater(float(rows[1][2]), 1)
 
+    def test_nops(self):
+        done = self.delay("--nops=2000", "--runs=1", "--", *command("chase", "16384", "100000"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        rows = [line.split() for line in done.stdout.splitlines()[2:]]
+        self.assertEqual([row[0] for row in rows], ["0", "2000"])
+        self.assertEqual(float(rows[0][2]), 1)
+
     def test_recording(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "run.jsonl"
@@ -151,6 +158,9 @@ class Tool(unittest.TestCase):
         for arguments, words in ((["--curve=10,20"], "needs 0"), (["--record=x"], "needs --far"),
                                  (["--record=x", "--far=9"], "--near above 0"),
                                  (["--far=9", "--curve=0,1"], "exclude"),
+                                 (["--nops=9", "--curve=0,1"], "neither with --curve"),
+                                 (["--nops=9", "--near=1", "--far=9"], "nor with --far"),
+                                 (["--nops=0"], "--nops has to be at least 1"),
                                  (["--slow-share=2"], "from 0 to 1"), (["--runs=0"], "at least 1")):
             with self.subTest(arguments):
                 done = self.delay(*arguments, "--", *program)
