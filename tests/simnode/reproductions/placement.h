@@ -71,6 +71,10 @@ double placement_ratio(const struct placement_run *now, const struct placement_l
 double placement_unbound_ratio(const struct placement_run *now,
                                const struct placement_latencies *latencies, double target);
 
+/* T in the own memory, of T where it is now: at 'place'. */
+double placement_return_ratio(const struct placement_run *now,
+                              const struct placement_latencies *latencies, int place);
+
 struct placement_errors {
     unsigned n;
     double sum, worst; /* of the magnitude, in per cent */
@@ -103,6 +107,7 @@ enum { HELD_OUT, FRESH, GENERATORS, PREFETCHING, WRITERS, WRITERS_PREFETCHING, P
 int placement_regions(struct reproduction *r);
 int placement_in_order_samples(struct reproduction *r);
 void placement_samples(struct reproduction *r, const struct placement_set *sets);
+void placement_returns(struct reproduction *r, const struct placement_set *sets);
 int placement_shares(struct reproduction *r, const struct placement_set *generators);
 void placement_lines(struct reproduction *r, const struct placement_set *sets);
 int placement_persistent(struct reproduction *r);
@@ -118,6 +123,7 @@ extern const struct placement_subject placement_in_order[];   /* generators, the
 extern const struct placement_subject placement_generators[]; /* the form was chosen on such */
 extern const struct placement_subject placement_held_out[];   /* not on these; but mended on them */
 extern const struct placement_subject placement_fresh[];      /* neither */
-extern const struct placement_subject placement_writers[];    /* where demand reads say little */
+extern const char placement_missed[]; /* the one of them that is not within the aim */
+extern const struct placement_subject placement_writers[]; /* where demand reads say little */
 
 #endif

@@ -201,7 +201,7 @@ int placement_latencies(const struct placement_machine *machine, struct placemen
 /* In cycles where the formulas say seconds: they ask only for one unit. 'room': the time into which
  * the serial reads have to fit. */
 static double ratio_of(const struct placement_run *now, const struct placement_latencies *latencies,
-                       double target, double room, double *mlp)
+                       int place, double target, double room, double *mlp)
 {
     struct placement_counts counts = {.reads = now->reads,
                                       .occupancy = now->occupancy,
@@ -216,7 +216,7 @@ static double ratio_of(const struct placement_run *now, const struct placement_l
 
     const struct placement_time time = {now->cycles, now->active, reads.serial};
 
-    if (placement_predict(&time, latencies->of[0], target, &cycles) != PLACEMENT_OK)
+    if (placement_predict(&time, latencies->of[place], target, &cycles) != PLACEMENT_OK)
         return NAN;
     if (mlp)
         *mlp = reads.parallelism;
@@ -226,13 +226,19 @@ static double ratio_of(const struct placement_run *now, const struct placement_l
 double placement_ratio(const struct placement_run *now, const struct placement_latencies *latencies,
                        double target, double *mlp)
 {
-    return ratio_of(now, latencies, target, now->cycles, mlp);
+    return ratio_of(now, latencies, 0, target, now->cycles, mlp);
+}
+
+double placement_return_ratio(const struct placement_run *now,
+                              const struct placement_latencies *latencies, int place)
+{
+    return ratio_of(now, latencies, place, latencies->of[0], now->cycles, NULL);
 }
 
 double placement_unbound_ratio(const struct placement_run *now,
                                const struct placement_latencies *latencies, double target)
 {
-    return ratio_of(now, latencies, target, INFINITY, NULL);
+    return ratio_of(now, latencies, 0, target, INFINITY, NULL);
 }
 
 void placement_add_error(struct placement_errors *errors, double estimate, double truth)

@@ -1,5 +1,6 @@
 /* One sample, of the own memory: what other memory would cost. */
 #include <math.h>
+#include <string.h>
 
 #include "tests/simnode/reproductions/placement.h"
 
@@ -142,6 +143,23 @@ static void add_errors(const struct placement_set *set, struct placement_errors 
                                     set->rows[at].runs[i].cycles / set->rows[at].runs[0].cycles);
 }
 
+/* The aim is 10 %; a sweep misses it. */
+static void expect_all(struct reproduction *r, const struct placement_set *set)
+{
+    for (size_t at = 0; at < set->n; at++) {
+        const struct placement_row *row = &set->rows[at];
+        double most = strcmp(row->subject->name, placement_missed) == 0 ? 15 : 10;
+
+        for (int i = 1; i < PLACES; i++) {
+            double truth = row->runs[i].cycles / row->runs[0].cycles;
+            double error = 100 * (predicted(set, &row->runs[0], i, N, NULL) / truth - 1);
+
+            expect_that(r, fabs(error) <= most, "%s, place %d: serial reads, %.2f %%",
+                        row->subject->name, i, error);
+        }
+    }
+}
+
 void placement_samples(struct reproduction *r, const struct placement_set *sets)
 {
     struct placement_errors errors[WRITERS][OUT_OF_ORDER] = {{{0}}};
@@ -178,12 +196,47 @@ void placement_samples(struct reproduction *r, const struct placement_set *sets)
 
         expect_that(r, e->sum <= errors[i][UNBOUND].sum, "%s: to fit into the time helps",
                     sets[i].name);
-        expect_that(r, placement_mean_error(e) <= 3.5, "%s: serial reads, mean %.2f %%",
-                    sets[i].name, placement_mean_error(e));
-        /* The aim is 10 %; a sweep misses it. */
-        expect_that(r, e->worst <= (i == FRESH ? 15 : 10), "%s: serial reads, worst %.2f %%",
-                    sets[i].name, e->worst_signed);
+        /* Among the few programs of a reduced run the sweep weighs more. */
+        expect_that(r, placement_mean_error(e) <= (r->reduced ? 4 : 3.5),
+                    "%s: serial reads, mean %.2f %%", sets[i].name, placement_mean_error(e));
+        expect_all(r, &sets[i]);
     }
+}
+
+/* --- from far memory to the own --- */
+
+void placement_returns(struct reproduction *r, const struct placement_set *sets)
+{
+    fprintf(r->out,
+            "\n"
+            "## From far to near, out of order\n"
+            "\n"
+            "The same programs and runs the other way round: from one with far memory the\n"
+            "gain of having all of it near is predicted. Mean and worst error of the time.\n"
+            "\n"
+            "| programs | from remote | from far |\n"
+            "|---|---|---|\n");
+    for (int i = HELD_OUT; i <= FRESH; i++) {
+        struct placement_errors errors[PLACES] = {{0}};
+
+        for (size_t at = 0; at < sets[i].n; at++)
+            for (int place = 1; place < PLACES; place++) {
+                const struct placement_run *runs = sets[i].rows[at].runs;
+
+                placement_add_error(&errors[place],
+                                    placement_return_ratio(&runs[place], &sets[i].latencies, place),
+                                    runs[0].cycles / runs[place].cycles);
+            }
+        write_errors(r, sets[i].name, &errors[1], PLACES - 1);
+        for (int place = 1; place < PLACES; place++)
+            expect_that(r, placement_mean_error(&errors[place]) <= 10 && errors[place].worst <= 35,
+                        "%s, back from place %d: mean %.2f, worst %.2f %%", sets[i].name, place,
+                        placement_mean_error(&errors[place]), errors[place].worst_signed);
+    }
+    fprintf(r->out,
+            "\n"
+            "Gains are rather too small. The sweep of open rows gains more than the ratio of\n"
+            "the latencies, which is the most that is predicted.\n");
 }
 
 /* --- a part of the pages --- */

@@ -178,6 +178,7 @@ const struct placement_subject placement_held_out[] = {
             1, 0                                                                                   \
     }
 
+const char placement_missed[] = "sweep of 4 MB, again and again";
 const struct placement_subject placement_fresh[] = {
     KERNEL("fft, 6 MB", "fft", 6291456),
     KERNEL("radix, 8 MB", "radix", 8388608),
@@ -209,8 +210,8 @@ const struct placement_subject placement_fresh[] = {
      1, 0},
     {"chase, 100 instructions, 16 MB",
      "\"w\":{\"kind\":\"chase\",\"bytes\":16777216,\"instructions_per_access\":100}", 1, 0},
-    {"sweep of 4 MB, again and again",
-     "\"w\":{\"kind\":\"loop\",\"bytes\":4194304,\"instructions_per_access\":10}", 1, 0},
+    {placement_missed, "\"w\":{\"kind\":\"loop\",\"bytes\":4194304,\"instructions_per_access\":10}",
+     1, 0},
     {NULL, NULL, 0, 0},
 };
 
