@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import urllib.request
 
@@ -133,7 +134,7 @@ class Inhibition(unittest.TestCase):
                       for alert in self.found if not alert["status"]["inhibitedBy"])
 
     def test_only_what_is_news_is_told(self):
-        self.assertEqual(self.told(), sorted([
+        expected = sorted([
             "InterferenceAggressor a n1 report-0", "InterferenceManyContainersWait a n1 -",
             "InterferenceContainerSlowdown a n1 web-100",
             "InterferenceQueueLatencyHigh a n1 -", "InterferenceQueueLatencyHigh a n2 -",
@@ -147,7 +148,14 @@ class Inhibition(unittest.TestCase):
             "InterferenceExporterAbsent a - -",
             "InterferenceExporterDown b - -",
             "InterferenceExporterStuck a n5 -",
-            "KubeNodeNotReady a n4 -"]))
+            "KubeNodeNotReady a n4 -"])
+        # Who inhibits is looked up after an alert is there; on a busy machine a moment later.
+        for _ in range(100):
+            type(self).found = self.all_of_them() or self.found
+            if self.told() == expected:
+                break
+            time.sleep(0.2)
+        self.assertEqual(self.told(), expected)
 
     def test_a_node_is_one_notification(self):
         groups = [group for group in json.loads(self.manager.get("/api/v2/alerts/groups"))
