@@ -36,8 +36,9 @@ static const struct option_flag options[] = {
     {.name = "collector.pebs_nvmm.per-process",
      .type = FLAG_BOOL,
      .offset = offsetof(struct nvmm_config, per_process),
-     .help = "Also export series per process, for at most 1024 processes at a time. /api/v1/nvmm "
-             "lists what processes and threads did in the last second, with or without this flag."},
+     .help =
+         "Also export series per process, for at most 1024 processes at a time. /api/v1/nvmm "
+         "lists what processes and threads did in the last seconds, with or without this flag."},
     {.name = "collector.pebs_nvmm.rfo",
      .type = FLAG_BOOL,
      .offset = offsetof(struct nvmm_config, rfo),
@@ -62,8 +63,8 @@ struct pebs_nvmm {
     uint64_t settled_ns;                    /* the latest settled */
     bool stuck;
     uint64_t undecoded[ACCESS_KINDS][ACCESS_SIZES];
-    uint64_t shown_ns; /* up to where the board has told */
-    bool crowded;      /* threads had no room in this tick: their number is not known */
+    struct nvmm_window_times window; /* of the lists */
+    bool crowded; /* threads had no room in this tick: their number is not known */
 };
 
 static bool rfo_possible(const struct collector_env *env, struct verdict *why)
@@ -327,7 +328,7 @@ static int pebs_nvmm_collect(void *opaque, const struct tick *tick)
     for (size_t i = 0; i < self->lanes.n; i++)
         if (lanes_at(&self->lanes, i))
             lane_publish(self, lanes_at(&self->lanes, i));
-    nvmm_list(self->board, &self->in, &self->lanes, tick, &self->shown_ns);
+    nvmm_list(self->board, &self->in, &self->lanes, tick, &self->window);
     show_node(self);
     uint64_t kept_ns = 2 * second_ns + 2 * NVMM_RING * tick->interval_ns;
     nvmm_threads_forget(self->in.threads, now_ns > second_ns ? now_ns - second_ns : 0,

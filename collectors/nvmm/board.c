@@ -17,11 +17,11 @@ struct nvmm_board_list *nvmm_board_begin(struct board *board)
     return list;
 }
 
-bool nvmm_board_container(struct nvmm_board_list *list, const struct labelset *labels)
+int nvmm_board_container(struct nvmm_board_list *list, const struct labelset *labels)
 {
     if (list->n_containers == NVMM_BOARD_CONTAINERS) {
         list->cut = true;
-        return false;
+        return -1;
     }
     struct nvmm_board_container *to = &list->containers[list->n_containers++];
     const struct {
@@ -40,7 +40,7 @@ bool nvmm_board_container(struct nvmm_board_list *list, const struct labelset *l
             if (strcmp(label[i].name, parts[k].name) == 0)
                 board_text(parts[k].value, parts[k].size, label[i].value);
     }
-    return true;
+    return (int)list->n_containers - 1;
 }
 
 void nvmm_board_row(struct nvmm_board_list *list, const struct nvmm_board_row *row)
@@ -49,8 +49,7 @@ void nvmm_board_row(struct nvmm_board_list *list, const struct nvmm_board_row *r
         list->cut = true;
         return;
     }
-    list->rows[list->n_rows] = *row;
-    list->rows[list->n_rows++].container = (uint32_t)list->n_containers - 1;
+    list->rows[list->n_rows++] = *row;
 }
 
 static int compare_rows(const void *a, const void *b)

@@ -1,6 +1,6 @@
 /*
- * What processes and threads did with persistent memory in the last second, for a page that other
- * threads make: too much, and too short-lived, for series.
+ * What processes and threads did with persistent memory lately, for a page that other threads make:
+ * too much, and too short-lived, for series.
  *
  * The collector writes a list and then shows it at once; readers get a copy. Fixed size.
  */
@@ -20,7 +20,7 @@ struct nvmm_board_container {
 };
 
 struct nvmm_board_row {
-    uint32_t container; /* index */
+    uint32_t container; /* its index */
     uint32_t pid, tid;
     double accesses[ACCESS_KINDS], bytes[ACCESS_KINDS]; /* a second */
     double stored_seconds_ago; /* its latest sampled store, at the tick; NaN: none */
@@ -29,7 +29,8 @@ struct nvmm_board_row {
 struct nvmm_board_list {
     uint64_t wall_ns; /* of the tick that ended it; 0: there was none yet */
     uint64_t mono_ns; /* the same, CLOCK_MONOTONIC */
-    double seconds;   /* that it is the mean of */
+    double seconds;   /* that it is the mean of, up to then */
+    double interval;  /* seconds between two ticks, each of which shows a list */
     bool loads;       /* loads are sampled too; otherwise theirs are 0 */
     bool cut;         /* there were more threads or containers than fit */
     size_t n_containers, n_rows;
@@ -42,8 +43,9 @@ int nvmm_board_new(struct board **out);
 
 /* The writer: the list to fill, empty and its own until it is shown. */
 struct nvmm_board_list *nvmm_board_begin(struct board *board);
-/* Adds a container by its labels; false: no room. Its rows follow. */
-bool nvmm_board_container(struct nvmm_board_list *list, const struct labelset *labels);
+/* Adds a container by its labels. Its index, for rows; -1: no room. */
+int nvmm_board_container(struct nvmm_board_list *list, const struct labelset *labels);
+/* In any order. */
 void nvmm_board_row(struct nvmm_board_list *list, const struct nvmm_board_row *row);
 
 /* Any thread: a copy of what is shown, for free(); NULL: nothing is, or out of memory. */

@@ -51,7 +51,8 @@ struct nvmm_lane {
     unsigned writers;     /* of this tick */
     bool ending;          /* its next readings are its last */
     unsigned ended_ticks; /* since those were read; 0: not yet */
-    bool listed;          /* on the board that is being written */
+    bool listed;          /* in the list that is being written, or has no place there */
+    int place;            /* its index in that list; -1: none */
     struct nvmm_set series;
 };
 

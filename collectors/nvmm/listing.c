@@ -4,14 +4,6 @@
 
 static const uint64_t second_ns = 1000000000u;
 
-static bool used(const struct nvmm_thread *thread)
-{
-    for (int access = 0; access < ACCESS_KINDS; access++)
-        if (thread->use[access].accesses > 0 || thread->use[access].bytes > 0)
-            return true;
-    return false;
-}
-
 /* Samples of this tick may have been taken while it was under way. */
 static double stored_seconds_ago(const struct nvmm_thread *thread, uint64_t now_ns)
 {
@@ -20,29 +12,37 @@ static double stored_seconds_ago(const struct nvmm_thread *thread, uint64_t now_
     return thread->stored_ns < now_ns ? (double)(now_ns - thread->stored_ns) * 1e-9 : 0;
 }
 
-/* The threads of one container, from the first of them on. */
-static void list_container(const struct nvmm_context *self, struct nvmm_board_list *list,
-                           size_t first, uint64_t now_ns)
+/* False: nothing of it is in the window, which begins with 'since_ns'. What was sampled in the last
+ * tick is not estimated yet. */
+static bool fill_row(const struct nvmm_thread *thread, bool both, double seconds, uint64_t since_ns,
+                     struct nvmm_board_row *row)
 {
-    uint64_t owner = self->threads->at[first].owner;
-    for (size_t i = first; i < self->threads->n; i++) {
-        struct nvmm_thread *thread = &self->threads->at[i];
-        if (thread->owner != owner || !used(thread))
-            continue;
-        struct nvmm_board_row row = {.pid = thread->pid,
-                                     .tid = thread->tid,
-                                     .stored_seconds_ago = stored_seconds_ago(thread, now_ns)};
-        for (int access = 0; access < ACCESS_KINDS; access++) {
-            row.accesses[access] = thread->use[access].accesses / list->seconds;
-            row.bytes[access] = thread->use[access].bytes / list->seconds;
-        }
-        nvmm_board_row(list, &row);
+    bool used = thread->stored_ns > 0 && thread->stored_ns >= since_ns;
+    for (int access = 0; access < ACCESS_KINDS; access++) {
+        const struct nvmm_thread_use *use = &thread->use[access];
+        double accesses = use->accesses + (both ? use->accesses_before : 0);
+        double bytes = use->bytes + (both ? use->bytes_before : 0);
+        row->accesses[access] = accesses / seconds;
+        row->bytes[access] = bytes / seconds;
+        used |= accesses > 0 || bytes > 0;
     }
+    return used;
 }
 
-/* Container by container, in the order of their first threads. */
+/* The place of its container, which is taken when its first thread is listed; -1: none. */
+static int place_of(const struct nvmm_context *self, struct nvmm_board_list *list,
+                    struct nvmm_lane *lane)
+{
+    if (!lane->listed) {
+        const struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+        lane->listed = true;
+        lane->place = labels ? nvmm_board_container(list, labels) : -1;
+    }
+    return lane->place;
+}
+
 static void list_threads(struct nvmm_board_list *list, const struct nvmm_context *self,
-                         const struct lanes *lanes, uint64_t now_ns)
+                         const struct lanes *lanes, bool both, uint64_t since_ns)
 {
     for (size_t i = 0; i < lanes->n; i++) {
         struct nvmm_lane *lane = lanes_at(lanes, i);
@@ -50,35 +50,40 @@ static void list_threads(struct nvmm_board_list *list, const struct nvmm_context
             lane->listed = false;
     }
     for (size_t i = 0; i < self->threads->n; i++) {
-        struct nvmm_lane *lane = nvmm_lane_of(lanes, self->threads->at[i].owner);
-        if (!lane || lane->listed || !used(&self->threads->at[i]))
+        const struct nvmm_thread *thread = &self->threads->at[i];
+        struct nvmm_lane *lane = nvmm_lane_of(lanes, thread->owner);
+        struct nvmm_board_row row = {.pid = thread->pid, .tid = thread->tid};
+        if (!lane || !fill_row(thread, both, list->seconds, since_ns, &row))
             continue;
-        lane->listed = true;
-        const struct labelset *labels = container_labels_get(self->env.labels, lane->container);
-        if (labels && nvmm_board_container(list, labels))
-            list_container(self, list, i, now_ns);
+        int place = place_of(self, list, lane);
+        if (place < 0)
+            continue;
+        row.container = (uint32_t)place;
+        row.stored_seconds_ago = stored_seconds_ago(thread, list->mono_ns);
+        nvmm_board_row(list, &row);
     }
 }
 
 void nvmm_list(struct board *board, const struct nvmm_context *self, const struct lanes *lanes,
-               const struct tick *tick, uint64_t *shown_ns)
+               const struct tick *tick, struct nvmm_window_times *window)
 {
-    if (*shown_ns == 0 && tick->mono_ns > tick->interval_ns)
-        *shown_ns = tick->mono_ns - tick->interval_ns;
-    uint64_t since_ns = *shown_ns;
-    if (tick->mono_ns <= since_ns || tick->mono_ns - since_ns + tick->interval_ns / 2 < second_ns)
+    if (window->begun_ns == 0 && tick->mono_ns > tick->interval_ns)
+        window->begun_ns = window->begun_before_ns = tick->mono_ns - tick->interval_ns;
+    if (tick->mono_ns <= window->begun_ns)
         return;
+    bool whole = tick->mono_ns - window->begun_ns + tick->interval_ns / 2 >= second_ns;
+    uint64_t since_ns = whole ? window->begun_ns : window->begun_before_ns;
     struct nvmm_board_list *list = nvmm_board_begin(board);
     list->wall_ns = tick->wall_ns;
     list->mono_ns = tick->mono_ns;
     list->seconds = (double)(tick->mono_ns - since_ns) * 1e-9;
+    list->interval = (double)tick->interval_ns * 1e-9;
     list->loads = self->sampled[ACCESS_LOAD];
-    list_threads(list, self, lanes, tick->mono_ns);
+    list_threads(list, self, lanes, !whole, since_ns);
     list->cut |= self->threads->n == NVMM_MAX_THREADS;
-    if (!board_show(board))
+    if (!board_show(board) || !whole)
         return; /* the next tick's list holds all of this */
-    *shown_ns = tick->mono_ns;
-    for (size_t i = 0; i < self->threads->n; i++)
-        for (int access = 0; access < ACCESS_KINDS; access++)
-            self->threads->at[i].use[access].accesses = self->threads->at[i].use[access].bytes = 0;
+    window->begun_before_ns = window->begun_ns;
+    window->begun_ns = tick->mono_ns;
+    nvmm_threads_begin(self->threads);
 }

@@ -63,16 +63,17 @@ static json_t *list_json(const struct nvmm_board_list *list, const char *source)
 {
     json_t *containers = json_array();
     if (!list)
-        return json_pack("{s:s, s:n, s:n, s:n, s:b, s:o}", "source", source, "timestamp_seconds",
-                         "monotonic_seconds", "window_seconds", "truncated", 0, "containers",
-                         containers);
+        return json_pack("{s:s, s:n, s:n, s:n, s:n, s:b, s:o}", "source", source,
+                         "timestamp_seconds", "monotonic_seconds", "interval_seconds",
+                         "window_seconds", "truncated", 0, "containers", containers);
     size_t next = 0;
     for (size_t i = 0; i < list->n_containers; i++)
         json_array_append_new(containers, container_json(list, i, &next));
-    return json_pack("{s:s, s:f, s:f, s:f, s:b, s:o}", "source", source, "timestamp_seconds",
+    return json_pack("{s:s, s:f, s:f, s:f, s:f, s:b, s:o}", "source", source, "timestamp_seconds",
                      (double)list->wall_ns * 1e-9, "monotonic_seconds",
-                     (double)list->mono_ns * 1e-9, "window_seconds", list->seconds, "truncated",
-                     list->cut, "containers", containers);
+                     (double)list->mono_ns * 1e-9, "interval_seconds", list->interval,
+                     "window_seconds", list->seconds, "truncated", list->cut, "containers",
+                     containers);
 }
 
 int nvmm_page_render(struct board *board, const char *source, struct textbuf *out)

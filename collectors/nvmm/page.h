@@ -1,4 +1,4 @@
-/* The document /api/v1/nvmm: who used persistent memory in the last second, down to threads. */
+/* The document /api/v1/nvmm: who used persistent memory lately, down to threads. */
 #ifndef IE_COLLECTORS_NVMM_PAGE_H
 #define IE_COLLECTORS_NVMM_PAGE_H
 

@@ -100,12 +100,24 @@ static void index_anew(struct nvmm_threads *threads)
     }
 }
 
-/* Parts of windows that are held, or shares that were not taken yet. */
+void nvmm_threads_begin(struct nvmm_threads *threads)
+{
+    for (size_t i = 0; i < threads->n; i++)
+        for (int access = 0; access < ACCESS_KINDS; access++) {
+            struct nvmm_thread_use *use = &threads->at[i].use[access];
+            use->accesses_before = use->accesses;
+            use->bytes_before = use->bytes;
+            use->accesses = use->bytes = 0;
+        }
+}
+
+/* Parts of windows that are held, or sums that are still told. */
 static bool has_more_to_tell(const struct nvmm_thread *thread)
 {
     for (int access = 0; access < ACCESS_KINDS; access++) {
         const struct nvmm_thread_use *use = &thread->use[access];
-        if (use->accesses > 0 || use->bytes > 0)
+        if (use->accesses > 0 || use->bytes > 0 || use->accesses_before > 0 ||
+            use->bytes_before > 0)
             return true;
         for (size_t i = 0; i < NVMM_RING; i++)
             if (use->part[i].samples > 0)

@@ -21,7 +21,8 @@ struct nvmm_thread {
             uint32_t samples;
             uint64_t bytes;
         } part[NVMM_RING];
-        double accesses, bytes; /* estimated, since the user last set them to 0 */
+        /* Estimated: since the user's last begin, and between that and the one before. */
+        double accesses, bytes, accesses_before, bytes_before;
     } use[ACCESS_KINDS];
 };
 
@@ -43,6 +44,9 @@ struct nvmm_thread *nvmm_threads_add(struct nvmm_threads *threads,
 /* The window was estimated: adds the thread's share, which is that of its samples and bytes. */
 void nvmm_thread_share(struct nvmm_thread *thread, enum access access,
                        const struct nvmm_settled *settled);
+
+/* The sums are of before from now on, and begin anew; those that were of before are gone. */
+void nvmm_threads_begin(struct nvmm_threads *threads);
 
 /* Forgets those whose latest sample is from before 'recent_ns' and that have nothing left to
  * report; and all whose latest sample is from before 'old_ns'. */

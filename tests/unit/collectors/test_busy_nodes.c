@@ -13,6 +13,7 @@
 
 #include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
+#include "tests/unit/support/draw.h"
 
 #define C(n) "interference_container_" n
 
@@ -20,17 +21,10 @@ enum { MINUTE = 60, INCIDENT = 40 * MINUTE, INCIDENT_END = 50 * MINUTE, END = 65
 
 static uint64_t random_state;
 
-static double uniform(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (double)(random_state >> 11) * 0x1p-53;
-}
-
 static double normal_noise(void)
 {
-    return sqrt(-2 * log(uniform() + 1e-300)) * cos(2 * M_PI * uniform());
+    return sqrt(-2 * log(draw_unit(&random_state) + 1e-300)) *
+           cos(2 * M_PI * draw_unit(&random_state));
 }
 
 /* A second on one CPU: reads that take so long beyond the caches, at this frequency. */
@@ -49,7 +43,7 @@ static void work(struct rig *rig, const char *key, double reads, double beyond_s
 static struct rig *new_rig(bool controllers)
 {
     struct rig *rig = malloc(sizeof *rig);
-    random_state = 88172645463325252u;
+    random_state = DRAW_SEED;
     rig_init(rig, &core_latency_collector);
     rig->facts.machine.sockets = 2;
     rig->facts.machine.numa_nodes = 2; /* the probe says nothing about what they read */

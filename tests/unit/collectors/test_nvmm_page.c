@@ -58,11 +58,14 @@ static void threads_by_process_and_container(void **state)
     list->wall_ns = 1500000000;
     list->mono_ns = 2500000000;
     list->seconds = 1;
-    for (uint32_t container = 0; container < 2; container++) {
-        assert_true(nvmm_board_container(list, set));
-        for (uint32_t i = 0; i < 3; i++) /* threads 10, 11 of process 10 and 12 of process 12 */
+    list->interval = 0.1;
+    for (int container = 0; container < 2; container++)
+        assert_int_equal(nvmm_board_container(list, set), container);
+    for (uint32_t i = 0; i < 3; i++) { /* threads 10, 11 of process 10 and 12 of process 12 */
+        for (uint32_t container = 0; container < 2; container++)
             nvmm_board_row(list,
-                           &(struct nvmm_board_row){.pid = i > 0 ? 10 : 12,
+                           &(struct nvmm_board_row){.container = container,
+                                                    .pid = i > 0 ? 10 : 12,
                                                     .tid = 12 - i,
                                                     .accesses = {1 + i, 7},
                                                     .bytes = {100 * (1 + i), 7},
@@ -73,6 +76,7 @@ static void threads_by_process_and_container(void **state)
     json_t *root = page(board);
     assert_true(json_number_value(json_object_get(root, "timestamp_seconds")) == 1.5);
     assert_true(json_number_value(json_object_get(root, "monotonic_seconds")) == 2.5);
+    assert_true(json_number_value(json_object_get(root, "interval_seconds")) == 0.1);
     assert_true(json_is_false(json_object_get(root, "truncated")));
     json_t *containers = json_object_get(root, "containers");
     assert_int_equal(json_array_size(containers), 2);

@@ -84,6 +84,12 @@ static void assert_nothing_is_shown(struct rig *rig)
     json_decref(root);
 }
 
+static void near(double got, double want)
+{
+    if (fabs(got - want) > 1e-9 * fmax(1, fabs(want)))
+        fail_msg("got %.12g, want %.12g", got, want);
+}
+
 static double of_window(const json_t *root)
 {
     return json_number_value(json_object_get(root, "window_seconds"));
@@ -215,29 +221,97 @@ static void a_list_that_is_being_copied_is_not_waited_for(void **state)
     json_decref(root);
 }
 
-static void short_ticks_are_listed_by_the_second(void **state)
+/* What is sampled from here on is of a tick of a tenth of a second; the rig's are a second. */
+static void begin_tenth(struct rig *rig)
+{
+    rig->tick.interval_ns = second / 10;
+    rig->tick.mono_ns -= second * 9 / 10;
+}
+
+/* Up to two seconds in all, of which a tenth at a time is new. */
+static void short_ticks_have_rates_of_seconds(void **state)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
-    rig->tick.interval_ns = second / 4; /* and yet the rig's ticks are a second apart */
-    nvmm_count(rig, "a", ACCESS_STORE, 100);
-    nvmm_samples(rig, c, MEDIUM_NVMM, 8, 1);
-    rig->tick.mono_ns -= second * 3 / 4;
-    nvmm_tick(rig);
-    assert_nothing_is_shown(rig); /* a quarter of a second so far */
-    for (int i = 0; i < 3; i++) {
-        nvmm_count(rig, "a", ACCESS_STORE, 100);
+    static const double tenths[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
+                                    13, 14, 15, 16, 17, 18, 19, 10, 11, 12, 13};
+    for (size_t i = 0; i < sizeof tenths / sizeof *tenths; i++) {
+        json_t *root;
+        struct shown thread = {0};
+        begin_tenth(rig);
+        nvmm_count(rig, "a", ACCESS_STORE, i < 20 ? 100 : 30);
         nvmm_samples(rig, c, MEDIUM_NVMM, 8, 1);
-        rig->tick.mono_ns -= second * 3 / 4;
         nvmm_tick(rig);
+        assert_true(page(rig, &root));
+        near(of_window(root), tenths[i] / 10);
+        near(json_number_value(json_object_get(root, "interval_seconds")), 0.1);
+        assert_int_equal(find_thread(root, 0, &thread), 1);
+        near(thread.accesses,
+             i < 20 ? 1000 : (100 * 10 + 30 * (tenths[i] - 10)) / (tenths[i] / 10));
+        json_decref(root);
     }
+}
+
+/* It is seen in the tick of its store, whose window is not estimated before the next one; and then
+ * in each, a tick older, until it is not in the window any more. */
+static void each_tick_says_anew_who_stored_when(void **state)
+{
+    struct rig *rig = *state;
+    struct container *c = rig_container(rig, "a");
     json_t *root;
     struct shown thread = {0};
-    assert_true(page(rig, &root));
-    nvmm_is(of_window(root), 1);
-    find_thread(root, 0, &thread);
-    nvmm_is(thread.accesses, 400);
-    json_decref(root);
+    for (int i = 0; i < 3; i++) {
+        begin_tenth(rig);
+        nvmm_count(rig, "a", ACCESS_STORE, 50);
+        nvmm_tick(rig);
+    }
+    begin_tenth(rig);
+    nvmm_count(rig, "a", ACCESS_STORE, 100);
+    nvmm_sample(rig, c, MEDIUM_NVMM, 8, second / 20);
+    nvmm_tick_behind(rig, second / 50);
+    size_t listed = 0;
+    for (int i = 0; i < 30; i++) {
+        assert_true(page(rig, &root));
+        size_t n = find_thread(root, 7, &thread);
+        if (n > 0) {
+            near(thread.seconds_ago, 0.05 + 0.1 * i);
+            assert_true(thread.accesses > 0 || i == 0);
+            assert_int_equal(listed, i); /* and not after it was gone */
+            listed++;
+        }
+        json_decref(root);
+        begin_tenth(rig);
+        nvmm_tick(rig);
+    }
+    assert_int_equal(listed, 16); /* the rest of its second, and the next one */
+}
+
+/* Their samples come in turn. */
+static void threads_of_several_containers(void **state)
+{
+    struct rig *rig = *state;
+    enum { CONTAINERS = 8, THREADS = 96 };
+    struct container *containers[CONTAINERS];
+    struct shown thread = {0};
+    json_t *root;
+    for (int i = 0; i < CONTAINERS; i++)
+        containers[i] = rig_container(rig, (char[]){(char)('a' + i), '\0'});
+    for (int round = 0; round < 3; round++) {
+        begin_tenth(rig);
+        for (uint32_t i = 0; i < THREADS; i++)
+            nvmm_sample(rig, containers[i % CONTAINERS], MEDIUM_NVMM, 8, 1)->tid = 100 + i;
+        for (int i = 0; i < CONTAINERS; i++)
+            nvmm_count(rig, (char[]){(char)('a' + i), '\0'}, ACCESS_STORE, THREADS / CONTAINERS);
+        nvmm_tick(rig);
+        assert_true(page(rig, &root));
+        assert_int_equal(json_array_size(json_object_get(root, "containers")), CONTAINERS);
+        for (uint32_t i = 0; i < THREADS; i++) {
+            assert_int_equal(find_thread(root, 100 + i, &thread), THREADS);
+            assert_int_equal(thread.container[0], 'a' + i % CONTAINERS);
+            near(thread.accesses, 10);
+        }
+        json_decref(root);
+    }
 }
 
 /* ---- series by process ---- */
@@ -324,7 +398,9 @@ int main(void)
         T(processes_and_threads_are_listed),
         T(how_long_ago_each_thread_stored),
         T(a_list_that_is_being_copied_is_not_waited_for),
-        T(short_ticks_are_listed_by_the_second),
+        T(short_ticks_have_rates_of_seconds),
+        T(each_tick_says_anew_who_stored_when),
+        T(threads_of_several_containers),
         cmocka_unit_test_setup_teardown(processes_have_series_when_asked_for, nvmm_setup_processes,
                                         nvmm_teardown),
         cmocka_unit_test_setup_teardown(processes_that_stopped_make_room, nvmm_setup_processes,

@@ -113,7 +113,7 @@ struct container *rig_unnamed(struct rig *rig, const char *name)
     *container = (struct container){
         .slot = (uint32_t)rig->n_containers++,
         .gen = 1,
-        .cgroup_fd = -1,
+        .cgroup_fd = rig->live ? 0 : -1,
         .path = name,
         .id = "",
         .namespace_ = "shop",

@@ -30,6 +30,7 @@ struct rig {
     struct tick tick;
     struct container containers[RIG_CONTAINERS];
     size_t n_containers;
+    bool live; /* those that come have a cgroup, which in a replay they have not */
 };
 
 /* Asserts that everything could be built; machine: 2.1 GHz, c_cache 44. start runs the collector.
