@@ -61,9 +61,13 @@ struct attribution {
 static uint32_t count_clocks(struct source_set *sources, struct verdict *why)
 {
     uint32_t counted = 0;
-    for (int i = 0; i < ATTRIBUTION_TRAFFIC; i++)
+    for (int i = 0; i < ATTRIBUTION_TRAFFIC; i++) {
+        /* A group that is checked may take its place in the kernel: not for what others tell. */
+        if (attribution_clock_group[i] == GROUP_CPI && counted)
+            continue;
         if (source_set_check(sources, SCOPE_CGROUP, attribution_clock_group[i], why))
             counted |= 1u << i;
+    }
     if (counted)
         verdict_clear(why);
     return counted;
@@ -339,6 +343,12 @@ static const struct collector_page page = {
 static int attribution_start(const struct collector_env *env, struct collector_status *status,
                              void **out);
 
+static uint32_t attribution_groups(const void *config)
+{
+    const struct attribution_flags *flags = config;
+    return flags->traffic ? UINT32_C(1) << GROUP_TRAFFIC : 0;
+}
+
 const struct collector_ops attribution_collector = {
     .name = "attribution",
     .summary = "which containers make memory slow for the others, or that it is not known",
@@ -346,6 +356,7 @@ const struct collector_ops attribution_collector = {
     .options = options,
     .metrics = attribution_metrics,
     .page = &page,
+    .more_groups = attribution_groups,
     .probe = attribution_probe,
     .start = attribution_start,
     .reconcile = attribution_reconcile,

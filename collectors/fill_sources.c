@@ -252,12 +252,19 @@ static int fill_sources_start(const struct collector_env *env, struct collector_
     return 0;
 }
 
+static uint32_t fill_sources_groups(const void *config)
+{
+    (void)config;
+    return UINT32_C(1) << GROUP_SOURCES;
+}
+
 const struct collector_ops fill_sources_collector = {
     .name = "fill_sources",
     .summary = "from where each container's reads of memory were served, on AMD's CPUs",
     .default_on = COLLECTOR_OFF,
     .metrics = metrics,
     .discards = DISCARDS_OF_WINDOWS,
+    .more_groups = fill_sources_groups,
     .probe = fill_sources_probe,
     .start = fill_sources_start,
     .reconcile = fill_sources_reconcile,

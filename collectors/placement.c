@@ -421,6 +421,12 @@ static int placement_start(const struct collector_env *env, struct collector_sta
     return 0;
 }
 
+static uint32_t placement_groups(const void *opaque)
+{
+    const struct placement_config *config = opaque;
+    return config->loads ? UINT32_C(1) << GROUP_STALLS : 0;
+}
+
 const struct collector_ops placement_collector = {
     .name = "placement",
     .summary = "what it would cost each container to have its memory elsewhere",
@@ -430,6 +436,7 @@ const struct collector_ops placement_collector = {
     .options = options,
     .discards =
         DISCARDS_OF_WINDOWS | DISCARD_BIT(DISCARD_IMPLAUSIBLE) | DISCARD_BIT(DISCARD_NO_TARGET),
+    .more_groups = placement_groups,
     .probe = placement_probe,
     .start = placement_start,
     .reconcile = placement_reconcile,

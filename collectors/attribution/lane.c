@@ -47,7 +47,14 @@ static void *lane_make(void *collector, const struct container *container)
     return lane;
 }
 
-/* Which of the groups a recording has shows only as it plays. */
+/* Which of the groups a recording has shows only as it plays, and the basic one was not asked for
+ * where another was. */
+static bool may_tell(const struct attribution_context *self, int i, bool recorded)
+{
+    bool basic = attribution_clock_group[i] == GROUP_CPI && !self->traffic;
+    return (self->counted >> i & 1) || (recorded && basic);
+}
+
 static bool lane_open(void *collector, void *opaque)
 {
     struct attribution_context *self = collector;
@@ -56,7 +63,7 @@ static bool lane_open(void *collector, void *opaque)
     bool recorded = lane->container->cgroup_fd < 0;
     int err = -ENODEV;
     for (int i = 0; i < ATTRIBUTION_CLOCKS && (err || recorded); i++)
-        if (self->counted >> i & 1)
+        if (may_tell(self, i, recorded))
             err = container_group_open(self->env.sources, self->status, lane->container,
                                        attribution_clock_group[i], 0, &lane->clock[i].handle, &why);
     if (attribution_lane_is_open(lane))

@@ -126,6 +126,10 @@ struct collector_ops {
      * if it is switched on. Pure. */
     void (*sampling)(const void *config, struct sampling_request *request);
 
+    /* Which groups (bits, of enum group) it opens for each container beside the one that most open,
+     * which is core, fills or cpi: what counting takes is judged by it. Pure; NULL: none. */
+    uint32_t (*more_groups)(const void *config);
+
     /* Whether it can work here. Must not open anything that stays. */
     bool (*probe)(const struct collector_env *env, struct verdict *why);
 

@@ -6,74 +6,13 @@
 #include <string.h>
 
 #include "exporter/containers/cgroups/hierarchy.h"
-#include "exporter/containers/cgroups/path.h"
-#include "exporter/containers/cgroups/walk.h"
-#include "exporter/daemon/counting.h"
+#include "exporter/daemon/burden.h"
 #include "exporter/daemon/sources_internal.h"
 #include "exporter/service/privileges.h"
 #include "exporter/source/bpf/bpf.h"
 #include "exporter/source/bpf/slots.h"
-#include "exporter/source/perf/detect.h"
 
 static const char by_bpf[] = "bpf";
-
-/* ---- what is to be counted ---- */
-
-/* Of the one group that each container has. */
-static size_t events_of(const struct perf_config *perf)
-{
-    static const enum group groups[] = {GROUP_CORE, GROUP_FILLS, GROUP_CPI};
-    if (!perf->file && !cpu_has_pmu(perf->fs))
-        return 0;
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        const struct group_desc *desc = &group_descs[groups[i]];
-        uint32_t roles = 0;
-        for (size_t k = 0; k < desc->n; k++)
-            roles |= (uint32_t)(event_text(perf->file, perf->table, desc->roles[k]) != NULL) << k;
-        if ((roles & desc->required) == desc->required)
-            return (size_t)__builtin_popcount(roles);
-    }
-    return 0;
-}
-
-/* Stops at 'enough'. */
-static size_t containers_in(const struct cgroup_hierarchy *hierarchy, size_t enough)
-{
-    struct cgroup_walk *walk;
-    struct cgroup_walk_entry entry;
-    size_t n = 0;
-    if (cgroup_walk_new(hierarchy, "/", WALK_CHEAPLY, &walk) != 0)
-        return 0;
-    while (n < enough && cgroup_walk_next(walk, &entry) == 1) {
-        struct cgroup_path_info info;
-        cgroup_path_parse(entry.path, strlen(entry.path), &info);
-        n += info.is_container;
-    }
-    cgroup_walk_free(walk);
-    return n;
-}
-
-/* Looks for containers only where their number decides. */
-static bool is_too_much_for_perf(const struct sources_config *config,
-                                 const struct perf_config *perf,
-                                 const struct cgroup_hierarchy *hierarchy, struct verdict *why)
-{
-    size_t max = config->containers_max;
-    struct counting_load load = {
-        .cpus = config->facts->machine.cpus > 0 ? (size_t)config->facts->machine.cpus : 1,
-        .containers = counting_containers(0, max),
-        .events = events_of(perf),
-        .descriptors = config->counters_max,
-        .interval_ns = config->plan->options->interval_ns,
-    };
-    if (counting_by_bpf(&load, why))
-        return true;
-    load.containers = counting_containers(hierarchy->cgroups, max);
-    if (!counting_by_bpf(&load, why))
-        return false;
-    load.containers = counting_containers(containers_in(hierarchy, max), max);
-    return counting_by_bpf(&load, why);
-}
 
 /* ---- who counts it ---- */
 
@@ -94,7 +33,25 @@ static int route(struct sources *sources, struct source *source)
     int err = sources_wrap(sources, source, &source);
     for (int group = 0; group < GROUP_COUNT && !err; group++)
         if (bpf_serves((enum group)group))
-            err = source_set_route(sources->set, SCOPE_CGROUP, (enum group)group, source);
+            err = source_set_route_over(sources->set, SCOPE_CGROUP, (enum group)group, source);
+    return err;
+}
+
+/* Before threads start, which would keep the capability. Perf, which has the routes, opens the same
+ * events; *why is of the group that most collectors ask for. */
+static int check_countable(struct source_set *set, struct verdict *why)
+{
+    struct verdict of_group;
+    int err = 0;
+    for (int group = 0; group < GROUP_COUNT; group++) {
+        if (!bpf_serves((enum group)group))
+            continue;
+        if (source_set_check(set, SCOPE_CGROUP, (enum group)group, &of_group))
+            return 0;
+        if (!err)
+            *why = of_group;
+        err = -ENODEV;
+    }
     return err;
 }
 
@@ -115,7 +72,7 @@ static struct source *choose(struct sources *sources, const struct sources_confi
         return NULL;
     int err = check_hierarchy(&config->plan->fs, &hierarchy, &why);
     if (options->source == SOURCE_AUTO) {
-        bool too_much = !err && is_too_much_for_perf(config, perf, &hierarchy, &wanted);
+        bool too_much = !err && burden_is_for_bpf(config, perf, &hierarchy, &wanted);
         sources->by = err ? why : wanted;
         if (!too_much)
             return NULL;
@@ -128,6 +85,8 @@ static struct source *choose(struct sources *sources, const struct sources_confi
         }
     }
     if (!err)
+        err = check_countable(sources->set, &why);
+    if (!err)
         err = bpf_source_new(&bpf, &source, &why);
     if (!err)
         return source;
@@ -136,18 +95,61 @@ static struct source *choose(struct sources *sources, const struct sources_confi
     return NULL;
 }
 
+static void give_back(const struct log *log)
+{
+    int err = privileges_forgo(CAP_BPF);
+    if (err)
+        log_warn(log, "bpf", "cannot give CAP_BPF back: %s", strerror(-err));
+}
+
 int sources_add_bpf(struct sources *sources, const struct sources_config *config,
                     const struct perf_config *perf)
 {
     struct source *source = choose(sources, config, perf);
-    if (source) {
-        sources->name = by_bpf;
-        return route(sources, source);
+    if (!source) {
+        give_back(config->log);
+        return 0;
     }
-    int err = privileges_forgo(CAP_BPF);
-    if (err)
-        log_warn(config->log, "bpf", "cannot give CAP_BPF back: %s", strerror(-err));
-    return 0;
+    int err = route(sources, source);
+    if (!err) {
+        sources->name = by_bpf;
+        sources->bpf = source;
+    }
+    return err;
+}
+
+/* Words for what perf counts of containers all the same. */
+static void say_fallen_back(struct sources *sources)
+{
+    struct verdict *by = &sources->by, before;
+    for (int i = 0; i < GROUP_COUNT; i++) {
+        if (!source_set_fell_back(sources->set, SCOPE_CGROUP, (enum group)i))
+            continue;
+        before = *by;
+        verdict_set(by, by->reason, "%s; perf counts group %s, as the log says why", before.words,
+                    group_descs[i].name);
+    }
+}
+
+void sources_settle(struct sources *sources, const struct log *log)
+{
+    if (!sources->bpf)
+        return;
+    if (bpf_source_groups(sources->bpf) > 0) {
+        say_fallen_back(sources);
+        return;
+    }
+    struct verdict before = sources->by;
+    for (int i = 0; i < GROUP_COUNT; i++)
+        if (bpf_serves((enum group)i))
+            source_set_route_back(sources->set, SCOPE_CGROUP, (enum group)i);
+    sources->bpf = NULL;
+    sources->name = "perf";
+    verdict_set(&sources->by, REASON_NO_DEVICE,
+                "%s; no group of containers could be counted by it: the collectors say why",
+                before.words);
+    log_info(log, "bpf", "%s; perf counts", sources->by.words);
+    give_back(log);
 }
 
 bool sources_use_bpf(const struct sources *sources)

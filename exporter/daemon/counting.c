@@ -10,9 +10,11 @@ size_t counting_containers(size_t found, size_t max)
 
 bool counting_by_bpf(const struct counting_load *load, struct verdict *why)
 {
-    double readings = (double)load->containers * (double)load->cpus;
+    double groups = (double)load->containers * (double)(1 + load->more_groups);
+    double readings = groups * (double)load->cpus;
     /* Each container's group holds a directory, too. */
-    double descriptors = readings * (double)load->events + (double)load->containers;
+    double descriptors =
+        (double)load->containers * (double)load->cpus * (double)load->events + groups;
     double ms = readings * COUNTING_READ_NS / 1e6;
     double most_ms = (double)load->interval_ns / COUNTING_TICK_PART / 1e6;
     if (load->events == 0) {

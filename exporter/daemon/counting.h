@@ -25,6 +25,7 @@ struct counting_load {
     size_t cpus;        /* online */
     size_t containers;  /* to be prepared for */
     size_t events;      /* of a container on each CPU; 0: it has no counters here */
+    size_t more_groups; /* in which they are, beyond the first */
     size_t descriptors; /* that counters may take */
     uint64_t interval_ns;
 };

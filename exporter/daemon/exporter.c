@@ -1,10 +1,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "exporter/containers/cgroups/own_memory.h"
+#include "exporter/containers/cgroups/process.h"
 #include "exporter/daemon/internal.h"
 #include "exporter/daemon/introduce.h"
 #include "exporter/daemon/version.h"
+#include "exporter/service/memory_shares.h"
 
 /* A recording's containers hold no descriptors. */
 static void share_descriptors(struct exporter *e)
@@ -19,6 +23,38 @@ static void share_descriptors(struct exporter *e)
                  "%zu file descriptors are enough for at most %zu containers, not for "
                  "--containers.max=%zu: raise LimitNOFILE= or ulimit -n",
                  limit, e->descriptors.containers, o->containers_max);
+}
+
+static uint64_t memory_limit(void)
+{
+    struct fsroot own; /* the host's trees have the host's limits */
+    if (fsroot_init(&own, NULL, NULL, NULL, NULL) != 0)
+        return 0;
+    uint64_t limit = own_memory_limit(&own);
+    fsroot_release(&own);
+    return limit;
+}
+
+/* After the descriptors, of which the counters take no more than the memory holds. */
+static void share_memory(struct exporter *e)
+{
+    uint64_t limit = memory_limit();
+    long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    struct memory_shares shares = memory_share(limit, cpus > 0 ? (size_t)cpus : 1);
+    struct descriptor_shares *have = &e->descriptors;
+    if (shares.containers < have->containers) {
+        log_warn(e->log, "exporter",
+                 "a memory limit of %llu MiB is enough for at most %zu containers on %ld CPUs, "
+                 "not for %zu: raise it, or lower --containers.max",
+                 (unsigned long long)limit >> 20, shares.containers, cpus, have->containers);
+        have->containers = shares.containers;
+    }
+    if (shares.counters < have->counters) {
+        log_info(e->log, "exporter",
+                 "counters have at most %zu file descriptors of %zu: the memory limit is %llu MiB",
+                 shares.counters, have->counters, (unsigned long long)limit >> 20);
+        have->counters = shares.counters;
+    }
 }
 
 static int build_table(struct exporter *e, char *error, size_t error_size)
@@ -79,6 +115,9 @@ static int build_collectors(struct exporter *e)
         .log = e->log,
     };
     roster_start(&e->roster, e->plan, &env);
+    sources_settle(&e->sources, e->log);
+    if (!e->options->once)
+        introduce_place(e->log, &e->facts.machine, e->sources.name);
     const struct self_config config = {
         .version = version_release(),
         .revision = version_revision(),
@@ -112,6 +151,7 @@ static int build_pages(struct exporter *e)
         .collectors = collectors,
         .n_collectors = e->roster.n,
         .api = e->options->api,
+        .own_cgroup = is_replay(e) || e->options->once ? 0 : process_cgroup_find_own(&e->plan->fs),
     };
     return pages_new(&config, &e->pages);
 }
@@ -170,6 +210,8 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
     }
     e->reload_ok = true;
     share_descriptors(e);
+    if (!is_replay(e))
+        share_memory(e);
     int err = build_table(e, error, error_size);
     const struct sources_config sources = {.plan = e->plan,
                                            .log = e->log,
@@ -179,8 +221,6 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
                                            .map = e->map};
     if (!err)
         err = sources_init(&e->sources, &sources, error, error_size);
-    if (!err && !o->once)
-        introduce_place(e->log, &e->facts.machine, e->sources.name);
     if (!err && !is_replay(e))
         find_containers(e);
     if (!err && !is_replay(e) && !o->once)

@@ -100,6 +100,7 @@ static int add_counters(struct sources *sources, const struct sources_config *co
         .kernel = config->plan->kernel,
         .fd_limit = config->counters_max,
         .pool = &sources->pool,
+        .said = &sources->said,
         .no_pmem = config->facts->machine.pmem_dimms == 0,
     };
     sources->pool.limit = config->counters_max == SIZE_MAX ? 0 : config->counters_max;

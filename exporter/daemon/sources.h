@@ -12,6 +12,7 @@
 #include "exporter/daemon/plan.h"
 #include "exporter/daemon/sample_owners.h"
 #include "exporter/source/inventory.h"
+#include "exporter/source/perf/said.h"
 #include "exporter/source/pmem/pmem.h"
 #include "exporter/source/pool.h"
 #include "exporter/source/recording/recorder.h"
@@ -24,12 +25,14 @@ struct sources {
     struct replay *replay;      /* owned; NULL when live */
     struct recorder *recorder;  /* owned; NULL unless asked for */
     struct pmem *pmem;          /* owned; NULL unless samples are taken */
+    struct source *bpf;         /* the set's; NULL unless containers are counted by it */
     struct container_owners owners;
     const char *name;  /* label 'source': "perf", "bpf" (containers by BPF, the rest by perf) or
                           "replay" */
     struct verdict by; /* why containers are counted by that, in words; REASON_OK unless what was
                           asked for cannot be had */
     struct descriptor_pool pool;
+    struct perf_said said;
     char cpuacct[4096], memory[4096], unified[4096]; /* where they are mounted; "": nowhere */
 };
 
@@ -53,6 +56,11 @@ int sources_init(struct sources *sources, const struct sources_config *config, c
  * it may still use the sources and what they borrow, which stay as they are; a recording is
  * complete. */
 int sources_release(struct sources *sources);
+
+/* After the collectors were started, which ask for groups: where no group of containers can be
+ * counted by the program, it is perf that counts, and CAP_BPF is given back: of threads that run
+ * already, bpf() is kept by the filter of system calls. 'name' and 'by' say what has come of it. */
+void sources_settle(struct sources *sources, const struct log *log);
 
 /* Whether a program in the kernel counts the containers. */
 bool sources_use_bpf(const struct sources *sources);

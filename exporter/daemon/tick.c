@@ -97,6 +97,7 @@ void exporter_publish(struct exporter *e)
         .tick = e->tick,
         .missed_ticks = e->ticker.missed,
         .replay_ended = e->replay_ended,
+        .unread = source_set_unread(e->sources.set),
     };
     kept_report(&e->kept, &status.state);
     for (int i = 0; i < CONTAINER_COUNTS; i++)

@@ -120,9 +120,10 @@ const struct option_flag flag_table[] = {
      .offset = MEMBER(containers_max),
      .min = 1,
      .max = 100000,
-     .fallback = "512",
+     .fallback = "4096",
      .unit = "CONTAINERS",
-     .help = "Maximum number of live containers monitored; others wait."},
+     .help = "Maximum number of live containers monitored; others wait. Fewer where the limit of "
+             "file descriptors or of memory holds fewer: the log says so."},
     {.name = "containers.linger",
      .type = FLAG_DURATION,
      .offset = MEMBER(linger_ns),

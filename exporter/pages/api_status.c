@@ -186,7 +186,8 @@ static json_t *left_out_json(const struct pages_status *s)
                             count(s->refused[i]));
     for (int i = 0; i < LOG_DROPS; i++)
         json_object_set_new(lines, log_drop_name((enum log_drop)i), count(s->log_dropped[i]));
-    return json_pack("{s:o, s:o}", "cgroups_refused", cgroups, "log_lines_dropped", lines);
+    return json_pack("{s:o, s:o, s:o}", "cgroups_refused", cgroups, "log_lines_dropped", lines,
+                     "intervals_unread", count(s->unread));
 }
 
 /* ---- the document ---- */

@@ -216,11 +216,21 @@ static void add_tick(struct textbuf *out, const char *name, const struct tick *t
 static void add_origin(struct textbuf *out, const struct snapshot_origin *origin,
                        const struct listing *listing, const char *space)
 {
+    uint64_t own_cgroup = listing->pages->config.own_cgroup;
+    double base_hz = listing->status.machine.base_frequency_hz;
     textbuf_str(out, "{\"source\":");
     textbuf_quoted(out, origin->source ? origin->source : "");
     textbuf_printf(out, ",%s\"replay_ended\":%s,%s\"timestamp_seconds\":%.3f,%s", space,
                    origin->replay_ended ? "true" : "false", space,
                    (double)origin->tick.wall_ns * 1e-9, space);
+    if (own_cgroup)
+        textbuf_printf(out, "\"own_cgroup_id\":%llu,%s", (unsigned long long)own_cgroup, space);
+    else
+        textbuf_printf(out, "\"own_cgroup_id\":null,%s", space);
+    if (base_hz > 0)
+        textbuf_printf(out, "\"base_frequency_hz\":%.0f,%s", base_hz, space);
+    else
+        textbuf_printf(out, "\"base_frequency_hz\":null,%s", space);
     add_tick(out, "tick", &origin->tick, space);
     if (listing->known)
         add_tick(out, "live_tick", &listing->view.tick, space);

@@ -52,6 +52,7 @@ struct pages_status {
     } collectors[COLLECTORS_MAX]; /* beside pages_config.collectors */
     size_t containers[CONTAINER_COUNTS];
     uint64_t refused[CGROUP_REFUSALS], log_dropped[LOG_DROPS];
+    uint64_t unread; /* intervals on a CPU whose counts nobody has */
     struct pages_state state;
 };
 
@@ -73,7 +74,8 @@ struct pages_config {
     struct store *store;
     const struct pages_collector *collectors; /* at most COLLECTORS_MAX; copied */
     size_t n_collectors;
-    bool api; /* names of processes and containers' ids are for everybody */
+    bool api;            /* names of processes and containers' ids are for everybody */
+    uint64_t own_cgroup; /* inode of the exporter's own; 0: not known, or a replay */
 };
 
 int pages_new(const struct pages_config *config, struct pages **out);

@@ -197,6 +197,11 @@ void open_groups_close(struct open_groups *groups, group_handle handle)
 void open_groups_begin(struct open_groups *groups)
 {
     groups->turn++;
+    for (uint32_t i = 0; i < groups->n; i++) {
+        struct open_group *open = groups->slots[i];
+        if (open->key) /* without memory, reading tries once more */
+            (void)reserve_both(open, open->source->ops->width(open->source, open->backend));
+    }
 }
 
 static int read_spare(struct open_group *open, struct reading *spare)

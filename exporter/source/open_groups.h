@@ -56,7 +56,8 @@ int open_groups_open(struct open_groups *groups, struct source *source, const st
 /* A handle that was closed already is ignored. */
 void open_groups_close(struct open_groups *groups, group_handle handle);
 
-/* Starts a tick: every group is read anew when it is asked for. */
+/* Starts a tick, after the sources did: every group is read anew when it is asked for. Makes room
+ * for rows that came since, so that reading allocates only what came later still. */
 void open_groups_begin(struct open_groups *groups);
 /* As source_set_read. */
 int open_groups_read(struct open_groups *groups, group_handle handle, struct group_window *out);

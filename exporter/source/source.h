@@ -108,8 +108,8 @@ struct source;
  *   sampling   samples, drain, sampling: all three, or it does not sample
  *
  * The source set never calls an op that is missing: it answers for the source that nothing here
- * does that. 'begin', 'open_counters' and 'end' may be left out by any source, 'name' and 'free' by
- * none.
+ * does that. 'begin', 'open_counters', 'unread' and 'end' may be left out by any source, 'name' and
+ * 'free' by none.
  */
 struct source_ops {
     const char *name; /* as in interference_exporter_source_info{source}: "perf", "replay", ... */
@@ -125,7 +125,8 @@ struct source_ops {
     int (*open)(struct source *source, const struct scope *scope, enum group group,
                 uint64_t *handle, struct verdict *why);
 
-    /* Rows that a reading of this handle may need; for sizing the buffers of read. */
+    /* Rows that a reading of this handle may need; for sizing the buffers of read. Asked when it is
+     * opened, and after each begin. */
     size_t (*width)(struct source *source, uint64_t handle);
 
     /*
@@ -163,6 +164,10 @@ struct source_ops {
 
     /* File descriptors held for counters; left out: 0. */
     size_t (*open_counters)(struct source *source);
+
+    /* Intervals on one CPU, since the start, of which nobody has what was counted, for the events
+     * could not be read; left out: 0. */
+    uint64_t (*unread)(struct source *source);
 
     /* Ends the source's threads, for which it waits a second; left out: it has none that could wait
      * for strangers. 0, or -ETIMEDOUT: one does not end; the source must not be freed then. */

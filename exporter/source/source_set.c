@@ -16,6 +16,9 @@ struct backend {
 struct source_set {
     const struct log *log;
     struct source *routes[SCOPE_KINDS][GROUP_COUNT];
+    struct source *others[SCOPE_KINDS][GROUP_COUNT]; /* what a route has replaced, and may again */
+    bool fell_back[SCOPE_KINDS][GROUP_COUNT];
+    bool began; /* ticks */
     struct source *probe_source;
     struct source *sample_source;
     struct backend *backends; /* every routed source, each once */
@@ -92,6 +95,31 @@ int source_set_route(struct source_set *set, enum scope_kind kind, enum group gr
     return err;
 }
 
+int source_set_route_over(struct source_set *set, enum scope_kind kind, enum group group,
+                          struct source *source)
+{
+    struct source *other = set->routes[kind][group];
+    int err = source_set_route(set, kind, group, source);
+    if (!err)
+        set->others[kind][group] = other;
+    return err;
+}
+
+void source_set_route_back(struct source_set *set, enum scope_kind kind, enum group group)
+{
+    struct source **other = &set->others[kind][group];
+    if (!*other)
+        return;
+    set->routes[kind][group] = *other;
+    *other = NULL;
+    set->fell_back[kind][group] = true;
+}
+
+bool source_set_fell_back(const struct source_set *set, enum scope_kind kind, enum group group)
+{
+    return set->fell_back[kind][group];
+}
+
 int source_set_route_probes(struct source_set *set, struct source *source)
 {
     int err = adopt(set, source);
@@ -135,6 +163,21 @@ static struct source *route(const struct source_set *set, enum scope_kind kind, 
     return NULL;
 }
 
+/* The source of the route has said no, and why. */
+static bool fall_back(struct source_set *set, enum scope_kind kind, enum group group,
+                      struct verdict *why)
+{
+    struct source *other = set->others[kind][group];
+    struct verdict unused;
+    if (set->began || !other || !counts(other) || !other->ops->check(other, kind, group, &unused))
+        return false;
+    log_warn(set->log, "source", "group %s of %s: %s; %s counts it instead",
+             group_descs[group].name, kind_words(kind), why->words, other->ops->name);
+    source_set_route_back(set, kind, group);
+    verdict_clear(why);
+    return true;
+}
+
 bool source_set_check(struct source_set *set, enum scope_kind kind, enum group group,
                       struct verdict *why)
 {
@@ -144,7 +187,8 @@ bool source_set_check(struct source_set *set, enum scope_kind kind, enum group g
     verdict_clear(why); /* for backends that only speak up when they cannot */
 
     struct source *source = route(set, kind, group, why);
-    return source && source->ops->check(source, kind, group, why);
+    return source &&
+           (source->ops->check(source, kind, group, why) || fall_back(set, kind, group, why));
 }
 
 /* ---- open and close ---- */
@@ -195,7 +239,7 @@ static int collect_probes(struct source_set *set)
 int source_set_begin(struct source_set *set, const struct tick *tick)
 {
     int first = 0;
-    open_groups_begin(&set->groups);
+    set->began = true;
     set->drained = false;
     for (size_t i = 0; i < set->n_backends; i++) {
         struct backend *backend = &set->backends[i];
@@ -208,6 +252,7 @@ int source_set_begin(struct source_set *set, const struct tick *tick)
         if (!first)
             first = err;
     }
+    open_groups_begin(&set->groups);
     int err = collect_probes(set);
     return first ? first : err;
 }
@@ -287,6 +332,17 @@ size_t source_set_open_counters(struct source_set *set)
         struct source *source = set->backends[i].source;
         if (source->ops->open_counters)
             sum += source->ops->open_counters(source);
+    }
+    return sum;
+}
+
+uint64_t source_set_unread(struct source_set *set)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < set->n_backends; i++) {
+        struct source *source = set->backends[i].source;
+        if (source->ops->unread)
+            sum += source->ops->unread(source);
     }
     return sum;
 }

@@ -25,6 +25,14 @@ int source_set_end(struct source_set *set);
  * the same pair replaces the earlier one. Returns 0 or -ENOMEM. */
 int source_set_route(struct source_set *set, enum scope_kind kind, enum group group,
                      struct source *source);
+/* As route; whoever served the pair until now serves it again if, in a check before the first tick,
+ * 'source' cannot and that one can. */
+int source_set_route_over(struct source_set *set, enum scope_kind kind, enum group group,
+                          struct source *source);
+/* Lets it serve the pair again, if it was replaced so. Before the first tick. */
+void source_set_route_back(struct source_set *set, enum scope_kind kind, enum group group);
+/* Whether either has happened. */
+bool source_set_fell_back(const struct source_set *set, enum scope_kind kind, enum group group);
 /* As route, for the source whose bursts of the probe are read. */
 int source_set_route_probes(struct source_set *set, struct source *source);
 
@@ -67,5 +75,7 @@ const struct access_sample *source_set_read_samples(struct source_set *set, size
 void source_set_sampling(struct source_set *set, enum access access, struct sampling *out);
 
 size_t source_set_open_counters(struct source_set *set);
+/* As the op of the same name, of all backends. */
+uint64_t source_set_unread(struct source_set *set);
 
 #endif

@@ -31,7 +31,7 @@ static bool has_word(const char *list, size_t len, const char *word)
 }
 
 /* "4:net_cls,perf_event:/path", or "0::/path" for v2. */
-int process_cgroup_path(const char *text, size_t len, int version, const char **path,
+int process_cgroup_path(const char *text, size_t len, const char *controller, const char **path,
                         size_t *path_len)
 {
     for (const char *end = text + len; text < end;) {
@@ -40,10 +40,10 @@ int process_cgroup_path(const char *text, size_t len, int version, const char **
         const char *list = memchr(text, ':', (size_t)(stop - text));
         const char *at = list ? memchr(list + 1, ':', (size_t)(stop - list - 1)) : NULL;
         bool is_it = false;
-        if (at && version == 2)
+        if (at && !*controller)
             is_it = list - text == 1 && *text == '0' && at == list + 1;
         else if (at)
-            is_it = has_word(list + 1, (size_t)(at - list - 1), "perf_event");
+            is_it = has_word(list + 1, (size_t)(at - list - 1), controller);
         if (is_it && stop - at > 1 && at[1] == '/') {
             *path = at + 1;
             *path_len = (size_t)(stop - at - 1);
@@ -103,11 +103,12 @@ static int read_path(const struct process_cgroups *cgroups, const char *relative
     char text[TEXT_SIZE];
     const char *path;
     size_t len, path_len;
+    const char *controller = cgroups->hierarchy.version == 2 ? "" : "perf_event";
     int err = fsroot_read(cgroups->fs, FSROOT_PROC, relative, text, sizeof text, &len);
     if (!err && len == 0)
         err = -ESRCH;
     if (!err)
-        err = process_cgroup_path(text, len, cgroups->hierarchy.version, &path, &path_len);
+        err = process_cgroup_path(text, len, controller, &path, &path_len);
     if (!err)
         err = process_cgroup_resolve(cgroups->root, path, process_cgroup_whole(path, path_len), out,
                                      size);
@@ -240,4 +241,15 @@ int process_cgroups_init(struct process_cgroups *cgroups, const struct fsroot *f
                  "ids differ there (hostPID)",
                  cgroups->hierarchy.path);
     return err;
+}
+
+uint64_t process_cgroup_find_own(const struct fsroot *fs)
+{
+    struct process_cgroups cgroups;
+    uint64_t id;
+    char error[512];
+    if (process_cgroups_init(&cgroups, fs, error, sizeof error) ||
+        process_cgroup_own_id(&cgroups, &id))
+        return 0;
+    return id;
 }

@@ -36,10 +36,13 @@ int process_cgroup_id(const struct process_cgroups *cgroups, uint32_t pid, uint6
 /* That of this process. 0 or -errno. */
 int process_cgroup_own_id(const struct process_cgroups *cgroups, uint64_t *out);
 
+/* The same where nothing else is asked; 0: it is not known. */
+uint64_t process_cgroup_find_own(const struct fsroot *fs);
+
 /* ---- the parts, for tests ---- */
 
-/* The path in a hierarchy of that version that owns perf_event; points into the text. -ENOENT. */
-int process_cgroup_path(const char *text, size_t len, int version, const char **path,
+/* The path in the hierarchy of a controller of v1; for "", of v2. Points into the text. -ENOENT. */
+int process_cgroup_path(const char *text, size_t len, const char *controller, const char **path,
                         size_t *path_len);
 /* How much of such a path consists of whole names. */
 size_t process_cgroup_whole(const char *path, size_t len);

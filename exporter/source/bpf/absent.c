@@ -11,6 +11,12 @@ int bpf_source_new(const struct bpf_config *config, struct source **out, struct 
     return -ENOSYS;
 }
 
+size_t bpf_source_groups(const struct source *source)
+{
+    (void)source;
+    return 0;
+}
+
 bool bpf_serves(enum group group)
 {
     (void)group;

@@ -20,7 +20,9 @@ struct bpf_source {
     struct perf_context context;
     struct perf_cpus cpus;
     struct perf_ladder ladder;
-    struct bpf_counter *counters[GROUP_COUNT]; /* owned; NULL: not checked yet */
+    struct bpf_counter *counters[GROUP_COUNT]; /* owned; NULL: not loaded */
+    struct verdict refused[GROUP_COUNT];       /* why it was not, at the start */
+    bool ticks;                                /* have begun */
     size_t slots;
     uint64_t unread; /* as of the last tick */
 };
@@ -53,6 +55,24 @@ bool bpf_serves(enum group group)
 
 /* ---- counting ---- */
 
+/* With ticks, the privileges to load are gone. What was refused before stays so, for that cause. */
+static int load(struct bpf_source *self, enum group group, struct verdict *why)
+{
+    struct verdict *refused = &self->refused[group];
+    if (!self->ticks) {
+        int err = bpf_counter_new(&self->context, &self->ladder, &self->cpus, group, self->slots,
+                                  &self->counters[group], why);
+        *refused = *why;
+        return err;
+    }
+    *why = *refused;
+    if (why->reason == REASON_OK)
+        verdict_set(why, REASON_NO_PERMISSION,
+                    "group %s: a BPF program can be loaded at the start only: restart the exporter",
+                    group_descs[group].name);
+    return -EPERM;
+}
+
 static int check(struct bpf_source *self, enum scope_kind kind, enum group group,
                  struct verdict *why)
 {
@@ -64,8 +84,7 @@ static int check(struct bpf_source *self, enum scope_kind kind, enum group group
     int err = perf_ladder_check(&self->ladder, kind, group, why);
     if (err || self->counters[group])
         return err;
-    return bpf_counter_new(&self->context, &self->ladder, &self->cpus, group, self->slots,
-                           &self->counters[group], why);
+    return load(self, group, why);
 }
 
 static bool bpf_check(struct source *source, enum scope_kind kind, enum group group,
@@ -136,16 +155,19 @@ static int bpf_open(struct source *source, const struct scope *scope, enum group
     return err;
 }
 
-static size_t bpf_width(struct source *source, uint64_t handle)
-{
-    (void)source;
-    return bpf_rows_room(&handle_of(handle)->rows);
-}
-
 static bool has_run(const void *context, int cpu)
 {
     const struct bpf_handle *handle = context;
     return bpf_set_has_run(handle->counter->set, handle->slot, cpu);
+}
+
+/* A CPU on which it runs for the first time after the flush has its row a tick later. */
+static size_t bpf_width(struct source *source, uint64_t handle)
+{
+    (void)source;
+    struct bpf_handle *at = handle_of(handle);
+    bpf_rows_find(&at->rows, has_run, at);
+    return bpf_rows_room(&at->rows);
 }
 
 static int bpf_read(struct source *source, uint64_t handle, struct reading *out)
@@ -153,7 +175,6 @@ static int bpf_read(struct source *source, uint64_t handle, struct reading *out)
     (void)source;
     struct bpf_handle *at = handle_of(handle);
     const struct bpf_counter *counter = at->counter;
-    bpf_rows_find(&at->rows, has_run, at);
     if (out->cap < at->rows.n)
         return -ENOSPC;
     for (size_t i = 0; i < at->rows.n; i++) {
@@ -238,6 +259,7 @@ static int bpf_begin(struct source *source, const struct tick *tick)
 {
     struct bpf_source *self = self_of(source);
     bool changed = false;
+    self->ticks = true;
     int err = perf_cpus_refresh(&self->cpus, &changed);
     for (int i = 0; i < GROUP_COUNT; i++)
         if (self->counters[i])
@@ -250,6 +272,11 @@ static int bpf_begin(struct source *source, const struct tick *tick)
 static size_t bpf_open_counters(struct source *source)
 {
     return self_of(source)->context.open_counters;
+}
+
+static uint64_t bpf_unread(struct source *source)
+{
+    return self_of(source)->unread;
 }
 
 static void bpf_free(struct source *source)
@@ -272,8 +299,18 @@ static const struct source_ops bpf_ops = {
     .read = bpf_read,
     .close = bpf_close,
     .open_counters = bpf_open_counters,
+    .unread = bpf_unread,
     .free = bpf_free,
 };
+
+size_t bpf_source_groups(const struct source *source)
+{
+    const struct bpf_source *self = (const struct bpf_source *)source;
+    size_t n = 0;
+    for (int i = 0; i < GROUP_COUNT; i++)
+        n += self->counters[i] != NULL;
+    return n;
+}
 
 static size_t most_roles(void)
 {
@@ -301,6 +338,8 @@ int bpf_source_new(const struct bpf_config *config, struct source **out, struct 
         .no_pmem = config->perf.no_pmem,
         .fd_limit = config->perf.fd_limit,
         .pool = config->perf.pool,
+        .said = config->perf.said,
+        .for_all = true,
     };
     self->slots = config->slots;
     perf_ladder_init(&self->ladder, &self->context, &self->cpus);

@@ -16,9 +16,13 @@ struct bpf_config {
 };
 
 /* 0; or -errno, with *why, where the kernel takes no such program: counters by perf are to be used
- * then. Needs CAP_BPF and CAP_PERFMON, here and in the first check of each group; afterwards only
- * CAP_PERFMON. */
+ * then. Needs CAP_BPF and CAP_PERFMON, here and in the first check of each group, which must come
+ * before the first tick. Both stay needed: where kernel.unprivileged_bpf_disabled is set, kernels
+ * refuse any command of bpf() without CAP_BPF. */
 int bpf_source_new(const struct bpf_config *config, struct source **out, struct verdict *why);
+
+/* How many groups it counts: those that have passed a check. */
+size_t bpf_source_groups(const struct source *source);
 
 /* Whether it counts this group of containers; others stay with perf. */
 bool bpf_serves(enum group group);

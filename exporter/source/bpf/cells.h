@@ -1,9 +1,11 @@
 /*
  * What the program in the kernel (counts.bpf.c) and its user share: two tables, mapped into both.
  *
- * A cell is what one container has counted on one CPU. Only the program writes it, on its CPU and
- * with interrupts off; 'turn' is odd meanwhile, so that a reader elsewhere knows a reading that is
- * whole. Cells of one CPU lie together: no CPU writes into another's cache lines.
+ * A cell is what one container has counted on one CPU. Only the program writes it, on its CPU;
+ * 'turn' is odd meanwhile, so that a reader elsewhere knows a reading that is whole. A run is not
+ * preempted by another: at a switch, and when another CPU asks for a flush, interrupts are off; a
+ * flush of the reader's own CPU is called with preemption off only, and no run begins in an
+ * interrupt. Cells of one CPU lie together: no CPU writes into another's cache lines.
  */
 #ifndef IE_SOURCE_BPF_CELLS_H
 #define IE_SOURCE_BPF_CELLS_H

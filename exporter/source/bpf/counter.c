@@ -48,18 +48,19 @@ int bpf_counter_try(const struct perf_cpus *cpus, size_t n_roles, size_t contain
                     struct verdict *why)
 {
     struct bpf_set *set = NULL;
-    int cpu = cpus->n ? cpus->at[0] : 0, possible = bpf_possible_cpus();
-    if (possible <= cpu) {
-        verdict_set(why, REASON_NO_DEVICE, "cannot tell how many CPUs there can be");
-        return possible < 0 ? possible : -ENODEV;
+    if (cpus->n == 0) {
+        verdict_set(why, REASON_NO_DEVICE, "no CPU is online, as sysfs has it");
+        return -ENODEV;
     }
-    int err = bpf_set_new(n_roles, containers, (size_t)possible, &set, why);
+    int err = bpf_set_new(n_roles, containers, (size_t)cpus->possible, &set, why);
     if (!err)
-        err = bpf_set_flush(set, cpu);
+        err = bpf_set_flush(set, cpus->at[0]);
     if (err && set)
-        verdict_set(why, REASON_NO_DEVICE,
-                    "the kernel does not run a BPF program on one CPU (%s): it takes Linux 5.12",
-                    strerrorname_np(-err));
+        verdict_set(
+            why, REASON_NO_DEVICE,
+            "the kernel does not run a BPF program on one CPU (%s): it takes Linux 5.12, on "
+            "arm64 5.18",
+            strerrorname_np(-err));
     bpf_set_free(set);
     return err;
 }
@@ -68,16 +69,15 @@ int bpf_counter_new(struct perf_context *context, struct perf_ladder *ladder,
                     const struct perf_cpus *cpus, enum group group, size_t containers,
                     struct bpf_counter **out, struct verdict *why)
 {
-    int possible = bpf_possible_cpus();
     struct bpf_counter *counter = calloc(1, sizeof *counter);
-    int err = possible < 0 ? possible : -ENOMEM;
-    if (possible < 0 || !counter)
+    int err = -ENOMEM;
+    if (!counter)
         goto fail;
     *counter = (struct bpf_counter){.context = context,
                                     .ladder = ladder,
                                     .cpus = cpus,
                                     .group = group,
-                                    .n_events = (size_t)possible};
+                                    .n_events = (size_t)cpus->possible};
     counter->events = calloc(counter->n_events, sizeof *counter->events);
     if (!counter->events || bpf_slots_init(&counter->slots, containers) != 0)
         goto fail;
@@ -121,6 +121,20 @@ static bool may_be(const struct bpf_counter *counter, int cpu)
     return cpu >= 0 && (size_t)cpu < counter->n_events;
 }
 
+/* One that came online, and was not among those that the kernel said there can be. */
+static void warn_beyond(struct bpf_counter *counter)
+{
+    const struct perf_cpus *cpus = counter->cpus;
+    int last = cpus->n ? cpus->at[cpus->n - 1] : 0;
+    if (may_be(counter, last) || counter->warned_beyond)
+        return;
+    counter->warned_beyond = true;
+    log_warn(counter->context->log, "bpf",
+             "CPU %d is online, which there could not be at the start: CPUs from %zu on are not "
+             "counted before the exporter is started again",
+             last, counter->n_events);
+}
+
 static void set_roles(struct bpf_counter *counter, uint32_t roles)
 {
     counter->roles = roles;
@@ -148,6 +162,7 @@ int bpf_counter_start(struct bpf_counter *counter, struct verdict *why)
     if (err)
         return err;
     set_roles(counter, roles);
+    warn_beyond(counter);
     size_t failed = GROUP_MAX_ROLES;
     for (size_t i = 0; i < counter->cpus->n && !err; i++) {
         int cpu = counter->cpus->at[i];
@@ -170,6 +185,7 @@ size_t bpf_counter_sync(struct bpf_counter *counter, int *err)
 {
     size_t failures = 0, failed;
     counter->retry = false;
+    warn_beyond(counter);
     for (size_t i = 0; i < counter->n_events && counter->started; i++) {
         int cpu = (int)i;
         bool online = perf_cpus_has(counter->cpus, cpu);
@@ -209,9 +225,18 @@ static void warn_unflushed(struct bpf_counter *counter, int cpu, int err)
              cpu, strerrorname_np(-err));
 }
 
+/* Before a flush, so that the program has let go of the map's elements when they are used again. */
+static void forget(struct bpf_counter *counter)
+{
+    uint64_t id;
+    while (bpf_slots_forget(&counter->slots, &id))
+        bpf_set_untell(counter->set, id);
+}
+
 void bpf_counter_flush(struct bpf_counter *counter)
 {
     bool everywhere = true;
+    forget(counter);
     for (size_t cpu = 0; cpu < counter->n_events; cpu++) {
         struct bpf_events *events = &counter->events[cpu];
         int err = events->open ? bpf_set_flush(counter->set, (int)cpu) : 0;
@@ -249,7 +274,6 @@ void bpf_counter_account(struct bpf_counter *counter)
 
 int bpf_counter_add(struct bpf_counter *counter, const struct bpf_place *place, uint32_t *slot)
 {
-    uint64_t id;
     int err = bpf_slots_take(&counter->slots, place, slot);
     if (err == -ENOSPC) { /* more came and went within a tick than there is room for */
         bpf_counter_flush(counter);
@@ -260,14 +284,12 @@ int bpf_counter_add(struct bpf_counter *counter, const struct bpf_place *place, 
     bpf_set_levels(counter->set, bpf_slots_levels(&counter->slots));
     err = bpf_set_tell(counter->set, place->id, *slot);
     if (err)
-        (void)bpf_slots_leave(&counter->slots, *slot, &id);
+        bpf_slots_leave(&counter->slots, *slot);
     return err;
 }
 
 void bpf_counter_remove(struct bpf_counter *counter, uint32_t slot)
 {
-    uint64_t id;
-    if (bpf_slots_leave(&counter->slots, slot, &id))
-        bpf_set_untell(counter->set, id);
+    bpf_slots_leave(&counter->slots, slot);
     bpf_set_levels(counter->set, bpf_slots_levels(&counter->slots));
 }

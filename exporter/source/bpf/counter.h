@@ -35,8 +35,9 @@ struct bpf_counter {
     bool started;              /* events are open, where they could be */
     bool retry;                /* some CPU could not be opened */
     bool warned;               /* that a CPU does not run the program */
-    size_t n_events;           /* CPUs that there can be */
-    struct bpf_events *events; /* owned, one per CPU that there can be */
+    bool warned_beyond;        /* that a CPU is online which there could not be */
+    size_t n_events;           /* CPUs have numbers below it (perf_cpus.possible) */
+    struct bpf_events *events; /* owned, one for each such number */
     struct bpf_set *set;       /* owned */
     struct bpf_slots slots;
 };
@@ -71,6 +72,7 @@ void bpf_counter_account(struct bpf_counter *counter);
 
 /* A container's slot. 0; -ENOSPC; other -errno of the kernel. */
 int bpf_counter_add(struct bpf_counter *counter, const struct bpf_place *place, uint32_t *slot);
+/* Counts until the next flush, into a slot that nobody reads any more. */
 void bpf_counter_remove(struct bpf_counter *counter, uint32_t slot);
 
 #endif

@@ -57,46 +57,60 @@ __u32 levels; /* bit i: containers lie at this depth below the root */
 /* The kernel lends bpf_perf_event_read_value() to no other. */
 char _license[] SEC("license") = "GPL";
 
-/* Reads all events. What they counted since they were read last is the interval, which is nobody's
- * where they could not be read at its beginning or its end. False: it is of no use. */
-static __always_inline int read_events(struct bpf_cpu *at, __u32 cpu, struct reading *since)
+/* What reading an event says of the interval. */
+enum { READ_BAD = 1, READ_STARVED = 2 };
+
+/* Functions that are not static are verified once, by themselves. Were it otherwise, Linux 6.1
+ * would follow every combination of what each event's reading can say, and give up on eight. */
+
+/* Reads the event of role i. What it counted since it was read last is in 'since'. */
+__noinline int read_event(struct reading *since, struct bpf_cpu *at, __u32 cpu, __u32 i)
 {
     struct bpf_perf_event_value value;
-    __u32 bad = 0, starved = 0;
+    if (!since || !at || i >= BPF_ROLES_MAX)
+        return READ_BAD;
+    /* A role that is not counted has no event. */
+    if (bpf_perf_event_read_value(&events, cpu * n_roles + i, &value, sizeof value))
+        return READ_BAD;
+    int said = value.running == at->ran_ns[i] ? READ_STARVED : 0;
+    since->count[i] = value.counter - at->count[i];
+    at->count[i] = value.counter;
+    at->ran_ns[i] = value.running;
+    if (i == lead) {
+        since->enabled_ns = value.enabled - at->enabled_ns;
+        since->running_ns = value.running - at->running_ns;
+        at->enabled_ns = value.enabled;
+        at->running_ns = value.running;
+    }
+    return said;
+}
+
+/* Reads all events. The interval is nobody's where they could not be read at its beginning or its
+ * end. False: it is of no use. */
+static __always_inline int read_events(struct bpf_cpu *at, __u32 cpu, struct reading *since)
+{
+    __u32 said = 0;
     __u64 known = at->known;
 
 #pragma unroll
     for (__u32 i = 0; i < BPF_ROLES_MAX; i++) {
         if (i >= n_roles)
             break;
-        __u32 counted = roles >> i & 1;
-        /* A role that is not counted has no event. */
-        if (bpf_perf_event_read_value(&events, cpu * n_roles + i, &value, sizeof value)) {
-            bad |= counted;
-            continue;
-        }
-        since->count[i] = value.counter - at->count[i];
-        starved |= (value.running == at->ran_ns[i]) & counted;
-        at->count[i] = value.counter;
-        at->ran_ns[i] = value.running;
-        if (i == lead) {
-            since->enabled_ns = value.enabled - at->enabled_ns;
-            since->running_ns = value.running - at->running_ns;
-            at->enabled_ns = value.enabled;
-            at->running_ns = value.running;
-        }
+        /* All bits where the role is counted, else none. */
+        said |= (__u32)read_event(since, at, cpu, i) & -(roles >> i & 1);
     }
-    at->known = !bad;
-    at->unread += bad;
-    if (bad || !known)
+    at->known = !(said & READ_BAD);
+    at->unread += said & READ_BAD;
+    if ((said & READ_BAD) || !known)
         return 0;
-    if (starved) /* all or nothing; that it was enabled and did not run tells the reader */
+    if (said &
+        READ_STARVED) /* all or nothing; that it was enabled and did not run tells the reader */
         since->running_ns = 0;
     return 1;
 }
 
 /* To the container at this depth, if there is one. False: the task lies no deeper. */
-static __noinline int credit(const struct reading *since, __u32 cpu, __u32 level)
+__noinline int credit(const struct reading *since, __u32 cpu, __u32 level)
 {
     if (!since)
         return 0;

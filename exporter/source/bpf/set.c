@@ -32,11 +32,6 @@ struct bpf_set {
     int events, slots, flush; /* borrowed from 'program' */
 };
 
-int bpf_possible_cpus(void)
-{
-    return libbpf_num_possible_cpus();
-}
-
 static size_t pages(size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -217,7 +212,7 @@ int bpf_set_flush(const struct bpf_set *set, int cpu)
     return bpf_prog_test_run_opts(set->flush, &run);
 }
 
-/* The program writes these on the CPU with interrupts off; a clock of one CPU is one word. */
+/* Each is one word, which the program writes at once. */
 static uint64_t word_now(const __u64 *word)
 {
     return __atomic_load_n(word, __ATOMIC_RELAXED);

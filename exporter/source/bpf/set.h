@@ -17,12 +17,9 @@
 
 struct bpf_set;
 
-/* CPUs that this machine can ever have, as the kernel numbers them: 0 to the result - 1; or -errno.
- */
-int bpf_possible_cpus(void);
-
-/* Loads and attaches it, for 'n_roles' roles and so many containers. 0 or -errno, with *why:
- * -EINVAL for more than BPF_ROLES_MAX. Takes CAP_BPF and CAP_PERFMON. */
+/* Loads and attaches it, for 'n_roles' roles, so many containers and the CPUs that have numbers
+ * below 'n_cpus'. 0 or -errno, with *why: -EINVAL for more than BPF_ROLES_MAX. Takes CAP_BPF and
+ * CAP_PERFMON. */
 int bpf_set_new(size_t n_roles, size_t n_slots, size_t n_cpus, struct bpf_set **out,
                 struct verdict *why);
 /* Detaches and unloads it. Accepts NULL. */

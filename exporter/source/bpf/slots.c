@@ -69,27 +69,45 @@ int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, uint3
     return 0;
 }
 
-bool bpf_slots_leave(struct bpf_slots *slots, uint32_t slot, uint64_t *id)
+void bpf_slots_leave(struct bpf_slots *slots, uint32_t slot)
 {
     struct bpf_slot *at = &slots->at[slot];
     if (!at->taken)
-        return false;
-    bool told = at->told;
-    *id = at->id;
+        return;
     --*count_of(slots, at->level);
-    at->taken = at->told = false;
+    at->taken = false;
     at->next = slots->left;
     slots->left = slot + 1;
-    return told;
+}
+
+/* The first of one list becomes the first of the other. */
+static struct bpf_slot *move(struct bpf_slots *slots, uint32_t *from, uint32_t *to)
+{
+    uint32_t i = *from - 1;
+    *from = slots->at[i].next;
+    slots->at[i].next = *to;
+    *to = i + 1;
+    return &slots->at[i];
+}
+
+bool bpf_slots_forget(struct bpf_slots *slots, uint64_t *id)
+{
+    while (slots->left) {
+        struct bpf_slot *at = move(slots, &slots->left, &slots->forgotten);
+        bool told = at->told;
+        at->told = false;
+        if (told) {
+            *id = at->id;
+            return true;
+        }
+    }
+    return false;
 }
 
 void bpf_slots_settle(struct bpf_slots *slots)
 {
-    while (slots->left) {
-        uint32_t i = slots->left - 1;
-        slots->left = slots->at[i].next;
-        slots->at[i].next = slots->free;
-        slots->free = i + 1;
+    while (slots->forgotten) {
+        move(slots, &slots->forgotten, &slots->free);
         slots->used--;
     }
 }

@@ -1,8 +1,11 @@
 /*
  * Which container has which slot of the cells.
  *
- * A slot whose container is closed may still be in the program's hands on some CPU: it is given
- * away again only once the program has run to its end everywhere. Loop thread only.
+ * A slot whose container is closed may still be in the program's hands on some CPU, and so may the
+ * map's element for its ID: left, then forgotten, then settled, with which the slot is free. The
+ * program runs to its end everywhere between the last two, and no ID is told between the first of
+ * these and that: else the element is another container's while the program reads it. Loop thread
+ * only.
  */
 #ifndef IE_SOURCE_BPF_SLOTS_H
 #define IE_SOURCE_BPF_SLOTS_H
@@ -18,7 +21,8 @@ struct bpf_slot;
 struct bpf_slots {
     struct bpf_slot *at; /* owned */
     size_t n, used;      /* 'used' counts those that cannot be given away yet, too */
-    uint32_t free, left; /* lists: index + 1 of the first; 0: none */
+    /* Lists: index + 1 of the first; 0: none. What was left is in 'left', then in 'forgotten'. */
+    uint32_t free, left, forgotten;
     size_t at_level[BPF_LEVELS_MAX];
     size_t anywhere; /* of those whose level is not known */
 };
@@ -36,9 +40,11 @@ void bpf_slots_release(struct bpf_slots *slots);
 /* 0; -ENOSPC when there is none. Where another slot has the same ID, whose cgroup must then be
  * gone, that one is no longer told by it. */
 int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, uint32_t *out);
-/* True when the ID still stands for this slot: whoever maps IDs to slots takes it away. */
-bool bpf_slots_leave(struct bpf_slots *slots, uint32_t slot, uint64_t *id);
-/* The program has run to its end everywhere since: slots that were left are free. */
+/* Its container is closed. A slot that was left already is ignored. */
+void bpf_slots_leave(struct bpf_slots *slots, uint32_t slot);
+/* True: whoever maps IDs to slots takes this one away; to be called until it is false. */
+bool bpf_slots_forget(struct bpf_slots *slots, uint64_t *id);
+/* The program has run to its end everywhere since: slots that were forgotten are free. */
 void bpf_slots_settle(struct bpf_slots *slots);
 
 /* The depths at which there are containers, as bits. */

@@ -22,10 +22,12 @@ int perf_fd_budget(struct perf_context *context, enum group group, size_t events
             descriptor_pool_make_room(context->pool, need + 1);
         return 0;
     }
-    verdict_set(why, REASON_FD_LIMIT,
-                "group %s needs %zu more file descriptors (%zu events on each of %zu CPUs, for "
-                "every container), but %zu of the %zu for counters are in use: raise LimitNOFILE= "
-                "or ulimit -n, or lower --containers.max",
-                group_descs[group].name, need, events, cpus, used, limit);
+    verdict_set(
+        why, REASON_FD_LIMIT,
+        "group %s needs %zu more file descriptors (%zu events on each of %zu CPUs), but "
+        "%zu of the %zu for counters are in use: raise LimitNOFILE= or ulimit -n, and the memory "
+        "limit if there is one%s",
+        group_descs[group].name, need, events, cpus, used, limit,
+        context->for_all ? "" : ", or lower --containers.max");
     return -EMFILE;
 }

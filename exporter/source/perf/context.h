@@ -15,6 +15,7 @@
 #include "exporter/source/event/file.h"
 #include "exporter/source/event/table.h"
 #include "exporter/source/perf/kernel.h"
+#include "exporter/source/perf/said.h"
 #include "exporter/source/pool.h"
 #include "exporter/source/role.h"
 
@@ -26,11 +27,13 @@ struct perf_context {
     const struct events_file *file;  /* NULL: no --events.file */
     size_t fd_limit;                 /* as in struct perf_config */
     struct descriptor_pool *pool;    /* likewise */
+    struct perf_said *said;          /* likewise */
     bool no_pmem;                    /* likewise */
     size_t open_counters;
     size_t cgroup_handles; /* groups of containers that are open: each holds its directory */
     size_t shared;         /* other descriptors, of what all counters use together */
     size_t told;           /* the sum, as the pool knows it */
+    bool for_all;          /* a group counts all containers: fewer of them need no fewer events */
 };
 
 /* Tells the pool what counters hold now. Contexts with the same pool add up. */

@@ -44,16 +44,44 @@ static int assume_list(struct perf_cpus *cpus)
     return 0;
 }
 
-int perf_cpus_init(struct perf_cpus *cpus, const struct fsroot *fs)
+static int list_online(struct perf_cpus *cpus, const struct fsroot *fs)
 {
     bool changed;
-    *cpus = (struct perf_cpus){.fd = -1};
     cpus->fd = fsroot_open(fs, FSROOT_SYS, "devices/system/cpu/online", O_RDONLY);
-    if (cpus->fd < 0) {
-        cpus->fd = -1;
-        return assume_list(cpus);
-    }
-    int err = perf_cpus_refresh(cpus, &changed);
+    if (cpus->fd >= 0)
+        return perf_cpus_refresh(cpus, &changed);
+    cpus->fd = -1;
+    return assume_list(cpus);
+}
+
+/* The list is in ascending order. */
+static int last_of(const int *at, size_t n)
+{
+    return n ? at[n - 1] : -1;
+}
+
+/* The highest number there can be, not how many: a board leaves numbers out. At least those that
+ * are online. */
+static int find_possible(struct perf_cpus *cpus, const struct fsroot *fs)
+{
+    struct perf_cpus there = {0};
+    char text[sizeof there.text];
+    size_t len;
+    int err = fsroot_read(fs, FSROOT_SYS, "devices/system/cpu/possible", text, sizeof text, &len);
+    if (!err)
+        err = set_list(&there, text, len);
+    int last = err ? -1 : last_of(there.at, there.n), online = last_of(cpus->at, cpus->n);
+    cpus->possible = (last > online ? last : online) + 1;
+    free(there.at);
+    return err == -ENOMEM ? err : 0;
+}
+
+int perf_cpus_init(struct perf_cpus *cpus, const struct fsroot *fs)
+{
+    *cpus = (struct perf_cpus){.fd = -1};
+    int err = list_online(cpus, fs);
+    if (!err)
+        err = find_possible(cpus, fs);
     if (err)
         perf_cpus_release(cpus);
     return err;

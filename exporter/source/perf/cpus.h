@@ -10,7 +10,8 @@
 #include "exporter/base/fsroot.h"
 
 struct perf_cpus {
-    int fd; /* -1: there is no list in sysfs */
+    int fd;       /* -1: there is no list in sysfs */
+    int possible; /* there can be 0 to this - 1 as the kernel numbers them, with holes or without */
     size_t n, cap;
     int *at; /* ascending; owned */
     size_t text_len;

@@ -54,6 +54,15 @@ uint32_t perf_ladder_below(const struct perf_ladder *ladder, enum group group, u
     return 0;
 }
 
+/* At the start: what is wrong with a role holds for every group that has it. */
+static void warn_role(const struct perf_ladder *ladder, enum role role, const struct verdict *why)
+{
+    struct verdict line;
+    verdict_set(&line, REASON_OK, "role %s is not counted: %s", role_name(role), why->words);
+    if (!perf_said(ladder->context->said, line.words))
+        log_warn(ladder->context->log, "perf", "%s", line.words);
+}
+
 static int prepare_role(struct perf_ladder *ladder, enum group group, enum role role,
                         struct verdict *why)
 {
@@ -86,8 +95,7 @@ static int prepare(struct perf_ladder *ladder, enum group group, struct verdict 
             state->prepare_error = err;
             state->prepare_why = role_why;
         } else if (event_text(ladder->context->file, ladder->context->table, desc->roles[i])) {
-            log_warn(ladder->context->log, "perf", "role %s is not counted: %s",
-                     role_name(desc->roles[i]), role_why.words);
+            warn_role(ladder, desc->roles[i], &role_why);
         }
     }
     state->prepared = true;
@@ -244,8 +252,7 @@ static bool drop_unknown(struct perf_ladder *ladder, enum group group, int error
     struct perf_group *state = &ladder->groups[group];
     if ((error != -ENOENT && error != -EOPNOTSUPP) || perf_in(group_descs[group].required, failed))
         return false;
-    log_warn(ladder->context->log, "perf", "role %s is not counted: %s",
-             role_name(group_descs[group].roles[failed]), why->words);
+    warn_role(ladder, group_descs[group].roles[failed], why);
     state->available &= ~(UINT32_C(1) << failed);
     state->roles = perf_ladder_rung(group, state->available, state->rung);
     return true;
@@ -294,7 +301,8 @@ int perf_ladder_check(struct perf_ladder *ladder, enum scope_kind kind, enum gro
         state->checked[kind].error = err;
         /* A lack of memory or descriptors may pass; everything else is the machine's nature. */
         state->checked[kind].done = err != -EMFILE && err != -ENFILE && err != -ENOMEM;
-        if (!err && answer->words[0] && state->roles != before)
+        if (!err && answer->words[0] && state->roles != before &&
+            !perf_said(ladder->context->said, answer->words))
             log_warn(ladder->context->log, "perf", "%s", answer->words);
     }
     *why = state->checked[kind].why;

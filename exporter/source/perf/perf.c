@@ -202,6 +202,7 @@ int perf_source_new(const struct perf_config *config, struct source **out)
         .file = config->file,
         .fd_limit = config->fd_limit,
         .pool = config->pool,
+        .said = config->said,
     };
     perf_ladder_init(&self->ladder, &self->context, &self->cpus);
     perf_handles_init(&self->handles, &self->context, &self->ladder, &self->cpus);

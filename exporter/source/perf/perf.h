@@ -11,6 +11,7 @@
 #include "exporter/source/event/file.h"
 #include "exporter/source/event/table.h"
 #include "exporter/source/perf/kernel.h"
+#include "exporter/source/perf/said.h"
 #include "exporter/source/pool.h"
 #include "exporter/source/source.h"
 
@@ -20,11 +21,13 @@ struct perf_config {
     const struct event_table *table; /* NULL: an unsupported CPU */
     const struct events_file *file;  /* NULL: no --events.file */
     const struct perf_kernel *kernel;
-    /* Descriptors that counters may take, with the directory that each group of a container
-     * holds; 0: as many as there are. */
+    /* Descriptors that counters may take; by perf, with the directory that each group of a
+     * container holds; 0: as many as there are. */
     size_t fd_limit;
     /* Who else holds some of these meanwhile; NULL: nobody. */
     struct descriptor_pool *pool;
+    /* What another source with the same events has said of them; NULL: there is none. */
+    struct perf_said *said;
     /* No persistent memory modules here. Their queues are then not counted, unless 'file' names the
      * events: DRAM's queues have the boxes' few counters to themselves. */
     bool no_pmem;

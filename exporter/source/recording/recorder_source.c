@@ -214,6 +214,12 @@ static size_t wrapped_open_counters(struct source *source)
     return inner->ops->open_counters(inner);
 }
 
+static uint64_t wrapped_unread(struct source *source)
+{
+    struct source *inner = self_of(source)->inner;
+    return inner->ops->unread(inner);
+}
+
 static int wrapped_end(struct source *source)
 {
     struct source *inner = self_of(source)->inner;
@@ -248,6 +254,7 @@ int recorder_wrap(struct recorder *recorder, struct source *inner, struct source
         .sampling = inner->ops->sampling ? wrapped_sampling : NULL,
         .close = inner->ops->close ? wrapped_close : NULL,
         .open_counters = inner->ops->open_counters ? wrapped_open_counters : NULL,
+        .unread = inner->ops->unread ? wrapped_unread : NULL,
         .end = inner->ops->end ? wrapped_end : NULL,
         .free = wrapped_free,
     };

@@ -492,30 +492,6 @@ static void a_container_without_names_has_no_series(void **state)
     assert_true(rig_value(rig, CAUSED_TOTAL, "container=\"hog\"") >= 0);
 }
 
-/* On any CPU with a PMU: the clocks of what is counted there do, and nothing else is read. */
-static void the_clocks_of_other_groups_do_as_well(void **state)
-{
-    static const enum group groups[] = {GROUP_CORE, GROUP_FILLS, GROUP_CPI};
-    static const char *const names[] = {"intel", "amd", "other"};
-    struct rig *rig = *state;
-    for (size_t k = 0; k < 3; k++) {
-        interference_clocks(rig, names[k]);
-        fake_group(&rig->fake, names[k], groups[k])->no_reading = false;
-        fake_group(&rig->fake, names[k], groups[k])->cpus = INTERFERENCE_RIG_CPUS;
-        fake_group(&rig->fake, names[k], GROUP_ACTIVITY)->read_error = -EIO;
-        rig_container(rig, names[k]);
-    }
-    for (int i = 0; i < 60; i++) {
-        for (size_t k = 0; k < 3; k++)
-            fake_group_run(
-                fake_group(&rig->fake, names[k], groups[k]), 1,
-                (uint64_t)(interference_square((uint64_t)i, 5 + (unsigned)k, 6, 0) * 1e9));
-        interference_burst(rig, 0, 100 * interference_noise(0.015));
-        assert_int_equal(rig_tick(rig), 0);
-    }
-    assert_true(rig_value(rig, CANDIDATES, "") == 3);
-}
-
 /* Its first reading makes the domain; the hog hurts that node only. */
 static void every_node_has_a_fit_of_its_own(void **state)
 {
@@ -715,7 +691,6 @@ int main(void)
         TEST(a_cgroup_that_is_gone_is_no_error),
         TEST(names_change_and_containers_end),
         TEST(a_container_without_names_has_no_series),
-        TEST(the_clocks_of_other_groups_do_as_well),
         TEST(every_node_has_a_fit_of_its_own),
         TEST(the_page_says_what_the_metrics_say),
         TEST(who_may_only_be_waiting_is_listed_as_such),

@@ -13,6 +13,7 @@
 
 #include "exporter/base/decimal.h"
 #include "exporter/base/textbuf.h"
+#include "tests/unit/support/draw.h"
 
 static void test_append(void **state)
 {
@@ -270,20 +271,12 @@ static void check_double(double value)
         fail_msg("%.17g was written as %s, %s would do", value, text, shortest);
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
 static void test_doubles_read_back(void **state)
 {
     (void)state;
-    uint64_t seed = 88172645463325252u;
+    uint64_t seed = DRAW_SEED;
     for (int i = 0; i < 60000; i++) {
-        uint64_t bits = next_random(&seed);
+        uint64_t bits = draw(&seed);
         double any;
         memcpy(&any, &bits, sizeof any);
         if (isfinite(any) && fabs(any) >= 2.3e-308)
@@ -312,7 +305,7 @@ static void test_u64(void **state)
     (void)state;
     uint64_t seed = 1;
     for (int i = 0; i < 10000; i++) {
-        uint64_t value = next_random(&seed) >> i % 64;
+        uint64_t value = draw(&seed) >> i % 64;
         char text[DECIMAL_SIZE + 1];
         text[decimal_u64(text, value)] = '\0';
         assert_true(strtoull(text, NULL, 10) == value);

@@ -4,8 +4,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -72,6 +75,24 @@ static void test_away_between_ticks(void **state)
     }
 }
 
+/* Its number is beyond the tables: said, once, and nothing of it is opened. */
+static void test_a_cpu_that_could_not_be(void **state)
+{
+    struct bpf_rig *rig = bpf_rig_of(state);
+    char text[4096] = "", words[64];
+    int at[2] = {rig->cpu, bpf_rig_cpus.possible};
+    struct perf_cpus cpus = {.fd = -1, .n = 2, .cap = 2, .at = at};
+    rig->counter->cpus = &cpus;
+    bpf_rig_start(rig);
+    assert_true(is_open(rig));
+    snprintf(words, sizeof words, "CPU %d is online, which there could not be", at[1]);
+    assert_true(pread(rig->log.fd, text, sizeof text - 1, 0) > 0);
+    assert_non_null(strstr(text, words));
+    off_t once = lseek(rig->log.fd, 0, SEEK_CUR);
+    assert_int_equal(sync_cpus(rig), 0);
+    assert_int_equal(lseek(rig->log.fd, 0, SEEK_CUR), once);
+}
+
 /* ---- containers ---- */
 
 /* It is looked for at each depth down to that of the task, above which there are no containers. */
@@ -83,6 +104,45 @@ static void test_a_level_that_is_not_known(void **state)
     uint64_t before = counted(rig, slot);
     bpf_rig_fault(rig);
     assert_in_range(counted(rig, slot) - before, BPF_RIG_FAULTS, 3 * BPF_RIG_FAULTS / 2);
+}
+
+/* A task that is moved while it runs: what it did until the tick before is the old container's, and
+ * what it does from then on is not; only what lies between may be either's. */
+static void test_moved_while_it_runs(void **state)
+{
+    struct bpf_rig *rig = bpf_rig_of(state);
+    uint32_t slot = bpf_rig_add(rig, true);
+    bpf_rig_start(rig);
+    uint64_t before = counted(rig, slot);
+    bpf_rig_fault(rig);
+    bpf_rig_tick(rig);
+    bpf_rig_fault(rig);
+    bpf_rig_leave();
+    bpf_rig_fault(rig);
+    bpf_rig_tick(rig);
+    assert_in_range(counted(rig, slot) - before, BPF_RIG_FAULTS, 5 * BPF_RIG_FAULTS / 2);
+}
+
+/* What the map says of it stays until the program is run: an element that is used again while the
+ * program reads it would credit another container. Its slot, too. */
+static void test_closed_until_the_flush(void **state)
+{
+    struct bpf_rig *rig = bpf_rig_of(state);
+    uint32_t slot = bpf_rig_add(rig, true);
+    bpf_rig_start(rig);
+    uint32_t other = bpf_rig_other(rig); /* at the same depth, which is looked at further on */
+    bpf_counter_remove(rig->counter, slot);
+    uint64_t before = counted(rig, slot);
+    bpf_rig_fault(rig);
+    assert_in_range(counted(rig, slot) - before, BPF_RIG_FAULTS, 3 * BPF_RIG_FAULTS / 2);
+    assert_int_equal(rig->counter->slots.used, 2);
+
+    bpf_counter_flush(rig->counter);
+    assert_int_equal(rig->counter->slots.used, 1);
+    before = counted(rig, slot);
+    bpf_rig_fault(rig);
+    assert_int_equal(counted(rig, slot), before);
+    bpf_counter_remove(rig->counter, other);
 }
 
 /* ---- intervals that are nobody's ---- */
@@ -133,6 +193,65 @@ static void test_too_many_containers(void **state)
     assert_non_null(strstr(why.words, "lower --containers.max"));
 }
 
+/* ---- a limit of memory ---- */
+
+enum { LIMIT_MIB = 32, FEW = 100, MANY = 1000000, EXIT_SKIPPED = 77 };
+
+/* This process, with as much above what it has. */
+static bool limit_memory(const char *cgroup)
+{
+    static const char *const files[] = {"memory.max", "memory.limit_in_bytes"};
+    char path[4400];
+    bool limited = false;
+    snprintf(path, sizeof path, "%s/cgroup.procs", cgroup);
+    if (!bpf_rig_write(path, "0"))
+        return false;
+    for (size_t i = 0; i < 2 && !limited; i++) {
+        char bytes[32];
+        snprintf(path, sizeof path, "%s/%s", cgroup, files[i]);
+        snprintf(bytes, sizeof bytes, "%d", LIMIT_MIB << 20);
+        limited = bpf_rig_write(path, bytes);
+    }
+    return limited;
+}
+
+/* In a process that ends, for it cannot leave such a limit; which step failed. */
+static int try_limited(const char *cgroup)
+{
+    const struct rlimit none = {0};
+    struct verdict why;
+    if (!limit_memory(cgroup))
+        return EXIT_SKIPPED;
+    if (setrlimit(RLIMIT_MEMLOCK, &none) != 0) /* a table is not what is locked */
+        return 1;
+    if (bpf_counter_try(&bpf_rig_cpus, 7, FEW, &why) != 0)
+        return 2;
+    if (bpf_counter_try(&bpf_rig_cpus, 7, MANY, &why) != -ENOMEM)
+        return 3;
+    if (!strstr(why.words, "raise the memory limit, or lower --containers.max"))
+        return 4;
+    return bpf_counter_try(&bpf_rig_cpus, 7, FEW, &why) == 0 ? 0 : 5; /* nothing was left behind */
+}
+
+/* The tables count towards the process's cgroup: it is refused, and goes on. */
+static void test_a_limit_of_memory(void **state)
+{
+    (void)bpf_rig_of(state);
+    char cgroup[4200];
+    int status;
+    if (!bpf_rig_memory_cgroup(cgroup, sizeof cgroup))
+        skip();
+    pid_t child = fork();
+    if (child == 0)
+        _exit(try_limited(cgroup));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    rmdir(cgroup);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == EXIT_SKIPPED)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* For good: the last of all. */
 static void test_no_flush(void **state)
 {
@@ -160,12 +279,18 @@ int main(void)
         cmocka_unit_test(test_too_many_containers),
         cmocka_unit_test_setup_teardown(test_gone_while_opening, bpf_rig_setup, bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_away_between_ticks, bpf_rig_setup, bpf_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_a_cpu_that_could_not_be, bpf_rig_setup,
+                                        bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_a_level_that_is_not_known, bpf_rig_setup,
+                                        bpf_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_moved_while_it_runs, bpf_rig_setup, bpf_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_closed_until_the_flush, bpf_rig_setup,
                                         bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_before_the_first_reading, bpf_rig_setup,
                                         bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_after_a_failed_reading, bpf_rig_setup,
                                         bpf_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_a_limit_of_memory, bpf_rig_setup, bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_no_flush, bpf_rig_setup, bpf_rig_teardown),
     };
     return cmocka_run_group_tests(tests, bpf_rig_setup_all, bpf_rig_teardown_all);

@@ -30,11 +30,20 @@ static void refuse(struct bpf_slots *slots)
     assert_int_equal(slot, 77);
 }
 
-static void leave(struct bpf_slots *slots, uint32_t slot, bool told, uint64_t id)
+/* Nothing but this one. */
+static void forget(struct bpf_slots *slots, uint64_t id)
 {
     uint64_t left = 0;
-    assert_int_equal(bpf_slots_leave(slots, slot, &left), told);
+    assert_true(bpf_slots_forget(slots, &left));
     assert_int_equal(left, id);
+    assert_false(bpf_slots_forget(slots, &left));
+}
+
+static void forget_none(struct bpf_slots *slots)
+{
+    uint64_t left = 5;
+    assert_false(bpf_slots_forget(slots, &left));
+    assert_int_equal(left, 5);
 }
 
 static void test_each_has_its_own(void **state)
@@ -58,7 +67,11 @@ static void test_given_away_after_settling_only(void **state)
     assert_int_equal(bpf_slots_init(&slots, 2), 0);
     uint32_t a = take(&slots, 11, 2);
     take(&slots, 12, 2);
-    leave(&slots, a, true, 11);
+    bpf_slots_leave(&slots, a);
+    refuse(&slots);
+    bpf_slots_settle(&slots); /* the ID is still there */
+    refuse(&slots);
+    forget(&slots, 11);
     refuse(&slots);
     bpf_slots_settle(&slots);
     assert_int_equal(take(&slots, 13, 2), a);
@@ -70,11 +83,13 @@ static void test_left_twice(void **state)
 {
     (void)state;
     struct bpf_slots slots;
-    uint64_t id = 5;
     assert_int_equal(bpf_slots_init(&slots, 2), 0);
     uint32_t a = take(&slots, 11, 2);
-    leave(&slots, a, true, 11);
-    assert_false(bpf_slots_leave(&slots, a, &id));
+    bpf_slots_leave(&slots, a);
+    bpf_slots_leave(&slots, a);
+    forget(&slots, 11);
+    bpf_slots_leave(&slots, a);
+    forget_none(&slots);
     bpf_slots_settle(&slots);
     take(&slots, 12, 2);
     take(&slots, 13, 2);
@@ -90,8 +105,34 @@ static void test_an_id_used_again(void **state)
     assert_int_equal(bpf_slots_init(&slots, 4), 0);
     uint32_t old = take(&slots, 11, 2), new = take(&slots, 11, 2);
     assert_int_not_equal(old, new);
-    leave(&slots, old, false, 11); /* the ID stands for the new one: it must not be forgotten */
-    leave(&slots, new, true, 11);
+    bpf_slots_leave(&slots, old);
+    forget_none(&slots); /* the ID stands for the new one */
+    bpf_slots_leave(&slots, new);
+    uint32_t newest = take(&slots, 11, 2); /* and now for this one, before it is forgotten */
+    forget_none(&slots);
+    bpf_slots_leave(&slots, newest);
+    forget(&slots, 11);
+    bpf_slots_settle(&slots);
+    for (uint64_t id = 21; id < 25; id++)
+        take(&slots, id, 2);
+    bpf_slots_release(&slots);
+}
+
+/* The new one could not be told, and is left at once: what the map may still have of that ID, which
+ * stands for the old slot, is gone before that one can be given away. */
+static void test_an_id_that_was_not_told(void **state)
+{
+    (void)state;
+    struct bpf_slots slots;
+    assert_int_equal(bpf_slots_init(&slots, 2), 0);
+    uint32_t old = take(&slots, 11, 2), failed = take(&slots, 11, 2);
+    bpf_slots_leave(&slots, failed);
+    bpf_slots_leave(&slots, old);
+    refuse(&slots);
+    forget(&slots, 11);
+    refuse(&slots);
+    bpf_slots_settle(&slots);
+    take(&slots, 12, 2);
     bpf_slots_release(&slots);
 }
 
@@ -103,13 +144,13 @@ static void test_levels(void **state)
     assert_int_equal(bpf_slots_levels(&slots), 0);
     uint32_t a = take(&slots, 11, 2), b = take(&slots, 12, 2), c = take(&slots, 13, 15);
     assert_int_equal(bpf_slots_levels(&slots), 1 << 2 | 1 << 15);
-    leave(&slots, a, true, 11);
-    leave(&slots, c, true, 13);
+    bpf_slots_leave(&slots, a);
+    bpf_slots_leave(&slots, c);
     assert_int_equal(bpf_slots_levels(&slots), 1 << 2);
     uint32_t d = take(&slots, 14, BPF_LEVEL_UNKNOWN);
     assert_int_equal(bpf_slots_levels(&slots), 0xffff);
-    leave(&slots, d, true, 14);
-    leave(&slots, b, true, 12);
+    bpf_slots_leave(&slots, d);
+    bpf_slots_leave(&slots, b);
     assert_int_equal(bpf_slots_levels(&slots), 0);
     bpf_slots_release(&slots);
 }
@@ -149,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_given_away_after_settling_only),
         cmocka_unit_test(test_left_twice),
         cmocka_unit_test(test_an_id_used_again),
+        cmocka_unit_test(test_an_id_that_was_not_told),
         cmocka_unit_test(test_levels),
         cmocka_unit_test(test_how_many),
         cmocka_unit_test(test_no_cgroup),

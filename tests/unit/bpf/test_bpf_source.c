@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -162,9 +163,68 @@ static void test_no_room_in_the_pool(void **state)
     assert_int_equal(rig->source->ops->open(rig->source, &scope, GROUP_CORE, &handle, &why),
                      -EMFILE);
     assert_int_equal(why.reason, REASON_FD_LIMIT);
+    assert_null(strstr(why.words, "--containers.max")); /* fewer would not help */
     rig->pool.counters -= rig->pool.limit;
     handle = open_group(rig, GROUP_CORE);
     rig->source->ops->close(rig->source, handle);
+}
+
+/* As the loop does; with ticks, all that it takes to load a program is gone. */
+static void begin_ticks(struct rig *rig)
+{
+    const struct tick tick = {.number = 1, .mono_ns = 1};
+    assert_int_equal(rig->source->ops->begin(rig->source, &tick), 0);
+}
+
+static bool check(struct rig *rig, enum group group, struct verdict *why)
+{
+    return rig->source->ops->check(rig->source, SCOPE_CGROUP, group, why);
+}
+
+static void test_loaded_at_the_start_only(void **state)
+{
+    struct rig *rig = rig_of(state);
+    struct verdict why;
+    assert_true(check(rig, GROUP_CORE, &why));
+    begin_ticks(rig);
+    size_t before = descriptors();
+    assert_false(check(rig, GROUP_CPI, &why));
+    assert_int_equal(descriptors(), before);
+    assert_int_equal(why.reason, REASON_NO_PERMISSION);
+    assert_string_equal(why.words, "group cpi: a BPF program can be loaded at the start only: "
+                                   "restart the exporter");
+    assert_true(check(rig, GROUP_CORE, &why));
+    rig->source->ops->close(rig->source, open_group(rig, GROUP_CORE));
+}
+
+/* The limit with which so many more can be opened. */
+static rlim_t limit_for(size_t n)
+{
+    int fd = 0;
+    for (; n > 0; fd++)
+        n -= fcntl(fd, F_GETFD) < 0;
+    return (rlim_t)fd;
+}
+
+/* A restart alone would not help: the cause is said again. */
+static void test_refused_at_the_start(void **state)
+{
+    struct rig *rig = rig_of(state);
+    struct rlimit all, few;
+    struct verdict why;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+    few = all;
+    few.rlim_cur = limit_for(group_descs[GROUP_CORE].n); /* for a trial of its events */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    bool taken = check(rig, GROUP_CORE, &why);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+    assert_false(taken);
+    assert_int_equal(why.reason, REASON_FD_LIMIT);
+    begin_ticks(rig);
+    verdict_clear(&why);
+    assert_false(check(rig, GROUP_CORE, &why));
+    assert_int_equal(why.reason, REASON_FD_LIMIT);
+    assert_non_null(strstr(why.words, "too few file descriptors for the BPF program"));
 }
 
 /* As Linux before 5.8 answers. */
@@ -204,6 +264,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_all_descriptors_count, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_room_in_the_pool, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_loaded_at_the_start_only, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_refused_at_the_start, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_kernel_without_the_capability, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,11 +25,11 @@
 #include "exporter/base/clock.h"
 #include "exporter/containers/cgroups/process.h"
 
-static void check_path(const char *text, int version, const char *want)
+static void check_path(const char *text, const char *controller, const char *want)
 {
     const char *path = NULL;
     size_t len = 0;
-    int err = process_cgroup_path(text, strlen(text), version, &path, &len);
+    int err = process_cgroup_path(text, strlen(text), controller, &path, &len);
     assert_int_equal(err, want ? 0 : -ENOENT);
     if (!want)
         return;
@@ -42,18 +42,19 @@ static void lines_of_the_kernel(void **state)
     (void)state;
     static const char hybrid[] = "9:name=systemd:/\n4:net_cls,perf_event:/docker/1:2\n"
                                  "3:perf_events:/no\n0::/docker/2\n";
-    check_path(hybrid, 2, "/docker/2");
-    check_path(hybrid, 1, "/docker/1:2");
-    check_path("0::/a", 2, "/a");
-    check_path("0::/a\n", 1, NULL);
-    check_path("12:perf_event:/x\n", 1, "/x");
-    check_path("12:perf_event,cpu:/x\n", 1, "/x");
-    check_path("12:cpu,perf_event,cpuset:/x\n", 1, "/x");
-    check_path("12:xperf_event:/x\n10:cpu:/y\n", 1, NULL);
-    check_path("10:cpu:/y\n", 2, NULL);
-    check_path("", 2, NULL);
-    check_path("0::\n", 2, NULL);
-    check_path("0:\n0\n\n::/x\n", 2, NULL);
+    check_path(hybrid, "", "/docker/2");
+    check_path(hybrid, "perf_event", "/docker/1:2");
+    check_path("0::/a", "", "/a");
+    check_path("0::/a\n", "perf_event", NULL);
+    check_path("12:perf_event:/x\n", "perf_event", "/x");
+    check_path("12:perf_event,cpu:/x\n", "perf_event", "/x");
+    check_path("12:cpu,perf_event,cpuset:/x\n", "perf_event", "/x");
+    check_path("12:xperf_event:/x\n10:cpu:/y\n", "perf_event", NULL);
+    check_path("10:cpu:/y\n", "", NULL);
+    check_path("10:cpu:/y\n4:memory:/z\n", "memory", "/z");
+    check_path("", "", NULL);
+    check_path("0::\n", "", NULL);
+    check_path("0:\n0\n\n::/x\n", "", NULL);
 }
 
 static void check_resolved(const char *root, const char *path, int err, const char *want)

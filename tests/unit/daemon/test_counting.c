@@ -31,30 +31,33 @@ static void test_which(void **state)
         const char *words;
     } cases[] = {
         /* 32,000 reads at 2.7 us; the descriptors would suffice. */
-        {{128, 250, CORE, PLENTY, SECOND},
+        {{128, 250, CORE, 0, PLENTY, SECOND},
          true,
          "would take 86.4 ms in each tick, which is more "
          "than 10.0"},
-        {{128, 250, CORE, 200000, SECOND},
+        {{128, 250, CORE, 0, 200000, SECOND},
          true,
          "250 containers on 128 CPUs would take 224250 file "
          "descriptors, of which counters may have 200000"},
-        {{128, 250, CORE, PLENTY, (uint64_t)10 * SECOND},
+        {{128, 250, CORE, 0, PLENTY, (uint64_t)10 * SECOND},
          false,
          "fit: 224250 file descriptors, and "
          "86.4 ms"},
-        {{2, 250, CORE, PLENTY, SECOND},
+        {{2, 250, CORE, 0, PLENTY, SECOND},
          false,
          "250 containers on 2 CPUs fit: 3750 file "
          "descriptors, and 1.4 ms"},
-        {{2, 250, CORE, 3750, SECOND}, false, "fit"},
-        {{2, 250, CORE, 3749, SECOND}, true, "would take 3750 file descriptors"},
-        {{2, 4096, CORE, PLENTY, SECOND}, true, "22.1 ms"},
-        {{32, 110, CORE, PLENTY, SECOND}, false, "9.5 ms"},
-        {{34, 110, CORE, PLENTY, SECOND}, true, "10.1 ms"},
-        {{128, 10, CORE, PLENTY, SECOND}, false, "3.5 ms"}, /* --containers.max=10 */
-        {{128, 250, CORE, PLENTY, SECOND / 10}, true, "more than 1.0"},
-        {{128, 250, 0, 100, SECOND}, false, "no counters here"},
+        {{2, 250, CORE, 0, 3750, SECOND}, false, "fit"},
+        {{2, 250, CORE, 0, 3749, SECOND}, true, "would take 3750 file descriptors"},
+        {{2, 4096, CORE, 0, PLENTY, SECOND}, true, "22.1 ms"},
+        {{32, 110, CORE, 0, PLENTY, SECOND}, false, "9.5 ms"},
+        {{34, 110, CORE, 0, PLENTY, SECOND}, true, "10.1 ms"},
+        {{128, 10, CORE, 0, PLENTY, SECOND}, false, "3.5 ms"}, /* --containers.max=10 */
+        {{128, 250, CORE, 0, PLENTY, SECOND / 10}, true, "more than 1.0"},
+        {{128, 250, 0, 0, 100, SECOND}, false, "no counters here"},
+        /* Two groups of a container take two readings, and two directories. */
+        {{16, 110, CORE + 5, 1, PLENTY, SECOND}, false, "21340 file descriptors, and 9.5 ms"},
+        {{18, 110, CORE + 5, 1, PLENTY, SECOND}, true, "10.7 ms"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct verdict why = {.reason = REASON_NO_DEVICE};

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "collectors/learned/normal.h"
+#include "tests/unit/support/draw.h"
 
 #define SECOND 1000000000ull
 #define HOUR (3600 * SECOND)
@@ -93,11 +94,8 @@ static void a_line_is_found(void **state)
 
 static double noise(void)
 {
-    static uint64_t random = 88172645463325252u;
-    random ^= random << 13;
-    random ^= random >> 7;
-    random ^= random << 17;
-    return (double)(random >> 11) * 0x1p-53 - 0.5;
+    static uint64_t random = DRAW_SEED;
+    return draw_unit(&random) - 0.5;
 }
 
 /* One that reads as fast as memory lets it: its own rate falls when latency rises, and tells the

@@ -96,7 +96,7 @@ static void test_defaults(void **state)
     assert_int_equal(o.interval_ns, 1000000000);
     assert_null(o.include);
     assert_null(o.exclude);
-    assert_int_equal(o.containers_max, 512);
+    assert_int_equal(o.containers_max, 4096);
     assert_int_equal(o.linger_ns, 120000000000);
     assert_int_equal(o.linger_max, 2048);
     assert_false(o.all_cgroups || o.nested);
@@ -118,7 +118,7 @@ static void test_no_arguments_at_all(void **state)
     struct options options;
     char error[64];
     assert_int_equal(options_parse(&options, 0, (char *[]){NULL}, error, sizeof error), 0);
-    assert_int_equal(options.containers_max, 512);
+    assert_int_equal(options.containers_max, 4096);
 }
 
 static void test_booleans(void **state)

@@ -462,6 +462,7 @@ static void before_the_first_tick_nothing_is_known(void **state)
     assert_int_equal(get(f, "/api/v1/containers"), 200);
     assert_non_null(find(f, "\"running\":null"));
     assert_non_null(find(f, "\"live_tick\":null"));
+    assert_non_null(find(f, "\"own_cgroup_id\":null"));
     drop(f);
     pages_free(f->pages);
     live_free(empty);

@@ -75,6 +75,7 @@ static int setup_with(void **state, bool api)
                                         .store = f->store,
                                         .collectors = collectors,
                                         .n_collectors = 3,
+                                        .own_cgroup = 843,
                                         .api = api};
     assert_int_equal(pages_new(&config, &f->pages), 0);
     f->status.source = "perf";
@@ -194,6 +195,12 @@ static void the_document_says_of_which_tick_it_is(void **state)
     assert_int_equal(store_publish(f->store, &tick), 0);
     assert_int_equal(get(f, "/api/v1/containers"), 200);
     assert_true(response_says(f, "{\"source\":\"replay\",\"replay_ended\":true,"));
+    assert_true(response_says(f, "\"own_cgroup_id\":843,"));
+    assert_true(response_says(f, "\"base_frequency_hz\":null,"));
+    f->status.machine.base_frequency_hz = 2.1e9;
+    pages_update(f->pages, &f->status, 2);
+    assert_int_equal(get(f, "/api/v1/containers"), 200);
+    assert_true(response_says(f, "\"base_frequency_hz\":2100000000,"));
     assert_true(response_says(f, "\"tick\":{\"number\":7,\"monotonic_seconds\":1234.500000000,"
                                  "\"interval_seconds\":0.500000000},"));
 }

@@ -282,12 +282,14 @@ static void what_was_left_out(void **state)
     struct fixture *f = *state;
     f->status.refused[REFUSED_PLACE] = 4;
     f->status.log_dropped[LOG_DROPPED_RATE] = 9;
+    f->status.unread = 3;
     look(f, 590 * second_ns);
     expect_number(f, "left_out.cgroups_refused.places", 4);
     expect_number(f, "left_out.cgroups_refused.directories", 0);
     expect_number(f, "left_out.cgroups_refused.watches", 0);
     expect_number(f, "left_out.log_lines_dropped.rate", 9);
     expect_number(f, "left_out.log_lines_dropped.blocked", 0);
+    expect_number(f, "left_out.intervals_unread", 3);
 }
 
 int main(void)

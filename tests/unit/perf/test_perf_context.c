@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -26,6 +27,7 @@ static void test_contexts_add_up(void **state)
     assert_int_equal(pool.counters, 4 + 3);
     assert_int_equal(perf_fd_budget(&other, GROUP_LOADS, 1, 3, &why), 0);
     assert_int_equal(perf_fd_budget(&other, GROUP_LOADS, 1, 4, &why), -EMFILE);
+    assert_non_null(strstr(why.words, "or lower --containers.max"));
     one.open_counters = one.cgroup_handles = 0;
     perf_fd_account(&one);
     assert_int_equal(pool.counters, 3);

@@ -107,6 +107,33 @@ static void test_roles_that_the_machine_lacks(void **state)
     assert_int_equal(why.reason, REASON_NO_PMU);
 }
 
+/* Two sources open the same events: what is wrong with them is said once. */
+static void test_said_once(void **state)
+{
+    struct perf_fixture *fixture = *state;
+    struct perf_said said = {0};
+    struct verdict why;
+    fixture->config.said = &said;
+    fixture->file.event[ROLE_INSTRUCTIONS] = "software:nothing";
+    for (int sources = 0; sources < 2; sources++) {
+        if (sources > 0)
+            fixture->source->ops->free(fixture->source);
+        perf_fixture_start(fixture);
+        assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+        assert_int_equal(perf_fixture_logged(fixture, "role instructions is not counted"), 1);
+    }
+    fixture->source->ops->free(fixture->source);
+    fixture->file.event[ROLE_INSTRUCTIONS] = NULL;
+    fixture->pmu.watchdog = true;
+    for (int sources = 0; sources < 2; sources++) {
+        if (sources > 0)
+            fixture->source->ops->free(fixture->source);
+        perf_fixture_start(fixture);
+        assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
+        assert_int_equal(perf_fixture_logged(fixture, "slowdown is off"), 1);
+    }
+}
+
 /* Other programs hold all counters for now: the smallest group has the best chance later. */
 static void test_all_counters_held(void **state)
 {
@@ -479,6 +506,7 @@ int main(void)
         TEST(test_full_group_says_nothing),
         TEST(test_refused_group),
         TEST(test_roles_that_the_machine_lacks),
+        TEST(test_said_once),
         TEST(test_all_counters_held),
         TEST(test_filtered),
         TEST(test_starvation_at_run_time),

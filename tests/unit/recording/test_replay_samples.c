@@ -14,6 +14,7 @@
 #include "exporter/source/recording/recorder.h"
 #include "exporter/source/recording/replay_samples.h"
 #include "exporter/source/source_set.h"
+#include "tests/unit/support/draw.h"
 #include "tests/unit/support/fake_source.h"
 #include "tests/unit/support/recordings.h"
 
@@ -255,29 +256,21 @@ struct seen {
     struct sampling sampling[ACCESS_KINDS];
 };
 
-static uint64_t next(uint64_t *seed)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
-}
-
 static struct access_sample some_sample(uint64_t *seed, uint64_t tick)
 {
     struct access_sample s = {
-        .time_ns = tick * 1000 - 500 + next(seed) % 600,
-        .owner = next(seed) % 2 ? 7000000000u : 12,
-        .ip = next(seed) >> 17,
-        .address = next(seed) >> 17,
-        .pid = (uint32_t)(next(seed) % 4000000),
-        .tid = (uint32_t)(next(seed) % 4000000),
-        .access = (enum access)(next(seed) % ACCESS_KINDS),
-        .medium = (enum medium)(next(seed) % MEDIA),
-        .size = (enum access_size)(next(seed) % ACCESS_SIZES),
+        .time_ns = tick * 1000 - 500 + draw(seed) % 600,
+        .owner = draw(seed) % 2 ? 7000000000u : 12,
+        .ip = draw(seed) >> 17,
+        .address = draw(seed) >> 17,
+        .pid = (uint32_t)(draw(seed) % 4000000),
+        .tid = (uint32_t)(draw(seed) % 4000000),
+        .access = (enum access)(draw(seed) % ACCESS_KINDS),
+        .medium = (enum medium)(draw(seed) % MEDIA),
+        .size = (enum access_size)(draw(seed) % ACCESS_SIZES),
     };
     if (s.size == ACCESS_SIZE_KNOWN)
-        s.bytes = 1 + (uint32_t)(next(seed) % 64);
+        s.bytes = 1 + (uint32_t)(draw(seed) % 64);
     return s;
 }
 
@@ -302,7 +295,7 @@ static void record_live(const char *path, struct seen *seen)
     struct recorder *recorder = recording_start(path);
     struct recording_container c1 = recording_named("c1", "a"), c2 = recording_named("c2", "b");
     struct source *wrapped;
-    uint64_t seed = 88172645463325252u;
+    uint64_t seed = DRAW_SEED;
     fake_source_init(&fake);
     recorder_container(recorder, &c1);
     recorder_container(recorder, &c2);
@@ -310,15 +303,15 @@ static void record_live(const char *path, struct seen *seen)
     struct source_set *set = set_of(wrapped);
     open_both(set);
     for (uint64_t t = 1; t <= TICKS; t++) {
-        fake.n_samples = next(&seed) % PER_TICK;
+        fake.n_samples = draw(&seed) % PER_TICK;
         for (size_t i = 0; i < fake.n_samples; i++)
             fake.samples[i] = some_sample(&seed, t);
         for (int access = 0; access < ACCESS_KINDS; access++) {
             struct sampling *sampling = &fake.sampling[access];
             sampling->period = 10007;
-            sampling->settled_ns = t * 1000 - next(&seed) % 700;
-            sampling->lost += next(&seed) % 3;
-            sampling->throttles += next(&seed) % 2;
+            sampling->settled_ns = t * 1000 - draw(&seed) % 700;
+            sampling->lost += draw(&seed) % 3;
+            sampling->throttles += draw(&seed) % 2;
         }
         recording_tick(recorder, t);
         begin(set, t);

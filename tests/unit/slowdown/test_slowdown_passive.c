@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/support/draw.h"
 #include "tests/unit/support/slowdown_rig.h"
 
 static bool gap_is(struct rig *rig, const char *reason)
@@ -139,15 +140,12 @@ static void a_node_that_is_never_calm_gives_no_estimate(void **state)
     assert_int_equal(rig->status.discarded[DISCARD_NEVER_CALM], 41);
 }
 
-static uint64_t random_state = 88172645463325252u;
+static uint64_t random_state = DRAW_SEED;
 
 /* Around 1. */
 static double noise(double share)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return 1 + share * ((double)(random_state >> 11) * 0x1p-53 - 0.5);
+    return 1 + share * (draw_unit(&random_state) - 0.5);
 }
 
 /* Three quarters of an hour beside a hog that reads between a fifth and all that it can, so that no

@@ -18,7 +18,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { BURSTS = 2, OPEN = 1, LOST = 3 };
+enum { BURSTS = 2, OPEN = 1, LOST = 3, UNREAD = 5 };
 
 /* Any pointer to a function may be converted to another type, as long as it is not called. */
 typedef void (*any_op)(void);
@@ -27,6 +27,7 @@ struct missing {
     const char *name;
     size_t offset;                                  /* of the op in struct source_ops */
     bool counts, probes, samples, counters, begins; /* what the source still does */
+    bool all_is_read;                               /* as far as it says */
 };
 
 #define OP(op) #op, offsetof(struct source_ops, op)
@@ -42,6 +43,8 @@ static const struct missing missing[] = {
     {OP(sampling), .counts = true, .probes = true, .counters = true, .begins = true},
     {OP(begin), .counts = true, .probes = true, .samples = true, .counters = true},
     {OP(open_counters), .counts = true, .probes = true, .samples = true, .begins = true},
+    {OP(unread), .counts = true, .probes = true, .samples = true, .counters = true, .begins = true,
+     .all_is_read = true},
 };
 
 static void takes_counts(struct source_set *set, const struct missing *without)
@@ -102,6 +105,7 @@ static void works_without(const struct missing *without, bool recorded)
     fake.n_probes = BURSTS;
     fake.n_samples = 1;
     fake.sampling[ACCESS_STORE].lost = LOST;
+    fake.unread = UNREAD;
     if (recorded) {
         recording_temporary(path);
         recorder = recording_start(path);
@@ -119,6 +123,7 @@ static void works_without(const struct missing *without, bool recorded)
     takes_counts(set, without);
     takes_probes(set, without);
     takes_samples(set, without);
+    assert_int_equal(source_set_unread(set), without->all_is_read ? 0 : UNREAD);
 
     source_set_free(set);
     assert_int_equal(fake.ledger.frees, 1);

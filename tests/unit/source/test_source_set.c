@@ -210,6 +210,29 @@ static void test_rows_may_grow(void **state)
     assert_int_equal(window.before->n, FAKE_MAX_CPUS);
 }
 
+/* Room for CPUs that came is made when the tick begins: reading allocates nothing. */
+static void test_rows_grow_in_begin(void **state)
+{
+    if (!malloc_count_works())
+        skip();
+    struct bench *bench = *state;
+    struct fake_source *fake = &bench->fake;
+    struct source_set *set = bench->set;
+    fake_group(fake, "c1", GROUP_CORE)->cpus = 1;
+    group_handle handle = open_group(set, "c1", GROUP_CORE);
+    struct group_window window;
+    begin(set, 1);
+    assert_int_equal(source_set_read(set, handle, &window), 0);
+    fake->groups[0].cpus = FAKE_MAX_CPUS;
+    uint64_t before = malloc_count();
+    begin(set, 2);
+    assert_true(malloc_count() > before);
+    before = malloc_count();
+    assert_int_equal(source_set_read(set, handle, &window), 0);
+    assert_int_equal(malloc_count(), before);
+    assert_int_equal(window.after->n, FAKE_MAX_CPUS);
+}
+
 static void test_steady_ticks_do_not_allocate(void **state)
 {
     if (!malloc_count_works())
@@ -394,6 +417,41 @@ static void test_routes(void **state)
     assert_int_equal(two->closes, 2);
 }
 
+/* What a source cannot, the one before it counts: a pair at a time, and before the first tick only,
+ * for it may have been too much for it. */
+static void test_falls_back(void **state)
+{
+    struct bench *bench = *state;
+    struct fake_source *first = &bench->fake, *second = &bench->second;
+    struct source_set *set = bench->set;
+    const enum group over[] = {GROUP_CORE, GROUP_STALLS, GROUP_LOADS};
+    struct verdict why = {0};
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(source_set_route_over(set, SCOPE_CGROUP, over[i], &second->source), 0);
+    assert_true(source_set_check(set, SCOPE_CGROUP, GROUP_STALLS, &why));
+    verdict_set(&second->check, REASON_FD_LIMIT, "too few");
+    assert_true(source_set_check(set, SCOPE_CGROUP, GROUP_CORE, &why));
+    assert_int_equal(why.reason, REASON_OK);
+    assert_true(source_set_fell_back(set, SCOPE_CGROUP, GROUP_CORE));
+    verdict_set(&first->check, REASON_NO_PMU, "nor here");
+    assert_false(source_set_check(set, SCOPE_CGROUP, GROUP_LOADS, &why));
+    assert_int_equal(why.reason, REASON_FD_LIMIT); /* as who serves it says */
+    assert_false(source_set_fell_back(set, SCOPE_CGROUP, GROUP_LOADS));
+    open_group(set, "c1", GROUP_CORE);
+    assert_int_equal(first->ledger.opens, 1);
+    open_group(set, "c1", GROUP_STALLS);
+    assert_int_equal(second->ledger.opens, 1);
+
+    begin(set, 1);
+    verdict_clear(&first->check);
+    assert_false(source_set_check(set, SCOPE_CGROUP, GROUP_STALLS, &why));
+    assert_false(source_set_fell_back(set, SCOPE_CGROUP, GROUP_STALLS));
+    source_set_route_back(set, SCOPE_CGROUP, GROUP_LOADS);
+    assert_true(source_set_check(set, SCOPE_CGROUP, GROUP_LOADS, &why));
+    free_set(bench);
+    assert_int_equal(second->ledger.frees, 1);
+}
+
 static void test_begin_asks_all_and_returns_the_first_error(void **state)
 {
     struct bench *bench = *state;
@@ -514,6 +572,7 @@ int main(void)
         TEST(test_one_read_per_tick),
         TEST(test_tick_without_reading_widens_the_window),
         TEST(test_rows_may_grow),
+        TEST(test_rows_grow_in_begin),
         TEST(test_steady_ticks_do_not_allocate),
         TEST(test_shared_handles_are_counted),
         TEST(test_old_handle_does_not_reach_the_slots_next_user),
@@ -521,6 +580,7 @@ int main(void)
         TEST(test_failed_open_leaves_nothing),
         TEST(test_out_of_memory),
         TEST(test_routes),
+        TEST(test_falls_back),
         TEST(test_begin_asks_all_and_returns_the_first_error),
         TEST(test_probes_are_the_same_list_for_everyone),
         TEST(test_samples_come_from_the_source_routed_for_them),

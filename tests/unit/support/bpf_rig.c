@@ -71,13 +71,27 @@ static int close_event(void *context, int fd)
 
 /* ---- a group ---- */
 
+bool bpf_rig_write(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    bool written = file && fprintf(file, "%s", text) > 0;
+    return file && fclose(file) == 0 && written;
+}
+
 static bool enter(const char *cgroup)
 {
     char path[4224];
     snprintf(path, sizeof path, "%s/cgroup.procs", cgroup);
-    FILE *file = fopen(path, "we");
-    bool written = file && fprintf(file, "0") > 0;
-    return file && fclose(file) == 0 && written;
+    return bpf_rig_write(path, "0");
+}
+
+bool bpf_rig_memory_cgroup(char *out, size_t size)
+{
+    char mount[4096];
+    if (cgroup_mount_find(&machine, "memory", mount, sizeof mount) != 0)
+        memcpy(mount, hierarchy, sizeof mount);
+    int n = snprintf(out, size, "%s/ie-test-bpf-memory-%d", mount, (int)getpid());
+    return mount[0] && (size_t)n < size && mkdir(out, 0755) == 0;
 }
 
 static void make_cgroup(struct bpf_rig *rig)
@@ -161,8 +175,22 @@ uint32_t bpf_rig_add(struct bpf_rig *rig, bool level_known)
     int fd = open(rig->cgroup, O_PATH | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(bpf_place_of(fd, &place), 0);
     close(fd);
+    rig->level = place.level;
     if (!level_known)
         place.level = BPF_LEVEL_UNKNOWN;
+    assert_int_equal(bpf_counter_add(rig->counter, &place, &slot), 0);
+    return slot;
+}
+
+void bpf_rig_leave(void)
+{
+    assert_true(enter(hierarchy));
+}
+
+uint32_t bpf_rig_other(struct bpf_rig *rig)
+{
+    const struct bpf_place place = {.id = UINT64_MAX, .level = rig->level};
+    uint32_t slot;
     assert_int_equal(bpf_counter_add(rig->counter, &place, &slot), 0);
     return slot;
 }

@@ -35,6 +35,7 @@ struct bpf_rig {
     struct bpf_counter *counter; /* of GROUP_CPI; NULL: not here */
     int cpu;                     /* where this process runs */
     char cgroup[4160];           /* "": none can be made */
+    int level;                   /* its depth, once it is counted */
 };
 
 extern struct perf_cpus bpf_rig_cpus;
@@ -51,6 +52,14 @@ void bpf_rig_start(struct bpf_rig *rig);
 void bpf_rig_tick(struct bpf_rig *rig);
 /* Counts a cgroup of its own, which this process enters; its slot. */
 uint32_t bpf_rig_add(struct bpf_rig *rig, bool level_known);
+/* This process goes back to the hierarchy's root. */
+void bpf_rig_leave(void);
+/* A container where that cgroup is, in which nothing runs; its slot. */
+uint32_t bpf_rig_other(struct bpf_rig *rig);
+/* A new cgroup where memory can be limited, if it can be here; to be removed. */
+bool bpf_rig_memory_cgroup(char *out, size_t size);
+/* Into a file that is there. */
+bool bpf_rig_write(const char *path, const char *text);
 /* BPF_RIG_FAULTS page faults of this process. */
 void bpf_rig_fault(const struct bpf_rig *rig);
 /* What the slot has on this process's CPU, as of now. */

@@ -19,6 +19,7 @@ static bool check(struct source *source, enum scope_kind kind, enum group group,
                   struct verdict *why)
 {
     (void)kind;
+    fake_of(source)->ledger.checks |= 1u << group;
     *why = fake_of(source)->check;
     if (fake_of(source)->lacks >> group & 1)
         verdict_set(why, REASON_UNSUPPORTED_CPU, "group %s: no verified events",
@@ -138,6 +139,11 @@ static size_t open_counters(struct source *source)
     return fake_of(source)->n_open;
 }
 
+static uint64_t unread(struct source *source)
+{
+    return fake_of(source)->unread;
+}
+
 static void free_source(struct source *source)
 {
     fake_of(source)->ledger.frees++;
@@ -157,6 +163,7 @@ static const struct source_ops ops = {
     .sampling = sampling,
     .close = close_group,
     .open_counters = open_counters,
+    .unread = unread,
     .free = free_source,
 };
 

@@ -19,6 +19,7 @@ enum {
 /* How often each op was called; of 'open', how often it worked. */
 struct fake_ledger {
     int opens, closes, begins, reads, frees;
+    uint32_t checks;   /* bit g: the group was asked for */
     char last_key[32]; /* opened */
 };
 
@@ -55,6 +56,7 @@ struct fake_source {
     const char *open_error_key;           /* this key's only; NULL: of all */
     int open_errno;                       /* what it fails with; 0: -EMFILE */
     int begin_error;
+    uint64_t unread; /* intervals */
 };
 
 void fake_source_init(struct fake_source *fake);
