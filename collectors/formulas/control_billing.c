@@ -55,3 +55,11 @@ bool control_epoch_slowdown(const struct control_epoch *epoch, double *slowdown)
     *slowdown = fmax(1, alone / (epoch->shared_reads / epoch->shared_cycles));
     return true;
 }
+
+bool control_epoch_refills(const struct control_epoch *epoch)
+{
+    double shared = epoch->shared_misses / epoch->shared_reads;
+    double warm = epoch->warm_misses / epoch->warm_reads;
+    double fall = warm - epoch->alone_misses / epoch->alone_reads;
+    return fall > (shared - warm) / 2 && fall > warm / 20;
+}

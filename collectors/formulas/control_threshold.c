@@ -156,6 +156,16 @@ enum control_action control_threshold_step(struct control_threshold *state,
     return culprit ? cut_quota(state, config, max_cores, now) : CONTROL_KEEP;
 }
 
+void control_threshold_hold(struct control_threshold *state,
+                            const struct control_threshold_config *config, double max_cores,
+                            double now)
+{
+    state->quota_cores = fmin(config->base_cores, max_cores);
+    state->history = 0;
+    state->calm = 0;
+    come_to_base(state, now);
+}
+
 double control_threshold_theta(const double *latencies, size_t n)
 {
     double sum = 0;

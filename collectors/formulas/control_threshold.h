@@ -86,6 +86,12 @@ enum control_action control_threshold_step(struct control_threshold *state,
                                            double max_cores, double now, enum control_window window,
                                            bool culprit);
 
+/* A window in which it is kept at base for another reason than a violation: nothing of it counts
+ * for what follows, which begins anew from there. */
+void control_threshold_hold(struct control_threshold *state,
+                            const struct control_threshold_config *config, double max_cores,
+                            double now);
+
 /* Theta as the paper finds it: the mean of n latencies of seconds in which best-effort work was
  * held. 0 for n = 0. Worked: 98 102 101 99 100 -> 100. */
 double control_threshold_theta(const double *latencies, size_t n);

@@ -30,7 +30,8 @@ enum claim_state {
 };
 
 enum claim_restored {
-    RESTORED,         /* the original is back, or as much of it as its parent allows now */
+    RESTORED,         /* the original is back */
+    RESTORED_CLAMPED, /* as much of it as its parent allows now, which has been lowered meanwhile */
     RESTORED_ALREADY, /* it was there */
     RESTORED_FOREIGN, /* somebody else's value, left alone */
     RESTORED_GONE,    /* the cgroup has ended */
@@ -50,7 +51,8 @@ struct actuator_ops {
     int (*probe)(void *self, struct verdict *why);
     /* With knob, container, container_id and path set, fills in the rest but for the id. 'floor':
      * the least that the configuration allows. -ENOENT: there is no such cgroup; -ERANGE: there is
-     * nothing to take from it; -EINVAL: its files say something unknown; others. */
+     * nothing to take from it, and most is known nevertheless; -EINVAL: its files say something
+     * unknown; others. */
     int (*claim)(void *self, double floor, struct claim *claim);
     /* What the file says now, and what that means. 0 or -errno. */
     int (*check)(void *self, const struct claim *claim, enum claim_state *state,
@@ -59,8 +61,9 @@ struct actuator_ops {
      * above. -ERANGE as claim(). */
     int (*limit)(void *self, double floor, struct claim *claim);
     /* What has come since under a claim that is held and OURS is brought under it as well; mostly
-     * nothing, and then nothing is written. May be NULL. */
-    int (*keep)(void *self, const struct claim *claim);
+     * nothing, and then nothing is written. Of many tasks some are looked at each time, in turn:
+     * 'kept' is where it goes on. May be NULL. */
+    int (*keep)(void *self, struct claim *claim);
     /* The text of a value, which stays between least and most. For most it is the original. */
     void (*format)(void *self, const struct claim *claim, double value, char out[CLAIM_TEXT_MAX]);
     /* Changes 'from' to 'set' and reads back. -ESTALE: it was neither before, nor is it afterwards

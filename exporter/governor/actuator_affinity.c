@@ -1,13 +1,11 @@
 /*
  * The CPUs that single threads may run on, by sched_setaffinity(2).
  *
- * A thread is its number and the time at which it began. What it is kept on are those of the CPUs
- * for it (actuator_env) that it may use anyhow. Texts are lists, "0-3,8", or "all": every CPU that
- * its cgroup allows, also those that are allowed later.
+ * What a thread is kept on are those of the CPUs for it (actuator_env) that it may use anyhow.
+ * Texts are lists, "0-3,8", or "all": every CPU that its cgroup allows, also those that are allowed
+ * later.
  *
- * Who is born of a thread inherits its CPUs, in whichever process. keep() and release() give those
- * back that were born since the claim, have exactly what it set and are not claimed themselves; of
- * several claims that have set the same, the oldest one's original. What a thread has asked for
+ * keep() and release() give those back that were born of it (born.h). What a thread has asked for
  * itself cannot be read, only what its cgroup allows of it: who has all of that is taken for one
  * who has asked for nothing.
  */
@@ -15,18 +13,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "exporter/base/process_stat.h"
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/governor/actuator.h"
+#include "exporter/governor/born.h"
 #include "exporter/governor/cgroup_cpus.h"
 #include "exporter/governor/cgroup_dir.h"
 #include "exporter/governor/cgroup_tasks.h"
 #include "exporter/governor/cpus.h"
-
-enum { PASSES = 5 };
+#include "exporter/governor/threads.h"
 
 struct affinity {
     const struct actuator_env *env;
@@ -81,62 +77,6 @@ static int read_allowed(const struct affinity *affinity, int directory, const ch
     char text[4096];
     int err = cgroup_cpus_read(&affinity->cpus, directory, path, text, sizeof text);
     return err ? err : cpus_parse(text, out);
-}
-
-/* ---- threads ---- */
-
-/* -ENODEV: there is no such thread. */
-static int read_start(const struct affinity *affinity, int tid, uint64_t *out)
-{
-    char path[64], text[PROCESS_STAT_BYTES];
-    snprintf(path, sizeof path, "%d/stat", tid);
-    int err = fsroot_read(affinity->env->fs, FSROOT_PROC, path, text, sizeof text, NULL);
-    if (err == -ENOENT || err == -ESRCH)
-        err = -ENODEV;
-    return err ? err : process_start_ticks(text, out);
-}
-
-static int read_cpus(const struct affinity *affinity, int tid, cpu_set_t *out)
-{
-    const struct fswrite *write = affinity->env->write;
-    int err = write->get_affinity(write->context, tid, out);
-    return err == -ESRCH ? -ENODEV : err;
-}
-
-static int set_cpus(const struct affinity *affinity, int tid, const cpu_set_t *cpus)
-{
-    const struct fswrite *write = affinity->env->write;
-    int err = write->set_affinity(write->context, tid, cpus);
-    return err == -ESRCH ? -ENODEV : err;
-}
-
-/* The claim's thread, and no other that has its number now. */
-static int read_claimed(const struct affinity *affinity, const struct claim *claim, cpu_set_t *out)
-{
-    uint64_t start;
-    int err = read_start(affinity, claim->tid, &start);
-    if (!err && start != claim->tid_start)
-        err = -ENODEV;
-    return err ? err : read_cpus(affinity, claim->tid, out);
-}
-
-/* Back to a text: to what of it is allowed now, or to all where nothing of it is. */
-static int put_back(const struct affinity *affinity, int tid, const char *text)
-{
-    cpu_set_t cpus, any;
-    memset(&any, 0xff, sizeof any);
-    if (strcmp(text, CPUS_ALL) == 0 || cpus_parse(text, &cpus))
-        cpus = any;
-    int err = set_cpus(affinity, tid, &cpus);
-    return err == -EINVAL ? set_cpus(affinity, tid, &any) : err;
-}
-
-static uint64_t ticks_since_boot(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
-    return (uint64_t)now.tv_sec * hz + (uint64_t)now.tv_nsec * hz / 1000000000u;
 }
 
 /* ---- limits ---- */
@@ -198,9 +138,9 @@ static int find_thread(const struct affinity *affinity, int directory, struct cl
     int found = cgroup_tasks(directory, is_this_one, &tid);
     if (found <= 0)
         return found ? found : -ENOENT;
-    int err = read_start(affinity, claim->tid, &claim->tid_start);
+    int err = thread_start(affinity->env, claim->tid, &claim->tid_start);
     if (!err)
-        err = read_cpus(affinity, claim->tid, cpus);
+        err = thread_cpus(affinity->env, claim->tid, cpus);
     return err == -ENODEV ? -ENOENT : err;
 }
 
@@ -212,7 +152,7 @@ static int affinity_claim(void *self, double floor, struct claim *claim)
     int directory = cgroup_dir_claim(affinity->hierarchy.path, claim);
     if (directory < 0)
         return directory;
-    claim->tid_claimed = ticks_since_boot();
+    claim->tid_claimed = thread_clock();
     int err = find_thread(affinity, directory, claim, &cpus);
     if (!err)
         err = read_allowed(affinity, directory, claim->path, &allowed);
@@ -226,76 +166,6 @@ static int affinity_claim(void *self, double floor, struct claim *claim)
     claim->value = claim->most;
     claim->from[0] = claim->set[0] = '\0';
     return 0;
-}
-
-/* ---- who was born ---- */
-
-struct born {
-    const struct affinity *affinity;
-    const struct claim *claim;
-    const char *set; /* what they were born with */
-    cpu_set_t allowed;
-    unsigned given;
-};
-
-static bool is_claimed(const struct affinity *affinity, int tid)
-{
-    const struct journal_claims *open = affinity->env->open;
-    for (size_t i = 0; i < open->n; i++)
-        if (open->claims[i].knob == KNOB_AFFINITY && open->claims[i].tid == tid)
-            return true;
-    return false;
-}
-
-static int give_back_one(void *context, unsigned tid)
-{
-    struct born *born = context;
-    const struct claim *claim = born->claim;
-    cpu_set_t cpus;
-    uint64_t start;
-    if ((int)tid == claim->tid || read_cpus(born->affinity, (int)tid, &cpus) ||
-        !cpus_are(born->set, &born->allowed, &cpus) || is_claimed(born->affinity, (int)tid) ||
-        read_start(born->affinity, (int)tid, &start) || start < claim->tid_claimed)
-        return 0;
-    int err = put_back(born->affinity, (int)tid, claim->original);
-    born->given += !err;
-    return err == -ENODEV ? 0 : err;
-}
-
-static int give_back_in(void *context, int cgroup)
-{
-    return cgroup_tasks(cgroup, give_back_one, context);
-}
-
-static int give_back_born(const struct affinity *affinity, const struct claim *claim,
-                          const char *set, int directory, const cpu_set_t *allowed)
-{
-    struct born born = {.affinity = affinity, .claim = claim, .set = set, .allowed = *allowed};
-    if (!set[0] || strcmp(set, claim->original) == 0)
-        return 0;
-    int err = 0;
-    for (int i = 0; i < PASSES && !err; i++) { /* who was just given back may have had children */
-        unsigned before = born.given;
-        err = give_back_in(&born, directory);
-        int below = cgroup_each_below(directory, give_back_in, &born);
-        err = err ? err : below;
-        if (born.given == before)
-            break;
-    }
-    return err == -ENODEV || err == -ENOENT ? 0 : err; /* the cgroup has ended */
-}
-
-/* One of all claims that have set the same in this cgroup. */
-static bool is_first(const struct affinity *affinity, const struct claim *claim)
-{
-    const struct journal_claims *open = affinity->env->open;
-    for (size_t i = 0; i < open->n; i++) {
-        const struct claim *other = &open->claims[i];
-        if (other->knob == KNOB_AFFINITY && other->ino == claim->ino && other->dev == claim->dev &&
-            strcmp(other->set, claim->set) == 0)
-            return other->id == claim->id;
-    }
-    return false;
 }
 
 /* ---- reading and changing ---- */
@@ -352,7 +222,7 @@ static int affinity_check(void *self, const struct claim *claim, enum claim_stat
     if (err)
         return err;
     close_site(directory);
-    err = directory < 0 ? -ENODEV : read_claimed(affinity, claim, &cpus);
+    err = directory < 0 ? -ENODEV : thread_claimed(affinity->env, claim, &cpus);
     if (!err)
         return judge(claim, &allowed, &cpus, state, now);
     if (err != -ENODEV)
@@ -380,15 +250,15 @@ static int change(const struct affinity *affinity, const struct claim *claim,
                   const cpu_set_t *allowed)
 {
     cpu_set_t cpus;
-    int err = read_claimed(affinity, claim, &cpus);
+    int err = thread_claimed(affinity->env, claim, &cpus);
     if (!err && !cpus_are(claim->from, allowed, &cpus) && !cpus_are(claim->set, allowed, &cpus))
         err = -ESTALE;
     if (!err)
         err = cpus_parse(claim->set, &cpus);
     if (!err)
-        err = set_cpus(affinity, claim->tid, &cpus);
+        err = thread_set(affinity->env, claim->tid, &cpus);
     if (!err)
-        err = read_claimed(affinity, claim, &cpus);
+        err = thread_claimed(affinity->env, claim, &cpus);
     if (!err && !cpus_are(claim->set, allowed, &cpus))
         err = -ESTALE;
     return err;
@@ -404,23 +274,23 @@ static int affinity_apply(void *self, const struct claim *claim)
         return err;
     err = directory < 0 ? -ENODEV : change(affinity, claim, &allowed);
     if (!err) /* from now on nobody looks for those that were born with what there was before */
-        give_back_born(affinity, claim, claim->from, directory, &allowed);
+        born_give_back(affinity->env, claim, claim->from, directory, &allowed);
     close_site(directory);
     return err;
 }
 
 /* Threads that joined the container's work since, from one that is held. */
-static int affinity_keep(void *self, const struct claim *claim)
+static int affinity_keep(void *self, struct claim *claim)
 {
     const struct affinity *affinity = self;
     cpu_set_t allowed;
     int directory;
-    if (!is_first(affinity, claim))
+    if (!born_are_of(affinity->env, claim))
         return 0;
     int err = open_site(affinity, claim, &directory, &allowed);
     if (err || directory < 0)
         return err;
-    err = give_back_born(affinity, claim, claim->set, directory, &allowed);
+    err = born_give_back(affinity->env, claim, claim->set, directory, &allowed);
     close_site(directory);
     return err;
 }
@@ -431,7 +301,7 @@ static int put_thread_back(const struct affinity *affinity, const struct claim *
                            const cpu_set_t *allowed, enum claim_restored *out)
 {
     cpu_set_t cpus;
-    int err = read_claimed(affinity, claim, &cpus);
+    int err = thread_claimed(affinity->env, claim, &cpus);
     if (err)
         return err;
     bool set = cpus_are(claim->set, allowed, &cpus);
@@ -439,7 +309,7 @@ static int put_thread_back(const struct affinity *affinity, const struct claim *
     *out = whole ? RESTORED_ALREADY : RESTORED_FOREIGN;
     if (!set && (whole || !claim->set[0] || !cpus_are(claim->from, allowed, &cpus)))
         return 0;
-    err = put_back(affinity, claim->tid, claim->original);
+    err = thread_put_back(affinity->env, claim->tid, claim->original);
     if (!err)
         *out = RESTORED;
     return err;
@@ -458,7 +328,8 @@ static int affinity_release(void *self, const struct claim *claim, enum claim_re
         *out = RESTORED_GONE;
         err = 0;
     }
-    int born = directory < 0 ? 0 : give_back_born(affinity, claim, claim->set, directory, &allowed);
+    int born =
+        directory < 0 ? 0 : born_give_back(affinity->env, claim, claim->set, directory, &allowed);
     close_site(directory);
     return err ? err : born;
 }

@@ -1,6 +1,7 @@
 /*
- * CPU quotas: cpu.cfs_quota_us of v1, cpu.max of v2. The period is never changed, and neither is
- * the burst: a quota below it is refused by the kernel, hence it bounds from below.
+ * CPU quotas and their bursts (bandwidth.h). The period is never changed. A burst is lowered as far
+ * as the quota takes it, for the kernel refuses a quota below it; what others make of it is theirs,
+ * and only the quota says whether a claim is still ours.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +16,10 @@
 #include "exporter/base/cpulist.h"
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/governor/actuator.h"
+#include "exporter/governor/bandwidth.h"
 #include "exporter/governor/cgroup_cpus.h"
 #include "exporter/governor/cgroup_dir.h"
+#include "exporter/governor/control_file.h"
 #include "exporter/governor/quota.h"
 
 enum { ROOT_MAX = 2048 };
@@ -28,18 +31,6 @@ struct cpu {
     struct cgroup_cpus cpus;
 };
 
-/* What differs between the versions. */
-struct names {
-    const char *quota, *burst, *request;
-};
-static const struct names names_v1 = {"cpu.cfs_quota_us", "cpu.cfs_burst_us", "cpu.shares"};
-static const struct names names_v2 = {"cpu.max", "cpu.max.burst", "cpu.weight"};
-
-static const struct names *names_of(const struct cpu *cpu)
-{
-    return cpu->version == 1 ? &names_v1 : &names_v2;
-}
-
 /* ---- files ---- */
 
 static int gone_or(int err)
@@ -50,33 +41,6 @@ static int gone_or(int err)
 static int open_claimed(const struct cpu *cpu, const struct claim *claim)
 {
     return cgroup_dir_open_claimed(cpu->root, claim);
-}
-
-/* The first line, without its end. */
-static int read_text(int directory, const char *name, char *out, size_t size)
-{
-    size_t len;
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return -errno;
-    int err = fsroot_read_fd(fd, out, size, &len);
-    close(fd);
-    if (!err)
-        out[strcspn(out, "\n")] = '\0';
-    return err;
-}
-
-static int read_number(int directory, const char *name, uint64_t *out)
-{
-    char text[CLAIM_TEXT_MAX], *end;
-    int err = read_text(directory, name, text, sizeof text);
-    if (err)
-        return err;
-    if (text[0] < '0' || text[0] > '9')
-        return -EINVAL;
-    errno = 0;
-    *out = strtoull(text, &end, 10);
-    return errno || *end ? -EINVAL : 0;
 }
 
 /* ---- opening ---- */
@@ -148,27 +112,28 @@ static int count_cpus(const struct cpu *cpu, int directory, const char *path, si
     return err;
 }
 
-static int parse_original(const struct cpu *cpu, int directory, const char *text, struct quota *out)
+/* Of v1 the period is in a file of its own. */
+static int parse_quota(const struct cpu *cpu, int directory, const char *text, struct quota *out)
 {
     uint64_t period;
     if (cpu->version == 2)
         return quota_parse_v2(text, out);
-    int err = read_number(directory, "cpu.cfs_period_us", &period);
+    int err = control_file_number(directory, "cpu.cfs_period_us", &period);
     return err ? err : quota_parse_v1(text, period, out);
 }
 
 /* v1 refuses a quota above the parent's; INFINITY where there is none. */
 static double parent_cores(const struct cpu *cpu, int directory)
 {
-    char text[CLAIM_TEXT_MAX];
+    struct bandwidth bandwidth;
     struct quota quota;
     if (cpu->version != 1)
         return INFINITY;
     int parent = openat(directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (parent < 0)
         return INFINITY;
-    bool known = read_text(parent, names_v1.quota, text, sizeof text) == 0 &&
-                 parse_original(cpu, parent, text, &quota) == 0;
+    bool known = bandwidth_read(parent, 1, &bandwidth) == 0 &&
+                 parse_quota(cpu, parent, bandwidth.quota, &quota) == 0;
     close(parent);
     return known ? quota_cores(quota) : INFINITY;
 }
@@ -178,7 +143,8 @@ static double request_in_pod(int directory, uint64_t weight)
 {
     uint64_t pod_weight;
     int pod = openat(directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    bool known = pod >= 0 && read_number(pod, names_v2.request, &pod_weight) == 0 && pod_weight > 0;
+    bool known =
+        pod >= 0 && control_file_number(pod, "cpu.weight", &pod_weight) == 0 && pod_weight > 0;
     if (pod >= 0)
         close(pod);
     return known ? quota_request_in_pod(weight, pod_weight) : quota_request_v2(weight, true);
@@ -187,30 +153,31 @@ static double request_in_pod(int directory, uint64_t weight)
 static double request_cores(const struct cpu *cpu, int directory, const char *path)
 {
     uint64_t number;
-    if (read_number(directory, names_of(cpu)->request, &number))
+    if (control_file_number(directory, cpu->version == 1 ? "cpu.shares" : "cpu.weight", &number))
         return 0;
+    bool kubernetes = strstr(path, "kubepods") != NULL;
     if (cpu->version == 1)
-        return quota_request_v1(number);
-    return strstr(path, "kubepods") ? request_in_pod(directory, number)
-                                    : quota_request_v2(number, false);
+        return quota_request_v1(number, kubernetes);
+    return kubernetes ? request_in_pod(directory, number) : quota_request_v2(number, false);
 }
 
 static int set_limits(const struct cpu *cpu, int directory, double floor, struct claim *claim)
 {
     size_t cpus;
-    uint64_t burst_us;
+    struct bandwidth original;
     struct quota quota;
-    int err = parse_original(cpu, directory, claim->original, &quota);
+    int err = bandwidth_parse(claim->original, &original);
+    if (!err)
+        err = parse_quota(cpu, directory, original.quota, &quota);
     if (!err)
         err = count_cpus(cpu, directory, claim->path, &cpus);
     if (err)
         return err;
-    if (read_number(directory, names_of(cpu)->burst, &burst_us))
-        burst_us = 0; /* kernels before 5.14 have none */
-    double period = (double)quota.period_us;
     double least = fmax(floor, request_cores(cpu, directory, claim->path));
-    least = fmax(least, fmax((double)burst_us, QUOTA_LEAST_US) / period);
+    least = fmax(least, QUOTA_LEAST_US / (double)quota.period_us);
     double most = fmin(quota_cores(quota), fmin((double)cpus, parent_cores(cpu, directory)));
+    if (least >= most && !claim->id) /* what is held keeps the limits that it has */
+        claim->most = most;
     if (least >= most)
         return -ERANGE;
     claim->least = least;
@@ -234,9 +201,12 @@ static int cpu_claim(void *self, double floor, struct claim *claim)
     int directory = cgroup_dir_claim(cpu->root, claim);
     if (directory < 0)
         return directory;
-    int err = read_text(directory, names_of(cpu)->quota, claim->original, sizeof claim->original);
-    if (!err)
+    struct bandwidth now;
+    int err = bandwidth_read(directory, cpu->version, &now);
+    if (!err) {
+        bandwidth_spell(&now, claim->original);
         err = set_limits(cpu, directory, floor, claim);
+    }
     close(directory);
     if (err)
         return err;
@@ -247,15 +217,33 @@ static int cpu_claim(void *self, double floor, struct claim *claim)
 
 /* ---- reading and changing ---- */
 
+static int read_now(const struct cpu *cpu, int directory, const struct claim *claim,
+                    struct bandwidth_claim *parts, struct bandwidth *now, char text[CLAIM_TEXT_MAX])
+{
+    int err = bandwidth_claim_parse(claim, parts);
+    if (!err)
+        err = gone_or(bandwidth_read(directory, cpu->version, now));
+    if (err)
+        return err;
+    const char *known = bandwidth_text(claim, parts, now);
+    struct bandwidth other = *now; /* a new specification: a burst that we lowered is not of it */
+    if (bandwidth_is_our_burst(parts, now->burst_us))
+        other.burst_us = parts->original.burst_us;
+    if (known)
+        memcpy(text, known, CLAIM_TEXT_MAX);
+    else
+        bandwidth_spell(&other, text);
+    return 0;
+}
+
 static int cpu_check(void *self, const struct claim *claim, enum claim_state *state,
                      char now[CLAIM_TEXT_MAX])
 {
-    const struct cpu *cpu = self;
+    struct bandwidth_claim parts;
+    struct bandwidth found;
     now[0] = '\0';
-    int directory = open_claimed(cpu, claim);
-    int err = directory < 0
-                  ? directory
-                  : gone_or(read_text(directory, names_of(cpu)->quota, now, CLAIM_TEXT_MAX));
+    int directory = open_claimed(self, claim);
+    int err = directory < 0 ? directory : read_now(self, directory, claim, &parts, &found, now);
     if (directory >= 0)
         close(directory);
     if (err == -ENODEV) {
@@ -271,40 +259,58 @@ static int cpu_check(void *self, const struct claim *claim, enum claim_state *st
     return 0;
 }
 
+/* A quota of that many cores, with as much of the original burst as it takes. */
+static int spell_cores(const struct cpu *cpu, int directory, const struct claim *claim,
+                       double cores, struct bandwidth *out)
+{
+    char text[CLAIM_TEXT_MAX];
+    struct quota quota;
+    struct bandwidth to;
+    int err = bandwidth_parse(claim->original, &to);
+    if (!err)
+        err = parse_quota(cpu, directory, to.quota, &quota);
+    if (err)
+        return err;
+    quota_format(cpu->version, cores, quota.period_us, text);
+    snprintf(to.quota, sizeof to.quota, "%.*s", (int)sizeof to.quota - 1, text);
+    uint64_t quota_us = strtoull(text, NULL, 10); /* both versions begin with it */
+    if (to.burst_us > quota_us)
+        to.burst_us = quota_us;
+    *out = to;
+    return 0;
+}
+
 static void cpu_format(void *self, const struct claim *claim, double value,
                        char out[CLAIM_TEXT_MAX])
 {
     const struct cpu *cpu = self;
-    struct quota quota;
+    struct bandwidth to;
     int directory = cpu->version == 1 ? open_claimed(cpu, claim) : -1;
-    if (value < claim->most && parse_original(cpu, directory, claim->original, &quota) == 0)
-        quota_format(cpu->version, value, quota.period_us, out);
+    if (value < claim->most && spell_cores(cpu, directory, claim, value, &to) == 0)
+        bandwidth_spell(&to, out);
     else /* also where the period is not known: what is right for another one is wrong here */
         memcpy(out, claim->original, CLAIM_TEXT_MAX);
     if (directory >= 0)
         close(directory);
 }
 
-static int write_text(const struct cpu *cpu, int directory, const char *text)
+static int change(const struct cpu *cpu, int directory, const struct claim *claim)
 {
-    char line[CLAIM_TEXT_MAX + 1];
-    int len = snprintf(line, sizeof line, "%s\n", text);
-    const struct fswrite *write = cpu->env->write;
-    return gone_or(
-        write->write_at(write->context, directory, names_of(cpu)->quota, line, (size_t)len));
-}
-
-static int change(const struct cpu *cpu, int directory, const char *from, const char *to)
-{
-    char now[CLAIM_TEXT_MAX];
-    int err = gone_or(read_text(directory, names_of(cpu)->quota, now, sizeof now));
-    if (!err && strcmp(now, from) != 0)
-        err = -ESTALE;
+    char text[CLAIM_TEXT_MAX];
+    struct bandwidth_claim parts;
+    struct bandwidth now, to;
+    int err = read_now(cpu, directory, claim, &parts, &now, text);
+    if (err)
+        return err;
+    if (strcmp(text, claim->from) != 0)
+        return -ESTALE;
+    to = parts.set;
+    if (!bandwidth_is_our_burst(&parts, now.burst_us) && to.burst_us > now.burst_us)
+        to.burst_us = now.burst_us; /* somebody has lowered it */
+    err = gone_or(bandwidth_write(cpu->env->write, directory, cpu->version, &now, &to));
     if (!err)
-        err = write_text(cpu, directory, to);
-    if (!err)
-        err = gone_or(read_text(directory, names_of(cpu)->quota, now, sizeof now));
-    if (!err && strcmp(now, to) != 0)
+        err = gone_or(bandwidth_read(directory, cpu->version, &now));
+    if (!err && (strcmp(now.quota, to.quota) != 0 || now.burst_us != to.burst_us))
         err = -ESTALE;
     return err;
 }
@@ -314,46 +320,65 @@ static int cpu_apply(void *self, const struct claim *claim)
     int directory = open_claimed(self, claim);
     if (directory < 0)
         return directory;
-    int err = change(self, directory, claim->from, claim->set);
+    int err = change(self, directory, claim);
     close(directory);
     return err;
 }
 
 /* The parent has been lowered meanwhile: what it allows is more than what we had set. */
-static int put_back_below_parent(const struct cpu *cpu, int directory, const struct claim *claim)
+static int write_below_parent(const struct cpu *cpu, int directory, const struct claim *claim,
+                              const struct bandwidth *now, uint64_t burst_us)
 {
-    char text[CLAIM_TEXT_MAX];
-    struct quota quota;
+    struct bandwidth to;
     double parent = parent_cores(cpu, directory);
-    int err = parse_original(cpu, directory, claim->original, &quota);
-    if (err || !isfinite(parent))
+    if (!isfinite(parent) || spell_cores(cpu, directory, claim, parent, &to))
         return -EINVAL;
-    quota_format(cpu->version, parent, quota.period_us, text);
-    return write_text(cpu, directory, text);
+    if (to.burst_us > burst_us)
+        to.burst_us = burst_us;
+    return bandwidth_write(cpu->env->write, directory, cpu->version, now, &to);
+}
+
+/* Behind somebody else's quota: as much of it as that takes. */
+static int give_burst_back(const struct cpu *cpu, int directory,
+                           const struct bandwidth_claim *parts, const struct bandwidth *now)
+{
+    struct quota quota;
+    struct bandwidth to = *now;
+    if (!bandwidth_is_our_burst(parts, now->burst_us) ||
+        parse_quota(cpu, directory, now->quota, &quota))
+        return 0;
+    to.burst_us = parts->original.burst_us;
+    if (quota.quota_us >= 0 && to.burst_us > (uint64_t)quota.quota_us)
+        to.burst_us = (uint64_t)quota.quota_us;
+    return bandwidth_write(cpu->env->write, directory, cpu->version, now, &to);
 }
 
 static int put_back(const struct cpu *cpu, int directory, const struct claim *claim,
                     enum claim_restored *out)
 {
-    char now[CLAIM_TEXT_MAX];
-    int err = gone_or(read_text(directory, names_of(cpu)->quota, now, sizeof now));
+    struct bandwidth_claim parts;
+    struct bandwidth now, to;
+    int err = bandwidth_claim_parse(claim, &parts);
+    if (!err)
+        err = gone_or(bandwidth_read(directory, cpu->version, &now));
     if (err)
         return err;
-    bool ours = claim->set[0] && (strcmp(now, claim->set) == 0 || strcmp(now, claim->from) == 0);
-    if (strcmp(now, claim->original) == 0) {
-        *out = RESTORED_ALREADY;
-        return 0;
-    }
-    if (!ours) {
-        *out = RESTORED_FOREIGN;
-        return 0;
-    }
-    err = write_text(cpu, directory, claim->original);
-    if (err == -EINVAL)
-        err = put_back_below_parent(cpu, directory, claim);
+    bool reset = strcmp(now.quota, parts.original.quota) == 0;
+    bool burst =
+        bandwidth_is_our_burst(&parts, now.burst_us) && now.burst_us != parts.original.burst_us;
+    *out = !reset ? RESTORED_FOREIGN : burst ? RESTORED : RESTORED_ALREADY;
+    if (reset || !bandwidth_is_our_quota(&parts, now.quota))
+        return gone_or(give_burst_back(cpu, directory, &parts, &now));
+    to = parts.original;
+    if (!bandwidth_is_our_burst(&parts, now.burst_us))
+        to.burst_us = now.burst_us;
+    err = gone_or(bandwidth_write(cpu->env->write, directory, cpu->version, &now, &to));
     if (!err)
         *out = RESTORED;
-    return err;
+    if (err != -EINVAL)
+        return err;
+    *out = RESTORED_CLAMPED;
+    return gone_or(write_below_parent(cpu, directory, claim, &now, to.burst_us));
 }
 
 static int cpu_release(void *self, const struct claim *claim, enum claim_restored *out)

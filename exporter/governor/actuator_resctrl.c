@@ -14,18 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/containers/cgroups/hierarchy.h"
+#include "exporter/governor/allocation.h"
 #include "exporter/governor/cgroup_dir.h"
-#include "exporter/governor/resctrl.h"
 
 /* The text of a container that somebody else has put elsewhere: no value. */
 static const char elsewhere[] = "elsewhere";
-
-struct allocation {
-    const struct actuator_env *env;
-    enum knob knob;
-    struct cgroup_hierarchy hierarchy; /* that the exporter's paths and inodes are of */
-};
 
 /* ---- opening ---- */
 
@@ -97,102 +90,6 @@ static int allocation_probe(void *self, struct verdict *why)
     return err;
 }
 
-/* ---- what is there ---- */
-
-/* The resctrl mount and the claim's cgroup, both or none. -ENODEV: one of the two is gone. */
-struct site {
-    struct resctrl resctrl;
-    int cgroup;
-};
-
-static int site_open(const struct allocation *allocation, const struct claim *claim,
-                     struct site *site)
-{
-    int err = resctrl_open(allocation->env, &site->resctrl);
-    if (err)
-        return err;
-    site->cgroup = cgroup_dir_open_claimed(allocation->hierarchy.path, claim);
-    if (site->cgroup >= 0)
-        return 0;
-    err = site->cgroup;
-    resctrl_close(&site->resctrl);
-    return err;
-}
-
-static void site_close(struct site *site)
-{
-    close(site->cgroup);
-    resctrl_close(&site->resctrl);
-}
-
-static void spell(const struct allocation *allocation, struct resctrl_place place,
-                  char out[CLAIM_TEXT_MAX])
-{
-    if (allocation->knob == KNOB_WAYS)
-        snprintf(out, CLAIM_TEXT_MAX, "%x", place.mask);
-    else
-        snprintf(out, CLAIM_TEXT_MAX, "%u", place.percent);
-}
-
-/* The other knob stays as it is. */
-static bool replace(const struct allocation *allocation, const char *text,
-                    struct resctrl_place *place)
-{
-    char *end;
-    errno = 0;
-    unsigned long value = strtoul(text, &end, allocation->knob == KNOB_WAYS ? 16 : 10);
-    if (errno || end == text || *end || value == 0 || value > UINT32_MAX)
-        return false;
-    if (allocation->knob == KNOB_WAYS)
-        place->mask = (uint32_t)value;
-    else
-        place->percent = (uint32_t)value;
-    return true;
-}
-
-/* Whether the other knob of the same container is turned down, too. */
-static bool other_is_claimed(const struct allocation *allocation, const struct claim *claim)
-{
-    enum knob other = allocation->knob == KNOB_WAYS ? KNOB_MBA : KNOB_WAYS;
-    const struct journal_claims *open = allocation->env->open;
-    for (size_t i = 0; i < open->n; i++)
-        if (open->claims[i].knob == other && open->claims[i].ino == claim->ino &&
-            strcmp(open->claims[i].path, claim->path) == 0)
-            return true;
-    return false;
-}
-
-/* Of either knob, but for this one; 0: but for none. */
-static bool any_claim_but(const struct allocation *allocation, uint64_t id)
-{
-    const struct journal_claims *open = allocation->env->open;
-    for (size_t i = 0; i < open->n; i++)
-        if (open->claims[i].id != id &&
-            (open->claims[i].knob == KNOB_WAYS || open->claims[i].knob == KNOB_MBA))
-            return true;
-    return false;
-}
-
-/* Of the other knob what is claimed of it, and else what the root group has; of both no more than
- * that. */
-static struct resctrl_place within(const struct allocation *allocation, const struct site *site,
-                                   const struct claim *claim, struct resctrl_place place)
-{
-    struct resctrl_place whole = site->resctrl.whole;
-    if (!other_is_claimed(allocation, claim)) {
-        if (allocation->knob == KNOB_WAYS)
-            place.percent = whole.percent;
-        else
-            place.mask = whole.mask;
-    }
-    place.mask &= whole.mask;
-    if (place.mask == 0)
-        place.mask = whole.mask;
-    if (place.percent > whole.percent)
-        place.percent = whole.percent;
-    return place;
-}
-
 /* ---- limits ---- */
 
 static double info(const struct allocation *allocation, const char *file, double otherwise)
@@ -208,7 +105,7 @@ static double info(const struct allocation *allocation, const char *file, double
 static int set_limits(const struct allocation *allocation, double floor, struct claim *claim)
 {
     struct resctrl_place whole = {0};
-    if (!replace(allocation, claim->original, &whole))
+    if (!allocation_replace(allocation, claim->original, &whole))
         return -EINVAL;
     double least, most, step = 1;
     if (allocation->knob == KNOB_WAYS) {
@@ -246,8 +143,8 @@ static int read_original(const struct allocation *allocation, const struct site 
     int err = resctrl_find(&site->resctrl, site->cgroup, false, &state, &place);
     if (err)
         return err;
-    spell(allocation, site->resctrl.whole, claim->original);
-    spell(allocation, place, now);
+    allocation_spell(allocation, site->resctrl.whole, claim->original);
+    allocation_spell(allocation, place, now);
     return state == RESCTRL_FOREIGN || strcmp(now, claim->original) != 0 ? -EBUSY : 0;
 }
 
@@ -290,10 +187,10 @@ static int judge(const struct allocation *allocation, const struct site *site,
     int err = resctrl_find(&site->resctrl, site->cgroup, !held, &found, &place);
     if (err)
         return err;
-    spell(allocation, place, now);
+    allocation_spell(allocation, place, now);
     if (found == RESCTRL_FOREIGN || (held && !resctrl_is_true(&site->resctrl, place)))
         strcpy(now, elsewhere);
-    spell(allocation, site->resctrl.whole, whole);
+    allocation_spell(allocation, site->resctrl.whole, whole);
     if (strcmp(whole, claim->original) != 0)
         *state = CLAIM_REBASED;
     else if (strcmp(now, held ? claim->set : claim->original) == 0 || found == RESCTRL_EMPTY)
@@ -320,7 +217,7 @@ static int allocation_check(void *self, const struct claim *claim, enum claim_st
 }
 
 /* Tasks that joined the container without having been born in it. */
-static int allocation_keep(void *self, const struct claim *claim)
+static int allocation_keep(void *self, struct claim *claim)
 {
     struct site site;
     enum resctrl_state state;
@@ -330,7 +227,8 @@ static int allocation_keep(void *self, const struct claim *claim)
         return err == -ENODEV ? 0 : err;
     err = resctrl_find(&site.resctrl, site.cgroup, false, &state, &place);
     if (!err && state == RESCTRL_OURS)
-        err = resctrl_move(&site.resctrl, site.cgroup, within(self, &site, claim, place));
+        err = resctrl_keep(&site.resctrl, site.cgroup, allocation_within(self, &site, claim, place),
+                           &claim->kept);
     site_close(&site);
     return err;
 }
@@ -341,11 +239,11 @@ static void allocation_format(void *self, const struct claim *claim, double valu
     const struct allocation *allocation = self;
     struct resctrl_place place = {0};
     memcpy(out, claim->original, CLAIM_TEXT_MAX);
-    if (value >= claim->most || !replace(allocation, claim->original, &place))
+    if (value >= claim->most || !allocation_replace(allocation, claim->original, &place))
         return;
     place.mask = resctrl_mask(place.mask, (unsigned)value, claim->at);
     place.percent = (unsigned)fmax(claim->least, floor(value / claim->step) * claim->step);
-    spell(allocation, place, out);
+    allocation_spell(allocation, place, out);
 }
 
 static int change(const struct allocation *allocation, const struct site *site,
@@ -359,13 +257,13 @@ static int change(const struct allocation *allocation, const struct site *site,
         return err;
     if (state == RESCTRL_EMPTY)
         return -ENODEV;
-    spell(allocation, place, now);
+    allocation_spell(allocation, place, now);
     if (state == RESCTRL_FOREIGN || (strcmp(now, claim->from) != 0 && strcmp(now, claim->set) != 0))
         return -ESTALE;
     to = place;
-    if (!replace(allocation, claim->set, &to))
+    if (!allocation_replace(allocation, claim->set, &to))
         return -EINVAL;
-    to = within(allocation, site, claim, to);
+    to = allocation_within(allocation, site, claim, to);
     err = resctrl_move(&site->resctrl, site->cgroup, to);
     resctrl_sweep(&site->resctrl, false);
     if (!err)
@@ -405,7 +303,7 @@ static int put_back(const struct allocation *allocation, const struct site *site
         to.mask = whole.mask;
     else
         to.percent = whole.percent;
-    to = within(allocation, site, claim, to);
+    to = allocation_within(allocation, site, claim, to);
     bool home = resctrl_same_place(to, whole);
     if (state != RESCTRL_OURS || (!home && resctrl_same_place(place, to)))
         return 0;
@@ -439,7 +337,7 @@ static int put_back_or_sweep(const struct allocation *allocation, struct site *s
         return err; /* the host may have it: groups still hold the tasks */
     if (site->cgroup >= 0)
         err = put_all_back(allocation, site, claim, out);
-    int left = resctrl_sweep(&site->resctrl, !any_claim_but(allocation, claim->id));
+    int left = resctrl_sweep(&site->resctrl, !allocation_any_claim_but(allocation, claim->id));
     resctrl_close(&site->resctrl);
     return err ? err : left;
 }
@@ -465,7 +363,7 @@ static void allocation_tidy(void *self)
     struct resctrl resctrl;
     if (resctrl_open(allocation->env, &resctrl))
         return;
-    resctrl_sweep(&resctrl, !any_claim_but(allocation, 0));
+    resctrl_sweep(&resctrl, !allocation_any_claim_but(allocation, 0));
     resctrl_close(&resctrl);
 }
 

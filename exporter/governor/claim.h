@@ -8,6 +8,7 @@
 #define IE_GOVERNOR_CLAIM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { CLAIM_TEXT_MAX = 128, CLAIM_PATH_MAX = 1024, CLAIM_NAME_MAX = 256, CLAIMS_MAX = 1024 };
@@ -46,6 +47,7 @@ struct claim {
     double least, most, value;
     double step; /* values are multiples of it; 0: any */
     unsigned at; /* of ways: how many there are below the first; 0: of the others */
+    size_t kept; /* tasks that keep() has looked at in this round; not in the journal */
 };
 
 /* A path below a root: begins with a slash and leads nowhere else. */

@@ -264,9 +264,11 @@ static int send_request(const struct exchange *exchange, const char *host, const
 static int make_room(struct client_buffer *buffer, size_t need)
 {
     size_t cap = buffer->cap ? buffer->cap : FIRST_BYTES;
-    while (cap < need || cap - buffer->len < FIRST_BYTES / 2)
+    while (cap < CLIENT_BUFFER_MAX && (cap < need || cap - buffer->len < FIRST_BYTES / 2))
         cap *= 2;
-    if (cap > 2 * (size_t)CLIENT_BODY_MAX)
+    if (cap > CLIENT_BUFFER_MAX)
+        cap = CLIENT_BUFFER_MAX;
+    if (cap < need || cap == buffer->len)
         return -EFBIG;
     if (cap == buffer->cap)
         return 0;
@@ -318,6 +320,8 @@ int client_get(const struct client_address *address, const char *path, uint64_t 
         err = receive(&exchange, body, len);
     if (err)
         snprintf(error, error_size, "%s", exchange.why ? exchange.why : strerror(-err));
+    if (err == -EFBIG)
+        client_buffer_release(buffer);
     if (exchange.fd >= 0)
         close(exchange.fd);
     return err;

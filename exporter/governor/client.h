@@ -13,7 +13,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-enum { CLIENT_BODY_MAX = 32 << 20 };
+/* The largest body; no buffer is larger than with its headers. */
+enum { CLIENT_BODY_MAX = 32 << 20, CLIENT_BUFFER_MAX = CLIENT_BODY_MAX + (128 << 10) };
 
 struct client_address {
     union {
@@ -39,8 +40,8 @@ void client_buffer_release(struct client_buffer *buffer);
 
 /*
  * The body of 'path' as *body of *len bytes, within the buffer, until its next use. 0, or -errno
- * with the reason in error: -ETIMEDOUT, -ECONNREFUSED, -EPERM (somebody else's socket), -EFBIG,
- * -EPROTO (no HTTP, or another status than 200), ...
+ * with the reason in error: -ETIMEDOUT, -ECONNREFUSED, -EPERM (somebody else's socket), -EFBIG (the
+ * buffer is given back), -EPROTO (no HTTP, or another status than 200), ...
  */
 int client_get(const struct client_address *address, const char *path, uint64_t deadline_ns,
                struct client_buffer *buffer, const char **body, size_t *len, char *error,

@@ -105,18 +105,21 @@ static void read_knobs(struct config_reader *reader, json_t *item, const char *w
     config_read_count(reader, mba, place, "floor_percent", 1, 100, &class->floor_percent);
 }
 
-static void read_bound(struct config_reader *reader, json_t *item, const char *where,
-                       struct class *class)
+static void read_protected(struct config_reader *reader, json_t *item, const char *where,
+                           struct class *class)
 {
     config_read_number(reader, item, where, "slowdown_bound", 1.01, 100, &class->slowdown_bound);
     if (class->slowdown_bound > 0 && class->role != CLASS_PROTECTED)
         config_fail(reader, "%s.slowdown_bound: only a protected class has one", where);
+    config_read_number(reader, item, where, "cores", 0.01, 4096, &class->cores);
+    if (class->cores > 0 && class->role != CLASS_PROTECTED)
+        config_fail(reader, "%s.cores: only a protected class has them", where);
 }
 
 static void read_class(struct config_reader *reader, json_t *item, size_t i)
 {
-    static const char *const keys[] = {"name", "role", "match", "slowdown_bound",
-                                       "cpu",  "llc",  "mba",   NULL};
+    static const char *const keys[] = {"name", "role", "match", "slowdown_bound", "cores", "cpu",
+                                       "llc",  "mba",  NULL};
     static const char *const roles[] = {"protected", "best_effort", NULL};
     struct config *config = reader->config;
     struct class *class = &config->classes[i];
@@ -133,7 +136,7 @@ static void read_class(struct config_reader *reader, json_t *item, size_t i)
         config_fail(reader, "%s.role: is missing", where);
     class->role = (enum class_role)config_read_word(reader, item, where, "role", roles, 0);
     read_matches(reader, item, where, class);
-    read_bound(reader, item, where, class);
+    read_protected(reader, item, where, class);
     read_knobs(reader, item, where, class);
 }
 
@@ -169,6 +172,22 @@ static void read_limits(struct config_reader *reader, json_t *root)
 
 /* ---- the whole ---- */
 
+/* There is one before, which the file may name as well, but no other. */
+static void read_state_directory(struct config_reader *reader, json_t *root)
+{
+    char *directory = reader->config->state_directory;
+    char given[sizeof reader->config->state_directory];
+    strcpy(given, directory);
+    if (!given[0])
+        strcpy(directory, CONFIG_STATE_DIRECTORY);
+    config_read_text(reader, root, "the document", "state_directory", directory, sizeof given);
+    if (directory[0] != '/')
+        config_fail(reader, "state_directory: must be an absolute path");
+    if (given[0] && strcmp(given, directory) != 0)
+        config_fail(reader, "state_directory: --state-directory says another one, \"%.200s\"",
+                    given);
+}
+
 static void read_root(struct config_reader *reader, json_t *root)
 {
     static const char *const keys[] = {"governor", "mode",     "exporter", "state_directory",
@@ -179,18 +198,15 @@ static void read_root(struct config_reader *reader, json_t *root)
     if (json_integer_value(json_object_get(root, "governor")) != CONFIG_VERSION)
         config_fail(reader, "governor: must be %d, the version of this format", CONFIG_VERSION);
     config->enforce = config_read_word(reader, root, "the document", "mode", modes, 0) == 1;
-    strcpy(config->state_directory, "/run/interference_governor");
-    config_read_text(reader, root, "the document", "state_directory", config->state_directory,
-                     sizeof config->state_directory);
-    if (config->state_directory[0] != '/')
-        config_fail(reader, "state_directory: must be an absolute path");
+    read_state_directory(reader, root);
     read_exporter(reader, root);
     read_classes(reader, root);
     config_read_policies(reader, root);
     read_limits(reader, root);
 }
 
-int config_parse(const char *text, size_t len, struct config **out, char *error, size_t error_size)
+static int parse(const char *text, size_t len, const char *state_directory, struct config **out,
+                 char *error, size_t error_size)
 {
     json_t *root;
     struct config_reader reader = {
@@ -199,6 +215,8 @@ int config_parse(const char *text, size_t len, struct config **out, char *error,
         snprintf(error, error_size, "out of memory");
         return -ENOMEM;
     }
+    snprintf(reader.config->state_directory, sizeof reader.config->state_directory, "%s",
+             state_directory);
     reader.err = json_file_parse(text, len, &root, error, error_size);
     if (!reader.err) {
         read_root(&reader, root);
@@ -211,14 +229,30 @@ int config_parse(const char *text, size_t len, struct config **out, char *error,
     return reader.err;
 }
 
-static int parse_file(void *out, const char *text, size_t len, char *error, size_t error_size)
+int config_parse(const char *text, size_t len, struct config **out, char *error, size_t error_size)
 {
-    return config_parse(text, len, out, error, error_size);
+    return parse(text, len, "", out, error, error_size);
 }
 
-int config_load(const char *path, struct config **out, char *error, size_t error_size)
+struct loading {
+    const char *state_directory;
+    struct config *config;
+};
+
+static int parse_file(void *out, const char *text, size_t len, char *error, size_t error_size)
 {
-    return json_file_load(path, parse_file, out, error, error_size);
+    struct loading *loading = out;
+    return parse(text, len, loading->state_directory, &loading->config, error, error_size);
+}
+
+int config_load(const char *path, const char *state_directory, struct config **out, char *error,
+                size_t error_size)
+{
+    struct loading loading = {.state_directory = state_directory ? state_directory : ""};
+    int err = json_file_load(path, parse_file, &loading, error, error_size);
+    if (!err)
+        *out = loading.config;
+    return err;
 }
 
 void config_free(struct config *config)
@@ -248,19 +282,33 @@ double config_floor(const struct config *config, int class, enum knob knob)
     return floors[knob];
 }
 
+static const struct match *match_of(const struct class *class, const char *namespace_,
+                                    const char *pod, const char *container)
+{
+    for (size_t i = 0; i < class->n_matches; i++) {
+        const struct match *match = &class->matches[i];
+        if (fnmatch(match->namespace_, namespace_, 0) == 0 && fnmatch(match->pod, pod, 0) == 0 &&
+            fnmatch(match->container, container, 0) == 0)
+            return match;
+    }
+    return NULL;
+}
+
 int config_class_of(const struct config *config, const char *namespace_, const char *pod,
                     const char *container, bool *literal)
 {
+    int found = CLASS_NONE;
     for (size_t i = 0; i < config->n_classes; i++) {
-        const struct class *class = &config->classes[i];
-        for (size_t j = 0; j < class->n_matches; j++) {
-            const struct match *match = &class->matches[j];
-            if (fnmatch(match->namespace_, namespace_, 0) || fnmatch(match->pod, pod, 0) ||
-                fnmatch(match->container, container, 0))
-                continue;
-            *literal = is_literal(match);
-            return (int)i;
-        }
+        bool protected = config_is_protected(config, (int)i);
+        if (found != CLASS_NONE && !protected)
+            continue;
+        const struct match *match = match_of(&config->classes[i], namespace_, pod, container);
+        if (!match)
+            continue;
+        *literal = is_literal(match);
+        found = (int)i;
+        if (protected)
+            break;
     }
-    return CLASS_NONE;
+    return found;
 }

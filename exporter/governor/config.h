@@ -23,7 +23,8 @@ enum {
     CONFIG_CLASSES_MAX = 32,
     CONFIG_MATCHES_MAX = 64, /* of one class */
     CONFIG_PATTERN_MAX = 256,
-    CONFIG_NAME_MAX = 64
+    CONFIG_NAME_MAX = 64,
+    CONFIG_DIRECTORY_MAX = 256
 };
 
 enum class_role { CLASS_PROTECTED, CLASS_BEST_EFFORT };
@@ -40,13 +41,21 @@ struct class
     struct match matches[CONFIG_MATCHES_MAX];
     size_t n_matches;
     double slowdown_bound; /* of protected: how slow it may be; 0: nobody has said so */
+    double cores;          /* of protected: how many it uses when it is fully used; 0: likewise */
     /* Of best effort. */
     double base_cores, step_cores;
     unsigned floor_ways, floor_percent; /* of the last-level cache, of memory bandwidth */
 };
 
+enum calibrate {
+    CALIBRATE_BASELINE, /* theta is of the exporter's baseline */
+    CALIBRATE_THROTTLE  /* of latencies while best effort is held: calibration.h */
+};
+
 struct threshold_config {
     bool enabled;
+    enum calibrate calibrate;
+    double window_seconds;                   /* decides no more often */
     double factor;                           /* theta is so many times the baseline */
     double culprit_share;                    /* culprits.h */
     struct control_threshold_config control; /* base and step are the class's */
@@ -99,7 +108,7 @@ struct config {
     bool enforce; /* "mode":"enforce" */
     struct client_address exporter;
     uint64_t stale_ns, dead_ns;
-    char state_directory[256];
+    char state_directory[CONFIG_DIRECTORY_MAX];
     struct class classes[CONFIG_CLASSES_MAX];
     size_t n_classes;
     struct threshold_config threshold;
@@ -115,13 +124,17 @@ struct config {
 
 /* *out, to be freed, or -EINVAL with one line in error, -ENOMEM. */
 int config_parse(const char *text, size_t len, struct config **out, char *error, size_t error_size);
-/* The same from a file. */
-int config_load(const char *path, struct config **out, char *error, size_t error_size);
+/* Unless the flag says another one. */
+#define CONFIG_STATE_DIRECTORY "/run/interference_governor"
+
+/* The same from a file. 'state_directory' is what the file may name and no other; NULL: any. */
+int config_load(const char *path, const char *state_directory, struct config **out, char *error,
+                size_t error_size);
 void config_free(struct config *config);
 
 enum { CLASS_NONE = -1 };
-/* The first class one of whose matches fits; CLASS_NONE. *literal: the match names it without a
- * wildcard. Empty names match only what matches "". */
+/* The first protected class one of whose matches fits, or else the first of any role; CLASS_NONE.
+ * *literal: the match names it without a wildcard. Empty names match only what matches "". */
 int config_class_of(const struct config *config, const char *namespace_, const char *pod,
                     const char *container, bool *literal);
 

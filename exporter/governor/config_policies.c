@@ -89,8 +89,11 @@ static void read_confirm(struct config_reader *reader, const json_t *policy,
 
 static void read_threshold(struct config_reader *reader, json_t *policies)
 {
-    static const char *const keys[] = {"enabled", "classes", "mode",   "factor",        "confirm",
-                                       "calm",    "hold",    "futile", "culprit_share", NULL};
+    static const char *const keys[] = {"enabled", "classes", "mode",          "calibrate",
+                                       "window",  "factor",  "confirm",       "calm",
+                                       "hold",    "futile",  "culprit_share", NULL};
+    static const char *const calibrate[] = {
+        [CALIBRATE_BASELINE] = "baseline", [CALIBRATE_THROTTLE] = "throttle", NULL};
     static const char *const modes[] = {[CONTROL_SAFE] = "safe", [CONTROL_PAPER] = "paper", NULL};
     static const char where[] = "policies.threshold";
     struct threshold_config *threshold = &reader->config->threshold;
@@ -98,12 +101,16 @@ static void read_threshold(struct config_reader *reader, json_t *policies)
     json_t *policy =
         read_policy(reader, policies, POLICY_THRESHOLD, keys, 1u << KNOB_CPU, &threshold->enabled);
     control_threshold_defaults(control);
+    threshold->window_seconds = 1;
     threshold->factor = 1.25;
     threshold->culprit_share = 0.1;
     if (!policy)
         return;
     control->mode =
         (enum control_mode)config_read_word(reader, policy, where, "mode", modes, CONTROL_SAFE);
+    threshold->calibrate = (enum calibrate)config_read_word(reader, policy, where, "calibrate",
+                                                            calibrate, CALIBRATE_BASELINE);
+    config_read_duration(reader, policy, where, "window", 0.001, 60, &threshold->window_seconds);
     config_read_number(reader, policy, where, "factor", 1, 10, &threshold->factor);
     config_read_number(reader, policy, where, "culprit_share", 0, 1, &threshold->culprit_share);
     read_confirm(reader, policy, control);
@@ -174,6 +181,19 @@ static void read_mba(struct config_reader *reader, json_t *policies)
 
 /* ---- epochs ---- */
 
+/* What is measured is how slow somebody is without best effort, not without some of it. */
+static void need_all_best_effort(struct config_reader *reader)
+{
+    const struct config *config = reader->config;
+    for (size_t i = 0; i < config->n_classes; i++)
+        if (config->classes[i].role == CLASS_BEST_EFFORT &&
+            config->owners[i][KNOB_WAYS] != POLICY_EPOCHS)
+            config_fail(reader,
+                        "policies.epochs.classes: \"%.64s\" is missing: all best effort is "
+                        "held, or there is nothing to compare with",
+                        config->classes[i].name);
+}
+
 static void read_epochs(struct config_reader *reader, json_t *policies)
 {
     static const char *const keys[] = {"enabled", "classes", "share", NULL};
@@ -181,9 +201,11 @@ static void read_epochs(struct config_reader *reader, json_t *policies)
     epochs->share = 0.005;
     json_t *policy = read_policy(reader, policies, POLICY_EPOCHS, keys,
                                  1u << KNOB_WAYS | 1u << KNOB_MBA, &epochs->enabled);
-    if (policy)
-        config_read_number(reader, policy, "policies.epochs", "share", 0.0001, 0.02,
-                           &epochs->share);
+    if (!policy)
+        return;
+    config_read_number(reader, policy, "policies.epochs", "share", 0.0001, 0.02, &epochs->share);
+    if (epochs->enabled)
+        need_all_best_effort(reader);
 }
 
 /* ---- writers to persistent memory ---- */

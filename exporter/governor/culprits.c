@@ -60,6 +60,15 @@ void culprits_free(struct culprits *culprits)
     free(culprits);
 }
 
+void culprits_inherit(struct culprits *culprits, struct culprits *before)
+{
+    struct culprits empty = *culprits;
+    double share = culprits->share;
+    *culprits = *before;
+    culprits->share = share;
+    *before = empty;
+}
+
 /* ---- a window ---- */
 
 /* A path may be reused, and then the inode is another. */

@@ -24,6 +24,8 @@ struct culprits;
 
 /* share: what a culprit does at least; 0: all are culprits. 0 or -ENOMEM. */
 int culprits_new(double share, struct culprits **out);
+/* The windows so far; 'before' begins anew. */
+void culprits_inherit(struct culprits *culprits, struct culprits *before);
 /* Accepts NULL. */
 void culprits_free(struct culprits *culprits);
 

@@ -12,8 +12,8 @@
 enum action {
     ACTION_CUT,
     ACTION_RAISE,
-    ACTION_SET, /* other ways, as many */
-    ACTION_RELEASE,
+    ACTION_SET,     /* other ways, as many */
+    ACTION_RELEASE, /* all that it may have again; with OUTCOME_FOREIGN, not by us */
     ACTIONS
 };
 enum outcome {
@@ -38,6 +38,7 @@ enum release_reason {
     RELEASE_YIELDED,   /* to somebody else who writes */
     RELEASE_JOURNAL,   /* which could not be written */
     RELEASE_UNMANAGED, /* no policy has it any more */
+    RELEASE_REPLACED,  /* its claim was needed for a culprit */
     RELEASE_REASONS
 };
 const char *release_reason_name(enum release_reason reason);
@@ -69,6 +70,7 @@ struct decision {
 };
 
 enum foreign { FOREIGN_RESET, FOREIGN_CHANGED, FOREIGN_KINDS };
+const char *foreign_name(enum foreign kind);
 enum error_reason {
     ERROR_EBUSY,
     ERROR_ENOSPC,

@@ -32,6 +32,9 @@ struct because {
     const char *cause;      /* the container that waits, or ""; NULL: nothing is said */
     double measured, limit; /* NaN: none */
     enum chosen_by chosen_by;
+    /* Others wait for it: where no claim is left, it takes that of one that is none. */
+    bool culprit;
+    const char *why; /* why else; NULL: for nothing else */
 };
 
 struct enforcer_counts {
@@ -39,7 +42,7 @@ struct enforcer_counts {
     uint64_t errors[KNOB_COUNT][ERROR_OPS][ERROR_REASONS];
     uint64_t foreign[KNOB_COUNT][FOREIGN_KINDS];
     uint64_t released[RELEASE_REASONS];
-    uint64_t limited[GUARD_BACK_OFF + 1];
+    uint64_t limited[GUARD_VERDICTS];
     struct restore_counts restores;
 };
 
@@ -62,8 +65,13 @@ struct holding {
     double wanted; /* NaN: nothing this tick */
     unsigned wanted_at;
     struct because because;
-    uint64_t since_wall_ns; /* of the last change; 0: none */
+    uint64_t since_wall_ns;    /* of the last change; 0: none */
+    uint64_t culprit_until_ns; /* so long nobody takes its claim */
+    /* No claim was left for what was wished last, or it was needed elsewhere: it has all that it
+     * may have, and its policy has to wish anew. */
+    bool crowded_out;
     bool known; /* its limits are: otherwise there is nothing to take, or it cannot be read */
+    int why;    /* not: -errno of the actuator's claim; 0: nobody has tried */
     bool seen;  /* in this tick's view */
     /* The last change failed, and what the file has is not known yet; the value before it. */
     bool unsure;
@@ -88,24 +96,46 @@ void enforcer_set_limits(struct enforcer *enforcer, const struct guard_limits *l
  * A tick: begin, see each container that may be restricted, want for some of them, commit.
  *
  * begin looks at every file that is held: what others wrote is answered here; and in turn, within
- * thirty ticks, at all limits, such as CPUs that are online. see returns the
+ * thirty calls, at all limits, such as CPUs that are online. see returns the
  * holding, NULL when there are too many or no memory. It is valid until the next begin. What was
  * not seen by the commit is let go.
  */
 void enforcer_begin(struct enforcer *enforcer, uint64_t tick, uint64_t now_ns, uint64_t wall_ns);
 struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
                              const struct subject *subject);
+/* Between begin and commit: there is no room to keep a container or a thread in mind, so that it is
+ * not governed in this tick. Counted; the log says when that begins and ends. */
+void enforcer_leave_out(struct enforcer *enforcer);
 void enforcer_want(struct holding *holding, double value, const struct because *because);
 /* The same of ways with so many below the first. */
 void enforcer_want_at(struct holding *holding, double value, unsigned at,
                       const struct because *because);
+/* CPUs that a cgroup may use, by its cpuset and its quota; NaN: not known. Nothing is claimed. */
+double enforcer_cpus(const struct enforcer *enforcer, const char *path);
+/* Whether nothing is written at all. */
+bool enforcer_is_dry(const struct enforcer *enforcer);
 /* Everything back that it may have. */
 void enforcer_let_go(struct enforcer *enforcer, struct holding *holding, enum release_reason reason,
                      const struct because *because);
 void enforcer_commit(struct enforcer *enforcer);
+/* Before the commit: the next after 'last' that was not seen, the first for NULL; NULL: there is no
+ * more. */
+struct holding *enforcer_unseen(struct enforcer *enforcer, const struct holding *last);
 
-/* All originals back, now. 0, or -EAGAIN when some could not be put back: call again. */
-int enforcer_release_all(struct enforcer *enforcer, enum release_reason reason, uint64_t wall_ns);
+/* All originals back. 0, or -EAGAIN when some could not be put back: call again. What has failed is
+ * tried again later each time, as changes are; at a stop each time. */
+int enforcer_release_all(struct enforcer *enforcer, enum release_reason reason, uint64_t now_ns,
+                         uint64_t wall_ns);
+
+/* What may still be changed, within the node's limits. */
+struct room {
+    size_t claims;      /* that may be opened */
+    size_t writes;      /* in this tick, beside what is wanted already */
+    size_t most_writes; /* in a tick, when none was made for a while */
+};
+struct room enforcer_room(const struct enforcer *enforcer);
+/* Whether a change of it, in this tick, would be let through, for all that its own past says. */
+enum guard_verdict enforcer_would(const struct enforcer *enforcer, const struct holding *holding);
 
 /* For pages and metrics; valid until the next call that changes them. */
 const struct enforcer_counts *enforcer_counts(const struct enforcer *enforcer);

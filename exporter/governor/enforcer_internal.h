@@ -4,12 +4,14 @@
 #define IE_GOVERNOR_ENFORCER_INTERNAL_H
 
 #include "exporter/governor/enforcer.h"
+#include "exporter/governor/memories.h"
 
 struct enforcer {
     struct enforcer_config config;
     struct journal *journal;
     const struct actuators *actuators;
     struct guard guard;
+    struct memories *memories;
     struct enforcer_counts counts;
     struct holding *holdings; /* CLAIMS_MAX: they do not move within a tick */
     size_t n;
@@ -17,7 +19,10 @@ struct enforcer {
     struct holding **changed; /* ... and whose they are, ... */
     double *values;           /* ... and what their values become */
     size_t n_intents;
-    uint64_t tick, now_ns, wall_ns, seq, failing_since_ns;
+    size_t left_out; /* in this tick, for want of room */
+    bool said_left_out;
+    uint64_t tick; /* the exporter's, which may leave some out */
+    uint64_t rounds, now_ns, wall_ns, seq, failing_since_ns;
 };
 
 const struct actuator *holding_actuator(const struct enforcer *enforcer,
@@ -30,7 +35,8 @@ bool holding_is_held(const struct enforcer *enforcer, const struct holding *hold
 bool holding_is_lazy(const struct holding *holding);
 /* Reads its limits anew; a virtual value stays, within them. */
 void holding_read(struct enforcer *enforcer, struct holding *holding);
-/* The original back. 0 or -errno. */
+/* The original back. 0 or -errno; -EAGAIN: it failed a moment ago, and is not tried yet, but at a
+ * stop. */
 int holding_put_back(struct enforcer *enforcer, struct holding *holding,
                      enum release_reason reason);
 
@@ -39,6 +45,9 @@ void holding_settle(struct holding *holding, const char *now);
 
 void enforcer_count_error(struct enforcer *enforcer, const struct holding *holding,
                           enum error_op op, int err);
+/* The same of what no decision tells of: a line of the log, with limits. */
+void enforcer_warn(struct enforcer *enforcer, const struct holding *holding, enum error_op op,
+                   int err);
 void enforcer_tell(struct enforcer *enforcer, const struct holding *holding, enum action action,
                    enum outcome outcome, const char *from, const char *to, const char *why);
 

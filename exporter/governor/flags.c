@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "exporter/governor/config.h"
+
 enum kind { KIND_SWITCH, KIND_TEXT, KIND_LEVEL, KIND_FORMAT };
 
 static const struct flag {
@@ -17,9 +19,12 @@ static const struct flag {
     {"enforce", KIND_SWITCH, MEMBER(enforce), NULL,
      "Act, if the configuration says \"mode\":\"enforce\" as well. Without both it observes: it "
      "decides, logs and counts, and writes nothing."},
+    {"state-directory", KIND_TEXT, MEMBER(state_directory), "DIRECTORY",
+     "The journal's. The configuration may name no other one, so that who changes it hides no "
+     "journal. Default: " CONFIG_STATE_DIRECTORY "."},
     {"restore", KIND_SWITCH, MEMBER(restore), NULL,
-     "Put back what an earlier governor left, and end. Status 0: all is back, 3: something is "
-     "left."},
+     "Put back what an earlier governor left in the state directory's journal, without a "
+     "configuration, and end. Status 0: nothing is left there, 3: something is."},
     {"check", KIND_SWITCH, MEMBER(check), NULL,
      "Check the configuration and the machine, show what could be restricted now, and end."},
     {"web.listen-address", KIND_TEXT, MEMBER(listen), "ADDRESS:PORT",
@@ -118,8 +123,11 @@ static int check(const struct flags *flags, char *error, size_t error_size)
     const char *wrong = NULL;
     if (flags->help || flags->version)
         return 0;
-    if (!flags->config_file)
+    if (!flags->config_file && !flags->restore)
         wrong = "--config.file is required";
+    else if (flags->state_directory[0] != '/' ||
+             strlen(flags->state_directory) >= CONFIG_DIRECTORY_MAX)
+        wrong = "--state-directory: must be an absolute path of less than 256 bytes";
     else if (flags->restore && flags->check)
         wrong = "--restore contradicts --check";
     else if (flags->allow_replay && !flags->cgroupfs)
@@ -133,7 +141,9 @@ static int check(const struct flags *flags, char *error, size_t error_size)
 
 int flags_parse(struct flags *out, int argc, char *const *argv, char *error, size_t error_size)
 {
-    struct flags flags = {.listen = "127.0.0.1:10067", .log_level = LOG_LEVEL_INFO};
+    struct flags flags = {.listen = "127.0.0.1:10067",
+                          .state_directory = CONFIG_STATE_DIRECTORY,
+                          .log_level = LOG_LEVEL_INFO};
     int err = 0;
     for (int next = 1; !err && next < argc;)
         err = take(&flags, argc, argv, &next, error, error_size);
@@ -146,7 +156,8 @@ int flags_parse(struct flags *out, int argc, char *const *argv, char *error, siz
 
 void flags_print_help(FILE *file)
 {
-    fputs("Usage: interference_governor --config.file=FILE [FLAGS]\n\nTakes CPU from best-effort "
+    fputs("Usage: interference_governor --config.file=FILE [FLAGS]\n"
+          "       interference_governor --restore [FLAGS]\n\nTakes CPU from best-effort "
           "containers while protected ones wait longer for memory than is normal\nfor them, as "
           "interference_exporter measures it. Never gives more than the containers' own "
           "limits.\n\n",

@@ -10,7 +10,8 @@
 
 /* Texts point into argv or are constants. */
 struct flags {
-    const char *config_file;               /* never NULL, but for help and version */
+    const char *config_file;               /* NULL for help and version, and may be for restore */
+    const char *state_directory;           /* absolute, shorter than CONFIG_DIRECTORY_MAX */
     const char *listen;                    /* "127.0.0.1:10067" */
     const char *web_config_file;           /* NULL: not given */
     const char *procfs, *sysfs, *cgroupfs; /* NULL: the default */

@@ -4,17 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "exporter/containers/cgroups/process.h"
+#include "exporter/governor/calibration.h"
+#include "exporter/governor/exemptions.h"
 #include "exporter/governor/policy.h"
 
 struct governor {
     struct governor_setup setup;
     struct actuator_env env;
     struct actuators actuators;
-    struct cgroup_hierarchy counted; /* perf_event's, whose inodes the exporter tells */
-    uint64_t own_cgroup;             /* its inode there; 0: not known */
+    struct exemptions exemptions;
     struct journal journal;
     struct restore_counts restored; /* at the start */
     struct enforcer *enforcer;
@@ -24,56 +23,13 @@ struct governor {
     struct liveness_config liveness_config;
     struct liveness liveness;
     uint64_t ticks, dead_man[DEAD_REASONS];
+    uint64_t now_ns;             /* of the last take */
     struct policy_counts before; /* of policies that were replaced */
     bool paused, letting_go;
     enum release_reason why; /* while letting_go */
 };
 
 /* ---- who may be restricted ---- */
-
-static bool is_same_pod(const struct view_container *a, const struct view_container *b)
-{
-    return a->pod[0] && strcmp(a->pod, b->pod) == 0 && strcmp(a->namespace_, b->namespace_) == 0;
-}
-
-/* The container that the governor runs in, whatever it is called; NULL: it is in none. */
-static const struct view_container *find_own(const struct governor *governor,
-                                             const struct view *view)
-{
-    for (size_t i = 0; i < view->n && governor->own_cgroup; i++)
-        if (view->containers[i].cgroup_id == governor->own_cgroup)
-            return &view->containers[i];
-    return NULL;
-}
-
-/* Whoever measures, steers or keeps the cluster alive is not slowed down. */
-static bool is_exempt(const struct view_container *container, const struct view_container *self,
-                      bool literal)
-{
-    static const char *const own[] = {"interference-exporter", "interference_exporter",
-                                      "interference-governor", "interference_governor"};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (strstr(container->pod, own[i]) || strstr(container->container, own[i]))
-            return true;
-    if (self && (container == self || is_same_pod(container, self)))
-        return true;
-    return strcmp(container->namespace_, "kube-system") == 0 ||
-           (strcmp(container->qos_class, "guaranteed") == 0 && !literal);
-}
-
-/* The cgroup that the exporter counted is the one that has this path now. */
-static bool is_same_cgroup(const struct governor *governor, const struct view_container *container)
-{
-    char path[sizeof governor->counted.path + CLAIM_PATH_MAX];
-    struct stat st;
-    if (!claim_path_is_safe(container->path))
-        return false;
-    if (!container->cgroup_id)
-        return governor->setup.allow_replay;
-    int n = snprintf(path, sizeof path, "%s%s", governor->counted.path, container->path);
-    return n > 0 && (size_t)n < sizeof path && stat(path, &st) == 0 &&
-           st.st_ino == container->cgroup_id;
-}
 
 /* What of it may be turned down, and is some policy's. */
 static void see_knobs(struct governor *governor, struct governed *governed)
@@ -98,7 +54,7 @@ static void see_knobs(struct governor *governor, struct governed *governed)
 }
 
 static void classify(struct governor *governor, const struct view_container *container,
-                     const struct view_container *self, struct governed *out)
+                     const struct programs *programs, struct governed *out)
 {
     const struct config *config = governor->setup.config;
     bool literal = false;
@@ -106,15 +62,39 @@ static void classify(struct governor *governor, const struct view_container *con
     out->class = config_class_of(config, container->namespace_, container->pod,
                                  container->container, &literal);
     if (out->class != CLASS_NONE && !config_is_protected(config, out->class) &&
-        !is_exempt(container, self, literal) && is_same_cgroup(governor, container))
+        !exemptions_cover(&governor->exemptions, container, programs, literal) &&
+        exemptions_same_cgroup(&governor->exemptions, container))
         see_knobs(governor, out);
 }
 
 static void classify_all(struct governor *governor, const struct view *view)
 {
-    const struct view_container *self = find_own(governor, view);
+    const struct programs programs = exemptions_programs(&governor->exemptions, view);
     for (size_t i = 0; i < view->n; i++)
-        classify(governor, &view->containers[i], self, &governor->governed[i]);
+        classify(governor, &view->containers[i], &programs, &governor->governed[i]);
+}
+
+/* The container is there, and no policy has that knob of it any more. The exporter goes on to list
+ * for a while who has ended. */
+static bool is_unmanaged(const struct governor *governor, const struct view *view,
+                         const struct holding *holding)
+{
+    for (size_t i = 0; i < view->n; i++) {
+        const struct governed *governed = &governor->governed[i];
+        if (strcmp(governed->container->path, holding->claim.path) == 0)
+            return exemptions_same_cgroup(&governor->exemptions, governed->container) &&
+                   (!holding->claim.tid || governed->threads == POLICY_NONE);
+    }
+    return false;
+}
+
+/* All others that were not seen have ended. */
+static void let_go_unmanaged(struct governor *governor, const struct view *view)
+{
+    struct holding *holding = NULL;
+    while ((holding = enforcer_unseen(governor->enforcer, holding)))
+        if (is_unmanaged(governor, view, holding))
+            enforcer_let_go(governor->enforcer, holding, RELEASE_UNMANAGED, NULL);
 }
 
 /* ---- ticks ---- */
@@ -122,6 +102,7 @@ static void classify_all(struct governor *governor, const struct view *view)
 static void act(struct governor *governor, const struct view *view, uint64_t now_ns,
                 uint64_t wall_ns)
 {
+    const struct policy_calibration *calibrations;
     governor->ticks++;
     enforcer_begin(governor->enforcer, view->tick, now_ns, wall_ns);
     classify_all(governor, view);
@@ -130,8 +111,13 @@ static void act(struct governor *governor, const struct view *view, uint64_t now
                                      .n = view->n,
                                      .now = (double)view->monotonic_ns * 1e-9,
                                      .interval = (double)view->interval_ns * 1e-9,
+                                     .base_hz = view->base_hz,
                                      .writers = governor->writers};
     policies_decide(&governor->policies, &tick);
+    size_t n = policies_calibrations(&governor->policies, &calibrations);
+    calibration_tell(calibrations, n, governor->setup.log);
+    policies_tell(&governor->policies, governor->setup.log);
+    let_go_unmanaged(governor, view);
     enforcer_commit(governor->enforcer);
 }
 
@@ -146,7 +132,7 @@ static void let_go(struct governor *governor, uint64_t wall_ns)
 {
     if (governor->letting_go)
         governor->letting_go =
-            enforcer_release_all(governor->enforcer, governor->why, wall_ns) != 0;
+            enforcer_release_all(governor->enforcer, governor->why, governor->now_ns, wall_ns) != 0;
 }
 
 static void start_letting_go(struct governor *governor, enum release_reason why, uint64_t wall_ns)
@@ -159,6 +145,7 @@ static void start_letting_go(struct governor *governor, enum release_reason why,
 void governor_take(struct governor *governor, const struct view *view, uint64_t now_ns,
                    uint64_t wall_ns)
 {
+    governor->now_ns = now_ns;
     let_go(governor, wall_ns);
     enum liveness_verdict verdict =
         liveness_judge(&governor->liveness, &governor->liveness_config, view, now_ns);
@@ -192,7 +179,7 @@ void governor_pause(struct governor *governor, bool paused, uint64_t wall_ns)
 
 int governor_stop(struct governor *governor, uint64_t wall_ns)
 {
-    return enforcer_release_all(governor->enforcer, RELEASE_STOP, wall_ns);
+    return enforcer_release_all(governor->enforcer, RELEASE_STOP, governor->now_ns, wall_ns);
 }
 
 /* ---- making ---- */
@@ -222,6 +209,7 @@ int governor_reload(struct governor *governor, const struct config *config, char
         snprintf(error, error_size, "out of memory");
         return err;
     }
+    policies_inherit(&policies, &governor->policies);
     policies_count(&governor->policies, &governor->before);
     policies_release(&governor->policies);
     governor->policies = policies;
@@ -283,7 +271,7 @@ static int open_journal(struct governor *governor, char *error, size_t error_siz
     snprintf(error, error_size, "%s: what an earlier governor left could not be put back%s%s",
              directory, err ? ": " : "", err ? strerror(-err) : "");
     journal_close(&governor->journal);
-    return err ? err : -EIO;
+    return err ? err : -EAGAIN;
 }
 
 static int make_parts(struct governor *governor, char *error, size_t error_size)
@@ -351,16 +339,6 @@ static int open_actuators(struct governor *governor, char *error, size_t error_s
     return -ENODEV;
 }
 
-/* As a service, or where its processes are not to be seen in the tree, it is in no container. */
-static void find_own_cgroup(struct governor *governor)
-{
-    struct process_cgroups cgroups;
-    char error[512];
-    if (process_cgroups_init(&cgroups, governor->setup.fs, error, sizeof error) ||
-        process_cgroup_own_id(&cgroups, &governor->own_cgroup))
-        governor->own_cgroup = 0;
-}
-
 int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct governor **out,
                  char *error, size_t error_size)
 {
@@ -379,10 +357,8 @@ int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct gov
                                                          .allow_replay = setup->allow_replay};
     liveness_init(&governor->liveness, now_ns);
     journal_open_nowhere(&governor->journal);
-    int err = cgroup_hierarchy_find(setup->fs, &governor->counted, error, error_size);
-    if (err && setup->allow_replay)
-        err = 0; /* containers of a recording have no inode that could be compared */
-    find_own_cgroup(governor);
+    int err =
+        exemptions_init(&governor->exemptions, setup->fs, setup->allow_replay, error, error_size);
     if (!err)
         err = open_actuators(governor, error, error_size);
     if (!err)
@@ -428,6 +404,7 @@ void governor_look(const struct governor *governor, struct governor_state *out)
     memcpy(out->dead_man, governor->dead_man, sizeof out->dead_man);
     out->writers = policies_writers(&governor->policies);
     out->n_slowdowns = policies_slowdowns(&governor->policies, &out->slowdowns);
+    out->n_calibrations = policies_calibrations(&governor->policies, &out->calibrations);
     policies_count(&governor->policies, &out->counts);
     for (int i = 0; i < POLICY_KINDS; i++)
         out->policy_active[i] = policies_active(&governor->policies, (enum policy_kind)i);

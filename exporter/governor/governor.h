@@ -66,6 +66,8 @@ struct governor_state {
     struct policy_counts counts;
     const struct policy_slowdown *slowdowns; /* that were measured */
     size_t n_slowdowns;
+    const struct policy_calibration *calibrations; /* of containers that are there */
+    size_t n_calibrations;
     const struct advice *advice;          /* NULL: nobody gives any */
     const struct policy_writers *writers; /* NULL: nobody looks at any */
     uint64_t journal_errors;

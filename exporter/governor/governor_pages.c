@@ -264,7 +264,13 @@ static void add_holding(struct textbuf *out, const struct holding *holding, uint
     textbuf_quoted(out, claim->container);
     add_text(out, "knob", knob_name(claim->knob));
     add_text(out, "path", claim->path);
+    if (claim->tid)
+        add_number(out, "tid", claim->tid);
+    add_text(out, "policy", policy_kind_name(holding->policy));
+    textbuf_printf(out, ",\"held\":%s", claim->id ? "true" : "false");
     add_text(out, "original", claim->original);
+    if (claim->set[0])
+        add_text(out, "set", claim->set);
     add_number(out, "least", claim->least);
     add_number(out, "most", claim->most);
     add_number(out, "value", claim->value);
@@ -272,6 +278,19 @@ static void add_holding(struct textbuf *out, const struct holding *holding, uint
                holding->since_wall_ns ? (double)holding->since_wall_ns * 1e-9 : NAN);
     textbuf_printf(out, ",\"yielded\":%s}",
                    guard_has_yielded(&holding->memory, now_ns) ? "true" : "false");
+}
+
+static void add_calibration(struct textbuf *out, const struct policy_calibration *calibration)
+{
+    textbuf_str(out, "{\"container\":");
+    textbuf_quoted(out, calibration->container);
+    add_text(out, "phase", calibration_phase_name(calibration->phase));
+    add_number(out, "samples", calibration->samples);
+    add_number(out, "held_seconds", calibration->held_seconds);
+    add_number(out, "latency_seconds", calibration->latency_seconds);
+    add_number(out, "used_cpus", calibration->used_cpus);
+    add_number(out, "cpus", calibration->cpus);
+    textbuf_char(out, '}');
 }
 
 /* With the lock held. */
@@ -311,6 +330,12 @@ void governor_pages_state(struct governor_pages *pages, const struct governor_st
         if (shown++)
             textbuf_char(out, ',');
         add_holding(out, &holdings[i], now_ns);
+    }
+    textbuf_str(out, "],\"calibrations\":[");
+    for (size_t i = 0; i < state->n_calibrations; i++) {
+        if (i > 0)
+            textbuf_char(out, ',');
+        add_calibration(out, &state->calibrations[i]);
     }
     textbuf_str(out, "]}\n");
     write_advice(&pages->advice, state->advice);

@@ -15,7 +15,7 @@
 static const char *const verdict_names[] = {
     [GUARD_PASS] = "",           [GUARD_SAME] = "same",         [GUARD_TICK] = "tick",
     [GUARD_RATE] = "rate",       [GUARD_CLAIMS] = "claims",     [GUARD_SETTLE] = "settle",
-    [GUARD_YIELDED] = "yielded", [GUARD_BACK_OFF] = "back_off",
+    [GUARD_YIELDED] = "yielded", [GUARD_BACK_OFF] = "back_off", [GUARD_TABLE] = "table",
 };
 
 const char *guard_verdict_name(enum guard_verdict verdict)
@@ -46,14 +46,26 @@ static unsigned count_since(const uint64_t *ring, unsigned size, unsigned n, uin
     return recent;
 }
 
+bool guard_remembers(const struct guard_memory *memory)
+{
+    return memory->n_cuts > 0 || memory->n_resets > 0 || memory->n_changes > 0 ||
+           memory->yielded_until_ns > 0 || memory->based_until_ns > 0 || memory->retry.at_ns > 0 ||
+           memory->release.at_ns > 0;
+}
+
 /* ---- wishes ---- */
 
-static bool take_token(struct guard *guard, uint64_t now_ns)
+double guard_writes(const struct guard *guard, uint64_t now_ns)
 {
     double most = fmax(guard->limits.writes_per_second, 1);
     double gained =
         (double)(now_ns - guard->tokens_ns) / (double)SECOND * guard->limits.writes_per_second;
-    guard->tokens = fmin(guard->tokens + gained, most);
+    return fmin(guard->tokens + gained, most);
+}
+
+static bool take_token(struct guard *guard, uint64_t now_ns)
+{
+    guard->tokens = guard_writes(guard, now_ns);
     guard->tokens_ns = now_ns;
     if (guard->tokens < 1)
         return false;
@@ -70,6 +82,8 @@ static void count_cut(const struct guard *guard, struct guard_memory *memory, ui
         count_since(memory->cuts, GUARD_CUTS_MAX, memory->n_cuts, 10 * MINUTE, now_ns);
     if (recent <= guard->limits.cuts_per_10m)
         return;
+    if (now_ns - memory->based_until_ns >= HOUR)
+        memory->based_ns = 0;
     uint64_t longer = 2 * memory->based_ns;
     memory->based_ns = !memory->based_ns        ? BASED_FIRST
                        : longer < BASED_LONGEST ? longer
@@ -78,21 +92,24 @@ static void count_cut(const struct guard *guard, struct guard_memory *memory, ui
     memory->n_cuts = 0;
 }
 
-static enum guard_verdict may_change(const struct guard *guard, const struct guard_memory *memory,
-                                     const struct claim *claim, size_t n_open, uint64_t tick,
-                                     uint64_t now_ns)
+enum guard_verdict guard_would(const struct guard_memory *memory, uint64_t tick, uint64_t now_ns)
 {
     if (guard_has_yielded(memory, now_ns))
         return GUARD_YIELDED;
     if (now_ns < memory->settle_until_ns)
         return GUARD_SETTLE;
-    if (now_ns < memory->retry_ns)
+    if (now_ns < memory->retry.at_ns)
         return GUARD_BACK_OFF;
-    if (memory->changed_tick == tick + 1)
-        return GUARD_TICK;
-    if (!claim->id && n_open >= guard->limits.claims)
-        return GUARD_CLAIMS;
-    return GUARD_PASS;
+    return memory->changed_tick == tick + 1 ? GUARD_TICK : GUARD_PASS;
+}
+
+static enum guard_verdict may_change(const struct guard *guard, const struct guard_memory *memory,
+                                     const struct claim *claim, size_t n_open, uint64_t tick,
+                                     uint64_t now_ns)
+{
+    enum guard_verdict verdict = guard_would(memory, tick, now_ns);
+    bool full = !claim->id && n_open >= guard->limits.claims;
+    return verdict == GUARD_PASS && full ? GUARD_CLAIMS : verdict;
 }
 
 enum guard_verdict guard_move(struct guard *guard, struct guard_memory *memory,
@@ -115,7 +132,9 @@ enum guard_verdict guard_check(struct guard *guard, struct guard_memory *memory,
         wanted = claim->least;
     if (wanted > claim->most)
         wanted = claim->most;
-    if (now_ns < memory->based_until_ns)
+    bool is_free =
+        claim->value >= claim->most && wanted >= claim->most; /* given back, and so it stays */
+    if (now_ns < memory->based_until_ns && !is_free)
         wanted = claim->least;
     if (wanted == claim->value)
         return GUARD_SAME;
@@ -125,6 +144,22 @@ enum guard_verdict guard_check(struct guard *guard, struct guard_memory *memory,
     if (wanted < claim->value)
         count_cut(guard, memory, now_ns);
     *value = wanted;
+    return GUARD_PASS;
+}
+
+bool guard_may_give_way(const struct guard *guard, const struct guard_memory *memory,
+                        const struct claim *claim, uint64_t tick, uint64_t now_ns)
+{
+    return now_ns >= memory->based_until_ns && now_ns >= memory->release.at_ns &&
+           may_change(guard, memory, claim, 0, tick, now_ns) == GUARD_PASS;
+}
+
+enum guard_verdict guard_give_way(struct guard *guard, struct guard_memory *memory, uint64_t tick,
+                                  uint64_t now_ns)
+{
+    if (!take_token(guard, now_ns))
+        return GUARD_RATE;
+    memory->changed_tick = tick + 1;
     return GUARD_PASS;
 }
 
@@ -160,16 +195,14 @@ bool guard_has_yielded(const struct guard_memory *memory, uint64_t now_ns)
 
 /* ---- failures ---- */
 
-void guard_failed(struct guard_memory *memory, uint64_t now_ns)
+void guard_failed(struct guard_retry *retry, uint64_t now_ns)
 {
-    uint64_t longer = 2 * memory->retry_wait_ns;
-    memory->retry_wait_ns = !memory->retry_wait_ns   ? SECOND
-                            : longer < RETRY_LONGEST ? longer
-                                                     : RETRY_LONGEST;
-    memory->retry_ns = now_ns + memory->retry_wait_ns;
+    uint64_t longer = 2 * retry->wait_ns;
+    retry->wait_ns = !retry->wait_ns ? SECOND : longer < RETRY_LONGEST ? longer : RETRY_LONGEST;
+    retry->at_ns = now_ns + retry->wait_ns;
 }
 
-void guard_succeeded(struct guard_memory *memory)
+void guard_succeeded(struct guard_retry *retry)
 {
-    memory->retry_wait_ns = 0;
+    *retry = (struct guard_retry){0};
 }

@@ -21,13 +21,15 @@ enum {
 /* Why a change was not made. */
 enum guard_verdict {
     GUARD_PASS,
-    GUARD_SAME,    /* it has that value */
-    GUARD_TICK,    /* it was changed in this tick already */
-    GUARD_RATE,    /* the node's writes a second are used up */
-    GUARD_CLAIMS,  /* as many claims as there may be are open */
-    GUARD_SETTLE,  /* somebody has just changed its specification */
-    GUARD_YIELDED, /* somebody else changes it again and again */
-    GUARD_BACK_OFF /* the last change failed */
+    GUARD_SAME,     /* it has that value */
+    GUARD_TICK,     /* it was changed in this tick already */
+    GUARD_RATE,     /* the node's writes a second are used up */
+    GUARD_CLAIMS,   /* as many claims as there may be are open */
+    GUARD_SETTLE,   /* somebody has just changed its specification */
+    GUARD_YIELDED,  /* somebody else changes it again and again */
+    GUARD_BACK_OFF, /* the last change failed */
+    GUARD_TABLE,    /* nobody asked: there is no room to keep it in mind (enforcer_leave_out()) */
+    GUARD_VERDICTS
 };
 
 /* For the label: "tick", "rate", ... */
@@ -45,16 +47,27 @@ struct guard {
     uint64_t tokens_ns;
 };
 
-/* What is remembered of one knob of a container, as long as it is there. All zero at first. */
+/* When something that failed may be tried again. All zero at first. */
+struct guard_retry {
+    uint64_t at_ns, wait_ns;
+};
+
+/* What is remembered of one knob of a container, as long as it is there (memories.h). All zero at
+ * first. */
 struct guard_memory {
     uint64_t changed_tick; /* plus 1 */
     uint64_t settle_until_ns, yielded_until_ns;
-    uint64_t retry_ns, retry_wait_ns;
+    struct guard_retry retry, release; /* of changes; giving back waits for nothing else */
     uint64_t resets[GUARD_RESETS_MAX], changes[GUARD_CHANGES_MAX]; /* when; the oldest goes */
     uint64_t cuts[GUARD_CUTS_MAX];
     unsigned n_resets, n_changes, n_cuts; /* ever */
-    uint64_t based_until_ns, based_ns;    /* flapping: it stays at least; how long the last time */
+    /* Flapping: it stays at least, unless it is given back; how long the last time. Forgotten after
+     * an hour without. */
+    uint64_t based_until_ns, based_ns;
 };
+
+/* Whether it is of any use later than in its tick. */
+bool guard_remembers(const struct guard_memory *memory);
 
 void guard_init(struct guard *guard, const struct guard_limits *limits, uint64_t now_ns);
 
@@ -72,6 +85,19 @@ enum guard_verdict guard_move(struct guard *guard, struct guard_memory *memory,
                               const struct claim *claim, size_t n_open, uint64_t tick,
                               uint64_t now_ns);
 
+/* Whether no rule forbids that a claim is given back for another one: flapping it stays, and what
+ * failed waits. */
+bool guard_may_give_way(const struct guard *guard, const struct guard_memory *memory,
+                        const struct claim *claim, uint64_t tick, uint64_t now_ns);
+/* PASS: it counts as made. RATE. */
+enum guard_verdict guard_give_way(struct guard *guard, struct guard_memory *memory, uint64_t tick,
+                                  uint64_t now_ns);
+
+/* The same of a change that is not made now, but for what all claims share: writes and claims. */
+enum guard_verdict guard_would(const struct guard_memory *memory, uint64_t tick, uint64_t now_ns);
+/* How many writes could be made now, at once. */
+double guard_writes(const struct guard *guard, uint64_t now_ns);
+
 /* What to do about a value that is not ours. */
 enum guard_answer {
     GUARD_REASSERT, /* it was reset: ours comes back at the next decision */
@@ -82,9 +108,9 @@ enum guard_answer guard_reset(struct guard_memory *memory, uint64_t now_ns);
 enum guard_answer guard_changed(struct guard_memory *memory, uint64_t now_ns);
 bool guard_has_yielded(const struct guard_memory *memory, uint64_t now_ns);
 
-/* A change failed, or succeeded: the next one waits 1 s, and twice as long after each failure up to
- * 60 s. */
-void guard_failed(struct guard_memory *memory, uint64_t now_ns);
-void guard_succeeded(struct guard_memory *memory);
+/* It failed, or succeeded: the next try waits 1 s, and twice as long after each failure up to 60 s.
+ */
+void guard_failed(struct guard_retry *retry, uint64_t now_ns);
+void guard_succeeded(struct guard_retry *retry);
 
 #endif

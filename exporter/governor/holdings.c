@@ -6,8 +6,7 @@
 
 #include "exporter/governor/enforcer_internal.h"
 
-void enforcer_count_error(struct enforcer *enforcer, const struct holding *holding,
-                          enum error_op op, int err)
+static enum error_reason reason_of(int err)
 {
     enum error_reason reason = ERROR_OTHER;
     if (err == -EBUSY || err == -EAGAIN)
@@ -22,7 +21,22 @@ void enforcer_count_error(struct enforcer *enforcer, const struct holding *holdi
         reason = ERROR_ENODEV;
     else if (err == -EPERM || err == -EACCES || err == -EROFS)
         reason = ERROR_EPERM;
-    enforcer->counts.errors[holding->claim.knob][op][reason]++;
+    return reason;
+}
+
+void enforcer_count_error(struct enforcer *enforcer, const struct holding *holding,
+                          enum error_op op, int err)
+{
+    enforcer->counts.errors[holding->claim.knob][op][reason_of(err)]++;
+}
+
+void enforcer_warn(struct enforcer *enforcer, const struct holding *holding, enum error_op op,
+                   int err)
+{
+    enforcer_count_error(enforcer, holding, op, err);
+    log_warn(enforcer->config.log, "enforcer", "could not %s %s of %s: %s (%s)", error_op_name(op),
+             knob_name(holding->claim.knob), holding->claim.container, strerror(-err),
+             error_reason_name(reason_of(err)));
 }
 
 const struct actuator *holding_actuator(const struct enforcer *enforcer,
@@ -65,7 +79,10 @@ void enforcer_tell(struct enforcer *enforcer, const struct holding *holding, enu
     snprintf(decision.container, sizeof decision.container, "%s", holding->claim.container);
     snprintf(decision.from, sizeof decision.from, "%s", from);
     snprintf(decision.to, sizeof decision.to, "%s", to);
-    snprintf(decision.why, sizeof decision.why, "%s", why);
+    snprintf(decision.why, sizeof decision.why, "%s",
+             why[0]         ? why
+             : because->why ? because->why
+                            : "");
     enforcer->config.decided(enforcer->config.context, &decision);
 }
 
@@ -84,7 +101,9 @@ int enforcer_new(const struct enforcer_config *config, struct journal *journal,
     enforcer->intents = calloc(CLAIMS_MAX, sizeof *enforcer->intents);
     enforcer->changed = calloc(CLAIMS_MAX, sizeof(struct holding *));
     enforcer->values = calloc(CLAIMS_MAX, sizeof *enforcer->values);
-    if (!enforcer->holdings || !enforcer->intents || !enforcer->changed || !enforcer->values) {
+    enforcer->memories = calloc(1, sizeof *enforcer->memories);
+    if (!enforcer->holdings || !enforcer->intents || !enforcer->changed || !enforcer->values ||
+        !enforcer->memories) {
         enforcer_free(enforcer);
         return -ENOMEM;
     }
@@ -101,6 +120,7 @@ void enforcer_free(struct enforcer *enforcer)
     free(enforcer->intents);
     free(enforcer->changed);
     free(enforcer->values);
+    free(enforcer->memories);
     free(enforcer);
 }
 
@@ -162,18 +182,21 @@ static void forget_change(struct holding *holding)
 void holding_read(struct enforcer *enforcer, struct holding *holding)
 {
     const struct actuator *actuator = holding_actuator(enforcer, holding);
-    double value = holding->known ? holding->claim.value : INFINITY;
-    if (enforcer->now_ns < holding->memory.retry_ns)
+    double value = holding_is_held(enforcer, holding) ? holding->claim.value : INFINITY;
+    if (enforcer->now_ns < holding->memory.retry.at_ns)
         return;
     int err = actuator->ops ? actuator->ops->claim(actuator->self, holding->floor, &holding->claim)
                             : -ENODEV;
+    if (!err && !holding->known)
+        memories_take(enforcer->memories, &holding->claim, &holding->memory);
     holding->known = err == 0;
+    holding->why = err;
     if (err == 0 && enforcer->config.dry)
         holding->claim.value = fmax(fmin(value, holding->claim.most), holding->claim.least);
     if (err && err != -ERANGE)
-        guard_failed(&holding->memory, enforcer->now_ns);
+        guard_failed(&holding->memory.retry, enforcer->now_ns);
     if (err && err != -ERANGE && err != -ENOENT)
-        enforcer_count_error(enforcer, holding, ERROR_CLAIM, err);
+        enforcer_warn(enforcer, holding, ERROR_CLAIM, err);
 }
 
 /* ---- the plan ---- */
@@ -208,6 +231,12 @@ static struct holding *add(struct enforcer *enforcer, enum knob knob, const stru
     return holding;
 }
 
+void enforcer_leave_out(struct enforcer *enforcer)
+{
+    enforcer->left_out++;
+    enforcer->counts.limited[GUARD_TABLE]++;
+}
+
 static void change_floor(struct enforcer *enforcer, struct holding *holding, double floor)
 {
     const struct actuator *actuator = holding_actuator(enforcer, holding);
@@ -226,8 +255,10 @@ struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
     struct holding *holding = find(enforcer, knob, subject);
     if (!holding)
         holding = add(enforcer, knob, subject);
-    if (!holding)
+    if (!holding) {
+        enforcer_leave_out(enforcer);
         return NULL;
+    }
     holding->seen = true;
     if (holding->policy != subject->policy)
         holding->aim = NAN;
@@ -254,26 +285,48 @@ void enforcer_want(struct holding *holding, double value, const struct because *
     enforcer_want_at(holding, value, 0, because);
 }
 
+double enforcer_cpus(const struct enforcer *enforcer, const char *path)
+{
+    const struct actuator *actuator = &enforcer->actuators->of[KNOB_CPU];
+    struct claim claim = {.knob = KNOB_CPU};
+    if (!actuator->ops || strlen(path) >= sizeof claim.path)
+        return NAN;
+    strcpy(claim.path, path);
+    int err = actuator->ops->claim(actuator->self, 0, &claim);
+    return err && err != -ERANGE ? NAN : claim.most;
+}
+
+bool enforcer_is_dry(const struct enforcer *enforcer)
+{
+    return enforcer->config.dry;
+}
+
 /* ---- letting go ---- */
 
 int holding_put_back(struct enforcer *enforcer, struct holding *holding, enum release_reason reason)
 {
-    char from[CLAIM_TEXT_MAX];
+    char from[CLAIM_TEXT_MAX], put[CLAIM_TEXT_MAX];
+    struct guard_retry *retry = &holding->memory.release;
+    if (reason != RELEASE_STOP && enforcer->now_ns < retry->at_ns)
+        return -EAGAIN;
     holding_text(enforcer, holding, from);
+    memcpy(put, holding->claim.original, sizeof put);
     int err = 0;
     if (!enforcer->config.dry)
         err = restore_claim(enforcer->journal, enforcer->actuators, holding->claim.id,
-                            enforcer->config.log, &enforcer->counts.restores);
+                            enforcer->config.log, &enforcer->counts.restores, put);
     if (err) {
         enforcer_count_error(enforcer, holding, ERROR_RELEASE, err);
         enforcer_tell(enforcer, holding, ACTION_RELEASE, OUTCOME_FAILED, from,
                       holding->claim.original, strerror(-err));
+        guard_failed(retry, enforcer->now_ns);
         return err;
     }
+    guard_succeeded(retry);
     enforcer->counts.released[reason]++;
     enforcer_tell(enforcer, holding, ACTION_RELEASE,
-                  enforcer->config.dry ? OUTCOME_DRY_RUN : OUTCOME_APPLIED, from,
-                  holding->claim.original, release_reason_name(reason));
+                  enforcer->config.dry ? OUTCOME_DRY_RUN : OUTCOME_APPLIED, from, put,
+                  release_reason_name(reason));
     forget_change(holding);
     return 0;
 }
@@ -298,9 +351,11 @@ void enforcer_let_go(struct enforcer *enforcer, struct holding *holding, enum re
         holding_put_back(enforcer, holding, reason);
 }
 
-int enforcer_release_all(struct enforcer *enforcer, enum release_reason reason, uint64_t wall_ns)
+int enforcer_release_all(struct enforcer *enforcer, enum release_reason reason, uint64_t now_ns,
+                         uint64_t wall_ns)
 {
     int result = 0;
+    enforcer->now_ns = now_ns;
     enforcer->wall_ns = wall_ns;
     for (size_t i = enforcer->n; i-- > 0;) {
         struct holding *holding = &enforcer->holdings[i];

@@ -16,18 +16,30 @@ static int complain(const char *error, int status)
     return status;
 }
 
-static int restore(const struct config *config, const struct fsroot *fs, const struct log *log)
+/* What was taken is given back also when nobody can say any more what may be taken. */
+static int restore(const struct flags *flags, const struct fsroot *fs, const struct log *log)
 {
-    const struct governor_setup setup = {
-        .config = config, .fs = fs, .write = &fswrite_real, .log = log};
+    const struct governor_setup setup = {.fs = fs, .write = &fswrite_real, .log = log};
     struct restore_counts counts = {0};
     char error[512] = "";
-    int err = governor_restore(config->state_directory, &setup, &counts, error, sizeof error);
-    if (err == -ENOENT)
-        return EXIT_OK; /* nobody has changed anything since the boot */
+    int err = governor_restore(flags->state_directory, &setup, &counts, error, sizeof error);
+    if (err == -ENOENT) { /* nobody has changed anything since the boot, if it is the right one */
+        log_info(log, "restore", "there is no journal in %s", flags->state_directory);
+        return EXIT_OK;
+    }
     if (err)
         return complain(error, EXIT_RUNTIME);
     return counts.failed ? EXIT_LEFT : EXIT_OK;
+}
+
+/* It cannot start. What the last one left is put back; what cannot be makes systemd try again. */
+static int refuse(const struct flags *flags, const struct fsroot *fs, const struct log *log,
+                  int err, const char *error)
+{
+    complain(error, 0);
+    if (!flags->check && restore(flags, fs, log) == EXIT_LEFT)
+        return EXIT_LEFT;
+    return err == -EINVAL ? EXIT_USAGE : EXIT_RUNTIME;
 }
 
 static void block_signals(sigset_t *signals)
@@ -40,11 +52,12 @@ static void block_signals(sigset_t *signals)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* User 0 writes quotas without any; threads of others are moved with one, and back. */
-static int drop_privileges(const struct flags *flags, const struct config *config)
+/* User 0 writes quotas without any; threads of others are moved with one, and back. NULL: there is
+ * only something to put back. */
+static int drop_privileges(const struct config *config)
 {
     static const int nice = CAP_SYS_NICE;
-    bool moves = flags->restore || config->nvmm.enabled;
+    bool moves = !config || config->nvmm.enabled;
     return privileges_drop(&nice, moves ? 1 : 0);
 }
 
@@ -53,14 +66,10 @@ static int run(const struct flags *flags, struct config *config, const struct fs
 {
     char error[512] = "";
     sigset_t signals;
-    if (flags->restore || flags->check) {
-        int status = EXIT_OK;
-        if (flags->restore)
-            status = restore(config, fs, log);
-        else if (run_check(flags, config, fs, log, stdout, error, sizeof error))
-            status = complain(error, EXIT_RUNTIME);
+    if (flags->check) {
+        int err = run_check(flags, config, fs, log, stdout, error, sizeof error);
         config_free(config);
-        return status;
+        return err ? complain(error, EXIT_RUNTIME) : EXIT_OK;
     }
     block_signals(&signals);
     int err = run_governor(flags, config, fs, log, &signals, error, sizeof error);
@@ -72,7 +81,7 @@ static int run(const struct flags *flags, struct config *config, const struct fs
 int main(int argc, char **argv)
 {
     struct flags flags;
-    struct config *config;
+    struct config *config = NULL;
     struct fsroot fs;
     struct log_limits limits;
     char error[512] = "";
@@ -86,9 +95,10 @@ int main(int argc, char **argv)
         puts("interference_governor " IE_VERSION);
         return EXIT_OK;
     }
-    int err = config_load(flags.config_file, &config, error, sizeof error);
-    if (err)
-        return complain(error, err == -EINVAL ? EXIT_USAGE : EXIT_RUNTIME);
+    int refused = 0;
+    if (!flags.restore)
+        refused =
+            config_load(flags.config_file, flags.state_directory, &config, error, sizeof error);
     if (log_limits_init(&limits) ||
         fsroot_init(&fs, flags.procfs, flags.sysfs, flags.cgroupfs, NULL))
         return complain("out of memory", EXIT_RUNTIME);
@@ -96,13 +106,15 @@ int main(int argc, char **argv)
                             .level = flags.log_level,
                             .format = flags.log_format,
                             .limits = &limits};
-    err = drop_privileges(&flags, config);
+    int err = drop_privileges(config);
     if (err)
         log_warn(&log, "main", "cannot drop privileges: %s", strerror(-err));
     err = privileges_enclose(true);
     if (err)
         log_warn(&log, "main", "the memory is not kept from others: %s", strerror(-err));
-    int status = run(&flags, config, &fs, &log);
+    int status = flags.restore ? restore(&flags, &fs, &log)
+                 : refused     ? refuse(&flags, &fs, &log, refused, error)
+                               : run(&flags, config, &fs, &log);
     fsroot_release(&fs);
     log_limits_release(&limits);
     return status;

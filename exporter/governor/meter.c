@@ -83,15 +83,18 @@ static void read_step(struct app *app, const struct view_loss *loss, double read
     reading->waits = app->had && app->silent <= SILENT_STEPS;
 }
 
-static void end_step(struct meter *meter, const struct view_container *container)
+static void end_step(struct meter *meter, const struct policy_tick *tick,
+                     const struct view_container *container)
 {
     const struct view_loss *loss = &container->losses[meter->model];
     struct app *app = find(meter, container->path);
     bool is_new = !app;
     if (is_new)
         app = add(meter, container->path);
-    if (!app)
+    if (!app) {
+        enforcer_leave_out(tick->enforcer);
         return;
+    }
     app->seen = true;
     app->measured = !is_new;
     if (!is_new)
@@ -111,7 +114,7 @@ bool meter_tick(struct meter *meter, const struct policy_tick *tick)
         meter->apps[i].seen = false;
     for (size_t i = 0; i < tick->n; i++)
         if (tick->governed[i].class != CLASS_NONE)
-            end_step(meter, tick->governed[i].container);
+            end_step(meter, tick, tick->governed[i].container);
     for (size_t i = meter->n; i-- > 0;)
         if (!meter->apps[i].seen)
             meter->apps[i] = meter->apps[--meter->n];

@@ -29,8 +29,30 @@ struct policy_tick {
     const struct governed *governed;
     size_t n;
     double now, interval; /* of the exporter's tick, seconds */
+    double base_hz;       /* of reference cycles; NaN: not known */
     /* Who stores to persistent memory; NULL: not known now. */
     const struct writers *writers;
+};
+
+enum calibration_phase {
+    CALIBRATION_WAITING, /* nobody is held for it: it is not fully used, or others were lately */
+    CALIBRATION_HOLDING, /* best effort is held at its least */
+    CALIBRATION_LEARNED,
+    CALIBRATION_TOO_FEW, /* samples: the exporter's baseline stays */
+    CALIBRATION_DRY_RUN, /* it would have been learned: the same */
+    CALIBRATION_PHASES
+};
+const char *calibration_phase_name(enum calibration_phase phase);
+
+/* How the latency of a protected container is learned while best effort is held. */
+struct policy_calibration {
+    char container[CLAIM_NAME_MAX]; /* namespace/pod/container */
+    enum calibration_phase phase;
+    bool changed; /* the phase, by the last decide */
+    unsigned samples;
+    double held_seconds;
+    double latency_seconds; /* that was learned; NaN: none */
+    double used_cpus, cpus; /* in the last window, and that it has; NaN: not known */
 };
 
 /* Since init. */
@@ -40,6 +62,7 @@ struct policy_counts {
     /* Windows of threshold, and steps of mba, with somebody protected over the limit, by what chose
      * whom to cut. */
     uint64_t chosen[CHOSEN_BYS];
+    uint64_t calibrations[CALIBRATION_PHASES]; /* that ended so */
 };
 
 /* To who places pods, of the last minute. */
@@ -69,9 +92,15 @@ struct policy_ops {
     bool (*enabled)(const struct config *config);
     /* 'config' is borrowed until free. 0 or -ENOMEM. */
     int (*init)(const struct config *config, void **self);
+    /* May be NULL: it begins anew. Takes what 'before', the same policy of an earlier
+     * configuration, has learned of containers, but for its counts. */
+    void (*inherit)(void *self, void *before);
     void (*decide)(void *self, const struct policy_tick *tick);
     /* Whether it had what it decides by in the last tick; otherwise it holds nothing. */
     bool (*active)(const void *self);
+    /* May be NULL: it never has one. Why it is not active although it has somebody to act for, in
+     * words, "" without one. Valid until the next decide. */
+    const char *(*obstacle)(const void *self);
     /* May be NULL: it counts nothing. Adds to 'counts'. */
     void (*count)(const void *self, struct policy_counts *counts);
     /* May be NULL: it gives none. Valid until the next decide. */
@@ -80,6 +109,8 @@ struct policy_ops {
     size_t (*slowdowns)(const void *self, const struct policy_slowdown **list);
     /* May be NULL: it looks at none. Valid until the next decide. */
     const struct policy_writers *(*writers)(const void *self);
+    /* May be NULL: it learns none. Valid until the next decide. */
+    size_t (*calibrations)(const void *self, const struct policy_calibration **list);
     void (*free)(void *self);
 };
 
@@ -87,11 +118,14 @@ extern const struct policy_ops *const policy_table[POLICY_KINDS];
 
 /* The policies that a configuration enables. */
 struct policies {
-    void *of[POLICY_KINDS]; /* NULL: not enabled */
+    void *of[POLICY_KINDS];  /* NULL: not enabled */
+    bool told[POLICY_KINDS]; /* their obstacles */
 };
 /* 0, or -ENOMEM with nothing made. */
 int policies_init(struct policies *policies, const struct config *config);
 void policies_release(struct policies *policies);
+/* What those of an earlier configuration have learned. These are released afterwards. */
+void policies_inherit(const struct policies *policies, const struct policies *before);
 void policies_decide(const struct policies *policies, const struct policy_tick *tick);
 void policies_count(const struct policies *policies, struct policy_counts *counts);
 /* NULL: no policy that is enabled gives any. */
@@ -100,7 +134,12 @@ const struct advice *policies_advice(const struct policies *policies);
 size_t policies_slowdowns(const struct policies *policies, const struct policy_slowdown **list);
 /* NULL: no policy that is enabled looks at any. */
 const struct policy_writers *policies_writers(const struct policies *policies);
+/* Those of the policy that calibrates. */
+size_t policies_calibrations(const struct policies *policies,
+                             const struct policy_calibration **list);
 bool policies_active(const struct policies *policies, enum policy_kind kind);
+/* A line for each obstacle that the last tick has found. */
+void policies_tell(struct policies *policies, const struct log *log);
 
 extern const struct policy_ops threshold_policy, ways_policy, mba_policy, epochs_policy,
     nvmm_policy, advice_policy;

@@ -157,8 +157,9 @@ static void decide(void *self, const struct policy_tick *tick)
         if (!policy->pasts[i].seen)
             policy->pasts[i] = policy->pasts[--policy->n];
     find_candidate(policy, tick);
-    policy->advice.hold =
-        control_admission_step(&policy->admission, &policy->control, policy->advice.slowdown);
+    /* Nobody had an estimate for five minutes: none is there, or all are idle. Nobody waits. */
+    double slowdown = isnan(policy->advice.slowdown) ? 1 : policy->advice.slowdown;
+    policy->advice.hold = control_admission_step(&policy->admission, &policy->control, slowdown);
 }
 
 static bool active(const void *self)

@@ -1,11 +1,15 @@
 /*
  * Slowdowns by measuring (formulas/control_billing.h, control_epoch_slowdown): now and then all of
  * best effort is held at its least ways and bandwidth for two ticks, the first to warm up, and
- * in the second one protected container is read, in turn. "Alone" is: alone among the protected,
- * for those are never held.
+ * in the second one protected container is read, in turn. "Alone" is: alone among those that are
+ * never held, the protected ones among them.
  *
- * No estimate: somebody could not be held, another policy changed something meanwhile, or the
- * formula says so. Shown is the median of the last five.
+ * Nobody is held for nothing: an epoch does not begin while somebody of best effort could not be
+ * held, or not all of them at once within the node's limits. All are held in the same tick, for
+ * the next one is the warm-up.
+ *
+ * No estimate: somebody was not held after all, another policy changed something meanwhile, the
+ * cache was still being filled, or the formula says so. Shown is the median of the last five.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,7 +18,7 @@
 #include <string.h>
 
 #include "collectors/formulas/control_billing.h"
-#include "exporter/governor/policy.h"
+#include "exporter/governor/survey.h"
 
 enum {
     EPOCH_TICKS = 2,
@@ -28,14 +32,18 @@ static const double cut_seconds = 800;
 
 struct counters {
     double reads, cycles, reference_cycles, seconds;
+    double misses; /* of the reads; NaN: not known */
 };
+
+static const struct counters no_counters = {NAN, NAN, NAN, NAN, NAN};
 
 /* A protected container. */
 struct app {
     char path[CLAIM_PATH_MAX];
+    char name[CLAIM_NAME_MAX]; /* namespace/pod/container */
     bool seen;
     struct counters now;                    /* as counted; seconds is the tick's */
-    struct counters window;                 /* since the last tick */
+    struct counters window, warm;           /* since the last tick, and the one before it */
     struct counters shared;                 /* outside of epochs, since its last one */
     double estimates[ESTIMATES], estimated; /* when, seconds */
     unsigned n_estimates;
@@ -55,9 +63,12 @@ struct epochs_policy {
     size_t n, n_shown, turn;
     enum phase phase;
     char target[CLAIM_PATH_MAX];
-    double next, period; /* seconds */
-    uint64_t changes;    /* of other policies, when the epoch began */
+    char target_name[CLAIM_NAME_MAX]; /* wishes point at it */
+    double next, period;              /* seconds */
+    uint64_t changes;                 /* of other policies, when the epoch began */
+    unsigned knobs;                   /* that were held then: one bit for each */
     bool active;
+    char obstacle[SURVEY_OBSTACLE_MAX]; /* to an epoch; "": none */
 };
 
 static bool enabled(const struct config *config)
@@ -99,8 +110,10 @@ static struct app *app_of(struct epochs_policy *policy, const struct view_contai
     if (policy->n == CLAIMS_MAX || strlen(container->path) >= CLAIM_PATH_MAX)
         return NULL;
     struct app *app = &policy->apps[policy->n++];
-    *app = (struct app){.now = {NAN, NAN, NAN, NAN}};
+    *app = (struct app){.now = no_counters};
     strcpy(app->path, container->path);
+    snprintf(app->name, sizeof app->name, "%s/%s/%s", container->namespace_, container->pod,
+             container->container);
     snprintf(app->shown.namespace_, sizeof app->shown.namespace_, "%s", container->namespace_);
     snprintf(app->shown.pod, sizeof app->shown.pod, "%s", container->pod);
     snprintf(app->shown.container, sizeof app->shown.container, "%s", container->container);
@@ -116,15 +129,17 @@ static struct counters since(const struct counters *before, const struct counter
                  now->reference_cycles >= before->reference_cycles;
     return whole ? (struct counters){now->reads - before->reads, now->cycles - before->cycles,
                                      now->reference_cycles - before->reference_cycles,
-                                     now->seconds - before->seconds}
-                 : (struct counters){NAN, NAN, NAN, NAN};
+                                     now->seconds - before->seconds,
+                                     view_grown(before->misses, now->misses)}
+                 : no_counters;
 }
 
 static void count(struct app *app, const struct view_container *container, double now, bool outside)
 {
     const struct counters counted = {container->llc_reads, container->cycles,
-                                     container->reference_cycles, now};
+                                     container->reference_cycles, now, container->memory_reads};
     app->seen = true;
+    app->warm = app->window;
     app->window = since(&app->now, &counted);
     app->now = counted;
     if (!outside || isnan(app->window.reads))
@@ -133,6 +148,7 @@ static void count(struct app *app, const struct view_container *container, doubl
     app->shared.cycles += app->window.cycles;
     app->shared.reference_cycles += app->window.reference_cycles;
     app->shared.seconds += app->window.seconds;
+    app->shared.misses += app->window.misses;
 }
 
 static void look(struct epochs_policy *policy, const struct policy_tick *tick)
@@ -167,21 +183,25 @@ static double median(const double *values, size_t n)
 /* The epoch's window is over. */
 static void estimate(struct app *app, double now)
 {
-    const struct counters *alone = &app->window, *shared = &app->shared;
+    const struct counters *alone = &app->window, *shared = &app->shared, *warm = &app->warm;
     const struct control_epoch epoch = {.alone_reads = alone->reads,
                                         .alone_cycles = alone->cycles,
                                         .shared_reads = shared->reads,
                                         .shared_cycles = shared->cycles,
                                         .alone_cpus = alone->reference_cycles / alone->seconds,
-                                        .shared_cpus = shared->reference_cycles / shared->seconds};
+                                        .shared_cpus = shared->reference_cycles / shared->seconds,
+                                        .alone_misses = alone->misses,
+                                        .shared_misses = shared->misses,
+                                        .warm_reads = warm->reads,
+                                        .warm_misses = warm->misses};
     double slowdown;
-    if (control_epoch_slowdown(&epoch, &slowdown)) {
+    if (control_epoch_slowdown(&epoch, &slowdown) && !control_epoch_refills(&epoch)) {
         app->estimates[app->n_estimates++ % ESTIMATES] = slowdown;
         app->estimated = now;
         size_t n = app->n_estimates < ESTIMATES ? app->n_estimates : ESTIMATES;
         app->shown.slowdown = median(app->estimates, n);
     }
-    app->shared = (struct counters){0, 0, 0, 0};
+    app->shared = (struct counters){.reads = 0};
 }
 
 /* ---- best effort ---- */
@@ -192,23 +212,9 @@ static struct holding *holding_of(const struct governed *governed, enum knob kno
     return holding && holding->policy == POLICY_EPOCHS && holding->known ? holding : NULL;
 }
 
-/* Whether anybody can be held; *all: everybody is. */
-static bool is_held(const struct policy_tick *tick, bool *all)
-{
-    bool any = false;
-    *all = true;
-    for (size_t i = 0; i < tick->n; i++)
-        for (int knob = 0; knob < KNOB_COUNT; knob++) {
-            const struct holding *holding = holding_of(&tick->governed[i], (enum knob)knob);
-            any |= holding != NULL;
-            *all &= !holding || holding->claim.value == holding->claim.least;
-        }
-    return any;
-}
-
 static void hold(const struct epochs_policy *policy, const struct policy_tick *tick)
 {
-    const struct because because = {.cause = policy->target, .measured = NAN, .limit = NAN};
+    const struct because because = {.cause = policy->target_name, .measured = NAN, .limit = NAN};
     for (size_t i = 0; i < tick->n; i++)
         for (int knob = 0; knob < KNOB_COUNT; knob++) {
             struct holding *holding = holding_of(&tick->governed[i], (enum knob)knob);
@@ -248,12 +254,15 @@ static void put_off(struct epochs_policy *policy, const struct policy_tick *tick
     policy->next = tick->now + policy->period;
 }
 
-static void begin(struct epochs_policy *policy, const struct policy_tick *tick)
+static void begin(struct epochs_policy *policy, const struct policy_tick *tick, unsigned knobs)
 {
     put_off(policy, tick);
     policy->phase = PHASE_WARM;
+    policy->knobs = knobs;
     policy->changes = other_changes(tick);
-    strcpy(policy->target, policy->apps[policy->turn++ % policy->n].path);
+    const struct app *app = &policy->apps[policy->turn++ % policy->n];
+    strcpy(policy->target, app->path);
+    strcpy(policy->target_name, app->name);
     hold(policy, tick);
 }
 
@@ -263,6 +272,7 @@ static void end(struct epochs_policy *policy, const struct policy_tick *tick, bo
         if (strcmp(policy->apps[i].path, policy->target) == 0)
             estimate(&policy->apps[i], tick->now);
     policy->phase = PHASE_SHARED;
+    policy->knobs = 0;
     let_go(tick);
 }
 
@@ -277,20 +287,32 @@ static void show(struct epochs_policy *policy, double now)
     }
 }
 
+/* Nobody is held; what could not be let go before is. */
+static void wait_for_turn(struct epochs_policy *policy, const struct policy_tick *tick,
+                          const struct survey *found)
+{
+    const struct room room = enforcer_room(tick->enforcer);
+    survey_obstacle(found, &room, policy->obstacle);
+    bool any = policy->n > 0 && found->n_held + found->n_free > 0;
+    policy->active = any && !policy->obstacle[0];
+    if (policy->active && policy->period == 0) /* the first one has something to compare with */
+        put_off(policy, tick);
+    if (policy->active && tick->now >= policy->next && found->n_free <= room.writes)
+        begin(policy, tick, found->knobs);
+    else
+        let_go(tick);
+}
+
 static void decide(void *self, const struct policy_tick *tick)
 {
     struct epochs_policy *policy = self;
-    bool all, any = is_held(tick, &all);
+    struct survey found;
+    survey_take(&found, tick, POLICY_EPOCHS, policy->knobs);
     look(policy, tick);
-    policy->active = any && policy->n > 0;
-    if (policy->active && policy->period == 0) /* the first one has something to compare with */
-        put_off(policy, tick);
-    bool valid = policy->active && all && other_changes(tick) == policy->changes;
+    bool valid = policy->n > 0 && found.n_held > 0 && found.n_free == 0 && !found.stuck &&
+                 other_changes(tick) == policy->changes;
     if (policy->phase == PHASE_SHARED) {
-        if (policy->active && tick->now >= policy->next)
-            begin(policy, tick);
-        else
-            let_go(tick); /* what could not be let go before */
+        wait_for_turn(policy, tick, &found);
     } else if (policy->phase == PHASE_WARM && valid) {
         policy->phase = PHASE_ALONE;
         hold(policy, tick);
@@ -303,6 +325,11 @@ static void decide(void *self, const struct policy_tick *tick)
 static bool active(const void *self)
 {
     return ((const struct epochs_policy *)self)->active;
+}
+
+static const char *obstacle(const void *self)
+{
+    return ((const struct epochs_policy *)self)->obstacle;
 }
 
 static size_t slowdowns(const void *self, const struct policy_slowdown **list)
@@ -318,6 +345,7 @@ const struct policy_ops epochs_policy = {
     .init = init,
     .decide = decide,
     .active = active,
+    .obstacle = obstacle,
     .slowdowns = slowdowns,
     .free = release,
 };

@@ -5,7 +5,7 @@
  * Mode bound: while a protected container is slower than its class's bound and loses most of that
  * in memory, the culprits among best effort (culprits.h) get less. Mode fair,
  * after ASM-Mem: of the policy's containers each moves to its share by slowdown, the slowest to
- * 100 %.
+ * 100 %; one that has had no slowdown for a few steps goes back to 100 %.
  *
  * It is a delay between the L2 and the L3, no share of the memory: hits in the L3 wait as well.
  */
@@ -143,12 +143,25 @@ static void find_peers(struct mba_policy *policy, const struct policy_tick *tick
     }
 }
 
+/* Who does not wait for memory any more is no peer, and gets back what was taken. */
+static void raise_idle(struct mba_policy *policy, const struct policy_tick *tick)
+{
+    for (size_t i = 0; i < tick->n; i++) {
+        struct holding *holding = holding_of(&tick->governed[i]);
+        const struct meter_reading *reading =
+            holding ? meter_find(policy->meter, tick->governed[i].container->path) : NULL;
+        if (reading && !reading->waits)
+            holding->aim = control_mba_step(percent_of(holding), 100, step_of(holding));
+    }
+}
+
 static void decide_fair(struct mba_policy *policy, const struct policy_tick *tick)
 {
     find_peers(policy, tick);
     policy->active = policy->n > 1;
     if (!policy->active)
         return;
+    raise_idle(policy, tick);
     unsigned floor = (unsigned)policy->peers[0]->claim.least, gran = step_of(policy->peers[0]);
     control_mba_map(policy->slowdowns, policy->n, floor, gran, policy->shares);
     for (size_t i = 0; i < policy->n; i++)
@@ -158,23 +171,36 @@ static void decide_fair(struct mba_policy *policy, const struct policy_tick *tic
 
 /* ---- the whole ---- */
 
+/* What it was to have was never written. */
+static void start_anew_who_has_no_claim(const struct policy_tick *tick)
+{
+    for (size_t i = 0; i < tick->n; i++) {
+        struct holding *holding = holding_of(&tick->governed[i]);
+        if (holding && holding->crowded_out)
+            holding->aim = NAN;
+    }
+}
+
 static void decide(void *self, const struct policy_tick *tick)
 {
     struct mba_policy *policy = self;
     bool stepped = meter_tick(policy->meter, tick);
+    bool cut = false;
     if (stepped || !policy->began)
         culprits_window(policy->culprits, tick, KNOB_MBA, POLICY_MBA);
     policy->began = true;
+    start_anew_who_has_no_claim(tick);
     if (stepped) {
         if (policy->config->mba.mode == MBA_FAIR)
             decide_fair(policy, tick);
         else
             decide_bound(policy, tick);
+        cut = policy->config->mba.mode != MBA_FAIR && policy->worst.ratio > 1;
     }
-    const struct because because = {.cause = policy->worst.cause,
-                                    .measured = policy->worst.slowdown,
-                                    .limit = policy->worst.bound,
-                                    .chosen_by = policy->chosen_by};
+    struct because because = {.cause = policy->worst.cause,
+                              .measured = policy->worst.slowdown,
+                              .limit = policy->worst.bound,
+                              .chosen_by = policy->chosen_by};
     for (size_t i = 0; i < tick->n; i++) {
         struct holding *holding = holding_of(&tick->governed[i]);
         if (!holding)
@@ -183,6 +209,7 @@ static void decide(void *self, const struct policy_tick *tick)
             holding->aim = NAN;
             enforcer_let_go(tick->enforcer, holding, RELEASE_UNMANAGED, NULL);
         } else if (!isnan(holding->aim)) {
+            because.culprit = cut && culprits_include(policy->culprits, i);
             enforcer_want(holding, holding->aim, &because);
         }
     }

@@ -91,12 +91,18 @@ static void disown(struct nvmm_policy *policy, size_t i)
 
 /* ---- samples ---- */
 
+/* Exporters that do not say how often they tell do so once in a window. */
+static double told_every(const struct policy_tick *tick)
+{
+    const struct writers *writers = tick->writers;
+    uint64_t ns = !writers ? 0 : writers->interval_ns ? writers->interval_ns : writers->window_ns;
+    return fmax(tick->interval, (double)ns * 1e-9);
+}
+
 static void set_expiry(struct nvmm_policy *policy, const struct policy_tick *tick)
 {
-    double told_every = tick->interval;
-    if (tick->writers && (double)tick->writers->window_ns * 1e-9 > told_every)
-        told_every = (double)tick->writers->window_ns * 1e-9;
-    control_nvmm_defaults(&policy->control, (uint64_t)ceil(told_every * 1e3));
+    uint64_t told_every_ms = (uint64_t)ceil(told_every(tick) * 1e3);
+    control_nvmm_defaults(&policy->control, told_every_ms);
     uint64_t *expiry_ms = &policy->control.expiry_ms[CONTROL_NVMM_WRITERS];
     uint64_t configured_ms = (uint64_t)llround(policy->config->nvmm.expiry_seconds * 1e3);
     if (*expiry_ms < configured_ms)
@@ -118,7 +124,9 @@ static void take_sample(struct nvmm_policy *policy, const struct policy_tick *ti
     double age = age_ms(tick, writer);
     uint64_t sampled_ms = now_ms > (uint64_t)age ? now_ms - (uint64_t)age : 0;
     if (control_nvmm_associate(&policy->table, &policy->control, sampled_ms, writer->tid,
-                               CONTROL_NVMM_WRITERS) != CONTROL_NVMM_FULL)
+                               CONTROL_NVMM_WRITERS) == CONTROL_NVMM_FULL)
+        enforcer_leave_out(tick->enforcer);
+    else
         own(policy, writer->tid, governed->container);
 }
 

@@ -31,6 +31,13 @@ void policies_release(struct policies *policies)
     *policies = (struct policies){0};
 }
 
+void policies_inherit(const struct policies *policies, const struct policies *before)
+{
+    for (int i = 0; i < POLICY_KINDS; i++)
+        if (policies->of[i] && before->of[i] && policy_table[i]->inherit)
+            policy_table[i]->inherit(policies->of[i], before->of[i]);
+}
+
 void policies_decide(const struct policies *policies, const struct policy_tick *tick)
 {
     for (int i = 0; i < POLICY_KINDS; i++)
@@ -70,7 +77,29 @@ const struct policy_writers *policies_writers(const struct policies *policies)
     return NULL;
 }
 
+size_t policies_calibrations(const struct policies *policies,
+                             const struct policy_calibration **list)
+{
+    *list = NULL;
+    for (int i = 0; i < POLICY_KINDS; i++)
+        if (policies->of[i] && policy_table[i]->calibrations)
+            return policy_table[i]->calibrations(policies->of[i], list);
+    return 0;
+}
+
 bool policies_active(const struct policies *policies, enum policy_kind kind)
 {
     return policies->of[kind] && policy_table[kind]->active(policies->of[kind]);
+}
+
+void policies_tell(struct policies *policies, const struct log *log)
+{
+    for (int i = 0; i < POLICY_KINDS; i++) {
+        const char *obstacle = policies->of[i] && policy_table[i]->obstacle
+                                   ? policy_table[i]->obstacle(policies->of[i])
+                                   : "";
+        if (obstacle[0] && !policies->told[i])
+            log_warn(log, policy_kind_name((enum policy_kind)i), "waits: %s", obstacle);
+        policies->told[i] = obstacle[0] != '\0';
+    }
 }

@@ -71,8 +71,10 @@ void quota_format(int version, double cores, uint64_t period_us, char out[CLAIM_
         snprintf(out, CLAIM_TEXT_MAX, "%" PRIu64 " %" PRIu64, us, period_us);
 }
 
-double quota_request_v1(uint64_t shares)
+double quota_request_v1(uint64_t shares, bool kubernetes)
 {
+    if (shares == 1024 && !kubernetes)
+        return 0;
     return (double)shares / 1024;
 }
 

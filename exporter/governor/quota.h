@@ -43,10 +43,10 @@ void quota_format(int version, double cores, uint64_t period_us, char out[CLAIM_
  * several times what it asked for, to none less, but for the runtime's rounding. Which is why a
  * pod's own weight bounds it, see quota_request_in_pod.
  *
- * 'kubernetes': it is a container of a pod. What asked for nothing has weight 1 there, and 100 is a
- * request; elsewhere 100 is the kernel's default, and 0 is answered.
+ * 'kubernetes': it is a container of a pod. What asked for nothing has 2 shares or weight 1 there,
+ * and 1024 and 100 are requests; elsewhere these are the kernel's defaults, and 0 is answered.
  */
-double quota_request_v1(uint64_t shares);
+double quota_request_v1(uint64_t shares, bool kubernetes);
 double quota_request_v2(uint64_t weight, bool kubernetes);
 
 /* A pod asks for what all its containers do. Where the kubelet writes the pod's weight by

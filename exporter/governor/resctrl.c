@@ -266,16 +266,47 @@ static int move_all(struct move *move, int cgroup)
     return err;
 }
 
+static int open_target(const struct resctrl *resctrl, struct resctrl_place to)
+{
+    bool home = resctrl_same_place(to, resctrl->whole);
+    return home ? open_group(resctrl, to) : make_group(resctrl, to);
+}
+
 int resctrl_move(const struct resctrl *resctrl, int cgroup, struct resctrl_place to)
 {
     struct move move = {.resctrl = resctrl, .to = to};
-    bool home = resctrl_same_place(to, resctrl->whole);
-    move.group = home ? open_group(resctrl, to) : make_group(resctrl, to);
+    move.group = open_target(resctrl, to);
     if (move.group < 0)
         return move.group;
     int err = move_all(&move, cgroup);
     close(move.group);
     return err;
+}
+
+struct turn {
+    struct move move;
+    size_t from, seen; /* tasks */
+};
+
+static int keep_task(void *context, unsigned tid)
+{
+    struct turn *turn = context;
+    size_t at = turn->seen++;
+    if (at < turn->from)
+        return 0;
+    return at < turn->from + RESCTRL_KEPT ? move_task(&turn->move, tid) : 1;
+}
+
+int resctrl_keep(const struct resctrl *resctrl, int cgroup, struct resctrl_place to, size_t *from)
+{
+    struct turn turn = {.move = {.resctrl = resctrl, .to = to}, .from = *from};
+    turn.move.group = open_target(resctrl, to);
+    if (turn.move.group < 0)
+        return turn.move.group;
+    int result = cgroup_tasks(cgroup, keep_task, &turn);
+    close(turn.move.group);
+    *from = result > 0 ? turn.from + RESCTRL_KEPT : 0;
+    return result < 0 ? result : 0;
 }
 
 /* ---- cgroups below ---- */

@@ -62,6 +62,12 @@ bool resctrl_is_true(const struct resctrl *resctrl, struct resctrl_place place);
  */
 int resctrl_move(const struct resctrl *resctrl, int cgroup, struct resctrl_place to);
 
+enum { RESCTRL_KEPT = 32 };
+
+/* The same for at most RESCTRL_KEPT tasks, of which each is a file to read: those from the *from-th
+ * on, which goes on behind them, and with the last one to 0. */
+int resctrl_keep(const struct resctrl *resctrl, int cgroup, struct resctrl_place to, size_t *from);
+
 /* Moves all tasks of the cgroups below one to the root group, if they are in one of ours: they left
  * it while it was restricted. Sixteen levels. *any: there were such. */
 int resctrl_return_below(const struct resctrl *resctrl, int cgroup, bool *any);

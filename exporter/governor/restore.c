@@ -9,10 +9,8 @@ static const struct actuator_ops *const table[KNOB_COUNT] = {[KNOB_CPU] = &cpu_a
                                                              [KNOB_AFFINITY] = &affinity_actuator};
 
 static const char *const restored_names[RESTORED_OUTCOMES] = {
-    [RESTORED] = "restored",
-    [RESTORED_ALREADY] = "already",
-    [RESTORED_FOREIGN] = "foreign",
-    [RESTORED_GONE] = "gone",
+    [RESTORED] = "restored",        [RESTORED_CLAMPED] = "clamped", [RESTORED_ALREADY] = "already",
+    [RESTORED_FOREIGN] = "foreign", [RESTORED_GONE] = "gone",
 };
 
 const char *claim_restored_name(enum claim_restored restored)
@@ -63,13 +61,14 @@ static const char *words_of(int err)
 }
 
 int restore_claim(struct journal *journal, const struct actuators *actuators, uint64_t id,
-                  const struct log *log, struct restore_counts *counts)
+                  const struct log *log, struct restore_counts *counts, char put[CLAIM_TEXT_MAX])
 {
     const struct claim *claim = journal_claims_find(&journal->open, id);
     if (!claim)
         return -ENOENT;
     const struct actuator *actuator = &actuators->of[claim->knob];
     enum claim_restored restored = RESTORED_ALREADY;
+    enum claim_state state;
     int err = actuator->ops ? actuator->ops->release(actuator->self, claim, &restored) : -ENODEV;
     if (err) {
         counts->failed++;
@@ -80,6 +79,11 @@ int restore_claim(struct journal *journal, const struct actuators *actuators, ui
     counts->outcomes[restored]++;
     log_info(log, "restore", "container=%s knob=%s original=\"%s\" outcome=%s", claim->container,
              knob_name(claim->knob), claim->original, claim_restored_name(restored));
+    memcpy(put, claim->original, CLAIM_TEXT_MAX);
+    if (restored == RESTORED_CLAMPED &&
+        actuator->ops->check(actuator->self, claim, &state, put) == 0)
+        log_warn(log, "restore", "container=%s has \"%s\", for its parent allows no more",
+                 claim->container, put);
     /* A line that cannot be written leaves it open in the file: who reads that finds the original
      * there. */
     journal_release(journal, &id, 1);
@@ -89,7 +93,8 @@ int restore_claim(struct journal *journal, const struct actuators *actuators, ui
 void restore_all(struct journal *journal, const struct actuators *actuators, const struct log *log,
                  struct restore_counts *counts)
 {
+    char put[CLAIM_TEXT_MAX];
     for (size_t i = journal->open.n; i-- > 0;)
-        restore_claim(journal, actuators, journal->open.claims[i].id, log, counts);
+        restore_claim(journal, actuators, journal->open.claims[i].id, log, counts, put);
     actuators_tidy(actuators);
 }

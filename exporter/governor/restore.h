@@ -31,9 +31,10 @@ struct restore_counts {
     size_t failed; /* still open in the journal */
 };
 
-/* One claim. 0, or -errno with the claim still open. */
+/* One claim. 0, or -errno with the claim still open. put: the original, or where it is clamped what
+ * is there instead. */
 int restore_claim(struct journal *journal, const struct actuators *actuators, uint64_t id,
-                  const struct log *log, struct restore_counts *counts);
+                  const struct log *log, struct restore_counts *counts, char put[CLAIM_TEXT_MAX]);
 
 /* What actuators have left over of their own. */
 void actuators_tidy(const struct actuators *actuators);

@@ -114,7 +114,8 @@ static void reload(struct run *run)
 {
     struct config *config = NULL;
     char error[512] = "";
-    int err = config_load(run->flags->config_file, &config, error, sizeof error);
+    int err = config_load(run->flags->config_file, run->flags->state_directory, &config, error,
+                          sizeof error);
     if (!err)
         err = governor_reload(run->governor, config, error, sizeof error);
     run->reload_successful = err == 0;
@@ -352,11 +353,16 @@ int run_check(const struct flags *flags, const struct config *config, const stru
             fputs("the exporter's data are not to be acted on: they are not counted now, or do "
                   "not say when\n",
                   out);
+        size_t shown = 0;
         for (size_t i = 0; i < n; i++)
-            if (holdings[i].known)
+            if (holdings[i].known) {
+                shown++;
                 fprintf(out, "%s: %s between %g and %g, now \"%s\"\n", holdings[i].claim.container,
                         knob_name(holdings[i].claim.knob), holdings[i].claim.least,
                         holdings[i].claim.most, holdings[i].claim.original);
+            }
+        if (!shown)
+            fputs("no container here could be restricted now\n", out);
     }
     view_release(&view);
     client_buffer_release(&buffer);

@@ -3,46 +3,19 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "exporter/governor/container_series.h"
 #include "exporter/service/own_process.h"
 
 enum { MODE_OBSERVE, MODE_ENFORCE, MODE_PAUSED, MODES };
 static const char *const modes[MODES] = {"observe", "enforce", "paused"};
-static const char *const foreign_kinds[FOREIGN_KINDS] = {"reset", "changed"};
 
-enum { LIMITS = GUARD_BACK_OFF + 1, RESTORES = RESTORED_OUTCOMES + 1 };
+enum { LIMITS = GUARD_VERDICTS, RESTORES = RESTORED_OUTCOMES + 1 };
 
 /* Of an actuator. */
 struct knob_series {
     struct series *claims, *yielded;
     struct series *errors[ERROR_OPS][ERROR_REASONS], *foreign[FOREIGN_KINDS];
-};
-
-/* What is shown of a knob that is turned down; GOVERNOR_METRICS: nothing. */
-static const struct {
-    enum governor_metric value, original;
-} shown[KNOB_COUNT] = {
-    [KNOB_CPU] = {GOVERNOR_QUOTA, GOVERNOR_QUOTA_ORIGINAL},
-    [KNOB_WAYS] = {GOVERNOR_CONTAINER_WAYS, GOVERNOR_METRICS},
-    [KNOB_MBA] = {GOVERNOR_CONTAINER_MBA, GOVERNOR_METRICS},
-    [KNOB_AFFINITY] = {GOVERNOR_CONTAINER_THREADS, GOVERNOR_METRICS},
-};
-
-/* Of a knob that is turned down. */
-struct claim_series {
-    char path[CLAIM_PATH_MAX];
-    enum knob knob;
-    struct series *value, *original; /* original may be NULL */
-    double sum;                      /* of threads: how many */
-    bool seen;
-};
-
-/* Of a container whose slowdown was measured. */
-struct slowdown_series {
-    struct policy_slowdown of;
-    struct series *series;
-    bool seen;
 };
 
 struct governor_metrics {
@@ -52,13 +25,11 @@ struct governor_metrics {
     struct series *policy_active[POLICY_KINDS], *decisions[POLICY_KINDS][ACTIONS][OUTCOMES];
     struct knob_series knobs[KNOB_COUNT];
     struct series *chosen[CHOSEN_BYS], *dead_man[DEAD_REASONS], *released[RELEASE_REASONS];
-    struct series *limits[LIMITS]; /* NULL for what is no limit */
+    struct series *limits[LIMITS];                   /* NULL for what is no limit */
+    struct series *calibrations[CALIBRATION_PHASES]; /* NULL for what is no end */
     struct series *restores[RESTORES];
-    struct claim_series *containers; /* CLAIMS_MAX */
+    struct container_series *containers;
     struct own_process process;
-    size_t n_containers;
-    struct slowdown_series *slowdowns; /* CLAIMS_MAX */
-    size_t n_slowdowns;
 };
 
 /* ---- making ---- */
@@ -111,7 +82,7 @@ static int make_foreign(struct governor_metrics *metrics, enum knob knob)
     int err = 0;
     for (int kind = 0; kind < FOREIGN_KINDS && !err; kind++) {
         const struct label labels[] = {{"actuator", knob_name(knob)},
-                                       {"kind", foreign_kinds[kind]}};
+                                       {"kind", foreign_name((enum foreign)kind)}};
         err = make(metrics, GOVERNOR_FOREIGN, labels, 2, &metrics->knobs[knob].foreign[kind]);
     }
     return err;
@@ -147,6 +118,10 @@ static int make_reasons(struct governor_metrics *metrics)
     for (int i = GUARD_TICK; i < LIMITS && !err; i++)
         err = make_one(metrics, GOVERNOR_LIMIT_HITS, "limit",
                        guard_verdict_name((enum guard_verdict)i), &metrics->limits[i]);
+    for (int i = CALIBRATION_LEARNED; i < CALIBRATION_PHASES && !err; i++)
+        err =
+            make_one(metrics, GOVERNOR_CALIBRATIONS, "outcome",
+                     calibration_phase_name((enum calibration_phase)i), &metrics->calibrations[i]);
     for (int i = 0; i < RESTORES && !err; i++)
         err = make_one(metrics, GOVERNOR_RESTORES, "outcome",
                        i == RESTORED_OUTCOMES ? "failed"
@@ -181,11 +156,7 @@ int governor_metrics_new(struct store *store, struct governor_metrics **out)
     struct governor_metrics *metrics = calloc(1, sizeof *metrics);
     if (!metrics)
         return -ENOMEM;
-    metrics->containers = calloc(CLAIMS_MAX, sizeof *metrics->containers);
-    metrics->slowdowns = calloc(CLAIMS_MAX, sizeof *metrics->slowdowns);
     int err = open_process(metrics);
-    if (!metrics->containers || !metrics->slowdowns)
-        err = -ENOMEM;
     for (int i = 0; i < GOVERNOR_METRICS && !err; i++)
         err = store_family(store, &governor_descs[i], NULL, &metrics->families[i]);
     if (!err)
@@ -196,6 +167,8 @@ int governor_metrics_new(struct store *store, struct governor_metrics **out)
         err = make_knob(metrics, (enum knob)i);
     if (!err)
         err = make_reasons(metrics);
+    if (!err)
+        err = container_series_new(metrics->families, &metrics->containers);
     if (err)
         governor_metrics_free(metrics);
     else
@@ -209,138 +182,8 @@ void governor_metrics_free(struct governor_metrics *metrics)
     if (!metrics)
         return;
     process_release(&metrics->process);
-    free(metrics->containers);
-    free(metrics->slowdowns);
+    container_series_free(metrics->containers);
     free(metrics);
-}
-
-/* ---- containers ---- */
-
-/* "namespace/pod/container", whose names have no slash in them; what does is no container of
- * Kubernetes, and its last name has them all. */
-static int make_container(struct governor_metrics *metrics, const struct claim *claim,
-                          struct claim_series *out)
-{
-    char names[CLAIM_NAME_MAX];
-    char *pod, *container;
-    memcpy(names, claim->container, sizeof names);
-    pod = strchr(names, '/');
-    container = pod ? strchr(pod + 1, '/') : NULL;
-    if (!container)
-        return -EINVAL;
-    *pod++ = *container++ = '\0';
-    const struct label labels[] = {{"namespace", names},
-                                   {"pod", pod},
-                                   {"container", container},
-                                   {"container_id", claim->container_id}};
-    out->original = NULL;
-    int err = make(metrics, shown[claim->knob].value, labels, 4, &out->value);
-    if (err || shown[claim->knob].original == GOVERNOR_METRICS)
-        return err;
-    err = make(metrics, shown[claim->knob].original, labels, 4, &out->original);
-    if (err)
-        series_free(out->value);
-    return err;
-}
-
-static struct claim_series *container_of(struct governor_metrics *metrics,
-                                         const struct claim *claim)
-{
-    for (size_t i = 0; i < metrics->n_containers; i++)
-        if (metrics->containers[i].knob == claim->knob &&
-            strcmp(metrics->containers[i].path, claim->path) == 0)
-            return &metrics->containers[i];
-    if (metrics->n_containers == CLAIMS_MAX)
-        return NULL;
-    struct claim_series *series = &metrics->containers[metrics->n_containers];
-    if (make_container(metrics, claim, series))
-        return NULL;
-    memcpy(series->path, claim->path, sizeof series->path);
-    series->knob = claim->knob;
-    series->sum = 0;
-    metrics->n_containers++;
-    return series;
-}
-
-static void update_containers(struct governor_metrics *metrics, const struct enforcer *enforcer)
-{
-    size_t n;
-    const struct holding *holdings = enforcer_holdings(enforcer, &n);
-    for (size_t i = 0; i < metrics->n_containers; i++) {
-        metrics->containers[i].seen = false;
-        metrics->containers[i].sum = 0;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct claim *claim = &holdings[i].claim;
-        struct claim_series *series =
-            holdings[i].known && claim->value < claim->most ? container_of(metrics, claim) : NULL;
-        if (!series)
-            continue;
-        series->seen = true;
-        series->sum += 1;
-        series_set(series->value, claim->tid ? series->sum : claim->value);
-        if (series->original)
-            series_set(series->original, claim->most);
-    }
-    for (size_t i = metrics->n_containers; i-- > 0;) {
-        struct claim_series *series = &metrics->containers[i];
-        if (series->seen)
-            continue;
-        series_free(series->value);
-        if (series->original)
-            series_free(series->original);
-        *series = metrics->containers[--metrics->n_containers];
-    }
-}
-
-/* ---- slowdowns ---- */
-
-static bool is_same_container(const struct policy_slowdown *a, const struct policy_slowdown *b)
-{
-    return strcmp(a->container_id, b->container_id) == 0 &&
-           strcmp(a->container, b->container) == 0 && strcmp(a->pod, b->pod) == 0 &&
-           strcmp(a->namespace_, b->namespace_) == 0;
-}
-
-/* NULL: there are too many, or no memory. */
-static struct slowdown_series *slowdown_of(struct governor_metrics *metrics,
-                                           const struct policy_slowdown *measured)
-{
-    for (size_t i = 0; i < metrics->n_slowdowns; i++)
-        if (is_same_container(&metrics->slowdowns[i].of, measured))
-            return &metrics->slowdowns[i];
-    if (metrics->n_slowdowns == CLAIMS_MAX)
-        return NULL;
-    struct slowdown_series *series = &metrics->slowdowns[metrics->n_slowdowns];
-    const struct label labels[] = {{"namespace", measured->namespace_},
-                                   {"pod", measured->pod},
-                                   {"container", measured->container},
-                                   {"container_id", measured->container_id},
-                                   {"model", "epochs"}};
-    if (make(metrics, GOVERNOR_SLOWDOWN, labels, 5, &series->series))
-        return NULL;
-    series->of = *measured;
-    metrics->n_slowdowns++;
-    return series;
-}
-
-static void update_slowdowns(struct governor_metrics *metrics, const struct governor_state *state)
-{
-    for (size_t i = 0; i < metrics->n_slowdowns; i++)
-        metrics->slowdowns[i].seen = false;
-    for (size_t i = 0; i < state->n_slowdowns; i++) {
-        struct slowdown_series *series = slowdown_of(metrics, &state->slowdowns[i]);
-        if (!series)
-            continue;
-        series->seen = true;
-        series_set(series->series, state->slowdowns[i].slowdown);
-    }
-    for (size_t i = metrics->n_slowdowns; i-- > 0;) {
-        if (metrics->slowdowns[i].seen)
-            continue;
-        series_free(metrics->slowdowns[i].series);
-        metrics->slowdowns[i] = metrics->slowdowns[--metrics->n_slowdowns];
-    }
 }
 
 /* ---- all ---- */
@@ -382,6 +225,17 @@ static void update_counts(struct governor_metrics *metrics, const struct enforce
     series_set_u64(metrics->restores[RESTORED_OUTCOMES], counts->restores.failed);
 }
 
+static void update_calibrations(struct governor_metrics *metrics,
+                                const struct governor_state *state)
+{
+    bool holding = false;
+    for (size_t i = 0; i < state->n_calibrations; i++)
+        holding |= state->calibrations[i].phase == CALIBRATION_HOLDING;
+    series_set_u64(metrics->single[GOVERNOR_CALIBRATING], holding);
+    for (int i = CALIBRATION_LEARNED; i < CALIBRATION_PHASES; i++)
+        series_set_u64(metrics->calibrations[i], state->counts.calibrations[i]);
+}
+
 static void update_process(struct governor_metrics *metrics)
 {
     struct process_numbers now;
@@ -411,6 +265,7 @@ void governor_metrics_update(struct governor_metrics *metrics, const struct gove
     series_set(metrics->single[GOVERNOR_TICK_DURATION], facts->tick_seconds);
     series_set_u64(metrics->single[GOVERNOR_RELOAD_SUCCESSFUL], facts->reload_successful);
     series_set_u64(metrics->single[GOVERNOR_FUTILE], state->counts.futile);
+    update_calibrations(metrics, state);
     const struct advice *advice = state->advice;
     series_show_u64(metrics->single[GOVERNOR_ADVICE_HOLD], advice, advice && advice->hold);
     series_show(metrics->single[GOVERNOR_ADVICE_SLOWDOWN], advice && !isnan(advice->slowdown),
@@ -431,7 +286,6 @@ void governor_metrics_update(struct governor_metrics *metrics, const struct gove
     for (int i = 0; i < DEAD_REASONS; i++)
         series_set_u64(metrics->dead_man[i], state->dead_man[i]);
     update_counts(metrics, enforcer_counts(state->enforcer));
-    update_containers(metrics, state->enforcer);
-    update_slowdowns(metrics, state);
+    container_series_update(metrics->containers, state);
     update_process(metrics);
 }

@@ -6,82 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/json/scan.h"
+#include "exporter/governor/document.h"
 
 #define FAMILY "interference_container_"
 
 /* Reading in progress. */
 struct reader {
-    struct json_scan scan;
+    struct document document;
     struct view *view;
-    size_t texts_len;
     int err;
 };
 
-/* ---- members ---- */
-
-/* The index of the name among 'names', ended by NULL; -1 where there is none. A name of these that
- * stands twice is an error: who writes that means one of two things. */
-static int member_of(struct reader *reader, struct json_span name, const char *const *names,
-                     unsigned *seen)
-{
-    if (memchr(name.at, '\\', name.len)) {
-        json_scan_fail(&reader->scan, "a name with an escape");
-        return -1;
-    }
-    for (int i = 0; names[i]; i++) {
-        if (!json_span_is(name, names[i]))
-            continue;
-        if (*seen & 1u << i)
-            json_scan_fail(&reader->scan, "a name that stands twice");
-        *seen |= 1u << i;
-        return i;
-    }
-    return -1;
-}
-
-/* The next member that is known; others are stepped over. Negative behind the last one. */
-static int next_member(struct reader *reader, const char *const *names, unsigned *seen)
-{
-    struct json_span name;
-    while (json_scan_member(&reader->scan, &name)) {
-        int i = member_of(reader, name, names, seen);
-        if (i >= 0)
-            return i;
-        json_scan_skip(&reader->scan);
-    }
-    return -1;
-}
-
-/* ---- values ---- */
-
-/* "" for what is no string. There is room: all texts together are shorter than the document. */
-static const char *read_text(struct reader *reader)
-{
-    char *text = reader->view->texts + reader->texts_len;
-    if (!json_scan_string(&reader->scan, text))
-        return "";
-    reader->texts_len += strlen(text) + 1;
-    return text;
-}
-
-/* NaN for what is no number, or none that a double holds. */
-static double double_of(struct json_span number)
-{
-    char text[64];
-    if (number.len >= sizeof text)
-        return NAN;
-    memcpy(text, number.at, number.len);
-    text[number.len] = '\0';
-    double value = strtod(text, NULL);
-    return isfinite(value) ? value : NAN;
-}
-
-static double read_double(struct reader *reader)
-{
-    struct json_span number;
-    return json_scan_number(&reader->scan, &number) ? double_of(number) : NAN;
-}
+/* ---- values with labels ---- */
 
 static double positive(double value)
 {
@@ -93,94 +29,67 @@ static double not_negative(double value)
     return value >= 0 ? value : NAN;
 }
 
-/* A whole number that a double, or as digits 64 bits, hold exactly, or 0. */
-static uint64_t read_whole(struct reader *reader)
-{
-    struct json_span number;
-    uint64_t whole = 0;
-    if (!json_scan_number(&reader->scan, &number))
-        return 0;
-    size_t digits = 0;
-    while (digits < number.len && number.at[digits] >= '0' && number.at[digits] <= '9')
-        if (__builtin_mul_overflow(whole, 10, &whole) ||
-            __builtin_add_overflow(whole, (uint64_t)(number.at[digits++] - '0'), &whole))
-            return 0;
-    if (digits == number.len)
-        return whole;
-    double value = double_of(number);
-    return value >= 1 && value < 0x1p53 && floor(value) == value ? (uint64_t)value : 0;
-}
-
-/* Seconds as nanoseconds; 0 for what is none, or beyond a thousand years. */
-static uint64_t read_nanoseconds(struct reader *reader)
-{
-    double seconds = read_double(reader);
-    return seconds > 0 && seconds < 3e10 / 4 ? (uint64_t)llround(seconds * 1e9) : 0;
-}
-
-/* ---- values with labels ---- */
-
 struct labelled {
     double value;
     const char *basis, *path, *qos_class, *model, *resource; /* labels */
 };
 
-static void read_labels(struct reader *reader, struct labelled *out)
+static void read_labels(struct document *document, struct labelled *out)
 {
     static const char *const names[] = {"basis", "id", "qos_class", "model", "resource", NULL};
     const char **texts[] = {&out->basis, &out->path, &out->qos_class, &out->model, &out->resource};
     unsigned seen = 0;
     int i;
-    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
+    if (!json_scan_enter(&document->scan, JSON_SCAN_OBJECT))
         return;
-    while ((i = next_member(reader, names, &seen)) >= 0)
-        *texts[i] = read_text(reader);
+    while ((i = document_member(document, names, &seen)) >= 0)
+        *texts[i] = document_text(document);
 }
 
-static void read_sample(struct reader *reader, struct labelled *out)
+static void read_sample(struct document *document, struct labelled *out)
 {
     static const char *const names[] = {"labels", "value", NULL};
     unsigned seen = 0;
     int i;
-    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
+    if (!json_scan_enter(&document->scan, JSON_SCAN_OBJECT))
         return;
-    while ((i = next_member(reader, names, &seen)) >= 0)
+    while ((i = document_member(document, names, &seen)) >= 0)
         if (i == 0)
-            read_labels(reader, out);
+            read_labels(document, out);
         else
-            out->value = read_double(reader);
+            out->value = document_number(document);
 }
 
 static const struct labelled unlabelled = {
     .value = NAN, .basis = "", .path = "", .qos_class = "", .model = "", .resource = ""};
 
 /* A value by itself, or the first of a list with labels. */
-static struct labelled read_labelled(struct reader *reader)
+static struct labelled read_labelled(struct document *document)
 {
     struct labelled out = unlabelled;
-    if (json_scan_next(&reader->scan) != JSON_SCAN_ARRAY) {
-        out.value = read_double(reader);
+    if (json_scan_next(&document->scan) != JSON_SCAN_ARRAY) {
+        out.value = document_number(document);
         return out;
     }
-    json_scan_enter(&reader->scan, JSON_SCAN_ARRAY);
-    for (size_t n = 0; json_scan_element(&reader->scan); n++)
+    json_scan_enter(&document->scan, JSON_SCAN_ARRAY);
+    for (size_t n = 0; json_scan_element(&document->scan); n++)
         if (n == 0)
-            read_sample(reader, &out);
+            read_sample(document, &out);
         else
-            json_scan_skip(&reader->scan);
+            json_scan_skip(&document->scan);
     return out;
 }
 
 /* Of a list with labels, or a value by itself; NaN where one is none. */
-static double read_sum(struct reader *reader)
+static double read_sum(struct document *document)
 {
     double sum = NAN;
-    if (json_scan_next(&reader->scan) != JSON_SCAN_ARRAY)
-        return read_double(reader);
-    json_scan_enter(&reader->scan, JSON_SCAN_ARRAY);
-    for (size_t n = 0; json_scan_element(&reader->scan); n++) {
+    if (json_scan_next(&document->scan) != JSON_SCAN_ARRAY)
+        return document_number(document);
+    json_scan_enter(&document->scan, JSON_SCAN_ARRAY);
+    for (size_t n = 0; json_scan_element(&document->scan); n++) {
         struct labelled read = unlabelled;
-        read_sample(reader, &read);
+        read_sample(document, &read);
         sum = n == 0 ? read.value : sum + read.value;
     }
     return sum;
@@ -212,16 +121,16 @@ static void take_loss(const struct labelled *read, bool observed, struct view_co
 }
 
 /* A list with labels; a value by itself is of no model. */
-static void read_losses(struct reader *reader, bool observed, struct view_container *out)
+static void read_losses(struct document *document, bool observed, struct view_container *out)
 {
-    if (json_scan_next(&reader->scan) != JSON_SCAN_ARRAY) {
-        json_scan_skip(&reader->scan);
+    if (json_scan_next(&document->scan) != JSON_SCAN_ARRAY) {
+        json_scan_skip(&document->scan);
         return;
     }
-    json_scan_enter(&reader->scan, JSON_SCAN_ARRAY);
-    while (json_scan_element(&reader->scan)) {
+    json_scan_enter(&document->scan, JSON_SCAN_ARRAY);
+    while (json_scan_element(&document->scan)) {
         struct labelled read = unlabelled;
-        read_sample(reader, &read);
+        read_sample(document, &read);
         take_loss(&read, observed, out);
     }
 }
@@ -253,21 +162,21 @@ static const char *const value_names[] = {
     FAMILY "cpu_reference_cycles_total",
     NULL};
 
-static void read_value(struct reader *reader, enum value value, struct view_container *out)
+static void read_value(struct document *document, enum value value, struct view_container *out)
 {
     double *const counters[] = {&out->memory_reads, &out->llc_reads, &out->cycles,
                                 &out->reference_cycles};
     if (value == VALUE_OBSERVED || value == VALUE_LOST) {
-        read_losses(reader, value == VALUE_OBSERVED, out);
+        read_losses(document, value == VALUE_OBSERVED, out);
         return;
     }
     if (value == VALUE_CAUSED_LATENCY || value == VALUE_CAUSED_WAIT) {
         double *sum =
             value == VALUE_CAUSED_WAIT ? &out->caused_wait_seconds : &out->caused_latency_seconds;
-        *sum = not_negative(read_sum(reader));
+        *sum = not_negative(read_sum(document));
         return;
     }
-    struct labelled read = read_labelled(reader);
+    struct labelled read = read_labelled(document);
     if (value == VALUE_INFO) {
         out->path = read.path;
         out->qos_class = read.qos_class;
@@ -280,17 +189,17 @@ static void read_value(struct reader *reader, enum value value, struct view_cont
     }
 }
 
-static void read_values(struct reader *reader, struct view_container *out)
+static void read_values(struct document *document, struct view_container *out)
 {
     unsigned seen = 0;
     int i;
-    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
+    if (!json_scan_enter(&document->scan, JSON_SCAN_OBJECT))
         return;
-    while ((i = next_member(reader, value_names, &seen)) >= 0)
-        read_value(reader, (enum value)i, out);
+    while ((i = document_member(document, value_names, &seen)) >= 0)
+        read_value(document, (enum value)i, out);
 }
 
-static void read_container(struct reader *reader, struct view_container *out)
+static void read_container(struct document *document, struct view_container *out)
 {
     enum { TEXTS = 4, CGROUP = TEXTS, VALUES };
     static const char *const names[] = {"container_id", "namespace", "pod", "container",
@@ -314,15 +223,15 @@ static void read_container(struct reader *reader, struct view_container *out)
                                    .caused_wait_seconds = NAN};
     for (int j = 0; j < VIEW_MODELS; j++)
         out->losses[j] = (struct view_loss){NAN, NAN, NAN};
-    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
+    if (!json_scan_enter(&document->scan, JSON_SCAN_OBJECT))
         return;
-    while ((i = next_member(reader, names, &seen)) >= 0)
+    while ((i = document_member(document, names, &seen)) >= 0)
         if (i < TEXTS)
-            *texts[i] = read_text(reader);
+            *texts[i] = document_text(document);
         else if (i == CGROUP)
-            out->cgroup_id = read_whole(reader);
+            out->cgroup_id = document_whole(document);
         else
-            read_values(reader, out);
+            read_values(document, out);
 }
 
 static int make_room(struct view *view)
@@ -341,17 +250,17 @@ static int make_room(struct view *view)
 static void read_containers(struct reader *reader)
 {
     struct view *view = reader->view;
-    if (!json_scan_enter(&reader->scan, JSON_SCAN_ARRAY)) {
-        json_scan_fail(&reader->scan, "no list of containers");
+    if (!json_scan_enter(&reader->document.scan, JSON_SCAN_ARRAY)) {
+        json_scan_fail(&reader->document.scan, "no list of containers");
         return;
     }
-    while (json_scan_element(&reader->scan)) {
+    while (json_scan_element(&reader->document.scan)) {
         reader->err = view->n == VIEW_CONTAINERS_MAX ? -E2BIG : make_room(view);
         if (reader->err) {
-            json_scan_fail(&reader->scan, "no room");
+            json_scan_fail(&reader->document.scan, "no room");
             return;
         }
-        read_container(reader, &view->containers[view->n++]);
+        read_container(&reader->document, &view->containers[view->n++]);
     }
 }
 
@@ -363,35 +272,40 @@ static void read_tick(struct reader *reader)
     struct view *view = reader->view;
     unsigned seen = 0;
     int i;
-    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
+    if (!json_scan_enter(&reader->document.scan, JSON_SCAN_OBJECT))
         return;
-    while ((i = next_member(reader, names, &seen)) >= 0)
+    while ((i = document_member(&reader->document, names, &seen)) >= 0)
         if (i == 0)
-            view->tick = read_whole(reader);
+            view->tick = document_whole(&reader->document);
         else if (i == 1)
-            view->monotonic_ns = read_nanoseconds(reader);
+            view->monotonic_ns = document_nanoseconds(&reader->document);
         else
-            view->interval_ns = read_nanoseconds(reader);
+            view->interval_ns = document_nanoseconds(&reader->document);
     view->has_tick = view->tick && view->monotonic_ns && view->interval_ns;
 }
 
 static void read_root(struct reader *reader)
 {
-    enum { SOURCE, ENDED, TICK, CONTAINERS };
-    static const char *const names[] = {"source", "replay_ended", "tick", "containers", NULL};
+    enum { SOURCE, ENDED, OWN, BASE, TICK, CONTAINERS };
+    static const char *const names[] = {
+        "source", "replay_ended", "own_cgroup_id", "base_frequency_hz", "tick", "containers", NULL};
     struct view *view = reader->view;
     unsigned seen = 0;
     int i;
-    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT)) {
-        json_scan_fail(&reader->scan, "no object");
+    if (!json_scan_enter(&reader->document.scan, JSON_SCAN_OBJECT)) {
+        json_scan_fail(&reader->document.scan, "no object");
         return;
     }
-    while ((i = next_member(reader, names, &seen)) >= 0) {
+    while ((i = document_member(&reader->document, names, &seen)) >= 0) {
         if (i == SOURCE) {
-            view->source = read_text(reader);
+            view->source = document_text(&reader->document);
         } else if (i == ENDED) {
-            view->replay_ended = json_scan_next(&reader->scan) == JSON_SCAN_TRUE;
-            json_scan_skip(&reader->scan);
+            view->replay_ended = json_scan_next(&reader->document.scan) == JSON_SCAN_TRUE;
+            json_scan_skip(&reader->document.scan);
+        } else if (i == OWN) {
+            view->own_cgroup = document_whole(&reader->document);
+        } else if (i == BASE) {
+            view->base_hz = positive(document_number(&reader->document));
         } else if (i == TICK) {
             read_tick(reader);
         } else {
@@ -399,13 +313,14 @@ static void read_root(struct reader *reader)
         }
     }
     if (!(seen & 1u << CONTAINERS))
-        json_scan_fail(&reader->scan, "no list of containers");
+        json_scan_fail(&reader->document.scan, "no list of containers");
 }
 
 /* Nothing said; what was allocated stays. */
 static void forget(struct view *view)
 {
     *view = (struct view){.source = "",
+                          .base_hz = NAN,
                           .containers = view->containers,
                           .texts = view->texts,
                           .texts_cap = view->texts_cap,
@@ -436,9 +351,9 @@ int view_parse(const char *text, size_t len, struct view *view, char *error, siz
         snprintf(error, error_size, "%s", strerror(-err));
         return err;
     }
-    json_scan_init(&reader.scan, text, len);
+    document_init(&reader.document, text, len, view->texts);
     read_root(&reader);
-    err = json_scan_finish(&reader.scan, &why, &where);
+    err = json_scan_finish(&reader.document.scan, &why, &where);
     if (!err)
         return 0;
     forget(view);

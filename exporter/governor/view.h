@@ -43,6 +43,8 @@ struct view_container {
 struct view {
     const char *source; /* "perf", "replay"; "" where it is not said */
     bool replay_ended;
+    uint64_t own_cgroup;   /* the exporter's own, as cgroup_id; 0: it does not say */
+    double base_hz;        /* at which reference cycles are counted; NaN: it does not say */
     bool has_tick;         /* and then: */
     uint64_t tick;         /* its number */
     uint64_t monotonic_ns; /* CLOCK_MONOTONIC when it began */

@@ -4,12 +4,25 @@
 
 #include "exporter/governor/enforcer_internal.h"
 
-/* Ticks within which the limits of each that is lazy are read anew, some in each tick. */
+/* Rounds within which the limits of each that is lazy are read anew, some in each: the exporter's
+ * ticks may all be even. */
 enum { LIMITED_WITHIN = 30 };
 
-static void answer_reset(struct enforcer *enforcer, struct holding *holding)
+/* What we had set is released, by somebody else. */
+static void tell_foreign(struct enforcer *enforcer, struct holding *holding, enum foreign kind,
+                         const char *now)
 {
-    enforcer->counts.foreign[holding->claim.knob][FOREIGN_RESET]++;
+    char from[CLAIM_TEXT_MAX];
+    holding_text(enforcer, holding, from);
+    holding->because = (struct because){0};
+    enforcer->counts.foreign[holding->claim.knob][kind]++;
+    enforcer_tell(enforcer, holding, ACTION_RELEASE, OUTCOME_FOREIGN, from, now,
+                  foreign_name(kind));
+}
+
+static void answer_reset(struct enforcer *enforcer, struct holding *holding, const char *now)
+{
+    tell_foreign(enforcer, holding, FOREIGN_RESET, now);
     if (guard_reset(&holding->memory, enforcer->now_ns) == GUARD_YIELD) {
         enforcer_let_go(enforcer, holding, RELEASE_YIELDED, NULL);
         return;
@@ -22,7 +35,7 @@ static void answer_changed(struct enforcer *enforcer, struct holding *holding, c
 {
     const struct actuator *actuator = holding_actuator(enforcer, holding);
     struct claim adopted = holding->claim;
-    enforcer->counts.foreign[holding->claim.knob][FOREIGN_CHANGED]++;
+    tell_foreign(enforcer, holding, FOREIGN_CHANGED, now);
     if (guard_changed(&holding->memory, enforcer->now_ns) == GUARD_YIELD) {
         enforcer_let_go(enforcer, holding, RELEASE_YIELDED, NULL);
         holding->known = holding->claim.id != 0;
@@ -43,9 +56,9 @@ static void answer_changed(struct enforcer *enforcer, struct holding *holding, c
 }
 
 /* What is given back is what it is worth now; after a while, or never, it is claimed anew. */
-static void answer_rebased(struct enforcer *enforcer, struct holding *holding)
+static void answer_rebased(struct enforcer *enforcer, struct holding *holding, const char *now)
 {
-    enforcer->counts.foreign[holding->claim.knob][FOREIGN_CHANGED]++;
+    tell_foreign(enforcer, holding, FOREIGN_CHANGED, now);
     guard_changed(&holding->memory, enforcer->now_ns);
     enforcer_let_go(enforcer, holding, RELEASE_YIELDED, NULL);
     holding->known = holding->claim.id != 0;
@@ -58,7 +71,7 @@ static void keep(struct enforcer *enforcer, struct holding *holding)
         return;
     int err = actuator->ops->keep(actuator->self, &holding->claim);
     if (err)
-        enforcer_count_error(enforcer, holding, ERROR_APPLY, err);
+        enforcer_warn(enforcer, holding, ERROR_APPLY, err);
 }
 
 static void look_at(struct enforcer *enforcer, struct holding *holding)
@@ -68,7 +81,7 @@ static void look_at(struct enforcer *enforcer, struct holding *holding)
     char now[CLAIM_TEXT_MAX];
     int err = actuator->ops->check(actuator->self, &holding->claim, &state, now);
     if (err) {
-        enforcer_count_error(enforcer, holding, ERROR_CHECK, err);
+        enforcer_warn(enforcer, holding, ERROR_CHECK, err);
         return;
     }
     if (holding->unsure && state != CLAIM_GONE) {
@@ -85,9 +98,9 @@ static void look_at(struct enforcer *enforcer, struct holding *holding)
     } else if (!holding->claim.id) {
         holding_read(enforcer, holding);
     } else if (state == CLAIM_REBASED) {
-        answer_rebased(enforcer, holding);
+        answer_rebased(enforcer, holding, now);
     } else if (state == CLAIM_RESET) {
-        answer_reset(enforcer, holding);
+        answer_reset(enforcer, holding, now);
     } else {
         answer_changed(enforcer, holding, now);
     }
@@ -101,19 +114,21 @@ static void limit_anew(struct enforcer *enforcer, struct holding *holding)
     if (err == -ERANGE)
         enforcer_let_go(enforcer, holding, RELEASE_UNMANAGED, NULL);
     else if (err && err != -ENODEV)
-        enforcer_count_error(enforcer, holding, ERROR_CHECK, err);
+        enforcer_warn(enforcer, holding, ERROR_CHECK, err);
 }
 
 void enforcer_begin(struct enforcer *enforcer, uint64_t tick, uint64_t now_ns, uint64_t wall_ns)
 {
     enforcer->tick = tick;
+    enforcer->rounds++;
+    enforcer->left_out = 0;
     enforcer->now_ns = now_ns;
     enforcer->wall_ns = wall_ns;
     for (size_t i = 0; i < enforcer->n; i++) {
         struct holding *holding = &enforcer->holdings[i];
         holding->seen = false;
         holding->wanted = NAN;
-        bool due = holding_is_lazy(holding) && (i + tick) % LIMITED_WITHIN == 0;
+        bool due = holding_is_lazy(holding) && (i + enforcer->rounds) % LIMITED_WITHIN == 0;
         if (holding->known && (holding_is_held(enforcer, holding) || !holding_is_lazy(holding)))
             look_at(enforcer, holding);
         if (!due || !holding->known)

@@ -124,6 +124,8 @@ static bool read_root(struct reader *reader)
     while (json_scan_member(&reader->scan, &name)) {
         if (json_span_is(name, "monotonic_seconds")) {
             writers->monotonic_ns = read_nanoseconds(reader);
+        } else if (json_span_is(name, "interval_seconds")) {
+            writers->interval_ns = read_nanoseconds(reader);
         } else if (json_span_is(name, "window_seconds")) {
             writers->window_ns = read_nanoseconds(reader);
         } else if (json_span_is(name, "containers")) {
@@ -138,7 +140,7 @@ static bool read_root(struct reader *reader)
 
 static void forget(struct writers *writers)
 {
-    writers->monotonic_ns = writers->window_ns = 0;
+    writers->monotonic_ns = writers->interval_ns = writers->window_ns = 0;
     writers->n = 0;
 }
 

@@ -18,7 +18,8 @@ struct writer {
 
 struct writers {
     uint64_t monotonic_ns; /* CLOCK_MONOTONIC when the list was made; 0: there was none yet */
-    uint64_t window_ns;    /* that it tells of: about how often there is a new one */
+    uint64_t interval_ns;  /* between two lists; 0: an older exporter, that does not say it */
+    uint64_t window_ns;    /* that it tells of: there is a new list at least as often */
     struct writer *list;   /* that have stored; threads of containers with an id */
     size_t n;
     /* Kept from one document to the next. */

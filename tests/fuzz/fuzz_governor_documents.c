@@ -47,7 +47,8 @@ static void read_config(const char *text, size_t len)
                       ? config_floor(config, (int)i, (enum knob)knob) > 0
                       : config->owners[i][knob] == POLICY_NONE);
         check(class->n_matches >= 1 && class->name[0]);
-        check(class->role == CLASS_PROTECTED || class->step_cores > 0);
+        check(class->role == CLASS_PROTECTED || (class->step_cores > 0 && class->cores == 0));
+        check(class->cores >= 0);
     }
     int found = config_class_of(config, "shop", "cart-0", "cart", &literal);
     check(found >= CLASS_NONE && found < (int)config->n_classes);
@@ -101,6 +102,7 @@ static void read_view(const char *text, size_t len)
         return;
     }
     compare(text, len, &view);
+    check(positive_or_unknown(view.base_hz));
     check(!view.has_tick || (view.tick && view.monotonic_ns && view.interval_ns));
     for (size_t i = 0; i < view.n; i++) {
         const struct view_container *c = &view.containers[i];

@@ -25,11 +25,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < list.n; i++) {
         const struct threshold *t = &list.at[i];
         check(t->namespace_ && t->pod && t->container);
-        check(t->latency_seconds > 0 && t->latency_seconds <= 1);
+        check(t->latency_seconds >= 0 && t->latency_seconds <= 1);
+        check(t->slowdown_ratio == 0 || (t->slowdown_ratio > 1 && t->slowdown_ratio <= 100));
+        check(t->latency_seconds > 0 || t->slowdown_ratio > 0);
     }
     if (thresholds_find(&list, "shop", "cart-7d9f-x2x", "cart", &found))
         check(found > 0);
+    if (thresholds_find_slowdown(&list, "shop", "cart-7d9f-x2x", "cart", &found))
+        check(found > 1);
     thresholds_release(&list);
     check(!thresholds_find(&list, "", "", "", &found));
+    check(!thresholds_find_slowdown(&list, "", "", "", &found));
     return 0;
 }

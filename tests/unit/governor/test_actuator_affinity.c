@@ -12,7 +12,9 @@
 
 #include "exporter/governor/cpus.h"
 #include "exporter/governor/enforcer.h"
+#include "tests/unit/support/draw.h"
 #include "tests/unit/support/fake_threads.h"
+#include "tests/unit/support/governor_start.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -50,12 +52,7 @@ static void open_all(struct scene *scene, bool dry)
     struct enforcer_config config = {.limits = limits, .log = &no_log, .dry = dry};
     struct actuator *actuator = &scene->actuators.of[KNOB_AFFINITY];
     struct verdict why;
-    char error[256] = "";
-    if (dry)
-        journal_open_nowhere(&scene->journal);
-    else if (journal_open(&scene->journal, scene->rig.state, true, &scene->rig.write,
-                          &scene->rig.fs, error, sizeof error))
-        fail_msg("%s", error);
+    governor_start_journal(&scene->rig, dry ? NULL : &scene->rig.write, &scene->journal);
     assert_int_equal(affinity_actuator.open(&scene->fake.env, &actuator->self, &why), 0);
     actuator->ops = &affinity_actuator;
     assert_int_equal(enforcer_new(&config, &scene->journal, &scene->actuators, &scene->enforcer),
@@ -67,7 +64,7 @@ static void close_all(struct scene *scene)
     enforcer_free(scene->enforcer);
     scene->enforcer = NULL;
     journal_close(&scene->journal);
-    affinity_actuator.close(affinity_of(scene)->self);
+    actuators_close(&scene->actuators);
 }
 
 static int setup(void **state)
@@ -383,7 +380,7 @@ static void what_is_not_allowed_any_more_cannot_be_put_back(void **state)
     int tid = kept(scene, "4-5");
     expect(scene, tid, "5");
     fake_threads_cpuset(&scene->fake, "/a", "0-3");
-    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     expect(scene, tid, "0-3");
 }
 
@@ -470,9 +467,9 @@ static void failures(void **state)
     scene->fake.fail_at = 1;
     scene->fake.fail_with = -EPERM;
     scene->fake.fail_after = false;
-    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), -EAGAIN);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), -EAGAIN);
     assert_int_equal(enforcer_open(scene->enforcer), 1);
-    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
@@ -490,14 +487,6 @@ static void what_it_needs(void **state)
 }
 
 /* ---- whatever happens ---- */
-
-static uint64_t draw(uint64_t *seed)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
-}
 
 /* Others' CPUs are never the governor's, and a cpuset never takes one of them: what a thread has
  * asked for cannot be read, only what it has. Who is kept on the same CPUs has had the same before:
@@ -572,7 +561,7 @@ static void finish(struct scene *scene, bool with_a_kill)
         killed(scene, &counts);
         assert_int_equal(counts.failed, 0);
     } else {
-        assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+        assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     }
     assert_int_equal(scene->journal.open.n, 0);
     for (size_t i = 0; i < FAKE_THREADS; i++)
@@ -583,9 +572,8 @@ static void finish(struct scene *scene, bool with_a_kill)
 static void whatever_happens(void **state)
 {
     struct scene *scene = *state;
-    const char *given = getenv("GOVERNOR_SEQUENCES");
-    unsigned sequences = given ? (unsigned)strtoul(given, NULL, 10) : 150;
-    uint64_t seed = 88172645463325252U, held = 0;
+    unsigned sequences = governor_start_sequences(150);
+    uint64_t seed = DRAW_SEED, held = 0;
     for (unsigned n = 0; n < sequences; n++) {
         for (int i = 0; i < 12; i++) {
             wish_anything(scene, &seed);

@@ -153,16 +153,136 @@ static void what_it_may_have_at_least(void **state)
     governor_rig_put(&scene->rig, WORKER, v1 ? "cpu.shares" : "cpu.weight", v1 ? "2048" : "79");
     assert_int_equal(claim(scene, 1), 0);
     assert_float_equal(scene->claim.least, v1 ? 2 : 1.999, 0.001);
-    governor_rig_put(&scene->rig, WORKER, v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "300000");
-    assert_int_equal(claim(scene, 1), 0);
-    assert_float_equal(scene->claim.least, 3, 0);
-    governor_rig_put(&scene->rig, WORKER, v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "400000");
-    assert_int_equal(claim(scene, 1), -ERANGE);
-    governor_rig_put(&scene->rig, WORKER, v1 ? "cpu.cfs_burst_us" : "cpu.max.burst", "0");
+    governor_rig_put(&scene->rig, WORKER, v1 ? "cpu.shares" : "cpu.weight", v1 ? "1024" : "100");
+    assert_int_equal(claim(scene, 0), 0);
+    assert_float_equal(scene->claim.least, 0.01, 0); /* the kernel's default, no request */
     governor_rig_put(&scene->rig, WORKER, v1 ? "cpu.shares" : "cpu.weight", v1 ? "2" : "1");
     assert_int_equal(claim(scene, 0), 0);
     assert_float_equal(scene->claim.least, 0.01, 0);
     assert_int_equal(claim(scene, 4), -ERANGE);
+    assert_float_equal(scene->claim.most, 4, 0); /* that is known nevertheless */
+}
+
+/* ---- bursts ---- */
+
+static void put_burst(struct scene *scene, const char *us)
+{
+    governor_rig_put(&scene->rig, WORKER,
+                     scene->rig.version == 1 ? "cpu.cfs_burst_us" : "cpu.max.burst", us);
+}
+
+static void expect_burst(const struct scene *scene, const char *text)
+{
+    char where[256], now[64];
+    bool v1 = scene->rig.version == 1;
+    snprintf(where, sizeof where, "cgroup/%s%s/%s", v1 ? "cpu" : "", WORKER,
+             v1 ? "cpu.cfs_burst_us" : "cpu.max.burst");
+    governor_rig_text(&scene->rig, where, now, sizeof now);
+    now[strcspn(now, "\n")] = '\0';
+    assert_string_equal(now, text);
+}
+
+/* The kernel takes no quota below the burst, and no burst above the quota. */
+static void a_burst_goes_down_and_back_with_its_quota(void **state)
+{
+    struct scene *scene = *state;
+    char text[CLAIM_TEXT_MAX];
+    put_burst(scene, "400000");
+    assert_int_equal(claim(scene, 1), 0);
+    assert_float_equal(scene->claim.least, 1, 0);
+    snprintf(text, sizeof text, "%s burst 400000", original(scene));
+    assert_string_equal(scene->claim.original, text);
+    assert_int_equal(set(scene, 1.5), 0);
+    snprintf(text, sizeof text, "%s burst 150000", half(scene));
+    assert_string_equal(scene->claim.set, text);
+    expect_quota(scene, half(scene));
+    expect_burst(scene, "150000");
+    expect_state(scene, CLAIM_OURS);
+    assert_int_equal(set(scene, 3), 0);
+    expect_burst(scene, "300000");
+    release(scene, RESTORED);
+    expect_quota(scene, original(scene));
+    expect_burst(scene, "400000");
+    release(scene, RESTORED_ALREADY);
+    put_burst(scene, "50000"); /* one that the quota takes stays as it is */
+    assert_int_equal(claim(scene, 1), 0);
+    unsigned writes = scene->rig.control_writes;
+    assert_int_equal(set(scene, 1.5), 0);
+    release(scene, RESTORED);
+    assert_int_equal(scene->rig.control_writes, writes + 2);
+    expect_burst(scene, "50000");
+}
+
+static void fail_second_write(struct scene *scene)
+{
+    scene->rig.fail_from = scene->rig.fail_to = scene->rig.calls + 2;
+    scene->rig.fail_with = -EIO;
+}
+
+static void a_change_of_both_that_is_cut_in_its_middle_is_ours(void **state)
+{
+    struct scene *scene = *state;
+    enum claim_restored restored;
+    put_burst(scene, "400000");
+    assert_int_equal(claim(scene, 1), 0);
+    fail_second_write(scene);
+    assert_int_equal(set(scene, 1.5), -EIO);
+    expect_quota(scene, original(scene));
+    expect_burst(scene, "150000");
+    expect_state(scene, CLAIM_RESET); /* the quota is */
+    release(scene, RESTORED);
+    expect_burst(scene, "400000");
+    assert_int_equal(set(scene, 1.5), -ESTALE); /* from what was not set */
+    scene->claim.set[0] = '\0';
+    assert_int_equal(set(scene, 1.5), 0);
+    fail_second_write(scene);
+    assert_int_equal(set(scene, 3), -EIO);
+    expect_state(scene, CLAIM_OURS);
+    expect_burst(scene, "150000");
+    fail_second_write(scene);
+    assert_int_equal(cpu_actuator.release(scene->cpu, &scene->claim, &restored), -EIO);
+    expect_quota(scene, original(scene));
+    expect_burst(scene, "150000");
+    release(scene, RESTORED);
+    expect_burst(scene, "400000");
+}
+
+static void somebody_else_s_burst_stays(void **state)
+{
+    struct scene *scene = *state;
+    put_burst(scene, "400000");
+    assert_int_equal(claim(scene, 1), 0);
+    assert_int_equal(set(scene, 1.5), 0);
+    put_burst(scene, "20000");
+    expect_state(scene, CLAIM_OURS); /* or our quota would be taken for their specification */
+    assert_int_equal(set(scene, 3), 0);
+    expect_burst(scene, "20000");
+    release(scene, RESTORED);
+    expect_quota(scene, original(scene));
+    expect_burst(scene, "20000");
+}
+
+static void somebody_else_s_quota_gets_the_burst_back(void **state)
+{
+    struct scene *scene = *state;
+    const char *foreign = scene->rig.version == 1 ? "200000" : "200000 100000";
+    char now[CLAIM_TEXT_MAX], text[CLAIM_TEXT_MAX];
+    enum claim_state found;
+    put_burst(scene, "400000");
+    assert_int_equal(claim(scene, 1), 0);
+    assert_int_equal(set(scene, 1.5), 0);
+    governor_rig_set_quota(&scene->rig, WORKER, foreign);
+    assert_int_equal(cpu_actuator.check(scene->cpu, &scene->claim, &found, now), 0);
+    assert_int_equal(found, CLAIM_CHANGED);
+    snprintf(text, sizeof text, "%s burst 400000", foreign);
+    assert_string_equal(now, text);
+    release(scene, RESTORED_FOREIGN);
+    expect_quota(scene, foreign);
+    expect_burst(scene, "200000"); /* as much as it takes */
+    governor_rig_set_quota(&scene->rig, WORKER, original(scene));
+    put_burst(scene, "150000");
+    release(scene, RESTORED); /* systemd sets the quota alone */
+    expect_burst(scene, "400000");
 }
 
 /* Weights as a newer runtime writes them, below a kubelet's. */
@@ -253,7 +373,7 @@ static void a_parent_that_was_lowered_bounds_what_comes_back(void **state)
     assert_int_equal(claim(scene, 1), 0);
     assert_int_equal(set(scene, 1.5), 0);
     governor_rig_set_quota(&scene->rig, "/pods/job", "250000");
-    release(scene, RESTORED);
+    release(scene, RESTORED_CLAMPED);
     expect_quota(scene, "250000");
 }
 
@@ -399,6 +519,33 @@ static void what_could_not_be_put_back_stays_open(void **state)
     expect_quota(scene, original(scene));
 }
 
+static void what_a_parent_allows_is_told(void **state)
+{
+    struct scene *scene = *state;
+    const struct log log = {.fd = -1};
+    struct journal journal;
+    struct actuators actuators;
+    struct restore_counts counts = {0};
+    char put[CLAIM_TEXT_MAX];
+    assert_int_equal(claim(scene, 1), 0);
+    assert_int_equal(set(scene, 1.5), 0);
+    open_journal(scene, &journal);
+    assert_int_equal(journal_claim(&journal, &scene->claim), 0);
+    struct intent intent = {.claim = scene->claim.id};
+    memcpy(intent.from, scene->claim.from, sizeof intent.from);
+    memcpy(intent.to, scene->claim.set, sizeof intent.to);
+    assert_int_equal(journal_intend(&journal, &intent, 1), 0);
+    governor_rig_set_quota(&scene->rig, "/pods/job", "250000");
+    assert_true(actuators_open(&actuators, &scene->rig.env, &log) > 0);
+    assert_int_equal(restore_claim(&journal, &actuators, intent.claim, &log, &counts, put), 0);
+    assert_int_equal(counts.outcomes[RESTORED_CLAMPED], 1);
+    assert_int_equal(counts.outcomes[RESTORED], 0);
+    assert_string_equal(put, "250000");
+    assert_int_equal(journal.open.n, 0);
+    actuators_close(&actuators);
+    journal_close(&journal);
+}
+
 /* A container's own cgroup namespace, a wrong --path.cgroupfs: what is there does not say that the
  * cgroup has ended. */
 static void another_hierarchy_says_nothing_of_a_claim(void **state)
@@ -450,11 +597,16 @@ int main(void)
         BOTH(down_and_back),
         BOTH(what_it_may_have_at_most),
         BOTH(what_it_may_have_at_least),
+        BOTH(a_burst_goes_down_and_back_with_its_quota),
+        BOTH(a_change_of_both_that_is_cut_in_its_middle_is_ours),
+        BOTH(somebody_else_s_burst_stays),
+        BOTH(somebody_else_s_quota_gets_the_burst_back),
         cmocka_unit_test_setup_teardown(what_a_container_of_a_pod_asked_for, setup_v2, teardown),
         BOTH(what_is_not_understood_is_not_claimed),
         BOTH(somebody_else_s_value_stays),
         BOTH(before_anything_was_set_nothing_is_ours),
         BOTH(the_next_cgroup_of_a_path_is_not_touched),
+        cmocka_unit_test_setup_teardown(what_a_parent_allows_is_told, setup_v1, teardown),
         cmocka_unit_test_setup_teardown(a_parent_that_was_lowered_bounds_what_comes_back, setup_v1,
                                         teardown),
         cmocka_unit_test_setup_teardown(without_a_period_nothing_is_made_up, setup_v1, teardown),

@@ -12,8 +12,10 @@
 #include <cmocka.h>
 
 #include "exporter/governor/enforcer.h"
-#include "exporter/governor/resctrl_text.h"
+#include "exporter/governor/resctrl.h"
+#include "tests/unit/support/draw.h"
 #include "tests/unit/support/fake_resctrl.h"
+#include "tests/unit/support/governor_start.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -41,11 +43,7 @@ static void open_all(struct scene *scene)
     static const struct actuator_ops *const ops[] = {&ways_actuator, &mba_actuator};
     struct enforcer_config config = {.limits = limits, .log = &no_log};
     struct verdict why;
-    char error[256] = "";
-    if (journal_open(&scene->journal, scene->rig.state, true, &scene->fake.write, &scene->rig.fs,
-                     error, sizeof error))
-        fail_msg("%s", error);
-    scene->actuators = (struct actuators){0};
+    governor_start_journal(&scene->rig, &scene->fake.write, &scene->journal);
     for (size_t i = 0; i < 2; i++) {
         struct actuator *actuator = &scene->actuators.of[ops[i]->knob];
         assert_int_equal(ops[i]->open(&scene->fake.env, &actuator->self, &why), 0);
@@ -61,9 +59,7 @@ static void close_all(struct scene *scene)
     enforcer_free(scene->enforcer);
     scene->enforcer = NULL;
     journal_close(&scene->journal);
-    for (int knob = 0; knob < KNOB_COUNT; knob++)
-        if (scene->actuators.of[knob].ops)
-            scene->actuators.of[knob].ops->close(scene->actuators.of[knob].self);
+    actuators_close(&scene->actuators);
 }
 
 static int setup(void **state)
@@ -210,7 +206,7 @@ static void who_has_the_same_shares_a_group(void **state)
         scene->ways[i] = 4;
     tick(scene);
     assert_int_equal(fake_resctrl_ours(&scene->fake), 1);
-    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     expect_none(scene);
 }
 
@@ -238,6 +234,33 @@ static void who_is_born_or_joins_is_brought_along(void **state)
     tick(scene);
     expect(scene, 0, "ig_7_100", 7, 100);
     assert_int_equal(foreign(scene, FOREIGN_RESET), 0);
+}
+
+static size_t count_in(const struct scene *scene, const char *group)
+{
+    size_t n = 0;
+    for (unsigned tid = 1; tid <= scene->fake.last_tid; tid++)
+        n += strcmp(fake_resctrl_group(&scene->fake, tid), group) == 0;
+    return n;
+}
+
+/* Forty join at once, and each that is looked at is moved: 2 and 30 in a tick, the rest in the
+ * next, and then it begins anew. */
+static void many_are_looked_at_in_turn(void **state)
+{
+    struct scene *scene = *state;
+    scene->ways[0] = 3;
+    tick(scene);
+    for (int i = 0; i < 40; i++)
+        fake_resctrl_join(&scene->fake, 0);
+    tick(scene);
+    assert_int_equal(count_in(scene, "ig_7_100"), RESCTRL_KEPT);
+    tick(scene);
+    expect(scene, 0, "ig_7_100", 7, 100);
+    unsigned late = fake_resctrl_join(&scene->fake, 0);
+    tick(scene);
+    tick(scene);
+    assert_string_equal(fake_resctrl_group(&scene->fake, late), "ig_7_100");
 }
 
 /* Each pass finds who was born in the one before. */
@@ -339,7 +362,7 @@ static void a_task_that_somebody_took_alone_is_let_alone(void **state)
     tick(scene);
     scene->ways[0] = 4;
     tick(scene);
-    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     fake_resctrl_end(&scene->fake, 1);
     expect(scene, 0, "gold", 0x7ff, 100);
 }
@@ -401,7 +424,7 @@ static void the_root_group_becomes_what_a_group_of_ours_is(void **state)
     scene->ways[0] = 3;
     tick(scene);
     fake_resctrl_set(&scene->fake, "/", 7, 100);
-    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     expect(scene, 0, "/", 7, 100);
     assert_int_equal(fake_resctrl_ours(&scene->fake), 0);
 }
@@ -466,9 +489,9 @@ static void who_went_elsewhere_is_given_back_with_the_last_claim(void **state)
     assert_string_equal(fake_resctrl_group(&scene->fake, 1), "ig_7_100");
     scene->fake.fail_at = 3; /* two tasks, and the group */
     scene->fake.fail_with = -EBUSY;
-    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), -EAGAIN);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), -EAGAIN);
     assert_int_equal(enforcer_open(scene->enforcer), 1); /* not before they are back */
-    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     assert_string_equal(fake_resctrl_group(&scene->fake, 1), "/");
     expect_none(scene);
 }
@@ -483,7 +506,7 @@ static void groups_that_nobody_has_claimed_are_removed(void **state)
     fake_resctrl_take(&scene->fake, 0, "ig_3f_100");
     actuators_tidy(&scene->actuators);
     expect(scene, 0, "ig_3f_100", 0x7ff, 100); /* somebody's, as far as is known */
-    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     fake_resctrl_take(&scene->fake, 0, "ig_3f_100");
     restore_all(&scene->journal, &scene->actuators, &no_log, &counts);
     expect_none(scene);
@@ -502,7 +525,7 @@ static void a_group_that_could_not_be_removed(void **state)
     expect(scene, 0, "/", 0x7ff, 100);
     assert_int_equal(fake_resctrl_ours(&scene->fake), 1);
     assert_int_equal(enforcer_open(scene->enforcer), 0);
-    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     expect_none(scene);
 }
 
@@ -558,11 +581,11 @@ static void not_mounted_here_claims_stay_open(void **state)
     }
     expect(scene, 0, "ig_7_100", 7, 100);
     unmount(scene, says[0]);
-    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), -EAGAIN);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), -EAGAIN);
     tick(scene);
     assert_int_equal(enforcer_open(scene->enforcer), 3);
     mount_again(scene);
-    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     expect_none(scene);
 }
 
@@ -605,19 +628,11 @@ static void ways_beside_bandwidth_that_is_not_in_percent(void **state)
     fake_resctrl_set(&scene->fake, "/", 0x7ff, 512);
     tick(scene);
     expect(scene, 0, "/", 0x7ff, 512); /* the group is not what it was made for */
-    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     assert_int_equal(fake_resctrl_ours(&scene->fake), 0);
 }
 
 /* ---- whatever happens ---- */
-
-static uint64_t draw(uint64_t *seed)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
-}
 
 static void disturb(struct scene *scene, uint64_t *seed)
 {
@@ -692,7 +707,7 @@ static void finish(struct scene *scene, bool killed)
         assert_int_equal(counts.failed, 0);
     } else {
         enforcer_begin(scene->enforcer, ++scene->tick, scene->now_ns += SECOND, 0);
-        assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0), 0);
+        assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     }
     expect_put_back(scene);
     assert_int_equal(scene->fake.wrong, 0);
@@ -719,9 +734,8 @@ static void calm_down(struct scene *scene)
 static void whatever_happens(void **state)
 {
     struct scene *scene = *state;
-    const char *given = getenv("GOVERNOR_SEQUENCES");
-    unsigned sequences = given ? (unsigned)strtoul(given, NULL, 10) : 150;
-    uint64_t seed = 88172645463325252U;
+    unsigned sequences = governor_start_sequences(150);
+    uint64_t seed = DRAW_SEED;
     for (unsigned n = 0; n < sequences; n++) {
         for (int i = 0; i < 10; i++) {
             unsigned k = draw(&seed) % CONTAINERS;
@@ -749,6 +763,7 @@ int main(void)
         TEST(who_has_the_same_shares_a_group),
         TEST(ways_have_a_place),
         TEST(who_is_born_or_joins_is_brought_along),
+        TEST(many_are_looked_at_in_turn),
         TEST(a_fork_storm),
         TEST(another_cgroup_of_the_path_is_not_touched),
         TEST(too_many_groups),

@@ -167,6 +167,8 @@ static int ask(const char *answer, size_t zeros, char *body, size_t size)
         snprintf(body, size, "%.*s", (int)len, at);
     pthread_join(server.thread, NULL);
     close(server.fd);
+    assert_true(buffer.cap <= CLIENT_BUFFER_MAX);
+    assert_int_equal(err == -EFBIG, buffer.cap == 0);
     client_buffer_release(&buffer);
     return err;
 }
@@ -181,6 +183,7 @@ static void exchanges(void **state)
     assert_int_equal(ask(OK "Content-Length: 6\r\n\r\nhello", 0, body, sizeof body), -EPROTO);
     assert_int_equal(ask("", 0, body, sizeof body), -EPROTO);
     assert_int_equal(ask(NULL, 0, body, sizeof body), -ETIMEDOUT);
+    assert_int_equal(ask(OK "\r\n", CLIENT_BODY_MAX, body, sizeof body), 0);
     assert_int_equal(ask(OK "\r\n", 100 << 20, body, sizeof body), -EFBIG);
 }
 

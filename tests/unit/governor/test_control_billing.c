@@ -73,7 +73,12 @@ static void ten_good_minutes_release(void **context)
 static void an_epoch_tells_how_it_would_be_alone(void **state)
 {
     (void)state;
-    const struct control_epoch worked = {6818, 1e6, 27000, 5e6, 1, 1};
+    const struct control_epoch worked = {.alone_reads = 6818,
+                                         .alone_cycles = 1e6,
+                                         .shared_reads = 27000,
+                                         .shared_cycles = 5e6,
+                                         .alone_cpus = 1,
+                                         .shared_cpus = 1};
     double slowdown = 0;
     assert_true(control_epoch_slowdown(&worked, &slowdown));
     assert_true(fabs(slowdown - 1.2626) < 5e-5);
@@ -86,7 +91,12 @@ static void an_epoch_tells_how_it_would_be_alone(void **state)
 static void an_epoch_of_other_work_tells_nothing(void **state)
 {
     (void)state;
-    const struct control_epoch good = {1000, 1e6, 27000, 5e6, 1.2, 1};
+    const struct control_epoch good = {.alone_reads = 1000,
+                                       .alone_cycles = 1e6,
+                                       .shared_reads = 27000,
+                                       .shared_cycles = 5e6,
+                                       .alone_cpus = 1.2,
+                                       .shared_cpus = 1};
     struct control_epoch bad[6] = {good, good, good, good, good, good};
     double slowdown = 7;
     assert_true(control_epoch_slowdown(&good, &slowdown));
@@ -102,6 +112,38 @@ static void an_epoch_of_other_work_tells_nothing(void **state)
     assert_true(slowdown == 7);
 }
 
+/* Miss ratios of a thousand reads each. */
+static bool refills(double shared, double warm, double alone)
+{
+    const struct control_epoch epoch = {.shared_reads = 1000,
+                                        .shared_misses = 1000 * shared,
+                                        .warm_reads = 1000,
+                                        .warm_misses = 1000 * warm,
+                                        .alone_reads = 1000,
+                                        .alone_misses = 1000 * alone};
+    return control_epoch_refills(&epoch);
+}
+
+/* Means of two ticks of an exponential fall from 0.5 to 0.1. */
+static bool refills_with(double tau)
+{
+    double q = exp(-1 / tau), k = tau * (1 - q);
+    return refills(0.5, 0.1 + 0.4 * k, 0.1 + 0.4 * k * q);
+}
+
+static void a_miss_ratio_that_falls_on_is_a_cache_being_filled(void **state)
+{
+    (void)state;
+    assert_true(refills(0.5, 0.3528, 0.1930));
+    assert_false(refills(0.5, 0.1795, 0.1005));
+    assert_true(refills_with(0.38) && refills_with(1) && refills_with(10));
+    assert_false(refills_with(0.37) || refills_with(0.1));
+    assert_false(refills(0.5, 0.1, 0.5));
+    assert_false(refills(0.1, 0.1, 0.0951)); /* noise */
+    assert_true(refills(0.1, 0.1, 0.0949));
+    assert_false(refills(NAN, 0.1, 0.05) || refills(0.1, NAN, 0.05) || refills(0.1, 0.1, NAN));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +153,7 @@ int main(void)
         cmocka_unit_test(ten_good_minutes_release),
         cmocka_unit_test(an_epoch_tells_how_it_would_be_alone),
         cmocka_unit_test(an_epoch_of_other_work_tells_nothing),
+        cmocka_unit_test(a_miss_ratio_that_falls_on_is_a_cache_being_filled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

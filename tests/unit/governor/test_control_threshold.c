@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "collectors/formulas/control_threshold.h"
+#include "tests/unit/support/draw.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define THETA 110.0
@@ -67,14 +68,11 @@ static double mean_quota(double p)
     struct control_threshold_config config = config_of(CONTROL_PAPER);
     struct control_threshold state;
     control_threshold_init(&state, &config, 6, 0);
-    uint64_t seed = 88172645463325252U;
+    uint64_t seed = DRAW_SEED;
     double sum = 0;
     enum { STEPS = 1000000 };
     for (int i = 0; i < STEPS; i++) {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        bool below = (double)(seed >> 11) * 0x1p-53 < p;
+        bool below = draw_unit(&seed) < p;
         control_threshold_step(&state, &config, 6, i, below ? CONTROL_BELOW : CONTROL_OVER, true);
         sum += state.quota_cores;
     }

@@ -12,8 +12,7 @@
 #include <cmocka.h>
 
 #include "exporter/base/textbuf.h"
-#include "exporter/governor/governor.h"
-#include "tests/unit/support/governor_rig.h"
+#include "tests/unit/support/governor_start.h"
 #include "tests/unit/support/malloc_count.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -25,22 +24,21 @@ struct scene {
     struct governor_rig rig;
     struct config *config;
     struct governor *governor;
-    uint64_t now_ns, tick;
-    double reads[3];  /* counters: batch, compute, system */
-    double caused[3]; /* nanoseconds of each; 0: never suspected */
-    bool one_pod;     /* has all containers of a namespace */
+    uint64_t now_ns, tick, interval_ns;
+    double shop_reads;   /* counter */
+    double reads[3];     /* counters: batch, compute, system */
+    double caused[3];    /* nanoseconds of each; 0: never suspected */
+    bool one_pod;        /* has all containers of a namespace */
+    const char *compute; /* another name of that container; NULL: its own */
+    bool ended;          /* the containers but shop: they are listed without a cgroup */
+    uint64_t exporter;   /* the exporter's cgroup; 0: it does not say */
     struct decision last;
+    size_t claims; /* 0: as many as there are without being asked */
 };
-
-static void decided(void *context, const struct decision *decision)
-{
-    ((struct scene *)context)->last = *decision;
-}
 
 static struct config *config_of(const struct scene *scene, const char *mode, const char *rest)
 {
-    char text[2048], error[256] = "";
-    struct config *config = NULL;
+    char text[2048];
     snprintf(text, sizeof text,
              "{\"governor\":1,\"mode\":\"enforce\",\"state_directory\":\"%s\",\"classes\":["
              "{\"name\":\"web\",\"role\":\"protected\",\"match\":[{\"namespace\":\"shop\","
@@ -49,25 +47,17 @@ static struct config *config_of(const struct scene *scene, const char *mode, con
              "\"pod\":\"*\",\"container\":\"*\"}]}],\"policies\":{\"threshold\":{\"classes\":["
              "\"batch\"],\"mode\":\"%s\",\"factor\":1.1%s}}}",
              scene->rig.state, mode, rest);
-    if (config_parse(text, strlen(text), &config, error, sizeof error))
-        fail_msg("%s", error);
-    return config;
+    return governor_start_config(text);
 }
 
 static void start(struct scene *scene, bool enforce, const char *mode)
 {
-    char error[256] = "";
     config_free(scene->config);
     scene->config = config_of(scene, mode, "");
-    const struct governor_setup setup = {.config = scene->config,
-                                         .enforce = enforce,
-                                         .fs = &scene->rig.fs,
-                                         .write = &scene->rig.write,
-                                         .log = &no_log,
-                                         .decided = decided,
-                                         .context = scene};
-    if (governor_new(&setup, scene->now_ns, &scene->governor, error, sizeof error))
-        fail_msg("%s", error);
+    if (scene->claims > 0)
+        scene->config->limits.claims = scene->claims;
+    scene->governor =
+        governor_start(&scene->rig, scene->config, enforce, scene->now_ns, &scene->last);
 }
 
 static int setup(void **state)
@@ -78,6 +68,8 @@ static int setup(void **state)
     for (size_t i = 0; i < 4; i++)
         governor_rig_cgroup(&scene->rig, paths[i], "300000 100000");
     scene->now_ns = 1000 * SECOND;
+    scene->interval_ns = SECOND;
+    scene->shop_reads = 1;
     *state = scene;
     return 0;
 }
@@ -85,9 +77,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct scene *scene = *state;
-    governor_free(scene->governor);
-    config_free(scene->config);
-    governor_rig_release(&scene->rig);
+    governor_start_undo(scene->governor, scene->config, &scene->rig);
     free(scene);
     return 0;
 }
@@ -101,8 +91,9 @@ static void add_container(struct textbuf *out, const struct scene *scene, const 
                    "\"container_id\":\"%s\",\"cgroup_id\":%llu,\"values\":{"
                    "\"interference_container_info\":[{\"labels\":{\"id\":\"/%s\"},\"value\":1}],"
                    "\"interference_container_memory_reads_total\":%.0f",
-                   namespace_, scene->one_pod ? "all" : name, name, name, (unsigned long long)inode,
-                   name, reads);
+                   namespace_, scene->one_pod ? "all" : name,
+                   scene->compute && strcmp(name, "compute") == 0 ? scene->compute : name, name,
+                   (unsigned long long)inode, name, reads);
     if (latency > 0)
         textbuf_printf(out,
                        ",\"interference_container_memory_read_latency_seconds\":%g,"
@@ -123,21 +114,25 @@ static void make_document(struct scene *scene, double latency, struct textbuf *t
     static const char *const names[] = {"batch", "compute", "system"};
     static const double read[] = {91e6, 1e6, 8e6};
     char path[32];
-    scene->now_ns += SECOND;
+    scene->now_ns += scene->interval_ns;
     scene->tick++;
     textbuf_printf(text,
                    "{\"source\":\"perf\",\"replay_ended\":false,\"tick\":{\"number\":%llu,"
-                   "\"monotonic_seconds\":%.9f,\"timestamp_seconds\":1,\"interval_seconds\":1},"
-                   "\"containers\":[",
-                   (unsigned long long)scene->tick, (double)scene->now_ns * 1e-9 - 0.1);
-    add_container(text, scene, "shop", "shop", governor_rig_inode(&scene->rig, "/shop"), latency, 1,
-                  0);
+                   "\"monotonic_seconds\":%.9f,\"timestamp_seconds\":1,\"interval_seconds\":%.9f},",
+                   (unsigned long long)scene->tick, (double)scene->now_ns * 1e-9 - 0.1,
+                   (double)scene->interval_ns * 1e-9);
+    if (scene->exporter)
+        textbuf_printf(text, "\"own_cgroup_id\":%llu,", (unsigned long long)scene->exporter);
+    textbuf_str(text, "\"containers\":[");
+    add_container(text, scene, "shop", "shop", governor_rig_inode(&scene->rig, "/shop"), latency,
+                  scene->shop_reads, 0);
     for (size_t i = 0; i < 3; i++) {
         scene->reads[i] += read[i];
         snprintf(path, sizeof path, "/%s", names[i]);
         textbuf_char(text, ',');
         add_container(text, scene, i == 2 ? "kube-system" : "jobs", names[i],
-                      governor_rig_inode(&scene->rig, path), 0, scene->reads[i], scene->caused[i]);
+                      scene->ended ? 0 : governor_rig_inode(&scene->rig, path), 0, scene->reads[i],
+                      scene->caused[i]);
     }
     textbuf_str(text, "]}");
     assert_int_equal(textbuf_finish(text), 0);
@@ -197,6 +192,56 @@ static void the_paper_s_loop(void **state)
     assert_int_equal(scene->last.policy, POLICY_THRESHOLD);
 }
 
+/* A window is a second, of ten ticks; which come a little early or late. */
+static void ten_ticks_a_second_are_one_window(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, true, "paper");
+    warm_up(scene);
+    tick(scene, 100);
+    expect_quota(scene, "/batch", "150000 100000");
+    scene->interval_ns = SECOND / 10;
+    scene->now_ns += SECOND / 50;
+    for (int i = 0; i < 9; i++)
+        tick(scene, 131);
+    expect_quota(scene, "/batch", "150000 100000");
+    scene->now_ns -= SECOND / 25;
+    tick(scene, 131);
+    expect_quota(scene, "/batch", "100000 100000");
+    for (int i = 0; i < 100; i++)
+        tick(scene, 100);
+    expect_quota(scene, "/batch", "300000 100000");
+    assert_int_equal(scene->last.action, ACTION_RELEASE);
+    for (int i = 0; i < 9; i++)
+        tick(scene, 100);
+    expect_quota(scene, "/batch", "300000 100000");
+}
+
+/* A tick of 131 ns and nine of 100: over theta only by its reads. */
+static void a_window_s_latency_is_the_mean_by_reads(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, true, "paper");
+    warm_up(scene);
+    for (int i = 0; i < 4; i++)
+        tick(scene, 100);
+    scene->interval_ns = SECOND / 10;
+    for (int i = 0; i < 10; i++) {
+        scene->shop_reads += 1e5;
+        tick(scene, i == 5 ? 131 : 100);
+    }
+    expect_quota(scene, "/batch", "300000 100000");
+    for (int i = 0; i < 10; i++) {
+        scene->shop_reads += i == 5 ? 9e5 : 1e5;
+        tick(scene, i == 5 ? 131 : 100);
+    }
+    expect_quota(scene, "/batch", "100000 100000");
+    assert_float_equal(scene->last.measured, 115.5e-9, 1e-15);
+    for (int i = 0; i < 10; i++) /* reads stand still: the newest */
+        tick(scene, i == 9 ? 100 : 131);
+    expect_quota(scene, "/batch", "150000 100000");
+}
+
 /* 1 % of the reads of best effort: it is raised when all are calm, and not cut. */
 static void who_does_not_read_is_not_cut(void **state)
 {
@@ -240,6 +285,33 @@ static void attribution_chooses_before_reads(void **state)
     assert_int_equal(look.counts.chosen[CHOSEN_BY_READS], 1);
 }
 
+/* batch has the only claim, and compute makes shop wait; before, nobody asks again and again. */
+static void at_the_limit_of_claims_the_culprit_is_cut(void **state)
+{
+    struct scene *scene = *state;
+    struct governor_state look;
+    scene->claims = 1;
+    start(scene, true, "paper");
+    scene->caused[0] = scene->caused[1] = 1;
+    warm_up(scene);
+    for (int i = 0; i < 3; i++)
+        tick(scene, 100);
+    expect_quota(scene, "/batch", "250000 100000");
+    expect_quota(scene, "/compute", "300000 100000");
+    scene->caused[1] += 25;
+    tick(scene, 131);
+    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, "/compute", "100000 100000");
+    assert_string_equal(scene->last.container, "jobs/compute-0/compute");
+    assert_int_equal(scene->last.action, ACTION_CUT);
+    tick(scene, 131);
+    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, "/compute", "100000 100000");
+    governor_look(scene->governor, &look);
+    assert_int_equal(look.open, 1);
+    assert_int_equal(enforcer_counts(look.enforcer)->limited[GUARD_CLAIMS], 1);
+}
+
 static void observing_it_decides_and_writes_nothing(void **state)
 {
     struct scene *scene = *state;
@@ -281,6 +353,35 @@ static void without_a_signal_nothing_is_held(void **state)
     assert_int_equal(scene->rig.control_writes, 0);
 }
 
+/* There is room for 1,024 by each policy. */
+static void protected_ones_beyond_the_table_are_counted(void **state)
+{
+    struct scene *scene = *state;
+    struct governor_state look;
+    struct textbuf text = TEXTBUF_INIT;
+    char name[16];
+    start(scene, true, "paper");
+    warm_up(scene);
+    scene->now_ns += SECOND;
+    scene->tick++;
+    textbuf_printf(&text,
+                   "{\"source\":\"perf\",\"tick\":{\"number\":%llu,\"monotonic_seconds\":%.9f,"
+                   "\"interval_seconds\":1},\"containers\":[",
+                   (unsigned long long)scene->tick, (double)scene->now_ns * 1e-9);
+    for (int i = 0; i < 1027; i++) {
+        snprintf(name, sizeof name, "shop%d", i);
+        if (i > 0)
+            textbuf_char(&text, ',');
+        add_container(&text, scene, "shop", name, 1000 + (uint64_t)i, 100, 1, 0);
+    }
+    textbuf_str(&text, "]}");
+    assert_int_equal(textbuf_finish(&text), 0);
+    assert_int_equal(take(scene, &text), 0);
+    textbuf_release(&text);
+    governor_look(scene->governor, &look);
+    assert_int_equal(enforcer_counts(look.enforcer)->limited[GUARD_TABLE], 3);
+}
+
 static void a_dead_exporter_lets_everything_go(void **state)
 {
     struct scene *scene = *state;
@@ -312,6 +413,7 @@ static void a_release_that_fails_is_repeated(void **state)
     expect_quota(scene, "/batch", "100000 100000");
     scene->rig.fail_from = 0;
     governor_take(scene->governor, NULL, scene->now_ns += SECOND, 0);
+    governor_take(scene->governor, NULL, scene->now_ns += SECOND, 0); /* two, the second time */
     expect_quota(scene, "/batch", "300000 100000");
 }
 
@@ -411,12 +513,14 @@ static void run_in(struct scene *scene, const char *own)
     tick(scene, 131);
 }
 
-/* Whatever it is called, and whoever shares its pod. */
+/* Whatever it is called, and whoever shares its pod; a name alone is anybody's to take. The
+ * exporter says which it is: here and below the governor's namespace is not exempt. */
 static void its_own_pod_is_let_alone(void **state)
 {
     struct scene *scene = *state;
     governor_rig_folder(&scene->rig, "proc/self");
     scene->one_pod = true;
+    scene->exporter = 1;
     run_in(scene, "/compute");
     expect_quota(scene, "/batch", "300000 100000");
     expect_quota(scene, "/compute", "300000 100000");
@@ -426,6 +530,7 @@ static void its_own_container_is_let_alone(void **state)
 {
     struct scene *scene = *state;
     governor_rig_folder(&scene->rig, "proc/self");
+    scene->exporter = 1;
     run_in(scene, "/compute");
     expect_quota(scene, "/batch", "100000 100000");
     expect_quota(scene, "/compute", "300000 100000");
@@ -439,6 +544,47 @@ static void in_the_root_cgroup_nobody_is_exempt(void **state)
     run_in(scene, "");
     expect_quota(scene, "/batch", "100000 100000");
     expect_quota(scene, "/compute", "100000 100000");
+}
+
+static void a_name_exempts_nobody(void **state)
+{
+    struct scene *scene = *state;
+    scene->compute = "interference_exporter";
+    start(scene, true, "paper");
+    warm_up(scene);
+    tick(scene, 131);
+    expect_quota(scene, "/compute", "100000 100000");
+}
+
+static void the_exporter_is_let_alone(void **state)
+{
+    struct scene *scene = *state;
+    scene->exporter = governor_rig_inode(&scene->rig, "/compute");
+    start(scene, true, "paper");
+    warm_up(scene);
+    tick(scene, 131);
+    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, "/compute", "300000 100000");
+}
+
+static void the_exporter_s_pod_is_let_alone(void **state)
+{
+    struct scene *scene = *state;
+    scene->exporter = governor_rig_inode(&scene->rig, "/compute");
+    scene->one_pod = true;
+    start(scene, true, "paper");
+    warm_up(scene);
+    tick(scene, 131);
+    expect_quota(scene, "/batch", "300000 100000");
+}
+
+/* It may be any of the governor's namespace. */
+static void an_exporter_that_does_not_say_is_let_alone(void **state)
+{
+    struct scene *scene = *state;
+    governor_rig_folder(&scene->rig, "proc/self");
+    run_in(scene, "/compute");
+    expect_quota(scene, "/batch", "300000 100000");
 }
 
 static void step(struct scene *scene, double latency, int n)
@@ -486,8 +632,57 @@ static void a_new_configuration(void **state)
     assert_int_equal(governor_reload(scene->governor, other, error, sizeof error), 0);
     tick(scene, 131);
     expect_quota(scene, "/batch", "300000 100000"); /* nobody governs it any more */
+    struct governor_state look;
+    governor_look(scene->governor, &look);
+    const uint64_t *released = enforcer_counts(look.enforcer)->released;
+    assert_int_equal(released[RELEASE_UNMANAGED], 2);
+    assert_int_equal(released[RELEASE_VANISHED], 0);
     config_free(scene->config);
     scene->config = other;
+}
+
+/* The exporter lists them for two more minutes. */
+static void who_has_ended_has_vanished(void **state)
+{
+    struct scene *scene = *state;
+    struct governor_state look;
+    start(scene, true, "paper");
+    warm_up(scene);
+    tick(scene, 131);
+    scene->ended = true;
+    tick(scene, 131); /* the cgroups may still be there */
+    governor_look(scene->governor, &look);
+    const uint64_t *released = enforcer_counts(look.enforcer)->released;
+    assert_int_equal(released[RELEASE_UNMANAGED], 0);
+    assert_int_equal(released[RELEASE_VANISHED], 2);
+}
+
+/* What a container has is what it has earned, whatever of the file was edited. */
+static void another_configuration_cuts_nobody(void **state)
+{
+    struct scene *scene = *state;
+    char error[256] = "";
+    struct governor_state look;
+    start(scene, true, "paper");
+    warm_up(scene);
+    tick(scene, 131);
+    for (int i = 0; i < 2; i++)
+        tick(scene, 100);
+    expect_quota(scene, "/batch", "200000 100000");
+    struct config *other = config_of(scene, "paper", ",\"culprit_share\":0.2");
+    assert_int_equal(governor_reload(scene->governor, other, error, sizeof error), 0);
+    config_free(scene->config);
+    scene->config = other;
+    tick(scene, 131); /* who reads is known since the window before */
+    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, "/compute", "200000 100000");
+    tick(scene, 100);
+    expect_quota(scene, "/batch", "150000 100000");
+    expect_quota(scene, "/compute", "250000 100000");
+    governor_look(scene->governor, &look);
+    assert_int_equal(look.counts.chosen[CHOSEN_BY_NOTHING],
+                     1); /* the first window has none before */
+    assert_int_equal(look.counts.chosen[CHOSEN_BY_READS], 1);
 }
 
 static void stopping_puts_all_back(void **state)
@@ -553,14 +748,22 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_paper_s_loop),
+        TEST(ten_ticks_a_second_are_one_window),
+        TEST(a_window_s_latency_is_the_mean_by_reads),
         TEST(who_does_not_read_is_not_cut),
         TEST(attribution_chooses_before_reads),
+        TEST(at_the_limit_of_claims_the_culprit_is_cut),
         TEST(its_own_pod_is_let_alone),
         TEST(its_own_container_is_let_alone),
         TEST(in_the_root_cgroup_nobody_is_exempt),
+        TEST(a_name_exempts_nobody),
+        TEST(the_exporter_is_let_alone),
+        TEST(the_exporter_s_pod_is_let_alone),
+        TEST(an_exporter_that_does_not_say_is_let_alone),
         TEST(observing_it_decides_and_writes_nothing),
         TEST(an_idle_protected_container_is_below),
         TEST(without_a_signal_nothing_is_held),
+        TEST(protected_ones_beyond_the_table_are_counted),
         TEST(a_dead_exporter_lets_everything_go),
         TEST(a_release_that_fails_is_repeated),
         TEST(paused_it_stays_up_and_does_nothing),
@@ -569,6 +772,8 @@ int main(void)
         TEST(another_cgroup_of_the_path_is_let_alone),
         TEST(cpus_that_go_clamp),
         TEST(a_new_configuration),
+        TEST(who_has_ended_has_vanished),
+        TEST(another_configuration_cuts_nobody),
         TEST(stopping_puts_all_back),
         TEST(memory_that_runs_out),
     };

@@ -4,11 +4,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "exporter/governor/config.h"
+#include "tests/unit/support/governor_start.h"
 
 #define CLASSES                                                                                    \
     "\"classes\":["                                                                                \
@@ -18,19 +21,10 @@
     "\"pod\":\"*\",\"container\":\"*\"},{\"namespace\":\"ci\",\"pod\":\"run-1\","                  \
     "\"container\":\"build\"}],\"cpu\":{\"base_cores\":1.5,\"step_cores\":0.25}}]"
 
-static struct config *parse(const char *text)
-{
-    char error[256] = "";
-    struct config *config = NULL;
-    if (config_parse(text, strlen(text), &config, error, sizeof error))
-        fail_msg("%s", error);
-    return config;
-}
-
 static void the_least_there_is(void **state)
 {
     (void)state;
-    struct config *config = parse("{\"governor\":1,\"classes\":[]}");
+    struct config *config = governor_start_config("{\"governor\":1,\"classes\":[]}");
     assert_false(config->enforce);
     assert_string_equal(config->state_directory, "/run/interference_governor");
     assert_string_equal(config->exporter.host, "127.0.0.1");
@@ -40,16 +34,19 @@ static void the_least_there_is(void **state)
     assert_float_equal(config->limits.writes_per_second, 50, 0);
     assert_int_equal(config->limits.cuts_per_10m, 20);
     assert_false(config->threshold.enabled);
+    assert_int_equal(config->threshold.calibrate, CALIBRATE_BASELINE);
+    assert_float_equal(config->threshold.window_seconds, 1, 0);
     config_free(config);
 }
 
 static void everything(void **state)
 {
     (void)state;
-    struct config *config = parse(
+    struct config *config = governor_start_config(
         "{\"governor\":1,\"mode\":\"enforce\",\"exporter\":{\"socket\":\"/run/e.sock\","
         "\"stale\":\"2s\",\"dead\":\"5s\"},\"state_directory\":\"/s\"," CLASSES ",\"policies\":{"
         "\"threshold\":{\"classes\":[\"batch\"],\"mode\":\"paper\",\"factor\":1.1,"
+        "\"calibrate\":\"throttle\",\"window\":\"250ms\","
         "\"confirm\":[3,5],\"calm\":4,\"hold\":\"5s\",\"futile\":\"60s\",\"culprit_share\":0}},"
         "\"limits\":{\"claims\":8,\"writes_per_second\":5,\"cuts_per_10m\":3}}");
     const struct threshold_config *threshold = &config->threshold;
@@ -62,6 +59,8 @@ static void everything(void **state)
     assert_int_equal(config->owners[1][KNOB_CPU], POLICY_THRESHOLD);
     assert_int_equal(config->owners[0][KNOB_CPU], POLICY_NONE);
     assert_int_equal(threshold->control.mode, CONTROL_PAPER);
+    assert_int_equal(threshold->calibrate, CALIBRATE_THROTTLE);
+    assert_float_equal(threshold->window_seconds, 0.25, 0);
     assert_float_equal(threshold->factor, 1.1, 1e-6);
     assert_float_equal(threshold->culprit_share, 0, 0);
     assert_int_equal(threshold->control.confirm, 3);
@@ -76,14 +75,14 @@ static void everything(void **state)
 static void policies_by_slowdown(void **state)
 {
     (void)state;
-    struct config *config =
-        parse("{\"governor\":1,\"classes\":[{\"name\":\"web\",\"role\":\"protected\","
-              "\"slowdown_bound\":1.5,\"match\":[{\"namespace\":\"shop\",\"pod\":\"*\","
-              "\"container\":\"*\"}]},{\"name\":\"batch\",\"role\":\"best_effort\",\"match\":[{"
-              "\"namespace\":\"*\",\"pod\":\"*\",\"container\":\"*\"}],\"llc\":{\"floor_ways\":3},"
-              "\"mba\":{\"floor_percent\":30}}],\"policies\":{\"ways\":{\"classes\":[\"batch\"],"
-              "\"mode\":\"fair\",\"step\":\"5s\",\"model\":\"shadow\"},\"mba\":{\"enabled\":false,"
-              "\"culprit_share\":0.2}}}");
+    struct config *config = governor_start_config(
+        "{\"governor\":1,\"classes\":[{\"name\":\"web\",\"role\":\"protected\","
+        "\"slowdown_bound\":1.5,\"match\":[{\"namespace\":\"shop\",\"pod\":\"*\","
+        "\"container\":\"*\"}]},{\"name\":\"batch\",\"role\":\"best_effort\",\"match\":[{"
+        "\"namespace\":\"*\",\"pod\":\"*\",\"container\":\"*\"}],\"llc\":{\"floor_ways\":3},"
+        "\"mba\":{\"floor_percent\":30}}],\"policies\":{\"ways\":{\"classes\":[\"batch\"],"
+        "\"mode\":\"fair\",\"step\":\"5s\",\"model\":\"shadow\"},\"mba\":{\"enabled\":false,"
+        "\"culprit_share\":0.2}}}");
     assert_true(config->classes[0].slowdown_bound == 1.5);
     assert_true(config->ways.enabled && !config->mba.enabled);
     assert_int_equal(config->ways.mode, WAYS_FAIR);
@@ -100,17 +99,19 @@ static void policies_by_slowdown(void **state)
 static void writers_to_persistent_memory(void **state)
 {
     (void)state;
-    struct config *config = parse("{\"governor\":1," CLASSES ",\"policies\":{\"nvmm_cores\":{"
-                                  "\"classes\":[\"batch\"],\"cpus\":\"13-15\"}}}");
+    struct config *config =
+        governor_start_config("{\"governor\":1," CLASSES ",\"policies\":{\"nvmm_cores\":{"
+                              "\"classes\":[\"batch\"],\"cpus\":\"13-15\"}}}");
     const struct nvmm_config *nvmm = &config->nvmm;
     assert_true(nvmm->enabled && nvmm->dimms == 1 && nvmm->expiry_seconds == 0.2);
     assert_true(nvmm->engage.engage_writers == 8 && nvmm->engage.release_writers == 4);
     assert_true(CPU_COUNT(&nvmm->cpus) == 3 && CPU_ISSET(13, &nvmm->cpus));
     assert_int_equal(config->owners[1][KNOB_AFFINITY], POLICY_NVMM_CORES);
     config_free(config);
-    config = parse("{\"governor\":1," CLASSES ",\"policies\":{\"nvmm_cores\":{\"enabled\":false,"
-                   "\"cpus\":\"0\",\"dimms\":6,\"engage\":10,\"expiry\":\"3s\",\"engage_after\":"
-                   "\"1s\",\"release_after\":\"9s\"}}}");
+    config = governor_start_config(
+        "{\"governor\":1," CLASSES ",\"policies\":{\"nvmm_cores\":{\"enabled\":false,"
+        "\"cpus\":\"0\",\"dimms\":6,\"engage\":10,\"expiry\":\"3s\",\"engage_after\":"
+        "\"1s\",\"release_after\":\"9s\"}}}");
     assert_true(!config->nvmm.enabled && config->nvmm.dimms == 6);
     assert_true(config->nvmm.engage.release_writers == 5 && config->nvmm.expiry_seconds == 3);
     assert_true(config->nvmm.engage.engage_seconds == 1 &&
@@ -123,7 +124,7 @@ static void classes_are_found(void **state)
 {
     (void)state;
     bool literal;
-    struct config *config = parse("{\"governor\":1," CLASSES "}");
+    struct config *config = governor_start_config("{\"governor\":1," CLASSES "}");
     assert_int_equal(config_class_of(config, "shop", "cart-0", "cart", &literal), 0);
     assert_false(literal);
     assert_int_equal(config_class_of(config, "batch-1", "x", "y", &literal), 1);
@@ -132,6 +133,24 @@ static void classes_are_found(void **state)
     assert_int_equal(config_class_of(config, "ci", "run-2", "build", &literal), CLASS_NONE);
     assert_int_equal(config_class_of(config, "shop", "cart-0", "sidecar", &literal), CLASS_NONE);
     assert_int_equal(config_class_of(config, "", "", "", &literal), CLASS_NONE);
+    config_free(config);
+}
+
+/* Whatever their order: who is protected never loses. */
+static void protected_classes_come_first(void **state)
+{
+    (void)state;
+    bool literal;
+    struct config *config = governor_start_config(
+        "{\"governor\":1,\"classes\":[{\"name\":\"rest\",\"role\":\"best_effort\",\"match\":[{"
+        "\"namespace\":\"*\",\"pod\":\"*\",\"container\":\"*\"}]},{\"name\":\"ci\",\"role\":"
+        "\"best_effort\",\"match\":[{\"namespace\":\"ci\",\"pod\":\"*\",\"container\":\"*\"}]},{"
+        "\"name\":\"web\",\"role\":\"protected\",\"match\":[{\"namespace\":\"shop\",\"pod\":"
+        "\"cart-0\",\"container\":\"cart\"}]}]}");
+    assert_int_equal(config_class_of(config, "shop", "cart-0", "cart", &literal), 2);
+    assert_true(literal);
+    assert_int_equal(config_class_of(config, "ci", "run-1", "build", &literal), 0);
+    assert_false(literal);
     config_free(config);
 }
 
@@ -146,6 +165,9 @@ static void what_is_wrong_is_refused(void **state)
     "{\"governor\":1,\"classes\":[{\"name\":\"a\",\"role\":\"protected\",\"slowdown_bound\":"      \
     "2," MATCH "},{\"name\":\"b\",\"role\":\"best_effort\"," MATCH "}],\"policies\":{" policies    \
     "}}"
+#define WITH_TWO(policies)                                                                         \
+    "{\"governor\":1,\"classes\":[{\"name\":\"b\",\"role\":\"best_effort\"," MATCH                 \
+    "},{\"name\":\"c\",\"role\":\"best_effort\"," MATCH "}],\"policies\":{" policies "}}"
 #define MATCH "\"match\":[{\"namespace\":\"a\",\"pod\":\"b\",\"container\":\"c\"}]"
     static const struct {
         const char *text, *error;
@@ -183,6 +205,9 @@ static void what_is_wrong_is_refused(void **state)
         {THRESHOLD("\"confirm\":2"), "confirm: must be [n, of]"},
         {THRESHOLD("\"calm\":1.5"), "calm: must be a whole number"},
         {THRESHOLD("\"hold\":\"2h\""), "hold: must be between"},
+        {THRESHOLD("\"window\":\"0s\""), "policies.threshold.window: must be"},
+        {THRESHOLD("\"calibrate\":true"), "policies.threshold.calibrate: must be \"baseline\" or"},
+        {THRESHOLD("\"calibrate\":\"idle\""), "calibrate: must be \"baseline\" or \"throttle\""},
         {THRESHOLD("\"enabled\":1"), "enabled: must be true or false"},
         {WITH("\"policies\":{\"ways\":{\"classes\":[\"batch\"]}}"),
          "policies.ways: no protected class has a slowdown_bound"},
@@ -194,6 +219,8 @@ static void what_is_wrong_is_refused(void **state)
          "policies.ways: unknown key"},
         {WITH("\"policies\":{\"epochs\":{\"classes\":[\"batch\"],\"share\":0.03}}"),
          "policies.epochs.share: must be"},
+        {WITH_TWO("\"epochs\":{\"classes\":[\"b\"]}"),
+         "policies.epochs.classes: \"c\" is missing: all best effort is held"},
         {CLASSES_WITH_BOUND("\"ways\":{\"classes\":[\"b\"]},\"epochs\":{\"classes\":[\"b\"]}"),
          "policies.epochs.classes: the ways of \"b\" belongs to policies.ways"},
         {WITH("\"policies\":{\"advice\":{\"classes\":[]}}"), "policies.advice: unknown key"},
@@ -207,6 +234,10 @@ static void what_is_wrong_is_refused(void **state)
          "classes[0].slowdown_bound: only a protected class has one"},
         {CLASS("\"name\":\"a\",\"role\":\"protected\",\"slowdown_bound\":1," MATCH),
          "classes[0].slowdown_bound: must be"},
+        {CLASS("\"name\":\"a\",\"role\":\"best_effort\",\"cores\":2," MATCH),
+         "classes[0].cores: only a protected class has them"},
+        {CLASS("\"name\":\"a\",\"role\":\"protected\",\"cores\":0," MATCH),
+         "classes[0].cores: must be"},
         {CLASS("\"name\":\"a\",\"role\":\"protected\",\"llc\":{}," MATCH),
          "classes[0].llc: nothing is taken from a protected class"},
         {CLASS("\"name\":\"a\",\"role\":\"best_effort\",\"mba\":{\"floor\":1}," MATCH),
@@ -255,8 +286,38 @@ static void a_file_that_cannot_be_read(void **state)
     (void)state;
     char error[256] = "";
     struct config *config = NULL;
-    assert_int_equal(config_load("/nonexistent", &config, error, sizeof error), -ENOENT);
+    assert_int_equal(config_load("/nonexistent", NULL, &config, error, sizeof error), -ENOENT);
     assert_non_null(strstr(error, "/nonexistent: "));
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fputs(text, file) >= 0, 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* What a flag says stands; a file that names another one is refused. */
+static void the_state_directory_that_is_given(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/governor-config-XXXXXX", error[256] = "";
+    struct config *config = NULL;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    write_file(path, WITH("\"exporter\":{}"));
+    assert_int_equal(config_load(path, "/given", &config, error, sizeof error), 0);
+    assert_string_equal(config->state_directory, "/given");
+    config_free(config);
+    write_file(path, WITH("\"state_directory\":\"/given\""));
+    assert_int_equal(config_load(path, "/given", &config, error, sizeof error), 0);
+    config_free(config);
+    write_file(path, WITH("\"state_directory\":\"/run/interference_governor\""));
+    assert_int_equal(config_load(path, "/given", &config, error, sizeof error), -EINVAL);
+    assert_non_null(strstr(error, "--state-directory says another one"));
+    assert_int_equal(unlink(path), 0);
 }
 
 int main(void)
@@ -267,8 +328,10 @@ int main(void)
         cmocka_unit_test(policies_by_slowdown),
         cmocka_unit_test(writers_to_persistent_memory),
         cmocka_unit_test(classes_are_found),
+        cmocka_unit_test(protected_classes_come_first),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(a_file_that_cannot_be_read),
+        cmocka_unit_test(the_state_directory_that_is_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

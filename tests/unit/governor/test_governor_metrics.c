@@ -13,37 +13,21 @@
 #include "exporter/expose/expose.h"
 #include "exporter/governor/self_metrics.h"
 #include "tests/support/governor_reference.h"
-#include "tests/unit/support/fake_knobs.h"
-
-static const struct log no_log = {.fd = -1};
+#include "tests/unit/support/dry_run.h"
 
 struct scene {
-    struct store *store;
+    struct dry_run run;
     struct governor_metrics *metrics;
-    struct fake_knobs fake;
-    struct actuators actuators;
-    struct journal journal;
-    struct enforcer *enforcer;
-    struct liveness liveness;
-    uint64_t tick;
+    uint64_t tick, learned;
+    const struct policy_calibration *calibrations;
+    size_t n_calibrations;
 };
 
 static int setup(void **state)
 {
     struct scene *scene = calloc(1, sizeof *scene);
-    const struct enforcer_config config = {
-        .dry = true,
-        .limits = {.claims = 8, .writes_per_second = 10, .cuts_per_10m = 5},
-        .log = &no_log};
-    fake_knobs_init(&scene->fake);
-    fake_knobs_make(&scene->fake, 0, 4);
-    scene->actuators = fake_knobs_actuators(&scene->fake);
-    journal_open_nowhere(&scene->journal);
-    assert_int_equal(enforcer_new(&config, &scene->journal, &scene->actuators, &scene->enforcer),
-                     0);
-    liveness_init(&scene->liveness, 1);
-    assert_int_equal(store_new(&scene->store), 0);
-    assert_int_equal(governor_metrics_new(scene->store, &scene->metrics), 0);
+    dry_run_init(&scene->run);
+    assert_int_equal(governor_metrics_new(scene->run.store, &scene->metrics), 0);
     *state = scene;
     return 0;
 }
@@ -52,9 +36,7 @@ static int teardown(void **state)
 {
     struct scene *scene = *state;
     governor_metrics_free(scene->metrics);
-    store_free(scene->store);
-    enforcer_free(scene->enforcer);
-    journal_close(&scene->journal);
+    dry_run_release(&scene->run);
     free(scene);
     return 0;
 }
@@ -65,20 +47,23 @@ static char *page_of(struct scene *scene, double wanted)
     const struct subject subject = {
         .container_id = "0a1b", .name = "jobs/batch-0/batch", .path = "/0", .floor = 1};
     const struct because because = {.cause = ""};
-    struct governor_facts facts = {.state = {.enforcer = scene->enforcer,
-                                             .liveness = &scene->liveness,
-                                             .ticks = ++scene->tick},
+    struct governor_facts facts = {.state = {.enforcer = scene->run.enforcer,
+                                             .liveness = &scene->run.liveness,
+                                             .ticks = ++scene->tick,
+                                             .calibrations = scene->calibrations,
+                                             .n_calibrations = scene->n_calibrations},
                                    .now_ns = 2000000001};
     const struct tick tick = {.number = scene->tick, .wall_ns = 1};
     struct textbuf text = TEXTBUF_INIT;
-    enforcer_begin(scene->enforcer, scene->tick, scene->tick * 1000000000, 1);
+    enforcer_begin(scene->run.enforcer, scene->tick, scene->tick * 1000000000, 1);
     if (wanted > 0)
-        enforcer_want(enforcer_see(scene->enforcer, KNOB_CPU, &subject), wanted, &because);
-    enforcer_commit(scene->enforcer);
-    facts.state.open = enforcer_open(scene->enforcer);
+        enforcer_want(enforcer_see(scene->run.enforcer, KNOB_CPU, &subject), wanted, &because);
+    enforcer_commit(scene->run.enforcer);
+    facts.state.open = enforcer_open(scene->run.enforcer);
+    facts.state.counts.calibrations[CALIBRATION_LEARNED] = scene->learned;
     governor_metrics_update(scene->metrics, &facts);
-    assert_int_equal(store_publish(scene->store, &tick), 0);
-    struct snapshot *snapshot = store_acquire(scene->store);
+    assert_int_equal(store_publish(scene->run.store, &tick), 0);
+    struct snapshot *snapshot = store_acquire(scene->run.store);
     assert_int_equal(expose_render(snapshot, EXPOSE_TEXT_004, NULL, 0, false, &text), 0);
     snapshot_release(snapshot);
     return text.data;
@@ -124,6 +109,8 @@ static void everything_is_there_with_0(void **state)
         "limit_hits_total{limit=\"rate\"} 0\n",
         "restores_total{outcome=\"failed\"} 0\n",
         "futile_total 0\n",
+        "calibrating 0\n",
+        "calibrations_total{outcome=\"too_few\"} 0\n",
         "journal_open_claims 0\n",
         "mode{mode=\"paused\"} 0\n",
     };
@@ -133,6 +120,24 @@ static void everything_is_there_with_0(void **state)
         snprintf(line, sizeof line, "interference_governor_%s", lines[i]);
         expect_line(page, line);
     }
+    free(page);
+}
+
+static void what_is_learned(void **state)
+{
+    struct scene *scene = *state;
+    const struct policy_calibration list[] = {{.phase = CALIBRATION_LEARNED},
+                                              {.phase = CALIBRATION_HOLDING}};
+    scene->calibrations = list;
+    scene->n_calibrations = 2;
+    char *page = page_of(scene, 0);
+    expect_line(page, "interference_governor_calibrating 1\n");
+    free(page);
+    scene->n_calibrations = 1;
+    scene->learned = 1;
+    page = page_of(scene, 0);
+    expect_line(page, "interference_governor_calibrating 0\n");
+    expect_line(page, "interference_governor_calibrations_total{outcome=\"learned\"} 1\n");
     free(page);
 }
 
@@ -163,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(claims_come_and_go, setup, teardown),
         cmocka_unit_test_setup_teardown(everything_is_there_with_0, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_learned, setup, teardown),
         cmocka_unit_test(definitions_are_valid),
         cmocka_unit_test(the_page_in_the_tree),
     };

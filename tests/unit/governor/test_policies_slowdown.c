@@ -1,4 +1,5 @@
 /* The policies ways and mba: documents go in, wishes come out, step by step. */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 
 #include "exporter/governor/policy.h"
+#include "tests/unit/support/governor_start.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -22,12 +24,21 @@ static const struct log no_log = {.fd = -1};
 
 struct knobs {
     unsigned ways, least_percent;
+    const char *refused; /* the path whose knobs cannot be claimed; NULL: none */
+    int refused_err;
 };
+
+static bool is_refused(const struct knobs *knobs, const struct claim *claim)
+{
+    return knobs->refused && strcmp(knobs->refused, claim->path) == 0;
+}
 
 static int knob_claim(void *self, double floor, struct claim *claim)
 {
     const struct knobs *knobs = self;
     bool ways = claim->knob == KNOB_WAYS;
+    if (is_refused(knobs, claim))
+        return knobs->refused_err;
     claim->least = floor;
     claim->most = ways ? knobs->ways : 100;
     claim->step = ways ? 1 : 10;
@@ -41,9 +52,7 @@ static int knob_claim(void *self, double floor, struct claim *claim)
 static int knob_check(void *self, const struct claim *claim, enum claim_state *state,
                       char now[CLAIM_TEXT_MAX])
 {
-    (void)self;
-    (void)claim;
-    *state = CLAIM_OURS;
+    *state = is_refused(self, claim) ? CLAIM_CHANGED : CLAIM_OURS;
     now[0] = '\0';
     return 0;
 }
@@ -73,6 +82,7 @@ struct scene {
     double slowdowns[CONTAINERS], cache_part, reads[CONTAINERS];
     double waits[CONTAINERS]; /* that it makes others wait, seconds */
     bool gone[CONTAINERS];
+    struct log log;
     uint64_t tick, changes;
 };
 
@@ -84,7 +94,7 @@ static void decided(void *context, const struct decision *decision)
 
 static void start(struct scene *scene, const char *policies)
 {
-    char text[2048], error[256] = "";
+    char text[2048];
     snprintf(text, sizeof text,
              "{\"governor\":1,\"classes\":["
              "{\"name\":\"web\",\"role\":\"protected\",\"slowdown_bound\":1.5,\"match\":[{"
@@ -94,8 +104,7 @@ static void start(struct scene *scene, const char *policies)
              "\"container\":\"*\"}]},{\"name\":\"other\",\"role\":\"best_effort\",\"match\":[{"
              "\"namespace\":\"*\",\"pod\":\"*\",\"container\":\"*\"}]}],\"policies\":{%s}}",
              policies);
-    if (config_parse(text, strlen(text), &scene->config, error, sizeof error))
-        fail_msg("%s", error);
+    scene->config = governor_start_config(text);
     const struct enforcer_config config = {
         .dry = true,
         .limits = {.claims = 64, .writes_per_second = 1000, .cuts_per_10m = 60},
@@ -113,6 +122,7 @@ static int setup(void **state)
     static const char *const paths[CONTAINERS] = {"/1", "/2", "/3", "/4", "/5"};
     struct scene *scene = calloc(1, sizeof *scene);
     scene->knobs.ways = 8;
+    scene->log = no_log;
     journal_open_nowhere(&scene->journal);
     scene->actuators.of[KNOB_WAYS] = (struct actuator){&knob_ops, &scene->knobs};
     scene->actuators.of[KNOB_MBA] = (struct actuator){&knob_ops, &scene->knobs};
@@ -195,6 +205,7 @@ static void run(struct scene *scene, unsigned seconds)
                                          .now = (double)scene->tick,
                                          .interval = 1};
         policies_decide(&scene->policies, &tick);
+        policies_tell(&scene->policies, &scene->log);
         enforcer_commit(scene->enforcer);
     }
 }
@@ -432,6 +443,30 @@ static void more_than_there_are_ways_share_all(void **state)
     assert_false(policies_active(&scene->policies, POLICY_WAYS));
 }
 
+static void of_too_many_some_are_not_heard(void **state)
+{
+    struct scene *scene = *state;
+    static struct governed many[CLAIMS_MAX + 2];
+    static struct view_container containers[CLAIMS_MAX + 2];
+    static char paths[CLAIMS_MAX + 2][16];
+    start(scene, WAYS());
+    for (size_t i = 0; i < CLAIMS_MAX + 2; i++) {
+        snprintf(paths[i], sizeof paths[i], "/%zu", i);
+        containers[i] = scene->containers[0];
+        containers[i].path = paths[i];
+        many[i] = (struct governed){.container = &containers[i]};
+    }
+    const struct policy_tick tick = {.enforcer = scene->enforcer,
+                                     .governed = many,
+                                     .n = CLAIMS_MAX + 2,
+                                     .now = 1,
+                                     .interval = 1};
+    enforcer_begin(scene->enforcer, 1, SECOND, SECOND);
+    policies_decide(&scene->policies, &tick);
+    enforcer_commit(scene->enforcer);
+    assert_int_equal(enforcer_counts(scene->enforcer)->limited[GUARD_TABLE], 2);
+}
+
 /* ---- bandwidth ---- */
 
 #define MBA(rest) "\"mba\":{\"classes\":[\"batch\"]" rest "}"
@@ -486,6 +521,32 @@ static void attribution_chooses_before_reads(void **state)
     assert_int_equal(counts_of(scene).chosen[CHOSEN_BY_READS], 1);
 }
 
+/* one reads 95 %, and then two; there is a claim for one of them. */
+static void at_the_limit_of_claims_the_culprit_gets_less(void **state)
+{
+    static const struct guard_limits one = {
+        .claims = 1, .writes_per_second = 1000, .cuts_per_10m = 60};
+    struct scene *scene = *state;
+    start(scene, MBA());
+    enforcer_set_limits(scene->enforcer, &one);
+    scene->slowdowns[0] = 1.6;
+    scene->cache_part = 0.4;
+    scene->reads[2] = 95e4;
+    scene->reads[3] = 5e4;
+    run(scene, 1);
+    steps(scene, 2);
+    expect(scene, KNOB_MBA, 80, 100, 0);
+    scene->reads[2] = 5e4;
+    scene->reads[3] = 95e4;
+    steps(scene, 5);
+    expect(scene, KNOB_MBA, 80, 100, 0);
+    steps(scene, 1);                     /* a minute after one was the culprit */
+    expect(scene, KNOB_MBA, 100, 90, 0); /* from where two is, not from what it was denied */
+    steps(scene, 1);
+    expect(scene, KNOB_MBA, 100, 80, 0);
+    assert_int_equal(enforcer_counts(scene->enforcer)->limited[GUARD_CLAIMS], 5);
+}
+
 static void what_is_lost_in_the_cache_takes_no_bandwidth(void **state)
 {
     struct scene *scene = *state;
@@ -497,15 +558,20 @@ static void what_is_lost_in_the_cache_takes_no_bandwidth(void **state)
     expect(scene, KNOB_MBA, 100, 100, 0);
 }
 
-/* 4 2 1.6 -> 100 50 40, ten points a step. */
-static void bandwidth_by_slowdown(void **state)
+static void start_fair(struct scene *scene)
 {
-    struct scene *scene = *state;
     start(scene, "\"mba\":{\"classes\":[\"batch\",\"other\"],\"mode\":\"fair\"}");
     scene->slowdowns[2] = 4;
     scene->slowdowns[3] = 2;
     scene->slowdowns[4] = 1.6;
     run(scene, 1);
+}
+
+/* 4 2 1.6 -> 100 50 40, ten points a step. */
+static void bandwidth_by_slowdown(void **state)
+{
+    struct scene *scene = *state;
+    start_fair(scene);
     steps(scene, 1);
     expect(scene, KNOB_MBA, 100, 90, 90);
     steps(scene, 4);
@@ -513,6 +579,26 @@ static void bandwidth_by_slowdown(void **state)
     steps(scene, 3);
     expect(scene, KNOB_MBA, 100, 50, 40);
     assert_string_equal(holding_of(scene, KNOB_MBA, "/5")->because.cause, "one");
+}
+
+/* three computes only, from where it has 40: it may be waiting for three steps. */
+static void who_is_idle_gets_its_bandwidth_back(void **state)
+{
+    struct scene *scene = *state;
+    start_fair(scene);
+    steps(scene, 6);
+    expect(scene, KNOB_MBA, 100, 50, 40);
+    scene->slowdowns[4] = NAN;
+    steps(scene, 3);
+    expect(scene, KNOB_MBA, 100, 50, 40);
+    steps(scene, 1);
+    expect(scene, KNOB_MBA, 100, 50, 50);
+    steps(scene, 6);
+    expect(scene, KNOB_MBA, 100, 50, 100);
+    assert_int_equal(enforcer_open(scene->enforcer), 1);
+    scene->slowdowns[4] = 1.6;
+    steps(scene, 1);
+    expect(scene, KNOB_MBA, 100, 50, 90);
 }
 
 static void both_at_once(void **state)
@@ -550,7 +636,7 @@ static void claims_are_settings(void **state)
 /* ---- epochs ---- */
 
 #define ADVICE "\"advice\":{}"
-#define EPOCHS "\"epochs\":{\"classes\":[\"batch\"],\"share\":0.02}"
+#define EPOCHS "\"epochs\":{\"classes\":[\"batch\",\"other\"],\"share\":0.02}"
 
 /* A second of a CPU of cart's and api's; 5.4 accesses in a thousand cycles beside others, and as
  * many as 'alone' while best effort is held. */
@@ -578,28 +664,35 @@ static double measured(const struct scene *scene, const char *container)
     return NAN;
 }
 
+/* NaN is nothing; to assert_float_equal() it is anything. */
+static void expect_measured(const struct scene *scene, const char *container, double slowdown)
+{
+    assert_true(fabs(measured(scene, container) - slowdown) < 1e-9);
+}
+
 /* Every 100 s for two ticks; cart, api, cart, ... The formula's own numbers. */
 static void epochs_in_turn(void **state)
 {
     struct scene *scene = *state;
     start(scene, EPOCHS);
     run_epochs(scene, 100, 6.818e-3, 1);
-    expect(scene, KNOB_WAYS, 8, 8, 0);
+    expect(scene, KNOB_WAYS, 8, 8, 8);
     run_epochs(scene, 1, 6.818e-3, 1);
-    expect(scene, KNOB_WAYS, 2, 2, 0);
-    expect(scene, KNOB_MBA, 20, 20, 0);
+    expect(scene, KNOB_WAYS, 2, 2, 2);
+    expect(scene, KNOB_MBA, 20, 20, 20);
+    assert_string_equal(holding_of(scene, KNOB_WAYS, "/3")->because.cause, "shop/pod/cart");
     run_epochs(scene, 1, 6.818e-3, 1);
-    expect(scene, KNOB_WAYS, 2, 2, 0);
+    expect(scene, KNOB_WAYS, 2, 2, 2);
     run_epochs(scene, 1, 6.818e-3, 1);
-    expect(scene, KNOB_WAYS, 8, 8, 0);
-    expect(scene, KNOB_MBA, 100, 100, 0);
-    assert_float_equal(measured(scene, "cart"), 6.818 / 5.4, 1e-9);
+    expect(scene, KNOB_WAYS, 8, 8, 8);
+    expect(scene, KNOB_MBA, 100, 100, 100);
+    expect_measured(scene, "cart", 6.818 / 5.4);
     assert_true(isnan(measured(scene, "api")));
     run_epochs(scene, 100, 5.4e-3, 1);
-    assert_float_equal(measured(scene, "api"), 1, 1e-9);
-    assert_float_equal(measured(scene, "cart"), 6.818 / 5.4, 1e-9);
+    expect_measured(scene, "api", 1);
+    expect_measured(scene, "cart", 6.818 / 5.4);
     run_epochs(scene, 100, 8e-3, 1); /* cart again: the median of two */
-    assert_float_equal(measured(scene, "cart"), (6.818 + 8) / 2 / 5.4, 1e-9);
+    expect_measured(scene, "cart", (6.818 + 8) / 2 / 5.4);
 }
 
 static void no_estimate_of_what_is_not_comparable(void **state)
@@ -609,24 +702,131 @@ static void no_estimate_of_what_is_not_comparable(void **state)
     run_epochs(scene, 103, 6.818e-3, 1.3); /* it did more in the epoch */
     assert_true(isnan(measured(scene, "cart")));
     run_epochs(scene, 98, 6.818e-3, 1); /* api's epoch begins */
-    expect(scene, KNOB_WAYS, 2, 2, 0);
+    expect(scene, KNOB_WAYS, 2, 2, 2);
     scene->gone[1] = true;
     run_epochs(scene, 2, 6.818e-3, 1);
-    expect(scene, KNOB_WAYS, 8, 8, 0);
+    expect(scene, KNOB_WAYS, 8, 8, 8);
     assert_true(isnan(measured(scene, "api")));
 }
 
-/* Somebody of best effort cannot be held: nobody is measured, and all are let go. */
-static void who_cannot_be_held_spoils_the_epoch(void **state)
+static void set_limits(struct scene *scene, size_t claims, double writes)
+{
+    const struct guard_limits limits = {
+        .claims = claims, .writes_per_second = writes, .cuts_per_10m = 60};
+    enforcer_set_limits(scene->enforcer, &limits);
+}
+
+/* Three containers with two settings each; nobody is held for nothing. */
+static void without_room_for_all_no_epoch_begins(void **state)
+{
+    struct scene *scene = *state;
+    char said[1024] = "";
+    FILE *file = tmpfile();
+    scene->log.fd = fileno(file);
+    start(scene, EPOCHS);
+    set_limits(scene, 5, 1000);
+    run_epochs(scene, 300, 6.818e-3, 1);
+    assert_int_equal(scene->changes, 0);
+    assert_false(policies_active(&scene->policies, POLICY_EPOCHS));
+    set_limits(scene, 6, 5);
+    run_epochs(scene, 300, 6.818e-3, 1);
+    assert_int_equal(scene->changes, 0);
+    assert_false(policies_active(&scene->policies, POLICY_EPOCHS));
+    rewind(file);
+    size_t len = fread(said, 1, sizeof said - 1, file);
+    said[len] = '\0';
+    assert_non_null(strstr(said, "6 settings are to be held in one tick: limits.claims leaves 5, "
+                                 "limits.writes_per_second 1000"));
+    assert_ptr_equal(strchr(said, '\n'), said + len - 1); /* once */
+    fclose(file);
+    set_limits(scene, 6, 6);
+    run_epochs(scene, 1, 6.818e-3, 1);
+    assert_true(policies_active(&scene->policies, POLICY_EPOCHS));
+    run_epochs(scene, 102, 6.818e-3, 1);
+    expect_measured(scene, "cart", 6.818 / 5.4);
+}
+
+/* Somebody of best effort cannot be held, whatever the reason, and that he has nothing is none. */
+static void who_cannot_be_held_stops_epochs(void **state)
+{
+    static const struct {
+        int err;
+        bool stops;
+    } cases[] = {
+        {-EBUSY, true}, {-EINVAL, true}, {-EACCES, true}, {-ERANGE, false}, {-ENOENT, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scene *scene = *state;
+        scene->knobs.refused = "/4";
+        scene->knobs.refused_err = cases[i].err;
+        start(scene, EPOCHS);
+        run_epochs(scene, 103, 6.818e-3, 1);
+        assert_true(isnan(measured(scene, "cart")) == cases[i].stops);
+        assert_true((scene->changes == 0) == cases[i].stops);
+        assert_true(policies_active(&scene->policies, POLICY_EPOCHS) != cases[i].stops);
+        assert_int_equal(enforcer_open(scene->enforcer), 0);
+        teardown(state);
+        setup(state);
+    }
+}
+
+/* Others write its settings again and again: it is let alone, and nobody is held for it. */
+static void who_is_let_alone_stops_epochs(void **state)
 {
     struct scene *scene = *state;
     start(scene, EPOCHS);
-    const struct guard_limits few = {.claims = 3, .writes_per_second = 1000, .cuts_per_10m = 60};
-    enforcer_set_limits(scene->enforcer, &few);
+    run_epochs(scene, 1, 6.818e-3, 1);
+    struct holding *holding = (struct holding *)holding_of(scene, KNOB_WAYS, "/4");
+    for (int i = 0; i < GUARD_CHANGES_MAX; i++)
+        guard_changed(&holding->memory, SECOND);
+    run_epochs(scene, 300, 6.818e-3, 1);
+    assert_int_equal(scene->changes, 0);
+    assert_false(policies_active(&scene->policies, POLICY_EPOCHS));
+}
+
+/* It was held, and then moved into a group of somebody else's; or its machine has nothing left. */
+static void who_gets_free_spoils_the_epoch(void **state)
+{
+    static const int errs[] = {-EBUSY, -ENODEV};
+    for (size_t i = 0; i < 2; i++)
+        for (unsigned late = 1; late <= 2; late++) {
+            struct scene *scene = *state;
+            start(scene, EPOCHS);
+            run_epochs(scene, 100 + late, 6.818e-3, 1);
+            expect(scene, KNOB_WAYS, 2, 2, 2);
+            scene->knobs.refused = "/4";
+            scene->knobs.refused_err = errs[i];
+            run_epochs(scene, 2, 6.818e-3, 1);
+            assert_true(isnan(measured(scene, "cart")));
+            assert_int_equal(enforcer_open(scene->enforcer), 0);
+            teardown(state);
+            setup(state);
+        }
+}
+
+/* A machine that allocates ways, but no bandwidth. */
+static void what_the_machine_has_not_is_not_held(void **state)
+{
+    struct scene *scene = *state;
+    scene->actuators.of[KNOB_MBA] = (struct actuator){0};
+    start(scene, EPOCHS);
+    run_epochs(scene, 103, 6.818e-3, 1);
+    expect_measured(scene, "cart", 6.818 / 5.4);
+}
+
+/* Half as many of its accesses go on to memory as in the warm-up. */
+static void while_the_cache_is_filled_there_is_no_estimate(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, EPOCHS);
     run_epochs(scene, 102, 6.818e-3, 1);
-    assert_int_equal(enforcer_open(scene->enforcer), 0);
-    run_epochs(scene, 120, 6.818e-3, 1);
-    assert_true(isnan(measured(scene, "cart")) && isnan(measured(scene, "api")));
+    scene->reads[0] /= 2;
+    run_epochs(scene, 1, 6.818e-3, 1);
+    assert_true(isnan(measured(scene, "cart")));
+    scene->reads[0] *= 2;
+    run_epochs(scene, 101 + 97, 6.818e-3, 1);
+    scene->reads[0] /= 2; /* in the warm-up it is done */
+    run_epochs(scene, 3, 6.818e-3, 1);
+    expect_measured(scene, "cart", 6.818 / 5.4);
 }
 
 static void what_was_measured_long_ago_is_not_shown(void **state)
@@ -678,6 +878,34 @@ static void hold_after_three_minutes_and_ok_after_ten(void **state)
     assert_int_equal(scene->changes, 0);
 }
 
+/* The five minutes remember the loss for four of the ten. */
+static void who_is_idle_holds_nothing(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, ADVICE);
+    run(scene, 1);
+    minutes(scene, 3, 3);
+    assert_true(advice_of(scene)->hold);
+    scene->slowdowns[1] = NAN;
+    minutes(scene, 13, NAN);
+    assert_true(isnan(advice_of(scene)->slowdown) && advice_of(scene)->hold);
+    minutes(scene, 1, NAN);
+    assert_false(advice_of(scene)->hold);
+}
+
+static void who_has_left_holds_nothing(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, ADVICE);
+    run(scene, 1);
+    minutes(scene, 3, 3);
+    scene->gone[0] = scene->gone[1] = true;
+    minutes(scene, 9, 3);
+    assert_true(advice_of(scene)->hold);
+    minutes(scene, 1, 3);
+    assert_false(advice_of(scene)->hold);
+}
+
 static void the_candidate_reads_most_of_best_effort(void **state)
 {
     struct scene *scene = *state;
@@ -714,17 +942,27 @@ int main(void)
         TEST(who_goes_leaves_its_ways_to_all),
         TEST(who_is_between_moves_along),
         TEST(more_than_there_are_ways_share_all),
+        TEST(of_too_many_some_are_not_heard),
         TEST(who_reads_gets_less_bandwidth),
         TEST(attribution_chooses_before_reads),
+        TEST(at_the_limit_of_claims_the_culprit_gets_less),
         TEST(what_is_lost_in_the_cache_takes_no_bandwidth),
         TEST(bandwidth_by_slowdown),
+        TEST(who_is_idle_gets_its_bandwidth_back),
         TEST(both_at_once),
         TEST(claims_are_settings),
         TEST(epochs_in_turn),
         TEST(no_estimate_of_what_is_not_comparable),
-        TEST(who_cannot_be_held_spoils_the_epoch),
+        TEST(without_room_for_all_no_epoch_begins),
+        TEST(who_cannot_be_held_stops_epochs),
+        TEST(who_is_let_alone_stops_epochs),
+        TEST(who_gets_free_spoils_the_epoch),
+        TEST(what_the_machine_has_not_is_not_held),
+        TEST(while_the_cache_is_filled_there_is_no_estimate),
         TEST(what_was_measured_long_ago_is_not_shown),
         TEST(hold_after_three_minutes_and_ok_after_ten),
+        TEST(who_is_idle_holds_nothing),
+        TEST(who_has_left_holds_nothing),
         TEST(the_candidate_reads_most_of_best_effort),
         TEST(without_the_policy_there_is_no_advice),
     };

@@ -12,14 +12,12 @@
 #include <cmocka.h>
 
 #include "exporter/base/textbuf.h"
-#include "exporter/governor/governor.h"
 #include "tests/unit/support/fake_threads.h"
+#include "tests/unit/support/governor_start.h"
 
 #define SECOND UINT64_C(1000000000)
 
 enum { WRITERS = 12 };
-
-static const struct log no_log = {.fd = -1};
 
 /* A container of the document, and whether its threads may be moved. */
 static const struct place {
@@ -41,23 +39,18 @@ struct scene {
     struct fake_threads fake;
     struct config *config;
     struct governor *governor;
-    uint64_t now_ns, tick;
-    struct thread threads[2 * WRITERS];
+    uint64_t now_ns, tick, interval_ns;
+    struct thread threads[520];
     size_t n;
     bool silent;        /* about writers */
+    bool old_exporter;  /* it does not say how often it tells of them */
     uint64_t frozen_ns; /* the list of writers is of then; 0: it is new in each tick */
     struct decision last;
 };
 
-static void decided(void *context, const struct decision *decision)
-{
-    ((struct scene *)context)->last = *decision;
-}
-
 static struct config *config_of(const struct scene *scene, const char *policy)
 {
-    char text[2048], error[256] = "";
-    struct config *config = NULL;
+    char text[2048];
     snprintf(text, sizeof text,
              "{\"governor\":1,\"mode\":\"enforce\",\"state_directory\":\"%s\",\"classes\":["
              "{\"name\":\"web\",\"role\":\"protected\",\"match\":[{\"namespace\":\"shop\","
@@ -66,28 +59,18 @@ static struct config *config_of(const struct scene *scene, const char *policy)
              "\"pod\":\"*\",\"container\":\"*\"},{\"namespace\":\"kube-system\",\"pod\":\"*\","
              "\"container\":\"*\"}]}],\"policies\":{%s}}",
              scene->rig.state, policy);
-    if (config_parse(text, strlen(text), &config, error, sizeof error))
-        fail_msg("%s", error);
-    return config;
+    return governor_start_config(text);
 }
 
 static const char policy[] = "\"nvmm_cores\":{\"classes\":[\"batch\"],\"cpus\":\"5-7\"}";
 
 static void start(struct scene *scene, bool enforce)
 {
-    char error[256] = "";
     governor_free(scene->governor);
     config_free(scene->config);
     scene->config = config_of(scene, policy);
-    const struct governor_setup setup = {.config = scene->config,
-                                         .enforce = enforce,
-                                         .fs = &scene->rig.fs,
-                                         .write = &scene->rig.write,
-                                         .log = &no_log,
-                                         .decided = decided,
-                                         .context = scene};
-    if (governor_new(&setup, scene->now_ns, &scene->governor, error, sizeof error))
-        fail_msg("%s", error);
+    scene->governor =
+        governor_start(&scene->rig, scene->config, enforce, scene->now_ns, &scene->last);
 }
 
 static int add(struct scene *scene, size_t place)
@@ -107,6 +90,7 @@ static int setup(void **state)
     for (int i = 0; i < WRITERS; i++)
         add(scene, 0);
     scene->now_ns = 1000 * SECOND;
+    scene->interval_ns = SECOND;
     start(scene, true);
     *state = scene;
     return 0;
@@ -116,9 +100,7 @@ static int teardown(void **state)
 {
     struct scene *scene = *state;
     assert_int_equal(scene->fake.wrong, 0);
-    governor_free(scene->governor);
-    config_free(scene->config);
-    governor_rig_release(&scene->rig);
+    governor_start_undo(scene->governor, scene->config, &scene->rig);
     free(scene);
     return 0;
 }
@@ -127,8 +109,9 @@ static void add_containers(const struct scene *scene, struct textbuf *out)
 {
     textbuf_printf(out,
                    "{\"source\":\"perf\",\"replay_ended\":false,\"tick\":{\"number\":%llu,"
-                   "\"monotonic_seconds\":%.9f,\"interval_seconds\":1},\"containers\":[",
-                   (unsigned long long)scene->tick, (double)scene->now_ns * 1e-9);
+                   "\"monotonic_seconds\":%.9f,\"interval_seconds\":%.9f},\"containers\":[",
+                   (unsigned long long)scene->tick, (double)scene->now_ns * 1e-9,
+                   (double)scene->interval_ns * 1e-9);
     for (size_t i = 0; i < PLACES; i++)
         textbuf_printf(
             out,
@@ -143,8 +126,11 @@ static void add_containers(const struct scene *scene, struct textbuf *out)
 static void add_writers(const struct scene *scene, struct textbuf *out)
 {
     uint64_t made_ns = scene->frozen_ns ? scene->frozen_ns : scene->now_ns;
-    textbuf_printf(out, "{\"monotonic_seconds\":%.9f,\"window_seconds\":1,\"containers\":[",
+    textbuf_printf(out, "{\"monotonic_seconds\":%.9f,\"window_seconds\":1,",
                    (double)made_ns * 1e-9);
+    if (!scene->old_exporter)
+        textbuf_printf(out, "\"interval_seconds\":%.9f,", (double)scene->interval_ns * 1e-9);
+    textbuf_str(out, "\"containers\":[");
     for (size_t place = 0; place < PLACES; place++) {
         textbuf_printf(out, "%s{\"container_id\":\"%s\",\"processes\":[{\"pid\":1,\"threads\":[",
                        place ? "," : "", places[place].name);
@@ -182,13 +168,13 @@ static void take(struct scene *scene)
     textbuf_release(&text);
 }
 
-/* A second, in which the first n threads store. */
+/* A second, or what a tick takes, in which the first n threads store. */
 static void tick(struct scene *scene, size_t n)
 {
-    scene->now_ns += SECOND;
+    scene->now_ns += scene->interval_ns;
     scene->tick++;
     for (size_t i = 0; i < n && !scene->frozen_ns; i++)
-        scene->threads[i].stored_ns = scene->now_ns - SECOND / 10;
+        scene->threads[i].stored_ns = scene->now_ns - scene->interval_ns / 10;
     take(scene);
 }
 
@@ -266,6 +252,24 @@ static void who_stops_writing_is_given_back(void **state)
     assert_int_equal(kept(scene), 11);
 }
 
+/* 0.2 s, and a tick. */
+static void with_short_ticks_it_is_given_back_soon(void **state)
+{
+    struct scene *scene = *state;
+    scene->interval_ns = SECOND / 10;
+    ticks(scene, 60, WRITERS);
+    assert_int_equal(kept(scene), WRITERS);
+    assert_true(look(scene).expiry_seconds == 0.3);
+    ticks(scene, 2, 10);
+    assert_int_equal(kept(scene), WRITERS);
+    tick(scene, 10);
+    assert_int_equal(kept(scene), 10);
+    assert_string_equal(scene->last.why, "calm");
+    scene->old_exporter = true;
+    tick(scene, 10);
+    assert_true(look(scene).expiry_seconds == 2.1);
+}
+
 static void with_few_left_all_are_given_back_after_a_minute(void **state)
 {
     struct scene *scene = *state;
@@ -291,6 +295,21 @@ static void whose_threads_are_moved(void **state)
     assert_int_equal(look(scene).n, WRITERS + 3);
     for (size_t i = 0; i < 3; i++)
         assert_true(fake_threads_is_original(&scene->fake, others[i]));
+}
+
+/* There is room for 512. */
+static void threads_beyond_the_table_are_counted(void **state)
+{
+    struct scene *scene = *state;
+    struct governor_state state_now;
+    while (scene->n < 515) { /* they have ended since the list was made */
+        scene->threads[scene->n] = (struct thread){.tid = 100000 + (int)scene->n};
+        scene->n++;
+    }
+    ticks(scene, 5, 515); /* the fifth is the first that counts */
+    governor_look(scene->governor, &state_now);
+    assert_int_equal(enforcer_counts(state_now.enforcer)->limited[GUARD_TABLE], 3);
+    assert_int_equal(look(scene).n, 515);
 }
 
 static void a_list_that_stands_still_is_forgotten(void **state)
@@ -395,7 +414,8 @@ static void the_document(void **state)
     assert_int_equal(
         parse(
             &writers,
-            "{\"source\":\"perf\",\"monotonic_seconds\":12.5,\"window_seconds\":1.0,"
+            "{\"source\":\"perf\",\"monotonic_seconds\":12.5,\"interval_seconds\":0.25,"
+            "\"window_seconds\":1.0,"
             "\"containers\":[{\"processes\":[{\"pid\":9,\"threads\":[{\"tid\":11,"
             "\"last_store_seconds_ago\":0.25,\"store\":{\"bytes_per_second\":1}},{\"tid\":12,"
             "\"last_store_seconds_ago\":null},{\"tid\":13}]}],\"container_id\":\"0a1b\"},"
@@ -408,6 +428,7 @@ static void the_document(void **state)
         0);
     assert_int_equal(writers.n, 2);
     assert_true(writers.monotonic_ns == 12500000000U && writers.window_ns == SECOND);
+    assert_true(writers.interval_ns == SECOND / 4);
     assert_int_equal(writers.list[0].tid, 11);
     assert_string_equal(writers.list[0].container_id, "0a1b");
     assert_true(writers.list[0].stored_seconds_ago == 0.25);
@@ -429,8 +450,10 @@ int main(void)
         TEST(many_writers_are_kept_together),
         TEST(few_writers_are_let_alone),
         TEST(who_stops_writing_is_given_back),
+        TEST(with_short_ticks_it_is_given_back_soon),
         TEST(with_few_left_all_are_given_back_after_a_minute),
         TEST(whose_threads_are_moved),
+        TEST(threads_beyond_the_table_are_counted),
         TEST(a_list_that_stands_still_is_forgotten),
         TEST(observing_nobody_is_moved),
         TEST(a_dead_exporter_lets_everybody_go),

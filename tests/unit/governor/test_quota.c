@@ -56,7 +56,9 @@ static void cores_become_texts(void **state)
 static void what_a_container_asked_for(void **state)
 {
     (void)state;
-    assert_float_equal(quota_request_v1(2048), 2, 0);
+    assert_float_equal(quota_request_v1(2048, false), 2, 0);
+    assert_float_equal(quota_request_v1(1024, true), 1, 0);
+    assert_float_equal(quota_request_v1(1024, false), 0, 0);
     assert_float_equal(quota_request_v2(39, true), 0.975, 0.001);  /* 1, rounded by the runtime */
     assert_float_equal(quota_request_v2(100, true), 2.537, 0.001); /* 1, by a newer runtime */
     assert_float_equal(quota_request_v2(77, true), 1.948, 0.001);  /* 2000 shares: 1.953 cores */

@@ -25,7 +25,9 @@ static void a_whole_document(void **state)
     (void)state;
     struct view view = {0};
     assert_int_equal(
-        parse("{\"source\":\"perf\",\"replay_ended\":false,\"tick\":{\"number\":812,"
+        parse("{\"source\":\"perf\",\"replay_ended\":false,\"own_cgroup_id\":843,"
+              "\"base_frequency_hz\":2100000000,"
+              "\"tick\":{\"number\":812,"
               "\"monotonic_seconds\":4711.25,\"timestamp_seconds\":1.7e9,\"interval_seconds\":1},"
               "\"containers\":[{\"namespace\":\"shop\",\"pod\":\"cart-0\",\"container\":\"cart\","
               "\"container_id\":\"0a1b\",\"cgroup_id\":857,\"values\":{"
@@ -49,6 +51,8 @@ static void a_whole_document(void **state)
         0);
     assert_string_equal(view.source, "perf");
     assert_true(view.has_tick && !view.replay_ended);
+    assert_int_equal(view.own_cgroup, 843);
+    assert_float_equal(view.base_hz, 2.1e9, 0);
     assert_int_equal(view.tick, 812);
     assert_int_equal(view.monotonic_ns, 4711250000000U);
     assert_int_equal(view.interval_ns, 1000000000);

@@ -88,6 +88,10 @@ static int fake_claim(void *self, double floor, struct claim *claim)
     const struct fake_knob *knob = at_path(fake, claim->path);
     if (!knob)
         return -ENOENT;
+    if (fake->fail_claims) {
+        fake->fail_claims--;
+        return -EACCES;
+    }
     memcpy(claim->original, knob->text, sizeof claim->original);
     int err = set_limits(fake, floor, claim);
     if (err)
@@ -112,6 +116,11 @@ static int fake_check(void *self, const struct claim *claim, enum claim_state *s
     if (!knob)
         return 0;
     memcpy(now, knob->text, CLAIM_TEXT_MAX);
+    if (fake->rebase_next) {
+        fake->rebase_next = false;
+        *state = CLAIM_REBASED;
+        return 0;
+    }
     if (strcmp(now, claim->set[0] ? claim->set : claim->original) == 0)
         *state = CLAIM_OURS;
     else

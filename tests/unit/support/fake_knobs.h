@@ -31,6 +31,8 @@ struct fake_knobs {
     int fail_next;           /* -errno of the next write, once */
     bool fail_after;         /* that write happens nevertheless, and reading it back fails */
     unsigned fail_checks;    /* so many looks that come next fail */
+    unsigned fail_claims;    /* and so many claims */
+    bool rebase_next;        /* the next look finds another original below what is set, once */
     unsigned writes;
     unsigned wrong; /* writes that may never be: outside of the limits, or not in the journal */
 };

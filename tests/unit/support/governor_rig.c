@@ -52,10 +52,22 @@ static bool above_parent(int directory, const char *name, double cores)
     return above;
 }
 
+/* No more than the quota, if there is one. */
+static bool kernel_takes_burst(int directory, const char *name, const char *text)
+{
+    const char *file = strcmp(name, "cpu.max.burst") == 0 ? "cpu.max" : "cpu.cfs_quota_us";
+    char line[64];
+    struct quota quota;
+    return first_line(directory, file, line) && quota_of(directory, file, line, &quota) &&
+           (quota.quota_us < 0 || strtoll(text, NULL, 10) <= quota.quota_us);
+}
+
 static bool kernel_takes(int directory, const char *name, const char *text)
 {
     char line[64], burst[64] = "";
     struct quota quota;
+    if (strcmp(name, "cpu.max.burst") == 0 || strcmp(name, "cpu.cfs_burst_us") == 0)
+        return kernel_takes_burst(directory, name, text);
     snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
     if (!quota_of(directory, name, line, &quota))
         return false;

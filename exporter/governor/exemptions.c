@@ -1,0 +1,78 @@
+#include "exporter/governor/exemptions.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "exporter/containers/cgroups/process.h"
+#include "exporter/governor/claim.h"
+
+int exemptions_init(struct exemptions *exemptions, const struct fsroot *fs, bool allow_replay,
+                    char *error, size_t error_size)
+{
+    *exemptions = (struct exemptions){.allow_replay = allow_replay};
+    int err = cgroup_hierarchy_find(fs, &exemptions->counted, error, error_size);
+    if (err && !allow_replay)
+        return err;
+    exemptions->own_cgroup = process_cgroup_find_own(fs);
+    return 0;
+}
+
+static const struct view_container *find(const struct view *view, uint64_t cgroup)
+{
+    for (size_t i = 0; i < view->n && cgroup; i++)
+        if (view->containers[i].cgroup_id == cgroup)
+            return &view->containers[i];
+    return NULL;
+}
+
+struct programs exemptions_programs(const struct exemptions *exemptions, const struct view *view)
+{
+    return (struct programs){.governor = find(view, exemptions->own_cgroup),
+                             .exporter = find(view, view->own_cgroup),
+                             .exporter_known = view->own_cgroup != 0};
+}
+
+static bool is_of_pod(const struct view_container *container, const struct view_container *program)
+{
+    return program && (container == program ||
+                       (container->pod[0] && strcmp(container->pod, program->pod) == 0 &&
+                        strcmp(container->namespace_, program->namespace_) == 0));
+}
+
+/* It does not say which it is: it is where the governor is. */
+static bool may_be_exporter(const struct view_container *container, const struct programs *programs)
+{
+    return !programs->exporter_known && programs->governor && container->namespace_[0] &&
+           strcmp(container->namespace_, programs->governor->namespace_) == 0;
+}
+
+/* A pod's, of which nobody has said yet, or says at all, which it is: of kube-system, protected. */
+static bool is_unnamed(const struct exemptions *exemptions, const struct view_container *container)
+{
+    return !exemptions->allow_replay && !container->namespace_[0] &&
+           strstr(container->path, "kubepods");
+}
+
+bool exemptions_cover(const struct exemptions *exemptions, const struct view_container *container,
+                      const struct programs *programs, bool literal)
+{
+    return is_unnamed(exemptions, container) || is_of_pod(container, programs->governor) ||
+           is_of_pod(container, programs->exporter) || may_be_exporter(container, programs) ||
+           strcmp(container->namespace_, "kube-system") == 0 ||
+           (strcmp(container->qos_class, "guaranteed") == 0 && !literal);
+}
+
+bool exemptions_same_cgroup(const struct exemptions *exemptions,
+                            const struct view_container *container)
+{
+    char path[sizeof exemptions->counted.path + CLAIM_PATH_MAX];
+    struct stat st;
+    if (!claim_path_is_safe(container->path))
+        return false;
+    if (!container->cgroup_id)
+        return exemptions->allow_replay;
+    int n = snprintf(path, sizeof path, "%s%s", exemptions->counted.path, container->path);
+    return n > 0 && (size_t)n < sizeof path && stat(path, &st) == 0 &&
+           st.st_ino == container->cgroup_id;
+}

@@ -1,0 +1,238 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "collectors/formulas/control_calibration.h"
+#include "collectors/formulas/control_threshold.h"
+#include "tests/unit/support/draw.h"
+
+static void cpus_that_are_used(void **context)
+{
+    (void)context;
+    assert_float_equal(control_cpus_used(1.8e10, 2.1e9, 1), 8.571, 0.001);
+    assert_true(control_cpus_are_full(control_cpus_used(1.8e10, 2.1e9, 1), 9));
+    assert_false(control_cpus_are_full(control_cpus_used(1.79e10, 2.1e9, 1), 9));
+    assert_true(control_cpus_are_full(control_cpus_used(3.6e10, 2.1e9, 2), 9));
+    assert_true(isnan(control_cpus_used(NAN, 2.1e9, 1)));
+    assert_true(isnan(control_cpus_used(1.8e10, NAN, 1)));
+    assert_true(isnan(control_cpus_used(1.8e10, 2.1e9, 0)));
+    assert_false(control_cpus_are_full(NAN, 9));
+    assert_false(control_cpus_are_full(9, NAN));
+}
+
+struct run {
+    struct control_calibration state;
+    double interval;
+    unsigned windows, held; /* since the start, and those in which best effort was held */
+    bool was_held;
+};
+
+/* A window, and whatever it wants. Quiet is the second window of a hold. */
+static void window(struct run *run, double latency, bool full)
+{
+    const struct control_calibration_window window = {.seconds = run->interval,
+                                                      .interval = run->interval,
+                                                      .latency = latency,
+                                                      .full = full,
+                                                      .quiet = run->was_held};
+    bool held = run->state.phase == CONTROL_CALIBRATION_HOLDING;
+    run->windows++;
+    run->held += held;
+    control_calibration_step(&run->state, &window);
+    run->was_held = held;
+    if (control_calibration_wants(&run->state))
+        control_calibration_hold(&run->state, true);
+}
+
+/* Those of the first window of the hold, 500, are no samples. */
+static void the_mean_of_thirty(void **context)
+{
+    (void)context;
+    static const double latencies[] = {98, 102, 101, 99, 100};
+    struct run run = {.interval = 1};
+    for (int i = 0; i < 4; i++)
+        window(&run, 500, true);
+    assert_int_equal(run.state.phase, CONTROL_CALIBRATION_HOLDING);
+    for (int i = 0; run.state.phase == CONTROL_CALIBRATION_HOLDING; i++)
+        window(&run, latencies[i % 5], true);
+    assert_int_equal(run.state.phase, CONTROL_CALIBRATION_LEARNED);
+    assert_int_equal(run.held, 31);
+    assert_float_equal(run.state.held_seconds, 31, 1e-9);
+    assert_float_equal(control_threshold_theta(run.state.samples, run.state.n), 100, 1e-9);
+    window(&run, 500, true);
+    assert_int_equal(run.state.phase, CONTROL_CALIBRATION_LEARNED);
+    assert_false(control_calibration_wants(&run.state));
+}
+
+static void it_begins_after_three_full_windows(void **context)
+{
+    (void)context;
+    struct run run = {.interval = 1};
+    for (int i = 0; i < 100; i++)
+        window(&run, 100, i % 3 > 0);
+    assert_int_equal(run.held, 0);
+    assert_int_equal(run.state.phase, CONTROL_CALIBRATION_WAITING);
+}
+
+/* Three windows without are still a hold, four are not; what it has of samples stays. */
+static void it_ends_when_it_idles(void **context)
+{
+    (void)context;
+    struct run run = {.interval = 1};
+    for (int i = 0; i < 13; i++)
+        window(&run, 100, true);
+    assert_int_equal(run.state.n, 9);
+    for (int i = 0; i < 3; i++)
+        window(&run, NAN, false);
+    assert_int_equal(run.state.phase, CONTROL_CALIBRATION_HOLDING);
+    window(&run, NAN, false);
+    assert_int_equal(run.state.phase, CONTROL_CALIBRATION_WAITING);
+    assert_int_equal(run.state.n, 9);
+    assert_float_equal(control_calibration_needs(&run.state, 1), 23, 1e-9);
+}
+
+/* One window in four: 30 samples would take longer than it has. */
+static void too_few_in_two_minutes(void **context)
+{
+    (void)context;
+    struct run run = {.interval = 1};
+    for (int i = 0; i < 3; i++)
+        window(&run, 100, true);
+    for (int i = 0; i < 400; i++)
+        window(&run, 100, i % 4 == 0);
+    assert_int_equal(run.state.phase, CONTROL_CALIBRATION_TOO_FEW);
+    assert_in_range(run.held, 100, 120);
+    assert_true(run.state.held_seconds <= 120);
+}
+
+/* Nobody of best effort could be held: no sample in 91 s, and 30 are missing. */
+static void without_a_sample_it_ends_early(void **context)
+{
+    (void)context;
+    struct control_calibration state = {.phase = CONTROL_CALIBRATION_HOLDING};
+    const struct control_calibration_window window = {
+        .seconds = 1, .interval = 1, .latency = 100, .full = true};
+    for (int i = 0; i < 90; i++) {
+        control_calibration_step(&state, &window);
+        assert_int_equal(state.phase, CONTROL_CALIBRATION_HOLDING);
+    }
+    control_calibration_step(&state, &window);
+    assert_int_equal(state.phase, CONTROL_CALIBRATION_TOO_FEW);
+}
+
+/* Of windows of 4 s only 30 fit, and two of a hold are lost: nobody is held at all. */
+static void windows_that_are_too_long(void **context)
+{
+    (void)context;
+    struct run run = {.interval = 4};
+    for (int i = 0; i < 50; i++)
+        window(&run, 100, true);
+    assert_int_equal(run.held, 0);
+    assert_int_equal(run.state.phase, CONTROL_CALIBRATION_TOO_FEW);
+    run = (struct run){.interval = 3.75};
+    for (int i = 0; i < 50; i++)
+        window(&run, 100, true);
+    assert_int_equal(run.state.phase, CONTROL_CALIBRATION_LEARNED);
+}
+
+static void ten_minutes_of_a_node(void **context)
+{
+    (void)context;
+    struct control_holds holds = {.n = 0};
+    assert_true(control_holds_may_begin(&holds, 0, 32));
+    for (int i = 0; i < 31; i++)
+        control_holds_add(&holds, i, i + 1);
+    for (int i = 91; i < 151; i++)
+        control_holds_add(&holds, i, i + 1);
+    assert_int_equal(holds.n, 2);
+    assert_float_equal(control_holds_sum(&holds, 200), 91, 1e-9);
+    assert_float_equal(control_holds_sum(&holds, 620), 71, 1e-9);
+    assert_float_equal(control_holds_sum(&holds, 751), 0, 1e-9);
+    assert_true(control_holds_may_go_on(&holds, 151, 29));
+    assert_false(control_holds_may_go_on(&holds, 151, 30));
+    assert_false(control_holds_may_begin(&holds, 210, 20)); /* a minute after the last one */
+    assert_true(control_holds_may_begin(&holds, 211, 29));
+    assert_false(control_holds_may_begin(&holds, 211, 32));
+    assert_true(control_holds_may_begin(&holds, 631, 60));
+}
+
+/* However often it is asked for: never more than 120 s in any ten minutes. */
+static void never_more_than_it_may(void **context)
+{
+    (void)context;
+    struct control_holds holds = {.n = 0};
+    static bool held[7200];
+    uint64_t seed = DRAW_SEED;
+    bool holding = false;
+    for (int t = 0; t < 7200; t++) {
+        if (holding)
+            control_holds_add(&holds, t - 1, t);
+        draw(&seed);
+        bool wanted = holding ? seed % 8 > 0 : seed % 2 > 0;
+        holding = wanted && control_holds_may_go_on(&holds, t, 1) &&
+                  (holding || control_holds_may_begin(&holds, t, (double)(seed % 32)));
+        held[t] = holding;
+    }
+    unsigned most = 0;
+    for (int end = 600; end <= 7200; end++) {
+        unsigned sum = 0;
+        for (int t = end - 600; t < end; t++)
+            sum += held[t];
+        most = sum > most ? sum : most;
+    }
+    assert_in_range(most, 30, 120);
+}
+
+/* Futility is not counted, a raise needs calm windows again, and what held it stays. */
+static void a_hold_is_no_cut(void **context)
+{
+    (void)context;
+    struct control_threshold_config config;
+    struct control_threshold state;
+    control_threshold_defaults(&config);
+    control_threshold_init(&state, &config, 3, 0);
+    for (int t = 0; t < 5; t++)
+        control_threshold_step(&state, &config, 3, t, CONTROL_BELOW, true);
+    assert_float_equal(state.quota_cores, 2.5, 0);
+    for (int t = 5; t < 200; t++) {
+        control_threshold_hold(&state, &config, 3, t);
+        assert_float_equal(state.quota_cores, 1, 0);
+    }
+    assert_int_equal(control_threshold_step(&state, &config, 3, 200, CONTROL_OVER, true),
+                     CONTROL_KEEP);
+    for (int t = 201; t < 203; t++)
+        assert_int_equal(control_threshold_step(&state, &config, 3, t, CONTROL_BELOW, true),
+                         CONTROL_KEEP);
+    assert_int_equal(control_threshold_step(&state, &config, 3, 203, CONTROL_BELOW, true),
+                     CONTROL_RAISE);
+    control_threshold_hold(&state, &config, 0.5, 204);
+    assert_float_equal(state.quota_cores, 0.5, 0);
+    control_threshold_init(&state, &config, 3, 0);
+    for (int t = 0; t < 100; t++)
+        control_threshold_step(&state, &config, 3, t, CONTROL_OVER, true);
+    for (int t = 100; t < 130; t++)
+        control_threshold_hold(&state, &config, 3, t);
+    assert_int_equal(control_threshold_step(&state, &config, 3, 130, CONTROL_OVER, true),
+                     CONTROL_KEEP);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cpus_that_are_used),
+        cmocka_unit_test(the_mean_of_thirty),
+        cmocka_unit_test(it_begins_after_three_full_windows),
+        cmocka_unit_test(it_ends_when_it_idles),
+        cmocka_unit_test(too_few_in_two_minutes),
+        cmocka_unit_test(without_a_sample_it_ends_early),
+        cmocka_unit_test(windows_that_are_too_long),
+        cmocka_unit_test(ten_minutes_of_a_node),
+        cmocka_unit_test(never_more_than_it_may),
+        cmocka_unit_test(a_hold_is_no_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,80 @@
+/* Who is never restricted, whatever the configuration matches. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "exporter/governor/exemptions.h"
+
+static const struct exemptions on_a_node = {.own_cgroup = 1},
+                               of_a_recording = {.allow_replay = true};
+static const struct programs nowhere = {.exporter_known = true};
+
+static struct view_container container(const char *namespace_, const char *pod, const char *path)
+{
+    return (struct view_container){.container_id = "c",
+                                   .namespace_ = namespace_,
+                                   .pod = pod,
+                                   .container = "main",
+                                   .path = path,
+                                   .qos_class = "burstable"};
+}
+
+static void a_pod_without_names_may_be_kube_system(void **state)
+{
+    (void)state;
+    static const char in_a_pod[] = "/kubepods.slice/kubepods-pod1.slice/cri-containerd-c.scope",
+                      of_docker[] = "/system.slice/docker-c.scope";
+    struct view_container c = container("", "", in_a_pod);
+    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, false));
+    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, true));
+    assert_false(exemptions_cover(&of_a_recording, &c, &nowhere, false));
+    c = container("jobs", "report-0", in_a_pod);
+    assert_false(exemptions_cover(&on_a_node, &c, &nowhere, false));
+    c = container("kube-system", "proxy-x", in_a_pod);
+    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, true));
+    assert_true(exemptions_cover(&of_a_recording, &c, &nowhere, true));
+    c = container("", "", of_docker); /* where there are no pods there are no namespaces */
+    assert_false(exemptions_cover(&on_a_node, &c, &nowhere, false));
+}
+
+static void guaranteed_pods_unless_they_are_named(void **state)
+{
+    (void)state;
+    struct view_container c = container("jobs", "report-0", "/kubepods/pod1/c");
+    c.qos_class = "guaranteed";
+    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, false));
+    assert_false(exemptions_cover(&on_a_node, &c, &nowhere, true));
+}
+
+static void the_pods_of_both_programs(void **state)
+{
+    (void)state;
+    struct view_container governor = container("monitoring", "governor-x", "/kubepods/pod1/g"),
+                          beside = container("monitoring", "governor-x", "/kubepods/pod1/s"),
+                          exporter = container("monitoring", "exporter-x", "/kubepods/pod2/e"),
+                          other = container("monitoring", "grafana-x", "/kubepods/pod3/c"),
+                          namesake = container("jobs", "governor-x", "/kubepods/pod4/c");
+    struct programs programs = {
+        .governor = &governor, .exporter = &exporter, .exporter_known = true};
+    assert_true(exemptions_cover(&on_a_node, &governor, &programs, true));
+    assert_true(exemptions_cover(&on_a_node, &beside, &programs, true));
+    assert_true(exemptions_cover(&on_a_node, &exporter, &programs, true));
+    assert_false(exemptions_cover(&on_a_node, &other, &programs, false));
+    assert_false(exemptions_cover(&on_a_node, &namesake, &programs, false));
+    programs = (struct programs){.governor = &governor}; /* the other one may be the exporter */
+    assert_true(exemptions_cover(&on_a_node, &other, &programs, false));
+    assert_false(exemptions_cover(&on_a_node, &namesake, &programs, false));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pod_without_names_may_be_kube_system),
+        cmocka_unit_test(guaranteed_pods_unless_they_are_named),
+        cmocka_unit_test(the_pods_of_both_programs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

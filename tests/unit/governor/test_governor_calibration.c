@@ -1,0 +1,597 @@
+/* threshold with calibrate: throttle, from documents to control files. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/base/textbuf.h"
+#include "tests/unit/support/governor_start.h"
+#include "tests/unit/support/malloc_count.h"
+
+#define SECOND UINT64_C(1000000000)
+#define BASE "100000 100000"
+#define ORIGINAL "300000 100000"
+
+static const double pattern[] = {98, 102, 101, 99, 100};
+
+enum { CART, PAY, BATCH, SPARK, GUESTS, PROTECTED = BATCH };
+static const char *const paths[GUESTS] = {"/cart", "/pay", "/batch", "/spark"};
+
+/* A container: protected ones have two CPUs. */
+struct guest {
+    bool there;
+    double latency, baseline; /* ns; 0: none */
+    double cpus;              /* that it uses */
+    double cycles;            /* reference cycles, counted */
+    uint64_t cgroup;          /* 0: its directory's */
+};
+
+struct scene {
+    struct governor_rig rig;
+    struct config *config;
+    struct governor *governor;
+    struct guest guests[GUESTS];
+    bool no_base;  /* the exporter does not say the base frequency */
+    bool constant; /* cart's latency; else it goes by the pattern */
+    uint64_t now_ns, interval_ns, tick, allocated;
+    struct decision last;
+};
+
+static struct config *config_of(const struct scene *scene, const char *rest, const char *web)
+{
+    char text[2048];
+    snprintf(text, sizeof text,
+             "{\"governor\":1,\"mode\":\"enforce\",\"state_directory\":\"%s\",\"classes\":["
+             "{\"name\":\"web\",\"role\":\"protected\",\"match\":[{\"namespace\":\"shop\","
+             "\"pod\":\"*\",\"container\":\"*\"}]%s},"
+             "{\"name\":\"batch\",\"role\":\"best_effort\",\"match\":[{\"namespace\":\"*\","
+             "\"pod\":\"*\",\"container\":\"*\"}]}],\"policies\":{\"threshold\":{\"classes\":["
+             "\"batch\"],\"factor\":1.1,\"culprit_share\":0%s}}}",
+             scene->rig.state, web, rest);
+    return governor_start_config(text);
+}
+
+static void start_with(struct scene *scene, bool enforce, const char *rest, const char *web)
+{
+    config_free(scene->config);
+    scene->config = config_of(scene, rest, web);
+    scene->governor =
+        governor_start(&scene->rig, scene->config, enforce, scene->now_ns, &scene->last);
+}
+
+#define THROTTLE ",\"mode\":\"paper\",\"calibrate\":\"throttle\""
+
+static void start(struct scene *scene)
+{
+    start_with(scene, true, THROTTLE, "");
+}
+
+static int setup(void **state)
+{
+    struct scene *scene = calloc(1, sizeof *scene);
+    governor_rig_init(&scene->rig, 2);
+    for (size_t i = 0; i < GUESTS; i++)
+        governor_rig_cgroup(&scene->rig, paths[i], i < PROTECTED ? "200000 100000" : ORIGINAL);
+    scene->guests[CART] = (struct guest){.there = true, .latency = 100, .cpus = 2};
+    scene->guests[BATCH].there = true;
+    scene->now_ns = 1000 * SECOND;
+    scene->interval_ns = SECOND;
+    *state = scene;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct scene *scene = *state;
+    governor_start_undo(scene->governor, scene->config, &scene->rig);
+    free(scene);
+    return 0;
+}
+
+/* ---- ticks ---- */
+
+static void add_ns(struct textbuf *out, const char *family, double value)
+{
+    if (value > 0)
+        textbuf_printf(out,
+                       ",\"interference_container_%s\":[{\"labels\":{\"basis\":\"calm\"},"
+                       "\"value\":%g}]",
+                       family, value * 1e-9);
+}
+
+static void add_guest(struct textbuf *out, struct scene *scene, size_t i, bool *first)
+{
+    struct guest *guest = &scene->guests[i];
+    uint64_t inode = guest->cgroup ? guest->cgroup : governor_rig_inode(&scene->rig, paths[i]);
+    guest->cycles += guest->cpus * (double)scene->interval_ns;
+    if (!guest->there)
+        return;
+    textbuf_printf(out,
+                   "%s{\"namespace\":\"%s\",\"pod\":\"p\",\"container\":\"%s\","
+                   "\"container_id\":\"%zu\",\"cgroup_id\":%llu,\"values\":{"
+                   "\"interference_container_info\":[{\"labels\":{\"id\":\"%s\"},\"value\":1}],"
+                   "\"interference_container_cpu_reference_cycles_total\":%.0f",
+                   *first ? "" : ",", i < PROTECTED ? "shop" : "jobs", paths[i] + 1, i,
+                   (unsigned long long)inode, paths[i], guest->cycles);
+    add_ns(out, "memory_read_latency_seconds", guest->latency);
+    add_ns(out, "memory_read_latency_baseline_seconds", guest->baseline);
+    textbuf_str(out, "}}");
+    *first = false;
+}
+
+static void tick(struct scene *scene)
+{
+    struct textbuf text = TEXTBUF_INIT;
+    struct view view = {0};
+    char error[256] = "";
+    bool first = true;
+    scene->now_ns += scene->interval_ns;
+    scene->tick++;
+    if (!scene->constant)
+        scene->guests[CART].latency = pattern[scene->tick % 5];
+    textbuf_printf(&text,
+                   "{\"source\":\"perf\",\"tick\":{\"number\":%llu,\"monotonic_seconds\":%.9f,"
+                   "\"interval_seconds\":%.9f},\"base_frequency_hz\":%s,\"containers\":[",
+                   (unsigned long long)scene->tick, (double)scene->now_ns * 1e-9 - 0.1,
+                   (double)scene->interval_ns * 1e-9, scene->no_base ? "null" : "1000000000");
+    for (size_t i = 0; i < GUESTS; i++)
+        add_guest(&text, scene, i, &first);
+    textbuf_str(&text, "]}");
+    assert_int_equal(textbuf_finish(&text), 0);
+    if (view_parse(text.data, text.len, &view, error, sizeof error))
+        fail_msg("%s", error);
+    uint64_t before = malloc_count();
+    governor_take(scene->governor, &view, scene->now_ns, scene->now_ns);
+    scene->allocated += malloc_count() - before;
+    view_release(&view);
+    textbuf_release(&text);
+}
+
+static void ticks(struct scene *scene, int n)
+{
+    for (int i = 0; i < n; i++)
+        tick(scene);
+}
+
+static bool has(const struct scene *scene, size_t guest, const char *quota)
+{
+    char now[64];
+    governor_rig_quota(&scene->rig, paths[guest], now);
+    return strcmp(now, quota) == 0;
+}
+
+/* NULL: nothing is said of it. */
+static const struct policy_calibration *calibration_of(const struct scene *scene, size_t guest)
+{
+    struct governor_state look;
+    governor_look(scene->governor, &look);
+    for (size_t i = 0; i < look.n_calibrations; i++)
+        if (strstr(look.calibrations[i].container, paths[guest] + 1))
+            return &look.calibrations[i];
+    return NULL;
+}
+
+static void expect_phase(const struct scene *scene, size_t guest, enum calibration_phase phase)
+{
+    const struct policy_calibration *calibration = calibration_of(scene, guest);
+    assert_non_null(calibration);
+    assert_string_equal(calibration_phase_name(calibration->phase), calibration_phase_name(phase));
+}
+
+static uint64_t ended(const struct scene *scene, enum calibration_phase phase)
+{
+    struct governor_state look;
+    governor_look(scene->governor, &look);
+    return look.counts.calibrations[phase];
+}
+
+static bool is_holding(const struct scene *scene)
+{
+    struct governor_state look;
+    governor_look(scene->governor, &look);
+    bool holding = false;
+    for (size_t i = 0; i < look.n_calibrations; i++)
+        holding |= look.calibrations[i].phase == CALIBRATION_HOLDING;
+    return holding;
+}
+
+/* Until a hold begins; ticks that it took. */
+static int until_held(struct scene *scene, int most)
+{
+    for (int n = 1; n <= most; n++) {
+        tick(scene);
+        if (is_holding(scene))
+            return n;
+    }
+    fail_msg("nobody is held within %d ticks", most);
+    return 0;
+}
+
+static int until_free(struct scene *scene, int most)
+{
+    for (int n = 1; n <= most; n++) {
+        tick(scene);
+        if (!is_holding(scene))
+            return n;
+    }
+    fail_msg("best effort is held for more than %d ticks", most);
+    return 0;
+}
+
+/* ---- what is learned ---- */
+
+/* It has no baseline. With the fifth fresh tick the governor begins, three full ones later the hold
+ * does; two ticks of it are lost. Theta is 1.1 times the mean, 110. */
+static void theta_is_learned(void **state)
+{
+    struct scene *scene = *state;
+    start(scene);
+    assert_int_equal(until_held(scene, 20), 8);
+    assert_true(has(scene, BATCH, BASE) && has(scene, CART, "200000 100000"));
+    assert_string_equal(scene->last.why, "calibrate");
+    assert_string_equal(scene->last.cause, "shop/p/cart");
+    assert_int_equal(until_free(scene, 120), 31);
+    expect_phase(scene, CART, CALIBRATION_LEARNED);
+    assert_float_equal(calibration_of(scene, CART)->latency_seconds, 100e-9, 1e-15);
+    assert_int_equal(ended(scene, CALIBRATION_LEARNED), 1);
+    ticks(scene, 5);
+    assert_true(has(scene, BATCH, ORIGINAL));
+    scene->constant = true;
+    scene->guests[CART].latency = 109.9;
+    tick(scene);
+    assert_true(has(scene, BATCH, ORIGINAL));
+    scene->guests[CART].latency = 110.1;
+    tick(scene);
+    assert_true(has(scene, BATCH, BASE));
+    assert_true(fabs(scene->last.limit - 110e-9) < 1e-14);
+    ticks(scene, 1000); /* once for a start */
+    assert_int_equal(ended(scene, CALIBRATION_LEARNED), 1);
+}
+
+/* The exporter's baseline stands until then, and no longer. */
+static void what_was_learned_comes_before_the_baseline(void **state)
+{
+    struct scene *scene = *state;
+    scene->guests[CART].baseline = 80;
+    start(scene);
+    until_held(scene, 20);
+    assert_true(scene->last.limit > 87e-9 || isnan(scene->last.limit));
+    until_free(scene, 120);
+    ticks(scene, 6); /* below 110, and over 88 */
+    assert_true(has(scene, BATCH, ORIGINAL));
+}
+
+/* Its quota is read while it waits; a tick of a hold, and one afterwards, allocate nothing. */
+static void nothing_is_allocated(void **state)
+{
+    struct scene *scene = *state;
+    start(scene);
+    scene->guests[CART].cpus = 1;
+    ticks(scene, 10);
+    governor_rig_set_quota(&scene->rig, "/cart", "100000 100000");
+    int waited = until_held(scene, 120);
+    assert_in_range(waited, 3, 33);
+    assert_float_equal(calibration_of(scene, CART)->cpus, 1, 0);
+    scene->allocated = 0;
+    unsigned writes = scene->rig.control_writes;
+    ticks(scene, 20);
+    assert_int_equal(scene->allocated, 0);
+    assert_in_range(scene->rig.control_writes - writes, 0, 1);
+}
+
+static void by_default_nobody_is_held(void **state)
+{
+    struct scene *scene = *state;
+    start_with(scene, true, ",\"mode\":\"paper\"", "");
+    ticks(scene, 100);
+    assert_int_equal(scene->rig.control_writes, 0);
+    assert_null(calibration_of(scene, CART));
+}
+
+/* ---- which ticks count ---- */
+
+/* 1.8 of its two CPUs are not 95 %; nor is its reading memory enough, nor is being busy. */
+static void nobody_is_held_while_it_idles(void **state)
+{
+    struct scene *scene = *state;
+    start(scene);
+    scene->guests[CART].cpus = 1.8;
+    ticks(scene, 50);
+    scene->guests[CART].cpus = 2;
+    scene->constant = true;
+    scene->guests[CART].latency = 0;
+    ticks(scene, 50);
+    assert_int_equal(scene->rig.control_writes, 0);
+    expect_phase(scene, CART, CALIBRATION_WAITING);
+    assert_float_equal(calibration_of(scene, CART)->cpus, 2, 0);
+    assert_float_equal(calibration_of(scene, CART)->used_cpus, 2, 1e-6);
+}
+
+static void a_hold_ends_when_it_idles(void **state)
+{
+    struct scene *scene = *state;
+    start(scene);
+    until_held(scene, 20);
+    ticks(scene, 9);
+    scene->guests[CART].cpus = 0.1;
+    assert_int_equal(until_free(scene, 120), 4);
+    assert_true(has(scene, BATCH, ORIGINAL));
+    assert_int_equal(calibration_of(scene, CART)->samples, 8);
+    scene->guests[CART].cpus = 2;
+    assert_int_equal(until_held(scene, 120), 60); /* holds are a minute apart */
+    assert_int_equal(until_free(scene, 120), 23);
+    expect_phase(scene, CART, CALIBRATION_LEARNED);
+}
+
+/* It uses three quarters of one CPU at most, which the configuration says. */
+static void the_configuration_says_what_full_is(void **state)
+{
+    struct scene *scene = *state;
+    scene->guests[CART].cpus = 0.75;
+    start_with(scene, true, THROTTLE, ",\"cores\":0.75");
+    assert_int_equal(until_held(scene, 20), 8);
+    assert_float_equal(calibration_of(scene, CART)->cpus, 0.75, 0);
+}
+
+/* Then each tick counts in which it has a latency. */
+static void where_full_cannot_be_told(void **state)
+{
+    struct scene *scene = *state;
+    scene->guests[CART].cpus = 0.1;
+    scene->no_base = true;
+    start(scene);
+    assert_int_equal(until_held(scene, 20), 8);
+    assert_int_equal(until_free(scene, 120), 31);
+    expect_phase(scene, CART, CALIBRATION_LEARNED);
+}
+
+/* Who begins meanwhile runs free for a tick, which is none of the samples, nor is the next. */
+static void all_of_best_effort_is_at_its_least(void **state)
+{
+    struct scene *scene = *state;
+    start(scene);
+    until_held(scene, 20);
+    ticks(scene, 11);
+    scene->guests[SPARK].there = true;
+    scene->constant = true;
+    scene->guests[CART].latency = 500;
+    ticks(scene, 2);
+    assert_true(has(scene, SPARK, BASE));
+    scene->constant = false;
+    assert_int_equal(until_free(scene, 120), 20);
+    assert_float_equal(calibration_of(scene, CART)->latency_seconds, 100e-9, 2e-9);
+}
+
+/* Thirty seconds, not thirty ticks; its CPUs are used in the whole window, or it does not count. */
+static void ticks_of_a_tenth(void **state)
+{
+    struct scene *scene = *state;
+    scene->interval_ns = SECOND / 10;
+    scene->constant = true;
+    start(scene);
+    assert_in_range(until_held(scene, 100), 30, 50);
+    assert_in_range(until_free(scene, 1200), 301, 320);
+    expect_phase(scene, CART, CALIBRATION_LEARNED);
+    assert_float_equal(calibration_of(scene, CART)->latency_seconds, 100e-9, 1e-15);
+    assert_float_equal(calibration_of(scene, CART)->held_seconds, 31, 1e-6);
+}
+
+/* ---- what does not work ---- */
+
+/* Of three ticks one is full: at most 120 s, then the baseline, and never again for this start. */
+static void too_few_samples(void **state)
+{
+    struct scene *scene = *state;
+    int held = 0;
+    start(scene);
+    until_held(scene, 20);
+    for (int i = 0; i < 2000; i++) {
+        held += is_holding(scene);
+        scene->guests[CART].cpus = i % 4 == 0 ? 2 : 0.5;
+        scene->guests[CART].there = i < 1000 || i > 1100;
+        tick(scene);
+    }
+    assert_in_range(held, 80, 120);
+    expect_phase(scene, CART, CALIBRATION_TOO_FEW);
+    assert_int_equal(ended(scene, CALIBRATION_TOO_FEW), 1);
+    assert_true(has(scene, BATCH, ORIGINAL));
+    scene->guests[CART].cpus = 2;
+    ticks(scene, 1000);
+    assert_int_equal(ended(scene, CALIBRATION_LEARNED), 0);
+    scene->guests[CART].baseline = 80;
+    ticks(scene, 4);
+    assert_true(has(scene, BATCH, BASE)); /* 98 is over 88 */
+}
+
+static void observing_it_learns_nothing(void **state)
+{
+    struct scene *scene = *state;
+    start_with(scene, false, THROTTLE, "");
+    until_held(scene, 20);
+    assert_int_equal(scene->last.outcome, OUTCOME_DRY_RUN);
+    assert_int_equal(until_free(scene, 120), 31);
+    expect_phase(scene, CART, CALIBRATION_DRY_RUN);
+    assert_true(isnan(calibration_of(scene, CART)->latency_seconds));
+    assert_int_equal(ended(scene, CALIBRATION_DRY_RUN), 1);
+    assert_int_equal(scene->last.action, ACTION_RELEASE); /* there is no theta */
+    assert_int_equal(scene->rig.calls, 0);
+}
+
+/* ---- who comes and goes ---- */
+
+static void a_second_one_starts_meanwhile(void **state)
+{
+    struct scene *scene = *state;
+    start(scene);
+    until_held(scene, 20);
+    ticks(scene, 15);
+    scene->guests[PAY] = (struct guest){.there = true, .latency = 200, .cpus = 2};
+    assert_int_equal(until_free(scene, 120), 34); /* one to be known, three full ones, 30 samples */
+    assert_float_equal(calibration_of(scene, CART)->latency_seconds, 100e-9, 1e-15);
+    assert_float_equal(calibration_of(scene, PAY)->latency_seconds, 200e-9, 1e-15);
+    assert_int_equal(ended(scene, CALIBRATION_LEARNED), 2);
+}
+
+static void it_ends_meanwhile(void **state)
+{
+    struct scene *scene = *state;
+    start(scene);
+    until_held(scene, 20);
+    ticks(scene, 10);
+    assert_true(has(scene, BATCH, BASE));
+    scene->guests[CART].there = false;
+    tick(scene);
+    assert_true(has(scene, BATCH, ORIGINAL));
+    assert_false(is_holding(scene));
+    assert_null(calibration_of(scene, CART));
+    ticks(scene, 100);
+    scene->guests[CART].there = true; /* the same one: the exporter had lost it */
+    assert_int_equal(until_held(scene, 120), 4);
+    assert_int_equal(calibration_of(scene, CART)->samples, 9);
+}
+
+/* A path that is used again is another start; what was learned was of the other one. */
+static void each_start_is_its_own(void **state)
+{
+    struct scene *scene = *state;
+    start(scene);
+    until_held(scene, 20);
+    until_free(scene, 120);
+    scene->guests[CART].cgroup = 4711;
+    tick(scene);
+    expect_phase(scene, CART, CALIBRATION_WAITING);
+    assert_true(has(scene, BATCH, ORIGINAL)); /* nobody knows what is normal for it */
+    until_held(scene, 120);
+    until_free(scene, 120);
+    assert_int_equal(ended(scene, CALIBRATION_LEARNED), 2);
+}
+
+/* A pod that crashes each minute: in any ten minutes best effort is held for 120 s at most. */
+static void one_that_is_restarted_each_minute(void **state)
+{
+    enum { TICKS = 3600, WINDOW = 600 };
+    static bool held[TICKS];
+    struct scene *scene = *state;
+    int most = 0, sum = 0;
+    start(scene);
+    for (int i = 0; i < TICKS; i++) {
+        scene->guests[CART].cgroup = 5000 + (uint64_t)i / 60;
+        tick(scene);
+        held[i] = is_holding(scene);
+        sum += held[i] - (i >= WINDOW && held[i - WINDOW]);
+        most = sum > most ? sum : most;
+    }
+    assert_in_range(most, 60, 120);
+    assert_in_range(ended(scene, CALIBRATION_LEARNED), 10, 24);
+}
+
+/* ---- the governor itself ---- */
+
+static void a_governor_that_is_killed(void **state)
+{
+    struct scene *scene = *state;
+    start(scene);
+    until_held(scene, 20);
+    ticks(scene, 10);
+    governor_free(scene->governor);
+    start(scene);
+    assert_true(has(scene, BATCH, ORIGINAL));
+    assert_int_equal(until_held(scene, 20), 8); /* what it knew is gone */
+    assert_int_equal(until_free(scene, 120), 31);
+    expect_phase(scene, CART, CALIBRATION_LEARNED);
+}
+
+/* All is free at once. Then it begins anew, a minute after the end, and keeps its samples. */
+static void paused_it_holds_nobody(void **state)
+{
+    struct scene *scene = *state;
+    start(scene);
+    until_held(scene, 20);
+    ticks(scene, 11);
+    governor_pause(scene->governor, true, 0);
+    assert_true(has(scene, BATCH, ORIGINAL));
+    ticks(scene, 30);
+    assert_true(has(scene, BATCH, ORIGINAL));
+    governor_pause(scene->governor, false, 0);
+    int waited = until_held(scene, 120);
+    assert_in_range(waited, 30, 60);
+    assert_int_equal(calibration_of(scene, CART)->samples, 10);
+    assert_float_equal(calibration_of(scene, CART)->held_seconds, 11, 1e-6);
+    assert_int_equal(until_free(scene, 120), 21);
+}
+
+static void another_configuration_goes_on(void **state)
+{
+    struct scene *scene = *state;
+    char error[256] = "";
+    start(scene);
+    until_held(scene, 20);
+    ticks(scene, 11);
+    struct config *others[] = {
+        config_of(scene, THROTTLE ",\"calm\":4", ""),
+        config_of(scene, ",\"mode\":\"paper\"", ""),
+    };
+    assert_int_equal(governor_reload(scene->governor, others[0], error, sizeof error), 0);
+    assert_int_equal(until_free(scene, 120), 20);
+    assert_int_equal(ended(scene, CALIBRATION_LEARNED), 1);
+    assert_int_equal(governor_reload(scene->governor, others[1], error, sizeof error), 0);
+    assert_null(calibration_of(scene, CART));
+    assert_int_equal(ended(scene, CALIBRATION_LEARNED), 1);
+    config_free(scene->config);
+    config_free(others[0]);
+    scene->config = others[1];
+}
+
+/* Who was given up since it did not help stays free for its ten minutes. */
+static void who_was_given_up_is_not_held(void **state)
+{
+    struct scene *scene = *state;
+    start_with(scene, true, ",\"calibrate\":\"throttle\"", "");
+    until_held(scene, 20);
+    until_free(scene, 120);
+    scene->constant = true;
+    scene->guests[CART].latency = 150;
+    ticks(scene, 130);
+    assert_true(has(scene, BATCH, ORIGINAL));
+    scene->guests[PAY] = (struct guest){.there = true, .latency = 200, .cpus = 2};
+    ticks(scene, 500);
+    assert_true(has(scene, BATCH, ORIGINAL));
+    expect_phase(scene, PAY, CALIBRATION_WAITING);
+    until_held(scene, 120);
+    assert_true(has(scene, BATCH, BASE));
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(theta_is_learned),
+        TEST(what_was_learned_comes_before_the_baseline),
+        TEST(nothing_is_allocated),
+        TEST(by_default_nobody_is_held),
+        TEST(nobody_is_held_while_it_idles),
+        TEST(a_hold_ends_when_it_idles),
+        TEST(the_configuration_says_what_full_is),
+        TEST(where_full_cannot_be_told),
+        TEST(all_of_best_effort_is_at_its_least),
+        TEST(ticks_of_a_tenth),
+        TEST(too_few_samples),
+        TEST(observing_it_learns_nothing),
+        TEST(a_second_one_starts_meanwhile),
+        TEST(it_ends_meanwhile),
+        TEST(each_start_is_its_own),
+        TEST(one_that_is_restarted_each_minute),
+        TEST(a_governor_that_is_killed),
+        TEST(paused_it_holds_nobody),
+        TEST(another_configuration_goes_on),
+        TEST(who_was_given_up_is_not_held),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
