@@ -6,32 +6,82 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a file would say; "max": no quota. */
+#include "exporter/governor/resctrl_text.h"
+
+/* What a file would say of each container. */
 struct knob_text {
-    char cores[CLAIM_TEXT_MAX];
+    char text[CLAIM_TEXT_MAX];
+};
+
+/* One kind of knob, which an actuator's self is. */
+struct node_knob {
+    struct simnode *node;
+    const struct scenario *scenario;
+    enum knob knob;
+    struct knob_text *of; /* by container */
 };
 
 struct node_knobs {
-    struct simnode *node;
-    const struct scenario *scenario;
-    struct knob_text *of; /* by container */
+    struct node_knob cpu, ways, mba;
 };
+
+/* As resctrl's files say of real hardware. */
+enum { MBA_STEP = 10 };
+
+/* --- what a text says --- */
+
+static uint32_t all_ways(const struct scenario *scenario)
+{
+    return (uint32_t)((UINT64_C(1) << scenario->machine.llc.ways) - 1);
+}
+
+static uint32_t mask_of(const char *text)
+{
+    return (uint32_t)strtoul(text, NULL, 16);
+}
+
+/* "max": no quota. */
+static double cores_of(const char *text)
+{
+    return strcmp(text, "max") == 0 ? INFINITY : strtod(text, NULL);
+}
+
+static double value_of(const struct node_knob *knob, size_t container, const char *text)
+{
+    if (knob->knob == KNOB_CPU)
+        return fmin(cores_of(text), (double)knob->scenario->containers[container].n_cpus);
+    if (knob->knob == KNOB_WAYS)
+        return __builtin_popcount(mask_of(text));
+    return strtod(text, NULL);
+}
+
+/* --- life --- */
+
+/* As they are while nobody has turned any. */
+static int init(struct node_knob *knob, struct simnode *node, const struct scenario *scenario,
+                enum knob which, const char *text)
+{
+    *knob = (struct node_knob){.node = node, .scenario = scenario, .knob = which};
+    knob->of = calloc(scenario->n_containers, sizeof(*knob->of));
+    for (size_t i = 0; knob->of && i < scenario->n_containers; i++)
+        snprintf(knob->of[i].text, sizeof(knob->of[i].text), "%s", text);
+    return knob->of ? 0 : -ENOMEM;
+}
 
 int node_knobs_new(struct simnode *node, const struct scenario *scenario, struct node_knobs **out)
 {
     struct node_knobs *knobs = calloc(1, sizeof(*knobs));
+    char ways[CLAIM_TEXT_MAX];
 
     if (!knobs)
         return -ENOMEM;
-    knobs->node = node;
-    knobs->scenario = scenario;
-    knobs->of = calloc(scenario->n_containers, sizeof(*knobs->of));
-    if (!knobs->of) {
-        free(knobs);
+    snprintf(ways, sizeof(ways), "%x", all_ways(scenario));
+    if (init(&knobs->cpu, node, scenario, KNOB_CPU, "max") ||
+        init(&knobs->ways, node, scenario, KNOB_WAYS, ways) ||
+        init(&knobs->mba, node, scenario, KNOB_MBA, "100")) {
+        node_knobs_free(knobs);
         return -ENOMEM;
     }
-    for (size_t i = 0; i < scenario->n_containers; i++)
-        strcpy(knobs->of[i].cores, "max");
     *out = knobs;
     return 0;
 }
@@ -40,34 +90,41 @@ void node_knobs_free(struct node_knobs *knobs)
 {
     if (!knobs)
         return;
-    free(knobs->of);
+    free(knobs->cpu.of);
+    free(knobs->ways.of);
+    free(knobs->mba.of);
     free(knobs);
 }
 
-/* -ENOENT: there is no such container, or it does not run. */
-static int find(const struct node_knobs *knobs, const struct claim *claim, size_t *index)
+static const struct node_knob *knob_of(const struct node_knobs *knobs, enum knob knob)
 {
-    for (size_t i = 0; i < knobs->scenario->n_containers; i++) {
-        if (claim->path[0] != '/' || strcmp(claim->path + 1, knobs->scenario->containers[i].key))
+    if (knob == KNOB_CPU)
+        return &knobs->cpu;
+    return knob == KNOB_WAYS ? &knobs->ways : &knobs->mba;
+}
+
+double node_knobs_value(const struct node_knobs *knobs, enum knob which, size_t container)
+{
+    const struct node_knob *knob = knob_of(knobs, which);
+
+    return value_of(knob, container, knob->of[container].text);
+}
+
+/* --- the actuator's functions --- */
+
+/* -ENOENT: there is no such container, or it does not run. */
+static int find(const struct node_knob *knob, const struct claim *claim, size_t *index)
+{
+    for (size_t i = 0; i < knob->scenario->n_containers; i++) {
+        if (claim->path[0] != '/' || strcmp(claim->path + 1, knob->scenario->containers[i].key))
             continue;
         *index = i;
-        return simnode_container_runs(knobs->node, i) ? 0 : -ENOENT;
+        return simnode_container_runs(knob->node, i) ? 0 : -ENOENT;
     }
     return -ENOENT;
 }
 
-static double cores_of(const char *text)
-{
-    return strcmp(text, "max") == 0 ? INFINITY : strtod(text, NULL);
-}
-
-double node_knobs_cores(const struct node_knobs *knobs, size_t container)
-{
-    return fmin(cores_of(knobs->of[container].cores),
-                (double)knobs->scenario->containers[container].n_cpus);
-}
-
-static int cores_open(const struct actuator_env *env, void **self, struct verdict *why)
+static int knob_open(const struct actuator_env *env, void **self, struct verdict *why)
 {
     (void)env;
     (void)self;
@@ -75,35 +132,35 @@ static int cores_open(const struct actuator_env *env, void **self, struct verdic
     return -ENODEV;
 }
 
-static void cores_close(void *self)
+static void knob_close(void *self)
 {
     (void)self;
 }
 
-static int cores_limit(void *self, double floor, struct claim *claim)
+static int knob_limit(void *self, double floor, struct claim *claim)
 {
-    const struct node_knobs *knobs = self;
+    const struct node_knob *knob = self;
     size_t index;
-    int err = find(knobs, claim, &index);
+    int err = find(knob, claim, &index);
 
     if (err)
         return err;
-    claim->least = floor;
-    claim->most =
-        fmin(cores_of(claim->original), (double)knobs->scenario->containers[index].n_cpus);
+    claim->step = knob->knob == KNOB_MBA ? MBA_STEP : knob->knob == KNOB_WAYS;
+    claim->least = claim->step > 0 ? fmax(ceil(floor / claim->step), 1) * claim->step : floor;
+    claim->most = value_of(knob, index, claim->original);
     return claim->least < claim->most ? 0 : -ERANGE;
 }
 
-static int cores_claim(void *self, double floor, struct claim *claim)
+static int knob_claim(void *self, double floor, struct claim *claim)
 {
-    const struct node_knobs *knobs = self;
+    const struct node_knob *knob = self;
     size_t index;
-    int err = find(knobs, claim, &index);
+    int err = find(knob, claim, &index);
 
     if (err)
         return err;
-    memcpy(claim->original, knobs->of[index].cores, sizeof(claim->original));
-    err = cores_limit(self, floor, claim);
+    memcpy(claim->original, knob->of[index].text, sizeof(claim->original));
+    err = knob_limit(self, floor, claim);
     if (err)
         return err;
     claim->dev = 1;
@@ -113,18 +170,18 @@ static int cores_claim(void *self, double floor, struct claim *claim)
     return 0;
 }
 
-static int cores_check(void *self, const struct claim *claim, enum claim_state *state,
-                       char now[CLAIM_TEXT_MAX])
+static int knob_check(void *self, const struct claim *claim, enum claim_state *state,
+                      char now[CLAIM_TEXT_MAX])
 {
-    const struct node_knobs *knobs = self;
+    const struct node_knob *knob = self;
     size_t index;
 
     now[0] = '\0';
-    if (find(knobs, claim, &index)) {
+    if (find(knob, claim, &index)) {
         *state = CLAIM_GONE;
         return 0;
     }
-    memcpy(now, knobs->of[index].cores, CLAIM_TEXT_MAX);
+    memcpy(now, knob->of[index].text, CLAIM_TEXT_MAX);
     if (strcmp(now, claim->set[0] ? claim->set : claim->original) == 0)
         *state = CLAIM_OURS;
     else
@@ -132,46 +189,55 @@ static int cores_check(void *self, const struct claim *claim, enum claim_state *
     return 0;
 }
 
-static void cores_format(void *self, const struct claim *claim, double value,
-                         char out[CLAIM_TEXT_MAX])
+static void knob_format(void *self, const struct claim *claim, double value,
+                        char out[CLAIM_TEXT_MAX])
 {
-    (void)self;
+    const struct node_knob *knob = self;
+
     if (value >= claim->most)
         memcpy(out, claim->original, CLAIM_TEXT_MAX);
+    else if (knob->knob == KNOB_WAYS)
+        snprintf(out, CLAIM_TEXT_MAX, "%x",
+                 resctrl_mask(mask_of(claim->original), (unsigned)value, claim->at));
     else
         snprintf(out, CLAIM_TEXT_MAX, "%.5g", value);
 }
 
-static int set_cores(struct node_knobs *knobs, size_t index, const char *text)
+static int set(struct node_knob *knob, size_t index, const char *text)
 {
-    int err = simnode_set_quota(knobs->node, index, cores_of(text));
+    int err;
 
+    if (knob->knob == KNOB_CPU)
+        err = simnode_set_quota(knob->node, index, cores_of(text));
+    else if (knob->knob == KNOB_WAYS)
+        err = simnode_set_ways(knob->node, index, mask_of(text));
+    else
+        err = simnode_set_mba(knob->node, index, strtod(text, NULL));
     if (!err)
-        snprintf(knobs->of[index].cores, sizeof(knobs->of[index].cores), "%s", text);
+        snprintf(knob->of[index].text, sizeof(knob->of[index].text), "%s", text);
     return err;
 }
 
-static int cores_apply(void *self, const struct claim *claim)
+static int knob_apply(void *self, const struct claim *claim)
 {
-    struct node_knobs *knobs = self;
+    struct node_knob *knob = self;
     size_t index;
 
-    if (find(knobs, claim, &index))
+    if (find(knob, claim, &index))
         return -ENODEV;
-    return strcmp(knobs->of[index].cores, claim->from) == 0 ? set_cores(knobs, index, claim->set)
-                                                            : -ESTALE;
+    return strcmp(knob->of[index].text, claim->from) == 0 ? set(knob, index, claim->set) : -ESTALE;
 }
 
-static int cores_release(void *self, const struct claim *claim, enum claim_restored *out)
+static int knob_release(void *self, const struct claim *claim, enum claim_restored *out)
 {
-    struct node_knobs *knobs = self;
+    struct node_knob *knob = self;
     const char *now;
     size_t index;
 
     *out = RESTORED_GONE;
-    if (find(knobs, claim, &index))
+    if (find(knob, claim, &index))
         return 0;
-    now = knobs->of[index].cores;
+    now = knob->of[index].text;
     *out = RESTORED_ALREADY;
     if (strcmp(now, claim->original) == 0)
         return 0;
@@ -179,24 +245,24 @@ static int cores_release(void *self, const struct claim *claim, enum claim_resto
     if (strcmp(now, claim->set) != 0 && strcmp(now, claim->from) != 0)
         return 0;
     *out = RESTORED;
-    return set_cores(knobs, index, claim->original);
+    return set(knob, index, claim->original);
 }
 
-static const struct actuator_ops cores_ops = {
-    .name = "cpu",
-    .knob = KNOB_CPU,
-    .open = cores_open,
-    .close = cores_close,
-    .claim = cores_claim,
-    .check = cores_check,
-    .limit = cores_limit,
-    .format = cores_format,
-    .apply = cores_apply,
-    .release = cores_release,
-};
+#define NODE_KNOB(called, which)                                                                   \
+    {                                                                                              \
+        .name = called, .knob = which, .open = knob_open, .close = knob_close,                     \
+        .claim = knob_claim, .check = knob_check, .limit = knob_limit, .format = knob_format,      \
+        .apply = knob_apply, .release = knob_release                                               \
+    }
+
+static const struct actuator_ops cpu_ops = NODE_KNOB("cpu", KNOB_CPU),
+                                 ways_ops = NODE_KNOB("ways", KNOB_WAYS),
+                                 mba_ops = NODE_KNOB("mba", KNOB_MBA);
 
 void node_knobs_actuators(struct node_knobs *knobs, struct actuators *out)
 {
     *out = (struct actuators){0};
-    out->of[KNOB_CPU] = (struct actuator){.ops = &cores_ops, .self = knobs};
+    out->of[KNOB_CPU] = (struct actuator){.ops = &cpu_ops, .self = &knobs->cpu};
+    out->of[KNOB_WAYS] = (struct actuator){.ops = &ways_ops, .self = &knobs->ways};
+    out->of[KNOB_MBA] = (struct actuator){.ops = &mba_ops, .self = &knobs->mba};
 }

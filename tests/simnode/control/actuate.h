@@ -16,10 +16,11 @@ struct node_knobs;
 int node_knobs_new(struct simnode *node, const struct scenario *scenario, struct node_knobs **out);
 void node_knobs_free(struct node_knobs *knobs);
 
-/* As actuators_open(), of this node; nothing has to be closed. */
+/* As actuators_open(), of this node: CPU quota, ways of the last-level cache and memory bandwidth;
+ * nothing has to be closed. */
 void node_knobs_actuators(struct node_knobs *knobs, struct actuators *out);
 
-/* CPUs that a container's threads may use together now. */
-double node_knobs_cores(const struct node_knobs *knobs, size_t container);
+/* What a container has now: CPUs that its threads may use together, ways, percent. */
+double node_knobs_value(const struct node_knobs *knobs, enum knob knob, size_t container);
 
 #endif

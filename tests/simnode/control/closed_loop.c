@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/table.h"
 #include "exporter/expose/expose.h"
 #include "tests/simnode/control/actuate.h"
+#include "tests/simnode/control/measured.h"
 #include "tests/simnode/control/sim_governor.h"
 #include "tests/simnode/recording/live.h"
 #include "tests/unit/support/collector_rig.h"
@@ -26,16 +26,21 @@ struct closed_loop {
 
 /* --- the exporter --- */
 
+/* The machine's facts as a recording's header has them. */
 static struct rig *new_rig(const struct scenario *scenario, struct source *source)
 {
+    const struct machine_spec *machine = &scenario->machine;
     struct rig *rig = calloc(1, sizeof(*rig));
 
     if (!rig)
         return NULL;
-    rig_init(rig, &core_latency_collector);
-    rig->facts.machine.base_frequency_hz = scenario->machine.base_hz;
-    rig->facts.machine.cache_cycles = (double)scenario_cache_cycles(&scenario->machine);
-    if (source_set_route(rig->sources, SCOPE_CGROUP, GROUP_CORE, source) != 0) {
+    rig_init(rig, &measured_collectors);
+    rig->facts.machine.base_frequency_hz = machine->base_hz;
+    rig->facts.machine.cache_cycles = (double)scenario_cache_cycles(machine);
+    rig->facts.machine.llc_hit_cycles = (double)scenario_hit_cycles(machine);
+    rig->facts.machine.numa_nodes = (int)machine->sockets;
+    if (source_set_route(rig->sources, SCOPE_CGROUP, GROUP_CORE, source) != 0 ||
+        source_set_route(rig->sources, SCOPE_CGROUP, GROUP_ASM_EPOCHS, source) != 0) {
         free(rig);
         return NULL;
     }
@@ -92,10 +97,11 @@ static int render(const struct closed_loop *loop, struct textbuf *out)
     int err = expose_containers_json(snapshot, &listing, &list, &total);
 
     textbuf_printf(out,
-                   "{\"source\":\"replay\",\"replay_ended\":false,\"tick\":{\"number\":%llu,"
-                   "\"monotonic_seconds\":%.9f,\"interval_seconds\":%.9f},\"containers\":",
-                   (unsigned long long)tick->number, (double)tick->mono_ns * 1e-9,
-                   (double)tick->interval_ns * 1e-9);
+                   "{\"source\":\"replay\",\"replay_ended\":false,\"base_frequency_hz\":%.0f,"
+                   "\"tick\":{\"number\":%llu,\"monotonic_seconds\":%.9f,"
+                   "\"interval_seconds\":%.9f},\"containers\":",
+                   loop->rig->facts.machine.base_frequency_hz, (unsigned long long)tick->number,
+                   (double)tick->mono_ns * 1e-9, (double)tick->interval_ns * 1e-9);
     textbuf_add(out, list.data, list.len);
     textbuf_str(out, "}");
     textbuf_release(&list);
@@ -178,17 +184,24 @@ struct simnode *closed_loop_node(struct closed_loop *loop)
     return loop->node;
 }
 
-double closed_loop_cores(const struct closed_loop *loop, size_t container)
+double closed_loop_value(const struct closed_loop *loop, enum knob knob, size_t container)
 {
-    return node_knobs_cores(loop->knobs, container);
+    return node_knobs_value(loop->knobs, knob, container);
 }
 
-static double told_ns(const struct closed_loop *loop, size_t container, const char *family)
+/* 'more': a further piece of the labels. */
+static double told(const struct closed_loop *loop, size_t container, const char *family,
+                   const char *more)
 {
     char label[300];
 
     snprintf(label, sizeof(label), "container=\"%s\"", loop->scenario->containers[container].key);
-    return rig_value(loop->rig, family, label) * 1e9;
+    return rig_value_of(loop->rig, family, label, more);
+}
+
+static double told_ns(const struct closed_loop *loop, size_t container, const char *family)
+{
+    return told(loop, container, family, "") * 1e9;
 }
 
 double closed_loop_latency_ns(const struct closed_loop *loop, size_t container)
@@ -199,6 +212,33 @@ double closed_loop_latency_ns(const struct closed_loop *loop, size_t container)
 double closed_loop_baseline_ns(const struct closed_loop *loop, size_t container)
 {
     return told_ns(loop, container, "interference_container_memory_read_latency_baseline_seconds");
+}
+
+double closed_loop_learned_ns(const struct closed_loop *loop, size_t container)
+{
+    return loop->governor ? 1e9 * sim_governor_learned(loop->governor,
+                                                       loop->scenario->containers[container].key)
+                          : NAN;
+}
+
+double closed_loop_slowdown(const struct closed_loop *loop, size_t container, const char *model)
+{
+    char label[64];
+
+    snprintf(label, sizeof(label), "model=\"%s\"", model);
+    return told(loop, container, "interference_container_slowdown_ratio", label);
+}
+
+double closed_loop_measured(const struct closed_loop *loop, size_t container)
+{
+    return loop->governor
+               ? sim_governor_slowdown(loop->governor, loop->scenario->containers[container].key)
+               : NAN;
+}
+
+uint64_t closed_loop_missed(const struct closed_loop *loop)
+{
+    return loop->governor ? sim_governor_missed(loop->governor) : 0;
 }
 
 uint64_t closed_loop_changes(const struct closed_loop *loop)

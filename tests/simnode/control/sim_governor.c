@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,4 +144,37 @@ int sim_governor_take_writers(struct sim_governor *governor, const char *text, s
 uint64_t sim_governor_changes(const struct sim_governor *governor)
 {
     return governor->changes;
+}
+
+double sim_governor_learned(const struct sim_governor *governor, const char *container)
+{
+    struct governor_state state;
+
+    governor_look(governor->governor, &state);
+    for (size_t i = 0; i < state.n_calibrations; i++) {
+        const char *name = strrchr(state.calibrations[i].container, '/');
+
+        if (name && strcmp(name + 1, container) == 0)
+            return state.calibrations[i].latency_seconds;
+    }
+    return NAN;
+}
+
+double sim_governor_slowdown(const struct sim_governor *governor, const char *container)
+{
+    struct governor_state state;
+
+    governor_look(governor->governor, &state);
+    for (size_t i = 0; i < state.n_slowdowns; i++)
+        if (strcmp(state.slowdowns[i].container, container) == 0)
+            return state.slowdowns[i].slowdown;
+    return NAN;
+}
+
+uint64_t sim_governor_missed(const struct sim_governor *governor)
+{
+    struct governor_state state;
+
+    governor_look(governor->governor, &state);
+    return state.counts.bound_missed;
 }

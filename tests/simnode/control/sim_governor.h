@@ -25,5 +25,11 @@ int sim_governor_take_writers(struct sim_governor *governor, const char *text, s
 
 /* Changes that were made so far. */
 uint64_t sim_governor_changes(const struct sim_governor *governor);
+/* The latency that it learned of a container by holding best effort; NaN: none yet. */
+double sim_governor_learned(const struct sim_governor *governor, const char *container);
+/* How slow its epochs say that a container is, by its name; NaN: nothing yet. */
+double sim_governor_slowdown(const struct sim_governor *governor, const char *container);
+/* Steps so far in which a bound was not kept and nothing was left to take. */
+uint64_t sim_governor_missed(const struct sim_governor *governor);
 
 #endif

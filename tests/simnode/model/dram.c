@@ -183,14 +183,15 @@ static inline uint32_t position(const struct dram_channel *channel, const struct
 
 #define BEST_RANK ((uint64_t)8 << 32)
 
-/* Priority first, then the batch, then row hits, then the batch's order of applications, then age:
- * the order inside one bank, as a number. */
+/* Priority first, then the batch, then row hits (after rows: these first, priority last), then the
+ * batch's order of applications, then age: the order inside one bank, as a number. */
 static inline uint64_t rank(const struct dram_channel *channel, const struct dram_bank *bank,
                             const struct request *request)
 {
-    uint64_t first = (uint64_t)is_priority(channel, request) << 2 |
-                     (uint64_t)(request->marked || !channel->config->batch_cap) << 1 |
-                     (uint64_t)(bank->row == (int64_t)request->row);
+    uint64_t priority = is_priority(channel, request), hit = bank->row == (int64_t)request->row;
+    uint64_t batch = request->marked || !channel->config->batch_cap;
+    uint64_t first = channel->config->priority_after_rows ? hit << 2 | batch << 1 | priority
+                                                          : priority << 2 | batch << 1 | hit;
 
     return ((first + 1) << 32) - position(channel, request);
 }
@@ -303,7 +304,7 @@ static bool choose_writes(struct dram_channel *channel)
     if (channel->reads == 0)
         return true;
     /* A prioritised read interrupts a drain, unless the queue is full. */
-    if (channel->draining && channel->priority_app >= 0 &&
+    if (channel->draining && channel->priority_app >= 0 && !config->priority_after_rows &&
         channel->reads_of_app[channel->priority_app] > 0 && !dram_write_queue_full(channel))
         return false;
     return channel->draining;
@@ -345,6 +346,8 @@ static bool better(const struct dram_channel *channel, const struct candidate *a
          priority_b = is_priority(channel, b->request);
     bool cas_a = a->kind >= DRAM_READ, cas_b = b->kind >= DRAM_READ;
 
+    if (cas_a != cas_b && channel->config->priority_after_rows)
+        return cas_a;
     if (priority_a != priority_b)
         return priority_a;
     if (a->request->marked != b->request->marked)

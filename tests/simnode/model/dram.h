@@ -29,6 +29,9 @@ struct dram_config {
     /* While prioritised reads wait, others get no command at all, as Subramanian 2015 (section 4.3)
      * has it; otherwise they get what the prioritised ones cannot use at that clock. */
     bool priority_exclusive;
+    /* Open rows and drains of writes are finished first. Otherwise a prioritised read closes the
+     * row that others still read, and interrupts a drain. */
+    bool priority_after_rows;
     bool bank_hash; /* bank bits are XORed with row bits */
     /* Reads are served in batches, with at most so many of an application in a bank (batch.c); 0:
      * first ready, first come first served. */

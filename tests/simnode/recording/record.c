@@ -40,13 +40,11 @@ static void put_header(struct recorder *recorder)
     double tick_seconds =
         (double)scenario->tick_cycles / machine->core_hz * (double)scenario->stretch;
     double cache_seconds = scenario_cache_seconds(machine);
-    double lookup_cycles =
-        cache_seconds > 0 ? cache_seconds * machine->core_hz : (double)machine->llc.latency_cycles;
     json_t *facts =
         json_pack("{s:s,s:f,s:I,s:I,s:f,s:I,s:I,s:I}", "microarchitecture",
                   machine->microarchitecture, "base_frequency_hz", machine->base_hz, "cache_cycles",
                   (json_int_t)scenario_cache_cycles(machine), "llc_hit_cycles",
-                  (json_int_t)lookup_cycles + machine->fill_cycles, "cas_latency_seconds",
+                  (json_int_t)scenario_hit_cycles(machine), "cas_latency_seconds",
                   (double)machine->dram.timing.cl / machine->dram.clock_hz, "sockets",
                   (json_int_t)machine->sockets, "numa_nodes", (json_int_t)machine->sockets, "cpus",
                   (json_int_t)(machine->sockets * machine->cores_per_socket));

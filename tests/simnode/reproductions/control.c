@@ -1,10 +1,10 @@
 /* reproduce control: what the papers do with what they measure. */
-#include "tests/simnode/reproductions/control.h"
+#include "tests/simnode/reproductions/control_loop.h"
 
 int reproduce_control(struct reproduction *r)
 {
     static int (*const tables[])(struct reproduction *) = {
-        control_table_threshold, control_table_schemes,   control_table_qos,
+        control_table_threshold, control_table_schemes,   control_table_qos,  control_table_loops,
         control_table_billing,   control_table_placement, control_table_nvmm,
     };
     int err = 0;

@@ -18,9 +18,14 @@ enum control_scheme {
     SCHEME_ASM_CACHE_MEM, /* both; epochs by the slowdowns that the ways will give */
     SCHEME_PARBS,         /* reads in batches: Mutlu and Moscibroda 2008 */
     SCHEME_PARBS_UCP,
+    SCHEME_LATE_UNIFORM, /* as without LATE, with a controller that finishes open rows first */
+    SCHEME_LATE_ASM_MEM,
+    SCHEME_LATE_ASM_CACHE_MEM,
+    SCHEME_UCP_EACH, /* UCP, but nobody shares a way: each has one at least */
     CONTROL_SCHEMES,
     SCHEME_NAIVE_QOS = CONTROL_SCHEMES, /* all ways to the first application */
-    SCHEME_QOS                          /* as few as keep it within its bound */
+    SCHEME_QOS,                         /* as few as keep it within its bound */
+    SCHEME_FIXED                        /* a number of them to it, which the bound is */
 };
 extern const char *const control_scheme_names[];
 
@@ -30,13 +35,15 @@ struct control_plan {
     enum control_scheme scheme;
     struct slow_variant variant; /* the scheme adds epochs and batches */
     const size_t *apps;          /* variant.cores of them */
-    double bound;                /* of SCHEME_QOS */
+    double bound;                /* of SCHEME_QOS, SCHEME_FIXED */
 };
 
 /* By quantum and core. */
 struct control_row {
     uint64_t instructions, shadow_cycles; /* totals */
     uint64_t ways;                        /* that it had in this quantum; 0: the pool's */
+    uint64_t predicted; /* slowdown in the next quantum, by the model, with the ways that it has
+                           then; millionths; 0: nothing is divided */
 };
 
 struct control_outcome {
@@ -103,6 +110,12 @@ void control_text_threshold(struct reproduction *reproduction);
 void control_text_schemes(struct reproduction *reproduction);
 void control_text_schemes_reasons(struct reproduction *reproduction);
 void control_text_qos(struct reproduction *reproduction);
+void control_text_loops(struct reproduction *reproduction);
+void control_text_loop_peers(struct reproduction *reproduction);
+void control_text_loop_bound(struct reproduction *reproduction);
+void control_text_loop_bound_reasons(struct reproduction *reproduction);
+void control_text_loop_epochs_reasons(struct reproduction *reproduction);
+void control_text_loop_epochs(struct reproduction *reproduction);
 void control_text_placement(struct reproduction *reproduction);
 void control_text_nvmm(struct reproduction *reproduction);
 

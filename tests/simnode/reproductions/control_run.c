@@ -20,8 +20,13 @@ const char *const control_scheme_names[] = {
     [SCHEME_ASM_CACHE_MEM] = "ASM-Cache-Mem",
     [SCHEME_PARBS] = "PARBS",
     [SCHEME_PARBS_UCP] = "PARBS and UCP",
+    [SCHEME_LATE_UNIFORM] = "epochs after rows, equally often",
+    [SCHEME_LATE_ASM_MEM] = "ASM-Mem after rows",
+    [SCHEME_LATE_ASM_CACHE_MEM] = "ASM-Cache-Mem after rows",
+    [SCHEME_UCP_EACH] = "UCP, a way for each",
     [SCHEME_NAIVE_QOS] = "Naive-QoS",
     [SCHEME_QOS] = "ASM-QoS",
+    [SCHEME_FIXED] = "ways that stay",
 };
 
 enum {
@@ -30,6 +35,13 @@ enum {
     BATCH_CAP = 5, /* as in their paper */
     QUANTUM_CYCLES = CONTROL_QUANTUM_ROWS * SLOW_ROW_CYCLES,
 };
+
+/* "Slowdowns" with which ASM-QoS gives exactly that many ways to who has the bound 1. */
+static void want_exactly(unsigned ways, double curve[WAYS + 1])
+{
+    for (unsigned n = 0; n <= WAYS; n++)
+        curve[n] = n < ways ? 2 : 1;
+}
 
 /* What the end of a quantum knows of one application. */
 struct quantum {
@@ -48,15 +60,25 @@ struct controller {
     struct control_ways ways[SLOW_MAX_CORES];
 };
 
+/* The same policy, whatever the controller finishes first. */
+static struct control_plan policy_of(const struct control_plan *plan)
+{
+    struct control_plan policy = *plan;
+
+    if (plan->scheme >= SCHEME_LATE_UNIFORM && plan->scheme <= SCHEME_LATE_ASM_CACHE_MEM)
+        policy.scheme = plan->scheme - SCHEME_LATE_UNIFORM + SCHEME_UNIFORM;
+    return policy;
+}
+
 static bool partitions(enum control_scheme scheme)
 {
     return scheme == SCHEME_UCP || scheme == SCHEME_ASM_CACHE || scheme == SCHEME_ASM_CACHE_MEM ||
-           scheme == SCHEME_PARBS_UCP || scheme >= SCHEME_NAIVE_QOS;
+           scheme == SCHEME_PARBS_UCP || scheme >= SCHEME_UCP_EACH;
 }
 
 static bool by_misses(enum control_scheme scheme)
 {
-    return scheme == SCHEME_UCP || scheme == SCHEME_PARBS_UCP;
+    return scheme == SCHEME_UCP || scheme == SCHEME_PARBS_UCP || scheme == SCHEME_UCP_EACH;
 }
 
 static bool has_epochs(enum control_scheme scheme)
@@ -108,14 +130,21 @@ static void look(struct controller *controller, size_t i)
 static void decide_ways(struct controller *controller)
 {
     const struct control_plan *plan = controller->plan;
-    struct control_cache cache = {.ways = WAYS, .min_bits = 1, .pool = plan->scheme != SCHEME_QOS};
+    bool bound = plan->scheme == SCHEME_QOS || plan->scheme == SCHEME_FIXED;
+    struct control_cache cache = {
+        .ways = WAYS, .min_bits = 1, .pool = !bound && plan->scheme != SCHEME_UCP_EACH};
+    double exactly[WAYS + 1];
 
     for (size_t i = 0; i < plan->variant.cores; i++)
         controller->ways[i] =
             (struct control_ways){.slowdown = by_misses(plan->scheme) ? controller->of[i].misses
                                                                       : controller->of[i].slowdown,
                                   .bound = plan->scheme == SCHEME_QOS && i == 0 ? plan->bound : 0};
-    if (plan->scheme == SCHEME_QOS)
+    if (plan->scheme == SCHEME_FIXED) {
+        want_exactly((unsigned)plan->bound, exactly);
+        controller->ways[0] = (struct control_ways){.slowdown = exactly, .bound = 1};
+    }
+    if (bound)
         control_ways_qos(controller->ways, plan->variant.cores, &cache);
     else
         control_ways_divide(controller->ways, plan->variant.cores, &cache);
@@ -174,8 +203,15 @@ static void keep(struct controller *controller, struct control_row *rows)
         rows[i].ways = controller->ways[i].ways;
     }
     decide(controller);
-    for (size_t i = 0; i < controller->plan->variant.cores; i++)
-        rows[i].shadow_cycles = controller->of[i].now.shadow_cycles;
+    for (size_t i = 0; i < controller->plan->variant.cores; i++) {
+        const struct quantum *q = &controller->of[i];
+
+        rows[i].shadow_cycles = q->now.shadow_cycles;
+        if (partitions(controller->plan->scheme))
+            rows[i].predicted = (uint64_t)llround(
+                1e6 *
+                fmax(1, q->slowdown[controller->ways[i].ways ? controller->ways[i].ways : 1]));
+    }
 }
 
 static int simulate(const struct control_plan *plan, const struct textbuf *text,
@@ -208,6 +244,7 @@ static int simulate(const struct control_plan *plan, const struct textbuf *text,
 
 int control_run(const char *folder, const struct control_plan *plan, struct control_outcome *out)
 {
+    const struct control_plan policy = policy_of(plan);
     struct slow_variant variant = plan->variant;
     struct control_outcome outcome = {.cores = variant.cores,
                                       .quanta = variant.mega_cycles / CONTROL_QUANTUM_ROWS};
@@ -217,20 +254,21 @@ int control_run(const char *folder, const struct control_plan *plan, struct cont
     char path[4096], what[64];
     int err;
 
-    variant.epoch_cycles = has_epochs(plan->scheme) ? EPOCH_CYCLES : 0;
-    variant.yielding = has_epochs(plan->scheme);
-    variant.batch_cap = has_batches(plan->scheme) ? BATCH_CAP : 0;
+    variant.epoch_cycles = has_epochs(policy.scheme) ? EPOCH_CYCLES : 0;
+    variant.yielding = has_epochs(policy.scheme);
+    variant.after_rows = policy.scheme != plan->scheme;
+    variant.batch_cap = has_batches(policy.scheme) ? BATCH_CAP : 0;
     outcome.rows = calloc(rows, sizeof(*outcome.rows));
     err = slow_shared_text(&variant, plan->apps, &text);
     if (!err && !outcome.rows)
         err = -ENOMEM;
     if (!err) {
-        snprintf(what, sizeof(what), "control-%d-%g", plan->scheme, plan->bound);
+        snprintf(what, sizeof(what), "control-%d-%g", policy.scheme, plan->bound);
         slow_path(path, folder, what, &text);
         err = slow_read_rows(path, &outcome.rows->instructions, rows * columns);
     }
     if (err == -ENOENT) {
-        err = simulate(plan, &text, &outcome);
+        err = simulate(&policy, &text, &outcome);
         if (!err)
             err = slow_write_rows(path, &outcome.rows->instructions, rows, columns);
     }

@@ -1,62 +1,18 @@
 /* A3: who gets which ways and whose requests go first (Subramanian 2015, sections 7.1 and 7.2). */
-#include "tests/simnode/reproductions/control.h"
+#include "tests/simnode/reproductions/control_schemes.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
-struct setup {
-    unsigned cores, channels, workloads, mega_cycles;
+static const struct scheme_machine machines[] = {
+    {4, 1, 30, 40}, {8, 1, 10, 40}, {16, 1, 5, 40}, {4, 2, 10, 40}, {8, 2, 5, 40}, {16, 2, 5, 40},
 };
+static const struct scheme_machine reduced_machine = {4, 1, 1, 10};
 
-static const struct setup machines[] = {
-    {4, 1, 12, 40},
-    {8, 1, 8, 40},
-    {16, 1, 5, 30},
-    {16, 2, 5, 30},
-};
-static const struct setup reduced_machine = {4, 1, 1, 10};
+enum { MACHINES = sizeof(machines) / sizeof(machines[0]), SHOWN = 5 /* workloads */ };
 
-enum { MACHINES = sizeof(machines) / sizeof(machines[0]), MAX_WORKLOADS = 1000 };
-
-/* Of a scheme, over the workloads. */
-struct result {
-    double unfairness,
-        deviation;  /* the greatest slowdown of a workload: mean, standard deviation */
-    double speedup; /* applications over the sum of their slowdowns: mean */
-};
-
-/* --- the paper's percentages --- */
-
-struct comparison {
-    enum control_scheme scheme, against;
-    unsigned cores, channels;
-    double unfairness, deviation, performance; /* percent; NaN: not stated */
-};
-
-static const struct comparison comparisons[] = {
-    {SCHEME_UNIFORM, SCHEME_NONE, 4, 1, -1, NAN, -1},
-    {SCHEME_ASM_CACHE, SCHEME_UCP, 4, 1, NAN, -3, NAN},
-    {SCHEME_ASM_CACHE, SCHEME_UCP, 8, 1, -12.5, -11, NAN},
-    {SCHEME_ASM_CACHE, SCHEME_UCP, 16, 1, -15.8, -13, 5.8},
-    {SCHEME_ASM_MEM, SCHEME_PARBS, 4, 1, NAN, -5, NAN},
-    {SCHEME_ASM_MEM, SCHEME_PARBS, 8, 1, -5.5, -7, NAN},
-    {SCHEME_ASM_MEM, SCHEME_PARBS, 16, 1, -12, -5, NAN},
-    {SCHEME_ASM_MEM, SCHEME_PARBS, 16, 2, -6, NAN, NAN},
-    {SCHEME_ASM_CACHE_MEM, SCHEME_PARBS_UCP, 16, 1, -14.6, NAN, NAN},
-    {SCHEME_ASM_CACHE_MEM, SCHEME_PARBS_UCP, 16, 2, -8.9, NAN, NAN},
-    /* Which part of the last two is whose. */
-    {SCHEME_ASM_MEM, SCHEME_UNIFORM, 4, 1, NAN, NAN, NAN},
-    {SCHEME_ASM_MEM, SCHEME_UNIFORM, 8, 1, NAN, NAN, NAN},
-    {SCHEME_ASM_MEM, SCHEME_UNIFORM, 16, 1, NAN, NAN, NAN},
-    {SCHEME_PARBS, SCHEME_NONE, 8, 1, NAN, NAN, NAN},
-    {SCHEME_PARBS, SCHEME_NONE, 16, 1, NAN, NAN, NAN},
-};
-
-enum { COMPARISONS = sizeof(comparisons) / sizeof(comparisons[0]) };
-
-/* --- runs --- */
-
-static struct slow_variant variant_of(const struct setup *machine)
+static struct slow_variant variant_of(const struct scheme_machine *machine)
 {
     return (struct slow_variant){.cores = machine->cores,
                                  .channels = machine->channels,
@@ -64,196 +20,193 @@ static struct slow_variant variant_of(const struct setup *machine)
                                  .mega_cycles = machine->mega_cycles};
 }
 
-static unsigned workloads_of(const struct reproduction *r, const struct setup *machine)
+/* --workloads is of 4 cores and a channel, --variant-workloads of the others. */
+static unsigned workloads_of(const struct reproduction *r, const struct scheme_machine *machine)
 {
-    unsigned n = r->workloads && !r->reduced ? r->workloads : machine->workloads;
+    unsigned asked = machine == machines ? r->workloads : r->variant_workloads;
+    unsigned n = asked && !r->reduced ? asked : machine->workloads;
 
-    return n < MAX_WORKLOADS ? n : MAX_WORKLOADS;
-}
-
-struct sums {
-    double greatest, square, speedup;
-    unsigned n;
-};
-
-static int add_workload(struct reproduction *r, const struct setup *machine, unsigned index,
-                        enum control_scheme scheme, struct control_alone *alone, struct sums *sums)
-{
-    size_t apps[SLOW_MAX_CORES];
-    struct control_plan plan = {.scheme = scheme, .variant = variant_of(machine), .apps = apps};
-    struct control_outcome outcome = {0};
-    double greatest = 0, sum = 0;
-
-    slow_draw(r->seed, index, &plan.variant, apps);
-
-    int err = control_run(r->folder, &plan, &outcome);
-
-    for (unsigned core = 0; !err && core < machine->cores; core++) {
-        err = control_alone_get(alone, r->folder, &plan.variant, apps[core]);
-        if (err)
-            break;
-
-        double slowdown = control_slowdown(&outcome, core, 0, &alone->of[apps[core]]);
-
-        sum += slowdown;
-        if (slowdown > greatest)
-            greatest = slowdown;
-    }
-    control_outcome_release(&outcome);
-    if (err)
-        return err;
-    sums->greatest += greatest;
-    sums->square += greatest * greatest;
-    sums->speedup += machine->cores / sum;
-    sums->n++;
-    return 0;
-}
-
-static struct result result_of(const struct sums *sums)
-{
-    double n = sums->n, mean = sums->greatest / n;
-
-    return (struct result){.unfairness = mean,
-                           .deviation = sqrt(fmax(0, sums->square / n - mean * mean)),
-                           .speedup = sums->speedup / n};
+    return n < SCHEME_WORKLOADS ? n : SCHEME_WORKLOADS;
 }
 
 /* Those that the reduced version has time for. */
 static bool is_quick(enum control_scheme scheme)
 {
     return scheme == SCHEME_NONE || scheme == SCHEME_ASM_CACHE || scheme == SCHEME_UNIFORM ||
-           scheme == SCHEME_ASM_MEM;
+           scheme == SCHEME_ASM_MEM || scheme == SCHEME_LATE_UNIFORM;
 }
 
-static int run_machine(struct reproduction *r, const struct setup *machine,
-                       struct result out[CONTROL_SCHEMES])
+static int get_run(const struct reproduction *r, const struct scheme_machine *machine,
+                   unsigned workload, enum control_scheme scheme, size_t apps[SLOW_MAX_CORES],
+                   struct control_outcome *out)
 {
+    const struct control_plan plan = {
+        .scheme = scheme, .variant = variant_of(machine), .apps = apps};
+
+    slow_draw(r->seed, workload, &plan.variant, apps);
+    return control_run(r->folder, &plan, out);
+}
+
+struct work {
+    const struct reproduction *reproduction;
+    const struct scheme_machine *machine;
+};
+
+/* Workload by workload: what is there when it is broken off is of all schemes. */
+static int run_task(const void *context, unsigned task)
+{
+    const struct work *work = context;
+    enum control_scheme scheme = (enum control_scheme)(task % CONTROL_SCHEMES);
+    struct control_outcome outcome = {0};
+    size_t apps[SLOW_MAX_CORES];
+    int err;
+
+    if (work->reproduction->reduced && !is_quick(scheme))
+        return 0;
+    err =
+        get_run(work->reproduction, work->machine, task / CONTROL_SCHEMES, scheme, apps, &outcome);
+    control_outcome_release(&outcome);
+    if (!err && scheme == SCHEME_NONE)
+        fprintf(stderr, "%u cores, %u channel(s): workload %u\n", work->machine->cores,
+                work->machine->channels, task / CONTROL_SCHEMES + 1);
+    return err;
+}
+
+/* Of these slowdowns. */
+static void add(struct scheme_sample *sample, const double *slowdown, unsigned cores)
+{
+    double greatest = 0, sum = 0;
+
+    for (unsigned core = 0; core < cores; core++) {
+        greatest = fmax(greatest, slowdown[core]);
+        sum += slowdown[core];
+    }
+    sample->greatest[sample->n] = greatest;
+    sample->speedup[sample->n++] = cores / sum;
+}
+
+static int add_workload(struct reproduction *r, const struct scheme_machine *machine,
+                        unsigned workload, enum control_scheme scheme, struct control_alone *alone,
+                        struct scheme_result *out)
+{
+    const struct slow_variant variant = variant_of(machine);
+    double whole[SLOW_MAX_CORES], warm[SLOW_MAX_CORES];
+    struct control_outcome outcome = {0};
+    size_t apps[SLOW_MAX_CORES];
+    int err = get_run(r, machine, workload, scheme, apps, &outcome);
+
+    for (unsigned core = 0; !err && core < machine->cores; core++) {
+        const struct slow_alone *of = &alone->of[apps[core]];
+
+        err = control_alone_get(alone, r->folder, &variant, apps[core]);
+        if (err)
+            break;
+        whole[core] = control_slowdown(&outcome, core, 0, of);
+        warm[core] = control_slowdown(&outcome, core, 1, of);
+    }
+    control_outcome_release(&outcome);
+    if (err)
+        return err;
+    add(&out->whole, whole, machine->cores);
+    add(&out->warm, warm, machine->cores);
+    return 0;
+}
+
+static int run_machine(struct reproduction *r, const struct scheme_machine *machine,
+                       struct scheme_result out[CONTROL_SCHEMES])
+{
+    const struct work work = {r, machine};
     unsigned workloads = workloads_of(r, machine);
     struct control_alone alone = {0};
-    int err = 0;
+    int err = run_tasks(r->jobs, workloads * CONTROL_SCHEMES, run_task, &work);
 
     for (int scheme = 0; !err && scheme < CONTROL_SCHEMES; scheme++) {
-        struct sums sums = {0};
-
-        out[scheme] = (struct result){0};
         if (r->reduced && !is_quick((enum control_scheme)scheme))
             continue;
         for (unsigned i = 0; !err && i < workloads; i++)
-            err = add_workload(r, machine, i, (enum control_scheme)scheme, &alone, &sums);
-        out[scheme] = result_of(&sums);
-        fprintf(stderr, "%u cores, %u channel(s), %s: done\n", machine->cores, machine->channels,
-                control_scheme_names[scheme]);
+            err = add_workload(r, machine, i, (enum control_scheme)scheme, &alone, &out[scheme]);
     }
     control_alone_release(&alone);
     return err;
 }
 
-/* --- tables --- */
-
-static void put_workloads(struct reproduction *r, const struct setup *setup)
+/* Which they are follows from the seed. */
+static void put_workloads(struct reproduction *r, const struct scheme_machine *machine)
 {
-    const struct slow_variant variant = variant_of(setup);
+    const struct slow_variant variant = variant_of(machine);
     size_t apps[SLOW_MAX_CORES];
+    unsigned n = workloads_of(r, machine), shown = n < SHOWN ? n : SHOWN;
 
-    fputs("\nThe workloads:\n", r->out);
-    for (unsigned i = 0; i < workloads_of(r, setup); i++) {
+    fprintf(r->out, "\nThe first %u of the workloads:\n", shown);
+    for (unsigned i = 0; i < shown; i++) {
         slow_draw(r->seed, i, &variant, apps);
         fprintf(r->out, "\n%u.", i + 1);
-        for (unsigned core = 0; core < setup->cores; core++)
+        for (unsigned core = 0; core < machine->cores; core++)
             fprintf(r->out, " %s", slow_apps[apps[core]].name);
     }
     fputc('\n', r->out);
 }
 
-static void put_machine(struct reproduction *r, const struct setup *machine,
-                        const struct result results[CONTROL_SCHEMES])
-{
-    fprintf(r->out,
-            "\n%u cores, %u channel%s, %u workloads of %u million cycles:\n\n"
-            "| scheme | greatest slowdown, mean | its deviation | harmonic speedup |\n"
-            "|---|---|---|---|\n",
-            machine->cores, machine->channels, machine->channels > 1 ? "s" : "",
-            workloads_of(r, machine), machine->mega_cycles);
-    for (int scheme = 0; scheme < CONTROL_SCHEMES; scheme++)
-        if (results[scheme].unfairness > 0)
-            fprintf(r->out, "| %s | %.3f | %.3f | %.4f |\n", control_scheme_names[scheme],
-                    results[scheme].unfairness, results[scheme].deviation, results[scheme].speedup);
-}
-
-static double percent(double now, double before)
-{
-    return (now / before - 1) * 100;
-}
-
-static void put_percent(struct reproduction *r, double paper, double ours)
-{
-    if (isnan(paper))
-        fprintf(r->out, " - | %+.1f |", ours);
-    else
-        fprintf(r->out, " %+.1f | %+.1f |", paper, ours);
-}
-
-static void put_comparisons(struct reproduction *r, const struct setup *some, size_t n,
-                            struct result results[][CONTROL_SCHEMES])
-{
-    fputs(
-        "\nDifferences in percent; less is better but for performance:\n\n"
-        "| scheme | against | cores, channels | unfairness: paper | ours | its deviation: paper | "
-        "ours | performance: paper | ours |\n|---|---|---|---|---|---|---|---|---|\n",
-        r->out);
-    for (size_t i = 0; i < COMPARISONS; i++) {
-        const struct comparison *c = &comparisons[i];
-
-        for (size_t m = 0; m < n; m++) {
-            const struct result *a = &results[m][c->scheme], *b = &results[m][c->against];
-
-            if (some[m].cores != c->cores || some[m].channels != c->channels ||
-                !(a->unfairness > 0 && b->unfairness > 0))
-                continue;
-            fprintf(r->out, "| %s | %s | %u, %u |", control_scheme_names[c->scheme],
-                    control_scheme_names[c->against], c->cores, c->channels);
-            put_percent(r, c->unfairness, percent(a->unfairness, b->unfairness));
-            put_percent(r, c->deviation, percent(a->deviation, b->deviation));
-            put_percent(r, c->performance, percent(a->speedup, b->speedup));
-            fputc('\n', r->out);
-        }
-    }
-}
-
 /* What holds for the few workloads that a test has time for, too. */
-static void expect(struct reproduction *r, const struct result results[CONTROL_SCHEMES])
+static void expect(struct reproduction *r, const struct scheme_result of[CONTROL_SCHEMES])
 {
-    expect_that(r, results[SCHEME_ASM_CACHE].unfairness < results[SCHEME_NONE].unfairness,
-                "ASM-Cache is fairer than an undivided cache: %.3f, %.3f",
-                results[SCHEME_ASM_CACHE].unfairness, results[SCHEME_NONE].unfairness);
-    expect_that(r, results[SCHEME_ASM_CACHE].speedup > results[SCHEME_NONE].speedup,
-                "ASM-Cache is faster than an undivided cache: %.4f, %.4f",
-                results[SCHEME_ASM_CACHE].speedup, results[SCHEME_NONE].speedup);
-    expect_that(r, results[SCHEME_ASM_MEM].unfairness < results[SCHEME_UNIFORM].unfairness,
+    double unfair[CONTROL_SCHEMES], fast[CONTROL_SCHEMES];
+
+    for (int scheme = 0; scheme < CONTROL_SCHEMES; scheme++) {
+        unfair[scheme] = scheme_unfairness(&of[scheme].whole);
+        fast[scheme] = scheme_performance(&of[scheme].whole);
+    }
+    expect_that(r, unfair[SCHEME_ASM_CACHE] < unfair[SCHEME_NONE],
+                "ASM-Cache is fairer than an undivided cache: %.3f, %.3f", unfair[SCHEME_ASM_CACHE],
+                unfair[SCHEME_NONE]);
+    expect_that(r, fast[SCHEME_ASM_CACHE] > fast[SCHEME_NONE],
+                "ASM-Cache is faster than an undivided cache: %.4f, %.4f", fast[SCHEME_ASM_CACHE],
+                fast[SCHEME_NONE]);
+    expect_that(r, unfair[SCHEME_ASM_MEM] < unfair[SCHEME_UNIFORM],
                 "epochs by slowdown are fairer than as many for everybody: %.3f, %.3f",
-                results[SCHEME_ASM_MEM].unfairness, results[SCHEME_UNIFORM].unfairness);
+                unfair[SCHEME_ASM_MEM], unfair[SCHEME_UNIFORM]);
+    expect_that(r, fast[SCHEME_LATE_UNIFORM] > fast[SCHEME_UNIFORM],
+                "epochs cost less if open rows are finished first: %.4f, %.4f",
+                fast[SCHEME_LATE_UNIFORM], fast[SCHEME_UNIFORM]);
+}
+
+static int run_machines(struct reproduction *r, const struct scheme_machine *some, size_t n,
+                        struct scheme_result results[][CONTROL_SCHEMES])
+{
+    for (size_t m = 0; m < n; m++) {
+        int err = run_machine(r, &some[m], results[m]);
+
+        if (err)
+            return err;
+        fprintf(r->out, "\n%u cores, %u channel%s, %u workload%s of %u million cycles:\n",
+                some[m].cores, some[m].channels, some[m].channels > 1 ? "s" : "",
+                workloads_of(r, &some[m]), workloads_of(r, &some[m]) > 1 ? "s" : "",
+                some[m].mega_cycles);
+        scheme_put_results(r, results[m]);
+        put_workloads(r, &some[m]);
+        expect(r, results[m]);
+    }
+    if (!r->reduced)
+        scheme_put_comparisons(r, some, n, results);
+    return 0;
 }
 
 int control_table_schemes(struct reproduction *r)
 {
-    const struct setup *some = r->reduced ? &reduced_machine : machines;
-    size_t n = r->reduced ? 1 : MACHINES;
-    struct result results[MACHINES][CONTROL_SCHEMES];
-    int err = 0;
+    struct scheme_result(*results)[CONTROL_SCHEMES] = calloc(MACHINES, sizeof(*results));
+    int err = -ENOMEM;
 
     control_text_schemes(r);
-    for (size_t m = 0; !err && m < n; m++) {
-        err = run_machine(r, &some[m], results[m]);
-        if (!err) {
-            put_machine(r, &some[m], results[m]);
-            put_workloads(r, &some[m]);
-            expect(r, results[m]);
-        }
-    }
-    if (err)
-        return err;
-    put_comparisons(r, some, n, results);
-    if (!r->reduced)
+    if (results)
+        err = run_machines(r, r->reduced ? &reduced_machine : machines, r->reduced ? 1 : MACHINES,
+                           results);
+    free(results);
+    if (!err)
         control_text_schemes_reasons(r);
-    return 0;
+    return err;
+}
+
+int reproduce_schemes(struct reproduction *r)
+{
+    return control_table_schemes(r);
 }

@@ -102,7 +102,7 @@ static int run_ticks(struct closed_loop *loop, unsigned ticks, struct outcome *o
     int err = 0;
 
     for (unsigned i = 0; !err && i < ticks; i++) {
-        out->cores += closed_loop_cores(loop, BE) / ticks;
+        out->cores += closed_loop_value(loop, KNOB_CPU, BE) / ticks;
         err = closed_loop_tick(loop);
         out->told_ns += closed_loop_latency_ns(loop, LC) / ticks;
     }

@@ -36,6 +36,9 @@ static const struct {
     {"shadow", reproduce_shadow, "which of its terms are wrong, and shadow clocks instead"},
     {"attribution", reproduce_attribution, "beyond them: whom a container waits for"},
     {"control", reproduce_control, "policies of the papers that act on what is measured"},
+    {"schemes", reproduce_schemes, "of it, ways and epochs in the simulator"},
+    {"qos", reproduce_qos, "of it, a bound for one application in the simulator"},
+    {"loops", reproduce_loops, "of it, the governor's ways, bandwidth and epochs"},
     {"cores", reproduce_cores, "of it, writers to persistent memory on cores of their own"},
     {"placement", reproduce_placement, "Serrano 2011: what memory elsewhere costs"},
     {"delay", reproduce_delay, "Akiyama 2017: NOPs that imitate a shortage of bandwidth"},
@@ -46,7 +49,7 @@ static int usage(void)
 {
     fprintf(stderr, "usage: reproduce NAME [--reduced] [--folder=DIR] [--jobs=N] [--workloads=N] "
                     "[--variant-workloads=N] [--seed=N]\n"
-                    "  --folder: keeps finished runs of slowdown and shadow there, to resume\n");
+                    "  --folder: keeps finished runs there, to resume; not of all\n");
     for (size_t i = 0; i < sizeof(reproductions) / sizeof(reproductions[0]); i++)
         fprintf(stderr, "  %-10s %s\n", reproductions[i].name, reproductions[i].summary);
     return 2;

@@ -14,7 +14,7 @@ struct reproduction {
     FILE *out;
     bool reduced; /* short windows, for the test suite */
     int failures; /* expectations that did not hold */
-    /* slowdown: */
+    /* slowdown, shadow, control: */
     const char *folder;         /* where finished runs are kept, to resume; of main */
     unsigned jobs;              /* processes at a time */
     unsigned seed;              /* of the draws */
@@ -25,6 +25,12 @@ struct reproduction {
 /* An expectation of the page: said on stderr when it fails. */
 __attribute__((format(printf, 3, 4))) void expect_that(struct reproduction *reproduction,
                                                        bool holds, const char *format, ...);
+
+/* One of several runs that the folder keeps; the first is 0. 0 or -errno. */
+typedef int reproduction_task(const void *context, unsigned index);
+
+/* All n of them, in turn, by so many processes at a time. 0, or -EIO when one failed. */
+int run_tasks(unsigned jobs, unsigned n, reproduction_task *task, const void *context);
 
 /* 0, or -errno when a simulation could not be run. */
 int reproduce_latency(struct reproduction *reproduction);
@@ -37,6 +43,9 @@ int reproduce_amd(struct reproduction *reproduction);
 int reproduce_attribution(struct reproduction *reproduction);
 int reproduce_control(struct reproduction *reproduction);
 int reproduce_cores(struct reproduction *reproduction);
+int reproduce_schemes(struct reproduction *reproduction);
+int reproduce_qos(struct reproduction *reproduction);
+int reproduce_loops(struct reproduction *reproduction);
 int reproduce_placement(struct reproduction *reproduction);
 int reproduce_delay(struct reproduction *reproduction);
 

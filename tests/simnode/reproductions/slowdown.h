@@ -57,6 +57,7 @@ struct slow_variant {
     bool parts;           /* also shadow clocks with parts missing; no other machine */
     bool closed_rows;     /* the controller closes a row when it is not used at once */
     bool yielding;        /* what the epoch's application cannot use, others get */
+    bool after_rows;      /* and rows that are open are finished first */
     unsigned batch_cap;   /* reads are served in batches; 0: FR-FCFS */
     unsigned window;      /* instructions; 0: the machine's 128 */
     unsigned mega_cycles; /* length of a shared run */

@@ -17,10 +17,11 @@ static void put_machine(struct textbuf *out, const struct slow_variant *variant)
     textbuf_printf(out,
                    "{\"scenario\":1,\"seed\":1,\"tick_cycles\":%d,\"ats_sets\":64,"
                    "\"machine\":{\"preset\":\"asm\",\"cores_per_socket\":%u,"
-                   "\"llc\":{\"bytes\":%u},\"memory\":{\"channels\":%u%s%s",
+                   "\"llc\":{\"bytes\":%u},\"memory\":{\"channels\":%u%s%s%s",
                    SLOW_ROW_CYCLES, variant->cores + variant->idle_cores, variant->llc_mib << 20,
                    variant->channels, variant->closed_rows ? ",\"page_idle_clocks\":1" : "",
-                   variant->yielding ? ",\"priority_exclusive\":false" : "");
+                   variant->yielding ? ",\"priority_exclusive\":false" : "",
+                   variant->after_rows ? ",\"priority_after_rows\":true" : "");
     if (variant->batch_cap)
         textbuf_printf(out, ",\"batch_cap\":%u", variant->batch_cap);
     textbuf_str(out, "}");

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* --- running --- */
 
@@ -24,30 +22,32 @@ static struct slow_variant without_epochs(const struct slow_variant *variant)
     return plain;
 }
 
-static int run_task(const struct work *work, unsigned task)
+static int run_task(const void *context, unsigned task)
 {
+    const struct work *work = context;
+    const struct slow_range range = slow_range_of(work->variant);
+    const struct slow_variant plain = without_epochs(work->variant);
     const char *folder = work->reproduction->folder;
-    struct slow_alone alone;
-    struct slow_run run;
+    unsigned n = (unsigned)range.n, workload = (task - n) % work->workloads;
+    bool second = task >= n + work->workloads;
+    struct slow_alone alone = {0};
+    struct slow_run run = {0};
     int err;
 
-    struct slow_range range = slow_range_of(work->variant);
-
-    if (task < range.n) {
+    if (task < n) {
         err = slow_alone_get(folder, work->variant, range.first + task, SLOW_ALL_WAYS, &alone);
-        if (!err)
-            slow_alone_release(&alone);
-        return err;
-    }
-    task -= (unsigned)range.n;
-
-    struct slow_variant plain = without_epochs(work->variant);
-    bool second = task >= work->workloads;
-
-    err = slow_run_get(folder, second ? &plain : work->variant, work->reproduction->seed,
-                       second ? task - work->workloads : task, &run);
-    if (!err)
+        slow_alone_release(&alone);
+    } else {
+        err = slow_run_get(folder, second ? &plain : work->variant, work->reproduction->seed,
+                           workload, &run);
         slow_run_release(&run);
+    }
+    if (!err)
+        fprintf(stderr, "%u cores, %u MiB, E %u%s%s%s: run %u is there\n", work->variant->cores,
+                work->variant->llc_mib, work->variant->epoch_cycles,
+                work->variant->prefetch ? ", prefetcher" : "",
+                work->variant->closed_rows ? ", rows closed" : "",
+                work->variant->window ? ", small window" : "", task + 1);
     return err;
 }
 
@@ -56,34 +56,8 @@ static int run_all(const struct work *work)
 {
     unsigned tasks =
         (unsigned)slow_range_of(work->variant).n + work->workloads * (work->plain ? 2 : 1);
-    unsigned jobs = work->reproduction->jobs;
-    int result = 0;
 
-    for (unsigned job = 0; job < jobs; job++) {
-        pid_t pid = fork();
-
-        if (pid < 0)
-            return -errno;
-        if (pid > 0)
-            continue;
-        for (unsigned task = job; task < tasks; task += jobs) {
-            if (run_task(work, task) != 0)
-                _exit(1);
-            fprintf(stderr, "%u cores, %u MiB, E %u%s%s%s: %u of %u\n", work->variant->cores,
-                    work->variant->llc_mib, work->variant->epoch_cycles,
-                    work->variant->prefetch ? ", prefetcher" : "",
-                    work->variant->closed_rows ? ", rows closed" : "",
-                    work->variant->window ? ", small window" : "", task + 1, tasks);
-        }
-        _exit(0);
-    }
-    for (unsigned job = 0; job < jobs; job++) {
-        int status;
-
-        if (wait(&status) < 0 || status != 0)
-            result = -EIO;
-    }
-    return result;
+    return run_tasks(work->reproduction->jobs, tasks, run_task, work);
 }
 
 /* --- measuring --- */

@@ -178,6 +178,7 @@ static const struct field memory_fields[] = {
     {"batch_cap", FIELD_INT, M(dram.batch_cap), 0, 1000},
     {"page_idle_clocks", FIELD_INT, M(dram.page_idle_clocks), 0, 1e9},
     {"priority_exclusive", FIELD_BOOL, M(dram.priority_exclusive), 0, 0},
+    {"priority_after_rows", FIELD_BOOL, M(dram.priority_after_rows), 0, 0},
     {"bank_hash", FIELD_BOOL, M(dram.bank_hash), 0, 0},
 };
 #define T(member)                                                                                  \

@@ -203,4 +203,13 @@ static inline double scenario_cache_seconds(const struct machine_spec *machine)
                : (double)machine->llc.latency_cycles / machine->llc_hz;
 }
 
+/* What a hit in the last-level cache costs: hit_cycles of FORMULAS.md section 3, in core cycles. */
+static inline int64_t scenario_hit_cycles(const struct machine_spec *machine)
+{
+    double seconds = scenario_cache_seconds(machine);
+
+    return machine->fill_cycles +
+           (seconds > 0 ? (int64_t)(seconds * machine->core_hz) : machine->llc.latency_cycles);
+}
+
 #endif

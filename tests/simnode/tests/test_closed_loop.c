@@ -6,20 +6,39 @@
 #include "tests/simnode/control/actuate.h"
 #include "tests/simnode/control/closed_loop.h"
 
-static struct scenario *make_scenario(void)
+enum { LC, HOG, COMPUTE, ALONE_TICKS = 24, HOG_IDLES = 49 };
+
+/* The neighbours begin with this tick; the hog has no more work from that one on, 0: it always has.
+ */
+static struct scenario *make_scenario_with(int start_tick, int idle_tick)
 {
-    return parse_scenario(
+    char text[1024], idle[64] = "";
+
+    if (idle_tick > 0)
+        snprintf(idle, sizeof(idle), ",'pauses':[{'from_tick':%d,'to_tick':1000}]", idle_tick);
+    snprintf(
+        text, sizeof(text),
         "{'scenario':1,'tick_cycles':100000,'stretch':21000,"
         "'machine':{'preset':'clx','cores_per_socket':8,'memory':{'channels':3}},'workloads':{"
         "'lc':{'kind':'random','bytes':268435456,'instructions_per_access':60,'dependence':0.5},"
         "'stream':{'kind':'stream','bytes':268435456,'instructions_per_access':4},"
         "'compute':{'kind':'compute'}},'containers':["
         "{'key':'lc','workload':'lc','cpus':[0]},"
-        "{'key':'hog','workload':'stream','cpus':[1,2,3],'start_tick':25},"
-        "{'key':'compute','workload':'compute','cpus':[4,5,6],'start_tick':25}]}");
+        "{'key':'hog','workload':'stream','cpus':[1,2,3],'start_tick':%d%s},"
+        "{'key':'compute','workload':'compute','cpus':[4,5,6],'start_tick':%d}]}",
+        start_tick, idle, start_tick);
+    return parse_scenario(text);
 }
 
-enum { LC, HOG, COMPUTE, ALONE_TICKS = 24 };
+static struct scenario *make_scenario_from(int start_tick)
+{
+    return make_scenario_with(start_tick, 0);
+}
+
+static struct scenario *make_scenario(void)
+{
+    return make_scenario_from(ALONE_TICKS + 1);
+}
 
 /* --- knobs --- */
 
@@ -70,13 +89,71 @@ static void test_a_knob_is_claimed_turned_and_put_back(void **state)
     ops->format(self, &claim, 1.5, claim.set);
     assert_string_equal(claim.set, "1.5");
     assert_int_equal(ops->apply(self, &claim), 0);
-    assert_true(node_knobs_cores(rig.knobs, HOG) == 1.5);
+    assert_true(node_knobs_value(rig.knobs, KNOB_CPU, HOG) == 1.5);
     assert_int_equal(ops->apply(self, &claim), -ESTALE); /* it is no longer as it was */
     assert_int_equal(ops->release(self, &claim, &restored), 0);
     assert_int_equal(restored, RESTORED);
-    assert_true(node_knobs_cores(rig.knobs, HOG) == 3);
+    assert_true(node_knobs_value(rig.knobs, KNOB_CPU, HOG) == 3);
     assert_int_equal(ops->release(self, &claim, &restored), 0);
     assert_int_equal(restored, RESTORED_ALREADY);
+    knobs_release(&rig);
+}
+
+/* Turns a knob of the hog's to a value, and back; 'texts': before, then. */
+static void turn(const struct knobs_rig *rig, enum knob knob, double floor, double value,
+                 unsigned at, const char *const texts[2])
+{
+    const struct actuator_ops *ops = rig->actuators.of[knob].ops;
+    void *self = rig->actuators.of[knob].self;
+    struct claim claim = {.knob = knob, .path = "/hog"};
+    enum claim_restored restored;
+
+    assert_int_equal(ops->claim(self, floor, &claim), 0);
+    assert_string_equal(claim.original, texts[0]);
+    assert_true(claim.value == claim.most);
+    strcpy(claim.from, claim.original);
+    claim.at = at;
+    ops->format(self, &claim, value, claim.set);
+    assert_string_equal(claim.set, texts[1]);
+    assert_int_equal(ops->apply(self, &claim), 0);
+    assert_true(node_knobs_value(rig->knobs, knob, HOG) == value);
+    assert_int_equal(simnode_run_tick(rig->node), 0);
+    assert_int_equal(ops->release(self, &claim, &restored), 0);
+    assert_int_equal(restored, RESTORED);
+    assert_true(node_knobs_value(rig->knobs, knob, HOG) == claim.most);
+}
+
+static uint64_t hog_instructions(const struct knobs_rig *rig)
+{
+    struct simnode_truth truth;
+
+    simnode_truth(rig->node, HOG, &truth);
+    return truth.instructions;
+}
+
+/* Each is a knob of its own, and the node feels it: a stream with a tenth of the bandwidth. */
+static void test_ways_and_bandwidth_are_knobs_too(void **state)
+{
+    struct knobs_rig rig;
+    struct claim claim = {.knob = KNOB_MBA, .path = "/hog"};
+    uint64_t before, free, narrow;
+
+    (void)state;
+    knobs_init(&rig);
+    before = hog_instructions(&rig);
+    assert_int_equal(simnode_run_tick(rig.node), 0);
+    free = hog_instructions(&rig) - before;
+    turn(&rig, KNOB_WAYS, 2, 3, 4, (const char *const[]){"7ff", "70"});
+    before = hog_instructions(&rig);
+    turn(&rig, KNOB_MBA, 5, 10, 0, (const char *const[]){"100", "10"});
+    narrow = hog_instructions(&rig) - before;
+    assert_true(narrow * 2 < free);
+    assert_true(node_knobs_value(rig.knobs, KNOB_CPU, HOG) == 3);
+
+    const struct actuator_ops *ops = rig.actuators.of[KNOB_MBA].ops;
+
+    assert_int_equal(ops->claim(rig.actuators.of[KNOB_MBA].self, 15, &claim), 0);
+    assert_true(claim.step == 10 && claim.least == 20 && claim.most == 100);
     knobs_release(&rig);
 }
 
@@ -118,11 +195,11 @@ static struct closed_loop *new_loop(const struct scenario *scenario)
     return loop;
 }
 
-/* The hog is cut to one core and below, who computes gets all it can use, and nobody was touched
- * before there was anybody to protect from. */
+/* The hog is cut to one core and below, who computes gets all it can use, and nobody is touched
+ * before there is anybody to protect from, or afterwards. */
 static void test_the_culprit_is_cut(void **state)
 {
-    struct scenario *scenario = make_scenario();
+    struct scenario *scenario = make_scenario_with(ALONE_TICKS + 1, HOG_IDLES);
     struct closed_loop *loop = new_loop(scenario);
     double hog = 0, compute = 0;
 
@@ -137,10 +214,81 @@ static void test_the_culprit_is_cut(void **state)
     assert_true(fabs(closed_loop_baseline_ns(loop, LC) - alone) < 3);
     for (int i = 0; i < 24; i++) {
         assert_int_equal(closed_loop_tick(loop), 0);
-        hog += i < 8 ? 0 : closed_loop_cores(loop, HOG) / 16;
-        compute += i < 8 ? 0 : closed_loop_cores(loop, COMPUTE) / 16;
+        hog += i < 8 ? 0 : closed_loop_value(loop, KNOB_CPU, HOG) / 16;
+        compute += i < 8 ? 0 : closed_loop_value(loop, KNOB_CPU, COMPUTE) / 16;
     }
     assert_true(closed_loop_changes(loop) > 5);
+    assert_true(hog < 2);
+    assert_true(compute > 2.5);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(closed_loop_tick(loop), 0);
+    assert_true(closed_loop_value(loop, KNOB_CPU, HOG) == 3);
+    assert_true(closed_loop_value(loop, KNOB_CPU, COMPUTE) == 3);
+
+    uint64_t changes = closed_loop_changes(loop);
+
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(closed_loop_tick(loop), 0);
+    assert_int_equal(closed_loop_changes(loop), changes);
+    closed_loop_free(loop);
+    scenario_free(scenario);
+}
+
+/* The node is busy from the start: no window is calm, and what is normal for a container nobody
+ * knows until best effort has been held. */
+#define THROTTLE                                                                                   \
+    "'classes':[{'name':'lc','role':'protected','match':[{'namespace':'*','pod':'*',"              \
+    "'container':'lc'}]},{'name':'be','role':'best_effort','match':[{'namespace':'*','pod':'*',"   \
+    "'container':'*'}],'cpu':{'base_cores':0.1}}],'policies':{'threshold':{'classes':['be'],"      \
+    "'mode':'paper','factor':1.4,'calibrate':'%s'}}"
+
+static struct closed_loop *new_calibrating(const struct scenario *scenario, const char *calibrate)
+{
+    char *quoted = with_quotes(THROTTLE), config[1024];
+    struct closed_loop *loop;
+
+    snprintf(config, sizeof(config), quoted, calibrate);
+    free(quoted);
+    assert_int_equal(closed_loop_new(scenario, config, &loop), 0);
+    return loop;
+}
+
+static double alone_ns(void)
+{
+    struct scenario *scenario = make_scenario();
+    struct closed_loop *loop;
+    double sum = 0;
+
+    assert_int_equal(closed_loop_new(scenario, NULL, &loop), 0);
+    for (int i = 0; i < ALONE_TICKS; i++) {
+        assert_int_equal(closed_loop_tick(loop), 0);
+        sum += i < 4 ? 0 : closed_loop_latency_ns(loop, LC) / (ALONE_TICKS - 4);
+    }
+    closed_loop_free(loop);
+    scenario_free(scenario);
+    return sum;
+}
+
+static void test_theta_is_learned_where_nothing_is_calm(void **state)
+{
+    struct scenario *scenario = make_scenario_from(1);
+    struct closed_loop *loop = new_calibrating(scenario, "baseline");
+    double alone = alone_ns(), hog = 0, compute = 0;
+
+    (void)state;
+    for (int i = 0; i < 24; i++)
+        assert_int_equal(closed_loop_tick(loop), 0);
+    assert_true(isnan(closed_loop_baseline_ns(loop, LC)));
+    assert_true(closed_loop_latency_ns(loop, LC) > 1.5 * alone);
+    assert_int_equal(closed_loop_changes(loop), 0);
+    closed_loop_free(loop);
+    loop = new_calibrating(scenario, "throttle");
+    for (int i = 0; i < 56; i++) {
+        assert_int_equal(closed_loop_tick(loop), 0);
+        hog += i < 44 ? 0 : closed_loop_value(loop, KNOB_CPU, HOG) / 12;
+        compute += i < 44 ? 0 : closed_loop_value(loop, KNOB_CPU, COMPUTE) / 12;
+    }
+    assert_true(fabs(closed_loop_learned_ns(loop, LC) - alone) < 0.05 * alone);
     assert_true(hog < 2);
     assert_true(compute > 2.5);
     closed_loop_free(loop);
@@ -176,8 +324,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_knob_is_claimed_turned_and_put_back),
+        cmocka_unit_test(test_ways_and_bandwidth_are_knobs_too),
         cmocka_unit_test(test_nobody_there_and_nothing_to_take),
         cmocka_unit_test(test_the_culprit_is_cut),
+        cmocka_unit_test(test_theta_is_learned_where_nothing_is_calm),
         cmocka_unit_test(test_it_is_deterministic),
     };
 

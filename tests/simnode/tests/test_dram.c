@@ -204,6 +204,41 @@ static void test_exclusive_priority_leaves_nothing_to_others(void **state)
     dram_release(&channel);
 }
 
+/* With an open row that another still reads, and a drain of writes under way. */
+static void test_priority_after_rows_finishes_what_is_begun(void **state)
+{
+    struct dram_config config = simple_config();
+    struct dram_channel channel;
+    struct request opener = request_at(0, 1, 0), hit = request_at(0, 1, 0);
+    struct request chosen = request_at(0, 2, 1), older = request_at(0, 3, 2);
+    struct request later = request_at(0, 3, 3), elsewhere = request_at(5, 1, 1);
+    uint64_t clock = 0;
+
+    (void)state;
+    config.priority_after_rows = true;
+    assert_int_equal(dram_init(&channel, &config, 4), 0);
+    dram_push(&channel, &opener, 0);
+    expect(&channel, 0, DRAM_ACT, 0);
+    expect(&channel, 6, DRAM_READ, 0);
+    dram_push(&channel, &older, 7);
+    dram_push(&channel, &chosen, 7);
+    dram_push(&channel, &hit, 7);
+    dram_prioritise(&channel, 1);
+    expect(&channel, 10, DRAM_READ, 0);
+    expect(&channel, 15, DRAM_PRE, 1); /* then the prioritised one, though it is not the oldest */
+    expect(&channel, 22, DRAM_ACT, 1);
+    expect(&channel, 28, DRAM_READ, 1);
+    expect(&channel, 37, DRAM_PRE, 2);
+    expect(&channel, 44, DRAM_ACT, 2);
+    /* Other banks, too. */
+    dram_push(&channel, &elsewhere, 50);
+    dram_push(&channel, &later, 50);
+    clock = 50;
+    expect(&channel, 50, DRAM_READ, 2);
+    expect(&channel, 51, DRAM_ACT, 1);
+    dram_release(&channel);
+}
+
 /* The queue is full of others, and the prioritised read waits before it: only they can make room.
  */
 static void test_exclusive_priority_needs_a_place_in_the_queue(void **state)
@@ -257,16 +292,15 @@ static void test_four_activate_window(void **state)
     dram_release(&channel);
 }
 
-static void test_writes_drain_between_high_and_low(void **state)
+static void drain(const struct dram_config *config, int priority_app)
 {
-    struct dram_config config = simple_config();
     struct dram_channel channel;
     struct request reads[2] = {request_at(0, 1, 0), request_at(0, 1, 0)};
     struct request writes[3];
     uint64_t clock = 0;
 
-    (void)state;
-    assert_int_equal(dram_init(&channel, &config, 4), 0);
+    assert_int_equal(dram_init(&channel, config, 4), 0);
+    dram_prioritise(&channel, priority_app);
     for (int i = 0; i < 3; i++) {
         writes[i] = request_at(1, 1, 1);
         writes[i].kind = REQUEST_WRITE;
@@ -286,6 +320,16 @@ static void test_writes_drain_between_high_and_low(void **state)
     expect(&channel, 34, DRAM_WRITE, 1); /* no reads left; CL + burst + 2 - CWL after the read */
     assert_int_equal(channel.cas_writes, 3);
     dram_release(&channel);
+}
+
+static void test_writes_drain_between_high_and_low(void **state)
+{
+    struct dram_config config = simple_config();
+
+    (void)state;
+    drain(&config, -1);
+    config.priority_after_rows = true;
+    drain(&config, 0); /* whose reads wait */
 }
 
 static void test_a_full_queue_holds_reads_before_it(void **state)
@@ -445,6 +489,7 @@ int main(void)
         cmocka_unit_test(test_between_banks_ready_reads_then_age),
         cmocka_unit_test(test_exclusive_priority_leaves_nothing_to_others),
         cmocka_unit_test(test_exclusive_priority_needs_a_place_in_the_queue),
+        cmocka_unit_test(test_priority_after_rows_finishes_what_is_begun),
         cmocka_unit_test(test_four_activate_window),
         cmocka_unit_test(test_writes_drain_between_high_and_low),
         cmocka_unit_test(test_a_full_queue_holds_reads_before_it),

@@ -15,7 +15,7 @@ import tempfile
 
 simnode, exporter, governor = sys.argv[1:4]
 
-TICKS, ALONE = 64, 26
+TICKS, ALONE, HOG_ENDS = 84, 26, 64
 EVERYBODY = {"namespace": "*", "pod": "*"}
 SCENARIO = {
     "scenario": 1, "ticks": TICKS, "tick_cycles": 100000, "stretch": 2100,  # 0.1 s
@@ -28,7 +28,8 @@ SCENARIO = {
     },
     "containers": [
         {"key": "lc", "workload": "lc", "cpus": [0], "namespace": "shop"},
-        {"key": "hog", "workload": "stream", "cpus": [1, 2, 3], "start_tick": ALONE + 1},
+        {"key": "hog", "workload": "stream", "cpus": [1, 2, 3], "start_tick": ALONE + 1,
+         "stop_tick": HOG_ENDS},
         {"key": "compute", "workload": "compute", "cpus": [4, 5, 6], "start_tick": ALONE + 1},
     ],
 }
@@ -48,7 +49,8 @@ def configuration(folder, port):
             {"name": "web", "role": "protected",
              "match": [{"namespace": "shop", "pod": "*", "container": "*"}]},
             {"name": "batch", "role": "best_effort", "match": [{**EVERYBODY, "container": "*"}]}],
-        "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": 1.4}},
+        "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": 1.4,
+                                   "window": "10ms"}},
         "limits": {"cuts_per_10m": 60},
     }
 
@@ -58,8 +60,13 @@ def stop(process):
     return process.wait(timeout=10)
 
 
+def quotas(tree):
+    return [file.read_text().strip() for file in tree.rglob("cpu.max")]
+
+
 def run(folder):
-    """What each container might use in each tick, and the quotas that are left."""
+    """What each container might use in each tick, and the quotas that are left when the node ends and
+    when the governor has ended."""
     scenario, fifo, tree = folder / "s.json", folder / "fifo", folder / "tree"
     config, port = folder / "governor.json", free_port()
     scenario.write_text(json.dumps(SCENARIO))
@@ -80,31 +87,36 @@ def run(folder):
             if not governing:  # the node's files are there
                 governing = subprocess.Popen(
                     [governor, f"--config.file={config}", f"--path.cgroupfs={tree / 'cgroup'}",
-                     "--allow-replay", "--enforce", "--log.level=warn",
+                     f"--state-directory={folder / 'state'}", "--allow-replay", "--enforce",
+                     "--log.level=warn",
                      f"--web.listen-address=127.0.0.1:{free_port()}"])
         assert node.wait() == 0
+        left = quotas(tree)  # its own doing: it has not been told to end
         assert stop(governing) == 0
     finally:
         for process in (node, exporting, governing):
             if process and process.poll() is None:
                 process.kill()
                 process.wait()
-    return ticks, [file.read_text().strip() for file in tree.rglob("cpu.max")]
+    return ticks, left, quotas(tree)
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        ticks, left = run(pathlib.Path(folder))
+        ticks, left, at_the_end = run(pathlib.Path(folder))
     assert len(ticks) == TICKS, ticks
-    later = ticks[ALONE + 10:]
+    later = ticks[ALONE + 10:HOG_ENDS]
     mean = {key: sum(tick[key] for tick in later) / len(later) for key in later[0]}
-    print(f"cores of the last {len(later)} ticks: {mean}")
+    print(f"cores of {len(later)} ticks beside the hog: {mean}")
     # Nobody is touched while nobody else runs; the protected one never is.
     assert all(tick["hog"] == 3 and tick["compute"] == 3 for tick in ticks[:ALONE]), ticks
     assert all(tick["lc"] == 1 for tick in ticks)
     assert min(tick["hog"] for tick in ticks) == 1, ticks
     assert mean["hog"] < 2.2 < 2.4 < mean["compute"], mean
+    # Nor when it has ended.
+    assert ticks[-1]["hog"] == 3 and ticks[-1]["compute"] == 3, ticks
     assert left == ["max 100000"] * 3, left
+    assert at_the_end == left, at_the_end
 
 
 main()
