@@ -100,11 +100,13 @@
     samplesLostShare: 0.05,
 
     // The governor (deploy/governor.md), where there is one: its `dead`; other programs' writes in 15 minutes; cuts in
-    // 10 minutes, in all and of each container.
+    // 10 minutes, in all and of each container; windows in which a protected container is over its limit.
     governorBlindSeconds: 10,
     governorForeignWrites: 3,
+    governorForeignWritesEach: 1.5,
     governorCuts: 20,
     governorCutsEach: 5,
+    governorOverShare: 0.2,
 
     // For routes in Alertmanager. `area` is memory for what containers and nodes suffer from, exporter and governor
     // for the health of these programs; `severity` is critical, warning, or info for what nobody can repair in a hurry.

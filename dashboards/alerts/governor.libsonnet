@@ -12,9 +12,21 @@ local promql = import '../lib/promql.libsonnet';
   local total(expr) = 'sum by (%s) (%s)' % [q.exporter, expr],
   local counted(name, range, matchers='') = total('increase(%s[%s])' % [metric(name, matchers), range]),
   local claims = total(metric('claims')),
+  // Threads that nvmm_cores keeps on few CPUs are neither cut to a least nor raised, and move as often as they write in
+  // bursts: what is said of quotas, ways and bandwidth must not be taken from them.
+  local restricted = metric('claims', 'actuator!="affinity"'),
   local up = 'up{%s}' % config.governorJobSelector,
-  // What it does, or would do in mode observe.
-  local done(actions) = 'action=~"%s", outcome=~"applied|dry_run"' % actions,
+  // What it does, or would do in mode observe. Epochs hold best effort and let go whatever it does.
+  local done(actions) = 'policy!~"nvmm_cores|epochs", action=~"%s", outcome=~"applied|dry_run"' % actions,
+  // More than so many, and more than so many for each that was held.
+  local often(name, matchers, range, limit, each, held=metric('claims')) = '%s > %g\nand on (%s)\n%s\n> %g *\n%s' % [
+    counted(name, range, matchers),
+    limit,
+    q.exporter,
+    counted(name, range, matchers),
+    each,
+    total('max_over_time(%s[%s])' % [held, range]),
+  ],
   local ofNode = a.about('governor', g.uid.node, a.ofMachine),
   local ofCluster = a.about('governor', g.uid.fleet, a.ofCluster),
   local here = '{{ $labels.instance }}',
@@ -74,27 +86,21 @@ local promql = import '../lib/promql.libsonnet';
               'max by (instance) (%s > %g)' % [metric('exporter_data_age_seconds', '%s=%%q' % config.clusterLabel), config.governorBlindSeconds]
             )
           ) + ofCluster,
+          // More than once for each: one daemon-reload resets all that are held.
           a.alert(
             'InterferenceGovernorFightsAnotherWriter',
             '1m',
             'warning',
-            '%s > %g' % [counted('foreign_writes_total', '15m'), config.governorForeignWrites],
+            often('foreign_writes_total', '', '15m', config.governorForeignWrites, config.governorForeignWritesEach),
             'On %s, somebody else writes what interference_governor sets.' % here,
-            'On %s, restricted settings were changed {{ $value | humanize }} times in 15 minutes by another program: systemd, a VPA, an in-place resize, another agent. interference_governor sets its own again a few times, and then leaves the container alone.' % here
+            'On %s, restricted settings were changed {{ $value | humanize }} times in 15 minutes by another program, on average more than %g times each: systemd, a VPA, an in-place resize, another agent. interference_governor sets its own again a few times, and then leaves the container alone.' % [here, config.governorForeignWritesEach]
           ) + ofNode,
           // More than a few for each: many containers that are cut once are no flapping.
           a.alert(
             'InterferenceGovernorFlapping',
             '1m',
             'warning',
-            '%s > %g\nand on (%s)\n%s\n> %g *\n%s' % [
-              counted('decisions_total', '10m', done('cut')),
-              config.governorCuts,
-              q.exporter,
-              counted('decisions_total', '10m', done('cut')),
-              config.governorCutsEach,
-              total('max_over_time(%s[10m])' % metric('claims')),
-            ],
+            often('decisions_total', done('cut'), '10m', config.governorCuts, config.governorCutsEach, restricted),
             'interference_governor on %s cuts and raises again and again.' % here,
             'On %s, interference_governor has cut containers {{ $value | humanize }} times in 10 minutes, on average more than %d times each. Their work comes in bursts, or the limit of the protected ones is within the noise of their latency.' % [here, config.governorCutsEach]
           ) + ofNode,
@@ -106,25 +112,33 @@ local promql = import '../lib/promql.libsonnet';
             'Restricting containers on %s does not help.' % here,
             'On %s, interference_governor held containers at their least, and the protected ones still waited (times in 30 minutes: {{ $value | humanize }}). It has given them back. The cause of the latency is elsewhere: another guest of the host, the kernel, a protected container itself, stores.' % here
           ) + ofNode,
-          // What is at its base can neither be cut nor, while somebody waits, raised.
+          // What is at its least can neither be cut nor, while a protected container is over its limit, raised. A bound that
+          // is kept is missed in a window now and then; a window is a tick, or a second where ticks are shorter.
           a.alert(
             'InterferenceGovernorAtFloor',
-            '1m',
+            '15m',
             'warning',
             |||
               %(claims)s > 0
               unless on (%(exporter)s)
               %(moves)s > 0
-              and on (%(node)s)
-              node:interference_containers_waiting:count15m > 0
+              and on (%(exporter)s)
+              (
+                %(over)s > %(share)g * clamp_max(%(ticks)s, 300)
+                or
+                %(missed)s > 0
+              )
             ||| % {
-              claims: claims,
+              claims: total(restricted),
               exporter: q.exporter,
-              moves: counted('decisions_total', '15m', done('cut|raise|set|release')),
-              node: q.node,
+              moves: counted('decisions_total', '5m', done('cut|raise|set|release')),
+              over: counted('culprits_chosen_total', '5m'),
+              share: config.governorOverShare,
+              ticks: counted('ticks_total', '5m'),
+              missed: counted('bound_missed_total', '5m'),
             },
-            'interference_governor on %s can take no more, and containers still wait.' % here,
-            'On %s, {{ $value }} restrictions have been in force for 15 minutes without being cut further or raised, and containers of the node still wait for memory longer than their thresholds.' % here
+            'interference_governor on %s can take no more, and protected containers still wait.' % here,
+            'On %s, {{ $value }} restrictions have been in force for 15 minutes without being cut further or raised, and protected containers were over their limits all that time.' % here
           ) + ofNode,
           // Acting, it has open claims, and only those that it tries in vain are none of its own will.
           a.alert(
@@ -146,7 +160,7 @@ local promql = import '../lib/promql.libsonnet';
               failed: counted('restores_total', '5m', 'outcome="failed"'),
             },
             'interference_governor on %s cannot give back what was taken.' % here,
-            'On %s, interference_governor cannot put settings back to what they were; its journal has {{ $value }} of them. The containers run with too small a quota, too few ways of the cache or too little memory bandwidth until they are started again, or somebody writes the original.' % here
+            'On %s, interference_governor cannot put settings back to what they were; its journal has {{ $value }} of them. The containers run with too small a quota, too few ways of the cache, too little memory bandwidth or with threads on too few CPUs until they are started again, or somebody sets the original.' % here
           ) + ofNode,
           a.alert(
             'InterferenceGovernorJournal',

@@ -92,15 +92,15 @@ local promql = import '../lib/promql.libsonnet';
     'Lost to interference, by namespace',
     "What the containers of a namespace would not have needed alone, over the time range: minutes of a CPU, as a share of what they used, container-minutes above the slowdown's bound, and what may be billed: minutes of a CPU used, less those that are known to be lost. Estimated (model %s). High, but for the last: its owners pay for their neighbours; see which of its containers are above." % config.slowdownModel,
     [
-      { name: 'CPU-minutes lost', unit: 'short', decimals: 0, expr: mostLost },
+      { name: 'Lost, CPU min', unit: 'short', decimals: 0, expr: mostLost },
       {
-        name: 'Share of its CPU time',
+        name: 'Lost share',
         unit: 'percentunit',
         decimals: 1,
         expr: 'topk(20, sum_over_time(%s[$__range]) > 0)\n/\n(sum_over_time(%s[$__range]) > 0)' % [lost, used],
       },
       {
-        name: 'Slow container-minutes',
+        name: 'Slow min',
         unit: 'short',
         decimals: 0,
         // Nobody above the bound has no series: 0, where something is lost.
@@ -108,14 +108,18 @@ local promql = import '../lib/promql.libsonnet';
               % [config.clusterLabel, minutes(recorded('workload:interference_slow_containers:count')), mostLost],
       },
       {
-        name: 'Billable CPU-minutes',
+        name: 'Billable, CPU min',
         unit: 'short',
         decimals: 0,
         expr: '%s\nand on (%s, namespace)\n%s' % [minutes(recorded('namespace:interference_billable_cpus:rate5m')), config.clusterLabel, mostLost],
       },
     ],
     [config.clusterLabel, 'namespace'],
-    { h: 8, noValue: 'no estimate' }
+    {
+      h: 8,
+      noValue: 'no estimate',
+      widths: { [config.clusterLabel]: 90, 'Lost, CPU min': 130, 'Lost share': 110, 'Slow min': 100, 'Billable, CPU min': 150 },
+    }
   ),
   local alerts = g.table(
     'Alerts firing',

@@ -380,7 +380,7 @@ local promql = import '../lib/promql.libsonnet';
             'Decisions of the governor',
             'Decisions per second, by what came of them; dry_run: it only observes. cut again and again: see the runbook of InterferenceGovernorFlapping. foreign, failed: somebody else writes the same files, or they cannot be written; its log says which.',
             'cps',
-            [g.target('%s > 0' % g.rate('action, outcome', 'interference_governor_decisions_total', here + ', action!="hold"'), '{{action}} {{outcome}}')],
+            [g.target('%s > 0' % g.rate('action, outcome', 'interference_governor_decisions_total', here), '{{action}} {{outcome}}')],
             { w: 6, h: 10, min: 0, stack: true, noValue: 'none' }
           ),
           g.stat(
@@ -394,7 +394,7 @@ local promql = import '../lib/promql.libsonnet';
             'Restricted containers',
             'Containers that it holds back now, or would in mode observe.',
             'short',
-            'sum(%s)' % q.select('interference_governor_claims', here),
+            'sum(%s)' % q.select('interference_governor_claims', here + ', actuator!="affinity"'),
             { w: 6, h: 5, noValue: 'no governor here' }
           ),
           g.timeseries(
@@ -410,6 +410,40 @@ local promql = import '../lib/promql.libsonnet';
             'percent',
             [g.target(top('max by (%s) (%s)' % [q.container, q.select('interference_governor_container_mba_percent', theirs)]), name)],
             { links: [g.toContainer], min: 0, max: 100, noValue: 'nobody is slowed down' }
+          ),
+          g.timeseries(
+            'Threads that are kept on CPUs of their own',
+            'Threads of each container that the policy nvmm_cores keeps on its few CPUs (in mode observe: would keep), stacked, since they write to persistent memory. Dashed: threads of the node that write there. Many write and none is kept: they are no more than the policy lets be, their containers are in none of its classes, or they may use none of its CPUs; see the panel of their moves.',
+            'short',
+            [
+              g.target(top('max by (%s) (%s)' % [q.container, q.select('interference_governor_container_kept_threads', theirs)]), name),
+              g.target('max by (%s) (%s)' % [q.node, q.select('interference_governor_nvmm_writers', here)], 'write'),
+            ],
+            {
+              links: [g.toContainer],
+              min: 0,
+              decimals: 0,
+              stack: true,
+              noValue: 'only with the policy nvmm_cores',
+              overrides: [
+                g.byName('write', {
+                  color: { mode: 'fixed', fixedColor: 'text' },
+                  'custom.lineStyle': { fill: 'dash', dash: [8, 6] },
+                  'custom.fillOpacity': 0,
+                  'custom.stacking': { mode: 'none', group: 'A' },
+                }),
+              ],
+            }
+          ),
+          g.timeseries(
+            'Moves of threads',
+            'Threads per second that the policy nvmm_cores moved to its CPUs (cut) and gave back (release), by what came of it; and what kept it from more: conflict, a thread may use none of these CPUs; eperm, the governor may not move threads. A thread that writes in bursts moves with each of them: a longer expiry in its configuration keeps it there. limited: more threads than limits.claims or limits.writes_per_second allow.',
+            'cps',
+            [
+              g.target('%s > 0' % g.rate('action, outcome', 'interference_governor_decisions_total', here + ', policy="nvmm_cores"'), '{{action}} {{outcome}}'),
+              g.target('%s > 0' % g.rate('reason', 'interference_governor_errors_total', here + ', actuator="affinity"'), '{{reason}}'),
+            ],
+            { min: 0, noValue: 'no thread is moved' }
           ),
         ]],
         ['Exporter', [
