@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "collectors/attribution/lane.h"
 #include "collectors/table.h"
 #include "exporter/options/options.h"
+#include "tests/bench/bench.h"
 
 struct synthetic {
     struct source source;
@@ -133,21 +133,6 @@ static const struct source_ops ops = {
     .probes = probes,
     .free = free_source,
 };
-
-static double cpu_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-static void must(bool ok, const char *what)
-{
-    if (ok)
-        return;
-    fprintf(stderr, "%s\n", what);
-    exit(1);
-}
 
 static const void *flags_of(struct options *options, bool traffic)
 {

@@ -4,8 +4,7 @@
  * The cells are the kernel's memory, made for so many CPUs, whatever this machine has; nobody
  * writes them meanwhile. Prints one line of JSON: bytes of the cells, and CPU us per container (the
  * median round) for a reading on all CPUs, and for the look at each that tells that it has run on
- * none. What the flush before a tick takes is not to be had without events: the kernel's program
- * then returns at once.
+ * none. bench_flush says what the flush before a tick takes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,21 +12,9 @@
 
 #include "exporter/source/bpf/bpf.h"
 #include "exporter/source/bpf/set.h"
+#include "tests/bench/bench.h"
 
 enum { ROLES = 7, MAX_ROUNDS = 1000 };
-
-static double clock_us(clockid_t id)
-{
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static int read_all(const struct bpf_set *set, size_t cpus, size_t containers, uint64_t *sum)
 {

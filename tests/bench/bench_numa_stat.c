@@ -9,27 +9,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "exporter/source/memory/memory.h"
+#include "tests/bench/bench.h"
 
 enum { ROWS = 64 };
-
-static double cpu_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-static void must(bool ok, const char *what)
-{
-    if (ok)
-        return;
-    perror(what);
-    exit(1);
-}
 
 /* The handles of those that have the file come first. */
 static size_t open_all(struct source *source, char **folders, size_t n, uint64_t *handles)

@@ -125,6 +125,15 @@ def cells():
     sys.stdout.flush()
 
 
+def flush():
+    result = measure.run_json("bench_flush", 50 if QUICK else 20000)
+    print("| a flush, seven events | by the clock | of our CPU |")
+    print("|---|---|---|")
+    for where, name in (("own", "of the exporter's own CPU"), ("other", "of another CPU")):
+        print(f"| {name} | {result[where + '_us']:.2f} us | {result[where + '_cpu_us']:.2f} us |")
+    sys.stdout.flush()
+
+
 def main():
     if os.geteuid() != 0:
         harness.skip("needs root")
@@ -133,6 +142,8 @@ def main():
     with tempfile.TemporaryDirectory() as directory, harness.Cgroups() as groups:
         live = measure.Live(pathlib.Path(directory), groups)
         cells()
+        print()
+        flush()
         print()
         node(live)
         print("Between two containers:\n")

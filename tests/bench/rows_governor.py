@@ -3,16 +3,13 @@
 
     sudo tests/bench/rows_governor.py build/plain > tests/bench/RESULTS-governor.md
 """
-import contextlib
 import datetime
-import http.server
 import json
 import os
 import pathlib
 import platform
 import sys
 import tempfile
-import threading
 import time
 
 if __name__ == "__main__":
@@ -20,21 +17,25 @@ if __name__ == "__main__":
 
 import harness  # noqa: E402
 import measure  # noqa: E402
+from json_server import JsonServer  # noqa: E402
 from measure import Row, Samples, verdict  # noqa: E402
 
 GOVERNOR = harness.BUILD / "interference_governor"
-CONTAINERS, INTERVAL_S = 250, 0.2
+CONTAINERS, HELD_CONTAINERS, INTERVAL_S = 250, 64, 0.2
 ORIGINAL, HELD = "300000 100000\n", "100000 100000\n"
 FAMILY = "interference_container_"
 FILLER = {f"{FAMILY}filler_{i}_total": [{"labels": {}, "value": 123456789 + i}] for i in range(14)}
 
 
 class Node:
-    """Containers of which the first is protected; an exporter that ticks by the clock."""
+    """Containers of which the first is protected. With 'held' so many behind it are best effort, and
+    it waits from the start, so that they are held; else all others are, and it does not. An exporter
+    that ticks by the clock."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, held):
+        self.best_effort = held or CONTAINERS - 1
         self.tree, self.state = directory / "cgroup", directory / "state"
-        self.over = self.bytes = 0
+        self.over, self.bytes = 1 if held else 0, 0
         self.origin = time.monotonic()
         self.tree.mkdir()
         self.state.mkdir(mode=0o700)
@@ -45,41 +46,23 @@ class Node:
             for name, text in (("cpu.max", ORIGINAL), ("cpu.weight", "1\n"),
                                ("cpuset.cpus.effective", "0-7\n")):
                 (group / name).write_text(text)
-        node = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                try:
-                    body = node.document()
-                except FileNotFoundError:  # the node has been cleared away
-                    return
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                with contextlib.suppress(OSError):
-                    self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.server = JsonServer(lambda _: self.document())
         self.config = directory / "governor.json"
         anything = {"pod": "*", "container": "*"}
         self.config.write_text(json.dumps({
             "governor": 1, "mode": "enforce", "state_directory": str(self.state),
-            "exporter": {"url": f"http://127.0.0.1:{self.server.server_port}"},
+            "exporter": {"url": self.server.url},
             "classes": [{"name": "web", "role": "protected",
                          "match": [{"namespace": "shop", **anything}]},
                         {"name": "batch", "role": "best_effort",
-                         "match": [{"namespace": "jobs", **anything}]}],
+                         "match": [{"namespace": "jobs", **anything}],
+                         "cpu": {"step_cores": 0.1 if held else 0.5}}],  # held after a step or two
             "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": 1.1,
-                                       "culprit_share": 0}},
+                                       "window": "10ms", "culprit_share": 0}},
             "limits": {"claims": CONTAINERS, "writes_per_second": 1000}}))
 
     def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+        self.server.close()
 
     def tick(self):
         return int((time.monotonic() - self.origin) / INTERVAL_S)
@@ -100,7 +83,8 @@ class Node:
                 f"{FAMILY}memory_read_latency_seconds": [{"labels": {}, "value": latency}],
                 f"{FAMILY}memory_read_latency_baseline_seconds": [
                     {"labels": {"basis": "calm"}, "value": 1e-7}]}
-            return {"namespace": "jobs" if i else "shop", "pod": f"p{i}", "container": f"c{i}",
+            kind = "shop" if i == 0 else "jobs" if i <= self.best_effort else "other"
+            return {"namespace": kind, "pod": f"p{i}", "container": f"c{i}",
                     "container_id": f"{i:012x}", "cgroup_id": (self.tree / str(i)).stat().st_ino,
                     "values": values}
 
@@ -122,10 +106,10 @@ class Node:
         return {str(file): file.stat().st_mtime_ns for file in files}
 
 
-def _settle(node, seconds):
-    """Until nothing is held, and nothing was changed for so long."""
+def _settle(node, seconds, held):
+    """Until so many are held, and nothing was changed for so long."""
     last, since = node.written(), time.monotonic()
-    while time.monotonic() < since + seconds or node.held():
+    while time.monotonic() < since + seconds or node.held() != held:
         time.sleep(0.1)
         now = node.written()
         if now != last:
@@ -148,54 +132,75 @@ def _steady(node, process, counter, seconds):
     return cpu, malloc() - allocated, changed, node.tick() - first
 
 
-def _soon(node, times):
-    """From the beginning of the tick in which it is too slow to the last cut, in ms."""
+def _soon(node, times, held):
+    """From the beginning of the tick in which it is too slow to the first cut, in ms. With 'held',
+    of containers that are restricted, and have just been raised by a step or two; else of those that
+    have all."""
     delays = Samples()
+    first = node.tree / "1/cpu.max"
     for _ in range(times):
-        harness.wait_until(lambda: node.held() == 0, 60, "all is given back", 0.05)
+        node.over = 0
+        if held:
+            harness.wait_until(lambda: first.read_text() != HELD, 60, "the first raise", 0.005)
+        else:
+            harness.wait_until(lambda: node.held() == 0, 60, "all is given back", 0.05)
         node.over = node.tick() + 2
-        first = node.tree / "1/cpu.max"
         while first.read_text() != HELD:
             time.sleep(0.0005)
         delays.append((time.monotonic() - node.began(node.over)) * 1000)
-        node.over = 0
+        if held and node.held() != held:
+            raise RuntimeError(f"{node.held()} containers are held, not {held}: this measures another thing")
     return delays
 
 
-def rows(scale):
-    measure.say("governor")
+def _measure(scale, held):
+    """Document's bytes; CPU by tick, allocations, changed files, ticks of the steady state; delays."""
     place = "/dev/shm" if os.path.isdir("/dev/shm") else None
     with tempfile.TemporaryDirectory(dir=place) as directory:
         directory = pathlib.Path(directory)
-        node, counter = Node(directory), directory / "allocations"
+        node, counter = Node(directory, held), directory / "allocations"
+        first = node.tree / "1/cpu.max"
+        made = first.stat().st_mtime_ns
         counter.write_bytes(bytes(8))
         environment = {**os.environ, "LD_PRELOAD": str(measure.PROGRAMS / "preload_malloc.so"),
                        "BENCH_MALLOC_FILE": str(counter)}
         process = harness.start(
-            [GOVERNOR, f"--config.file={node.config}", f"--path.cgroupfs={node.tree}", "--enforce",
+            [GOVERNOR, f"--config.file={node.config}", f"--state-directory={node.state}",
+             f"--path.cgroupfs={node.tree}", "--enforce",
              f"--web.listen-address=127.0.0.1:{harness.free_port()}", "--log.level=error"],
             env=environment)
         try:
-            journal = node.state / "journal"
-            harness.wait_until(lambda: journal.exists() and journal.stat().st_size, 30, "it acts")
-            _settle(node, 0.5 if scale.smoke else 2)
-            seconds = 1 if scale.smoke else 8
-            cpu, allocated, changed, ticks = _steady(node, process, counter, seconds)
-            delays = _soon(node, 1 if scale.smoke else 5)
+            # A start takes, with the fifth tick: before that nothing is steady.
+            harness.wait_until(lambda: first.stat().st_mtime_ns != made, 30, "it acts")
+            _settle(node, 0.5 if scale.smoke else 2, held)
+            steady = _steady(node, process, counter, 1 if scale.smoke else 8)
+            return node.bytes, *steady, _soon(node, 1 if scale.smoke else 5, held)
         finally:
             harness.stop(process)
             node.close()
+
+
+def _rows_of(scale, held):
+    size, cpu, allocated, changed, ticks, delays = _measure(scale, held)
+    what = f"{held or 'none'} of them held"
+    before = ("with their claims in the journal, and raised by a step before" if held
+              else "whose claims it opens first")
     return [
-        Row("governor: CPU of a tick, 250 containers", "reported", cpu.show("ms", 2), "reported",
-            f"nothing held; the document has {node.bytes / 1000:.0f} kB; the bound is 0.5 % of a CPU "
-            "at one tick a second, 5 ms"),
-        Row("governor: steady ticks allocate and write nothing", "0 and 0",
+        Row(f"governor: CPU of a tick, {CONTAINERS} containers, {what}", "reported",
+            cpu.show("ms", 2), "reported", f"the document has {size / 1000:.0f} kB; the bound is "
+            "0.5 % of a CPU at one tick a second, 5 ms"),
+        Row(f"governor: steady ticks allocate and write nothing, {what}", "0 and 0",
             f"{allocated} allocations, {changed} changed files in {ticks} ticks",
             verdict(max(allocated, changed), 0), "control files and journal"),
-        Row("governor: from the exporter's tick to the cut", "reported", delays.show("ms", 1),
-            "reported", "20 ms of it are left to the exporter to publish its tick; 249 containers "
-            "are cut at once, this is the first"),
+        Row(f"governor: from the exporter's tick to the cut, {what}", "reported",
+            delays.show("ms", 1), "reported", "20 ms of it are left to the exporter to publish its "
+            f"tick; {held or CONTAINERS - 1} containers are cut at once, {before}; this is the first"),
     ]
+
+
+def rows(scale):
+    measure.say("governor")
+    return [row for held in (0, HELD_CONTAINERS) for row in _rows_of(scale, held)]
 
 
 class Scale:

@@ -177,7 +177,7 @@ def _apart(scale):
     return found
 
 
-GREEDY_CONTAINERS = 512  # what --containers.max allows
+GREEDY_CONTAINERS = 512  # of a large node
 
 
 def _greedy(scale):

@@ -3,7 +3,6 @@ import collections
 import os
 import re
 import struct
-import subprocess
 import tempfile
 import time
 
@@ -178,9 +177,10 @@ def _total(live, scale):
 
 
 def _slab_kib():
-    """The kernel's own memory for objects."""
-    with open("/proc/meminfo", encoding="ascii") as meminfo:
-        return next(int(line.split()[1]) for line in meminfo if line.startswith("Slab:"))
+    """The kernel's objects that are in use: pages of what was there before would be used again."""
+    with open("/proc/slabinfo", encoding="ascii") as slabinfo:
+        caches = [line.split() for line in slabinfo.readlines()[2:]]
+    return sum(int(active) * int(size) for _, active, _, size, *_ in caches) / 1024
 
 
 def _attribution(scale):
