@@ -49,4 +49,5 @@ run=()
 if [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0)" -gt 28 ]; then
     run=(setarch "$(uname -m)" -R)
 fi
-"${run[@]}" ctest --test-dir "$suite" -j "$jobs" --output-on-failure --no-tests=error "$@"
+# Integration tests, most of the work, wait most of the time: half as many again are started.
+"${run[@]}" ctest --test-dir "$suite" -j "$((jobs + (jobs + 1) / 2))" --output-on-failure --no-tests=error "$@"

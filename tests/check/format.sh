@@ -1,6 +1,7 @@
 #!/bin/bash
 # Every C file is as clang-format leaves it, and no line of it is wider than 100 columns.
 set -euo pipefail
+export LC_ALL=C.UTF-8 # columns are characters, not bytes
 cd "$(dirname "$0")/../.."
 find exporter collectors tests deploy -name '*.[ch]' -print0 |
     xargs -0 --no-run-if-empty clang-format --dry-run -Werror --style=file

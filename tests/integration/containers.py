@@ -106,8 +106,8 @@ disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.snapshotter.v1.b
         assert result.returncode == 0, f"ctr {arguments}: {result.stdout}{result.stderr}"
         return result.stdout
 
-    def run(self, container_id, cgroup, annotations, *argv):
-        flags = [x for k, v in annotations.items() for x in ("--annotation", f"{k}={v}")]
+    def run(self, container_id, cgroup, annotations, *argv, flags=()):
+        flags = [*flags, *(x for k, v in annotations.items() for x in ("--annotation", f"{k}={v}"))]
         self.ctr("run", "--detach", "--null-io", "--cgroup", cgroup, *flags, IMAGE, container_id,
                  *argv)
         self.running.append(container_id)

@@ -54,8 +54,7 @@ class _Server:
             return False
 
     def words(self):
-        self.log.seek(0)
-        return self.log.read().decode(errors="replace")[-3000:]
+        return harness.text_of(self.log)[-3000:]
 
 
 class Prometheus(_Server):

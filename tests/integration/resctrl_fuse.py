@@ -9,7 +9,6 @@ rounded up; a task is in one group; the tasks of a group that is removed are the
 PROC/TID/cpu_resctrl_groups says where each is.
 """
 import errno
-import os
 import pathlib
 import re
 import stat

@@ -5,6 +5,8 @@ for it and is otherwise as it was."""
 import copy
 import json
 import pathlib
+import re
+import shlex
 import tempfile
 import unittest
 
@@ -20,6 +22,9 @@ CLASSES = [{"name": "web", "role": "protected",
             "match": [{"namespace": "shop", "pod": "*", "container": "cart"}]},
            {"name": "batch", "role": "best_effort",
             "match": [{"namespace": "batch-*", "pod": "*", "container": "*"}]}]
+UNIT = (harness.SOURCE / "deploy/systemd/interference_governor.service").read_text()
+TEXTS = [harness.SOURCE / "deploy/governor.md",
+         *sorted((harness.SOURCE / "dashboards/runbooks").glob("InterferenceGovernor*.md"))]
 GIVEN = {"enabled": True, "nodeSelector": {"kubernetes.io/hostname": "node-7"},
          "config": {"classes": CLASSES, "policies": {"threshold": {"classes": ["batch"]}}}}
 
@@ -38,6 +43,18 @@ def of_exporter(objects, kind):
     (found,) = [o for o in objects if o["kind"] == kind and
                 o["metadata"]["labels"].get("app.kubernetes.io/component") == "metrics"]
     return found
+
+
+def restoring(text):
+    """The flags of each command that gives back, as it is printed: in a block or within a line."""
+    text = text.replace("\\\n", " ")
+    commands = re.findall(r"^ {4,}(.*interference_governor .*--restore)", text, re.M)
+    commands += re.findall(r"`(interference_governor [^`]*--restore)`", text)
+    return [shlex.split(command.split("interference_governor ", 1)[1]) for command in commands]
+
+
+def with_prefix(prefix, flags):
+    return {flag for flag in flags if flag.startswith(prefix)}
 
 
 def pod(daemonset):
@@ -126,9 +143,10 @@ class Governor(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder:
                 file = pathlib.Path(folder, "governor.json")
                 config = json.loads(text)
-                for state, status in ((folder, 0), ("relative", 2)):  # it reads what it is given
+                # It reads what it is given: 1, for there is no exporter, or 2.
+                for state, status in ((config["state_directory"], 1), (folder, 2), ("relative", 2)):
                     file.write_text(json.dumps({**config, "state_directory": state}))
-                    result = run(GOVERNOR, f"--config.file={file}", "--restore")
+                    result = run(GOVERNOR, f"--config.file={file}", "--check")
                     self.assertEqual(result.returncode, status, result.stderr)
             socket = pathlib.Path(config["exporter"]["socket"])
             mounts = {m["mountPath"]: m["name"] for m in container["volumeMounts"]}
@@ -139,6 +157,33 @@ class Governor(unittest.TestCase):
             self.assertEqual({container[probe]["httpGet"]["path"]
                               for probe in ("livenessProbe", "readinessProbe")},
                              {"/-/healthy", "/-/ready"})
+
+    def test_what_to_type_gives_back(self):
+        """A command that gives back by hand sees what the governor has seen: the unit's paths or the
+        chart's, or the chart's from where the node's files are below /host."""
+        (container,) = pod(of_governor(self.objects, "DaemonSet"))["containers"]
+        state = json.loads(of_governor(self.objects, "ConfigMap")["data"]["governor.json"])[
+            "state_directory"]
+        paths = with_prefix("--path.", container["args"])
+        self.assertTrue(paths)
+        unit = with_prefix("--state-directory=", shlex.split(
+            re.search("^ExecStart=(.*)", UNIT, re.M)[1]))
+        needed = {"host": unit, "chart": {*paths, f"--state-directory={state}"},
+                  "debug": {*paths, f"--state-directory=/host{state}"}}
+        seen = {file.stem: set() for file in TEXTS}
+        for file in TEXTS:
+            for flags in restoring(file.read_text()):
+                result = run(GOVERNOR, *flags, "--version")
+                self.assertEqual(result.returncode, 0, (flags, result.stderr))
+                if flags == ["--restore"]:  # "with the same flags as it ran with"
+                    continue
+                kind = "debug" if with_prefix("--state-directory=/host", flags) else \
+                    "chart" if with_prefix("--path.cgroupfs=", flags) else "host"
+                self.assertLessEqual(needed[kind], set(flags), file.name)
+                seen[file.stem].add(kind)
+        self.assertEqual(seen["InterferenceGovernorDown"], {"host", "chart", "debug"})
+        self.assertEqual(seen["InterferenceGovernorRestoreFailed"], {"host", "chart"})
+        self.assertEqual(seen["governor"], {"debug"})
 
     def test_exporter_beside_it(self):
         """Serves a socket in a directory of root's, as root; all else is as without the governor."""
@@ -162,13 +207,14 @@ class Governor(unittest.TestCase):
         config = json.loads(of_governor(self.objects, "ConfigMap")["data"]["governor.json"])
         name = pathlib.Path(config["exporter"]["socket"]).name
         config["exporter"]["socket"] = str(folder / name)
-        config["state_directory"] = str(folder)
+        config.pop("state_directory")
         (folder / "governor.json").write_text(json.dumps(config))
         with harness.Exporter(f"--web.listen-address=unix:{folder / name}", "--source=replay",
                               f"--source.replay.file={harness.REPLAYS / 'idle.jsonl'}"):
             port = harness.free_port()
             log = self.enterContext(open(folder / "log", "w+b"))
             governor = harness.start([GOVERNOR, f"--config.file={folder / 'governor.json'}",
+                                      f"--state-directory={folder}",
                                       f"--web.listen-address=127.0.0.1:{port}"], stderr=log)
             self.addCleanup(harness.stop, governor)
             harness.wait_until(lambda: self.asked(port, "interference_governor_exporter_up 1"), 20,

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Whether test_governor_live, which needs a quiet machine, can tell a governor from none: its judge on
+"""Whether test_governor_live, can tell a governor from none: its judge on
 made-up rounds, in which reads take longer by so much for each core of a hog that streams, and every
 window has noise."""
 import random
@@ -9,7 +9,7 @@ from closed_loop import ARMS, BASE, FACTOR, MOST, STEP, Results
 from harness import main
 from test_governor_live import ROUNDS, TICKS, told_apart
 
-NORMAL_NS, SLOWER = 165, 0.07
+NORMAL_NS, SLOWER = 7, 1.3
 
 
 def governs(_draw, latency):
@@ -49,11 +49,11 @@ def share_told_apart(cuts, noise):
 
 class Judge(unittest.TestCase):
     def test_a_governor_is_seen(self):
-        for noise in (0.005, 0.01):
+        for noise in (0.03, 0.06):
             self.assertGreaterEqual(share_told_apart(governs, noise), 0.99, noise)
 
     def test_who_does_not_look_at_latencies_is_not_taken_for_one(self):
-        for noise in (0.005, 0.01, 0.02):
+        for noise in (0.03, 0.06, 0.12):
             self.assertEqual(share_told_apart(never_cuts, noise), 0, noise)
             self.assertLessEqual(share_told_apart(cuts_by_chance, noise), 0.15, noise)
 

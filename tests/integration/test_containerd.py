@@ -3,24 +3,32 @@
 
 containerd runs from a directory of the test, with its own root, state and socket; its image is a
 hand-made archive around one static program. The exporter reads the names from containerd's state
-through --path.rootfs. The sandbox (pause) container is not monitored; one that ends lingers.
+through --path.rootfs. The sandbox (pause) container is not monitored; one that ends lingers. And
+the governor, which goes by these names, cuts the quota of who is meant and gives it back.
 """
+import contextlib
 import json
 import pathlib
 import secrets
+import signal
 import tempfile
 import time
 import unittest
 
 import harness
+from closed_loop import BASELINE, cpu_hierarchy, own_tree, told_events
 from containers import Containerd, Pod, oci_image
-from harness import Exporter, wait_until
+from governing import GOVERNOR, GovernorPage
+from harness import Exporter, free_port, start, stop, wait_until
 
 LINGER = 4
 INFO = "interference_container_info"
+TELLER = harness.PROGRAMS / "uprobe_roles"
 
 
-class RealContainers(unittest.TestCase):
+class WithContainerd(unittest.TestCase):
+    EVENTS = harness.SOFTWARE_EVENTS
+
     def setUp(self):
         self.directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.groups = self.enterContext(harness.Cgroups())
@@ -31,16 +39,19 @@ class RealContainers(unittest.TestCase):
 
     def events(self):
         path = self.directory / "events.json"
-        path.write_text(json.dumps(harness.SOFTWARE_EVENTS))
+        path.write_text(json.dumps(self.EVENTS))
         return path
 
-    def start_container(self, pod, name, container_id=None):
+    def start_container(self, pod, name, container_id=None, argv=("/program",), flags=()):
         container_id = container_id or secrets.token_hex(32)
         self.containerd.run(
             container_id, f"{pod.cgroup}/{container_id}",
             pod.annotations("container", container_name=name, image_name="registry/cart:1"),
-            "/program")
+            *argv, flags=flags)
         return container_id
+
+
+class RealContainers(WithContainerd):
 
     def test_life_of_containers(self):
         pod = Pod(self.groups.path(self.groups.base), "shop", "cart-0")
@@ -119,6 +130,99 @@ class RealContainers(unittest.TestCase):
             shown = exporter.containers()[container_id[:12]]
             self.assertEqual((shown["namespace"], shown["pod"], shown["container"]),
                              ("bank", "ledger-7d9f", "ledger"))
+
+
+# What containers do in turn: no reads, reads of 100 ns, of 200 ns.
+IDLE, FAST, SLOW = (f"l3_miss_reads={reads},l3_miss_read_occupancy={waits},repeat"
+                    for reads, waits in ((0, 0), (200, 200), (200, 400)))
+WHOLE, LEAST = 80000, 50000  # of 100000 us
+
+
+class Governed(GovernorPage, WithContainerd):
+    """Real quotas of containers that are known by the names that the CRI plugin gave them."""
+
+    EVENTS = told_events(TELLER, 100)
+
+    def setUp(self):
+        self.cpu_mount = cpu_hierarchy()
+        super().setUp()
+        if self.groups.version != 2:
+            self.skipTest("needs perf_event in cgroup v2")
+        self.port = free_port()
+
+    def start_teller(self, pod, name, *work):
+        """A container that asks for no CPU and may have 0.8 of one."""
+        cpu = harness.online_cpus()[0 if pod.namespace == "shop" else -1]
+        return self.start_container(
+            pod, name, argv=("/programs/uprobe_roles", *(f"{cpu}:{terms}" for terms in work)),
+            flags=("--mount", f"type=bind,src={TELLER.parent},dst=/programs,options=rbind:ro",
+                   "--cpu-shares", "2", "--cpu-period", "100000", "--cpu-quota", str(WHOLE)))
+
+    def quota(self, pod, container_id):
+        group = self.cpu_mount / pod.cgroup.removeprefix("/") / container_id
+        return int((group / "cpu.cfs_quota_us").read_text())
+
+    def govern(self, exporter):
+        state, config = self.directory / "state", self.directory / "governor.json"
+        state.mkdir(mode=0o700)
+        config.write_text(json.dumps({
+            "governor": 1, "mode": "enforce", "state_directory": str(state),
+            "exporter": {"url": f"http://127.0.0.1:{exporter.port}"},
+            "classes": [
+                {"name": "web", "role": "protected",
+                 "match": [{"namespace": "shop", "pod": "cart-0", "container": "cart"}]},
+                {"name": "batch", "role": "best_effort", "cpu": {"base_cores": LEAST / 1e5},
+                 "match": [{"namespace": "jobs", "pod": "report-*", "container": "report"}]}],
+            "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": 1.5,
+                                       "window": "10ms"}}}))
+        log = self.enterContext((self.directory / "governor.log").open("w+b"))
+        process = start([GOVERNOR, f"--config.file={config}", "--enforce",
+                         f"--state-directory={state}",
+                         f"--path.cgroupfs={own_tree(self.directory, self.groups)}",
+                         f"--web.listen-address=127.0.0.1:{self.port}"], stderr=log)
+        self.addCleanup(stop, process, signal.SIGKILL)
+        return process
+
+    def is_active(self):
+        with contextlib.suppress(OSError):
+            return self.metric("policy_active", policy="threshold")
+        return False
+
+    def listed(self, page, rows, *keys):
+        return [tuple(row[key] for key in keys)
+                for row in json.loads(self.ask(f"/api/v1/{page}"))[rows]]
+
+    def test_whom_the_names_mean(self):
+        """Who waits is known by them, and who is cut; the other container of that pod, which does the
+        same, is not, nor who waits."""
+        top = self.groups.path(self.groups.base)
+        cart, report = Pod(top, "shop", "cart-0"), Pod(top, "jobs", "report-7")
+        waiting = self.start_teller(cart, "cart", FAST, SLOW)
+        batch = self.start_teller(report, "report", IDLE, FAST)
+        sidecar = self.start_teller(report, "sidecar", IDLE, FAST)
+        # Whatever else the machine does, each reads in every window.
+        (self.cpu_mount / self.groups.base.name / "cpu.shares").write_text("262144")
+        with Exporter("--source=perf", f"--events.file={self.events()}",
+                      "--collector.disable-defaults", "--collector.core_latency",
+                      f"--path.rootfs={self.containerd.rootfs}", self.groups.only(),
+                      "--sampling.interval=250ms", ends_within=60) as exporter:
+            baseline = lambda: exporter.scrape().get(BASELINE, container_id=waiting[:12])
+            wait_until(baseline, 60, "what is normal is known", 0.1)
+            process = self.govern(exporter)
+            wait_until(self.is_active, 20, "the governor knows it, too")
+            self.assertEqual(self.quota(report, batch), WHOLE)
+            for container_id in (batch, sidecar, waiting):
+                self.containerd.ctr("task", "kill", "--signal", "SIGUSR1", container_id)
+            wait_until(lambda: self.quota(report, batch) == LEAST, 20, "it is cut")
+            wait_until(lambda: self.listed("state", "claims", "container", "value") ==
+                       [("jobs/report-7/report", LEAST / 1e5)], 20, "it is the only claim")
+            for pod, container_id in ((report, sidecar), (cart, waiting)):
+                self.assertEqual(self.quota(pod, container_id), WHOLE)
+            self.assertEqual(
+                self.listed("decisions", "decisions", "action", "container", "cause")[-1],
+                ("cut", "jobs/report-7/report", "shop/cart-0/cart"))
+            self.assertEqual(stop(process), 0)
+            self.assertEqual(self.quota(report, batch), WHOLE)
 
 
 if __name__ == "__main__":

@@ -68,11 +68,12 @@ class Install(unittest.TestCase):
         self.assertFalse(program.exists())
 
     def check_governor(self, root, listed):
-        """The program, its unit, an example that it takes; nothing that starts it."""
+        """The program, its unit, examples that it takes; nothing that starts it."""
+        examples = "/usr/share/doc/interference-governor/examples"
         self.assertEqual(listed, {"/usr/bin/interference_governor",
                                   "/usr/lib/systemd/system/interference_governor.service",
-                                  "/usr/share/doc/interference-governor/examples/"
-                                  "interference_governor.json"})
+                                  f"{examples}/interference_governor.json",
+                                  f"{examples}/affinity.conf"})
         program = root / "usr/bin/interference_governor"
         self.assertIn("interference_governor", run(program, "--version"))
         self.assertNotIn("not stripped", run("file", program))
@@ -83,8 +84,12 @@ class Install(unittest.TestCase):
         config = json.loads(example.read_text())
         self.assertEqual(config["mode"], "observe")
         mine = self.root / "governor.json"
-        mine.write_text(json.dumps({**config, "state_directory": str(self.root)}))
-        run(program, f"--config.file={mine}", "--restore")  # nothing is left; it took the file
+        mine.write_text(json.dumps(config))
+        state = f"--state-directory={self.root}"
+        run(program, state, "--restore")  # nothing is left
+        checked = subprocess.run([program, f"--config.file={mine}", state, "--check"],
+                                 capture_output=True, timeout=20, check=False)
+        self.assertEqual(checked.returncode, 1, checked.stderr)  # no exporter; a wrong file is 2
         return program
 
     def test_governor(self):

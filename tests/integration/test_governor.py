@@ -8,7 +8,6 @@ import concurrent.futures
 import contextlib
 import errno
 import http.client
-import http.server
 import itertools
 import json
 import os
@@ -18,19 +17,20 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 import unittest
 
-from harness import BUILD, EXPORTER, REPLAYS, SOURCE, free_port, main, parse_openmetrics, start, stop, wait_until
+from governing import GOVERNOR, GovernorRuns
+from harness import EXPORTER, REPLAYS, SOURCE, free_port, main, parse_openmetrics, sanitized, start, stop, wait_until
+from json_server import JsonServer
 
-GOVERNOR = BUILD / "interference_governor"
-FAULTS = BUILD / "programs/libgovernor_faults.so"
 ORIGINAL = "300000 100000\n"
+BURST = "300000\n"
+CHART_LIMIT_KIB = 64 << 10  # governor.resources of the chart: beyond it the kernel would end it
 BATCH = ("batch-0", "batch-1")
 
 
-class FakeExporter:
+class FakeExporter(JsonServer):
     """A tick with each request. 'latencies' are the protected container's, in turn; None: it is
     as before; the last one stays."""
 
@@ -40,48 +40,26 @@ class FakeExporter:
         self.silent = self.huge = False
         self.wall_offset = 0
         self.root, self.prefix = tree, ""
-        outer = self
+        super().__init__(lambda _: json.dumps(self.document()).encode())
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                if outer.silent:
-                    time.sleep(0.5)
-                if outer.huge:
-                    self.send_huge()
-                    return
-                try:
-                    body = json.dumps(outer.document()).encode()
-                except FileNotFoundError:  # the scene has been cleared away
-                    self.send_error(503)
-                    return
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                with contextlib.suppress(OSError):
-                    self.wfile.write(body)
+    def respond(self, handler):
+        if self.silent:
+            time.sleep(0.5)
+        if self.huge:
+            self.send_huge(handler)
+        else:
+            super().respond(handler)
 
-            def send_huge(self):
-                """100 MB, of which nobody knows before they are there, or with the length ahead."""
-                self.send_response(200)
-                if outer.tick % 2:
-                    self.send_header("Content-Length", str(100 << 20))
-                self.end_headers()
-                outer.tick += 1
-                with contextlib.suppress(OSError):
-                    for _ in range(100):
-                        self.wfile.write(bytes([32]) * (1 << 20))
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05},
-                         daemon=True).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+    def send_huge(self, handler):
+        """100 MB, of which nobody knows before they are there, or with the length ahead."""
+        handler.send_response(200)
+        if self.tick % 2:
+            handler.send_header("Content-Length", str(100 << 20))
+        handler.end_headers()
+        self.tick += 1
+        with contextlib.suppress(OSError):
+            for _ in range(100):
+                handler.wfile.write(bytes([32]) * (1 << 20))
 
     def container(self, namespace, name, reads, latency):
         values = {"interference_container_info": [{"labels": {"id": f"{self.prefix}/{name}"},
@@ -112,11 +90,11 @@ PLOT = [100, 100, 100, 100, 100, 100, 131, 100]
 PLOT_ENDS = 9
 
 
-class Scene:
+class Scene(GovernorRuns):
     """port 0: nobody asks the governor anything, and none is another one's, which had it a moment
     ago: with two of them at the same port, one ends with status 1."""
 
-    def __init__(self, latencies=PLOT, mode="enforce", source="perf", port=None):
+    def __init__(self, latencies=PLOT, mode="enforce", source="perf", port=None, burst=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
         self.tree, self.state = self.folder / "cgroup", self.folder / "state"
         self.tree.mkdir()
@@ -127,6 +105,8 @@ class Scene:
             (self.tree / name / "cpu.max").write_text(ORIGINAL)
             (self.tree / name / "cpu.weight").write_text("1\n")
             (self.tree / name / "cpuset.cpus.effective").write_text("0-7\n")
+        if burst:
+            (self.tree / BATCH[0] / "cpu.max.burst").write_text(burst)
         self.exporter = FakeExporter(self.tree, latencies, source)
         self.count = self.folder / "count"
         self.config = self.folder / "governor.json"
@@ -144,7 +124,7 @@ class Scene:
                         {"name": "batch", "role": "best_effort",
                          "match": [{"namespace": "jobs", **anything}]}],
             "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": 1.1,
-                                       **threshold}}}))
+                                       "window": "10ms", **threshold}}}))
 
     def close(self):
         self.exporter.close()
@@ -158,24 +138,8 @@ class Scene:
 
     def argv(self, *more):
         return [GOVERNOR, f"--config.file={self.config}", f"--path.cgroupfs={self.tree}",
+                f"--state-directory={self.state}",
                 f"--web.listen-address=127.0.0.1:{self.port}", *more]
-
-    def environment(self, at=0, error=0):
-        self.count.write_bytes(bytes(8))
-        return {**os.environ, "LD_PRELOAD": str(FAULTS), "FAULT_AT": str(at),
-                "FAULT_ERRNO": str(error), "FAULT_COUNT": str(self.count)}
-
-    def steps(self):
-        return int.from_bytes(self.count.read_bytes(), "little")
-
-    def run(self, *flags, **environment):
-        return start(self.argv(*flags), stderr=subprocess.PIPE,
-                     env=self.environment(**environment) if environment else None)
-
-    def restore(self, **environment):
-        return subprocess.run([str(a) for a in self.argv("--restore")], capture_output=True,
-                              timeout=20, check=False,
-                              env=self.environment(**environment) if environment else None)
 
     def get(self, path):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
@@ -196,11 +160,7 @@ class Scene:
         self.exporter.gone = {BATCH[1]: PLOT_ENDS}
         wait_until(lambda: process.poll() is not None or self.exporter.tick > PLOT_ENDS + 1, 30,
                    "the plot's end")
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-        log = process.communicate(timeout=20)[1].decode()
-        assert process.returncode in expected, f"status {process.returncode}: {log}"
-        return process.returncode
+        return self.end(process, expected)
 
 
 class Governor(unittest.TestCase):
@@ -241,6 +201,8 @@ class Governor(unittest.TestCase):
         claims = json.loads(scene.get("/api/v1/state")[1])["claims"]
         self.assertEqual({c["container"]: c["value"] for c in claims},
                          {"jobs/batch-0-x/batch-0": 1, "jobs/batch-1-x/batch-1": 1})
+        self.assertEqual({(c["policy"], c["held"], c["set"]) for c in claims},
+                         {("threshold", True, "100000 100000")})
         self.assertEqual(scene.get("/-/ready")[0], 200)
         process.send_signal(signal.SIGTERM)
         log = process.communicate(timeout=20)[1].decode()
@@ -280,7 +242,7 @@ class Governor(unittest.TestCase):
 
     def test_killed_at_every_step(self):
         def case(at):
-            with contextlib.closing(Scene(port=0)) as scene:
+            with contextlib.closing(Scene(port=0, burst=BURST)) as scene:
                 code = scene.play(self.governed(scene, "--enforce", at=at), (0, -signal.SIGKILL))
                 self.expect_restored(scene)
                 return code == 0
@@ -288,7 +250,7 @@ class Governor(unittest.TestCase):
 
     def test_each_step_fails(self):
         def case(at):
-            with contextlib.closing(Scene(port=0)) as scene:
+            with contextlib.closing(Scene(port=0, burst=BURST)) as scene:
                 error = (errno.EIO, errno.ENOSPC, errno.EBUSY)[at % 3]
                 scene.play(self.governed(scene, "--enforce", at=at, error=error), (0, 1, 3))
                 passed = scene.steps() < at
@@ -298,7 +260,7 @@ class Governor(unittest.TestCase):
 
     def test_restore_is_killed_at_every_step(self):
         def case(at):
-            with contextlib.closing(Scene([100] * 6 + [131], port=0)) as scene:
+            with contextlib.closing(Scene([100] * 6 + [131], port=0, burst=BURST)) as scene:
                 process = self.governed(scene, "--enforce")
                 wait_until(lambda: scene.quota("batch-1") == "100000 100000", 30, "held")
                 stop(process, signal.SIGKILL)
@@ -319,6 +281,72 @@ class Governor(unittest.TestCase):
         self.assertIn(b"outcome=foreign", result.stderr)
         self.assertEqual(scene.quota("batch-0"), "123000 100000")
         self.assertEqual(scene.quota("batch-1"), ORIGINAL.strip())
+
+    def test_a_start_that_cannot_restore(self):
+        """As --restore: status 3, and nothing is done before all is back."""
+        scene = self.scene([131])
+        process = self.governed(scene, "--enforce")
+        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+        stop(process, signal.SIGKILL)
+        file = scene.tree / "batch-1/cpu.max"
+        text = file.read_text()
+        file.unlink()
+        file.mkdir()
+        for flag in ("--enforce", "--restore"):
+            result = subprocess.run([str(a) for a in scene.argv(flag)], capture_output=True,
+                                    timeout=20, check=False)
+            self.assertEqual(result.returncode, 3, result.stderr)
+        file.rmdir()
+        file.write_text(text)
+        self.assertEqual(scene.restore().returncode, 0)
+        self.assertEqual(scene.snapshot(), scene.before)
+
+    def test_a_wrong_configuration_keeps_nothing(self):
+        """Killed while its file is wrong, or names another state directory: --restore gives back what
+        was taken, and so does the start that refuses the file."""
+        def wrong(**keys):
+            return lambda scene: json.dumps({**json.loads(scene.config.read_text()), **keys})
+        for text in (lambda _: "{}", lambda _: "{", wrong(frobnicate=1),
+                     wrong(state_directory="/nonexistent/other"),
+                     wrong(mode="observe", state_directory="/run/interference_governor")):
+            for command, status in (("--restore", 0), ("--enforce", 2)):
+                scene = self.scene([100] * 6 + [131])
+                process = self.governed(scene, "--enforce")
+                wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+                scene.config.write_text(text(scene))
+                stop(process, signal.SIGKILL)
+                self.assertNotEqual(scene.snapshot(), scene.before)
+                result = subprocess.run([str(a) for a in scene.argv(command)],
+                                        capture_output=True, timeout=20, check=False)
+                log = result.stderr.decode()
+                self.assertEqual(result.returncode, status, log)
+                self.assertEqual(scene.snapshot(), scene.before, log)
+
+    def test_another_state_directory(self):
+        """The file cannot name one: the command line does, or it is the default. --restore needs no
+        file, and says where there is no journal."""
+        scene = self.scene([131])
+        argv = [str(a) for a in scene.argv("--check") if "--state-directory" not in str(a)]
+        result = subprocess.run(argv, capture_output=True, timeout=20, check=False)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"--state-directory says another one, \"/run/interference_governor\"",
+                      result.stderr)
+        result = subprocess.run([str(GOVERNOR), "--restore", f"--state-directory={scene.folder}/other"],
+                                capture_output=True, timeout=20, check=False)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(f"there is no journal in {scene.folder}/other".encode(), result.stderr)
+
+    def test_another_state_directory_in_the_file_of_a_running_one(self):
+        """Nothing changes, and that is told."""
+        scene = self.scene([131])
+        self.governed(scene, "--enforce")
+        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+        scene.config.write_text(json.dumps({**json.loads(scene.config.read_text()),
+                                            "state_directory": f"{scene.folder}/other"}))
+        wait_until(lambda: "config_last_reload_successful 0" in scene.get("/metrics")[1],
+                   what="refused")
+        self.assertEqual(scene.quota("batch-1"), "100000 100000")
+        self.assertFalse((scene.folder / "other").exists())
 
     def test_a_broken_journal_stops_everything(self):
         scene = self.scene([131])
@@ -378,8 +406,9 @@ class Governor(unittest.TestCase):
         wait_until(lambda: scene.snapshot() == scene.before, 20, "let go")
         wait_until(lambda: scene.exporter.tick > ticks + 4, 20, "answers of both kinds")
         self.assertEqual(scene.metrics().get("interference_governor_exporter_up"), 0)
-        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-        self.assertLess(int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]), 100 << 10)
+        if not sanitized():  # the address sanitizer keeps what is given back, on purpose
+            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            self.assertLess(int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]), CHART_LIMIT_KIB)
         scene.exporter.huge = False
         wait_until(lambda: scene.quota("batch-1") == "100000 100000", 20, "held again")
 
@@ -489,12 +518,16 @@ class Governor(unittest.TestCase):
 
     def test_check_says_what_could_be_restricted(self):
         scene = self.scene([100])
-        result = subprocess.run([str(a) for a in scene.argv("--check")], capture_output=True,
-                                timeout=20, check=False, env=scene.environment())
-        self.assertEqual(result.returncode, 0, result.stderr.decode())
-        self.assertEqual(sorted(result.stdout.decode().splitlines()),
-                         [f'jobs/{name}-x/{name}: cpu between 1 and 3, now "300000 100000"'
-                          for name in BATCH])
+
+        def checked():
+            result = subprocess.run([str(a) for a in scene.argv("--check")], capture_output=True,
+                                    timeout=20, check=False, env=scene.environment())
+            self.assertEqual(result.returncode, 0, result.stderr.decode())
+            return sorted(result.stdout.decode().splitlines())
+        self.assertEqual(checked(), [f'jobs/{name}-x/{name}: cpu between 1 and 3, now "300000 100000"'
+                                     for name in BATCH])
+        scene.config.write_text(scene.config.read_text().replace('"jobs"', '"nobody"'))
+        self.assertEqual(checked(), ["no container here could be restricted now"])
         self.assertEqual(scene.steps(), 0)
 
     def test_quotas_of_the_real_kernel(self):
@@ -514,17 +547,19 @@ class Governor(unittest.TestCase):
         for name in names:
             (cpu / parent / name / "cpu.shares").write_text("2")
         quota[BATCH[0]].write_text("150000")
+        burst = cpu / parent / BATCH[0] / "cpu.cfs_burst_us"  # the kernel takes no quota below it
+        burst.write_text("150000")
         scene.exporter.root, scene.exporter.prefix = counted / parent, f"/{parent}"
         argv = [a for a in scene.argv("--enforce") if "cgroupfs" not in str(a)]
         process = start(argv, stderr=subprocess.PIPE)
         self.addCleanup(process.stderr.close)
         self.addCleanup(stop, process, signal.SIGKILL)
-        read = lambda: [quota[name].read_text().strip() for name in names]
-        wait_until(lambda: read() == ["-1", "100000", "100000"], 20, "held")
+        read = lambda: [file.read_text().strip() for file in (*quota.values(), burst)]
+        wait_until(lambda: read() == ["-1", "100000", "100000", "100000"], 20, "held")
         capabilities = pathlib.Path(f"/proc/{process.pid}/status").read_text()
         self.assertIn("CapEff:\t0000000000000000", capabilities)
         scene.exporter.silent = True
-        wait_until(lambda: read() == ["-1", "150000", "-1"], 20, "let go")
+        wait_until(lambda: read() == ["-1", "150000", "-1", "150000"], 20, "let go")
         stop(process)
 
     def test_wrong_use(self):

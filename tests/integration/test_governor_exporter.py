@@ -30,6 +30,7 @@ class Recording:
     """A recording that grows: a tick's lines, and then the next one's first, which lets it go."""
 
     READS = {"cart": 100000, BATCH[0]: 1000000, BATCH[1]: 20000}
+    CGROUPS = {}  # of those that are not by their name below the root
 
     def __init__(self, path):
         self.tick, self.sums = 0, {}
@@ -39,9 +40,9 @@ class Recording:
                               "cache_cycles": CACHE_CYCLES, "llc_hit_cycles": 20, "sockets": 1,
                               "numa_nodes": 1, "cpus": 8}})
         for i, name in enumerate(self.READS):
-            self.put({"container": {"key": name, "cgroup": f"/{name}", "id": f"{i:x}" * 64,
-                                    "namespace": "shop" if name == "cart" else "jobs",
-                                    "pod": f"{name}-x", "container": name}})
+            self.put({"container": {"key": name, "cgroup": self.CGROUPS.get(name, f"/{name}"),
+                                    "id": f"{i:x}" * 64, "pod": f"{name}-x", "container": name,
+                                    "namespace": "shop" if name == "cart" else "jobs"}})
         self.begin()
 
     def open(self, path):

@@ -1,10 +1,9 @@
 #!/usr/bin/python3
-"""A real closed loop: who streams loses CPU until the reads of who waits are as they were, who only
-computes keeps it. Real memory, real quotas, the real exporter and governor (closed_loop.py).
+"""A real closed loop: who streams loses CPU until the reads of who waits are nearly as they were, who
+only computes keeps it. Real memory, real quotas, the real exporter and governor (closed_loop.py).
 
-Judged is by rank within rounds, never by nanoseconds: one core slows this memory by a few percent,
-and what the machine does besides moves it by as much. Where the arms are not told apart because
-others use the machine, or because one core cannot slow its memory, the test is skipped and says so.
+Judged is by rank within rounds, never by nanoseconds. Where who streams does not slow who waits, for
+others use the caches anyway, the test is skipped and says so.
 
     tests/integration/test_governor_live.py build/plain --table 30 8    # measures, judges nothing
 """
@@ -16,11 +15,10 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "attribution"))
 
 import harness  # noqa: E402
-from closed_loop import FACTOR, ClosedLoop, play  # noqa: E402
+from closed_loop import ClosedLoop, play  # noqa: E402
 from neighbours import own_share_of_cpus  # noqa: E402
 
-ROUNDS, TICKS = 12, 8
-BUSY = 0.5  # CPUs that others have: half of one that the containers need
+ROUNDS, TICKS = 4, 8
 
 
 def told_apart(results):
@@ -34,16 +32,12 @@ class Live(unittest.TestCase):
         own_share_of_cpus()
         directory = self.enterContext(tempfile.TemporaryDirectory())
         self.loop = self.enterContext(ClosedLoop(directory))
-        self.governor = self.loop.govern()
 
     def test_who_hurts_is_throttled(self):
         results = play(self.loop, ROUNDS, TICKS)
         print(results, flush=True)
-        if not told_apart(results):
-            if results.others > BUSY:
-                self.skipTest(f"others had {results.others:.1f} CPUs meanwhile")
-            if results.slower() < FACTOR - 1:
-                self.skipTest(f"one core slows this memory by {results.slower():.1%} only")
+        if results.harm_p() < 0.9:
+            self.skipTest(f"who streams slows reads in {results.harm_p():.0%} of pairs of ticks only")
         self.assertGreater(results.quota_p(), 0.7)
         self.assertGreater(results.latency_p(), 0.7)
         self.assertGreaterEqual(results.kept(), 0.5)
@@ -52,7 +46,6 @@ class Live(unittest.TestCase):
 def table(rounds, ticks):
     own_share_of_cpus()
     with tempfile.TemporaryDirectory() as directory, ClosedLoop(directory) as loop:
-        loop.govern()
         print(play(loop, rounds, ticks))
 
 

@@ -5,9 +5,7 @@ It is killed, and its writes fail, at steps that write (GOVERNOR_STRIDE=1: at ea
 --restore has brought all tasks back to the root group and left no group of its own.
 """
 import concurrent.futures
-import contextlib
 import errno
-import http.server
 import json
 import os
 import pathlib
@@ -17,20 +15,19 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 
-from harness import BUILD, main, start, stop, wait_until
+from governing import GOVERNOR, GovernorRuns
+from harness import main, start, stop, wait_until
+from json_server import JsonServer
 
-GOVERNOR = BUILD / "interference_governor"
-FAULTS = BUILD / "programs/libgovernor_faults.so"
 HERE = pathlib.Path(__file__).resolve().parent
 TIDS = ("101", "102", "103")
 WORKERS = 4
 
 
-class Machine:
+class Machine(GovernorRuns):
     """A node with one protected and one best-effort container, and an exporter in which the
     protected one is slow."""
 
@@ -52,23 +49,7 @@ class Machine:
         self.fuse = start([sys.executable, HERE / "resctrl_fuse.py", self.mount, self.proc,
                            groups, *TIDS])
         wait_until(lambda: (self.mount / "schemata").exists(), 20, "the file system")
-        outer = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                body = json.dumps(outer.document()).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                with contextlib.suppress(OSError):
-                    self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05},
-                         daemon=True).start()
+        self.server = JsonServer(lambda _: json.dumps(self.document()).encode())
         self.reset()
 
     def reset(self, slowdown=2.0):
@@ -79,8 +60,7 @@ class Machine:
         by_slowdown = {"classes": ["batch"], "step": "10ms"}
         self.config.write_text(json.dumps({
             "governor": 1, "mode": "enforce", "state_directory": str(self.state),
-            "exporter": {"url": f"http://127.0.0.1:{self.server.server_port}", "stale": "1s",
-                         "dead": "2s"},
+            "exporter": {"url": self.server.url, "stale": "1s", "dead": "2s"},
             "classes": [{"name": "web", "role": "protected", "slowdown_bound": 1.5,
                          "match": [{"namespace": "shop", **anything}]},
                         {"name": "batch", "role": "best_effort", "llc": {"floor_ways": 10},
@@ -112,8 +92,7 @@ class Machine:
                       for name in ("batch", "twin") if (self.tree / name).exists())]}
 
     def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+        self.server.close()
         stop(self.fuse)
         if self.mount.is_mount():
             subprocess.run(["umount", "-l", self.mount], check=True)
@@ -134,21 +113,9 @@ class Machine:
 
     def argv(self, *more):
         return [GOVERNOR, f"--config.file={self.config}", f"--path.cgroupfs={self.tree}",
+                f"--state-directory={self.state}",
                 f"--path.sysfs={self.sys}", f"--path.procfs={self.proc}",
                 "--web.listen-address=127.0.0.1:0", *more]
-
-    def environment(self, at, error):
-        self.count.write_bytes(bytes(8))
-        return {**os.environ, "LD_PRELOAD": str(FAULTS), "FAULT_AT": str(at),
-                "FAULT_ERRNO": str(error), "FAULT_COUNT": str(self.count)}
-
-    def run(self, at=0, error=0):
-        return start(self.argv("--enforce"), stderr=subprocess.PIPE,
-                     env=self.environment(at, error))
-
-    def restore(self, at=0):
-        return subprocess.run([str(a) for a in self.argv("--restore")], capture_output=True,
-                              timeout=20, check=False, env=self.environment(at, 0))
 
     def play(self, process, expected):
         """Until both are turned down, and then to its end; or until it has died. Its status, which is
@@ -156,11 +123,7 @@ class Machine:
         def is_over():
             return process.poll() is not None or self.tick > 14
         wait_until(is_over, 30, "the plot's end")
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-        log = process.communicate(timeout=20)[1].decode()
-        assert process.returncode in expected, f"status {process.returncode}: {log}"
-        return process.returncode
+        return self.end(process, expected)
 
 
 class Resctrl(unittest.TestCase):
@@ -178,7 +141,7 @@ class Resctrl(unittest.TestCase):
 
     def test_turned_down_and_given_back(self):
         machine = self.machine()
-        process = machine.run()
+        process = machine.run("--enforce")
         self.addCleanup(process.stderr.close)
         self.addCleanup(stop, process, signal.SIGKILL)
         wait_until(lambda: machine.groups() == {"res:ig_3ff_90"} and
@@ -204,7 +167,7 @@ class Resctrl(unittest.TestCase):
         machine.threads("batch", TIDS[0])
         machine.threads("batch/child", TIDS[1])
         machine.threads("twin", TIDS[2])
-        process = machine.run()
+        process = machine.run("--enforce")
         self.addCleanup(process.stderr.close)
         self.addCleanup(stop, process, signal.SIGKILL)
         expect = lambda *groups: wait_until(
@@ -221,7 +184,7 @@ class Resctrl(unittest.TestCase):
 
     def test_no_group_is_left_over_when_there_are_few(self):
         machine = self.machine(groups=2)
-        process = machine.run()
+        process = machine.run("--enforce")
         self.addCleanup(process.stderr.close)
         self.addCleanup(stop, process, signal.SIGKILL)
         wait_until(lambda: machine.tick > 20, 20, "ticks")
@@ -258,7 +221,7 @@ class Resctrl(unittest.TestCase):
 
     def test_killed_at_any_step(self):
         def case(machine, at):
-            code = machine.play(machine.run(at=at), (0, -signal.SIGKILL))
+            code = machine.play(machine.run("--enforce", at=at), (0, -signal.SIGKILL))
             self.expect_restored(machine)
             return code == 0
         self.assertGreater(self.sweep(case, 1), 40)
@@ -266,7 +229,7 @@ class Resctrl(unittest.TestCase):
     def test_any_step_fails(self):
         def case(machine, at):
             error = (errno.EIO, errno.ENOSPC, errno.EBUSY)[at % 3]
-            machine.play(machine.run(at=at, error=error), (0, 1, 3))
+            machine.play(machine.run("--enforce", at=at, error=error), (0, 1, 3))
             passed = int.from_bytes(machine.count.read_bytes(), "little") < at
             self.expect_restored(machine)
             return passed

@@ -8,7 +8,6 @@ thread the CPUs that it had, those that were born meanwhile, too.
 import concurrent.futures
 import contextlib
 import errno
-import http.server
 import itertools
 import json
 import os
@@ -18,14 +17,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 
-from harness import BUILD, main, start, stop, wait_until
+from governing import GOVERNOR, GovernorRuns
+from harness import main, start, stop, wait_until
+from json_server import JsonServer
 
-GOVERNOR = BUILD / "interference_governor"
-FAULTS = BUILD / "programs/libgovernor_faults.so"
 CPUS = sorted(os.sched_getaffinity(0))
 KEPT = {CPUS[-1]}
 WORKERS = 4
@@ -42,7 +40,48 @@ for line in sys.stdin:
 """
 
 
-class Machine:
+class Teller(JsonServer):
+    """An exporter's two documents: one container, and which of its threads store all the time."""
+
+    def __init__(self, cgroup, path, pid, writers):
+        self.cgroup, self.path, self.pid, self.writers = cgroup, path, pid, writers
+        self.tick, self.writing = 0, True
+        super().__init__(self.answer)
+
+    def answer(self, path):
+        page = self.nvmm if path == "/api/v1/nvmm" else self.containers
+        return json.dumps(page()).encode()
+
+    def containers(self):
+        self.tick += 1
+        return {"source": "perf", "replay_ended": False,
+                "tick": {"number": self.tick, "monotonic_seconds": time.monotonic(),
+                         "timestamp_seconds": time.time(), "interval_seconds": 0.05},
+                "containers": [{"namespace": "jobs", "pod": "w", "container": "w",
+                                "container_id": "0a1b2c3d4e5f",
+                                "cgroup_id": self.cgroup.stat().st_ino,
+                                "values": {"interference_container_info": [
+                                    {"labels": {"id": self.path}, "value": 1}]}}]}
+
+    def nvmm(self):
+        threads = [{"tid": tid, "last_store_seconds_ago": 0.01}
+                   for tid in (self.writers if self.writing else [])]
+        return {"source": "perf", "monotonic_seconds": time.monotonic(), "window_seconds": 0.05,
+                "containers": [{"container_id": "0a1b2c3d4e5f",
+                                "processes": [{"pid": self.pid, "threads": threads}]}]}
+
+    def configuration(self, state):
+        """Of a governor that keeps whoever stores on the last CPU."""
+        everything = {"namespace": "*", "pod": "*", "container": "*"}
+        return json.dumps({
+            "governor": 1, "mode": "enforce", "state_directory": str(state),
+            "exporter": {"url": self.url, "stale": "1s", "dead": "2s"},
+            "classes": [{"name": "batch", "role": "best_effort", "match": [everything]}],
+            "policies": {"nvmm_cores": {"classes": ["batch"], "cpus": str(CPUS[-1]), "engage": 1,
+                                        "engage_after": "50ms"}}})
+
+
+class Machine(GovernorRuns):
     """A container of a tree of plain files, with real threads, and who tells of them."""
 
     def __init__(self):
@@ -59,42 +98,17 @@ class Machine:
         self.main = self.sleepers.pid
         self.tids = [self.main, *self.writers]
         self.list_threads()
-        outer = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                page = outer.nvmm if self.path == "/api/v1/nvmm" else outer.containers
-                body = json.dumps(page()).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                with contextlib.suppress(OSError):
-                    self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05},
-                         daemon=True).start()
+        self.exporter = Teller(self.cgroup, "/writer", self.main, self.tids[:])
         self.reset()
 
     def reset(self):
         shutil.rmtree(self.state, ignore_errors=True)
         self.state.mkdir(mode=0o700)
-        self.tick, self.writing = 0, True
-        everything = {"namespace": "*", "pod": "*", "container": "*"}
-        self.config.write_text(json.dumps({
-            "governor": 1, "mode": "enforce", "state_directory": str(self.state),
-            "exporter": {"url": f"http://127.0.0.1:{self.server.server_port}", "stale": "1s",
-                         "dead": "2s"},
-            "classes": [{"name": "batch", "role": "best_effort", "match": [everything]}],
-            "policies": {"nvmm_cores": {"classes": ["batch"], "cpus": str(CPUS[-1]), "engage": 1,
-                                        "engage_after": "50ms"}}}))
+        self.exporter.tick, self.exporter.writing = 0, True
+        self.config.write_text(self.exporter.configuration(self.state))
 
     def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+        self.exporter.close()
         stop(self.sleepers, signal.SIGKILL)
         self.sleepers.stdin.close()
         self.sleepers.stdout.close()
@@ -111,24 +125,6 @@ class Machine:
         self.list_threads()
         return self.tids[-1]
 
-    def containers(self):
-        self.tick += 1
-        return {"source": "perf", "replay_ended": False,
-                "tick": {"number": self.tick, "monotonic_seconds": time.monotonic(),
-                         "timestamp_seconds": time.time(), "interval_seconds": 0.05},
-                "containers": [{"namespace": "jobs", "pod": "w", "container": "w",
-                                "container_id": "0a1b2c3d4e5f",
-                                "cgroup_id": self.cgroup.stat().st_ino,
-                                "values": {"interference_container_info": [
-                                    {"labels": {"id": "/writer"}, "value": 1}]}}]}
-
-    def nvmm(self):
-        threads = [{"tid": tid, "last_store_seconds_ago": 0.01}
-                   for tid in ([self.main, *self.writers] if self.writing else [])]
-        return {"source": "perf", "monotonic_seconds": time.monotonic(), "window_seconds": 0.05,
-                "containers": [{"container_id": "0a1b2c3d4e5f",
-                                "processes": [{"pid": self.main, "threads": threads}]}]}
-
     def cpus(self, tid):
         return os.sched_getaffinity(tid)
 
@@ -140,35 +136,18 @@ class Machine:
 
     def argv(self, *more):
         return [GOVERNOR, f"--config.file={self.config}", f"--path.cgroupfs={self.tree}",
+                f"--state-directory={self.state}",
                 "--web.listen-address=127.0.0.1:0", *more]
 
-    def environment(self, at, error):
-        self.count.write_bytes(bytes(8))
-        return {**os.environ, "LD_PRELOAD": str(FAULTS), "FAULT_AT": str(at),
-                "FAULT_ERRNO": str(error), "FAULT_COUNT": str(self.count)}
-
-    def steps(self):
-        return int.from_bytes(self.count.read_bytes(), "little")
-
-    def run(self, at=0, error=0):
-        return start(self.argv("--enforce"), stderr=subprocess.PIPE,
-                     env=self.environment(at, error))
-
-    def restore(self, at=0):
-        return subprocess.run([str(a) for a in self.argv("--restore")], capture_output=True,
-                              timeout=20, check=False, env=self.environment(at, 0))
-
-    def play(self, process):
-        """Until they are kept, one is born, and it is given back; or until the governor has died."""
+    def play(self, process, expected):
+        """Until they are kept, one is born, and it is given back; or until the governor has died. Its
+        status, which is one of these."""
         over = lambda *_: process.poll() is not None
         wait_until(lambda: over() or self.are_kept(), 40, "kept")
         if not over():
             child = self.beget()
             wait_until(lambda: over() or self.cpus(child) == set(CPUS), 40, "given back")
-        if not over():
-            process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=20)
-        return process.returncode
+        return self.end(process, expected)
 
 
 @unittest.skipIf(len(CPUS) < 2, "needs two CPUs")
@@ -179,7 +158,7 @@ class Threads(unittest.TestCase):
         return machine
 
     def governed(self, machine, **faults):
-        process = machine.run(**faults)
+        process = machine.run("--enforce", **faults)
         self.addCleanup(process.stderr.close)
         self.addCleanup(stop, process, signal.SIGKILL)
         return process
@@ -199,9 +178,9 @@ class Threads(unittest.TestCase):
         child = machine.beget()
         wait_until(lambda: machine.cpus(child) == set(CPUS), 40, "who was born is given back")
         self.assertTrue(machine.are_kept())
-        machine.writing = False
+        machine.exporter.writing = False
         wait_until(lambda: machine.cpus(machine.main) == set(CPUS), 40, "writing no more")
-        machine.writing = True
+        machine.exporter.writing = True
         wait_until(machine.are_kept, 40, "kept again")
         process.send_signal(signal.SIGTERM)
         log = process.communicate(timeout=20)[1].decode()
@@ -242,8 +221,7 @@ class Threads(unittest.TestCase):
 
     def test_killed_at_every_step(self):
         def case(machine, at):
-            code = machine.play(self.governed(machine, at=at))
-            self.assertIn(code, (0, -signal.SIGKILL))
+            code = machine.play(self.governed(machine, at=at), (0, -signal.SIGKILL))
             self.expect_restored(machine)
             return code == 0
         self.assertGreater(self.sweep(case), 20)
@@ -251,8 +229,7 @@ class Threads(unittest.TestCase):
     def test_each_step_fails(self):
         def case(machine, at):
             error = (errno.EIO, errno.EPERM, errno.EBUSY)[at % 3]
-            code = machine.play(self.governed(machine, at=at, error=error))
-            self.assertIn(code, (0, 1, 3))
+            machine.play(self.governed(machine, at=at, error=error), (0, 1, 3))
             passed = machine.steps() < at
             self.expect_restored(machine)
             return passed

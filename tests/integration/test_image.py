@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The container image: a real build of the Dockerfile, its size, and the exporter run from it by
-containerd exactly as the committed DaemonSet says, then with less.
+"""The container image: a real build of the Dockerfile with both programs, its size, and each run from
+it by containerd exactly as its DaemonSet says, the exporter also with less.
 
 The base image is made from Debian's packages on the spot. Everything stays below BUILD/image; the
 base is kept there for the next run.
@@ -19,17 +19,22 @@ import uuid
 import yaml
 
 import harness
+import test_chart
 from containers import Containerd
 from harness import wait_until
+from test_chart_governor import GIVEN, governed, of_governor
+from test_chart_governor import pod as pod_of
 
 WORK = harness.BUILD / "image"
 BASE = "docker.io/library/debian:bookworm-slim"
 IMAGE = "localhost/interference_exporter:test"
 REVISION = "0123456789ab"
+OWN = {"interference-exporter", "interference-governor"}
 MORE_THAN_BASE_BYTES = 40_000_000
 CTR_DEFAULTS = ("CHOWN", "DAC_OVERRIDE", "FSETID", "FOWNER", "MKNOD", "NET_RAW", "SETGID", "SETUID",
                 "SETFCAP", "SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT", "KILL", "AUDIT_WRITE")
 PERFMON = 1 << 38
+BPF = 1 << 39
 CHANGE_USER = 1 << 6 | 1 << 7  # SETGID, SETUID
 SECCOMP = harness.SOURCE / "deploy/kubernetes/seccomp/interference-exporter.json"
 
@@ -53,7 +58,9 @@ def make_base():
         partial = WORK / "base.partial"
         excluded = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in
                     ("doc", "man", "info", "locale")]
-        run("mmdebstrap", "--variant=apt", "--mode=root", "--format=tar", *excluded, suite, partial)
+        # As in the published image: what is unpacked is not synced file by file.
+        run("mmdebstrap", "--variant=apt", "--mode=root", "--format=tar", *excluded,
+            "--dpkgopt=force-unsafe-io", suite, partial)
         partial.rename(base)
     container = buildah("from", "scratch").strip()
     buildah("add", "--quiet", container, base, "/")
@@ -66,7 +73,7 @@ def setUpModule():
     remove_store()
     make_base()
     buildah("bud", "--isolation", "chroot", "--pull-never", "--format", "docker", "--tag", IMAGE,
-            "--build-arg", f"REVISION={REVISION}", harness.SOURCE)
+            "--build-arg", f"REVISION={REVISION}", "--build-arg", "GOVERNOR=ON", harness.SOURCE)
     (WORK / "image.tar").unlink(missing_ok=True)
     buildah("push", "--quiet", "--disable-compression", IMAGE, f"oci-archive:{WORK / 'image.tar'}:{IMAGE}")
 
@@ -104,8 +111,8 @@ class Image(unittest.TestCase):
                                   re.M)), root
         whole, root = packages(IMAGE)
         more = whole - packages(BASE)[0]
-        self.assertIn("interference-exporter", more)
-        self.assertEqual([name for name in more if name != "interference-exporter" and
+        self.assertLessEqual(OWN, more)
+        self.assertEqual([name for name in more if name not in OWN and
                           (not name.startswith("lib") or name.endswith("-dev"))], [])
         sbom = (root / "usr/share/doc/interference-exporter/sbom.spdx").read_text()
         self.assertEqual(set(re.findall(r"^PackageName: (.*)$", sbom, re.M)), whole)
@@ -192,38 +199,45 @@ class Container(unittest.TestCase):
                          (False, False, 0))
         self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
         wanted = security["capabilities"]["add"] if capabilities is None else capabilities
-        options = ["--read-only", "--seccomp", *seccomp,
-                   *(f"--cap-drop=CAP_{name}" for name in CTR_DEFAULTS
-                     if name not in wanted),
-                   *(f"--cap-add=CAP_{name}" for name in wanted)]
         self.assertIs(security["readOnlyRootFilesystem"], True)
         paths = {v["name"]: v["hostPath"]["path"] for v in pod["volumes"]}
-        mounts = [(paths[m["name"]], m["mountPath"]) for m in container["volumeMounts"]]
-        mounts.append((self.directory / "events.json", "/events.json"))
-        for source, target in mounts:
-            if str(source).startswith("/var/log"):
-                source = self.directory / str(source)[1:]
-            options.append(f"--mount=type=bind,src={source},dst={target},options=rbind:ro")
+        mounts = [(paths[m["name"]], m["mountPath"], "ro") for m in container["volumeMounts"]]
+        mounts = [(self.directory / source[1:] if source.startswith("/var/log") else source, *rest)
+                  for source, *rest in mounts]
+        mounts.append((self.directory / "events.json", "/events.json", "ro"))
         link = f"exporter-0_monitoring_exporter-{self.id}.log"
         uid = uuid.uuid4()
         (self.directory / "var/log/containers" / link).symlink_to(
             f"/var/log/pods/monitoring_exporter-0_{uid}/exporter/0.log")
-        cgroup = self.groups.path(self.groups.base) + f"/kubepods/burstable/pod{uid}"
+        self.launch(container, wanted, mounts, f"/kubepods/burstable/pod{uid}",
+                    [*self.entrypoint, *container["args"], "--sampling.interval=200ms", *flags],
+                    seccomp)
+        self.port = 10066
+        wait_until(self.is_ready, 20, "the exporter is ready", 0.1)
+
+    def launch(self, container, capabilities, mounts, pod, argv, seccomp=()):
+        limit = re.fullmatch(r"(\d+)Mi", container["resources"]["limits"]["memory"])[1]
+        options = ["--read-only", "--seccomp", *seccomp,
+                   *(f"--cap-drop=CAP_{name}" for name in CTR_DEFAULTS
+                     if name not in capabilities),
+                   *(f"--cap-add=CAP_{name}" for name in capabilities),
+                   f"--memory-limit={int(limit) << 20}",
+                   *(f"--mount=type=bind,src={source},dst={target},options=rbind:{mode}"
+                     for source, target, mode in mounts)]
+        cgroup = self.groups.path(self.groups.base) + pod
         self.containerd.ctr("run", "--detach", "--null-io", "--cgroup", f"{cgroup}/{self.id}",
-                            *options, IMAGE, self.id, *self.entrypoint,
-                            *container["args"], "--sampling.interval=200ms", *flags)
+                            *options, IMAGE, self.id, *argv)
         self.containerd.running.append(self.id)
         tasks = self.containerd.ctr("task", "list")
         self.pid = int(re.search(rf"^{self.id}\s+(\d+)", tasks, re.M)[1])
-        wait_until(self.is_ready, 20, "the exporter is ready", 0.1)
 
     def get(self, path):
         """From within the container's network, which nothing else is in."""
         return subprocess.run(
             ["nsenter", "--target", str(self.pid), "--net", "/usr/bin/python3", "-c",
              "import sys, urllib.request as r; "
-             "print(r.urlopen('http://127.0.0.1:10066' + sys.argv[1], timeout=10).read().decode())",
-             path], capture_output=True, text=True, timeout=30)
+             "print(r.urlopen('http://127.0.0.1:' + sys.argv[1], timeout=10).read().decode())",
+             f"{self.port}{path}"], capture_output=True, text=True, timeout=30)
 
     def is_ready(self):
         return self.get("/-/ready").returncode == 0
@@ -233,8 +247,7 @@ class Container(unittest.TestCase):
                     if c["name"] == name)
 
     def status(self):
-        text = pathlib.Path(f"/proc/{self.pid}/status").read_text()
-        return dict(re.findall(r"^(\w+):\t(.*)$", text, re.M))
+        return harness.process_status(self.pid)
 
     def execute(self, *argv):
         return subprocess.run(
@@ -288,6 +301,87 @@ class Container(unittest.TestCase):
         refused = self.execute(self.id, "unshare", "--user", "true")
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("Operation not permitted", refused.stdout + refused.stderr)
+
+    def counts_by_bpf(self, **options):
+        """As the chart has it with counters.bpf (test_chart)."""
+        if self.groups.version != 2:
+            self.skipTest("BPF counts cgroups of v2")
+        add = daemonset()[1]["securityContext"]["capabilities"]["add"]
+        self.start("--events.file=/events.json", "--source=bpf", capabilities=[*add, "BPF"], **options)
+        status = json.loads(self.get("/api/v1/status").stdout)
+        self.assertEqual(status["source"], "bpf", status["source_why"])
+        self.assertEqual({name: int(self.status()[name], 16) for name in ("CapPrm", "CapEff", "CapBnd")},
+                         {"CapPrm": PERFMON | BPF, "CapEff": PERFMON | BPF,
+                          "CapBnd": PERFMON | BPF | CHANGE_USER})
+        self.assertEqual(set(self.status()["Uid"].split()), {"65534"})
+        wait_until(self.counted, 10, "its own container is counted, by name", 0.1)
+        self.assertEqual(self.collector("core_latency")["reason"], "ok")
+
+    def test_counters_bpf(self):
+        self.counts_by_bpf()
+
+    def test_counters_bpf_with_own_profile(self):
+        self.counts_by_bpf(seccomp=("--seccomp-profile", SECCOMP))
+
+    def test_counters_bpf_without_the_capability(self):
+        """cgroup events count, and it is said why."""
+        self.start("--events.file=/events.json", "--source=bpf")
+        status = json.loads(self.get("/api/v1/status").stdout)
+        self.assertEqual(status["source"], "perf")
+        if self.groups.version == 2:
+            self.assertIn("grant CAP_BPF", status["source_why"])
+        wait_until(self.counted, 10, "its own container is counted, by name", 0.1)
+
+    # --- the governor, of the same image ---
+
+    def start_governor(self):
+        """As the chart's DaemonSet does, with folders of the test's for those of the host's /run."""
+        test_chart.build_renderer()
+        config = {**GIVEN["config"], "mode": "observe"}
+        objects = governed({"config": config})
+        pod = pod_of(of_governor(objects, "DaemonSet"))
+        (container,) = pod["containers"]
+        security = container["securityContext"]
+        self.assertEqual((security["capabilities"], security["readOnlyRootFilesystem"]),
+                         ({"drop": ["ALL"]}, True))
+        for name in ("run/interference_exporter", "run/interference_governor", "config"):
+            (self.directory / name).mkdir(parents=True, mode=0o700)
+        (self.directory / "config/governor.json").write_text(
+            of_governor(objects, "ConfigMap")["data"]["governor.json"])
+        paths = {v["name"]: v.get("hostPath", {"path": "/config"})["path"] for v in pod["volumes"]}
+        mounts = [(paths[m["name"]], m["mountPath"], "ro" if m.get("readOnly") else "rw")
+                  for m in container["volumeMounts"]]
+        mounts = [(source if source.startswith("/sys") else self.directory / source[1:], *rest)
+                  for source, *rest in mounts]
+        self.enterContext(harness.Exporter(
+            f"--events.file={self.directory / 'events.json'}", "--no-collector.probe",
+            "--sampling.interval=200ms",
+            f"--web.listen-address=unix:{self.directory}/run/interference_exporter/exporter.sock"))
+        self.launch(container, [], mounts, "/kubepods/governor",
+                    [*container["command"], *container["args"]])
+        self.governor_files = [a for a in container["args"] if a.startswith(("--config", "--path"))]
+        self.port = 10067
+
+    def test_governor(self):
+        """It observes, as user 0 without a capability, and writes nothing."""
+        self.start_governor()
+        wait_until(self.is_ready, 60, "the governor sees the exporter's ticks", 0.1)
+        status = self.status()
+        self.assertEqual({status[name] for name in ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")},
+                         {"0" * 16})
+        self.assertEqual((status["NoNewPrivs"], status["Seccomp"]), ("1", "2"))
+        page = harness.parse_text(self.get("/metrics").stdout[:-1])
+        self.assertEqual(page.get("interference_governor_exporter_up"), 1)
+        self.assertEqual(page.get("interference_governor_mode", mode="observe"), 1)
+        self.assertEqual(list((self.directory / "run/interference_governor").iterdir()), [])
+        refused = self.execute(self.id, "touch", "/written")
+        self.assertIn("Read-only file system", refused.stdout + refused.stderr)
+        program = "/usr/bin/interference_governor"
+        said = self.execute("--user", "65534:65534", self.id, program, "--help")
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn("--enforce", said.stdout)
+        checked = self.execute(self.id, program, "--check", *self.governor_files)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
 
 
 if __name__ == "__main__":

@@ -199,10 +199,13 @@ class Live(unittest.TestCase):
         def writers():
             return exporter.scrape().get(C + "nvmm_writer_threads", container_id=container_id[:12])
 
-        wait_until(lambda: {p["pid"] for p in listed()} == pids, 10, "the writers are listed", 0.01)
-        for process in listed():
+        def seen():
+            processes = listed()
+            return processes if {p["pid"] for p in processes} == pids and all(
+                p["store"]["bytes_per_second"] > 0 for p in processes) else None
+
+        for process in wait_until(seen, 10, "the writers are listed, with what they stored", 0.01):
             self.assertEqual([t["tid"] for t in process["threads"]], [process["pid"]])
-            self.assertGreater(process["store"]["bytes_per_second"], 0)
         wait_until(lambda: not listed() and writers() == 0, 10, "nobody is listed any more", 0.01)
 
     def test_without_such_memory(self):

@@ -145,7 +145,12 @@ class Secure(unittest.TestCase):
         with Prometheus(self.directory, {
                 "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms"},
                 "scrape_configs": [job]}) as prometheus:
-            target = wait_until(prometheus.target, 20, "Prometheus has scraped", 0.1)
+            def answered():
+                """A password takes its time to be checked, and beside other tests more than the timeout."""
+                target = prometheus.target()
+                return target and "deadline exceeded" not in target["lastError"] and target
+
+            target = wait_until(answered, 60, "Prometheus has an answer", 0.1)
             if target["health"] == "up":
                 wait_until(lambda: prometheus.query("interference_exporter_build_info"), 20,
                            "metrics are there", 0.2)

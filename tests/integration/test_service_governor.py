@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The governor's unit, under a real systemd: nobody starts it, it runs without any capability, may write
-cgroups and nothing else, and however it ends, the next one comes and what it took is given back."""
+cgroups and nothing else, and however it ends, the next one comes and what it took is given back. With
+its drop-in it has one capability, and moves threads of others; without, it says what it lacks."""
 import json
 import os
 import pathlib
@@ -13,9 +14,13 @@ import urllib.request
 import harness
 import test_service
 from harness import wait_until
+from test_governor_threads import CPUS, Teller
 
 UNIT = "interference_governor.service"
 CONFIG = "/run/ie/governor.json"
+EXAMPLES = "run/ie/share/doc/interference-governor/examples"
+NICE = 1 << 23
+WRITER = "[Service]\nExecStart=/bin/sh -c 'sleep infinity & sleep infinity & wait'\n"
 test_service.UNIT = UNIT  # whose properties the machine shows and changes
 
 
@@ -54,7 +59,8 @@ class Service(unittest.TestCase):
         unit = install(directory)
         # The machine's /etc cannot be written to.
         unit.write_text(unit.read_text().replace("/etc/interference_governor.json", CONFIG))
-        example = directory / "run/ie/share/doc/interference-governor/examples/interference_governor.json"
+        (directory / "units/writer.service").write_text(WRITER)
+        example = directory / EXAMPLES / "interference_governor.json"
         (directory / CONFIG[1:]).write_bytes(example.read_bytes())
         self.machine = self.enterContext(machine)
         self.port = harness.free_port()
@@ -70,14 +76,18 @@ class Service(unittest.TestCase):
         self.machine.systemctl("start", UNIT)  # returns at READY=1
         self.assertEqual(self.machine.show("ActiveState"), "active")
 
+    def expect_capabilities(self, expected):
+        status = pathlib.Path(f"/proc/{self.machine.pid()}/status").read_text()
+        fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        self.assertEqual({int(fields[name], 16) for name in ("CapBnd", "CapPrm", "CapEff")},
+                         {expected})
+        self.assertEqual((fields["NoNewPrivs"], fields["Seccomp"]), ("1", "2"))
+
     def test_runs_with_nothing(self):
         """Not started by itself; without capabilities; its directory is its own, and outlives it."""
         self.assertEqual(self.machine.show("ActiveState"), "inactive")
         self.start()
-        status = pathlib.Path(f"/proc/{self.machine.pid()}/status").read_text()
-        fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-        self.assertEqual({int(fields[name], 16) for name in ("CapBnd", "CapPrm", "CapEff")}, {0})
-        self.assertEqual((fields["NoNewPrivs"], fields["Seccomp"]), ("1", "2"))
+        self.expect_capabilities(0)
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=10) as answer:
             self.assertIn('interference_governor_mode{mode="observe"} 1', answer.read().decode())
         self.machine.systemctl("reload", UNIT)
@@ -88,7 +98,7 @@ class Service(unittest.TestCase):
 
     def test_comes_back(self):
         """Killed, it is followed by --restore and the next one; a wrong file ends it for good."""
-        self.start(f"RestartSec=100ms\nExecStopPost=/bin/sh -c 'echo $EXIT_STATUS >>/run/stopped'")
+        self.start("RestartSec=100ms\nExecStopPost=/bin/sh -c 'echo $EXIT_STATUS >>/run/stopped'")
         first = self.machine.pid()
         os.kill(first, signal.SIGKILL)
         wait_until(lambda: self.machine.show("NRestarts") == "1", 20, "it is started again", 0.1)
@@ -96,10 +106,54 @@ class Service(unittest.TestCase):
         # Ours came after the unit's own, which must have ended well.
         self.assertEqual(self.machine.inside("cat", "/run/stopped").stdout, "KILL\n")
         self.machine.systemctl("stop", UNIT)
+        # Also with a wrong file --restore ends well.
+        self.machine.inside("rm", "/run/stopped")
+        self.machine.systemctl("start", UNIT)
         self.machine.inside("bash", "-c", f"echo '{{}}' >{CONFIG}")
+        os.kill(self.machine.pid(), signal.SIGKILL)
+        wait_until(lambda: self.machine.show("ActiveState") == "failed", 20, "it stays away", 0.1)
+        self.assertEqual(self.machine.inside("cat", "/run/stopped").stdout, "KILL\n2\n")
         self.assertNotEqual(self.machine.systemctl("start", UNIT, check=False).returncode, 0)
         self.assertEqual((self.machine.show("ActiveState"), self.machine.show("ExecMainStatus")),
                          ("failed", "2"))
+
+    def writers(self):
+        """A service, and an exporter that says that it stores: (that, what tells its CPUs)."""
+        self.machine.systemctl("start", "writer.service")
+        inside = lambda *argv: self.machine.inside(*argv).stdout.split()
+        (path,) = inside("systemctl", "show", "--value", "--property=ControlGroup", "writer.service")
+        directory = pathlib.Path(f"{self.machine.groups.mount}{path}")
+        wait_until(lambda: len((directory / "cgroup.procs").read_text().split()) == 3, 10, "it runs")
+        pids = inside("cat", f"/sys/fs/cgroup{path}/cgroup.procs")
+        exporter = Teller(directory, path, int(pids[0]), [int(pid) for pid in pids])
+        self.addCleanup(exporter.close)
+        return exporter, lambda: set(inside("sed", "-n", r"s/^Cpus_allowed_list:\s*//p",
+                                            *(f"/proc/{pid}/status" for pid in pids)))
+
+    @unittest.skipIf(len(CPUS) < 2, "needs two CPUs")
+    def test_moves_threads(self):
+        """With the drop-in of the package; without it, it does not start, and says what it lacks. It is
+        killed: --restore has the capability as well."""
+        exporter, cpus = self.writers()
+        before = cpus()
+        self.machine.inside("bash", "-c", f'printf %s "$1" >{CONFIG}', "-",
+                            exporter.configuration("/run/interference_governor"))
+        self.machine.change(
+            "[Service]\nRestart=no\nStandardError=append:/run/log\nEnvironment="
+            f"'ARGS=--enforce --web.listen-address=127.0.0.1:{self.port}'\n")
+        self.assertNotEqual(self.machine.systemctl("start", UNIT, check=False).returncode, 0)
+        self.assertRegex(self.machine.inside("cat", "/run/log").stdout,
+                         "no actuator affinity: .*needs CAP_SYS_NICE: give it to the service")
+        self.assertEqual(cpus(), before)
+
+        self.machine.inside("cp", f"/{EXAMPLES}/affinity.conf", f"/run/units/{UNIT}.d")
+        self.machine.systemctl("daemon-reload")
+        self.machine.systemctl("start", UNIT)
+        self.expect_capabilities(NICE)
+        wait_until(lambda: cpus() == {str(CPUS[-1])}, 20, "all are kept on the last CPU", 0.1)
+        os.kill(self.machine.pid(), signal.SIGKILL)
+        wait_until(lambda: self.machine.show("ActiveState") == "failed", 20, "it has ended", 0.1)
+        self.assertEqual(cpus(), before)
 
     def test_what_is_forbidden(self):
         """All but what it is for: writing control files of cgroups, which are user 0's."""

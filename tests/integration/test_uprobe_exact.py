@@ -432,6 +432,10 @@ class ManyWindowsByBpf(ManyWindows):
     SOURCE = "bpf"
 
 
+class FillsByBpf(Fills):
+    SOURCE = "bpf"
+
+
 class Auto(unittest.TestCase):
     """Which source it takes, and why: where few descriptors are allowed, cgroup events are too many."""
 
@@ -473,24 +477,37 @@ class Auto(unittest.TestCase):
 
 
 class Privilege(unittest.TestCase):
-    """CAP_BPF is kept where it is used: not where perf has taken over."""
+    """CAP_BPF is kept where it is used: not where perf has taken over, nor where nothing is counted."""
+
+    def check(self, source, why, *flags):
+        with Exporter("--source=bpf", "--no-collector.probe", "--containers.names=none",
+                      *flags) as exporter:
+            info = exporter.scrape().get("interference_exporter_source_info", source=source)
+            self.assertEqual(info, 1)
+            self.assertIn(why, exporter.status()["source_why"])
+            status = pathlib.Path(f"/proc/{exporter.pid}/status").read_text()
+            for capabilities in re.findall(r"Cap(?:Prm|Eff):\t(\w+)", status):
+                self.assertEqual(bool(int(capabilities, 16) & CAP_BPF), source == "bpf")
 
     def test_given_back(self):
-        directory = self.enterContext(tempfile.TemporaryDirectory())
-        with Cgroups() as groups:
-            places = {"perf": f"--path.cgroupfs={directory}"}
-            if groups.version == 2:
-                places["bpf"] = groups.only()
-            for source, place in places.items():
-                with self.subTest(source), Exporter(
-                        "--source=bpf", place, "--no-collector.probe",
-                        "--containers.names=none") as exporter:
-                    info = exporter.scrape().get("interference_exporter_source_info",
-                                                 source=source)
-                    self.assertEqual(info, 1)
-                    status = pathlib.Path(f"/proc/{exporter.pid}/status").read_text()
-                    for capabilities in re.findall(r"Cap(?:Prm|Eff):\t(\w+)", status):
-                        self.assertEqual(bool(int(capabilities, 16) & CAP_BPF), source == "bpf")
+        directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        events = directory / "events.json"
+        events.write_text(json.dumps(harness.SOFTWARE_EVENTS))
+        with self.subTest("no cgroup v2"):
+            self.check("perf", "where alone BPF counts", f"--path.cgroupfs={directory}")
+        groups = self.enterContext(Cgroups())
+        if groups.version != 2:
+            self.skipTest("BPF counts cgroups of v2")
+        with self.subTest("it counts"):
+            self.check("bpf", "--source=bpf asks for it", groups.only(), f"--events.file={events}")
+        nothing = "no group of containers could be counted by it"
+        with self.subTest("no collector wants it"):
+            self.check("perf", nothing, groups.only(), f"--events.file={events}",
+                       *(f"--no-collector.{name}" for name in
+                         ("core_latency", "attribution", "slowdown", "placement")))
+        if not list(pathlib.Path("/sys/bus/event_source/devices").glob("cpu*")):
+            with self.subTest("no PMU"):
+                self.check("perf", "--source=bpf asks for it; ", groups.only())
 
 
 if __name__ == "__main__":

@@ -414,7 +414,8 @@ class Requests(WebConfig):
                   "basic_auth_users": {"alice": bcrypt("secret")}}
         self.write(config)
         exporter = self.start(headers=basic("alice", "secret"), ready=False)
-        wait_until(lambda: "rate limit" in exporter.log(), 20, "it serves")
+        self.assertIn("rate limit", wait_until(
+            lambda: "the recording has ended" in exporter.log() and exporter.log(), 20, "all is served"))
         first = wait_until(lambda: self.connects(exporter), 20, "it listens", 0.2)
         self.assertEqual(first, 401)  # this one is counted, too
         for path in ("/metrics", "/-/ready", "/nowhere", "/api/v1/status"):

@@ -4,6 +4,8 @@
 
 # shellcheck source=/dev/null
 . /common.sh
+# shellcheck disable=SC3045 # busybox has it
+ulimit -n 1048576 # as the service has
 
 step node.none pmem node
 must modprobe nfit

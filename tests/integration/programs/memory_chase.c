@@ -2,13 +2,15 @@
  * A container that waits for memory, on a machine that cannot count this: it measures its own loads
  * and tells them by calls, on which uprobes count.
  *
- *   memory_chase chase CPU MIB    loads that depend on each other, in bursts
+ *   memory_chase chase CPU KIB    a request after each pause: loads that depend on each other
  *   memory_chase tell CPU RATE    so many calls of role_l3_miss_reads a second, and little else
  *
- * After a burst come TOLD calls of role_l3_miss_reads, and of role_l3_miss_read_occupancy as many
- * as TOLD loads took, in units of UNIT_NS; what is left over is told the next time. A burst during
- * which the kernel ran somebody else on this CPU says nothing and is left out. Prints "ready" when
- * it runs, then goes on until killed.
+ * A request reads each line of KIB once. One during which the kernel ran somebody else on this CPU
+ * says nothing and is left out. After TURN_MS of requests come TOLD calls of role_l3_miss_reads,
+ * and of role_l3_miss_read_occupancy as many as TOLD loads of these requests took, in units of
+ * UNIT_NS; what is left over is told the next time. Calls that are counted cost the caches what
+ * they hold, so that they come together, and one request after them is not measured.
+ * Prints "ready" when it runs, then goes on until killed.
  */
 #include <errno.h>
 #include <sched.h>
@@ -28,7 +30,7 @@
 #define NOT_INLINED __attribute__((noinline))
 #endif
 
-enum { LOADS = 2000, TOLD = 8, UNIT_NS = 100, LINE = 64, TELL_MS = 10 };
+enum { PAUSE_US = 50, TURN_MS = 60, TOLD = 400, UNIT_NS = 10, LINE = 64, TELL_MS = 10 };
 
 static NOT_INLINED void role_l3_miss_reads(void)
 {
@@ -89,16 +91,44 @@ static void **make_ring(size_t bytes)
     return (void **)(void *)start;
 }
 
-static void chase(void **at)
+static void **follow(void **at, size_t loads)
+{
+    while (loads--)
+        at = *(void **volatile *)at;
+    return at;
+}
+
+static void rest(long us)
+{
+    const struct timespec pause = {.tv_nsec = us * 1000};
+    nanosleep(&pause, NULL);
+}
+
+/* What one load of so many in clean requests took; 0 if none was clean. */
+static double load_ns(void ***at, size_t lines)
+{
+    uint64_t ended_ns = now_ns() + TURN_MS * UINT64_C(1000000), clean_ns = 0, requests = 0;
+    while (now_ns() < ended_ns) {
+        rest(PAUSE_US);
+        long before = interruptions();
+        uint64_t began_ns = now_ns();
+        *at = follow(*at, lines);
+        uint64_t took_ns = now_ns() - began_ns;
+        if (interruptions() == before) {
+            clean_ns += took_ns;
+            requests++;
+        }
+    }
+    return requests ? (double)clean_ns / (double)(requests * lines) : 0;
+}
+
+static void chase(void **at, size_t lines)
 {
     double owed = 0;
     for (;;) {
-        long before = interruptions();
-        uint64_t began_ns = now_ns();
-        for (int i = 0; i < LOADS; i++)
-            at = *(void **volatile *)at;
-        double each_ns = (double)(now_ns() - began_ns) / LOADS;
-        if (interruptions() != before)
+        at = follow(at, lines);
+        double each_ns = load_ns(&at, lines);
+        if (!(each_ns > 0))
             continue;
         for (int i = 0; i < TOLD; i++)
             role_l3_miss_reads();
@@ -109,11 +139,10 @@ static void chase(void **at)
 
 static void tell(long rate)
 {
-    const struct timespec pause = {.tv_nsec = TELL_MS * 1000000L};
     for (;;) {
         for (long i = 0; i < rate * TELL_MS / 1000; i++)
             role_l3_miss_reads();
-        nanosleep(&pause, NULL);
+        rest(TELL_MS * 1000L);
     }
 }
 
@@ -123,7 +152,7 @@ int main(int argc, char **argv)
     void **ring = NULL;
     cpu_set_t cpu;
     if (number <= 0 || (strcmp(argv[1], "chase") != 0 && strcmp(argv[1], "tell") != 0)) {
-        fprintf(stderr, "usage: memory_chase chase CPU MIB | tell CPU RATE\n");
+        fprintf(stderr, "usage: memory_chase chase CPU KIB | tell CPU RATE\n");
         return 2;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -133,13 +162,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "memory_chase: CPU %s: %s\n", argv[2], strerror(errno));
         return 1;
     }
-    if (argv[1][0] == 'c' && !(ring = make_ring((size_t)number << 20))) {
+    if (argv[1][0] == 'c' && !(ring = make_ring((size_t)number << 10))) {
         fprintf(stderr, "memory_chase: no memory\n");
         return 1;
     }
     printf("ready\n");
     fflush(stdout);
     if (ring)
-        chase(ring);
+        chase(ring, ((size_t)number << 10) / LINE);
     tell(number);
 }

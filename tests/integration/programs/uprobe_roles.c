@@ -8,6 +8,8 @@
  * process stops itself, and "fork", after which a child works off the rest of the terms, too, and
  * is waited for; and "spin": from then on the process leaves its CPU to nobody, and when all is
  * called it goes on for 0.9 s, a little less than the kernel lets a realtime process have at once.
+ * "repeat" works the argument off again every 10 ms until SIGUSR1 comes, which leads on to the
+ * next.
  */
 #include <sched.h>
 #include <signal.h>
@@ -73,8 +75,17 @@ static void spin(void)
     while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
 }
 
-static int spinning;
+enum { REPEAT_NS = 10000000 };
+
+static int spinning, repeating;
 static pid_t child = -1;
+static volatile sig_atomic_t led_on;
+
+static void lead_on(int number)
+{
+    (void)number;
+    led_on = 1;
+}
 
 static int special(const char *term)
 {
@@ -88,6 +99,10 @@ static int special(const char *term)
     if (strcmp(term, "spin") == 0) {
         spinning = 1;
         return sched_setscheduler(0, SCHED_FIFO, &first);
+    }
+    if (strcmp(term, "repeat") == 0) {
+        repeating = 1;
+        return 0;
     }
     return -1;
 }
@@ -110,8 +125,36 @@ static int work(const char *term)
     return -1;
 }
 
+static int work_off(char *terms)
+{
+    for (char *term = strtok(terms, ","); term; term = strtok(NULL, ",")) {
+        if (work(term)) {
+            fprintf(stderr, "not understood: %s\n", term);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Once, or again and again. */
+static int work_on(const char *terms)
+{
+    const struct timespec pause = {.tv_nsec = REPEAT_NS};
+    int failed = 0;
+    led_on = repeating = 0;
+    do {
+        char *copy = strdup(terms);
+        failed = copy ? work_off(copy) : -1;
+        free(copy);
+        if (repeating)
+            nanosleep(&pause, NULL);
+    } while (!failed && repeating && !led_on);
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
+    signal(SIGUSR1, lead_on);
     for (int i = 1; i < argc; i++) {
         char *terms = NULL;
         cpu_set_t cpu;
@@ -121,12 +164,8 @@ int main(int argc, char **argv)
             perror(argv[i]);
             return 1;
         }
-        for (char *term = strtok(terms + 1, ","); term; term = strtok(NULL, ",")) {
-            if (work(term)) {
-                fprintf(stderr, "not understood: %s\n", term);
-                return 1;
-            }
-        }
+        if (work_on(terms + 1))
+            return 1;
     }
     if (spinning)
         spin();

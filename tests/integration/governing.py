@@ -1,0 +1,55 @@
+"""What tests of the governor share: the program, what it says, and runs in which it is killed, or in
+which a write fails."""
+import os
+import signal
+import subprocess
+import urllib.request
+
+from harness import BUILD, OPENMETRICS, parse_openmetrics, start
+
+GOVERNOR = BUILD / "interference_governor"
+FAULTS = BUILD / "programs/libgovernor_faults.so"
+
+
+class GovernorPage:
+    """For what has a 'port'. An OSError: it does not listen yet, or has published nothing."""
+
+    def ask(self, path):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}",
+                                         headers={"Accept": OPENMETRICS})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.read().decode()
+
+    def metric(self, name, **labels):
+        return parse_openmetrics(self.ask("/metrics")).get("interference_governor_" + name, **labels)
+
+
+class GovernorRuns:
+    """For what has the argv(*flags) of a governor, and a file 'count' for its steps that write. With
+    'at' it is killed at that step, with 'error', too, the step fails; 0: they are only counted."""
+
+    def environment(self, at=0, error=0):
+        self.count.write_bytes(bytes(8))
+        return {**os.environ, "LD_PRELOAD": str(FAULTS), "FAULT_AT": str(at),
+                "FAULT_ERRNO": str(error), "FAULT_COUNT": str(self.count)}
+
+    def steps(self):
+        return int.from_bytes(self.count.read_bytes(), "little")
+
+    def run(self, *flags, **environment):
+        return start(self.argv(*flags), stderr=subprocess.PIPE,
+                     env=self.environment(**environment) if environment else None)
+
+    def restore(self, **environment):
+        return subprocess.run([str(a) for a in self.argv("--restore")], capture_output=True,
+                              timeout=20, check=False,
+                              env=self.environment(**environment) if environment else None)
+
+    @staticmethod
+    def end(process, expected):
+        """It is told to, unless it has died. Its status, which is one of these."""
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        log = process.communicate(timeout=20)[1].decode()
+        assert process.returncode in expected, f"status {process.returncode}: {log}"
+        return process.returncode
