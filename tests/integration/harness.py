@@ -92,6 +92,37 @@ def wait_until(condition, seconds=10.0, what="", step=0.02):
         time.sleep(step)
 
 
+def children(pid):
+    return [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def process_status(pid):
+    """/proc/PID/status, by field."""
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return dict(re.findall(r"^(\w+):[ \t]*(.*)$", text, re.MULTILINE))
+
+
+def is_gone(pid):
+    """Also when it ends between two looks, or between open and read."""
+    try:
+        return process_status(pid)["State"].startswith("Z")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def fd_targets(pid):
+    """What a process that goes on has open: what it closes meanwhile is not there."""
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            yield os.readlink(f"/proc/{pid}/fd/{fd}")
+
+
+def fd_infos(pid):
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        with contextlib.suppress(FileNotFoundError):
+            yield pathlib.Path(f"/proc/{pid}/fdinfo/{fd}").read_text()
+
+
 def free_port():
     """Below the ports that the kernel gives to connections: until a server listens there, no client
     of another test gets it."""
@@ -110,6 +141,12 @@ def die_with_parent():
 def start(argv, **options):
     """A process of the test's; to be ended by stop()."""
     return subprocess.Popen([str(a) for a in argv], preexec_fn=die_with_parent, **options)
+
+
+def text_of(log):
+    """What a process has written to its log so far. The place in the file is the process's as well: to
+    move it would lose lines."""
+    return os.pread(log.fileno(), 1 << 24, 0).decode(errors="replace")
 
 
 def stop(process, with_signal=signal.SIGTERM, seconds=10.0):
@@ -242,10 +279,7 @@ class Exporter:
         return self.process.pid
 
     def log(self):
-        position = self.log_file.tell()
-        text = os.pread(self.log_file.fileno(), 1 << 24, 0).decode(errors="replace")
-        self.log_file.seek(position)
-        return text
+        return text_of(self.log_file)
 
     def is_ready(self):
         if self.process.poll() is not None:
@@ -300,11 +334,7 @@ class Exporter:
 
     def fds(self, kind=""):
         """How many descriptors it holds; with kind, those whose target contains it."""
-        n = 0
-        for fd in os.listdir(f"/proc/{self.pid}/fd"):
-            with contextlib.suppress(FileNotFoundError):
-                n += kind in os.readlink(f"/proc/{self.pid}/fd/{fd}")
-        return n
+        return sum(kind in target for target in fd_targets(self.pid))
 
     def rss_bytes(self):
         text = pathlib.Path(f"/proc/{self.pid}/status").read_text()

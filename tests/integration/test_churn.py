@@ -195,10 +195,21 @@ class ChurnByBpf(Churn):
         if self.groups.version != 2:
             self.skipTest("BPF counts cgroups of v2")
 
+    def check_memory(self, exporter):
+        """As many again take what the first have left."""
+        first = exporter.rss_bytes()
+        self.churn(exporter)
+        wait_until(lambda: not exporter.scrape().select(INFO), LINGER + 10, "all is forgotten", 0.3)
+        again = exporter.rss_bytes()
+        print(f"RSS {first >> 10} KiB after the first, {again >> 10} KiB after as many again")
+        if not harness.sanitized():
+            self.assertLess(again, first + (1 << 20), "memory grows with the churn")
+
     def check_at_end(self, exporter):
         self.assertEqual(exporter.status()["source"], "bpf")
-        texts = [p.read_text() for p in pathlib.Path(f"/proc/{exporter.pid}/fdinfo").iterdir()]
-        loaded = {kind: re.findall(rf"^{kind}_id:\t(\d+)$", "\n".join(texts), re.M)
+        self.check_memory(exporter)
+        texts = "\n".join(harness.fd_infos(exporter.pid))
+        loaded = {kind: re.findall(rf"^{kind}_id:\t(\d+)$", texts, re.M)
                   for kind in ("prog", "map")}
         self.assertGreaterEqual(len(loaded["prog"]), 2, loaded)
         self.assertTrue(all(self.is_loaded(kind, i) for kind in loaded for i in loaded[kind]))

@@ -6,33 +6,18 @@ import contextlib
 import json
 import os
 import pathlib
-import re
 import signal
 import subprocess
-import sys
 import tempfile
-import time
 import unittest
 
 import harness
-from harness import Cgroups, Exporter, wait_until
+from harness import Cgroups, Exporter, children, is_gone, wait_until
+from harness import process_status as status
 
 SAMPLES = "interference_container_memory_samples_total"
 # SYS_PTRACE, CHECKPOINT_RESTORE, DAC_READ_SEARCH.
 PTRACE, LOOKS = 1 << 19, 1 << 19 | 1 << 40 | 1 << 2
-
-
-def children(pid):
-    return [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def status(pid):
-    text = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return dict(re.findall(r"^(\w+):[ \t]*(.*)$", text, re.MULTILINE))
-
-
-def is_gone(pid):
-    return not pathlib.Path(f"/proc/{pid}/stat").exists() or status(pid)["State"].startswith("Z")
 
 
 class Storer:
@@ -121,7 +106,7 @@ class Processes(Case):
             self.assertEqual(process["NoNewPrivs"], "1")
         self.assertFalse(int(reader["CapPrm"], 16) & LOOKS)
         for pid in warden, worker:
-            links = [os.readlink(p) for p in pathlib.Path(f"/proc/{pid}/fd").iterdir()]
+            links = list(harness.fd_targets(pid))
             self.assertFalse([l for l in links if "cgroup" in l or "perf" in l or "TCP" in l])
             self.assertEqual(pathlib.Path(f"/proc/{pid}/net/tcp").exists(), True)
         if harness.sanitized():
@@ -131,7 +116,7 @@ class Processes(Case):
         filters = [int(status(pid)["Seccomp_filters"]) for pid in (warden, worker)]
         self.assertGreater(filters[1], filters[0])
         # It may outlive the exporter: then it holds nothing that others wait for.
-        (link,) = [os.readlink(p) for p in pathlib.Path(f"/proc/{worker}/fd").iterdir()]
+        (link,) = harness.fd_targets(worker)
         self.assertTrue(link.startswith("socket:"), link)
 
     def test_the_worker_dies(self):

@@ -6,7 +6,6 @@ CAP_PERFMON, as by systemd's User= and AmbientCapabilities=.
 """
 import json
 import pathlib
-import re
 import secrets
 import ssl
 import subprocess
@@ -17,18 +16,14 @@ import uuid
 import harness
 import web_files
 from harness import Exporter, wait_until
+from harness import process_status as status
 
 NOBODY = 65534
-PERFMON = 1 << 38
+PERFMON, BPF = 1 << 38, 1 << 39
 AMBIENT = ["setpriv", f"--reuid={NOBODY}", "--regid=0", "--clear-groups",
            "--inh-caps=-all,+perfmon", "--ambient-caps=-all,+perfmon"]
 FLAG = f"--process.user={NOBODY}"
 STATE = "run/containerd/io.containerd.runtime.v2.task/k8s.io"
-
-
-def status(pid):
-    text = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return dict(re.findall(r"^(\w+):[ \t]*(.*)$", text, re.MULTILINE))
 
 
 class Nobody(unittest.TestCase):
@@ -58,7 +53,8 @@ class Nobody(unittest.TestCase):
         self.groups.spawn(cgroup, ["sh", "-c", "while :; do :; done"])
 
     def flags(self, *more):
-        return ("--source=perf", f"--events.file={self.events}", f"--path.rootfs={self.host}",
+        source = () if "--source=bpf" in more else ("--source=perf",)
+        return (*source, f"--events.file={self.events}", f"--path.rootfs={self.host}",
                 self.groups.only(), "--sampling.interval=200ms", "--no-collector.pebs_nvmm", *more)
 
     def test_it_works(self):
@@ -76,6 +72,20 @@ class Nobody(unittest.TestCase):
                 for collector in ("core_latency", "probe", "attribution"):
                     self.assertEqual(exporter.collector(collector)["reason"], "ok")
                 self.assertGreater(exporter.scrape().get("process_open_fds"), 5)
+
+    def test_by_bpf(self):
+        """The program is loaded by nobody, as in a pod with counters.bpf: its capabilities suffice."""
+        if self.groups.version != 2:
+            self.skipTest("BPF counts cgroups of v2")
+        self.pod()
+        with Exporter(*self.flags("--no-collector.probe", "--source=bpf", FLAG)) as exporter:
+            own = status(exporter.pid)
+            self.assertEqual(set(own["Uid"].split()), {str(NOBODY)})
+            self.assertEqual({int(own[name], 16) for name in ("CapPrm", "CapEff")}, {PERFMON | BPF})
+            self.assertEqual(exporter.status()["source"], "bpf")
+            wait_until(lambda: exporter.scrape().get(
+                "interference_container_cpu_cycles_total", namespace="shop", pod="cart-0",
+                container="cart"), 20, "the container is counted, by name")
 
     def test_what_only_root_may_read(self):
         """Names of the runtime's state are not had, and the log says why."""

@@ -20,16 +20,8 @@ import urllib.request
 
 import harness
 import web_files
-from harness import wait_until
-
-
-def children(pid):
-    return [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def status(pid):
-    text = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return dict(re.findall(r"^(\w+):[ \t]*(.*)$", text, re.MULTILINE))
+from harness import children, wait_until
+from harness import process_status as status
 
 
 class Processes(unittest.TestCase):
@@ -56,8 +48,7 @@ class Processes(unittest.TestCase):
             return None, str(error).encode()
 
     def said(self):
-        self.log.seek(0)
-        return self.log.read()
+        return harness.text_of(self.log)
 
     def requests(self, **labels):
         page = harness.parse_openmetrics(
@@ -65,8 +56,7 @@ class Processes(unittest.TestCase):
         return page.get("interference_exporter_http_requests_total", **labels) or 0
 
     def gone(self, pid):
-        wait_until(lambda: not pathlib.Path(f"/proc/{pid}/stat").exists()
-                   or status(pid)["State"].startswith("Z"), what=f"the end of {pid}")
+        wait_until(lambda: harness.is_gone(pid), what=f"the end of {pid}")
 
     def test_what_they_hold(self):
         """The table of deploy/README.md."""
@@ -89,15 +79,14 @@ class Processes(unittest.TestCase):
         self.assertGreater(int(server["Seccomp_filters"]), int(keeper["Seccomp_filters"]))
         self.assertEqual(keeper["Threads"], "1")
         # Of the reader's descriptors the server has the channel, the log and the sockets.
-        links = [os.readlink(p) for p in pathlib.Path(f"/proc/{self.server}/fd").iterdir()]
+        links = list(harness.fd_targets(self.server))
         self.assertFalse([l for l in links if "cgroup" in l or "/proc" in l or "/sys" in l], links)
         # Nobody listens but the server: the reader has no socket on a network.
         sockets = pathlib.Path(f"/proc/{self.reader.pid}/net/tcp").read_text()
         (inode,) = {line.split()[9] for line in sockets.splitlines()[1:]
                     if line.split()[1].endswith(f":{self.port:04X}") and line.split()[3] == "0A"}
         holders = {pid for pid in (self.reader.pid, self.keeper, self.server)
-                   for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir()
-                   if os.readlink(fd) == f"socket:[{inode}]"}
+                   if f"socket:[{inode}]" in harness.fd_targets(pid)}
         self.assertEqual(holders, {self.keeper, self.server})
         self.assertEqual(reader["NoNewPrivs"], "1")
         self.assertEqual(reader["Seccomp"], "2")

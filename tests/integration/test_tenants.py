@@ -80,8 +80,7 @@ class Tenants(unittest.TestCase):
         return "/" + str(cgroup.relative_to(self.groups.base))
 
     def watches(self, exporter):
-        return sum(path.read_text().count("inotify wd:")
-                   for path in pathlib.Path(f"/proc/{exporter.pid}/fdinfo").iterdir())
+        return sum(text.count("inotify wd:") for text in harness.fd_infos(exporter.pid))
 
     def flood(self, cgroup, number=600):
         for _ in range(number):
