@@ -165,8 +165,8 @@ struct source_ops {
     /* File descriptors held for counters; left out: 0. */
     size_t (*open_counters)(struct source *source);
 
-    /* Intervals on one CPU, since the start, of which nobody has what was counted, for the events
-     * could not be read; left out: 0. */
+    /* Intervals on one CPU, since the start, of which nobody has what was counted: the events could
+     * not be read, or they were two cgroups'; left out: 0. */
     uint64_t (*unread)(struct source *source);
 
     /* Ends the source's threads, for which it waits a second; left out: it has none that could wait

@@ -66,7 +66,8 @@ int main(int argc, char **argv)
     size_t rounds = strtoul(argv[3], NULL, 10);
     if (cpus < 1 || containers < 1 || rounds < 1 || rounds > MAX_ROUNDS)
         return 2;
-    if (bpf_set_new(ROLES, containers, cpus, &set, &why) != 0) {
+    const struct bpf_sizes sizes = {.roles = ROLES, .slots = containers, .cpus = cpus};
+    if (bpf_set_new(&sizes, &set, &why) != 0) {
         fprintf(stderr, "%s\n", why.words);
         return 1;
     }

@@ -85,7 +85,8 @@ int main(int argc, char **argv)
     CPU_SET((size_t)cpus.at[0], &one);
     if (sched_setaffinity(0, sizeof one, &one) != 0)
         return 1;
-    if (bpf_set_new(ROLES, 1, (size_t)cpus.possible, &set, &why) != 0) {
+    const struct bpf_sizes sizes = {.roles = ROLES, .slots = 1, .cpus = (size_t)cpus.possible};
+    if (bpf_set_new(&sizes, &set, &why) != 0) {
         fprintf(stderr, "%s\n", why.words);
         return 1;
     }

@@ -9,7 +9,8 @@ import unittest
 import harness
 import virtual_machine
 
-PROGRAMS = [harness.EXPORTER, harness.PROGRAMS / "pmem", harness.PROGRAMS / "store_pages"]
+PROGRAMS = [harness.EXPORTER, harness.PROGRAMS / "pmem", harness.PROGRAMS / "store_pages",
+            harness.BUILD / "tests/test_bpf_switches"]
 EVENTS = {"roles": {"stores": "software:page-faults"}}
 PAGES = 64
 
@@ -94,6 +95,12 @@ class Dax(unittest.TestCase):
         step = self.steps[name]
         self.assertEqual(step.status, 0, step.text)
         return step.lines
+
+    def test_switches_by_bpf(self):
+        """Those inside a cgroup are passed over: this kernel lets a program read its tasks."""
+        text = "\n".join(self.lines("unit.test_bpf_switches"))
+        self.assertIn("[       OK ] test_two_in_one\n", text)
+        self.assertNotIn("SKIPPED", text)
 
     def test_node(self):
         """As its drivers come: none, the modules, their raw namespaces, namespaces for programs."""

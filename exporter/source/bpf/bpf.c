@@ -6,6 +6,7 @@
 
 #include "exporter/source/bpf/counter.h"
 #include "exporter/source/bpf/rows.h"
+#include "exporter/source/bpf/task.h"
 #include "exporter/source/perf/explain.h"
 
 /* A container's group. */
@@ -23,8 +24,8 @@ struct bpf_source {
     struct bpf_counter *counters[GROUP_COUNT]; /* owned; NULL: not loaded */
     struct verdict refused[GROUP_COUNT];       /* why it was not, at the start */
     bool ticks;                                /* have begun */
-    size_t slots;
-    uint64_t unread; /* as of the last tick */
+    struct bpf_needs needs;
+    struct bpf_lost lost; /* as of the last tick */
 };
 
 static struct bpf_source *self_of(struct source *source)
@@ -60,7 +61,7 @@ static int load(struct bpf_source *self, enum group group, struct verdict *why)
 {
     struct verdict *refused = &self->refused[group];
     if (!self->ticks) {
-        int err = bpf_counter_new(&self->context, &self->ladder, &self->cpus, group, self->slots,
+        int err = bpf_counter_new(&self->context, &self->ladder, &self->cpus, group, &self->needs,
                                   &self->counters[group], why);
         *refused = *why;
         return err;
@@ -241,18 +242,23 @@ static void begin_group(struct bpf_source *self, struct bpf_counter *counter, bo
         change_rung(self, counter);
 }
 
-static void report_unread(struct bpf_source *self)
+/* Tasks are moved as programs start: that is counted, and no news. */
+static void report_lost(struct bpf_source *self)
 {
-    uint64_t now = 0;
-    for (int i = 0; i < GROUP_COUNT; i++)
-        if (self->counters[i])
-            now += bpf_set_unread(self->counters[i]->set);
-    if (now > self->unread)
+    struct bpf_lost now = {0};
+    for (int i = 0; i < GROUP_COUNT; i++) {
+        if (!self->counters[i])
+            continue;
+        struct bpf_lost lost = bpf_set_lost(self->counters[i]->set);
+        now.unread += lost.unread;
+        now.moved += lost.moved;
+    }
+    if (now.unread > self->lost.unread)
         log_warn(self->context.log, "bpf",
                  "%llu times since the tick before, events could not be read: what was counted "
                  "meanwhile is nobody's",
-                 (unsigned long long)(now - self->unread));
-    self->unread = now;
+                 (unsigned long long)(now.unread - self->lost.unread));
+    self->lost = now;
 }
 
 static int bpf_begin(struct source *source, const struct tick *tick)
@@ -264,7 +270,7 @@ static int bpf_begin(struct source *source, const struct tick *tick)
     for (int i = 0; i < GROUP_COUNT; i++)
         if (self->counters[i])
             begin_group(self, self->counters[i], changed, tick);
-    report_unread(self);
+    report_lost(self);
     perf_fd_account(&self->context);
     return err;
 }
@@ -276,7 +282,8 @@ static size_t bpf_open_counters(struct source *source)
 
 static uint64_t bpf_unread(struct source *source)
 {
-    return self_of(source)->unread;
+    const struct bpf_source *self = self_of(source);
+    return self->lost.unread + self->lost.moved;
 }
 
 static void bpf_free(struct source *source)
@@ -321,6 +328,18 @@ static size_t most_roles(void)
     return most;
 }
 
+static int try_program(struct bpf_source *self, struct verdict *why)
+{
+    bool knows_tasks;
+    self->needs.css_set_at = bpf_task_css_set(self->context.fs);
+    int err = bpf_counter_try(&self->cpus, most_roles(), &self->needs, &knows_tasks, why);
+    if (!err && !knows_tasks)
+        log_info(self->context.log, "bpf",
+                 "the kernel does not tell programs a task's cgroup: switches between tasks of one "
+                 "container are paid for as well");
+    return err;
+}
+
 int bpf_source_new(const struct bpf_config *config, struct source **out, struct verdict *why)
 {
     struct bpf_source *self = calloc(1, sizeof *self);
@@ -341,13 +360,13 @@ int bpf_source_new(const struct bpf_config *config, struct source **out, struct 
         .said = config->perf.said,
         .for_all = true,
     };
-    self->slots = config->slots;
+    self->needs.containers = config->slots;
     perf_ladder_init(&self->ladder, &self->context, &self->cpus);
     int err = perf_cpus_init(&self->cpus, config->perf.fs);
     if (err)
         verdict_set(why, REASON_NO_DEVICE, "cannot list CPUs: %s", strerror(-err));
     else
-        err = bpf_counter_try(&self->cpus, most_roles(), self->slots, why);
+        err = try_program(self, why);
     if (err) {
         bpf_free(&self->source);
         return err;

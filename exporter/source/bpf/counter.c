@@ -44,15 +44,27 @@ static void shut(struct bpf_counter *counter, int cpu)
 
 /* ---- all CPUs ---- */
 
-int bpf_counter_try(const struct perf_cpus *cpus, size_t n_roles, size_t containers,
-                    struct verdict *why)
+static struct bpf_sizes sizes_of(const struct perf_cpus *cpus, size_t n_roles,
+                                 const struct bpf_needs *needs)
 {
+    return (struct bpf_sizes){.roles = n_roles,
+                              .slots = needs->containers,
+                              .cpus = (size_t)cpus->possible,
+                              .css_set_at = needs->css_set_at};
+}
+
+int bpf_counter_try(const struct perf_cpus *cpus, size_t n_roles, const struct bpf_needs *needs,
+                    bool *knows_tasks, struct verdict *why)
+{
+    const struct bpf_sizes sizes = sizes_of(cpus, n_roles, needs);
     struct bpf_set *set = NULL;
+    *knows_tasks = false;
     if (cpus->n == 0) {
         verdict_set(why, REASON_NO_DEVICE, "no CPU is online, as sysfs has it");
         return -ENODEV;
     }
-    int err = bpf_set_new(n_roles, containers, (size_t)cpus->possible, &set, why);
+    int err = bpf_set_new(&sizes, &set, why);
+    *knows_tasks = !err && bpf_set_knows_tasks(set);
     if (!err)
         err = bpf_set_flush(set, cpus->at[0]);
     if (err && set)
@@ -66,9 +78,10 @@ int bpf_counter_try(const struct perf_cpus *cpus, size_t n_roles, size_t contain
 }
 
 int bpf_counter_new(struct perf_context *context, struct perf_ladder *ladder,
-                    const struct perf_cpus *cpus, enum group group, size_t containers,
+                    const struct perf_cpus *cpus, enum group group, const struct bpf_needs *needs,
                     struct bpf_counter **out, struct verdict *why)
 {
+    const struct bpf_sizes sizes = sizes_of(cpus, perf_n_roles(group), needs);
     struct bpf_counter *counter = calloc(1, sizeof *counter);
     int err = -ENOMEM;
     if (!counter)
@@ -79,11 +92,11 @@ int bpf_counter_new(struct perf_context *context, struct perf_ladder *ladder,
                                     .group = group,
                                     .n_events = (size_t)cpus->possible};
     counter->events = calloc(counter->n_events, sizeof *counter->events);
-    if (!counter->events || bpf_slots_init(&counter->slots, containers) != 0)
+    if (!counter->events || bpf_slots_init(&counter->slots, sizes.slots) != 0)
         goto fail;
     for (size_t cpu = 0; cpu < counter->n_events; cpu++)
         memset(counter->events[cpu].fds, -1, sizeof counter->events[cpu].fds);
-    err = bpf_set_new(perf_n_roles(group), containers, counter->n_events, &counter->set, why);
+    err = bpf_set_new(&sizes, &counter->set, why);
     if (err) {
         bpf_counter_free(counter);
         return err;

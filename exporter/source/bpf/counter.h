@@ -42,14 +42,20 @@ struct bpf_counter {
     struct bpf_slots slots;
 };
 
-/* Whether the kernel takes the program, with tables for a group of so many roles and so many
- * containers, and runs it where we say. Nothing stays loaded. 0 or -errno, with *why. */
-int bpf_counter_try(const struct perf_cpus *cpus, size_t n_roles, size_t containers,
-                    struct verdict *why);
+/* What all groups' programs are loaded for. */
+struct bpf_needs {
+    size_t containers;
+    uint32_t css_set_at; /* bpf_task_css_set() */
+};
+
+/* Whether the kernel takes the program, with tables for a group of so many roles, and runs it where
+ * we say. Nothing stays loaded. 0 or -errno, with *why; *knows_tasks as of the set. */
+int bpf_counter_try(const struct perf_cpus *cpus, size_t n_roles, const struct bpf_needs *needs,
+                    bool *knows_tasks, struct verdict *why);
 
 /* Loads the program. 0 or -errno, with *why. */
 int bpf_counter_new(struct perf_context *context, struct perf_ladder *ladder,
-                    const struct perf_cpus *cpus, enum group group, size_t containers,
+                    const struct perf_cpus *cpus, enum group group, const struct bpf_needs *needs,
                     struct bpf_counter **out, struct verdict *why);
 /* Accepts NULL. */
 void bpf_counter_free(struct bpf_counter *counter);

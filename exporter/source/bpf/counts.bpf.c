@@ -1,7 +1,7 @@
 /*
- * Counts what containers do, in the kernel: at each switch of tasks the CPU's events are read, and
- * what they counted since they were read last is added to the cgroup of the task that leaves, and
- * to all above it that are containers.
+ * Counts what containers do, in the kernel: at each switch to a task in another cgroup the CPU's
+ * events are read, and what they counted since they were read last is added to the cgroup of the
+ * task that leaves, and to all above it that are containers.
  */
 #include <linux/bpf.h>
 
@@ -48,6 +48,9 @@ struct {
 
 const volatile __u32 n_roles;
 const volatile __u32 n_slots;
+/* In task_struct, of the pointer to its css_set; 0: unknown, and each switch is taken for one to
+ * another cgroup. */
+const volatile __u32 css_set_at;
 
 /* Set while it runs. Bit i of 'roles': an event counts role i; 'lead' is the group's leader. */
 __u32 roles;
@@ -56,6 +59,10 @@ __u32 levels; /* bit i: containers lie at this depth below the root */
 
 /* The kernel lends bpf_perf_event_read_value() to no other. */
 char _license[] SEC("license") = "GPL";
+
+/* Its ID. Switches between its tasks are not passed over: one kernel was seen that never tells when
+ * some of them leave, and a container's task that follows would end what others began. */
+enum { ROOT_CGROUP = 1 };
 
 /* What reading an event says of the interval. */
 enum { READ_BAD = 1, READ_STARVED = 2 };
@@ -142,13 +149,48 @@ __noinline int credit(const struct reading *since, __u32 cpu, __u32 level)
     return 1;
 }
 
-static __always_inline int account(void)
+/* Tasks with the same one are in the same cgroup. 0: not known. */
+static __always_inline __u64 css_set_of(__u64 task)
+{
+    __u64 found = 0;
+    return bpf_probe_read_kernel(&found, sizeof found, (void *)(task + css_set_at)) ? 0 : found;
+}
+
+/* Whether the task that comes is in the cgroup of the one that leaves, and of all that have left
+ * since the events were read. Where the one that leaves was moved, or came without a word, its
+ * css_set is not what is remembered. */
+static __always_inline int stays(struct bpf_cpu *at, __u64 next)
+{
+    __u64 current = bpf_get_current_task(), came = at->came, css_set = at->css_set;
+    at->came = next;
+    at->css_set = css_set_of(next);
+    if (!css_set || css_set != at->css_set || current != came)
+        return 0;
+    __u64 mine = bpf_get_current_cgroup_id();
+    if (mine == ROOT_CGROUP || (at->whose && at->whose != mine))
+        return 0;
+    at->whose = mine;
+    return 1;
+}
+
+/* Whether somebody else's work lies in the interval that the current task ends. */
+static __always_inline int was_moved(struct bpf_cpu *at)
+{
+    __u64 whose = at->whose;
+    at->whose = 0;
+    return whose && whose != bpf_get_current_cgroup_id();
+}
+
+static __always_inline int account(struct bpf_cpu *at, __u32 cpu)
 {
     struct reading since = {0};
-    __u32 cpu = bpf_get_smp_processor_id();
-    struct bpf_cpu *at = bpf_map_lookup_elem(&cpus, &cpu);
-    if (!at || !at->ready || !read_events(at, cpu, &since))
+    int moved = css_set_at && was_moved(at);
+    if (!read_events(at, cpu, &since))
         return 0;
+    if (moved) {
+        at->moved++;
+        return 0;
+    }
     __u32 left = levels;
     for (__u32 level = 0; level < BPF_LEVELS_MAX; level++)
         if ((left >> level & 1) && !credit(&since, cpu, level))
@@ -156,16 +198,22 @@ static __always_inline int account(void)
     return 0;
 }
 
-/* The task that leaves is still the current one. */
+/* Of (bool preempt, prev, next); the task that leaves is still the current one. */
 SEC("raw_tp/sched_switch")
-int on_switch(void *context)
+int on_switch(struct bpf_raw_tracepoint_args *context)
 {
-    return account();
+    __u32 cpu = bpf_get_smp_processor_id();
+    struct bpf_cpu *at = bpf_map_lookup_elem(&cpus, &cpu);
+    if (!at || !at->ready || (css_set_at && stays(at, context->args[2])))
+        return 0;
+    return account(at, cpu);
 }
 
 /* On each CPU before a reading, for what runs there now. */
 SEC("raw_tp")
 int flush(void *context)
 {
-    return account();
+    __u32 cpu = bpf_get_smp_processor_id();
+    struct bpf_cpu *at = bpf_map_lookup_elem(&cpus, &cpu);
+    return at && at->ready ? account(at, cpu) : 0;
 }

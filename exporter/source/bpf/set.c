@@ -24,6 +24,7 @@ enum {
 struct bpf_set {
     struct counts *program; /* owned */
     size_t n_roles, n_slots, n_cpus;
+    uint32_t css_set_at;
     size_t cell_words;
     __u64 *cells; /* mapped */
     size_t cells_bytes;
@@ -61,6 +62,7 @@ static int set_sizes(struct bpf_set *set)
         err = bpf_map__set_max_entries(program->maps.cpus, (uint32_t)set->n_cpus);
     program->rodata->n_roles = (uint32_t)set->n_roles;
     program->rodata->n_slots = (uint32_t)set->n_slots;
+    program->rodata->css_set_at = set->css_set_at;
     return err;
 }
 
@@ -73,15 +75,26 @@ static int map_shared(const struct bpf_map *map, size_t bytes, void *out)
     return 0;
 }
 
-static int load(struct bpf_set *set)
+static int load_program(struct bpf_set *set)
 {
-    libbpf_set_print(NULL); /* what it would print, bpf_refusal() says */
     set->program = counts__open();
     if (!set->program)
         return -errno;
     int err = set_sizes(set);
-    if (!err)
-        err = counts__load(set->program);
+    return err ? err : counts__load(set->program);
+}
+
+static int load(struct bpf_set *set)
+{
+    libbpf_set_print(NULL); /* what it would print, bpf_refusal() says */
+    int err = load_program(set);
+    /* Where tasks cannot be read (lockdown), such a program is refused; what else there is to say,
+     * the second attempt says. */
+    if (err && set->css_set_at) {
+        counts__destroy(set->program);
+        set->css_set_at = 0;
+        err = load_program(set);
+    }
     if (!err) {
         set->program->links.on_switch = bpf_program__attach(set->program->progs.on_switch);
         err = set->program->links.on_switch ? 0 : -errno;
@@ -104,24 +117,24 @@ static int load(struct bpf_set *set)
     return 0;
 }
 
-int bpf_set_new(size_t n_roles, size_t n_slots, size_t n_cpus, struct bpf_set **out,
-                struct verdict *why)
+int bpf_set_new(const struct bpf_sizes *sizes, struct bpf_set **out, struct verdict *why)
 {
-    if (n_roles > BPF_ROLES_MAX) {
+    if (sizes->roles > BPF_ROLES_MAX) {
         verdict_set(why, REASON_NO_DEVICE, "a BPF program counts %d events at most, not %zu",
-                    BPF_ROLES_MAX, n_roles);
+                    BPF_ROLES_MAX, sizes->roles);
         return -EINVAL;
     }
     /* The kernel numbers entries with 32 bits. */
-    struct bpf_set *set = n_slots > UINT32_MAX / n_cpus ? NULL : calloc(1, sizeof *set);
+    struct bpf_set *set = sizes->slots > UINT32_MAX / sizes->cpus ? NULL : calloc(1, sizeof *set);
     if (!set) {
         bpf_refusal(-ENOMEM, true, why);
         return -ENOMEM;
     }
-    set->n_roles = n_roles;
-    set->n_slots = n_slots;
-    set->n_cpus = n_cpus;
-    set->cell_words = BPF_CELL_HEAD + n_roles;
+    set->n_roles = sizes->roles;
+    set->n_slots = sizes->slots;
+    set->n_cpus = sizes->cpus;
+    set->css_set_at = sizes->css_set_at;
+    set->cell_words = BPF_CELL_HEAD + sizes->roles;
     int unknown = check_capability(), err = unknown ? unknown : load(set);
     if (err) {
         bpf_refusal(err, !unknown, why);
@@ -181,7 +194,8 @@ static void set_ready(struct bpf_set *set, int cpu, uint64_t ready)
 int bpf_set_begin(struct bpf_set *set, int cpu, const int *fds)
 {
     /* New events start at 0; what is told of losses stays. */
-    set->cpus[cpu] = (struct bpf_cpu){.unread = set->cpus[cpu].unread};
+    struct bpf_cpu *at = &set->cpus[cpu];
+    *at = (struct bpf_cpu){.unread = at->unread, .moved = at->moved};
     int err = 0;
     for (size_t i = 0; i < set->n_roles && !err; i++) {
         uint32_t key = key_of(set, cpu, i);
@@ -224,12 +238,19 @@ void bpf_set_clocks(const struct bpf_set *set, int cpu, uint64_t *enabled_ns, ui
     *running_ns = word_now(&set->cpus[cpu].running_ns);
 }
 
-uint64_t bpf_set_unread(const struct bpf_set *set)
+bool bpf_set_knows_tasks(const struct bpf_set *set)
 {
-    uint64_t sum = 0;
-    for (size_t cpu = 0; cpu < set->n_cpus; cpu++)
-        sum += word_now(&set->cpus[cpu].unread);
-    return sum;
+    return set->css_set_at != 0;
+}
+
+struct bpf_lost bpf_set_lost(const struct bpf_set *set)
+{
+    struct bpf_lost lost = {0};
+    for (size_t cpu = 0; cpu < set->n_cpus; cpu++) {
+        lost.unread += word_now(&set->cpus[cpu].unread);
+        lost.moved += word_now(&set->cpus[cpu].moved);
+    }
+    return lost;
 }
 
 /* ---- containers ---- */

@@ -17,11 +17,16 @@
 
 struct bpf_set;
 
-/* Loads and attaches it, for 'n_roles' roles, so many containers and the CPUs that have numbers
- * below 'n_cpus'. 0 or -errno, with *why: -EINVAL for more than BPF_ROLES_MAX. Takes CAP_BPF and
+struct bpf_sizes {
+    size_t roles, slots;
+    size_t cpus;         /* have numbers below it */
+    uint32_t css_set_at; /* bpf_task_css_set(); 0: each switch of tasks is paid for */
+};
+
+/* Loads and attaches it. Where the kernel does not let it read tasks, it is loaded as if
+ * css_set_at were 0. 0 or -errno, with *why: -EINVAL for more than BPF_ROLES_MAX. Takes CAP_BPF and
  * CAP_PERFMON. */
-int bpf_set_new(size_t n_roles, size_t n_slots, size_t n_cpus, struct bpf_set **out,
-                struct verdict *why);
+int bpf_set_new(const struct bpf_sizes *sizes, struct bpf_set **out, struct verdict *why);
 /* Detaches and unloads it. Accepts NULL. */
 void bpf_set_free(struct bpf_set *set);
 /* Bytes of the kernel's memory for its cells. */
@@ -44,9 +49,14 @@ void bpf_set_end(struct bpf_set *set, int cpu);
 int bpf_set_flush(const struct bpf_set *set, int cpu);
 /* The leader's clocks on a CPU, whoever ran. */
 void bpf_set_clocks(const struct bpf_set *set, int cpu, uint64_t *enabled_ns, uint64_t *running_ns);
-/* Intervals, on all CPUs together since the start, whose counts could not be read: nobody has them.
- */
-uint64_t bpf_set_unread(const struct bpf_set *set);
+/* Whether switches between tasks in the same cgroup are passed over. */
+bool bpf_set_knows_tasks(const struct bpf_set *set);
+/* Intervals whose counts nobody has, on all CPUs together since the start. */
+struct bpf_lost {
+    uint64_t unread; /* the events could not be read */
+    uint64_t moved;  /* it was several cgroups', as a task was moved while it ran */
+};
+struct bpf_lost bpf_set_lost(const struct bpf_set *set);
 
 /* ---- containers ---- */
 

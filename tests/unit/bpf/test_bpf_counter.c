@@ -166,9 +166,9 @@ static void test_after_a_failed_reading(void **state)
     bpf_rig_start(rig);
     bpf_rig_fault(rig);
     uint64_t enabled_ns, running_ns;
-    uint64_t before = counted(rig, slot), unread = bpf_set_unread(rig->counter->set);
+    uint64_t before = counted(rig, slot), unread = bpf_set_lost(rig->counter->set).unread;
     usleep(20000); /* the task that is left for this one, be it the idle one, cannot read */
-    assert_true(bpf_set_unread(rig->counter->set) > unread);
+    assert_true(bpf_set_lost(rig->counter->set).unread > unread);
     bpf_set_clocks(rig->counter->set, rig->cpu, &enabled_ns, &running_ns);
     assert_true(enabled_ns > 0); /* as of the last one that succeeded */
     assert_in_range(counted(rig, slot), before, before + BPF_RIG_FAULTS / 2);
@@ -177,11 +177,19 @@ static void test_after_a_failed_reading(void **state)
 static void test_too_many_roles(void **state)
 {
     (void)state;
+    const struct bpf_sizes sizes = {.roles = BPF_ROLES_MAX + 1, .slots = 1, .cpus = 1};
     struct bpf_set *set = NULL;
     struct verdict why;
-    assert_int_equal(bpf_set_new(BPF_ROLES_MAX + 1, 1, 1, &set, &why), -EINVAL);
+    assert_int_equal(bpf_set_new(&sizes, &set, &why), -EINVAL);
     assert_null(set);
     assert_string_equal(why.words, "a BPF program counts 8 events at most, not 9");
+}
+
+static int try_program(size_t containers, struct verdict *why)
+{
+    const struct bpf_needs needs = {.containers = containers};
+    bool knows_tasks;
+    return bpf_counter_try(&bpf_rig_cpus, 7, &needs, &knows_tasks, why);
 }
 
 /* The tables' size is tried before anything depends on it. */
@@ -189,7 +197,7 @@ static void test_too_many_containers(void **state)
 {
     (void)state;
     struct verdict why;
-    assert_int_equal(bpf_counter_try(&bpf_rig_cpus, 7, UINT32_MAX, &why), -ENOMEM);
+    assert_int_equal(try_program(UINT32_MAX, &why), -ENOMEM);
     assert_non_null(strstr(why.words, "lower --containers.max"));
 }
 
@@ -224,13 +232,13 @@ static int try_limited(const char *cgroup)
         return EXIT_SKIPPED;
     if (setrlimit(RLIMIT_MEMLOCK, &none) != 0) /* a table is not what is locked */
         return 1;
-    if (bpf_counter_try(&bpf_rig_cpus, 7, FEW, &why) != 0)
+    if (try_program(FEW, &why) != 0)
         return 2;
-    if (bpf_counter_try(&bpf_rig_cpus, 7, MANY, &why) != -ENOMEM)
+    if (try_program(MANY, &why) != -ENOMEM)
         return 3;
     if (!strstr(why.words, "raise the memory limit, or lower --containers.max"))
         return 4;
-    return bpf_counter_try(&bpf_rig_cpus, 7, FEW, &why) == 0 ? 0 : 5; /* nothing was left behind */
+    return try_program(FEW, &why) == 0 ? 0 : 5; /* nothing was left behind */
 }
 
 /* The tables count towards the process's cgroup: it is refused, and goes on. */

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "exporter/containers/cgroups/hierarchy.h"
+#include "exporter/source/bpf/task.h"
 
 static char hierarchy[4096]; /* "": it is not of v2 */
 
@@ -78,11 +79,17 @@ bool bpf_rig_write(const char *path, const char *text)
     return file && fclose(file) == 0 && written;
 }
 
+static bool move(const char *cgroup, pid_t pid)
+{
+    char path[4224], text[16];
+    snprintf(path, sizeof path, "%s/cgroup.procs", cgroup);
+    snprintf(text, sizeof text, "%d", (int)pid);
+    return bpf_rig_write(path, text);
+}
+
 static bool enter(const char *cgroup)
 {
-    char path[4224];
-    snprintf(path, sizeof path, "%s/cgroup.procs", cgroup);
-    return bpf_rig_write(path, "0");
+    return move(cgroup, 0);
 }
 
 bool bpf_rig_memory_cgroup(char *out, size_t size)
@@ -90,20 +97,22 @@ bool bpf_rig_memory_cgroup(char *out, size_t size)
     char mount[4096];
     if (cgroup_mount_find(&machine, "memory", mount, sizeof mount) != 0)
         memcpy(mount, hierarchy, sizeof mount);
-    int n = snprintf(out, size, "%s/ie-test-bpf-memory-%d", mount, (int)getpid());
+    int n = snprintf(out, size, "%s/ie-test-%d-bpf-memory", mount, (int)getpid());
     return mount[0] && (size_t)n < size && mkdir(out, 0755) == 0;
 }
 
-static void make_cgroup(struct bpf_rig *rig)
+static void make_cgroups(struct bpf_rig *rig)
 {
     char path[sizeof rig->cgroup];
-    snprintf(path, sizeof path, "%s/ie-test-bpf-%d", hierarchy, (int)getpid());
-    if (hierarchy[0] && mkdir(path, 0755) == 0)
+    snprintf(rig->other, sizeof rig->other, "%s/ie-test-%d-bpf-other", hierarchy, (int)getpid());
+    snprintf(path, sizeof path, "%s/ie-test-%d-bpf", hierarchy, (int)getpid());
+    if (hierarchy[0] && mkdir(rig->other, 0755) == 0 && mkdir(path, 0755) == 0)
         memcpy(rig->cgroup, path, sizeof path);
 }
 
-int bpf_rig_setup(void **state)
+static int set_up(void **state, uint32_t css_set_at)
 {
+    const struct bpf_needs needs = {.containers = BPF_RIG_CONTAINERS, .css_set_at = css_set_at};
     struct bpf_rig *rig = calloc(1, sizeof *rig);
     assert_non_null(rig);
     *state = rig;
@@ -125,21 +134,32 @@ int bpf_rig_setup(void **state)
         (1u << BPF_RIG_ROLES) - 1;
     for (int i = 0; i < ROLE_COUNT; i++)
         rig->ladder.events[i].encoded.software = true; /* no trial run is needed */
-    make_cgroup(rig);
-    int err = bpf_counter_new(&rig->context, &rig->ladder, &bpf_rig_cpus, GROUP_CPI,
-                              BPF_RIG_CONTAINERS, &rig->counter, &why);
+    make_cgroups(rig);
+    int err = bpf_counter_new(&rig->context, &rig->ladder, &bpf_rig_cpus, GROUP_CPI, &needs,
+                              &rig->counter, &why);
     if (err)
         printf("not here: %s\n", why.words);
     return 0;
+}
+
+int bpf_rig_setup(void **state)
+{
+    return set_up(state, bpf_task_css_set(&machine));
+}
+
+int bpf_rig_setup_unknowing(void **state)
+{
+    return set_up(state, 0);
 }
 
 int bpf_rig_teardown(void **state)
 {
     struct bpf_rig *rig = *state;
     bpf_counter_free(rig->counter);
-    if (rig->cgroup[0]) {
+    if (hierarchy[0]) {
         enter(hierarchy);
         rmdir(rig->cgroup);
+        rmdir(rig->other);
     }
     close(rig->log.fd);
     free(rig);
@@ -180,6 +200,11 @@ uint32_t bpf_rig_add(struct bpf_rig *rig, bool level_known)
         place.level = BPF_LEVEL_UNKNOWN;
     assert_int_equal(bpf_counter_add(rig->counter, &place, &slot), 0);
     return slot;
+}
+
+bool bpf_rig_move(const struct bpf_rig *rig, pid_t pid, bool there)
+{
+    return move(there ? rig->cgroup : rig->other, pid);
 }
 
 void bpf_rig_leave(void)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "exporter/source/bpf/counter.h"
 
@@ -35,6 +36,7 @@ struct bpf_rig {
     struct bpf_counter *counter; /* of GROUP_CPI; NULL: not here */
     int cpu;                     /* where this process runs */
     char cgroup[4160];           /* "": none can be made */
+    char other[4160];            /* beside it */
     int level;                   /* its depth, once it is counted */
 };
 
@@ -44,6 +46,8 @@ extern struct perf_cpus bpf_rig_cpus;
 int bpf_rig_setup_all(void **state);
 int bpf_rig_teardown_all(void **state);
 int bpf_rig_setup(void **state);
+/* As on a kernel that does not say where tasks have their cgroup. */
+int bpf_rig_setup_unknowing(void **state);
 int bpf_rig_teardown(void **state);
 
 /* Skips the test where there is no such group. */
@@ -52,6 +56,8 @@ void bpf_rig_start(struct bpf_rig *rig);
 void bpf_rig_tick(struct bpf_rig *rig);
 /* Counts a cgroup of its own, which this process enters; its slot. */
 uint32_t bpf_rig_add(struct bpf_rig *rig, bool level_known);
+/* A process goes there (0: this one), or to the other cgroup, which is not counted. */
+bool bpf_rig_move(const struct bpf_rig *rig, pid_t pid, bool there);
 /* This process goes back to the hierarchy's root. */
 void bpf_rig_leave(void);
 /* A container where that cgroup is, in which nothing runs; its slot. */
