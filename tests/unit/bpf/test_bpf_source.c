@@ -69,7 +69,7 @@ static void make_cgroup(struct rig *rig)
     rig->cgroup_fd = -1;
     if (cgroup_hierarchy_find(&rig->fs, &found, error, sizeof error) != 0 || found.version != 2)
         return;
-    snprintf(rig->cgroup, sizeof rig->cgroup, "%s/ie-test-bpf-source-%d", found.path,
+    snprintf(rig->cgroup, sizeof rig->cgroup, "%s/ie-test-%d-bpf-source", found.path,
              (int)getpid());
     if (mkdir(rig->cgroup, 0755) == 0)
         rig->cgroup_fd = open(rig->cgroup, O_PATH | O_DIRECTORY | O_CLOEXEC);
