@@ -20,21 +20,29 @@ void calm_measured_by(struct calm *calm, enum traffic_measure measure)
         *calm = (struct calm){.measure = measure};
 }
 
+/* Whether fewer than a tenth of the windows lie in lower buckets. Nothing lies below the lowest: then
+ * the newest slice is enough, and of a thousand histories little is in a cache. */
+static bool is_lowest_decile(const struct calm *calm, int bucket)
+{
+    uint32_t lower = 0, all = 0;
+    for (uint64_t age = 0; age < SLICES; age++) {
+        const uint16_t *count = calm->count[(calm->slices.newest + SLICES - age) % SLICES];
+        for (int i = 0; i < CALM_BUCKETS; i++) {
+            all += count[i];
+            lower += i < bucket ? count[i] : 0;
+        }
+        if (bucket == 0 && all >= CALM_MIN_WINDOWS)
+            return true;
+    }
+    return all >= CALM_MIN_WINDOWS && lower * 10 < all;
+}
+
 bool calm_window(struct calm *calm, uint64_t mono_ns, double corunner_rate, double node_peak_rate)
 {
     if (!isfinite(corunner_rate) || corunner_rate < 0)
         return false;
     int bucket = bucket_of(corunner_rate);
     slices_count(&calm->slices, mono_ns, calm->count[0], CALM_BUCKETS, (size_t)bucket);
-
-    uint32_t lower = 0, all = 0;
-    for (int slice = 0; slice < SLICES; slice++) {
-        for (int i = 0; i < CALM_BUCKETS; i++) {
-            all += calm->count[slice][i];
-            lower += i < bucket ? calm->count[slice][i] : 0;
-        }
-    }
-    bool decile = lower * 10 < all;
     bool quiet = corunner_rate == 0 || corunner_rate < peak_share * node_peak_rate;
-    return all >= CALM_MIN_WINDOWS && decile && quiet;
+    return quiet && is_lowest_decile(calm, bucket);
 }

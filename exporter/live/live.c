@@ -315,17 +315,22 @@ static bool is_plain(const char *text)
     return *text == '\0';
 }
 
-/* As the labels have it: tenants choose names. */
-static void show_name(char *to, size_t size, const char *text)
+static void show_plainly(char *to, size_t size, const char *text)
 {
     char room[1024];
     struct textbuf plain;
-    if (!is_plain(text)) {
-        textbuf_init_fixed(&plain, room, sizeof room);
-        textbuf_plain(&plain, text);
-        text = room;
-    }
-    clip_text(to, size, text);
+    textbuf_init_fixed(&plain, room, sizeof room);
+    textbuf_plain(&plain, text);
+    clip_text(to, size, room);
+}
+
+/* As the labels have it: tenants choose names. */
+static void show_name(char *to, size_t size, const char *text)
+{
+    if (is_plain(text))
+        clip_text(to, size, text);
+    else
+        show_plainly(to, size, text);
 }
 
 static void show_container(struct live_container *to, const struct container *container,
