@@ -20,8 +20,8 @@ void calm_measured_by(struct calm *calm, enum traffic_measure measure)
         *calm = (struct calm){.measure = measure};
 }
 
-/* Whether fewer than a tenth of the windows lie in lower buckets. Nothing lies below the lowest: then
- * the newest slice is enough, and of a thousand histories little is in a cache. */
+/* Whether fewer than a tenth of the windows lie in lower buckets. Nothing lies below the lowest:
+ * the newest slice is enough then, and of a thousand histories little is in a cache. */
 static bool is_lowest_decile(const struct calm *calm, int bucket)
 {
     uint32_t lower = 0, all = 0;
