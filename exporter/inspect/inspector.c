@@ -123,18 +123,27 @@ static bool waits_for_cpu(const struct inspector *self)
 }
 
 /* The answer's length; 0 at the end; -ETIMEDOUT; other -errno. */
+static ssize_t receive_answer(struct inspector *self, int flags)
+{
+    ssize_t n = recv(self->worker, self->in, sizeof self->in, flags);
+    if (n >= 0)
+        return n;
+    return errno == EAGAIN || errno == EWOULDBLOCK ? -ETIMEDOUT : -errno;
+}
+
+/* As receive_answer(). */
 static ssize_t receive(struct inspector *self)
 {
     const uint64_t end_ns = clock_mono_ns() + INSPECT_PATIENCE_MS * UINT64_C(1000000);
     for (;;) {
-        ssize_t n = 0;
-        int err = self->greeted ? 0 : receive_greeting(self);
-        if (!err && (n = recv(self->worker, self->in, sizeof self->in, 0)) >= 0)
+        ssize_t n = self->greeted ? 0 : receive_greeting(self);
+        if (n == 0)
+            n = receive_answer(self, 0);
+        if (n != -ETIMEDOUT && n != -EINTR)
             return n;
-        if (!err)
-            err = errno == EAGAIN || errno == EWOULDBLOCK ? -ETIMEDOUT : -errno;
-        if (err == -ETIMEDOUT ? clock_mono_ns() >= end_ns || !waits_for_cpu(self) : err != -EINTR)
-            return err;
+        /* Who sleeps now may have answered just after the wait was over. */
+        if (n == -ETIMEDOUT && (clock_mono_ns() >= end_ns || !waits_for_cpu(self)))
+            return self->greeted ? receive_answer(self, MSG_DONTWAIT) : n;
     }
 }
 
