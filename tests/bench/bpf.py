@@ -53,7 +53,7 @@ def switch_us(pair, rates, mode):
 
 def switches(live, where, counts):
     """CPU time of a half round of a ping-pong on one CPU: between two cgroups, or inside one, where
-    perf's counters stay as they are and the program runs all the same."""
+    perf's counters stay as they are, and the program runs and reads none."""
     table = {}
     for n in counts:
         live.reach(n)

@@ -120,7 +120,7 @@ class Plain(unittest.TestCase):
         self.assertNotRegex(self.text("bpf.killed"), "on_switch|flush")
         self.assertNotIn("could not be read", self.text("bpf.log"))
         # Such a kernel lets no program read its tasks.
-        self.assertIn("switches between tasks of one container are paid for", self.text("bpf.log"))
+        self.assertIn("switches between tasks of one cgroup are paid for", self.text("bpf.log"))
 
     def test_quotas_of_v2(self):
         """Held by the kernel; in force after a kill, and put back with what it was at first."""

@@ -333,10 +333,12 @@ static int try_program(struct bpf_source *self, struct verdict *why)
     bool knows_tasks;
     self->needs.css_set_at = bpf_task_css_set(self->context.fs);
     int err = bpf_counter_try(&self->cpus, most_roles(), &self->needs, &knows_tasks, why);
-    if (!err && !knows_tasks)
+    if (!err && !knows_tasks) {
+        self->needs.css_set_at = 0;
         log_info(self->context.log, "bpf",
-                 "the kernel does not tell programs a task's cgroup: switches between tasks of one "
-                 "container are paid for as well");
+                 "it is not known where the kernel's tasks have their cgroup, or a program may not "
+                 "read it: switches between tasks of one cgroup are paid for as well");
+    }
     return err;
 }
 

@@ -101,6 +101,10 @@ int bpf_counter_new(struct perf_context *context, struct perf_ladder *ladder,
         bpf_counter_free(counter);
         return err;
     }
+    if (sizes.css_set_at && !bpf_set_knows_tasks(counter->set))
+        log_info(context->log, "bpf",
+                 "the kernel does not let programs read its tasks any more: switches between tasks "
+                 "of one cgroup are paid for as well");
     context->shared += bpf_set_descriptors(counter->set);
     *out = counter;
     return 0;

@@ -157,14 +157,14 @@ static __always_inline __u64 css_set_of(__u64 task)
 }
 
 /* Whether the task that comes is in the cgroup of the one that leaves, and of all that have left
- * since the events were read. Where the one that leaves was moved, or came without a word, its
- * css_set is not what is remembered. */
+ * since the events were read. Not where the one that leaves was moved since it came, or came
+ * without a word. */
 static __always_inline int stays(struct bpf_cpu *at, __u64 next)
 {
     __u64 current = bpf_get_current_task(), came = at->came, css_set = at->css_set;
     at->came = next;
     at->css_set = css_set_of(next);
-    if (!css_set || css_set != at->css_set || current != came)
+    if (!css_set || css_set != at->css_set || current != came || css_set_of(current) != css_set)
         return 0;
     __u64 mine = bpf_get_current_cgroup_id();
     if (mine == ROOT_CGROUP || (at->whose && at->whose != mine))

@@ -23,6 +23,8 @@ static struct fsroot machine;
 
 struct perf_cpus bpf_rig_cpus;
 
+static cpu_set_t allowed;
+
 /* ---- the kernel ---- */
 
 static void fault(size_t page_size)
@@ -119,10 +121,12 @@ static int set_up(void **state, uint32_t css_set_at)
     struct verdict why;
     cpu_set_t one;
     rig->cpu = bpf_rig_cpus.at[0];
+    rig->fake.elsewhere = bpf_rig_cpus.n > 1 && CPU_ISSET((size_t)bpf_rig_cpus.at[1], &allowed)
+                              ? bpf_rig_cpus.at[1]
+                              : -1;
     CPU_ZERO(&one);
     CPU_SET((size_t)rig->cpu, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    rig->fake.elsewhere = bpf_rig_cpus.n > 1 ? bpf_rig_cpus.at[1] : -1;
     rig->fake.page_size = (size_t)sysconf(_SC_PAGESIZE);
     rig->log = (struct log){.fd = memfd_create("log", MFD_CLOEXEC)};
     rig->kernel = (struct perf_kernel){
@@ -142,9 +146,14 @@ static int set_up(void **state, uint32_t css_set_at)
     return 0;
 }
 
+uint32_t bpf_rig_css_set(void)
+{
+    return bpf_task_css_set(&machine);
+}
+
 int bpf_rig_setup(void **state)
 {
-    return set_up(state, bpf_task_css_set(&machine));
+    return set_up(state, bpf_rig_css_set());
 }
 
 int bpf_rig_setup_unknowing(void **state)
@@ -212,6 +221,11 @@ void bpf_rig_leave(void)
     assert_true(enter(hierarchy));
 }
 
+bool bpf_rig_leave_too(pid_t pid)
+{
+    return move(hierarchy, pid);
+}
+
 uint32_t bpf_rig_other(struct bpf_rig *rig)
 {
     const struct bpf_place place = {.id = UINT64_MAX, .level = rig->level};
@@ -240,6 +254,7 @@ int bpf_rig_setup_all(void **state)
     (void)state;
     assert_int_equal(fsroot_init(&machine, NULL, NULL, NULL, NULL), 0);
     assert_int_equal(perf_cpus_init(&bpf_rig_cpus, &machine), 0);
+    assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
     struct cgroup_hierarchy found;
     char error[256];
     if (cgroup_hierarchy_find(&machine, &found, error, sizeof error) == 0 && found.version == 2)

@@ -23,7 +23,7 @@ struct bpf_rig_kernel {
     /* Events are of this task on another CPU: enabled with it, and never running. Of a group, or of
      * its members but for the leader. */
     bool starved, members_starved;
-    int elsewhere; /* that CPU; -1: there is none */
+    int elsewhere; /* that CPU; -1: there is none where this process may run */
     size_t page_size;
 };
 
@@ -60,6 +60,10 @@ uint32_t bpf_rig_add(struct bpf_rig *rig, bool level_known);
 bool bpf_rig_move(const struct bpf_rig *rig, pid_t pid, bool there);
 /* This process goes back to the hierarchy's root. */
 void bpf_rig_leave(void);
+/* Another one goes there. */
+bool bpf_rig_leave_too(pid_t pid);
+/* Where this machine's tasks have their cgroup; 0: it does not say. */
+uint32_t bpf_rig_css_set(void);
 /* A container where that cgroup is, in which nothing runs; its slot. */
 uint32_t bpf_rig_other(struct bpf_rig *rig);
 /* A new cgroup where memory can be limited, if it can be here; to be removed. */
