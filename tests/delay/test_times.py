@@ -8,15 +8,18 @@ from measuring import COMPUTE, PROGRAMS, command, emulation, measured, run
 
 class Times(unittest.TestCase):
     def proportion(self, name):
-        """The slope of time over delay is the number of misses, and a line is all it is."""
+        """The slope of time over delay is the number of misses, and a line is all it is. Between
+        delays only: beside one, a program finds less in the machine's own caches than without. They
+        add more than the program's own time, which runs as alike as measuring.ALIKE tell by 5 %."""
         program = command(name, *PROGRAMS[name])
-        points = (0, 200, 400)
+        points = (400, 800, 1200)
         found = measured({ns: run(program, near=ns) for ns in points})
         slope, _, fit = emulation.line([ns * 1e-9 for ns in points],
                                        [found[ns][0].seconds for ns in points])
-        print(f"{name}: slope {slope:,.0f}, {emulation.misses(found[0][0]):,} misses, R2 {fit:.4f}")
+        misses = emulation.misses(found[points[0]][0])
+        print(f"{name}: slope {slope:,.0f}, {misses:,} misses, R2 {fit:.4f}")
         self.assertGreater(fit, 0.99)
-        self.assertLess(abs(slope / emulation.misses(found[0][0]) - 1), 0.08)
+        self.assertLess(abs(slope / misses - 1), 0.08)
 
     def test_chase_in_proportion_to_its_misses(self):
         self.proportion("chase")
