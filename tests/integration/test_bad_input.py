@@ -328,9 +328,7 @@ class Peers(Base):
             return answer
 
     def served(self):
-        began = time.monotonic()
-        self.exporter.scrape()
-        self.assertLess(time.monotonic() - began, 3)
+        wait_until(self.try_served, 15, "a scraper is served", 0.3)
 
     def test_statuses(self):
         get = self.exporter.get
@@ -408,11 +406,12 @@ class Peers(Base):
         self.assertEqual(self.exporter.get("/-/healthy")[0], 200)
 
     def try_served(self):
+        began = time.monotonic()
         try:
-            self.served()
-            return True
+            self.exporter.scrape()
         except (OSError, AssertionError):
             return False
+        return time.monotonic() - began < 3
 
     def test_slow_readers(self):
         """Each asks for many pages and reads none."""
@@ -528,7 +527,8 @@ class Signals(Base):
         """Within 100 ms. A busy machine may delay one end, not each of several."""
         for number in (signal.SIGTERM, signal.SIGINT):
             ends = []
-            while len(ends) < 8 and (not ends or min(ends) > ENDS_QUICKLY):
+            began = time.monotonic()
+            while not ends or min(ends) > ENDS_QUICKLY and time.monotonic() - began < 30:
                 ends.append(self.seconds_to_end(number))
             print(f"{signal.Signals(number).name}: ended after {min(ends) * 1e3:.0f} ms")
             self.assertLessEqual(min(ends), ENDS_QUICKLY)
@@ -644,14 +644,17 @@ class Log(Base):
         try:
             ticks = "interference_exporter_ticks_total"
             wait_until(lambda: (value(ticks) or 0) >= 2, 10, "it ticks")
-            for _ in range(200):
-                process.send_signal(signal.SIGHUP)  # each says something
-                time.sleep(0.001)
-            before = value(ticks)
-            wait_until(lambda: (value(ticks) or 0) > before + 3, 10, "ticks go on")
             dropped = "interference_exporter_log_lines_dropped_total"
-            self.assertGreater(value(dropped, reason="blocked"), 5)
-            self.assertGreater(value(dropped, reason="rate"), 5)
+
+            def signals():
+                for _ in range(200):
+                    process.send_signal(signal.SIGHUP)  # each says something
+                    time.sleep(0.001)
+                return all((value(dropped, reason=why) or 0) > 5 for why in ("blocked", "rate"))
+
+            wait_until(signals, 15, "lines are dropped for either reason")
+            before = wait_until(lambda: value(ticks), 10, "a page")
+            wait_until(lambda: (value(ticks) or 0) > before + 3, 10, "ticks go on")
         finally:
             self.assertEqual(harness.stop(process), 0)
             os.close(reading)

@@ -21,7 +21,7 @@ from containers import Containerd, Pod, oci_image
 from governing import GOVERNOR, GovernorPage
 from harness import Exporter, free_port, start, stop, wait_until
 
-LINGER = 4
+LINGER = 15
 INFO = "interference_container_info"
 TELLER = harness.PROGRAMS / "uprobe_roles"
 

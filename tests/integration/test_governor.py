@@ -185,7 +185,7 @@ class Governor(unittest.TestCase):
         scene = self.scene([100] * 6 + [131])
         process = self.governed(scene, "--enforce")
         wait_until(lambda: scene.exporter.tick > 10, what="ten ticks")
-        self.assertEqual(scene.quota("batch-0"), "100000 100000")
+        wait_until(lambda: scene.quota("batch-0") == "100000 100000", what="held")
         self.assertEqual(scene.quota("cart"), ORIGINAL.strip())
         page = scene.metrics()
         name = "interference_governor_"
@@ -205,7 +205,7 @@ class Governor(unittest.TestCase):
                          {("threshold", True, "100000 100000")})
         self.assertEqual(scene.get("/-/ready")[0], 200)
         process.send_signal(signal.SIGTERM)
-        log = process.communicate(timeout=20)[1].decode()
+        log = process.communicate(timeout=90)[1].decode()
         self.assertEqual(process.returncode, 0, log)
         self.assertEqual(scene.snapshot(), scene.before)
         self.assertIn("action=cut container=jobs/batch-0-x/batch-0 knob=cpu", log)
@@ -216,10 +216,10 @@ class Governor(unittest.TestCase):
                 scene = self.scene([100] * 6 + [131], mode=mode)
                 process = self.governed(scene, *flags, at=0)
                 wait_until(lambda: scene.exporter.tick > 10, what="ten ticks")
+                wait_until(lambda: scene.metrics().get(
+                    "interference_governor_decisions_total", policy="threshold", action="cut",
+                    outcome="dry_run"), what="a decision that is not acted on")
                 page = scene.metrics()
-                self.assertGreater(page.get("interference_governor_decisions_total",
-                                            policy="threshold", action="cut",
-                                            outcome="dry_run"), 0)
                 self.assertEqual(page.get("interference_governor_mode", mode="observe"), 1)
                 stop(process)
                 self.assertEqual(scene.steps(), 0)
@@ -450,7 +450,7 @@ class Governor(unittest.TestCase):
 
         wait_until(denied, 20, "refused writes")
         process.send_signal(signal.SIGTERM)
-        log = process.communicate(timeout=20)[1].decode()
+        log = process.communicate(timeout=90)[1].decode()
         self.assertEqual(process.returncode, 0, log)
         self.assertRegex(log, 'outcome=failed why=(\\\\")?Permission denied')
         self.assertEqual(scene.snapshot(), scene.before)
@@ -481,7 +481,7 @@ class Governor(unittest.TestCase):
         scene.configure("enforce", factor=2)
         process.send_signal(signal.SIGHUP)
         wait_until(free, what="theta doubled")
-        self.assertEqual(reload(), 1)
+        wait_until(lambda: reload() == 1, what="a good configuration")
         scene.configure("enforce", factor=1.1)  # and no signal
         wait_until(held, what="theta as it was")
 

@@ -263,8 +263,8 @@ class RealExporter(unittest.TestCase):
         loop.play(100)
         loop.source.send_signal(signal.SIGSTOP)
         wait_until(lambda: loop.snapshot() == loop.before, 20, "given back")
+        wait_until(lambda: loop.total("released", reason="dead_man") == 2, what="both are counted")
         self.assertEqual(loop.total("dead_man", reason="down"), 1)
-        self.assertEqual(loop.total("released", reason="dead_man"), 2)
         loop.source.send_signal(signal.SIGCONT)
         for _ in range(4):
             loop.play(100)
@@ -297,7 +297,7 @@ class RealExporter(unittest.TestCase):
         os.close(loop.recording.fd)
         loop.recording.fd = os.open(os.devnull, os.O_WRONLY)
         wait_until(lambda: loop.snapshot() == loop.before, 20, "given back")
-        self.assertEqual(loop.total("dead_man", reason="replay"), 1)
+        wait_until(lambda: loop.total("dead_man", reason="replay") == 1, what="it is counted")
         self.assertEqual(loop.get("/-/ready")[0], 503)
 
 

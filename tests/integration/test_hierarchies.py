@@ -34,7 +34,7 @@ def give_back(directory, mount):
         time.sleep(1)
         subprocess.run(["umount", directory], check=True)
         with contextlib.suppress(AssertionError):
-            return wait_until(perf_event_is_v2, 1.5)
+            return wait_until(perf_event_is_v2, 1.5, patience=1)
         subprocess.run(mount, check=True)
     subprocess.run(["umount", directory], check=True)
     raise AssertionError("perf_event is still in a v1 hierarchy")

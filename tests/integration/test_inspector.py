@@ -57,7 +57,8 @@ class Case(unittest.TestCase):
                 "--source=perf", f"--events.file={events}", "--collector.disable-defaults",
                 "--collector.pebs_nvmm", "--collector.pebs_nvmm.period=1",
                 "--containers.names=none", self.groups.only(), "--sampling.interval=300ms",
-                env={"PMEM_DIRECTORY": str(self.nvmm)}))
+                # A busy machine has more page faults than are read in time from behind in a queue.
+                command=("nice", "-n", "-15"), env={"PMEM_DIRECTORY": str(self.nvmm)}))
         finally:
             harness.EXPORTER = program
         said = self.exporter.collector("pebs_nvmm")
@@ -214,7 +215,7 @@ class Silence(Case):
         warden, _ = (children(self.exporter.pid) + [None])[:2]
         code, seconds = self.exporter.stop()
         self.assertEqual(code, 0)
-        self.assertLess(seconds, 5 if harness.sanitized() else 1)  # 0.03 s as a rule
+        self.assertLess(seconds, 15 if harness.sanitized() else 5)  # 0.03 s as a rule
         wait_until(lambda: is_gone(warden), 5, "the warden's end")
 
     def check_silence(self, how):
@@ -223,7 +224,8 @@ class Silence(Case):
         for _ in range(5):  # the sampler may be faster than the tenant
             tenant = how()
             with contextlib.suppress(AssertionError):
-                wait_until(lambda: self.metric("reads_hung_total") > 0, 5, "a read that hangs")
+                wait_until(lambda: self.metric("reads_hung_total") > 0, 5, "a read that hangs",
+                           patience=1)
                 break
         self.assertEqual(self.metric("reads_hung_total"), 1)
         self.assertEqual(self.metric("containers_refused"), 1)

@@ -121,7 +121,7 @@ class Machine:
              "-c", BOOT, "boot", self.directory],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         try:
-            wait_until(self.is_running, 20, "systemd is running", 0.05)
+            wait_until(self.is_running, 20, "systemd is running", 0.05, patience=2)
         except AssertionError:
             reason = pathlib.Path(self.log.name).read_text(errors="replace").strip()
             self.__exit__()

@@ -101,10 +101,10 @@ class Tenants(unittest.TestCase):
             self.container("prod", "payments-0", "payments")
             wait_until(lambda: "prod/payments-0/payments" in self.names(exporter), 10,
                        "who comes later is shown")
-            page = exporter.scrape()
             state = "interference_exporter_containers"
-            self.assertEqual(page.get(state, state="monitored"), 2)
-            self.assertEqual(page.get(state, state="over_limit"), 0)
+            wait_until(lambda: exporter.scrape().get(state, state="monitored") == 2, 10,
+                       "both are counted")
+            self.assertEqual(exporter.scrape().get(state, state="over_limit"), 0)
 
     def test_flood_of_nested(self):
         """Where they count, 16 do, and a counter says how many were refused."""

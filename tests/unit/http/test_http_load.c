@@ -204,7 +204,7 @@ static void test_shared_body(void **state)
 static void test_trickling_reader(void **state)
 {
     (void)state;
-    struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 1});
+    struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 3});
     static char bytes[131072];
     free(f->large);
     f->large_len = (size_t)20 * HTTP_RIG_LARGE;
@@ -230,7 +230,7 @@ static void test_trickling_reader(void **state)
 static void test_idle_timeout(void **state)
 {
     (void)state;
-    struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 1});
+    struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 3});
     int silent = http_dial(f->port), half = http_dial(f->port), used = http_dial(f->port);
     struct http_reply reply;
     http_send(half, "GET / HT", 8);

@@ -80,7 +80,7 @@ static void real_page_faults(void **state)
     rig.config.cpus = cpus;
     rig.config.n_cpus = (size_t)n;
     rig.config.events[0].period = 1;
-    rig.config.events[0].data_pages = 64;
+    rig.config.events[0].data_pages = 512;
     rig.config.clock = NULL;
     rig.config.events[0].mappings = rig.config.events[0].cgroup = true;
     rig.config.clock = NULL;
