@@ -47,6 +47,35 @@ void mab_join(struct core *core, struct request *request, uint64_t enter_cycle)
     mab_schedule(core, request, enter_cycle);
 }
 
+/* ---- the queue for a buffer ---- */
+
+static void append_waiting(struct request_list *list, struct request *request)
+{
+    request->mab_next = NULL;
+    if (list->tail)
+        list->tail->mab_next = request;
+    else
+        list->head = request;
+    list->tail = request;
+}
+
+static void remove_waiting(struct request_list *list, struct request *request)
+{
+    struct request *before = NULL;
+
+    for (struct request *r = list->head; r != request; r = r->mab_next)
+        before = r;
+    if (before)
+        before->mab_next = request->mab_next;
+    else
+        list->head = request->mab_next;
+    if (list->tail == request)
+        list->tail = before;
+    request->mab_next = NULL;
+}
+
+/* ---- buffers ---- */
+
 static bool full(const struct core *core)
 {
     return core->node->scenario->effects.mabs && core->mabs >= core->node->machine->mabs;
@@ -86,7 +115,7 @@ void mab_ask(struct simnode *node, struct request *request)
         sim_free_request(node, request);
     } else {
         request->waits_for_mab = true;
-        request_list_append(&core->waiting_for_mab, request);
+        append_waiting(&core->waiting_for_mab, request);
     }
 }
 
@@ -99,10 +128,11 @@ static enum l1d_source source_of(const struct core *core, const struct request *
 
 static void pass_on(struct core *core)
 {
-    struct request *next = request_list_shift(&core->waiting_for_mab);
+    struct request *next = core->waiting_for_mab.head;
 
     if (!next)
         return;
+    remove_waiting(&core->waiting_for_mab, next);
     next->waits_for_mab = false;
     take(core, next);
 }
@@ -112,7 +142,7 @@ void mab_done(struct core *core, struct request *request)
     uint64_t now_fs = core->node->now_fs;
 
     if (request->waits_for_mab) {
-        request_list_remove(&core->waiting_for_mab, request);
+        remove_waiting(&core->waiting_for_mab, request);
         mab_l2_hit(core);
         return;
     }

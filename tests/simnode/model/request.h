@@ -21,7 +21,8 @@ struct core;
 struct load;
 
 struct request {
-    struct request *next, *prev; /* in whatever queue it stands */
+    struct request *next, *prev; /* in whatever queue it stands, but for: */
+    struct request *mab_next;    /* in the one for a buffer; a prefetch stands in both */
     struct request *chain;       /* the core's other outstanding lines of this hash bucket */
     struct core *core;           /* NULL: no core waits (REQUEST_WRITE) */
     struct load *loads;          /* loads that wait for it, first the one that made it */

@@ -115,7 +115,7 @@ struct core {
     int64_t in_super_queue;
     struct request_list waiting; /* for a super queue entry */
     int64_t mabs;                /* that are taken */
-    struct request_list waiting_for_mab;
+    struct request_list waiting_for_mab; /* by mab_next */
     struct tracker trackers[PREFETCH_TRACKERS];
     uint64_t tracker_uses;
     struct shadow_clock shadows[SHADOWS];

@@ -308,6 +308,8 @@ static int check_machine(struct field_reader *reader, const struct machine_spec 
         return field_error(reader, "memory", "timing needs burst >= 1 and cwl <= cl + burst + 2");
     if (t->refi && t->rfc >= t->refi)
         return field_error(reader, "memory", "timing needs rfc < refi");
+    if (machine->complex_bytes_per_second > 0 && machine->complex_bytes_per_second < 1e6)
+        return field_error(reader, "interconnect", "complex_bytes_per_second: 0, or 1e6 and more");
     if (machine->pmm.dimms > machine->channels)
         return field_error(reader, "pmm", "more dimms than the socket has channels");
     if (machine->pmm.dimms && (machine->pmm.media_latency_ns < machine->pmm.buffer_latency_ns ||

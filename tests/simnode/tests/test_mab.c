@@ -182,6 +182,26 @@ static void test_late_prefetch_into_the_l2(void **state)
     }
 }
 
+/* What memory is to send may at the same time wait for the only buffer: it does not end otherwise. */
+static void test_prefetch_in_two_queues(void **state)
+{
+    (void)state;
+    struct scenario *scenario;
+    struct simnode *node;
+    struct simnode_truth truth;
+    char error[256];
+
+    assert_int_equal(scenario_read(IE_SOURCE_DIR
+                                   "/tests/simnode/fuzz/corpus/scenario/zen4_one_buffer.json",
+                                   &scenario, error, sizeof(error)),
+                     0);
+    assert_int_equal(simnode_new(scenario, &node), 0);
+    assert_int_equal(simnode_run_cycles(node, 4000), 0);
+    simnode_truth(node, 0, &truth);
+    assert_true(truth.reads > 0);
+    release(node, scenario);
+}
+
 /* One into the L1 has its own buffer, from c + 2 on; the load takes none. It starts the prefetch of
  * the sixth, in flight from c + 4 to c + 53. */
 static void test_prefetch_into_the_l1(void **state)
@@ -322,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_one_line_has_one_buffer),
         cmocka_unit_test(test_buffers_run_out),
         cmocka_unit_test(test_late_prefetch_into_the_l2),
+        cmocka_unit_test(test_prefetch_in_two_queues),
         cmocka_unit_test(test_prefetch_into_the_l1),
         cmocka_unit_test(test_a_prefetch_without_buffer_is_dropped),
         cmocka_unit_test(test_stores),
