@@ -595,6 +595,42 @@ static void a_floor_that_is_raised_raises_what_is_below(void **state)
     expect_quota(scene, 3);
 }
 
+static void expect_room(const struct scene *scene, size_t claims, size_t writes)
+{
+    const struct room room = enforcer_room(scene->enforcer);
+    assert_int_equal(room.claims, claims);
+    assert_int_equal(room.writes, writes);
+    assert_int_equal(room.most_writes, limits.writes_per_second);
+}
+
+/* What is wanted already takes a write, unless it is so already; a claim is open once it is made. */
+static void what_may_still_be_changed(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, false);
+    begin(scene);
+    struct holding *first = see(scene, 0), *second = see(scene, 1);
+    expect_room(scene, 64, 50);
+    enforcer_want(first, 2, &because);
+    expect_room(scene, 64, 49);
+    enforcer_want(second, 3, &because);
+    expect_room(scene, 64, 48);
+    enforcer_commit(scene->enforcer);
+    expect_room(scene, 62, 48);
+
+    begin(scene);
+    first = see(scene, 0);
+    second = see(scene, 1);
+    enforcer_want(first, 2, &because);
+    expect_room(scene, 62, 50);
+    assert_int_equal(enforcer_would(scene->enforcer, second), GUARD_PASS);
+    enforcer_want(second, 1, &because);
+    expect_room(scene, 62, 49);
+    enforcer_commit(scene->enforcer);
+    assert_int_equal(enforcer_would(scene->enforcer, first), GUARD_PASS);
+    assert_int_equal(enforcer_would(scene->enforcer, second), GUARD_TICK);
+}
+
 /* ---- more containers than claims ---- */
 
 enum { CROWD = 4 };
@@ -955,6 +991,7 @@ int main(void)
         TEST(a_release_that_fails_is_tried_less_often),
         TEST(without_a_journal_nothing_is_changed),
         TEST(a_floor_that_is_raised_raises_what_is_below),
+        TEST(what_may_still_be_changed),
         TEST(at_the_limit_a_culprit_takes_another_s_claim),
         TEST(giving_way_is_a_change_like_others),
         TEST(at_the_limit_a_dry_run_decides_the_same),
