@@ -366,6 +366,9 @@ int enforcer_release_all(struct enforcer *enforcer, enum release_reason reason, 
     }
     if (!enforcer->config.dry)
         actuators_tidy(enforcer->actuators);
+    /* A release that could not be written: the next governor would put back once more. */
+    if (enforcer->journal->dirty)
+        journal_compact(enforcer->journal);
     return result;
 }
 

@@ -582,6 +582,26 @@ static void without_a_journal_nothing_is_changed(void **state)
     expect_quota(scene, 1);
 }
 
+/* Else the next governor would put it back once more. */
+static void a_release_that_was_not_written_is_written_at_the_end(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, false);
+    tick(scene, 2);
+    scene->rig.fail_from = scene->rig.calls + 1;
+    scene->rig.fail_to = 1000000;
+    scene->rig.fail_with = -ENOSPC;
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_PAUSED, scene->now_ns, 0), 0);
+    expect_quota(scene, 4);
+    scene->rig.fail_from = 0;
+    size_t before = journal_bytes(scene);
+    assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, scene->now_ns, 0), 0);
+    assert_true(journal_bytes(scene) < before);
+    journal_close(&scene->journal);
+    governor_start_journal(&scene->rig, &scene->rig.write, &scene->journal);
+    assert_int_equal(scene->journal.open.n, 0);
+}
+
 static void a_floor_that_is_raised_raises_what_is_below(void **state)
 {
     struct scene *scene = *state;
@@ -990,6 +1010,7 @@ int main(void)
         TEST(a_release_that_fails_is_tried_again),
         TEST(a_release_that_fails_is_tried_less_often),
         TEST(without_a_journal_nothing_is_changed),
+        TEST(a_release_that_was_not_written_is_written_at_the_end),
         TEST(a_floor_that_is_raised_raises_what_is_below),
         TEST(what_may_still_be_changed),
         TEST(at_the_limit_a_culprit_takes_another_s_claim),
