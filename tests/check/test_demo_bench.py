@@ -60,7 +60,8 @@ class Failures(unittest.TestCase):
             mark = pathlib.Path(directory) / "ended"
             status, _, text = self.run_with(
                 f"[[ $1 == --stack ]] || {{ {FIRST_TABLE} exit 0; }}\n"
-                f"(trap 'echo yes >> {mark}; exit' INT; while :; do sleep 0.1; done) &\nsleep 1; exit 0")
+                f"(trap 'echo yes >> {mark}; exit' INT; : > {mark}.set; while :; do sleep 0.1; done) &\n"
+                f"until [[ -e {mark}.set ]]; do sleep 0.1; done; exit 0")
             self.assertEqual(status, 1)
             self.assertIn("before: a table", text)
             for _ in range(100):

@@ -1,4 +1,5 @@
 """A real containerd of the test's own, and containers in it as the CRI plugin would start them."""
+import contextlib
 import hashlib
 import io
 import json
@@ -82,10 +83,14 @@ disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.snapshotter.v1.b
         self.running = []
 
     def __enter__(self):
+        def answers():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return subprocess.run(self.command("version"), capture_output=True,
+                                      timeout=30).returncode == 0
+            return False
+
         try:
-            wait_until(lambda: subprocess.run(self.command("version"), capture_output=True,
-                                              timeout=10).returncode == 0,
-                       20, "containerd answers", 0.1)
+            wait_until(answers, 20, "containerd answers", 0.1)
         except BaseException:
             self.__exit__()
             raise

@@ -17,7 +17,7 @@ class GovernorPage:
     def ask(self, path):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}",
                                          headers={"Accept": OPENMETRICS})
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.read().decode()
 
     def metric(self, name, **labels):
@@ -42,7 +42,7 @@ class GovernorRuns:
 
     def restore(self, **environment):
         return subprocess.run([str(a) for a in self.argv("--restore")], capture_output=True,
-                              timeout=20, check=False,
+                              timeout=120, check=False,
                               env=self.environment(**environment) if environment else None)
 
     @staticmethod
@@ -50,6 +50,6 @@ class GovernorRuns:
         """It is told to, unless it has died. Its status, which is one of these."""
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
-        log = process.communicate(timeout=20)[1].decode()
+        log = process.communicate(timeout=120)[1].decode()
         assert process.returncode in expected, f"status {process.returncode}: {log}"
         return process.returncode

@@ -42,7 +42,7 @@ class _Server:
 
     def get(self, path, **arguments):
         url = f"http://127.0.0.1:{self.port}{path}?" + urllib.parse.urlencode(arguments)
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             return answer.read()
 
     def ready(self):

@@ -29,7 +29,7 @@ NUMBERS = {"293": "rseq", "437": "openat2", "439": "faccessat2", "444": "landloc
 
 
 def run(*argv, **options):
-    result = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=280,
+    result = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=900,
                             **options)
     assert result.returncode == 0, f"{argv}: {result.stdout[-3000:]}{result.stderr[-3000:]}"
     return result.stdout

@@ -885,7 +885,7 @@ class Labels(unittest.TestCase):
         def series(selector):
             query = urllib.parse.urlencode({"match[]": selector})
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/series?{query}",
-                                        timeout=10) as answer:
+                                        timeout=60) as answer:
                 return json.load(answer)["data"]
 
         def scraped():

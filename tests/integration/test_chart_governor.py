@@ -220,7 +220,7 @@ class Governor(unittest.TestCase):
             harness.wait_until(lambda: self.asked(port, "interference_governor_exporter_up 1"), 20,
                                "it reads the exporter's document")
             # A replay: it never acts on one.
-            self.assertTrue(self.asked(port, 'mode{mode="observe"} 1'))
+            harness.wait_until(lambda: self.asked(port, 'mode{mode="observe"} 1'), 20, "it observes")
 
     @staticmethod
     def asked(port, line):

@@ -60,7 +60,7 @@ class Machine(GovernorRuns):
         by_slowdown = {"classes": ["batch"], "step": "10ms"}
         self.config.write_text(json.dumps({
             "governor": 1, "mode": "enforce", "state_directory": str(self.state),
-            "exporter": {"url": self.server.url, "stale": "1s", "dead": "2s"},
+            "exporter": {"url": self.server.url, "stale": "60s", "dead": "120s"},
             "classes": [{"name": "web", "role": "protected", "slowdown_bound": 1.5,
                          "match": [{"namespace": "shop", **anything}]},
                         {"name": "batch", "role": "best_effort", "llc": {"floor_ways": 10},
@@ -154,7 +154,7 @@ class Resctrl(unittest.TestCase):
         machine.slowdown = 2
         wait_until(lambda: machine.groups() == {"res:ig_3ff_90"}, 20, "turned down again")
         process.send_signal(signal.SIGTERM)
-        log = process.communicate(timeout=20)[1].decode()
+        log = process.communicate(timeout=120)[1].decode()
         self.assertEqual(process.returncode, 0, log)
         self.assertEqual(machine.groups(), {"res:/"})
         self.assertEqual(machine.own_groups(), [])
@@ -211,12 +211,14 @@ class Resctrl(unittest.TestCase):
             finally:
                 machines.put(machine)
 
+        last = 0  # a run whose governor had no CPU for a while has fewer steps than others
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
             while True:
                 steps = range(first, first + 2 * WORKERS * stride, stride)
-                passed = list(pool.map(run, steps))
-                if True in passed:
-                    return steps[passed.index(True)] - 1
+                passed = dict(zip(steps, pool.map(run, steps)))
+                last = max([last, *(at for at in steps if not passed[at])])
+                if all(passed.values()):
+                    return last
                 first = steps.stop
 
     def test_killed_at_any_step(self):

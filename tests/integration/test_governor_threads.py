@@ -75,7 +75,7 @@ class Teller(JsonServer):
         everything = {"namespace": "*", "pod": "*", "container": "*"}
         return json.dumps({
             "governor": 1, "mode": "enforce", "state_directory": str(state),
-            "exporter": {"url": self.url, "stale": "1s", "dead": "2s"},
+            "exporter": {"url": self.url, "stale": "60s", "dead": "120s"},
             "classes": [{"name": "batch", "role": "best_effort", "match": [everything]}],
             "policies": {"nvmm_cores": {"classes": ["batch"], "cpus": str(CPUS[-1]), "engage": 1,
                                         "engage_after": "50ms"}}})
@@ -176,14 +176,14 @@ class Threads(unittest.TestCase):
         process = self.governed(machine)
         wait_until(machine.are_kept, 40, "kept")
         child = machine.beget()
-        wait_until(lambda: machine.cpus(child) == set(CPUS), 40, "who was born is given back")
-        self.assertTrue(machine.are_kept())
+        wait_until(lambda: machine.cpus(child) == set(CPUS) and machine.are_kept(), 40,
+                   "who was born is given back, and nobody else")
         machine.exporter.writing = False
         wait_until(lambda: machine.cpus(machine.main) == set(CPUS), 40, "writing no more")
         machine.exporter.writing = True
         wait_until(machine.are_kept, 40, "kept again")
         process.send_signal(signal.SIGTERM)
-        log = process.communicate(timeout=20)[1].decode()
+        log = process.communicate(timeout=120)[1].decode()
         self.assertEqual(process.returncode, 0, log)
         self.assertEqual(machine.cpus(own), KEPT)
         os.sched_setaffinity(own, CPUS)

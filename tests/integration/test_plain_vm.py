@@ -75,7 +75,7 @@ class Plain(unittest.TestCase):
              "software.json": json.dumps(software).encode(),
              "governor.json": json.dumps(governor_config()).encode(),
              "governor.jsonl": Tape.text().encode()},
-            kernel_flags="lockdown=confidentiality", seconds=280)
+            kernel_flags="lockdown=confidentiality")
 
     def text(self, name):
         self.assertIn(name, self.steps)

@@ -88,7 +88,7 @@ class Service(unittest.TestCase):
         self.assertEqual(self.machine.show("ActiveState"), "inactive")
         self.start()
         self.expect_capabilities(0)
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=60) as answer:
             self.assertIn('interference_governor_mode{mode="observe"} 1', answer.read().decode())
         self.machine.systemctl("reload", UNIT)
         self.machine.systemctl("stop", UNIT)

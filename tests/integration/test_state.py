@@ -57,7 +57,7 @@ class State(unittest.TestCase):
         self.assertEqual([p.name for p in self.directory.iterdir() if p != self.events],
                          ["state"])
 
-        with self.exporter("--sampling.interval=1s") as exporter:
+        with self.exporter("--sampling.interval=3s") as exporter:
             self.assertRegex(exporter.status()["state"]["at_start"], r"^read: [1-9]")
             wait_until(lambda: self.threshold(exporter, container_id), 15, "the threshold", 0.1)
             # Ten calm windows, the first of which is the tenth: it could not have learned so soon.

@@ -172,7 +172,7 @@ class Step:
 _STEP = re.compile(r"^@begin (\S+)\n(.*?)\n@end \1 (\d+)\n", re.DOTALL | re.MULTILINE)
 
 
-def run(script, programs, files=None, kernel_flags="", devices=(), memory="1G", seconds=240):
+def run(script, programs, files=None, kernel_flags="", devices=(), memory="1G", seconds=900):
     """One life of a guest: {step: Step}. It fails when the guest does not come to its end."""
     place = PLACE / pathlib.Path(script).stem
     shutil.rmtree(place, ignore_errors=True)

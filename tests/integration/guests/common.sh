@@ -42,9 +42,9 @@ seconds() {
     cut -d. -f1 /proc/uptime
 }
 
-# A minute is enough for anything here. False when it was not.
+# Five minutes are enough for anything here. False when they were not.
 await() {
-    deadline=$(($(seconds) + 60))
+    deadline=$(($(seconds) + 300))
     until "$@"; do
         [ "$(seconds)" -lt "$deadline" ] || return
         sleep 0.2

@@ -113,8 +113,8 @@ struct core {
     uint64_t l1_cycles, private_cycles;
     struct request *outstanding[OUTSTANDING_BUCKETS];
     int64_t in_super_queue;
-    struct request_list waiting; /* for a super queue entry */
-    int64_t mabs;                /* that are taken */
+    struct request_list waiting;         /* for a super queue entry */
+    int64_t mabs;                        /* that are taken */
     struct request_list waiting_for_mab; /* by mab_next */
     struct tracker trackers[PREFETCH_TRACKERS];
     uint64_t tracker_uses;

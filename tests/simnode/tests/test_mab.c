@@ -182,7 +182,7 @@ static void test_late_prefetch_into_the_l2(void **state)
     }
 }
 
-/* What memory is to send may at the same time wait for the only buffer: it does not end otherwise. */
+/* What memory is to send may at the same time wait for the only buffer: else it never ends. */
 static void test_prefetch_in_two_queues(void **state)
 {
     (void)state;

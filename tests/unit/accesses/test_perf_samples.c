@@ -305,7 +305,7 @@ static void reasons(void **state)
 
 static bool opens(struct rig *rig, size_t events)
 {
-    for (int i = 0; i < 10000; i++) {
+    for (int i = 0; i < 60000; i++) {
         if (rig->source->ops->open_counters(rig->source) == events)
             return true;
         usleep(1000);
@@ -338,13 +338,13 @@ static void cpus_come_and_go(void **state)
         /* One that cannot be opened, which the loop says. */
         fixture_write(&f, "sys/devices/system/cpu/online", "0,4000\n");
         int err = 0;
-        for (int i = 0; i < 10000 && !err; i++) {
+        for (int i = 0; i < 60000 && !err; i++) {
             err = ops->begin(rig.source, &tick);
             usleep(1000);
         }
         assert_true(err == -ENODEV || err == -EINVAL);
         fixture_write(&f, "sys/devices/system/cpu/online", "0\n");
-        for (int i = 0; i < 10000 && err; i++) {
+        for (int i = 0; i < 60000 && err; i++) {
             err = ops->begin(rig.source, &tick);
             usleep(1000);
         }

@@ -623,7 +623,7 @@ static void expect_room(const struct scene *scene, size_t claims, size_t writes)
     assert_int_equal(room.most_writes, limits.writes_per_second);
 }
 
-/* What is wanted already takes a write, unless it is so already; a claim is open once it is made. */
+/* What is wanted already takes a write, unless it is so already; a claim is open once made. */
 static void what_may_still_be_changed(void **state)
 {
     struct scene *scene = *state;

@@ -547,14 +547,14 @@ static _Noreturn void child_with_fuse(const char *directory, int out, int in)
     _exit(0);
 }
 
-/* What the rule says, from a process of its own: 100 if it was still asking after ten seconds. */
+/* What the rule says, from a process of its own: 100 if it was still asking after a minute. */
 static int ask_within_seconds(struct medium_rule *rule, pid_t pid, const struct maps_line *line)
 {
     int status;
     pid_t asking = fork();
     assert_true(asking >= 0);
     if (asking == 0) {
-        alarm(10);
+        alarm(60);
         _exit((int)rule->mapping(rule, pid, line, ACCESS_STORE));
     }
     assert_int_equal(waitpid(asking, &status, 0), asking);

@@ -248,7 +248,7 @@ static void test_stop_does_not_wait_for_the_interval(void **state)
     struct source *source = start_source(&fs, 3600000000000U);
     double start = now_s();
     source->ops->free(source);
-    assert_true(now_s() - start < 10);
+    assert_true(now_s() - start < 200);
     fsroot_release(&fs);
 }
 
@@ -280,11 +280,14 @@ static void test_target_without_memory_is_left_out(void **state)
     assert_int_equal(n_threads, 2);
     assert_true(read(ends[0], said, sizeof said - 1) > 0);
     assert_non_null(strstr(said, "NUMA node 1 is not measured"));
-    assert_int_equal(wait_for_readings(source, readings, 32), 32);
-    for (size_t i = 0; i < 32; i++) {
-        assert_int_equal(readings[i].target_numa_node, 0);
-        from[readings[i].initiator_numa_node]++;
-    }
+    double start = now_s();
+    do { /* one of the two may have no CPU for a while */
+        assert_int_equal(wait_for_readings(source, readings, 32), 32);
+        for (size_t i = 0; i < 32; i++) {
+            assert_int_equal(readings[i].target_numa_node, 0);
+            from[readings[i].initiator_numa_node]++;
+        }
+    } while ((from[0] == 0 || from[1] == 0) && now_s() - start < 60);
     assert_true(from[0] > 0 && from[1] > 0);
     source->ops->free(source);
     close(ends[0]);

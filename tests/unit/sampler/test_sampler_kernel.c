@@ -61,10 +61,11 @@ static void check_faults(const struct sampler_rig *rig, pid_t child, uint64_t wh
     assert_int_equal(faults, PAGES);
 }
 
-static void real_page_faults(void **state)
+/* False: samples of the whole machine's page faults were more than were read in time. */
+static bool try_page_faults(void)
 {
-    (void)state;
     struct sampler_rig rig;
+    bool whole = false;
     struct fsroot fs;
     struct verdict why;
     int pipes[2], status = -1;
@@ -100,11 +101,11 @@ static void real_page_faults(void **state)
         assert_int_equal(sampler_start(rig.sampler), 0);
         assert_int_equal(write(pipes[1], "x", 1), 1);
         waitpid(child, &status, 0);
-        for (int i = 0; i < 10000; i++) { /* its exit was the last that it did */
+        for (int i = 0; i < 60000; i++) { /* its exit was the last that it did */
             pthread_mutex_lock(&rig.seen.lock);
             bool ended = rig.seen.child_ended;
             pthread_mutex_unlock(&rig.seen.lock);
-            if (ended)
+            if (ended || sampler_counts(rig.sampler, 0).lost > 0)
                 break;
             usleep(1000);
         }
@@ -112,9 +113,12 @@ static void real_page_faults(void **state)
         sampler_free(rig.sampler);
         rig.sampler = NULL;
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-        assert_true(rig.seen.child_ended);
-        assert_int_equal(counts.lost + counts.broken, 0);
-        check_faults(&rig, child, (uintptr_t)where);
+        assert_int_equal(counts.broken, 0);
+        whole = counts.lost == 0 && rig.seen.n < RIG_MAX_SEEN;
+        if (whole) {
+            assert_true(rig.seen.child_ended);
+            check_faults(&rig, child, (uintptr_t)where);
+        }
     }
     close(pipes[1]);
     close(pipes[0]);
@@ -129,6 +133,16 @@ static void real_page_faults(void **state)
         assert_true(err == -EACCES || err == -EPERM);
         skip();
     }
+    return whole;
+}
+
+static void real_page_faults(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        if (try_page_faults())
+            return;
+    fail_msg("samples were lost each time");
 }
 #endif
 

@@ -139,7 +139,7 @@ static void a_cpu_that_was_away(void **state)
     rig.fake.hung = 100001;
     pthread_mutex_unlock(&rig.fake.lock);
     uint64_t one = 1;
-    for (int i = 0; one != 0 && i < 10000; i++) {
+    for (int i = 0; one != 0 && i < 60000; i++) {
         usleep(1000);
         pthread_mutex_lock(&rig.fake.lock);
         one = (uint64_t)rig.fake.hung;

@@ -116,7 +116,7 @@ void daemon_expect(const struct daemon_rig *d, const char *path, const char *pie
 /* At full speed the recording ends at some time soon: wait for the value, not for the clock. */
 void daemon_wait_for(const struct daemon_rig *d, const char *piece)
 {
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 6000; i++) {
         char *text = daemon_fetch(d, "/metrics", "");
         bool there = strstr(text, piece) != NULL;
         free(text);

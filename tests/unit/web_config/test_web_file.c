@@ -72,8 +72,12 @@ static struct web_stamp believed(const char *path, const char *expected)
 static void test_young_files_are_not_believed(void **state)
 {
     const struct folder *f = *state;
-    write_file(f->file, "a", 1);
-    struct web_stamp stamp = read_file(f->file, "a");
+    struct web_stamp stamp;
+    for (int i = 0; i == 0 || (stamp.settled && i < 5);
+         i++) { /* read two seconds later, it is old */
+        write_file(f->file, "a", 1);
+        stamp = read_file(f->file, "a");
+    }
     assert_false(stamp.settled);
     assert_false(web_file_unchanged(f->file, &stamp));
     /* An old time of modification, which anybody can set, does not make it older. */
