@@ -8,12 +8,14 @@ const struct metric_desc self_descs[SELF_METRICS] = {
                     .labels = "version, revision, compiler",
                     .help = "The exporter's version, the commit of its source (\"unknown\": not "
                             "built from a repository), and what compiled it."},
-    [SELF_SOURCE] = {.name = EXPORTER("source"),
-                     .type = METRIC_INFO,
-                     .labels = "source, microarchitecture",
-                     .help = "Where the counts come from. source=\"replay\": nothing here is "
-                             "measured now; everything comes from a recording. microarchitecture "
-                             "is \"unknown\" for a CPU that has no table of events."},
+    [SELF_SOURCE] =
+        {.name = EXPORTER("source"),
+         .type = METRIC_INFO,
+         .labels = "source, microarchitecture",
+         .help = "Where the counts come from: perf's cgroup events, or bpf, a program "
+                 "in the kernel (/api/v1/status says why). source=\"replay\": nothing here is "
+                 "measured now; everything comes from a recording. microarchitecture "
+                 "is \"unknown\" for a CPU that has no table of events."},
 
     [SELF_COLLECTOR_AVAILABLE] =
         {.name = EXPORTER("collector_available"),
@@ -90,7 +92,8 @@ const struct metric_desc self_descs[SELF_METRICS] = {
     [SELF_OPEN_COUNTERS] = {.name = EXPORTER("open_counters"),
                             .type = METRIC_GAUGE,
                             .help = "File descriptors that counters use. Near process_max_fds: no "
-                                    "further containers can be counted."},
+                                    "further containers can be counted; by BPF it does not grow "
+                                    "with containers."},
     [SELF_OPEN_FAILURES] = {.name = EXPORTER("perf_open_failures"),
                             .type = METRIC_COUNTER,
                             .labels = "collector, reason",

@@ -113,23 +113,31 @@ class Hierarchies(unittest.TestCase):
         self.assertTrue(perf_event_is_v2())
 
     def test_all_cgroups(self):
-        """A plain cgroup is shown under its name; its parent includes it."""
+        """A plain cgroup is shown under its name; its parent includes it: by perf, and by BPF."""
+        for source in ("perf", "bpf"):
+            if source == "perf" or perf_event_is_v2():
+                with self.subTest(source):
+                    self.check_all_cgroups(source)
+
+    def check_all_cgroups(self, source):
         with Cgroups() as groups:
             parent = groups.make("parent")
             child = groups.make("parent/child")
             groups.spawn(parent, [harness.PROGRAMS / "idle"])
             groups.spawn(child, [harness.PROGRAMS / "idle"])
-            with Exporter("--source=perf", f"--events.file={self.events}",
+            with Exporter(f"--source={source}", f"--events.file={self.events}",
                           "--no-collector.probe", "--containers.all-cgroups",
-                          "--sampling.interval=300ms",
-                          r"--containers.include=//(parent|child)") as exporter:
+                          "--sampling.interval=300ms", r"--containers.include=//(parent|child)") as exporter:
                 def shown():
                     return {c["container"]: c for c in exporter.containers().values()}
                 wait_until(lambda: {"parent", "child"} <= set(shown()), 10, "both are shown")
                 self.assertEqual(set(shown()), {"parent", "child"})
                 identity = f"{child.stat().st_ino:012x}"[-12:]
                 self.assertEqual(shown()["child"]["container_id"], identity)
+                self.assertEqual(exporter.status()["source"], source)
+                exporter.wait_tick()  # both are counted by now
                 groups.run(child, [PROGRAM, "0:cycles=55"])
+                exporter.wait_tick()
                 exporter.wait_tick()
                 page = exporter.scrape()
                 for name in ("parent", "child"):

@@ -429,6 +429,10 @@ class ManyWindowsByBpf(ManyWindows):
     SOURCE = "bpf"
 
 
+class ManyWindowsOfFillsByBpf(ManyWindowsOfFills):
+    SOURCE = "bpf"
+
+
 class FillsByBpf(Fills):
     SOURCE = "bpf"
 

@@ -70,7 +70,7 @@ int bpf_counter_try(const struct perf_cpus *cpus, size_t n_roles, const struct b
     if (err && set)
         verdict_set(
             why, REASON_NO_DEVICE,
-            "the kernel does not run a BPF program on one CPU (%s): it takes Linux 5.12, on "
+            "the kernel does not run a BPF program on one CPU (%s): it takes Linux 5.14, on "
             "arm64 5.18",
             strerrorname_np(-err));
     bpf_set_free(set);

@@ -173,21 +173,16 @@ static __always_inline int stays(struct bpf_cpu *at, __u64 next)
     return 1;
 }
 
-/* Whether somebody else's work lies in the interval that the current task ends. */
-static __always_inline int was_moved(struct bpf_cpu *at)
-{
-    __u64 whose = at->whose;
-    at->whose = 0;
-    return whose && whose != bpf_get_current_cgroup_id();
-}
-
 static __always_inline int account(struct bpf_cpu *at, __u32 cpu)
 {
     struct reading since = {0};
-    int moved = css_set_at && was_moved(at);
+    __u64 whose = css_set_at ? at->whose : 0;
+    at->whose = 0;
     if (!read_events(at, cpu, &since))
         return 0;
-    if (moved) {
+    /* Somebody else's work lies in the interval that the current task ends. As late as can be: it
+     * may be moved at any time. */
+    if (whose && whose != bpf_get_current_cgroup_id()) {
         at->moved++;
         return 0;
     }

@@ -12,7 +12,7 @@ static void explain_permission(int err, bool knows_cap_bpf, struct verdict *why)
                     strerrorname_np(-err));
     else
         verdict_set(why, REASON_NO_DEVICE,
-                    "this kernel has no CAP_BPF (Linux 5.8), and counting by BPF takes 5.12, on "
+                    "this kernel has no CAP_BPF (Linux 5.8), and counting by BPF takes 5.14, on "
                     "arm64 5.18: CAP_SYS_ADMIN in its place is of no use");
 }
 
@@ -39,7 +39,8 @@ void bpf_refusal(int err, bool knows_cap_bpf, struct verdict *why)
         return;
     default:
         verdict_set(why, REASON_NO_DEVICE,
-                    "the kernel refuses the BPF program (%s): it takes Linux 5.12, on arm64 5.18",
+                    "the kernel refuses the BPF program (%s): it takes Linux 5.14 with "
+                    "CONFIG_BPF_EVENTS, on arm64 5.18",
                     strerror(-err));
     }
 }

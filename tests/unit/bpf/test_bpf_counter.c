@@ -145,6 +145,25 @@ static void test_closed_until_the_flush(void **state)
     bpf_counter_remove(rig->counter, other);
 }
 
+/* A cgroup that came right after another one had ended, with its ID, before that one was closed. */
+static void test_an_id_used_again(void **state)
+{
+    struct bpf_rig *rig = bpf_rig_of(state);
+    uint32_t slot = bpf_rig_add(rig, true);
+    bpf_rig_start(rig);
+    bpf_rig_fault(rig);
+    uint64_t before = counted(rig, slot);
+    uint32_t again = bpf_rig_add(rig, true);
+    bpf_rig_fault(rig);
+    assert_in_range(counted(rig, again), BPF_RIG_FAULTS, 3 * BPF_RIG_FAULTS / 2);
+    assert_int_equal(counted(rig, slot), before);
+
+    bpf_counter_remove(rig->counter, slot);
+    bpf_counter_flush(rig->counter);
+    bpf_rig_fault(rig);
+    assert_in_range(counted(rig, again), 2 * BPF_RIG_FAULTS, 5 * BPF_RIG_FAULTS / 2);
+}
+
 /* ---- intervals that are nobody's ---- */
 
 static void test_before_the_first_reading(void **state)
@@ -294,6 +313,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_moved_while_it_runs, bpf_rig_setup, bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_closed_until_the_flush, bpf_rig_setup,
                                         bpf_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_an_id_used_again, bpf_rig_setup, bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_before_the_first_reading, bpf_rig_setup,
                                         bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_after_a_failed_reading, bpf_rig_setup,
