@@ -260,11 +260,13 @@ void config_free(struct config *config)
     free(config);
 }
 
-static bool is_literal(const struct match *match)
+/* What is in no pod has no other name. */
+static bool is_literal(const struct match *match, const char *namespace_, const char *pod)
 {
     static const char wild[] = "*?[\\";
-    return !strpbrk(match->namespace_, wild) && !strpbrk(match->pod, wild) &&
-           !strpbrk(match->container, wild);
+    bool in_no_pod = !namespace_[0] && !pod[0];
+    return !strpbrk(match->container, wild) &&
+           (in_no_pod || (!strpbrk(match->namespace_, wild) && !strpbrk(match->pod, wild)));
 }
 
 bool config_is_protected(const struct config *config, int class)
@@ -305,7 +307,7 @@ int config_class_of(const struct config *config, const char *namespace_, const c
         const struct match *match = match_of(&config->classes[i], namespace_, pod, container);
         if (!match)
             continue;
-        *literal = is_literal(match);
+        *literal = is_literal(match, namespace_, pod);
         found = (int)i;
         if (protected)
             break;

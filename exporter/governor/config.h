@@ -134,7 +134,8 @@ void config_free(struct config *config);
 
 enum { CLASS_NONE = -1 };
 /* The first protected class one of whose matches fits, or else the first of any role; CLASS_NONE.
- * *literal: the match names it without a wildcard. Empty names match only what matches "". */
+ * *literal: the match names it without a wildcard, in the container's name alone where namespace
+ * and pod are "". Empty names match only what matches "". */
 int config_class_of(const struct config *config, const char *namespace_, const char *pod,
                     const char *container, bool *literal);
 

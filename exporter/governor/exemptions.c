@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "exporter/containers/cgroups/path.h"
 #include "exporter/containers/cgroups/process.h"
 #include "exporter/governor/claim.h"
 
@@ -47,17 +48,23 @@ static bool may_be_exporter(const struct view_container *container, const struct
            strcmp(container->namespace_, programs->governor->namespace_) == 0;
 }
 
-/* A pod's, of which nobody has said yet, or says at all, which it is: of kube-system, protected. */
-static bool is_unnamed(const struct exemptions *exemptions, const struct view_container *container)
+/* A pod's, of which nobody has said yet, or says at all, which it is: of kube-system, protected. Or
+ * no container: a service, a slice, a session, of which the exporter may count each
+ * (--containers.all-cgroups). It gives names to nothing but containers. */
+static bool is_unnamed(const struct exemptions *exemptions, const struct view_container *container,
+                       bool literal)
 {
-    return !exemptions->allow_replay && !container->namespace_[0] &&
-           strstr(container->path, "kubepods");
+    struct cgroup_path_info info;
+    if (exemptions->allow_replay || container->namespace_[0])
+        return false;
+    cgroup_path_parse(container->path, strlen(container->path), &info);
+    return strstr(container->path, "kubepods") || (!info.is_container && !literal);
 }
 
 bool exemptions_cover(const struct exemptions *exemptions, const struct view_container *container,
                       const struct programs *programs, bool literal)
 {
-    return is_unnamed(exemptions, container) || is_of_pod(container, programs->governor) ||
+    return is_unnamed(exemptions, container, literal) || is_of_pod(container, programs->governor) ||
            is_of_pod(container, programs->exporter) || may_be_exporter(container, programs) ||
            strcmp(container->namespace_, "kube-system") == 0 ||
            (strcmp(container->qos_class, "guaranteed") == 0 && !literal);

@@ -27,10 +27,11 @@ struct programs {
 /* Borrowed from the view. */
 struct programs exemptions_programs(const struct exemptions *exemptions, const struct view *view);
 
-/* A container below "kubepods" that has no namespace is exempt until it has one. All of the
- * programs' pods are exempt with them; and all of the governor's namespace, as long as an
- * exporter does not say which its cgroup is. 'literal': the configuration names the container
- * without wildcards, which it takes for one with CPUs of its own. */
+/* A container below "kubepods" that has no namespace is exempt until it has one; what has none, and
+ * is no container by its path, unless it is named literally. All of the programs' pods are exempt
+ * with them; and all of the governor's namespace, as long as an exporter does not say which its
+ * cgroup is. 'literal': the configuration names the container without wildcards, which it takes
+ * for one with CPUs of its own. */
 bool exemptions_cover(const struct exemptions *exemptions, const struct view_container *container,
                       const struct programs *programs, bool literal);
 

@@ -136,6 +136,25 @@ static void classes_are_found(void **state)
     config_free(config);
 }
 
+/* A service has no namespace and no pod that a match could name. */
+static void what_is_in_no_pod_is_named_by_its_own_name(void **state)
+{
+    (void)state;
+    bool literal = false;
+    struct config *config = governor_start_config(
+        "{\"governor\":1,\"classes\":[{\"name\":\"host\",\"role\":\"best_effort\",\"match\":[{"
+        "\"namespace\":\"*\",\"pod\":\"*\",\"container\":\"backup.service\"},{\"namespace\":"
+        "\"\",\"pod\":\"\",\"container\":\"*.service\"}]}]}");
+    assert_int_equal(config_class_of(config, "", "", "backup.service", &literal), 0);
+    assert_true(literal);
+    assert_int_equal(config_class_of(config, "", "", "kubelet.service", &literal), 0);
+    assert_false(literal);
+    literal = true;
+    assert_int_equal(config_class_of(config, "jobs", "x", "backup.service", &literal), 0);
+    assert_false(literal);
+    config_free(config);
+}
+
 /* Whatever their order: who is protected never loses. */
 static void protected_classes_come_first(void **state)
 {
@@ -328,6 +347,7 @@ int main(void)
         cmocka_unit_test(policies_by_slowdown),
         cmocka_unit_test(writers_to_persistent_memory),
         cmocka_unit_test(classes_are_found),
+        cmocka_unit_test(what_is_in_no_pod_is_named_by_its_own_name),
         cmocka_unit_test(protected_classes_come_first),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(a_file_that_cannot_be_read),
