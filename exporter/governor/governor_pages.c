@@ -10,11 +10,13 @@ enum { DECISIONS = 1024 };
 
 struct governor_pages {
     struct expose *expose;
+    uint64_t (*now_ns)(void);
     pthread_mutex_t lock; /* of all below */
     struct decision *decisions;
     uint64_t n_decisions; /* ever; the last is at (n - 1) % DECISIONS */
     struct textbuf state, advice;
-    bool alive; /* the exporter's data are acted on */
+    uint64_t shown_ns; /* when the state was, at first: when the pages were made */
+    bool alive;        /* the exporter's data are acted on */
 };
 
 /* ---- answers ---- */
@@ -51,6 +53,19 @@ static void answer_words(struct http_response *response, int status, const char 
     answer(response, status, "text/plain; charset=utf-8", "text", &text);
 }
 
+/* Answers, if the loop hangs: what it showed last would go on to look well. */
+static bool hangs(struct governor_pages *pages, struct http_response *response)
+{
+    uint64_t now_ns = pages->now_ns();
+    pthread_mutex_lock(&pages->lock);
+    uint64_t shown_ns = pages->shown_ns;
+    pthread_mutex_unlock(&pages->lock);
+    if (now_ns < shown_ns + GOVERNOR_PAGES_SILENCE_NS)
+        return false;
+    answer_words(response, 503, "the governor hangs: nothing has happened for 15 seconds\n");
+    return true;
+}
+
 static void release_page(void *context)
 {
     page_unref(context);
@@ -63,6 +78,8 @@ static void handle_metrics(void *context, const struct http_request *request,
     enum expose_format format = expose_negotiate(request->accept);
     bool gzip = expose_accepts_gzip(request->accept_encoding);
     struct rendered_page *page;
+    if (hangs(pages, response))
+        return;
     int err = expose_page(pages->expose, format, gzip, &page);
     if (err) {
         answer_words(response, err == -ENODATA ? 503 : 500,
@@ -177,9 +194,9 @@ static void handle_advice(void *context, const struct http_request *request,
 static void handle_healthy(void *context, const struct http_request *request,
                            struct http_response *response)
 {
-    (void)context;
     (void)request;
-    answer_words(response, 200, "healthy\n");
+    if (!hangs(context, response))
+        answer_words(response, 200, "healthy\n");
 }
 
 static void handle_ready(void *context, const struct http_request *request,
@@ -187,6 +204,8 @@ static void handle_ready(void *context, const struct http_request *request,
 {
     struct governor_pages *pages = context;
     (void)request;
+    if (hangs(pages, response))
+        return;
     pthread_mutex_lock(&pages->lock);
     bool alive = pages->alive;
     pthread_mutex_unlock(&pages->lock);
@@ -222,12 +241,14 @@ const struct http_route *governor_pages_routes(size_t *n)
 
 /* ---- writing ---- */
 
-int governor_pages_new(struct expose *expose, struct governor_pages **out)
+int governor_pages_new(struct expose *expose, uint64_t (*now_ns)(void), struct governor_pages **out)
 {
     struct governor_pages *pages = calloc(1, sizeof *pages);
     if (!pages)
         return -ENOMEM;
     pages->expose = expose;
+    pages->now_ns = now_ns;
+    pages->shown_ns = now_ns();
     pages->decisions = calloc(DECISIONS, sizeof *pages->decisions);
     int err = pages->decisions ? -pthread_mutex_init(&pages->lock, NULL) : -ENOMEM;
     if (err) {
@@ -315,6 +336,7 @@ void governor_pages_state(struct governor_pages *pages, const struct governor_st
     const struct holding *holdings = enforcer_holdings(state->enforcer, &n);
     pthread_mutex_lock(&pages->lock);
     struct textbuf *out = &pages->state;
+    pages->shown_ns = now_ns;
     pages->alive = !state->liveness->dead;
     textbuf_clear(out);
     textbuf_printf(out, "{\"mode\":\"%s\",\"paused\":%s,\"acts_on_exporter\":%s",

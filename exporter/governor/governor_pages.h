@@ -11,8 +11,12 @@
 
 struct governor_pages;
 
-/* expose is borrowed. 0 or -errno. */
-int governor_pages_new(struct expose *expose, struct governor_pages **out);
+/* A loop that shows nothing for so long hangs: then metrics and health answer 503. */
+#define GOVERNOR_PAGES_SILENCE_NS UINT64_C(15000000000)
+
+/* expose is borrowed. 'now_ns' is CLOCK_MONOTONIC, for any thread. 0 or -errno. */
+int governor_pages_new(struct expose *expose, uint64_t (*now_ns)(void),
+                       struct governor_pages **out);
 /* After the server has stopped. Accepts NULL. */
 void governor_pages_free(struct governor_pages *pages);
 
@@ -21,6 +25,7 @@ const struct http_route *governor_pages_routes(size_t *n);
 
 /* From the loop's thread. */
 void governor_pages_decision(struct governor_pages *pages, const struct decision *decision);
+/* In each turn of the loop. */
 void governor_pages_state(struct governor_pages *pages, const struct governor_state *state,
                           uint64_t now_ns);
 

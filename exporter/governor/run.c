@@ -229,7 +229,7 @@ static int make_published(struct run *run, char *error, size_t error_size)
     if (!err)
         err = governor_metrics_new(run->store, &run->metrics);
     if (!err)
-        err = governor_pages_new(run->expose, &run->pages);
+        err = governor_pages_new(run->expose, loop_now_ns, &run->pages);
     if (err)
         snprintf(error, error_size, "%s", strerror(-err));
     return err;

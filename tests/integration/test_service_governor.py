@@ -117,6 +117,15 @@ class Service(unittest.TestCase):
         self.assertEqual((self.machine.show("ActiveState"), self.machine.show("ExecMainStatus")),
                          ("failed", "2"))
 
+    def test_watchdog(self):
+        """Of the unit itself."""
+        self.start("RestartSec=100ms")
+        first = self.machine.pid()
+        os.kill(first, signal.SIGSTOP)  # it hangs
+        wait_until(lambda: int(self.machine.show("NRestarts") or 0) >= 1, 30, "it is restarted", 0.1)
+        wait_until(lambda: self.machine.show("ActiveState") == "active", 10, "it is up again", 0.1)
+        self.assertNotEqual(self.machine.pid(), first)
+
     def writers(self):
         """A service, and an exporter that says that it stores: (that, what tells its CPUs)."""
         self.machine.systemctl("start", "writer.service")

@@ -18,6 +18,14 @@
 
 enum { KEPT = 1024, ROUNDS = 20, WRITES = 200 };
 
+static const uint64_t began_ns = 1000;
+static atomic_ullong now_ns; /* the pages' clock */
+
+static uint64_t now(void)
+{
+    return atomic_load_explicit(&now_ns, memory_order_relaxed);
+}
+
 struct scene {
     struct dry_run run;
     struct expose *expose;
@@ -30,8 +38,9 @@ static int setup(void **state)
 {
     struct scene *scene = calloc(1, sizeof *scene);
     dry_run_init(&scene->run);
+    now_ns = began_ns;
     assert_int_equal(expose_new(scene->run.store, false, &scene->expose), 0);
-    assert_int_equal(governor_pages_new(scene->expose, &scene->pages), 0);
+    assert_int_equal(governor_pages_new(scene->expose, now, &scene->pages), 0);
     *state = scene;
     return 0;
 }
@@ -104,7 +113,7 @@ static void show(struct scene *scene, bool paused)
                                          .paused = paused,
                                          .calibrations = &calibration,
                                          .n_calibrations = 1};
-    governor_pages_state(scene->pages, &state, 5);
+    governor_pages_state(scene->pages, &state, now());
 }
 
 static size_t count(const char *text, const char *words)
@@ -171,6 +180,38 @@ static void state_and_health(void **state)
     show(scene, false);
     expect(scene, "/-/ready", 503, "not acted on");
     expect(scene, "/api/v1/state", 200, "\"acts_on_exporter\":false,\"why_not\":\"down\"");
+}
+
+static void expect_health(struct scene *scene, bool healthy)
+{
+    static const char *const paths[] = {"/-/healthy", "/-/ready", "/metrics"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (healthy)
+            free(ask(scene, paths[i], 200));
+        else
+            expect(scene, paths[i], 503, "hangs");
+}
+
+/* What was shown last would look well for ever. */
+static void a_loop_that_hangs_is_told(void **state)
+{
+    struct scene *scene = *state;
+    const struct tick tick = {.number = 1, .wall_ns = 1};
+    assert_int_equal(store_publish(scene->run.store, &tick), 0);
+    scene->run.liveness.dead = false;
+    now_ns = began_ns + GOVERNOR_PAGES_SILENCE_NS - 1; /* it may hang before anything is shown */
+    expect(scene, "/-/healthy", 200, "healthy");
+    now_ns++;
+    expect_health(scene, false);
+    show(scene, false);
+    expect_health(scene, true);
+    now_ns += GOVERNOR_PAGES_SILENCE_NS - 1;
+    expect_health(scene, true);
+    now_ns++;
+    expect_health(scene, false);
+    expect(scene, "/api/v1/state", 200, "\"mode\""); /* what it held */
+    show(scene, false);
+    expect_health(scene, true);
 }
 
 /* ---- while it is written ---- */
@@ -247,6 +288,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_are_for_this_machine_and_for_who_is_known, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(state_and_health, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_loop_that_hangs_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(read_while_it_is_written, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
