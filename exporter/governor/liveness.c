@@ -5,7 +5,8 @@
 #define MS UINT64_C(1000000)
 #define LOOK_LEAST (50 * MS)
 #define LOOK_MOST (1000 * MS)
-#define BEHIND_TICK (20 * MS) /* the exporter needs a moment to publish */
+#define BEHIND_TICK (20 * MS)   /* the exporter needs a moment to publish */
+#define STALE_LEAST (1000 * MS) /* we, or the exporter, may have had no CPU for a moment */
 
 /* A longer one is none that an exporter can have; it would leave the dead man without an end. */
 #define INTERVAL_MOST (600000 * MS)
@@ -36,11 +37,25 @@ static enum liveness_verdict die(struct liveness *liveness, enum dead_reason rea
     return before ? LIVENESS_DEAD : LIVENESS_DIED;
 }
 
+/* 3.5 of the exporter's; 0: not known. */
+static uint64_t ticks_ns(const struct liveness *liveness)
+{
+    return liveness->interval_ns / 2 * 7;
+}
+
 /* For how long nothing fresh may come. Two ticks may be lost, as with one a second. */
 static uint64_t patience(const struct liveness *liveness, const struct liveness_config *config)
 {
-    uint64_t ticks = liveness->interval_ns / 2 * 7;
+    uint64_t ticks = ticks_ns(liveness);
     return ticks > config->dead_ns ? ticks : config->dead_ns;
+}
+
+/* How old a tick may be that is acted on: with short ones, one of some seconds ago is history. */
+static uint64_t freshness(const struct liveness *liveness, const struct liveness_config *config)
+{
+    uint64_t ticks = liveness->interval_ns ? ticks_ns(liveness) : UINT64_MAX;
+    uint64_t limit = ticks < STALE_LEAST ? STALE_LEAST : ticks;
+    return limit < config->stale_ns ? limit : config->stale_ns;
 }
 
 /* Nothing fresh has come. */
@@ -85,7 +100,7 @@ enum liveness_verdict liveness_judge(struct liveness *liveness,
     if (view->interval_ns <= INTERVAL_MOST)
         liveness->interval_ns = view->interval_ns;
     uint64_t tick_ns = time_of(view, now_ns);
-    if (view->tick == liveness->tick || now_ns - tick_ns > config->stale_ns)
+    if (view->tick == liveness->tick || now_ns - tick_ns > freshness(liveness, config))
         return wait_or_die(liveness, config, DEAD_STALE, now_ns);
     /* Nobody looked for so long, be it because we did not run. */
     bool long_ago =

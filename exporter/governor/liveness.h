@@ -22,7 +22,7 @@ enum dead_reason {
 const char *dead_reason_name(enum dead_reason reason);
 
 struct liveness_config {
-    uint64_t stale_ns;
+    uint64_t stale_ns; /* or 3.5 of the exporter's intervals, at least 1 s, if that is shorter */
     uint64_t dead_ns;  /* or 3.5 of the exporter's intervals, if that is longer */
     bool allow_replay; /* for tests and simulations, whose cgroups are no machine's */
 };

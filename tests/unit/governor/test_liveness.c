@@ -86,6 +86,36 @@ static void an_old_tick_is_not_acted_on(void **state)
     expect_five_ticks(&scene);
 }
 
+/* A tick that began so long ago, a while after the last one that was acted on. */
+static enum liveness_verdict judge_late(uint64_t interval_ns, uint64_t stale_ns, uint64_t age_ns)
+{
+    const struct liveness_config strict = {.stale_ns = stale_ns, .dead_ns = 10 * SECOND};
+    struct scene scene = alive();
+    scene.view.interval_ns = interval_ns;
+    assert_int_equal(next(&scene), LIVENESS_ACT);
+    scene.now_ns += 5 * SECOND;
+    scene.view.tick++;
+    scene.view.monotonic_ns = scene.now_ns - age_ns;
+    return liveness_judge(&scene.liveness, &strict, &scene.view, scene.now_ns);
+}
+
+/* 3.5 intervals; at least a second, at most 'stale'. */
+static void how_old_a_tick_may_be_goes_by_the_interval(void **state)
+{
+    (void)state;
+    static const uint64_t ms = SECOND / 1000;
+    static const struct {
+        uint64_t interval_ms, stale_ms, limit_ms;
+    } cases[] = {{1000, 3500, 3500}, {100, 3500, 1000}, {10, 3500, 1000},  {400, 3500, 1400},
+                 {100, 300, 300},    {400, 600, 600},   {600, 2000, 2000}, {10000, 3500, 3500}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t interval = cases[i].interval_ms * ms, stale = cases[i].stale_ms * ms;
+        uint64_t limit = cases[i].limit_ms * ms;
+        assert_int_equal(judge_late(interval, stale, limit), LIVENESS_ACT);
+        assert_int_equal(judge_late(interval, stale, limit + 1), LIVENESS_WAIT);
+    }
+}
+
 /* We were stopped for a minute; the exporter was not. */
 static void a_gap_of_our_own_kills(void **state)
 {
@@ -210,6 +240,7 @@ int main(void)
         cmocka_unit_test(fresh_ticks_are_acted_on_once),
         cmocka_unit_test(silence_kills_after_ten_seconds),
         cmocka_unit_test(an_old_tick_is_not_acted_on),
+        cmocka_unit_test(how_old_a_tick_may_be_goes_by_the_interval),
         cmocka_unit_test(a_gap_of_our_own_kills),
         cmocka_unit_test(a_restarted_exporter_begins_anew),
         cmocka_unit_test(what_is_not_counted_now_is_never_acted_on),
