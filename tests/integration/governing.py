@@ -2,6 +2,7 @@
 which a write fails."""
 import os
 import signal
+import struct
 import subprocess
 import urllib.request
 
@@ -26,15 +27,20 @@ class GovernorPage:
 
 class GovernorRuns:
     """For what has the argv(*flags) of a governor, and a file 'count' for its steps that write. With
-    'at' it is killed at that step, with 'error', too, the step fails; 0: they are only counted."""
+    'at' it is killed at that step, with 'error', too, the step fails; 0: they are only counted. Each
+    call is two steps, of which the first can fail."""
 
     def environment(self, at=0, error=0):
-        self.count.write_bytes(bytes(8))
+        self.count.write_bytes(bytes(16))
         return {**os.environ, "LD_PRELOAD": str(FAULTS), "FAULT_AT": str(at),
                 "FAULT_ERRNO": str(error), "FAULT_COUNT": str(self.count)}
 
     def steps(self):
-        return int.from_bytes(self.count.read_bytes(), "little")
+        return struct.unpack("=QQ", self.count.read_bytes())[0]
+
+    def failed(self):
+        """How many calls were made to fail."""
+        return struct.unpack("=QQ", self.count.read_bytes())[1]
 
     def run(self, *flags, **environment):
         return start(self.argv(*flags), stderr=subprocess.PIPE,
@@ -44,6 +50,18 @@ class GovernorRuns:
         return subprocess.run([str(a) for a in self.argv("--restore")], capture_output=True,
                               timeout=120, check=False,
                               env=self.environment(**environment) if environment else None)
+
+    @staticmethod
+    def failing(call, *errors):
+        """The environment in which the call-th call fails, of all that write, with each of the errors
+        in turn."""
+        return {"at": 2 * call - 1, "error": errors[call % len(errors)]}
+
+    def has_failed(self, call):
+        """Whether that call came; if so, it has failed."""
+        came = self.steps() >= 2 * call - 1
+        assert self.failed() == came, f"{self.failed()} calls failed of {self.steps()} steps"
+        return came
 
     @staticmethod
     def end(process, expected):

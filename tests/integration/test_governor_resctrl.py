@@ -193,12 +193,11 @@ class Resctrl(unittest.TestCase):
         self.assertEqual(machine.groups(), {"res:/"})
         self.assertEqual(machine.own_groups(), [])
 
-    def sweep(self, case, first):
-        """case(machine, n) for every so-many-th n from 'first' on, until one says that its step did
-        not come; how many steps there were. Each worker has one machine. GOVERNOR_STRIDE=1: each
-        step."""
-        stride = int(os.environ.get("GOVERNOR_STRIDE", "6"))
-        first = min(first, stride)
+    def sweep(self, case, stride):
+        """case(machine, n) for every stride-th n from 1 on, until one says that its step, or call, did
+        not come; how many there were. Each worker has one machine. GOVERNOR_STRIDE=1: each."""
+        stride = int(os.environ.get("GOVERNOR_STRIDE", stride))
+        first = 1
         machines = queue.Queue()
         for _ in range(WORKERS):
             machines.put(self.machine())
@@ -222,20 +221,22 @@ class Resctrl(unittest.TestCase):
                 first = steps.stop
 
     def test_killed_at_any_step(self):
+        """By an odd stride: before calls and after them."""
         def case(machine, at):
             code = machine.play(machine.run("--enforce", at=at), (0, -signal.SIGKILL))
             self.expect_restored(machine)
             return code == 0
-        self.assertGreater(self.sweep(case, 1), 40)
+        self.assertGreater(self.sweep(case, 5), 40)
 
-    def test_any_step_fails(self):
-        def case(machine, at):
-            error = (errno.EIO, errno.ENOSPC, errno.EBUSY)[at % 3]
-            machine.play(machine.run("--enforce", at=at, error=error), (0, 1, 3))
-            passed = int.from_bytes(machine.count.read_bytes(), "little") < at
+    def test_any_call_fails(self):
+        """By a stride that is no multiple of three: with each error."""
+        def case(machine, call):
+            fault = machine.failing(call, errno.EIO, errno.ENOSPC, errno.EBUSY)
+            machine.play(machine.run("--enforce", **fault), (0, 1, 3))
+            failed = machine.has_failed(call)
             self.expect_restored(machine)
-            return passed
-        self.assertGreater(self.sweep(case, 4), 40)
+            return not failed
+        self.assertGreater(self.sweep(case, 4), 20)
 
 
 if __name__ == "__main__":

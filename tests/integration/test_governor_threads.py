@@ -226,14 +226,14 @@ class Threads(unittest.TestCase):
             return code == 0
         self.assertGreater(self.sweep(case), 20)
 
-    def test_each_step_fails(self):
-        def case(machine, at):
-            error = (errno.EIO, errno.EPERM, errno.EBUSY)[at % 3]
-            machine.play(self.governed(machine, at=at, error=error), (0, 1, 3))
-            passed = machine.steps() < at
+    def test_each_call_fails(self):
+        def case(machine, call):
+            fault = machine.failing(call, errno.EIO, errno.EPERM, errno.EBUSY)
+            machine.play(self.governed(machine, **fault), (0, 1, 3))
+            failed = machine.has_failed(call)
             self.expect_restored(machine)
-            return passed
-        self.assertGreater(self.sweep(case), 20)
+            return not failed
+        self.assertGreater(self.sweep(case), 10)
 
 
 if __name__ == "__main__":

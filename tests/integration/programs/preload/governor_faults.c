@@ -3,7 +3,7 @@
  *
  *   FAULT_AT=n      the n-th step, from 1; each call is two: before it, and after it
  *   FAULT_ERRNO=e   instead of a kill, the call fails (steps before calls only)
- *   FAULT_COUNT=f   a file of 8 bytes, which gets the number of steps
+ *   FAULT_COUNT=f   a file of 16 bytes, which gets the number of steps, and of calls that failed
  *
  * Steps are openat() for writing, write() to what that opened, mkdirat(), unlinkat(), renameat()
  * and sched_setaffinity(). Control files ("cpu.max") take a value as a whole, as the kernel's do:
@@ -27,7 +27,12 @@
 
 enum { FDS = 1024 };
 
-static uint64_t own_count, *count = &own_count, fault_at;
+struct counts {
+    uint64_t steps, failed;
+};
+
+static struct counts own_counts, *counts = &own_counts;
+static uint64_t fault_at;
 static int fault_errno;
 static bool watched[FDS], control[FDS];
 
@@ -38,9 +43,10 @@ __attribute__((constructor)) static void start(void)
     fault_at = at ? strtoull(at, NULL, 10) : 0;
     fault_errno = error ? atoi(error) : 0;
     int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    void *page = fd < 0 ? MAP_FAILED : mmap(NULL, 8, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *page =
+        fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page != MAP_FAILED)
-        count = page;
+        counts = page;
     if (fd >= 0)
         close(fd);
 }
@@ -48,10 +54,11 @@ __attribute__((constructor)) static void start(void)
 /* Whether the call that comes is to fail. */
 static bool step(bool before)
 {
-    if (++*count != fault_at)
+    if (++counts->steps != fault_at)
         return false;
     if (!fault_errno)
         kill(getpid(), SIGKILL);
+    counts->failed += before;
     errno = fault_errno;
     return before;
 }
