@@ -162,11 +162,13 @@ static void decide_fair(struct mba_policy *policy, const struct policy_tick *tic
     if (!policy->active)
         return;
     raise_idle(policy, tick);
-    unsigned floor = (unsigned)policy->peers[0]->claim.least, gran = step_of(policy->peers[0]);
-    control_mba_map(policy->slowdowns, policy->n, floor, gran, policy->shares);
-    for (size_t i = 0; i < policy->n; i++)
-        policy->peers[i]->aim =
-            control_mba_step(percent_of(policy->peers[i]), policy->shares[i], gran);
+    unsigned step = step_of(policy->peers[0]); /* the machine's: all have the same */
+    control_mba_map(policy->slowdowns, policy->n, step, step, policy->shares);
+    for (size_t i = 0; i < policy->n; i++) {
+        struct holding *peer = policy->peers[i];
+        unsigned least = (unsigned)peer->claim.least, share = policy->shares[i];
+        peer->aim = control_mba_step(percent_of(peer), share < least ? least : share, step);
+    }
 }
 
 /* ---- the whole ---- */

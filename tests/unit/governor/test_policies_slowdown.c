@@ -23,7 +23,7 @@ static const struct log no_log = {.fd = -1};
 /* ---- knobs that do what they are told ---- */
 
 struct knobs {
-    unsigned ways, least_percent;
+    unsigned ways;
     const char *refused; /* the path whose knobs cannot be claimed; NULL: none */
     int refused_err;
 };
@@ -71,6 +71,7 @@ static const struct actuator_ops knob_ops = {
 
 struct scene {
     struct config *config;
+    unsigned other_floor; /* of the bandwidth of three's class */
     struct knobs knobs;
     struct actuators actuators;
     struct journal journal;
@@ -101,9 +102,10 @@ static void start(struct scene *scene, const char *policies)
              "\"namespace\":\"shop\",\"pod\":\"*\",\"container\":\"*\"}]},"
              "{\"name\":\"batch\",\"role\":\"best_effort\",\"llc\":{\"floor_ways\":2},\"mba\":{"
              "\"floor_percent\":20},\"match\":[{\"namespace\":\"jobs\",\"pod\":\"*\","
-             "\"container\":\"*\"}]},{\"name\":\"other\",\"role\":\"best_effort\",\"match\":[{"
-             "\"namespace\":\"*\",\"pod\":\"*\",\"container\":\"*\"}]}],\"policies\":{%s}}",
-             policies);
+             "\"container\":\"*\"}]},{\"name\":\"other\",\"role\":\"best_effort\",\"mba\":{"
+             "\"floor_percent\":%u},\"match\":[{\"namespace\":\"*\",\"pod\":\"*\","
+             "\"container\":\"*\"}]}],\"policies\":{%s}}",
+             scene->other_floor, policies);
     scene->config = governor_start_config(text);
     const struct enforcer_config config = {
         .dry = true,
@@ -122,6 +124,7 @@ static int setup(void **state)
     static const char *const paths[CONTAINERS] = {"/1", "/2", "/3", "/4", "/5"};
     struct scene *scene = calloc(1, sizeof *scene);
     scene->knobs.ways = 8;
+    scene->other_floor = 20;
     scene->log = no_log;
     journal_open_nowhere(&scene->journal);
     scene->actuators.of[KNOB_WAYS] = (struct actuator){&knob_ops, &scene->knobs};
@@ -581,6 +584,27 @@ static void bandwidth_by_slowdown(void **state)
     assert_string_equal(holding_of(scene, KNOB_MBA, "/5")->because.cause, "one");
 }
 
+/* 20 1 1 -> 100 5 5, and each at least what its class has. */
+static void each_has_its_own_floor(void **state)
+{
+    struct scene *scene = *state;
+    static const unsigned floors[] = {10, 60};
+    for (size_t i = 0; i < 2; i++) {
+        scene->other_floor = floors[i];
+        start_fair(scene);
+        scene->slowdowns[2] = 20;
+        scene->slowdowns[3] = scene->slowdowns[4] = 1;
+        steps(scene, 10);
+        expect(scene, KNOB_MBA, 100, 20, floors[i]);
+        scene->slowdowns[3] = scene->slowdowns[4] = 20;
+        steps(scene, 1);
+        expect(scene, KNOB_MBA, 100, 30, floors[i] + 10);
+        teardown(state);
+        setup(state);
+        scene = *state;
+    }
+}
+
 /* three computes only, from where it has 40: it may be waiting for three steps. */
 static void who_is_idle_gets_its_bandwidth_back(void **state)
 {
@@ -948,6 +972,7 @@ int main(void)
         TEST(at_the_limit_of_claims_the_culprit_gets_less),
         TEST(what_is_lost_in_the_cache_takes_no_bandwidth),
         TEST(bandwidth_by_slowdown),
+        TEST(each_has_its_own_floor),
         TEST(who_is_idle_gets_its_bandwidth_back),
         TEST(both_at_once),
         TEST(claims_are_settings),
