@@ -30,7 +30,7 @@ void control_mba_map(const double *slowdowns, size_t n, unsigned floor, unsigned
         double share = 100 * fmax(1, slowdowns[i]) / greatest / gran;
         /* 25 of 100 in steps of 10 is 2.5, whatever rounding made of it. */
         unsigned rounded = (unsigned)(share + 0.5 + 1e-9) * gran;
-        rounded = rounded > 100 ? 100 : rounded;
+        rounded = rounded + gran > 100 ? 100 : rounded; /* 100 may be no multiple */
         percent[i] = rounded < floor ? floor : rounded;
     }
 }

@@ -25,7 +25,10 @@ size_t control_shares_draw(const double *shares, size_t n, double uniform);
  *
  *     percent_i = max(floor, round(100 slowdown_i / greatest slowdown))
  *
- * Worked, floor 20, steps of 10: 2 4 1 1 -> 50 100 30 30; 4 2 1.6 1.2 -> 100 50 40 30.
+ * Where 100 is no multiple of 'gran', the last one before it is 100.
+ *
+ * Worked, floor 20, steps of 10: 2 4 1 1 -> 50 100 30 30; 4 2 1.6 1.2 -> 100 50 40 30. Steps of 12:
+ *         2 4 1 1 -> 48 100 24 24.
  */
 void control_mba_map(const double *slowdowns, size_t n, unsigned floor, unsigned gran,
                      unsigned *percent);

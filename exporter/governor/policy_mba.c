@@ -1,6 +1,6 @@
 /*
- * Memory bandwidth by feedback (formulas/control_feedback.h, control_shares.h), one step of the
- * hardware's at a time.
+ * Memory bandwidth by feedback (formulas/control_feedback.h, control_shares.h), ten points at a
+ * time, or the hardware's next coarser step.
  *
  * Mode bound: while a protected container is slower than its class's bound and loses most of that
  * in memory, the culprits among best effort (culprits.h) get less. Mode fair,
@@ -18,6 +18,8 @@
 #include "collectors/formulas/control_shares.h"
 #include "exporter/governor/culprits.h"
 #include "exporter/governor/meter.h"
+
+enum { STEP_POINTS = 10 };
 
 struct mba_policy {
     const struct config *config;
@@ -78,9 +80,11 @@ static struct holding *holding_of(const struct governed *governed)
     return holding && holding->policy == POLICY_MBA && holding->known ? holding : NULL;
 }
 
+/* The hardware's own may be one point: with these it would take a quarter of an hour to act. */
 static unsigned step_of(const struct holding *holding)
 {
-    return holding->claim.step >= 1 ? (unsigned)holding->claim.step : 1;
+    unsigned fine = holding->claim.step >= 1 ? (unsigned)holding->claim.step : 1;
+    return (STEP_POINTS + fine - 1) / fine * fine;
 }
 
 static unsigned percent_of(const struct holding *holding)

@@ -52,12 +52,18 @@ static void draws_have_their_shares(void **state)
     assert_int_equal(control_shares_draw(shares, N, 1), N - 1);
 }
 
-static void expect_percent(const double *slowdowns, const unsigned *want, unsigned floor)
+static void expect_in_steps(const double *slowdowns, const unsigned *want, unsigned floor,
+                            unsigned gran)
 {
     unsigned percent[4];
-    control_mba_map(slowdowns, 4, floor, 10, percent);
+    control_mba_map(slowdowns, 4, floor, gran, percent);
     for (int i = 0; i < 4; i++)
         assert_int_equal(percent[i], want[i]);
+}
+
+static void expect_percent(const double *slowdowns, const unsigned *want, unsigned floor)
+{
+    expect_in_steps(slowdowns, want, floor, 10);
 }
 
 static void bandwidth_goes_by_slowdown(void **state)
@@ -68,6 +74,15 @@ static void bandwidth_goes_by_slowdown(void **state)
     expect_percent((const double[]){4, 2, 1.6, 1.2}, (const unsigned[]){100, 50, 50, 50}, 50);
     expect_percent((const double[]){1, 1, 1, 1}, (const unsigned[]){100, 100, 100, 100}, 20);
     expect_percent((const double[]){9, 1, 0.5, 1}, (const unsigned[]){100, 20, 20, 20}, 20);
+}
+
+/* 96 is the last multiple of 12. */
+static void the_slowest_has_all_in_any_steps(void **state)
+{
+    (void)state;
+    expect_in_steps((const double[]){2, 4, 1, 1}, (const unsigned[]){48, 100, 24, 24}, 20, 12);
+    expect_in_steps((const double[]){2, 4, 1, 1}, (const unsigned[]){60, 100, 30, 30}, 20, 30);
+    expect_in_steps((const double[]){4, 3.6, 3.2, 1}, (const unsigned[]){100, 90, 80, 25}, 20, 1);
 }
 
 static void bandwidth_moves_one_step_at_a_time(void **state)
@@ -86,6 +101,7 @@ int main(void)
         cmocka_unit_test(epochs_go_by_slowdown),
         cmocka_unit_test(draws_have_their_shares),
         cmocka_unit_test(bandwidth_goes_by_slowdown),
+        cmocka_unit_test(the_slowest_has_all_in_any_steps),
         cmocka_unit_test(bandwidth_moves_one_step_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static const struct log no_log = {.fd = -1};
 /* ---- knobs that do what they are told ---- */
 
 struct knobs {
-    unsigned ways;
+    unsigned ways, percent_step;
     const char *refused; /* the path whose knobs cannot be claimed; NULL: none */
     int refused_err;
 };
@@ -41,7 +41,7 @@ static int knob_claim(void *self, double floor, struct claim *claim)
         return knobs->refused_err;
     claim->least = floor;
     claim->most = ways ? knobs->ways : 100;
-    claim->step = ways ? 1 : 10;
+    claim->step = ways ? 1 : knobs->percent_step;
     claim->value = claim->most;
     claim->ino = strtoull(claim->path + 1, NULL, 10);
     claim->set[0] = claim->from[0] = '\0';
@@ -124,6 +124,7 @@ static int setup(void **state)
     static const char *const paths[CONTAINERS] = {"/1", "/2", "/3", "/4", "/5"};
     struct scene *scene = calloc(1, sizeof *scene);
     scene->knobs.ways = 8;
+    scene->knobs.percent_step = 10;
     scene->other_floor = 20;
     scene->log = no_log;
     journal_open_nowhere(&scene->journal);
@@ -502,6 +503,29 @@ static void who_reads_gets_less_bandwidth(void **state)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
+/* The machine's own steps are 1, 4 and 20 points: ten points, or what is next to it. */
+static void ten_points_a_step_whatever_the_machine_has(void **state)
+{
+    static const unsigned own[] = {1, 4, 20}, step[] = {10, 12, 20};
+    for (size_t i = 0; i < 3; i++) {
+        struct scene *scene = *state;
+        scene->knobs.percent_step = own[i];
+        start(scene, MBA());
+        scene->slowdowns[0] = 1.6;
+        scene->cache_part = 0.4;
+        scene->reads[2] = 5e4;
+        scene->reads[3] = 95e4;
+        run(scene, 1);
+        steps(scene, 2);
+        expect(scene, KNOB_MBA, 100, 100 - 2 * step[i], 0);
+        scene->slowdowns[0] = 1.4;
+        steps(scene, 3);
+        expect(scene, KNOB_MBA, 100, 100 - step[i], 0);
+        teardown(state);
+        setup(state);
+    }
+}
+
 /* one reads 95 %, and two makes others wait. */
 static void attribution_chooses_before_reads(void **state)
 {
@@ -603,6 +627,19 @@ static void each_has_its_own_floor(void **state)
         setup(state);
         scene = *state;
     }
+}
+
+/* In steps of the machine's of one point: 4 2 1.55 -> 100 50 40, and not 39, ten points a step. */
+static void shares_are_ten_points_apart(void **state)
+{
+    struct scene *scene = *state;
+    scene->knobs.percent_step = 1;
+    start_fair(scene);
+    scene->slowdowns[4] = 1.55;
+    steps(scene, 1);
+    expect(scene, KNOB_MBA, 100, 90, 90);
+    steps(scene, 6);
+    expect(scene, KNOB_MBA, 100, 50, 40);
 }
 
 /* three computes only, from where it has 40: it may be waiting for three steps. */
@@ -968,10 +1005,12 @@ int main(void)
         TEST(more_than_there_are_ways_share_all),
         TEST(of_too_many_some_are_not_heard),
         TEST(who_reads_gets_less_bandwidth),
+        TEST(ten_points_a_step_whatever_the_machine_has),
         TEST(attribution_chooses_before_reads),
         TEST(at_the_limit_of_claims_the_culprit_gets_less),
         TEST(what_is_lost_in_the_cache_takes_no_bandwidth),
         TEST(bandwidth_by_slowdown),
+        TEST(shares_are_ten_points_apart),
         TEST(each_has_its_own_floor),
         TEST(who_is_idle_gets_its_bandwidth_back),
         TEST(both_at_once),
