@@ -61,8 +61,8 @@ static void classify(struct governor *governor, const struct view_container *con
     *out = (struct governed){.container = container, .threads = POLICY_NONE};
     out->class = config_class_of(config, container->namespace_, container->pod,
                                  container->container, &literal);
-    if (out->class != CLASS_NONE && !config_is_protected(config, out->class) &&
-        !exemptions_cover(&governor->exemptions, container, programs, literal) &&
+    out->exempt = exemptions_cover(&governor->exemptions, container, programs, literal);
+    if (out->class != CLASS_NONE && !config_is_protected(config, out->class) && !out->exempt &&
         exemptions_same_cgroup(&governor->exemptions, container))
         see_knobs(governor, out);
 }

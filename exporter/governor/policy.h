@@ -17,7 +17,8 @@
 /* A container of the view. */
 struct governed {
     const struct view_container *container;
-    int class; /* in the configuration, or CLASS_NONE */
+    int class;   /* in the configuration, or CLASS_NONE */
+    bool exempt; /* never restricted, whatever its class (exemptions.h) */
     /* What may be turned down, and belongs to some policy; NULL otherwise. */
     struct holding *holdings[KNOB_COUNT];
     enum policy_kind threads; /* whose single threads are; POLICY_NONE: nobody's */
@@ -69,9 +70,10 @@ struct policy_counts {
 struct advice {
     bool hold;       /* this node should get no more work */
     double slowdown; /* the greatest of a protected container over five minutes; NaN: none */
-    char cause[CLAIM_NAME_MAX];     /* that container; "" */
-    char candidate[CLAIM_NAME_MAX]; /* to be moved, if any is: it reads most; "" */
-    double reads_share;             /* of what all containers of a class read; NaN */
+    char cause[CLAIM_NAME_MAX]; /* that container; "" */
+    /* To be moved, if any is: of best effort that is not exempt it reads most; "". */
+    char candidate[CLAIM_NAME_MAX];
+    double reads_share; /* of what all containers of a class read; NaN */
 };
 
 /* Of a protected container, as it was measured. */

@@ -3,7 +3,8 @@
  * container it should lose (formulas/control_billing.h, control_admission). Nobody is touched.
  *
  * A step is a minute. Admission goes by the greatest slowdown of a protected container over five
- * minutes; the candidate is the best-effort container with the most memory reads in the last one.
+ * minutes; the candidate is the best-effort container with the most memory reads in the last one,
+ * of those that may be restricted: nobody moves kube-system.
  */
 #include <errno.h>
 #include <math.h>
@@ -131,7 +132,8 @@ static void find_candidate(struct advice_policy *policy, const struct policy_tic
         if (!reading || !(reading->reads > 0))
             continue;
         all += reading->reads;
-        if (config_is_protected(policy->config, governed->class) || reading->reads <= most)
+        if (config_is_protected(policy->config, governed->class) || governed->exempt ||
+            reading->reads <= most)
             continue;
         most = reading->reads;
         name_of(governed->container, policy->advice.candidate);

@@ -312,6 +312,22 @@ static void at_the_limit_of_claims_the_culprit_is_cut(void **state)
     assert_int_equal(enforcer_counts(look.enforcer)->limited[GUARD_CLAIMS], 1);
 }
 
+/* Of kube-system, which reads most. */
+static void who_is_exempt_is_not_to_be_moved(void **state)
+{
+    struct scene *scene = *state;
+    struct governor_state look;
+    scene->config = config_of(scene, "paper", "},\"advice\":{");
+    scene->governor = governor_start(&scene->rig, scene->config, true, scene->now_ns, &scene->last);
+    warm_up(scene);
+    for (int i = 0; i < 61; i++) {
+        scene->reads[2] += 1e9;
+        tick(scene, 100);
+    }
+    governor_look(scene->governor, &look);
+    assert_string_equal(look.advice->candidate, "jobs/batch-0/batch");
+}
+
 static void observing_it_decides_and_writes_nothing(void **state)
 {
     struct scene *scene = *state;
@@ -760,6 +776,7 @@ int main(void)
         TEST(the_exporter_is_let_alone),
         TEST(the_exporter_s_pod_is_let_alone),
         TEST(an_exporter_that_does_not_say_is_let_alone),
+        TEST(who_is_exempt_is_not_to_be_moved),
         TEST(observing_it_decides_and_writes_nothing),
         TEST(an_idle_protected_container_is_below),
         TEST(without_a_signal_nothing_is_held),

@@ -82,7 +82,7 @@ struct scene {
     /* Of the next ticks: slowdowns (NaN: none), the cache's part of what is lost, reads. */
     double slowdowns[CONTAINERS], cache_part, reads[CONTAINERS];
     double waits[CONTAINERS]; /* that it makes others wait, seconds */
-    bool gone[CONTAINERS];
+    bool gone[CONTAINERS], exempt[CONTAINERS];
     struct log log;
     uint64_t tick, changes;
 };
@@ -200,7 +200,8 @@ static void run(struct scene *scene, unsigned seconds)
             run_one(scene, j);
             if (scene->gone[j])
                 continue;
-            scene->governed[n] = (struct governed){.container = &scene->containers[j]};
+            scene->governed[n] =
+                (struct governed){.container = &scene->containers[j], .exempt = scene->exempt[j]};
             see(scene, &scene->governed[n++]);
         }
         const struct policy_tick tick = {.enforcer = scene->enforcer,
@@ -981,6 +982,23 @@ static void the_candidate_reads_most_of_best_effort(void **state)
     assert_true(strcmp(advice_of(scene)->candidate, "jobs/pod/two") != 0);
 }
 
+/* Its reads are among those of all. */
+static void who_is_exempt_is_no_candidate(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, ADVICE);
+    scene->reads[2] = 2e6;
+    scene->reads[3] = 3e6;
+    scene->exempt[3] = true;
+    run(scene, 61);
+    assert_string_equal(advice_of(scene)->candidate, "jobs/pod/one");
+    assert_float_equal(advice_of(scene)->reads_share, 2.0 / 8, 1e-9);
+    scene->exempt[2] = scene->exempt[4] = true;
+    run(scene, 60);
+    assert_string_equal(advice_of(scene)->candidate, "");
+    assert_true(isnan(advice_of(scene)->reads_share));
+}
+
 static void without_the_policy_there_is_no_advice(void **state)
 {
     start(*state, WAYS());
@@ -1028,6 +1046,7 @@ int main(void)
         TEST(who_is_idle_holds_nothing),
         TEST(who_has_left_holds_nothing),
         TEST(the_candidate_reads_most_of_best_effort),
+        TEST(who_is_exempt_is_no_candidate),
         TEST(without_the_policy_there_is_no_advice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
