@@ -19,6 +19,8 @@
 #include "collectors/formulas/control_ways.h"
 #include "exporter/governor/meter.h"
 
+enum { OBSTACLE_MAX = 128 };
+
 /* One that has ways of its own. */
 struct peer {
     struct holding *holding;
@@ -39,6 +41,7 @@ struct ways_policy {
     struct peer peers[CONTROL_WAYS];
     struct control_peer asked[CONTROL_WAYS];
     size_t n;
+    char obstacle[OBSTACLE_MAX]; /* to ways of their own; "": none */
 };
 
 static bool enabled(const struct config *config)
@@ -165,23 +168,34 @@ static int compare_peers(const void *a, const void *b)
     return (x->ino > y->ino) - (x->ino < y->ino);
 }
 
-/* False: there are more than can have ways of their own. */
+static void say_too_many(struct ways_policy *policy, size_t n, double needed, double ways)
+{
+    policy->obstacle[0] = '\0';
+    if (n > CONTROL_WAYS || needed > ways)
+        snprintf(policy->obstacle, sizeof policy->obstacle,
+                 "%zu containers are to have ways of their own, %g at the least, and there are %g",
+                 n, needed, ways);
+}
+
+/* False: there is nobody to share with, or there are more than can have ways of their own. */
 static bool find_peers(struct ways_policy *policy, const struct policy_tick *tick)
 {
     double ways = INFINITY, needed = 0;
-    policy->n = 0;
+    size_t n = 0;
     for (size_t i = 0; i < tick->n; i++) {
         struct holding *holding = holding_of(&tick->governed[i]);
         if (!holding)
             continue;
-        if (policy->n == CONTROL_WAYS)
-            return false;
-        policy->peers[policy->n++] = (struct peer){holding, tick->governed[i].container};
+        if (n < CONTROL_WAYS)
+            policy->peers[n] = (struct peer){holding, tick->governed[i].container};
+        n++;
         needed += holding->claim.least;
         ways = fmin(ways, holding->claim.most);
     }
+    policy->n = n < CONTROL_WAYS ? n : CONTROL_WAYS;
     qsort(policy->peers, policy->n, sizeof *policy->peers, compare_peers);
-    return policy->n > 1 && needed <= ways;
+    say_too_many(policy, n, needed, ways);
+    return n > 1 && !policy->obstacle[0];
 }
 
 /* Equally many, and what is left to the first; no less than anybody's least. */
@@ -280,6 +294,11 @@ static bool active(const void *self)
     return ((const struct ways_policy *)self)->active;
 }
 
+static const char *obstacle(const void *self)
+{
+    return ((const struct ways_policy *)self)->obstacle;
+}
+
 static void count(const void *self, struct policy_counts *counts)
 {
     counts->bound_missed += ((const struct ways_policy *)self)->bound_missed;
@@ -291,6 +310,7 @@ const struct policy_ops ways_policy = {
     .init = init,
     .decide = decide,
     .active = active,
+    .obstacle = obstacle,
     .count = count,
     .free = release,
 };

@@ -257,6 +257,39 @@ static struct policy_counts counts_of(const struct scene *scene)
     return counts;
 }
 
+/* ---- what is told ---- */
+
+static FILE *log_to_file(struct scene *scene)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    scene->log.fd = fileno(file);
+    return file;
+}
+
+static size_t said(FILE *file, char *text, size_t size)
+{
+    rewind(file);
+    size_t len = fread(text, 1, size - 1, file), lines = 0;
+    text[len] = '\0';
+    for (size_t i = 0; i < len; i++)
+        lines += text[i] == '\n';
+    return lines;
+}
+
+static size_t lines_of(FILE *file)
+{
+    char text[2048];
+    return said(file, text, sizeof text);
+}
+
+static void expect_said_once(FILE *file, const char *words)
+{
+    char text[2048];
+    assert_int_equal(said(file, text, sizeof text), 1);
+    assert_non_null(strstr(text, words));
+}
+
 /* ---- ways ---- */
 
 #define WAYS(rest) "\"ways\":{\"classes\":[\"batch\"]" rest "}"
@@ -439,6 +472,7 @@ static void who_is_between_moves_along(void **state)
 static void more_than_there_are_ways_share_all(void **state)
 {
     struct scene *scene = *state;
+    FILE *file = log_to_file(scene);
     scene->knobs.ways = 3; /* two need two each */
     start(scene, FAIR);
     scene->slowdowns[2] = 3;
@@ -446,6 +480,35 @@ static void more_than_there_are_ways_share_all(void **state)
     steps(scene, 5);
     assert_int_equal(scene->changes, 0);
     assert_false(policies_active(&scene->policies, POLICY_WAYS));
+    expect_said_once(file, "2 containers are to have ways of their own, 4 at the least, and there "
+                           "are 3");
+    scene->gone[3] = true; /* nobody to share with is no obstacle */
+    run(scene, 1);
+    scene->gone[3] = false;
+    run(scene, 1); /* and so it is told again */
+    assert_int_equal(lines_of(file), 2);
+    fclose(file);
+}
+
+/* They had ways of their own, and have all of them again as soon as one more has come. */
+static void who_comes_too_many_ends_the_sharing(void **state)
+{
+    struct scene *scene = *state;
+    scene->knobs.ways = 4;
+    scene->gone[4] = true;
+    start(scene, "\"ways\":{\"classes\":[\"batch\",\"other\"],\"mode\":\"fair\"}");
+    run(scene, 1);
+    expect(scene, KNOB_WAYS, 2, 2, 0);
+    FILE *file = log_to_file(scene);
+    scene->gone[4] = false;
+    run(scene, 1);
+    assert_int_equal(enforcer_open(scene->enforcer), 0);
+    assert_false(policies_active(&scene->policies, POLICY_WAYS));
+    assert_int_equal(lines_of(file), 1);
+    scene->gone[4] = true;
+    run(scene, 1);
+    assert_true(policies_active(&scene->policies, POLICY_WAYS));
+    fclose(file);
 }
 
 static void of_too_many_some_are_not_heard(void **state)
@@ -782,9 +845,7 @@ static void set_limits(struct scene *scene, size_t claims, double writes)
 static void without_room_for_all_no_epoch_begins(void **state)
 {
     struct scene *scene = *state;
-    char said[1024] = "";
-    FILE *file = tmpfile();
-    scene->log.fd = fileno(file);
+    FILE *file = log_to_file(scene);
     start(scene, EPOCHS);
     set_limits(scene, 5, 1000);
     run_epochs(scene, 300, 6.818e-3, 1);
@@ -794,12 +855,9 @@ static void without_room_for_all_no_epoch_begins(void **state)
     run_epochs(scene, 300, 6.818e-3, 1);
     assert_int_equal(scene->changes, 0);
     assert_false(policies_active(&scene->policies, POLICY_EPOCHS));
-    rewind(file);
-    size_t len = fread(said, 1, sizeof said - 1, file);
-    said[len] = '\0';
-    assert_non_null(strstr(said, "6 settings are to be held in one tick: limits.claims leaves 5, "
-                                 "limits.writes_per_second 1000"));
-    assert_ptr_equal(strchr(said, '\n'), said + len - 1); /* once */
+    expect_said_once(file, "6 settings are to be held in one tick: limits.claims leaves 5, "
+                           "limits.writes_per_second 1000");
+    scene->log.fd = -1;
     fclose(file);
     set_limits(scene, 6, 6);
     run_epochs(scene, 1, 6.818e-3, 1);
@@ -1021,6 +1079,7 @@ int main(void)
         TEST(who_goes_leaves_its_ways_to_all),
         TEST(who_is_between_moves_along),
         TEST(more_than_there_are_ways_share_all),
+        TEST(who_comes_too_many_ends_the_sharing),
         TEST(of_too_many_some_are_not_heard),
         TEST(who_reads_gets_less_bandwidth),
         TEST(ten_points_a_step_whatever_the_machine_has),
