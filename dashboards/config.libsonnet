@@ -99,9 +99,10 @@
     replayNodes: 'replay.*',
     samplesLostShare: 0.05,
 
-    // The governor (deploy/governor.md), where there is one: its `dead`; other programs' writes in 15 minutes; cuts in
-    // 10 minutes, in all and of each container; windows in which a protected container is over its limit.
-    governorBlindSeconds: 10,
+    // The governor (deploy/governor.md), where there is one: how old the last tick is that it had, more than any interval of
+    // the exporter; other programs' writes in 15 minutes; cuts in 10 minutes, in all and of each container; windows in which a
+    // protected container is over its limit.
+    governorBlindSeconds: 300,
     governorForeignWrites: 3,
     governorForeignWritesEach: 1.5,
     governorCuts: 20,

@@ -68,9 +68,10 @@ local promql = import '../lib/promql.libsonnet';
               'max by (instance) (up{%s=%%q, %s} == 0)' % [config.clusterLabel, config.governorJobSelector]
             )
           ) + ofCluster,
+          // By the age alone: one that is seldom scraped is seen at any age up to an interval, or always at the same one.
           a.alert(
             'InterferenceGovernorBlind',
-            '5m',
+            '1m',
             'warning',
             'count by (%s) (\n  max by (%s) (%s) > %g\n)' % [
               config.clusterLabel,
