@@ -157,10 +157,11 @@ int flags_parse(struct flags *out, int argc, char *const *argv, char *error, siz
 void flags_print_help(FILE *file)
 {
     fputs("Usage: interference_governor --config.file=FILE [FLAGS]\n"
-          "       interference_governor --restore [FLAGS]\n\nTakes CPU from best-effort "
-          "containers while protected ones wait longer for memory than is normal\nfor them, as "
-          "interference_exporter measures it. Never gives more than the containers' own "
-          "limits.\n\n",
+          "       interference_governor --restore [FLAGS]\n\nTakes CPU quota, ways of the "
+          "last-level cache or memory bandwidth from best-effort containers while\nprotected ones "
+          "wait longer for memory than is normal for them, as interference_exporter measures\nit, "
+          "and keeps threads that write to persistent memory on few CPUs: each where a policy of "
+          "the\nconfiguration says so. Never gives more than the containers' own limits.\n\n",
           file);
     for (size_t i = 0; i < FLAGS; i++)
         fprintf(file, "  --%s%s%s\n        %s\n", table[i].name, table[i].unit ? "=" : "",
