@@ -9,7 +9,7 @@
 #define STALE_LEAST (1000 * MS) /* we, or the exporter, may have had no CPU for a moment */
 
 /* A longer one is none that an exporter can have; it would leave the dead man without an end. */
-#define INTERVAL_MOST (600000 * MS)
+#define INTERVAL_MOST (3600000 * MS)
 
 static const char *const names[DEAD_REASONS] = {
     [DEAD_STALE] = "stale",
@@ -72,14 +72,13 @@ static bool is_live(const struct liveness_config *config, const struct view *vie
 {
     if (view->replay_ended)
         return false;
-    return strcmp(view->source, "perf") == 0 ||
-           (config->allow_replay && strcmp(view->source, "replay") == 0);
+    return view_is_counted(view) || (config->allow_replay && strcmp(view->source, "replay") == 0);
 }
 
 /* A recording's clock is its own: its ticks are as old as we know of them. */
 static uint64_t time_of(const struct view *view, uint64_t now_ns)
 {
-    bool own = strcmp(view->source, "perf") == 0;
+    bool own = view_is_counted(view);
     return own && view->monotonic_ns < now_ns ? view->monotonic_ns : now_ns;
 }
 
@@ -128,7 +127,7 @@ static uint64_t within(uint64_t least, uint64_t value, uint64_t most)
 uint64_t liveness_next_look(const struct view *view, uint64_t interval_ns, uint64_t now_ns)
 {
     uint64_t soon = now_ns + within(LOOK_LEAST, interval_ns / 4, LOOK_MOST);
-    if (!view || !view->has_tick || strcmp(view->source, "perf") != 0)
+    if (!view || !view->has_tick || !view_is_counted(view))
         return soon;
     uint64_t next = view->monotonic_ns + view->interval_ns + BEHIND_TICK;
     if (next <= now_ns || next >= now_ns + 2 * view->interval_ns)

@@ -349,7 +349,7 @@ int run_check(const struct flags *flags, const struct config *config, const stru
         governor_list(governor, &view);
         governor_look(governor, &state);
         const struct holding *holdings = enforcer_holdings(state.enforcer, &n);
-        if (!view.has_tick || strcmp(view.source, "perf") != 0)
+        if (!view.has_tick || !view_is_counted(&view))
             fputs("the exporter's data are not to be acted on: they are not counted now, or do "
                   "not say when\n",
                   out);

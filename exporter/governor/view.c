@@ -370,6 +370,11 @@ double view_grown(double before, double now)
     return now >= before ? now - before : NAN;
 }
 
+bool view_is_counted(const struct view *view)
+{
+    return strcmp(view->source, "perf") == 0 || strcmp(view->source, "bpf") == 0;
+}
+
 void view_release(struct view *view)
 {
     free(view->containers);

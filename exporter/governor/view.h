@@ -41,7 +41,7 @@ struct view_container {
 };
 
 struct view {
-    const char *source; /* "perf", "replay"; "" where it is not said */
+    const char *source; /* "perf", "bpf", "replay"; "" where it is not said */
     bool replay_ended;
     uint64_t own_cgroup;   /* the exporter's own, as cgroup_id; 0: it does not say */
     double base_hz;        /* at which reference cycles are counted; NaN: it does not say */
@@ -61,6 +61,8 @@ struct view {
  * nothing. */
 int view_parse(const char *text, size_t len, struct view *view, char *error, size_t error_size);
 void view_release(struct view *view);
+/* Whether this machine is counted now, as opposed to a recording; by perf or by BPF is the same. */
+bool view_is_counted(const struct view *view);
 
 /* What a counter grew by; NaN: one of the two is not known, or it began anew. */
 double view_grown(double before, double now);

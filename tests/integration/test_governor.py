@@ -514,6 +514,13 @@ class Governor(unittest.TestCase):
                   ", ".join(f"{took:.3f}" for took in tries), "s", flush=True)
             self.assertLess(min(tries), 1)
 
+    def test_counts_by_bpf_are_acted_on(self):
+        scene = self.scene([131], source="bpf")
+        process = self.governed(scene, "--enforce")
+        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+        stop(process)
+        self.assertEqual(scene.snapshot(), scene.before)
+
     def test_a_replay_is_never_acted_on(self):
         for source in ("replay", ""):
             scene = self.scene([131], source=source)

@@ -55,6 +55,26 @@ static void fresh_ticks_are_acted_on_once(void **state)
     assert_int_equal(judge(&scene), LIVENESS_WAIT);
 }
 
+/* By whatever an exporter counts on this machine; it may be the other one after it was started
+ * again. */
+static void counts_by_bpf_are_acted_on(void **state)
+{
+    (void)state;
+    struct scene scene = alive();
+    scene.view.source = "bpf";
+    assert_int_equal(next(&scene), LIVENESS_ACT);
+    scene.now_ns += SECOND;
+    scene.view.tick++;
+    scene.view.monotonic_ns = scene.now_ns - 4 * SECOND; /* its own clock is believed, too */
+    assert_int_equal(judge(&scene), LIVENESS_WAIT);
+    const struct view view = {.source = "bpf",
+                              .has_tick = true,
+                              .interval_ns = SECOND,
+                              .monotonic_ns = scene.now_ns - SECOND / 10};
+    assert_int_equal(liveness_next_look(&view, SECOND, scene.now_ns),
+                     scene.now_ns + SECOND / 100 * 92);
+}
+
 static void silence_kills_after_ten_seconds(void **state)
 {
     (void)state;
@@ -178,12 +198,12 @@ static void a_replay_is_live_where_it_is_allowed(void **state)
     assert_int_equal(liveness_judge(&liveness, &allowed, &view, 500 * SECOND), LIVENESS_DIED);
 }
 
-/* An exporter with a tick every 10 s, or 15, or 30. */
+/* An exporter with a tick every 10 s, or 15, or 30, or an hour, which is its most. */
 static void a_slow_exporter_is_waited_for(void **state)
 {
     (void)state;
-    static const uint64_t seconds[] = {10, 15, 30};
-    for (size_t i = 0; i < 3; i++) {
+    static const uint64_t seconds[] = {10, 15, 30, 3600};
+    for (size_t i = 0; i < 4; i++) {
         uint64_t interval = seconds[i] * SECOND;
         struct scene scene = {.now_ns = 1000 * SECOND,
                               .view = {.source = "perf", .has_tick = true, .tick = 1}};
@@ -238,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fresh_ticks_are_acted_on_once),
+        cmocka_unit_test(counts_by_bpf_are_acted_on),
         cmocka_unit_test(silence_kills_after_ten_seconds),
         cmocka_unit_test(an_old_tick_is_not_acted_on),
         cmocka_unit_test(how_old_a_tick_may_be_goes_by_the_interval),
