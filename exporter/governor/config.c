@@ -263,7 +263,7 @@ void config_free(struct config *config)
 /* What is in no pod has no other name. */
 static bool is_literal(const struct match *match, const char *namespace_, const char *pod)
 {
-    static const char wild[] = "*?[\\";
+    static const char wild[] = "*?[";
     bool in_no_pod = !namespace_[0] && !pod[0];
     return !strpbrk(match->container, wild) &&
            (in_no_pod || (!strpbrk(match->namespace_, wild) && !strpbrk(match->pod, wild)));
@@ -284,16 +284,21 @@ double config_floor(const struct config *config, int class, enum knob knob)
     return floors[knob];
 }
 
-static const struct match *match_of(const struct class *class, const char *namespace_,
-                                    const char *pod, const char *container)
+/* *literal: whether one that fits does so by the name itself. */
+static bool matches(const struct class *class, const char *namespace_, const char *pod,
+                    const char *container, bool *literal)
 {
+    bool any = false;
+    *literal = false;
     for (size_t i = 0; i < class->n_matches; i++) {
         const struct match *match = &class->matches[i];
         if (fnmatch(match->namespace_, namespace_, 0) == 0 && fnmatch(match->pod, pod, 0) == 0 &&
-            fnmatch(match->container, container, 0) == 0)
-            return match;
+            fnmatch(match->container, container, 0) == 0) {
+            any = true;
+            *literal |= is_literal(match, namespace_, pod);
+        }
     }
-    return NULL;
+    return any;
 }
 
 int config_class_of(const struct config *config, const char *namespace_, const char *pod,
@@ -304,10 +309,10 @@ int config_class_of(const struct config *config, const char *namespace_, const c
         bool protected = config_is_protected(config, (int)i);
         if (found != CLASS_NONE && !protected)
             continue;
-        const struct match *match = match_of(&config->classes[i], namespace_, pod, container);
-        if (!match)
+        bool by_name;
+        if (!matches(&config->classes[i], namespace_, pod, container, &by_name))
             continue;
-        *literal = is_literal(match, namespace_, pod);
+        *literal = by_name;
         found = (int)i;
         if (protected)
             break;

@@ -48,9 +48,17 @@ static bool may_be_exporter(const struct view_container *container, const struct
            strcmp(container->namespace_, programs->governor->namespace_) == 0;
 }
 
+/* Of many services, or of all: the root. */
+static bool is_slice(const char *path)
+{
+    static const char ending[] = ".slice";
+    size_t len = strlen(path), n = sizeof ending - 1;
+    return strcmp(path, "/") == 0 || (len >= n && strcmp(path + len - n, ending) == 0);
+}
+
 /* A pod's, of which nobody has said yet, or says at all, which it is: of kube-system, protected. Or
  * no container: a service, a slice, a session, of which the exporter may count each
- * (--containers.all-cgroups). It gives names to nothing but containers. */
+ * (--containers.all-cgroups). It gives names to nothing but containers. A slice is never one. */
 static bool is_unnamed(const struct exemptions *exemptions, const struct view_container *container,
                        bool literal)
 {
@@ -58,7 +66,8 @@ static bool is_unnamed(const struct exemptions *exemptions, const struct view_co
     if (exemptions->allow_replay || container->namespace_[0])
         return false;
     cgroup_path_parse(container->path, strlen(container->path), &info);
-    return strstr(container->path, "kubepods") || (!info.is_container && !literal);
+    return strstr(container->path, "kubepods") ||
+           (!info.is_container && (!literal || is_slice(container->path)));
 }
 
 bool exemptions_cover(const struct exemptions *exemptions, const struct view_container *container,

@@ -89,7 +89,7 @@ static unsigned step_of(const struct holding *holding)
 
 static unsigned percent_of(const struct holding *holding)
 {
-    return (unsigned)(isnan(holding->aim) ? holding->claim.most : holding->aim);
+    return (unsigned)fmin(isnan(holding->aim) ? INFINITY : holding->aim, holding->claim.most);
 }
 
 /* ---- a bound ---- */

@@ -144,11 +144,18 @@ static void what_is_in_no_pod_is_named_by_its_own_name(void **state)
     struct config *config = governor_start_config(
         "{\"governor\":1,\"classes\":[{\"name\":\"host\",\"role\":\"best_effort\",\"match\":[{"
         "\"namespace\":\"*\",\"pod\":\"*\",\"container\":\"backup.service\"},{\"namespace\":"
-        "\"\",\"pod\":\"\",\"container\":\"*.service\"}]}]}");
+        "\"\",\"pod\":\"\",\"container\":\"*.service\"},{\"namespace\":\"*\",\"pod\":\"*\","
+        "\"container\":\"later.service\"},{\"namespace\":\"\",\"pod\":\"\",\"container\":"
+        "\"at\\\\\\\\x2d.service\"}]}]}");
     assert_int_equal(config_class_of(config, "", "", "backup.service", &literal), 0);
     assert_true(literal);
     assert_int_equal(config_class_of(config, "", "", "kubelet.service", &literal), 0);
     assert_false(literal);
+    /* Behind a wildcard that fits, too; and with a backslash, as systemd's names may have. */
+    assert_int_equal(config_class_of(config, "", "", "later.service", &literal), 0);
+    assert_true(literal);
+    assert_int_equal(config_class_of(config, "", "", "at\\x2d.service", &literal), 0);
+    assert_true(literal);
     literal = true;
     assert_int_equal(config_class_of(config, "jobs", "x", "backup.service", &literal), 0);
     assert_false(literal);

@@ -23,7 +23,7 @@ static const struct log no_log = {.fd = -1};
 /* ---- knobs that do what they are told ---- */
 
 struct knobs {
-    unsigned ways, percent_step;
+    unsigned ways, percent_step, percent_most;
     const char *refused; /* the path whose knobs cannot be claimed; NULL: none */
     int refused_err;
 };
@@ -40,7 +40,7 @@ static int knob_claim(void *self, double floor, struct claim *claim)
     if (is_refused(knobs, claim))
         return knobs->refused_err;
     claim->least = floor;
-    claim->most = ways ? knobs->ways : 100;
+    claim->most = ways ? knobs->ways : knobs->percent_most;
     claim->step = ways ? 1 : knobs->percent_step;
     claim->value = claim->most;
     claim->ino = strtoull(claim->path + 1, NULL, 10);
@@ -125,6 +125,7 @@ static int setup(void **state)
     struct scene *scene = calloc(1, sizeof *scene);
     scene->knobs.ways = 8;
     scene->knobs.percent_step = 10;
+    scene->knobs.percent_most = 100;
     scene->other_floor = 20;
     scene->log = no_log;
     journal_open_nowhere(&scene->journal);
@@ -588,6 +589,23 @@ static void ten_points_a_step_whatever_the_machine_has(void **state)
         teardown(state);
         setup(state);
     }
+}
+
+/* While nobody is slow it rises to what there is, not to 100: the first step down is one. */
+static void no_more_than_there_is(void **state)
+{
+    struct scene *scene = *state;
+    scene->knobs.percent_most = 60;
+    start(scene, MBA());
+    scene->slowdowns[0] = 1.1;
+    scene->cache_part = 0.4;
+    scene->reads[2] = 5e4;
+    scene->reads[3] = 95e4;
+    run(scene, 1);
+    steps(scene, 20);
+    scene->slowdowns[0] = 1.6;
+    steps(scene, 1);
+    expect(scene, KNOB_MBA, 60, 50, 0);
 }
 
 /* one reads 95 %, and two makes others wait. */
@@ -1083,6 +1101,7 @@ int main(void)
         TEST(of_too_many_some_are_not_heard),
         TEST(who_reads_gets_less_bandwidth),
         TEST(ten_points_a_step_whatever_the_machine_has),
+        TEST(no_more_than_there_is),
         TEST(attribution_chooses_before_reads),
         TEST(at_the_limit_of_claims_the_culprit_gets_less),
         TEST(what_is_lost_in_the_cache_takes_no_bandwidth),
