@@ -156,7 +156,7 @@ static void test_an_id_used_again(void **state)
     uint32_t again = bpf_rig_add(rig, true);
     bpf_rig_fault(rig);
     assert_in_range(counted(rig, again), BPF_RIG_FAULTS, 3 * BPF_RIG_FAULTS / 2);
-    assert_int_equal(counted(rig, slot), before);
+    assert_in_range(counted(rig, slot) - before, 0, BPF_RIG_FAULTS / 2); /* until it was told */
 
     bpf_counter_remove(rig->counter, slot);
     bpf_counter_flush(rig->counter);
