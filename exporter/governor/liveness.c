@@ -90,12 +90,12 @@ enum liveness_verdict liveness_judge(struct liveness *liveness,
         return wait_or_die(liveness, config, DEAD_DOWN, now_ns);
     if (!is_live(config, view))
         return die(liveness, view->source[0] ? DEAD_REPLAY : DEAD_STALE);
-    if (!view->has_tick)
-        return die(liveness, DEAD_STALE);
-    if (view->tick < liveness->tick) {
+    if (view->tick < liveness->tick) { /* to none, until its first has come */
         liveness->tick = view->tick;
         return die(liveness, DEAD_TICK_RESET);
     }
+    if (!view->has_tick)
+        return die(liveness, DEAD_STALE);
     if (view->interval_ns <= INTERVAL_MOST)
         liveness->interval_ns = view->interval_ns;
     uint64_t tick_ns = time_of(view, now_ns);

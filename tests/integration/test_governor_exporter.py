@@ -282,11 +282,12 @@ class RealExporter(unittest.TestCase):
         wait_until(lambda: loop.metrics().get("interference_governor_exporter_up") == 0, 20, "down")
         self.assertEqual(loop.changes(), changes)
         loop.begin_anew()
-        for _ in range(5):  # the first one says that it is another exporter
+        wait_until(lambda: loop.total("dead_man", reason="tick_reset") == 1, 20, "another exporter")
+        for _ in range(4):
             loop.play(131)
             self.assertEqual(loop.snapshot(), loop.before)
-        self.assertEqual(loop.total("dead_man", reason="tick_reset"), 1)
         self.assertEqual(loop.play(131)[0], BASE)
+        self.assertEqual(loop.total("dead_man", reason="tick_reset"), 1)
         self.expect_algorithm(loop, [100, 131, 100])
 
     def test_a_recording_that_ends(self):

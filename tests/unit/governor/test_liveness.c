@@ -161,6 +161,21 @@ static void a_restarted_exporter_begins_anew(void **state)
     expect_five_ticks(&scene);
 }
 
+/* It answers before its first tick: that is a restart, too, and nothing that came late. */
+static void a_restarted_exporter_has_no_tick_at_first(void **state)
+{
+    (void)state;
+    struct scene scene = alive();
+    scene.view.has_tick = false;
+    scene.view.tick = 0;
+    assert_int_equal(judge(&scene), LIVENESS_DIED);
+    assert_int_equal(scene.liveness.reason, DEAD_TICK_RESET);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(judge(&scene), LIVENESS_DEAD);
+    scene.view.has_tick = true;
+    expect_five_ticks(&scene);
+}
+
 static void what_is_not_counted_now_is_never_acted_on(void **state)
 {
     (void)state;
@@ -264,6 +279,7 @@ int main(void)
         cmocka_unit_test(how_old_a_tick_may_be_goes_by_the_interval),
         cmocka_unit_test(a_gap_of_our_own_kills),
         cmocka_unit_test(a_restarted_exporter_begins_anew),
+        cmocka_unit_test(a_restarted_exporter_has_no_tick_at_first),
         cmocka_unit_test(what_is_not_counted_now_is_never_acted_on),
         cmocka_unit_test(a_replay_is_live_where_it_is_allowed),
         cmocka_unit_test(a_slow_exporter_is_waited_for),
