@@ -9,10 +9,10 @@ from measuring import COMPUTE, PROGRAMS, command, emulation, measured, run
 class Times(unittest.TestCase):
     def proportion(self, name):
         """The slope of time over delay is the number of misses, and a line is all it is. Between
-        delays only: beside one, a program finds less in the machine's own caches than without. They
-        add more than the program's own time, which runs as alike as measuring.ALIKE tell by 5 %."""
+        delays only, and long ones: beside one, a program finds less in the machine's own caches than
+        without."""
         program = command(name, *PROGRAMS[name])
-        points = (400, 800, 1200)
+        points = (1000, 2000, 3000)
         found = measured({ns: run(program, near=ns) for ns in points})
         slope, _, fit = emulation.line([ns * 1e-9 for ns in points],
                                        [found[ns][0].seconds for ns in points])
@@ -27,12 +27,14 @@ class Times(unittest.TestCase):
     def test_stream_in_proportion_to_its_misses(self):
         self.proportion("stream")
 
-    def test_who_needs_no_memory_pays_nothing(self):
-        program = command(*COMPUTE)
-        found = measured({ns: run(program, near=ns) for ns in (0, 400)})
-        more = found[400][0].seconds / found[0][0].seconds - 1
-        print(f"compute: {more:+.1%}")
-        self.assertLess(abs(more), 0.05)
+    def test_who_needs_no_memory_waits_for_none(self):
+        """Judged by what was waited, not by two runs: QEMU keeps registers in memory, and a loop over
+        them takes 1 to 2.5 times as long from run to run on some CPUs, plugin or not."""
+        found = run(command(*COMPUTE), near=400)()
+        waited = found.report["waited_ticks"] / found.report["ticks_per_second"]
+        print(f"compute: {waited / found.seconds:.2%} waited")
+        self.assertGreater(waited, 0)
+        self.assertLess(waited, 0.02 * found.seconds)
 
     def test_two_tiers(self):
         """Equation 4, by the share of misses that was counted."""
