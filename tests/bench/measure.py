@@ -1,4 +1,5 @@
 """What the rows of the table share: samples, verdicts, CPU clocks, the programs of this folder."""
+import contextlib
 import dataclasses
 import json
 import os
@@ -7,6 +8,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 
@@ -78,6 +80,49 @@ def run_json(name, *arguments, seconds=120):
 def run_text(name, *arguments, seconds=120):
     return subprocess.run([PROGRAMS / name, *map(str, arguments)], capture_output=True, text=True,
                           timeout=seconds, check=True).stdout
+
+
+class Trace:
+    """An instance of the kernel's tracing."""
+
+    LINE = re.compile(r"-(?P<tid>\d+)\s+\[\d+\]\s+\S+\s+(?P<at>\d+\.\d+): (?P<what>\w+)\W")
+
+    def __init__(self, instance):
+        self.file = instance / "trace"
+
+    def clear(self):
+        self.file.write_text("")
+
+    def lines(self):
+        """[(thread, seconds of time.monotonic(), event, line)]"""
+        found = ((self.LINE.search(line), line) for line in self.file.read_text().splitlines())
+        return [(int(m["tid"]), float(m["at"]), m["what"], line) for m, line in found if m]
+
+
+@contextlib.contextmanager
+def tracing(events):
+    """A Trace of {event: filter, or None for all}; None where the kernel refuses."""
+    with tempfile.TemporaryDirectory() as mount:
+        if subprocess.run(["mount", "-t", "tracefs", "bench", mount], check=False).returncode:
+            yield None
+            return
+        instance = pathlib.Path(mount, "instances", f"ie-bench-{os.getpid()}")
+        try:
+            instance.mkdir()
+            (instance / "trace_clock").write_text("mono")
+            (instance / "buffer_size_kb").write_text("4096")
+            for event, wanted in events.items():
+                if wanted:
+                    (instance / "events" / event / "filter").write_text(wanted)
+                (instance / "events" / event / "enable").write_text("1")
+            yield Trace(instance)
+        except OSError as error:
+            say(f"no tracing here: {error}")
+            yield None
+        finally:
+            with contextlib.suppress(OSError):
+                instance.rmdir()
+            subprocess.run(["umount", mount], check=False)
 
 
 # As synthetic.h: then every series that a synthetic container can have is there.

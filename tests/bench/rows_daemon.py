@@ -4,7 +4,6 @@ import os
 import pathlib
 import re
 import subprocess
-import tempfile
 import time
 
 import harness
@@ -106,48 +105,17 @@ def start(live, scale):
 
 # ---- counted ----
 
-TRACED = re.compile(r"-(?P<tid>\d+)\s+\[\d+\]\s+\S+\s+(?P<t>\d+\.\d+): (?P<what>\w+)\W")
+PERF_ENABLED = {"syscalls/sys_enter_ioctl": "cmd == 0x2400"}  # PERF_EVENT_IOC_ENABLE
 
 
-@contextlib.contextmanager
-def _tracefs():
-    """A tracing instance of our own that sees cgroups made and groups enabled; None without."""
-    with tempfile.TemporaryDirectory() as mount:
-        if subprocess.run(["mount", "-t", "tracefs", "bench", mount], check=False).returncode:
-            yield None
-            return
-        instance = pathlib.Path(mount, "instances", f"ie-bench-{os.getpid()}")
-        try:
-            instance.mkdir()
-            (instance / "trace_clock").write_text("mono")
-            (instance / "buffer_size_kb").write_text("4096")
-            ioctl = instance / "events/syscalls/sys_enter_ioctl"
-            (ioctl / "filter").write_text("cmd == 0x2400")  # PERF_EVENT_IOC_ENABLE
-            (ioctl / "enable").write_text("1")
-            (instance / "events/cgroup/cgroup_mkdir/enable").write_text("1")
-            yield instance
-        except OSError as error:
-            measure.say(f"no tracing here: {error}")
-            yield None
-        finally:
-            with contextlib.suppress(OSError):
-                instance.rmdir()
-            subprocess.run(["umount", mount], check=False)
-
-
-def _delays(text, pid, base):
+def _delays(trace, pid, base):
     """Milliseconds from each mkdir to the moment its groups counted on every CPU."""
     threads = {int(t) for t in os.listdir(f"/proc/{pid}/task")}
     delays, made, enabled = Samples(), None, 0
-    for line in text.splitlines():
-        match = TRACED.search(line)
-        if not match:
-            continue
-        at = float(match["t"])
-        if match["what"] == "cgroup_mkdir" and base in line:
+    for tid, at, what, line in trace.lines():
+        if what == "cgroup_mkdir" and base in line:
             made, enabled = at, 0
-        elif made is not None and match["what"].startswith("sys_ioctl") and \
-                int(match["tid"]) in threads:
+        elif made is not None and what.startswith("sys_ioctl") and tid in threads:
             enabled += 1
             if enabled == measure.CPUS:
                 delays.append((at - made) * 1e3)
@@ -159,18 +127,18 @@ def _counted(live, scale, n, trace):
     with live.exporter() as exporter:
         live.wait_counted(exporter, n)
         time.sleep(1)
-        (trace / "trace").write_text("")
+        trace.clear()
         for i in range(scale.counted):
             live.reach(n + i + 1)
             time.sleep(0.017)  # no multiple of the tick: every phase of it gets its turn
         time.sleep(0.2)
-        return _delays((trace / "trace").read_text(), exporter.pid, live.groups.base.name)
+        return _delays(trace, exporter.pid, live.groups.base.name)
 
 
 def counted(live, scale):
     measure.say("a container is counted")
     found = []
-    with _tracefs() as trace:
+    with measure.tracing({**PERF_ENABLED, "cgroup/cgroup_mkdir": None}) as trace:
         for n in (10, scale.counted_containers):
             what = f"start: a new container is counted, beside {n}"
             if trace is None:
