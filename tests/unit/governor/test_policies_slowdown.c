@@ -540,15 +540,21 @@ static void of_too_many_some_are_not_heard(void **state)
 
 #define MBA(rest) "\"mba\":{\"classes\":[\"batch\"]" rest "}"
 
+/* The protected one is slowed, by memory; of best effort one and two read. */
+static void start_bound(struct scene *scene, double slowdown, double one, double two)
+{
+    start(scene, MBA());
+    scene->slowdowns[0] = slowdown;
+    scene->cache_part = 0.4;
+    scene->reads[2] = one;
+    scene->reads[3] = two;
+}
+
 /* one reads 5 % of what best effort reads. */
 static void who_reads_gets_less_bandwidth(void **state)
 {
     struct scene *scene = *state;
-    start(scene, MBA());
-    scene->slowdowns[0] = 1.6;
-    scene->cache_part = 0.4;
-    scene->reads[2] = 5e4;
-    scene->reads[3] = 95e4;
+    start_bound(scene, 1.6, 5e4, 95e4);
     run(scene, 1);
     steps(scene, 1);
     expect(scene, KNOB_MBA, 100, 90, 0);
@@ -575,11 +581,7 @@ static void ten_points_a_step_whatever_the_machine_has(void **state)
     for (size_t i = 0; i < 3; i++) {
         struct scene *scene = *state;
         scene->knobs.percent_step = own[i];
-        start(scene, MBA());
-        scene->slowdowns[0] = 1.6;
-        scene->cache_part = 0.4;
-        scene->reads[2] = 5e4;
-        scene->reads[3] = 95e4;
+        start_bound(scene, 1.6, 5e4, 95e4);
         run(scene, 1);
         steps(scene, 2);
         expect(scene, KNOB_MBA, 100, 100 - 2 * step[i], 0);
@@ -596,11 +598,7 @@ static void no_more_than_there_is(void **state)
 {
     struct scene *scene = *state;
     scene->knobs.percent_most = 60;
-    start(scene, MBA());
-    scene->slowdowns[0] = 1.1;
-    scene->cache_part = 0.4;
-    scene->reads[2] = 5e4;
-    scene->reads[3] = 95e4;
+    start_bound(scene, 1.1, 5e4, 95e4);
     run(scene, 1);
     steps(scene, 20);
     scene->slowdowns[0] = 1.6;
@@ -612,11 +610,7 @@ static void no_more_than_there_is(void **state)
 static void attribution_chooses_before_reads(void **state)
 {
     struct scene *scene = *state;
-    start(scene, MBA());
-    scene->slowdowns[0] = 1.6;
-    scene->cache_part = 0.4;
-    scene->reads[2] = 95e4;
-    scene->reads[3] = 5e4;
+    start_bound(scene, 1.6, 95e4, 5e4);
     for (size_t i = 0; i < CONTAINERS; i++)
         scene->waits[i] = i == 3 ? 0.2 : 0.01;
     run(scene, 1);
@@ -636,12 +630,8 @@ static void at_the_limit_of_claims_the_culprit_gets_less(void **state)
     static const struct guard_limits one = {
         .claims = 1, .writes_per_second = 1000, .cuts_per_10m = 60};
     struct scene *scene = *state;
-    start(scene, MBA());
+    start_bound(scene, 1.6, 95e4, 5e4);
     enforcer_set_limits(scene->enforcer, &one);
-    scene->slowdowns[0] = 1.6;
-    scene->cache_part = 0.4;
-    scene->reads[2] = 95e4;
-    scene->reads[3] = 5e4;
     run(scene, 1);
     steps(scene, 2);
     expect(scene, KNOB_MBA, 80, 100, 0);
