@@ -28,9 +28,8 @@ PAIR_CONTAINERS = (2, 10) if QUICK else (2, 10, 250)
 ROUNDS, SECONDS = (1, 0.2) if QUICK else (5, 0.5)
 NODE_CONTAINERS = (20,) if QUICK else (250, 1000)
 TICKS, STARTS = (3, 1) if QUICK else (8, 5)
-# By the kernel's own trace: a group is enabled on a CPU, a map has one more entry.
-COUNTS = {"perf": ("syscalls/sys_enter_ioctl", "cmd == 0x2400"),  # PERF_EVENT_IOC_ENABLE
-          "bpf": ("syscalls/sys_enter_bpf", "cmd == 2")}          # BPF_MAP_UPDATE_ELEM
+COUNTS = {"perf": measure.PERF_ENABLED,
+          "bpf": {"syscalls/sys_enter_bpf": "cmd == 2"}}  # BPF_MAP_UPDATE_ELEM
 
 
 def exporter(live, source, n):
@@ -87,7 +86,7 @@ def switches(live, where, counts):
 
 def counted_seconds(live, source, n):
     """From exec to the last call that has the kernel count a container."""
-    with measure.tracing(dict([COUNTS[source]])) as trace:
+    with measure.tracing(COUNTS[source]) as trace:
         if trace is None:
             raise RuntimeError("no tracefs here")
         began = time.monotonic()

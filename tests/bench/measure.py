@@ -99,6 +99,25 @@ class Trace:
         return [(int(m["tid"]), float(m["at"]), m["what"], line) for m, line in found if m]
 
 
+# What has the kernel count a container by perf, on one CPU: PERF_EVENT_IOC_ENABLE.
+PERF_ENABLED = {"syscalls/sys_enter_ioctl": "cmd == 0x2400"}
+
+
+def _start_tracing(instance, events):
+    try:
+        instance.mkdir()
+        (instance / "trace_clock").write_text("mono")
+        (instance / "buffer_size_kb").write_text("4096")
+        for event, wanted in events.items():
+            if wanted:
+                (instance / "events" / event / "filter").write_text(wanted)
+            (instance / "events" / event / "enable").write_text("1")
+        return Trace(instance)
+    except OSError as error:
+        say(f"no tracing here: {error}")
+        return None
+
+
 @contextlib.contextmanager
 def tracing(events):
     """A Trace of {event: filter, or None for all}; None where the kernel refuses."""
@@ -108,17 +127,7 @@ def tracing(events):
             return
         instance = pathlib.Path(mount, "instances", f"ie-bench-{os.getpid()}")
         try:
-            instance.mkdir()
-            (instance / "trace_clock").write_text("mono")
-            (instance / "buffer_size_kb").write_text("4096")
-            for event, wanted in events.items():
-                if wanted:
-                    (instance / "events" / event / "filter").write_text(wanted)
-                (instance / "events" / event / "enable").write_text("1")
-            yield Trace(instance)
-        except OSError as error:
-            say(f"no tracing here: {error}")
-            yield None
+            yield _start_tracing(instance, events)
         finally:
             with contextlib.suppress(OSError):
                 instance.rmdir()

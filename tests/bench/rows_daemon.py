@@ -105,9 +105,6 @@ def start(live, scale):
 
 # ---- counted ----
 
-PERF_ENABLED = {"syscalls/sys_enter_ioctl": "cmd == 0x2400"}  # PERF_EVENT_IOC_ENABLE
-
-
 def _delays(trace, pid, base):
     """Milliseconds from each mkdir to the moment its groups counted on every CPU."""
     threads = {int(t) for t in os.listdir(f"/proc/{pid}/task")}
@@ -138,7 +135,7 @@ def _counted(live, scale, n, trace):
 def counted(live, scale):
     measure.say("a container is counted")
     found = []
-    with measure.tracing({**PERF_ENABLED, "cgroup/cgroup_mkdir": None}) as trace:
+    with measure.tracing({**measure.PERF_ENABLED, "cgroup/cgroup_mkdir": None}) as trace:
         for n in (10, scale.counted_containers):
             what = f"start: a new container is counted, beside {n}"
             if trace is None:
