@@ -90,7 +90,7 @@ enum liveness_verdict liveness_judge(struct liveness *liveness,
         return wait_or_die(liveness, config, DEAD_DOWN, now_ns);
     if (!is_live(config, view))
         return die(liveness, view->source[0] ? DEAD_REPLAY : DEAD_STALE);
-    if (view->tick < liveness->tick) { /* to none, until its first has come */
+    if (view->tick < liveness->tick) { /* it has 0 until its first has come */
         liveness->tick = view->tick;
         return die(liveness, DEAD_TICK_RESET);
     }

@@ -102,7 +102,7 @@ The slope of CPU time over the delay should be the number of misses. The waiting
 read of the TSC, which all columns contain.
 
 {curves()}
-`compute` is the control: it needs no memory.
+`compute` is the control: it needs no memory. Its own time is not the same in each run (test_times.py says why).
 
 ## NOPs in place of waiting
 

@@ -5,8 +5,8 @@
  * 'turn' is odd meanwhile, so that a reader elsewhere knows a reading that is whole. A run is not
  * preempted by another: at a switch, and when another CPU asks for a flush, interrupts are off; a
  * flush of the reader's own CPU is called with preemption off only, and no run begins in an
- * interrupt. Cells of one CPU lie together: but for the
- * line where two CPUs' cells meet, no CPU writes into another's.
+ * interrupt. Cells of one CPU lie together: but for the line where two CPUs' cells meet, no CPU
+ * writes into another's.
  */
 #ifndef IE_SOURCE_BPF_CELLS_H
 #define IE_SOURCE_BPF_CELLS_H
