@@ -190,6 +190,38 @@ static int made_up_status(void *context, const char *path, struct statx *out)
     return 0;
 }
 
+#define MAPPED_FILE "/map_files/7f0000000000-7f0000200000" /* of mapping() */
+
+struct scene {
+    struct fixture f;
+    struct made_up file;
+    struct pmem_files files;
+    struct pmem *pmem;
+    struct medium_rule *rule;
+};
+
+/* The machine; what else it has is written before scene_open(). */
+static void scene_init(struct scene *scene, const char *path)
+{
+    memset(scene, 0, sizeof *scene);
+    scene->file.path = path;
+    scene->files = (struct pmem_files){made_up_status, made_up_now_ns, &scene->file};
+    fixture_init(&scene->f);
+    make_machine(&scene->f);
+}
+
+static void scene_open(struct scene *scene)
+{
+    assert_int_equal(pmem_new(&scene->f.fs, &scene->files, &scene->pmem), 0);
+    scene->rule = pmem_rule(scene->pmem);
+}
+
+static void scene_release(struct scene *scene)
+{
+    pmem_free(scene->pmem);
+    fixture_release(&scene->f);
+}
+
 static struct maps_line mapping(uint32_t major, uint32_t minor, uint64_t inode, const char *path)
 {
     return (struct maps_line){.start = 0x7f0000000000,
@@ -207,26 +239,21 @@ static struct maps_line mapping(uint32_t major, uint32_t minor, uint64_t inode, 
 static void mappings(void **state)
 {
     (void)state;
-    struct fixture f;
-    struct pmem *pmem;
-    struct made_up file = {.path = "/7/map_files/7f0000000000-7f0000200000"};
-    const struct pmem_files files = {
-        .status = made_up_status, .now_ns = made_up_now_ns, .context = &file};
-    fixture_init(&f);
-    make_machine(&f);
-    fixture_write(&f, "proc/7/mountinfo",
+    struct scene scene;
+    scene_init(&scene, "/7" MAPPED_FILE);
+    fixture_write(&scene.f, "proc/7/mountinfo",
                   "1 0 0:50 / / rw - overlay overlay rw\n2 1 0:51 / /dev rw - tmpfs tmpfs rw\n"
                   "3 1 0:52 / /far rw - fuse.sshfs far rw\n");
-    assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
-    struct medium_rule *rule = pmem_rule(pmem);
+    scene_open(&scene);
+    struct medium_rule *rule = scene.rule;
     struct maps_line line;
 
     /* A DAX file, by map_files. */
-    file.status = (struct statx){.stx_dev_major = 259,
-                                 .stx_dev_minor = 1,
-                                 .stx_ino = 12,
-                                 .stx_mode = S_IFREG,
-                                 .stx_attributes = STATX_ATTR_DAX};
+    scene.file.status = (struct statx){.stx_dev_major = 259,
+                                       .stx_dev_minor = 1,
+                                       .stx_ino = 12,
+                                       .stx_mode = S_IFREG,
+                                       .stx_attributes = STATX_ATTR_DAX};
     line = mapping(259, 1, 12, "/data/x");
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_NVMM);
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_LOAD), MEDIUM_NVMM);
@@ -235,9 +262,9 @@ static void mappings(void **state)
     line.inode = 13;
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
     line.inode = 12;
-    file.status.stx_dev_minor = 0;
+    scene.file.status.stx_dev_minor = 0;
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
-    file.status.stx_dev_minor = 1;
+    scene.file.status.stx_dev_minor = 1;
     /* Private: stores go to a copy in DRAM, loads to the file until then. */
     line.shared = false;
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
@@ -246,11 +273,11 @@ static void mappings(void **state)
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_LOAD), MEDIUM_NVMM);
     /* A file without DAX on the same disk. */
     line = mapping(259, 1, 12, "/data/x");
-    file.status.stx_attributes = 0;
+    scene.file.status.stx_attributes = 0;
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
 
     /* Disks that are none or mixed need no look at the file. */
-    file.asked = 0;
+    scene.file.asked = 0;
     line = mapping(8, 1, 12, "/data/x");
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
     line = mapping(259, 2, 12, "/data/x");
@@ -263,47 +290,40 @@ static void mappings(void **state)
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
     line = mapping(0, 52, 5, "/far/file");
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
-    assert_int_equal(file.asked, 0);
-    pmem_free(pmem);
-    fixture_release(&f);
+    assert_int_equal(scene.file.asked, 0);
+    scene_release(&scene);
 }
 
 static void mappings_without_a_disk(void **state)
 {
     (void)state;
-    struct fixture f;
-    struct pmem *pmem;
-    struct made_up file = {.path = "/7/map_files/7f0000000000-7f0000200000"};
-    const struct pmem_files files = {
-        .status = made_up_status, .now_ns = made_up_now_ns, .context = &file};
-    fixture_init(&f);
-    make_machine(&f);
-    fixture_write(&f, "proc/7/mountinfo",
+    struct scene scene;
+    scene_init(&scene, "/7" MAPPED_FILE);
+    fixture_write(&scene.f, "proc/7/mountinfo",
                   "1 0 0:50 / / rw - overlay overlay rw\n2 1 0:51 / /dev rw - tmpfs tmpfs rw\n");
-    assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
-    struct medium_rule *rule = pmem_rule(pmem);
+    scene_open(&scene);
+    struct medium_rule *rule = scene.rule;
 
-    file.status = (struct statx){.stx_dev_minor = 51,
-                                 .stx_ino = 3,
-                                 .stx_mode = S_IFCHR,
-                                 .stx_rdev_major = 252,
-                                 .stx_rdev_minor = 1};
+    scene.file.status = (struct statx){.stx_dev_minor = 51,
+                                       .stx_ino = 3,
+                                       .stx_mode = S_IFCHR,
+                                       .stx_rdev_major = 252,
+                                       .stx_rdev_minor = 1};
     struct maps_line line = mapping(0, 51, 3, "/dev/dax3.0");
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_NVMM);
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_LOAD), MEDIUM_NVMM);
-    file.status.stx_rdev_minor = 2;
+    scene.file.status.stx_rdev_minor = 2;
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
     line.inode = 4;
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
 
     /* An overlay's file, over DAX and not. */
-    file.status = (struct statx){.stx_dev_minor = 50, .stx_ino = 3, .stx_mode = S_IFREG};
+    scene.file.status = (struct statx){.stx_dev_minor = 50, .stx_ino = 3, .stx_mode = S_IFREG};
     line = mapping(0, 50, 3, "/data/x");
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
-    file.status.stx_attributes = STATX_ATTR_DAX;
+    scene.file.status.stx_attributes = STATX_ATTR_DAX;
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
-    pmem_free(pmem);
-    fixture_release(&f);
+    scene_release(&scene);
 }
 
 /* Before Linux 5.8 a file's attributes said nothing about DAX, unless a vendor put it there. */
@@ -321,27 +341,21 @@ static void old_kernels_do_not_tell(void **state)
                    {"rather new\n", true}};
     (void)state;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        struct fixture f;
-        struct made_up file = {
-            .path = "/7/map_files/7f0000000000-7f0000200000",
-            .status = {
-                .stx_dev_major = 259, .stx_dev_minor = 1, .stx_ino = 12, .stx_mode = S_IFREG}};
-        const struct pmem_files files = {made_up_status, made_up_now_ns, &file};
+        struct scene scene;
         struct maps_line line = mapping(259, 1, 12, "/data/x");
-        struct pmem *pmem;
-        fixture_init(&f);
-        make_machine(&f);
-        fixture_write(&f, "proc/sys/kernel/osrelease", "%s", kernels[i].release);
-        assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
-        struct medium_rule *rule = pmem_rule(pmem);
+        scene_init(&scene, "/7" MAPPED_FILE);
+        scene.file.status = (struct statx){
+            .stx_dev_major = 259, .stx_dev_minor = 1, .stx_ino = 12, .stx_mode = S_IFREG};
+        fixture_write(&scene.f, "proc/sys/kernel/osrelease", "%s", kernels[i].release);
+        scene_open(&scene);
+        struct medium_rule *rule = scene.rule;
         assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE),
                          kernels[i].tells ? MEDIUM_OTHER : MEDIUM_UNKNOWN);
-        file.status.stx_attributes_mask = STATX_ATTR_DAX;
+        scene.file.status.stx_attributes_mask = STATX_ATTR_DAX;
         assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
-        file.status.stx_attributes = STATX_ATTR_DAX;
+        scene.file.status.stx_attributes = STATX_ATTR_DAX;
         assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_NVMM);
-        pmem_free(pmem);
-        fixture_release(&f);
+        scene_release(&scene);
     }
 }
 
@@ -386,13 +400,17 @@ static void find_mapping(pid_t pid, const void *address, char *text, size_t size
 
 enum { TEXT_SIZE = 1 << 20 };
 
-/* /proc is real, in sysfs the file's device is a pmem disk with DAX. */
-static void with_real_proc(struct fixture *f, const struct stat *status)
+static void with_real_proc(struct fixture *f)
 {
-    char link[64];
     free(f->fs.path[FSROOT_PROC]);
     f->fs.path[FSROOT_PROC] = strdup("/proc");
     assert_non_null(f->fs.path[FSROOT_PROC]);
+}
+
+/* In sysfs the file's device is a pmem disk with DAX. */
+static void with_dax_disk(struct fixture *f, const struct stat *status)
+{
+    char link[64];
     snprintf(link, sizeof link, "dev/block/%u:%u", major(status->st_dev), minor(status->st_dev));
     link_device(f, link, ND "/region0/namespace0.0/block/pmem0", "../../");
     fixture_write(f, "sys/" ND "/region0/namespace0.0/block/pmem0/queue/dax", "1\n");
@@ -421,7 +439,8 @@ static void files_of_this_process(void **state)
         fixture_release(&f);
         skip();
     }
-    with_real_proc(&f, &status);
+    with_real_proc(&f);
+    with_dax_disk(&f, &status);
     void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     assert_true(at != MAP_FAILED);
     assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
@@ -456,23 +475,53 @@ static void files_of_this_process(void **state)
     fixture_release(&f);
 }
 
-/* In a mount namespace of its own: maps a file of a tmpfs that only it sees, tells the address,
- * waits for the end. */
-static _Noreturn void child_with_own_mounts(const char *directory, int out, int in)
+/* A process in a mount namespace of its own, which maps a file of a tmpfs that only it sees. */
+struct tenant {
+    pid_t pid;
+    int up[2], down[2]; /* it tells the address, and waits for the end */
+    void *at;           /* MAP_FAILED: not root, or what it needs is not there */
+};
+
+static void *map_on_a_tmpfs_of_its_own(const char *directory)
 {
-    char path[256], c;
-    void *at = MAP_FAILED;
+    char path[256];
     snprintf(path, sizeof path, "%s/own", directory);
-    if (unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-        mount("own", directory, "tmpfs", 0, NULL) == 0) {
-        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        if (fd >= 0 && ftruncate(fd, 4096) == 0)
-            at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("own", directory, "tmpfs", 0, NULL) != 0)
+        return MAP_FAILED;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || ftruncate(fd, 4096) != 0)
+        return MAP_FAILED;
+    return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+
+static void tenant_start(struct tenant *tenant, const char *directory,
+                         void *(*map)(const char *directory))
+{
+    char c;
+    assert_int_equal(pipe(tenant->up), 0);
+    assert_int_equal(pipe(tenant->down), 0);
+    tenant->pid = fork();
+    assert_true(tenant->pid >= 0);
+    if (tenant->pid == 0) {
+        close(tenant->down[1]);
+        void *at = map(directory);
+        if (write(tenant->up[1], &at, sizeof at) == sizeof at)
+            while (read(tenant->down[0], &c, 1) > 0)
+                ;
+        _exit(0);
     }
-    if (write(out, &at, sizeof at) == sizeof at)
-        while (read(in, &c, 1) > 0)
-            ;
-    _exit(0);
+    assert_int_equal(read(tenant->up[0], &tenant->at, sizeof tenant->at), sizeof tenant->at);
+}
+
+static void tenant_end(struct tenant *tenant)
+{
+    close(tenant->down[1]);
+    close(tenant->down[0]);
+    close(tenant->up[0]);
+    close(tenant->up[1]);
+    kill(tenant->pid, SIGKILL); /* its folder may be one that never answers */
+    waitpid(tenant->pid, NULL, 0);
 }
 
 static void files_of_another_mount_namespace(void **state)
@@ -484,38 +533,23 @@ static void files_of_another_mount_namespace(void **state)
         .status = real_status, .now_ns = pmem_files_linux.now_ns, .context = &real};
     struct pmem *pmem;
     struct maps_line line;
-    int up[2], down[2];
-    void *at;
+    struct tenant tenant;
     char *text = malloc(TEXT_SIZE);
     assert_non_null(text);
     fixture_init(&f);
-    free(f.fs.path[FSROOT_PROC]);
-    f.fs.path[FSROOT_PROC] = strdup("/proc");
-    assert_non_null(f.fs.path[FSROOT_PROC]);
-    assert_int_equal(pipe(up), 0);
-    assert_int_equal(pipe(down), 0);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        close(down[1]);
-        child_with_own_mounts(f.root, up[1], down[0]);
-    }
-    assert_int_equal(read(up[0], &at, sizeof at), sizeof at);
-    bool possible = at != MAP_FAILED;
+    with_real_proc(&f);
+    tenant_start(&tenant, f.root, map_on_a_tmpfs_of_its_own);
+    bool possible = tenant.at != MAP_FAILED;
     if (possible) {
-        find_mapping(pid, at, text, TEXT_SIZE, &line);
+        find_mapping(tenant.pid, tenant.at, text, TEXT_SIZE, &line);
         assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
         struct medium_rule *rule = pmem_rule(pmem);
         /* Found: it is no DAX file. This process has no such mapping. */
-        assert_int_equal(rule->mapping(rule, pid, &line, ACCESS_STORE), MEDIUM_OTHER);
+        assert_int_equal(rule->mapping(rule, tenant.pid, &line, ACCESS_STORE), MEDIUM_OTHER);
         assert_int_equal(rule->mapping(rule, getpid(), &line, ACCESS_STORE), MEDIUM_UNKNOWN);
         pmem_free(pmem);
     }
-    close(down[1]);
-    close(down[0]);
-    close(up[0]);
-    close(up[1]);
-    waitpid(pid, NULL, 0);
+    tenant_end(&tenant);
     free(text);
     fixture_release(&f);
     if (!possible)
@@ -524,27 +558,16 @@ static void files_of_another_mount_namespace(void **state)
 
 /* ---- a tenant's own file system ---- */
 
-/* Maps a file of a tmpfs, then mounts a FUSE over its folder that never answers. */
-static _Noreturn void child_with_fuse(const char *directory, int out, int in)
+/* Over its folder it mounts a FUSE that never answers. */
+static void *map_below_a_silent_fuse(const char *directory)
 {
-    char path[256], options[96], c;
-    void *at = MAP_FAILED;
-    snprintf(path, sizeof path, "%s/own", directory);
+    char options[96];
     int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
     snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
-    if (fuse >= 0 && unshare(CLONE_NEWNS) == 0 &&
-        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-        mount("own", directory, "tmpfs", 0, NULL) == 0) {
-        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        if (fd >= 0 && ftruncate(fd, 4096) == 0)
-            at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (at != MAP_FAILED && mount("fuse", directory, "fuse", 0, options) != 0)
-            at = MAP_FAILED;
-    }
-    if (write(out, &at, sizeof at) == sizeof at)
-        while (read(in, &c, 1) > 0)
-            ;
-    _exit(0);
+    void *at = fuse < 0 ? MAP_FAILED : map_on_a_tmpfs_of_its_own(directory);
+    if (at != MAP_FAILED && mount("fuse", directory, "fuse", 0, options) != 0)
+        return MAP_FAILED;
+    return at;
 }
 
 /* What the rule says, from a process of its own: 100 if it was still asking after a minute. */
@@ -570,38 +593,23 @@ static void a_fuse_that_never_answers_is_not_asked(void **state)
         .status = real_status, .now_ns = pmem_files_linux.now_ns, .context = &real};
     struct pmem *pmem;
     struct maps_line line;
-    int up[2], down[2], blind = -1, seeing = -1;
-    void *at;
+    struct tenant tenant;
+    int blind = -1, seeing = -1;
     char *text = malloc(TEXT_SIZE);
     assert_non_null(text);
     fixture_init(&f);
-    free(f.fs.path[FSROOT_PROC]);
-    f.fs.path[FSROOT_PROC] = strdup("/proc");
-    assert_non_null(f.fs.path[FSROOT_PROC]);
-    assert_int_equal(pipe(up), 0);
-    assert_int_equal(pipe(down), 0);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        close(down[1]);
-        child_with_fuse(f.root, up[1], down[0]);
-    }
-    assert_int_equal(read(up[0], &at, sizeof at), sizeof at);
-    bool possible = at != MAP_FAILED;
+    with_real_proc(&f);
+    tenant_start(&tenant, f.root, map_below_a_silent_fuse);
+    bool possible = tenant.at != MAP_FAILED;
     if (possible) {
-        find_mapping(pid, at, text, TEXT_SIZE, &line);
+        find_mapping(tenant.pid, tenant.at, text, TEXT_SIZE, &line);
         assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
-        blind = ask_within_seconds(pmem_rule(pmem), pid, &line);
+        blind = ask_within_seconds(pmem_rule(pmem), tenant.pid, &line);
         real.blind = false;
-        seeing = ask_within_seconds(pmem_rule(pmem), pid, &line);
+        seeing = ask_within_seconds(pmem_rule(pmem), tenant.pid, &line);
         pmem_free(pmem);
     }
-    close(down[1]);
-    close(down[0]);
-    close(up[0]);
-    close(up[1]);
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    tenant_end(&tenant);
     free(text);
     fixture_release(&f);
     if (!possible)
@@ -615,39 +623,35 @@ static void a_fuse_that_never_answers_is_not_asked(void **state)
 static void many_mappings_read_mounts_once(void **state)
 {
     (void)state;
-    struct fixture f;
-    struct pmem *pmem;
-    struct made_up file = {.path = "/map_files/7f0000000000-7f0000200000", .now_ns = 1};
-    const struct pmem_files files = {made_up_status, made_up_now_ns, &file};
+    struct scene scene;
     static const char overlay[] = "1 0 0:50 / / rw - overlay overlay rw\n",
                       far[] = "1 0 0:50 / / rw - fuse.far far rw\n";
-    fixture_init(&f);
-    make_machine(&f);
-    fixture_write(&f, "proc/7/mountinfo", "%s", overlay);
-    fixture_write(&f, "proc/8/mountinfo", "%s", far);
-    assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
-    struct medium_rule *rule = pmem_rule(pmem);
+    scene_init(&scene, MAPPED_FILE);
+    scene.file.now_ns = 1;
+    fixture_write(&scene.f, "proc/7/mountinfo", "%s", overlay);
+    fixture_write(&scene.f, "proc/8/mountinfo", "%s", far);
+    scene_open(&scene);
+    struct medium_rule *rule = scene.rule;
     struct maps_line line = mapping(0, 50, 3, "/data/x");
-    file.status = (struct statx){.stx_dev_minor = 50, .stx_ino = 3, .stx_mode = S_IFREG};
+    scene.file.status = (struct statx){.stx_dev_minor = 50, .stx_ino = 3, .stx_mode = S_IFREG};
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_OTHER);
-    assert_int_equal(file.asked, 1);
+    assert_int_equal(scene.file.asked, 1);
     /* Another process's table is not read for the same device, and ten seconds later it is. */
     assert_int_equal(rule->mapping(rule, 8, &line, ACCESS_STORE), MEDIUM_OTHER);
-    assert_int_equal(file.asked, 2);
-    file.now_ns += UINT64_C(10000000000);
+    assert_int_equal(scene.file.asked, 2);
+    scene.file.now_ns += UINT64_C(10000000000);
     assert_int_equal(rule->mapping(rule, 8, &line, ACCESS_STORE), MEDIUM_OTHER);
-    assert_int_equal(file.asked, 2); /* of another type now: not worth a look */
+    assert_int_equal(scene.file.asked, 2); /* of another type now: not worth a look */
 
     /* What a process has not is its own affair. */
     line = mapping(0, 60, 3, "/data/x");
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
-    fixture_write(&f, "proc/7/mountinfo", "1 0 0:60 / / rw - fuse.far far rw\n");
-    fixture_write(&f, "proc/8/mountinfo", "1 0 0:60 / / rw - fuse.far far rw\n");
+    fixture_write(&scene.f, "proc/7/mountinfo", "1 0 0:60 / / rw - fuse.far far rw\n");
+    fixture_write(&scene.f, "proc/8/mountinfo", "1 0 0:60 / / rw - fuse.far far rw\n");
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
     assert_int_equal(rule->mapping(rule, 8, &line, ACCESS_STORE), MEDIUM_OTHER);
-    assert_int_equal(file.asked, 2);
-    pmem_free(pmem);
-    fixture_release(&f);
+    assert_int_equal(scene.file.asked, 2);
+    scene_release(&scene);
 }
 
 /* A table above a MiB hides what its file systems are: they are not asked. */
@@ -655,27 +659,22 @@ static void a_flood_of_mounts_is_unknown(void **state)
 {
     (void)state;
     enum { MOUNTS = 20000 };
-    struct fixture f;
-    struct pmem *pmem;
-    struct made_up file = {.path = "/map_files/7f0000000000-7f0000200000"};
-    const struct pmem_files files = {made_up_status, made_up_now_ns, &file};
+    struct scene scene;
     char *text = malloc(MOUNTS * 96), *at = text;
     assert_non_null(text);
     for (int i = 0; i < MOUNTS; i++)
         at +=
             sprintf(at, "%d 1 0:40 / /a/mount/point/of/some/length/%d rw - tmpfs tmpfs rw\n", i, i);
     sprintf(at, "9 1 0:52 / /far rw - fuse.far far rw\n");
-    fixture_init(&f);
-    make_machine(&f);
-    fixture_write(&f, "proc/7/mountinfo", "%s", text);
-    assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
-    struct medium_rule *rule = pmem_rule(pmem);
-    file.status = (struct statx){.stx_dev_minor = 52, .stx_ino = 3, .stx_mode = S_IFREG};
+    scene_init(&scene, MAPPED_FILE);
+    fixture_write(&scene.f, "proc/7/mountinfo", "%s", text);
+    scene_open(&scene);
+    struct medium_rule *rule = scene.rule;
+    scene.file.status = (struct statx){.stx_dev_minor = 52, .stx_ino = 3, .stx_mode = S_IFREG};
     struct maps_line line = mapping(0, 52, 3, "/far/x");
     assert_int_equal(rule->mapping(rule, 7, &line, ACCESS_STORE), MEDIUM_UNKNOWN);
-    assert_int_equal(file.asked, 0);
-    pmem_free(pmem);
-    fixture_release(&f);
+    assert_int_equal(scene.file.asked, 0);
+    scene_release(&scene);
     free(text);
 }
 
@@ -699,27 +698,22 @@ static void borrowed_names(void **state)
         {"/memfd:x (deleted)", 51, MEDIUM_NVMM},
         {"/SYSV00000000", 51, MEDIUM_NVMM},
     };
-    struct fixture f;
-    struct pmem *pmem;
-    struct made_up file = {.path = "/map_files/7f0000000000-7f0000200000"};
-    const struct pmem_files files = {made_up_status, made_up_now_ns, &file};
-    fixture_init(&f);
-    make_machine(&f);
-    fixture_write(&f, "proc/7/mountinfo", "2 1 0:51 / / rw - tmpfs tmpfs rw\n");
-    assert_int_equal(pmem_new(&f.fs, &files, &pmem), 0);
-    struct medium_rule *rule = pmem_rule(pmem);
-    file.status = (struct statx){.stx_dev_minor = 51,
-                                 .stx_ino = 3,
-                                 .stx_mode = S_IFCHR,
-                                 .stx_rdev_major = 252,
-                                 .stx_rdev_minor = 1};
+    struct scene scene;
+    scene_init(&scene, MAPPED_FILE);
+    fixture_write(&scene.f, "proc/7/mountinfo", "2 1 0:51 / / rw - tmpfs tmpfs rw\n");
+    scene_open(&scene);
+    struct medium_rule *rule = scene.rule;
+    scene.file.status = (struct statx){.stx_dev_minor = 51,
+                                       .stx_ino = 3,
+                                       .stx_mode = S_IFCHR,
+                                       .stx_rdev_major = 252,
+                                       .stx_rdev_minor = 1};
     for (size_t i = 0; i < sizeof files_of / sizeof *files_of; i++) {
         struct maps_line line = mapping(0, files_of[i].minor, 3, files_of[i].path);
         if (rule->mapping(rule, 7, &line, ACCESS_STORE) != files_of[i].medium)
             fail_msg("%s on 0:%u", files_of[i].path, files_of[i].minor);
     }
-    pmem_free(pmem);
-    fixture_release(&f);
+    scene_release(&scene);
 }
 
 int main(void)
