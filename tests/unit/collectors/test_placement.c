@@ -99,6 +99,12 @@ static void work(struct rig *rig, const char *key)
     work_on(rig, key, 0, 2000000, 600000000, 400000000);
 }
 
+static void work_a_tick(struct rig *rig, const char *key)
+{
+    work(rig, key);
+    rig_tick(rig);
+}
+
 /* A reading of where the memory is; at other ticks there is none. */
 static void place(struct rig *rig, const char *key, uint64_t near, uint64_t far)
 {
@@ -201,8 +207,7 @@ static void by_pages(void **state)
     place(rig, "a", 700 << 20, 300 << 20);
     for (int i = 1; i <= 3; i++) {
         probe_both(rig);
-        work(rig, "a");
-        rig_tick(rig);
+        work_a_tick(rig, "a");
         assert_near(ratio(rig, TARGET("node0")), 0.952269, 5e-7);
         assert_near(ratio(rig, TARGET("node1")), 1.111371, 5e-7);
         fake_group(&rig->fake, "a", GROUP_PAGES)->no_reading = true; /* what was known holds */
@@ -211,8 +216,7 @@ static void by_pages(void **state)
     /* Moved by somebody: now it would gain nothing at node 0. */
     double before[] = {rig_value(rig, PREDICTED, TARGET("node0")), rig_value(rig, OBSERVED, "")};
     place(rig, "a", 1 << 20, 0);
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_near(rig_value(rig, PREDICTED, TARGET("node0")) - before[0],
                 rig_value(rig, OBSERVED, "") - before[1], 1e-12);
 }
@@ -227,8 +231,7 @@ static void by_loads(void **state)
     fake_group_add(loads, 0, ROLE_LOADS_REMOTE_DRAM, 3);
     for (int i = 1; i <= 2; i++) { /* the second window has no loads: what was known holds */
         probe_both(rig);
-        work(rig, "a");
-        rig_tick(rig);
+        work_a_tick(rig, "a");
         assert_near(ratio(rig, TARGET("node0")), 0.952269, 5e-7);
         assert_near(ratio(rig, TARGET("node1")), 1.111371, 5e-7);
     }
@@ -237,8 +240,7 @@ static void by_loads(void **state)
     /* Loads of persistent memory, to which no node is without CPUs as far as is known. */
     fake_group_run(loads, 0, 1000000);
     fake_group_add(loads, 0, ROLE_LOADS_LOCAL_PMM, 3);
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_int_equal(rig->status.discarded[DISCARD_NO_TARGET], 1);
     assert_int_equal(discarded(rig), 1);
 }
@@ -261,8 +263,7 @@ static void loads_of_a_node_without_cpus(void **state)
     fake_group_add(loads, 0, ROLE_LOADS_LOCAL_PMM, 3);
     probe_both(rig);
     probe(rig, 0, 2, 174.5);
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_near(ratio(rig, TARGET("node2")), 1, 1e-12);
     assert_near(ratio(rig, TARGET("node0")), 1 - worked_serial * 85.7e-9 / worked_seconds, 1e-6);
     rig_release(rig);
@@ -301,13 +302,11 @@ static void from_anywhere_it_is_the_mean(void **state)
     probe(rig, 0, 1, 150);
     probe(rig, 1, 0, 160);
     probe(rig, 1, 1, 100);
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_near(rig_value(rig, PREDICTED, TARGET("node1")) - rig_value(rig, OBSERVED, ""), 0,
                 1e-12);
     probe(rig, 1, 0, 180); /* the mean of two readings: 170, so 130 ns here */
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_near(rig_value(rig, PREDICTED, TARGET("node1")) - rig_value(rig, OBSERVED, ""),
                 -worked_serial * 5e-9, 1e-8);
 }
@@ -341,8 +340,7 @@ static void a_target_without_readings(void **state)
         probe(rig, 0, 0, 88.8);
         if (i == 0)
             probe(rig, 0, 1, 148.4);
-        work(rig, "a");
-        rig_tick(rig);
+        work_a_tick(rig, "a");
         assert_near(ratio(rig, TARGET("node0")), 1, 1e-12);
         assert_near(ratio(rig, TARGET("node1")), 1.159102, 5e-7);
         assert_true(isnan(rig_value(rig, LATENCY, TARGET("node1"))) == (i == 61));
@@ -402,8 +400,7 @@ static void a_target_that_only_others_know(void **state)
     place(rig, "a", 1, 0);
     probe(rig, 0, 0, 90);
     probe(rig, 1, 1, 100);
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_int_equal(rig->status.discarded[DISCARD_NO_TARGET], 1);
     assert_true(rig_value(rig, OBSERVED, "") == 0);
     assert_true(rig_value(rig, PREDICTED, TARGET("node0")) == 0);
@@ -442,14 +439,12 @@ static void a_probe_that_comes_late(void **state)
     rig_container(rig, "a");
     for (int i = 1; i <= 61; i++) {
         assert_int_equal(rig->status.verdict.reason, REASON_OK);
-        work(rig, "a");
-        rig_tick(rig);
+        work_a_tick(rig, "a");
     }
     assert_int_equal(rig->status.verdict.reason, REASON_NOT_CALIBRATED);
     assert_non_null(strstr(rig->status.verdict.words, "no predictions: the probe runs"));
     probe(rig, 0, 0, 88.8);
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_int_equal(rig->status.verdict.reason, REASON_OK);
 }
 
@@ -494,8 +489,7 @@ static void starved_and_reset_windows(void **state)
     group->enabled_ns[0] += 1000000000;
     rig_tick(rig);
     assert_int_equal(rig->status.discarded[DISCARD_STARVED], 1);
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     group->count[0][0] -= 1;
     rig_tick(rig);
     assert_int_equal(rig->status.discarded[DISCARD_RESET], 1);
@@ -515,16 +509,14 @@ static void until_the_caches_are_calibrated(void **state)
     rig->facts.cache_cycles_final = false;
     rig_container(rig, "a");
     probe(rig, 0, 0, 88.8);
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_true(isnan(rig_value(rig, SERIAL, "")) && isnan(rig_value(rig, OBSERVED, "")));
     assert_true(isnan(rig_value(rig, PREDICTED, TARGET("cxl"))));
     assert_int_equal(discarded(rig), 0);
     assert_non_null(strstr(rig->status.verdict.words, "waits for the probe's calibration"));
     rig->facts.machine.cache_cycles = cycles;
     rig->facts.cache_cycles_final = true;
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_near(rig_value(rig, SERIAL, ""), worked_serial, 1e-3);
     assert_string_equal(rig->status.verdict.words, "");
 }
@@ -542,8 +534,7 @@ static void without_the_active_cycles(void **state)
     assert_true(isnan(rig_value(rig, SERIAL, "")));
     assert_int_equal(rig->status.verdict.reason, REASON_NO_PMU);
     verdict_set(&rig->fake.check, REASON_NMI_WATCHDOG, "kernel.nmi_watchdog=0 gives it back");
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_int_equal(rig->status.verdict.reason, REASON_NMI_WATCHDOG);
     assert_non_null(strstr(rig->status.verdict.words, "kernel.nmi_watchdog=0"));
     rig_tick(rig); /* while nothing runs, nothing new is known */
@@ -556,8 +547,7 @@ static void a_dead_counter_ends_it(void **state)
     struct rig *rig = *state;
     rig_container(rig, "a");
     probe(rig, 0, 0, 88.8);
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     rig->facts.l3_miss_reads_filtered = true;
     assert_int_equal(rig_tick(rig), -ENODEV);
     assert_int_equal(rig->status.verdict.reason, REASON_EVENT_FILTERED);
@@ -573,8 +563,7 @@ static void pages_that_cannot_be_read(void **state)
     rig->fake.open_error_of = GROUP_PAGES;
     rig_container(rig, "a");
     probe_both(rig);
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_int_equal(rig->status.discarded[DISCARD_NO_TARGET], 1);
     assert_int_equal(rig->status.verdict.reason, REASON_NO_DEVICE);
     assert_string_equal(rig->status.verdict.words, "no memory.numa_stat");
@@ -591,8 +580,7 @@ static void works_and_is_predicted(struct rig *rig, const char *key, bool predic
 {
     double before = rig_value(rig, OBSERVED, "container=\"a\"");
     probe_both(rig);
-    work(rig, key);
-    rig_tick(rig);
+    work_a_tick(rig, key);
     assert_near(rig_value(rig, OBSERVED, "container=\"a\""),
                 before + (predicted ? worked_seconds : 0), 1e-9);
 }
@@ -688,16 +676,13 @@ static void names_and_ends(void **state)
     struct rig *rig = *state;
     struct container *a = rig_unnamed(rig, "a");
     probe(rig, 0, 0, 88.8);
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_int_equal(rig_series(rig, "container=\"a\""), 0);
     rig_name(rig, a);
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_near(rig_value_of(rig, SERIAL, "container=\"a\"", ""), 2 * worked_serial, 1e-3);
     rig_rename(rig, a, "c");
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_int_equal(rig_series(rig, "container=\"a\""), 0);
     assert_near(rig_value_of(rig, SERIAL, "container=\"c\"", ""), 3 * worked_serial, 1e-3);
     work(rig, "a"); /* its last counts */
@@ -728,13 +713,11 @@ static void targets_that_come_later(void **state)
     rig_container(rig, "a");
     place(rig, "a", 1, 0);
     probe(rig, 0, 0, 88.8);
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_true(isnan(rig_value(rig, PREDICTED, TARGET("node1"))));
     double observed = rig_value(rig, OBSERVED, "");
     probe_both(rig);
-    work(rig, "a");
-    rig_tick(rig);
+    work_a_tick(rig, "a");
     assert_near(rig_value(rig, PREDICTED, TARGET("node1")) / observed, 1.159102, 5e-7);
 }
 

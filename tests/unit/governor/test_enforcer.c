@@ -89,6 +89,12 @@ static int teardown(void **state)
     return 0;
 }
 
+static struct scene *started(void **state)
+{
+    start(*state, false);
+    return *state;
+}
+
 static struct holding *see(struct scene *scene, size_t i)
 {
     char path[16], name[32];
@@ -116,6 +122,18 @@ static void tick(struct scene *scene, double wanted)
     enforcer_commit(scene->enforcer);
 }
 
+static void ticks(struct scene *scene, int n, double wanted)
+{
+    for (int i = 0; i < n; i++)
+        tick(scene, wanted);
+}
+
+static void tick_of_nobody(struct scene *scene)
+{
+    begin(scene);
+    enforcer_commit(scene->enforcer);
+}
+
 static void expect_quota(const struct scene *scene, double value)
 {
     assert_float_equal(fake_knobs_value(&scene->fake, 0), value, 1e-6);
@@ -136,8 +154,7 @@ static size_t journal_bytes(struct scene *scene)
 
 static void down_up_and_back(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, NAN);
     assert_int_equal(scene->fake.writes, 0);
     assert_int_equal(journal_bytes(scene), 0);
@@ -165,12 +182,10 @@ static void down_up_and_back(void **state)
 
 static void a_steady_view_writes_nothing(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, 2);
     unsigned writes = scene->fake.writes, calls = scene->rig.calls;
-    for (int i = 0; i < 100; i++)
-        tick(scene, 2);
+    ticks(scene, 100, 2);
     assert_int_equal(scene->fake.writes, writes);
     assert_int_equal(scene->rig.calls, calls);
     assert_int_equal(scene->decisions, 1);
@@ -203,8 +218,7 @@ static void a_dry_run_writes_nothing_at_all(void **state)
 
 static void what_is_reset_is_set_again_and_then_yielded(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, 2);
     for (int i = 0; i < 6; i++) {
         fake_knobs_reset(&scene->fake, 0);
@@ -217,8 +231,7 @@ static void what_is_reset_is_set_again_and_then_yielded(void **state)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
     assert_int_equal(enforcer_counts(scene->enforcer)->foreign[KNOB_CPU][FOREIGN_RESET], 7);
     assert_int_equal(enforcer_counts(scene->enforcer)->released[RELEASE_YIELDED], 1);
-    for (int i = 0; i < 3599; i++)
-        tick(scene, 2);
+    ticks(scene, 3599, 2);
     expect_quota(scene, 4);
     tick(scene, 2);
     expect_quota(scene, 2);
@@ -226,14 +239,12 @@ static void what_is_reset_is_set_again_and_then_yielded(void **state)
 
 static void a_new_specification_is_adopted(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, 2);
     fake_knobs_set(&scene->fake, 0, 3);
     tick(scene, 2);
     expect_quota(scene, 3);
-    for (int i = 0; i < 59; i++)
-        tick(scene, 2);
+    ticks(scene, 59, 2);
     expect_quota(scene, 3);
     tick(scene, 2);
     expect_quota(scene, 2);
@@ -257,8 +268,7 @@ static void expect_foreign(const struct scene *scene, const char *from, const ch
 
 static void what_others_write_is_told(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     const uint64_t *counted = &enforcer_counts(scene->enforcer)
                                    ->decisions[POLICY_THRESHOLD][ACTION_RELEASE][OUTCOME_FOREIGN];
     tick(scene, 2);
@@ -281,8 +291,7 @@ static void what_others_write_is_told(void **state)
 /* Its claim restricts nothing, and nobody asks for less. */
 static void what_others_gave_back_is_not_held(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     for (int i = 0; i < 10; i++) { /* however often it is resized */
         tick(scene, 2);
         expect_quota(scene, 2);
@@ -300,8 +309,7 @@ static void what_others_gave_back_is_not_held(void **state)
 
 static void who_writes_each_second_wins(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, 2);
     for (int i = 0; i < 10; i++) {
         fake_knobs_set(&scene->fake, 0, 3 + i * 0.1);
@@ -309,30 +317,26 @@ static void who_writes_each_second_wins(void **state)
     }
     expect_quota(scene, 3.9);
     assert_int_equal(enforcer_open(scene->enforcer), 0);
-    for (int i = 0; i < 10000; i++)
-        tick(scene, 2);
+    ticks(scene, 10000, 2);
     expect_quota(scene, 3.9);
 }
 
 /* A tick in which nobody is there, and one of another cgroup of that path. */
 static void who_was_yielded_to_is_not_forgotten(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, 2);
     for (int i = 0; i < 3; i++) {
         fake_knobs_set(&scene->fake, 0, 3 + i * 0.1);
         tick(scene, 2);
     }
     for (int i = 0; i < 3; i++) {
-        begin(scene);
-        enforcer_commit(scene->enforcer);
+        tick_of_nobody(scene);
         tick(scene, 2);
         tick(scene, 2);
         expect_quota(scene, 3.2);
     }
-    begin(scene);
-    enforcer_commit(scene->enforcer);
+    tick_of_nobody(scene);
     fake_knobs_make(&scene->fake, 0, 4);
     tick(scene, 2);
     expect_quota(scene, 2);
@@ -341,12 +345,10 @@ static void who_was_yielded_to_is_not_forgotten(void **state)
 /* Nor how often it was cut. */
 static void rates_outlive_a_tick_without_the_container(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     for (unsigned i = 0; i <= limits.cuts_per_10m; i++) {
         tick(scene, 1.5);
-        begin(scene);
-        enforcer_commit(scene->enforcer);
+        tick_of_nobody(scene);
     }
     tick(scene, 1.5);
     tick(scene, 2);
@@ -355,14 +357,12 @@ static void rates_outlive_a_tick_without_the_container(void **state)
 
 static void what_failed_waits_also_for_who_was_not_there(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     for (int i = 0; i < 4; i++) { /* after one second, and two more; it waits four now */
         scene->fake.fail_next = i == 2 ? 0 : -EBUSY;
         tick(scene, 2);
     }
-    begin(scene);
-    enforcer_commit(scene->enforcer);
+    tick_of_nobody(scene);
     unsigned decisions = scene->decisions;
     tick(scene, 2);
     tick(scene, 2);
@@ -374,20 +374,17 @@ static void what_failed_waits_also_for_who_was_not_there(void **state)
 
 static void a_specification_below_the_floor_is_left(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, 2);
     fake_knobs_set(&scene->fake, 0, 0.5);
-    for (int i = 0; i < 100; i++)
-        tick(scene, 2);
+    ticks(scene, 100, 2);
     expect_quota(scene, 0.5);
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
 static void a_cgroup_that_ends_is_forgotten(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, 2);
     fake_knobs_make(&scene->fake, 0, 4); /* another one at once */
     begin(scene);
@@ -417,8 +414,7 @@ static void what_is_not_seen_is_let_go(void **state)
 
 static void failures_change_nothing_and_are_tried_again(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, 3);
     scene->fake.fail_next = -EBUSY;
     tick(scene, 2);
@@ -497,8 +493,7 @@ static void who_is_one_too_many_is_told(void **state)
 /* A change failed, and then a look at what came of it: what is there is ours, whichever it is. */
 static void an_unknown_value_is_not_changed_again(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, 3);
     scene->fake.fail_next = -EIO;
     tick(scene, 2);
@@ -507,8 +502,7 @@ static void an_unknown_value_is_not_changed_again(void **state)
     tick(scene, 1);
     assert_int_equal(scene->decisions, decisions);
     expect_quota(scene, 3);
-    for (int i = 0; i < 70; i++)
-        tick(scene, 1);
+    ticks(scene, 70, 1);
     expect_quota(scene, 1);
     assert_int_equal(enforcer_counts(scene->enforcer)->foreign[KNOB_CPU][FOREIGN_CHANGED], 0);
     scene->fake.fail_next = -EIO;
@@ -521,8 +515,7 @@ static void an_unknown_value_is_not_changed_again(void **state)
 
 static void a_release_that_fails_is_tried_again(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, 2);
     scene->fake.fail_next = -EBUSY;
     assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_PAUSED, scene->now_ns, 0),
@@ -537,8 +530,7 @@ static void a_release_that_fails_is_tried_again(void **state)
 /* An hour in vain: each try is a line of the log. */
 static void a_release_that_fails_is_tried_less_often(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, 2);
     const uint64_t *failed = &enforcer_counts(scene->enforcer)->restores.failed;
     unsigned decisions = scene->decisions;
@@ -561,14 +553,12 @@ static void a_release_that_fails_is_tried_less_often(void **state)
 
 static void without_a_journal_nothing_is_changed(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, 2);
     scene->rig.fail_from = scene->rig.calls + 1;
     scene->rig.fail_to = 1000000;
     scene->rig.fail_with = -ENOSPC;
-    for (int i = 0; i < 60; i++)
-        tick(scene, 1);
+    ticks(scene, 60, 1);
     expect_quota(scene, 2);
     assert_true(enforcer_journal_failing_since(scene->enforcer) > 0);
     tick(scene, 1);
@@ -585,8 +575,7 @@ static void without_a_journal_nothing_is_changed(void **state)
 /* Else the next governor would put it back once more. */
 static void a_release_that_was_not_written_is_written_at_the_end(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, 2);
     scene->rig.fail_from = scene->rig.calls + 1;
     scene->rig.fail_to = 1000000;
@@ -604,8 +593,7 @@ static void a_release_that_was_not_written_is_written_at_the_end(void **state)
 
 static void a_floor_that_is_raised_raises_what_is_below(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     tick(scene, 1);
     begin(scene);
     const struct subject subject = {
@@ -626,8 +614,7 @@ static void expect_room(const struct scene *scene, size_t claims, size_t writes)
 /* What is wanted already takes a write, unless it is so already; a claim is open once made. */
 static void what_may_still_be_changed(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     begin(scene);
     struct holding *first = see(scene, 0), *second = see(scene, 1);
     expect_room(scene, 64, 50);
@@ -764,8 +751,7 @@ static void at_the_limit_a_dry_run_decides_the_same(void **state)
 /* The governor sees every second tick of the exporter. */
 static void limits_are_read_anew_whatever_the_ticks_are(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, false);
+    struct scene *scene = started(state);
     for (int i = 0; i < 32; i++) {
         scene->tick++;
         begin(scene);

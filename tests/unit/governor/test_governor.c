@@ -171,6 +171,18 @@ static void warm_up(struct scene *scene)
     assert_int_equal(scene->rig.control_writes, 0);
 }
 
+static void start_warm(struct scene *scene)
+{
+    start(scene, true, "paper");
+    warm_up(scene);
+}
+
+static struct scene *started_warm(void **state)
+{
+    start_warm(*state);
+    return *state;
+}
+
 /* Algorithm 1 through documents and files; the numbers are those of the formula's test. */
 static void the_paper_s_loop(void **state)
 {
@@ -180,8 +192,7 @@ static void the_paper_s_loop(void **state)
                                          "100000 100000", "100000 100000", "150000 100000",
                                          "200000 100000", "250000 100000", "300000 100000",
                                          "300000 100000", "300000 100000"};
-    start(scene, true, "paper");
-    warm_up(scene);
+    start_warm(scene);
     for (size_t i = 0; i < 11; i++) {
         tick(scene, latencies[i]);
         expect_quota(scene, "/batch", quotas[i]);
@@ -195,9 +206,7 @@ static void the_paper_s_loop(void **state)
 /* A window is a second, of ten ticks; which come a little early or late. */
 static void ten_ticks_a_second_are_one_window(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, true, "paper");
-    warm_up(scene);
+    struct scene *scene = started_warm(state);
     tick(scene, 100);
     expect_quota(scene, "/batch", "150000 100000");
     scene->interval_ns = SECOND / 10;
@@ -220,9 +229,7 @@ static void ten_ticks_a_second_are_one_window(void **state)
 /* A tick of 131 ns and nine of 100: over theta only by its reads. */
 static void a_window_s_latency_is_the_mean_by_reads(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, true, "paper");
-    warm_up(scene);
+    struct scene *scene = started_warm(state);
     for (int i = 0; i < 4; i++)
         tick(scene, 100);
     scene->interval_ns = SECOND / 10;
@@ -245,9 +252,7 @@ static void a_window_s_latency_is_the_mean_by_reads(void **state)
 /* 1 % of the reads of best effort: it is raised when all are calm, and not cut. */
 static void who_does_not_read_is_not_cut(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, true, "paper");
-    warm_up(scene);
+    struct scene *scene = started_warm(state);
     for (int i = 0; i < 4; i++)
         tick(scene, 100);
     tick(scene, 131);
@@ -348,9 +353,7 @@ static void observing_it_decides_and_writes_nothing(void **state)
 
 static void an_idle_protected_container_is_below(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, true, "paper");
-    warm_up(scene);
+    struct scene *scene = started_warm(state);
     tick(scene, 131);
     expect_quota(scene, "/batch", "100000 100000");
     for (int i = 0; i < 3; i++)
@@ -376,8 +379,7 @@ static void protected_ones_beyond_the_table_are_counted(void **state)
     struct governor_state look;
     struct textbuf text = TEXTBUF_INIT;
     char name[16];
-    start(scene, true, "paper");
-    warm_up(scene);
+    start_warm(scene);
     scene->now_ns += SECOND;
     scene->tick++;
     textbuf_printf(&text,
@@ -402,8 +404,7 @@ static void a_dead_exporter_lets_everything_go(void **state)
 {
     struct scene *scene = *state;
     struct governor_state look;
-    start(scene, true, "paper");
-    warm_up(scene);
+    start_warm(scene);
     tick(scene, 131);
     for (int i = 0; i < 9; i++) /* its tick is 0.1 s old */
         governor_take(scene->governor, NULL, scene->now_ns += SECOND, 0);
@@ -417,9 +418,7 @@ static void a_dead_exporter_lets_everything_go(void **state)
 
 static void a_release_that_fails_is_repeated(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, true, "paper");
-    warm_up(scene);
+    struct scene *scene = started_warm(state);
     tick(scene, 131);
     scene->rig.fail_from = scene->rig.calls + 1;
     scene->rig.fail_to = 1000000;
@@ -435,9 +434,7 @@ static void a_release_that_fails_is_repeated(void **state)
 
 static void paused_it_stays_up_and_does_nothing(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, true, "paper");
-    warm_up(scene);
+    struct scene *scene = started_warm(state);
     tick(scene, 131);
     governor_pause(scene->governor, true, 0);
     expect_quota(scene, "/batch", "300000 100000");
@@ -471,8 +468,7 @@ static void the_start_s_restores_are_told(void **state)
 {
     struct scene *scene = *state;
     struct governor_state look;
-    start(scene, true, "paper");
-    warm_up(scene);
+    start_warm(scene);
     tick(scene, 131);
     governor_look(scene->governor, &look);
     assert_int_equal(look.journal_open, 2);
@@ -496,9 +492,7 @@ static void the_start_s_restores_are_told(void **state)
 
 static void another_cgroup_of_the_path_is_let_alone(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, true, "paper");
-    warm_up(scene);
+    struct scene *scene = started_warm(state);
     struct textbuf text = TEXTBUF_INIT;
     struct view view = {0};
     char error[256];
@@ -524,8 +518,7 @@ static void run_in(struct scene *scene, const char *own)
     snprintf(line, sizeof line, "0::%s\n", own[0] ? own : "/");
     governor_rig_put(&scene->rig, own, "cgroup.procs", pid);
     governor_rig_file(&scene->rig, "proc/self/cgroup", line);
-    start(scene, true, "paper");
-    warm_up(scene);
+    start_warm(scene);
     tick(scene, 131);
 }
 
@@ -566,8 +559,7 @@ static void a_name_exempts_nobody(void **state)
 {
     struct scene *scene = *state;
     scene->compute = "interference_exporter";
-    start(scene, true, "paper");
-    warm_up(scene);
+    start_warm(scene);
     tick(scene, 131);
     expect_quota(scene, "/compute", "100000 100000");
 }
@@ -576,8 +568,7 @@ static void the_exporter_is_let_alone(void **state)
 {
     struct scene *scene = *state;
     scene->exporter = governor_rig_inode(&scene->rig, "/compute");
-    start(scene, true, "paper");
-    warm_up(scene);
+    start_warm(scene);
     tick(scene, 131);
     expect_quota(scene, "/batch", "100000 100000");
     expect_quota(scene, "/compute", "300000 100000");
@@ -588,8 +579,7 @@ static void the_exporter_s_pod_is_let_alone(void **state)
     struct scene *scene = *state;
     scene->exporter = governor_rig_inode(&scene->rig, "/compute");
     scene->one_pod = true;
-    start(scene, true, "paper");
-    warm_up(scene);
+    start_warm(scene);
     tick(scene, 131);
     expect_quota(scene, "/batch", "300000 100000");
 }
@@ -612,9 +602,7 @@ static void step(struct scene *scene, double latency, int n)
 /* Of eight CPUs two stay, and then one. */
 static void cpus_that_go_clamp(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, true, "paper");
-    warm_up(scene);
+    struct scene *scene = started_warm(state);
     step(scene, 100, 3);
     expect_quota(scene, "/batch", "250000 100000");
     governor_rig_put(&scene->rig, "/batch", "cpuset.cpus.effective", "0-1");
@@ -637,8 +625,7 @@ static void a_new_configuration(void **state)
 {
     struct scene *scene = *state;
     char error[256] = "";
-    start(scene, true, "paper");
-    warm_up(scene);
+    start_warm(scene);
     tick(scene, 131);
     struct config *other = config_of(scene, "paper", ",\"enabled\":false");
     other->enforce = false;
@@ -662,8 +649,7 @@ static void who_has_ended_has_vanished(void **state)
 {
     struct scene *scene = *state;
     struct governor_state look;
-    start(scene, true, "paper");
-    warm_up(scene);
+    start_warm(scene);
     tick(scene, 131);
     scene->ended = true;
     tick(scene, 131); /* the cgroups may still be there */
@@ -679,8 +665,7 @@ static void another_configuration_cuts_nobody(void **state)
     struct scene *scene = *state;
     char error[256] = "";
     struct governor_state look;
-    start(scene, true, "paper");
-    warm_up(scene);
+    start_warm(scene);
     tick(scene, 131);
     for (int i = 0; i < 2; i++)
         tick(scene, 100);

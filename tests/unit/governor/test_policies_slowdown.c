@@ -158,6 +158,12 @@ static int teardown(void **state)
     return 0;
 }
 
+static struct scene *started(void **state, const char *policies)
+{
+    start(*state, policies);
+    return *state;
+}
+
 /* Its counters grow as the slowdown says; without one they stay. */
 static void run_one(struct scene *scene, size_t i)
 {
@@ -245,6 +251,14 @@ static void expect(const struct scene *scene, enum knob knob, double one, double
     }
 }
 
+/* So many steps later. */
+static void after(struct scene *scene, unsigned n, enum knob knob, double one, double two,
+                  double three)
+{
+    steps(scene, n);
+    expect(scene, knob, one, two, three);
+}
+
 static void expect_at(const struct scene *scene, unsigned one, unsigned two)
 {
     assert_int_equal(holding_of(scene, KNOB_WAYS, "/3")->claim.at, one);
@@ -298,80 +312,63 @@ static void expect_said_once(FILE *file, const char *words)
 /* The first tick begins a step, three steps later the first way goes. */
 static void a_way_after_three_steps_over_the_bound(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, WAYS());
+    struct scene *scene = started(state, WAYS());
     scene->slowdowns[0] = 1.6;
     run(scene, 1);
-    steps(scene, 2);
-    expect(scene, KNOB_WAYS, 8, 8, 0);
+    after(scene, 2, KNOB_WAYS, 8, 8, 0);
     run(scene, 9);
     expect(scene, KNOB_WAYS, 8, 8, 0);
     run(scene, 1);
     expect(scene, KNOB_WAYS, 7, 7, 0);
     assert_true(policies_active(&scene->policies, POLICY_WAYS));
-    steps(scene, 3);
-    expect(scene, KNOB_WAYS, 6, 6, 0);
+    after(scene, 3, KNOB_WAYS, 6, 6, 0);
     assert_string_equal(holding_of(scene, KNOB_WAYS, "/3")->because.cause, "shop/pod/cart");
     assert_true(fabs(holding_of(scene, KNOB_WAYS, "/3")->because.measured - 1.6) < 1e-9);
     assert_true(holding_of(scene, KNOB_WAYS, "/3")->because.limit == 1.5);
     scene->slowdowns[0] = 1.4; /* neither over nor well below */
-    steps(scene, 12);
-    expect(scene, KNOB_WAYS, 6, 6, 0);
+    after(scene, 12, KNOB_WAYS, 6, 6, 0);
     scene->slowdowns[0] = 1.3;
-    steps(scene, 5);
-    expect(scene, KNOB_WAYS, 6, 6, 0);
-    steps(scene, 1);
-    expect(scene, KNOB_WAYS, 7, 7, 0);
-    steps(scene, 6);
-    expect(scene, KNOB_WAYS, 8, 8, 0);
+    after(scene, 5, KNOB_WAYS, 6, 6, 0);
+    after(scene, 1, KNOB_WAYS, 7, 7, 0);
+    after(scene, 6, KNOB_WAYS, 8, 8, 0);
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
 static void what_is_lost_in_memory_takes_no_way(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, WAYS());
+    struct scene *scene = started(state, WAYS());
     scene->slowdowns[0] = 3;
     scene->cache_part = 0.29;
     run(scene, 1);
-    steps(scene, 20);
-    expect(scene, KNOB_WAYS, 8, 8, 0);
+    after(scene, 20, KNOB_WAYS, 8, 8, 0);
     assert_int_equal(counts_of(scene).bound_missed, 0);
 }
 
 static void at_the_floor_the_bound_is_missed(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, WAYS());
+    struct scene *scene = started(state, WAYS());
     scene->slowdowns[1] = 2;
     run(scene, 1);
-    steps(scene, 3 * 6);
-    expect(scene, KNOB_WAYS, 2, 2, 0);
+    after(scene, 3 * 6, KNOB_WAYS, 2, 2, 0);
     assert_int_equal(counts_of(scene).bound_missed, 0);
-    steps(scene, 3);
-    expect(scene, KNOB_WAYS, 2, 2, 0);
+    after(scene, 3, KNOB_WAYS, 2, 2, 0);
     assert_int_equal(counts_of(scene).bound_missed, 1);
 }
 
 /* The class with most gives; both together as soon as they have equally many, in turn. */
 static void the_class_that_has_most_gives(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, "\"ways\":{\"classes\":[\"batch\",\"other\"]}");
+    struct scene *scene = started(state, "\"ways\":{\"classes\":[\"batch\",\"other\"]}");
     scene->slowdowns[0] = 2;
     run(scene, 1);
-    steps(scene, 3);
-    expect(scene, KNOB_WAYS, 7, 7, 8);
-    steps(scene, 3);
-    expect(scene, KNOB_WAYS, 7, 7, 7);
-    steps(scene, 3);
-    expect(scene, KNOB_WAYS, 6, 6, 7);
+    after(scene, 3, KNOB_WAYS, 7, 7, 8);
+    after(scene, 3, KNOB_WAYS, 7, 7, 7);
+    after(scene, 3, KNOB_WAYS, 6, 6, 7);
 }
 
 static void without_a_slowdown_nothing_is_held(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, WAYS());
+    struct scene *scene = started(state, WAYS());
     scene->slowdowns[0] = scene->slowdowns[1] = NAN;
     run(scene, 1);
     steps(scene, 5);
@@ -382,66 +379,53 @@ static void without_a_slowdown_nothing_is_held(void **state)
 /* It had a slowdown and has none: held for three steps, and then it is not waiting. */
 static void who_falls_silent_is_idle_later(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, WAYS());
+    struct scene *scene = started(state, WAYS());
     scene->slowdowns[0] = 2;
     scene->slowdowns[1] = NAN;
     run(scene, 1);
-    steps(scene, 3);
-    expect(scene, KNOB_WAYS, 7, 7, 0);
+    after(scene, 3, KNOB_WAYS, 7, 7, 0);
     scene->slowdowns[0] = NAN;
-    steps(scene, 3 + 5);
-    expect(scene, KNOB_WAYS, 7, 7, 0);
-    steps(scene, 1);
-    expect(scene, KNOB_WAYS, 8, 8, 0);
+    after(scene, 3 + 5, KNOB_WAYS, 7, 7, 0);
+    after(scene, 1, KNOB_WAYS, 8, 8, 0);
 }
 
 static void a_counter_that_begins_anew_is_no_reading(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, WAYS());
+    struct scene *scene = started(state, WAYS());
     scene->slowdowns[0] = 2;
     run(scene, 1);
     steps(scene, 2);
     scene->containers[0].losses[VIEW_PASSIVE] = (struct view_loss){0};
-    steps(scene, 3);
-    expect(scene, KNOB_WAYS, 8, 8, 0);
-    steps(scene, 1);
-    expect(scene, KNOB_WAYS, 7, 7, 0);
+    after(scene, 3, KNOB_WAYS, 8, 8, 0);
+    after(scene, 1, KNOB_WAYS, 7, 7, 0);
 }
 
 #define FAIR "\"ways\":{\"classes\":[\"batch\"],\"mode\":\"fair\"}"
 
 static void fair_ways_move_one_at_a_time_and_back(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, FAIR);
+    struct scene *scene = started(state, FAIR);
     scene->slowdowns[2] = 1.05;
     scene->slowdowns[3] = 2;
     run(scene, 1);
     expect(scene, KNOB_WAYS, 4, 4, 0);
     expect_at(scene, 0, 4);
-    steps(scene, 1);
-    expect(scene, KNOB_WAYS, 3, 5, 0);
+    after(scene, 1, KNOB_WAYS, 3, 5, 0);
     expect_at(scene, 0, 3);
     scene->slowdowns[3] = 1.9; /* it helps */
-    steps(scene, 3);
-    expect(scene, KNOB_WAYS, 3, 5, 0);
-    steps(scene, 1);
-    expect(scene, KNOB_WAYS, 2, 6, 0);
-    steps(scene, 2);
-    expect(scene, KNOB_WAYS, 2, 6, 0);
+    after(scene, 3, KNOB_WAYS, 3, 5, 0);
+    after(scene, 1, KNOB_WAYS, 2, 6, 0);
+    after(scene, 2, KNOB_WAYS, 2, 6, 0);
     steps(scene, 1); /* it does not, and the pair is barred */
     expect(scene, KNOB_WAYS, 3, 5, 0);
     expect_at(scene, 0, 3);
-    steps(scene, 50);
-    expect(scene, KNOB_WAYS, 3, 5, 0);
+    after(scene, 50, KNOB_WAYS, 3, 5, 0);
 }
 
 static void who_goes_leaves_its_ways_to_all(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, "\"ways\":{\"classes\":[\"batch\",\"other\"],\"mode\":\"fair\"}");
+    struct scene *scene =
+        started(state, "\"ways\":{\"classes\":[\"batch\",\"other\"],\"mode\":\"fair\"}");
     run(scene, 1);
     expect(scene, KNOB_WAYS, 3, 3, 2);
     assert_int_equal(holding_of(scene, KNOB_WAYS, "/5")->claim.at, 6);
@@ -456,15 +440,14 @@ static void who_goes_leaves_its_ways_to_all(void **state)
 /* A way goes from the first to the last: the one between has as many as before, and others. */
 static void who_is_between_moves_along(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, "\"ways\":{\"classes\":[\"batch\",\"other\"],\"mode\":\"fair\"}");
+    struct scene *scene =
+        started(state, "\"ways\":{\"classes\":[\"batch\",\"other\"],\"mode\":\"fair\"}");
     scene->slowdowns[3] = 1.05;
     scene->slowdowns[4] = 2;
     run(scene, 1);
     expect(scene, KNOB_WAYS, 3, 3, 2);
     expect_at(scene, 0, 3);
-    steps(scene, 1);
-    expect(scene, KNOB_WAYS, 2, 3, 3);
+    after(scene, 1, KNOB_WAYS, 2, 3, 3);
     expect_at(scene, 0, 2);
     const struct enforcer_counts *counts = enforcer_counts(scene->enforcer);
     assert_int_equal(counts->decisions[POLICY_WAYS][ACTION_SET][OUTCOME_DRY_RUN], 1);
@@ -556,21 +539,15 @@ static void who_reads_gets_less_bandwidth(void **state)
     struct scene *scene = *state;
     start_bound(scene, 1.6, 5e4, 95e4);
     run(scene, 1);
-    steps(scene, 1);
-    expect(scene, KNOB_MBA, 100, 90, 0);
-    steps(scene, 7);
-    expect(scene, KNOB_MBA, 100, 20, 0);
+    after(scene, 1, KNOB_MBA, 100, 90, 0);
+    after(scene, 7, KNOB_MBA, 100, 20, 0);
     assert_int_equal(counts_of(scene).bound_missed, 0);
-    steps(scene, 1);
-    expect(scene, KNOB_MBA, 100, 20, 0);
+    after(scene, 1, KNOB_MBA, 100, 20, 0);
     assert_int_equal(counts_of(scene).bound_missed, 1);
     scene->slowdowns[0] = 1.4;
-    steps(scene, 2);
-    expect(scene, KNOB_MBA, 100, 20, 0);
-    steps(scene, 1);
-    expect(scene, KNOB_MBA, 100, 30, 0);
-    steps(scene, 3 * 7);
-    expect(scene, KNOB_MBA, 100, 100, 0);
+    after(scene, 2, KNOB_MBA, 100, 20, 0);
+    after(scene, 1, KNOB_MBA, 100, 30, 0);
+    after(scene, 3 * 7, KNOB_MBA, 100, 100, 0);
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
@@ -583,11 +560,9 @@ static void ten_points_a_step_whatever_the_machine_has(void **state)
         scene->knobs.percent_step = own[i];
         start_bound(scene, 1.6, 5e4, 95e4);
         run(scene, 1);
-        steps(scene, 2);
-        expect(scene, KNOB_MBA, 100, 100 - 2 * step[i], 0);
+        after(scene, 2, KNOB_MBA, 100, 100 - 2 * step[i], 0);
         scene->slowdowns[0] = 1.4;
-        steps(scene, 3);
-        expect(scene, KNOB_MBA, 100, 100 - step[i], 0);
+        after(scene, 3, KNOB_MBA, 100, 100 - step[i], 0);
         teardown(state);
         setup(state);
     }
@@ -602,8 +577,7 @@ static void no_more_than_there_is(void **state)
     run(scene, 1);
     steps(scene, 20);
     scene->slowdowns[0] = 1.6;
-    steps(scene, 1);
-    expect(scene, KNOB_MBA, 60, 50, 0);
+    after(scene, 1, KNOB_MBA, 60, 50, 0);
 }
 
 /* one reads 95 %, and two makes others wait. */
@@ -614,8 +588,7 @@ static void attribution_chooses_before_reads(void **state)
     for (size_t i = 0; i < CONTAINERS; i++)
         scene->waits[i] = i == 3 ? 0.2 : 0.01;
     run(scene, 1);
-    steps(scene, 2);
-    expect(scene, KNOB_MBA, 100, 80, 0);
+    after(scene, 2, KNOB_MBA, 100, 80, 0);
     assert_int_equal(counts_of(scene).chosen[CHOSEN_BY_WAIT], 2);
     assert_int_equal(holding_of(scene, KNOB_MBA, "/4")->because.chosen_by, CHOSEN_BY_WAIT);
     memset(scene->waits, 0, sizeof scene->waits);
@@ -633,28 +606,23 @@ static void at_the_limit_of_claims_the_culprit_gets_less(void **state)
     start_bound(scene, 1.6, 95e4, 5e4);
     enforcer_set_limits(scene->enforcer, &one);
     run(scene, 1);
-    steps(scene, 2);
-    expect(scene, KNOB_MBA, 80, 100, 0);
+    after(scene, 2, KNOB_MBA, 80, 100, 0);
     scene->reads[2] = 5e4;
     scene->reads[3] = 95e4;
-    steps(scene, 5);
-    expect(scene, KNOB_MBA, 80, 100, 0);
+    after(scene, 5, KNOB_MBA, 80, 100, 0);
     steps(scene, 1);                     /* a minute after one was the culprit */
     expect(scene, KNOB_MBA, 100, 90, 0); /* from where two is, not from what it was denied */
-    steps(scene, 1);
-    expect(scene, KNOB_MBA, 100, 80, 0);
+    after(scene, 1, KNOB_MBA, 100, 80, 0);
     assert_int_equal(enforcer_counts(scene->enforcer)->limited[GUARD_CLAIMS], 5);
 }
 
 static void what_is_lost_in_the_cache_takes_no_bandwidth(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, MBA());
+    struct scene *scene = started(state, MBA());
     scene->slowdowns[0] = 3;
     scene->cache_part = 0.6;
     run(scene, 1);
-    steps(scene, 10);
-    expect(scene, KNOB_MBA, 100, 100, 0);
+    after(scene, 10, KNOB_MBA, 100, 100, 0);
 }
 
 static void start_fair(struct scene *scene)
@@ -671,12 +639,9 @@ static void bandwidth_by_slowdown(void **state)
 {
     struct scene *scene = *state;
     start_fair(scene);
-    steps(scene, 1);
-    expect(scene, KNOB_MBA, 100, 90, 90);
-    steps(scene, 4);
-    expect(scene, KNOB_MBA, 100, 50, 50);
-    steps(scene, 3);
-    expect(scene, KNOB_MBA, 100, 50, 40);
+    after(scene, 1, KNOB_MBA, 100, 90, 90);
+    after(scene, 4, KNOB_MBA, 100, 50, 50);
+    after(scene, 3, KNOB_MBA, 100, 50, 40);
     assert_string_equal(holding_of(scene, KNOB_MBA, "/5")->because.cause, "one");
 }
 
@@ -690,11 +655,9 @@ static void each_has_its_own_floor(void **state)
         start_fair(scene);
         scene->slowdowns[2] = 20;
         scene->slowdowns[3] = scene->slowdowns[4] = 1;
-        steps(scene, 10);
-        expect(scene, KNOB_MBA, 100, 20, floors[i]);
+        after(scene, 10, KNOB_MBA, 100, 20, floors[i]);
         scene->slowdowns[3] = scene->slowdowns[4] = 20;
-        steps(scene, 1);
-        expect(scene, KNOB_MBA, 100, 30, floors[i] + 10);
+        after(scene, 1, KNOB_MBA, 100, 30, floors[i] + 10);
         teardown(state);
         setup(state);
         scene = *state;
@@ -708,10 +671,8 @@ static void shares_are_ten_points_apart(void **state)
     scene->knobs.percent_step = 1;
     start_fair(scene);
     scene->slowdowns[4] = 1.55;
-    steps(scene, 1);
-    expect(scene, KNOB_MBA, 100, 90, 90);
-    steps(scene, 6);
-    expect(scene, KNOB_MBA, 100, 50, 40);
+    after(scene, 1, KNOB_MBA, 100, 90, 90);
+    after(scene, 6, KNOB_MBA, 100, 50, 40);
 }
 
 /* three computes only, from where it has 40: it may be waiting for three steps. */
@@ -719,30 +680,23 @@ static void who_is_idle_gets_its_bandwidth_back(void **state)
 {
     struct scene *scene = *state;
     start_fair(scene);
-    steps(scene, 6);
-    expect(scene, KNOB_MBA, 100, 50, 40);
+    after(scene, 6, KNOB_MBA, 100, 50, 40);
     scene->slowdowns[4] = NAN;
-    steps(scene, 3);
-    expect(scene, KNOB_MBA, 100, 50, 40);
-    steps(scene, 1);
-    expect(scene, KNOB_MBA, 100, 50, 50);
-    steps(scene, 6);
-    expect(scene, KNOB_MBA, 100, 50, 100);
+    after(scene, 3, KNOB_MBA, 100, 50, 40);
+    after(scene, 1, KNOB_MBA, 100, 50, 50);
+    after(scene, 6, KNOB_MBA, 100, 50, 100);
     assert_int_equal(enforcer_open(scene->enforcer), 1);
     scene->slowdowns[4] = 1.6;
-    steps(scene, 1);
-    expect(scene, KNOB_MBA, 100, 50, 90);
+    after(scene, 1, KNOB_MBA, 100, 50, 90);
 }
 
 static void both_at_once(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, WAYS() "," MBA());
+    struct scene *scene = started(state, WAYS() "," MBA());
     scene->slowdowns[0] = 2;
     scene->cache_part = 0.4;
     run(scene, 1);
-    steps(scene, 3);
-    expect(scene, KNOB_WAYS, 7, 7, 0);
+    after(scene, 3, KNOB_WAYS, 7, 7, 0);
     expect(scene, KNOB_MBA, 70, 70, 0);
     const struct enforcer_counts *counts = enforcer_counts(scene->enforcer);
     assert_int_equal(counts->decisions[POLICY_WAYS][ACTION_CUT][OUTCOME_DRY_RUN], 2);
@@ -806,8 +760,7 @@ static void expect_measured(const struct scene *scene, const char *container, do
 /* Every 100 s for two ticks; cart, api, cart, ... The formula's own numbers. */
 static void epochs_in_turn(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, EPOCHS);
+    struct scene *scene = started(state, EPOCHS);
     run_epochs(scene, 100, 6.818e-3, 1);
     expect(scene, KNOB_WAYS, 8, 8, 8);
     run_epochs(scene, 1, 6.818e-3, 1);
@@ -830,8 +783,7 @@ static void epochs_in_turn(void **state)
 
 static void no_estimate_of_what_is_not_comparable(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, EPOCHS "," ADVICE);
+    struct scene *scene = started(state, EPOCHS "," ADVICE);
     run_epochs(scene, 103, 6.818e-3, 1.3); /* it did more in the epoch */
     assert_true(isnan(measured(scene, "cart")));
     run_epochs(scene, 98, 6.818e-3, 1); /* api's epoch begins */
@@ -900,8 +852,7 @@ static void who_cannot_be_held_stops_epochs(void **state)
 /* Others write its settings again and again: it is let alone, and nobody is held for it. */
 static void who_is_let_alone_stops_epochs(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, EPOCHS);
+    struct scene *scene = started(state, EPOCHS);
     run_epochs(scene, 1, 6.818e-3, 1);
     struct holding *holding = (struct holding *)holding_of(scene, KNOB_WAYS, "/4");
     for (int i = 0; i < GUARD_CHANGES_MAX; i++)
@@ -944,8 +895,7 @@ static void what_the_machine_has_not_is_not_held(void **state)
 /* Half as many of its accesses go on to memory as in the warm-up. */
 static void while_the_cache_is_filled_there_is_no_estimate(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, EPOCHS);
+    struct scene *scene = started(state, EPOCHS);
     run_epochs(scene, 102, 6.818e-3, 1);
     scene->reads[0] /= 2;
     run_epochs(scene, 1, 6.818e-3, 1);
@@ -959,8 +909,7 @@ static void while_the_cache_is_filled_there_is_no_estimate(void **state)
 
 static void what_was_measured_long_ago_is_not_shown(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, EPOCHS);
+    struct scene *scene = started(state, EPOCHS);
     run_epochs(scene, 103, 6.818e-3, 1);
     assert_false(isnan(measured(scene, "cart")));
     run_epochs(scene, 4 * 2 * 100, 6.818e-3, 2);
@@ -985,8 +934,7 @@ static void minutes(struct scene *scene, unsigned n, double slowdown)
 
 static void hold_after_three_minutes_and_ok_after_ten(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, ADVICE);
+    struct scene *scene = started(state, ADVICE);
     run(scene, 1);
     assert_true(isnan(advice_of(scene)->slowdown));
     assert_false(policies_active(&scene->policies, POLICY_ADVICE));
@@ -1009,8 +957,7 @@ static void hold_after_three_minutes_and_ok_after_ten(void **state)
 /* The five minutes remember the loss for four of the ten. */
 static void who_is_idle_holds_nothing(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, ADVICE);
+    struct scene *scene = started(state, ADVICE);
     run(scene, 1);
     minutes(scene, 3, 3);
     assert_true(advice_of(scene)->hold);
@@ -1023,8 +970,7 @@ static void who_is_idle_holds_nothing(void **state)
 
 static void who_has_left_holds_nothing(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, ADVICE);
+    struct scene *scene = started(state, ADVICE);
     run(scene, 1);
     minutes(scene, 3, 3);
     scene->gone[0] = scene->gone[1] = true;
@@ -1036,8 +982,7 @@ static void who_has_left_holds_nothing(void **state)
 
 static void the_candidate_reads_most_of_best_effort(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, ADVICE);
+    struct scene *scene = started(state, ADVICE);
     scene->reads[0] = 5e6;
     scene->reads[3] = 3e6;
     run(scene, 61);
@@ -1051,8 +996,7 @@ static void the_candidate_reads_most_of_best_effort(void **state)
 /* Its reads are among those of all. */
 static void who_is_exempt_is_no_candidate(void **state)
 {
-    struct scene *scene = *state;
-    start(scene, ADVICE);
+    struct scene *scene = started(state, ADVICE);
     scene->reads[2] = 2e6;
     scene->reads[3] = 3e6;
     scene->exempt[3] = true;
