@@ -133,19 +133,8 @@ static void test_what_is_wrong(void **state)
         {HEADER TICK(1) ACTIVITY("host", "", 1) ACTIVITY("host", "\"cpu\":1,", 1),
          ":4: activity: \"host\" activity comes both with and without \"cpu\""},
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        char path[64], error[256] = "";
-        struct replay *replay = NULL;
-        struct tick tick;
-        recording_write(path, texts[i][0], strlen(texts[i][0]));
-        int err = replay_open(path, &replay, error, sizeof error);
-        if (!err)
-            err = replay_next(replay, &tick, error, sizeof error);
-        assert_int_equal(err, -EINVAL);
-        assert_string_equal(error + strlen(path), texts[i][1]);
-        replay_free(replay);
-        unlink(path);
-    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        recording_assert_refused(texts[i][0], texts[i][1]);
 }
 
 /* As a live run writes them: a line for each CPU whose time grew. */

@@ -82,19 +82,8 @@ static void what_is_wrong(void **state)
         {HEADER CONTAINER("c1") TICK(1) PAGES("c1", 0, 1) PAGES("c1", 0, 1),
          ":5: pages: a second reading of \"c1\" pages in this tick"},
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        char path[64], error[256] = "";
-        struct replay *replay = NULL;
-        struct tick tick;
-        recording_write(path, texts[i][0], strlen(texts[i][0]));
-        int err = replay_open(path, &replay, error, sizeof error);
-        if (!err)
-            err = replay_next(replay, &tick, error, sizeof error);
-        assert_int_equal(err, -EINVAL);
-        assert_string_equal(error + strlen(path), texts[i][1]);
-        replay_free(replay);
-        unlink(path);
-    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        recording_assert_refused(texts[i][0], texts[i][1]);
 }
 
 /* What the recorder writes of readings that come now and then. */

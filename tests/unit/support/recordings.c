@@ -1,5 +1,6 @@
 #include "tests/unit/support/recordings.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -111,4 +112,19 @@ bool recording_next(struct replay *replay, struct tick *out)
     if (got < 0)
         fail_msg("%s", error);
     return got == 1;
+}
+
+void recording_assert_refused(const char *text, const char *words)
+{
+    char path[64], error[256] = "";
+    struct replay *replay = NULL;
+    struct tick tick;
+    recording_write(path, text, strlen(text));
+    int err = replay_open(path, &replay, error, sizeof error);
+    if (!err)
+        err = replay_next(replay, &tick, error, sizeof error);
+    assert_int_equal(err, -EINVAL);
+    assert_string_equal(error + strlen(path), words);
+    replay_free(replay);
+    unlink(path);
 }

@@ -32,5 +32,7 @@ size_t occurrences(const char *text, const char *what);
 
 struct replay *recording_open(const char *path);
 bool recording_next(struct replay *replay, struct tick *out);
+/* That it is -EINVAL, at the start or the first tick, with these words behind the file's name. */
+void recording_assert_refused(const char *text, const char *words);
 
 #endif
