@@ -182,12 +182,8 @@ static void two_events(void **state)
 {
     (void)state;
     struct sampler_rig rig;
-    struct encoded_event other = {0};
     sampler_rig_init(&rig);
-    other.attr.type = PERF_TYPE_SOFTWARE;
-    other.attr.config = PERF_COUNT_SW_DUMMY;
-    rig.config.events[1] = (struct sampler_event){.event = &other, .period = 1, .data_pages = 2};
-    rig.config.n_events = 2;
+    sampler_rig_second(&rig)->data_pages = 2;
     assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
     assert_int_equal(rig.fake.opened, RIG_EVENTS * RIG_CPUS);
     assert_int_equal(rig.fake.enabled, RIG_EVENTS * RIG_CPUS);
@@ -214,12 +210,8 @@ static void the_first_event_comes_first(void **state)
 {
     (void)state;
     struct sampler_rig rig;
-    struct encoded_event other = {0};
     sampler_rig_init(&rig);
-    other.attr.type = PERF_TYPE_SOFTWARE;
-    other.attr.config = PERF_COUNT_SW_DUMMY;
-    rig.config.events[1] = (struct sampler_event){.event = &other, .period = 1, .data_pages = 1};
-    rig.config.n_events = 2;
+    sampler_rig_second(&rig)->data_pages = 1;
     assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
     for (uint64_t time = 10; time < 20; time++)
         for (int cpu = 0; cpu < RIG_CPUS; cpu++) {
@@ -249,13 +241,9 @@ static void missing_mappings_are_told_of(void **state)
 {
     (void)state;
     struct sampler_rig rig;
-    struct encoded_event mappings = {0};
     sampler_rig_init(&rig);
-    mappings.attr.type = PERF_TYPE_SOFTWARE;
-    mappings.attr.config = PERF_COUNT_SW_DUMMY;
-    rig.config.events[1] =
-        (struct sampler_event){.event = &mappings, .period = 1, .data_pages = 1, .mappings = true};
-    rig.config.n_events = 2;
+    sampler_rig_second(&rig)->data_pages = 1;
+    rig.config.events[1].mappings = true;
     rig.config.n_cpus = 2;
     assert_int_equal(sampler_new(&rig.config, &rig.sampler), 0);
     /* None is missing when the first sample is taken. */

@@ -231,6 +231,15 @@ void sampler_rig_release(struct sampler_rig *rig)
     free(rig->seen.at);
 }
 
+struct sampler_event *sampler_rig_second(struct sampler_rig *rig)
+{
+    rig->second.attr.type = PERF_TYPE_SOFTWARE;
+    rig->second.attr.config = PERF_COUNT_SW_DUMMY;
+    rig->config.events[1] = (struct sampler_event){.event = &rig->second, .period = 1};
+    rig->config.n_events = 2;
+    return &rig->config.events[1];
+}
+
 void sampler_rig_open(struct sampler_rig *rig)
 {
     sampler_rig_init(rig);

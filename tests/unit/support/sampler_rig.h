@@ -47,7 +47,7 @@ struct sampler_seen {
 struct sampler_rig {
     struct fake_rings fake;
     struct perf_kernel kernel;
-    struct encoded_event event;
+    struct encoded_event event, second;
     struct sampler_seen seen;
     int cpus[RIG_CPUS];
     struct perf_clock_sources clock;
@@ -57,6 +57,8 @@ struct sampler_rig {
 
 /* One event on three CPUs; nothing is opened yet. */
 void sampler_rig_init(struct sampler_rig *rig);
+/* A second event, before opening: one of software's, with period 1. The caller says the rest. */
+struct sampler_event *sampler_rig_second(struct sampler_rig *rig);
 /* As init, and opened. */
 void sampler_rig_open(struct sampler_rig *rig);
 /* Frees the sampler; nothing of it may be left open or mapped. */
