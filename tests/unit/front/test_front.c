@@ -29,6 +29,7 @@
 #include "exporter/front/message.h"
 #include "exporter/front/tally.h"
 #include "exporter/service/confine.h"
+#include "tests/unit/support/tries.h"
 
 /* ---- messages ---- */
 
@@ -305,35 +306,6 @@ static int try_write(void)
     return open(scratch(), O_WRONLY | O_CREAT, 0600);
 }
 
-static int try_exec(void)
-{
-    char *const argv[] = {"true", NULL};
-    return execv("/bin/true", argv);
-}
-
-static int try_socket(void)
-{
-    return socket(AF_INET, SOCK_STREAM, 0);
-}
-
-static int try_fork(void)
-{
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit(0);
-    return pid;
-}
-
-static int try_kill(void)
-{
-    return kill(getppid(), 0);
-}
-
-static int try_thread_kill(void)
-{
-    return (int)syscall(SYS_tgkill, getppid(), getppid(), 0);
-}
-
 static int try_memory(void)
 {
     char byte;
@@ -349,11 +321,6 @@ static int try_trace(void)
 static int try_root(void)
 {
     return setresuid(0, 0, 0);
-}
-
-static int try_filter(void)
-{
-    return confine_calls("exit_group") & CONFINED_CALLS ? 0 : -1;
 }
 
 /* In a process of its own: whether the try is refused, after the confinement and before it. */

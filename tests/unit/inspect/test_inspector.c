@@ -32,6 +32,7 @@
 #include "exporter/service/confine.h"
 #include "exporter/source/accesses/own_reader.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/tries.h"
 
 /* ---- what a worker of the test does ---- */
 
@@ -57,39 +58,10 @@ static int try_poke(void)
     return (int)process_vm_writev(getpid(), &here, 1, &there, 1, 0);
 }
 
-static int try_exec(void)
-{
-    char *const argv[] = {"true", NULL};
-    return execv("/bin/true", argv);
-}
-
-static int try_socket(void)
-{
-    return socket(AF_INET, SOCK_STREAM, 0);
-}
-
 static int try_pair(void)
 {
     int ends[2];
     return socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
-}
-
-static int try_fork(void)
-{
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit(0);
-    return pid;
-}
-
-static int try_kill(void)
-{
-    return kill(getppid(), 0);
-}
-
-static int try_thread_kill(void)
-{
-    return (int)syscall(SYS_tgkill, getppid(), getppid(), 0);
 }
 
 static int try_trace(void)
@@ -100,11 +72,6 @@ static int try_trace(void)
 static int try_unlink(void)
 {
     return unlink("/tmp/ie-inspect-none") != 0 && errno == ENOENT ? 0 : -1;
-}
-
-static int try_filter(void)
-{
-    return confine_calls("exit_group") & CONFINED_CALLS ? 0 : -1;
 }
 
 static int try_read(void)
