@@ -149,6 +149,20 @@ static void rig_release(struct rig *rig)
     fixture_release(&rig->f);
 }
 
+static int setup(void **state)
+{
+    static struct rig rig;
+    rig_init(&rig, 4);
+    *state = &rig;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    rig_release(*state);
+    return 0;
+}
+
 static void write_maps(struct rig *rig, unsigned pid, const char *text)
 {
     char path[64];
@@ -201,114 +215,99 @@ static const char usual[] = "1000-2000 r-xp 00000000 08:01 9 /bin/x\n"
 
 static void loaded_once_and_asked_once(void **state)
 {
-    (void)state;
-    struct rig rig;
-    rig_init(&rig, 4);
-    write_maps(&rig, 7, usual);
-    assert_int_equal(ask(&rig, 7, 0x7000, 1000), MEDIUM_NVMM);
-    write_maps(&rig, 7, "");
-    assert_int_equal(ask(&rig, 7, 0x8fff, 1001), MEDIUM_NVMM);
-    assert_int_equal(rig.asked, 1);
-    assert_int_equal(ask(&rig, 7, 0x3000, 1001), MEDIUM_OTHER);
-    assert_int_equal(ask(&rig, 7, 0x2fff, 1001), MEDIUM_OTHER);
-    assert_int_equal(ask(&rig, 7, 0x6000, 1001), -ENXIO);
-    assert_int_equal(ask(&rig, 7, 0x9000, 1001), -ENXIO);
-    assert_int_equal(ask(&rig, 7, 0, 1001), -ENXIO);
-    assert_int_equal(ask(&rig, 0, 0x7000, 1001), -ESRCH);
-    assert_int_equal(address_spaces_size(rig.spaces).mappings, 4);
-    rig_release(&rig);
+    struct rig *rig = *state;
+    write_maps(rig, 7, usual);
+    assert_int_equal(ask(rig, 7, 0x7000, 1000), MEDIUM_NVMM);
+    write_maps(rig, 7, "");
+    assert_int_equal(ask(rig, 7, 0x8fff, 1001), MEDIUM_NVMM);
+    assert_int_equal(rig->asked, 1);
+    assert_int_equal(ask(rig, 7, 0x3000, 1001), MEDIUM_OTHER);
+    assert_int_equal(ask(rig, 7, 0x2fff, 1001), MEDIUM_OTHER);
+    assert_int_equal(ask(rig, 7, 0x6000, 1001), -ENXIO);
+    assert_int_equal(ask(rig, 7, 0x9000, 1001), -ENXIO);
+    assert_int_equal(ask(rig, 7, 0, 1001), -ENXIO);
+    assert_int_equal(ask(rig, 0, 0x7000, 1001), -ESRCH);
+    assert_int_equal(address_spaces_size(rig->spaces).mappings, 4);
 }
 
 static void an_access_before_the_loading_waits(void **state)
 {
-    (void)state;
-    struct rig rig;
-    rig_init(&rig, 4);
-    write_maps(&rig, 7, usual);
-    address_spaces_settle(rig.spaces, 800);
-    assert_int_equal(ask(&rig, 7, 0x7000, 900), -EAGAIN);
-    assert_int_equal(ask(&rig, 7, 0x3000, 900), -EAGAIN);
+    struct rig *rig = *state;
+    write_maps(rig, 7, usual);
+    address_spaces_settle(rig->spaces, 800);
+    assert_int_equal(ask(rig, 7, 0x7000, 900), -EAGAIN);
+    assert_int_equal(ask(rig, 7, 0x3000, 900), -EAGAIN);
     /* Mapped at 950, between the access and the loading: before, something else was there. */
     struct kernel_record record = mmap_record(7, 950, 0x7000, 0x8000, "/nvmm/a");
-    address_spaces_apply(rig.spaces, &record);
-    address_spaces_settle(rig.spaces, 999);
-    assert_int_equal(ask(&rig, 7, 0x3000, 900), -EAGAIN);
-    address_spaces_settle(rig.spaces, 1000);
-    assert_int_equal(ask(&rig, 7, 0x7000, 900), -ESTALE);
-    assert_int_equal(ask(&rig, 7, 0x8000, 900), MEDIUM_NVMM);
-    assert_int_equal(ask(&rig, 7, 0x3000, 900), MEDIUM_OTHER);
-    assert_int_equal(ask(&rig, 7, 0x7000, 960), MEDIUM_NVMM);
-    rig_release(&rig);
+    address_spaces_apply(rig->spaces, &record);
+    address_spaces_settle(rig->spaces, 999);
+    assert_int_equal(ask(rig, 7, 0x3000, 900), -EAGAIN);
+    address_spaces_settle(rig->spaces, 1000);
+    assert_int_equal(ask(rig, 7, 0x7000, 900), -ESTALE);
+    assert_int_equal(ask(rig, 7, 0x8000, 900), MEDIUM_NVMM);
+    assert_int_equal(ask(rig, 7, 0x3000, 900), MEDIUM_OTHER);
+    assert_int_equal(ask(rig, 7, 0x7000, 960), MEDIUM_NVMM);
 }
 
 static void remapped(void **state)
 {
-    (void)state;
-    struct rig rig;
-    rig_init(&rig, 4);
-    write_maps(&rig, 7, usual);
-    assert_int_equal(ask(&rig, 7, 0x7000, 1001), MEDIUM_NVMM);
+    struct rig *rig = *state;
+    write_maps(rig, 7, usual);
+    assert_int_equal(ask(rig, 7, 0x7000, 1001), MEDIUM_NVMM);
     /* In the middle of the file's mapping, at 1100: memory; of the heap: the file. */
     struct kernel_record record = mmap_record(7, 1100, 0x7800, 0x8800, "");
-    address_spaces_apply(rig.spaces, &record);
+    address_spaces_apply(rig->spaces, &record);
     record = mmap_record(7, 1100, 0x4000, 0x5000, "/nvmm/b");
-    address_spaces_apply(rig.spaces, &record);
-    address_spaces_settle(rig.spaces, 1200);
-    assert_int_equal(ask(&rig, 7, 0x7000, 1150), MEDIUM_NVMM);
-    assert_int_equal(ask(&rig, 7, 0x7800, 1150), MEDIUM_OTHER);
-    assert_int_equal(ask(&rig, 7, 0x8800, 1150), MEDIUM_NVMM);
-    assert_int_equal(ask(&rig, 7, 0x3fff, 1150), MEDIUM_OTHER);
-    assert_int_equal(ask(&rig, 7, 0x4000, 1150), MEDIUM_NVMM);
+    address_spaces_apply(rig->spaces, &record);
+    address_spaces_settle(rig->spaces, 1200);
+    assert_int_equal(ask(rig, 7, 0x7000, 1150), MEDIUM_NVMM);
+    assert_int_equal(ask(rig, 7, 0x7800, 1150), MEDIUM_OTHER);
+    assert_int_equal(ask(rig, 7, 0x8800, 1150), MEDIUM_NVMM);
+    assert_int_equal(ask(rig, 7, 0x3fff, 1150), MEDIUM_OTHER);
+    assert_int_equal(ask(rig, 7, 0x4000, 1150), MEDIUM_NVMM);
     /* What was there at 1050 is not known any more, and not guessed. */
-    assert_int_equal(ask(&rig, 7, 0x7800, 1050), -ESTALE);
-    assert_int_equal(ask(&rig, 7, 0x4000, 1050), -ESTALE);
-    assert_int_equal(ask(&rig, 7, 0x7000, 1050), MEDIUM_NVMM);
+    assert_int_equal(ask(rig, 7, 0x7800, 1050), -ESTALE);
+    assert_int_equal(ask(rig, 7, 0x4000, 1050), -ESTALE);
+    assert_int_equal(ask(rig, 7, 0x7000, 1050), MEDIUM_NVMM);
     /* A record of another process, and one of no length, change nothing. */
     record = mmap_record(8, 1300, 0x7000, 0x9000, "");
-    address_spaces_apply(rig.spaces, &record);
+    address_spaces_apply(rig->spaces, &record);
     record = mmap_record(7, 1300, 0x7000, 0x7000, "");
-    address_spaces_apply(rig.spaces, &record);
-    assert_int_equal(ask(&rig, 7, 0x7000, 1350), MEDIUM_NVMM);
-    rig_release(&rig);
+    address_spaces_apply(rig->spaces, &record);
+    assert_int_equal(ask(rig, 7, 0x7000, 1350), MEDIUM_NVMM);
 }
 
 static void another_program(void **state)
 {
-    (void)state;
-    struct rig rig;
-    rig_init(&rig, 4);
-    write_maps(&rig, 7, usual);
-    assert_int_equal(ask(&rig, 7, 0x7000, 1001), MEDIUM_NVMM);
-    rig.now = 2100;
-    write_maps(&rig, 7, "7000-9000 rw-p 00000000 00:00 0\n");
-    tell(&rig, KERNEL_RECORD_EXEC, 7, 7, 2000);
-    address_spaces_settle(rig.spaces, 2100);
-    assert_int_equal(ask(&rig, 7, 0x7000, 1999), -ESTALE);
-    assert_int_equal(ask(&rig, 7, 0x7000, 2001), MEDIUM_OTHER);
-    assert_int_equal(ask(&rig, 7, 0x3000, 2001), -ENXIO);
-    rig_release(&rig);
+    struct rig *rig = *state;
+    write_maps(rig, 7, usual);
+    assert_int_equal(ask(rig, 7, 0x7000, 1001), MEDIUM_NVMM);
+    rig->now = 2100;
+    write_maps(rig, 7, "7000-9000 rw-p 00000000 00:00 0\n");
+    tell(rig, KERNEL_RECORD_EXEC, 7, 7, 2000);
+    address_spaces_settle(rig->spaces, 2100);
+    assert_int_equal(ask(rig, 7, 0x7000, 1999), -ESTALE);
+    assert_int_equal(ask(rig, 7, 0x7000, 2001), MEDIUM_OTHER);
+    assert_int_equal(ask(rig, 7, 0x3000, 2001), -ENXIO);
 }
 
 static void the_same_number_for_another_process(void **state)
 {
-    (void)state;
-    struct rig rig;
-    rig_init(&rig, 4);
-    write_maps(&rig, 7, usual);
-    assert_int_equal(ask(&rig, 7, 0x7000, 1001), MEDIUM_NVMM);
-    tell(&rig, KERNEL_RECORD_EXIT, 7, 9, 1100); /* a thread only */
-    assert_int_equal(ask(&rig, 7, 0x7000, 1150), MEDIUM_NVMM);
-    tell(&rig, KERNEL_RECORD_EXIT, 7, 7, 1200);
-    rig.now = 3000;
-    write_maps(&rig, 7, "7000-9000 rw-p 00000000 00:00 0\n");
-    assert_int_equal(ask(&rig, 7, 0x7000, 1199), MEDIUM_NVMM); /* it still lived */
-    tell(&rig, KERNEL_RECORD_FORK, 7, 8, 1900);                /* a thread is no new process */
-    assert_int_equal(ask(&rig, 7, 0x7000, 1199), MEDIUM_NVMM);
-    tell(&rig, KERNEL_RECORD_FORK, 7, 7, 2000);
-    address_spaces_settle(rig.spaces, 3000);
-    assert_int_equal(ask(&rig, 7, 0x7000, 1199), -ESTALE);
-    assert_int_equal(ask(&rig, 7, 0x7000, 2001), MEDIUM_OTHER);
-    rig_release(&rig);
+    struct rig *rig = *state;
+    write_maps(rig, 7, usual);
+    assert_int_equal(ask(rig, 7, 0x7000, 1001), MEDIUM_NVMM);
+    tell(rig, KERNEL_RECORD_EXIT, 7, 9, 1100); /* a thread only */
+    assert_int_equal(ask(rig, 7, 0x7000, 1150), MEDIUM_NVMM);
+    tell(rig, KERNEL_RECORD_EXIT, 7, 7, 1200);
+    rig->now = 3000;
+    write_maps(rig, 7, "7000-9000 rw-p 00000000 00:00 0\n");
+    assert_int_equal(ask(rig, 7, 0x7000, 1199), MEDIUM_NVMM); /* it still lived */
+    tell(rig, KERNEL_RECORD_FORK, 7, 8, 1900);                /* a thread is no new process */
+    assert_int_equal(ask(rig, 7, 0x7000, 1199), MEDIUM_NVMM);
+    tell(rig, KERNEL_RECORD_FORK, 7, 7, 2000);
+    address_spaces_settle(rig->spaces, 3000);
+    assert_int_equal(ask(rig, 7, 0x7000, 1199), -ESTALE);
+    assert_int_equal(ask(rig, 7, 0x7000, 2001), MEDIUM_OTHER);
 }
 
 static void give_birth(struct rig *rig, uint32_t parent, uint32_t child, uint64_t time)
@@ -380,121 +379,112 @@ static void children_have_what_their_parents_had(void **state)
 
 static void processes_that_are_gone(void **state)
 {
-    (void)state;
-    struct rig rig;
-    rig_init(&rig, 4);
+    struct rig *rig = *state;
     /* Asked for after its end: not loaded, and not looked for with every sample. */
-    address_spaces_settle(rig.spaces, 1000);
-    assert_int_equal(ask(&rig, 7, 0x7000, 1000), -ESRCH);
-    write_maps(&rig, 7, usual); /* the number is used again */
-    assert_int_equal(ask(&rig, 7, 0x7000, 1050), -ESRCH);
-    tell(&rig, KERNEL_RECORD_FORK, 7, 7, 1100);
-    rig.now = 1200;
-    address_spaces_settle(rig.spaces, 1200);
-    assert_int_equal(ask(&rig, 7, 0x7000, 1150), MEDIUM_NVMM);
+    address_spaces_settle(rig->spaces, 1000);
+    assert_int_equal(ask(rig, 7, 0x7000, 1000), -ESRCH);
+    write_maps(rig, 7, usual); /* the number is used again */
+    assert_int_equal(ask(rig, 7, 0x7000, 1050), -ESRCH);
+    tell(rig, KERNEL_RECORD_FORK, 7, 7, 1100);
+    rig->now = 1200;
+    address_spaces_settle(rig->spaces, 1200);
+    assert_int_equal(ask(rig, 7, 0x7000, 1150), MEDIUM_NVMM);
     /* A kernel thread has no text, an ended process likewise. */
-    write_maps(&rig, 8, "");
-    assert_int_equal(ask(&rig, 8, 0x7000, 1200), -ESRCH);
+    write_maps(rig, 8, "");
+    assert_int_equal(ask(rig, 8, 0x7000, 1200), -ESRCH);
     /* The dead are forgotten, but not at once. */
-    tell(&rig, KERNEL_RECORD_EXIT, 7, 7, 1300);
-    address_spaces_settle(rig.spaces, 1000000000);
-    assert_int_equal(address_spaces_size(rig.spaces).processes, 2);
-    address_spaces_settle(rig.spaces, 1000001400);
-    assert_int_equal(address_spaces_size(rig.spaces).processes, 1);
-    rig_release(&rig);
+    tell(rig, KERNEL_RECORD_EXIT, 7, 7, 1300);
+    address_spaces_settle(rig->spaces, 1000000000);
+    assert_int_equal(address_spaces_size(rig->spaces).processes, 2);
+    address_spaces_settle(rig->spaces, 1000001400);
+    assert_int_equal(address_spaces_size(rig->spaces).processes, 1);
 }
 
 /* A program that ends its first thread: the others' accesses are known all the same. */
 static void threads_without_the_first(void **state)
 {
-    (void)state;
-    struct rig rig;
-    rig_init(&rig, 4);
-    write_maps(&rig, 7, usual);
-    assert_int_equal(ask_thread(&rig, 7, 8, 0x7000, 1001), MEDIUM_NVMM);
-    tell(&rig, KERNEL_RECORD_EXIT, 7, 7, 1100);
-    write_maps(&rig, 7, "");
-    assert_int_equal(ask_thread(&rig, 7, 8, 0x7000, 1150), MEDIUM_NVMM);
-    assert_int_equal(ask_thread(&rig, 7, 8, 0x3000, 1150), MEDIUM_OTHER);
+    struct rig *rig = *state;
+    write_maps(rig, 7, usual);
+    assert_int_equal(ask_thread(rig, 7, 8, 0x7000, 1001), MEDIUM_NVMM);
+    tell(rig, KERNEL_RECORD_EXIT, 7, 7, 1100);
+    write_maps(rig, 7, "");
+    assert_int_equal(ask_thread(rig, 7, 8, 0x7000, 1150), MEDIUM_NVMM);
+    assert_int_equal(ask_thread(rig, 7, 8, 0x3000, 1150), MEDIUM_OTHER);
     /* What they map counts, and what they begin has what they have. */
     struct kernel_record record = mmap_record(7, 1200, 0x3000, 0x4000, "/nvmm/b");
-    address_spaces_apply(rig.spaces, &record);
-    assert_int_equal(ask_thread(&rig, 7, 8, 0x3000, 1250), MEDIUM_NVMM);
-    tell(&rig, KERNEL_RECORD_EXIT, 7, 9, 1300);
-    give_birth(&rig, 7, 20, 1350);
-    assert_int_equal(ask(&rig, 20, 0x3000, 1360), MEDIUM_NVMM);
+    address_spaces_apply(rig->spaces, &record);
+    assert_int_equal(ask_thread(rig, 7, 8, 0x3000, 1250), MEDIUM_NVMM);
+    tell(rig, KERNEL_RECORD_EXIT, 7, 9, 1300);
+    give_birth(rig, 7, 20, 1350);
+    assert_int_equal(ask(rig, 20, 0x3000, 1360), MEDIUM_NVMM);
 
     /* After a while it is read anew, through a thread that runs. */
-    rig.now = 1300000;
-    address_spaces_settle(rig.spaces, 1300000);
-    write_maps(&rig, 8, usual);
-    assert_int_equal(ask_thread(&rig, 7, 8, 0x3000, 1300001), MEDIUM_OTHER);
-    assert_int_equal(rig.asked_pid, 8);
+    rig->now = 1300000;
+    address_spaces_settle(rig->spaces, 1300000);
+    write_maps(rig, 8, usual);
+    assert_int_equal(ask_thread(rig, 7, 8, 0x3000, 1300001), MEDIUM_OTHER);
+    assert_int_equal(rig->asked_pid, 8);
     /* Through another one where that has ended, but not anew for each access of one. */
-    rig.now = 2500000;
-    address_spaces_settle(rig.spaces, 2500000);
-    write_maps(&rig, 8, "");
-    write_maps(&rig, 9, usual);
-    assert_int_equal(ask_thread(&rig, 7, 8, 0x7000, 2499999), -ESRCH);
-    assert_int_equal(ask_thread(&rig, 7, 9, 0x7000, 2499999), -ESRCH); /* and not before it ran */
-    assert_int_equal(ask_thread(&rig, 7, 8, 0x7000, 2500001), -ESRCH);
-    assert_int_equal(ask_thread(&rig, 7, 9, 0x7000, 2500001), MEDIUM_NVMM);
-    assert_int_equal(rig.asked_pid, 9);
+    rig->now = 2500000;
+    address_spaces_settle(rig->spaces, 2500000);
+    write_maps(rig, 8, "");
+    write_maps(rig, 9, usual);
+    assert_int_equal(ask_thread(rig, 7, 8, 0x7000, 2499999), -ESRCH);
+    assert_int_equal(ask_thread(rig, 7, 9, 0x7000, 2499999), -ESRCH); /* and not before it ran */
+    assert_int_equal(ask_thread(rig, 7, 8, 0x7000, 2500001), -ESRCH);
+    assert_int_equal(ask_thread(rig, 7, 9, 0x7000, 2500001), MEDIUM_NVMM);
+    assert_int_equal(rig->asked_pid, 9);
     /* The first thread's own accesses came first. */
-    write_maps(&rig, 3, "");
-    write_maps(&rig, 4, usual);
-    rig.now = 2600000;
-    assert_int_equal(ask(&rig, 3, 0x7000, 2500001), -EAGAIN);
-    assert_int_equal(ask_thread(&rig, 3, 4, 0x7000, 2500002), -EAGAIN);
-    address_spaces_settle(rig.spaces, 2600000);
-    assert_int_equal(ask_thread(&rig, 3, 4, 0x7000, 2500002), MEDIUM_NVMM);
+    write_maps(rig, 3, "");
+    write_maps(rig, 4, usual);
+    rig->now = 2600000;
+    assert_int_equal(ask(rig, 3, 0x7000, 2500001), -EAGAIN);
+    assert_int_equal(ask_thread(rig, 3, 4, 0x7000, 2500002), -EAGAIN);
+    address_spaces_settle(rig->spaces, 2600000);
+    assert_int_equal(ask_thread(rig, 3, 4, 0x7000, 2500002), MEDIUM_NVMM);
     /* A process of which nothing was known, and one that was forgotten. */
-    write_maps(&rig, 5, "");
-    write_maps(&rig, 6, usual);
-    assert_int_equal(ask_thread(&rig, 5, 6, 0x7000, 2600001), MEDIUM_NVMM);
-    tell(&rig, KERNEL_RECORD_EXIT, 5, 5, 2600002);
-    address_spaces_settle(rig.spaces, 5000000000);
-    rig.now = 5000000000;
-    assert_int_equal(ask_thread(&rig, 5, 6, 0x7000, 5000000000), MEDIUM_NVMM);
+    write_maps(rig, 5, "");
+    write_maps(rig, 6, usual);
+    assert_int_equal(ask_thread(rig, 5, 6, 0x7000, 2600001), MEDIUM_NVMM);
+    tell(rig, KERNEL_RECORD_EXIT, 5, 5, 2600002);
+    address_spaces_settle(rig->spaces, 5000000000);
+    rig->now = 5000000000;
+    assert_int_equal(ask_thread(rig, 5, 6, 0x7000, 5000000000), MEDIUM_NVMM);
     /* The same number for another process. */
-    write_maps(&rig, 5, "7000-9000 rw-p 00000000 00:00 0\n");
-    tell(&rig, KERNEL_RECORD_EXIT, 5, 6, 5000000001);
-    tell(&rig, KERNEL_RECORD_FORK, 5, 5, 5000000002);
-    rig.now = 5000000003;
-    assert_int_equal(ask(&rig, 5, 0x7000, 5000000004), MEDIUM_OTHER);
-    assert_int_equal(rig.asked_pid, 5);
-    rig_release(&rig);
+    write_maps(rig, 5, "7000-9000 rw-p 00000000 00:00 0\n");
+    tell(rig, KERNEL_RECORD_EXIT, 5, 6, 5000000001);
+    tell(rig, KERNEL_RECORD_FORK, 5, 5, 5000000002);
+    rig->now = 5000000003;
+    assert_int_equal(ask(rig, 5, 0x7000, 5000000004), MEDIUM_OTHER);
+    assert_int_equal(rig->asked_pid, 5);
 }
 
 static void loaded_anew(void **state)
 {
-    (void)state;
-    struct rig rig;
-    rig_init(&rig, 4);
-    write_maps(&rig, 7, usual);
-    assert_int_equal(ask(&rig, 7, 0x7000, 1001), MEDIUM_NVMM);
+    struct rig *rig = *state;
+    write_maps(rig, 7, usual);
+    assert_int_equal(ask(rig, 7, 0x7000, 1001), MEDIUM_NVMM);
     /* mremap leaves no record: only loading shows it. */
-    write_maps(&rig, 7, "a000-c000 rw-s 00000000 103:01 5 /nvmm/a\n");
-    assert_int_equal(ask(&rig, 7, 0xa000, 1002), -ENXIO);
-    rig.now = 1003000;
-    address_spaces_settle(rig.spaces, 1002000);
-    assert_int_equal(ask(&rig, 7, 0xa000, 1003001), MEDIUM_NVMM);
+    write_maps(rig, 7, "a000-c000 rw-s 00000000 103:01 5 /nvmm/a\n");
+    assert_int_equal(ask(rig, 7, 0xa000, 1002), -ENXIO);
+    rig->now = 1003000;
+    address_spaces_settle(rig->spaces, 1002000);
+    assert_int_equal(ask(rig, 7, 0xa000, 1003001), MEDIUM_NVMM);
     /* Records were lost: whatever is known may be wrong. */
-    write_maps(&rig, 7, usual);
-    rig.now = 1005000;
-    address_spaces_lost(rig.spaces, 1004000);
-    assert_int_equal(ask(&rig, 7, 0xa000, 1004000), -EAGAIN);
-    address_spaces_settle(rig.spaces, 1005000);
-    assert_int_equal(ask(&rig, 7, 0xa000, 1004000), -ENXIO);
-    assert_int_equal(ask(&rig, 7, 0x7000, 1004000), MEDIUM_NVMM);
+    write_maps(rig, 7, usual);
+    rig->now = 1005000;
+    address_spaces_lost(rig->spaces, 1004000);
+    assert_int_equal(ask(rig, 7, 0xa000, 1004000), -EAGAIN);
+    address_spaces_settle(rig->spaces, 1005000);
+    assert_int_equal(ask(rig, 7, 0xa000, 1004000), -ENXIO);
+    assert_int_equal(ask(rig, 7, 0x7000, 1004000), MEDIUM_NVMM);
     /* Before, something else may have been there whose record is missing. */
-    assert_int_equal(ask(&rig, 7, 0x7000, 1003999), -ESTALE);
-    write_maps(&rig, 9, usual);
-    assert_int_equal(ask(&rig, 9, 0x7000, 1003999), -ESTALE);
+    assert_int_equal(ask(rig, 7, 0x7000, 1003999), -ESTALE);
+    write_maps(rig, 9, usual);
+    assert_int_equal(ask(rig, 9, 0x7000, 1003999), -ESTALE);
     /* Of two losses the earlier one may come last. */
-    address_spaces_lost(rig.spaces, 1003000);
-    assert_int_equal(ask(&rig, 7, 0x7000, 1003999), -ESTALE);
-    rig_release(&rig);
+    address_spaces_lost(rig->spaces, 1003000);
+    assert_int_equal(ask(rig, 7, 0x7000, 1003999), -ESTALE);
 }
 
 static void more_processes_than_fit(void **state)
@@ -749,19 +739,21 @@ static void loading_has_a_budget(void **state)
     rig_release(&rig);
 }
 
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_space_against_pages),
-        cmocka_unit_test(loaded_once_and_asked_once),
-        cmocka_unit_test(an_access_before_the_loading_waits),
-        cmocka_unit_test(remapped),
-        cmocka_unit_test(another_program),
-        cmocka_unit_test(the_same_number_for_another_process),
+        TEST(loaded_once_and_asked_once),
+        TEST(an_access_before_the_loading_waits),
+        TEST(remapped),
+        TEST(another_program),
+        TEST(the_same_number_for_another_process),
         cmocka_unit_test(children_have_what_their_parents_had),
-        cmocka_unit_test(processes_that_are_gone),
-        cmocka_unit_test(threads_without_the_first),
-        cmocka_unit_test(loaded_anew),
+        TEST(processes_that_are_gone),
+        TEST(threads_without_the_first),
+        TEST(loaded_anew),
         cmocka_unit_test(more_processes_than_fit),
         cmocka_unit_test(forgotten_while_an_access_waits),
         cmocka_unit_test(more_mappings_than_fit),
