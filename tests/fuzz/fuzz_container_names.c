@@ -1,11 +1,14 @@
-/* State files and log names: the first byte chooses the parser, the rest is the text. */
+/* State files, log names, and whose a name is: the first byte chooses the parser, the rest is the
+ * text. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/containers/container.h"
 #include "exporter/containers/names/names.h"
+#include "exporter/containers/workload.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,6 +28,29 @@ static void check_names(const struct container_names *names)
     check(memchr(names->pod_uid, '\0', sizeof names->pod_uid) != NULL);
     check(memchr(names->image, '\0', sizeof names->image) != NULL);
     check(names->runtime != NULL);
+}
+
+static void check_workload(const struct container *container)
+{
+    const char *name = *container->pod ? container->pod : container->name;
+    size_t len = workload_owner_len(container->pod, container->name);
+    check(len <= strlen(name) && (len > 0 || !*name));
+    char key[WORKLOAD_KEY_BYTES], again[WORKLOAD_KEY_BYTES];
+    size_t n = workload_key(container, key);
+    check(n < sizeof key && strlen(key) == n);
+    check(workload_key(container, again) == n && memcmp(key, again, n) == 0);
+}
+
+/* The text as each of a container's names. */
+static void check_workloads(const char *text, size_t len)
+{
+    char *name = strndup(text, len);
+    check(name != NULL);
+    check_workload(&(struct container){.namespace_ = "n", .pod = name, .name = "c", .image = "i"});
+    check_workload(&(struct container){.namespace_ = "", .pod = "", .name = name, .image = ""});
+    check_workload(
+        &(struct container){.namespace_ = name, .pod = name, .name = name, .image = name});
+    free(name);
 }
 
 static int parse(char which, const char *text, size_t len, struct container_names *out)
@@ -69,5 +95,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(err == 0 || err == -EINVAL || err == -ENOENT || err == -ENOMEM);
     if (!err)
         check_names(&names);
+    check_workloads((const char *)data + 1, size - 1);
     return 0;
 }
