@@ -43,7 +43,8 @@ struct container {
     const char *id;         /* the runtime's 64 hex digits, or "" for a plain cgroup */
     const char *namespace_; /* "" outside Kubernetes */
     const char *pod;
-    const char *name; /* without one from the runtime: the cgroup's last component */
+    const char *name;     /* without one from the runtime: the cgroup's last component */
+    const char *workload; /* its owner, of workload.h: how the pod's name begins, or its own */
     const char *image;
     const char *pod_uid;
     const char *runtime;   /* containerd, cri-o, docker, podman, or "" */

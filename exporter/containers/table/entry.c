@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "exporter/base/hash.h"
+#include "exporter/containers/workload.h"
 
 /* Continues a hash: "a","b" and "ab","" differ. */
 static uint64_t hash_string(const struct siphash_key *key, uint64_t hash, const char *text)
@@ -63,38 +64,41 @@ static void set_short_id(struct container *container, const char *id)
                  lasting_hash(*container->key ? container->key : container->path) & mask);
 }
 
-enum { N_STRINGS = 9 };
+enum { N_STRINGS = 10 };
 
 int entry_set_strings(struct container *container, const struct container_spec *spec,
                       const char *path, const char *id, char **strings)
 {
-    const char *name = spec->name;
+    const char *name = spec->name, *pod = spec->pod ? spec->pod : "";
     if (!name || !*name)
         name = path && *last_component(path) ? last_component(path) : container->key;
-    const char *const from[N_STRINGS] = {
-        path,           id,          spec->namespace_, spec->pod,
-        name,           spec->image, spec->pod_uid,    spec->runtime,
-        spec->qos_class};
+    const char *const from[N_STRINGS] = {*pod ? pod : name, path,          id,
+                                         spec->namespace_,  pod,           name,
+                                         spec->image,       spec->pod_uid, spec->runtime,
+                                         spec->qos_class};
     const char **const to[N_STRINGS] = {
-        &container->path,    &container->id,      &container->namespace_,
-        &container->pod,     &container->name,    &container->image,
-        &container->pod_uid, &container->runtime, &container->qos_class,
+        &container->workload, &container->path,      &container->id,    &container->namespace_,
+        &container->pod,      &container->name,      &container->image, &container->pod_uid,
+        &container->runtime,  &container->qos_class,
     };
-    size_t total = 0;
-    for (size_t i = 0; i < N_STRINGS; i++)
-        total += (from[i] ? strlen(from[i]) : 0) + 1;
+    size_t len[N_STRINGS], total = N_STRINGS;
+    for (size_t i = 0; i < N_STRINGS; i++) {
+        len[i] = from[i] ? strlen(from[i]) : 0;
+        if (to[i] == &container->workload)
+            len[i] = workload_owner_len(pod, name);
+        total += len[i];
+    }
     char *block = malloc(total);
     if (!block)
         return -ENOMEM;
     bool same_id = container->id && strcmp(container->id, id ? id : "") == 0;
     char *at = block;
     for (size_t i = 0; i < N_STRINGS; i++) {
-        size_t len = from[i] ? strlen(from[i]) : 0;
-        if (len > 0)
-            memcpy(at, from[i], len);
-        at[len] = '\0';
+        if (len[i] > 0)
+            memcpy(at, from[i], len[i]);
+        at[len[i]] = '\0';
         *to[i] = at;
-        at += len + 1;
+        at += len[i] + 1;
     }
     if (!same_id)
         set_short_id(container, id);

@@ -94,6 +94,7 @@ static void a_life(void **state)
     assert_string_equal(c->namespace_, "shop");
     assert_string_equal(c->pod, "cart-0");
     assert_string_equal(c->name, "cart");
+    assert_string_equal(c->workload, "cart");
     assert_string_equal(c->image, "cart:1");
     assert_string_equal(c->pod_uid, "u");
     assert_string_equal(c->runtime, "containerd");

@@ -21,9 +21,11 @@ static void late_names(void **state)
     assert_diff(f, 0, 3, 0, 0, 0); /* counted from the start */
     assert_int_equal(container_table_deadline(f->table), 12 * S);
 
+    assert_string_equal(observed_find(f, "/p/soon")->workload, "soon");
     assert_int_equal(observed_rename(f, soon, "cart-0", "cart", 11 * S), 0);
     observed_look(f);
     assert_diff(f, 0, 0, 1, 0, 0);
+    assert_string_equal(observed_find(f, "/p/soon")->workload, "cart");
     assert_int_equal(container_table_deadline(f->table), 12 * S + 1);
 
     container_table_advance(f->table, 12 * S);

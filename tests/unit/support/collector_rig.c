@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/containers/workload.h"
 #include "exporter/store/internal.h" /* families by name */
 
 static const struct collector_config no_flags;
@@ -109,6 +110,9 @@ static void reconcile(struct rig *rig, const struct container_diff *diff)
 struct container *rig_unnamed(struct rig *rig, const char *name)
 {
     must(rig->n_containers < RIG_CONTAINERS, "room for a container");
+    const char *pod = "pod-0";
+    char *workload = rig->workloads[rig->n_containers];
+    snprintf(workload, sizeof rig->workloads[0], "%.*s", (int)workload_owner_len(pod, name), pod);
     struct container *container = &rig->containers[rig->n_containers];
     *container = (struct container){
         .slot = (uint32_t)rig->n_containers++,
@@ -117,8 +121,9 @@ struct container *rig_unnamed(struct rig *rig, const char *name)
         .path = name,
         .id = "",
         .namespace_ = "shop",
-        .pod = "pod-0",
+        .pod = pod,
         .name = name,
+        .workload = workload,
         .image = "image:1",
         .pod_uid = "",
         .runtime = "",

@@ -29,6 +29,7 @@ struct rig {
     void *collector;
     struct tick tick;
     struct container containers[RIG_CONTAINERS];
+    char workloads[RIG_CONTAINERS][64]; /* theirs */
     size_t n_containers;
     bool live; /* those that come have a cgroup, which in a replay they have not */
 };
