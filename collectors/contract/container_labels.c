@@ -11,8 +11,9 @@ const struct metric_desc container_info_desc = {
     .name = "interference_container",
     .type = METRIC_INFO,
     .help = "What is known about a container; the value is 1. Present while the container has "
-            "other series. Join on the container's labels.",
-    .labels = "container, pod_uid, image, runtime, qos_class, id, runtime_container_id",
+            "other series. Join on the container's labels. workload is what its pod's name says, "
+            "less what Kubernetes generated of it: the same for all replicas and runs.",
+    .labels = "container, workload, pod_uid, image, runtime, qos_class, id, runtime_container_id",
 };
 
 /* Makes /api/v1/containers list every container, also where no collector can say anything of it. */
@@ -90,9 +91,10 @@ static int make_info(struct container_labels *labels, struct entry *entry,
     if (container->runtime[0] && container->id[0])
         snprintf(runtime_id, sizeof runtime_id, "%s://%s", container->runtime, container->id);
     const struct label own[] = {
-        {"pod_uid", container->pod_uid}, {"image", container->image},
-        {"runtime", container->runtime}, {"qos_class", container->qos_class},
-        {"id", container->path},         {"runtime_container_id", runtime_id},
+        {"workload", container->workload},    {"pod_uid", container->pod_uid},
+        {"image", container->image},          {"runtime", container->runtime},
+        {"qos_class", container->qos_class},  {"id", container->path},
+        {"runtime_container_id", runtime_id},
     };
     return series_new(labels->family, entry->set, own, sizeof own / sizeof *own, &entry->info);
 }

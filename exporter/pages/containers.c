@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "exporter/base/clip.h"
+#include "exporter/containers/workload.h"
 #include "exporter/live/order.h"
 #include "exporter/pages/arguments.h"
 #include "exporter/pages/internal.h"
@@ -107,6 +108,16 @@ static const char *state_of(const struct live_container *c)
     return isnan(c->number[LIVE_NORMAL_SECONDS]) ? "unknown" : "ok";
 }
 
+/* By its labels, which those have, too, that have ended. */
+static json_t *workload_of(const json_t *object)
+{
+    const char *pod = json_string_value(json_object_get(object, "pod"));
+    const char *name = json_string_value(json_object_get(object, "container"));
+    if (!pod || !name)
+        return json_null();
+    return json_stringn(*pod ? pod : name, workload_owner_len(pod, name));
+}
+
 /* What other memory would cost it; null: not known. */
 static json_t *elsewhere_of(const struct live_view *view, const struct live_container *c)
 {
@@ -144,6 +155,7 @@ static int describe(void *context, size_t at, json_t *object)
         const char *name;
         json_t *value;
     } members[] = {
+        {"workload", workload_of(object)},
         {"cgroup_id", c.cgroup_id ? json_integer((json_int_t)c.cgroup_id) : json_null()},
         {"running", listing->known ? json_boolean(shown) : json_null()},
         {"state", word(shown            ? state_of(&c)

@@ -200,7 +200,7 @@ int main(int argc, char **argv)
         snprintf(c->short_id, sizeof c->short_id, "%012x", (unsigned)i);
         c->path = c->key;
         c->namespace_ = c->pod = c->image = c->pod_uid = c->runtime = c->qos_class = c->id = "";
-        c->name = c->key;
+        c->name = c->workload = c->key;
     }
     const struct container_diff diff = {.added = {all, n}, .named = {all, n}};
     must(container_labels_reconcile(env.labels, &diff) == 0, "labels");

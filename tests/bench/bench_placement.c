@@ -149,7 +149,7 @@ static void describe(struct container *c, size_t i)
     snprintf(c->short_id, sizeof c->short_id, "%012x", (unsigned)i);
     c->path = c->key;
     c->namespace_ = c->pod = c->image = c->pod_uid = c->runtime = c->qos_class = c->id = "";
-    c->name = c->key;
+    c->name = c->workload = c->key;
 }
 
 /* How many of them have predicted seconds for the tier. */

@@ -135,6 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                    .namespace_ = input.names[0],
                                    .pod = input.names[1],
                                    .name = input.names[2],
+                                   .workload = input.names[1],
                                    .image = "",
                                    .pod_uid = "",
                                    .runtime = "",

@@ -32,6 +32,7 @@ static int setup(void **state)
                                        .namespace_ = "",
                                        .pod = "",
                                        .name = "web",
+                                       .workload = "shop",
                                        .image = "",
                                        .pod_uid = "",
                                        .runtime = "docker",
@@ -114,7 +115,8 @@ static void test_with_series(void **state)
         series_new(f->reads, container_labels_get(f->labels, &f->container), NULL, 0, &reads), 0);
     assert_true(shows(f, false,
                       "interference_container_info{namespace=\"\",pod=\"\","
-                      "container=\"web\",container_id=\"0123456789ab\""));
+                      "container=\"web\",container_id=\"0123456789ab\","
+                      "workload=\"shop\","));
     assert_false(shows(f, false, "running"));
     series_clear(reads); /* kept, but not shown */
     assert_false(shows(f, false, "interference_container_info{"));

@@ -192,6 +192,7 @@ static void with_cgroup(struct rig *rig, const char *id, uint64_t cgroup_id)
                                     .namespace_ = "",
                                     .pod = "",
                                     .name = "a",
+                                    .workload = "a",
                                     .image = "",
                                     .pod_uid = "",
                                     .runtime = "",

@@ -79,6 +79,7 @@ static void add_containers(struct fixture *f)
                                 .namespace_ = names[i][0],
                                 .pod = names[i][1],
                                 .name = names[i][2],
+                                .workload = names[i][1],
                                 .image = "",
                                 .pod_uid = "",
                                 .runtime = "",
@@ -512,6 +513,7 @@ static void the_document_has_who_is_in_trouble_first(void **state)
         assert_string_equal(name_of(root, i), names[i]);
     assert_int_equal(json_integer_value(json_object_get(root, "total")), CONTAINERS);
     json_t *first = json_array_get(json_object_get(root, "containers"), 0);
+    assert_string_equal(json_string_value(json_object_get(first, "workload")), "cart");
     assert_true(json_is_true(json_object_get(first, "running")));
     assert_string_equal(json_string_value(json_object_get(first, "state")), "waits");
     assert_true(fabs(json_real_value(json_object_get(first, "latency_ratio")) - 1.5) < 1e-9);

@@ -154,7 +154,7 @@ static const struct {
     const char *labels;
 } contract[] = {
     {C "info", METRIC_INFO,
-     "container, pod_uid, image, runtime, qos_class, id, runtime_container_id"},
+     "container, workload, pod_uid, image, runtime, qos_class, id, runtime_container_id"},
     {C "cpu_cycles_total", METRIC_COUNTER, "container"},
     {C "cpu_reference_cycles_total", METRIC_COUNTER, "container"},
     {C "cpu_instructions_total", METRIC_COUNTER, "container"},
