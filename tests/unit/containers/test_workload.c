@@ -40,6 +40,7 @@ static const struct row pods[] = {
     {"backup-28394021-x7x2x", "backup"},
     {"backup-1617235200-x7x2x", "backup"}, /* seconds, before Kubernetes 1.21 */
     {"backup-28394021", "backup"},
+    {"backup-28394021-123456-x7x2x", "backup-28394021"},
     {"nightly-28394021-3-x7x2x", "nightly"}, /* indexed */
     {"pi-8k2zc", "pi"},
     {"train-0-vbxhd", "train"},
@@ -85,31 +86,15 @@ static const struct row pods[] = {
     {"web-5d78c9869db-4xg9x", "web-5d78c9869db"}, /* too long */
     {"web-5d78c9869x-4xg9x", "web-5d78c9869x"},   /* drawn, but no hash */
     /* cut by the API server */
-    {FIFTY "-5d78c9"
-           "4xg9x",
-     FIFTY "-5d78c9"
-           "4xg9x"}, /* 62: it was not */
-    {FIFTY "-5d78c98"
-           "4xg9x",
-     FIFTY},
-    {FIFTY "-283940"
-           "14xg9x",
-     FIFTY},
-    {FIFTY "a-5d78c9"
-           "4xg9x",
-     FIFTY "a"},
-    {FIFTY "abcdefg-"
-           "4xg9x",
-     FIFTY "abcdefg"},
-    {FIFTY "abcdefgh"
-           "4xg9x",
-     FIFTY "abcdefgh"},
-    {FIFTY "abcdefgh"
-           "httpd",
-     FIFTY "abcdefghhttpd"},
-    {FIFTY "ab-12345"
-           "4xg9x",
-     FIFTY "ab"},
+    {FIFTY "-5d78c94xg9x", FIFTY "-5d78c94xg9x"}, /* 62: it was not */
+    {FIFTY "-5d78c984xg9x", FIFTY},
+    {FIFTY "abcdef-d4xg9x", FIFTY "abcdef"},
+    {FIFTY "-28394014xg9x", FIFTY},
+    {FIFTY "a-5d78c94xg9x", FIFTY "a"},
+    {FIFTY "abcdefg-4xg9x", FIFTY "abcdefg"},
+    {FIFTY "abcdefgh4xg9x", FIFTY "abcdefgh"},
+    {FIFTY "abcdefghhttpd", FIFTY "abcdefghhttpd"},
+    {FIFTY "ab-123454xg9x", FIFTY "ab"},
     /* hostile */
     {"-", "-"},
     {"-----", "-----"},
@@ -165,6 +150,9 @@ static const struct row plain[] = {
     {"build@1234567.service", "build"},
     {"job_123456", "job"},
     {"job_12345", "job_12345"},
+    {"job_3f2a1b9c8d7", "job_3f2a1b9c8d7"},
+    {"3f2a1b123456", "3f2a1b123456"},
+    {"web-" SWARM_ID, "web-" SWARM_ID},
     {"batch20240115", "batch"},
     {"vte-spawn-" UUID ".scope", "vte-spawn"},
     {"deadbeefcafe01", "deadbeefcafe01"},
@@ -220,7 +208,8 @@ static void owners_outside_kubernetes(void **state)
 static bool has_tail_of_its_own(const char *owner)
 {
     static const char *const owners[] = {
-        "web-2", "shard-1", "28394021-x7x2x", "x7x2x-x7x2x", "a-0-0-0", "web." SWARM_ID,
+        "web-2",       "shard-1", "backup-28394021", "28394021-x7x2x",
+        "x7x2x-x7x2x", "a-0-0-0", "web." SWARM_ID,
     };
     for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
         if (strcmp(owner, owners[i]) == 0)
