@@ -187,6 +187,9 @@ class Dashboards(unittest.TestCase):
             f"rate({reads}[5m]) * on (cluster, socket) {info}": "matches on socket",
             f"rate({reads}[5m]) / sum by (node) ({info})": "different labels",
             f"rate({reads}[5m]) * on (node) group_left () {info}": "not one for each",
+            f"rate({reads}[5m]) * on (node) group_left (pod) sum by (node, pod, image) ({info})":
+                "not one for each",
+            f"rate({reads}[5m]) * on (node) group_left (pod) sum by (node) ({info})": "gives pod",
             f"rate({reads}[5m]) / on (node) sum by (node) ({info})": "one to one",
             f"sum by (cluster) ({info})": "no label node in the result",
         }

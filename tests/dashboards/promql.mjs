@@ -144,8 +144,13 @@ class Query {
           this.problem(`one to one, but a side has ${list(side)}`, node);
       return new Set(on);
     }
-    if (!same(many[1], new Set(on))) this.problem(`the one side has ${list(many[1])}: not one for each`, node);
-    return new Set([...many[0], ...(groups[1] ? this.names(groups[1]) : [])]);
+    // A label that it gives to the many has one value for each of them: nobody would ask for it otherwise.
+    const given = groups[1] ? this.names(groups[1]) : [];
+    for (const label of given)
+      if (!many[1].has(label)) this.problem(`gives ${label}, which the one side does not have`, node);
+    const ones = new Set([...many[1]].filter((label) => on.includes(label) || !given.includes(label)));
+    if (!same(ones, new Set(on))) this.problem(`the one side has ${list(many[1])}: not one for each`, node);
+    return new Set([...many[0], ...given]);
   }
 }
 
