@@ -83,6 +83,28 @@ local promql = import '../lib/promql.libsonnet';
     { h: 8, noValue: 'none', linked: ['container', g.rowToContainer] }
   ),
 
+  local ofWorkload = '%s, namespace, workload' % config.clusterLabel,
+  local workloads = g.table(
+    'Workloads that make memory slow, now',
+    'The same by what the containers belong to, a Deployment or a DaemonSet for instance: the twenty workloads of each cluster that make a read take longest, all of their containers on a NUMA node together, where it is most; and on how many nodes they do. Many nodes: it is how the workload is, and moving a pod takes it to the next node; ask its owner.',
+    [
+      {
+        name: 'Caused, at most',
+        unit: 's',
+        decimals: 1,
+        expr: 'sum by (%s) (%s)' % [ofWorkload, recorded('top:interference_workload_caused_latency_seconds:max10m')],
+      },
+      {
+        name: 'Nodes',
+        unit: 'short',
+        decimals: 0,
+        expr: 'sum by (%s) (%s)' % [ofWorkload, recorded('top:interference_workload_nodes_slowed:count10m')],
+      },
+    ],
+    [config.clusterLabel, 'namespace', 'workload'],
+    { h: 6, noValue: 'none' }
+  ),
+
   // Sums over the time range of what is recorded once in each interval, in minutes.
   local minutes(series) = '%g * sum_over_time(%s[$__range])' % [q.seconds(config.interval) / 60, series],
   local lost = recorded('namespace:interference_lost_cpus:rate5m'),
@@ -190,6 +212,7 @@ local promql = import '../lib/promql.libsonnet';
         ['Containers', [
           suffering,
           aggressors,
+          workloads,
           perNamespace { size:: { w: 14, h: 8 } },
           alerts,
           g.timeseries(

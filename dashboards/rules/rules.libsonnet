@@ -3,14 +3,16 @@
 // Names are level:metric:operation. A level stands for the labels that are left:
 //   container  cluster, node, namespace, pod, container (never container_id)
 //              Plain cgroups of equal names on a node are one: their ratio of observed time may pass 1.
-//              What a container causes is told per NUMA node: numa_node stays, too.
+//              What a container causes is told per NUMA node: numa_node stays, too; what a workload causes there has
+//              its namespace and workload at level numa.
 //   socket     cluster, node, socket
 //   numa       cluster, node and the pair of NUMA nodes, or the one whose memory it is
 //   node       cluster, node
 //   cluster    cluster
 //   workload   cluster, namespace, container: all pods of it
 //   namespace  cluster, namespace
-//   top        as container or node, but only the highest of each cluster
+//   top        as container or node, but only the highest of each cluster; or cluster, namespace and the exporter's
+//              label workload, where the name says so
 local promql = import '../lib/promql.libsonnet';
 
 {
@@ -304,6 +306,18 @@ local promql = import '../lib/promql.libsonnet';
                % [q.memory, q.select('interference_memory_attribution_activity_ratio')]),
           rule('numa:interference_memory_excess_latency_seconds:mean5m',
                ofReadings(q.memory + ', by', 'interference_memory_excess_latency_seconds_total', '5m')),
+          // By whose pods they are: few series, of those that are named. An exporter from before that label has none.
+          rule('numa:interference_workload_caused_latency_seconds:mean10m', |||
+            sum by (%(memory)s, namespace, workload) (
+              (container:interference_caused_latency_seconds:mean10m > 0)
+              * on (%(container)s) group_left (workload)
+              group by (%(container)s, workload) (%(info)s)
+            )
+          ||| % {
+            memory: q.memory,
+            container: q.container,
+            info: q.select('interference_container_info', 'workload!=""'),
+          }),
         ],
       },
       {
@@ -383,6 +397,17 @@ local promql = import '../lib/promql.libsonnet';
                ofTop('container:interference_memory_reads:rate5m')),
           rule('top:interference_container_caused_latency_seconds:mean10m',
                'topk by (%s) (20, container:interference_caused_latency_seconds:mean10m > 0)' % config.clusterLabel),
+          // The twenty workloads that make memory slowest somewhere, and on how many nodes they are named.
+          rule('top:interference_workload_caused_latency_seconds:max10m',
+               'topk by (%s) (20, max by (%s, namespace, workload) (numa:interference_workload_caused_latency_seconds:mean10m))'
+               % [config.clusterLabel, config.clusterLabel]),
+          rule('top:interference_workload_nodes_slowed:count10m', |||
+            count by (%(cluster)s, namespace, workload) (
+              group by (%(node)s, namespace, workload) (numa:interference_workload_caused_latency_seconds:mean10m)
+            )
+            and
+            top:interference_workload_caused_latency_seconds:max10m
+          ||| % { cluster: config.clusterLabel, node: q.node }),
         ],
       },
     ] + (if config.persistentMemory then [persistentMemory] else []),

@@ -32,6 +32,7 @@ TOP_NODES = ("slowdown:max_ratio5m", "containers_waiting:count15m",
              "memory_reads:rate5m", "memory_probe_over_baseline:max_ratio")
 TOP = ("slowdown:ratio5m", "memory_read_latency_over_threshold:ratio15m",
        "memory_read_latency_seconds:mean5m", "memory_reads:rate5m")
+TOP_WORKLOADS = ("caused_latency_seconds:max10m", "nodes_slowed:count10m")
 OF_CONTAINERS = ('container:interference_slowdown:ratio5m{%s, model="passive"}',
                  "container:interference_memory_read_latency_over_threshold:ratio15m{%s}",
                  "container:interference_memory_read_latency_seconds:mean5m{%s}",
@@ -71,6 +72,10 @@ def series(values):
             yield f"namespace:interference_cpus:rate5m{{{namespace}}}", MINUTES
             yield (f'workload:interference_slow_containers:count{{{namespace}, container="service-{i}"}}',
                    MINUTES)
+            if i < 20:
+                for name in TOP_WORKLOADS:
+                    yield (f'top:interference_workload_{name}{{{namespace}, workload="service-{i}"}}',
+                           MINUTES)
         yield from of_nodes(cluster, values)
 
 
