@@ -36,8 +36,8 @@ enum {
  * dash and some of the hash: then those go, too.
  *
  * The name alone cannot tell everything. Taken for generated, though somebody wrote it: any number
- * at the end (of a static pod on node-1, too), a word of five letters of R, but for those of
- * daemons and protocols; and the number of a DaemonSet agent-2. Not seen: what is generated in the
+ * at the end (of a static pod on node-1, too), a word of five letters of R, but for some that are
+ * known (httpd, mssql), and the number of a DaemonSet agent-2. Not seen: what is generated in the
  * middle of a name, and tails that others than Kubernetes draw from other letters.
  *
  * Outside Kubernetes: systemd's run-1, run-u1, run-r<32 hex digits>, run-p1-i2 and session-1; else
