@@ -1,0 +1,235 @@
+#include "collectors/attribution/episodes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "collectors/attribution/evidence.h"
+
+/* Readings. */
+enum {
+    JUMP = 3,         /* whose mean is compared with what was before */
+    BEFORE = 15,      /* that is what was before, at most */
+    LEAST_BEFORE = 3, /* and at least */
+    SETTLED = 4,      /* behind a jump, before the next can be seen */
+    NEXT_JUMP = 20,   /* of the same episode */
+    LAST_JUMP = 40,   /* from its first */
+    COMMIT = 20,      /* behind the last jump */
+    YOUNG = 50,
+    FIRST_START = 60, /* a pod's containers may begin that late */
+};
+
+static const unsigned judged_at[] = {5, 10, 20}; /* behind the first jump */
+
+static const double scales = 5 * 1.4826, relative_jump = 0.3;
+static const double young_gain = 0.1, scale_gain = 0.01, least_scale = 0.002;
+
+double episodes_mean_x(const struct ledger_workload *w, uint64_t first, unsigned n)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < n; i++)
+        sum += ledger_x(w, first + i);
+    return n ? sum / n : 0;
+}
+
+double episodes_unexplained(const struct ledger *ledger, uint64_t reading, uint32_t but)
+{
+    double y = (double)ledger->y[reading % ONSET_WINDOW];
+    for (unsigned i = 0; i < ledger->n_told; i++) {
+        const struct ledger_told *told = &ledger->told[i];
+        if (told->workload != but)
+            y -= told->slope *
+                 fmax(0, ledger_x(&ledger->at[told->workload], reading) - told->before);
+    }
+    return y;
+}
+
+void episodes_window(const struct ledger *ledger, uint64_t first, uint32_t but,
+                     struct onset_window *out)
+{
+    uint64_t t = ledger->readings;
+    out->n = (unsigned)(t + 1 - first);
+    out->sigma = ledger->sigma;
+    for (unsigned i = 0; i < out->n; i++)
+        out->y[i] = episodes_unexplained(ledger, first + i, but);
+    onset_window_begin(out);
+}
+
+double episodes_past_evidence(const struct ledger *ledger, uint32_t workload)
+{
+    double evidence = (double)ledger->at[workload].evidence;
+    for (unsigned i = 0; i < ledger->n_episodes; i++)
+        if (ledger->episode[i].workload == workload)
+            evidence -= (double)ledger->episode[i].factor;
+    return evidence;
+}
+
+/* ---- finding them ---- */
+
+static void follow_scale(struct ledger *ledger, struct ledger_workload *w, double distance)
+{
+    double gain = ledger->readings - w->since < YOUNG ? young_gain : scale_gain;
+    double scale = (double)w->scale * (distance > (double)w->scale ? 1 + gain : 1 - gain);
+    w->scale = (float)fmax(least_scale, scale);
+}
+
+static struct ledger_episode *open_episode(struct ledger *ledger, uint32_t workload)
+{
+    for (unsigned i = 0; i < ledger->n_episodes; i++)
+        if (ledger->episode[i].workload == workload && ledger->episode[i].open)
+            return &ledger->episode[i];
+    return NULL;
+}
+
+static void remove_episode(struct ledger *ledger, unsigned i)
+{
+    ledger->n_episodes--;
+    memmove(&ledger->episode[i], &ledger->episode[i + 1],
+            (ledger->n_episodes - i) * sizeof *ledger->episode);
+}
+
+/* They are in order of their first jumps. */
+static struct ledger_episode *new_episode(struct ledger *ledger)
+{
+    if (ledger->n_episodes == LEDGER_EPISODES)
+        remove_episode(ledger, 0);
+    return &ledger->episode[ledger->n_episodes++];
+}
+
+static void add_jump(struct ledger *ledger, uint32_t workload, uint64_t at, double before,
+                     double size)
+{
+    struct ledger_workload *w = &ledger->at[workload];
+    struct ledger_episode *e = open_episode(ledger, workload);
+    bool same = e && e->n_jumps < LEDGER_JUMPS && at <= e->jump[e->n_jumps - 1].at + NEXT_JUMP &&
+                at <= e->jump[0].at + LAST_JUMP;
+    if (e && !same)
+        evidence_commit(ledger, e);
+    if (!same) {
+        e = new_episode(ledger);
+        *e = (struct ledger_episode){
+            .open = true, .workload = workload, .before = (float)before, .size = (float)size};
+    }
+    e->jump[e->n_jumps++] = (struct ledger_jump){at, size > 0};
+    if (size > 0 && (w->agreed == 0 || before < (double)w->before))
+        w->before = (float)before;
+    w->started |= w->last_jump == 0 && at <= w->since + FIRST_START && before <= 0;
+    w->last_jump = at;
+}
+
+/* The first of three readings that has gone half of the way. */
+static uint64_t half_way(const struct ledger_workload *w, uint64_t p, double before, double size)
+{
+    for (uint64_t at = p; at < p + JUMP - 1; at++)
+        if ((ledger_x(w, at) - before) / size >= 0.5)
+            return at;
+    return p + JUMP - 1;
+}
+
+/* Of the BEFORE readings before p, one more each time; exact, for activities are short numbers. */
+static double sum_before(struct ledger_workload *w, uint64_t p)
+{
+    if (w->summed + 1 == p && p > BEFORE + 1)
+        w->sum_before += ledger_x(w, p - 1) - ledger_x(w, p - 1 - BEFORE);
+    else
+        w->sum_before = BEFORE * episodes_mean_x(w, p - BEFORE, BEFORE);
+    w->summed = p;
+    return w->sum_before;
+}
+
+static void find(struct ledger *ledger, uint32_t workload)
+{
+    struct ledger_workload *w = &ledger->at[workload];
+    uint64_t p = ledger->readings + 1 - JUMP;
+    uint64_t first = p > BEFORE ? p - BEFORE : 1;
+    if (w->last_jump && first < w->last_jump + SETTLED)
+        first = w->last_jump + SETTLED;
+    if (p < first + LEAST_BEFORE)
+        return;
+    double before = p - first == BEFORE ? sum_before(w, p) / BEFORE
+                                        : episodes_mean_x(w, first, (unsigned)(p - first));
+    double size = episodes_mean_x(w, p, JUMP) - before;
+    double least =
+        fmax(ledger->least_jump, fmax(scales * (double)w->scale, relative_jump * before));
+    follow_scale(ledger, w, fabs(size));
+    if (fabs(size) > least)
+        add_jump(ledger, workload, half_way(w, p, before, size), before, size);
+}
+
+void episodes_find(struct ledger *ledger)
+{
+    if (ledger->readings < JUMP + LEAST_BEFORE)
+        return;
+    for (size_t i = 0; i < ledger->n; i++)
+        if (ledger->at[i].known)
+            find(ledger, (uint32_t)i);
+}
+
+void episodes_forget(struct ledger *ledger, uint32_t workload)
+{
+    for (unsigned i = ledger->n_episodes; i-- > 0;)
+        if (ledger->episode[i].workload == workload)
+            remove_episode(ledger, i);
+    for (unsigned i = 0; i < ledger->n_groups; i++)
+        for (unsigned k = 0; k < ledger->group[i].n; k++)
+            if (ledger->group[i].workload[k] == workload)
+                ledger->group[i].n = 0; /* goes with the next answers */
+    for (size_t i = 0; i < ledger->n; i++)
+        for (unsigned k = 0; k < LEDGER_PARTNERS; k++)
+            if (ledger->at[i].partner[k].workload == workload)
+                ledger->at[i].partner[k] = (struct ledger_partner){0};
+}
+
+bool episodes_explain(const struct ledger *ledger, uint64_t reading, unsigned near)
+{
+    for (unsigned i = 0; i < ledger->n_episodes; i++) {
+        const struct ledger_episode *e = &ledger->episode[i];
+        if (ledger->at[e->workload].probability <= 0.5f)
+            continue;
+        for (unsigned k = 0; k < e->n_jumps; k++)
+            if (e->jump[k].at <= reading + near && reading <= e->jump[k].at + near)
+                return true;
+    }
+    return false;
+}
+
+/* ---- their time has come ---- */
+
+/* What it came to: a jump is seen before it is over. */
+static void measure(const struct ledger *ledger, struct ledger_episode *e)
+{
+    const struct ledger_workload *w = &ledger->at[e->workload];
+    for (uint64_t at = e->jump[0].at; at + JUMP <= ledger->readings + 1; at++) {
+        double size = episodes_mean_x(w, at, JUMP) - (double)e->before;
+        if (fabs(size) > fabs((double)e->size))
+            e->size = (float)size;
+    }
+}
+
+static bool is_due(uint64_t since)
+{
+    for (size_t i = 0; i < sizeof judged_at / sizeof *judged_at; i++)
+        if (since == judged_at[i])
+            return true;
+    return false;
+}
+
+void episodes_judge(struct ledger *ledger)
+{
+    uint64_t t = ledger->readings;
+    for (unsigned i = 0; i < ledger->n_episodes; i++) {
+        struct ledger_episode *e = &ledger->episode[i];
+        if (!e->open)
+            continue;
+        bool over = t >= e->jump[e->n_jumps - 1].at + COMMIT;
+        if (!over && !is_due(t - e->jump[0].at))
+            continue;
+        measure(ledger, e);
+        if (over)
+            evidence_commit(ledger, e);
+        else
+            evidence_provisional(ledger, e);
+    }
+    for (unsigned i = ledger->n_episodes; i-- > 0;)
+        if (!ledger->episode[i].open && t - ledger->episode[i].jump[0].at >= ONSET_WINDOW - 1)
+            remove_episode(ledger, i);
+}

@@ -1,0 +1,315 @@
+#include "collectors/attribution/ledger.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectors/attribution/episodes.h"
+#include "collectors/attribution/one_of.h"
+
+static const double first_sigma = 0.03, least_sigma = 0.008, most_sigma = 0.1;
+static const double outlier = 3; /* sigmas */
+static const double prior_odds = 0.05 / 0.95;
+static const double least_shown = 0.4;
+/* Of one that has been here for long one coincidence is worth a little less. */
+static const double name_known_probability = 0.965;
+static const double name_probability = 0.95, keep_probability = 0.8;
+static const double name_effect = 0.03, keep_effect = 0.02;
+
+/* The spread of D, the mean of ten readings less that of the thirty before. */
+enum { SHORT = 10, LONG = 30, SIGMA_EVERY = 60 };
+/* So that the buckets of hour_percentile, made for latencies, hold 0.001 to 1. */
+static const double spread_unit = 1e-5;
+static const double normal_mad = 1.4826;
+
+/* An outside step is looked for in the middle of a minute. */
+enum { HALF = 30, NEAR = 7, OUTSIDE_EVERY = 15, NEAR_EPISODE = 6, DAY = 86400 };
+static const double outside_certain = 2; /* ln */
+static const double watched_before = 7200;
+
+static uint16_t packed(double x)
+{
+    float value = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (uint16_t)((bits + 0x7fff) >> 16);
+}
+
+double ledger_x(const struct ledger_workload *w, uint64_t reading)
+{
+    uint32_t bits = (uint32_t)w->x[reading % ONSET_WINDOW] << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
+void ledger_init(struct ledger *ledger, double least_jump)
+{
+    *ledger = (struct ledger){.least_jump = least_jump, .sigma = first_sigma};
+}
+
+void ledger_release(struct ledger *ledger)
+{
+    free(ledger->at);
+    ledger->at = NULL;
+    ledger->n = 0;
+}
+
+int ledger_reserve(struct ledger *ledger, size_t n)
+{
+    if (n <= ledger->n)
+        return 0;
+    struct ledger_workload *at = realloc(ledger->at, n * sizeof *at);
+    if (!at)
+        return -ENOMEM;
+    memset(at + ledger->n, 0, (n - ledger->n) * sizeof *at);
+    ledger->at = at;
+    ledger->n = n;
+    return 0;
+}
+
+void ledger_forget(struct ledger *ledger, size_t workload)
+{
+    if (workload >= ledger->n)
+        return;
+    episodes_forget(ledger, (uint32_t)workload);
+    ledger_tell_nobody(ledger);
+    ledger->at[workload] = (struct ledger_workload){0};
+}
+
+void ledger_rescale(struct ledger *ledger, double factor)
+{
+    float f = (float)factor;
+    for (size_t i = 0; i < ledger->n; i++) {
+        struct ledger_workload *w = &ledger->at[i];
+        for (unsigned k = 0; k < ONSET_WINDOW; k++)
+            w->x[k] = packed(factor * ledger_x(w, k));
+        w->now *= factor;
+        w->summed = 0;
+        w->scale *= f;
+        w->largest *= f;
+        w->before *= f;
+        w->slope /= f;
+        w->slope_now /= f;
+        w->slope_se /= f;
+        w->slope_weight *= f * f;
+    }
+    for (unsigned i = 0; i < ledger->n_episodes; i++) {
+        ledger->episode[i].before *= f;
+        ledger->episode[i].size *= f;
+    }
+    for (unsigned i = 0; i < ledger->n_groups; i++)
+        for (unsigned k = 0; k < ledger->group[i].n; k++)
+            ledger->group[i].active[k] *= f;
+}
+
+/* Who comes after the first readings did nothing before; of who was there, nobody knows. */
+void ledger_set(struct ledger *ledger, size_t workload, double activity)
+{
+    struct ledger_workload *w = &ledger->at[workload];
+    w->now = activity;
+    if (w->known)
+        return;
+    w->known = true;
+    w->since = ledger->readings;
+    uint16_t before = packed(ledger->readings < SHORT ? activity : 0);
+    for (unsigned i = 0; i < ONSET_WINDOW; i++)
+        w->x[i] = before;
+}
+
+/* ---- across a restart ---- */
+
+static const double most_steps = 1e6;
+static const float most_activity = 1e7F, most_slope = 1e9F, most_weight = 1e30F;
+
+void ledger_keep(struct ledger *ledger, struct state_fields *fields)
+{
+    state_double(fields, &ledger->sigma, least_sigma, most_sigma);
+    state_double(fields, &ledger->outside, 0, most_steps);
+    state_double(fields, &ledger->watched, 0, DAY);
+    if (state_reading(fields))
+        ledger->restored = true;
+}
+
+void ledger_workload_keep(struct ledger *ledger, size_t workload, struct state_fields *fields)
+{
+    struct ledger_workload *w = &ledger->at[workload];
+    state_float(fields, &w->scale, 0, most_activity);
+    state_float(fields, &w->largest, 0, most_activity);
+    state_float(fields, &w->before, 0, most_activity);
+    state_float(fields, &w->evidence, (float)least_evidence, (float)most_evidence);
+    state_float(fields, &w->moved, (float)least_evidence, -(float)least_evidence);
+    state_float(fields, &w->slope, 0, most_slope);
+    state_float(fields, &w->slope_weight, 0, most_weight);
+    state_float(fields, &w->slope_se, 0, most_slope);
+    state_u32(fields, &w->episodes, UINT32_MAX);
+    state_u32(fields, &w->agreed, UINT32_MAX);
+    if (state_reading(fields))
+        w->slope_now = w->slope;
+}
+
+double ledger_probability(double evidence)
+{
+    double odds = prior_odds * exp(evidence);
+    return odds / (1 + odds);
+}
+
+/* ---- latency ---- */
+
+void ledger_tell_nobody(struct ledger *ledger)
+{
+    ledger->n_told = 0;
+}
+
+void ledger_tell(struct ledger *ledger, size_t workload, double slope, double before)
+{
+    const struct ledger_workload *w = &ledger->at[workload];
+    bool lately = w->last_jump && ledger->readings - w->last_jump < ONSET_WINDOW;
+    if (lately &&
+        ledger_probability(episodes_past_evidence(ledger, (uint32_t)workload)) < keep_probability)
+        return;
+    if (ledger->n_told < LEDGER_TOLD)
+        ledger->told[ledger->n_told++] = (struct ledger_told){(uint32_t)workload, slope, before};
+}
+
+bool ledger_has_told(const struct ledger *ledger, uint32_t workload)
+{
+    for (unsigned i = 0; i < ledger->n_told; i++)
+        if (ledger->told[i].workload == workload)
+            return true;
+    return false;
+}
+
+static double mean_y(const struct ledger *ledger, uint64_t first, unsigned n)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < n; i++)
+        sum += episodes_unexplained(ledger, first + i, LEDGER_HOST);
+    return sum / n;
+}
+
+static double median_of_three(const double *v)
+{
+    return fmax(fmin(v[0], v[1]), fmin(fmax(v[0], v[1]), v[2]));
+}
+
+static void take_latency(struct ledger *ledger, double y)
+{
+    uint64_t t = ++ledger->readings;
+    ledger->raw[t % 3] = y;
+    if (t < 3) {
+        ledger->raw[(t + 1) % 3] = ledger->raw[(t + 2) % 3] = y;
+    } else {
+        double middle = median_of_three(ledger->raw), most = outlier * ledger->sigma;
+        y = fmin(fmax(y, middle - most), middle + most);
+    }
+    ledger->y[t % ONSET_WINDOW] = (float)y;
+}
+
+/* Of a reading as far as a mean of them goes: drift and autocorrelation are in it, steps are not,
+ * which come too seldom to move a median. */
+static void update_sigma(struct ledger *ledger)
+{
+    uint64_t t = ledger->readings;
+    if (t < SHORT + LONG)
+        return;
+    double d = mean_y(ledger, t + 1 - SHORT, SHORT) - mean_y(ledger, t + 1 - SHORT - LONG, LONG);
+    hour_percentile_add(&ledger->spread, t * UINT64_C(1000000000),
+                        fmax(fabs(d), 1e-9) * spread_unit);
+    if (t % SIGMA_EVERY != 0)
+        return;
+    double median = hour_percentile_seconds(&ledger->spread, 0.5) / spread_unit;
+    double sigma = normal_mad * median / sqrt(1.0 / SHORT + 1.0 / LONG);
+    ledger->sigma = fmin(most_sigma, fmax(least_sigma, sigma));
+}
+
+double ledger_lambda(const struct ledger *ledger)
+{
+    return (1 + ledger->outside) / (watched_before + ledger->watched);
+}
+
+/* Whether it is the largest of those near it, and a step that nobody's start explains. */
+static bool is_outside_step(const struct ledger *ledger, const struct onset_window *window)
+{
+    double here = window->step[HALF];
+    if (here + log(ledger_lambda(ledger)) <= outside_certain)
+        return false;
+    for (unsigned u = HALF - NEAR; u <= HALF + NEAR; u++)
+        if (window->step[u] > here)
+            return false;
+    return true;
+}
+
+/* Steps are counted half a minute later, when episodes near them have been judged. */
+static void watch_outside(struct ledger *ledger)
+{
+    uint64_t t = ledger->readings;
+    if (t < 2 * HALF)
+        return;
+    ledger->watched++;
+    if (ledger->watched > DAY) { /* of a machine that has moved, the past says less and less */
+        ledger->watched /= 2;
+        ledger->outside /= 2;
+    }
+    struct onset_window window;
+    uint64_t first = t + 1 - 2 * HALF, middle = first + HALF;
+    episodes_window(ledger, first, LEDGER_HOST, &window);
+    onset_window_steps(&window, HALF - NEAR, HALF + NEAR + 1);
+    if (middle < ledger->last_outside + OUTSIDE_EVERY || !is_outside_step(ledger, &window) ||
+        episodes_explain(ledger, middle, NEAR_EPISODE))
+        return;
+    ledger->last_outside = middle;
+    ledger->outside++;
+    ledger->steps_outside++;
+}
+
+/* ---- the answer ---- */
+
+bool ledger_shows(const struct ledger *ledger, double effect)
+{
+    return !(ledger->excess < least_shown * effect);
+}
+
+bool ledger_knows(const struct ledger *ledger)
+{
+    return ledger->restored || ledger->readings > LEDGER_LEARNING;
+}
+
+unsigned ledger_groups(const struct ledger *ledger)
+{
+    return ledger_knows(ledger) ? ledger->n_groups : 0;
+}
+
+static void answer(struct ledger *ledger, struct ledger_workload *w)
+{
+    bool judged = ledger_knows(ledger) && (w->episodes > 0 || w->provisional != 0);
+    double probability =
+        judged ? ledger_probability((double)w->evidence + (double)w->provisional) : 0;
+    double effect = (double)w->slope_now * fmax(0, w->now - (double)w->before);
+    double least = w->started || w->agreed > 1 ? name_probability : name_known_probability;
+    bool certain = probability >= least && effect >= name_effect;
+    bool kept = w->named && probability >= keep_probability && effect >= keep_effect;
+    if (!ledger_shows(ledger, effect))
+        certain = kept = false;
+    w->probability = (float)probability;
+    w->effect = (float)effect;
+    w->named = w != &ledger->at[LEDGER_HOST] && (certain || kept);
+}
+
+void ledger_take(struct ledger *ledger, double log_latency, double excess)
+{
+    ledger->excess = excess;
+    take_latency(ledger, log_latency);
+    uint64_t t = ledger->readings;
+    for (size_t i = 0; i < ledger->n; i++)
+        ledger->at[i].x[t % ONSET_WINDOW] = packed(ledger->at[i].now);
+    update_sigma(ledger);
+    episodes_find(ledger);
+    episodes_judge(ledger);
+    watch_outside(ledger);
+    for (size_t i = 0; i < ledger->n; i++)
+        if (ledger->at[i].known)
+            answer(ledger, &ledger->at[i]);
+    one_of_answer(ledger);
+}

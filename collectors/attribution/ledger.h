@@ -1,0 +1,174 @@
+/*
+ * The ledger of onsets: whose beginnings and endings the latency of a NUMA node's memory went with
+ * (ONSETS.md L3 to L7), beside the regression (estimator.h), which needs several of them.
+ *
+ * A workload whose activity jumps opens an episode. What the latency did around it is held against
+ * four explanations: this workload, another one that jumped about then, everybody together, and
+ * nobody: this node's latency steps by itself, as often as was seen (lambda). The logarithms of
+ * these ratios add up to the probability that the workload makes memory slow. It does not fade
+ * while the workload goes on as it does: who starts once and stays is not forgotten.
+ *
+ *     ledger_set(ledger, workload, activity) for every workload whose activity was read;
+ *     ledger_take(ledger, log_latency, excess);
+ *
+ * Activities are in CPUs, or in what the caller converts with ledger_rescale. Constants are per
+ * reading, at one reading a second. Nothing allocates but ledger_reserve. One thread at a time.
+ */
+#ifndef IE_COLLECTORS_ATTRIBUTION_LEDGER_H
+#define IE_COLLECTORS_ATTRIBUTION_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collectors/attribution/onset.h"
+#include "collectors/learned/hour_percentile.h"
+#include "exporter/state/fields.h"
+
+enum {
+    LEDGER_LEARNING = 300, /* readings in which nobody is named */
+    LEDGER_EPISODES = 64,  /* within the last minute, of all workloads */
+    LEDGER_JUMPS = 8,      /* of an episode */
+    LEDGER_PARTNERS = 3,
+    LEDGER_HOST = 0,  /* the number of what is no container's: may be the cause, is never named */
+    LEDGER_FIRST,     /* the first workload's */
+    LEDGER_TOLD = 16, /* who is named at once, at most */
+    LEDGER_GROUPS = 4,
+    LEDGER_MEMBERS = 8, /* of a group at most */
+};
+
+/* Who keeps jumping at the same time. */
+struct ledger_partner {
+    uint32_t workload, times;
+};
+
+struct ledger_workload {
+    /* Activity by reading, at [reading % ONSET_WINDOW]: the upper half of a float, so within 0.4 %.
+     * See ledger_x. */
+    uint16_t x[ONSET_WINDOW];
+    double now;        /* of the reading that comes; the last one's until it is set */
+    double sum_before; /* of its activity before reading `summed`; see episodes.c */
+    uint64_t summed;
+    bool known;        /* had an activity once */
+    bool started;      /* did nothing before its first jump */
+    uint64_t since;    /* the reading before that */
+    float scale;       /* median distance of its activity from what it was just before */
+    float largest;     /* jump of its own, in size */
+    float before;      /* x0: what it was before it jumped upwards */
+    float evidence;    /* sum of ln Bayes factors of committed episodes, bounded */
+    float moved;       /* the same of the latency having moved with it, whoever did it */
+    float provisional; /* of the open one */
+    float slope;       /* log latency per unit of activity, from committed episodes */
+    float slope_weight;
+    float slope_now; /* with the open one; what effect is made of */
+    float slope_se;
+    uint32_t episodes, agreed; /* committed; of these, with evidence for it */
+    uint64_t last_jump;        /* reading; 0: never */
+    struct ledger_partner partner[LEDGER_PARTNERS];
+
+    /* The answer. */
+    float probability;
+    float effect; /* now: log latency */
+    bool named;
+    uint8_t group; /* index in groups, plus 1; 0: none */
+};
+
+/* Who is named, by whatever estimator, and what for: the others are judged by what is left. */
+struct ledger_told {
+    uint32_t workload;
+    double slope, before; /* its effect is slope * (activity - before), where that is above 0 */
+};
+
+struct ledger_jump {
+    uint64_t at; /* the first reading behind it */
+    bool up;
+};
+
+struct ledger_episode {
+    bool open;  /* not committed yet */
+    bool waits; /* as far as was seen: its activity grows no more than the latency */
+    uint32_t workload;
+    unsigned n_jumps;
+    struct ledger_jump jump[LEDGER_JUMPS]; /* ascending */
+    float before, size;                    /* x0; J, with its sign */
+    float factor;                          /* what it added to the evidence; 0 while it is open */
+};
+
+/* "One of these": they began together, and the latency with them. */
+struct ledger_group {
+    unsigned n;
+    uint32_t workload[LEDGER_MEMBERS];
+    float share[LEDGER_MEMBERS];  /* probability that it is this one */
+    float active[LEDGER_MEMBERS]; /* activity when the group was made, above what it was before */
+    float effect, se;             /* of the one, log latency */
+    float effect_now;
+};
+
+struct ledger {
+    size_t n; /* workloads */
+    struct ledger_workload *at;
+    double least_jump; /* units of activity */
+    uint64_t readings;
+    double excess; /* see ledger_take */
+    double raw[3];
+    float y[ONSET_WINDOW];         /* log latency, single outliers cut */
+    struct hour_percentile spread; /* |D|, see ledger.c */
+    double sigma;
+    bool restored; /* what it learns at first was known before a restart */
+
+    /* Steps that nobody here made. */
+    double outside, watched; /* how many, in how many readings */
+    uint64_t last_outside;
+
+    unsigned n_told;
+    struct ledger_told told[LEDGER_TOLD];
+
+    unsigned n_episodes;
+    struct ledger_episode episode[LEDGER_EPISODES];
+    unsigned n_groups;
+    struct ledger_group group[LEDGER_GROUPS];
+    uint64_t steps_outside; /* ever, for the counter */
+};
+
+/* Of the last ONSET_WINDOW readings. */
+double ledger_x(const struct ledger_workload *workload, uint64_t reading);
+
+void ledger_init(struct ledger *ledger, double least_jump);
+void ledger_release(struct ledger *ledger);
+/* Room for workloads below n; 0 or -ENOMEM. */
+int ledger_reserve(struct ledger *ledger, size_t n);
+/* Somebody else has this place from now on. */
+void ledger_forget(struct ledger *ledger, size_t workload);
+/* Activities are in another unit from now on; as attribution_rescale. */
+void ledger_rescale(struct ledger *ledger, double factor);
+
+void ledger_set(struct ledger *ledger, size_t workload, double activity);
+/* 'excess': how far the present latency is above the calm one, in the logarithm; NaN: not known.
+ * Whose effect is not to be seen in it is not named. */
+void ledger_take(struct ledger *ledger, double log_latency, double excess);
+
+/* How they outlive a restart (collectors/learned/keep.h): what it knows of the node; and of a
+ * workload, with the activity that it had last. */
+void ledger_keep(struct ledger *ledger, struct state_fields *fields);
+void ledger_workload_keep(struct ledger *ledger, size_t workload, struct state_fields *fields);
+
+/* After a reading: who is named from now on. Between ledger_tell_nobody and the next reading. */
+void ledger_tell_nobody(struct ledger *ledger);
+/* Without effect for who has just begun, and was not named before: what it began with is still
+ * weighed against the others. */
+void ledger_tell(struct ledger *ledger, size_t workload, double slope, double before);
+
+/* Whether it is told; what it does is then not in the windows of others. */
+bool ledger_has_told(const struct ledger *ledger, uint32_t workload);
+
+/* Whether that much of an effect can be seen in the present latency. */
+bool ledger_shows(const struct ledger *ledger, double effect);
+/* Somebody may be named. */
+bool ledger_knows(const struct ledger *ledger);
+/* How many groups are told: none while it learns. */
+unsigned ledger_groups(const struct ledger *ledger);
+
+/* Steps of the latency a second that nobody here makes: (1 + seen) / (2 h + watched). */
+double ledger_lambda(const struct ledger *ledger);
+
+#endif

@@ -1,0 +1,134 @@
+#include "collectors/attribution/one_of.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double explained = 0.8, one_alone = 0.95, least_share = 0.08;
+static const double least_effect = 0.06, kept_effect = 0.02;
+
+void one_of_add(struct one_of *m, uint32_t workload, double factor, double weight, double size)
+{
+    if (m->n == LEDGER_EPISODES)
+        return;
+    m->at[m->n].workload = workload;
+    m->at[m->n].factor = log(weight) + factor;
+    m->at[m->n++].up = size > 0;
+}
+
+void one_of_begin(struct one_of *m, uint32_t workload, double factor, double weight, double size)
+{
+    m->n = 0;
+    one_of_add(m, workload, factor, weight, size);
+}
+
+static void sort(struct one_of *m)
+{
+    for (unsigned i = 1; i < m->n; i++)
+        for (unsigned k = i; k > 0 && m->at[k].share > m->at[k - 1].share; k--) {
+            __typeof__(m->at[0]) swap = m->at[k];
+            m->at[k] = m->at[k - 1];
+            m->at[k - 1] = swap;
+        }
+}
+
+void one_of_end(struct one_of *m, double apart, double effect, double se)
+{
+    double most = apart, sum;
+    for (unsigned i = 0; i < m->n; i++)
+        most = fmax(most, m->at[i].factor);
+    sum = exp(apart - most);
+    for (unsigned i = 0; i < m->n; i++)
+        sum += exp(m->at[i].factor - most);
+    for (unsigned i = 0; i < m->n; i++)
+        m->at[i].share = exp(m->at[i].factor - most) / sum;
+    sort(m);
+    m->effect = effect;
+    m->se = se;
+}
+
+static double above(const struct ledger *ledger, uint32_t workload)
+{
+    const struct ledger_workload *w = &ledger->at[workload];
+    return fmax(0, w->now - (double)w->before);
+}
+
+static bool has(const struct ledger_group *g, uint32_t workload)
+{
+    for (unsigned i = 0; i < g->n; i++)
+        if (g->workload[i] == workload)
+            return true;
+    return false;
+}
+
+static void remove_group(struct ledger *ledger, unsigned i)
+{
+    ledger->n_groups--;
+    memmove(&ledger->group[i], &ledger->group[i + 1],
+            (ledger->n_groups - i) * sizeof *ledger->group);
+}
+
+/* How many of the first explain enough; 0: nobody does, or one alone. */
+static unsigned members(const struct one_of *m)
+{
+    double sum = 0;
+    unsigned n = 0;
+    while (n < m->n && n < LEDGER_MEMBERS && sum < one_alone && m->at[n].share >= least_share &&
+           m->at[n].up)
+        sum += m->at[n++].share;
+    return n >= 2 && sum >= explained ? n : 0;
+}
+
+void one_of_keep(struct ledger *ledger, const struct one_of *m)
+{
+    struct ledger_group group = {.n = members(m), .effect = (float)m->effect, .se = (float)m->se};
+    if (group.n == 0 || m->effect < least_effect)
+        return;
+    for (unsigned k = 0; k < group.n; k++)
+        for (unsigned i = ledger->n_groups; i-- > 0;)
+            if (has(&ledger->group[i], m->at[k].workload))
+                remove_group(ledger, i);
+    for (unsigned i = 0; i < group.n; i++) {
+        group.workload[i] = m->at[i].workload;
+        group.share[i] = (float)m->at[i].share;
+        group.active[i] = (float)above(ledger, m->at[i].workload);
+    }
+    if (ledger->n_groups == LEDGER_GROUPS)
+        remove_group(ledger, 0);
+    ledger->group[ledger->n_groups++] = group;
+}
+
+/* By how many of them go on. */
+static double effect_now(const struct ledger *ledger, const struct ledger_group *g)
+{
+    double on = 0;
+    for (unsigned i = 0; i < g->n; i++)
+        if (g->active[i] > 0)
+            on +=
+                (double)g->share[i] * fmin(1, above(ledger, g->workload[i]) / (double)g->active[i]);
+    return (double)g->effect * on;
+}
+
+static bool is_over(const struct ledger *ledger, const struct ledger_group *g)
+{
+    for (unsigned i = 0; i < g->n; i++)
+        if (ledger_has_told(ledger, g->workload[i]))
+            return true;
+    return g->n == 0 || (double)g->effect_now < kept_effect ||
+           !ledger_shows(ledger, (double)g->effect_now);
+}
+
+void one_of_answer(struct ledger *ledger)
+{
+    for (size_t i = 0; i < ledger->n; i++)
+        ledger->at[i].group = 0;
+    for (unsigned i = ledger->n_groups; i-- > 0;) {
+        struct ledger_group *g = &ledger->group[i];
+        if (g->n > 0)
+            g->effect_now = (float)effect_now(ledger, g);
+        if (is_over(ledger, g))
+            remove_group(ledger, i);
+    }
+    for (unsigned i = 0; i < ledger_groups(ledger); i++)
+        for (unsigned k = 0; k < ledger->group[i].n; k++)
+            ledger->at[ledger->group[i].workload[k]].group = (uint8_t)(i + 1);
+}

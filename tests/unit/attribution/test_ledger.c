@@ -1,0 +1,307 @@
+/* The ledger of onsets: who begins with the latency, and stays. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collectors/attribution/ledger.h"
+#include "collectors/attribution/onset.h"
+#include "tests/unit/support/attribution_rig.h"
+
+enum { A = LEDGER_FIRST, B, C, D, E, SERVICES = 10, ALL = LEDGER_FIRST + SERVICES };
+
+/* A node of five that the test moves and of services that go on and off and do no harm. */
+struct node {
+    struct ledger ledger;
+    uint64_t seed;
+    double x[ALL]; /* NaN: not there */
+    double noise;
+    unsigned second;
+};
+
+static struct node *node_new(uint64_t seed, double noise)
+{
+    struct node *node = calloc(1, sizeof *node);
+    assert_non_null(node);
+    ledger_init(&node->ledger, 0.15);
+    assert_int_equal(ledger_reserve(&node->ledger, ALL), 0);
+    node->seed = seed;
+    node->noise = noise;
+    for (unsigned i = A; i <= E; i++)
+        node->x[i] = NAN;
+    return node;
+}
+
+static void node_free(struct node *node)
+{
+    ledger_release(&node->ledger);
+    free(node);
+}
+
+static double jitter(struct node *node)
+{
+    return 1 + 0.05 * rig_normal(&node->seed);
+}
+
+/* A second in which the latency is exp(effect) times what it is without anybody. */
+static void tick(struct node *node, double effect)
+{
+    for (unsigned i = E + 1; i < ALL; i++)
+        if (node->second % (31 + 7 * i) == i)
+            node->x[i] = node->x[i] > 0 ? 0 : 0.8;
+    for (unsigned i = 0; i < ALL; i++)
+        if (!isnan(node->x[i]))
+            ledger_set(&node->ledger, i, fmax(0, node->x[i] * jitter(node)));
+    ledger_take(&node->ledger, log(150) + effect + node->noise * rig_normal(&node->seed), effect);
+    node->second++;
+}
+
+static void run(struct node *node, unsigned seconds, double effect)
+{
+    for (unsigned i = 0; i < seconds; i++)
+        tick(node, effect);
+}
+
+static const struct ledger_workload *of(const struct node *node, unsigned i)
+{
+    return &node->ledger.at[i];
+}
+
+static bool anybody_else(const struct node *node, unsigned who)
+{
+    for (unsigned i = 0; i < ALL; i++)
+        if (i != who && of(node, i)->named)
+            return true;
+    return false;
+}
+
+static void worked_likelihoods(void **state)
+{
+    (void)state;
+    struct onset_window window = {.n = 20, .sigma = 0.02};
+    double q[ONSET_WINDOW];
+    for (unsigned i = 0; i < 20; i++) {
+        window.y[i] = i < 10 ? 5 : 5.1;
+        q[i] = i < 10 ? 3 : 4;
+    }
+    onset_window_begin(&window);
+    onset_window_steps(&window, 1, 20);
+    struct onset_fit step = onset_fit_step(&window, 10), shape = onset_fit_shape(&window, q);
+    assert_true(fabs(step.coefficient - 0.09987216) < 1e-7);
+    assert_true(fabs(step.se - sqrt(7.98977309e-5)) < 1e-9);
+    assert_true(fabs(step.two_sided - 59.08901508) < 1e-6);
+    assert_true(fabs(step.one_sided - 59.78216226) < 1e-6);
+    assert_true(fabs(shape.two_sided - step.two_sided) < 1e-9);
+    assert_true(window.step[10] == step.two_sided && window.step[5] < step.two_sided);
+    /* Downwards: the other side explains nothing. */
+    for (unsigned i = 0; i < 20; i++)
+        q[i] = -q[i];
+    assert_true(onset_fit_shape(&window, q).one_sided < 0);
+    for (unsigned i = 0; i < 20; i++)
+        q[i] = 1;
+    assert_true(onset_fit_shape(&window, q).two_sided == 0);
+}
+
+static void who_starts_once_and_stays_is_named_as_long(void **state)
+{
+    (void)state;
+    static const double effects[] = {0.14, 0.26, 0.47}; /* +15, +30, +60 % */
+    for (size_t k = 0; k < 3; k++) {
+        struct node *node = node_new(5 + k, 0.03);
+        run(node, 600, 0);
+        node->x[A] = 1;
+        run(node, 30, effects[k]);
+        assert_true(of(node, A)->named);
+        for (unsigned i = 0; i < 3 * 3600; i++) {
+            tick(node, effects[k]);
+            assert_true(of(node, A)->named);
+            assert_false(anybody_else(node, A));
+        }
+        assert_true(fabs((double)of(node, A)->effect / effects[k] - 1) < 0.3);
+        node->x[A] = NAN; /* it is gone: does nothing */
+        ledger_set(&node->ledger, A, 0);
+        tick(node, 0);
+        assert_false(of(node, A)->named);
+        node_free(node);
+    }
+}
+
+static void who_starts_without_effect_is_not(void **state)
+{
+    (void)state;
+    struct node *node = node_new(9, 0.03);
+    run(node, 600, 0);
+    for (unsigned i = A; i <= E; i++) {
+        node->x[i] = 1;
+        run(node, 120, 0);
+    }
+    run(node, 3600, 0);
+    for (unsigned i = 0; i < ALL; i++) {
+        assert_false(of(node, i)->named);
+        assert_true((double)of(node, i)->probability < 0.2);
+    }
+    node_free(node);
+}
+
+/* Nobody knows which, until one of them ends and the latency with it. */
+static void of_two_that_start_together_it_is_one(void **state)
+{
+    (void)state;
+    struct node *node = node_new(3, 0.02);
+    run(node, 600, 0);
+    node->x[A] = 1;
+    node->x[B] = 0.7;
+    for (unsigned i = 0; i < 900; i++) {
+        tick(node, 0.26);
+        assert_false(anybody_else(node, ALL));
+    }
+    assert_int_equal(ledger_groups(&node->ledger), 1);
+    assert_int_equal(node->ledger.group[0].n, 2);
+    assert_int_equal(of(node, A)->group, 1);
+    assert_int_equal(of(node, B)->group, 1);
+    assert_true(fabs((double)node->ledger.group[0].effect_now - 0.26) < 0.08);
+    node->x[A] = 0;
+    run(node, 60, 0);
+    assert_int_equal(ledger_groups(&node->ledger), 0);
+    node->x[A] = 1;
+    run(node, 60, 0.26);
+    assert_true(of(node, A)->named);
+    assert_false(anybody_else(node, A));
+    node_free(node);
+}
+
+/* How often this node steps by itself decides what one coincidence is worth. */
+static void steps_from_outside_are_counted(void **state)
+{
+    (void)state;
+    struct node *calm = node_new(1, 0.02), *steps = node_new(1, 0.02);
+    run(calm, 7200, 0);
+    for (unsigned i = 0; i < 36; i++) {
+        run(steps, 90, 0);
+        run(steps, 110, 0.15);
+    }
+    assert_true(calm->ledger.steps_outside <= 1);
+    assert_in_range(steps->ledger.steps_outside, 60, 74);
+    assert_true(ledger_lambda(&steps->ledger) > 12 * ledger_lambda(&calm->ledger));
+    calm->x[A] = steps->x[A] = 1;
+    run(calm, 40, 0.15);
+    run(steps, 40, 0.15);
+    assert_true(of(calm, A)->named);
+    assert_false(of(steps, A)->named);
+    assert_true((double)of(steps, A)->probability < 0.95);
+    node_free(calm);
+    node_free(steps);
+}
+
+/* A service whose work takes longer begins to use more when somebody else makes memory slow. */
+static void who_waits_is_no_cause(void **state)
+{
+    (void)state;
+    struct node *node = node_new(4, 0.02);
+    node->x[A] = 2;
+    run(node, 900, 0);
+    for (unsigned i = 0; i < 10; i++) {
+        node->x[A] = 2 * 1.35;
+        run(node, 120, 0.3);
+        node->x[A] = 2;
+        run(node, 120, 0);
+    }
+    assert_false(anybody_else(node, ALL));
+    assert_true((double)of(node, A)->probability < 0.5);
+    node_free(node);
+}
+
+/* What is outside of all containers may be the cause, and is never named. */
+static void the_host_explains_too(void **state)
+{
+    (void)state;
+    struct node *node = node_new(6, 0.02);
+    run(node, 600, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        node->x[LEDGER_HOST] = 1.5;
+        node->x[A] = i == 2 ? 1 : 0;
+        run(node, 100, 0.2);
+        node->x[LEDGER_HOST] = 0.2;
+        run(node, 100, 0);
+        assert_false(anybody_else(node, ALL));
+    }
+    assert_true((double)of(node, LEDGER_HOST)->probability > 0.9);
+    assert_true((double)of(node, A)->probability < 0.5);
+    node_free(node);
+}
+
+/* A history outlives a restart: named at once, where it goes on. */
+static void across_a_restart(void **state)
+{
+    (void)state;
+    struct node *node = node_new(8, 0.02), *other = node_new(8, 0.02);
+    run(node, 600, 0);
+    node->x[A] = 1;
+    run(node, 600, 0.26);
+    uint8_t room[512], more[512];
+    struct state_fields all = {.to = room, .size = sizeof room};
+    struct state_fields one = {.to = more, .size = sizeof more};
+    ledger_keep(&node->ledger, &all);
+    ledger_workload_keep(&node->ledger, A, &one);
+    assert_true(state_fits(&all) && state_fits(&one));
+    struct state_fields from = {.from = room, .size = all.at};
+    struct state_fields from_one = {.from = more, .size = one.at};
+    ledger_keep(&other->ledger, &from);
+    ledger_workload_keep(&other->ledger, A, &from_one);
+    assert_true(state_fits(&from) && state_fits(&from_one));
+    other->x[A] = 1;
+    run(other, 2, 0.26);
+    assert_true(of(other, A)->named);
+    assert_true(fabs((double)of(other, A)->effect - (double)of(node, A)->effect) < 0.05);
+    node_free(node);
+    node_free(other);
+}
+
+/* Random jumps of everybody, latencies of any size: numbers stay numbers, and within bounds. */
+static void anything(void **state)
+{
+    (void)state;
+    struct node *node = node_new(77, 0.02);
+    for (unsigned i = 0; i < 20000; i++) {
+        unsigned who = (unsigned)(rig_uniform(&node->seed) * ALL);
+        if (rig_uniform(&node->seed) < 0.3)
+            node->x[who] = rig_uniform(&node->seed) < 0.5
+                               ? 0
+                               : exp(12 * rig_normal(&node->seed) * rig_uniform(&node->seed));
+        if (rig_uniform(&node->seed) < 0.001)
+            ledger_forget(&node->ledger, who);
+        if (rig_uniform(&node->seed) < 0.001)
+            ledger_rescale(&node->ledger, 0.5 + rig_uniform(&node->seed));
+        tick(node,
+             rig_uniform(&node->seed) < 0.01 ? 20 * rig_normal(&node->seed) : 0.2 * (i / 50 % 2));
+        for (unsigned k = 0; k < ALL; k++) {
+            const struct ledger_workload *w = of(node, k);
+            assert_true(w->probability >= 0 && w->probability <= 1);
+            assert_true(isfinite(w->effect) && w->effect >= 0);
+            assert_true(w->group <= node->ledger.n_groups);
+        }
+        assert_true(isfinite(node->ledger.sigma) && node->ledger.n_episodes <= LEDGER_EPISODES);
+    }
+    node_free(node);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(worked_likelihoods),
+        cmocka_unit_test(who_starts_once_and_stays_is_named_as_long),
+        cmocka_unit_test(who_starts_without_effect_is_not),
+        cmocka_unit_test(of_two_that_start_together_it_is_one),
+        cmocka_unit_test(steps_from_outside_are_counted),
+        cmocka_unit_test(who_waits_is_no_cause),
+        cmocka_unit_test(the_host_explains_too),
+        cmocka_unit_test(across_a_restart),
+        cmocka_unit_test(anything),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
