@@ -22,14 +22,15 @@
 #include "exporter/state/fields.h"
 
 /* To be raised with any change of what some owner writes. */
-enum { STATE_VERSION = 1 };
+enum { STATE_VERSION = 2 };
 enum { STATE_MAX_BYTES = 256 << 20 };
 enum { STATE_MAX_KEY = 4096 + 128, STATE_MAX_OWNER = 64 };
 
 /* Younger than this, or it is of no use: the longest memory of a collector is a day's. */
 #define STATE_MAX_AGE_NS (24 * 3600 * UINT64_C(1000000000))
-/* An entry that nobody asked for in this time is of a container that is gone. */
-#define STATE_UNCLAIMED_NS (3600 * UINT64_C(1000000000))
+/* An entry that nobody asked for in this time is of a container that is gone, or of a workload
+ * that does not come back. */
+#define STATE_UNCLAIMED_NS (6 * 3600 * UINT64_C(1000000000))
 
 struct state_identity {
     char boot_id[40]; /* as the kernel tells it, without the newline */

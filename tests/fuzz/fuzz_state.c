@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/attribution/ledger.h"
 #include "collectors/learned/keep.h"
 #include "exporter/state/state.h"
 
@@ -36,6 +37,38 @@ static void use_normal(struct normal *normal)
     }
 }
 
+static void use_ledger(struct ledger *ledger)
+{
+    for (int i = 0; i < 30; i++) {
+        ledger_set(ledger, LEDGER_HOST, 0.1);
+        ledger_set(ledger, LEDGER_FIRST, i < 10 ? 0 : 2);
+        ledger_take(ledger, i < 12 ? 5 : 5.2, NAN);
+        const struct ledger_workload *w = &ledger->at[LEDGER_FIRST];
+        check(w->probability >= 0 && w->probability <= 1 && isfinite(w->effect));
+        check(isfinite(ledger_lambda(ledger)) && isfinite(ledger->sigma));
+    }
+}
+
+static void read_ledger(struct state *state)
+{
+    struct ledger ledger;
+    struct state_fields fields;
+    ledger_init(&ledger, 0.15);
+    check(ledger_reserve(&ledger, LEDGER_FIRST + 1) == 0);
+    bool fits = true;
+    if (state_claim(state, "ledger", "", &fields)) {
+        ledger_keep(&ledger, &fields);
+        fits = state_fits(&fields);
+    }
+    if (fits && state_claim(state, "workload", "", &fields)) {
+        ledger_workload_keep(&ledger, LEDGER_FIRST, &fields);
+        fits = state_fits(&fields);
+    }
+    if (fits)
+        use_ledger(&ledger);
+    ledger_release(&ledger);
+}
+
 static void use(struct state *state)
 {
     struct state_fields fields;
@@ -56,6 +89,7 @@ static void use(struct state *state)
         rate_peak_keep(&peak, &fields);
         check(isfinite(rate_peak_find(&peak)));
     }
+    read_ledger(state);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
