@@ -148,6 +148,14 @@ static void make_series(struct attribution *self, struct attribution_node *node)
     }
 }
 
+/* Who has just come, or has just got names, may have been here before a restart. */
+static void recall(struct attribution *self, struct attribution_node *node)
+{
+    for (uint32_t w = 0; w < self->in.workloads.n && w < node->n_columns; w++)
+        if (workloads_has_name(&self->in.workloads, w))
+            attribution_node_recall(node, w, self->in.workloads.at[w].key);
+}
+
 static void attribution_reconcile(void *opaque, const struct container_diff *diff)
 {
     struct attribution *self = opaque;
@@ -160,8 +168,9 @@ static void attribution_reconcile(void *opaque, const struct container_diff *dif
             log_error(log, "attribution", "out of memory: NUMA node %d is not watched",
                       self->wanted[self->n_wanted - 1]);
     for (size_t i = 0; i < self->in.nodes.n; i++) {
-        if (attribution_node_reserve(self->in.node[i], self->lanes.n) != 0)
+        if (attribution_node_reserve(self->in.node[i], self->lanes.n, self->in.workloads.n) != 0)
             log_error(log, "attribution", "out of memory: some containers cannot be named");
+        recall(self, self->in.node[i]);
         make_series(self, self->in.node[i]);
     }
     victims_make_series(&self->in, &self->lanes);
@@ -256,6 +265,7 @@ static void close_ended(struct attribution *self)
         if (!lane || !lane->ending || !attribution_lane_is_open(lane))
             continue;
         attribution_lane_close(&self->in, lane);
+        attribution_lane_leave(&self->in, lane);
         lanes_closed_one(&self->lanes, self->in.status);
         for (size_t k = 0; k < self->in.nodes.n; k++)
             attribution_node_end(self->in.node[k], i);
@@ -280,6 +290,14 @@ static void judge(struct attribution *self)
                                        : "the source does not tell the containers' CPU time");
 }
 
+static void forget_workloads(struct attribution *self, const struct tick *tick)
+{
+    uint32_t number;
+    while (workloads_expire(&self->in.workloads, tick->mono_ns, &number))
+        for (size_t i = 0; i < self->in.nodes.n; i++)
+            attribution_node_drop(self->in.node[i], number);
+}
+
 static int attribution_collect(void *opaque, const struct tick *tick)
 {
     struct attribution *self = opaque;
@@ -289,6 +307,7 @@ static int attribution_collect(void *opaque, const struct tick *tick)
     int err = read_lanes(self, tick);
     take_readings(self, tick, bursts, n);
     close_ended(self);
+    forget_workloads(self, tick);
     judge(self);
     attribution_board_write(self->board, &self->in, &self->lanes, tick);
     attribution_show(&self->in, &self->lanes);
@@ -300,6 +319,9 @@ static int attribution_collect(void *opaque, const struct tick *tick)
 static void attribution_save(void *opaque, struct state_writer *out)
 {
     struct attribution *self = opaque;
+    for (uint32_t w = 0; w < self->in.workloads.n; w++)
+        for (size_t i = 0; i < self->in.nodes.n && workloads_has_name(&self->in.workloads, w); i++)
+            attribution_node_save_column(self->in.node[i], w, self->in.workloads.at[w].key, out);
     for (size_t i = 0; i < self->in.nodes.n; i++)
         attribution_node_save(self->in.node[i], out);
 }
@@ -315,6 +337,7 @@ static void attribution_stop(void *opaque)
     traffic_total_close(&self->total);
     for (size_t i = 0; i < self->in.nodes.n; i++)
         attribution_node_free(self->in.node[i]);
+    workloads_release(&self->in.workloads);
     board_free(self->board);
     free(self->scratch);
     free(self);

@@ -13,8 +13,8 @@ int attribution_board_new(struct board **out)
 /* ---- the writer ---- */
 
 static void add_row(struct attribution_board_list *list, size_t domain,
-                    const struct container *container, const struct attribution_slot *slot,
-                    double lowest)
+                    const struct container *container, const struct attribution_finding *finding,
+                    double share)
 {
     if (list->n_rows == ATTRIBUTION_BOARD_ROWS) {
         list->cut = true;
@@ -22,29 +22,30 @@ static void add_row(struct attribution_board_list *list, size_t domain,
     }
     struct attribution_board_row *row = &list->rows[list->n_rows++];
     row->domain = (uint32_t)domain;
-    row->state = slot->state;
-    row->group = slot->group - 1;
+    row->state = finding->state;
+    row->group = finding->group - 1;
     board_text(row->namespace_, sizeof row->namespace_, container->namespace_);
     board_text(row->pod, sizeof row->pod, container->pod);
     board_text(row->name, sizeof row->name, container->name);
     board_text(row->short_id, sizeof row->short_id, container->short_id);
-    row->caused_ns = slot->caused_ns;
-    row->sd_ns = slot->sd_ns;
-    row->score = slot->score;
-    row->support = slot->support;
-    row->activity = slot->activity;
-    row->lowest = lowest;
+    row->probability = finding->probability;
+    row->caused_ns = finding->caused_ns * share;
+    row->sd_ns = finding->sd_ns * share;
+    row->score = finding->score;
+    row->support = finding->support;
+    row->activity = finding->activity * share;
+    row->lowest = finding->lowest * share;
 }
 
 static void add_rows(struct attribution_board_list *list, size_t domain,
                      const struct attribution_node *node, const struct lanes *lanes)
 {
     for (size_t i = 0; i < lanes->n && i < node->n_seats; i++) {
-        const struct attribution_member *member = &node->seats[i].member;
-        const struct attribution_slot *slot = attribution_candidate(&node->domain, member);
-        const struct attribution_lane *lane = slot ? lanes_at(lanes, i) : NULL;
-        if (lane && lane->container->named && slot->state != ATTRIBUTION_UNKNOWN)
-            add_row(list, domain, lane->container, slot, member->lowest);
+        const struct attribution_column *column = attribution_node_column(node, i);
+        double share = i < node->n_seats ? node->seats[i].share : 0;
+        const struct attribution_lane *lane = share > 0 ? lanes_at(lanes, i) : NULL;
+        if (lane && lane->container->named && column->finding.state != ATTRIBUTION_UNKNOWN)
+            add_row(list, domain, lane->container, &column->finding, share);
     }
 }
 
@@ -103,10 +104,11 @@ static void add_domain(struct attribution_board_list *list, const struct attribu
         .inflation_ratio = node->domain.inflation,
         .candidates = attribution_candidates(&node->domain),
         .readings = node->domain.readings,
-        .n_groups = node->known ? node->domain.n_groups : 0,
+        .steps_per_hour = 3600 * ledger_lambda(&node->ledger),
+        .n_groups = node->known ? node->findings.n_groups : 0,
     };
     memcpy(to->by_ns, node->by_ns, sizeof to->by_ns);
-    memcpy(to->groups, node->domain.groups, to->n_groups * sizeof *to->groups);
+    memcpy(to->groups, node->findings.groups, to->n_groups * sizeof *to->groups);
 }
 
 void attribution_board_write(struct board *board, const struct attribution_context *collector,

@@ -19,6 +19,7 @@ struct attribution_board_row {
     unsigned group; /* of the domain: index; where the state says so */
     /* Cut where they are longer than Kubernetes allows. */
     char namespace_[64], pod[256], name[256], short_id[13];
+    double probability; /* NaN: not known */
     double caused_ns, sd_ns, score, support, activity, lowest;
 };
 
@@ -37,9 +38,10 @@ struct attribution_board_domain {
     double latency_ns, calm_ns, excess_ns, by_ns[ATTRIBUTION_PARTS]; /* see node.h */
     double noise_ratio, inflation_ratio;
     unsigned candidates;
+    double steps_per_hour; /* of the latency, by itself */
     uint64_t readings;
     unsigned n_groups;
-    struct attribution_group groups[ATTRIBUTION_GROUPS];
+    struct attribution_found_group groups[ATTRIBUTION_FINDING_GROUPS];
 
     struct attribution_total total; /* where activity is traffic */
     enum waits_state waits;         /* where it is known, so is what follows */

@@ -60,7 +60,8 @@ struct attribution_slot {
     uint64_t ticket;               /* 0: free */
     bool present;                  /* its activity was read in this tick */
     bool retired;                  /* of a container that has ended: anybody may have it */
-    int sign;                      /* of its last z that was not 0 */
+    int8_t sign;                   /* of its last z that was not 0 */
+    float named_activity;          /* x when it was named; 0: it is not */
     double activity_variance;      /* v */
     double activity;               /* x */
     double ground;                 /* its member's */

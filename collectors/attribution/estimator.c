@@ -287,7 +287,7 @@ static void count_excursions(struct attribution_domain *d, double rc)
             s->sum += s->excursion;
             s->square += s->excursion * s->excursion;
             s->excursion = 0;
-            s->sign = sign;
+            s->sign = (int8_t)sign;
         }
         s->excursion += z * (rc + d->beta[i] * z);
         double sum = s->sum + s->excursion;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stddef.h>
 
-static const double min_score = 4, one_coincidence_score = 6; /* Z, Z_one */
+static const double min_score = 4; /* Z */
 static const double min_effect = 0.03, min_support = 1.3;
 static const double alike = 0.8; /* rho_group */
 static const double model_error = 0.2;
@@ -79,21 +79,29 @@ static enum attribution_state doubted(const struct attribution_domain *d, unsign
     return grows_by(d, i) > least_doubt ? ATTRIBUTION_DOUBTED : ATTRIBUTION_UNKNOWN;
 }
 
-static enum attribution_state judge_significant(const struct attribution_domain *d, unsigned i)
+static enum attribution_state judge_significant(const struct attribution_domain *d, unsigned i,
+                                                bool was_named)
 {
     const struct attribution_slot *slot = &d->slots[i];
+    if (was_named)
+        return ATTRIBUTION_NAMED;
     if (!outgrows_latency(d, i))
         return doubted(d, i);
-    return slot->support >= min_support || slot->score >= one_coincidence_score
-               ? ATTRIBUTION_NAMED
-               : ATTRIBUTION_SUSPECTED;
+    return slot->support >= min_support ? ATTRIBUTION_NAMED : ATTRIBUTION_SUSPECTED;
+}
+
+/* Whoever was named goes on as then. The rule of growth is not asked again: the lowest activity
+ * that it compares with rises to that of one who stays. */
+static bool stays_named(const struct attribution_slot *slot)
+{
+    return slot->state == ATTRIBUTION_NAMED && slot->activity >= (double)slot->named_activity / 2;
 }
 
 static void judge_alone(struct attribution_domain *d, unsigned i, bool mate)
 {
     struct attribution_slot *slot = &d->slots[i];
     double beta = d->beta[i];
-    bool doubtful = mate || beta == 0;
+    bool doubtful = mate || beta == 0, was_named = stays_named(slot);
     slot->se = sqrt(doubtful ? d->p[i][i] : d->variance[i]);
     slot->score = (doubtful ? fmin(beta, d->raw[i]) : beta) / slot->se;
     slot->sd_ns = sd_ns(d, slot->se * d->above[i], slot->caused_ns);
@@ -102,7 +110,11 @@ static void judge_alone(struct attribution_domain *d, unsigned i, bool mate)
     if (d->readings <= d->config.learning)
         return;
     if (slot->score >= min_score && beta * d->above[i] >= min_effect)
-        slot->state = judge_significant(d, i);
+        slot->state = judge_significant(d, i, was_named);
+    if (slot->state != ATTRIBUTION_NAMED)
+        slot->named_activity = 0;
+    else if (!was_named)
+        slot->named_activity = (float)slot->activity;
 }
 
 /* The group of those with this root; false: too few, one is named, or not significant. */

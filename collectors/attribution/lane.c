@@ -35,15 +35,57 @@ bool attribution_lane_is_open(const struct attribution_lane *lane)
 
 /* ---- as the lanes need it ---- */
 
+static void drop(struct attribution_context *self, uint32_t workload)
+{
+    for (size_t i = 0; i < self->nodes.n; i++)
+        attribution_node_drop(self->node[i], workload);
+}
+
+static void join(struct attribution_context *self, struct attribution_lane *lane)
+{
+    uint32_t number;
+    int joined = workloads_join(&self->workloads, lane->container, &number);
+    lane->workload = joined < 0 ? -1 : (int32_t)number;
+}
+
+void attribution_lane_leave(struct attribution_context *self, struct attribution_lane *lane)
+{
+    if (lane->workload < 0)
+        return;
+    uint32_t number = (uint32_t)lane->workload;
+    lane->workload = -1;
+    if (workloads_leave(&self->workloads, number, lane->container->ended_mono_ns))
+        drop(self, number);
+}
+
+/* What it did under another name, or without, is its workload's, if that is new and it was alone in
+ * the old one; else that has a past. */
+static void join_by_name(struct attribution_context *self, struct attribution_lane *lane)
+{
+    uint32_t number;
+    if (lane->workload < 0)
+        return;
+    if (!workloads_is_alone(&self->workloads, (uint32_t)lane->workload)) {
+        attribution_lane_leave(self, lane);
+        join(self, lane);
+        return;
+    }
+    if (workloads_name(&self->workloads, lane->container, (uint32_t)lane->workload, &number) != 0 ||
+        number == (uint32_t)lane->workload)
+        return;
+    attribution_lane_leave(self, lane);
+    lane->workload = (int32_t)number;
+}
+
 static void *lane_make(void *collector, const struct container *container)
 {
-    (void)collector;
     struct attribution_lane *lane = calloc(1, sizeof *lane);
     if (!lane)
         return NULL;
     lane->container = container;
     lane->path_len = strlen(container->path);
     lane->parent = -1;
+    join(collector, lane);
     return lane;
 }
 
@@ -85,6 +127,8 @@ static void lane_name(void *collector, void *opaque)
     struct attribution_context *self = collector;
     struct attribution_lane *lane = opaque;
     struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    if (lane->workload >= 0 && !workloads_has_name(&self->workloads, (uint32_t)lane->workload))
+        join_by_name(self, lane);
     if (self->traffic || lane->cpu_series || !labels)
         return;
     int err = series_new(self->families.at[A_CPUS], labels, NULL, 0, &lane->cpu_series);
@@ -98,6 +142,7 @@ static void lane_rename(void *collector, void *opaque)
     struct attribution_context *self = collector;
     struct attribution_lane *lane = opaque;
     struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    join_by_name(self, lane);
     for (size_t i = 0; i < self->nodes.n; i++)
         if (lane->container->slot < self->node[i]->n_seats)
             named_series_relabel(self->node[i]->seats[lane->container->slot].series,
@@ -116,6 +161,7 @@ static void lane_free(void *collector, void *opaque)
     struct attribution_context *self = collector;
     struct attribution_lane *lane = opaque;
     attribution_lane_close(self, lane);
+    attribution_lane_leave(self, lane);
     series_free(lane->wait_series);
     series_free(lane->cpu_series);
     for (size_t i = 0; i < self->nodes.n; i++)

@@ -7,6 +7,7 @@
 
 #include "collectors/attribution/activity.h"
 #include "collectors/attribution/node.h"
+#include "collectors/attribution/workloads.h"
 #include "collectors/parts/lanes.h"
 
 /*
@@ -21,6 +22,7 @@ struct attribution_context {
     struct collector_env env;
     struct collector_status *status;
     struct attribution_families families;
+    struct workloads workloads;
     bool traffic;     /* activity is traffic, not CPU time */
     uint32_t counted; /* bit i: groups of clock i are opened here */
     struct activity_nodes nodes;
@@ -37,6 +39,7 @@ struct attribution_clock {
 struct attribution_lane {
     const struct container *container;
     size_t path_len;
+    int32_t workload; /* its number; -1: out of memory, or it has ended */
     struct attribution_clock clock[ATTRIBUTION_CLOCKS];
     bool ending;    /* its next reading is its last */
     int32_t parent; /* the innermost monitored container that it lies inside of: its slot; or -1 */
@@ -58,6 +61,9 @@ extern const struct lane_ops attribution_lane_ops; /* of a struct attribution_co
 
 bool attribution_lane_is_open(const struct attribution_lane *lane);
 void attribution_lane_close(struct attribution_context *self, struct attribution_lane *lane);
+
+/* It has ended, and will not be counted any more. */
+void attribution_lane_leave(struct attribution_context *self, struct attribution_lane *lane);
 
 /* Reads its activity: 0, also where there is none in this tick; or the source's error. It is closed
  * when the source has called its descriptors in. */

@@ -6,17 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/attribution/doubts.h"
 #include "collectors/attribution/total.h"
 #include "collectors/learned/keep.h"
 #include "collectors/parts/named_series.h"
 #include "exporter/base/array.h"
+#include "exporter/containers/workload.h"
+
+static const double least_jump_cpus = 0.15, least_jump_traffic = 0.05;
+static const double active_cpus = 0.02;
 
 /* Gauges without a new reading for this many ticks are stale, as the probe's. */
 enum { STALE_TICKS = 60 };
 
 static const double calm_share = 0.1;
+static const double calm_rise = 0.03 / 3600; /* a reading */
 /* Of a node's traffic. */
 static const double absent_share = 0.1;
+static const double usual_gain = 1.0 / 30;
 
 /* ---- across a restart ---- */
 
@@ -26,12 +33,20 @@ struct node_key {
     char text[32];
 };
 
-/* Of the entry for the calm latency, and of that for the pooled slope. */
-static struct node_key key_of(const struct attribution_node *node, bool pooled)
+/* Of the entry for the calm latency, for the pooled slope, and for the ledger. */
+static struct node_key key_of(const struct attribution_node *node, const char *what)
 {
     struct node_key key;
-    snprintf(key.text, sizeof key.text, "numa_node %d%s", node->number, pooled ? " traffic" : "");
+    snprintf(key.text, sizeof key.text, "numa_node %d%s", node->number, what);
     return key;
+}
+
+static const char calm_entry[] = "", pooled_entry[] = " traffic", ledger_entry[] = " ledger";
+
+static void calm_keep_all(struct attribution_node *node, struct state_fields *fields)
+{
+    hour_percentile_keep(&node->hour, fields);
+    state_double(fields, &node->calm_kept_ns, 0, ATTRIBUTION_LATENCY_MAX_NS);
 }
 
 /* Who starts again beside a hog would take that latency for calm, and see no excess. Who causes it
@@ -39,18 +54,25 @@ static struct node_key key_of(const struct attribution_node *node, bool pooled)
 static void restore(struct attribution_node *node, struct state *state)
 {
     struct state_fields fields;
-    if (!state_claim(state, owner, key_of(node, false).text, &fields))
+    if (state_claim(state, owner, key_of(node, calm_entry).text, &fields)) {
+        calm_keep_all(node, &fields);
+        if (!state_fits(&fields)) {
+            node->hour = (struct hour_percentile){0};
+            node->calm_kept_ns = 0;
+        }
+    }
+    if (!state_claim(state, owner, key_of(node, ledger_entry).text, &fields))
         return;
-    hour_percentile_keep(&node->hour, &fields);
+    ledger_keep(&node->ledger, &fields);
     if (!state_fits(&fields))
-        node->hour = (struct hour_percentile){0};
+        ledger_init(&node->ledger, node->ledger.least_jump);
 }
 
 /* What to expect of each container's traffic. 0 or -ENOMEM. */
 static int restore_pooled(struct attribution_node *node, struct state *state)
 {
     struct state_fields fields;
-    if (!state_claim(state, owner, key_of(node, true).text, &fields))
+    if (!state_claim(state, owner, key_of(node, pooled_entry).text, &fields))
         return 0;
     pooled_keep(node->pooled, &fields);
     if (state_fits(&fields))
@@ -62,13 +84,53 @@ static int restore_pooled(struct attribution_node *node, struct state *state)
 
 void attribution_node_save(struct attribution_node *node, struct state_writer *out)
 {
-    state_entry_begin(out, owner, key_of(node, false).text);
-    hour_percentile_keep(&node->hour, &out->fields);
+    state_entry_begin(out, owner, key_of(node, calm_entry).text);
+    calm_keep_all(node, &out->fields);
+    state_entry_end(out);
+    state_entry_begin(out, owner, key_of(node, ledger_entry).text);
+    ledger_keep(&node->ledger, &out->fields);
     state_entry_end(out);
     if (!node->pooled)
         return;
-    state_entry_begin(out, owner, key_of(node, true).text);
+    state_entry_begin(out, owner, key_of(node, pooled_entry).text);
     pooled_keep(node->pooled, &out->fields);
+    state_entry_end(out);
+}
+
+struct column_key {
+    char text[sizeof(struct node_key) + 16 + WORKLOAD_KEY_BYTES];
+};
+
+static struct column_key column_key_of(const struct attribution_node *node, const char *workload)
+{
+    struct column_key key;
+    snprintf(key.text, sizeof key.text, "%s workload %s", key_of(node, calm_entry).text, workload);
+    return key;
+}
+
+void attribution_node_recall(struct attribution_node *node, size_t workload, const char *key)
+{
+    struct state_fields fields;
+    struct attribution_column *column = &node->columns[workload];
+    if (column->recalled)
+        return;
+    column->recalled = true;
+    if (!state_claim(node->past, owner, column_key_of(node, key).text, &fields))
+        return;
+    struct ledger_workload before = node->ledger.at[LEDGER_FIRST + workload];
+    ledger_workload_keep(&node->ledger, LEDGER_FIRST + workload, &fields);
+    if (!state_fits(&fields))
+        node->ledger.at[LEDGER_FIRST + workload] = before;
+}
+
+void attribution_node_save_column(struct attribution_node *node, size_t workload, const char *key,
+                                  struct state_writer *out)
+{
+    if (workload >= node->n_columns || !node->columns[workload].recalled ||
+        node->ledger.at[LEDGER_FIRST + workload].episodes == 0)
+        return;
+    state_entry_begin(out, owner, column_key_of(node, key).text);
+    ledger_workload_keep(&node->ledger, LEDGER_FIRST + workload, &out->fields);
     state_entry_end(out);
 }
 
@@ -81,13 +143,17 @@ int attribution_node_new(int number, bool traffic, const struct attribution_fami
     if (!node)
         return -ENOMEM;
     node->number = number;
-    node->busy_share = NAN;
+    node->busy_share = node->calm_ns = NAN;
     node->total.all = node->total.host = NAN;
+    node->past = state;
+    ledger_init(&node->ledger, traffic ? least_jump_traffic : least_jump_cpus);
     restore(node, state);
     struct attribution_config config = attribution_config_cpu_time();
     if (traffic)
         config.growth = 0; /* it does not grow by waiting */
     int err = attribution_init(&node->domain, &config);
+    if (!err)
+        err = ledger_reserve(&node->ledger, LEDGER_FIRST);
     if (!err && traffic)
         err = pooled_new(&node->pooled);
     if (!err && traffic)
@@ -110,24 +176,51 @@ void attribution_node_free(struct attribution_node *node)
         named_series_release(node->seats[i].series, A_CONTAINER_METRICS);
     attribution_node_set_release(&node->series);
     waits_release(&node->waits);
+    ledger_release(&node->ledger);
+    free(node->columns);
     free(node->seats);
     free(node->pooled);
     free(node);
 }
 
-int attribution_node_reserve(struct attribution_node *node, size_t n)
+static const struct attribution_seat no_seat = {.workload = -1, .rate = NAN};
+
+static int reserve_columns(struct attribution_node *node, size_t n)
 {
-    size_t had = node->n_seats;
-    if (node->pooled && waits_reserve(&node->waits, n) != 0)
-        return -ENOMEM;
+    size_t had = node->n_columns;
     if (n <= had)
         return 0;
-    if (array_reserve(&node->seats, &node->n_seats, n, sizeof *node->seats))
+    if (array_reserve(&node->columns, &node->n_columns, n, sizeof *node->columns))
         return -ENOMEM;
-    memset(&node->seats[had], 0, (node->n_seats - had) * sizeof *node->seats);
+    memset(&node->columns[had], 0, (node->n_columns - had) * sizeof *node->columns);
+    int err = ledger_reserve(&node->ledger, LEDGER_FIRST + node->n_columns);
+    if (err)
+        node->n_columns = had;
+    return err;
+}
+
+int attribution_node_reserve(struct attribution_node *node, size_t seats, size_t columns)
+{
+    size_t had = node->n_seats;
+    int err = reserve_columns(node, columns);
+    if (err || (node->pooled && waits_reserve(&node->waits, seats) != 0))
+        return -ENOMEM;
+    if (seats <= had)
+        return 0;
+    if (array_reserve(&node->seats, &node->n_seats, seats, sizeof *node->seats))
+        return -ENOMEM;
     for (size_t i = had; i < node->n_seats; i++)
-        node->seats[i].rate = NAN;
+        node->seats[i] = no_seat;
     return 0;
+}
+
+const struct attribution_column *attribution_node_column(const struct attribution_node *node,
+                                                         size_t slot)
+{
+    if (slot >= node->n_seats || node->seats[slot].workload < 0 ||
+        (size_t)node->seats[slot].workload >= node->n_columns)
+        return NULL;
+    return &node->columns[node->seats[slot].workload];
 }
 
 /* ---- a reading ---- */
@@ -145,9 +238,9 @@ static void divide_excess(struct attribution_node *node)
         return;
     }
     node->excess_ns = fmax(0, node->domain.latency_ns - node->calm_ns);
-    by[BY_NAMED] = gate_named_ns(&node->domain);
-    by[BY_GROUP] = gate_group_ns(&node->domain);
-    by[BY_HOST] = learning ? 0 : node->domain.rest_caused_ns;
+    by[BY_NAMED] = node->findings.named_ns;
+    by[BY_GROUP] = node->findings.group_ns;
+    by[BY_HOST] = learning ? 0 : node->findings.rest_ns;
     for (int i = 0; i < BY_UNKNOWN; i++)
         causes += by[i];
     by[BY_UNKNOWN] = fmax(0, node->excess_ns - causes);
@@ -177,15 +270,24 @@ static void publish(struct attribution_node *node)
 }
 
 /* The counter begins in the reading after the first suspicion, so that it was seen at 0. */
-static void show_seat(const struct attribution_seat *seat, const struct attribution_slot *slot)
+static void show_seat(const struct attribution_seat *seat,
+                      const struct attribution_finding *finding, double share)
 {
-    bool named = slot && slot->state == ATTRIBUTION_NAMED;
+    bool named = finding && finding->state == ATTRIBUTION_NAMED && share > 0;
     if (!seat->series[A_CAUSED])
         return;
-    series_show(seat->series[A_CAUSED], named, named ? slot->caused_ns * 1e-9 : 0);
-    series_show(seat->series[A_UNCERTAINTY], named, named ? slot->sd_ns * 1e-9 : 0);
+    double caused = named ? finding->caused_ns * share * 1e-9 : 0;
+    series_show(seat->series[A_CAUSED], named, caused);
+    series_show(seat->series[A_UNCERTAINTY], named, named ? finding->sd_ns * share * 1e-9 : 0);
     if (named)
-        series_add(seat->series[A_CAUSED_TOTAL], slot->caused_ns * 1e-9);
+        series_add(seat->series[A_CAUSED_TOTAL], caused);
+}
+
+static double share_of(const struct attribution_node *node, const struct attribution_seat *seat)
+{
+    double all = node->columns[seat->workload].activity;
+    double least = node->pooled ? 0 : active_cpus;
+    return seat->rate > least && all > 0 ? fmin(1, seat->rate / all) : 0;
 }
 
 static bool judge_seats(struct attribution_node *node)
@@ -193,11 +295,15 @@ static bool judge_seats(struct attribution_node *node)
     bool first = false;
     for (size_t i = 0; i < node->n_seats; i++) {
         struct attribution_seat *seat = &node->seats[i];
-        const struct attribution_slot *slot = attribution_candidate(&node->domain, &seat->member);
-        if (slot && !seat->suspected &&
-            (slot->state == ATTRIBUTION_NAMED || slot->state == ATTRIBUTION_SUSPECTED))
+        const struct attribution_column *column = attribution_node_column(node, i);
+        if (!column)
+            continue;
+        const struct attribution_finding *finding = &column->finding;
+        double share = seat->share = share_of(node, seat);
+        if (!seat->suspected && share > 0 &&
+            (finding->state == ATTRIBUTION_NAMED || finding->state == ATTRIBUTION_SUSPECTED))
             seat->suspected = first = true;
-        show_seat(seat, slot);
+        show_seat(seat, finding, share);
     }
     return first;
 }
@@ -207,7 +313,17 @@ double attribution_seat_traffic(const struct attribution_node *node, size_t slot
     const struct attribution_seat *seat = &node->seats[slot];
     if (!isnan(seat->rate))
         return seat->rate;
-    return seat->member.seen ? seat->member.mean * node->pooled->unit : 0;
+    return seat->usual;
+}
+
+/* Of who is not counted in a tick. */
+static void follow_usual(struct attribution_node *node)
+{
+    for (size_t i = 0; i < node->n_seats; i++) {
+        struct attribution_seat *seat = &node->seats[i];
+        if (!isnan(seat->rate))
+            seat->usual += (seat->usual > 0 ? usual_gain : 1) * (seat->rate - seat->usual);
+    }
 }
 
 double attribution_node_traffic(const struct attribution_node *node)
@@ -253,12 +369,70 @@ static double take_pooled(struct attribution_node *node, const struct tick *tick
     attribution_clear_prior(&node->domain);
     if (attribution_set_prior(&node->domain, slope, slope) == 0 && node->total.counted)
         attribution_set_rest_prior(&node->domain, slope);
-    for (size_t i = 0; i < node->n_seats; i++) {
-        if (factor != 1)
-            attribution_member_rescale(&node->seats[i].member, factor);
+    for (size_t i = 0; i < node->n_columns && factor != 1; i++)
+        attribution_member_rescale(&node->columns[i].member, factor);
+    if (factor != 1)
+        ledger_rescale(&node->ledger, factor);
+    follow_usual(node);
+    for (size_t i = 0; i < node->n_seats; i++)
         node->seats[i].rate /= node->pooled->unit;
-    }
     return node->total.host / node->pooled->unit;
+}
+
+/* A workload does what its containers do together; without any, nothing. */
+static void add_up(struct attribution_node *node)
+{
+    for (size_t i = 0; i < node->n_columns; i++) {
+        node->columns[i].activity = 0;
+        node->columns[i].unread = false;
+    }
+    for (size_t i = 0; i < node->n_seats; i++) {
+        const struct attribution_seat *seat = &node->seats[i];
+        if (!seat->counted || !attribution_node_column(node, i))
+            continue;
+        struct attribution_column *column = &node->columns[seat->workload];
+        column->used = true;
+        column->unread |= isnan(seat->rate);
+        column->activity += isnan(seat->rate) ? 0 : seat->rate;
+    }
+}
+
+/* What is above it because of who is named does not become calm, however long it lasts; neither
+ * does what is below what was calm, should too much be said of them. What nobody explains becomes
+ * calm by 3 % an hour, so that an incident of an hour is one to its end. */
+static void learn_calm(struct attribution_node *node, const struct tick *tick)
+{
+    double latency_ns = node->domain.latency_ns;
+    double without_ns = latency_ns * exp(-node->findings.standing);
+    if (!isnan(node->calm_ns))
+        without_ns = fmin(latency_ns, fmax(without_ns, node->calm_ns));
+    hour_percentile_add(&node->hour, tick->mono_ns, without_ns * 1e-9);
+    if (!knows_calm(node))
+        return;
+    double hour_ns = hour_percentile_seconds(&node->hour, calm_share) * 1e9;
+    double kept_ns = node->calm_kept_ns > 0 ? node->calm_kept_ns : hour_ns;
+    node->calm_ns = node->calm_kept_ns = fmin(hour_ns, kept_ns * (1 + calm_rise));
+}
+
+static void estimate(struct attribution_node *node, double latency_ns, double host,
+                     struct attribution_scratch *scratch)
+{
+    struct attribution_domain *domain = &node->domain;
+    for (size_t i = 0; i < node->n_columns; i++) {
+        struct attribution_column *column = &node->columns[i];
+        if (!column->used || column->unread)
+            continue;
+        attribution_add(domain, &column->member, column->activity);
+        doubts_watch(column, domain->readings);
+        ledger_set(&node->ledger, LEDGER_FIRST + i, column->activity);
+    }
+    doubts_watch_host(node, host);
+    attribution_rest(domain, host);
+    attribution_end(domain, scratch);
+    if (host >= 0)
+        ledger_set(&node->ledger, LEDGER_HOST, host);
+    ledger_take(&node->ledger, log(latency_ns), log(domain->latency_ns / node->calm_ns));
+    findings_make(node);
 }
 
 bool attribution_node_take(struct attribution_node *node, const struct tick *tick,
@@ -267,17 +441,12 @@ bool attribution_node_take(struct attribution_node *node, const struct tick *tic
     struct attribution_domain *domain = &node->domain;
     if (node->pooled)
         host = take_pooled(node, tick, latency_seconds * 1e9, scratch);
+    add_up(node);
     if (attribution_begin(domain, latency_seconds * 1e9) != 0)
         return false;
-    for (size_t i = 0; i < node->n_seats; i++)
-        if (!isnan(node->seats[i].rate))
-            attribution_add(domain, &node->seats[i].member, node->seats[i].rate);
-    attribution_rest(domain, host);
-    attribution_end(domain, scratch);
-
-    hour_percentile_add(&node->hour, tick->mono_ns, domain->latency_ns * 1e-9);
-    node->calm_ns = knows_calm(node) ? hour_percentile_seconds(&node->hour, calm_share) * 1e9 : NAN;
-    node->state = gate_domain_state(domain, node->calm_ns);
+    estimate(node, latency_seconds * 1e9, host, scratch);
+    learn_calm(node, tick);
+    node->state = findings_state(node);
     node->known = true;
     node->last_tick = tick->number;
     divide_excess(node);
@@ -294,7 +463,7 @@ void attribution_node_miss(struct attribution_node *node, const struct tick *tic
     node->known = false;
     attribution_node_set_stale(&node->series);
     for (size_t i = 0; i < node->n_seats; i++)
-        show_seat(&node->seats[i], NULL);
+        show_seat(&node->seats[i], NULL, 0);
 }
 
 /* ---- containers that go ---- */
@@ -304,9 +473,19 @@ void attribution_node_end(struct attribution_node *node, size_t slot)
     if (slot >= node->n_seats)
         return;
     struct attribution_seat *seat = &node->seats[slot];
-    attribution_forget(&node->domain, &seat->member);
     seat->rate = NAN;
-    show_seat(seat, NULL);
+    seat->share = seat->usual = 0;
+    seat->workload = -1;
+    show_seat(seat, NULL, 0);
+}
+
+void attribution_node_drop(struct attribution_node *node, size_t workload)
+{
+    if (workload >= node->n_columns)
+        return;
+    attribution_forget(&node->domain, &node->columns[workload].member);
+    ledger_forget(&node->ledger, LEDGER_FIRST + workload);
+    node->columns[workload] = (struct attribution_column){0};
 }
 
 void attribution_node_forget(struct attribution_node *node, size_t slot)
@@ -315,5 +494,5 @@ void attribution_node_forget(struct attribution_node *node, size_t slot)
         return;
     attribution_node_end(node, slot);
     named_series_release(node->seats[slot].series, A_CONTAINER_METRICS);
-    node->seats[slot] = (struct attribution_seat){.rate = NAN};
+    node->seats[slot] = no_seat;
 }

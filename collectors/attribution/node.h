@@ -1,11 +1,12 @@
 /*
- * A NUMA node whose memory is watched: its estimator, its calm latency, its series, and a seat for
- * every container. Loop thread only.
+ * A NUMA node whose memory is watched: its estimator and its ledger, its calm latency, its series,
+ * a column for every workload, and a seat for every container. Loop thread only.
  */
 #ifndef IE_COLLECTORS_ATTRIBUTION_NODE_H
 #define IE_COLLECTORS_ATTRIBUTION_NODE_H
 
 #include "collectors/attribution/estimator.h"
+#include "collectors/attribution/findings.h"
 #include "collectors/attribution/gate.h"
 #include "collectors/attribution/metrics.h"
 #include "collectors/attribution/pooled.h"
@@ -13,11 +14,31 @@
 #include "collectors/learned/hour_percentile.h"
 #include "exporter/state/state.h"
 
-/* What the node keeps of the container with this slot. All zero: nothing. */
-struct attribution_seat {
+/* What the node keeps of a workload. All zero: nothing. */
+struct attribution_column {
     struct attribution_member member;
-    double rate;                                /* its own in this tick; NaN: not known */
-    bool suspected;                             /* once */
+    bool used;       /* some container of it was counted */
+    bool recalled;   /* what the state had of it was asked for */
+    bool unread;     /* some container's activity was not read in this tick */
+    unsigned streak; /* readings in a row in which the regression would name it */
+    double activity; /* of its containers together, in this tick */
+    struct attribution_finding finding;
+    /* See doubts.h. Readings. */
+    uint64_t constant, constant_since;
+    uint64_t named_since, named_last;
+    double square,
+        with_host; /* sums, as the estimator's G, with a memory of a quarter of an hour */
+    enum attribution_group_kind doubted; /* GROUP_KINDS: it is not */
+};
+
+/* What the node keeps of the container with this slot. All zero but the workload: nothing. */
+struct attribution_seat {
+    int32_t workload; /* its column; -1: none */
+    bool counted;     /* its activity is read as a rule */
+    double rate;      /* its own in this tick; NaN: not known */
+    double share;     /* of what its workload did in the last reading; 0: it did nothing */
+    double usual;     /* its mean rate; 0: not known yet */
+    bool suspected;   /* once */
     struct series *series[A_CONTAINER_METRICS]; /* all NULL until it was suspected and is named */
 };
 
@@ -33,19 +54,26 @@ struct attribution_total {
 struct attribution_node {
     int number;
     struct attribution_domain domain;
+    struct ledger ledger;
     struct pooled *pooled; /* owned; NULL: activity is CPU time, not traffic */
     struct waits waits;    /* where activity is traffic */
     struct hour_percentile hour;
     struct attribution_node_set series;
     struct attribution_seat *seats;
     size_t n_seats;
+    struct attribution_column *columns; /* by the workload's number */
+    size_t n_columns;
+    struct state *past;             /* borrowed; may be NULL */
     struct attribution_total total; /* where activity is traffic */
+    double host_square;
     double busy_share;  /* of its CPUs beside the probe's, in this tick; NaN: not known */
     uint64_t last_tick; /* with a reading, or the first one; 0: none yet */
 
     /* Of the last reading. */
     bool known; /* there was one, and it is not stale */
     enum gate_domain_state state;
+    struct attribution_findings findings;
+    double calm_kept_ns;             /* 0: not known yet */
     double calm_ns, excess_ns;       /* NaN until what is calm is known */
     double by_ns[ATTRIBUTION_PARTS]; /* likewise; add up to excess_ns */
 };
@@ -60,8 +88,19 @@ void attribution_node_free(struct attribution_node *node);
 /* What one that is made later begins with. Allocates nothing. */
 void attribution_node_save(struct attribution_node *node, struct state_writer *out);
 
-/* Seats for slots below n; before a tick. 0 or -ENOMEM. */
-int attribution_node_reserve(struct attribution_node *node, size_t n);
+/* Seats for slots below 'seats', columns for workloads below 'columns'; before a tick. 0 or
+ * -ENOMEM. */
+int attribution_node_reserve(struct attribution_node *node, size_t seats, size_t columns);
+/* The workload has this name from now on: begins with what the state has of it. Once. */
+void attribution_node_recall(struct attribution_node *node, size_t workload, const char *key);
+/* What one that is made later begins with of it. */
+void attribution_node_save_column(struct attribution_node *node, size_t workload, const char *key,
+                                  struct state_writer *out);
+/* The workload is forgotten: its number is free. */
+void attribution_node_drop(struct attribution_node *node, size_t workload);
+/* NULL: there is nothing about the container's workload. */
+const struct attribution_column *attribution_node_column(const struct attribution_node *node,
+                                                         size_t slot);
 
 /* Before a reading is taken: the traffic of all, lines a second. Who had a rate before and has none
  * now is taken at his mean, as if nothing had changed, as long as that is little: of hundreds there
@@ -82,8 +121,8 @@ bool attribution_node_take(struct attribution_node *node, const struct tick *tic
 /* A tick without one: after many of them the last one is no longer the present. */
 void attribution_node_miss(struct attribution_node *node, const struct tick *tick);
 
-/* The container's activity was read for the last time: no gauges, and nobody's candidate. Its
- * counter stays. */
+/* The container's activity was read for the last time: no gauges. Its counter stays, and what is
+ * known of its workload. */
 void attribution_node_end(struct attribution_node *node, size_t slot);
 /* It is forgotten: its seat is free. */
 void attribution_node_forget(struct attribution_node *node, size_t slot);

@@ -22,12 +22,13 @@ static int compare_rows(const void *a, const void *b)
 
 static json_t *row_json(const struct attribution_board_row *row)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "namespace",
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "namespace",
                      row->namespace_, "pod", row->pod, "container", row->name, "container_id",
                      row->short_id, "caused_ns", number(true, row->caused_ns), "sd_ns",
                      number(true, row->sd_ns), "z", number(true, row->score), "episodes",
                      number(true, row->support), "activity", number(true, row->activity),
-                     "activity_low", number(true, row->lowest));
+                     "activity_low", number(true, row->lowest), "p",
+                     number(true, row->probability));
 }
 
 /* In the list of this state: with the suspects are those who were refused a name. */
@@ -67,17 +68,30 @@ static json_t *rows_json(const struct attribution_board_list *list, size_t domai
     return array;
 }
 
+static const char *why_group(enum attribution_group_kind kind)
+{
+    static const char *const why[GROUP_KINDS] = {
+        [GROUP_ALIKE] = "they switch together",
+        [GROUP_ONE_OF] = "one of these: they began together",
+        [GROUP_WITH_CONSTANT] = ("one of these: some go on and off with it, and what the others do "
+                                 "with whole CPUs that "
+                                 "they use all the time, CPU time does not tell"),
+        [GROUP_WITH_HOST] = "it, or processes of the host that go on and off with it",
+    };
+    return why[kind];
+}
+
 static json_t *groups_json(const struct attribution_board_list *list, size_t index)
 {
     const struct attribution_board_domain *domain = &list->domains[index];
     json_t *array = json_array();
     for (unsigned i = 0; i < domain->n_groups; i++) {
-        const struct attribution_group *group = &domain->groups[i];
+        const struct attribution_found_group *group = &domain->groups[i];
         json_array_append_new(
             array, json_pack("{s:o, s:o, s:o, s:o, s:s}", "members",
                              rows_json(list, index, ATTRIBUTION_IN_GROUP, i), "caused_ns",
                              number(true, group->caused_ns), "sd_ns", number(true, group->sd_ns),
-                             "z", number(true, group->score), "why", "they switch together"));
+                             "z", number(true, group->score), "why", why_group(group->kind)));
     }
     return array;
 }
@@ -178,14 +192,14 @@ static json_t *domain_json(const struct attribution_board_list *list, size_t ind
     for (int i = 0; i < ATTRIBUTION_PARTS; i++)
         json_object_set_new(by, attribution_by_name[i], number(d->known, d->by_ns[i]));
     json_t *object = json_pack(
-        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:o, s:o, s:o}", "numa_node",
+        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:s, s:o, s:o, s:o}", "numa_node",
         d->numa_node, "state", gate_domain_state_name(state_of(d)), "latency_ns",
         number(d->known, d->latency_ns), "calm_ns", number(d->known, d->calm_ns), "excess_ns",
         number(d->known, d->excess_ns), "by", by, "noise_ratio", number(d->known, d->noise_ratio),
         "inflation_ratio", number(d->known, d->inflation_ratio), "candidates",
-        (json_int_t)d->candidates, "readings", (json_int_t)d->readings, "basis",
-        d->traffic ? "traffic" : "cpu_time", "aggressors",
-        rows_json(list, index, ATTRIBUTION_NAMED, 0), "suspects",
+        (json_int_t)d->candidates, "readings", (json_int_t)d->readings, "steps_outside_per_hour",
+        number(d->known, d->steps_per_hour), "basis", d->traffic ? "traffic" : "cpu_time",
+        "aggressors", rows_json(list, index, ATTRIBUTION_NAMED, 0), "suspects",
         rows_json(list, index, ATTRIBUTION_SUSPECTED, 0), "groups", groups_json(list, index));
     json_object_set_new(object, "waits", waits_json(d));
     if (d->traffic) {

@@ -8,9 +8,14 @@ static const double carried_share = 0.1;
 static void seat_all(const struct attribution_context *self, size_t slot,
                      const struct attribution_lane *lane)
 {
-    for (size_t i = 0; i < self->nodes.n; i++)
-        if (slot < self->node[i]->n_seats)
-            self->node[i]->seats[slot].rate = lane && lane->read ? lane->usage.on[i] : NAN;
+    for (size_t i = 0; i < self->nodes.n; i++) {
+        if (slot >= self->node[i]->n_seats)
+            continue;
+        struct attribution_seat *seat = &self->node[i]->seats[slot];
+        seat->rate = lane && lane->read ? lane->usage.on[i] : NAN;
+        seat->workload = lane ? lane->workload : -1;
+        seat->counted = lane && attribution_lane_is_open(lane);
+    }
 }
 
 /* What is not a number stays none. */

@@ -4,16 +4,16 @@
 
 static void show_container(const struct attribution_context *self,
                            const struct attribution_node *node, const struct container *container,
-                           const struct attribution_slot *slot)
+                           const struct attribution_finding *finding, double share)
 {
     static const enum live_suspicion suspicions[] = {
         [ATTRIBUTION_UNKNOWN] = LIVE_UNSUSPECTED, [ATTRIBUTION_SUSPECTED] = LIVE_SUSPECTED,
         [ATTRIBUTION_NAMED] = LIVE_NAMED,         [ATTRIBUTION_IN_GROUP] = LIVE_IN_GROUP,
         [ATTRIBUTION_DOUBTED] = LIVE_DOUBTED,
     };
-    if (suspicions[slot->state] != LIVE_UNSUSPECTED)
-        live_suspect(self->env.live, container, node->number, suspicions[slot->state],
-                     slot->caused_ns * 1e-9, slot->sd_ns * 1e-9);
+    if (suspicions[finding->state] != LIVE_UNSUSPECTED)
+        live_suspect(self->env.live, container, node->number, suspicions[finding->state],
+                     finding->caused_ns * share * 1e-9, finding->sd_ns * share * 1e-9);
 }
 
 static void show_node(const struct attribution_context *self, const struct attribution_node *node,
@@ -31,11 +31,11 @@ static void show_node(const struct attribution_context *self, const struct attri
     live_explain(self->env.live, node->number, causes[node->state], node->calm_ns * 1e-9,
                  node->by_ns[BY_HOST] * 1e-9);
     for (size_t i = 0; i < lanes->n && i < node->n_seats; i++) {
-        const struct attribution_slot *slot =
-            attribution_candidate(&node->domain, &node->seats[i].member);
-        const struct attribution_lane *lane = slot ? lanes_at(lanes, i) : NULL;
+        double share = i < node->n_seats ? node->seats[i].share : 0;
+        const struct attribution_lane *lane = share > 0 ? lanes_at(lanes, i) : NULL;
         if (lane)
-            show_container(self, node, lane->container, slot);
+            show_container(self, node, lane->container, &attribution_node_column(node, i)->finding,
+                           share);
     }
 }
 

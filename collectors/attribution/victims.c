@@ -4,11 +4,12 @@
 
 /* ---- the containers of a node ---- */
 
-static double slope_of(const struct attribution_node *node, const struct attribution_member *member,
+static double slope_of(const struct attribution_node *node, const struct attribution_column *column,
                        double pooled)
 {
     const struct attribution_domain *domain = &node->domain;
-    bool solved = attribution_has_slot(domain, member) && domain->raw[member->slot] != 0;
+    const struct attribution_member *member = column ? &column->member : NULL;
+    bool solved = member && attribution_has_slot(domain, member) && domain->raw[member->slot] != 0;
     return solved ? domain->beta[member->slot] : pooled;
 }
 
@@ -34,7 +35,7 @@ static void weigh(const struct attribution_node *node, struct waits *waits)
     for (size_t i = 0; i < waits->n; i++) {
         double weight = 0;
         if (i < node->n_seats)
-            weight = slope_of(node, &node->seats[i].member, pooled) *
+            weight = slope_of(node, attribution_node_column(node, i), pooled) *
                      attribution_seat_traffic(node, i) / node->pooled->unit;
         waits->all[i] = (struct attribution_traffic){.weight = weight};
     }
@@ -46,7 +47,7 @@ static void weigh(const struct attribution_node *node, struct waits *waits)
 static bool traffic_is_known(const struct attribution_node *node, size_t slot)
 {
     const struct attribution_seat *seat = &node->seats[slot];
-    return seat->member.seen || !isnan(seat->rate);
+    return seat->usual > 0 || !isnan(seat->rate);
 }
 
 static void look_for_victims(const struct attribution_context *self, size_t k,

@@ -100,7 +100,7 @@ int rig_teardown(void **state)
     return 0;
 }
 
-static void reconcile(struct rig *rig, const struct container_diff *diff)
+void rig_reconcile(struct rig *rig, const struct container_diff *diff)
 {
     must(container_labels_reconcile(rig->labels, diff) == 0, "labels");
     if (rig->ops->reconcile)
@@ -133,7 +133,7 @@ struct container *rig_unnamed(struct rig *rig, const char *name)
     snprintf(container->key, sizeof container->key, "%s", name);
     snprintf(container->short_id, sizeof container->short_id, "%012x", container->slot);
     const struct container_diff diff = {.added = {&container, 1}};
-    reconcile(rig, &diff);
+    rig_reconcile(rig, &diff);
     return container;
 }
 
@@ -141,7 +141,7 @@ void rig_name(struct rig *rig, struct container *container)
 {
     container->named = true;
     const struct container_diff diff = {.named = {&container, 1}};
-    reconcile(rig, &diff);
+    rig_reconcile(rig, &diff);
 }
 
 struct container *rig_container(struct rig *rig, const char *name)
@@ -155,7 +155,7 @@ void rig_rename(struct rig *rig, struct container *container, const char *name)
 {
     container->name = name;
     const struct container_diff diff = {.renamed = {&container, 1}};
-    reconcile(rig, &diff);
+    rig_reconcile(rig, &diff);
 }
 
 void rig_take_name(struct rig *rig, const char *family, const struct container *container,
@@ -180,20 +180,20 @@ void rig_end(struct rig *rig, struct container *container)
     container->state = CONTAINER_ENDED;
     container->ended_mono_ns = rig->tick.mono_ns;
     const struct container_diff diff = {.ended = {&container, 1}};
-    reconcile(rig, &diff);
+    rig_reconcile(rig, &diff);
 }
 
 void rig_forget(struct rig *rig, struct container *container)
 {
     const struct container_diff diff = {.forgotten = {&container, 1}};
-    reconcile(rig, &diff);
+    rig_reconcile(rig, &diff);
 }
 
 void rig_nothing_changed(struct rig *rig)
 {
     const struct container_diff diff = {0};
     if (rig->status.wants_reconcile)
-        reconcile(rig, &diff);
+        rig_reconcile(rig, &diff);
 }
 
 int rig_tick(struct rig *rig)

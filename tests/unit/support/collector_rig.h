@@ -58,6 +58,8 @@ void rig_take_name(struct rig *rig, const char *family, const struct container *
                    const char *name);
 void rig_end(struct rig *rig, struct container *container);
 void rig_forget(struct rig *rig, struct container *container);
+/* Containers that the test keeps itself came or went. */
+void rig_reconcile(struct rig *rig, const struct container_diff *diff);
 /* What the loop does before a tick when no container came or went. */
 void rig_nothing_changed(struct rig *rig);
 

@@ -1,0 +1,223 @@
+/* Who starts once and stays, through the collector: kept, shared, remembered, not framed. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collectors/table.h"
+#include "exporter/state/state.h"
+#include "tests/unit/support/interference_rig.h"
+
+static const struct state_identity here = {.boot_id = "boot", .microarchitecture = "clx"};
+
+/* A second in which the hogs use so much of CPU 1 and memory is slower by `effect`; a bystander goes
+ * on and off. */
+static void second(struct rig *rig, const char *const *hogs, double each, double effect)
+{
+    double bystander = interference_square(rig->tick.number, 17, 34, 5), all = 0;
+    for (unsigned i = 0; hogs[i]; i++) {
+        double used = each * interference_noise(0.03);
+        interference_run(rig, hogs[i], 1, used);
+        all += used;
+    }
+    interference_run(rig, "bystander", 2, 0.8 * bystander);
+    interference_run(rig, "host", 1, all);
+    interference_run(rig, "host", 2, 0.8 * bystander);
+    interference_run(rig, "host", 3, 0.1);
+    interference_burst(rig, 0, 100 * exp(effect) * interference_noise(0.02));
+    assert_int_equal(rig_tick(rig), 0);
+}
+
+static const char *const none[] = {NULL}, *const hog[] = {"hog", NULL};
+
+static void seconds(struct rig *rig, unsigned n, const char *const *hogs, double each,
+                    double effect)
+{
+    for (unsigned i = 0; i < n; i++)
+        second(rig, hogs, each, effect);
+}
+
+/* A run of the job: named as a container of its workload, with a pod of its own. */
+static struct container *run_of_job(struct rig *rig, const char *key, const char *pod)
+{
+    interference_clocks(rig, key);
+    struct container *container = rig_unnamed(rig, key);
+    container->pod = pod;
+    container->name = container->path = "main";
+    container->path = key;
+    rig_name(rig, container);
+    return container;
+}
+
+static double caused(struct rig *rig, const char *label)
+{
+    return rig_value(rig, CAUSED, label);
+}
+
+static void kept_for_hours(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "bystander");
+    seconds(rig, 400, none, 0, 0);
+    interference_container(rig, "hog");
+    seconds(rig, 40, hog, 1, 0.26);
+    for (unsigned i = 0; i < 3 * 3600; i++) {
+        second(rig, hog, 1, 0.26);
+        assert_false(isnan(caused(rig, "container=\"hog\"")));
+        assert_int_equal(rig_series(rig, "container=\"bystander\""), 0);
+    }
+    assert_true(fabs(caused(rig, "container=\"hog\"") / 29.7e-9 - 1) < 0.25);
+    /* What was calm three hours ago still is. */
+    double excess =
+        rig_value(rig, EXCESS, "by=\"named\"") + rig_value(rig, EXCESS, "by=\"unknown\"");
+    assert_true(fabs(excess / 29.7e-9 - 1) < 0.25);
+    seconds(rig, 10, none, 0, 0);
+    assert_true(isnan(caused(rig, "container=\"hog\"")));
+}
+
+/* Two replicas of a job share what they cause; a run of it in a new pod is known at once. */
+static void a_workload_is_known_in_every_pod(void **state)
+{
+    static const char *const both[] = {"one", "two", NULL}, *const third[] = {"three", NULL};
+    struct rig *rig = *state;
+    interference_container(rig, "bystander");
+    seconds(rig, 400, none, 0, 0);
+    struct container *one = run_of_job(rig, "one", "sort-28911240-bcdfg");
+    struct container *two = run_of_job(rig, "two", "sort-28911240-xz245");
+    seconds(rig, 60, both, 0.5, 0.26);
+    double first = caused(rig, "pod=\"sort-28911240-bcdfg\"");
+    double other = caused(rig, "pod=\"sort-28911240-xz245\"");
+    assert_true(fabs((first + other) / 29.7e-9 - 1) < 0.3 && fabs(first / other - 1) < 0.3);
+    seconds(rig, 60, none, 0, 0);
+    rig_end(rig, one);
+    rig_end(rig, two);
+    seconds(rig, 600, none, 0, 0);
+    run_of_job(rig, "three", "sort-28911300-vwxyz");
+    seconds(rig, 10, third, 1, 0.26);
+    assert_false(isnan(caused(rig, "pod=\"sort-28911300-vwxyz\"")));
+}
+
+static struct state *saved(struct rig *rig)
+{
+    static uint8_t room[1 << 16];
+    struct state_writer writer;
+    struct state *state;
+    char why[128];
+    state_write_begin(&writer, room, sizeof room, &here, rig->tick.mono_ns);
+    rig->ops->save(rig->collector, &writer);
+    size_t len = state_write_end(&writer);
+    assert_true(len <= sizeof room);
+    state_seal(room, len);
+    uint8_t *bytes = malloc(len);
+    memcpy(bytes, room, len);
+    assert_int_equal(state_parse(bytes, len, &here, rig->tick.mono_ns, &state, why, sizeof why), 0);
+    return state;
+}
+
+/* Restarted beside a hog that goes on: named in the first readings, against the calm of before. */
+static void across_a_restart(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "bystander");
+    seconds(rig, 400, none, 0, 0);
+    interference_container(rig, "hog");
+    seconds(rig, 200, hog, 1, 0.26);
+    double before = caused(rig, "container=\"hog\"");
+    struct state *kept = saved(rig);
+    static struct rig after;
+    rig_init(&after, &attribution_collector);
+    after.facts.machine = rig->facts.machine;
+    const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1, .cpu = 0};
+    assert_int_equal(inventory_add_thread(&after.inventory, &thread), 0);
+    interference_clocks(&after, "host");
+    after.tick = rig->tick;
+    after.env.state = kept;
+    rig_start(&after);
+    interference_container(&after, "bystander");
+    interference_container(&after, "hog");
+    seconds(&after, 70, hog, 1, 0.26);
+    assert_true(fabs(caused(&after, "container=\"hog\"") / before - 1) < 0.3);
+    rig_release(&after);
+    state_free(kept);
+}
+
+static const char *group_kind(struct rig *rig, size_t *members, double *named)
+{
+    static char why[160];
+    json_t *root, *domain = interference_page(rig, 0, &root);
+    json_t *group = json_array_get(json_object_get(domain, "groups"), 0);
+    *members = json_array_size(json_object_get(group, "members"));
+    *named = (double)json_array_size(json_object_get(domain, "aggressors"));
+    snprintf(why, sizeof why, "%s", group ? json_string_value(json_object_get(group, "why")) : "");
+    json_decref(root);
+    return why;
+}
+
+/* It goes on and off with who is innocent, and its CPU time does not show it. */
+static void who_uses_whole_cpus_may_be_the_one(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "innocent");
+    interference_container(rig, "spinner");
+    unsigned grouped = 0;
+    for (unsigned i = 0; i < 900; i++) {
+        double on = interference_square(i, 30, 40, 0);
+        interference_run(rig, "innocent", 1, on);
+        interference_run(rig, "spinner", 2, 1 * interference_noise(0.01));
+        interference_run(rig, "host", 1, on);
+        interference_run(rig, "host", 2, 1);
+        interference_burst(rig, 0, 100 * exp(0.18 * on) * interference_noise(0.02));
+        rig_tick(rig);
+        size_t members;
+        double named;
+        const char *why = group_kind(rig, &members, &named);
+        assert_true(named == 0);
+        if (strstr(why, "whole CPUs")) {
+            assert_int_equal(members, 2);
+            grouped++;
+        }
+    }
+    assert_true(grouped > 200);
+    assert_true(isnan(caused(rig, "")));
+}
+
+static void so_may_processes_of_the_host(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "innocent");
+    unsigned grouped = 0;
+    for (unsigned i = 0; i < 900; i++) {
+        double on = interference_square(i, 30, 40, 0);
+        interference_run(rig, "innocent", 1, on);
+        interference_run(rig, "host", 1, on);
+        interference_run(rig, "host", 3, 0.1 + on);
+        interference_burst(rig, 0, 100 * exp(0.18 * on) * interference_noise(0.02));
+        rig_tick(rig);
+        size_t members;
+        double named;
+        grouped += strstr(group_kind(rig, &members, &named), "host") != NULL;
+        assert_true(named == 0);
+    }
+    assert_true(grouped > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(kept_for_hours, interference_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(a_workload_is_known_in_every_pod, interference_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(across_a_restart, interference_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(who_uses_whole_cpus_may_be_the_one, interference_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(so_may_processes_of_the_host, interference_setup,
+                                        rig_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
