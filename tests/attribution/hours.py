@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Hours of made-up nodes (node_hour.h) through the collector attribution: a table.
+
+    tests/attribution/hours.py build/plain [--kinds a,b] [--seeds 0-9] [--json] [--list]
+"""
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import statistics
+import subprocess
+
+# In none of them anybody hurts, or nobody who could be seen.
+NOBODY = ("quiet", "deploys", "waiters", "outside", "outside-deploys", "drift", "chain-quiet")
+UNSEEN = ("always-on", "ramp", "phase")
+FRAMED = ("frame-step", "frame-80", "frame-behind", "frame-host")
+
+
+def judge(program, kind, seed, seconds=3600):
+    out = subprocess.run([program, "judge", kind, str(seed), str(seconds)], check=True,
+                         capture_output=True, text=True).stdout
+    return json.loads(out)
+
+
+def judge_all(build, kinds, seeds, seconds=3600, jobs=2):
+    """{kind: [judgement]}"""
+    program = pathlib.Path(build).resolve() / "programs/attribution_hours"
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = {kind: [pool.submit(judge, program, kind, seed, seconds) for seed in seeds]
+                   for kind in kinds}
+        return {kind: [f.result() for f in runs] for kind, runs in futures.items()}
+
+
+def all_kinds(build):
+    program = pathlib.Path(build).resolve() / "programs/attribution_hours"
+    return subprocess.run([program, "kinds"], check=True, capture_output=True,
+                          text=True).stdout.split()
+
+
+def mean(values):
+    values = list(values)
+    return statistics.mean(values) if values else 0.0
+
+
+def row(kind, runs):
+    at = [mean(run["named_at"][m] for run in runs) for m in ("1", "5", "10", "30", "60")]
+    hurt = [run for run in runs if run["hurting"]]
+    alerts = sorted(run["alert_after"] for run in hurt if run["alert_after"] >= 0)
+    return [kind, f"{mean(r['right'] for r in hurt):.2f}" if hurt else "",
+            f"{mean(r['right_or_one_of'] for r in hurt):.2f}" if hurt else "",
+            " ".join(f"{v:.1f}".lstrip("0") or "0" for v in at) if hurt else "",
+            str(sum(bool(r["wrong_names"]) for r in runs)),
+            str(sum(len(r["wrong_names"]) for r in runs)),
+            f"{100 * sum(r['wrong_readings'] for r in runs) / sum(r['readings'] for r in runs):.2f}",
+            f"{statistics.median(r['caused_over_true'] for r in hurt):.2f}" if hurt else "",
+            f"{len(alerts)} of {len(hurt)}, {alerts[len(alerts) // 2]} s" if alerts else
+            ("0" if hurt else ""), f"{mean(r['us_per_tick'] for r in runs):.0f}"]
+
+
+HEAD = ["kind", "right", "right or one of these", "named at 1 5 10 30 60 min", "runs with a wrong name",
+        "wrong names", "wrong time, %", "told/true", "alert, after (median)", "us a tick"]
+
+
+def table(results):
+    lines = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
+    lines += ["| " + " | ".join(row(kind, runs)) + " |" for kind, runs in results.items()]
+    return "\n".join(lines)
+
+
+def totals(results):
+    runs = [run for kind in NOBODY for run in results.get(kind, ())]
+    if not runs:
+        return ""
+    hours = sum(run["readings"] for run in runs) / 3600
+    names = sum(len(run["wrong_names"]) for run in runs)
+    wrong = sum(run["wrong_readings"] for run in runs) / sum(run["readings"] for run in runs)
+    return (f"Without an aggressor: {names} wrong names in {hours:.0f} hours "
+            f"({24 * names / hours:.1f} a node-day), wrong time {100 * wrong:.2f} %.")
+
+
+def calibration(results):
+    runs = [run for runs in results.values() for run in runs]
+    lines = ["| p | rows | right |", "|---|---|---|"]
+    for i in range(10):
+        n, right = (sum(run[key][i] for run in runs) for key in ("p", "p_right"))
+        if n:
+            lines.append(f"| {i / 10:.1f} to {(i + 1) / 10:.1f} | {n} | {right / n:.2f} |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build")
+    parser.add_argument("--kinds")
+    parser.add_argument("--seeds", default="0-9")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--list", action="store_true", help="who was wrongly named, and where")
+    args = parser.parse_args()
+    first, _, last = args.seeds.partition("-")
+    seeds = range(int(first), int(last or first) + 1)
+    results = judge_all(args.build, args.kinds.split(",") if args.kinds else all_kinds(args.build),
+                        seeds)
+    if args.json:
+        print(json.dumps(results))
+        return
+    print(table(results), "\n")
+    print(totals(results), "\n")
+    print(calibration(results))
+    for kind, runs in results.items() if args.list else ():
+        for run in runs:
+            if run["wrong_names"] or (kind not in NOBODY and run["right"] < 0.8):
+                print(kind, run["seed"], f"{run['right']:.2f}", run["first_named"],
+                      run["wrong_names"], run["wrong_readings"])
+
+
+if __name__ == "__main__":
+    main()
