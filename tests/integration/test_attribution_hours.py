@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+"""Hours of made-up nodes through the collector attribution: who starts once and stays is named and
+stays named, a job by its workload, several as "one of these"; nobody innocent is, also where somebody
+tries to have him framed. tests/attribution/RESULTS-hours.md has more of them. One hour goes through
+the whole exporter, which must say the same."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "attribution"))
+
+import harness  # noqa: E402
+import hours  # noqa: E402
+from harness import Exporter, wait_until  # noqa: E402
+
+# Seeds that no constant was chosen by.
+SEEDS = range(100, 104)
+# The least share of the hurting readings in which a culprit is named; named or one of a group.
+RIGHT = {"new-pod-15": 0.75, "new-pod-30": 0.9, "new-pod-60": 0.9, "step-up": 0.7, "rolling": 0.75,
+         "backup": 0.9, "minute-job": 0.85, "outside-and-pod": 0.5, "on-off": 0.8, "two-hogs": 0.75,
+         "hog-leaves": 0.75}
+RIGHT_OR_ONE = {"drain": 0.7, "step-up": 0.9}
+WRONG_TIME = 0.01  # of the readings of all hours without an aggressor
+CALM_KINDS = ("quiet", "deploys", "outside", "outside-deploys", "chain-quiet")
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+class Hours(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        kinds = {*RIGHT, *RIGHT_OR_ONE, *CALM_KINDS, *hours.FRAMED}
+        cls.results = hours.judge_all(harness.BUILD, sorted(kinds), SEEDS)
+
+    def test_who_hurts_is_named_and_stays_named(self):
+        for kind, least in RIGHT.items():
+            with self.subTest(kind):
+                runs = self.results[kind]
+                self.assertTrue(all(run["hurting"] > 100 for run in runs))
+                self.assertGreaterEqual(mean(run["right"] for run in runs), least)
+
+    def test_one_of_several_that_begin_together(self):
+        for kind, least in RIGHT_OR_ONE.items():
+            with self.subTest(kind):
+                self.assertGreaterEqual(mean(run["right_or_one_of"] for run in self.results[kind]),
+                                        least)
+
+    def test_nobody_innocent(self):
+        runs = [run for kind in CALM_KINDS for run in self.results[kind]]
+        wrong = sum(run["wrong_readings"] for run in runs)
+        self.assertLessEqual(wrong, WRONG_TIME * sum(run["readings"] for run in runs))
+        self.assertLessEqual(sum(bool(run["wrong_names"]) for run in runs), 2)
+
+    def test_nobody_is_framed(self):
+        """16 of 16: the innocent is never named alone."""
+        for kind in hours.FRAMED:
+            for run in self.results[kind]:
+                with self.subTest(kind, seed=run["seed"]):
+                    self.assertEqual(run["wrong_names"], [])
+                    self.assertGreater(run["hurting"] + run["readings"], 3000)
+
+    def test_p_is_what_it_says(self):
+        """Rows that are nearly certain are right, nearly always."""
+        runs = [run for kind in (*RIGHT, *CALM_KINDS) for run in self.results[kind]]
+        rows, right = (sum(run[key][9] for run in runs) for key in ("p", "p_right"))
+        self.assertGreater(rows, 10000)
+        self.assertGreater(right / rows, 0.95)
+
+    def test_the_exporter_says_the_same(self):
+        program = pathlib.Path(harness.BUILD).resolve() / "programs/attribution_hours"
+        with tempfile.TemporaryDirectory() as directory:
+            recording = pathlib.Path(directory, "hour.jsonl")
+            with recording.open("w") as out:
+                subprocess.run([program, "record", "new-pod-30", "100", "2400"], check=True,
+                               stdout=out)
+            told = subprocess.run([program, "tell", "new-pod-30", "100", "2400"], check=True,
+                                  capture_output=True, text=True).stdout.splitlines()
+            wanted = json.loads(told[-1])
+            with Exporter("--source=replay", "--source.replay.speed=max",
+                          f"--source.replay.file={recording}", "--collector.disable-defaults",
+                          "--collector.attribution", "--collector.probe") as exporter:
+                wait_until(lambda: exporter.tick() == 2400, 60, "the last tick")
+                domain = exporter.json("/api/v1/interference")["domains"][0]
+        self.assertEqual([row["pod"] for row in domain["aggressors"]],
+                         [row["pod"] for row in wanted["aggressors"]])
+        self.assertEqual(len(domain["aggressors"]), 1)
+        self.assertTrue(domain["aggressors"][0]["pod"].startswith("report-"))
+        for key in ("latency_ns", "calm_ns", "readings", "steps_outside_per_hour"):
+            self.assertAlmostEqual(domain[key] / wanted[key], 1, 6, key)
+        self.assertAlmostEqual(domain["aggressors"][0]["caused_ns"] /
+                               wanted["aggressors"][0]["caused_ns"], 1, 4)
+
+
+if __name__ == "__main__":
+    harness.main()
