@@ -1,4 +1,5 @@
 #include "collectors/attribution/board.h"
+#include "collectors/attribution/readings.h"
 
 #include <math.h>
 #include <stddef.h>

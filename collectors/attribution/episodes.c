@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collectors/attribution/evidence.h"
+#include "collectors/attribution/readings.h"
 
 /* Readings. */
 enum {
@@ -22,46 +23,6 @@ static const unsigned judged_at[] = {5, 10, 20}; /* behind the first jump */
 
 static const double scales = 5 * 1.4826, relative_jump = 0.3;
 static const double young_gain = 0.1, scale_gain = 0.01, least_scale = 0.002;
-
-double episodes_mean_x(const struct ledger_workload *w, uint64_t first, unsigned n)
-{
-    double sum = 0;
-    for (unsigned i = 0; i < n; i++)
-        sum += ledger_x(w, first + i);
-    return n ? sum / n : 0;
-}
-
-double episodes_unexplained(const struct ledger *ledger, uint64_t reading, uint32_t but)
-{
-    double y = (double)ledger->y[reading % ONSET_WINDOW];
-    for (unsigned i = 0; i < ledger->n_told; i++) {
-        const struct ledger_told *told = &ledger->told[i];
-        if (told->workload != but)
-            y -= told->slope *
-                 fmax(0, ledger_x(&ledger->at[told->workload], reading) - told->before);
-    }
-    return y;
-}
-
-void episodes_window(const struct ledger *ledger, uint64_t first, uint32_t but,
-                     struct onset_window *out)
-{
-    uint64_t t = ledger->readings;
-    out->n = (unsigned)(t + 1 - first);
-    out->sigma = ledger->sigma;
-    for (unsigned i = 0; i < out->n; i++)
-        out->y[i] = episodes_unexplained(ledger, first + i, but);
-    onset_window_begin(out);
-}
-
-double episodes_past_evidence(const struct ledger *ledger, uint32_t workload)
-{
-    double evidence = (double)ledger->at[workload].evidence;
-    for (unsigned i = 0; i < ledger->n_episodes; i++)
-        if (ledger->episode[i].workload == workload)
-            evidence -= (double)ledger->episode[i].factor;
-    return evidence;
-}
 
 /* ---- finding them ---- */
 
@@ -131,7 +92,7 @@ static double sum_before(struct ledger_workload *w, uint64_t p)
     if (w->summed + 1 == p && p > BEFORE + 1)
         w->sum_before += ledger_x(w, p - 1) - ledger_x(w, p - 1 - BEFORE);
     else
-        w->sum_before = BEFORE * episodes_mean_x(w, p - BEFORE, BEFORE);
+        w->sum_before = BEFORE * ledger_mean_x(w, p - BEFORE, BEFORE);
     w->summed = p;
     return w->sum_before;
 }
@@ -146,8 +107,8 @@ static void find(struct ledger *ledger, uint32_t workload)
     if (p < first + LEAST_BEFORE)
         return;
     double before = p - first == BEFORE ? sum_before(w, p) / BEFORE
-                                        : episodes_mean_x(w, first, (unsigned)(p - first));
-    double size = episodes_mean_x(w, p, JUMP) - before;
+                                        : ledger_mean_x(w, first, (unsigned)(p - first));
+    double size = ledger_mean_x(w, p, JUMP) - before;
     double least =
         fmax(ledger->least_jump, fmax(scales * (double)w->scale, relative_jump * before));
     follow_scale(ledger, w, fabs(size));
@@ -199,7 +160,7 @@ static void measure(const struct ledger *ledger, struct ledger_episode *e)
 {
     const struct ledger_workload *w = &ledger->at[e->workload];
     for (uint64_t at = e->jump[0].at; at + JUMP <= ledger->readings + 1; at++) {
-        double size = episodes_mean_x(w, at, JUMP) - (double)e->before;
+        double size = ledger_mean_x(w, at, JUMP) - (double)e->before;
         if (fabs(size) > fabs((double)e->size))
             e->size = (float)size;
     }

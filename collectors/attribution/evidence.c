@@ -5,6 +5,7 @@
 
 #include "collectors/attribution/episodes.h"
 #include "collectors/attribution/one_of.h"
+#include "collectors/attribution/readings.h"
 
 /* Of a cause: what is expected of how its effect begins. */
 static const double of_shape = 0.5, of_step = 0.35, of_late_step = 0.15;
@@ -53,7 +54,7 @@ static void look_at(struct scene *scene, struct ledger *ledger, const struct led
         first = t + 1 - ONSET_WINDOW;
     scene->ledger = ledger;
     scene->first = first;
-    episodes_window(ledger, first, e->workload, &scene->window);
+    ledger_window(ledger, first, e->workload, &scene->window);
     onset_window_steps(&scene->window, 1, scene->window.n);
 }
 
@@ -82,7 +83,7 @@ static double step_at(const struct scene *scene, uint64_t reading, bool up)
 static bool lasts(const struct scene *scene, const struct ledger_episode *e)
 {
     const struct ledger_workload *w = &scene->ledger->at[e->workload];
-    double now = episodes_mean_x(w, scene->ledger->readings + 1 - LAST, LAST);
+    double now = ledger_mean_x(w, scene->ledger->readings + 1 - LAST, LAST);
     return (now - (double)e->before) / (double)e->size >= 0.5;
 }
 
@@ -166,7 +167,7 @@ static double weight_of(const struct ledger *ledger, const struct ledger_episode
             2 * w->partner[i].times >= w->agreed)
             return 1;
     /* What was known before: who of several is judged first must not have the better of it. */
-    return ledger_probability(episodes_past_evidence(ledger, other->workload));
+    return ledger_probability(ledger_past_evidence(ledger, other->workload));
 }
 
 /* Everybody together, where several jumped at once the same way. */
@@ -236,7 +237,7 @@ static bool only_waits(const struct scene *scene, const struct ledger_episode *e
     uint64_t t = scene->ledger->readings, half = (t + 1 - e->jump[0].at + 1) / 2;
     effect = fmax(effect, rise(scene, e));
     double before = fmax(1e-6, (double)e->before);
-    double after = fmax(1e-6, episodes_mean_x(w, t + 1 - half, (unsigned)half));
+    double after = fmax(1e-6, ledger_mean_x(w, t + 1 - half, (unsigned)half));
     return fabs(log(after / before)) < waiting * effect;
 }
 

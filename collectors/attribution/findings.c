@@ -4,6 +4,7 @@
 
 #include "collectors/attribution/doubts.h"
 #include "collectors/attribution/node.h"
+#include "collectors/attribution/readings.h"
 #include "collectors/formulas/attribution.h"
 
 static const double significant = 4, least_effect = 0.03, suspicion = 0.5;

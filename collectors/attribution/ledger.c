@@ -7,11 +7,10 @@
 
 #include "collectors/attribution/episodes.h"
 #include "collectors/attribution/one_of.h"
+#include "collectors/attribution/readings.h"
 
 static const double first_sigma = 0.03, least_sigma = 0.008, most_sigma = 0.1;
 static const double outlier = 3; /* sigmas */
-static const double prior_odds = 0.05 / 0.95;
-static const double least_shown = 0.4;
 /* Of one that has been here for long one coincidence is worth a little less. */
 static const double name_known_probability = 0.965;
 static const double name_probability = 0.95, keep_probability = 0.8;
@@ -26,7 +25,6 @@ static const double normal_mad = 1.4826;
 /* An outside step is looked for in the middle of a minute. */
 enum { HALF = 30, NEAR = 7, OUTSIDE_EVERY = 15, NEAR_EPISODE = 6, DAY = 86400 };
 static const double outside_certain = 2; /* ln */
-static const double watched_before = 7200;
 
 static uint16_t packed(double x)
 {
@@ -34,14 +32,6 @@ static uint16_t packed(double x)
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return (uint16_t)((bits + 0x7fff) >> 16);
-}
-
-double ledger_x(const struct ledger_workload *w, uint64_t reading)
-{
-    uint32_t bits = (uint32_t)w->x[reading % ONSET_WINDOW] << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return (double)value;
 }
 
 void ledger_init(struct ledger *ledger, double least_jump)
@@ -149,12 +139,6 @@ void ledger_workload_keep(struct ledger *ledger, size_t workload, struct state_f
         w->slope_now = w->slope;
 }
 
-double ledger_probability(double evidence)
-{
-    double odds = prior_odds * exp(evidence);
-    return odds / (1 + odds);
-}
-
 /* ---- latency ---- */
 
 void ledger_tell_nobody(struct ledger *ledger)
@@ -167,25 +151,17 @@ void ledger_tell(struct ledger *ledger, size_t workload, double slope, double be
     const struct ledger_workload *w = &ledger->at[workload];
     bool lately = w->last_jump && ledger->readings - w->last_jump < ONSET_WINDOW;
     if (lately &&
-        ledger_probability(episodes_past_evidence(ledger, (uint32_t)workload)) < keep_probability)
+        ledger_probability(ledger_past_evidence(ledger, (uint32_t)workload)) < keep_probability)
         return;
     if (ledger->n_told < LEDGER_TOLD)
         ledger->told[ledger->n_told++] = (struct ledger_told){(uint32_t)workload, slope, before};
-}
-
-bool ledger_has_told(const struct ledger *ledger, uint32_t workload)
-{
-    for (unsigned i = 0; i < ledger->n_told; i++)
-        if (ledger->told[i].workload == workload)
-            return true;
-    return false;
 }
 
 static double mean_y(const struct ledger *ledger, uint64_t first, unsigned n)
 {
     double sum = 0;
     for (unsigned i = 0; i < n; i++)
-        sum += episodes_unexplained(ledger, first + i, LEDGER_HOST);
+        sum += ledger_unexplained(ledger, first + i, LEDGER_HOST);
     return sum / n;
 }
 
@@ -224,11 +200,6 @@ static void update_sigma(struct ledger *ledger)
     ledger->sigma = fmin(most_sigma, fmax(least_sigma, sigma));
 }
 
-double ledger_lambda(const struct ledger *ledger)
-{
-    return (1 + ledger->outside) / (watched_before + ledger->watched);
-}
-
 /* Whether it is the largest of those near it, and a step that nobody's start explains. */
 static bool is_outside_step(const struct ledger *ledger, const struct onset_window *window)
 {
@@ -254,7 +225,7 @@ static void watch_outside(struct ledger *ledger)
     }
     struct onset_window window;
     uint64_t first = t + 1 - 2 * HALF, middle = first + HALF;
-    episodes_window(ledger, first, LEDGER_HOST, &window);
+    ledger_window(ledger, first, LEDGER_HOST, &window);
     onset_window_steps(&window, HALF - NEAR, HALF + NEAR + 1);
     if (middle < ledger->last_outside + OUTSIDE_EVERY || !is_outside_step(ledger, &window) ||
         episodes_explain(ledger, middle, NEAR_EPISODE))
@@ -265,21 +236,6 @@ static void watch_outside(struct ledger *ledger)
 }
 
 /* ---- the answer ---- */
-
-bool ledger_shows(const struct ledger *ledger, double effect)
-{
-    return !(ledger->excess < least_shown * effect);
-}
-
-bool ledger_knows(const struct ledger *ledger)
-{
-    return ledger->restored || ledger->readings > LEDGER_LEARNING;
-}
-
-unsigned ledger_groups(const struct ledger *ledger)
-{
-    return ledger_knows(ledger) ? ledger->n_groups : 0;
-}
 
 static void answer(struct ledger *ledger, struct ledger_workload *w)
 {

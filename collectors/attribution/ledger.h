@@ -130,9 +130,6 @@ struct ledger {
     uint64_t steps_outside; /* ever, for the counter */
 };
 
-/* Of the last ONSET_WINDOW readings. */
-double ledger_x(const struct ledger_workload *workload, uint64_t reading);
-
 void ledger_init(struct ledger *ledger, double least_jump);
 void ledger_release(struct ledger *ledger);
 /* Room for workloads below n; 0 or -ENOMEM. */
@@ -157,18 +154,5 @@ void ledger_tell_nobody(struct ledger *ledger);
 /* Without effect for who has just begun, and was not named before: what it began with is still
  * weighed against the others. */
 void ledger_tell(struct ledger *ledger, size_t workload, double slope, double before);
-
-/* Whether it is told; what it does is then not in the windows of others. */
-bool ledger_has_told(const struct ledger *ledger, uint32_t workload);
-
-/* Whether that much of an effect can be seen in the present latency. */
-bool ledger_shows(const struct ledger *ledger, double effect);
-/* Somebody may be named. */
-bool ledger_knows(const struct ledger *ledger);
-/* How many groups are told: none while it learns. */
-unsigned ledger_groups(const struct ledger *ledger);
-
-/* Steps of the latency a second that nobody here makes: (1 + seen) / (2 h + watched). */
-double ledger_lambda(const struct ledger *ledger);
 
 #endif

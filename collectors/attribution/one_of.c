@@ -1,4 +1,5 @@
 #include "collectors/attribution/one_of.h"
+#include "collectors/attribution/readings.h"
 
 #include <math.h>
 #include <string.h>

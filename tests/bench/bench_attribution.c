@@ -2,9 +2,9 @@
  * What one tick of the attribution costs: bench_attribution CONTAINERS TICKS
  *
  * All 64 slots are taken. Containers go on and off at random, a few of them moving the latency. As
- * JSON: CPU microseconds a tick, mean and worst, solving every fifth tick and, to compare, each; and
- * what the ledger of onsets costs besides, where each goes on and off every 8 minutes, and where
- * each does so every 20 seconds.
+ * JSON: CPU microseconds a tick, mean and worst, solving every fifth tick and, to compare, each;
+ * and what the ledger of onsets costs besides, where each goes on and off every 8 minutes, and
+ * where each does so every 20 seconds.
  */
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/attribution/ledger.h"
+#include "collectors/attribution/readings.h"
 #include "collectors/learned/keep.h"
 #include "exporter/state/state.h"
 

@@ -16,8 +16,8 @@
 
 static const struct state_identity here = {.boot_id = "boot", .microarchitecture = "clx"};
 
-/* A second in which the hogs use so much of CPU 1 and memory is slower by `effect`; a bystander goes
- * on and off. */
+/* A second in which the hogs use so much of CPU 1 and memory is slower by `effect`; a bystander
+ * goes on and off. */
 static void second(struct rig *rig, const char *const *hogs, double each, double effect)
 {
     double bystander = interference_square(rig->tick.number, 17, 34, 5), all = 0;

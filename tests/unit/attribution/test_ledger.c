@@ -11,6 +11,7 @@
 
 #include "collectors/attribution/ledger.h"
 #include "collectors/attribution/onset.h"
+#include "collectors/attribution/readings.h"
 #include "tests/unit/support/attribution_rig.h"
 
 enum { A = LEDGER_FIRST, B, C, D, E, SERVICES = 10, ALL = LEDGER_FIRST + SERVICES };
