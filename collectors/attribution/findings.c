@@ -136,6 +136,8 @@ static void judge(struct attribution_node *node, size_t i)
         .activity = column->activity,
         .lowest = w->named ? (double)w->before : column->member.lowest,
     };
+    if (f->state == ATTRIBUTION_NAMED && !w->named)
+        f->probability = NAN; /* it is named by its pattern, of which there is none */
     if (f->state == ATTRIBUTION_IN_GROUP)
         join_group(node, i, slot);
     node->findings.effect += f->effect - regression.effect;

@@ -46,7 +46,9 @@ struct player {
     unsigned n_wrong;
     double caused_ns, true_ns, calm_ns;
     double caused_sum[600]; /* per second, of the last ten minutes: the most harmful's */
+    /* Containers that once had a p of this decile; of these, culprits. */
     unsigned sure[DECILES], sure_right[DECILES];
+    bool sure_of[DECILES][HOUR_WORKERS];
     double cpu_seconds;
     unsigned containers;
 };
@@ -217,8 +219,11 @@ static void calibrate(struct player *p, const json_t *rows)
         if (!json_is_number(value))
             continue;
         int decile = (int)fmin(9, floor(json_number_value(value) * 10));
-        p->sure[decile]++;
-        p->sure_right[decile] += ever_hurts(p, worker_of(p, row));
+        const struct worker *w = worker_of(p, row);
+        bool *seen = &p->sure_of[decile][w - p->node.worker];
+        p->sure[decile] += !*seen;
+        p->sure_right[decile] += !*seen && ever_hurts(p, w);
+        *seen = true;
     }
 }
 

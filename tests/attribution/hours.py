@@ -80,7 +80,7 @@ def totals(results):
 
 def calibration(results):
     runs = [run for runs in results.values() for run in runs]
-    lines = ["| p | rows | right |", "|---|---|---|"]
+    lines = ["| p | containers that once had it | culprits |", "|---|---|---|"]
     for i in range(10):
         n, right = (sum(run[key][i] for run in runs) for key in ("p", "p_right"))
         if n:

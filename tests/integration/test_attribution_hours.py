@@ -66,11 +66,11 @@ class Hours(unittest.TestCase):
                     self.assertGreater(run["hurting"] + run["readings"], 3000)
 
     def test_p_is_what_it_says(self):
-        """Rows that are nearly certain are right, nearly always."""
+        """Who once was nearly certain is a culprit, nearly always."""
         runs = [run for kind in (*RIGHT, *CALM_KINDS) for run in self.results[kind]]
         rows, right = (sum(run[key][9] for run in runs) for key in ("p", "p_right"))
-        self.assertGreater(rows, 10000)
-        self.assertGreater(right / rows, 0.95)
+        self.assertGreater(rows, 40)
+        self.assertGreater(right / rows, 0.9)
 
     def test_the_exporter_says_the_same(self):
         program = pathlib.Path(harness.BUILD).resolve() / "programs/attribution_hours"
