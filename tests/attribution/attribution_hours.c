@@ -5,7 +5,10 @@
  *   attribution_hours judge KIND SEED [SECONDS]    one line of JSON: how right it was
  *   attribution_hours tell KIND SEED [SECONDS]     a line of JSON per second: what the page says
  *   attribution_hours record KIND SEED [SECONDS]   a recording, version 1, for the exporter
- *   attribution_hours series KIND SEED [SECONDS]   the counters of alerts, every 30 s
+ *   attribution_hours series KIND SEED [SECONDS]   what alerts are made of, published every 30 s
+ *
+ * series prints OpenMetrics with the simulated second as time, as the store published it. A rig
+ * runs no probe: interference_memory_probe_latency_seconds is the node's latest reading.
  */
 #include <jansson.h>
 #include <math.h>
@@ -16,10 +19,11 @@
 
 #include "collectors/table.h"
 #include "exporter/containers/workload.h"
+#include "exporter/store/store.h"
 #include "tests/attribution/node_source.h"
 #include "tests/unit/support/collector_rig.h"
 
-enum { LEARNING = 60, AFTER = 5, DECILES = 10 };
+enum { LEARNING = 60, AFTER = 5, DECILES = 10, SCRAPE_S = 30 };
 
 static const double hurting = 0.03;
 static const int minutes[AFTER] = {1, 5, 10, 30, 60};
@@ -51,6 +55,7 @@ struct player {
     bool sure_of[DECILES][HOUR_WORKERS];
     double cpu_seconds;
     unsigned containers;
+    double latest_ns;
 };
 
 static void fail(const char *what)
@@ -330,6 +335,57 @@ static void print_judgement(const struct player *p, uint64_t seed)
     json_decref(line);
 }
 
+/* ---- as Prometheus scrapes it ---- */
+
+static const char *const of_alerts[] = {
+    "interference_container_caused_latency_seconds",
+    "interference_memory_attribution_readings",
+    "interference_memory_attribution_activity_ratio",
+    "interference_memory_excess_latency_current_seconds",
+    "interference_memory_excess_latency_seconds",
+};
+
+static bool is_of_alerts(const char *name)
+{
+    for (size_t i = 0; i < sizeof of_alerts / sizeof *of_alerts; i++)
+        if (strcmp(of_alerts[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void print_family(const struct snapshot_family *family, unsigned second)
+{
+    const struct metric_desc *desc = family->desc;
+    const char *suffix = desc->type == METRIC_COUNTER ? "_total" : "";
+    for (size_t i = 0; i < family->n; i++) {
+        const struct sample *sample = &family->samples[i];
+        size_t len = 0;
+        const char *common = sample->common ? labelset_text(sample->common, &len) : "";
+        double value = desc->number == METRIC_U64 ? (double)sample->u64 : sample->number;
+        printf("%s%s{%.*s%s%.*s} %.17g %u\n", desc->name, suffix, (int)len, common,
+               len && sample->own_len ? "," : "", (int)sample->own_len, sample->own, value, second);
+    }
+}
+
+static void print_series(struct player *p)
+{
+    unsigned second = p->node.second;
+    if (!isnan(p->node.latency_ns))
+        p->latest_ns = p->node.latency_ns;
+    if (second % SCRAPE_S != 0)
+        return;
+    size_t n;
+    struct snapshot *snapshot = store_acquire(p->rig.store);
+    const struct snapshot_family *families = snapshot_families(snapshot, &n);
+    for (size_t i = 0; i < n; i++)
+        if (is_of_alerts(families[i].desc->name))
+            print_family(&families[i], second);
+    snapshot_release(snapshot);
+    printf("interference_memory_probe_latency_seconds{initiator_numa_node=\"0\","
+           "target_numa_node=\"0\"} %.17g %u\n",
+           1e-9 * p->latest_ns, second);
+}
+
 /* ---- as a recording ---- */
 
 static void print_container(const struct worker *w, unsigned i)
@@ -363,7 +419,7 @@ static void record_second(struct player *p)
     printf("{\"activity\":\"host\",\"cpu_time_ns\":%llu}\n", (unsigned long long)p->source.host_ns);
     if (!isnan(n->latency_ns))
         printf("{\"probe\":{\"initiator_numa_node\":0,\"target_numa_node\":0,"
-               "\"latency_ns\":%.4f}}\n",
+               "\"latency_ns\":%.17g}}\n",
                n->latency_ns);
 }
 
@@ -394,7 +450,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc < 4)
-        fail("usage: attribution_hours kinds | judge|tell|record KIND SEED [SECONDS]");
+        fail("usage: attribution_hours kinds | judge|tell|record|series KIND SEED [SECONDS]");
     uint64_t seed = strtoull(argv[3], NULL, 10);
     unsigned seconds = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 3600;
     if (!node_hour_init(&p.node, argv[2], seed))
@@ -403,12 +459,16 @@ int main(int argc, char **argv)
         record(&p, seconds);
         return 0;
     }
-    bool tells = strcmp(argv[1], "tell") == 0;
+    bool tells = strcmp(argv[1], "tell") == 0, lists = strcmp(argv[1], "series") == 0;
+    if (lists)
+        printf("# onset %.0f\n", p.node.onset);
     p.first_named = -1;
     start(&p);
     for (unsigned i = 0; i < seconds; i++) {
         json_t *domain = tick(&p);
         judge(&p, domain);
+        if (lists)
+            print_series(&p);
         if (tells) {
             double truth = 0;
             for (unsigned k = 0; k < p.node.n; k++)
@@ -421,7 +481,7 @@ int main(int argc, char **argv)
         }
         json_decref(domain);
     }
-    if (!tells)
+    if (!tells && !lists)
         print_judgement(&p, seed);
     rig_release(&p.rig);
     return 0;
