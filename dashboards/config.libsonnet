@@ -66,8 +66,8 @@
     nvmmStoreBytes: 32,
     nvmmStoreBytesPerSecond: 10e6,
 
-    // Shares of the calm latency of a NUMA node's memory (the 10th percentile of its last hour): what one
-    // container adds to it, and what is added to it without one container to name.
+    // Shares of the calm latency of a NUMA node's memory (the 10th percentile of its last hour, without
+    // what named containers add): what one container adds to it, and what is added to it without one container to name.
     aggressorShare: 0.1,
     unattributedShare: 0.15,
     // Below this share of a NUMA node's CPUs in use, an excess is nobody's: processors clock caches and memory

@@ -120,6 +120,8 @@ local promql = import '../lib/promql.libsonnet';
                  q.rate(q.container, 'interference_container_cpu_cycles_total'),
                  'on (%s) group_left ()' % q.container
                )),
+          // Whether it still goes on.
+          rule('container:interference_caused_latency_seconds:mean2m', caused('2m')),
           rule('container:interference_caused_latency_seconds:mean5m', caused('5m')),
           rule('container:interference_caused_latency_seconds:mean10m', caused('10m')),
           rule('container:interference_cpus:rate5m',
@@ -280,15 +282,22 @@ local promql = import '../lib/promql.libsonnet';
                )),
           rule('numa:interference_memory_probe_latency_seconds:mean5m',
                q.probe(numa)),
-          // What the estimate of causes calls calm; a node's own memory is its nearest.
-          rule('numa:interference_memory_latency_seconds:calm1h', |||
-            min by (%s) (
-              label_replace(
-                quantile_over_time(0.1, numa:interference_memory_probe_latency_seconds:mean5m[1h]),
-                "numa_node", "$1", "target_numa_node", "(.*)"
-              )
+          // A node's own memory is its nearest. Without what named containers add: who stays for an hour would else be
+          // part of what is calm.
+          rule('numa:interference_memory_latency_without_named_seconds:mean5m', |||
+            min by (%(memory)s) (%(near)s)
+            -
+            (
+              sum by (%(memory)s) (container:interference_caused_latency_seconds:mean5m)
+              or
+              0 * min by (%(memory)s) (%(near)s)
             )
-          ||| % q.memory),
+          ||| % {
+            memory: q.memory,
+            near: 'label_replace(numa:interference_memory_probe_latency_seconds:mean5m, "numa_node", "$1", "target_numa_node", "(.*)")',
+          }),
+          rule('numa:interference_memory_latency_seconds:calm1h',
+               'quantile_over_time(0.1, numa:interference_memory_latency_without_named_seconds:mean5m[1h])'),
           // Also right after a restart of the exporter, which may have to learn anew what is calm.
           rule('numa:interference_memory_latency_over_calm_seconds:mean5m', |||
             min by (%s) (
