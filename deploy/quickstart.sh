@@ -294,14 +294,14 @@ verdict() {
             | if .state == "named" then
                 "\([.aggressors[] | "\(name) causes \(.caused_ns | ns)"] | some("others"))\(
                     of_excess([.aggressors[].caused_ns] | add)), \(
-                    if [.aggressors[].z] | min >= 6 then "sure" else "likely" end)"
+                    if [.aggressors[] | .z >= 6 or (.p // 0) >= 0.97] | all then "sure" else "likely" end)"
               elif .state == "group" then
                 "\([.groups[0].members[] | name] | some("others")) together cause \(
                     .groups[0].caused_ns | ns)\(of_excess(.groups[0].caused_ns)), unknown which of them"
               elif .state == "calm" then "as fast as in the last hour"
               elif .state == "suspected" then
-                "unknown: \([.suspects[] | select(.why == "one coincidence so far") | name]
-                    | some("others")) suspected, by one coincidence so far"
+                "unknown: \([.suspects[] | select(.why | contains("only be waiting") | not) | name]
+                    | some("others")) suspected"
               elif .state == "unknown" and .by.host > 0 and .by.host * 2 >= .excess_ns then
                 "unknown: no container; \(.by.host | ns) of \(.excess_ns | ns) ns go with processes of the host"
               elif .state == "unknown" then "unknown: nobody goes on and off with these \(.excess_ns | ns) ns"
@@ -384,7 +384,7 @@ rows() {
               (.groups[] | .caused_ns as $ns | .members[] | {key: .container_id,
                   value: {caused: $ns, mark: "<- causes \($ns | ns) ns with others"}}),
               (.aggressors[] | {key: .container_id, value: {caused: .caused_ns,
-                  mark: "<- causes \(.caused_ns | ns) ns, \(if .z >= 6 then "sure" else "likely" end)"}})]
+                  mark: "<- causes \(.caused_ns | ns) ns, \(if .z >= 6 or (.p // 0) >= 0.97 then "sure" else "likely" end)"}})]
             | from_entries) as $who
         | .containers
         | map(select(.running) | . as $c | ($old[.container_id] // $c) as $o

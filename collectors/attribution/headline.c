@@ -3,8 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "exporter/base/odds.h"
+
 /* More are in the document. */
 enum { NAMES = 3 };
+static const double many_steps = 2; /* an hour */
 
 static void add_name(struct textbuf *out, const struct attribution_board_row *row)
 {
@@ -16,6 +19,23 @@ static void add_name(struct textbuf *out, const struct attribution_board_row *ro
         textbuf_printf(out, "%s%s", separator, parts[i]);
         separator = "/";
     }
+}
+
+static void add_odds(struct textbuf *out, double probability)
+{
+    textbuf_str(out, " (");
+    odds_say(out, probability);
+    textbuf_char(out, ')');
+}
+
+/* Why one coincidence is not worth much here. */
+static void add_steps(struct textbuf *out, const struct attribution_board_domain *domain)
+{
+    if (!(domain->steps_per_hour >= many_steps))
+        return;
+    textbuf_str(out, "; this node's memory steps ");
+    odds_say_rate(out, domain->steps_per_hour);
+    textbuf_str(out, " by itself");
 }
 
 /* Those of the node in this state; what each causes, if its own part is known. */
@@ -32,6 +52,8 @@ static void add_names(struct textbuf *out, const struct attribution_board_list *
         if (state == ATTRIBUTION_NAMED)
             textbuf_printf(out, " by %.0f ns (standard deviation %.0f)", row->caused_ns,
                            row->sd_ns);
+        else if (!isnan(row->probability))
+            add_odds(out, row->probability);
     }
     if (n > NAMES)
         textbuf_printf(out, " and %u more", n - NAMES);
@@ -48,6 +70,7 @@ static void add_no_container(struct textbuf *out, const struct attribution_board
                        domain->by_ns[BY_HOST]);
     else
         textbuf_str(out, "It may be one that is active all the time, or outside of this machine");
+    add_steps(out, domain);
 }
 
 static void add_cause(struct textbuf *out, const struct attribution_board_list *list, size_t index)
@@ -58,12 +81,15 @@ static void add_cause(struct textbuf *out, const struct attribution_board_list *
         add_names(out, list, index, ATTRIBUTION_NAMED);
         break;
     case GATE_GROUP:
-        textbuf_str(out, "Slower because of containers that work at the same times:");
+        textbuf_str(
+            out,
+            "Slower because of one or more of these, which work, or began, at the same times:");
         add_names(out, list, index, ATTRIBUTION_IN_GROUP);
         break;
     case GATE_SUSPECTED:
-        textbuf_str(out, "The cause is not known; by one coincidence so far, suspected are");
+        textbuf_str(out, "The cause is not sure; suspected are");
         add_names(out, list, index, ATTRIBUTION_SUSPECTED);
+        add_steps(out, &list->domains[index]);
         break;
     case GATE_LEARNING:
         textbuf_str(out, "Nobody is named in the first minute");

@@ -64,8 +64,10 @@ static const struct metric_desc descs[A_METRICS] = {
          .labels = "numa_node, by",
          .help =
              "How much the latency of the node's memory is now above its calm one (the 10th "
-             "percentile of the last hour), by cause: containers that are named, groups of "
-             "containers that switch together, host (what is not monitored, or hardly varies), "
+             "percentile of the last hour, without what those cause who are named, and rising by "
+             "3 % an hour at most), by cause: containers that are named, groups of "
+             "containers of which one is or several are, host (what is not monitored, or hardly "
+             "varies), "
              "unknown. The four add up; where the causes explain more than the excess, all are "
              "made smaller alike. Absent until what is calm is known: for the first 60 readings, "
              "unless it was kept across a restart. High for unknown: a neighbour outside of this "
@@ -92,7 +94,7 @@ static const struct metric_desc descs[A_METRICS] = {
          .type = METRIC_GAUGE,
          .number = METRIC_U64,
          .labels = "numa_node",
-         .help = "Containers whose activity varies enough to be told apart as causes, at most 64. "
+         .help = "Workloads whose activity varies enough to be told apart as causes, at most 64. "
                  "High, near 64: others whose activity varies less are in by=\"host\"."},
     [A_NOISE] = {.name = "interference_memory_attribution_noise_ratio",
                  .type = METRIC_GAUGE,
@@ -119,6 +121,15 @@ static const struct metric_desc descs[A_METRICS] = {
                  "not known, and with --collector.attribution.traffic. High, near 1: all of them "
                  "work. Below 0.05 hardly anybody does; processors then clock their caches and "
                  "memory controllers lower, and an excess of the latency is nobody's."},
+    [A_STEPS] =
+        {.name = "interference_memory_steps_outside",
+         .type = METRIC_COUNTER,
+         .number = METRIC_U64,
+         .labels = "numa_node",
+         .help = "How often the latency of the node's memory stepped up or down while no container "
+                 "that makes memory slow began or ended. High, several an hour: neighbours outside "
+                 "of this machine, or processes outside of the containers, move it; one start is "
+                 "then not enough for a name."},
     [A_CPUS] = {.name = "cpus_used",
                 .type = METRIC_NOTE,
                 .number = METRIC_DOUBLE,
@@ -128,19 +139,14 @@ static const struct metric_desc descs[A_METRICS] = {
                         "works, or waits for memory, on so many at once."},
 };
 
-const struct metric_desc *const attribution_metrics[] = {&descs[A_CAUSED],
-                                                         &descs[A_UNCERTAINTY],
-                                                         &descs[A_CAUSED_TOTAL],
-                                                         &descs[A_CAUSED_WAIT],
-                                                         &descs[A_EXCESS],
-                                                         &descs[A_EXCESS_TOTAL],
-                                                         &descs[A_READINGS],
-                                                         &descs[A_CANDIDATES],
-                                                         &descs[A_NOISE],
-                                                         &descs[A_INFLATION],
-                                                         &descs[A_ACTIVITY],
-                                                         &descs[A_CPUS],
-                                                         NULL};
+const struct metric_desc *const attribution_metrics[] = {
+    &descs[A_CAUSED],       &descs[A_UNCERTAINTY],
+    &descs[A_CAUSED_TOTAL], &descs[A_CAUSED_WAIT],
+    &descs[A_EXCESS],       &descs[A_EXCESS_TOTAL],
+    &descs[A_READINGS],     &descs[A_CANDIDATES],
+    &descs[A_NOISE],        &descs[A_INFLATION],
+    &descs[A_ACTIVITY],     &descs[A_STEPS],
+    &descs[A_CPUS],         NULL};
 
 int attribution_families_register(struct attribution_families *families, struct store *store,
                                   const char *owner)
@@ -169,17 +175,17 @@ int attribution_node_set_make(struct attribution_node_set *set,
     struct {
         enum attribution_metric metric;
         struct series **at;
-    } others[] = {{A_READINGS, &set->readings},
-                  {A_CANDIDATES, &set->candidates},
-                  {A_NOISE, &set->noise},
-                  {A_INFLATION, &set->inflation},
-                  {A_ACTIVITY, &set->activity}};
+    } others[] = {{A_READINGS, &set->readings}, {A_CANDIDATES, &set->candidates},
+                  {A_NOISE, &set->noise},       {A_INFLATION, &set->inflation},
+                  {A_ACTIVITY, &set->activity}, {A_STEPS, &set->steps}};
     for (size_t i = 0; i < sizeof others / sizeof *others && !err; i++)
         err = series_new(families->at[others[i].metric], NULL, own, 1, others[i].at);
     if (err)
         attribution_node_set_release(set);
-    else
+    else {
         series_set_u64(set->candidates, 0);
+        series_set_u64(set->steps, 0);
+    }
     return err;
 }
 
@@ -192,6 +198,7 @@ void attribution_node_set_release(struct attribution_node_set *set)
     series_free(set->noise);
     series_free(set->inflation);
     series_free(set->activity);
+    series_free(set->steps);
     *set = (struct attribution_node_set){0};
 }
 

@@ -17,6 +17,7 @@ enum attribution_metric {
     A_NOISE,
     A_INFLATION,
     A_ACTIVITY,
+    A_STEPS,
     A_CPUS, /* for the API only */
     A_METRICS
 };
@@ -39,7 +40,7 @@ int attribution_families_register(struct attribution_families *families, struct 
 /* What is there of every NUMA node, from its start on. */
 struct attribution_node_set {
     struct series *excess[ATTRIBUTION_PARTS], *excess_total[ATTRIBUTION_PARTS];
-    struct series *readings, *candidates, *noise, *inflation, *activity;
+    struct series *readings, *candidates, *noise, *inflation, *activity, *steps;
 };
 
 /* All of them, or none and -errno. */

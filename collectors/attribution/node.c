@@ -263,6 +263,7 @@ static void publish(struct attribution_node *node)
     }
     series_add_u64(node->series.readings, 1);
     series_set_u64(node->series.candidates, attribution_candidates(&node->domain));
+    series_set_u64(node->series.steps, node->ledger.steps_outside);
     series_set(node->series.noise, sqrt(node->domain.noise));
     series_set(node->series.inflation, node->domain.inflation);
     bool known = !isnan(node->busy_share);

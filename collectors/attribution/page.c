@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/odds.h"
+#include "exporter/containers/workload.h"
+
 static json_t *number(bool known, double value)
 {
     return known && isfinite(value) ? json_real(value) : json_null();
@@ -20,14 +23,21 @@ static int compare_rows(const void *a, const void *b)
     return strcmp(x->short_id, y->short_id);
 }
 
+/* What its pod, or its cgroup, is one of. */
+static json_t *workload_json(const struct attribution_board_row *row)
+{
+    const char *name = row->pod[0] ? row->pod : row->name;
+    return json_stringn(name, workload_owner_len(row->pod, row->name));
+}
+
 static json_t *row_json(const struct attribution_board_row *row)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "namespace",
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "namespace",
                      row->namespace_, "pod", row->pod, "container", row->name, "container_id",
-                     row->short_id, "caused_ns", number(true, row->caused_ns), "sd_ns",
-                     number(true, row->sd_ns), "z", number(true, row->score), "episodes",
-                     number(true, row->support), "activity", number(true, row->activity),
-                     "activity_low", number(true, row->lowest), "p",
+                     row->short_id, "workload", workload_json(row), "caused_ns",
+                     number(true, row->caused_ns), "sd_ns", number(true, row->sd_ns), "z",
+                     number(true, row->score), "episodes", number(true, row->support), "activity",
+                     number(true, row->activity), "activity_low", number(true, row->lowest), "p",
                      number(true, row->probability));
 }
 
@@ -37,17 +47,37 @@ static bool is_listed(enum attribution_state row, enum attribution_state state)
     return row == state || (state == ATTRIBUTION_SUSPECTED && row == ATTRIBUTION_DOUBTED);
 }
 
-/* Why nobody says for sure that it is this one; NULL: there is nothing to add. */
-static const char *why(enum attribution_state state)
+static void add_odds(struct textbuf *out, const struct attribution_board_domain *domain,
+                     const struct attribution_board_row *row)
 {
-    switch (state) {
-    case ATTRIBUTION_SUSPECTED:
-        return "one coincidence so far";
-    case ATTRIBUTION_DOUBTED:
-        return "its CPU time rises little more than the latency does: it may only be waiting";
-    default:
-        return NULL;
+    if (isnan(row->probability)) {
+        textbuf_str(out, "the latency goes with it, but not with its starts and ends");
+        return;
     }
+    odds_say(out, row->probability);
+    textbuf_str(out, " that it is this one, by its starts and ends so far");
+    size_t len = out->len;
+    textbuf_str(out, "; this node's memory steps ");
+    if (!odds_say_rate(out, domain->steps_per_hour))
+        out->len = len;
+    else
+        textbuf_str(out, " by itself");
+}
+
+/* Why nobody says for sure that it is this one; NULL: there is nothing to add. */
+static json_t *why_json(const struct attribution_board_domain *domain,
+                        const struct attribution_board_row *row)
+{
+    struct textbuf text;
+    textbuf_init(&text);
+    if (row->state == ATTRIBUTION_SUSPECTED)
+        add_odds(&text, domain, row);
+    else if (row->state == ATTRIBUTION_DOUBTED)
+        textbuf_str(&text, "its CPU time rises little more than the latency does: it may only be "
+                           "waiting");
+    json_t *why = text.len ? json_stringn(text.data, text.len) : NULL;
+    textbuf_release(&text);
+    return why;
 }
 
 /* Those of a domain in this state; of a group only its members. */
@@ -61,25 +91,26 @@ static json_t *rows_json(const struct attribution_board_list *list, size_t domai
             (state == ATTRIBUTION_IN_GROUP && row->group != group))
             continue;
         json_t *object = row_json(row);
-        if (why(row->state))
-            json_object_set_new(object, "why", json_string(why(row->state)));
+        json_t *why = why_json(&list->domains[domain], row);
+        if (why)
+            json_object_set_new(object, "why", why);
         json_array_append_new(array, object);
     }
     return array;
 }
 
-static const char *why_group(enum attribution_group_kind kind)
-{
-    static const char *const why[GROUP_KINDS] = {
-        [GROUP_ALIKE] = "they switch together",
-        [GROUP_ONE_OF] = "one of these: they began together",
-        [GROUP_WITH_CONSTANT] = ("one of these: some go on and off with it, and what the others do "
-                                 "with whole CPUs that "
-                                 "they use all the time, CPU time does not tell"),
-        [GROUP_WITH_HOST] = "it, or processes of the host that go on and off with it",
-    };
-    return why[kind];
-}
+/* As in "kind", and what it means. */
+static const struct {
+    const char *kind, *why;
+} group_words[GROUP_KINDS] = {
+    [GROUP_ALIKE] = {"alike", "they switch together"},
+    [GROUP_ONE_OF] = {"one_of", "it is one of these: they began within five seconds, and memory "
+                                "became slower"},
+    [GROUP_WITH_CONSTANT] = {"constant",
+                             "some go on and off with it; but what one that always uses whole CPUs "
+                             "does to memory, CPU time does not tell"},
+    [GROUP_WITH_HOST] = {"host", "it, or processes of the host that go on and off with it"},
+};
 
 static json_t *groups_json(const struct attribution_board_list *list, size_t index)
 {
@@ -88,10 +119,11 @@ static json_t *groups_json(const struct attribution_board_list *list, size_t ind
     for (unsigned i = 0; i < domain->n_groups; i++) {
         const struct attribution_found_group *group = &domain->groups[i];
         json_array_append_new(
-            array, json_pack("{s:o, s:o, s:o, s:o, s:s}", "members",
+            array, json_pack("{s:o, s:o, s:o, s:o, s:s, s:s}", "members",
                              rows_json(list, index, ATTRIBUTION_IN_GROUP, i), "caused_ns",
                              number(true, group->caused_ns), "sd_ns", number(true, group->sd_ns),
-                             "z", number(true, group->score), "why", why_group(group->kind)));
+                             "z", number(true, group->score), "kind", group_words[group->kind].kind,
+                             "why", group_words[group->kind].why));
     }
     return array;
 }

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "collectors/attribution/readings.h"
+
 static void show_container(const struct attribution_context *self,
                            const struct attribution_node *node, const struct container *container,
                            const struct attribution_finding *finding, double share)
@@ -13,7 +15,8 @@ static void show_container(const struct attribution_context *self,
     };
     if (suspicions[finding->state] != LIVE_UNSUSPECTED)
         live_suspect(self->env.live, container, node->number, suspicions[finding->state],
-                     finding->caused_ns * share * 1e-9, finding->sd_ns * share * 1e-9);
+                     finding->caused_ns * share * 1e-9, finding->sd_ns * share * 1e-9,
+                     finding->probability);
 }
 
 static void show_node(const struct attribution_context *self, const struct attribution_node *node,
@@ -25,11 +28,11 @@ static void show_node(const struct attribution_context *self, const struct attri
         [GATE_SUSPECTED] = LIVE_CAUSE_SUSPECTED, [GATE_UNKNOWN] = LIVE_CAUSE_UNKNOWN,
     };
     if (!node->known) {
-        live_explain(self->env.live, node->number, LIVE_CAUSE_LEARNING, NAN, NAN);
+        live_explain(self->env.live, node->number, LIVE_CAUSE_LEARNING, NAN, NAN, NAN);
         return;
     }
     live_explain(self->env.live, node->number, causes[node->state], node->calm_ns * 1e-9,
-                 node->by_ns[BY_HOST] * 1e-9);
+                 node->by_ns[BY_HOST] * 1e-9, 3600 * ledger_lambda(&node->ledger));
     for (size_t i = 0; i < lanes->n && i < node->n_seats; i++) {
         double share = i < node->n_seats ? node->seats[i].share : 0;
         const struct attribution_lane *lane = share > 0 ? lanes_at(lanes, i) : NULL;

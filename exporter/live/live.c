@@ -19,6 +19,7 @@ struct row {
     struct live_elsewhere elsewhere[LIVE_TARGETS];
     enum live_suspicion suspicion;
     int caused_numa_node;
+    double probability;
     const char *normal_basis, *why_no_normal, *why_no_slowdown;
     uint64_t waits_since_wall_ns, waits_since_mono_ns, waited_mono_ns;
 };
@@ -26,7 +27,7 @@ struct row {
 /* The ring is by second of the tick's clock. */
 struct place {
     int numa_node;
-    double latency_seconds, usual_seconds, host_seconds;
+    double latency_seconds, usual_seconds, host_seconds, steps_per_hour;
     uint64_t latency_mono_ns; /* 0: never */
     enum live_cause cause;
     float ring[LIVE_HISTORY];
@@ -90,6 +91,7 @@ static void forget(struct row *row)
         row->elsewhere[t].ratio = NAN;
     row->suspicion = LIVE_UNSUSPECTED;
     row->caused_numa_node = -1;
+    row->probability = NAN;
     row->normal_basis = row->why_no_normal = row->why_no_slowdown = NULL;
 }
 
@@ -148,7 +150,8 @@ void live_lacks_slowdown(struct live *live, const struct container *container, c
 }
 
 void live_suspect(struct live *live, const struct container *container, int numa_node,
-                  enum live_suspicion suspicion, double caused_seconds, double sd_seconds)
+                  enum live_suspicion suspicion, double caused_seconds, double sd_seconds,
+                  double probability)
 {
     struct row *row = row_of(live, container);
     if (!row || suspicion < row->suspicion ||
@@ -156,6 +159,7 @@ void live_suspect(struct live *live, const struct container *container, int numa
         return;
     row->suspicion = suspicion;
     row->caused_numa_node = numa_node;
+    row->probability = probability;
     row->number[LIVE_CAUSED_SECONDS] = caused_seconds;
     row->number[LIVE_CAUSED_SD_SECONDS] = sd_seconds;
 }
@@ -192,6 +196,7 @@ static struct place *place_of(struct live *live, int numa_node)
         return NULL;
     place->numa_node = numa_node;
     place->latency_seconds = place->usual_seconds = place->host_seconds = NAN;
+    place->steps_per_hour = NAN;
     for (int i = 0; i < LIVE_HISTORY; i++)
         place->ring[i] = NAN;
     size_t at = live->n_places++;
@@ -254,7 +259,7 @@ void live_latency(struct live *live, int initiator, int target, const struct tic
 }
 
 void live_explain(struct live *live, int numa_node, enum live_cause cause, double usual_seconds,
-                  double host_seconds)
+                  double host_seconds, double steps_per_hour)
 {
     struct place *place = place_of(live, numa_node);
     if (!place)
@@ -262,6 +267,7 @@ void live_explain(struct live *live, int numa_node, enum live_cause cause, doubl
     place->cause = cause;
     place->usual_seconds = usual_seconds;
     place->host_seconds = host_seconds;
+    place->steps_per_hour = steps_per_hour;
 }
 
 /* ---- a tick ---- */
@@ -348,6 +354,7 @@ static void show_container(struct live_container *to, const struct container *co
     memcpy(to->elsewhere, row->elsewhere, sizeof to->elsewhere);
     to->suspicion = row->suspicion;
     to->caused_numa_node = row->caused_numa_node;
+    to->probability = row->probability;
     to->normal_basis = row->normal_basis;
     to->why_no_normal = row->why_no_normal;
     to->why_no_slowdown = row->why_no_slowdown;
@@ -368,6 +375,7 @@ static void show_domain(struct live_domain *to, const struct place *place, const
     to->latency_seconds = is_recent(place->latency_mono_ns, tick) ? place->latency_seconds : NAN;
     to->usual_seconds = place->usual_seconds;
     to->host_seconds = place->host_seconds;
+    to->steps_per_hour = place->steps_per_hour;
     to->cause = place->cause;
     for (uint64_t age = 0; age < LIVE_HISTORY; age++) {
         bool known =

@@ -40,8 +40,8 @@ enum live_number {
 enum live_suspicion {
     LIVE_UNSUSPECTED,
     LIVE_DOUBTED,   /* it may only be waiting */
-    LIVE_SUSPECTED, /* by one coincidence */
-    LIVE_IN_GROUP,  /* one of several that work at the same times */
+    LIVE_SUSPECTED, /* by few coincidences */
+    LIVE_IN_GROUP,  /* one of several that work, or began, at the same times */
     LIVE_NAMED,
 };
 
@@ -83,6 +83,7 @@ struct live_container {
     float socket_share[LIVE_SOCKETS];              /* of its reads, by the CPUs that it read on */
     struct live_elsewhere elsewhere[LIVE_TARGETS]; /* by the view's targets */
     enum live_suspicion suspicion;
+    double probability;          /* that it does; NaN: not said */
     int caused_numa_node;        /* where it is suspected most; -1: nowhere */
     const char *normal_basis;    /* what its normal is known from: a word, constant; or NULL */
     const char *why_no_normal;   /* likewise; NULL: it has one, or nobody says */
@@ -98,6 +99,7 @@ struct live_domain {
     double usual_seconds;   /* when it is calm; NaN: not known yet */
     enum live_cause cause;
     double host_seconds;         /* of what is above it: of processes outside of containers */
+    double steps_per_hour;       /* how often its latency steps by itself; NaN: not known */
     float history[LIVE_HISTORY]; /* seconds, the oldest first, the last is now; NaN: none */
 };
 
@@ -144,16 +146,17 @@ void live_normal_basis(struct live *live, const struct container *container, con
 /* Constants; NULL: nothing is lacking. */
 void live_lacks_normal(struct live *live, const struct container *container, const char *why);
 void live_lacks_slowdown(struct live *live, const struct container *container, const char *why);
-/* The strongest of a tick counts. */
+/* The strongest of a tick counts. probability: NaN where it is not said. */
 void live_suspect(struct live *live, const struct container *container, int numa_node,
-                  enum live_suspicion suspicion, double caused_seconds, double sd_seconds);
+                  enum live_suspicion suspicion, double caused_seconds, double sd_seconds,
+                  double probability);
 void live_place(struct live *live, const struct container *container, const char *target,
                 const struct live_elsewhere *elsewhere);
 /* Of the initiator's reads of the target's memory; to itself, it is the domain's. */
 void live_latency(struct live *live, int initiator, int target, const struct tick *tick,
                   double seconds);
 void live_explain(struct live *live, int numa_node, enum live_cause cause, double usual_seconds,
-                  double host_seconds);
+                  double host_seconds, double steps_per_hour);
 
 /* ---- what the daemon does at every tick ---- */
 

@@ -2,7 +2,10 @@
 
 #include <math.h>
 
+#include "exporter/base/odds.h"
 #include "exporter/live/order.h"
+
+static const double many_steps = 2; /* an hour */
 
 /* More are in the table. */
 enum { NAMES = 3 };
@@ -170,6 +173,15 @@ static void add_evidence(struct textbuf *out, const struct live_view *view,
     textbuf_char(out, ')');
 }
 
+static void add_odds(struct textbuf *out, const struct live_container *c)
+{
+    if (isnan(c->probability))
+        return;
+    textbuf_str(out, " (");
+    odds_say(out, c->probability);
+    textbuf_char(out, ')');
+}
+
 static void add_suspects(struct textbuf *out, const struct live_view *view,
                          const struct live_domain *domain, enum live_suspicion suspicion, bool all)
 {
@@ -186,11 +198,23 @@ static void add_suspects(struct textbuf *out, const struct live_view *view,
                 live_name(out, c);
                 if (suspicion == LIVE_NAMED)
                     add_evidence(out, view, c);
+                else
+                    add_odds(out, c);
             }
         }
     list_end(&list);
     if (list.of == 0)
         textbuf_str(out, "containers whose names are for who asks from this machine");
+}
+
+/* Why one coincidence is not worth much here. */
+static void add_steps(struct textbuf *out, const struct live_domain *domain)
+{
+    if (!(domain->steps_per_hour >= many_steps))
+        return;
+    textbuf_str(out, "; this node's memory steps ");
+    odds_say_rate(out, domain->steps_per_hour);
+    textbuf_str(out, " by itself");
 }
 
 static void say_cause(struct textbuf *out, const struct live_view *view,
@@ -203,18 +227,20 @@ static void say_cause(struct textbuf *out, const struct live_view *view,
         add_suspects(out, view, domain, LIVE_NAMED, all);
         break;
     case LIVE_CAUSE_GROUP:
-        textbuf_str(out, ", because of containers that work at the same times: ");
+        textbuf_str(out, ", because of one or more of these: ");
         add_suspects(out, view, domain, LIVE_IN_GROUP, all);
         break;
     case LIVE_CAUSE_SUSPECTED:
-        textbuf_str(out, ". The cause is not sure; by one coincidence so far, suspected: ");
+        textbuf_str(out, ". The cause is not sure; suspected: ");
         add_suspects(out, view, domain, LIVE_SUSPECTED, all);
+        add_steps(out, domain);
         break;
     case LIVE_CAUSE_UNKNOWN:
         textbuf_str(out, ". The cause is not known: no container goes on and off with it");
         if (domain->host_seconds > 0 && domain->host_seconds >= excess / 2)
             textbuf_printf(out, "; %.0f ns of it go with what is not monitored, or hardly varies",
                            domain->host_seconds * 1e9);
+        add_steps(out, domain);
         break;
     case LIVE_CAUSE_CALM:
         textbuf_str(out, ", as fast as in the last hour");

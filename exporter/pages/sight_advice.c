@@ -88,8 +88,9 @@ static void advise_wait(struct textbuf *out, const struct live_container *c)
 {
     textbuf_str(out, "<p>Nothing yet about <b>");
     sight_name(out, c);
-    textbuf_str(out, "</b>: it is suspected by one coincidence. Wait until it is named, or until "
-                     "latency follows it again.</p>\n");
+    textbuf_str(out,
+                "</b>: it is suspected, and may well be innocent. Wait until it is named, or until "
+                "latency follows it again.</p>\n");
 }
 
 /* A command is only for one that is named: the others may well be innocent. */

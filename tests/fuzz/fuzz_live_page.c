@@ -155,9 +155,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(pages_new(&config, &pages) == 0);
     check(container_labels_reconcile(labels, &diff) == 0 && live_reserve(live, 1) == 0);
     live_begin(live);
-    live_suspect(live, &container, 0, LIVE_NAMED, 1e-8, 1e-9);
+    live_suspect(live, &container, 0, LIVE_NAMED, 1e-8, 1e-9, NAN);
     live_latency(live, 0, 0, &tick, 1e-7);
-    live_explain(live, 0, LIVE_CAUSE_NAMED, 9e-8, 0);
+    live_explain(live, 0, LIVE_CAUSE_NAMED, 9e-8, 0, NAN);
     shown = false;
     live_show(live, &tick, next, NULL);
     check(store_publish(store, &tick) == 0);

@@ -172,7 +172,7 @@ class Quickstart(unittest.TestCase):
             [container("far", 0.5, 371, 411), container("idle", 0), container("victim", 1, 124, 92),
              container("lenient", 1, 140, 90, 150), container("worse", 0.25, 150, 75),
              container("hog", 3, 112, 111), container("pair", 2)],
-            suspects=[{"container_id": "idle", "why": "one coincidence so far"}],
+            suspects=[{"container_id": "idle", "why": "9 to 1 that it is this one"}],
             groups=[{"caused_ns": 12.4, "members": [{"container_id": "pair"}]}],
             aggressors=[{"container_id": "hog", "caused_ns": 27.12, "z": 7.0}])
         self.assertEqual(rows, [
@@ -181,7 +181,7 @@ class Quickstart(unittest.TestCase):
             ["shop/victim", "124.0", "92.0", "1.35", "1.00", "<- waits"],
             ["shop/hog", "112.0", "111.0", "1.01", "3.00", "<- causes 27 ns, sure"],
             ["shop/pair", "-", "-", "-", "2.00", "<- causes 12 ns with others"],
-            ["shop/idle", "-", "-", "-", "0.00", "<- suspect: one coincidence so far"],
+            ["shop/idle", "-", "-", "-", "0.00", "<- suspect: 9 to 1 that it is this one"],
             ["shop/lenient", "140.0", "90.0", "1.56", "1.00"],
             ["shop/far", "371.0", "411.0", "0.90", "0.50"]])
         self.assertEqual(shown([container("b", 0.5), container("a", 2)]), [
@@ -270,10 +270,9 @@ class Quickstart(unittest.TestCase):
             "unknown which of them":
                 ([{**domain, "state": "group",
                    "groups": [{"caused_ns": 20.0, "members": [row("a"), row("b")]}]}],),
-            "now: memory takes 181 ns, 150 when calm; unknown: batch/report suspected, by one "
-            "coincidence so far":
+            "now: memory takes 181 ns, 150 when calm; unknown: batch/report suspected":
                 ([{**domain, "state": "suspected", "suspects":
-                   [{**row("report"), "why": "one coincidence so far"},
+                   [{**row("report"), "why": "9 to 1 that it is this one"},
                     {**row("search"), "why": "it may only be waiting"}]}],),
             "now: shop/search waits 1.35 times its normal; unknown: nobody goes on and off "
             "with these 31 ns":

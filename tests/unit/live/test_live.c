@@ -193,11 +193,11 @@ static void the_strongest_suspicion_counts(void **state)
     struct fixture *f = *state;
     const struct container *c = &f->containers[0];
     begin(f);
-    live_suspect(f->live, c, 0, LIVE_SUSPECTED, 9e-9, 1e-9);
-    live_suspect(f->live, c, 1, LIVE_NAMED, 2e-9, 1e-9);
-    live_suspect(f->live, c, 2, LIVE_NAMED, 5e-9, 1e-9);
-    live_suspect(f->live, c, 3, LIVE_NAMED, 4e-9, 1e-9);
-    live_suspect(f->live, c, 4, LIVE_IN_GROUP, 8e-9, 1e-9);
+    live_suspect(f->live, c, 0, LIVE_SUSPECTED, 9e-9, 1e-9, NAN);
+    live_suspect(f->live, c, 1, LIVE_NAMED, 2e-9, 1e-9, NAN);
+    live_suspect(f->live, c, 2, LIVE_NAMED, 5e-9, 1e-9, NAN);
+    live_suspect(f->live, c, 3, LIVE_NAMED, 4e-9, 1e-9, NAN);
+    live_suspect(f->live, c, 4, LIVE_IN_GROUP, 8e-9, 1e-9, NAN);
     show(f);
     assert_int_equal(f->view.containers[0].suspicion, LIVE_NAMED);
     assert_int_equal(f->view.containers[0].caused_numa_node, 2);
@@ -267,7 +267,7 @@ static void domains_come_by_number_and_are_bounded(void **state)
     begin(f);
     for (int node = 40; node-- > 0;)
         live_latency(f->live, node, node, &f->tick, 1e-7);
-    live_explain(f->live, 39, LIVE_CAUSE_NAMED, 9e-8, 1e-9);
+    live_explain(f->live, 39, LIVE_CAUSE_NAMED, 9e-8, 1e-9, NAN);
     show(f);
     assert_int_equal(f->view.n_domains, LIVE_DOMAINS);
     assert_int_equal(f->view.domains[0].numa_node, 40 - LIVE_DOMAINS);

@@ -39,6 +39,7 @@ static struct live_container *add(const char *name)
     for (int i = 0; i < LIVE_NUMBERS; i++)
         c->number[i] = NAN;
     c->caused_numa_node = -1;
+    c->probability = NAN;
     return c;
 }
 
@@ -121,8 +122,22 @@ static void one_victim_and_a_group(void **state)
     add_domain(0, 118, 91, LIVE_CAUSE_GROUP);
     expect(LIVE_TROUBLE, "1 of 3 containers waits for memory: shop/cart (1.30 times its normal "
                          "latency, for 5 s). A read of the memory of NUMA node 0 takes 118 ns "
-                         "(usual: 91), because of containers that work at the same times: shop/a "
+                         "(usual: 91), because of one or more of these: shop/a "
                          "and shop/b.");
+}
+
+/* How sure it is, and why one coincidence is not worth more here. */
+static void a_suspicion_has_odds(void **state)
+{
+    (void)state;
+    add_cause("report", LIVE_SUSPECTED)->probability = 0.9;
+    add_domain(0, 118, 91, LIVE_CAUSE_SUSPECTED);
+    domains[0].steps_per_hour = 4.2;
+    expect(LIVE_TROUBLE,
+           "The one container whose normal is known does not wait for memory longer than is "
+           "normal. A read of the memory of NUMA node 0 takes 118 ns (usual: 91). The cause is not "
+           "sure; suspected: shop/report (9 to 1); this node's memory steps 4 times an hour by "
+           "itself.");
 }
 
 static void a_suspicion_is_not_for_everybody(void **state)
@@ -133,11 +148,11 @@ static void a_suspicion_is_not_for_everybody(void **state)
     expect(LIVE_TROUBLE,
            "The one container whose normal is known does not wait for memory longer than is "
            "normal. A read of the memory of NUMA node 0 takes 118 ns (usual: 91). The cause is not "
-           "sure; by one coincidence so far, suspected: shop/report.");
+           "sure; suspected: shop/report.");
     expect_for(false, LIVE_TROUBLE,
                "The one container whose normal is known does not wait for memory longer than is "
                "normal. A read of the memory of NUMA node 0 takes 118 ns (usual: 91). The cause is "
-               "not sure; by one coincidence so far, suspected: containers whose names are for who "
+               "not sure; suspected: containers whose names are for who "
                "asks from this machine.");
 }
 
@@ -370,6 +385,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup(name, setup)
         T(victims_and_the_one_who_makes_them_wait),
         T(one_victim_and_a_group),
+        T(a_suspicion_has_odds),
         T(a_suspicion_is_not_for_everybody),
         T(the_cause_is_not_known),
         T(all_is_calm),

@@ -53,10 +53,10 @@ static void fill_live(struct fixture *f)
         live_put(live, &c[i], LIVE_READ_SECONDS, i == 1 ? 150e-9 : 100e-9);
     }
     live_put(live, &c[1], LIVE_LIMIT_SECONDS, 125e-9);
-    live_suspect(live, &c[2], 0, LIVE_NAMED, 27e-9, 4e-9);
-    live_suspect(live, &c[3], 0, LIVE_SUSPECTED, 5e-9, 4e-9);
+    live_suspect(live, &c[2], 0, LIVE_NAMED, 27e-9, 4e-9, NAN);
+    live_suspect(live, &c[3], 0, LIVE_SUSPECTED, 5e-9, 4e-9, NAN);
     live_latency(live, 0, 0, &f->status.tick, 118e-9);
-    live_explain(live, 0, LIVE_CAUSE_NAMED, 91e-9, NAN);
+    live_explain(live, 0, LIVE_CAUSE_NAMED, 91e-9, NAN, NAN);
     live_show(live, &f->status.tick, next, f);
 }
 
@@ -247,9 +247,9 @@ static void suspect(struct fixture *f, enum live_suspicion second, enum live_sus
         live_put(f->live, &f->containers[i], LIVE_READ_SECONDS, i == 1 ? 150e-9 : 100e-9);
     }
     if (second != LIVE_UNSUSPECTED)
-        live_suspect(f->live, &f->containers[1], 0, second, 27e-9, 4e-9);
+        live_suspect(f->live, &f->containers[1], 0, second, 27e-9, 4e-9, NAN);
     for (size_t i = 2; others != LIVE_UNSUSPECTED && i < CONTAINERS; i++)
-        live_suspect(f->live, &f->containers[i], 0, others, (double)i * 1e-9, 1e-9);
+        live_suspect(f->live, &f->containers[i], 0, others, (double)i * 1e-9, 1e-9, NAN);
     live_show(f->live, &f->status.tick, next, f);
     pages_update(f->pages, &f->status, loop_now_ns());
     assert_int_equal(get(f, "/"), 200);
@@ -276,8 +276,9 @@ static void for_a_suspect_there_is_no_command(void **state)
 {
     struct fixture *f = *state;
     suspect(f, LIVE_UNSUSPECTED, LIVE_SUSPECTED);
-    assert_non_null(find(f, "Nothing yet about <b>batch/other-0/other</b>: it is suspected by one "
-                            "coincidence."));
+    assert_non_null(find(f,
+                         "Nothing yet about <b>batch/other-0/other</b>: it is suspected, and may "
+                         "well be innocent."));
     assert_null(find(f, "kubectl -n batch"));
     assert_null(find(f, "delete pod"));
     assert_null(find(f, "which makes memory slow for the others"));

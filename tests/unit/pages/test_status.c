@@ -203,7 +203,7 @@ static void the_latencies_of_memory(void **state)
     live_latency(f->live, 1, 0, tick, 150e-9);
     live_latency(f->live, 0, 1, tick, 140e-9);
     live_latency(f->live, 0, 0, tick, 90e-9);
-    live_explain(f->live, 0, LIVE_CAUSE_CALM, 88e-9, NAN);
+    live_explain(f->live, 0, LIVE_CAUSE_CALM, 88e-9, NAN, NAN);
     show(f);
     look(f, 590 * second_ns);
     assert_int_equal(json_array_size(at(f, "memory_latencies")), 3);
