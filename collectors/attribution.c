@@ -235,12 +235,28 @@ static void measure_traffic(struct attribution *self, const struct tick *tick)
     }
 }
 
+/* What each read in this tick, as core_latency counted it: nothing, where all are counted and it was
+ * not busy. */
+static void take_reads(struct attribution *self, const struct tick *tick)
+{
+    const struct facts *facts = self->in.env.facts;
+    const struct read_latencies *reads = &facts->reads;
+    bool all = reads->tick == tick->number && facts->containers_unseen == 0;
+    double none = all ? 0 : NAN;
+    for (size_t i = 0; i < self->in.nodes.n; i++)
+        for (size_t slot = 0; slot < self->in.node[i]->n_seats; slot++) {
+            const struct read_latency *latency = read_latencies_find(reads, slot, tick->number);
+            self->in.node[i]->seats[slot].reads = latency ? latency->reads : none;
+        }
+}
+
 static void take_readings(struct attribution *self, const struct tick *tick,
                           const struct probe_reading *bursts, size_t n)
 {
     double host[ATTRIBUTION_NODES], seconds;
     bool host_known = !self->in.traffic && read_host(self, tick, host), any = false;
     rates_share(&self->in, &self->lanes);
+    take_reads(self, tick);
     if (self->in.traffic)
         measure_traffic(self, tick);
     if (victims_take(&self->in, &self->lanes, tick))
@@ -415,7 +431,7 @@ static void choose_activity(struct attribution *self)
     struct verdict why;
     self->in.traffic =
         flags->traffic && source_set_check(self->in.env.sources, SCOPE_CGROUP, GROUP_TRAFFIC, &why);
-    self->in.env.facts->reads.wanted = self->in.traffic;
+    self->in.env.facts->reads.wanted = true;
     if (self->in.traffic)
         self->in.counted = 1u << ATTRIBUTION_TRAFFIC;
     else

@@ -7,6 +7,9 @@
 /* A whole CPU, within 10 %, by far the most of the time. */
 static const double whole_cpu = 0.9, constant = 0.1;
 enum { OUTLIER_COSTS = 30, CONSTANT_FROM = 60, BEFORE = 30, FORGOTTEN = 900 };
+static const double mean_gain = 1.0 / 30;
+/* Correlation of reads with the latency from which on they follow it. */
+static const double following = 0.3;
 static const double forgetting = 1 - 1.0 / 900;
 /* The host moves with it, and about as much. */
 static const double alike = 0.8, comparable = 0.3;
@@ -38,6 +41,35 @@ void doubts_watch(struct attribution_column *c, uint64_t reading)
         c->constant_since = reading;
 }
 
+void doubts_watch_reads(struct attribution_node *node)
+{
+    double y = node->domain.deviation;
+    node->latency_square = forgetting * node->latency_square + y * y;
+    for (size_t i = 0; i < node->n_columns; i++) {
+        struct attribution_column *c = &node->columns[i];
+        if (!c->used || isnan(c->reads))
+            continue;
+        c->reads_mean +=
+            fmax(mean_gain, 1 / (double)(c->reads_known + 1)) * (c->reads - c->reads_mean);
+        c->reads_known++;
+        double z = c->reads - c->reads_mean;
+        c->reads_square = forgetting * c->reads_square + z * z;
+        c->reads_with_latency = forgetting * c->reads_with_latency + z * y;
+    }
+}
+
+static bool is_cleared(const struct attribution_node *node, const struct attribution_column *c)
+{
+    return c->reads_known >= CONSTANT_FROM &&
+           c->reads_with_latency <= following * sqrt(c->reads_square * node->latency_square);
+}
+
+static bool may_be_it(const struct attribution_node *node, const struct attribution_column *c)
+{
+    return c->used && c->finding.state != ATTRIBUTION_NAMED && c->constant >= CONSTANT_FROM &&
+           !is_cleared(node, c);
+}
+
 static bool moves_with_host(const struct attribution_node *node, const struct attribution_column *c)
 {
     double own = c->square, host = node->host_square, both = c->with_host;
@@ -45,10 +77,10 @@ static bool moves_with_host(const struct attribution_node *node, const struct at
            host > comparable * comparable * own;
 }
 
-static bool may_play(const struct attribution_column *c, const struct attribution_column *named)
+static bool may_play(const struct attribution_node *node, const struct attribution_column *c,
+                     const struct attribution_column *named)
 {
-    return c != named && c->used && c->finding.state != ATTRIBUTION_NAMED &&
-           c->constant >= CONSTANT_FROM && c->constant_since + BEFORE <= named->named_since;
+    return c != named && may_be_it(node, c) && c->constant_since + BEFORE <= named->named_since;
 }
 
 /* Its first time, and it came with it. */
@@ -62,7 +94,7 @@ static bool may_be_framed(const struct attribution_node *node, size_t i)
     if (is_first_start(&node->ledger.at[LEDGER_FIRST + i]))
         return false;
     for (size_t k = 0; k < node->n_columns; k++)
-        if (may_play(&node->columns[k], &node->columns[i]))
+        if (may_play(node, &node->columns[k], &node->columns[i]))
             return true;
     return false;
 }
@@ -124,8 +156,7 @@ void doubts_raise(struct attribution_node *node)
     }
     for (size_t i = 0; framed && i < node->n_columns; i++) {
         struct attribution_column *c = &node->columns[i];
-        if (c->used && c->constant >= CONSTANT_FROM && c->finding.state != ATTRIBUTION_NAMED &&
-            c->finding.group == 0) {
+        if (may_be_it(node, c) && c->finding.group == 0) {
             c->finding.effect = c->finding.se = 0;
             join(all, &c->finding, GROUP_WITH_CONSTANT);
         }

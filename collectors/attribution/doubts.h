@@ -20,6 +20,10 @@ void doubts_watch(struct attribution_column *column, uint64_t reading);
 /* The same of the host's activity, NaN where it is not known: who moves with it. */
 void doubts_watch_host(struct attribution_node *node, double host);
 
+/* Who is constant, and whose reads of memory are counted, is nobody's shadow if they do not follow
+ * the latency: streaming by turns would show in them. */
+void doubts_watch_reads(struct attribution_node *node);
+
 /* Makes groups of those who are named and may be framed; after everybody is judged. */
 void doubts_raise(struct attribution_node *node);
 

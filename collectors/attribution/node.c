@@ -183,7 +183,7 @@ void attribution_node_free(struct attribution_node *node)
     free(node);
 }
 
-static const struct attribution_seat no_seat = {.workload = -1, .rate = NAN};
+static const struct attribution_seat no_seat = {.workload = -1, .rate = NAN, .reads = NAN};
 
 static int reserve_columns(struct attribution_node *node, size_t n)
 {
@@ -384,7 +384,7 @@ static double take_pooled(struct attribution_node *node, const struct tick *tick
 static void add_up(struct attribution_node *node)
 {
     for (size_t i = 0; i < node->n_columns; i++) {
-        node->columns[i].activity = 0;
+        node->columns[i].activity = node->columns[i].reads = 0;
         node->columns[i].unread = false;
     }
     for (size_t i = 0; i < node->n_seats; i++) {
@@ -395,6 +395,7 @@ static void add_up(struct attribution_node *node)
         column->used = true;
         column->unread |= isnan(seat->rate);
         column->activity += isnan(seat->rate) ? 0 : seat->rate;
+        column->reads += seat->reads;
     }
 }
 
@@ -428,6 +429,7 @@ static void estimate(struct attribution_node *node, double latency_ns, double ho
         ledger_set(&node->ledger, LEDGER_FIRST + i, column->activity);
     }
     doubts_watch_host(node, host);
+    doubts_watch_reads(node);
     attribution_rest(domain, host);
     attribution_end(domain, scratch);
     if (host >= 0)

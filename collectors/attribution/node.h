@@ -25,6 +25,9 @@ struct attribution_column {
     struct attribution_finding finding;
     /* See doubts.h. Readings. */
     uint64_t constant, constant_since;
+    double reads; /* of its containers in this tick; NaN: not counted */
+    double reads_mean, reads_square, reads_with_latency;
+    uint64_t reads_known;
     uint64_t named_since, named_last;
     double square,
         with_host; /* sums, as the estimator's G, with a memory of a quarter of an hour */
@@ -38,6 +41,7 @@ struct attribution_seat {
     double rate;      /* its own in this tick; NaN: not known */
     double share;     /* of what its workload did in the last reading; 0: it did nothing */
     double usual;     /* its mean rate; 0: not known yet */
+    double reads;     /* of memory in this tick; NaN: not counted */
     bool suspected;   /* once */
     struct series *series[A_CONTAINER_METRICS]; /* all NULL until it was suspected and is named */
 };
@@ -65,7 +69,7 @@ struct attribution_node {
     size_t n_columns;
     struct state *past;             /* borrowed; may be NULL */
     struct attribution_total total; /* where activity is traffic */
-    double host_square;
+    double host_square, latency_square;
     double busy_share;  /* of its CPUs beside the probe's, in this tick; NaN: not known */
     uint64_t last_tick; /* with a reading, or the first one; 0: none yet */
 

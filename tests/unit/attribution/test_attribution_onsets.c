@@ -187,6 +187,41 @@ static void who_uses_whole_cpus_may_be_the_one(void **state)
     assert_true(isnan(caused(rig, "")));
 }
 
+/* In how many of the last 300 seconds the innocent is named; what the spinner reads is counted. */
+static unsigned named_beside(struct rig *rig, double reads_off, double reads_on)
+{
+    interference_container(rig, "innocent");
+    struct container *spinner = interference_container(rig, "spinner");
+    unsigned named = 0;
+    for (unsigned i = 0; i < 600; i++) {
+        double on = interference_square(i, 30, 40, 0);
+        assert_int_equal(read_latencies_reserve(&rig->facts.reads, 2), 0);
+        struct read_latency *reads = read_latencies_entry(&rig->facts.reads, spinner->slot);
+        rig->facts.reads.tick = reads->tick = rig->tick.number + 1;
+        reads->reads = (on > 0 ? reads_on : reads_off) * interference_noise(0.05);
+        interference_run(rig, "innocent", 1, on);
+        interference_run(rig, "spinner", 2, 1 * interference_noise(0.01));
+        interference_run(rig, "host", 1, on);
+        interference_run(rig, "host", 2, 1);
+        interference_burst(rig, 0, 100 * exp(0.18 * on) * interference_noise(0.02));
+        rig_tick(rig);
+        named += i >= 300 && !isnan(caused(rig, "container=\"innocent\""));
+    }
+    read_latencies_release(&rig->facts.reads);
+    return named;
+}
+
+/* Where its reads are counted and stay the same, it is not the one. */
+static void whose_reads_stay_the_same_is_cleared(void **state)
+{
+    assert_true(named_beside(*state, 1e6, 0.9e6) > 100);
+}
+
+static void whose_reads_follow_is_not(void **state)
+{
+    assert_int_equal(named_beside(*state, 1e5, 3e6), 0);
+}
+
 static void so_may_processes_of_the_host(void **state)
 {
     struct rig *rig = *state;
@@ -215,6 +250,10 @@ int main(void)
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(across_a_restart, interference_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(who_uses_whole_cpus_may_be_the_one, interference_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(whose_reads_stay_the_same_is_cleared, interference_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(whose_reads_follow_is_not, interference_setup,
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(so_may_processes_of_the_host, interference_setup,
                                         rig_teardown),
