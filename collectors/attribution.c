@@ -235,8 +235,8 @@ static void measure_traffic(struct attribution *self, const struct tick *tick)
     }
 }
 
-/* What each read in this tick, as core_latency counted it: nothing, where all are counted and it was
- * not busy. */
+/* What each read in this tick, as core_latency counted it: nothing, where all are counted and it
+ * was not busy. */
 static void take_reads(struct attribution *self, const struct tick *tick)
 {
     const struct facts *facts = self->in.env.facts;
