@@ -108,11 +108,9 @@ static int apply(struct feed *feed, const struct replay_container_event *event,
     return err ? err : remember_key(feed, at, c->key, handle);
 }
 
-int feed_replay(struct feed *feed, const struct replay *replay, struct container_table *table,
-                uint64_t now_ns)
+int feed_events(struct feed *feed, const struct replay_container_event *events, size_t n,
+                struct container_table *table, uint64_t now_ns)
 {
-    size_t n;
-    const struct replay_container_event *events = replay_container_events(replay, &n);
     int result = 0;
     for (size_t i = 0; i < n; i++) {
         int err = apply(feed, &events[i], table, now_ns);
@@ -120,6 +118,14 @@ int feed_replay(struct feed *feed, const struct replay *replay, struct container
             result = err;
     }
     return result;
+}
+
+int feed_replay(struct feed *feed, const struct replay *replay, struct container_table *table,
+                uint64_t now_ns)
+{
+    size_t n;
+    const struct replay_container_event *events = replay_container_events(replay, &n);
+    return feed_events(feed, events, n, table, now_ns);
 }
 
 /* ---- into a recording ---- */

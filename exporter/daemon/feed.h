@@ -19,6 +19,10 @@ void feed_free(struct feed *feed);
 int feed_replay(struct feed *feed, const struct replay *replay, struct container_table *table,
                 uint64_t now_ns);
 
+/* The same of lines that the caller has. */
+int feed_events(struct feed *feed, const struct replay_container_event *events, size_t n,
+                struct container_table *table, uint64_t now_ns);
+
 /* Tells the recorder what changed. The recorder puts it below the tick at which it can be read. */
 void feed_record(struct recorder *recorder, const struct container_diff *diff);
 

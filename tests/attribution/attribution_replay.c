@@ -4,6 +4,7 @@
  *   attribution_replay RECORDING [CHANGE ...]
  *     latency-of FILE         the latency of another recording
  *     shift TICKS             everybody's activity comes later, in a circle
+ *     shift-latency TICKS     the latency does; for recordings in which containers come and go
  *     put-in CONTAINER SHARE  latency grows by this share for each CPU that it uses
  *     unseen SHARE SEED       a neighbour that is not monitored makes latency higher, on and off
  *
@@ -20,13 +21,19 @@
 #include "collectors/attribution/estimator.h"
 #include "collectors/parts/probe_latency.h"
 #include "collectors/table.h"
+#include "exporter/daemon/feed.h"
 #include "tests/attribution/tape_source.h"
 #include "tests/unit/support/collector_rig.h"
+
+/* The default of --containers.linger. */
+#define LINGER_NS UINT64_C(120000000000)
 
 struct player {
     struct tape tape;
     struct tape_source source;
     struct rig rig;
+    struct container_table *table; /* as the exporter has it: containers come, linger, and go */
+    struct feed *feed;
     struct attribution_domain domain;
     struct attribution_scratch scratch;
     struct attribution_member members[TAPE_KEYS];
@@ -39,6 +46,37 @@ static void fail(const char *what)
 }
 
 /* ---- the collector ---- */
+
+/* Containers' lines up to here, as the exporter takes them. */
+static void take_events(struct player *player, size_t from, size_t to, uint64_t now_ns)
+{
+    struct container_diff diff;
+    if (feed_events(player->feed, player->tape.events.at + from, to - from, player->table, now_ns))
+        fail("out of memory");
+    container_table_advance(player->table, now_ns);
+    container_table_take_diff(player->table, &diff);
+    rig_reconcile(&player->rig, &diff);
+}
+
+static void tell_table(struct player *player)
+{
+    size_t cursor = 0;
+    struct container *container;
+    while ((container = container_table_next(player->table, &cursor)))
+        container_table_read(player->table, container);
+}
+
+static void start_containers(struct player *player)
+{
+    const struct container_limits limits = {
+        .max = TAPE_KEYS, .linger_ns = LINGER_NS, .linger_max = TAPE_KEYS};
+    char error[128] = "out of memory";
+    if (container_table_new(&limits, &player->rig.log, &player->table, error, sizeof error) != 0)
+        fail(error);
+    if (feed_new(&player->feed) != 0)
+        fail("out of memory");
+    take_events(player, 0, player->tape.start_events, 0);
+}
 
 static void start(struct player *player)
 {
@@ -58,15 +96,17 @@ static void start(struct player *player)
     rig->tick.interval_ns = tape->interval_ns;
     rig->tick.mono_ns = tape->ticks[0].tick.mono_ns;
     rig_start(rig);
-    for (size_t k = 1; k < tape->n_keys; k++)
-        rig_container(rig, tape->keys[k].name);
+    start_containers(player);
 }
 
 /* The rig's ticks are one second after the last. */
 static void collect(struct player *player, size_t t)
 {
     struct tick *tick = &player->rig.tick;
-    *tick = player->tape.ticks[t].tick;
+    const struct tape *tape = &player->tape;
+    *tick = tape->ticks[t].tick;
+    take_events(player, t > 0 ? tape->ticks[t - 1].end_events : tape->start_events,
+                tape->ticks[t].end_events, tick->mono_ns);
     tick->interval_ns = player->tape.interval_ns;
     tick->number--;
     tick->mono_ns -= 1000000000u;
@@ -74,6 +114,7 @@ static void collect(struct player *player, size_t t)
     tape_source_at(&player->source, t);
     if (rig_tick(&player->rig) != 0)
         fail("the collector failed");
+    tell_table(player);
 }
 
 static json_t *page(struct player *player)
@@ -91,6 +132,14 @@ static json_t *page(struct player *player)
 
 /* ---- the estimator beside it ---- */
 
+/* Who was not read yet, or not once more at its end, is not missed. */
+static bool counts(const struct tape *tape, size_t k, size_t t)
+{
+    const struct tape_key *key = &tape->keys[k];
+    bool edge = (key->came > 0 && t == key->came) || t == key->went;
+    return tape_is_there(tape, k, t) && (key->read[t] || !edge);
+}
+
 static void estimate(struct player *player, size_t t)
 {
     const struct tape *tape = &player->tape;
@@ -101,6 +150,8 @@ static void estimate(struct player *player, size_t t)
         attribution_begin(&player->domain, seconds * 1e9) != 0)
         return;
     for (size_t k = 1; k < tape->n_keys; k++) {
+        if (!counts(tape, k, t))
+            continue;
         double activity = tape_activity(tape, k, t);
         host -= activity;
         if (!isnan(activity))
@@ -108,6 +159,14 @@ static void estimate(struct player *player, size_t t)
     }
     attribution_rest(&player->domain, host < 0 ? 0 : host);
     attribution_end(&player->domain, &player->scratch);
+}
+
+/* Those that were read for the last time. */
+static void forget_ended(struct player *player, size_t t)
+{
+    for (size_t k = 1; k < player->tape.n_keys; k++)
+        if (player->tape.keys[k].went == t)
+            attribution_forget(&player->domain, &player->members[k]);
 }
 
 /* null: not known; 0: it is no candidate. */
@@ -120,6 +179,8 @@ static json_t *containers(const struct player *player, size_t t)
 {
     json_t *all = json_object();
     for (size_t k = 1; k < player->tape.n_keys; k++) {
+        if (!tape_is_there(&player->tape, k, t))
+            continue;
         const struct attribution_slot *slot =
             attribution_candidate(&player->domain, &player->members[k]);
         json_object_set_new(all, player->tape.keys[k].name,
@@ -162,6 +223,10 @@ static int change(struct tape *tape, int n, char **words)
         tape_shift_activity(tape, (size_t)number(words[1]));
         return 2;
     }
+    if (n >= 2 && strcmp(words[0], "shift-latency") == 0) {
+        tape_shift_latency(tape, (size_t)number(words[1]));
+        return 2;
+    }
     if (n >= 2 && strcmp(words[0], "latency-of") == 0) {
         struct tape other;
         tape_load(&other, words[1]);
@@ -197,8 +262,11 @@ int main(int argc, char **argv)
         collect(&player, t);
         estimate(&player, t);
         tell(&player, t);
+        forget_ended(&player, t);
     }
     rig_release(&player.rig);
+    feed_free(player.feed);
+    container_table_free(player.table);
     tape_release(&player.tape);
     return 0;
 }

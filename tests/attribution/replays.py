@@ -17,13 +17,13 @@ UNSEEN = (0.15, 0.40)
 
 
 class Recordings:
-    """All of them, unpacked for as long as this lives. A context manager."""
+    """All of a folder, unpacked for as long as this lives. A context manager."""
 
-    def __init__(self, build):
+    def __init__(self, build, folder=RECORDINGS):
         self.program = pathlib.Path(build).resolve() / "programs/attribution_replay"
         self.directory = tempfile.TemporaryDirectory()
         self.truth = {}
-        for packed in sorted(RECORDINGS.glob("*.jsonl.xz")):
+        for packed in sorted(folder.glob("*.jsonl.xz")):
             text = lzma.decompress(packed.read_bytes()).decode()
             name = packed.name.removesuffix(".jsonl.xz")
             self.path(name).write_text(text)

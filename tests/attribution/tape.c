@@ -43,13 +43,20 @@ static void grow(struct tape *tape, struct loader *in)
     }
 }
 
-static void add_key(struct tape *tape, struct loader *in, enum scope_kind kind, const char *name)
+/* tick: in which it is read for the first time. */
+static void add_key(struct tape *tape, struct loader *in, enum scope_kind kind, const char *name,
+                    size_t tick)
 {
     const struct scope scope = {.kind = kind, .key = name, .cgroup_fd = -1, .cpu = -1};
     struct verdict why;
     must(tape->n_keys < TAPE_KEYS, "too many containers");
     struct tape_key *key = &tape->keys[tape->n_keys];
+    must(strlen(name) < sizeof key->name, "a key is too long");
     snprintf(key->name, sizeof key->name, "%s", name);
+    key->came = tick;
+    key->went = SIZE_MAX;
+    if (in->cap > 0)
+        must((key->read = calloc(in->cap, sizeof *key->read)) != NULL, "out of memory");
     must(in->source->ops->open(in->source, &scope, GROUP_ACTIVITY, &in->activity[tape->n_keys],
                                &why) == 0,
          "cannot open a container");
@@ -92,30 +99,56 @@ static bool load_group(struct tape_key *key, struct loader *in, enum group group
     return true;
 }
 
+/* A container has a line when it is found, and another when it gets its names. */
+static size_t find(const struct tape *tape, const char *name)
+{
+    size_t k = 0;
+    while (k < tape->n_keys && strcmp(tape->keys[k].name, name) != 0)
+        k++;
+    return k;
+}
+
+/* In the tick of its last line a container is read for the last time. */
+static void load_events(struct tape *tape, struct loader *in, size_t tick, uint64_t mono_ns)
+{
+    size_t n;
+    const struct replay_container_event *events = replay_container_events(in->replay, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct recording_container *container = &events[i].container;
+        size_t k = find(tape, container->key);
+        if (events[i].gone) {
+            must(k < tape->n_keys, "gone: no such container");
+            tape->keys[k].went = tick;
+            must(replay_events_add_gone(&tape->events, container->key) == 0, "out of memory");
+            continue;
+        }
+        if (k == tape->n_keys) {
+            add_key(tape, in, SCOPE_CGROUP, container->key, tick);
+            tape->keys[k].found_mono_ns =
+                container->found_mono_ns ? container->found_mono_ns : mono_ns;
+        }
+        must(tape->keys[k].went == SIZE_MAX, "a container comes again");
+        must(replay_events_add(&tape->events, container) == 0, "out of memory");
+    }
+}
+
 static void load_tick(struct tape *tape, struct loader *in, const struct tick *tick)
 {
     grow(tape, in);
     size_t t = tape->n++;
     struct tape_tick *to = &tape->ticks[t];
-    *to = (struct tape_tick){.tick = *tick};
+    load_events(tape, in, t, tick->mono_ns);
+    *to = (struct tape_tick){.tick = *tick, .end_events = tape->events.n};
     must(in->source->ops->probes(in->source, to->bursts, TAPE_BURSTS, &to->n_bursts) == 0,
          "cannot read the probe");
     for (size_t k = 0; k < tape->n_keys; k++) {
         struct tape_key *key = &tape->keys[k];
         for (size_t i = 0; i < key->n_rows; i++)
             key->rows[i].ns[t] = t > 0 ? key->rows[i].ns[t - 1] : 0;
-        key->read[t] = load_group(key, in, GROUP_CORE, in->core[k], t) ||
-                       load_group(key, in, GROUP_ACTIVITY, in->activity[k], t);
+        key->read[t] =
+            tape_is_there(tape, k, t) && (load_group(key, in, GROUP_CORE, in->core[k], t) ||
+                                          load_group(key, in, GROUP_ACTIVITY, in->activity[k], t));
     }
-}
-
-/* A container has a line when it is found, and another when it gets its names. */
-static bool known(const struct tape *tape, const char *name)
-{
-    for (size_t k = 0; k < tape->n_keys; k++)
-        if (strcmp(tape->keys[k].name, name) == 0)
-            return true;
-    return false;
 }
 
 static void load_start(struct tape *tape, struct loader *in)
@@ -126,11 +159,9 @@ static void load_start(struct tape *tape, struct loader *in)
     tape->thread = threads[0];
     tape->machine = *replay_machine(in->replay);
     tape->interval_ns = replay_interval_ns(in->replay);
-    add_key(tape, in, SCOPE_MACHINE, "host");
-    const struct replay_container_event *events = replay_container_events(in->replay, &n);
-    for (size_t i = 0; i < n; i++)
-        if (!events[i].gone && !known(tape, events[i].container.key))
-            add_key(tape, in, SCOPE_CGROUP, events[i].container.key);
+    add_key(tape, in, SCOPE_MACHINE, "host", 0);
+    load_events(tape, in, 0, 0);
+    tape->start_events = tape->events.n;
 }
 
 void tape_load(struct tape *tape, const char *path)
@@ -163,34 +194,50 @@ void tape_release(struct tape *tape)
         free(tape->keys[k].read);
     }
     free(tape->ticks);
+    replay_events_release(&tape->events);
 }
 
 /* ---- what it says ---- */
 
 size_t tape_find(const struct tape *tape, const char *name)
 {
-    size_t k = 0;
-    while (k < tape->n_keys && strcmp(tape->keys[k].name, name) != 0)
-        k++;
+    size_t k = find(tape, name);
     must(k < tape->n_keys, "no such container");
     return k;
+}
+
+bool tape_is_there(const struct tape *tape, size_t k, size_t t)
+{
+    return t >= tape->keys[k].came && t <= tape->keys[k].went;
+}
+
+/* The first reading spans the time since it was found, if that is not longer ago than a tick: as the
+ * collector has it. */
+static uint64_t first_length_ns(const struct tape *tape, const struct tape_key *key, size_t t)
+{
+    uint64_t now = tape->ticks[t].tick.mono_ns;
+    uint64_t length = now - key->found_mono_ns;
+    return now <= key->found_mono_ns || length > tape->interval_ns ? tape->interval_ns : length;
 }
 
 double tape_activity(const struct tape *tape, size_t k, size_t t)
 {
     const struct tape_key *key = &tape->keys[k];
-    size_t before = t;
-    do {
-        if (before == 0)
-            return NAN;
-    } while (!key->read[--before]);
     if (!key->read[t])
+        return NAN;
+    size_t before = t;
+    while (before > key->came && !key->read[before - 1])
+        before--;
+    bool first = before == key->came;
+    if (first && key->came == 0)
         return NAN;
     uint64_t ns = 0;
     for (size_t i = 0; i < key->n_rows; i++)
         if (key->rows[i].cpu < 0 || key->rows[i].cpu != tape->thread.cpu)
-            ns += key->rows[i].ns[t] - key->rows[i].ns[before];
-    return (double)ns / (double)(tape->ticks[t].tick.mono_ns - tape->ticks[before].tick.mono_ns);
+            ns += key->rows[i].ns[t] - (first ? 0 : key->rows[i].ns[before - 1]);
+    uint64_t length_ns = first ? first_length_ns(tape, key, t)
+                               : tape->ticks[t].tick.mono_ns - tape->ticks[before - 1].tick.mono_ns;
+    return (double)ns / (double)length_ns;
 }
 
 /* ---- what is put in ---- */
@@ -230,6 +277,19 @@ void tape_shift_activity(struct tape *tape, size_t ticks)
         for (size_t t = 0; t < tape->n; t++)
             must(tape->keys[k].read[t], "activity with gaps cannot be shifted");
     }
+}
+
+void tape_shift_latency(struct tape *tape, size_t ticks)
+{
+    struct tape_tick *from = malloc(tape->n * sizeof *from);
+    must(from != NULL, "out of memory");
+    memcpy(from, tape->ticks, tape->n * sizeof *from);
+    for (size_t t = 0; t < tape->n; t++) {
+        struct tape_tick *to = &tape->ticks[(t + ticks) % tape->n];
+        to->n_bursts = from[t].n_bursts;
+        memcpy(to->bursts, from[t].bursts, sizeof to->bursts);
+    }
+    free(from);
 }
 
 void tape_take_latency(struct tape *tape, const struct tape *other)

@@ -13,6 +13,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "attribution"))
 
 import harness  # noqa: E402
+import half_hours  # noqa: E402
 import replays  # noqa: E402
 from harness import Exporter, wait_until  # noqa: E402
 
@@ -49,7 +50,7 @@ class Replay(unittest.TestCase):
         pods = {line["container"]["key"]: line["container"]["pod"]
                 for line in map(json.loads, path.read_text().splitlines()) if "container" in line}
         lines = replays.play(self.recordings.program, path)
-        named = [{pods[key] for key in replays.named(line)} for line in lines]
+        named = [half_hours.named(line) for line in lines]
         self.assertEqual(set().union(*named), {"report-0"})
         self.assertGreaterEqual(sum(map(bool, named)), 10)
         self.assertEqual(pods[replays.ranking(lines)[0][1]], "report-0")
@@ -120,14 +121,14 @@ class Replay(unittest.TestCase):
     def test_unseen_neighbour(self):
         self.nobody(replays.unseen(self.recordings))
 
-    def written(self, name, container, effect, until):
+    def written(self, recordings, name, container, effect, until):
         """The recording with the effect in its own lines, up to this tick."""
-        path = self.recordings.path(f"{name}-written")
-        activity = {line["tick"]: line["containers"][container]["activity"] or 0
-                    for line in self.recordings.play(name)}
+        path = recordings.path(f"{name}-written")
+        activity = {line["tick"]: line["containers"].get(container, {}).get("activity") or 0
+                    for line in recordings.play(name)}
         tick = 0
         with path.open("w") as out:
-            for line in map(json.loads, self.recordings.path(name).read_text().splitlines()):
+            for line in map(json.loads, recordings.path(name).read_text().splitlines()):
                 tick = line.get("tick", tick)
                 if tick > until:
                     break
@@ -136,41 +137,44 @@ class Replay(unittest.TestCase):
                 out.write(json.dumps(line) + "\n")
         return path
 
+    def says_the_same(self, recordings, name, pod, effect):
+        """The program and the exporter, at the last tick in which the pod is named; returns it."""
+        lines = [line for line in recordings.play(name, "put-in", pod, effect)
+                 if pod in half_hours.named(line)]
+        wanted, last = lines[-1]["domain"], lines[-1]["tick"]
+        recording = self.written(recordings, name, pod, effect, last)
+        with Exporter("--source=replay", "--source.replay.speed=max",
+                      f"--source.replay.file={recording}", "--collector.disable-defaults",
+                      "--collector.attribution", "--collector.probe") as exporter:
+            wait_until(lambda: exporter.tick() == last, 20, "the last tick")
+            domain = exporter.json("/api/v1/interference")["domains"][0]
+            page = exporter.scrape()
+        self.assertEqual(domain, wanted)
+        self.assertIn(pod, {row["pod"] for row in domain["aggressors"]})
+        for row in domain["aggressors"]:
+            self.assertAlmostEqual(
+                page.get("interference_container_caused_latency_current_seconds",
+                         pod=row["pod"]) * 1e9, row["caused_ns"], 6)
+        self.assertEqual(page.get("interference_memory_attribution_readings_total", numa_node="0"),
+                         wanted["readings"])
+        return last
+
     def test_the_exporter_says_the_same(self):
         """The program replays as the exporter does, to the last digit: the page and the metrics."""
         for name, container in {name: (name, key) for name, key in
                                 replays.targets(self.recordings)}.values():
-            lines = [line for line in self.recordings.play(name, "put-in", container, 0.3)
-                     if container in replays.named(line)]
-            wanted = lines[-1]["domain"]
-            recording = self.written(name, container, 0.3, lines[-1]["tick"])
-            with Exporter("--source=replay", "--source.replay.speed=max",
-                          f"--source.replay.file={recording}", "--collector.disable-defaults",
-                          "--collector.attribution", "--collector.probe") as exporter:
-                wait_until(lambda: exporter.tick() == lines[-1]["tick"], 20, "the last tick")
-                domain = exporter.json("/api/v1/interference")["domains"][0]
-                page = exporter.scrape()
-            for rows in (wanted, domain):  # the program makes up ids, pods and namespaces
-                for row in [*rows["aggressors"], *rows["suspects"],
-                            *(m for g in rows["groups"] for m in g["members"])]:
-                    for key in ("container_id", "pod", "namespace"):
-                        del row[key]
-            self.assertEqual(domain, wanted)
-            self.assertIn(container, {row["container"] for row in domain["aggressors"]})
-            for row in domain["aggressors"]:
-                self.assertAlmostEqual(
-                    page.get("interference_container_caused_latency_current_seconds",
-                             container=row["container"]) * 1e9, row["caused_ns"], 6)
-            self.assertEqual(page.get("interference_memory_attribution_readings_total",
-                                      numa_node="0"), wanted["readings"])
+            self.says_the_same(self.recordings, name, container, 0.3)
 
     def test_scores_beside_the_page(self):
         """The estimator that gives all scores agrees with the collector's own."""
+        self.compare_scores(self.recordings, replays.targets(self.recordings))
+
+    def compare_scores(self, recordings, targets):
         compared = 0
-        for name, container in replays.targets(self.recordings):
-            for line in self.recordings.play(name, "put-in", container, 0.3):
+        for name, pod in targets:
+            for line in recordings.play(name, "put-in", pod, 0.3):
                 for row in (line["domain"] or {}).get("aggressors", ()):
-                    self.assertAlmostEqual(row["z"], line["containers"][row["container"]]["z"], 6)
+                    self.assertAlmostEqual(row["z"], line["containers"][row["pod"]]["z"], 6)
                     compared += 1
         self.assertGreater(compared, 100)
 
