@@ -1,6 +1,7 @@
 /* The page of the node and the document of containers, with names and query arguments as anybody
  * may write them: whatever they hold, markup is ours alone, and JSON is JSON. */
 #include <jansson.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
