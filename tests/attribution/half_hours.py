@@ -6,6 +6,7 @@ come, go, and one of them may start once and stay. Pods are told apart by their 
 prints the cases; results.py makes a section of its page of them.
 """
 import dataclasses
+import statistics
 import sys
 
 import replays
@@ -16,6 +17,7 @@ EFFECTS = (0.15, 0.30, 0.60)  # for each CPU that the hog uses
 AT_MINUTES = (1, 5, 10, 20)
 STAYS_S = 600  # who starts and is there so long is one who stays
 SHIFTS = (300, 600, 900, 1200, 1500)  # of 1,800 s
+FAR = 0.08
 CALM = "deploys"  # its latency is that of a machine on which no container hurts
 
 
@@ -55,9 +57,16 @@ def onset(lines, truth, pod):
     return first + truth["on"][pod][0][0]
 
 
+def owner(pod):
+    """Of a Deployment's pod, or a job's."""
+    return pod.rsplit("-", 2)[0]
+
+
 def judge_wrong(case, lines, right):
+    """Others of the same workload are not wrong: what one pod of it was given is told of all."""
+    owners = {owner(pod) for pod in right}
     for line in lines:
-        bad = named(line) - right
+        bad = {pod for pod in named(line) - right if owner(pod) not in owners}
         for group in groups(line):
             bad |= group if not group & right else set()
         case.wrong_readings += bool(bad)
@@ -108,6 +117,32 @@ def play(recordings, name, what, hurts, effect, *changes):
         length = truth["on"][hurts][0][1] - truth["on"][hurts][0][0]
         judge_right(case, found, start, start + length, effect)
     return case
+
+
+# --- what the hogs really do ----------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Felt:
+    recording: str
+    hurts: str
+    cpus: float  # mean, while it is there
+    before_ns: float  # medians of the readings
+    after_ns: float
+    far_before: float  # share of the readings that are FAR above the median before its start
+    far_after: float
+
+
+def felt(recordings, name, pod):
+    lines = [line for line in readings(recordings.play(name)) if line["domain"]["latency_ns"]]
+    start = onset(lines, recordings.truth[name], pod)
+    before, after = ([line["domain"]["latency_ns"] for line in lines
+                      if (line["seconds"] >= start) == on] for on in (False, True))
+    calm = statistics.median(before)
+    activity = [line["containers"][pod]["activity"] or 0 for line in lines
+                if pod in line["containers"]]
+    far = [sum(ns > (1 + FAR) * calm for ns in part) / len(part) for part in (before, after)]
+    return Felt(name, pod, statistics.mean(activity), calm, statistics.median(after), *far)
 
 
 # --- the cases ------------------------------------------------------------------------------------
@@ -173,6 +208,16 @@ HEAD_RIGHT = ("recording", "effect", "mean", "readings after the start", "right"
 HEAD_NOBODY = ("recording", "what", "readings", "wrong readings", "wrong names")
 
 
+HEAD_FELT = ("recording", "pod", "CPUs", "ns before its start", "after it", "more",
+             f"readings {FAR:.0%} above the median before", "the same after it")
+
+
+def row_felt(case):
+    return (case.recording, case.hurts, f"{case.cpus:.2f}", f"{case.before_ns:.1f}",
+            f"{case.after_ns:.1f}", f"{case.after_ns / case.before_ns - 1:+.1%}",
+            f"{case.far_before:.0%}", f"{case.far_after:.0%}")
+
+
 def wrong_names(case):
     return ", ".join(f"{pod} {n}" for pod, n in sorted(case.wrong.items())) or "none"
 
@@ -199,6 +244,9 @@ def main():
     with unpacked(sys.argv[1]) as recordings:
         for name in set(recordings.truth) - set(sys.argv[2:] or recordings.truth):
             del recordings.truth[name]
+        print("\t".join(HEAD_FELT))
+        for hog in hogs(recordings):
+            print("\t".join(row_felt(felt(recordings, *hog))))
         print("\t".join(HEAD_RIGHT))
         for cases in (as_recorded, put_in, put_in_innocent):
             for case in cases(recordings):

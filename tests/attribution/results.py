@@ -6,6 +6,7 @@
 import statistics
 import sys
 
+import half_hours
 import replays
 
 
@@ -97,6 +98,28 @@ def results(recordings):
                          "readings with a name", "who")
 
 
+def rightly(cases):
+    return table(map(half_hours.row_right, cases), *half_hours.HEAD_RIGHT)
+
+
+def who_stays(recordings):
+    """The section of the recordings of half an hour."""
+    yield WHO_STAYS
+    yield from table((half_hours.row_felt(half_hours.felt(recordings, *hog))
+                      for hog in half_hours.hogs(recordings)), *half_hours.HEAD_FELT)
+    yield "As recorded:\n"
+    yield from rightly(half_hours.as_recorded(recordings))
+    yield "Put in:\n"
+    yield from rightly(half_hours.put_in(recordings))
+    yield "Put in, for pods that only compute:\n"
+    yield from rightly(half_hours.put_in_innocent(recordings))
+    cases = half_hours.nobody(recordings)
+    total, wrong = sum(c.readings for c in cases), sum(c.wrong_readings for c in cases)
+    yield (f"No container does it: {sum(c.wrong_readings > 0 for c in cases)} of {len(cases)} runs "
+           f"have a name, in {wrong / total:.2%} of their readings.\n")
+    yield from table(map(half_hours.row_nobody, cases), *half_hours.HEAD_NOBODY)
+
+
 HEAD = """# Attribution on recordings of real programs
 
     tests/attribution/results.py build/plain > tests/attribution/RESULTS-attribution-real.md
@@ -110,12 +133,24 @@ while nobody may be named counts for the estimator, and is given beside it. *Wro
 group, of containers none of which uses memory or was given an effect.
 """
 
+WHO_STAYS = """## Who starts once and stays
+
+The recordings of half an hour (`hours/`). *Right*: the share of the readings after the start in which
+its pod is named; *mean*: what was put in, over those; *longest*: how long the name stands at a
+stretch, for which the alert waits 300 s; *withdrawn*: how often it goes while the pod is there. With
+`latency of deploys` the effect is put into the latency of a run in which no container hurts, instead
+of on top of what the hog does. Where no container does it, the latency comes from another time, in a
+circle, or from another recording: a hog's start is then a step from outside.
+"""
+
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     with replays.Recordings(sys.argv[1]) as recordings:
-        print("\n".join(results(recordings)).rstrip())
+        print("\n".join(results(recordings)))
+    with half_hours.unpacked(sys.argv[1]) as recordings:
+        print("\n".join(who_stays(recordings)).rstrip())
 
 
 if __name__ == "__main__":

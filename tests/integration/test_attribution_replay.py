@@ -165,9 +165,23 @@ class Replay(unittest.TestCase):
                                 replays.targets(self.recordings)}.values():
             self.says_the_same(self.recordings, name, container, 0.3)
 
+    def test_the_exporter_says_the_same_of_who_comes_and_goes(self):
+        """After others have come into slots of those who went."""
+        with half_hours.unpacked(harness.BUILD) as recordings:
+            for name, pod in half_hours.hogs(recordings):
+                lines = recordings.play(name)
+                last = self.says_the_same(recordings, name, pod, 0.3)
+                seen = [set(line["containers"]) for line in lines if line["tick"] <= last]
+                self.assertLess(seen[-1], set().union(*seen), "nobody went")
+                self.assertLess(set(seen[0]), set().union(*seen), "nobody came")
+
     def test_scores_beside_the_page(self):
         """The estimator that gives all scores agrees with the collector's own."""
         self.compare_scores(self.recordings, replays.targets(self.recordings))
+
+    def test_scores_of_who_comes_and_goes(self):
+        with half_hours.unpacked(harness.BUILD) as recordings:
+            self.compare_scores(recordings, half_hours.hogs(recordings))
 
     def compare_scores(self, recordings, targets):
         compared = 0
