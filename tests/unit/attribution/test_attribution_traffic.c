@@ -236,6 +236,29 @@ static void a_prefetched_stream_is_named(void **state)
     json_decref(root);
 }
 
+/* In step with one who is innocent, and always using a whole CPU: by CPU time a group of the two
+ * (test_attribution_onsets). */
+static void who_would_frame_another_is_named(void **state)
+{
+    struct rig *rig = *state;
+    const char *const names[] = {"spinner", "innocent"};
+    for (int i = 0; i < 2; i++) {
+        interference_container(rig, names[i]);
+        traffic_of(rig, names[i]);
+    }
+    int named = 0;
+    for (uint64_t i = 0; i < 400; i++) {
+        double on = i > 30 ? interference_square(i, 12, 13, 0) : 0;
+        use(rig, "spinner", 1, 1e8 * on, 1e4);
+        use(rig, "innocent", 2, 1e6 * on, 0);
+        interference_burst(rig, 0, 100 * exp(0.2 * on) * interference_noise(0.015));
+        rig_tick(rig);
+        named += !isnan(rig_value(rig, CAUSED, "container=\"spinner\""));
+        assert_true(isnan(rig_value(rig, CAUSED, "container=\"innocent\"")));
+    }
+    assert_true(named > 100);
+}
+
 /* It never stops, and has a quarter more at times: by CPU time that might be waiting. */
 static void traffic_that_grows_a_little_is_no_waiting(void **state)
 {
@@ -477,6 +500,7 @@ int main(void)
         WORLD(each_cpu_is_scaled_by_its_own_clocks),
         WORLD(starved_traffic_is_not_known),
         TRAFFIC(a_prefetched_stream_is_named),
+        TRAFFIC(who_would_frame_another_is_named),
         TRAFFIC(all_traffic_says_what_to_expect_of_each),
         TRAFFIC(the_total_without_somebody),
         TRAFFIC(traffic_that_grows_a_little_is_no_waiting),
