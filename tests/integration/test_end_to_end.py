@@ -75,7 +75,7 @@ STORY = {
          "start_tick": (2 + CALM) * TICKS_PER_SECOND,
          "stop_tick": (2 + CALM + NOISY) * TICKS_PER_SECOND,
          "namespace": "batch", "pod": "report-2", "container": "report"}]}
-# Who makes memory slow, from activity alone: import works and rests by turns, 1.5 s each, and memory
+# Who makes memory slow, from activity alone: import works for three ticks and rests for two, by turns, and memory
 # takes 60 % longer while it works; search works at times of its own and harms nobody. Import begins
 # when memory has been calm for a while, is named after the sixtieth reading, and stops for good.
 QUIET, STOPPED, RECORDED = 10, 60, 110
@@ -95,7 +95,7 @@ def attribution_recording():
     used = {"search": 0, "import": 0}
     for tick in range(1, RECORDED * TICKS_PER_SECOND + 1):
         hurts = (QUIET * TICKS_PER_SECOND < tick <= STOPPED * TICKS_PER_SECOND
-                 and tick // 6 % 2 == 0)
+                 and tick % 5 < 3)
         used["import"] += hurts * period
         used["search"] += (tick // 10 % 2) * period
         lines.append({"tick": tick, "mono_ns": tick * period, "wall_ns": 1790 * 10**15 + tick * period})
