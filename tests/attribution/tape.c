@@ -211,8 +211,8 @@ bool tape_is_there(const struct tape *tape, size_t k, size_t t)
     return t >= tape->keys[k].came && t <= tape->keys[k].went;
 }
 
-/* The first reading spans the time since it was found, if that is not longer ago than a tick: as the
- * collector has it. */
+/* The first reading spans the time since it was found, if that is not longer ago than a tick: as
+ * the collector has it. */
 static uint64_t first_length_ns(const struct tape *tape, const struct tape_key *key, size_t t)
 {
     uint64_t now = tape->ticks[t].tick.mono_ns;

@@ -110,7 +110,7 @@ class RealContainers(WithContainerd):
         self.assertTrue(cgroup.endswith(f"{pod.cgroup}/{container_id}"), cgroup)
         self.assertEqual(labels, {
             "namespace": "shop", "pod": "cart-0", "container": name,
-            "container_id": container_id[:12], "pod_uid": pod.uid, "image": "registry/cart:1",
+            "workload": "cart", "container_id": container_id[:12], "pod_uid": pod.uid, "image": "registry/cart:1",
             "runtime": "containerd", "qos_class": "burstable",
             "runtime_container_id": f"containerd://{container_id}"})
 
