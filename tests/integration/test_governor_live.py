@@ -44,6 +44,9 @@ class Live(unittest.TestCase):
             print(results, flush=True)
         if results.harm_p() < 0.9:
             self.skipTest(f"who streams slows reads in {results.harm_p():.0%} of pairs of ticks only")
+        if results.above_limit() < 0.5:  # on quick caches it adds a third only: there is nothing to cut
+            self.skipTest(f"who streams lifts reads above the limit in {results.above_limit():.0%} "
+                          "of ticks only")
         self.assertGreater(results.quota_p(), 0.7)
         self.assertGreater(results.latency_p(), 0.7)
         self.assertGreaterEqual(results.kept(), 0.5)
