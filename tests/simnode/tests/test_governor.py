@@ -80,15 +80,20 @@ def run(folder):
     config.write_text(json.dumps(configuration(folder, port)))
     (folder / "state").mkdir(mode=0o700)
     os.mkfifo(fifo)
-    node = subprocess.Popen([simnode, "--live", scenario, fifo, tree], stdout=subprocess.PIPE,
-                            text=True)
+    # While nobody has it open for writing, a pipe is at its end: the exporter may open it first.
+    held = os.open(fifo, os.O_RDWR)
     exporting = subprocess.Popen(
         [exporter, "--source=replay", f"--source.replay.file={fifo}", "--source.replay.speed=max",
          f"--web.listen-address=127.0.0.1:{port}", "--log.level=error"])
+    node = subprocess.Popen([simnode, "--live", scenario, fifo, tree], stdout=subprocess.PIPE,
+                            text=True)
     governing = None
     ticks = []
     try:
         for line in node.stdout:
+            if held is not None:
+                os.close(held)
+                held = None
             words = line.split()
             ticks.append({key: float(cores) for key, cores in zip(words[1::2], words[2::2])})
             if not governing:  # the node's files are there
