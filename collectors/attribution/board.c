@@ -45,7 +45,8 @@ static void add_rows(struct attribution_board_list *list, size_t domain,
         const struct attribution_column *column = attribution_node_column(node, i);
         double share = i < node->n_seats ? node->seats[i].share : 0;
         const struct attribution_lane *lane = share > 0 ? lanes_at(lanes, i) : NULL;
-        if (lane && lane->container->named && column->finding.state != ATTRIBUTION_UNKNOWN)
+        if (lane && column && lane->container->named &&
+            column->finding.state != ATTRIBUTION_UNKNOWN)
             add_row(list, domain, lane->container, &column->finding, share);
     }
 }

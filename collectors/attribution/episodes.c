@@ -51,8 +51,11 @@ static void remove_episode(struct ledger *ledger, unsigned i)
 /* They are in order of their first jumps. */
 static struct ledger_episode *new_episode(struct ledger *ledger)
 {
-    if (ledger->n_episodes == LEDGER_EPISODES)
+    if (ledger->n_episodes == LEDGER_EPISODES) {
+        if (ledger->episode[0].open) /* what was said of it so far is not known for good */
+            ledger->at[ledger->episode[0].workload].provisional = 0;
         remove_episode(ledger, 0);
+    }
     return &ledger->episode[ledger->n_episodes++];
 }
 
@@ -106,7 +109,7 @@ static void find(struct ledger *ledger, uint32_t workload)
         first = w->last_jump + SETTLED;
     if (p < first + LEAST_BEFORE)
         return;
-    double before = p - first == BEFORE ? sum_before(w, p) / BEFORE
+    double before = p - first == BEFORE ? fmax(0, sum_before(w, p)) / BEFORE
                                         : ledger_mean_x(w, first, (unsigned)(p - first));
     double size = ledger_mean_x(w, p, JUMP) - before;
     double least =

@@ -64,7 +64,9 @@ void ledger_forget(struct ledger *ledger, size_t workload)
     if (workload >= ledger->n)
         return;
     episodes_forget(ledger, (uint32_t)workload);
-    ledger_tell_nobody(ledger);
+    for (unsigned i = ledger->n_told; i-- > 0;)
+        if (ledger->told[i].workload == workload)
+            ledger->told[i] = ledger->told[--ledger->n_told];
     ledger->at[workload] = (struct ledger_workload){0};
 }
 
@@ -84,6 +86,10 @@ void ledger_rescale(struct ledger *ledger, double factor)
         w->slope_now /= f;
         w->slope_se /= f;
         w->slope_weight *= f * f;
+    }
+    for (unsigned i = 0; i < ledger->n_told; i++) {
+        ledger->told[i].slope /= factor;
+        ledger->told[i].before *= factor;
     }
     for (unsigned i = 0; i < ledger->n_episodes; i++) {
         ledger->episode[i].before *= f;

@@ -297,8 +297,11 @@ static bool judge_seats(struct attribution_node *node)
     for (size_t i = 0; i < node->n_seats; i++) {
         struct attribution_seat *seat = &node->seats[i];
         const struct attribution_column *column = attribution_node_column(node, i);
-        if (!column)
+        if (!column) { /* out of memory when it was renamed */
+            seat->share = 0;
+            show_seat(seat, NULL, 0);
             continue;
+        }
         const struct attribution_finding *finding = &column->finding;
         double share = seat->share = share_of(node, seat);
         if (!seat->suspected && share > 0 &&

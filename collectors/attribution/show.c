@@ -34,11 +34,11 @@ static void show_node(const struct attribution_context *self, const struct attri
     live_explain(self->env.live, node->number, causes[node->state], node->calm_ns * 1e-9,
                  node->by_ns[BY_HOST] * 1e-9, 3600 * ledger_lambda(&node->ledger));
     for (size_t i = 0; i < lanes->n && i < node->n_seats; i++) {
-        double share = i < node->n_seats ? node->seats[i].share : 0;
+        const struct attribution_column *column = attribution_node_column(node, i);
+        double share = node->seats[i].share;
         const struct attribution_lane *lane = share > 0 ? lanes_at(lanes, i) : NULL;
-        if (lane)
-            show_container(self, node, lane->container, &attribution_node_column(node, i)->finding,
-                           share);
+        if (lane && column)
+            show_container(self, node, lane->container, &column->finding, share);
     }
 }
 
