@@ -208,12 +208,14 @@ struct attribution {
         size_t elsewhere;        /* in the mapping, not at such an address */
         size_t not_from_program; /* the instruction is not the storer's */
         size_t media[MEDIA], no_medium;
+        size_t late; /* delivered when their time was settled already, and without a medium */
         size_t sizes[ACCESS_SIZES];
         uint64_t bytes;
     } tallies[MAX_STORERS];
     size_t n_waiting; /* samples whose medium is to be found after the next settling */
     struct kernel_record waiting[MAX_SAMPLES];
-    _Atomic uint64_t settled_ns;
+    uint64_t settled_until_ns;   /* as the sampler said */
+    _Atomic uint64_t settled_ns; /* nothing before it waits here */
 };
 
 static struct tally *tally_of(struct attribution *a, const struct kernel_record *record,
@@ -247,7 +249,7 @@ static void size_up(struct process_code *reader, struct tally *tally,
 }
 
 static void attribute(struct attribution *a, const struct kernel_record *record,
-                      struct tally *tally, size_t page)
+                      struct tally *tally, size_t page, bool late)
 {
     enum medium medium;
     const struct access_sample access = {.time_ns = record->time_ns,
@@ -262,10 +264,12 @@ static void attribute(struct attribution *a, const struct kernel_record *record,
     }
     tally->pages[page]++;
     tally->not_from_program += !record->sample.user;
-    if (err)
-        tally->no_medium++;
-    else
+    if (!err)
         tally->media[medium]++;
+    else if (late)
+        tally->late++;
+    else
+        tally->no_medium++;
     size_up(a->code, tally, record);
 }
 
@@ -282,20 +286,21 @@ static void on_record(void *context, size_t event, const struct kernel_record *r
     }
     struct tally *tally = tally_of(a, record, &page);
     if (tally)
-        attribute(a, record, tally, page);
+        attribute(a, record, tally, page, record->time_ns < a->settled_until_ns);
 }
 
 static void on_settle(void *context, uint64_t time_ns)
 {
     struct attribution *a = context;
     address_spaces_settle(a->spaces, time_ns);
+    a->settled_until_ns = time_ns;
     size_t n = a->n_waiting, page;
     a->n_waiting = 0;
     for (size_t i = 0; i < n; i++) {
         const struct kernel_record record = a->waiting[i];
         struct tally *tally = tally_of(a, &record, &page);
         if (tally)
-            attribute(a, &record, tally, page);
+            attribute(a, &record, tally, page, false);
     }
     /* Only what does not wait any more is settled. */
     if (a->n_waiting == 0)
@@ -320,7 +325,7 @@ static void print_tally(const struct tally *tally)
            tally->elsewhere, tally->not_from_program);
     for (int i = 0; i < MEDIA; i++)
         printf(" %s=%zu", media[i], tally->media[i]);
-    printf(" no_medium=%zu", tally->no_medium);
+    printf(" no_medium=%zu late=%zu", tally->no_medium, tally->late);
     for (int i = 0; i < ACCESS_SIZES; i++)
         if (tally->sizes[i])
             printf(" size_%s=%zu", sizes[i], tally->sizes[i]);
