@@ -318,6 +318,7 @@ static int attribution_collect(void *opaque, const struct tick *tick)
 {
     struct attribution *self = opaque;
     size_t n;
+    self->in.now_ns = tick->mono_ns;
     const struct probe_reading *bursts = source_set_probes(self->in.env.sources, &n);
     meet_probes(self, bursts, n);
     int err = read_lanes(self, tick);

@@ -22,7 +22,7 @@ void doubts_watch_host(struct attribution_node *node, double host)
     for (size_t i = 0; i < node->n_columns; i++) {
         struct attribution_column *c = &node->columns[i];
         double own = c->activity - c->member.mean;
-        if (!c->used)
+        if (!c->used || c->unread)
             continue;
         c->square = forgetting * c->square + own * own;
         c->with_host = forgetting * c->with_host + own * z;

@@ -17,11 +17,13 @@ enum {
     COMMIT = 20,      /* behind the last jump */
     YOUNG = 50,
     FIRST_START = 60, /* a pod's containers may begin that late */
+    AT_ONCE = 16,     /* episodes that are judged in a reading; others in the next */
 };
 
 static const unsigned judged_at[] = {5, 10, 20}; /* behind the first jump */
 
 static const double scales = 5 * 1.4826, relative_jump = 0.3;
+static const float cleared = -5;
 static const double young_gain = 0.1, scale_gain = 0.01, least_scale = 0.002;
 
 /* ---- finding them ---- */
@@ -48,15 +50,47 @@ static void remove_episode(struct ledger *ledger, unsigned i)
             (ledger->n_episodes - i) * sizeof *ledger->episode);
 }
 
-/* They are in order of their first jumps. */
-static struct ledger_episode *new_episode(struct ledger *ledger)
+/* What was said of it so far is not known for good. */
+static void drop_provisional(struct ledger *ledger, const struct ledger_episode *e)
+{
+    struct ledger_workload *w = &ledger->at[e->workload];
+    if (!e->open)
+        return;
+    w->provisional = 0;
+    w->slope_now = w->slope;
+}
+
+/* Of those that were judged the oldest, else the one with the smallest jump. */
+static unsigned least_wanted(const struct ledger *ledger)
+{
+    unsigned least = 0;
+    for (unsigned i = 0; i < ledger->n_episodes; i++) {
+        if (!ledger->episode[i].open)
+            return i;
+        if (fabsf(ledger->episode[i].size) < fabsf(ledger->episode[least].size))
+            least = i;
+    }
+    return least;
+}
+
+/* They are in order of their first jumps. NULL: the others are more likely to make memory slow. */
+static struct ledger_episode *new_episode(struct ledger *ledger, double size)
 {
     if (ledger->n_episodes == LEDGER_EPISODES) {
-        if (ledger->episode[0].open) /* what was said of it so far is not known for good */
-            ledger->at[ledger->episode[0].workload].provisional = 0;
-        remove_episode(ledger, 0);
+        unsigned least = least_wanted(ledger);
+        const struct ledger_episode *e = &ledger->episode[least];
+        if (e->open && fabs(size) <= fabs((double)e->size))
+            return NULL;
+        drop_provisional(ledger, e);
+        remove_episode(ledger, least);
     }
     return &ledger->episode[ledger->n_episodes++];
+}
+
+static float level_before(const struct ledger *ledger, uint32_t workload, uint64_t at)
+{
+    uint64_t first = ledger_first(ledger, BEFORE + SETTLED);
+    return first < at ? (float)ledger_mean_y(ledger, first, (unsigned)(at - first), workload) : 0;
 }
 
 static void add_jump(struct ledger *ledger, uint32_t workload, uint64_t at, double before,
@@ -68,16 +102,19 @@ static void add_jump(struct ledger *ledger, uint32_t workload, uint64_t at, doub
                 at <= e->jump[0].at + LAST_JUMP;
     if (e && !same)
         evidence_commit(ledger, e);
-    if (!same) {
-        e = new_episode(ledger);
+    if (!same && (e = new_episode(ledger, size)))
         *e = (struct ledger_episode){
             .open = true, .workload = workload, .before = (float)before, .size = (float)size};
-    }
-    e->jump[e->n_jumps++] = (struct ledger_jump){at, size > 0};
+    if (e)
+        e->jump[e->n_jumps++] = (struct ledger_jump){at, size > 0};
     if (size > 0 && (w->agreed == 0 || before < (double)w->before))
         w->before = (float)before;
     w->started |= w->last_jump == 0 && at <= w->since + FIRST_START && before <= 0;
     w->last_jump = at;
+    if (size > 0) {
+        w->last_start = at;
+        w->level = level_before(ledger, workload, at);
+    }
 }
 
 /* The first of three readings that has gone half of the way. */
@@ -89,7 +126,8 @@ static uint64_t half_way(const struct ledger_workload *w, uint64_t p, double bef
     return p + JUMP - 1;
 }
 
-/* Of the BEFORE readings before p, one more each time; exact, for activities are short numbers. */
+/* Of the BEFORE readings before p, one more each time. Activities have eight significant bits: the
+ * sum is exact unless one is 2^40 times another. */
 static double sum_before(struct ledger_workload *w, uint64_t p)
 {
     if (w->summed + 1 == p && p > BEFORE + 1)
@@ -104,7 +142,7 @@ static void find(struct ledger *ledger, uint32_t workload)
 {
     struct ledger_workload *w = &ledger->at[workload];
     uint64_t p = ledger->readings + 1 - JUMP;
-    uint64_t first = p > BEFORE ? p - BEFORE : 1;
+    uint64_t first = ledger_first(ledger, BEFORE + JUMP);
     if (w->last_jump && first < w->last_jump + SETTLED)
         first = w->last_jump + SETTLED;
     if (p < first + LEAST_BEFORE)
@@ -121,11 +159,27 @@ static void find(struct ledger *ledger, uint32_t workload)
 
 void episodes_find(struct ledger *ledger)
 {
-    if (ledger->readings < JUMP + LEAST_BEFORE)
+    if (ledger_first(ledger, JUMP + LEAST_BEFORE) + JUMP + LEAST_BEFORE > ledger->readings + 1)
         return;
     for (size_t i = 0; i < ledger->n; i++)
         if (ledger->at[i].known)
             find(ledger, (uint32_t)i);
+}
+
+void episodes_cut(struct ledger *ledger)
+{
+    for (unsigned i = 0; i < ledger->n_episodes; i++)
+        drop_provisional(ledger, &ledger->episode[i]);
+    ledger->n_episodes = 0;
+}
+
+void episodes_lose(struct ledger *ledger, uint32_t workload)
+{
+    for (unsigned i = ledger->n_episodes; i-- > 0;)
+        if (ledger->episode[i].workload == workload && ledger->episode[i].open) {
+            drop_provisional(ledger, &ledger->episode[i]);
+            remove_episode(ledger, i);
+        }
 }
 
 void episodes_forget(struct ledger *ledger, uint32_t workload)
@@ -169,24 +223,27 @@ static void measure(const struct ledger *ledger, struct ledger_episode *e)
     }
 }
 
-static bool is_due(uint64_t since)
+/* Of who has shown often that he is none, only the whole counts. */
+static bool is_due(const struct ledger *ledger, const struct ledger_episode *e)
 {
-    for (size_t i = 0; i < sizeof judged_at / sizeof *judged_at; i++)
-        if (since == judged_at[i])
-            return true;
-    return false;
+    return e->judged < sizeof judged_at / sizeof *judged_at &&
+           ledger->readings >= e->jump[0].at + judged_at[e->judged] &&
+           ledger->at[e->workload].evidence > cleared;
 }
 
 void episodes_judge(struct ledger *ledger)
 {
     uint64_t t = ledger->readings;
-    for (unsigned i = 0; i < ledger->n_episodes; i++) {
+    unsigned judged = 0;
+    for (unsigned i = 0; i < ledger->n_episodes && judged < AT_ONCE; i++) {
         struct ledger_episode *e = &ledger->episode[i];
         if (!e->open)
             continue;
         bool over = t >= e->jump[e->n_jumps - 1].at + COMMIT;
-        if (!over && !is_due(t - e->jump[0].at))
+        if (!over && !is_due(ledger, e))
             continue;
+        judged++;
+        e->judged++;
         measure(ledger, e);
         if (over)
             evidence_commit(ledger, e);

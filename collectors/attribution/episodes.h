@@ -8,6 +8,10 @@
 void episodes_find(struct ledger *ledger);
 /* Those whose time has come are held against the latency. */
 void episodes_judge(struct ledger *ledger);
+/* None of them is in the windows that come. */
+void episodes_cut(struct ledger *ledger);
+/* What it does is not known: neither what its open episode comes to. */
+void episodes_lose(struct ledger *ledger, uint32_t workload);
 void episodes_forget(struct ledger *ledger, uint32_t workload);
 
 /* Whether somebody who makes memory slow, more likely than not, jumped within `near` readings. */

@@ -22,6 +22,7 @@ enum {
 };
 static const double least_factor = -3, most_factor = 6.6, most_provisional = 2,
                     most_while_learning = 2;
+static const double resolving = 0.95;
 static const double least_effect = 0.03, certain_effect = 4; /* standard errors */
 static const double usual_step = 0.1;
 static const double waiting = 2;
@@ -48,10 +49,9 @@ static double add_logs(double a, double b)
 
 static void look_at(struct scene *scene, struct ledger *ledger, const struct ledger_episode *e)
 {
-    uint64_t t = ledger->readings, from = e->jump[0].at;
-    uint64_t first = from > WINDOW_BEFORE ? from - WINDOW_BEFORE : 1;
-    if (t + 1 > ONSET_WINDOW && first < t + 1 - ONSET_WINDOW)
-        first = t + 1 - ONSET_WINDOW;
+    uint64_t from = e->jump[0].at, first = ledger_first(ledger, ONSET_WINDOW);
+    if (from > first + WINDOW_BEFORE)
+        first = from - WINDOW_BEFORE;
     scene->ledger = ledger;
     scene->first = first;
     ledger_window(ledger, first, e->workload, &scene->window);
@@ -182,10 +182,9 @@ static double judge_crowd(const struct scene *scene, const struct ledger_episode
     }
     if (crowd < CROWD)
         return -INFINITY;
-    double q[ONSET_WINDOW] = {0}, low = INFINITY, high = -INFINITY;
+    double q[ONSET_WINDOW], low = INFINITY, high = -INFINITY;
     for (unsigned i = 0; i < scene->window.n; i++) {
-        for (size_t k = 0; k < ledger->n; k++)
-            q[i] += ledger_x(&ledger->at[k], scene->first + i);
+        q[i] = (double)ledger->all[(scene->first + i) % ONSET_WINDOW];
         low = fmin(low, q[i]);
         high = fmax(high, q[i]);
     }
@@ -234,6 +233,8 @@ static double rise(const struct scene *scene, const struct ledger_episode *e)
 static bool only_waits(const struct scene *scene, const struct ledger_episode *e, double effect)
 {
     const struct ledger_workload *w = &scene->ledger->at[e->workload];
+    if (!scene->ledger->waiting_grows)
+        return false;
     uint64_t t = scene->ledger->readings, half = (t + 1 - e->jump[0].at + 1) / 2;
     effect = fmax(effect, rise(scene, e));
     double before = fmax(1e-6, (double)e->before);
@@ -370,6 +371,8 @@ void evidence_commit(struct ledger *ledger, struct ledger_episode *e)
         w->agreed++;
         remember_partners(ledger, e);
     }
+    if (ledger_probability((double)w->evidence) >= resolving)
+        one_of_resolve(ledger, e->workload);
     learn_slope(w, e, &j, true);
     if (!j.waits)
         one_of_keep(ledger, &members);

@@ -46,16 +46,17 @@ static bool is_refuted(const struct attribution_slot *slot, const struct ledger_
 
 /* One coincidence says so, but over the last quarter of an hour it moved about as much, and the
  * latency did not follow. That it does not follow what one who stays varies by proves nothing. */
-static void refute(struct ledger_workload *w, const struct attribution_domain *d,
+static void refute(struct attribution_node *node, const struct ledger_workload *w,
                    const struct attribution_member *member, const struct attribution_slot *slot)
 {
+    const struct attribution_domain *d = &node->domain;
     double slope = (double)w->slope_now;
     if (!slot || w->evidence <= 0 ||
         sqrt(slot->activity_variance) < refuting_moves * (double)w->largest)
         return;
     double raw = d->raw[member->slot];
     if (raw < refuting_slope * slope && slope - raw > significant * slot->se)
-        w->evidence = 0;
+        ledger_refute(&node->ledger, (size_t)(w - node->ledger.at));
 }
 
 /* A pattern that is barely significant is believed when it lasts, and only where the ledger has
@@ -123,7 +124,12 @@ static void judge(struct attribution_node *node, size_t i)
     struct attribution_finding *f = &column->finding;
     const struct attribution_slot *slot = attribution_candidate(d, &column->member);
     column->doubted = GROUP_KINDS;
-    refute(w, d, &column->member, slot);
+    if (column->lost >= ATTRIBUTION_STALE_TICKS) {
+        *f = (struct attribution_finding){.state = ATTRIBUTION_UNKNOWN, .probability = NAN};
+        node->findings.effect -= by_regression(d, &column->member, slot).effect;
+        return;
+    }
+    refute(node, w, &column->member, slot);
     struct estimate regression = by_regression(d, &column->member, slot);
     struct estimate estimate = is_by_onset(node, slot, w) ? by_onset(w) : regression;
     *f = (struct attribution_finding){

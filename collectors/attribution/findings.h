@@ -5,7 +5,8 @@
  *
  * Whoever either of them names is named. The effect of one whom the regression names is the
  * regression's as long as its score is significant, else the ledger's: the regression forgets
- * within a quarter of an hour what does not move, the ledger does not. Pure.
+ * within a quarter of an hour what does not move, the ledger does not. One thread at a
+ * time.
  */
 #ifndef IE_COLLECTORS_ATTRIBUTION_FINDINGS_H
 #define IE_COLLECTORS_ATTRIBUTION_FINDINGS_H

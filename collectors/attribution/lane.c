@@ -17,6 +17,8 @@ static void close_clock(struct source_set *sources, struct attribution_clock *cl
     if (clock->handle)
         source_set_close(sources, clock->handle);
     clock->handle = 0;
+    clock->again = true;
+    clock->read_once = false;
 }
 
 void attribution_lane_close(struct attribution_context *self, struct attribution_lane *lane)
@@ -54,7 +56,8 @@ void attribution_lane_leave(struct attribution_context *self, struct attribution
         return;
     uint32_t number = (uint32_t)lane->workload;
     lane->workload = -1;
-    if (workloads_leave(&self->workloads, number, lane->container->ended_mono_ns))
+    uint64_t ended_ns = lane->container->ended_mono_ns; /* 0: it has another name now */
+    if (workloads_leave(&self->workloads, number, ended_ns ? ended_ns : self->now_ns))
         drop(self, number);
 }
 
@@ -63,8 +66,10 @@ void attribution_lane_leave(struct attribution_context *self, struct attribution
 static void join_by_name(struct attribution_context *self, struct attribution_lane *lane)
 {
     uint32_t number;
-    if (lane->workload < 0)
+    if (lane->workload < 0) { /* out of memory, when it was found or named */
+        join(self, lane);
         return;
+    }
     if (!workloads_is_alone(&self->workloads, (uint32_t)lane->workload)) {
         attribution_lane_leave(self, lane);
         join(self, lane);
@@ -127,7 +132,7 @@ static void lane_name(void *collector, void *opaque)
     struct attribution_context *self = collector;
     struct attribution_lane *lane = opaque;
     struct labelset *labels = container_labels_get(self->env.labels, lane->container);
-    if (lane->workload >= 0 && !workloads_has_name(&self->workloads, (uint32_t)lane->workload))
+    if (lane->workload < 0 || !workloads_has_name(&self->workloads, (uint32_t)lane->workload))
         join_by_name(self, lane);
     if (self->traffic || lane->cpu_series || !labels)
         return;
@@ -221,6 +226,10 @@ int attribution_clock_read(struct attribution_context *self, struct attribution_
         window_book_times(self->status, window.sum);
     clock->last_mono_ns = tick->mono_ns;
     clock->read_once = true;
+    if (clock->again) { /* it counts from when it was opened, which was some time in the window */
+        clock->again = false;
+        return -ENODATA;
+    }
     if (status == TRAFFIC_OK)
         return 0;
     self->status->discarded[status == TRAFFIC_STARVED ? DISCARD_STARVED : DISCARD_RESET]++;

@@ -27,12 +27,14 @@ struct attribution_context {
     uint32_t counted; /* bit i: groups of clock i are opened here */
     struct activity_nodes nodes;
     struct attribution_node *node[ATTRIBUTION_NODES]; /* of nodes.at */
+    uint64_t now_ns;                                  /* of the last tick */
 };
 
 /* A group whose clocks, or counts of traffic, are read. */
 struct attribution_clock {
     group_handle handle; /* 0: not open */
     bool read_once;
+    bool again;            /* it was open before, and closed */
     uint64_t last_mono_ns; /* where its current window began */
 };
 

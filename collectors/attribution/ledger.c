@@ -7,6 +7,7 @@
 
 #include "collectors/attribution/episodes.h"
 #include "collectors/attribution/one_of.h"
+#include "collectors/attribution/outside.h"
 #include "collectors/attribution/readings.h"
 
 static const double first_sigma = 0.03, least_sigma = 0.008, most_sigma = 0.1;
@@ -22,10 +23,6 @@ enum { SHORT = 10, LONG = 30, SIGMA_EVERY = 60 };
 static const double spread_unit = 1e-5;
 static const double normal_mad = 1.4826;
 
-/* An outside step is looked for in the middle of a minute. */
-enum { HALF = 30, NEAR = 7, OUTSIDE_EVERY = 15, NEAR_EPISODE = 6, DAY = 86400 };
-static const double outside_certain = 2; /* ln */
-
 static uint16_t packed(double x)
 {
     float value = (float)x;
@@ -34,9 +31,10 @@ static uint16_t packed(double x)
     return (uint16_t)((bits + 0x7fff) >> 16);
 }
 
-void ledger_init(struct ledger *ledger, double least_jump)
+void ledger_init(struct ledger *ledger, double least_jump, bool waiting_grows)
 {
-    *ledger = (struct ledger){.least_jump = least_jump, .sigma = first_sigma};
+    *ledger = (struct ledger){
+        .least_jump = least_jump, .waiting_grows = waiting_grows, .sigma = first_sigma};
 }
 
 void ledger_release(struct ledger *ledger)
@@ -70,6 +68,23 @@ void ledger_forget(struct ledger *ledger, size_t workload)
     ledger->at[workload] = (struct ledger_workload){0};
 }
 
+void ledger_lose(struct ledger *ledger, size_t workload)
+{
+    struct ledger_workload *w = &ledger->at[workload];
+    episodes_lose(ledger, (uint32_t)workload);
+    w->known = w->named = false;
+    w->probability = w->effect = 0;
+    w->now = 0;
+}
+
+void ledger_refute(struct ledger *ledger, size_t workload)
+{
+    ledger->at[workload].evidence = 0;
+    for (unsigned i = 0; i < ledger->n_episodes; i++)
+        if (ledger->episode[i].workload == workload)
+            ledger->episode[i].factor = 0;
+}
+
 void ledger_rescale(struct ledger *ledger, double factor)
 {
     float f = (float)factor;
@@ -87,6 +102,8 @@ void ledger_rescale(struct ledger *ledger, double factor)
         w->slope_se /= f;
         w->slope_weight *= f * f;
     }
+    for (unsigned k = 0; k < ONSET_WINDOW; k++)
+        ledger->all[k] *= f;
     for (unsigned i = 0; i < ledger->n_told; i++) {
         ledger->told[i].slope /= factor;
         ledger->told[i].before *= factor;
@@ -100,16 +117,19 @@ void ledger_rescale(struct ledger *ledger, double factor)
             ledger->group[i].active[k] *= f;
 }
 
-/* Who comes after the first readings did nothing before; of who was there, nobody knows. */
+/* Who comes after the first readings did nothing before; of who was there, or was not read for a
+ * while, nobody knows. */
 void ledger_set(struct ledger *ledger, size_t workload, double activity)
 {
     struct ledger_workload *w = &ledger->at[workload];
     w->now = activity;
     if (w->known)
         return;
-    w->known = true;
+    bool new = ledger->readings >= SHORT && !w->met;
+    uint16_t before = packed(new ? 0 : activity);
+    w->known = w->met = true;
     w->since = ledger->readings;
-    uint16_t before = packed(ledger->readings < SHORT ? activity : 0);
+    w->summed = 0;
     for (unsigned i = 0; i < ONSET_WINDOW; i++)
         w->x[i] = before;
 }
@@ -117,13 +137,14 @@ void ledger_set(struct ledger *ledger, size_t workload, double activity)
 /* ---- across a restart ---- */
 
 static const double most_steps = 1e6;
+static const float most_level = 100;
 static const float most_activity = 1e7F, most_slope = 1e9F, most_weight = 1e30F;
 
 void ledger_keep(struct ledger *ledger, struct state_fields *fields)
 {
     state_double(fields, &ledger->sigma, least_sigma, most_sigma);
     state_double(fields, &ledger->outside, 0, most_steps);
-    state_double(fields, &ledger->watched, 0, DAY);
+    state_double(fields, &ledger->watched, 0, LEDGER_DAY);
     if (state_reading(fields))
         ledger->restored = true;
 }
@@ -141,8 +162,12 @@ void ledger_workload_keep(struct ledger *ledger, size_t workload, struct state_f
     state_float(fields, &w->slope_se, 0, most_slope);
     state_u32(fields, &w->episodes, UINT32_MAX);
     state_u32(fields, &w->agreed, UINT32_MAX);
-    if (state_reading(fields))
-        w->slope_now = w->slope;
+    state_bool(fields, &w->started);
+    state_float(fields, &w->level, -most_level, most_level);
+    if (!state_reading(fields))
+        return;
+    w->slope_now = w->slope;
+    w->agreed = w->agreed > 0; /* with whom is not kept, so it is not known to have been alone */
 }
 
 /* ---- latency ---- */
@@ -163,14 +188,6 @@ void ledger_tell(struct ledger *ledger, size_t workload, double slope, double be
         ledger->told[ledger->n_told++] = (struct ledger_told){(uint32_t)workload, slope, before};
 }
 
-static double mean_y(const struct ledger *ledger, uint64_t first, unsigned n)
-{
-    double sum = 0;
-    for (unsigned i = 0; i < n; i++)
-        sum += ledger_unexplained(ledger, first + i, LEDGER_HOST);
-    return sum / n;
-}
-
 static double median_of_three(const double *v)
 {
     return fmax(fmin(v[0], v[1]), fmin(fmax(v[0], v[1]), v[2]));
@@ -180,7 +197,7 @@ static void take_latency(struct ledger *ledger, double y)
 {
     uint64_t t = ++ledger->readings;
     ledger->raw[t % 3] = y;
-    if (t < 3) {
+    if (t < ledger->from + 3) {
         ledger->raw[(t + 1) % 3] = ledger->raw[(t + 2) % 3] = y;
     } else {
         double middle = median_of_three(ledger->raw), most = outlier * ledger->sigma;
@@ -194,9 +211,11 @@ static void take_latency(struct ledger *ledger, double y)
 static void update_sigma(struct ledger *ledger)
 {
     uint64_t t = ledger->readings;
-    if (t < SHORT + LONG)
+    uint64_t middle = t + 1 - SHORT, first = middle - LONG;
+    if (t < SHORT + LONG || first < ledger->from)
         return;
-    double d = mean_y(ledger, t + 1 - SHORT, SHORT) - mean_y(ledger, t + 1 - SHORT - LONG, LONG);
+    double d = ledger_mean_y(ledger, middle, SHORT, LEDGER_HOST) -
+               ledger_mean_y(ledger, first, LONG, LEDGER_HOST);
     hour_percentile_add(&ledger->spread, t * UINT64_C(1000000000),
                         fmax(fabs(d), 1e-9) * spread_unit);
     if (t % SIGMA_EVERY != 0)
@@ -206,39 +225,10 @@ static void update_sigma(struct ledger *ledger)
     ledger->sigma = fmin(most_sigma, fmax(least_sigma, sigma));
 }
 
-/* Whether it is the largest of those near it, and a step that nobody's start explains. */
-static bool is_outside_step(const struct ledger *ledger, const struct onset_window *window)
+void ledger_gap(struct ledger *ledger)
 {
-    double here = window->step[HALF];
-    if (here + log(ledger_lambda(ledger)) <= outside_certain)
-        return false;
-    for (unsigned u = HALF - NEAR; u <= HALF + NEAR; u++)
-        if (window->step[u] > here)
-            return false;
-    return true;
-}
-
-/* Steps are counted half a minute later, when episodes near them have been judged. */
-static void watch_outside(struct ledger *ledger)
-{
-    uint64_t t = ledger->readings;
-    if (t < 2 * HALF)
-        return;
-    ledger->watched++;
-    if (ledger->watched > DAY) { /* of a machine that has moved, the past says less and less */
-        ledger->watched /= 2;
-        ledger->outside /= 2;
-    }
-    struct onset_window window;
-    uint64_t first = t + 1 - 2 * HALF, middle = first + HALF;
-    ledger_window(ledger, first, LEDGER_HOST, &window);
-    onset_window_steps(&window, HALF - NEAR, HALF + NEAR + 1);
-    if (middle < ledger->last_outside + OUTSIDE_EVERY || !is_outside_step(ledger, &window) ||
-        episodes_explain(ledger, middle, NEAR_EPISODE))
-        return;
-    ledger->last_outside = middle;
-    ledger->outside++;
-    ledger->steps_outside++;
+    episodes_cut(ledger);
+    ledger->from = ledger->readings + 1;
 }
 
 /* ---- the answer ---- */
@@ -252,24 +242,27 @@ static void answer(struct ledger *ledger, struct ledger_workload *w)
     double least = w->started || w->agreed > 1 ? name_probability : name_known_probability;
     bool certain = probability >= least && effect >= name_effect;
     bool kept = w->named && probability >= keep_probability && effect >= keep_effect;
-    if (!ledger_shows(ledger, effect))
+    if (!ledger_shows(ledger, w, effect))
         certain = kept = false;
     w->probability = (float)probability;
     w->effect = (float)effect;
     w->named = w != &ledger->at[LEDGER_HOST] && (certain || kept);
 }
 
-void ledger_take(struct ledger *ledger, double log_latency, double excess)
+void ledger_take(struct ledger *ledger, double log_latency)
 {
-    ledger->excess = excess;
     take_latency(ledger, log_latency);
     uint64_t t = ledger->readings;
-    for (size_t i = 0; i < ledger->n; i++)
+    double all = 0;
+    for (size_t i = 0; i < ledger->n; i++) {
         ledger->at[i].x[t % ONSET_WINDOW] = packed(ledger->at[i].now);
+        all += ledger->at[i].now;
+    }
+    ledger->all[t % ONSET_WINDOW] = (float)all;
     update_sigma(ledger);
     episodes_find(ledger);
     episodes_judge(ledger);
-    watch_outside(ledger);
+    outside_watch(ledger);
     for (size_t i = 0; i < ledger->n; i++)
         if (ledger->at[i].known)
             answer(ledger, &ledger->at[i]);

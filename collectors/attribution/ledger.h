@@ -9,7 +9,7 @@
  * while the workload goes on as it does: who starts once and stays is not forgotten.
  *
  *     ledger_set(ledger, workload, activity) for every workload whose activity was read;
- *     ledger_take(ledger, log_latency, excess);
+ *     ledger_take(ledger, log_latency);
  *
  * Activities are in CPUs, or in what the caller converts with ledger_rescale. Constants are per
  * reading, at one reading a second. Nothing allocates but ledger_reserve. One thread at a time.
@@ -33,6 +33,8 @@ enum {
     LEDGER_HOST = 0,  /* the number of what is no container's: may be the cause, is never named */
     LEDGER_FIRST,     /* the first workload's */
     LEDGER_TOLD = 16, /* who is named at once, at most */
+    LEDGER_RISES = 8,
+    LEDGER_DAY = 86400, /* readings */
     LEDGER_GROUPS = 4,
     LEDGER_MEMBERS = 8, /* of a group at most */
 };
@@ -49,7 +51,8 @@ struct ledger_workload {
     double now;        /* of the reading that comes; the last one's until it is set */
     double sum_before; /* of its activity before reading `summed`; see episodes.c */
     uint64_t summed;
-    bool known;        /* had an activity once */
+    bool known;        /* has an activity */
+    bool met;          /* had one once */
     bool started;      /* did nothing before its first jump */
     uint64_t since;    /* the reading before that */
     float scale;       /* median distance of its activity from what it was just before */
@@ -64,6 +67,8 @@ struct ledger_workload {
     float slope_se;
     uint32_t episodes, agreed; /* committed; of these, with evidence for it */
     uint64_t last_jump;        /* reading; 0: never */
+    uint64_t last_start;       /* the same of jumps upwards */
+    float level;               /* log latency just before that; 0: not known */
     struct ledger_partner partner[LEDGER_PARTNERS];
 
     /* The answer. */
@@ -85,8 +90,9 @@ struct ledger_jump {
 };
 
 struct ledger_episode {
-    bool open;  /* not committed yet */
-    bool waits; /* as far as was seen: its activity grows no more than the latency */
+    bool open;      /* not committed yet */
+    uint8_t judged; /* how often so far */
+    bool waits;     /* as far as was seen: its activity grows no more than the latency */
     uint32_t workload;
     unsigned n_jumps;
     struct ledger_jump jump[LEDGER_JUMPS]; /* ascending */
@@ -102,16 +108,19 @@ struct ledger_group {
     float active[LEDGER_MEMBERS]; /* activity when the group was made, above what it was before */
     float effect, se;             /* of the one, log latency */
     float effect_now;
+    float level; /* log latency before it began; 0: not known */
 };
 
 struct ledger {
     size_t n; /* workloads */
     struct ledger_workload *at;
     double least_jump; /* units of activity */
+    bool waiting_grows;
     uint64_t readings;
-    double excess; /* see ledger_take */
+    uint64_t from; /* the first reading behind the last gap; what was before is another window */
     double raw[3];
     float y[ONSET_WINDOW];         /* log latency, single outliers cut */
+    float all[ONSET_WINDOW];       /* activity of everybody */
     struct hour_percentile spread; /* |D|, see ledger.c */
     double sigma;
     bool restored; /* what it learns at first was known before a restart */
@@ -119,6 +128,8 @@ struct ledger {
     /* Steps that nobody here made. */
     double outside, watched; /* how many, in how many readings */
     uint64_t last_outside;
+    unsigned n_rises;
+    float rise[LEDGER_RISES]; /* of them, those that have not ended; the oldest first */
 
     unsigned n_told;
     struct ledger_told told[LEDGER_TOLD];
@@ -130,19 +141,25 @@ struct ledger {
     uint64_t steps_outside; /* ever, for the counter */
 };
 
-void ledger_init(struct ledger *ledger, double least_jump);
+/* 'waiting_grows': activity is time, of which who waits for memory needs more. */
+void ledger_init(struct ledger *ledger, double least_jump, bool waiting_grows);
 void ledger_release(struct ledger *ledger);
 /* Room for workloads below n; 0 or -ENOMEM. */
 int ledger_reserve(struct ledger *ledger, size_t n);
 /* Somebody else has this place from now on. */
 void ledger_forget(struct ledger *ledger, size_t workload);
+/* What it does is not known for a while. When it is again, that is no start. */
+void ledger_lose(struct ledger *ledger, size_t workload);
+/* Of its episodes nothing counts: the latency goes with something else. */
+void ledger_refute(struct ledger *ledger, size_t workload);
 /* Activities are in another unit from now on; as attribution_rescale. */
 void ledger_rescale(struct ledger *ledger, double factor);
 
 void ledger_set(struct ledger *ledger, size_t workload, double activity);
-/* 'excess': how far the present latency is above the calm one, in the logarithm; NaN: not known.
- * Whose effect is not to be seen in it is not named. */
-void ledger_take(struct ledger *ledger, double log_latency, double excess);
+void ledger_take(struct ledger *ledger, double log_latency);
+/* There were no readings for a while: who began meanwhile, and what the latency did, is not known
+ * to have been at the same time. */
+void ledger_gap(struct ledger *ledger);
 
 /* How they outlive a restart (collectors/learned/keep.h): what it knows of the node; and of a
  * workload, with the activity that it had last. */

@@ -64,8 +64,10 @@ static const struct metric_desc descs[A_METRICS] = {
          .labels = "numa_node, by",
          .help =
              "How much the latency of the node's memory is now above its calm one (the 10th "
-             "percentile of the last hour, without what those cause who are named, and rising by "
-             "3 % an hour at most), by cause: containers that are named, groups of "
+             "percentile of the last hour, without what those cause who are named; after two "
+             "hours it rises by 12 % an hour at most, and falls by 6 % while somebody is named), "
+             "by "
+             "cause: containers that are named, groups of "
              "containers of which one is or several are, host (what is not monitored, or hardly "
              "varies), "
              "unknown. The four add up; where the causes explain more than the excess, all are "

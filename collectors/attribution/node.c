@@ -16,11 +16,12 @@
 static const double least_jump_cpus = 0.15, least_jump_traffic = 0.05;
 static const double active_cpus = 0.02;
 
-/* Gauges without a new reading for this many ticks are stale, as the probe's. */
-enum { STALE_TICKS = 60 };
+/* Missed readings after which nothing is known to have been at the same time. */
+enum { GAP_TICKS = 5 };
 
 static const double calm_share = 0.1;
-static const double calm_rise = 0.03 / 3600; /* a reading */
+static const double calm_rise = 0.12 / 3600, calm_fall = 0.06 / 3600; /* a reading */
+enum { FIRST_READINGS = 7200 };
 /* Of a node's traffic. */
 static const double absent_share = 0.1;
 static const double usual_gain = 1.0 / 30;
@@ -65,7 +66,7 @@ static void restore(struct attribution_node *node, struct state *state)
         return;
     ledger_keep(&node->ledger, &fields);
     if (!state_fits(&fields))
-        ledger_init(&node->ledger, node->ledger.least_jump);
+        ledger_init(&node->ledger, node->ledger.least_jump, node->ledger.waiting_grows);
 }
 
 /* What to expect of each container's traffic. 0 or -ENOMEM. */
@@ -146,7 +147,7 @@ int attribution_node_new(int number, bool traffic, const struct attribution_fami
     node->busy_share = node->calm_ns = NAN;
     node->total.all = node->total.host = NAN;
     node->past = state;
-    ledger_init(&node->ledger, traffic ? least_jump_traffic : least_jump_cpus);
+    ledger_init(&node->ledger, traffic ? least_jump_traffic : least_jump_cpus, !traffic);
     restore(node, state);
     struct attribution_config config = attribution_config_cpu_time();
     if (traffic)
@@ -284,8 +285,11 @@ static void show_seat(const struct attribution_seat *seat,
         series_add(seat->series[A_CAUSED_TOTAL], caused);
 }
 
+/* While one of the workload is not read, as it was. */
 static double share_of(const struct attribution_node *node, const struct attribution_seat *seat)
 {
+    if (node->columns[seat->workload].unread)
+        return seat->share;
     double all = node->columns[seat->workload].activity;
     double least = node->pooled ? 0 : active_cpus;
     return seat->rate > least && all > 0 ? fmin(1, seat->rate / all) : 0;
@@ -402,21 +406,34 @@ static void add_up(struct attribution_node *node)
     }
 }
 
-/* What is above it because of who is named does not become calm, however long it lasts; neither
- * does what is below what was calm, should too much be said of them. What nobody explains becomes
- * calm by 3 % an hour, so that an incident of an hour is one to its end. */
+/* What is above it because of who is named does not become calm, however long it lasts. Should too
+ * much be said of them, what is below what was calm becomes so by 6 % an hour, which is what a
+ * night does. What nobody explains becomes calm by 12 % an hour, so that an incident of half an
+ * hour is one to its end; in the first two hours of all, which may begin with an idle node, at
+ * once. */
 static void learn_calm(struct attribution_node *node, const struct tick *tick)
 {
     double latency_ns = node->domain.latency_ns;
     double without_ns = latency_ns * exp(-node->findings.standing);
-    if (!isnan(node->calm_ns))
-        without_ns = fmin(latency_ns, fmax(without_ns, node->calm_ns));
     hour_percentile_add(&node->hour, tick->mono_ns, without_ns * 1e-9);
     if (!knows_calm(node))
         return;
     double hour_ns = hour_percentile_seconds(&node->hour, calm_share) * 1e9;
     double kept_ns = node->calm_kept_ns > 0 ? node->calm_kept_ns : hour_ns;
-    node->calm_ns = node->calm_kept_ns = fmin(hour_ns, kept_ns * (1 + calm_rise));
+    bool settled = node->ledger.restored || node->domain.readings > FIRST_READINGS;
+    double most_ns = settled ? kept_ns * (1 + calm_rise) : hour_ns;
+    double least_ns = node->findings.standing > 0 ? kept_ns * (1 - calm_fall) : 0;
+    node->calm_ns = node->calm_kept_ns = fmin(most_ns, fmax(least_ns, hour_ns));
+}
+
+/* For long: then it is not known any more what it does. */
+static bool is_unread(struct attribution_node *node, size_t i)
+{
+    struct attribution_column *column = &node->columns[i];
+    column->lost = column->unread ? column->lost + 1 : 0;
+    if (column->lost == ATTRIBUTION_STALE_TICKS)
+        ledger_lose(&node->ledger, LEDGER_FIRST + i);
+    return column->unread;
 }
 
 static void estimate(struct attribution_node *node, double latency_ns, double host,
@@ -425,7 +442,7 @@ static void estimate(struct attribution_node *node, double latency_ns, double ho
     struct attribution_domain *domain = &node->domain;
     for (size_t i = 0; i < node->n_columns; i++) {
         struct attribution_column *column = &node->columns[i];
-        if (!column->used || column->unread)
+        if (!column->used || is_unread(node, i))
             continue;
         attribution_add(domain, &column->member, column->activity);
         doubts_watch(column, domain->readings);
@@ -437,7 +454,7 @@ static void estimate(struct attribution_node *node, double latency_ns, double ho
     attribution_end(domain, scratch);
     if (host >= 0)
         ledger_set(&node->ledger, LEDGER_HOST, host);
-    ledger_take(&node->ledger, log(latency_ns), log(domain->latency_ns / node->calm_ns));
+    ledger_take(&node->ledger, log(latency_ns));
     findings_make(node);
 }
 
@@ -450,6 +467,8 @@ bool attribution_node_take(struct attribution_node *node, const struct tick *tic
     add_up(node);
     if (attribution_begin(domain, latency_seconds * 1e9) != 0)
         return false;
+    if (node->last_tick && tick->number > node->last_tick + GAP_TICKS)
+        ledger_gap(&node->ledger);
     estimate(node, latency_seconds * 1e9, host, scratch);
     learn_calm(node, tick);
     node->state = findings_state(node);
@@ -464,7 +483,7 @@ void attribution_node_miss(struct attribution_node *node, const struct tick *tic
 {
     if (node->last_tick == 0)
         node->last_tick = tick->number;
-    if (tick->number <= node->last_tick + STALE_TICKS)
+    if (tick->number <= node->last_tick + ATTRIBUTION_STALE_TICKS)
         return;
     node->known = false;
     attribution_node_set_stale(&node->series);

@@ -14,12 +14,17 @@
 #include "collectors/learned/hour_percentile.h"
 #include "exporter/state/state.h"
 
+/* Gauges without a new reading for this many ticks are stale, as the probe's; so is what is said of
+ * a workload whose activity is not read. */
+enum { ATTRIBUTION_STALE_TICKS = 60 };
+
 /* What the node keeps of a workload. All zero: nothing. */
 struct attribution_column {
     struct attribution_member member;
     bool used;       /* some container of it was counted */
     bool recalled;   /* what the state had of it was asked for */
     bool unread;     /* some container's activity was not read in this tick */
+    unsigned lost;   /* readings in a row in which it was not */
     unsigned streak; /* readings in a row in which the regression would name it */
     double activity; /* of its containers together, in this tick */
     struct attribution_finding finding;

@@ -79,19 +79,25 @@ static unsigned members(const struct one_of *m)
     return n >= 2 && sum >= explained ? n : 0;
 }
 
+void one_of_resolve(struct ledger *ledger, uint32_t workload)
+{
+    for (unsigned i = ledger->n_groups; i-- > 0;)
+        if (has(&ledger->group[i], workload))
+            remove_group(ledger, i);
+}
+
 void one_of_keep(struct ledger *ledger, const struct one_of *m)
 {
     struct ledger_group group = {.n = members(m), .effect = (float)m->effect, .se = (float)m->se};
     if (group.n == 0 || m->effect < least_effect)
         return;
     for (unsigned k = 0; k < group.n; k++)
-        for (unsigned i = ledger->n_groups; i-- > 0;)
-            if (has(&ledger->group[i], m->at[k].workload))
-                remove_group(ledger, i);
+        one_of_resolve(ledger, m->at[k].workload);
     for (unsigned i = 0; i < group.n; i++) {
         group.workload[i] = m->at[i].workload;
         group.share[i] = (float)m->at[i].share;
         group.active[i] = (float)above(ledger, m->at[i].workload);
+        group.level = fmaxf(group.level, ledger->at[m->at[i].workload].level);
     }
     if (ledger->n_groups == LEDGER_GROUPS)
         remove_group(ledger, 0);
@@ -114,8 +120,7 @@ static bool is_over(const struct ledger *ledger, const struct ledger_group *g)
     for (unsigned i = 0; i < g->n; i++)
         if (ledger_has_told(ledger, g->workload[i]))
             return true;
-    return g->n == 0 || (double)g->effect_now < kept_effect ||
-           !ledger_shows(ledger, (double)g->effect_now);
+    return g->n == 0 || (double)g->effect_now < kept_effect;
 }
 
 void one_of_answer(struct ledger *ledger)

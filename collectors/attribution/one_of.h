@@ -29,6 +29,9 @@ void one_of_end(struct one_of *members, double apart, double effect, double se);
  * of any group that has one of them. */
 void one_of_keep(struct ledger *ledger, const struct one_of *members);
 
+/* It is known of one that it was this one: those who were suspected with it no longer are. */
+void one_of_resolve(struct ledger *ledger, uint32_t workload);
+
 /* What the groups' effects are now. Those of which somebody is named, or that have ended, are no
  * longer groups. After the answers about workloads. */
 void one_of_answer(struct ledger *ledger);

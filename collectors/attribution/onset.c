@@ -16,8 +16,7 @@ void onset_window_begin(struct onset_window *w)
         w->below[i + 1] = w->below[i] + w->y[i] - w->mean;
 }
 
-/* b ss = sum of q y. */
-/* Without the one-sided ratio. */
+/* `product` is sum of q y, which is b ss. Without the one-sided ratio. */
 static struct onset_fit fit(const struct onset_window *w, double ss, double product)
 {
     if (!(ss > least_square))

@@ -14,7 +14,9 @@ static void seat_all(const struct attribution_context *self, size_t slot,
         struct attribution_seat *seat = &self->node[i]->seats[slot];
         seat->rate = lane && lane->read ? lane->usage.on[i] : NAN;
         seat->workload = lane ? lane->workload : -1;
-        seat->counted = lane && attribution_lane_is_open(lane);
+        /* Also where its descriptors were called in: it has not ended. */
+        seat->counted =
+            lane && (attribution_lane_is_open(lane) || (lane->read_once && !lane->ending));
     }
 }
 

@@ -5,6 +5,7 @@
 
 static const double prior_odds = 0.05 / 0.95;
 static const double least_shown = 0.4;
+enum { SHOWN_BEFORE = 15, SHOWN_NOW = 3 };
 static const double watched_before = 7200;
 
 double ledger_x(const struct ledger_workload *w, uint64_t reading)
@@ -44,9 +45,30 @@ unsigned ledger_groups(const struct ledger *ledger)
     return ledger_knows(ledger) ? ledger->n_groups : 0;
 }
 
-bool ledger_shows(const struct ledger *ledger, double effect)
+uint64_t ledger_first(const struct ledger *ledger, unsigned n)
 {
-    return !(ledger->excess < least_shown * effect);
+    uint64_t t = ledger->readings, first = t + 1 > n ? t + 1 - n : 1;
+    return first > ledger->from ? first : ledger->from;
+}
+
+double ledger_mean_y(const struct ledger *ledger, uint64_t first, unsigned n, uint32_t but)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < n; i++)
+        sum += ledger_unexplained(ledger, first + i, but);
+    return sum / n;
+}
+
+bool ledger_shows(const struct ledger *ledger, const struct ledger_workload *w, double effect)
+{
+    uint64_t t = ledger->readings, start = w->last_start;
+    uint32_t number = (uint32_t)(w - ledger->at);
+    if (start == 0 || start < ledger_first(ledger, ONSET_WINDOW) + SHOWN_BEFORE ||
+        t < start + SHOWN_NOW)
+        return true;
+    double before = ledger_mean_y(ledger, start - SHOWN_BEFORE, SHOWN_BEFORE, number);
+    double now = ledger_mean_y(ledger, t + 1 - SHOWN_NOW, SHOWN_NOW, number);
+    return now - before >= least_shown * effect;
 }
 
 double ledger_mean_x(const struct ledger_workload *w, uint64_t first, unsigned n)

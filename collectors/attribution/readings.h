@@ -10,8 +10,9 @@ double ledger_x(const struct ledger_workload *workload, uint64_t reading);
 /* Whether it is told; what it does is then not in the windows of others. */
 bool ledger_has_told(const struct ledger *ledger, uint32_t workload);
 
-/* Whether that much of an effect can be seen in the present latency. */
-bool ledger_shows(const struct ledger *ledger, double effect);
+/* Whether the latency is higher than before the workload's last start, by enough of that effect.
+ * True when that start is no longer in the window: what a day does to the latency is not known. */
+bool ledger_shows(const struct ledger *ledger, const struct ledger_workload *w, double effect);
 
 /* Somebody may be named. */
 bool ledger_knows(const struct ledger *ledger);
@@ -22,8 +23,14 @@ unsigned ledger_groups(const struct ledger *ledger);
 /* Steps of the latency a second that nobody here makes: (1 + seen) / (2 h + watched). */
 double ledger_lambda(const struct ledger *ledger);
 
+/* The first reading that may be compared with the present ones, at most n readings ago. */
+uint64_t ledger_first(const struct ledger *ledger, unsigned n);
+
 /* Log latency of a reading without what those explain who are named, but for this one. */
 double ledger_unexplained(const struct ledger *ledger, uint64_t reading, uint32_t but);
+
+/* Its mean over n readings. */
+double ledger_mean_y(const struct ledger *ledger, uint64_t first, unsigned n, uint32_t but);
 
 /* The same from a reading to now, ready for fits. */
 void ledger_window(const struct ledger *ledger, uint64_t first, uint32_t but,

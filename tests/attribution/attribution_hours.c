@@ -23,7 +23,7 @@
 #include "tests/attribution/node_source.h"
 #include "tests/unit/support/collector_rig.h"
 
-enum { LEARNING = 60, AFTER = 5, DECILES = 10, SCRAPE_S = 30 };
+enum { LEARNING = 60, AFTER = 5, DECILES = 10, HOURS = 24, SCRAPE_S = 30 };
 
 static const double hurting = 0.03;
 static const int minutes[AFTER] = {1, 5, 10, 30, 60};
@@ -44,12 +44,15 @@ struct player {
     unsigned hurting, right, right_or_one, readings, wrong;
     int first_named; /* seconds after the onset; -1: never */
     bool named_at[AFTER], one_at[AFTER];
-    unsigned changes, alert_seconds, alert_since, alert_first;
+    unsigned changes;
+    unsigned wrong_outside; /* of wrong: while the latency is raised from outside */
+    unsigned stale;         /* a culprit is named who does no harm just now */
+    unsigned unknown;       /* more than a tenth of the latency is nobody's */
+    unsigned hurting_in[HOURS], right_in[HOURS];
     bool was_named;
     char wrong_names[16][sizeof((struct worker *)0)->pod];
     unsigned n_wrong;
-    double caused_ns, true_ns, calm_ns;
-    double caused_sum[600]; /* per second, of the last ten minutes: the most harmful's */
+    double caused_ns, true_ns;
     /* Containers that once had a p of this decile; of these, culprits. */
     unsigned sure[DECILES], sure_right[DECILES];
     bool sure_of[DECILES][HOUR_WORKERS];
@@ -232,6 +235,22 @@ static void calibrate(struct player *p, const json_t *rows)
     }
 }
 
+static bool is_unknown(const json_t *domain)
+{
+    double unknown = json_number_value(json_object_get(json_object_get(domain, "by"), "unknown"));
+    return unknown > 0.1 * json_number_value(json_object_get(domain, "latency_ns"));
+}
+
+/* Of its hours with ten minutes of hurting or more, the one in which a culprit is named least. */
+static double worst_hour(const struct player *p)
+{
+    double worst = 1;
+    for (unsigned i = 0; i < HOURS; i++)
+        if (p->hurting_in[i] >= 600)
+            worst = fmin(worst, (double)p->right_in[i] / p->hurting_in[i]);
+    return worst;
+}
+
 static void judge(struct player *p, const json_t *domain)
 {
     const json_t *rows = json_object_get(domain, "aggressors");
@@ -248,17 +267,16 @@ static void judge(struct player *p, const json_t *domain)
             most = w;
     }
     bool named = has_culprit(p, rows, true), one = named, wrong = false;
-    double caused = 0;
     for (size_t i = 0; i < json_array_size(groups); i++)
         one |= has_culprit(p, json_object_get(json_array_get(groups, i), "members"), true);
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const struct worker *w = worker_of(p, json_array_get(rows, i));
         double ns = json_number_value(json_object_get(json_array_get(rows, i), "caused_ns"));
-        caused = fmax(caused, ns);
         if (w == most) {
             p->caused_ns += ns;
             p->true_ns += p->node.latency_ns * (1 - exp(-most->caused));
         }
+        p->stale += ever_hurts(p, w) && w->x > 0.1 && w->caused < hurting / 3;
         if (ever_hurts(p, w))
             continue;
         wrong = true;
@@ -267,20 +285,14 @@ static void judge(struct player *p, const json_t *domain)
     calibrate(p, rows);
     calibrate(p, json_object_get(domain, "suspects"));
     p->wrong += wrong;
-    p->caused_sum[p->node.second % 600] = caused;
-    double sum = 0, calm = json_number_value(json_object_get(domain, "calm_ns"));
-    for (unsigned i = 0; i < 600; i++)
-        sum += p->caused_sum[i];
-    bool alert = p->node.second > 600 && sum / 600 > 0.1 * calm;
-    p->alert_since = alert ? p->alert_since + 1 : 0;
-    if (p->alert_since >= 300) {
-        p->alert_seconds++;
-        if (!p->alert_first)
-            p->alert_first = p->node.second;
-    }
+    p->wrong_outside += wrong && p->node.outside_now;
+    p->unknown += is_unknown(domain);
     if (!hurt)
         return;
     p->hurting++;
+    unsigned hour = p->node.second / 3600;
+    p->hurting_in[hour % HOURS]++;
+    p->right_in[hour % HOURS] += named;
     p->right += named;
     p->right_or_one += one;
     p->changes += named != p->was_named;
@@ -320,16 +332,17 @@ static void print_judgement(const struct player *p, uint64_t seed)
         json_object_set_new(one_at, key, json_boolean(p->one_at[i]));
     }
     json_t *line = json_pack(
-        "{s:s, s:I, s:i, s:i, s:i, s:f, s:f, s:i, s:o, s:o, s:o, s:i, s:i, s:f, s:i, s:i, s:o, "
-        "s:o, s:f}",
+        "{s:s, s:I, s:i, s:i, s:i, s:f, s:f, s:f, s:i, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:i, "
+        "s:f, "
+        "s:o, s:o, s:f}",
         "kind", p->node.kind, "seed", (json_int_t)seed, "containers", p->containers, "readings",
         p->readings, "hurting", p->hurting, "right", share(p->right, p->hurting), "right_or_one_of",
-        share(p->right_or_one, p->hurting), "first_named", p->first_named, "named_at", at,
-        "one_of_at", one_at, "wrong_names", names, "wrong_readings", p->wrong, "changes",
-        p->changes, "caused_over_true", p->true_ns > 0 ? p->caused_ns / p->true_ns : 0,
-        "alert_seconds", p->alert_seconds, "alert_after",
-        p->alert_first ? (int)(p->alert_first - p->node.onset) : -1, "p", deciles(p->sure),
-        "p_right", deciles(p->sure_right), "us_per_tick", 1e6 * p->cpu_seconds / p->node.second);
+        share(p->right_or_one, p->hurting), "worst_hour", worst_hour(p), "first_named",
+        p->first_named, "named_at", at, "one_of_at", one_at, "wrong_names", names, "wrong_readings",
+        p->wrong, "wrong_outside", p->wrong_outside, "stale", p->stale, "unknown", p->unknown,
+        "changes", p->changes, "caused_over_true", p->true_ns > 0 ? p->caused_ns / p->true_ns : 0,
+        "p", deciles(p->sure), "p_right", deciles(p->sure_right), "us_per_tick",
+        1e6 * p->cpu_seconds / p->node.second);
     json_dumpf(line, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(line);
@@ -445,16 +458,16 @@ int main(int argc, char **argv)
 {
     static struct player p;
     if (argc == 2 && strcmp(argv[1], "kinds") == 0) {
-        for (size_t i = 0; node_hour_kinds[i]; i++)
-            puts(node_hour_kinds[i]);
+        for (size_t i = 0; node_hour_kind(i); i++)
+            puts(node_hour_kind(i));
         return 0;
     }
     if (argc < 4)
         fail("usage: attribution_hours kinds | judge|tell|record|series KIND SEED [SECONDS]");
     uint64_t seed = strtoull(argv[3], NULL, 10);
-    unsigned seconds = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 3600;
     if (!node_hour_init(&p.node, argv[2], seed))
         fail("no such kind");
+    unsigned seconds = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : p.node.seconds;
     if (strcmp(argv[1], "record") == 0) {
         record(&p, seconds);
         return 0;

@@ -92,7 +92,7 @@ static void populate(struct node_hour *n, unsigned containers)
         w->jitter = uniform(n, 0.02, 0.15);
     }
     /* A job every few minutes. */
-    for (double at = uniform(n, 20, 200); at < 3600; at += 300) {
+    for (double at = uniform(n, 20, 200); at < 5400; at += 300) {
         struct worker *w = add(n, "tidy", CRONJOB, W_PLAN, 0);
         if (!w)
             return;
@@ -214,7 +214,7 @@ static void backup(struct node_hour *n)
 static void minute_job(struct node_hour *n)
 {
     double phase = uniform(n, 0, 60), seconds = uniform(n, 15, 30);
-    for (unsigned i = 0; i < 59; i++) {
+    for (unsigned i = 0; i < 89; i++) {
         struct worker *w = add(n, "minute", CRONJOB, W_PLAN, 0);
         double at = floor(phase + 60.0 * i);
         w->comes = at;
@@ -346,7 +346,6 @@ static void frame(struct node_hour *n, double share, double lag)
     struct worker *innocent = add(n, "innocent", DEPLOYMENT, W_SWITCHES, 1);
     innocent->on_s = 30;
     innocent->off_s = 40;
-    innocent->innocent_pair = true;
     struct worker *w = add(n, "spinner", DEPLOYMENT, W_FOLLOWS, 1);
     w->leader = n->n - 2;
     w->share = share;
@@ -377,9 +376,98 @@ static void frame_host(struct node_hour *n)
     struct worker *innocent = add(n, "innocent", DEPLOYMENT, W_SWITCHES, 1);
     innocent->on_s = 30;
     innocent->off_s = 40;
-    innocent->innocent_pair = true;
     n->host_follows = n->n;
     n->host_effect = log(1.2);
+}
+
+/* ---- hours ---- */
+
+static void point(struct node_hour *n, double second, double level)
+{
+    n->background[n->points++] = (struct point){second, level};
+}
+
+/* The background falls, as at night, and rises again, while the hog stays. */
+static void night(struct node_hour *n, double percent)
+{
+    new_pod(n, percent);
+    n->level_walk = 0.0002;
+    double fall = uniform(n, 0.10, 0.20);
+    point(n, 5400, 0);
+    point(n, 5400 + 10800, -fall);
+    point(n, 5400 + 14400, -fall);
+    point(n, 5400 + 21600, 0);
+    n->seconds = 8 * 3600;
+}
+
+static void night_15(struct node_hour *n)
+{
+    night(n, 15);
+}
+
+static void night_30(struct node_hour *n)
+{
+    night(n, 30);
+}
+
+/* What is from outside goes up and down all the time, by as much as the hog does. */
+static void restless_15(struct node_hour *n)
+{
+    new_pod(n, 15);
+    n->level_walk = 0.0012;
+    n->seconds = 6 * 3600;
+}
+
+/* A day without an aggressor. */
+static void day(struct node_hour *n)
+{
+    n->level_walk = 0.0002;
+    for (unsigned i = 0; i < 7; i++)
+        point(n, i * 14400, 0.15 * sin(i * 3.14159265358979 / 3));
+    n->seconds = 24 * 3600;
+}
+
+/* Little is done at first, then what is usual. */
+static void boot(struct node_hour *n)
+{
+    n->level_walk = 0.0002;
+    double idle = uniform(n, 120, 500);
+    point(n, idle, -0.26);
+    point(n, idle + 20, 0);
+    n->seconds = 4 * 3600;
+}
+
+/* One begins with a step from outside, which ends; hours later somebody else makes memory slow. */
+static void borrowed(struct node_hour *n)
+{
+    double at = some_time(n);
+    n->scripted = (struct plan){at, at + uniform(n, 600, 1500), uniform(n, 0.15, 0.3), 0};
+    n->onset = at + 5400;
+    struct worker *w = deploy(n, "innocent", at, uniform(n, 0.8, 2), 0.001);
+    w->plan[0].from = at;
+    w->plan[0].ramp = 0;
+    deploy(n, "report", n->onset, uniform(n, 0.8, 3), log(1.3));
+    n->seconds = 3 * 3600;
+}
+
+/* It begins while the probe is silent, and the latency has risen before. */
+static void gap(struct node_hour *n)
+{
+    double at = some_time(n);
+    n->silent_from = at;
+    n->silent_to = at + 300;
+    n->scripted = (struct plan){at + 5, 1e9, 0.25, 0};
+    deploy(n, "innocent", at + 240, 1.5, 0.001);
+}
+
+/* It makes memory slow for a while, and then computes as much. */
+static void computes_then(struct node_hour *n)
+{
+    n->onset = some_time(n);
+    struct worker *w = deploy(n, "report", n->onset, 1, 0);
+    w->effect = log(1.3);
+    w->plan[0].ramp = 0;
+    w->stops_hurting = n->onset + uniform(n, 600, 1200);
 }
 
 static const struct {
@@ -413,15 +501,20 @@ static const struct {
     {"frame-80", frame_80},
     {"frame-behind", frame_behind},
     {"frame-host", frame_host},
+    {"night-15", night_15},
+    {"night-30", night_30},
+    {"restless-15", restless_15},
+    {"day", day},
+    {"boot", boot},
+    {"borrowed", borrowed},
+    {"gap", gap},
+    {"computes-then", computes_then},
 };
 
-const char *const node_hour_kinds[] = {
-    "new-pod-15",      "new-pod-30",      "new-pod-60",  "step-up",    "rolling",
-    "drain",           "outside-and-pod", "backup",      "minute-job", "on-off",
-    "chain",           "two-hogs",        "hog-leaves",  "always-on",  "ramp",
-    "phase",           "quiet",           "deploys",     "waiters",    "outside",
-    "outside-deploys", "drift",           "chain-quiet", "frame-step", "frame-80",
-    "frame-behind",    "frame-host",      NULL};
+const char *node_hour_kind(size_t i)
+{
+    return i < sizeof kinds / sizeof *kinds ? kinds[i].name : NULL;
+}
 
 bool node_hour_init(struct node_hour *n, const char *kind, uint64_t seed)
 {
@@ -438,6 +531,7 @@ bool node_hour_init(struct node_hour *n, const char *kind, uint64_t seed)
     n->saturates = rig_uniform(&n->seed) < 0.3 ? 0.5 : 0;
     n->level = log(uniform(n, 85, 170));
     n->load = 1;
+    n->seconds = 5400;
     double containers = exp(uniform(n, log(20), log(200)));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].name, kind) != 0)
@@ -516,6 +610,20 @@ static double activity(struct node_hour *n, struct worker *w, double others, dou
     return 0;
 }
 
+static double background(const struct node_hour *n)
+{
+    const struct point *p = n->background;
+    for (unsigned i = 0; i < n->points; i++, p++) {
+        if (n->second >= p->second)
+            continue;
+        if (i == 0)
+            return p->level;
+        double part = (n->second - p[-1].second) / (p->second - p[-1].second);
+        return p[-1].level + part * (p->level - p[-1].level);
+    }
+    return n->points ? p[-1].level : 0;
+}
+
 static void move_outside(struct node_hour *n)
 {
     n->level += n->level_walk * normal(n);
@@ -542,6 +650,8 @@ static void move_workers(struct node_hour *n)
         }
         w->x = worker_is_live(n, w) ? fmax(0, x * jitter) : 0;
         w->caused = w->effect * (w->constant ? uses : w->x);
+        if (w->stops_hurting > 0 && n->second >= w->stops_hurting)
+            w->caused = 0;
         memmove(w->recent + 1, w->recent, sizeof w->recent - sizeof *w->recent);
         w->recent[0] = x;
         others += w->x;
@@ -553,7 +663,10 @@ void node_hour_next(struct node_hour *n)
     n->second++;
     move_outside(n);
     move_workers(n);
-    double effect = n->outside;
+    const struct plan *s = &n->scripted;
+    double scripted = n->second >= s->from && n->second < s->to ? s->level : 0;
+    double effect = n->outside + scripted;
+    n->outside_now = effect > 0;
     for (unsigned i = 0; i < n->n; i++)
         effect += n->worker[i].caused;
     n->host = 0.15 * (1 + 0.2 * normal(n));
@@ -569,7 +682,7 @@ void node_hour_next(struct node_hour *n)
     if (rig_uniform(&n->seed) < n->outlier)
         noise += uniform(n, 0.05, 0.4);
     n->host = fmax(0, n->host);
-    n->latency_ns = exp(n->level + effect + noise);
-    if (rig_uniform(&n->seed) < 0.015)
+    n->latency_ns = exp(n->level + background(n) + effect + noise);
+    if (rig_uniform(&n->seed) < 0.015 || (n->second >= n->silent_from && n->second < n->silent_to))
         n->latency_ns = NAN;
 }

@@ -1,8 +1,8 @@
 /*
- * Nodes as they are met, an hour at a time, with what is true of them: services that follow one
- * load, some that wait for memory, JVMs, jobs by cron, log shippers, deployments, and mostly
- * somebody who makes memory slow. One kind per question (node_hour_kinds). The same kind and seed
- * give the same hour.
+ * Nodes as they are met, an hour and more at a time, with what is true of them: services that
+ * follow one load, some that wait for memory, JVMs, jobs by cron, log shippers, deployments, and
+ * mostly somebody who makes memory slow. One kind per question. The same kind and seed give the
+ * same hours.
  */
 #ifndef IE_TESTS_NODE_HOUR_H
 #define IE_TESTS_NODE_HOUR_H
@@ -40,10 +40,10 @@ struct worker {
     struct plan plan[64];
     unsigned plans;
     unsigned leader;
-    double share, lag;  /* W_FOLLOWS: in this part of the leader's seconds; seconds behind it */
-    double on_s, off_s; /* W_SWITCHES: means */
-    bool constant;      /* its CPU time does not show what it does */
-    bool innocent_pair; /* of whom a name is wrong although it moves with the truth */
+    double share, lag;    /* W_FOLLOWS: in this part of the leader's seconds; seconds behind it */
+    double on_s, off_s;   /* W_SWITCHES: means */
+    double stops_hurting; /* when it does no harm any more; 0: never */
+    bool constant;        /* its CPU time does not show what it does */
     /* What moves. */
     double until, own, recent[4];
     bool on;
@@ -64,12 +64,21 @@ struct node_hour {
     double host_effect;
     unsigned host_follows; /* worker, plus 1; 0: none */
     double onset;          /* when somebody begins to hurt; 0: no such time */
+    unsigned seconds;      /* how long the kind is to be played */
+    /* What the latency is without anybody, in the logarithm, linear from point to point. */
+    struct point {
+        double second, level;
+    } background[8];
+    unsigned points;
+    struct plan scripted;          /* a step from outside */
+    double silent_from, silent_to; /* the probe has no reading */
 
     double load, level, outside, ar_state, host, latency_ns; /* NaN: no reading */
+    bool outside_now; /* the latency is not what the containers make it */
 };
 
-/* Ended by NULL. */
-extern const char *const node_hour_kinds[];
+/* NULL: there are no more. */
+const char *node_hour_kind(size_t i);
 
 /* False: no such kind. */
 bool node_hour_init(struct node_hour *node, const char *kind, uint64_t seed);

@@ -100,7 +100,7 @@ static double ledger_us(struct run *run)
     double latency_ns = move(run), start = cpu_us();
     for (size_t i = 0; i < run->n; i++)
         ledger_set(&run->ledger, LEDGER_FIRST + i, run->activity[i]);
-    ledger_take(&run->ledger, log(latency_ns), 0);
+    ledger_take(&run->ledger, log(latency_ns));
     return cpu_us() - start;
 }
 
@@ -111,7 +111,7 @@ static int measure_ledger(struct run *run, size_t n, unsigned ticks, double swit
     run->random = 1;
     run->switching = switching;
     run->activity = calloc(n, sizeof *run->activity);
-    ledger_init(&run->ledger, 0.15);
+    ledger_init(&run->ledger, 0.15, true);
     if (!run->activity || ledger_reserve(&run->ledger, LEDGER_FIRST + n) != 0)
         return -1;
     for (unsigned i = 0; i < 300; i++)

@@ -42,7 +42,7 @@ static void use_ledger(struct ledger *ledger)
     for (int i = 0; i < 30; i++) {
         ledger_set(ledger, LEDGER_HOST, 0.1);
         ledger_set(ledger, LEDGER_FIRST, i < 10 ? 0 : 2);
-        ledger_take(ledger, i < 12 ? 5 : 5.2, NAN);
+        ledger_take(ledger, i < 12 ? 5 : 5.2);
         const struct ledger_workload *w = &ledger->at[LEDGER_FIRST];
         check(w->probability >= 0 && w->probability <= 1 && isfinite(w->effect));
         check(isfinite(ledger_lambda(ledger)) && isfinite(ledger->sigma));
@@ -53,7 +53,7 @@ static void read_ledger(struct state *state)
 {
     struct ledger ledger;
     struct state_fields fields;
-    ledger_init(&ledger, 0.15);
+    ledger_init(&ledger, 0.15, true);
     check(ledger_reserve(&ledger, LEDGER_FIRST + 1) == 0);
     bool fits = true;
     if (state_claim(state, "ledger", "", &fields)) {

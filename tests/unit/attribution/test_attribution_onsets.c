@@ -1,4 +1,5 @@
 /* Who starts once and stays, through the collector: kept, shared, remembered, not framed. */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -141,10 +142,70 @@ static void across_a_restart(void **state)
     rig_start(&after);
     interference_container(&after, "bystander");
     interference_container(&after, "hog");
-    seconds(&after, 70, hog, 1, 0.26);
+    seconds(&after, 5, hog, 1, 0.26);
+    assert_true(fabs(caused(&after, "container=\"hog\"") / before - 1) < 0.3);
+    seconds(&after, 600, hog, 1, 0.26);
     assert_true(fabs(caused(&after, "container=\"hog\"") / before - 1) < 0.3);
     rig_release(&after);
     state_free(kept);
+}
+
+/* At night everything is quicker, and what is calm is lower. */
+static void kept_through_a_night(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "bystander");
+    seconds(rig, 3700, none, 0, 0);
+    interference_container(rig, "hog");
+    seconds(rig, 40, hog, 1, 0.14);
+    for (unsigned i = 0; i < 3 * 3600; i++) {
+        second(rig, hog, 1, 0.14 - 0.15 * i / (3 * 3600));
+        assert_false(isnan(caused(rig, "container=\"hog\"")));
+        assert_int_equal(rig_series(rig, "container=\"bystander\""), 0);
+    }
+    /* Calm is the tenth percentile, which noise of 2 % puts a little below the middle. */
+    assert_true(rig_value(rig, EXCESS, "by=\"named\"") > 8e-9);
+    assert_true(rig_value(rig, EXCESS, "by=\"unknown\"") < 6e-9);
+}
+
+/* Who starts on an idle node has the usual load for an excess, for an hour and no longer. */
+static void what_comes_after_a_boot_becomes_calm(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "bystander");
+    seconds(rig, 300, none, 0, -0.26);
+    seconds(rig, 600, none, 0, 0);
+    assert_true(rig_value(rig, EXCESS, "by=\"unknown\"") > 15e-9);
+    seconds(rig, 3600, none, 0, 0);
+    assert_true(rig_value(rig, EXCESS, "by=\"unknown\"") < 8e-9);
+}
+
+/* What the hog's descriptors are taken for is counters. It goes on, unread, and is opened again. */
+static void whose_descriptors_are_called_in_has_not_ended(void **state)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "bystander");
+    struct container *other = interference_container(rig, "other");
+    seconds(rig, 400, none, 0, 0);
+    interference_container(rig, "hog");
+    seconds(rig, 120, hog, 1, 0.26);
+    double before = caused(rig, "container=\"hog\"");
+    assert_false(isnan(before));
+    struct fake_group *clock = fake_group(&rig->fake, "hog", GROUP_ACTIVITY);
+    clock->read_error = -EMFILE;
+    seconds(rig, 30, hog, 1, 0.26);
+    assert_false(clock->open);
+    assert_true(fabs(caused(rig, "container=\"hog\"") / before - 1) < 0.2);
+    /* What it does is no longer known: neither what it causes. */
+    seconds(rig, 60, hog, 1, 0.26);
+    assert_true(isnan(caused(rig, "container=\"hog\"")));
+    clock->read_error = 0;
+    rig_end(rig, other);
+    assert_true(clock->open);
+    seconds(rig, 5, hog, 1, 0.26);
+    assert_true(fabs(caused(rig, "container=\"hog\"") / before - 1) < 0.2);
+    seconds(rig, 120, hog, 1, 0.26);
+    assert_true(fabs(caused(rig, "container=\"hog\"") / before - 1) < 0.2);
 }
 
 static const char *group_kind(struct rig *rig, size_t *members, double *named)
@@ -249,6 +310,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_workload_is_known_in_every_pod, interference_setup,
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(across_a_restart, interference_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(kept_through_a_night, interference_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(what_comes_after_a_boot_becomes_calm, interference_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(whose_descriptors_are_called_in_has_not_ended,
+                                        interference_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(who_uses_whole_cpus_may_be_the_one, interference_setup,
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(whose_reads_stay_the_same_is_cleared, interference_setup,

@@ -11,6 +11,7 @@
 
 #include "collectors/attribution/ledger.h"
 #include "collectors/attribution/onset.h"
+#include "collectors/attribution/outside.h"
 #include "collectors/attribution/readings.h"
 #include "tests/unit/support/attribution_rig.h"
 
@@ -29,7 +30,7 @@ static struct node *node_new(uint64_t seed, double noise)
 {
     struct node *node = calloc(1, sizeof *node);
     assert_non_null(node);
-    ledger_init(&node->ledger, 0.15);
+    ledger_init(&node->ledger, 0.15, true);
     assert_int_equal(ledger_reserve(&node->ledger, ALL), 0);
     node->seed = seed;
     node->noise = noise;
@@ -58,7 +59,7 @@ static void tick(struct node *node, double effect)
     for (unsigned i = 0; i < ALL; i++)
         if (!isnan(node->x[i]))
             ledger_set(&node->ledger, i, fmax(0, node->x[i] * jitter(node)));
-    ledger_take(&node->ledger, log(150) + effect + node->noise * rig_normal(&node->seed), effect);
+    ledger_take(&node->ledger, log(150) + effect + node->noise * rig_normal(&node->seed));
     node->second++;
 }
 
@@ -263,6 +264,190 @@ static void across_a_restart(void **state)
     node_free(other);
 }
 
+/* The probe was silent as it began, and the latency rose meanwhile: what came first is unknown. */
+static void who_begins_in_a_gap_is_not_named(void **state)
+{
+    (void)state;
+    struct node *node = node_new(9, 0.02);
+    run(node, 600, 0);
+    ledger_gap(&node->ledger);
+    node->x[A] = 1;
+    for (unsigned i = 0; i < 900; i++) {
+        tick(node, 0.26);
+        assert_false(anybody_else(node, ALL));
+    }
+    assert_int_equal(node->ledger.steps_outside, 0);
+    /* Behind it all is as before. */
+    node->x[B] = 1;
+    run(node, 60, 0.52);
+    assert_true(of(node, B)->named);
+    assert_false(anybody_else(node, B));
+    node_free(node);
+}
+
+static void worked_doubt(void **state)
+{
+    (void)state;
+    struct ledger ledger;
+    ledger_init(&ledger, 0.15, true); /* lambda is half a step an hour */
+    assert_true(fabs(outside_doubt(&ledger, 0.26, 0.26) - 3.64701) < 1e-5);
+    assert_true(fabs(outside_doubt(&ledger, 0.26, 0.312) - 3.14701) < 1e-5);
+    assert_true(outside_doubt(&ledger, 0.26, 0.37) == 0);
+    ledger.outside = 59; /* thirty: so many falls say nothing */
+    assert_true(fabs(outside_doubt(&ledger, 0.26, 0.26)) < 1e-9);
+}
+
+/* It begins with a step from outside. That ends, it goes on: not named again beside another one. */
+static void who_began_by_chance_is_cleared_when_it_ends(void **state)
+{
+    (void)state;
+    struct node *node = node_new(10, 0.02);
+    run(node, 3600, 0);
+    node->x[A] = 1;
+    run(node, 900, 0.2);
+    assert_true(of(node, A)->named);
+    run(node, 60, 0);
+    assert_false(of(node, A)->named);
+    run(node, 1800, 0);
+    node->x[B] = 1.3;
+    for (unsigned i = 0; i < 1800; i++) {
+        tick(node, 0.3);
+        assert_false(anybody_else(node, B));
+    }
+    assert_true(of(node, B)->named);
+    node_free(node);
+}
+
+/* A fall that ends a rise from outside says nothing of who began between them; neither does a night
+ * in which everything becomes quicker. */
+static void who_stays_is_kept_as_the_rest_falls(void **state)
+{
+    (void)state;
+    struct node *node = node_new(12, 0.02);
+    run(node, 1800, 0);
+    run(node, 300, 0.2);
+    node->x[A] = 1;
+    run(node, 300, 0.42);
+    run(node, 300, 0.22);
+    assert_int_equal(node->ledger.steps_outside, 2);
+    for (unsigned i = 0; i < 7200; i++) {
+        tick(node, 0.22 - 0.3 * i / 7200);
+        assert_true(of(node, A)->named);
+        assert_false(anybody_else(node, A));
+    }
+    node_free(node);
+}
+
+/* What it does is not known for a while: neither an end nor a start. */
+static void who_is_not_read_has_not_ended(void **state)
+{
+    (void)state;
+    struct node *node = node_new(13, 0.02);
+    run(node, 600, 0);
+    node->x[A] = 1;
+    run(node, 120, 0.26);
+    assert_true(of(node, A)->named);
+    float evidence = of(node, A)->evidence;
+    node->x[A] = NAN;
+    ledger_lose(&node->ledger, A);
+    run(node, 300, 0.26);
+    assert_false(of(node, A)->named);
+    assert_true(of(node, A)->effect == 0 && of(node, A)->evidence == evidence);
+    node->x[A] = 1;
+    run(node, 2, 0.26);
+    assert_true(of(node, A)->named);
+    run(node, 60, 0.26);
+    assert_true(of(node, A)->evidence == evidence && of(node, A)->episodes == 1);
+    node_free(node);
+}
+
+/* Who gets a number that somebody had is somebody else. */
+static void a_number_is_used_again(void **state)
+{
+    (void)state;
+    struct node *node = node_new(14, 0.02);
+    run(node, 600, 0);
+    node->x[A] = 1;
+    run(node, 60, 0.26);
+    assert_true(of(node, A)->named);
+    ledger_forget(&node->ledger, A);
+    run(node, 60, 0.26);
+    assert_false(of(node, A)->named);
+    assert_true(of(node, A)->probability < 0.5F && of(node, A)->agreed == 0);
+    node_free(node);
+}
+
+/* More begin at once than it can hold: those that use most are looked at. */
+static void of_a_hundred_the_largest_are_judged(void **state)
+{
+    enum { MANY = 100 };
+    struct ledger ledger;
+    uint64_t seed = 15;
+    (void)state;
+    ledger_init(&ledger, 0.15, true);
+    assert_int_equal(ledger_reserve(&ledger, MANY), 0);
+    for (unsigned t = 0; t < 700; t++) {
+        for (unsigned i = LEDGER_FIRST; i < MANY; i++) /* the hog is neither first nor last */
+            ledger_set(&ledger, i,
+                       (t < 600   ? 0
+                        : i == 50 ? 4
+                                  : 0.3) *
+                           (1 + 0.05 * rig_normal(&seed)));
+        ledger_take(&ledger, log(150) + (t < 600 ? 0 : 0.26) + 0.02 * rig_normal(&seed));
+        assert_true(ledger.n_episodes <= LEDGER_EPISODES);
+    }
+    assert_int_equal(ledger.at[50].episodes, 1);
+    ledger_release(&ledger);
+}
+
+/* Traffic does not grow by waiting: who moves more lines when it is slow is no waiter. */
+static void of_traffic_nobody_only_waits(void **state)
+{
+    (void)state;
+    struct node *node = node_new(4, 0.02);
+    node->ledger.waiting_grows = false;
+    node->x[A] = 2;
+    run(node, 900, 0);
+    for (unsigned i = 0; i < 10; i++) {
+        node->x[A] = 2 * 1.35;
+        run(node, 120, 0.3);
+        node->x[A] = 2;
+        run(node, 120, 0);
+    }
+    assert_true((double)of(node, A)->probability > 0.95);
+    node_free(node);
+}
+
+/* In another unit everything goes on, what is told of others too. */
+static void in_another_unit(void **state)
+{
+    (void)state;
+    struct node *node = node_new(16, 0.02);
+    run(node, 600, 0);
+    node->x[A] = 1;
+    run(node, 120, 0.26);
+    ledger_tell_nobody(&node->ledger);
+    ledger_tell(&node->ledger, A, (double)of(node, A)->slope_now, (double)of(node, A)->before);
+    double before = ledger_unexplained(&node->ledger, node->ledger.readings, LEDGER_HOST);
+    double raw = (double)node->ledger.y[node->ledger.readings % ONSET_WINDOW];
+    assert_true(raw - before > 0.2);
+    ledger_rescale(&node->ledger, 3);
+    double after = ledger_unexplained(&node->ledger, node->ledger.readings, LEDGER_HOST);
+    assert_true(fabs(after - before) < 0.005);
+    for (unsigned i = 0; i < ALL; i++)
+        node->x[i] *= 3;
+    for (unsigned i = 0; i < 300; i++) {
+        for (unsigned k = 0; k < ALL; k++)
+            if (!isnan(node->x[k]))
+                ledger_set(&node->ledger, k, fmax(0, node->x[k] * jitter(node)));
+        ledger_take(&node->ledger, log(150) + 0.26 + node->noise * rig_normal(&node->seed));
+        assert_true(of(node, A)->named);
+        assert_true(fabs((double)of(node, A)->effect / 0.26 - 1) < 0.4);
+    }
+    assert_int_equal(of(node, A)->episodes, 1);
+    node_free(node);
+}
+
 /* Random jumps of everybody, latencies of any size: numbers stay numbers, and within bounds. */
 static void anything(void **state)
 {
@@ -276,6 +461,10 @@ static void anything(void **state)
                                : exp(12 * rig_normal(&node->seed) * rig_uniform(&node->seed));
         if (rig_uniform(&node->seed) < 0.001)
             ledger_forget(&node->ledger, who);
+        if (rig_uniform(&node->seed) < 0.001)
+            ledger_lose(&node->ledger, who);
+        if (rig_uniform(&node->seed) < 0.001)
+            ledger_gap(&node->ledger);
         if (rig_uniform(&node->seed) < 0.001)
             ledger_rescale(&node->ledger, 0.5 + rig_uniform(&node->seed));
         tick(node,
@@ -302,6 +491,15 @@ int main(void)
         cmocka_unit_test(who_waits_is_no_cause),
         cmocka_unit_test(the_host_explains_too),
         cmocka_unit_test(across_a_restart),
+        cmocka_unit_test(who_begins_in_a_gap_is_not_named),
+        cmocka_unit_test(worked_doubt),
+        cmocka_unit_test(who_began_by_chance_is_cleared_when_it_ends),
+        cmocka_unit_test(who_stays_is_kept_as_the_rest_falls),
+        cmocka_unit_test(who_is_not_read_has_not_ended),
+        cmocka_unit_test(a_number_is_used_again),
+        cmocka_unit_test(of_a_hundred_the_largest_are_judged),
+        cmocka_unit_test(of_traffic_nobody_only_waits),
+        cmocka_unit_test(in_another_unit),
         cmocka_unit_test(anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
