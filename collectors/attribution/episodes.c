@@ -107,7 +107,7 @@ static void add_jump(struct ledger *ledger, uint32_t workload, uint64_t at, doub
             .open = true, .workload = workload, .before = (float)before, .size = (float)size};
     if (e)
         e->jump[e->n_jumps++] = (struct ledger_jump){at, size > 0};
-    if (size > 0 && (w->agreed == 0 || before < (double)w->before))
+    if (size > 0 && ((!same && w->agreed == 0) || before < (double)w->before))
         w->before = (float)before;
     w->started |= w->last_jump == 0 && at <= w->since + FIRST_START && before <= 0;
     w->last_jump = at;

@@ -21,7 +21,7 @@ enum { GAP_TICKS = 5 };
 
 static const double calm_share = 0.1;
 static const double calm_rise = 0.12 / 3600, calm_fall = 0.06 / 3600; /* a reading */
-enum { FIRST_READINGS = 7200 };
+enum { FIRST_READINGS = 7200, HOUR_READINGS = 3600 };
 /* Of a node's traffic. */
 static const double absent_share = 0.1;
 static const double usual_gain = 1.0 / 30;
@@ -416,13 +416,16 @@ static void learn_calm(struct attribution_node *node, const struct tick *tick)
     double latency_ns = node->domain.latency_ns;
     double without_ns = latency_ns * exp(-node->findings.standing);
     hour_percentile_add(&node->hour, tick->mono_ns, without_ns * 1e-9);
+    if (node->findings.standing > 0)
+        node->stood = node->domain.readings;
     if (!knows_calm(node))
         return;
     double hour_ns = hour_percentile_seconds(&node->hour, calm_share) * 1e9;
     double kept_ns = node->calm_kept_ns > 0 ? node->calm_kept_ns : hour_ns;
     bool settled = node->ledger.restored || node->domain.readings > FIRST_READINGS;
-    double most_ns = settled ? kept_ns * (1 + calm_rise) : hour_ns;
-    double least_ns = node->findings.standing > 0 ? kept_ns * (1 - calm_fall) : 0;
+    double most_ns = settled ? kept_ns * (1 + calm_rise) : INFINITY;
+    bool stood = node->stood && node->domain.readings - node->stood < HOUR_READINGS;
+    double least_ns = stood ? kept_ns * (1 - calm_fall) : 0;
     node->calm_ns = node->calm_kept_ns = fmin(most_ns, fmax(least_ns, hour_ns));
 }
 

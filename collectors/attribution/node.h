@@ -77,6 +77,7 @@ struct attribution_node {
     double host_square, latency_square;
     double busy_share;  /* of its CPUs beside the probe's, in this tick; NaN: not known */
     uint64_t last_tick; /* with a reading, or the first one; 0: none yet */
+    uint64_t stood;     /* the last reading in which somebody was named; 0: none */
 
     /* Of the last reading. */
     bool known; /* there was one, and it is not stale */

@@ -136,9 +136,10 @@ class Counters(unittest.TestCase):
             wait_until(lambda: exporter.tick() == seconds, 20, "the last tick")
             page = exporter.scrape()
         series = series_of(kind, seed, seconds)
-        # Not equal to the last digit: caused latencies differ by 2e-5, far less than one reading.
+        # Not equal to the last digit: caused latencies differ by 2e-5, far less than one reading,
+        # and so does what is calm without them.
         for name, tolerance in (("interference_container_caused_latency_seconds_total", 1e-4),
-                                ("interference_memory_excess_latency_seconds_total", 1e-5),
+                                ("interference_memory_excess_latency_seconds_total", 1e-4),
                                 ("interference_memory_attribution_readings_total", 1e-9),
                                 ("interference_memory_probe_latency_seconds", 1e-9)):
             wanted = sum(float(values[seconds]) for key, values in series.items()

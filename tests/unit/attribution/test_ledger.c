@@ -264,6 +264,21 @@ static void across_a_restart(void **state)
     node_free(other);
 }
 
+/* Half of it begins, then the other: what it was before is before both. */
+static void who_starts_in_two_steps_began_at_the_first(void **state)
+{
+    (void)state;
+    struct node *node = node_new(17, 0.02);
+    run(node, 600, 0);
+    node->x[A] = 2;
+    run(node, 6, 0.2);
+    node->x[A] = 3;
+    run(node, 600, 0.3);
+    assert_true(of(node, A)->named && of(node, A)->before < 0.2F);
+    assert_true(fabs((double)of(node, A)->effect / 0.3 - 1) < 0.25);
+    node_free(node);
+}
+
 /* The probe was silent as it began, and the latency rose meanwhile: what came first is unknown. */
 static void who_begins_in_a_gap_is_not_named(void **state)
 {
@@ -491,6 +506,7 @@ int main(void)
         cmocka_unit_test(who_waits_is_no_cause),
         cmocka_unit_test(the_host_explains_too),
         cmocka_unit_test(across_a_restart),
+        cmocka_unit_test(who_starts_in_two_steps_began_at_the_first),
         cmocka_unit_test(who_begins_in_a_gap_is_not_named),
         cmocka_unit_test(worked_doubt),
         cmocka_unit_test(who_began_by_chance_is_cleared_when_it_ends),
