@@ -31,7 +31,7 @@ static void say_confined(const struct log *log, unsigned confined)
 }
 
 static int run(const struct plan *plan, const struct log *log, const sigset_t *signals,
-               struct front *front)
+               struct front *front, const struct doctor_host *host)
 {
     char error[512] = "";
     struct exporter *exporter = NULL;
@@ -40,11 +40,13 @@ static int run(const struct plan *plan, const struct log *log, const sigset_t *s
     if (!err && front)
         say_confined(log,
                      confined | confine_actions(front_keeper(front), exporter_uses_bpf(exporter)));
-    if (!err && plan->options->once)
+    if (!err && plan->options->doctor)
+        err = exporter_doctor(exporter, host, stdout, error, sizeof error);
+    else if (!err && plan->options->once)
         err = exporter_once(exporter, stdout, error, sizeof error);
     else if (!err)
         err = exporter_run(exporter, error, sizeof error);
-    int status = err ? complain(error, err) : EXIT_OK;
+    int status = err < 0 ? complain(error, err) : err; /* above 0: the doctor's */
     if (exporter_free(exporter) != 0) {
         log_warn(log, "main", "a thread is stuck in another process's memory: left behind");
         fflush(stdout);
@@ -61,6 +63,9 @@ static int read_and_serve(const struct options *options, const struct log *log,
     int err = plan_init(&plan, options, NULL, error, sizeof error);
     if (err)
         return complain(error, err);
+    struct doctor_host host = {0};
+    if (options->doctor)
+        doctor_host_read(&plan.fs, &host);
     err = plan_become_user(&plan, error, sizeof error);
     if (err) {
         plan_release(&plan);
@@ -81,7 +86,7 @@ static int read_and_serve(const struct options *options, const struct log *log,
     err = plan_enclose(&plan);
     if (err)
         log_warn(log, "main", "the memory is not kept from others: %s", strerror(-err));
-    int status = run(&plan, log, signals, front);
+    int status = run(&plan, log, signals, front, &host);
     inspector_free(plan.inspector);
     plan_release(&plan);
     return status;

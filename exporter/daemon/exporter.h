@@ -14,6 +14,7 @@
 
 #include "exporter/base/log.h"
 #include "exporter/daemon/plan.h"
+#include "exporter/doctor/doctor.h"
 #include "exporter/front/front.h"
 
 struct exporter;
@@ -40,6 +41,12 @@ void exporter_stop(struct exporter *exporter);
 
 /* --once: two ticks live, all ticks of a recording; then text 0.0.4 on 'file'. */
 int exporter_once(struct exporter *exporter, FILE *file, char *error, size_t error_size);
+
+/* --doctor, after exporter_new() with the flag: two ticks, then what doctor_print() says of them.
+ * 'host' is as doctor_host_read() found it before privileges were dropped. Its status, or -errno
+ * with the message in error. */
+int exporter_doctor(struct exporter *exporter, const struct doctor_host *host, FILE *file,
+                    char *error, size_t error_size);
 
 /* Whether it goes on using a BPF program. */
 bool exporter_uses_bpf(const struct exporter *exporter);

@@ -51,7 +51,8 @@ struct options {
     bool replay_max_speed;   /* --source.replay.speed=max */
     uint64_t replay_skip_ns; /* of the recording's beginning: as fast as possible */
 
-    bool once;
+    bool once; /* also where doctor is */
+    bool doctor, json;
     size_t user; /* 0: as started */
     enum log_level log_level;
     enum log_format log_format;

@@ -144,6 +144,14 @@ static int check_together(struct parse *parse)
     if (options->user && options->names == NAMES_RUNTIME)
         return parse_fail(parse, "--process.user contradicts --containers.names=runtime: the "
                                  "runtimes' state is root's");
+    if (options->json && !options->doctor)
+        return parse_fail(parse, "--json goes with --doctor only");
+    if (options->doctor && options->source == SOURCE_REPLAY)
+        return parse_fail(parse, "--doctor contradicts a replay: it is about this machine");
+    if (options->doctor) {
+        options->once = true;
+        options->log_level = LOG_LEVEL_ERROR;
+    }
     if (options->state_file && options->once)
         return parse_fail(parse, "--state.file contradicts --once");
     return 0;

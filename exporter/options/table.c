@@ -230,6 +230,15 @@ const struct option_flag flag_table[] = {
      .offset = MEMBER(once),
      .help = "Print the metrics after two ticks (replay: after the last tick) and exit, without "
              "opening a socket."},
+    {.name = "doctor",
+     .type = FLAG_BOOL,
+     .offset = MEMBER(doctor),
+     .help = "Say in ten lines what this machine can tell and what not, why, and what would change "
+             "it; then exit, with 3 while something would, otherwise 0. Opens no socket."},
+    {.name = "json",
+     .type = FLAG_BOOL,
+     .offset = MEMBER(json),
+     .help = "With --doctor: as a JSON document."},
     {.name = "process.user",
      .type = FLAG_COUNT,
      .offset = MEMBER(user),

@@ -83,6 +83,19 @@ class Flags(Base):
             self.assertIn(flag, text.stdout)
         self.assertRegex(run_exporter("--version").stdout, r"^interference_exporter \d+\.\d+\.\d+")
 
+    def test_doctor(self):
+        """In text and as a document, of the same machine; an answer to both is no refusal."""
+        text = run_exporter("--doctor", "--no-collector.probe")
+        document = run_exporter("--doctor", "--json", "--no-collector.probe")
+        self.assertEqual(document.returncode, text.returncode, document.stderr)
+        can = json.loads(document.stdout)["can"]
+        self.assertEqual(text.returncode, 3 if any(
+            line["remedy"] and not line["works"] and not line["off"] for line in can.values())
+            else 0)
+        self.assertEqual([line.split()[1] for line in text.stdout.splitlines()[1:]], list(can))
+        self.assertTrue(can["probe"]["off"])
+        self.refused("--json", words=["--json goes with --doctor only"])
+
     def test_port_in_use(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))

@@ -135,6 +135,7 @@ static void test_booleans(void **state)
         {"containers.all-cgroups", offsetof(struct options, all_cgroups)},
         {"containers.nested", offsetof(struct options, nested)},
         {"once", offsetof(struct options, once)},
+        {"doctor", offsetof(struct options, doctor)},
     };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         char on[64], off[64];
@@ -419,6 +420,10 @@ static const struct {
     {"--state.file=f", "--source.replay.file=g",
      "--state.file contradicts a replay: what is learned from a recording is not of this machine"},
     {"--state.file=f", "--once", "--state.file contradicts --once"},
+    {"--state.file=f", "--doctor", "--state.file contradicts --once"},
+    {"--json", NULL, "--json goes with --doctor only"},
+    {"--doctor", "--source.replay.file=f",
+     "--doctor contradicts a replay: it is about this machine"},
     {"--process.user=65534", "--containers.names=runtime",
      "--process.user contradicts --containers.names=runtime: the runtimes' state is root's"},
     {"--process.user=4294967295", NULL,
