@@ -165,7 +165,6 @@ class Files(WebConfig):
                 (self.tls(cert_file="."), "Invalid argument"),
                 (self.tls(key_file="other.key"), "do not match"),
                 (self.tls(cert_file="empty.pem"), "certificate and key: "),
-                (self.tls(client_auth_type="RequireAndVerifyClientCert"), "without a client_ca"),
                 (self.tls(client_auth_type="RequireAndVerifyClientCert",
                           client_ca_file="empty.pem"), "client_ca"),
                 (self.tls(max_version="TLS12", cipher_suites=["TLS_AES_128_GCM_SHA256"]),
@@ -197,6 +196,8 @@ class Clients(WebConfig):
                 ("RequireAnyClientCert", None, everybody - {"none"}),
                 ("RequireClientCert", "ca.pem", everybody - {"none"}),
                 ("VerifyClientCertIfGiven", "ca.pem", {"none", "ours"}),
+                ("VerifyClientCertIfGiven", None, {"none"}),  # by the system's authorities
+                ("RequireAndVerifyClientCert", None, set()),
                 ("RequireAndVerifyClientCert", "ca.pem", {"ours"}),
                 ("RequireAndVerifyClientCert", "others.pem", {"theirs"})):
             self.write(self.tls(client_auth_type=kind, **({"client_ca_file": ca} if ca else {})))
@@ -456,15 +457,18 @@ class Elsewhere(WebConfig):
         shown = ("--cert", str(mine), "--key", str(mine.with_suffix(".key")))
         ca = {"client_ca_file": "ca.pem"}
         users = {"basic_auth_users": {"alice": bcrypt("secret")}}
-        self.write(self.tls())
+        system = self.tls(client_auth_type="RequireAndVerifyClientCert")
+        self.write(system)
         self.process = harness.start(
-            ["unshare", "--net", "bash", "-c",
-             'ip link set lo up && ip addr add 192.0.2.7/32 dev lo && exec "$@"', "bash",
+            ["unshare", "--net", "--mount", "bash", "-c",
+             'ip link set lo up && ip addr add 192.0.2.7/32 dev lo && '
+             'mount --bind "$0" /etc/ssl/certs/ca-certificates.crt && exec "$@"', self.ca,
              harness.EXPORTER, *REPLAY, "--web.listen-address=:10066",
              f"--web.config.file={self.file}"], stderr=subprocess.DEVNULL)
         self.addCleanup(harness.stop, self.process)
-        wait_until(lambda: self.status("/-/ready") == 200, 20, "ready")
+        wait_until(lambda: self.status("/-/ready", *shown) == 200, 20, "ready")
         for config, arguments, status in (
+                (system, shown, 403),
                 (self.tls(), (), 403),
                 (self.tls(client_auth_type="RequireAnyClientCert"), shown, 403),
                 (self.tls(client_auth_type="RequestClientCert"), shown, 403),

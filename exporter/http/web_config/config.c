@@ -1,9 +1,11 @@
 #include "exporter/http/web_config/config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "exporter/base/duration.h"
 #include "exporter/http/web_config/bcrypt.h"
@@ -180,9 +182,6 @@ static const char *tls_problem(const struct web_tls *tls)
         return "a client_ca without a client_auth_type that asks for certificates";
     if (tls->sans_given && tls->client_auth == WEB_CLIENT_NONE)
         return "client_allowed_sans without a client_auth_type that asks for certificates";
-    if (!ca && tls->client_auth >= WEB_CLIENT_VERIFIED_IF_GIVEN)
-        return "a client_auth_type that verifies certificates, without a client_ca or "
-               "client_ca_file";
     if (tls->min_version > tls->max_version)
         return "min_version is above max_version";
     return NULL;
@@ -390,6 +389,30 @@ static int find_client_auth(struct web_tls *tls, char *error, size_t error_size)
     return -EINVAL;
 }
 
+/* Certificates are verified by the system's authorities, if the file names none, as by the toolkit:
+ * where distributions keep them. Without any, no certificate is good. */
+static int take_system_authorities(struct web_tls *tls)
+{
+    static const char *const files[] = {
+        "/etc/ssl/certs/ca-certificates.crt", /* Debian, Alpine */
+        "/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora, RHEL */
+        "/etc/ssl/ca-bundle.pem",             /* SUSE */
+        "/etc/ssl/cert.pem",
+    };
+    if (tls->client_auth < WEB_CLIENT_VERIFIED_IF_GIVEN || tls->client_ca || tls->client_ca_file)
+        return 0;
+    tls->system_ca = true;
+    for (size_t i = 0; i < COUNT(files); i++) {
+        int fd = open(files[i], O_RDONLY | O_CLOEXEC); /* access() knows nothing of Landlock */
+        if (fd < 0)
+            continue;
+        close(fd);
+        tls->client_ca_file = strdup(files[i]);
+        return tls->client_ca_file ? 0 : -ENOMEM;
+    }
+    return 0;
+}
+
 int web_config_parse(const char *text, size_t len, struct web_config *out, char *error,
                      size_t error_size)
 {
@@ -404,6 +427,8 @@ int web_config_parse(const char *text, size_t len, struct web_config *out, char 
     int err = web_yaml_read(text, len, take_root, &config, error, error_size);
     if (!err)
         err = find_client_auth(&config.tls, error, error_size);
+    if (!err)
+        err = take_system_authorities(&config.tls);
     if (err)
         web_config_release(&config);
     else

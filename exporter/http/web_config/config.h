@@ -42,6 +42,8 @@ struct web_tls {
     char *cert_file, *key_file, *client_ca_file; /* each is taken before the one above */
     char *client_auth_type;
     enum web_client_auth client_auth;
+    bool system_ca;  /* certificates are verified, and the file names no authority: by the system's,
+                        whose file is client_ca_file then, or none */
     bool sans_given; /* even if there are none: then nobody has an allowed one */
     struct web_strings sans;
     enum web_tls_version min_version, max_version;

@@ -317,7 +317,8 @@ bool web_credentials_admit(const struct web_credentials *c, gnutls_session_t ses
 
 bool web_credentials_verify(const struct web_credentials *c)
 {
-    return c->snapshot->config.tls.client_auth == WEB_CLIENT_VERIFIED;
+    const struct web_tls *tls = &c->snapshot->config.tls;
+    return tls->client_auth == WEB_CLIENT_VERIFIED && !tls->system_ca;
 }
 
 /* A list of suites is about TLS up to 1.2. Called when the version is agreed on, and before the
