@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "exporter/base/channel.h"
 #include "exporter/base/sealed_file.h"
 #include "exporter/front/message.h"
+#include "exporter/service/channel.h"
 
 struct desk {
     struct desk_config config;

@@ -9,11 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "exporter/base/channel.h"
 #include "exporter/front/desk.h"
 #include "exporter/front/keeper.h"
 #include "exporter/front/message.h"
 #include "exporter/front/tally.h"
+#include "exporter/service/channel.h"
 
 enum { START_TIMEOUT_MS = 10000 };
 

@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "exporter/base/channel.h"
 #include "exporter/base/clock.h"
 #include "exporter/front/message.h"
 #include "exporter/front/readable.h"
 #include "exporter/front/remote.h"
+#include "exporter/service/channel.h"
 #include "exporter/service/children.h"
 #include "exporter/service/confine.h"
 

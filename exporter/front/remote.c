@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/base/channel.h"
 #include "exporter/base/clock.h"
 #include "exporter/front/body.h"
+#include "exporter/service/channel.h"
 
 struct remote {
     int fd;

@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "exporter/base/channel.h"
 #include "exporter/base/clock.h"
 #include "exporter/base/process_stat.h"
 #include "exporter/inspect/question.h"
 #include "exporter/inspect/warden.h"
+#include "exporter/service/channel.h"
 #include "exporter/service/privileges.h"
 
 struct inspector {

@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "exporter/base/channel.h"
 #include "exporter/base/clock.h"
 #include "exporter/inspect/worker.h"
+#include "exporter/service/channel.h"
 #include "exporter/service/children.h"
 #include "exporter/service/confine.h"
 #include "exporter/service/privileges.h"

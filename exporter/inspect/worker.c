@@ -7,9 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "exporter/base/channel.h"
 #include "exporter/base/clock.h"
 #include "exporter/inspect/question.h"
+#include "exporter/service/channel.h"
 #include "exporter/source/accesses/own_reader.h"
 #include "exporter/source/pmem/pmem.h"
 

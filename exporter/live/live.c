@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "exporter/base/array.h"
-#include "exporter/base/clip.h"
 #include "exporter/base/textbuf.h"
+#include "exporter/live/clip.h"
 
 /* What collectors put in, by slot. */
 struct row {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/base/clip.h"
 #include "exporter/containers/workload.h"
+#include "exporter/live/clip.h"
 #include "exporter/live/order.h"
 #include "exporter/pages/arguments.h"
 #include "exporter/pages/internal.h"

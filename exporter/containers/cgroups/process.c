@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "exporter/base/clock.h"
-#include "exporter/base/long_path.h"
 #include "exporter/base/process_stat.h"
+#include "exporter/containers/cgroups/long_path.h"
 #include "exporter/containers/cgroups/walk.h"
 
 enum { TEXT_SIZE = 32768 };

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "exporter/base/array.h"
-#include "exporter/base/long_path.h"
+#include "exporter/containers/cgroups/long_path.h"
 
 /* More of them would take 50 ms of the start. */
 enum { LIBCGROUP_MAX = 256 };

@@ -9,7 +9,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "exporter/base/long_path.h"
+#include "exporter/containers/cgroups/long_path.h"
 
 enum { BUFFER_BYTES = 16384 };
 

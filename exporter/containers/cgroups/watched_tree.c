@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "exporter/base/long_path.h"
 #include "exporter/containers/cgroups/hierarchy.h"
+#include "exporter/containers/cgroups/long_path.h"
 
 static void lost_watch(struct watched_tree *watched, int err)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/base/long_path.h"
+#include "exporter/containers/cgroups/long_path.h"
 #include "exporter/containers/discovery/internal.h"
 
 /* A pod's container without a log link is taken for its sandbox after this; before the table's

@@ -22,12 +22,12 @@
 
 #include <cmocka.h>
 
-#include "exporter/base/channel.h"
 #include "exporter/base/sealed_file.h"
 #include "exporter/front/body.h"
 #include "exporter/front/keeper.h"
 #include "exporter/front/message.h"
 #include "exporter/front/tally.h"
+#include "exporter/service/channel.h"
 #include "exporter/service/confine.h"
 #include "tests/unit/support/tries.h"
 

@@ -1,8 +1,8 @@
 /*
  * Datagrams with descriptors, over a pair of SOCK_SEQPACKET sockets.
  */
-#ifndef IE_BASE_CHANNEL_H
-#define IE_BASE_CHANNEL_H
+#ifndef IE_SERVICE_CHANNEL_H
+#define IE_SERVICE_CHANNEL_H
 
 #include <stddef.h>
 

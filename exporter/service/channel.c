@@ -1,4 +1,4 @@
-#include "exporter/base/channel.h"
+#include "exporter/service/channel.h"
 
 #include <errno.h>
 #include <poll.h>

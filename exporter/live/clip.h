@@ -1,6 +1,6 @@
 /* Text into a fixed place. */
-#ifndef IE_BASE_CLIP_H
-#define IE_BASE_CLIP_H
+#ifndef IE_LIVE_CLIP_H
+#define IE_LIVE_CLIP_H
 
 #include <stddef.h>
 

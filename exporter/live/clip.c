@@ -1,4 +1,4 @@
-#include "exporter/base/clip.h"
+#include "exporter/live/clip.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "exporter/base/long_path.h"
+#include "exporter/containers/cgroups/long_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
