@@ -3,46 +3,40 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "exporter/base/kernel_text.h"
+
 enum { CPULIST_LARGEST = 65535 };
 
-static bool parse_number(const char **p, const char *end, int *out)
+static bool take_cpu(struct kernel_text *in, int *out)
 {
-    const char *start = *p;
-    int value = 0;
-    while (*p < end && **p >= '0' && **p <= '9') {
-        value = value * 10 + (**p - '0');
-        if (value > CPULIST_LARGEST)
-            return false;
-        (*p)++;
-    }
-    *out = value;
-    return *p > start;
+    uint64_t value;
+    if (!kernel_text_number(in, &value) || value > CPULIST_LARGEST)
+        return false;
+    *out = (int)value;
+    return true;
 }
 
 int cpulist_parse(const char *text, size_t len, int *out, size_t cap, size_t *n)
 {
-    const char *p = text, *end = text + len;
+    struct kernel_text in = kernel_text_of(text, len);
     size_t count = 0;
     int last = -1;
-    while (end > p && (end[-1] == '\n' || end[-1] == ' '))
-        end--;
-    while (p < end) {
+    while (in.end > in.at && (in.end[-1] == '\n' || in.end[-1] == ' '))
+        in.end--;
+    while (in.at < in.end) {
         int first, final;
-        if (!parse_number(&p, end, &first))
+        if (!take_cpu(&in, &first))
             return -EINVAL;
         final = first;
-        if (p < end && *p == '-') {
-            p++;
-            if (!parse_number(&p, end, &final))
-                return -EINVAL;
-        }
+        if (kernel_text_char(&in, '-') && !take_cpu(&in, &final))
+            return -EINVAL;
         if (first <= last || final < first)
             return -EINVAL;
         for (int i = first; i <= final; i++, count++)
             if (count < cap)
                 out[count] = i;
         last = final;
-        if (p < end && (*p++ != ',' || p == end))
+        if (in.at < in.end && (!kernel_text_char(&in, ',') || in.at == in.end))
             return -EINVAL;
     }
     *n = count;

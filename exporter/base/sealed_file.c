@@ -7,28 +7,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+#include "exporter/base/whole.h"
 
-static int write_all(int fd, const char *bytes, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, bytes, len);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n > 0) {
-            bytes += n;
-            len -= (size_t)n;
-        }
-    }
-    return 0;
-}
+static const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 
 int sealed_file_new(const void *bytes, size_t len, int *out)
 {
     int fd = memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -errno;
-    int err = write_all(fd, bytes, len);
+    int err = write_whole(fd, bytes, len);
     if (!err && fcntl(fd, F_ADD_SEALS, seals) != 0)
         err = -errno;
     if (err) {

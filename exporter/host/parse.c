@@ -2,15 +2,10 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <string.h>
+
+#include "exporter/base/kernel_text.h"
 
 /* ---- pressure ---- */
-
-static const char *skip(const char *at, const char *end, const char *word)
-{
-    size_t len = strlen(word);
-    return at && (size_t)(end - at) >= len && memcmp(at, word, len) == 0 ? at + len : NULL;
-}
 
 /* "12.34 " is 0.1234. */
 static bool take_percent(const char *at, const char *end, double *ratio)
@@ -34,14 +29,10 @@ static bool take_percent(const char *at, const char *end, double *ratio)
 
 int pressure_parse(const char *text, size_t len, double *some_ratio)
 {
-    for (const char *line = text, *end = text + len; line < end;) {
-        const char *newline = memchr(line, '\n', (size_t)(end - line));
-        const char *line_end = newline ? newline : end;
-        const char *value = skip(line, line_end, "some avg10=");
-        if (value)
-            return take_percent(value, line_end, some_ratio) ? 0 : -EINVAL;
-        line = newline ? newline + 1 : end;
-    }
+    struct kernel_text in = kernel_text_of(text, len), line;
+    while (kernel_text_rest_line(&in, &line))
+        if (kernel_text_word(&line, "some avg10="))
+            return take_percent(line.at, line.end, some_ratio) ? 0 : -EINVAL;
     return -EINVAL;
 }
 
@@ -49,33 +40,17 @@ int pressure_parse(const char *text, size_t len, double *some_ratio)
 
 enum { STEAL = 7, TIMES = 8 }; /* user, nice, system, idle, iowait, irq, softirq, steal */
 
-/* Where the number ends; NULL: it is none. */
-static const char *take_number(const char *at, const char *end, uint64_t *out)
-{
-    uint64_t value = 0;
-    const char *digit = at;
-    for (; digit < end && *digit >= '0' && *digit <= '9'; digit++)
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*digit - '0'), &value))
-            return NULL;
-    *out = value;
-    return digit > at ? digit : NULL;
-}
-
 int cpu_times_parse(const char *text, size_t len, uint64_t *all_ticks, uint64_t *steal_ticks)
 {
-    const char *end = memchr(text, '\n', len);
-    const char *at = end ? skip(text, end, "cpu ") : NULL;
+    struct kernel_text in = kernel_text_of(text, len), line;
     uint64_t time[TIMES], all = 0;
     size_t n = 0;
-    if (!at)
+    if (!kernel_text_line(&in, &line) || !kernel_text_word(&line, "cpu "))
         return -EINVAL;
-    while (at < end && n < TIMES) {
-        if (*at == ' ') {
-            at++;
+    while (line.at < line.end && n < TIMES) {
+        if (kernel_text_char(&line, ' '))
             continue;
-        }
-        if (!(at = take_number(at, end, &time[n])) || __builtin_add_overflow(all, time[n], &all))
+        if (!kernel_text_number(&line, &time[n]) || __builtin_add_overflow(all, time[n], &all))
             return -EINVAL;
         n++;
     }

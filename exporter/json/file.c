@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exporter/base/whole.h"
+
 int json_file_parse(const char *text, size_t len, json_t **out, char *error, size_t error_size)
 {
     json_error_t where;
@@ -44,20 +46,8 @@ static int read_up_to(const char *path, char *text, size_t size, size_t *len)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return -errno;
-    size_t have = 0;
-    int err = 0;
-    while (have < size) {
-        ssize_t n = read(fd, text + have, size - have);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            err = -errno;
-        if (n <= 0)
-            break;
-        have += (size_t)n;
-    }
+    int err = read_whole(fd, text, size, len);
     close(fd);
-    *len = have;
     return err;
 }
 

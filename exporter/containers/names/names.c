@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exporter/base/whole.h"
 #include "exporter/containers/names/allowance.h"
 #include "exporter/containers/names/folder.h"
 #include "exporter/containers/names/host.h"
@@ -50,23 +51,6 @@ uint64_t names_readings(const struct names *names)
     return names->links.count + names->pods.count;
 }
 
-static int read_all(int fd, char *out, size_t size, size_t *len)
-{
-    size_t n = 0;
-    while (n < size) {
-        ssize_t got = read(fd, out + n, size - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -errno;
-        if (got == 0)
-            break;
-        n += (size_t)got;
-    }
-    *len = n;
-    return 0;
-}
-
 static void state_free(char *text, size_t size)
 {
     if (!text)
@@ -93,7 +77,7 @@ static int state_read(const struct fsroot *fs, const char *relative, char **text
     if (!err && !(buffer = malloc(cap)))
         err = -ENOMEM;
     if (!err)
-        err = read_all(fd, buffer, cap, &n);
+        err = read_whole(fd, buffer, cap, &n);
     if (!err && n == cap)
         err = -EINVAL; /* grows while it is read: not written whole yet */
     close(fd);

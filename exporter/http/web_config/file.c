@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exporter/base/whole.h"
 #include "exporter/http/web_config/config.h"
 
 /* File systems stamp with a clock that ticks some times a second, or once. */
@@ -31,23 +32,6 @@ static struct web_stamp stamp_of(const struct stat *st)
     };
 }
 
-/* Until the end of the file or of the buffer. */
-static int read_up_to(int fd, char *bytes, size_t size, size_t *len)
-{
-    *len = 0;
-    while (*len < size) {
-        ssize_t n = read(fd, bytes + *len, size - *len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        if (n == 0)
-            break;
-        *len += (size_t)n;
-    }
-    return 0;
-}
-
 static int read_open(int fd, struct web_text *out, struct web_stamp *stamp)
 {
     struct stat st;
@@ -60,7 +44,7 @@ static int read_open(int fd, struct web_text *out, struct web_stamp *stamp)
     struct web_text text = {.bytes = malloc(WEB_FILE_MAX_BYTES + 2)};
     if (!text.bytes)
         return -ENOMEM;
-    int err = read_up_to(fd, text.bytes, WEB_FILE_MAX_BYTES + 1, &text.len);
+    int err = read_whole(fd, text.bytes, WEB_FILE_MAX_BYTES + 1, &text.len);
     if (!err && text.len > WEB_FILE_MAX_BYTES) /* it grew */
         err = -EFBIG;
     if (err) {

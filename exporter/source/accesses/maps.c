@@ -3,83 +3,53 @@
 #include <errno.h>
 #include <string.h>
 
-/* What is left of one line. */
-struct cursor {
-    const char *at, *end;
-};
+#include "exporter/base/kernel_text.h"
 
-static int digit_of(char c, unsigned base)
-{
-    int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
-    return digit < (int)base ? digit : -1;
-}
-
-static bool number(struct cursor *cursor, unsigned base, uint64_t *out)
-{
-    uint64_t value = 0;
-    const char *start = cursor->at;
-    for (; cursor->at < cursor->end; cursor->at++) {
-        int digit = digit_of(*cursor->at, base);
-        if (digit < 0)
-            break;
-        if (__builtin_mul_overflow(value, base, &value) ||
-            __builtin_add_overflow(value, (uint64_t)digit, &value))
-            return false;
-    }
-    *out = value;
-    return cursor->at > start;
-}
-
-static bool small_number(struct cursor *cursor, unsigned base, uint32_t *out)
+static bool small_number(struct kernel_text *in, unsigned base, uint32_t *out)
 {
     uint64_t value;
-    if (!number(cursor, base, &value) || value > UINT32_MAX)
+    if (!kernel_text_number_in(in, base, &value) || value > UINT32_MAX)
         return false;
     *out = (uint32_t)value;
     return true;
 }
 
-static bool literal(struct cursor *cursor, char c)
+static bool flag(struct kernel_text *in, char yes, char no, bool *out)
 {
-    if (cursor->at == cursor->end || *cursor->at != c)
-        return false;
-    cursor->at++;
-    return true;
+    *out = kernel_text_char(in, yes);
+    return *out || kernel_text_char(in, no);
 }
 
-static bool flag(struct cursor *cursor, char yes, char no, bool *out)
+/* The next line of the rest; false: there is none. */
+static bool next_line(const char **text, size_t *len, struct kernel_text *line)
 {
-    *out = literal(cursor, yes);
-    return *out || literal(cursor, no);
-}
-
-static struct cursor take_line(const char **text, size_t *len)
-{
-    const char *newline = memchr(*text, '\n', *len);
-    struct cursor line = {*text, newline ? newline : *text + *len};
-    size_t taken = (size_t)(line.end - line.at) + (newline ? 1 : 0);
-    *text += taken;
-    *len -= taken;
-    return line;
+    struct kernel_text in = kernel_text_of(*text, *len);
+    bool more = kernel_text_rest_line(&in, line);
+    *text = in.at;
+    *len = (size_t)(in.end - in.at);
+    return more;
 }
 
 int maps_next(const char **text, size_t *len, struct maps_line *out)
 {
     struct maps_line line;
-    if (*len == 0)
+    struct kernel_text c;
+    if (!next_line(text, len, &c))
         return 0;
-    struct cursor c = take_line(text, len);
-    if (!number(&c, 16, &line.start) || !literal(&c, '-') || !number(&c, 16, &line.end) ||
-        line.end <= line.start || !literal(&c, ' ') || !flag(&c, 'r', '-', &line.readable) ||
+    if (!kernel_text_number_in(&c, 16, &line.start) || !kernel_text_char(&c, '-') ||
+        !kernel_text_number_in(&c, 16, &line.end) || line.end <= line.start ||
+        !kernel_text_char(&c, ' ') || !flag(&c, 'r', '-', &line.readable) ||
         !flag(&c, 'w', '-', &line.writable) || !flag(&c, 'x', '-', &line.executable) ||
-        !flag(&c, 's', 'p', &line.shared) || !literal(&c, ' ') || !number(&c, 16, &line.offset) ||
-        !literal(&c, ' ') || !small_number(&c, 16, &line.major) || !literal(&c, ':') ||
-        !small_number(&c, 16, &line.minor) || !literal(&c, ' ') || !number(&c, 10, &line.inode))
+        !flag(&c, 's', 'p', &line.shared) || !kernel_text_char(&c, ' ') ||
+        !kernel_text_number_in(&c, 16, &line.offset) || !kernel_text_char(&c, ' ') ||
+        !small_number(&c, 16, &line.major) || !kernel_text_char(&c, ':') ||
+        !small_number(&c, 16, &line.minor) || !kernel_text_char(&c, ' ') ||
+        !kernel_text_number(&c, &line.inode))
         return -EINVAL;
-    if (c.at < c.end && *c.at != ' ')
+    if (c.at < c.end && !kernel_text_begins(&c, ' '))
         return -EINVAL;
-    while (c.at < c.end && *c.at == ' ')
-        c.at++;
+    while (kernel_text_char(&c, ' '))
+        ;
     line.path = c.at;
     line.path_len = (size_t)(c.end - c.at);
     *out = line;
@@ -87,20 +57,17 @@ int maps_next(const char **text, size_t *len, struct maps_line *out)
 }
 
 /* Moves behind the next blank. */
-static bool skip_field(struct cursor *cursor)
+static bool skip_field(struct kernel_text *in)
 {
-    const char *blank = memchr(cursor->at, ' ', (size_t)(cursor->end - cursor->at));
-    if (!blank)
-        return false;
-    cursor->at = blank + 1;
-    return true;
+    struct kernel_text field;
+    return kernel_text_until(in, ' ', &field);
 }
 
 /* "ID PARENT MAJOR:MINOR ROOT MOUNTPOINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS" */
-static bool mount_fields(struct cursor c, struct mount_line *out)
+static bool mount_fields(struct kernel_text c, struct mount_line *out)
 {
     if (!skip_field(&c) || !skip_field(&c) || !small_number(&c, 10, &out->major) ||
-        !literal(&c, ':') || !small_number(&c, 10, &out->minor) || !skip_field(&c) ||
+        !kernel_text_char(&c, ':') || !small_number(&c, 10, &out->minor) || !skip_field(&c) ||
         !skip_field(&c) || !skip_field(&c))
         return false;
     while (!(c.end - c.at >= 2 && c.at[0] == '-' && c.at[1] == ' '))
@@ -114,9 +81,10 @@ static bool mount_fields(struct cursor c, struct mount_line *out)
 int mountinfo_next(const char **text, size_t *len, struct mount_line *out)
 {
     struct mount_line line;
-    if (*len == 0)
+    struct kernel_text fields;
+    if (!next_line(text, len, &fields))
         return 0;
-    if (!mount_fields(take_line(text, len), &line))
+    if (!mount_fields(fields, &line))
         return -EINVAL;
     *out = line;
     return 1;

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "exporter/base/kernel_text.h"
 #include "exporter/source/machine.h"
 
 static bool is_space(char c)
@@ -11,29 +12,26 @@ static bool is_space(char c)
     return c == ' ' || c == '\n';
 }
 
-/* Where the number ends; NULL: it is none. */
-static const char *take_number(const char *at, const char *end, uint8_t *out)
+static bool take_distance(struct kernel_text *in, uint8_t *out)
 {
-    unsigned value = 0;
-    const char *digit = at;
-    for (; digit < end && *digit >= '0' && *digit <= '9' && value <= UINT8_MAX; digit++)
-        value = value * 10 + (unsigned)(*digit - '0');
-    if (value == 0 || value > UINT8_MAX || (digit < end && !is_space(*digit)))
-        return NULL;
+    uint64_t value;
+    if (!kernel_text_number(in, &value) || value == 0 || value > UINT8_MAX)
+        return false;
     *out = (uint8_t)value;
-    return digit;
+    return in->at == in->end || is_space(*in->at);
 }
 
 int numa_distances_parse(const char *text, size_t len, uint8_t *out, size_t n)
 {
     uint8_t found[MACHINE_NODES];
     size_t count = 0;
-    for (const char *at = text, *end = text + len; at < end;) {
-        if (is_space(*at)) {
-            at++;
+    struct kernel_text in = kernel_text_of(text, len);
+    while (in.at < in.end) {
+        if (is_space(*in.at)) {
+            in.at++;
             continue;
         }
-        if (count >= n || count >= MACHINE_NODES || !(at = take_number(at, end, &found[count])))
+        if (count >= n || count >= MACHINE_NODES || !take_distance(&in, &found[count]))
             return -EINVAL;
         count++;
     }

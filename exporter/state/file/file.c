@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exporter/base/whole.h"
+
 static int explain(char *why, size_t why_size, const char *step, int err)
 {
     snprintf(why, why_size, "%s: %s", step, strerror(-err));
@@ -36,22 +38,6 @@ static int check(const struct stat *st, size_t max, char *why, size_t why_size)
     return 0;
 }
 
-/* Up to 'len' bytes; fewer where the file has become shorter meanwhile. */
-static int read_all(int fd, uint8_t *bytes, size_t *len)
-{
-    size_t have = 0;
-    while (have < *len) {
-        ssize_t n = read(fd, bytes + have, *len - have);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n == 0)
-            break;
-        have += n > 0 ? (size_t)n : 0;
-    }
-    *len = have;
-    return 0;
-}
-
 int state_file_read(const char *path, size_t max, uint8_t **bytes, size_t *len, char *why,
                     size_t why_size)
 {
@@ -68,7 +54,7 @@ int state_file_read(const char *path, size_t max, uint8_t **bytes, size_t *len, 
     if (!err) {
         size = (size_t)st.st_size;
         buffer = malloc(size + 1);
-        err = buffer ? read_all(fd, buffer, &size) : -ENOMEM;
+        err = buffer ? read_whole(fd, buffer, size, &size) : -ENOMEM;
         if (err)
             explain(why, why_size, "it cannot be read", err);
     }
@@ -83,20 +69,6 @@ int state_file_read(const char *path, size_t max, uint8_t **bytes, size_t *len, 
 }
 
 /* ---- replacing ---- */
-
-static int write_all(int fd, const uint8_t *bytes, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, bytes, len);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n > 0) {
-            bytes += n;
-            len -= (size_t)n;
-        }
-    }
-    return 0;
-}
 
 /* A new file of this name; what a killed exporter left there goes. */
 static int create(const char *path)
@@ -113,7 +85,7 @@ static int write_new(const char *path, const uint8_t *bytes, size_t len, char *w
     int fd = create(path);
     if (fd < 0)
         return explain(why, why_size, "cannot create a file beside it", fd);
-    int err = write_all(fd, bytes, len);
+    int err = write_whole(fd, bytes, len);
     if (!err && fsync(fd) != 0)
         err = -errno;
     if (close(fd) != 0 && !err)
