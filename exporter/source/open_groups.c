@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exporter/base/array.h"
+#include "exporter/base/hash.h"
 
 /* A handle is a slot number plus one and the slot's generation, so that a handle kept beyond its
  * close finds nothing, never another group. */
@@ -27,9 +28,11 @@ struct open_group {
     struct window_sum sum; /* of the window between them */
 };
 
-static uint32_t map_tag(enum scope_kind kind, enum group group)
+static uint64_t hash_of(const char *key, enum scope_kind kind, enum group group)
 {
-    return (uint32_t)kind * GROUP_COUNT + (uint32_t)group;
+    uint32_t tag = (uint32_t)kind * GROUP_COUNT + (uint32_t)group;
+    uint64_t hash = hash_bytes(hash_bytes(HASH_START, key, strlen(key)), &tag, sizeof tag);
+    return hash ^ hash >> 32;
 }
 
 void open_groups_init(struct open_groups *groups)
@@ -55,7 +58,7 @@ void open_groups_release(struct open_groups *groups)
             group_clear(groups->slots[i]);
         free(groups->slots[i]);
     }
-    keymap_release(&groups->map);
+    hash_table_release(&groups->map);
     free(groups->slots);
     *groups = (struct open_groups){0};
 }
@@ -150,17 +153,25 @@ static int group_open(struct open_groups *groups, struct open_group *open,
         open->readings[i] = (struct reading){.stride_bytes = reading_stride(group)};
     err = reserve_both(open, width > 0 ? width : 1);
     if (!err)
-        err = keymap_put(&groups->map, open->key, map_tag(scope->kind, group), open);
-    if (!err)
-        return 0;
-    group_clear(open);
-    return no_memory(scope, why);
+        err = hash_table_reserve(&groups->map, groups->map.n + 1);
+    if (err) {
+        group_clear(open);
+        return no_memory(scope, why);
+    }
+    hash_table_insert(&groups->map, hash_of(open->key, open->kind, open->group), open);
+    return 0;
 }
 
 bool open_groups_share(struct open_groups *groups, const struct scope *scope, enum group group,
                        group_handle *handle)
 {
-    struct open_group *found = keymap_get(&groups->map, scope->key, map_tag(scope->kind, group));
+    uint64_t hash = hash_of(scope->key, scope->kind, group);
+    struct open_group *found;
+    size_t at = 0;
+    do
+        found = hash_table_next(&groups->map, hash, &at);
+    while (found && (found->kind != scope->kind || found->group != group ||
+                     strcmp(found->key, scope->key) != 0));
     if (!found)
         return false;
     found->refs++;
@@ -189,7 +200,7 @@ void open_groups_close(struct open_groups *groups, group_handle handle)
     struct open_group *found = group_of(groups, handle);
     if (!found || --found->refs > 0)
         return;
-    keymap_remove(&groups->map, found->key, map_tag(found->kind, found->group));
+    hash_table_remove(&groups->map, hash_of(found->key, found->kind, found->group), found);
     group_clear(found);
     give_slot_back(groups, found);
 }

@@ -7,7 +7,7 @@
 #ifndef IE_SOURCE_OPEN_GROUPS_H
 #define IE_SOURCE_OPEN_GROUPS_H
 
-#include "exporter/source/keymap.h"
+#include "exporter/base/hash_table.h"
 #include "exporter/source/source.h"
 #include "exporter/source/window.h"
 
@@ -36,9 +36,9 @@ struct open_groups {
     struct open_group **slots;
     uint32_t n;
     size_t cap;
-    uint32_t free_slots; /* index + 1 of the first free slot, 0: none */
-    struct keymap map;   /* (key, kind and group) -> the open group */
-    uint64_t turn;       /* counts begins; groups start at 0, which is never current */
+    uint32_t free_slots;   /* index + 1 of the first free slot, 0: none */
+    struct hash_table map; /* by key, kind and group */
+    uint64_t turn;         /* counts begins; groups start at 0, which is never current */
 };
 
 void open_groups_init(struct open_groups *groups);

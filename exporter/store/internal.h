@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 
+#include "exporter/base/hash_table.h"
 #include "exporter/store/labels.h"
 #include "exporter/store/store.h"
 
@@ -78,13 +79,6 @@ struct retired {
     struct labelset *set_first, *set_last;
 };
 
-/* Open addressing, linear probing, at most 3/4 full. */
-struct series_index {
-    struct series **slots;
-    size_t cap; /* a power of two, or 0 */
-    size_t n;
-};
-
 struct snapshot {
     struct store *store;
     size_t refs; /* under the pool's lock */
@@ -115,8 +109,8 @@ struct store {
     uint64_t seed;
     struct family **families;
     size_t n_families, families_cap;
-    struct series_index index;
-    size_t histogram_bytes; /* of all series */
+    struct hash_table index; /* of all series */
+    size_t histogram_bytes;  /* of all series */
     uint64_t published;
     uint64_t published_wall_ns;
     struct snapshot_origin origin; /* without the tick */
@@ -126,15 +120,6 @@ struct store {
 
 int snapshot_pool_init(struct snapshot_pool *pool);
 void snapshot_pool_release(struct snapshot_pool *pool);
-
-int series_index_reserve(struct series_index *index);
-struct series *series_index_find(const struct series_index *index, const struct family *family,
-                                 uint64_t hash, const struct label_text *labels);
-void series_index_insert(struct series_index *index, struct series *series);
-void series_index_remove(struct series_index *index, const struct series *series);
-
-/* Both parts of a series' labels; 'common' may be NULL. */
-struct label_text series_labels(const struct labelset *common, const char *own, size_t own_len);
 
 /* 'now' is the number of publications so far. */
 void retired_add_own(struct retired *retired, struct own_labels *own, uint64_t now);

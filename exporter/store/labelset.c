@@ -82,9 +82,3 @@ const struct label *labelset_labels(const struct labelset *set, size_t *n)
     *n = set->n;
     return set->labels;
 }
-
-struct label_text series_labels(const struct labelset *common, const char *own, size_t own_len)
-{
-    return (struct label_text){{common ? common->text : "", own},
-                               {common ? common->len : 0, own_len}};
-}

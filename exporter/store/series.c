@@ -51,6 +51,26 @@ static int own_labels_new(const struct label *labels, size_t n, struct own_label
     return err;
 }
 
+/* Both parts of a series' labels; either may be NULL. */
+static struct label_text labels_of(const struct labelset *common, const struct own_labels *own)
+{
+    return (struct label_text){{common ? common->text : "", own ? own->text : ""},
+                               {common ? common->len : 0, own ? own->len : 0}};
+}
+
+static const struct series *find(const struct family *family, uint64_t hash,
+                                 const struct label_text *labels)
+{
+    const struct series *series;
+    size_t at = 0;
+    while ((series = hash_table_next(&family->store->index, hash, &at))) {
+        struct label_text other = labels_of(series->common, series->own);
+        if (series->family == family && labels_equal(labels, &other))
+            break;
+    }
+    return series;
+}
+
 /* A labelset's hash is made when a store first uses it. */
 static int bind_set(struct store *store, struct labelset *set)
 {
@@ -67,7 +87,7 @@ static int check(struct family *family, struct labelset *common, const struct ow
                  uint64_t *hash)
 {
     struct store *store = family->store;
-    struct label_text labels = series_labels(common, own ? own->text : "", own ? own->len : 0);
+    struct label_text labels = labels_of(common, own);
     int err = bind_set(store, common);
     if (err)
         return err;
@@ -76,7 +96,7 @@ static int check(struct family *family, struct labelset *common, const struct ow
     uint64_t sum =
         (common ? common->hash : 0) + labels_hash(labels.text[1], labels.len[1], store->seed);
     *hash = labels_mix(family->salt, sum);
-    return series_index_find(&store->index, family, *hash, &labels) ? -EEXIST : 0;
+    return find(family, *hash, &labels) ? -EEXIST : 0;
 }
 
 /* To be called with +1 or -1 around everything that shows or hides a series. */
@@ -121,7 +141,7 @@ int series_new(struct family *family, struct labelset *common, const struct labe
     if (!err)
         err = check(family, common, own_labels, &hash);
     if (!err)
-        err = series_index_reserve(&store->index);
+        err = hash_table_reserve(&store->index, store->index.n + 1);
     if (!err)
         err = family_reserve(family);
     struct series value = {0};
@@ -146,7 +166,7 @@ int series_new(struct family *family, struct labelset *common, const struct labe
     family->n_used++;
     if (family->desc->type == METRIC_HISTOGRAM)
         store->histogram_bytes += histogram_size(family->desc);
-    series_index_insert(&store->index, series);
+    hash_table_insert(&store->index, series->hash, series);
     *out = series;
     return 0;
 }
@@ -157,7 +177,7 @@ void series_free(struct series *series)
         return;
     struct family *family = series->family;
     struct store *store = family->store;
-    series_index_remove(&store->index, series);
+    hash_table_remove(&store->index, series->hash, series);
     retired_add_own(&store->retired, series->own, store->published);
     count_shown(series, -1);
     retired_add_set(&store->retired, series->common, store->published);
@@ -177,7 +197,7 @@ int series_relabel(struct series *series, struct labelset *common)
     int err = check(series->family, common, series->own, &hash);
     if (err)
         return err;
-    series_index_remove(&store->index, series);
+    hash_table_remove(&store->index, series->hash, series);
     count_shown(series, -1);
     retired_add_set(&store->retired, series->common, store->published);
     if (common)
@@ -186,7 +206,7 @@ int series_relabel(struct series *series, struct labelset *common)
     count_shown(series, +1);
     series->hash = hash;
     /* One was just taken out, so there is room. */
-    series_index_insert(&store->index, series);
+    hash_table_insert(&store->index, series->hash, series);
     return 0;
 }
 

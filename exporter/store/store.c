@@ -47,7 +47,7 @@ void store_free(struct store *store)
     free(store->families);
     snapshot_pool_release(&store->pool);
     retired_free(&store->retired, UINT64_MAX);
-    free(store->index.slots);
+    hash_table_release(&store->index);
     free(store);
 }
 

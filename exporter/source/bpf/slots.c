@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "exporter/base/hash.h"
+
 struct bpf_slot {
     uint64_t id;
     int level;
@@ -27,8 +29,10 @@ int bpf_slots_init(struct bpf_slots *slots, size_t n)
 {
     *slots = (struct bpf_slots){.n = n};
     slots->at = calloc(n ? n : 1, sizeof *slots->at);
-    if (!slots->at)
+    if (!slots->at || hash_table_reserve(&slots->told, n) != 0) {
+        bpf_slots_release(slots);
         return -ENOMEM;
+    }
     for (size_t i = n; i-- > 0;) {
         slots->at[i].next = slots->free;
         slots->free = (uint32_t)i + 1;
@@ -39,6 +43,7 @@ int bpf_slots_init(struct bpf_slots *slots, size_t n)
 void bpf_slots_release(struct bpf_slots *slots)
 {
     free(slots->at);
+    hash_table_release(&slots->told);
     *slots = (struct bpf_slots){0};
 }
 
@@ -47,11 +52,28 @@ static size_t *count_of(struct bpf_slots *slots, int level)
     return level == BPF_LEVEL_UNKNOWN ? &slots->anywhere : &slots->at_level[level];
 }
 
+static uint64_t hash_of(uint64_t id)
+{
+    return hash_u64(id) >> 32;
+}
+
+static void set_told(struct bpf_slots *slots, struct bpf_slot *at, bool told)
+{
+    if (at->told && !told)
+        hash_table_remove(&slots->told, hash_of(at->id), at);
+    else if (told)
+        hash_table_insert(&slots->told, hash_of(at->id), at);
+    at->told = told;
+}
+
 static void displace(struct bpf_slots *slots, uint64_t id)
 {
-    for (size_t i = 0; i < slots->n; i++)
-        if (slots->at[i].told && slots->at[i].id == id)
-            slots->at[i].told = false;
+    struct bpf_slot *at;
+    size_t next = 0;
+    while ((at = hash_table_next(&slots->told, hash_of(id), &next)) && at->id != id)
+        ;
+    if (at)
+        set_told(slots, at, false);
 }
 
 int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, uint32_t *out)
@@ -61,8 +83,8 @@ int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, uint3
     uint32_t i = slots->free - 1;
     displace(slots, place->id);
     slots->free = slots->at[i].next;
-    slots->at[i] =
-        (struct bpf_slot){.id = place->id, .level = place->level, .taken = true, .told = true};
+    slots->at[i] = (struct bpf_slot){.id = place->id, .level = place->level, .taken = true};
+    set_told(slots, &slots->at[i], true);
     ++*count_of(slots, place->level);
     slots->used++;
     *out = i;
@@ -95,7 +117,7 @@ bool bpf_slots_forget(struct bpf_slots *slots, uint64_t *id)
     while (slots->left) {
         struct bpf_slot *at = move(slots, &slots->left, &slots->forgotten);
         bool told = at->told;
-        at->told = false;
+        set_told(slots, at, false);
         if (told) {
             *id = at->id;
             return true;

@@ -14,13 +14,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exporter/base/hash_table.h"
 #include "exporter/source/bpf/place.h"
 
 struct bpf_slot;
 
 struct bpf_slots {
-    struct bpf_slot *at; /* owned */
-    size_t n, used;      /* 'used' counts those that cannot be given away yet, too */
+    struct bpf_slot *at;    /* owned */
+    struct hash_table told; /* of those for which their IDs stand, by these */
+    size_t n, used;         /* 'used' counts those that cannot be given away yet, too */
     /* Lists: index + 1 of the first; 0: none. What was left is in 'left', then in 'forgotten'. */
     uint32_t free, left, forgotten;
     size_t at_level[BPF_LEVELS_MAX];

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/hash.h"
+
 static void key_free(struct replay_key *key)
 {
     for (int i = 0; i < GROUP_COUNT; i++)
@@ -15,18 +17,30 @@ static void key_free(struct replay_key *key)
 void replay_keys_release(struct replay_keys *keys)
 {
     for (size_t i = 0; i < keys->map.cap; i++)
-        if (keys->map.slots[i].key)
+        if (keys->map.slots[i].value)
             key_free(keys->map.slots[i].value);
-    keymap_release(&keys->map);
+    hash_table_release(&keys->map);
     keys->gone = NULL;
     if (keys->machine)
         key_free(keys->machine);
     keys->machine = NULL;
 }
 
+static uint64_t hash_of(const char *key)
+{
+    uint64_t hash = hash_bytes(HASH_START, key, strlen(key));
+    return hash ^ hash >> 32;
+}
+
 struct replay_key *replay_keys_find(const struct replay_keys *keys, const char *key)
 {
-    return keymap_get(&keys->map, key, 0);
+    uint64_t hash = hash_of(key);
+    struct replay_key *found;
+    size_t at = 0;
+    do
+        found = hash_table_next(&keys->map, hash, &at);
+    while (found && strcmp(found->key, key) != 0);
+    return found;
 }
 
 static struct replay_key *key_new(const char *key, enum scope_kind kind)
@@ -48,13 +62,12 @@ struct replay_key *replay_keys_machine(struct replay_keys *keys)
 
 int replay_keys_add(struct replay_keys *keys, const char *key, enum scope_kind kind)
 {
-    struct replay_key *made = key_new(key, kind);
+    int err = hash_table_reserve(&keys->map, keys->map.n + 1);
+    struct replay_key *made = err ? NULL : key_new(key, kind);
     if (!made)
         return -ENOMEM;
-    int err = keymap_put(&keys->map, made->key, 0, made);
-    if (err)
-        free(made);
-    return err;
+    hash_table_insert(&keys->map, hash_of(made->key), made);
+    return 0;
 }
 
 void replay_keys_gone(struct replay_keys *keys, struct replay_key *key)
@@ -69,7 +82,7 @@ void replay_keys_settle(struct replay_keys *keys)
     while (keys->gone) {
         struct replay_key *key = keys->gone;
         keys->gone = key->next_gone;
-        keymap_remove(&keys->map, key->key, 0);
+        hash_table_remove(&keys->map, hash_of(key->key), key);
         key_free(key);
     }
 }

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "exporter/source/keymap.h"
+#include "exporter/base/hash_table.h"
 #include "exporter/source/recording/format.h"
 #include "exporter/source/source.h"
 
@@ -34,7 +34,7 @@ struct replay_key {
 };
 
 struct replay_keys {
-    struct keymap map; /* key -> struct replay_key */
+    struct hash_table map; /* of struct replay_key, by its key */
     struct replay_key *gone;
     struct replay_key *machine; /* of RECORDING_MACHINE_KEY; in no map, which is the containers' */
 };
