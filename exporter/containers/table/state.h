@@ -1,8 +1,7 @@
 /*
- * The inside of the table, for its files. table.c is the interface, places.c moves containers
- * (waiting, excluded, held), rename.c gives them new names; below them contest.c decides between
- * those that ask for the same labels, forget.c lets go of them, labels.c knows who has which
- * labels, and diff.c tells consumers.
+ * The inside of the table, for its files. table.c is the interface; places.c moves containers
+ * (waiting, excluded, held) and decides between those that ask for the same labels; slots.c knows
+ * who has which slot and labels, and tells consumers.
  */
 #ifndef IE_CONTAINERS_TABLE_STATE_H
 #define IE_CONTAINERS_TABLE_STATE_H

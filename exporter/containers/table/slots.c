@@ -1,4 +1,4 @@
-#include "exporter/containers/table/diff.h"
+#include "exporter/containers/table/slots.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,79 @@
 #include <string.h>
 
 #include "exporter/base/array.h"
-#include "exporter/containers/table/labels.h"
+
+/* ---- labels ---- */
+
+bool table_passes(const struct container_table *table, const struct container *container)
+{
+    return container_filter_passes(&table->filter, container->namespace_, container->pod,
+                                   container->name);
+}
+
+struct table_entry *table_labels_holder(const struct container_table *table,
+                                        const struct container *container)
+{
+    const struct entry_index *index = &table->index[INDEX_LABELS];
+    uint64_t hash = entry_hash_labels(&table->key, container);
+    struct table_entry *holder = NULL;
+    do
+        holder = entry_index_find(index, hash, holder);
+    while (holder && !entry_same_labels(&holder->c, container));
+    return holder;
+}
+
+bool table_labels_retired(const struct container_table *table, const struct container *container)
+{
+    for (const struct retired_labels *r = table->retired; r; r = r->next) {
+        if (entry_same_labels(&r->labels, container))
+            return true;
+    }
+    return false;
+}
+
+void table_leave_naming_lists(struct container_table *table, struct table_entry *entry)
+{
+    if (entry->is_unnamed)
+        TAILQ_REMOVE(&table->unnamed, entry, naming);
+    if (entry->is_blocked)
+        TAILQ_REMOVE(&table->blocked, entry, naming);
+    entry->is_unnamed = entry->is_blocked = false;
+}
+
+/* Out of those lists and the index of labels. */
+static void unname(struct container_table *table, struct table_entry *entry)
+{
+    table_leave_naming_lists(table, entry);
+    if (!entry->chain[INDEX_LABELS].in)
+        return;
+    entry_index_remove(&table->index[INDEX_LABELS], entry);
+    table->labels_freed = true;
+}
+
+int table_retire_labels(struct container_table *table, struct table_entry *entry)
+{
+    struct retired_labels *retired = malloc(sizeof *retired);
+    if (!retired)
+        return -ENOMEM;
+    retired->labels = entry->c;
+    retired->strings = entry->strings;
+    retired->next = table->retired;
+    table->retired = retired;
+    return 0;
+}
+
+void table_drop_retired(struct container_table *table)
+{
+    while (table->retired) {
+        struct retired_labels *retired = table->retired;
+        table->retired = retired->next;
+        free(retired->strings);
+        free(retired);
+        table->labels_freed = true;
+    }
+}
+
+/* ---- what consumers see ---- */
 
 static int change_list_reserve(struct change_list *list, size_t n)
 {
@@ -23,7 +95,8 @@ void table_change(struct container_table *table, enum change change, struct tabl
     table->pending[change].at[table->pending[change].n++] = &entry->c;
 }
 
-void table_withdraw(struct container_table *table, struct table_entry *entry)
+/* Takes back what consumers have not seen. */
+static void withdraw(struct container_table *table, struct table_entry *entry)
 {
     for (int i = 0; i < CHANGES; i++) {
         struct change_list *list = &table->pending[i];
@@ -152,4 +225,42 @@ void table_release_diffs(struct container_table *table)
     free(table->slots);
     free(table->gens);
     free(table->free_slots);
+}
+
+/* ---- not known any more ---- */
+
+void table_forget_handle(struct container_table *table, struct table_entry *entry)
+{
+    entry_index_remove(&table->index[INDEX_HANDLE], entry);
+    entry_index_remove(&table->index[INDEX_PATH], entry);
+    entry_index_remove(&table->index[INDEX_REFUSED], entry);
+    entry->handle = 0;
+    entry->owner = NULL;
+}
+
+void table_forget(struct container_table *table, struct table_entry *entry)
+{
+    unname(table, entry);
+    switch (entry->c.state) {
+    case CONTAINER_LIVE:
+        table->count[CONTAINERS_MONITORED]--;
+        if (table->hooks.dropped && entry->owner)
+            table->hooks.dropped(table->hooks.arg, entry->owner, &entry->c);
+        break;
+    case CONTAINER_LINGERING:
+        TAILQ_REMOVE(&table->lingering, entry, queue);
+        table->n_linger_list--;
+        table->count[CONTAINERS_LINGERING]--;
+        break;
+    case CONTAINER_ENDED:
+        table->count[CONTAINERS_LINGERING]--;
+        break;
+    }
+    table_forget_handle(table, entry);
+    bool unseen = entry->pending & 1U << CHANGE_ADDED;
+    withdraw(table, entry);
+    if (!unseen)
+        table_change(table, CHANGE_FORGOTTEN, entry);
+    entry->place = ENTRY_GONE;
+    TAILQ_INSERT_TAIL(&table->gone, entry, queue);
 }
