@@ -2,14 +2,6 @@
 
 #include <math.h>
 
-double control_billable_seconds(double cpu_seconds, double cycles, double interference_cycles)
-{
-    if (!(cycles > 0))
-        return cpu_seconds;
-    double lost = fmin(fmax(0, interference_cycles), cycles);
-    return cpu_seconds * (cycles - lost) / cycles;
-}
-
 /* ---- admission ---- */
 
 void control_admission_defaults(struct control_admission_config *config)

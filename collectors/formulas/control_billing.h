@@ -1,26 +1,12 @@
 /*
- * What is done with slowdowns without touching anybody: billing (Subramanian et al. 2015, section
- * 7.4), admission (7.5, which names no algorithm: ours), and a slowdown from an epoch on hardware
- * (ours, after section 4). Pure.
+ * What is done with slowdowns without touching anybody: admission (Subramanian et al. 2015, section
+ * 7.5, which names no algorithm: ours), and a slowdown from an epoch on hardware (ours, after
+ * section 4). Pure.
  */
 #ifndef IE_FORMULAS_CONTROL_BILLING_H
 #define IE_FORMULAS_CONTROL_BILLING_H
 
 #include <stdbool.h>
-
-/*
- * CPU seconds that the work would have taken alone:
- *
- *     cpu_seconds (cycles - interference_cycles) / cycles
- *
- * Cycles without an estimate are billed in full: 'cycles' are all of them, of which those with an
- * estimate lost interference_cycles to others. Never time over mean slowdown: one hour at 2 and two
- * hours at 4 are 1.0 h, not 0.9. Without cycles, cpu_seconds.
- *
- * Worked: 3600 s, 9e12 cycles, 3e12 lost -> 2400 s; 1e13 cycles, of which 9e12 with an estimate ->
- * 2520 s. Three hours at slowdown 3, so that two thirds are lost -> 1 h.
- */
-double control_billable_seconds(double cpu_seconds, double cycles, double interference_cycles);
 
 /* ---- whether a node should get more work ---- */
 

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { CONTROL_WAYS = 32 }; /* of a cache, at most */
+
 /* ---- how slow somebody was in a step ---- */
 
 struct control_loss {

@@ -145,14 +145,3 @@ bool control_nvmm_engage_step(struct control_nvmm_engage *state,
     }
     return state->engaged;
 }
-
-/* ---- fair shares ---- */
-
-double control_nvmm_fair_time(unsigned cpus, unsigned workers, unsigned writers,
-                              unsigned writer_cpus)
-{
-    double together = (double)(workers + writers) / cpus;
-    if (writers / together <= writer_cpus)
-        return fmax(1, together);
-    return fmax(1, (double)workers / (cpus - writer_cpus));
-}

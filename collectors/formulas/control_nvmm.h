@@ -102,20 +102,4 @@ bool control_nvmm_engage_step(struct control_nvmm_engage *state,
                               const struct control_nvmm_engage_config *config, double now,
                               double writers_per_dimm);
 
-/* ---- what fair shares alone give ---- */
-
-/*
- * How many times longer 'workers' compute-only threads take on 'cpus' CPUs because of 'writers'
- * busy threads, as many workers as CPUs, with max-min fair shares and nothing lost. Writers are
- * kept on 'writer_cpus' of the CPUs; as many as 'cpus': they are not kept anywhere.
- *
- *     (workers + writers) / cpus                         while the writers' fair share fits
- *     workers / (cpus - writer_cpus)                     beyond
- *
- * Worked, 16 CPUs and 16 workers: 1, 4, 16, 32 writers not kept -> 1.0625 1.25 2 3; kept on 3 CPUs
- * -> 1.0625 1.2308 1.2308 1.2308.
- */
-double control_nvmm_fair_time(unsigned cpus, unsigned workers, unsigned writers,
-                              unsigned writer_cpus);
-
 #endif

@@ -2,24 +2,6 @@
 
 #include <math.h>
 
-void control_shares(const double *slowdowns, size_t n, double *shares)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += fmax(1, slowdowns[i]);
-    for (size_t i = 0; i < n; i++)
-        shares[i] = fmax(1, slowdowns[i]) / sum;
-}
-
-/* Rounding may leave a little beyond the last one. */
-size_t control_shares_draw(const double *shares, size_t n, double uniform)
-{
-    size_t i = 0;
-    for (; i + 1 < n && uniform >= shares[i]; i++)
-        uniform -= shares[i];
-    return i;
-}
-
 void control_mba_map(const double *slowdowns, size_t n, unsigned floor, unsigned gran,
                      unsigned *percent)
 {

@@ -1,24 +1,10 @@
 /*
- * Shares by slowdown: of memory's epochs (ASM-Mem, Subramanian et al. 2015, section 7.2), and of
- * the bandwidth that Memory Bandwidth Allocation leaves (ours). Pure.
+ * Shares by slowdown of the bandwidth that Memory Bandwidth Allocation leaves (ours). Pure.
  */
 #ifndef IE_FORMULAS_CONTROL_SHARES_H
 #define IE_FORMULAS_CONTROL_SHARES_H
 
 #include <stddef.h>
-
-/*
- * Of the next quantum's epochs, each application's share:
- *
- *     share_i = slowdown_i / sum of slowdowns        slowdowns below 1 count as 1
- *
- * Worked: 2 4 1 1 -> 0.25 0.5 0.125 0.125; ASM-Cache-Mem takes the slowdowns of the allocation just
- *         made: 1.6 2.1 1.5 -> 0.307692 0.403846 0.288462.
- */
-void control_shares(const double *slowdowns, size_t n, double *shares);
-
-/* Whose the next epoch is: 'uniform' is drawn from [0, 1). n > 0. */
-size_t control_shares_draw(const double *shares, size_t n, double uniform);
 
 /*
  * Bandwidth in percent, in steps of 'gran' (half a step up), at least 'floor' and at most 100:

@@ -53,25 +53,6 @@ enum placement_status placement_predict(const struct placement_time *t, double n
     return PLACEMENT_OK;
 }
 
-double placement_weighted(const double *c, const double *f, size_t n, double k)
-{
-    double cycles = k;
-    for (size_t i = 0; i < n; i++)
-        cycles += c[i] * f[i];
-    return cycles;
-}
-
-double placement_scaled(double c, double latency, double target)
-{
-    return c * target / latency;
-}
-
-double placement_affine(const double c[2], const double latency[2], double target)
-{
-    double slope = (c[1] - c[0]) / (latency[1] - latency[0]);
-    return c[0] + slope * (target - latency[0]);
-}
-
 /* The share of the waiting time that is of the slow ones, where any slow one of 'parallelism'
  * makes all of them wait. */
 static double slow_part(double share, double parallelism)
@@ -86,9 +67,4 @@ struct placement_bounds placement_share(double share, double ratio, double paral
     bounds.upper = ratio >= 1 ? 1 + slow_part(share, parallelism) * (ratio - 1)
                               : ratio + slow_part(1 - share, parallelism) * (1 - ratio);
     return bounds;
-}
-
-double placement_bandwidth(double reads_per_second, double bytes_per_read, double bytes_per_second)
-{
-    return reads_per_second * bytes_per_read / bytes_per_second;
 }

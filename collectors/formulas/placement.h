@@ -107,16 +107,6 @@ struct placement_time {
 enum placement_status placement_predict(const struct placement_time *t, double now_seconds,
                                         double target_seconds, double *out);
 
-/* Equation 4: k and the sum over n regions of c[i] f[i]. */
-double placement_weighted(const double *c, const double *f, size_t n, double k);
-
-/* ---- a region that was not sampled, as who has the paper's stalls would have it ---- */
-
-/* Stalls in proportion to latency. Worked: 44687 at 100 cycles -> 183216.7 at 410, of 166757. */
-double placement_scaled(double c, double latency, double target);
-/* Affine in latency, through two samples. Worked: 44687 at 100, 62236 at 142 -> 174215.3 at 410. */
-double placement_affine(const double c[2], const double latency[2], double target);
-
 /* ---- a part of the memory ---- */
 
 struct placement_bounds {
@@ -136,12 +126,5 @@ struct placement_bounds {
  * share is within 0 to 1, parallelism at least 1.
  */
 struct placement_bounds placement_share(double share, double ratio, double parallelism);
-
-/*
- * The least T of T now that the target's bandwidth allows, whatever its latency: what is asked of
- * it per second of now, by what it can. Worked: 50e6 reads per second of 256 bytes each, of
- * 6.6e9 bytes per second -> 1.9394; of 64 bytes .4848: does not bind.
- */
-double placement_bandwidth(double reads_per_second, double bytes_per_read, double bytes_per_second);
 
 #endif

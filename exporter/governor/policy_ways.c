@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "collectors/formulas/control_feedback.h"
-#include "collectors/formulas/control_ways.h"
 #include "exporter/governor/meter.h"
 
 enum { OBSTACLE_MAX = 128 };

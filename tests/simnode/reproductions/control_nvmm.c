@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "collectors/formulas/control_nvmm.h"
+#include "tests/simnode/formulas/theory.h"
 
 enum { CPUS = CONTROL_NVMM_CPUS, WORKERS = CONTROL_NVMM_WORKERS };
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/formulas/control_shares.h"
-#include "collectors/formulas/control_ways.h"
 #include "exporter/base/textbuf.h"
+#include "tests/simnode/formulas/theory.h"
+#include "tests/simnode/formulas/ways.h"
 
 const char *const control_scheme_names[] = {
     [SCHEME_NONE] = "nothing is divided",

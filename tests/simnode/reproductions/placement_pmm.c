@@ -1,6 +1,7 @@
 /* Persistent memory: a target that can also be short of bandwidth. */
 #include <math.h>
 
+#include "tests/simnode/formulas/theory.h"
 #include "tests/simnode/reproductions/placement.h"
 
 #define PMM "{\"node\":0,\"medium\":\"pmm\"}"

@@ -1,6 +1,7 @@
 /* Serrano's own experiment: equation 4 from three samples, and its two errors. */
 #include <math.h>
 
+#include "tests/simnode/formulas/theory.h"
 #include "tests/simnode/reproductions/placement.h"
 
 enum { REGIONS = 3, DISTRIBUTIONS = 8, KERNELS = 5, TABLE_KERNELS = 4 };

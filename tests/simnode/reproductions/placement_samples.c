@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/simnode/formulas/theory.h"
 #include "tests/simnode/reproductions/placement.h"
 
 static void write_errors(struct reproduction *r, const char *name, const struct placement_errors *e,

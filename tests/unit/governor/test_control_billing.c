@@ -8,32 +8,6 @@
 
 #include "collectors/formulas/control_billing.h"
 
-static void near(double got, double want)
-{
-    if (!(fabs(got - want) <= 1e-9 * fabs(want)))
-        fail_msg("%.12g instead of %.12g", got, want);
-}
-
-static void time_lost_to_others_is_not_billed(void **state)
-{
-    (void)state;
-    const double h = 3600, hz = 2e9;
-    near(control_billable_seconds(3600, 9e12, 3e12), 2400);
-    near(control_billable_seconds(3600, 1e13, 3e12), 2520);
-    near(control_billable_seconds(3 * h, 3 * h * hz, 2 * h * hz), h);
-    /* One hour at slowdown 2, two at 4. */
-    near(control_billable_seconds(3 * h, 3 * h * hz, h * hz * (1 / 2.) + 2 * h * hz * (3 / 4.)), h);
-}
-
-static void what_is_not_known_is_billed_in_full(void **state)
-{
-    (void)state;
-    near(control_billable_seconds(5, 0, 0), 5);
-    near(control_billable_seconds(5, 1e9, 0), 5);
-    near(control_billable_seconds(5, 1e9, -1), 5);
-    assert_true(control_billable_seconds(5, 1e9, 2e9) == 0);
-}
-
 /* A minute each; the last one's answer. */
 static bool minutes(struct control_admission *state, unsigned n, double slowdown)
 {
@@ -147,8 +121,6 @@ static void a_miss_ratio_that_falls_on_is_a_cache_being_filled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(time_lost_to_others_is_not_billed),
-        cmocka_unit_test(what_is_not_known_is_billed_in_full),
         cmocka_unit_test(three_bad_minutes_of_five_hold),
         cmocka_unit_test(ten_good_minutes_release),
         cmocka_unit_test(an_epoch_tells_how_it_would_be_alone),

@@ -132,19 +132,6 @@ static void few_writers_are_left_alone(void **state)
     assert_false(control_nvmm_engage_step(&it, &config, 360, 4));
 }
 
-static void fair_shares_alone(void **state)
-{
-    (void)state;
-    static const unsigned writers[] = {1, 2, 4, 8, 16, 32};
-    static const double anywhere[] = {1.0625, 1.125, 1.25, 1.5, 2, 3};
-    static const double kept[] = {1.0625, 1.125, 1.2308, 1.2308, 1.2308, 1.2308};
-    for (int i = 0; i < 6; i++) {
-        assert_true(fabs(control_nvmm_fair_time(16, 16, writers[i], 16) - anywhere[i]) < 1e-9);
-        assert_true(fabs(control_nvmm_fair_time(16, 16, writers[i], 3) - kept[i]) < 5e-5);
-    }
-    assert_true(control_nvmm_fair_time(16, 4, 2, 3) == 1);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -153,7 +140,6 @@ int main(void)
         TEST(without_room_nobody_comes),
         cmocka_unit_test(what_is_told_seldom_is_remembered_longer),
         cmocka_unit_test(few_writers_are_left_alone),
-        cmocka_unit_test(fair_shares_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,55 +18,6 @@ static void assert_near(double got, double want, double tolerance)
         fail_msg("got %.12g, want %.12g within %g", got, want, tolerance);
 }
 
-/* ---- the paper's equation ---- */
-
-/* FFT: regions L, Lb and R with latencies of 100, 142 and 410 cycles. */
-static const double fft[] = {44687, 62236, 166757};
-static const double fft_k = 2721346.3;
-
-static void equation_4_of_the_papers_fft(void **state)
-{
-    (void)state;
-    static const struct {
-        double f[3], cycles, slowdown;
-    } rows[] = {
-        {{.5, .5, 0}, 2774807.8, 1.003172232},   {{0, 1, 0}, 2783582.3, 1.006344464},
-        {{.75, 0, .25}, 2796550.8, 1.011032947}, {{.5, .25, .25}, 2800938.05, 1.012619064},
-        {{.5, 0, .5}, 2827068.3, 1.022065895},   {{.25, 0, .75}, 2857585.8, 1.033098842},
-        {{0, 0, 1}, 2888103.3, 1.044131790},
-    };
-    const double all_local[] = {1, 0, 0};
-    double alone = placement_weighted(fft, all_local, 3, fft_k);
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        double cycles = placement_weighted(fft, rows[i].f, 3, fft_k);
-        assert_near(cycles, rows[i].cycles, 1e-6);
-        assert_near(cycles / alone, rows[i].slowdown, 6e-10);
-    }
-    /* Its cycle-accurate simulation. */
-    assert_near(placement_weighted(fft, rows[0].f, 3, fft_k) / 2774931 - 1, -0.00444e-2, 5e-8);
-}
-
-static void regions_that_were_never_sampled(void **state)
-{
-    (void)state;
-    const double latency[] = {100, 142};
-    double scaled = placement_scaled(fft[0], 100, 410);
-    assert_near(scaled, 183216.7, 1e-6);
-    assert_near(scaled / fft[2] - 1, 0.09870, 5e-6);
-    assert_near((scaled + fft_k) / (fft[2] + fft_k) - 1, 0.00570, 5e-6);
-
-    double affine = placement_affine(fft, latency, 410);
-    assert_near((affine - fft[0]) / 310, 417.8333, 5e-5);
-    assert_near(affine, 174215.3, 0.05);
-    assert_near(affine / fft[2] - 1, 0.04473, 5e-6);
-    assert_near((affine + fft_k) / (fft[2] + fft_k) - 1, 0.00258, 5e-6);
-
-    double board = placement_scaled(fft[0], 100, 142);
-    assert_near(board, 63455.5, 0.05);
-    assert_near(board / fft[1] - 1, 0.01960, 5e-6);
-    assert_near((board + fft_k) / (fft[1] + fft_k) - 1, 0.000438, 5e-7);
-}
-
 /* ---- serial reads ---- */
 
 static const struct placement_counts worked = {
@@ -276,18 +227,9 @@ static void a_gain_is_a_loss_seen_from_the_other_side(void **state)
     assert_true(back.lower < back.upper && back.upper < 1);
 }
 
-static void the_bandwidth_of_one_persistent_dimm(void **state)
-{
-    (void)state;
-    assert_near(placement_bandwidth(50e6, 256, 6.6e9), 1.9394, 5e-5);
-    assert_near(placement_bandwidth(50e6, 64, 6.6e9), 0.4848, 5e-5);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equation_4_of_the_papers_fft),
-        cmocka_unit_test(regions_that_were_never_sampled),
         cmocka_unit_test(the_worked_serial_reads),
         cmocka_unit_test(every_read_of_a_chase_is_serial),
         cmocka_unit_test(seconds_do_as_well_as_cycles),
@@ -301,7 +243,6 @@ int main(void)
         cmocka_unit_test(a_gain_has_limits),
         cmocka_unit_test(a_part_of_the_memory),
         cmocka_unit_test(a_gain_is_a_loss_seen_from_the_other_side),
-        cmocka_unit_test(the_bandwidth_of_one_persistent_dimm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/formulas/control_ways.h"
+#include "tests/simnode/formulas/ways.h"
 
 static void near(double got, double want)
 {

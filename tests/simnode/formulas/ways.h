@@ -7,14 +7,14 @@
  * A mask cannot be empty. So that look-ahead can start from zero ways, those who end with none
  * share a pool, which is taken off first.
  */
-#ifndef IE_FORMULAS_CONTROL_WAYS_H
-#define IE_FORMULAS_CONTROL_WAYS_H
+#ifndef IE_SIMNODE_WAYS_H
+#define IE_SIMNODE_WAYS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CONTROL_WAYS = 32 };
+#include "collectors/formulas/control_feedback.h"
 
 /* ---- how slow it would be ---- */
 

@@ -1,4 +1,4 @@
-#include "collectors/formulas/control_ways.h"
+#include "tests/simnode/formulas/ways.h"
 
 /* Of a quantum. */
 static const double least_cycles = 0.02;
