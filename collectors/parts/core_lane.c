@@ -139,54 +139,17 @@ static struct core_lane *lane_at(const struct lanes *lanes, size_t slot)
     return lanes_at(lanes, slot);
 }
 
-static bool is_inside(const struct container *inner, const struct container *outer)
-{
-    size_t n = strlen(outer->path);
-    return strncmp(inner->path, outer->path, n) == 0 && inner->path[n] == '/';
-}
-
-static void find_outermost(struct lanes *lanes, struct core_lane *lane)
-{
-    lane->outermost = -1;
-    for (size_t i = 0; i < lanes->n; i++) {
-        const struct core_lane *other = lane_at(lanes, i);
-        if (!other || !is_inside(lane->container, other->container))
-            continue;
-        if (lane->outermost < 0 ||
-            is_inside(lane_at(lanes, (size_t)lane->outermost)->container, other->container))
-            lane->outermost = (int32_t)i;
-    }
-}
-
-/* Those of the others that lie inside a new one. */
-static void take_in(struct lanes *lanes, size_t slot)
-{
-    const struct container *outer = lane_at(lanes, slot)->container;
-    for (size_t i = 0; i < lanes->n; i++) {
-        struct core_lane *lane = lane_at(lanes, i);
-        if (lane && is_inside(lane->container, outer) &&
-            (lane->outermost < 0 ||
-             is_inside(lane_at(lanes, (size_t)lane->outermost)->container, outer)))
-            lane->outermost = (int32_t)slot;
-    }
-}
-
 void core_lanes_nest(struct lanes *lanes, const struct container_diff *diff)
 {
-    for (size_t i = 0; diff->forgotten.n > 0 && i < lanes->n; i++) {
-        struct core_lane *lane = lane_at(lanes, i);
-        if (!lane || lane->outermost < 0)
-            continue;
-        const struct core_lane *outer = lane_at(lanes, (size_t)lane->outermost);
-        if (!outer || !is_inside(lane->container, outer->container))
-            find_outermost(lanes, lane);
-    }
-    for (size_t i = 0; i < diff->added.n; i++) {
-        size_t slot = diff->added.at[i]->slot;
-        if (slot >= lanes->n || !lane_at(lanes, slot))
-            continue;
-        find_outermost(lanes, lane_at(lanes, slot));
-        take_in(lanes, slot);
+    const struct container *outer = NULL;
+    if (!lanes_sort(lanes, diff))
+        return;
+    for (size_t i = 0; i < lanes->order.n; i++) {
+        const struct container *container = lanes->order.at[i];
+        bool inside = outer && path_is_inside(container, outer);
+        if (!inside)
+            outer = container;
+        lane_at(lanes, container->slot)->outermost = inside ? (int32_t)outer->slot : -1;
     }
 }
 

@@ -22,6 +22,7 @@ void lanes_release(struct lanes *lanes)
         if (lanes->at[i].lane)
             lanes->ops->free(lanes->collector, lanes->at[i].lane);
     free(lanes->at);
+    path_order_release(&lanes->order);
     *lanes =
         (struct lanes){.ops = lanes->ops, .collector = lanes->collector, .state = lanes->state};
 }
@@ -43,13 +44,13 @@ static void drop(struct lanes *lanes, struct lane_slot *slot)
 
 static bool reserve(struct lanes *lanes, size_t slot)
 {
-    if (slot < lanes->n)
-        return true;
     size_t had = lanes->n;
-    if (array_reserve(&lanes->at, &lanes->n, slot + 1, sizeof *lanes->at))
-        return false;
-    memset(&lanes->at[had], 0, (lanes->n - had) * sizeof *lanes->at);
-    return true;
+    if (slot >= had) {
+        if (array_reserve(&lanes->at, &lanes->n, slot + 1, sizeof *lanes->at))
+            return false;
+        memset(&lanes->at[had], 0, (lanes->n - had) * sizeof *lanes->at);
+    }
+    return path_order_reserve(&lanes->order, lanes->n) == 0;
 }
 
 /* ---- across a restart ---- */
@@ -160,6 +161,18 @@ bool lanes_reconcile(struct lanes *lanes, const struct container_diff *diff,
         return false;
     retry(lanes);
     return lanes->unopened == 0;
+}
+
+bool lanes_sort(struct lanes *lanes, const struct container_diff *diff)
+{
+    if (diff->forgotten.n + diff->added.n == 0)
+        return false;
+    path_order_remove(&lanes->order, &diff->forgotten);
+    for (size_t i = 0; i < diff->added.n; i++)
+        if (find(lanes, diff->added.at[i]))
+            path_order_add(&lanes->order, diff->added.at[i]);
+    path_order_sort(&lanes->order);
+    return true;
 }
 
 void lanes_closed_one(const struct lanes *lanes, struct collector_status *status)

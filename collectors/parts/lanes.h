@@ -6,6 +6,7 @@
 #define IE_COLLECTORS_PARTS_LANES_H
 
 #include "collectors/contract/collector.h"
+#include "collectors/parts/path_order.h"
 
 struct lane_ops {
     const char *collector; /* for the log */
@@ -33,6 +34,7 @@ struct lanes {
     size_t n;
     size_t unopened; /* lanes that should count and do not */
     struct state *state;
+    struct path_order order; /* with room for all; up to date after lanes_sort */
 };
 
 /* 'ops' and 'collector' are borrowed for its life. */
@@ -50,6 +52,10 @@ void lanes_release(struct lanes *lanes);
  */
 bool lanes_reconcile(struct lanes *lanes, const struct container_diff *diff,
                      struct collector_status *status, const struct log *log);
+
+/* For a collector that asks who lies inside of whom, after every lanes_reconcile: brings 'order' up
+ * to date. False: nobody came or went. */
+bool lanes_sort(struct lanes *lanes, const struct container_diff *diff);
 
 /* A lane was closed for good in collect: its descriptors may serve those that have none. */
 void lanes_closed_one(const struct lanes *lanes, struct collector_status *status);

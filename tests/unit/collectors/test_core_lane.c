@@ -184,8 +184,15 @@ static struct node *new_node(size_t n, const char *const *paths)
     node->lanes = (struct lanes){.at = node->slot, .n = n};
     node->facts.machine.sockets = 1;
     const struct container_diff diff = {.added = {added, n}};
+    assert_int_equal(path_order_reserve(&node->lanes.order, n), 0);
     core_lanes_nest(&node->lanes, &diff);
     return node;
+}
+
+static void free_node(struct node *node)
+{
+    path_order_release(&node->lanes.order);
+    free(node);
 }
 
 /* A tick in which they read so many millions; below 0: its window is not valid. Whether the first
@@ -219,7 +226,7 @@ static void beside_quiet_neighbours_a_window_is_calm(void **state)
     assert_int_equal(ticks(node, 20, (double[]){900, 99}), 11);
     assert_int_equal(ticks(node, 20, (double[]){900, 150}), 0);
     assert_true(node->traffic.rate[PLACE_NODE] == 1050e6);
-    free(node);
+    free_node(node);
 }
 
 /* 64 MB/s each on a machine that can do a thousand times as much. */
@@ -228,7 +235,7 @@ static void on_a_node_with_little_traffic_all_windows_are_calm(void **state)
     (void)state;
     struct node *node = new_node(2, two);
     assert_int_equal(ticks(node, 20, (double[]){1, 1}), 11);
-    free(node);
+    free_node(node);
 }
 
 static void who_is_not_seen_may_read_anything(void **state)
@@ -246,7 +253,7 @@ static void who_is_not_seen_may_read_anything(void **state)
     assert_false(tick(node, (double[]){900, -1}));
     node->lane[1].ending = true; /* read for the last time */
     assert_true(tick(node, (double[]){900, -1}));
-    free(node);
+    free_node(node);
 }
 
 /* After a failed read its window spans two ticks: it is as loud as before, no less and no more. */
@@ -258,7 +265,7 @@ static void a_window_over_two_ticks_counts_by_its_rate(void **state)
     node->lane[1].window_seconds = 2;
     assert_false(tick(node, (double[]){900, 300}));
     assert_true(node->traffic.rate[PLACE_NODE] == 1050e6);
-    free(node);
+    free_node(node);
 }
 
 /* A scan of one window does not make everything after it calm. */
@@ -269,7 +276,7 @@ static void one_odd_window_makes_no_peak(void **state)
     assert_int_equal(ticks(node, 200, (double[]){30, 20}), 0);
     tick(node, (double[]){3000, 20});
     assert_int_equal(ticks(node, 300, (double[]){30, 20}), 0);
-    free(node);
+    free_node(node);
 }
 
 static void a_peak_fades_within_the_hour(void **state)
@@ -280,7 +287,7 @@ static void a_peak_fades_within_the_hour(void **state)
     assert_true(tick(node, (double[]){30, 20}));
     ticks(node, 2 * 3600, (double[]){30, 20});
     assert_false(tick(node, (double[]){30, 20}));
-    free(node);
+    free_node(node);
 }
 
 /* kind, docker in docker: the outer counts what the inner reads, too. */
@@ -307,7 +314,7 @@ static void who_is_inside_is_no_neighbour(void **state)
     core_lanes_nest(&node->lanes, &forgotten);
     assert_int_equal(node->lane[0].outermost, 2);
     assert_int_equal(node->lane[2].outermost, -1);
-    free(node);
+    free_node(node);
 }
 
 int main(void)
