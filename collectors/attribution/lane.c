@@ -278,47 +278,18 @@ static struct attribution_lane *parent_of(const struct lanes *lanes,
     return lane->parent < 0 ? NULL : lanes_at(lanes, (size_t)lane->parent);
 }
 
-static void find_parent(const struct lanes *lanes, struct attribution_lane *lane)
-{
-    const struct attribution_lane *best = NULL;
-    for (size_t i = 0; i < lanes->n; i++) {
-        const struct attribution_lane *other = lanes_at(lanes, i);
-        if (other && is_inside(lane, other) && (!best || other->path_len > best->path_len))
-            best = other;
-    }
-    lane->parent = best ? (int32_t)best->container->slot : -1;
-}
-
-/* Those that lie inside a new one, and inside of nothing that is closer. */
-static void take_in(const struct lanes *lanes, const struct attribution_lane *outer)
-{
-    for (size_t i = 0; i < lanes->n; i++) {
-        struct attribution_lane *lane = lanes_at(lanes, i);
-        if (!lane || !is_inside(lane, outer))
-            continue;
-        const struct attribution_lane *parent = parent_of(lanes, lane);
-        if (!parent || parent->path_len < outer->path_len)
-            lane->parent = (int32_t)outer->container->slot;
-    }
-}
-
+/* What comes before it in that order lies inside of what is around it, or is that itself. */
 void attribution_lanes_nest(struct lanes *lanes, const struct container_diff *diff)
 {
-    for (size_t i = 0; diff->forgotten.n > 0 && i < lanes->n; i++) {
-        struct attribution_lane *lane = lanes_at(lanes, i);
-        if (!lane || lane->parent < 0)
-            continue;
-        const struct attribution_lane *parent = parent_of(lanes, lane);
-        if (!parent || !is_inside(lane, parent))
-            find_parent(lanes, lane);
-    }
-    for (size_t i = 0; i < diff->added.n; i++) {
-        size_t slot = diff->added.at[i]->slot;
-        struct attribution_lane *lane = slot < lanes->n ? lanes_at(lanes, slot) : NULL;
-        if (!lane || lane->container != diff->added.at[i])
-            continue;
-        find_parent(lanes, lane);
-        take_in(lanes, lane);
+    struct attribution_lane *around = NULL;
+    if (!lanes_sort(lanes, diff))
+        return;
+    for (size_t i = 0; i < lanes->order.n; i++) {
+        struct attribution_lane *lane = lanes_at(lanes, lanes->order.at[i]->slot);
+        while (around && !is_inside(lane, around))
+            around = parent_of(lanes, around);
+        lane->parent = around ? (int32_t)around->container->slot : -1;
+        around = lane;
     }
 }
 

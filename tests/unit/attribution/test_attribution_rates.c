@@ -168,13 +168,15 @@ static void the_innermost_container_around_is_the_parent(void **state)
     struct world *w = *state;
     for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
         memset(w->slots, 0, sizeof w->slots);
+        path_order_release(&w->lanes.order);
+        assert_int_equal(path_order_reserve(&w->lanes.order, LANES), 0);
         for (size_t i = 0; i < LANES; i++) {
             struct container *c = &w->containers[order[k][i]];
             struct attribution_lane *lane = &w->lane[c->slot];
             c->path = paths[c->slot];
             *lane = (struct attribution_lane){
                 .container = c, .path_len = strlen(c->path), .parent = -1};
-            w->slots[c->slot].lane = lane;
+            w->slots[c->slot] = (struct lane_slot){lane, c};
             attribution_lanes_nest(&w->lanes, &(struct container_diff){.added = {&c, 1}});
         }
         assert_int_equal(w->lane[0].parent, -1);
@@ -186,6 +188,7 @@ static void the_innermost_container_around_is_the_parent(void **state)
     w->slots[1].lane = NULL;
     attribution_lanes_nest(&w->lanes, &(struct container_diff){.forgotten = {&gone, 1}});
     assert_int_equal(w->lane[2].parent, 0);
+    path_order_release(&w->lanes.order);
 }
 
 /* ---- windows ---- */
