@@ -17,31 +17,22 @@ static const uint64_t judged_after_ns = 100000000;
 
 enum l3_metric { L3_READS, L3_WAIT, L3_LATENCY, L3_METRICS };
 
-#define LABELS .labels = "socket, l3, source"
+#define LABELS "socket, l3, source"
 
 static const struct metric_desc descs[L3_METRICS] = {
-    [L3_READS] = {.name = "interference_l3_miss_read_latency_reads",
-                  .type = METRIC_COUNTER,
-                  .number = METRIC_U64,
-                  LABELS,
-                  .help = "Misses of the L3 whose time it measured, by where the line came from: "
-                          "all of them on Zen 2 and 3, samples on Zen 4 and later. High: programs "
-                          "miss the L3 a lot."},
-    [L3_WAIT] = {.name = "interference_l3_miss_read_wait_seconds",
-                 .type = METRIC_COUNTER,
-                 .number = METRIC_DOUBLE,
-                 LABELS,
-                 .help = "Sum of the times that these misses took. Its rate divided by that of "
-                         "interference_l3_miss_read_latency_reads_total is their mean latency. "
-                         "High: they wait long."},
-    [L3_LATENCY] = {.name = "interference_l3_miss_read_latency_seconds",
-                    .type = METRIC_GAUGE,
-                    .number = METRIC_DOUBLE,
-                    LABELS,
-                    .help = "Mean time of a miss of the L3 in the last window, from the L3 to "
-                            "where the line was and back: below what cores see. High: that memory "
-                            "or the fabric to it is contended. Unverified on real CPUs until "
-                            "collectors/VALIDATION.md was followed on one."},
+    [L3_READS] = METRIC(COUNTER, U64, "interference_l3_miss_read_latency_reads", LABELS,
+                        "Misses of the L3 whose time it measured, by where the line came from: "
+                        "all of them on Zen 2 and 3, samples on Zen 4 and later. High: programs "
+                        "miss the L3 a lot."),
+    [L3_WAIT] = METRIC(COUNTER, DOUBLE, "interference_l3_miss_read_wait_seconds", LABELS,
+                       "Sum of the times that these misses took. Its rate divided by that of "
+                       "interference_l3_miss_read_latency_reads_total is their mean latency. "
+                       "High: they wait long."),
+    [L3_LATENCY] = METRIC(GAUGE, DOUBLE, "interference_l3_miss_read_latency_seconds", LABELS,
+                          "Mean time of a miss of the L3 in the last window, from the L3 to "
+                          "where the line was and back: below what cores see. High: that memory "
+                          "or the fabric to it is contended. Unverified on real CPUs until "
+                          "collectors/VALIDATION.md was followed on one."),
 };
 
 static const struct metric_desc *const metrics[] = {&descs[L3_READS], &descs[L3_WAIT],

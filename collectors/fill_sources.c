@@ -15,14 +15,11 @@
 /* Containers that really ran for this long, and read nothing from anywhere, do not exist. */
 static const uint64_t judged_after_ns = 1000000000;
 
-static const struct metric_desc reads_desc = {
-    .name = "interference_container_memory_reads_by_source",
-    .type = METRIC_COUNTER,
-    .number = METRIC_U64,
-    .labels = "container, source",
-    .help = "Lines that came into the L1 data cache from beyond the core complex, by where they "
-            "were. A high share of far_dram: its memory is on another NUMA node; of other_ccx: it "
-            "shares written lines with threads elsewhere; of cxl: its memory is slow."};
+static const struct metric_desc reads_desc =
+    METRIC(COUNTER, U64, "interference_container_memory_reads_by_source", "container, source",
+           "Lines that came into the L1 data cache from beyond the core complex, by where they "
+           "were. A high share of far_dram: its memory is on another NUMA node; of other_ccx: it "
+           "shares written lines with threads elsewhere; of cxl: its memory is slow.");
 
 static const struct metric_desc *const metrics[] = {&reads_desc, NULL};
 

@@ -26,54 +26,36 @@ static const struct option_flag options[] = {
 };
 
 static const struct metric_desc descs[RPQ_METRICS] = {
-    [RPQ_CLOCKTICKS] = {.name = "interference_imc_clockticks",
-                        .type = METRIC_COUNTER,
-                        .number = METRIC_U64,
-                        .labels = "socket, imc",
-                        .help = "Clock ticks of the memory controller. Their rate is its "
-                                "frequency. High only means fast memory."},
-    [RPQ_INSERTS] = {.name = "interference_imc_read_queue_inserts",
-                     .type = METRIC_COUNTER,
-                     .number = METRIC_U64,
-                     .labels = "socket, imc",
-                     .help = "Reads that entered the memory controller's read queue. High: "
-                             "programs read memory a lot."},
-    [RPQ_OCCUPANCY] = {.name = "interference_imc_read_queue_occupancy_cycles",
-                       .type = METRIC_COUNTER,
-                       .number = METRIC_U64,
-                       .labels = "socket, imc",
-                       .help =
-                           "Sum, over the controller's clock ticks, of the reads in its queue. "
-                           "Divided by inserts: ticks that a read waits. High: the queue is long."},
-    [RPQ_LATENCY] = {.name = "interference_imc_read_latency_seconds",
-                     .type = METRIC_GAUGE,
-                     .number = METRIC_DOUBLE,
-                     .labels = "socket, imc",
-                     .help =
-                         "Mean time of a DRAM read inside the memory controller in the last "
-                         "window, including the column access, but not caches and interconnect: "
-                         "below the latency that cores see. High: its channels are contended. "
-                         "Sapphire Rapids and later: unverified, it may be off by a factor of two "
-                         "until collectors/VALIDATION.md was followed on such a CPU."},
-    [RPQ_CAS] = {.name = "interference_imc_cas_latency_seconds",
-                 .type = METRIC_GAUGE,
-                 .number = METRIC_DOUBLE,
-                 .labels = "socket, imc",
-                 .help = "Column access time that is part of the read latency: from "
-                         "--collector.imc_rpq.cas-latency, otherwise from the recording. Without "
-                         "either, this metric and the latency are absent. High: slow DIMMs. An "
-                         "error in it shifts the latency by the same time."},
+    [RPQ_CLOCKTICKS] = METRIC(COUNTER, U64, "interference_imc_clockticks", "socket, imc",
+                              "Clock ticks of the memory controller. Their rate is its "
+                              "frequency. High only means fast memory."),
+    [RPQ_INSERTS] = METRIC(COUNTER, U64, "interference_imc_read_queue_inserts", "socket, imc",
+                           "Reads that entered the memory controller's read queue. High: "
+                           "programs read memory a lot."),
+    [RPQ_OCCUPANCY] =
+        METRIC(COUNTER, U64, "interference_imc_read_queue_occupancy_cycles", "socket, imc",
+               "Sum, over the controller's clock ticks, of the reads in its queue. "
+               "Divided by inserts: ticks that a read waits. High: the queue is long."),
+    [RPQ_LATENCY] =
+        METRIC(GAUGE, DOUBLE, "interference_imc_read_latency_seconds", "socket, imc",
+               "Mean time of a DRAM read inside the memory controller in the last "
+               "window, including the column access, but not caches and interconnect: "
+               "below the latency that cores see. High: its channels are contended. "
+               "Sapphire Rapids and later: unverified, it may be off by a factor of two "
+               "until collectors/VALIDATION.md was followed on such a CPU."),
+    [RPQ_CAS] = METRIC(GAUGE, DOUBLE, "interference_imc_cas_latency_seconds", "socket, imc",
+                       "Column access time that is part of the read latency: from "
+                       "--collector.imc_rpq.cas-latency, otherwise from the recording. Without "
+                       "either, this metric and the latency are absent. High: slow DIMMs. An "
+                       "error in it shifts the latency by the same time."),
 };
 
-static const struct metric_desc frequency_desc = {
-    .name = "interference_imc_frequency_hertz",
-    .type = METRIC_GAUGE,
-    .number = METRIC_DOUBLE,
-    .labels = "socket",
-    .help = "Clock of the socket's memory controllers: the highest tick rate seen. The clock is "
-            "fixed, but it stops while the socket sleeps; ticks divided by time show it only on a "
-            "socket that is awake. Absent, like the latency, until a rate was seen that memory "
-            "can have (790 MHz). High only means fast memory."};
+static const struct metric_desc frequency_desc =
+    METRIC(GAUGE, DOUBLE, "interference_imc_frequency_hertz", "socket",
+           "Clock of the socket's memory controllers: the highest tick rate seen. The clock is "
+           "fixed, but it stops while the socket sleeps; ticks divided by time show it only on a "
+           "socket that is awake. Absent, like the latency, until a rate was seen that memory "
+           "can have (790 MHz). High only means fast memory.");
 
 static const struct metric_desc *const metrics[] = {&descs[RPQ_CLOCKTICKS],
                                                     &descs[RPQ_INSERTS],

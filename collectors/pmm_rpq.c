@@ -6,27 +6,19 @@
 #include "collectors/table.h"
 
 static const struct metric_desc descs[RPQ_METRICS] = {
-    [RPQ_INSERTS] = {.name = "interference_pmm_read_queue_inserts",
-                     .type = METRIC_COUNTER,
-                     .number = METRIC_U64,
-                     .labels = "socket, imc",
-                     .help = "Reads that entered the memory controller's queue for persistent "
-                             "memory. High: programs read persistent memory a lot."},
-    [RPQ_OCCUPANCY] = {.name = "interference_pmm_read_queue_occupancy_cycles",
-                       .type = METRIC_COUNTER,
-                       .number = METRIC_U64,
-                       .labels = "socket, imc",
-                       .help = "Sum, over the controller's clock ticks, of the persistent memory "
-                               "reads in its queue. High: the reads are many, or each waits long. "
-                               "Divided by inserts: ticks that a read takes."},
-    [RPQ_LATENCY] = {.name = "interference_pmm_read_latency_seconds",
-                     .type = METRIC_GAUGE,
-                     .number = METRIC_DOUBLE,
-                     .labels = "socket, imc",
-                     .help = "Mean time of a persistent memory read in the last window, from the "
-                             "memory controller on. High: the modules are contended, often by "
-                             "writers. Sapphire Rapids: unverified, it may be off by a factor of "
-                             "two until collectors/VALIDATION.md was followed on one."},
+    [RPQ_INSERTS] = METRIC(COUNTER, U64, "interference_pmm_read_queue_inserts", "socket, imc",
+                           "Reads that entered the memory controller's queue for persistent "
+                           "memory. High: programs read persistent memory a lot."),
+    [RPQ_OCCUPANCY] =
+        METRIC(COUNTER, U64, "interference_pmm_read_queue_occupancy_cycles", "socket, imc",
+               "Sum, over the controller's clock ticks, of the persistent memory "
+               "reads in its queue. High: the reads are many, or each waits long. "
+               "Divided by inserts: ticks that a read takes."),
+    [RPQ_LATENCY] = METRIC(GAUGE, DOUBLE, "interference_pmm_read_latency_seconds", "socket, imc",
+                           "Mean time of a persistent memory read in the last window, from the "
+                           "memory controller on. High: the modules are contended, often by "
+                           "writers. Sapphire Rapids: unverified, it may be off by a factor of "
+                           "two until collectors/VALIDATION.md was followed on one."),
 };
 
 static const struct metric_desc *const metrics[] = {&descs[RPQ_INSERTS], &descs[RPQ_OCCUPANCY],

@@ -3,110 +3,74 @@
 #define CONTAINER(n) "interference_container_" n
 static const struct metric_desc descs[NVMM_METRICS] = {
     [M_ACCESSES] =
-        {.name = CONTAINER("nvmm_accesses"),
-         .type = METRIC_COUNTER,
-         .number = METRIC_U64,
-         .labels = "container, access",
-         .help = "Estimated loads or stores of programs to persistent memory: all counted loads or "
-                 "stores, times the share of the samples that went there. High: the container uses "
-                 "the modules a lot. More samples make the estimate more exact; see "
-                 "memory_samples. Accesses by the guests of virtual machines are not included."},
-    [M_BYTES] = {.name = CONTAINER("nvmm_bytes"),
-                 .type = METRIC_COUNTER,
-                 .number = METRIC_U64,
-                 .labels = "container, access",
-                 .help =
-                     "Estimated bytes of the accesses in nvmm_accesses, from the sizes of the "
-                     "sampled instructions. High: near 2.3 GB/s of stores or 6.6 GB/s of loads, a "
-                     "module is at its limit. Divided by nvmm_accesses: the size of one access; "
-                     "the module amplifies stores that do not fill 256 bytes. Too low if samples "
-                     "are undecoded with reason repeated, masked or variable: those add no bytes."},
+        METRIC(COUNTER, U64, CONTAINER("nvmm_accesses"), "container, access",
+               "Estimated loads or stores of programs to persistent memory: all counted loads or "
+               "stores, times the share of the samples that went there. High: the container uses "
+               "the modules a lot. More samples make the estimate more exact; see "
+               "memory_samples. Accesses by the guests of virtual machines are not included."),
+    [M_BYTES] =
+        METRIC(COUNTER, U64, CONTAINER("nvmm_bytes"), "container, access",
+               "Estimated bytes of the accesses in nvmm_accesses, from the sizes of the "
+               "sampled instructions. High: near 2.3 GB/s of stores or 6.6 GB/s of loads, a "
+               "module is at its limit. Divided by nvmm_accesses: the size of one access; "
+               "the module amplifies stores that do not fill 256 bytes. Too low if samples "
+               "are undecoded with reason repeated, masked or variable: those add no bytes."),
     [M_SAMPLES] =
-        {.name = CONTAINER("memory_samples"),
-         .type = METRIC_COUNTER,
-         .number = METRIC_U64,
-         .labels = "container, access, medium",
-         .help = "Samples of the container's accesses, by where the accesses went: nvmm, other "
-                 "memory, or unknown. High: the estimates rest on many samples; a share from n "
-                 "samples is uncertain by one part in the square root of n. High for unknown: "
-                 "processes end, or change their mappings, before the exporter can look at them. "
-                 "Processes that ended before their container was found are not included."},
-    [M_WRITERS] = {.name = CONTAINER("nvmm_writer_threads"),
-                   .type = METRIC_GAUGE,
-                   .number = METRIC_U64,
-                   .labels = "container",
-                   .help = "Threads that were sampled storing to persistent memory in the last "
-                           "second. High: with more than 4 threads per module, its write bandwidth "
-                           "falls. Threads that rarely store are missed. Absent while the node has "
-                           "more such threads than the exporter keeps, 4096."},
-    [M_RFO] = {.name = CONTAINER("nvmm_rfo_accesses"),
-               .type = METRIC_COUNTER,
-               .number = METRIC_U64,
-               .labels = "container",
-               .help =
-                   "Reads for ownership that local persistent memory served: the cache lines that "
-                   "ordinary stores fetch, counted without sampling. High: the container stores a "
-                   "lot. Non-temporal stores of whole 64-byte lines are not included, and only 1 - "
-                   "s/64 of those of s bytes are; of the other stores, 67 to 100 % are included. "
-                   "Cascade Lake and Ice Lake only, with --collector.pebs_nvmm.rfo."},
+        METRIC(COUNTER, U64, CONTAINER("memory_samples"), "container, access, medium",
+               "Samples of the container's accesses, by where the accesses went: nvmm, other "
+               "memory, or unknown. High: the estimates rest on many samples; a share from n "
+               "samples is uncertain by one part in the square root of n. High for unknown: "
+               "processes end, or change their mappings, before the exporter can look at them. "
+               "Processes that ended before their container was found are not included."),
+    [M_WRITERS] = METRIC(GAUGE, U64, CONTAINER("nvmm_writer_threads"), "container",
+                         "Threads that were sampled storing to persistent memory in the last "
+                         "second. High: with more than 4 threads per module, its write bandwidth "
+                         "falls. Threads that rarely store are missed. Absent while the node has "
+                         "more such threads than the exporter keeps, 4096."),
+    [M_RFO] =
+        METRIC(COUNTER, U64, CONTAINER("nvmm_rfo_accesses"), "container",
+               "Reads for ownership that local persistent memory served: the cache lines that "
+               "ordinary stores fetch, counted without sampling. High: the container stores a "
+               "lot. Non-temporal stores of whole 64-byte lines are not included, and only 1 - "
+               "s/64 of those of s bytes are; of the other stores, 67 to 100 % are included. "
+               "Cascade Lake and Ice Lake only, with --collector.pebs_nvmm.rfo."),
     [M_PROCESS_ACCESSES] =
-        {.name = "interference_process_nvmm_accesses",
-         .type = METRIC_COUNTER,
-         .number = METRIC_U64,
-         .labels = "container, pid, access",
-         .help = "Like interference_container_nvmm_accesses, for one process; only with "
-                 "--collector.pebs_nvmm.per-process. High: this process makes the accesses. At "
-                 "most 1024 processes at a time have series; another process gets series when one "
-                 "of them has not used persistent memory for two minutes. The container's counter "
-                 "includes all processes."},
+        METRIC(COUNTER, U64, "interference_process_nvmm_accesses", "container, pid, access",
+               "Like interference_container_nvmm_accesses, for one process; only with "
+               "--collector.pebs_nvmm.per-process. High: this process makes the accesses. At "
+               "most 1024 processes at a time have series; another process gets series when one "
+               "of them has not used persistent memory for two minutes. The container's counter "
+               "includes all processes."),
     [M_PROCESS_BYTES] =
-        {.name = "interference_process_nvmm_bytes",
-         .type = METRIC_COUNTER,
-         .number = METRIC_U64,
-         .labels = "container, pid, access",
-         .help = "Like interference_container_nvmm_bytes, for one process; only with "
-                 "--collector.pebs_nvmm.per-process. High: this process makes the accesses."},
+        METRIC(COUNTER, U64, "interference_process_nvmm_bytes", "container, pid, access",
+               "Like interference_container_nvmm_bytes, for one process; only with "
+               "--collector.pebs_nvmm.per-process. High: this process makes the accesses."),
     [M_DIMMS] =
-        {.name = "interference_pmem_dimms",
-         .type = METRIC_GAUGE,
-         .number = METRIC_U64,
-         .help = "Persistent memory modules of the node, including those used as ordinary memory; "
-                 "absent if there are none to count. High: there is room for more writer threads."},
-    [M_HUNG] = {.name = "interference_sampler_reads_hung",
-                .type = METRIC_COUNTER,
-                .number = METRIC_U64,
-                .help = "Reads of a process's mappings or code that did not end within 200 ms, "
-                        "time for which no CPU was free aside. High: a program that serves memory "
-                        "or files of some container does not "
-                        "answer; /api/v1/status names the process of the last one."},
-    [M_REFUSED] = {.name = "interference_sampler_containers_refused",
-                   .type = METRIC_GAUGE,
-                   .number = METRIC_U64,
-                   .help = "Containers whose samples have neither kind of memory nor size for 10 s "
-                           "to 11 minutes, because a read of one of their processes did not end. "
-                           "High: as interference_sampler_reads_hung."},
-    [M_LOST] = {.name = "interference_sampler_samples_lost",
-                .type = METRIC_COUNTER,
-                .number = METRIC_U64,
-                .labels = "access",
-                .help = "Samples that the hardware, the kernel or a full queue dropped. High: "
-                        "estimates become coarse, and wrong if samples of one kind of memory are "
-                        "dropped more often; raise --collector.pebs_nvmm.period to sample less."},
+        METRIC(GAUGE, U64, "interference_pmem_dimms", NULL,
+               "Persistent memory modules of the node, including those used as ordinary memory; "
+               "absent if there are none to count. High: there is room for more writer threads."),
+    [M_HUNG] = METRIC(COUNTER, U64, "interference_sampler_reads_hung", NULL,
+                      "Reads of a process's mappings or code that did not end within 200 ms, "
+                      "time for which no CPU was free aside. High: a program that serves memory "
+                      "or files of some container does not "
+                      "answer; /api/v1/status names the process of the last one."),
+    [M_REFUSED] = METRIC(GAUGE, U64, "interference_sampler_containers_refused", NULL,
+                         "Containers whose samples have neither kind of memory nor size for 10 s "
+                         "to 11 minutes, because a read of one of their processes did not end. "
+                         "High: as interference_sampler_reads_hung."),
+    [M_LOST] = METRIC(COUNTER, U64, "interference_sampler_samples_lost", "access",
+                      "Samples that the hardware, the kernel or a full queue dropped. High: "
+                      "estimates become coarse, and wrong if samples of one kind of memory are "
+                      "dropped more often; raise --collector.pebs_nvmm.period to sample less."),
     [M_UNDECODED] =
-        {.name = "interference_sampler_samples_undecoded",
-         .type = METRIC_COUNTER,
-         .number = METRIC_U64,
-         .labels = "access, reason",
-         .help = "Samples of persistent memory whose access size is unknown, by reason: repeated, "
-                 "masked or variable instructions, whose size is in registers; no_access, invalid "
-                 "or truncated code; unreadable code. High: bytes are less certain than accesses."},
-    [M_THROTTLES] = {.name = "interference_sampler_throttles",
-                     .type = METRIC_COUNTER,
-                     .number = METRIC_U64,
-                     .labels = "access",
-                     .help =
-                         "Times that the kernel paused sampling on a CPU. High: more samples than "
-                         "the kernel allows; raise --collector.pebs_nvmm.period to sample less."},
+        METRIC(COUNTER, U64, "interference_sampler_samples_undecoded", "access, reason",
+               "Samples of persistent memory whose access size is unknown, by reason: repeated, "
+               "masked or variable instructions, whose size is in registers; no_access, invalid "
+               "or truncated code; unreadable code. High: bytes are less certain than accesses."),
+    [M_THROTTLES] =
+        METRIC(COUNTER, U64, "interference_sampler_throttles", "access",
+               "Times that the kernel paused sampling on a CPU. High: more samples than "
+               "the kernel allows; raise --collector.pebs_nvmm.period to sample less."),
 };
 
 const struct metric_desc *const nvmm_metrics[] = {

@@ -2,49 +2,37 @@
 
 #include "collectors/parts/named_series.h"
 
-static const struct metric_desc serial_reads_desc = {
-    .name = "interference_container_memory_serial_reads",
-    .type = METRIC_COUNTER,
-    .number = METRIC_DOUBLE,
-    .labels = "container",
-    .help = "Reads of memory that the container waited for one after another, in the windows of "
-            "interference_container_placement_observed_seconds_total. Times x seconds: the CPU "
-            "time that it would lose if memory were x seconds slower. High: it must stay on fast "
-            "memory."};
+static const struct metric_desc serial_reads_desc =
+    METRIC(COUNTER, DOUBLE, "interference_container_memory_serial_reads", "container",
+           "Reads of memory that the container waited for one after another, in the windows of "
+           "interference_container_placement_observed_seconds_total. Times x seconds: the CPU "
+           "time that it would lose if memory were x seconds slower. High: it must stay on fast "
+           "memory.");
 
-static const struct metric_desc observed_desc = {
-    .name = "interference_container_placement_observed_seconds",
-    .type = METRIC_COUNTER,
-    .number = METRIC_DOUBLE,
-    .labels = "container",
-    .help = "CPU time of windows with a prediction: what "
-            "interference_container_placement_predicted_seconds_total is to be compared with. "
-            "High: it computes much."};
+static const struct metric_desc observed_desc =
+    METRIC(COUNTER, DOUBLE, "interference_container_placement_observed_seconds", "container",
+           "CPU time of windows with a prediction: what "
+           "interference_container_placement_predicted_seconds_total is to be compared with. "
+           "High: it computes much.");
 
-static const struct metric_desc predicted_desc = {
-    .name = "interference_container_placement_predicted_seconds",
-    .type = METRIC_COUNTER,
-    .number = METRIC_DOUBLE,
-    .labels = "container, target",
-    .help = "CPU time that the windows of "
-            "interference_container_placement_observed_seconds_total would have taken with all of "
-            "the container's memory at the target, from the target's first latency on. Divided by "
-            "it: the slowdown; high: it would run "
-            "slower there, below 1: faster. Too near to 1 for what mainly stores or is prefetched "
-            "(too low for a slower target, too high for a faster one); too low for whom the "
-            "target's bandwidth would limit."};
+static const struct metric_desc predicted_desc = METRIC(
+    COUNTER, DOUBLE, "interference_container_placement_predicted_seconds", "container, target",
+    "CPU time that the windows of "
+    "interference_container_placement_observed_seconds_total would have taken with all of "
+    "the container's memory at the target, from the target's first latency on. Divided by "
+    "it: the slowdown; high: it would run "
+    "slower there, below 1: faster. Too near to 1 for what mainly stores or is prefetched "
+    "(too low for a slower target, too high for a faster one); too low for whom the "
+    "target's bandwidth would limit.");
 
-static const struct metric_desc target_latency_desc = {
-    .name = "interference_placement_target_latency_seconds",
-    .type = METRIC_GAUGE,
-    .number = METRIC_DOUBLE,
-    .labels = "initiator_numa_node, target",
-    .help = "Latency of a read of the target's memory from CPUs of the initiator, as predictions "
-            "use it: the mean of up to 60 readings of the memory probe, or what "
-            "--collector.placement.tier says. Absent while the probe has had no reading for a "
-            "minute, or for longer on more than five nodes: predictions go on with the last. High "
-            "compared with another target: memory there "
-            "makes slower."};
+static const struct metric_desc target_latency_desc = METRIC(
+    GAUGE, DOUBLE, "interference_placement_target_latency_seconds", "initiator_numa_node, target",
+    "Latency of a read of the target's memory from CPUs of the initiator, as predictions "
+    "use it: the mean of up to 60 readings of the memory probe, or what "
+    "--collector.placement.tier says. Absent while the probe has had no reading for a "
+    "minute, or for longer on more than five nodes: predictions go on with the last. High "
+    "compared with another target: memory there "
+    "makes slower.");
 
 const struct metric_desc *const placement_metrics[PLACEMENT_METRICS + 1] = {
     [PLACEMENT_SERIAL_READS] = &serial_reads_desc,

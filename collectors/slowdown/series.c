@@ -28,60 +28,38 @@ static const char *const alone_names[ALONES] = {"latency", "miss_ratio"};
 #define CONTAINER(n) "interference_container_" n
 static const struct metric_desc descs[SLOWDOWN_METRICS] = {
     [M_RATIO] =
-        {.name = CONTAINER("slowdown_ratio"),
-         .type = METRIC_GAUGE,
-         .number = METRIC_DOUBLE,
-         .labels = "container, model",
-         .help = "Estimate of how many times longer the container's work took in the last window "
-                 "than it would have taken alone; absent without one, and /api/v1/containers says "
-                 "why. 1: memory and cache cost it no more than when left alone, which is known "
-                 "from calm windows or extrapolated to no traffic of others; high: they cost more. "
-                 "Models: passive uses the core's counters; asm and shadow need counters that only "
-                 "recordings of simulated hardware have today."},
-    [M_OBSERVED] = {.name = CONTAINER("slowdown_observed_cycles"),
-                    .type = METRIC_COUNTER,
-                    .number = METRIC_U64,
-                    .labels = "container, model",
-                    .help = "Cycles of the container in windows that have an estimate. A rate near "
-                            "that of cpu_cycles: nearly every window has one. interference_cycles "
-                            "divided by this is the share of cycles lost."},
+        METRIC(GAUGE, DOUBLE, CONTAINER("slowdown_ratio"), "container, model",
+               "Estimate of how many times longer the container's work took in the last window "
+               "than it would have taken alone; absent without one, and /api/v1/containers says "
+               "why. 1: memory and cache cost it no more than when left alone, which is known "
+               "from calm windows or extrapolated to no traffic of others; high: they cost more. "
+               "Models: passive uses the core's counters; asm and shadow need counters that only "
+               "recordings of simulated hardware have today."),
+    [M_OBSERVED] = METRIC(COUNTER, U64, CONTAINER("slowdown_observed_cycles"), "container, model",
+                          "Cycles of the container in windows that have an estimate. A rate near "
+                          "that of cpu_cycles: nearly every window has one. interference_cycles "
+                          "divided by this is the share of cycles lost."),
     [M_INTERFERENCE] =
-        {.name = CONTAINER("interference_cycles"),
-         .type = METRIC_COUNTER,
-         .number = METRIC_U64,
-         .labels = "container, model, resource",
-         .help =
-             "Estimated cycles that the container would not have needed alone, by contended "
-             "resource: cache (more misses than when left alone) or memory (longer reads). Only "
-             "windows that have an estimate; never negative, so noise alone adds 1 or 2 % of the "
-             "cycles. Rising fast: contention for that resource, by neighbours as a rule."},
-    [M_ALONE_RATE] = {.name = CONTAINER("alone_llc_access_rate_hertz"),
-                      .type = METRIC_GAUGE,
-                      .number = METRIC_DOUBLE,
-                      .labels = "container, model",
-                      .help = "Estimated rate at which the container would access the last-level "
-                              "cache if it ran alone, per second of its running time; only with "
-                              "--collector.slowdown.alone-rate. High: it depends on that cache."},
-    [M_CALM_WINDOWS] = {.name = "slowdown_calm_windows",
-                        .type = METRIC_NOTE,
-                        .number = METRIC_U64,
-                        .labels = "container",
-                        .help = "Calm windows from which the model passive has learned. High: its "
-                                "estimate rests on much data."},
-    [M_GAP] = {.name = "slowdown_no_estimate",
-               .type = METRIC_NOTE,
-               .number = METRIC_U64,
-               .labels = "container, model, reason",
-               .help = "1 with the reason why this model has no estimate at the moment."},
-    [M_BASIS] = {.name = "slowdown_basis",
-                 .type = METRIC_NOTE,
-                 .number = METRIC_U64,
-                 .labels = "container, quantity, basis",
-                 .help =
-                     "1 with what the model passive knows of the container left alone, and from "
-                     "what: its memory latency and its share of cache accesses that miss, from "
-                     "calm windows, extrapolated to no traffic of others, or (latency only) "
-                     "from the probe."},
+        METRIC(COUNTER, U64, CONTAINER("interference_cycles"), "container, model, resource",
+               "Estimated cycles that the container would not have needed alone, by contended "
+               "resource: cache (more misses than when left alone) or memory (longer reads). Only "
+               "windows that have an estimate; never negative, so noise alone adds 1 or 2 % of the "
+               "cycles. Rising fast: contention for that resource, by neighbours as a rule."),
+    [M_ALONE_RATE] =
+        METRIC(GAUGE, DOUBLE, CONTAINER("alone_llc_access_rate_hertz"), "container, model",
+               "Estimated rate at which the container would access the last-level "
+               "cache if it ran alone, per second of its running time; only with "
+               "--collector.slowdown.alone-rate. High: it depends on that cache."),
+    [M_CALM_WINDOWS] = METRIC(NOTE, U64, "slowdown_calm_windows", "container",
+                              "Calm windows from which the model passive has learned. High: its "
+                              "estimate rests on much data."),
+    [M_GAP] = METRIC(NOTE, U64, "slowdown_no_estimate", "container, model, reason",
+                     "1 with the reason why this model has no estimate at the moment."),
+    [M_BASIS] = METRIC(NOTE, U64, "slowdown_basis", "container, quantity, basis",
+                       "1 with what the model passive knows of the container left alone, and from "
+                       "what: its memory latency and its share of cache accesses that miss, from "
+                       "calm windows, extrapolated to no traffic of others, or (latency only) "
+                       "from the probe."),
 };
 
 const struct metric_desc *const slowdown_metrics[] = {

@@ -31,6 +31,14 @@ struct metric_desc {
     size_t n_edges;
 };
 
+/* One that is no histogram, as an initialiser: METRIC(COUNTER, U64, "t_reads", "container", "...").
+ * 'labels' may be NULL. */
+#define METRIC(kind, numbers, name_, labels_, help_)                                               \
+    {                                                                                              \
+        .name = name_, .type = METRIC_##kind, .number = METRIC_##numbers, .labels = labels_,       \
+        .help = help_                                                                              \
+    }
+
 /* The UNIT of a family, from its name's ending (seconds, bytes, hertz, ratio, cycles), or "". */
 const char *metric_unit(const struct metric_desc *desc);
 
