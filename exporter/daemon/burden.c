@@ -65,7 +65,7 @@ static size_t containers_in(const struct cgroup_hierarchy *hierarchy, size_t eno
 bool burden_is_for_bpf(const struct sources_config *config, const struct perf_config *perf,
                        const struct cgroup_hierarchy *hierarchy, struct verdict *why)
 {
-    size_t max = config->containers_max;
+    size_t max = config->containers_max_by_bpf;
     struct counting_load load = {
         .cpus = config->facts->machine.cpus > 0 ? (size_t)config->facts->machine.cpus : 1,
         .containers = counting_containers(0, max),

@@ -61,7 +61,7 @@ static struct source *choose(struct sources *sources, const struct sources_confi
 {
     const struct options *options = config->plan->options;
     const struct bpf_config bpf = {
-        .perf = *perf, .slots = bpf_slots_for(config->containers_max, options->interval_ns)};
+        .perf = *perf, .slots = bpf_slots_for(config->containers_max_by_bpf, options->interval_ns)};
     struct cgroup_hierarchy hierarchy;
     struct source *source;
     struct verdict wanted, why;
@@ -110,6 +110,7 @@ int sources_add_bpf(struct sources *sources, const struct sources_config *config
         give_back(config->log);
         return 0;
     }
+    descriptor_pool_limit(&sources->pool, config->counters_max_by_bpf);
     int err = route(sources, source);
     if (!err) {
         sources->name = by_bpf;

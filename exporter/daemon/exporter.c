@@ -10,21 +10,6 @@
 #include "exporter/daemon/version.h"
 #include "exporter/service/memory_shares.h"
 
-/* A recording's containers hold no descriptors. */
-static void share_descriptors(struct exporter *e)
-{
-    const struct options *o = e->options;
-    size_t limit = descriptors_limit();
-    e->descriptors = descriptors_share(limit, o->containers_max, o->all_cgroups);
-    if (o->source == SOURCE_REPLAY)
-        e->descriptors.containers = o->containers_max;
-    if (e->descriptors.containers < o->containers_max)
-        log_warn(e->log, "exporter",
-                 "%zu file descriptors are enough for at most %zu containers, not for "
-                 "--containers.max=%zu: raise LimitNOFILE= or ulimit -n",
-                 limit, e->descriptors.containers, o->containers_max);
-}
-
 static uint64_t memory_limit(void)
 {
     struct fsroot own; /* the host's trees have the host's limits */
@@ -35,26 +20,60 @@ static uint64_t memory_limit(void)
     return limit;
 }
 
-/* After the descriptors, of which the counters take no more than the memory holds. */
-static void share_memory(struct exporter *e)
+/* What the descriptors suffice for, and then, of that, what the memory holds. A recording's
+ * containers hold neither. */
+static struct descriptor_shares share(const struct exporter *e, bool by_bpf, const struct log *log)
 {
-    uint64_t limit = memory_limit();
+    const struct options *o = e->options;
+    size_t limit = descriptors_limit();
+    struct descriptor_shares shares =
+        descriptors_share(limit, o->containers_max, o->all_cgroups, by_bpf);
+    if (o->source == SOURCE_REPLAY) {
+        shares.containers = o->containers_max;
+        return shares;
+    }
+    if (log && shares.containers < o->containers_max)
+        log_warn(log, "exporter",
+                 "%zu file descriptors are enough for at most %zu containers, not for "
+                 "--containers.max=%zu: raise LimitNOFILE= or ulimit -n",
+                 limit, shares.containers, o->containers_max);
+    uint64_t memory = memory_limit();
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
-    struct memory_shares shares = memory_share(limit, cpus > 0 ? (size_t)cpus : 1);
-    struct descriptor_shares *have = &e->descriptors;
-    if (shares.containers < have->containers) {
-        log_warn(e->log, "exporter",
-                 "a memory limit of %llu MiB is enough for at most %zu containers on %ld CPUs, "
-                 "not for %zu: raise it, or lower --containers.max",
-                 (unsigned long long)limit >> 20, shares.containers, cpus, have->containers);
-        have->containers = shares.containers;
+    struct memory_shares held = memory_share(memory, cpus > 0 ? (size_t)cpus : 1);
+    if (held.containers < shares.containers) {
+        if (log)
+            log_warn(log, "exporter",
+                     "a memory limit of %llu MiB is enough for at most %zu containers on %ld "
+                     "CPUs, not for %zu: raise it, or lower --containers.max",
+                     (unsigned long long)memory >> 20, held.containers, cpus, shares.containers);
+        shares.containers = held.containers;
     }
-    if (shares.counters < have->counters) {
-        log_info(e->log, "exporter",
-                 "counters have at most %zu file descriptors of %zu: the memory limit is %llu MiB",
-                 shares.counters, have->counters, (unsigned long long)limit >> 20);
-        have->counters = shares.counters;
+    if (held.counters < shares.counters) {
+        if (log)
+            log_info(log, "exporter",
+                     "counters have at most %zu file descriptors of %zu: the memory limit is %llu "
+                     "MiB",
+                     held.counters, shares.counters, (unsigned long long)memory >> 20);
+        shares.counters = held.counters;
     }
+    return shares;
+}
+
+/* What there is room for depends on who counts. */
+static int build_sources(struct exporter *e, char *error, size_t error_size)
+{
+    struct descriptor_shares by_bpf = share(e, true, NULL);
+    const struct sources_config config = {.plan = e->plan,
+                                          .log = e->log,
+                                          .facts = &e->facts,
+                                          .counters_max = share(e, false, NULL).counters,
+                                          .counters_max_by_bpf = by_bpf.counters,
+                                          .containers_max_by_bpf = by_bpf.containers,
+                                          .map = e->map};
+    int err = sources_init(&e->sources, &config, error, error_size);
+    if (!err)
+        e->descriptors = share(e, sources_use_bpf(&e->sources), e->log);
+    return err;
 }
 
 static int build_table(struct exporter *e, char *error, size_t error_size)
@@ -68,12 +87,7 @@ static int build_table(struct exporter *e, char *error, size_t error_size)
         .linger_max = o->linger_max,
         .name_patience_ns = 2000000000u,
     };
-    int err = container_table_new(&limits, e->log, &e->table, error, error_size);
-    if (!err)
-        err = cgroup_map_new(&e->map);
-    if (!err)
-        err = feed_new(&e->feed);
-    return err;
+    return container_table_new(&limits, e->log, &e->table, error, error_size);
 }
 
 /* A node without a usable hierarchy still has the probe. */
@@ -209,18 +223,13 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
         e->reload_wall_ns = loop_wall_ns();
     }
     e->reload_ok = true;
-    share_descriptors(e);
-    if (!is_replay(e))
-        share_memory(e);
-    int err = build_table(e, error, error_size);
-    const struct sources_config sources = {.plan = e->plan,
-                                           .log = e->log,
-                                           .facts = &e->facts,
-                                           .counters_max = e->descriptors.counters,
-                                           .containers_max = e->descriptors.containers,
-                                           .map = e->map};
+    int err = cgroup_map_new(&e->map);
     if (!err)
-        err = sources_init(&e->sources, &sources, error, error_size);
+        err = feed_new(&e->feed);
+    if (!err)
+        err = build_sources(e, error, error_size);
+    if (!err)
+        err = build_table(e, error, error_size);
     if (!err && !is_replay(e))
         find_containers(e);
     if (!err && !is_replay(e) && !o->once)

@@ -103,7 +103,7 @@ static int add_counters(struct sources *sources, const struct sources_config *co
         .said = &sources->said,
         .no_pmem = config->facts->machine.pmem_dimms == 0,
     };
-    sources->pool.limit = config->counters_max == SIZE_MAX ? 0 : config->counters_max;
+    descriptor_pool_limit(&sources->pool, config->counters_max);
     int err = perf_source_new(&perf, &source);
     *counters = source;
     if (!err)

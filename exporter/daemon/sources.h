@@ -39,10 +39,11 @@ struct sources {
 struct sources_config {
     const struct plan *plan; /* borrowed for the sources' life, like all pointers here */
     const struct log *log;
-    struct facts *facts;    /* filled in */
-    size_t counters_max;    /* descriptors that counters may take */
-    size_t containers_max;  /* that are counted at once */
-    struct cgroup_map *map; /* from cgroups to containers, for samples */
+    struct facts *facts;          /* filled in */
+    size_t counters_max;          /* descriptors that counters may take */
+    size_t counters_max_by_bpf;   /* the same where a program counts the containers */
+    size_t containers_max_by_bpf; /* that it counts at once */
+    struct cgroup_map *map;       /* from cgroups to containers, for samples */
 };
 
 /*

@@ -5,10 +5,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Counting a container takes at least six: two directories, four events on one CPU. So an eighth
- * of the limit never keeps out a container that could have been counted. */
 enum {
+    /* By perf a container takes at least six: two directories, four events on one CPU. So an eighth
+     * of the limit never keeps out a container that could have been counted. */
     CONTAINERS_PART = 8,
+    /* By BPF it takes its directory, and the file with its CPU time as much again. */
+    CONTAINERS_PART_BY_BPF = 3,
     CANDIDATES_PART = 32,
     CANDIDATES_MAX = 256,
     CONNECTIONS_PART = 8,
@@ -20,13 +22,15 @@ static size_t part(size_t limit, size_t divisor, size_t most)
     return limit / divisor < most ? limit / divisor : most;
 }
 
-struct descriptor_shares descriptors_share(size_t limit, size_t containers_max, bool candidates)
+struct descriptor_shares descriptors_share(size_t limit, size_t containers_max, bool candidates,
+                                           bool by_bpf)
 {
     if (limit == 0)
         return (struct descriptor_shares){containers_max, candidates ? CANDIDATES_MAX : 0, SIZE_MAX,
                                           CONNECTIONS_MAX};
     struct descriptor_shares shares = {
-        .containers = part(limit, CONTAINERS_PART, containers_max),
+        .containers =
+            part(limit, by_bpf ? CONTAINERS_PART_BY_BPF : CONTAINERS_PART, containers_max),
         .candidates = candidates ? part(limit, CANDIDATES_PART, CANDIDATES_MAX) : 0,
         .connections = part(limit, CONNECTIONS_PART, CONNECTIONS_MAX),
     };

@@ -20,6 +20,12 @@ struct descriptor_pool {
     void *borrower;
 };
 
+/* SIZE_MAX: as many as there are. */
+static inline void descriptor_pool_limit(struct descriptor_pool *pool, size_t limit)
+{
+    pool->limit = limit == SIZE_MAX ? 0 : limit;
+}
+
 /* Whether the borrower may take n more. */
 static inline bool descriptor_pool_lends(const struct descriptor_pool *pool, size_t n)
 {

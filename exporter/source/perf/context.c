@@ -17,6 +17,8 @@ int perf_fd_budget(struct perf_context *context, enum group group, size_t events
     perf_fd_account(context);
     size_t used = context->pool ? context->pool->counters : context->told;
     size_t limit = context->fd_limit ? context->fd_limit : SIZE_MAX, need = events * cpus;
+    if (context->pool && context->pool->limit)
+        limit = context->pool->limit;
     if (used <= limit && need <= limit - used) {
         if (context->pool) /* and the directory of a container */
             descriptor_pool_make_room(context->pool, need + 1);

@@ -40,8 +40,10 @@ static int setup(void **state)
     rig->perf = (struct perf_config){.fs = &rig->tree.fs, .file = &rig->file};
     rig->hierarchy = (struct cgroup_hierarchy){.version = 2, .cgroups = SIZE_MAX};
     snprintf(rig->hierarchy.path, sizeof rig->hierarchy.path, "%s/cgroup", rig->tree.root);
-    rig->config = (struct sources_config){
-        .plan = &rig->plan, .facts = &rig->facts, .counters_max = PLENTY, .containers_max = 4096};
+    rig->config = (struct sources_config){.plan = &rig->plan,
+                                          .facts = &rig->facts,
+                                          .counters_max = PLENTY,
+                                          .containers_max_by_bpf = 4096};
     *state = rig;
     return 0;
 }
@@ -118,7 +120,7 @@ static void test_no_more_than_are_counted(void **state)
 {
     struct rig *rig = *state;
     rig->facts.machine.cpus = 24;
-    rig->config.containers_max = 120;
+    rig->config.containers_max_by_bpf = 120;
     run(rig, 80, 0);
     assert_by_bpf(rig, false, "cgroup events of 120 containers on 24 CPUs fit");
 }
