@@ -103,6 +103,22 @@ def start(live, scale):
     return found
 
 
+def start_many(scale):
+    """What all containers that are there at the start cost together: must not grow with each other."""
+    measure.say("start, many containers")
+    few, many = scale.start_synthetic
+    seconds = {}
+    for n in (few, many):
+        with measure.Node(n) as node:
+            node.tick()
+            seconds[n] = measure.cpu_seconds(node.process.pid)
+    each = {n: 1e6 * seconds[n] / n for n in seconds}
+    return [Row(f"start: a container of {many:,}, as of {few:,}", "2 times",
+                f"{each[many] / each[few]:.2f} times", verdict(each[many] / each[few], 2),
+                f"synthetic ones; until the first page {seconds[many]:.2f} s of CPU for {many:,}, "
+                f"{seconds[few]:.2f} s for {few:,}")]
+
+
 # ---- counted ----
 
 def _delays(trace, pid, base):

@@ -55,6 +55,7 @@ class Scale:
     serve_pause_seconds: float = 0.3
     memory_containers: tuple = (10, 210)
     start_containers: tuple = (10, 250, 500)
+    start_synthetic: tuple = (2048, 16384)
     starts: int = 15
     counted: int = 150
     counted_containers: int = 250
@@ -73,7 +74,7 @@ SMOKE = Scale(smoke=True, repeats=1, settle_seconds=0.3, quiet_seconds=0, worklo
               attribution=((70, 50),), attribution_ticks=5, placement_ticks=5, numa_stat_periods=1, activity_readings=20,
               live_containers=12, live_windows=1, live_window_seconds=0.3,
               render_arguments=(50, 1), serve_containers=50, serve_rounds=1,
-              serve_pause_seconds=0.05, memory_containers=(2, 6), start_containers=(2, 12), starts=1,
+              serve_pause_seconds=0.05, memory_containers=(2, 6), start_containers=(2, 12), start_synthetic=(10, 50), starts=1,
               load_containers=50, load_seconds=0.5, load_tick_ms=100, sample_rounds=1,
               sample_seconds=0.5)
 
@@ -135,6 +136,7 @@ def measure_all(scale, workdir):
         add(rows_secure.rows, scale)
         add(rows_daemon.memory, live, scale)
         add(rows_daemon.start, live, scale)
+        add(rows_daemon.start_many, scale)
         if not scale.smoke:  # switching tracing on and off takes seconds
             add(rows_daemon.counted, live, scale)
         add(rows_daemon.real_load, live, scale)
