@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "exporter/governor/governor_pages.h"
-#include "exporter/governor/self_metrics.h"
+#include "exporter/governor/serve/governor_pages.h"
+#include "exporter/governor/serve/self_metrics.h"
 #include "exporter/service/loop.h"
 #include "exporter/service/notify.h"
 

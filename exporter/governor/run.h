@@ -6,8 +6,8 @@
 
 #include <signal.h>
 
-#include "exporter/governor/flags.h"
-#include "exporter/governor/governor.h"
+#include "exporter/governor/config/flags.h"
+#include "exporter/governor/decide/governor.h"
 
 /* Until SIGTERM or SIGINT; all of 'signals' are blocked. Everything is put back at the end.
  * SIGUSR1 lets everything go, and the next one goes on; so does a file "paused" in the state

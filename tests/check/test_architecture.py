@@ -84,10 +84,15 @@ class Tree(unittest.TestCase):
     def test_reading_is_allowed(self):
         self.write("exporter/base/a.c", BASE + '/* mkdir() */ const char *s(void) { return "O_CREAT"; }\n'
                    'void *f(struct o *ops) { ops->rename(1); return fopen("a", "re"); }')
-        self.write("exporter/governor/fswrite.c", "int w(void) { return openat(1, 0, O_WRONLY); }")
-        (self.root / "CMakeLists.txt").write_text(CMAKE + "ie_library(own exporter/governor)")
+        self.write("exporter/governor/act/journal/fswrite.c", "int w(void) { return openat(1, 0, O_WRONLY); }")
+        (self.root / "CMakeLists.txt").write_text(CMAKE + "ie_library(own exporter/governor/act/journal)")
         result = self.check()
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_folder_with_too_many_files(self):
+        for i in range(25):  # and h.c
+            self.write(f"exporter/http/n{i}.h", "")
+        self.assert_fails("folders: exporter/http: 26")
 
     def test_include_from_no_folder(self):
         self.write("exporter/base/a.c", BASE + '#include "a.h"\n')

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/governor/client.h"
-#include "exporter/governor/config.h"
-#include "exporter/governor/view.h"
-#include "exporter/governor/writers.h"
+#include "exporter/governor/config/config.h"
+#include "exporter/governor/see/client.h"
+#include "exporter/governor/see/view.h"
+#include "exporter/governor/see/writers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

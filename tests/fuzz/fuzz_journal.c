@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/governor/journal_lines.h"
+#include "exporter/governor/act/journal/journal_lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/governor/resctrl_text.h"
+#include "exporter/governor/act/actuators/resctrl_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 #include "tests/support/governor_reference.h"
 
-#include "exporter/governor/self_metrics.h"
+#include "exporter/governor/serve/self_metrics.h"
 #include "tests/support/reference.h"
 
 int governor_reference_write(struct textbuf *out)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/governor/resctrl_text.h"
+#include "exporter/governor/act/actuators/resctrl_text.h"
 
 /* What a file would say of each container. */
 struct knob_text {

@@ -7,7 +7,7 @@
 #ifndef IE_SIMNODE_CONTROL_ACTUATE_H
 #define IE_SIMNODE_CONTROL_ACTUATE_H
 
-#include "exporter/governor/restore.h"
+#include "exporter/governor/act/restore.h"
 #include "tests/simnode/model/simnode.h"
 
 struct node_knobs;

@@ -10,7 +10,7 @@
 #ifndef IE_SIMNODE_CONTROL_CLOSED_LOOP_H
 #define IE_SIMNODE_CONTROL_CLOSED_LOOP_H
 
-#include "exporter/governor/claim.h"
+#include "exporter/governor/terms/claim.h"
 #include "tests/simnode/model/simnode.h"
 
 struct closed_loop;

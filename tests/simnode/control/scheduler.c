@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "exporter/governor/cpus.h"
+#include "exporter/governor/terms/cpus.h"
 
 /* --- queues --- */
 

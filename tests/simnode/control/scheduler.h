@@ -13,7 +13,7 @@
 
 #include <sched.h>
 
-#include "exporter/governor/restore.h"
+#include "exporter/governor/act/restore.h"
 #include "tests/simnode/model/simnode.h"
 
 enum { SCHEDULER_THREADS = 64, SCHEDULER_FIRST_TID = 100 };

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "exporter/base/textbuf.h"
-#include "exporter/governor/fswrite.h"
-#include "exporter/governor/governor.h"
+#include "exporter/governor/act/journal/fswrite.h"
+#include "exporter/governor/decide/governor.h"
 
 struct sim_governor {
     struct fsroot fs;

@@ -4,7 +4,7 @@
 #ifndef IE_SIMNODE_CONTROL_SIM_GOVERNOR_H
 #define IE_SIMNODE_CONTROL_SIM_GOVERNOR_H
 
-#include "exporter/governor/restore.h"
+#include "exporter/governor/act/restore.h"
 
 struct sim_governor;
 

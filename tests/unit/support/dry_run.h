@@ -5,8 +5,8 @@
 #ifndef IE_TESTS_DRY_RUN_H
 #define IE_TESTS_DRY_RUN_H
 
-#include "exporter/governor/enforcer.h"
-#include "exporter/governor/liveness.h"
+#include "exporter/governor/act/enforcer.h"
+#include "exporter/governor/see/liveness.h"
 #include "exporter/store/store.h"
 #include "tests/unit/support/fake_knobs.h"
 

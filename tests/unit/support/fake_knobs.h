@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "exporter/governor/journal.h"
-#include "exporter/governor/restore.h"
+#include "exporter/governor/act/journal/journal.h"
+#include "exporter/governor/act/restore.h"
 
 enum { FAKE_KNOBS_MAX = 8 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/governor/resctrl_text.h"
+#include "exporter/governor/act/actuators/resctrl_text.h"
 
 #define RESCTRL "sys/fs/resctrl"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/governor/cpus.h"
+#include "exporter/governor/terms/cpus.h"
 
 enum { LONG_AGO = 100 };
 #define BORN_LATER UINT64_C(1000000000000000)

@@ -8,7 +8,7 @@
 
 #include <sched.h>
 
-#include "exporter/governor/journal.h"
+#include "exporter/governor/act/journal/journal.h"
 #include "tests/unit/support/governor_rig.h"
 
 enum { FAKE_THREADS = 64 };

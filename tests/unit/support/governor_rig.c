@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "exporter/governor/quota.h"
+#include "exporter/governor/act/actuators/quota.h"
 
 /* ---- what the kernel does ---- */
 

@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 #include "exporter/base/fsroot.h"
-#include "exporter/governor/actuator.h"
-#include "exporter/governor/fswrite.h"
+#include "exporter/governor/act/actuators/actuator.h"
+#include "exporter/governor/act/journal/fswrite.h"
 
 struct governor_rig {
     int version;

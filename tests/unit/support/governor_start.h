@@ -5,8 +5,8 @@
 #ifndef IE_TESTS_GOVERNOR_START_H
 #define IE_TESTS_GOVERNOR_START_H
 
-#include "exporter/governor/governor.h"
-#include "exporter/governor/journal.h"
+#include "exporter/governor/act/journal/journal.h"
+#include "exporter/governor/decide/governor.h"
 #include "tests/unit/support/governor_rig.h"
 
 /* To be freed by config_free(). */

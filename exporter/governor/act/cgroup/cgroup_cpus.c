@@ -1,0 +1,43 @@
+#include "exporter/governor/act/cgroup/cgroup_cpus.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exporter/base/cpulist.h"
+#include "exporter/containers/cgroups/hierarchy.h"
+#include "exporter/governor/act/cgroup/cgroup_dir.h"
+
+void cgroup_cpus_init(struct cgroup_cpus *cpus, const struct fsroot *fs)
+{
+    *cpus = (struct cgroup_cpus){.fs = fs};
+    cgroup_mount_find(fs, "cpuset", cpus->v1, sizeof cpus->v1);
+}
+
+static int read_list(int directory, const char *name, char *out, size_t size)
+{
+    size_t n;
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -errno;
+    int err = fsroot_read_fd(fd, out, size, NULL);
+    close(fd);
+    if (!err && (cpulist_parse(out, strlen(out), NULL, 0, &n) || n == 0))
+        err = -EINVAL;
+    return err;
+}
+
+int cgroup_cpus_read(const struct cgroup_cpus *cpus, int directory, const char *path, char *out,
+                     size_t size)
+{
+    struct stat st;
+    int fd = cpus->v1[0] ? cgroup_dir_open(cpus->v1, path, &st) : -1;
+    int err = fd < 0 ? read_list(directory, "cpuset.cpus.effective", out, size)
+                     : read_list(fd, "cpuset.effective_cpus", out, size);
+    if (fd >= 0)
+        close(fd);
+    if (!err)
+        return 0;
+    return fsroot_read(cpus->fs, FSROOT_SYS, "devices/system/cpu/online", out, size, NULL);
+}

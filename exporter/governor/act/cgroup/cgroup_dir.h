@@ -1,0 +1,22 @@
+/*
+ * The directory of a claim's cgroup, and of no other that has come under the same path.
+ */
+#ifndef IE_GOVERNOR_CGROUP_DIR_H
+#define IE_GOVERNOR_CGROUP_DIR_H
+
+#include <sys/stat.h>
+
+#include "exporter/governor/terms/claim.h"
+
+/* Below 'root', a hierarchy's mount: a descriptor (O_PATH), with what it is in *st; or -errno,
+ * -EINVAL for a path that leads elsewhere. The last name may be no link. */
+int cgroup_dir_open(const char *root, const char *path, struct stat *st);
+
+/* The same of the claim's path, and what it and the root are goes into the claim. */
+int cgroup_dir_claim(const char *root, struct claim *claim);
+
+/* Likewise of a claim. -ENODEV: it has ended, and what is there now is not it. -EXDEV: this root is
+ * not the one that it was claimed below, or cannot be opened, so nobody knows. */
+int cgroup_dir_open_claimed(const char *root, const struct claim *claim);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * Holds the claims and makes the changes: wish, guard, journal, file, read back.
+ *
+ * A container that may be restricted has a holding from the time when it is seen: its limits are
+ * known and nothing is written. The first change opens a claim in the journal, the release closes
+ * it. In a dry run all is the same, but for a virtual value in place of the file and the journal:
+ * nothing is written at all.
+ *
+ * One thread. Steady ticks, in which nothing changes, write nothing and allocate nothing.
+ */
+#ifndef IE_GOVERNOR_ENFORCER_H
+#define IE_GOVERNOR_ENFORCER_H
+
+#include "exporter/base/log.h"
+#include "exporter/governor/act/guard.h"
+#include "exporter/governor/act/restore.h"
+#include "exporter/governor/terms/decision.h"
+#include "exporter/governor/terms/policy_kind.h"
+
+/* A container that a policy may restrict. Texts are copied. */
+struct subject {
+    const char *container_id; /* the exporter's label */
+    const char *name;         /* namespace/pod/container */
+    const char *path;         /* of its cgroup */
+    int tid;                  /* of the thread whose knob it is; 0: the cgroup's */
+    double floor;             /* the least that the configuration allows */
+    enum policy_kind policy;  /* whose it is */
+};
+
+/* What a policy says beside the value; texts live until the commit. */
+struct because {
+    const char *cause;      /* the container that waits, or ""; NULL: nothing is said */
+    double measured, limit; /* NaN: none */
+    enum chosen_by chosen_by;
+    /* Others wait for it: where no claim is left, it takes that of one that is none. */
+    bool culprit;
+    const char *why; /* why else; NULL: for nothing else */
+};
+
+struct enforcer_counts {
+    uint64_t decisions[POLICY_KINDS][ACTIONS][OUTCOMES];
+    uint64_t errors[KNOB_COUNT][ERROR_OPS][ERROR_REASONS];
+    uint64_t foreign[KNOB_COUNT][FOREIGN_KINDS];
+    uint64_t released[RELEASE_REASONS];
+    uint64_t limited[GUARD_VERDICTS];
+    struct restore_counts restores;
+};
+
+struct enforcer_config {
+    bool dry; /* no write at all */
+    struct guard_limits limits;
+    const struct log *log;
+    /* Each change and each try, on the caller's thread; may be NULL. */
+    void (*decided)(void *context, const struct decision *decision);
+    void *context;
+};
+
+/* One container, or one of its threads, and one knob. */
+struct holding {
+    struct claim claim; /* id 0: not open in the journal */
+    struct guard_memory memory;
+    enum policy_kind policy;
+    double floor;
+    double aim;    /* its policy's own to remember; NaN at first */
+    double wanted; /* NaN: nothing this tick */
+    unsigned wanted_at;
+    struct because because;
+    uint64_t since_wall_ns;    /* of the last change; 0: none */
+    uint64_t culprit_until_ns; /* so long nobody takes its claim */
+    /* No claim was left for what was wished last, or it was needed elsewhere: it has all that it
+     * may have, and its policy has to wish anew. */
+    bool crowded_out;
+    bool known; /* its limits are: otherwise there is nothing to take, or it cannot be read */
+    int why;    /* not: -errno of the actuator's claim; 0: nobody has tried */
+    bool seen;  /* in this tick's view */
+    /* The last change failed, and what the file has is not known yet; the value before it. */
+    bool unsure;
+    double before;
+    unsigned before_at;
+};
+
+struct enforcer;
+
+/* journal and actuators are borrowed; for a dry run the journal is one in memory. 0 or -ENOMEM. */
+int enforcer_new(const struct enforcer_config *config, struct journal *journal,
+                 const struct actuators *actuators, struct enforcer **out);
+/* Releases nothing. Accepts NULL. */
+void enforcer_free(struct enforcer *enforcer);
+
+/* What was put back, or could not be, before there was an enforcer. */
+void enforcer_count_restores(struct enforcer *enforcer, const struct restore_counts *counts);
+
+void enforcer_set_limits(struct enforcer *enforcer, const struct guard_limits *limits);
+
+/*
+ * A tick: begin, see each container that may be restricted, want for some of them, commit.
+ *
+ * begin looks at every file that is held: what others wrote is answered here; and in turn, within
+ * thirty calls, at all limits, such as CPUs that are online. see returns the
+ * holding, NULL when there are too many or no memory. It is valid until the next begin. What was
+ * not seen by the commit is let go.
+ */
+void enforcer_begin(struct enforcer *enforcer, uint64_t tick, uint64_t now_ns, uint64_t wall_ns);
+struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
+                             const struct subject *subject);
+/* Between begin and commit: there is no room to keep a container or a thread in mind, so that it is
+ * not governed in this tick. Counted; the log says when that begins and ends. */
+void enforcer_leave_out(struct enforcer *enforcer);
+void enforcer_want(struct holding *holding, double value, const struct because *because);
+/* The same of ways with so many below the first. */
+void enforcer_want_at(struct holding *holding, double value, unsigned at,
+                      const struct because *because);
+/* CPUs that a cgroup may use, by its cpuset and its quota; NaN: not known. Nothing is claimed. */
+double enforcer_cpus(const struct enforcer *enforcer, const char *path);
+/* Whether nothing is written at all. */
+bool enforcer_is_dry(const struct enforcer *enforcer);
+/* Everything back that it may have. */
+void enforcer_let_go(struct enforcer *enforcer, struct holding *holding, enum release_reason reason,
+                     const struct because *because);
+void enforcer_commit(struct enforcer *enforcer);
+/* Before the commit: the next after 'last' that was not seen, the first for NULL; NULL: there is no
+ * more. */
+struct holding *enforcer_unseen(struct enforcer *enforcer, const struct holding *last);
+
+/* All originals back. 0, or -EAGAIN when some could not be put back: call again. What has failed is
+ * tried again later each time, as changes are; at a stop each time. */
+int enforcer_release_all(struct enforcer *enforcer, enum release_reason reason, uint64_t now_ns,
+                         uint64_t wall_ns);
+
+/* What may still be changed, within the node's limits. */
+struct room {
+    size_t claims;      /* that may be opened */
+    size_t writes;      /* in this tick, beside what is wanted already */
+    size_t most_writes; /* in a tick, when none was made for a while */
+};
+struct room enforcer_room(const struct enforcer *enforcer);
+/* Whether a change of it, in this tick, would be let through, for all that its own past says. */
+enum guard_verdict enforcer_would(const struct enforcer *enforcer, const struct holding *holding);
+
+/* For pages and metrics; valid until the next call that changes them. */
+const struct enforcer_counts *enforcer_counts(const struct enforcer *enforcer);
+const struct holding *enforcer_holdings(const struct enforcer *enforcer, size_t *n);
+/* Open claims; of a dry run, those that would be. */
+size_t enforcer_open(const struct enforcer *enforcer);
+size_t enforcer_open_of(const struct enforcer *enforcer, enum knob knob);
+/* CLOCK_MONOTONIC since when the journal cannot be written; 0: it can. */
+uint64_t enforcer_journal_failing_since(const struct enforcer *enforcer);
+
+#endif

@@ -1,0 +1,208 @@
+#include "exporter/governor/act/guard.h"
+
+#include <math.h>
+
+#define SECOND UINT64_C(1000000000)
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
+
+#define SETTLE (60 * SECOND)
+#define YIELD_AFTER_RESETS HOUR
+#define BASED_FIRST (5 * MINUTE)
+#define BASED_LONGEST (40 * MINUTE)
+#define RETRY_LONGEST (60 * SECOND)
+
+static const char *const verdict_names[] = {
+    [GUARD_PASS] = "",           [GUARD_SAME] = "same",         [GUARD_TICK] = "tick",
+    [GUARD_RATE] = "rate",       [GUARD_CLAIMS] = "claims",     [GUARD_SETTLE] = "settle",
+    [GUARD_YIELDED] = "yielded", [GUARD_BACK_OFF] = "back_off", [GUARD_TABLE] = "table",
+};
+
+const char *guard_verdict_name(enum guard_verdict verdict)
+{
+    return verdict_names[verdict];
+}
+
+void guard_init(struct guard *guard, const struct guard_limits *limits, uint64_t now_ns)
+{
+    *guard = (struct guard){
+        .limits = *limits, .tokens = fmax(limits->writes_per_second, 1), .tokens_ns = now_ns};
+}
+
+/* ---- a ring of times ---- */
+
+static void remember(uint64_t *ring, unsigned size, unsigned *n, uint64_t now_ns)
+{
+    ring[(*n)++ % size] = now_ns;
+}
+
+/* How many of them are not older than 'within'. */
+static unsigned count_since(const uint64_t *ring, unsigned size, unsigned n, uint64_t within,
+                            uint64_t now_ns)
+{
+    unsigned recent = 0;
+    for (unsigned i = 0; i < size && i < n; i++)
+        recent += now_ns - ring[i] < within;
+    return recent;
+}
+
+bool guard_remembers(const struct guard_memory *memory)
+{
+    return memory->n_cuts > 0 || memory->n_resets > 0 || memory->n_changes > 0 ||
+           memory->yielded_until_ns > 0 || memory->based_until_ns > 0 || memory->retry.at_ns > 0 ||
+           memory->release.at_ns > 0;
+}
+
+/* ---- wishes ---- */
+
+double guard_writes(const struct guard *guard, uint64_t now_ns)
+{
+    double most = fmax(guard->limits.writes_per_second, 1);
+    double gained =
+        (double)(now_ns - guard->tokens_ns) / (double)SECOND * guard->limits.writes_per_second;
+    return fmin(guard->tokens + gained, most);
+}
+
+static bool take_token(struct guard *guard, uint64_t now_ns)
+{
+    guard->tokens = guard_writes(guard, now_ns);
+    guard->tokens_ns = now_ns;
+    if (guard->tokens < 1)
+        return false;
+    guard->tokens -= 1;
+    return true;
+}
+
+static void count_cut(const struct guard *guard, struct guard_memory *memory, uint64_t now_ns)
+{
+    if (now_ns < memory->based_until_ns)
+        return;
+    remember(memory->cuts, GUARD_CUTS_MAX, &memory->n_cuts, now_ns);
+    unsigned recent =
+        count_since(memory->cuts, GUARD_CUTS_MAX, memory->n_cuts, 10 * MINUTE, now_ns);
+    if (recent <= guard->limits.cuts_per_10m)
+        return;
+    if (now_ns - memory->based_until_ns >= HOUR)
+        memory->based_ns = 0;
+    uint64_t longer = 2 * memory->based_ns;
+    memory->based_ns = !memory->based_ns        ? BASED_FIRST
+                       : longer < BASED_LONGEST ? longer
+                                                : BASED_LONGEST;
+    memory->based_until_ns = now_ns + memory->based_ns;
+    memory->n_cuts = 0;
+}
+
+enum guard_verdict guard_would(const struct guard_memory *memory, uint64_t tick, uint64_t now_ns)
+{
+    if (guard_has_yielded(memory, now_ns))
+        return GUARD_YIELDED;
+    if (now_ns < memory->settle_until_ns)
+        return GUARD_SETTLE;
+    if (now_ns < memory->retry.at_ns)
+        return GUARD_BACK_OFF;
+    return memory->changed_tick == tick + 1 ? GUARD_TICK : GUARD_PASS;
+}
+
+static enum guard_verdict may_change(const struct guard *guard, const struct guard_memory *memory,
+                                     const struct claim *claim, size_t n_open, uint64_t tick,
+                                     uint64_t now_ns)
+{
+    enum guard_verdict verdict = guard_would(memory, tick, now_ns);
+    bool full = !claim->id && n_open >= guard->limits.claims;
+    return verdict == GUARD_PASS && full ? GUARD_CLAIMS : verdict;
+}
+
+enum guard_verdict guard_move(struct guard *guard, struct guard_memory *memory,
+                              const struct claim *claim, size_t n_open, uint64_t tick,
+                              uint64_t now_ns)
+{
+    enum guard_verdict verdict = may_change(guard, memory, claim, n_open, tick, now_ns);
+    if (verdict == GUARD_PASS && !take_token(guard, now_ns))
+        verdict = GUARD_RATE;
+    if (verdict == GUARD_PASS)
+        memory->changed_tick = tick + 1;
+    return verdict;
+}
+
+enum guard_verdict guard_check(struct guard *guard, struct guard_memory *memory,
+                               const struct claim *claim, double wanted, size_t n_open,
+                               uint64_t tick, uint64_t now_ns, double *value)
+{
+    if (!(wanted >= claim->least)) /* NaN too */
+        wanted = claim->least;
+    if (wanted > claim->most)
+        wanted = claim->most;
+    bool is_free =
+        claim->value >= claim->most && wanted >= claim->most; /* given back, and so it stays */
+    if (now_ns < memory->based_until_ns && !is_free)
+        wanted = claim->least;
+    if (wanted == claim->value)
+        return GUARD_SAME;
+    enum guard_verdict verdict = guard_move(guard, memory, claim, n_open, tick, now_ns);
+    if (verdict != GUARD_PASS)
+        return verdict;
+    if (wanted < claim->value)
+        count_cut(guard, memory, now_ns);
+    *value = wanted;
+    return GUARD_PASS;
+}
+
+bool guard_may_give_way(const struct guard *guard, const struct guard_memory *memory,
+                        const struct claim *claim, uint64_t tick, uint64_t now_ns)
+{
+    return now_ns >= memory->based_until_ns && now_ns >= memory->release.at_ns &&
+           may_change(guard, memory, claim, 0, tick, now_ns) == GUARD_PASS;
+}
+
+enum guard_verdict guard_give_way(struct guard *guard, struct guard_memory *memory, uint64_t tick,
+                                  uint64_t now_ns)
+{
+    if (!take_token(guard, now_ns))
+        return GUARD_RATE;
+    memory->changed_tick = tick + 1;
+    return GUARD_PASS;
+}
+
+/* ---- others who write ---- */
+
+enum guard_answer guard_reset(struct guard_memory *memory, uint64_t now_ns)
+{
+    unsigned before = count_since(memory->resets, GUARD_RESETS_MAX, memory->n_resets, HOUR, now_ns);
+    remember(memory->resets, GUARD_RESETS_MAX, &memory->n_resets, now_ns);
+    if (before < GUARD_RESETS_MAX)
+        return GUARD_REASSERT;
+    memory->yielded_until_ns = now_ns + YIELD_AFTER_RESETS;
+    memory->n_resets = 0;
+    return GUARD_YIELD;
+}
+
+enum guard_answer guard_changed(struct guard_memory *memory, uint64_t now_ns)
+{
+    remember(memory->changes, GUARD_CHANGES_MAX, &memory->n_changes, now_ns);
+    if (count_since(memory->changes, GUARD_CHANGES_MAX, memory->n_changes, 10 * MINUTE, now_ns) ==
+        GUARD_CHANGES_MAX) {
+        memory->yielded_until_ns = GUARD_YIELDED_FOR_GOOD;
+        return GUARD_YIELD;
+    }
+    memory->settle_until_ns = now_ns + SETTLE;
+    return GUARD_ADOPT;
+}
+
+bool guard_has_yielded(const struct guard_memory *memory, uint64_t now_ns)
+{
+    return now_ns < memory->yielded_until_ns;
+}
+
+/* ---- failures ---- */
+
+void guard_failed(struct guard_retry *retry, uint64_t now_ns)
+{
+    uint64_t longer = 2 * retry->wait_ns;
+    retry->wait_ns = !retry->wait_ns ? SECOND : longer < RETRY_LONGEST ? longer : RETRY_LONGEST;
+    retry->at_ns = now_ns + retry->wait_ns;
+}
+
+void guard_succeeded(struct guard_retry *retry)
+{
+    *retry = (struct guard_retry){0};
+}

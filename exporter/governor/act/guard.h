@@ -1,0 +1,116 @@
+/*
+ * The only way from what a policy asks for to a value: within limits, not too often, and not
+ * against somebody else who writes. Pure; time is an argument, CLOCK_MONOTONIC.
+ */
+#ifndef IE_GOVERNOR_GUARD_H
+#define IE_GOVERNOR_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporter/governor/terms/claim.h"
+
+enum {
+    GUARD_CUTS_MAX = 64,   /* that can be counted: cuts_per_10m is less */
+    GUARD_RESETS_MAX = 6,  /* an hour that are answered */
+    GUARD_CHANGES_MAX = 3, /* in ten minutes: somebody else is in charge */
+};
+#define GUARD_YIELDED_FOR_GOOD UINT64_MAX
+
+/* Why a change was not made. */
+enum guard_verdict {
+    GUARD_PASS,
+    GUARD_SAME,     /* it has that value */
+    GUARD_TICK,     /* it was changed in this tick already */
+    GUARD_RATE,     /* the node's writes a second are used up */
+    GUARD_CLAIMS,   /* as many claims as there may be are open */
+    GUARD_SETTLE,   /* somebody has just changed its specification */
+    GUARD_YIELDED,  /* somebody else changes it again and again */
+    GUARD_BACK_OFF, /* the last change failed */
+    GUARD_TABLE,    /* nobody asked: there is no room to keep it in mind (enforcer_leave_out()) */
+    GUARD_VERDICTS
+};
+
+/* For the label: "tick", "rate", ... */
+const char *guard_verdict_name(enum guard_verdict verdict);
+
+struct guard_limits {
+    size_t claims; /* open at once: a container's quota, its ways and its bandwidth are three */
+    double writes_per_second;
+    unsigned cuts_per_10m; /* of one claim; < GUARD_CUTS_MAX */
+};
+
+struct guard {
+    struct guard_limits limits;
+    double tokens; /* writes that may be made now */
+    uint64_t tokens_ns;
+};
+
+/* When something that failed may be tried again. All zero at first. */
+struct guard_retry {
+    uint64_t at_ns, wait_ns;
+};
+
+/* What is remembered of one knob of a container, as long as it is there (memories.h). All zero at
+ * first. */
+struct guard_memory {
+    uint64_t changed_tick; /* plus 1 */
+    uint64_t settle_until_ns, yielded_until_ns;
+    struct guard_retry retry, release; /* of changes; giving back waits for nothing else */
+    uint64_t resets[GUARD_RESETS_MAX], changes[GUARD_CHANGES_MAX]; /* when; the oldest goes */
+    uint64_t cuts[GUARD_CUTS_MAX];
+    unsigned n_resets, n_changes, n_cuts; /* ever */
+    /* Flapping: it stays at least, unless it is given back; how long the last time. Forgotten after
+     * an hour without. */
+    uint64_t based_until_ns, based_ns;
+};
+
+/* Whether it is of any use later than in its tick. */
+bool guard_remembers(const struct guard_memory *memory);
+
+void guard_init(struct guard *guard, const struct guard_limits *limits, uint64_t now_ns);
+
+/*
+ * What becomes of the wish for 'wanted': with PASS, *value is to be set, and least <= *value <=
+ * most. The change counts as made. 'n_open' claims are open, this one among them if its id is not
+ * 0.
+ */
+enum guard_verdict guard_check(struct guard *guard, struct guard_memory *memory,
+                               const struct claim *claim, double wanted, size_t n_open,
+                               uint64_t tick, uint64_t now_ns, double *value);
+
+/* The same for a change that leaves the value as it is: other ways, as many. */
+enum guard_verdict guard_move(struct guard *guard, struct guard_memory *memory,
+                              const struct claim *claim, size_t n_open, uint64_t tick,
+                              uint64_t now_ns);
+
+/* Whether no rule forbids that a claim is given back for another one: flapping it stays, and what
+ * failed waits. */
+bool guard_may_give_way(const struct guard *guard, const struct guard_memory *memory,
+                        const struct claim *claim, uint64_t tick, uint64_t now_ns);
+/* PASS: it counts as made. RATE. */
+enum guard_verdict guard_give_way(struct guard *guard, struct guard_memory *memory, uint64_t tick,
+                                  uint64_t now_ns);
+
+/* The same of a change that is not made now, but for what all claims share: writes and claims. */
+enum guard_verdict guard_would(const struct guard_memory *memory, uint64_t tick, uint64_t now_ns);
+/* How many writes could be made now, at once. */
+double guard_writes(const struct guard *guard, uint64_t now_ns);
+
+/* What to do about a value that is not ours. */
+enum guard_answer {
+    GUARD_REASSERT, /* it was reset: ours comes back at the next decision */
+    GUARD_ADOPT,    /* it is the new original */
+    GUARD_YIELD     /* the claim is given up */
+};
+enum guard_answer guard_reset(struct guard_memory *memory, uint64_t now_ns);
+enum guard_answer guard_changed(struct guard_memory *memory, uint64_t now_ns);
+bool guard_has_yielded(const struct guard_memory *memory, uint64_t now_ns);
+
+/* It failed, or succeeded: the next try waits 1 s, and twice as long after each failure up to 60 s.
+ */
+void guard_failed(struct guard_retry *retry, uint64_t now_ns);
+void guard_succeeded(struct guard_retry *retry);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * The governor: from what the exporter says to what is done about it.
+ *
+ *     view -> liveness -> who may be restricted -> policy -> enforcer
+ *
+ * One thread; the clocks and the view come from the caller.
+ */
+#ifndef IE_GOVERNOR_GOVERNOR_H
+#define IE_GOVERNOR_GOVERNOR_H
+
+#include "exporter/base/fsroot.h"
+#include "exporter/governor/act/enforcer.h"
+#include "exporter/governor/config/config.h"
+#include "exporter/governor/decide/policies/policy.h"
+#include "exporter/governor/see/liveness.h"
+
+struct governor_setup {
+    const struct config *config; /* borrowed, until governor_reload() has another one */
+    bool enforce;                /* both keys are there; otherwise it is a dry run */
+    bool allow_replay;           /* and containers without a cgroup_id */
+    bool look_only;              /* a dry run that puts back nothing either: for --check */
+    const struct fsroot *fs;
+    const struct fswrite *write;
+    const struct actuators *actuators; /* open, and the caller's to close; NULL: the machine's */
+    const struct log *log;
+    void (*decided)(void *context, const struct decision *decision);
+    void *context;
+};
+
+struct governor;
+
+/*
+ * Puts back what an earlier governor left open; that needs the state directory's lock. With
+ * 'enforce' keeps the lock and the journal. -errno with the message in error: then nothing was
+ * changed.
+ */
+int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct governor **out,
+                 char *error, size_t error_size);
+/* Releases nothing. Accepts NULL. */
+void governor_free(struct governor *governor);
+
+/* What the exporter says now; NULL: no answer that could be read. */
+void governor_take(struct governor *governor, const struct view *view, uint64_t now_ns,
+                   uint64_t wall_ns);
+
+/* Who stores to persistent memory, for the next governor_take() alone; borrowed until then. */
+void governor_take_writers(struct governor *governor, const struct writers *writers);
+
+/* Finds who could be restricted, as a tick would, whatever the view's source and age are. */
+void governor_list(struct governor *governor, const struct view *view);
+
+/* Lets everything go and stays so until it is false again. */
+void governor_pause(struct governor *governor, bool paused, uint64_t wall_ns);
+/* All originals back. 0, or -EAGAIN when some could not be put back. */
+int governor_stop(struct governor *governor, uint64_t wall_ns);
+
+/* Another configuration, of the same mode and state directory; else -EINVAL with the reason in
+ * error, and nothing changes. */
+int governor_reload(struct governor *governor, const struct config *config, char *error,
+                    size_t error_size);
+
+struct governor_state {
+    bool enforce, paused, policy_active[POLICY_KINDS];
+    const struct liveness *liveness;
+    uint64_t ticks, dead_man[DEAD_REASONS];
+    struct policy_counts counts;
+    const struct policy_slowdown *slowdowns; /* that were measured */
+    size_t n_slowdowns;
+    const struct policy_calibration *calibrations; /* of containers that are there */
+    size_t n_calibrations;
+    const struct advice *advice;          /* NULL: nobody gives any */
+    const struct policy_writers *writers; /* NULL: nobody looks at any */
+    uint64_t journal_errors;
+    size_t open;
+    size_t journal_open; /* claims whose originals are still to be put back */
+    const struct enforcer *enforcer;
+};
+void governor_look(const struct governor *governor, struct governor_state *out);
+
+/* Puts back what the state directory's journal has open, and says how it went. -ENOENT: there is no
+ * journal. For --restore, and for the start of governors that write nothing. */
+int governor_restore(const char *state_directory, const struct governor_setup *setup,
+                     struct restore_counts *counts, char *error, size_t error_size);
+
+#endif

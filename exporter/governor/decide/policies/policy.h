@@ -1,0 +1,149 @@
+/*
+ * A policy: what is wished for, by what is seen in a tick. Each is a file of its own and a line in
+ * policy_table.c; which knobs of which classes are its own is the configuration's to say
+ * (config_owners()).
+ *
+ * A policy does no input or output, reads no clock and allocates nothing after init. What it wishes
+ * for goes to the enforcer, between its begin and its commit. One thread.
+ */
+#ifndef IE_GOVERNOR_POLICY_H
+#define IE_GOVERNOR_POLICY_H
+
+#include "exporter/governor/act/enforcer.h"
+#include "exporter/governor/config/config.h"
+#include "exporter/governor/see/view.h"
+#include "exporter/governor/see/writers.h"
+
+/* A container of the view. */
+struct governed {
+    const struct view_container *container;
+    int class;   /* in the configuration, or CLASS_NONE */
+    bool exempt; /* never restricted, whatever its class (exemptions.h) */
+    /* What may be turned down, and belongs to some policy; NULL otherwise. */
+    struct holding *holdings[KNOB_COUNT];
+    enum policy_kind threads; /* whose single threads are; POLICY_NONE: nobody's */
+};
+
+/* A fresh tick. */
+struct policy_tick {
+    struct enforcer *enforcer;
+    const struct governed *governed;
+    size_t n;
+    double now, interval; /* of the exporter's tick, seconds */
+    double base_hz;       /* of reference cycles; NaN: not known */
+    /* Who stores to persistent memory; NULL: not known now. */
+    const struct writers *writers;
+};
+
+enum calibration_phase {
+    CALIBRATION_WAITING, /* nobody is held for it: it is not fully used, or others were lately */
+    CALIBRATION_HOLDING, /* best effort is held at its least */
+    CALIBRATION_LEARNED,
+    CALIBRATION_TOO_FEW, /* samples: the exporter's baseline stays */
+    CALIBRATION_DRY_RUN, /* it would have been learned: the same */
+    CALIBRATION_PHASES
+};
+const char *calibration_phase_name(enum calibration_phase phase);
+
+/* How the latency of a protected container is learned while best effort is held. */
+struct policy_calibration {
+    char container[CLAIM_NAME_MAX]; /* namespace/pod/container */
+    enum calibration_phase phase;
+    bool changed; /* the phase, by the last decide */
+    unsigned samples;
+    double held_seconds;
+    double latency_seconds; /* that was learned; NaN: none */
+    double used_cpus, cpus; /* in the last window, and that it has; NaN: not known */
+};
+
+/* Since init. */
+struct policy_counts {
+    uint64_t futile;       /* how often turning down did not help, and was given up */
+    uint64_t bound_missed; /* steps in which a bound was not kept and nothing was left to take */
+    /* Windows of threshold, and steps of mba, with somebody protected over the limit, by what chose
+     * whom to cut. */
+    uint64_t chosen[CHOSEN_BYS];
+    uint64_t calibrations[CALIBRATION_PHASES]; /* that ended so */
+};
+
+/* To who places pods, of the last minute. */
+struct advice {
+    bool hold;       /* this node should get no more work */
+    double slowdown; /* the greatest of a protected container over five minutes; NaN: none */
+    char cause[CLAIM_NAME_MAX]; /* that container; "" */
+    /* To be moved, if any is: of best effort that is not exempt it reads most; "". */
+    char candidate[CLAIM_NAME_MAX];
+    double reads_share; /* of what all containers of a class read; NaN */
+};
+
+/* Of a protected container, as it was measured. */
+struct policy_slowdown {
+    char namespace_[CLAIM_NAME_MAX], pod[CLAIM_NAME_MAX], container[CLAIM_NAME_MAX];
+    char container_id[16];
+    double slowdown;
+};
+
+/* Who writes to persistent memory. */
+struct policy_writers {
+    size_t n; /* threads of the whole node */
+    double expiry_seconds;
+};
+
+struct policy_ops {
+    enum policy_kind kind;
+    bool (*enabled)(const struct config *config);
+    /* 'config' is borrowed until free. 0 or -ENOMEM. */
+    int (*init)(const struct config *config, void **self);
+    /* May be NULL: it begins anew. Takes what 'before', the same policy of an earlier
+     * configuration, has learned of containers, but for its counts. */
+    void (*inherit)(void *self, void *before);
+    void (*decide)(void *self, const struct policy_tick *tick);
+    /* Whether it had what it decides by in the last tick; otherwise it holds nothing. */
+    bool (*active)(const void *self);
+    /* May be NULL: it never has one. Why it is not active although it has somebody to act for, in
+     * words, "" without one. Valid until the next decide. */
+    const char *(*obstacle)(const void *self);
+    /* May be NULL: it counts nothing. Adds to 'counts'. */
+    void (*count)(const void *self, struct policy_counts *counts);
+    /* May be NULL: it gives none. Valid until the next decide. */
+    const struct advice *(*advise)(const void *self);
+    /* May be NULL: it measures nothing. Valid until the next decide. */
+    size_t (*slowdowns)(const void *self, const struct policy_slowdown **list);
+    /* May be NULL: it looks at none. Valid until the next decide. */
+    const struct policy_writers *(*writers)(const void *self);
+    /* May be NULL: it learns none. Valid until the next decide. */
+    size_t (*calibrations)(const void *self, const struct policy_calibration **list);
+    void (*free)(void *self);
+};
+
+extern const struct policy_ops *const policy_table[POLICY_KINDS];
+
+/* The policies that a configuration enables. */
+struct policies {
+    void *of[POLICY_KINDS];  /* NULL: not enabled */
+    bool told[POLICY_KINDS]; /* their obstacles */
+};
+/* 0, or -ENOMEM with nothing made. */
+int policies_init(struct policies *policies, const struct config *config);
+void policies_release(struct policies *policies);
+/* What those of an earlier configuration have learned. These are released afterwards. */
+void policies_inherit(const struct policies *policies, const struct policies *before);
+void policies_decide(const struct policies *policies, const struct policy_tick *tick);
+void policies_count(const struct policies *policies, struct policy_counts *counts);
+/* NULL: no policy that is enabled gives any. */
+const struct advice *policies_advice(const struct policies *policies);
+/* Those of the policy that measures. */
+size_t policies_slowdowns(const struct policies *policies, const struct policy_slowdown **list);
+/* NULL: no policy that is enabled looks at any. */
+const struct policy_writers *policies_writers(const struct policies *policies);
+/* Those of the policy that calibrates. */
+size_t policies_calibrations(const struct policies *policies,
+                             const struct policy_calibration **list);
+bool policies_active(const struct policies *policies, enum policy_kind kind);
+/* A line for each obstacle that the last tick has found. */
+void policies_tell(struct policies *policies, const struct log *log);
+
+extern const struct policy_ops threshold_policy, ways_policy, mba_policy, epochs_policy,
+    nvmm_policy, advice_policy;
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * Who is never restricted, whatever the configuration matches: whoever measures, steers or keeps
+ * the cluster alive, and a cgroup that is not the one that the exporter counted. One thread.
+ */
+#ifndef IE_GOVERNOR_EXEMPTIONS_H
+#define IE_GOVERNOR_EXEMPTIONS_H
+
+#include "exporter/containers/cgroups/hierarchy.h"
+#include "exporter/governor/see/view.h"
+
+struct exemptions {
+    struct cgroup_hierarchy counted; /* perf_event's, whose inodes the exporter tells */
+    uint64_t own_cgroup;             /* the governor's inode there; 0: not known */
+    bool allow_replay; /* containers of a recording have no inode to compare, and no names */
+};
+
+/* -errno with one line in error: there is no such hierarchy. A replay needs none. */
+int exemptions_init(struct exemptions *exemptions, const struct fsroot *fs, bool allow_replay,
+                    char *error, size_t error_size);
+
+/* Our own in a view, by their cgroups: whatever they are called, and whoever else is called so. */
+struct programs {
+    const struct view_container *governor, *exporter; /* NULL: it is in no container of the view */
+    bool exporter_known;                              /* the exporter says which its cgroup is */
+};
+
+/* Borrowed from the view. */
+struct programs exemptions_programs(const struct exemptions *exemptions, const struct view *view);
+
+/* A container below "kubepods" that has no namespace is exempt until it has one; what has none, and
+ * is no container by its path, unless it is named literally. All of the programs' pods are exempt
+ * with them; and all of the governor's namespace, as long as an exporter does not say which its
+ * cgroup is. 'literal': the configuration names the container without wildcards, which it takes
+ * for one with CPUs of its own. */
+bool exemptions_cover(const struct exemptions *exemptions, const struct view_container *container,
+                      const struct programs *programs, bool literal);
+
+/* Whether the cgroup that the exporter counted is the one that has this path now. */
+bool exemptions_same_cgroup(const struct exemptions *exemptions,
+                            const struct view_container *container);
+
+#endif

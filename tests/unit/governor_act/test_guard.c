@@ -1,0 +1,357 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "exporter/governor/act/memories.h"
+
+#define SECOND UINT64_C(1000000000)
+#define MINUTE (60 * SECOND)
+
+static const struct guard_limits limits = {.claims = 2, .writes_per_second = 5, .cuts_per_10m = 3};
+
+struct scene {
+    struct guard guard;
+    struct guard_memory memory;
+    struct claim claim;
+    uint64_t tick, now_ns;
+    double value;
+};
+
+static struct scene scene_of(void)
+{
+    struct scene scene = {.claim = {.id = 1, .least = 1, .most = 4, .value = 4}, .now_ns = MINUTE};
+    guard_init(&scene.guard, &limits, scene.now_ns);
+    return scene;
+}
+
+/* One tick of a second; what passes is made. */
+static enum guard_verdict ask(struct scene *scene, double wanted)
+{
+    scene->tick++;
+    scene->now_ns += SECOND;
+    enum guard_verdict verdict = guard_check(&scene->guard, &scene->memory, &scene->claim, wanted,
+                                             1, scene->tick, scene->now_ns, &scene->value);
+    if (verdict == GUARD_PASS)
+        scene->claim.value = scene->value;
+    return verdict;
+}
+
+static void values_stay_within_the_limits(void **state)
+{
+    (void)state;
+    static const double wanted[] = {0, -5, NAN, -INFINITY, 0.999};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        struct scene scene = scene_of();
+        assert_int_equal(ask(&scene, wanted[i]), GUARD_PASS);
+        assert_float_equal(scene.value, 1, 0);
+        assert_int_equal(ask(&scene, 1e300), GUARD_PASS);
+        assert_float_equal(scene.value, 4, 0);
+        assert_int_equal(ask(&scene, 4), GUARD_SAME);
+    }
+}
+
+static void a_move_is_a_change(void **state)
+{
+    (void)state;
+    struct scene scene = scene_of();
+    struct guard *guard = &scene.guard;
+    assert_int_equal(ask(&scene, 2), GUARD_PASS);
+    assert_int_equal(guard_move(guard, &scene.memory, &scene.claim, 1, scene.tick, scene.now_ns),
+                     GUARD_TICK);
+    for (unsigned i = 1; i <= limits.writes_per_second - 1; i++)
+        assert_int_equal(
+            guard_move(guard, &scene.memory, &scene.claim, 1, scene.tick + i, scene.now_ns),
+            GUARD_PASS);
+    assert_int_equal(
+        guard_move(guard, &scene.memory, &scene.claim, 1, scene.tick + 9, scene.now_ns),
+        GUARD_RATE);
+}
+
+static void a_claim_gives_way_where_no_rule_forbids_it(void **state)
+{
+    (void)state;
+    struct scene scene = scene_of();
+    struct guard *guard = &scene.guard;
+    const struct guard_memory free_to_go = {0};
+    assert_true(guard_may_give_way(guard, &scene.memory, &scene.claim, 1, scene.now_ns));
+    scene.memory.based_until_ns = scene.now_ns + 1; /* flapping, it stays at its least */
+    assert_false(guard_may_give_way(guard, &scene.memory, &scene.claim, 1, scene.now_ns));
+    scene.memory = free_to_go;
+    guard_failed(&scene.memory.release, scene.now_ns);
+    assert_false(guard_may_give_way(guard, &scene.memory, &scene.claim, 1, scene.now_ns));
+    scene.memory = free_to_go;
+    scene.memory.settle_until_ns = scene.now_ns + 1;
+    assert_false(guard_may_give_way(guard, &scene.memory, &scene.claim, 1, scene.now_ns));
+    scene.memory = free_to_go;
+    assert_int_equal(guard_give_way(guard, &scene.memory, 1, scene.now_ns), GUARD_PASS);
+    assert_false(guard_may_give_way(guard, &scene.memory, &scene.claim, 1, scene.now_ns));
+    assert_true(guard_may_give_way(guard, &scene.memory, &scene.claim, 2, scene.now_ns));
+    for (unsigned i = 2; i <= limits.writes_per_second; i++)
+        assert_int_equal(guard_give_way(guard, &scene.memory, i, scene.now_ns), GUARD_PASS);
+    assert_int_equal(guard_give_way(guard, &scene.memory, 9, scene.now_ns), GUARD_RATE);
+}
+
+static void one_change_a_tick(void **state)
+{
+    (void)state;
+    struct scene scene = scene_of();
+    assert_int_equal(ask(&scene, 2), GUARD_PASS);
+    assert_int_equal(guard_check(&scene.guard, &scene.memory, &scene.claim, 3, 1, scene.tick,
+                                 scene.now_ns, &scene.value),
+                     GUARD_TICK);
+    assert_int_equal(ask(&scene, 3), GUARD_PASS);
+}
+
+static void so_many_writes_a_second(void **state)
+{
+    (void)state;
+    struct scene scene = scene_of();
+    unsigned passed = 0;
+    for (unsigned i = 0; i < 20; i++) {
+        struct guard_memory fresh = {0};
+        passed += guard_check(&scene.guard, &fresh, &scene.claim, 2, 1, 1, scene.now_ns,
+                              &scene.value) == GUARD_PASS;
+    }
+    assert_int_equal(passed, 5);
+    struct guard_memory fresh = {0};
+    assert_int_equal(
+        guard_check(&scene.guard, &fresh, &scene.claim, 2, 1, 1, scene.now_ns, &scene.value),
+        GUARD_RATE);
+    assert_int_equal(guard_check(&scene.guard, &fresh, &scene.claim, 2, 1, 1,
+                                 scene.now_ns + SECOND / 4, &scene.value),
+                     GUARD_PASS);
+}
+
+static void so_many_claims(void **state)
+{
+    (void)state;
+    struct scene scene = scene_of();
+    assert_int_equal(
+        guard_check(&scene.guard, &scene.memory, &scene.claim, 2, 2, 1, scene.now_ns, &scene.value),
+        GUARD_PASS); /* it is one of them */
+    scene.claim.id = 0;
+    assert_int_equal(
+        guard_check(&scene.guard, &scene.memory, &scene.claim, 2, 2, 2, scene.now_ns, &scene.value),
+        GUARD_CLAIMS);
+}
+
+/* Up and down: at the fourth cut it stays at least for 5 minutes, the next time for 10, up to 40.
+ */
+static void what_flaps_stays_at_least(void **state)
+{
+    (void)state;
+    static const uint64_t minutes[] = {5, 10, 20, 40, 40};
+    struct scene scene = scene_of();
+    for (size_t round = 0; round < sizeof minutes / sizeof *minutes; round++) {
+        for (int i = 0; i < 4; i++) {
+            if (i > 0)
+                assert_int_equal(ask(&scene, 4), GUARD_PASS);
+            assert_int_equal(ask(&scene, 2), GUARD_PASS);
+        }
+        uint64_t until = scene.now_ns + minutes[round] * MINUTE;
+        assert_int_equal(ask(&scene, 3), GUARD_PASS);
+        assert_float_equal(scene.value, 1, 0);
+        while (scene.now_ns + SECOND < until)
+            assert_int_equal(ask(&scene, 3), GUARD_SAME);
+        assert_int_equal(ask(&scene, 4), GUARD_PASS);
+        assert_float_equal(scene.value, 4, 0);
+    }
+}
+
+/* Cuts until it stays at least. */
+static void flap(struct scene *scene)
+{
+    for (int i = 0; i < 4; i++) {
+        if (i > 0)
+            assert_int_equal(ask(scene, 4), GUARD_PASS);
+        assert_int_equal(ask(scene, 2), GUARD_PASS);
+    }
+    assert_true(scene->memory.based_until_ns > scene->now_ns);
+}
+
+/* A policy gave up, or somebody is in charge: it is not taken again against their will. */
+static void what_is_given_back_does_not_flap(void **state)
+{
+    (void)state;
+    struct scene scene = scene_of();
+    flap(&scene);
+    assert_int_equal(ask(&scene, 4), GUARD_PASS);
+    assert_float_equal(scene.value, 1, 0);
+    scene.claim.value = 4;
+    assert_int_equal(ask(&scene, 4), GUARD_SAME);
+    assert_int_equal(ask(&scene, 3), GUARD_PASS);
+    assert_float_equal(scene.value, 1, 0);
+}
+
+static void after_a_calm_hour_flapping_begins_anew(void **state)
+{
+    (void)state;
+    static const uint64_t waits[] = {59, 61}, minutes[] = {10, 5};
+    for (size_t i = 0; i < 2; i++) {
+        struct scene scene = scene_of();
+        flap(&scene);
+        scene.now_ns = scene.memory.based_until_ns + (waits[i] * MINUTE - 30 * SECOND);
+        scene.claim.value = 4;
+        flap(&scene);
+        assert_int_equal(scene.memory.based_ns, minutes[i] * MINUTE);
+    }
+}
+
+static void slow_cuts_are_none_of_flapping(void **state)
+{
+    (void)state;
+    struct scene scene = scene_of();
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(ask(&scene, 2), GUARD_PASS);
+        assert_float_equal(scene.value, 2, 0);
+        assert_int_equal(ask(&scene, 4), GUARD_PASS);
+        scene.now_ns += 4 * MINUTE;
+    }
+}
+
+static void resets_are_answered_six_times_an_hour(void **state)
+{
+    (void)state;
+    struct guard_memory memory = {0};
+    uint64_t now = 100 * MINUTE;
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(guard_reset(&memory, now += MINUTE), GUARD_REASSERT);
+    assert_int_equal(guard_reset(&memory, now += MINUTE), GUARD_YIELD);
+    assert_true(guard_has_yielded(&memory, now + 60 * MINUTE - 1));
+    assert_false(guard_has_yielded(&memory, now + 60 * MINUTE));
+    assert_int_equal(guard_reset(&memory, now += 60 * MINUTE), GUARD_REASSERT);
+    struct guard_memory slow = {0};
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(guard_reset(&slow, now += 10 * MINUTE), GUARD_REASSERT);
+}
+
+static void a_third_specification_in_ten_minutes_wins(void **state)
+{
+    (void)state;
+    struct guard_memory memory = {0};
+    struct scene scene = scene_of();
+    uint64_t now = 100 * MINUTE;
+    assert_int_equal(guard_changed(&memory, now), GUARD_ADOPT);
+    scene.memory = memory;
+    scene.now_ns = now;
+    assert_int_equal(ask(&scene, 2), GUARD_SETTLE);
+    scene.now_ns = now + MINUTE;
+    assert_int_equal(ask(&scene, 2), GUARD_PASS);
+    assert_int_equal(guard_changed(&memory, now += 4 * MINUTE), GUARD_ADOPT);
+    assert_int_equal(guard_changed(&memory, now += 4 * MINUTE), GUARD_YIELD);
+    assert_true(guard_has_yielded(&memory, now + 1000000 * MINUTE));
+    scene.memory = memory;
+    scene.claim.value = 4;
+    assert_int_equal(ask(&scene, 2), GUARD_YIELDED);
+    struct guard_memory slow = {0};
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(guard_changed(&slow, now += 5 * MINUTE), GUARD_ADOPT);
+}
+
+static struct claim claim_of(uint64_t ino)
+{
+    return (struct claim){.knob = KNOB_CPU, .dev = 7, .ino = ino};
+}
+
+static bool is_known_again(struct memories *memories, const struct claim *claim)
+{
+    struct guard_memory memory = {0};
+    memories_take(memories, claim, &memory);
+    return memory.n_cuts > 0;
+}
+
+static void who_left_is_known_again_once(void **state)
+{
+    (void)state;
+    struct memories *memories = calloc(1, sizeof *memories);
+    const struct guard_memory cut = {.n_cuts = 1}, nothing = {.changed_tick = 3};
+    const struct claim claim = claim_of(1);
+    struct claim others[] = {claim, claim, claim, claim, claim};
+    others[0].knob = KNOB_WAYS;
+    others[1].dev = 8;
+    others[2].ino = 2;
+    others[3].tid = 4;
+    others[4].tid_start = 5;
+    memories_keep(memories, &claim, &cut);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(is_known_again(memories, &others[i]));
+    assert_true(is_known_again(memories, &claim));
+    assert_false(is_known_again(memories, &claim));
+    memories_keep(memories, &claim, &nothing);
+    assert_int_equal(memories->n, 0);
+    const struct claim never_read = claim_of(0);
+    memories_keep(memories, &never_read, &cut);
+    assert_int_equal(memories->n, 0);
+    free(memories);
+}
+
+static void who_left_first_is_forgotten_first(void **state)
+{
+    (void)state;
+    struct memories *memories = calloc(1, sizeof *memories);
+    const struct guard_memory cut = {.n_cuts = 1};
+    struct claim claim;
+    for (uint64_t ino = 1; ino <= MEMORIES_MAX; ino++) {
+        claim = claim_of(ino);
+        memories_keep(memories, &claim, &cut);
+    }
+    claim = claim_of(1);
+    assert_true(is_known_again(memories, &claim)); /* the last one is at its place now */
+    memories_keep(memories, &claim, &cut);
+    for (uint64_t ino = 1; ino <= 10; ino++) {
+        claim = claim_of(MEMORIES_MAX + ino);
+        memories_keep(memories, &claim, &cut);
+    }
+    for (uint64_t ino = 1; ino <= MEMORIES_MAX + 10; ino++) {
+        claim = claim_of(ino);
+        assert_int_equal(is_known_again(memories, &claim), ino == 1 || ino > 11);
+    }
+    free(memories);
+}
+
+static void failures_wait_longer_each_time(void **state)
+{
+    (void)state;
+    static const unsigned waits[] = {1, 2, 4, 8, 16, 32, 60, 60};
+    struct scene scene = scene_of();
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        guard_failed(&scene.memory.retry, scene.now_ns);
+        uint64_t until = scene.now_ns + waits[i] * SECOND;
+        while (scene.now_ns + SECOND < until)
+            assert_int_equal(ask(&scene, 2), GUARD_BACK_OFF);
+        scene.claim.value = 4;
+        assert_int_equal(ask(&scene, 3), GUARD_PASS);
+        scene.claim.value = 4;
+    }
+    guard_succeeded(&scene.memory.retry);
+    guard_failed(&scene.memory.retry, scene.now_ns);
+    assert_int_equal(scene.memory.retry.at_ns, scene.now_ns + SECOND);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_stay_within_the_limits),
+        cmocka_unit_test(a_move_is_a_change),
+        cmocka_unit_test(a_claim_gives_way_where_no_rule_forbids_it),
+        cmocka_unit_test(a_claim_gives_way_where_no_rule_forbids_it),
+        cmocka_unit_test(one_change_a_tick),
+        cmocka_unit_test(so_many_writes_a_second),
+        cmocka_unit_test(so_many_claims),
+        cmocka_unit_test(what_flaps_stays_at_least),
+        cmocka_unit_test(what_is_given_back_does_not_flap),
+        cmocka_unit_test(after_a_calm_hour_flapping_begins_anew),
+        cmocka_unit_test(slow_cuts_are_none_of_flapping),
+        cmocka_unit_test(resets_are_answered_six_times_an_hour),
+        cmocka_unit_test(a_third_specification_in_ten_minutes_wins),
+        cmocka_unit_test(failures_wait_longer_each_time),
+        cmocka_unit_test(who_left_is_known_again_once),
+        cmocka_unit_test(who_left_first_is_forgotten_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

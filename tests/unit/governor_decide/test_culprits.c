@@ -1,0 +1,266 @@
+/* Who is cut: counters of containers go in, window by window. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/governor/decide/policies/culprits.h"
+#include "tests/unit/support/malloc_count.h"
+
+enum { CART, ONE, TWO, THREE, CONTAINERS }; /* cart is protected, the others are the policy's own */
+
+struct scene {
+    struct culprits *culprits;
+    struct view_container containers[CONTAINERS];
+    struct holding holdings[CONTAINERS];
+    struct governed governed[CONTAINERS];
+    size_t order[CONTAINERS], n; /* of those that are there */
+    double now;
+};
+
+static int setup(void **state)
+{
+    static const char *const paths[] = {"/cart", "/one", "/two", "/three"};
+    static struct scene scene;
+    scene = (struct scene){.n = CONTAINERS, .now = 1000};
+    for (size_t i = 0; i < CONTAINERS; i++) {
+        scene.containers[i] = (struct view_container){.path = paths[i],
+                                                      .cgroup_id = 1 + i,
+                                                      .caused_latency_seconds = NAN,
+                                                      .caused_wait_seconds = NAN};
+        scene.holdings[i].policy = i == CART ? POLICY_NONE : POLICY_THRESHOLD;
+        scene.order[i] = i;
+    }
+    assert_int_equal(culprits_new(0.1, &scene.culprits), 0);
+    *state = &scene;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    culprits_free(((struct scene *)*state)->culprits);
+    return 0;
+}
+
+static void window(struct scene *scene)
+{
+    scene->now++;
+    for (size_t i = 0; i < scene->n; i++) {
+        struct governed *governed = &scene->governed[i];
+        size_t which = scene->order[i];
+        *governed = (struct governed){.container = &scene->containers[which]};
+        if (which != CART)
+            governed->holdings[KNOB_CPU] = &scene->holdings[which];
+    }
+    const struct policy_tick tick = {
+        .governed = scene->governed, .n = scene->n, .now = scene->now, .interval = 1};
+    culprits_window(scene->culprits, &tick, KNOB_CPU, POLICY_THRESHOLD);
+}
+
+/* Of cart, one, two, three. */
+static void read_more(struct scene *scene, const double reads[CONTAINERS])
+{
+    for (size_t i = 0; i < CONTAINERS; i++)
+        scene->containers[i].memory_reads += reads[i];
+}
+
+static const double reads[CONTAINERS] = {900, 91, 1, 8};
+
+static void name(struct scene *scene, const double nanoseconds[CONTAINERS])
+{
+    for (size_t i = 0; i < CONTAINERS; i++) {
+        double *counter = &scene->containers[i].caused_latency_seconds;
+        if (isnan(*counter))
+            *counter = 0; /* there from the first suspicion on */
+        else
+            *counter += nanoseconds[i] * 1e-9;
+    }
+}
+
+static void expect(const struct scene *scene, enum chosen_by by, bool one, bool two, bool three)
+{
+    const bool wanted[CONTAINERS] = {[ONE] = one, [TWO] = two, [THREE] = three};
+    assert_string_equal(chosen_by_name(culprits_chosen_by(scene->culprits)), chosen_by_name(by));
+    for (size_t i = 0; i < scene->n; i++)
+        if (scene->order[i] != CART)
+            assert_int_equal(culprits_include(scene->culprits, i), wanted[scene->order[i]]);
+}
+
+/* 91, 1 and 8 % of what the policy's own read; what cart reads is nothing to them. */
+static void by_reads(void **state)
+{
+    struct scene *scene = *state;
+    window(scene);
+    expect(scene, CHOSEN_BY_NOTHING, false, false, false);
+    read_more(scene, reads);
+    window(scene);
+    expect(scene, CHOSEN_BY_READS, true, false, false);
+    scene->containers[TWO].memory_reads = 0; /* it began anew: not known */
+    read_more(scene, (const double[CONTAINERS]){0, 80, 0, 20});
+    window(scene);
+    expect(scene, CHOSEN_BY_READS, true, false, true);
+    window(scene); /* nobody reads */
+    expect(scene, CHOSEN_BY_NOTHING, false, false, false);
+}
+
+/* two adds 24.8 ns and three 2 ns, which is 93 and 7 %; one reads most. */
+static void by_latency(void **state)
+{
+    static const double named[CONTAINERS] = {50, 0, 24.8, 2};
+    struct scene *scene = *state;
+    name(scene, named);
+    window(scene);
+    read_more(scene, reads);
+    window(scene);
+    expect(scene, CHOSEN_BY_READS, true, false, false);
+    name(scene, named);
+    read_more(scene, reads);
+    window(scene);
+    expect(scene, CHOSEN_BY_LATENCY, false, true, false);
+    name(scene, (const double[CONTAINERS]){0, 0, 24, 8}); /* 75 and 25 % */
+    window(scene);
+    expect(scene, CHOSEN_BY_LATENCY, false, true, true);
+}
+
+/* The name of another acquits nobody: who is always equally active has none. */
+static void names_of_others_do_not_choose(void **state)
+{
+    struct scene *scene = *state;
+    name(scene, reads);
+    window(scene);
+    name(scene, (const double[CONTAINERS]){50, 0, 0, 0});
+    read_more(scene, reads);
+    window(scene);
+    expect(scene, CHOSEN_BY_READS, true, false, false);
+}
+
+/* Who was cut is active no more, and named no more. */
+static void an_answer_holds_for_ten_seconds(void **state)
+{
+    struct scene *scene = *state;
+    name(scene, reads);
+    window(scene);
+    name(scene, (const double[CONTAINERS]){0, 0, 20, 0});
+    for (int i = 0; i <= 10; i++) {
+        read_more(scene, reads);
+        window(scene);
+        expect(scene, CHOSEN_BY_LATENCY, false, true, false);
+    }
+    read_more(scene, reads);
+    window(scene);
+    expect(scene, CHOSEN_BY_READS, true, false, false);
+    name(scene, (const double[CONTAINERS]){0, 0, 0, 5});
+    window(scene);
+    expect(scene, CHOSEN_BY_LATENCY, false, false, true);
+}
+
+static void make_wait(struct scene *scene, const double seconds[CONTAINERS])
+{
+    for (size_t i = 0; i < CONTAINERS; i++) {
+        double *counter = &scene->containers[i].caused_wait_seconds;
+        *counter = isnan(*counter) ? 0 : *counter + seconds[i];
+    }
+}
+
+/* The seconds of ATTRIBUTION.md's example, section 6: 71, 26 and 3 % of 0.26 s. */
+static void by_wait(void **state)
+{
+    struct scene *scene = *state;
+    make_wait(scene, reads);
+    name(scene, reads);
+    window(scene);
+    make_wait(scene, (const double[CONTAINERS]){0.1847619, 0.0085714, 0.0666667, 0});
+    name(scene, (const double[CONTAINERS]){0, 20, 0, 0});
+    read_more(scene, reads);
+    window(scene);
+    expect(scene, CHOSEN_BY_WAIT, false, true, false);
+    /* It is known of everybody: where the policy's own do little of it, none of them is cut. */
+    make_wait(scene, (const double[CONTAINERS]){0.24, 0.0085714, 0.0085714, 0});
+    read_more(scene, reads);
+    window(scene);
+    expect(scene, CHOSEN_BY_WAIT, false, false, false);
+}
+
+static void no_share_is_asked_for(void **state)
+{
+    struct scene *scene = *state;
+    culprits_free(scene->culprits);
+    assert_int_equal(culprits_new(0, &scene->culprits), 0);
+    window(scene);
+    expect(scene, CHOSEN_BY_ALL, true, true, true);
+    name(scene, reads);
+    window(scene);
+    name(scene, reads);
+    window(scene);
+    expect(scene, CHOSEN_BY_ALL, true, true, true);
+}
+
+/* Another order, somebody gone, and a path that another cgroup has now. */
+static void containers_come_and_go(void **state)
+{
+    struct scene *scene = *state;
+    name(scene, reads);
+    window(scene);
+    name(scene, (const double[CONTAINERS]){0, 0, 20, 0});
+    window(scene);
+    expect(scene, CHOSEN_BY_LATENCY, false, true, false);
+    memcpy(scene->order, (const size_t[]){THREE, TWO, CART}, 3 * sizeof *scene->order);
+    scene->n = 3;
+    window(scene);
+    expect(scene, CHOSEN_BY_LATENCY, false, true, false);
+    memcpy(scene->order, (const size_t[]){ONE, TWO, THREE, CART}, 4 * sizeof *scene->order);
+    scene->n = 4;
+    name(scene, (const double[CONTAINERS]){0, 1000, 0, 10}); /* one's growth is not known */
+    window(scene);
+    expect(scene, CHOSEN_BY_LATENCY, false, false, true);
+    scene->containers[THREE].cgroup_id = 99;
+    window(scene);
+    expect(scene, CHOSEN_BY_LATENCY, false, false, false);
+}
+
+static void windows_allocate_nothing(void **state)
+{
+    struct scene *scene = *state;
+    uint64_t before = malloc_count();
+    for (int i = 0; i < 10; i++)
+        window(scene);
+    assert_int_equal(malloc_count() - before, 0);
+}
+
+static void without_memory(void **state)
+{
+    (void)state;
+    if (!malloc_fail(0))
+        skip();
+    for (uint64_t n = 1; n <= 3; n++) {
+        struct culprits *culprits = NULL;
+        malloc_fail(n);
+        int err = culprits_new(0.1, &culprits);
+        malloc_fail(0);
+        assert_int_equal(err, -ENOMEM);
+        assert_null(culprits);
+    }
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(by_reads),
+        TEST(by_latency),
+        TEST(names_of_others_do_not_choose),
+        TEST(an_answer_holds_for_ten_seconds),
+        TEST(by_wait),
+        TEST(no_share_is_asked_for),
+        TEST(containers_come_and_go),
+        TEST(windows_allocate_nothing),
+        cmocka_unit_test(without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

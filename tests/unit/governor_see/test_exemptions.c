@@ -1,0 +1,133 @@
+/* Who is never restricted, whatever the configuration matches. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/governor/see/exemptions.h"
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static const struct exemptions on_a_node = {.own_cgroup = 1},
+                               of_a_recording = {.allow_replay = true};
+static const struct programs nowhere = {.exporter_known = true};
+
+static struct view_container container(const char *namespace_, const char *pod, const char *path)
+{
+    return (struct view_container){.container_id = "c",
+                                   .namespace_ = namespace_,
+                                   .pod = pod,
+                                   .container = "main",
+                                   .path = path,
+                                   .qos_class = "burstable"};
+}
+
+static void a_pod_without_names_may_be_kube_system(void **state)
+{
+    (void)state;
+    static const char in_a_pod[] = "/kubepods.slice/kubepods-pod1.slice/cri-containerd-c.scope",
+                      of_docker[] = "/system.slice/docker-" ID ".scope";
+    struct view_container c = container("", "", in_a_pod);
+    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, false));
+    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, true));
+    assert_false(exemptions_cover(&of_a_recording, &c, &nowhere, false));
+    c = container("jobs", "report-0", in_a_pod);
+    assert_false(exemptions_cover(&on_a_node, &c, &nowhere, false));
+    c = container("kube-system", "proxy-x", in_a_pod);
+    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, true));
+    assert_true(exemptions_cover(&of_a_recording, &c, &nowhere, true));
+    c = container("", "", of_docker); /* where there are no pods there are no namespaces */
+    assert_false(exemptions_cover(&on_a_node, &c, &nowhere, false));
+}
+
+/* As --containers.all-cgroups shows them: the kubelet must not be restricted since somebody wrote
+ * an asterisk. */
+static void only_containers_unless_they_are_named(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {
+        "/system.slice/kubelet.service",
+        "/system.slice/containerd.service",
+        "/system.slice/ssh.service",
+        "/init.scope",
+        "/system.slice",
+        "/user.slice/user-1000.slice/session-3.scope",
+        "/machine.slice/machine-vm.scope",
+        "/docker/" ID "/init.scope", /* inside a container */
+        "/system.slice/crio-conmon-" ID ".scope",
+        "/",
+        "",
+    };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct view_container c = container("", "", paths[i]);
+        c.qos_class = "";
+        bool of_many = strcmp(paths[i], "/system.slice") == 0 || strcmp(paths[i], "/") == 0;
+        assert_true(exemptions_cover(&on_a_node, &c, &nowhere, false));
+        assert_int_equal(exemptions_cover(&on_a_node, &c, &nowhere, true), of_many);
+        assert_false(exemptions_cover(&of_a_recording, &c, &nowhere, false));
+    }
+    static const char *const containers[] = {"/" ID, "/docker/" ID,
+                                             "/machine.slice/libpod-" ID ".scope"};
+    for (size_t i = 0; i < sizeof containers / sizeof *containers; i++) {
+        struct view_container c = container("", "", containers[i]);
+        assert_false(exemptions_cover(&on_a_node, &c, &nowhere, false));
+    }
+}
+
+/* Their cgroups lie above containers' own; a name does not make one a container's. */
+static void never_a_pod_or_a_class_of_pods(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {
+        "/kubepods.slice", "/kubepods.slice/kubepods-besteffort.slice",
+        "/kubepods/burstable/pod11111111-2222-3333-4444-555555555555"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct view_container c = container("", "", paths[i]);
+        assert_true(exemptions_cover(&on_a_node, &c, &nowhere, false));
+        assert_true(exemptions_cover(&on_a_node, &c, &nowhere, true));
+    }
+}
+
+static void guaranteed_pods_unless_they_are_named(void **state)
+{
+    (void)state;
+    struct view_container c = container("jobs", "report-0", "/kubepods/pod1/c");
+    c.qos_class = "guaranteed";
+    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, false));
+    assert_false(exemptions_cover(&on_a_node, &c, &nowhere, true));
+}
+
+static void the_pods_of_both_programs(void **state)
+{
+    (void)state;
+    struct view_container governor = container("monitoring", "governor-x", "/kubepods/pod1/g"),
+                          beside = container("monitoring", "governor-x", "/kubepods/pod1/s"),
+                          exporter = container("monitoring", "exporter-x", "/kubepods/pod2/e"),
+                          other = container("monitoring", "grafana-x", "/kubepods/pod3/c"),
+                          namesake = container("jobs", "governor-x", "/kubepods/pod4/c");
+    struct programs programs = {
+        .governor = &governor, .exporter = &exporter, .exporter_known = true};
+    assert_true(exemptions_cover(&on_a_node, &governor, &programs, true));
+    assert_true(exemptions_cover(&on_a_node, &beside, &programs, true));
+    assert_true(exemptions_cover(&on_a_node, &exporter, &programs, true));
+    assert_false(exemptions_cover(&on_a_node, &other, &programs, false));
+    assert_false(exemptions_cover(&on_a_node, &namesake, &programs, false));
+    programs = (struct programs){.governor = &governor}; /* the other one may be the exporter */
+    assert_true(exemptions_cover(&on_a_node, &other, &programs, false));
+    assert_false(exemptions_cover(&on_a_node, &namesake, &programs, false));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pod_without_names_may_be_kube_system),
+        cmocka_unit_test(only_containers_unless_they_are_named),
+        cmocka_unit_test(never_a_pod_or_a_class_of_pods),
+        cmocka_unit_test(guaranteed_pods_unless_they_are_named),
+        cmocka_unit_test(the_pods_of_both_programs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
