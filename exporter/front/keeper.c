@@ -22,6 +22,9 @@
 /* A server that dies at once is not started more often than this. */
 static const uint64_t pause_ns = 1000000000;
 static const int patience_ms = 800; /* for a server to end */
+/* A server that has not moved for so many looks in a row hangs: it is ended, and another one started.
+ * One look is none of its fault: all may have stood still until then. */
+enum { BEAT_MS = 1000, LOOK_MS = 1500, LOOKS = 4 };
 
 struct keeper {
     struct keeper_config config;
@@ -31,6 +34,8 @@ struct keeper {
     int children; /* a signalfd for SIGCHLD */
     pid_t server; /* 0: none runs */
     uint64_t started_ns;
+    uint64_t beats; /* when they were looked at last */
+    unsigned silent_looks;
     bool told; /* the reader, how the first one started */
     char bytes[MESSAGE_MAX];
 };
@@ -87,11 +92,12 @@ static void tell(const struct keeper *keeper, int err, const char *words)
                  0);
 }
 
-static void wait_for_end(int control)
+static void wait_for_end(int control, struct tally *tally)
 {
     struct pollfd end = {.fd = control, .events = POLLRDHUP};
-    while (poll(&end, 1, -1) < 0 && errno == EINTR)
-        ;
+    int ready;
+    while ((ready = poll(&end, 1, BEAT_MS)) == 0 || (ready < 0 && errno == EINTR))
+        atomic_fetch_add_explicit(&tally->beats, 1, memory_order_relaxed);
 }
 
 /* The sockets' descriptors are closed with the server; the keeper has its own. */
@@ -123,7 +129,7 @@ static int serve(struct keeper *keeper)
         server_confine(keeper->config.web_config_file);
     tell(keeper, err, error);
     if (!err) {
-        wait_for_end(keeper->config.control);
+        wait_for_end(keeper->config.control, keeper->config.tally);
         http_server_stop(server);
     }
     remote_free(remote);
@@ -135,6 +141,7 @@ static bool start_server(struct keeper *keeper, int *status)
 {
     const pid_t parent = getpid();
     keeper->started_ns = clock_mono_ns();
+    keeper->silent_looks = 0;
     pid_t pid = fork();
     if (pid < 0)
         log_error(keeper->config.log, "front", "cannot start the HTTP server: %s", strerror(errno));
@@ -166,11 +173,25 @@ static void collect_server(struct keeper *keeper)
         log_error(keeper->config.log, "front", "the HTTP server has failed; starting it again");
 }
 
-/* Until the next thing to do: never, or when a server may be started again. */
+/* Its end is heard of as of any other. */
+static void look_at_server(struct keeper *keeper)
+{
+    uint64_t beats = atomic_load(&keeper->config.tally->beats);
+    keeper->silent_looks = beats == keeper->beats ? keeper->silent_looks + 1 : 0;
+    keeper->beats = beats;
+    if (keeper->silent_looks < LOOKS)
+        return;
+    log_error(keeper->config.log, "front", "the HTTP server has not moved for %d s: it is ended",
+              LOOKS * LOOK_MS / 1000);
+    kill(keeper->server, SIGKILL);
+    keeper->silent_looks = 0;
+}
+
+/* Until the next thing to do: a look, or when a server may be started again. */
 static int pause_ms(const struct keeper *keeper)
 {
     if (keeper->server != 0)
-        return -1;
+        return LOOK_MS;
     uint64_t age_ns = clock_mono_ns() - keeper->started_ns;
     return age_ns >= pause_ns ? 0 : (int)((pause_ns - age_ns) / 1000000) + 1;
 }
@@ -193,10 +214,13 @@ static int keep(struct keeper *keeper)
     for (;;) {
         struct pollfd events[] = {{.fd = keeper->config.control, .events = POLLRDHUP},
                                   {.fd = keeper->children, .events = POLLIN}};
-        if (poll(events, 2, pause_ms(keeper)) < 0 && errno != EINTR)
+        int ready = poll(events, 2, pause_ms(keeper));
+        if (ready < 0 && errno != EINTR)
             break;
         if (events[0].revents)
             break;
+        if (ready == 0 && keeper->server != 0)
+            look_at_server(keeper);
         collect_server(keeper);
         if (pause_ms(keeper) == 0 && start_server(keeper, &status))
             return status;

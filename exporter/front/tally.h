@@ -1,7 +1,7 @@
 /*
  * Requests by (route, format, code), and log lines that were dropped, counted by the server's
  * process (and its keeper) in memory that the reader sees too. The reader believes nothing but
- * numbers in range.
+ * numbers in range. In the same memory the server shows its keeper that it goes on.
  */
 #ifndef IE_FRONT_TALLY_H
 #define IE_FRONT_TALLY_H
@@ -20,6 +20,7 @@ struct tally {
         _Atomic uint64_t count;
     } cells[TALLY_CELLS];
     _Atomic uint64_t log_dropped[LOG_DROPS];
+    _Atomic uint64_t beats; /* of servers' first threads, once a second */
 };
 
 /* Zeroed memory that children share, or NULL without any. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exporter/front/front.h"
 #include "exporter/governor/run.h"
 #include "exporter/service/privileges.h"
 
@@ -61,29 +62,60 @@ static int drop_privileges(const struct config *config)
     return privileges_drop(&nice, moves ? 1 : 0);
 }
 
-static int run(const struct flags *flags, struct config *config, const struct fsroot *fs,
-               const struct log *log)
+static int check(const struct flags *flags, struct config *config, const struct fsroot *fs,
+                 const struct log *log)
 {
     char error[512] = "";
-    sigset_t signals;
-    if (flags->check) {
-        int err = run_check(flags, config, fs, log, stdout, error, sizeof error);
-        config_free(config);
-        return err ? complain(error, EXIT_RUNTIME) : EXIT_OK;
-    }
-    block_signals(&signals);
-    int err = run_governor(flags, config, fs, log, &signals, error, sizeof error);
+    int err = run_check(flags, config, fs, log, stdout, error, sizeof error);
+    config_free(config);
+    return err ? complain(error, EXIT_RUNTIME) : EXIT_OK;
+}
+
+static int run(const struct flags *flags, struct config *config, const struct fsroot *fs,
+               const struct log *log, const sigset_t *signals, struct front *front)
+{
+    char error[512] = "";
+    int err = run_governor(flags, config, fs, log, signals, front, error, sizeof error);
     if (err == -EAGAIN)
         return complain(error, EXIT_LEFT);
     return err ? complain(error, EXIT_RUNTIME) : EXIT_OK;
 }
 
+/* The configuration, the journal and what they lead to. 'front' and 'signals' are there where it is
+ * to serve. */
+static int govern(const struct flags *flags, const struct log *log, const sigset_t *signals,
+                  struct front *front)
+{
+    const struct config_given given = flags_given(flags);
+    struct config *config = NULL;
+    struct fsroot fs;
+    char error[512] = "";
+    int refused = 0;
+    if (!flags->restore)
+        refused = config_load(flags->config_file, &given, &config, error, sizeof error);
+    if (fsroot_init(&fs, flags->procfs, flags->sysfs, flags->cgroupfs, NULL))
+        return complain("out of memory", EXIT_RUNTIME);
+    int err = drop_privileges(config);
+    if (err)
+        log_warn(log, "main", "cannot drop privileges: %s", strerror(-err));
+    err = privileges_enclose(true);
+    if (err)
+        log_warn(log, "main", "the memory is not kept from others: %s", strerror(-err));
+    int status = flags->restore ? restore(flags, &fs, log)
+                 : refused      ? refuse(flags, &fs, log, refused, error)
+                 : flags->check ? check(flags, config, &fs, log)
+                                : run(flags, config, &fs, log, signals, front);
+    fsroot_release(&fs);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct flags flags;
-    struct config *config = NULL;
-    struct fsroot fs;
     struct log_limits limits;
+    struct front *front = NULL;
+    sigset_t signals;
+    int status = EXIT_OK, err = 0;
     char error[512] = "";
     if (flags_parse(&flags, argc, argv, error, sizeof error))
         return complain(error, EXIT_USAGE);
@@ -95,27 +127,22 @@ int main(int argc, char **argv)
         puts("interference_governor " IE_VERSION);
         return EXIT_OK;
     }
-    int refused = 0;
-    if (!flags.restore)
-        refused =
-            config_load(flags.config_file, flags.state_directory, &config, error, sizeof error);
-    if (log_limits_init(&limits) ||
-        fsroot_init(&fs, flags.procfs, flags.sysfs, flags.cgroupfs, NULL))
+    if (log_limits_init(&limits))
         return complain("out of memory", EXIT_RUNTIME);
     const struct log log = {.fd = STDERR_FILENO,
                             .level = flags.log_level,
                             .format = flags.log_format,
                             .limits = &limits};
-    int err = drop_privileges(config);
-    if (err)
-        log_warn(&log, "main", "cannot drop privileges: %s", strerror(-err));
-    err = privileges_enclose(true);
-    if (err)
-        log_warn(&log, "main", "the memory is not kept from others: %s", strerror(-err));
-    int status = flags.restore ? restore(&flags, &fs, &log)
-                 : refused     ? refuse(&flags, &fs, &log, refused, error)
-                               : run(&flags, config, &fs, &log);
-    fsroot_release(&fs);
+    bool serves = !flags.restore && !flags.check;
+    if (serves) { /* before there is anything that the server's process could be after */
+        block_signals(&signals);
+        err = front_fork(flags.web_config_file, &log, &front, &status);
+    }
+    if (err < 0)
+        status = complain("cannot start the HTTP server's process", EXIT_RUNTIME);
+    else if (err == 0)
+        status = govern(&flags, &log, &signals, front);
+    front_free(front);
     log_limits_release(&limits);
     return status;
 }

@@ -1,6 +1,7 @@
 #include "exporter/governor/run.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,8 @@ struct run {
     struct expose *expose;
     struct governor_metrics *metrics;
     struct governor_pages *pages;
-    struct http_server *server;
+    struct front *front; /* borrowed */
+    atomic_bool server_lost;
     struct loop *loop;
     uint64_t due_ns, interval_ns, published;
     double tick_seconds;
@@ -114,8 +116,8 @@ static void reload(struct run *run)
 {
     struct config *config = NULL;
     char error[512] = "";
-    int err = config_load(run->flags->config_file, run->flags->state_directory, &config, error,
-                          sizeof error);
+    const struct config_given given = flags_given(run->flags);
+    int err = config_load(run->flags->config_file, &given, &config, error, sizeof error);
     if (!err)
         err = governor_reload(run->governor, config, error, sizeof error);
     run->reload_successful = err == 0;
@@ -208,17 +210,25 @@ static void on_signal(void *context, int signo)
 
 /* ---- start and end ---- */
 
+/* It would go on unseen: it gives back and ends, to be started again. */
+static void lose_server(void *context)
+{
+    struct run *run = context;
+    atomic_store(&run->server_lost, true);
+    loop_stop(run->loop);
+}
+
 static int start_server(struct run *run, char *error, size_t error_size)
 {
     struct http_config http = {.listen = &run->flags->listen,
                                .n_listen = 1,
                                .max_requests = 8,
                                .max_connections = 32,
-                               .web_config_file = run->flags->web_config_file,
                                .context = run->pages,
                                .log = run->log};
     http.routes = governor_pages_routes(&http.n_routes);
-    return http_server_start(&http, &run->server, error, error_size);
+    const struct front_config front = {.http = http, .lost = lose_server, .lost_context = run};
+    return front_start(run->front, &front, error, error_size);
 }
 
 static int make_published(struct run *run, char *error, size_t error_size)
@@ -278,9 +288,11 @@ static int put_all_back(struct run *run)
 }
 
 int run_governor(const struct flags *flags, struct config *config, const struct fsroot *fs,
-                 const struct log *log, const sigset_t *signals, char *error, size_t error_size)
+                 const struct log *log, const sigset_t *signals, struct front *front, char *error,
+                 size_t error_size)
 {
     struct run run = {.flags = flags,
+                      .front = front,
                       .config = config,
                       .fs = fs,
                       .log = log,
@@ -302,12 +314,14 @@ int run_governor(const struct flags *flags, struct config *config, const struct 
         err = loop_run(run.loop);
         if (err)
             snprintf(error, error_size, "the loop: %s", strerror(-err));
+        else if (atomic_load(&run.server_lost) && (err = -EPIPE))
+            snprintf(error, error_size, "the HTTP server's process has ended");
         int left = put_all_back(&run);
         if (left && !err)
             snprintf(error, error_size, "something could not be put back: the log says what");
         err = err ? err : left;
     }
-    http_server_stop(run.server);
+    front_stop(run.front);
     loop_free(run.loop);
     governor_free(run.governor);
     governor_pages_free(run.pages);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "exporter/base/hash.h"
+#include "exporter/http/peer.h"
 #include "exporter/http/web_config/basic.h"
 #include "exporter/http/web_config/bcrypt.h"
 #include "exporter/http/web_config/web.h"
@@ -79,12 +80,21 @@ static bool session_admitted(struct MHD_Connection *connection)
            web_credentials_admit(track->credentials, info->tls_session);
 }
 
+/* A program that may read the file of passwords, and the server's memory, has nothing to show. */
+static bool is_our_own(const struct listener *listener, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        listener->local ? MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+                        : NULL;
+    return info && peer_is_our_user(info->connect_fd);
+}
+
 int gate_enter(struct gate *gate, struct listener *listener, struct MHD_Connection *connection,
                bool body, bool *waited)
 {
     struct web *web = listener->server->web;
     *gate = (struct gate){.snapshot = NULL};
-    if (!web)
+    if (!web || is_our_own(listener, connection))
         return GATE_OPEN;
     if (web_has_tls(web)) {
         if (!session_admitted(connection))
@@ -135,7 +145,7 @@ void gate_session(struct listener *listener, struct MHD_Connection *connection,
                   struct connection *track)
 {
     struct web *web = listener->server->web;
-    if (!web || !web_has_tls(web) || !track)
+    if (!web || !web_has_tls(web) || listener->local || !track)
         return;
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);

@@ -58,6 +58,7 @@ struct listener {
     struct MHD_Daemon *daemon;
     int fd; /* owned by the daemon, once there is one */
     uint16_t port;
+    bool local; /* a unix socket: no TLS, nor passwords for this user's programs */
     struct connections connections;
 };
 

@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct peer peer_ipv4(const unsigned char bytes[4])
 {
@@ -43,6 +44,14 @@ struct peer peer_of_socket(int fd)
     if (getpeername(fd, (struct sockaddr *)&address, &len))
         return (struct peer){.kind = PEER_UNKNOWN};
     return peer_of((const struct sockaddr *)&address, len);
+}
+
+bool peer_is_our_user(int fd)
+{
+    struct ucred peer;
+    socklen_t len = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+           (peer.uid == 0 || peer.uid == geteuid());
 }
 
 bool peer_same(struct peer a, struct peer b)

@@ -1,4 +1,4 @@
-/* Who is at the other end of a connection. Pure but for peer_of_socket(). */
+/* Who is at the other end of a connection. Pure but for what asks a socket. */
 #ifndef IE_HTTP_PEER_H
 #define IE_HTTP_PEER_H
 
@@ -20,6 +20,8 @@ struct peer {
  */
 struct peer peer_of(const struct sockaddr *address, socklen_t len);
 struct peer peer_of_socket(int fd);
+/* Of a unix socket: a program of user 0's or of this one's, by the kernel's word. */
+bool peer_is_our_user(int fd);
 bool peer_same(struct peer a, struct peer b);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "exporter/base/clock.h"
@@ -48,7 +49,7 @@ static int start_daemon(struct listener *listener)
     /* A strict library refuses no more than request.c does (spaces, a missing Host), but up to 1.0
      * it sends the header of some refusals twice; the only one left is of a length that is none. */
     const int strict = 0;
-    bool tls = server->web && web_has_tls(server->web);
+    bool tls = server->web && web_has_tls(server->web) && !listener->local;
     /* In a handshake, libmicrohttpd 0.9.75 forgets that it waits for the client: by epoll it goes
      * round and round, by poll it asks the kernel each time. */
     unsigned flags =
@@ -104,11 +105,19 @@ static int start_daemons(struct http_server *server, char *error, size_t error_s
     return err;
 }
 
+static bool is_unix(int fd)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t len = sizeof address;
+    return getsockname(fd, (struct sockaddr *)&address, &len) == 0 && address.ss_family == AF_UNIX;
+}
+
 static void take_sockets(struct http_server *server, const int *sockets)
 {
     for (size_t i = 0; i < server->n_listeners; i++) {
         server->listeners[i].fd = sockets[i];
         server->listeners[i].port = http_listen_port(sockets[i]);
+        server->listeners[i].local = is_unix(sockets[i]);
         listen_bound(sockets[i], server->timeout_seconds);
     }
 }

@@ -17,6 +17,7 @@ if __name__ == "__main__":
 
 import harness  # noqa: E402
 import measure  # noqa: E402
+from governing import POD_UID, cgroup_of, id_of  # noqa: E402
 from json_server import JsonServer  # noqa: E402
 from measure import Row, Samples, verdict  # noqa: E402
 
@@ -41,8 +42,8 @@ class Node:
         self.state.mkdir(mode=0o700)
         (self.tree / "cgroup.controllers").write_text("cpuset cpu\n")
         for i in range(CONTAINERS):
-            group = self.tree / str(i)
-            group.mkdir()
+            group = self.cgroup(i)
+            group.mkdir(parents=True)
             for name, text in (("cpu.max", ORIGINAL), ("cpu.weight", "1\n"),
                                ("cpuset.cpus.effective", "0-7\n")):
                 (group / name).write_text(text)
@@ -51,7 +52,7 @@ class Node:
         anything = {"pod": "*", "container": "*"}
         self.config.write_text(json.dumps({
             "governor": 1, "mode": "enforce", "state_directory": str(self.state),
-            "exporter": {"url": self.server.url},
+            "exporter": {"socket": self.server.socket},
             "classes": [{"name": "web", "role": "protected",
                          "match": [{"namespace": "shop", **anything}]},
                         {"name": "batch", "role": "best_effort",
@@ -60,6 +61,9 @@ class Node:
             "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": 1.1,
                                        "window": "10ms", "culprit_share": 0}},
             "limits": {"claims": CONTAINERS, "writes_per_second": 1000}}))
+
+    def cgroup(self, i):
+        return self.tree / cgroup_of(str(i))
 
     def close(self):
         self.server.close()
@@ -76,8 +80,8 @@ class Node:
 
         def container(i):
             values = {**FILLER, f"{FAMILY}info": [
-                {"labels": {"pod_uid": "x" * 36, "image": "registry.example/image:tag",
-                            "runtime": "containerd", "qos_class": "burstable", "id": f"/{i}",
+                {"labels": {"pod_uid": POD_UID, "image": "registry.example/image:tag",
+                            "runtime": "containerd", "qos_class": "burstable", "id": f"/{cgroup_of(str(i))}",
                             "runtime_container_id": "y" * 64}, "value": 1}],
                 f"{FAMILY}memory_reads_total": [{"labels": {}, "value": tick * 1000000}],
                 f"{FAMILY}memory_read_latency_seconds": [{"labels": {}, "value": latency}],
@@ -85,7 +89,7 @@ class Node:
                     {"labels": {"basis": "calm"}, "value": 1e-7}]}
             kind = "shop" if i == 0 else "jobs" if i <= self.best_effort else "other"
             return {"namespace": kind, "pod": f"p{i}", "container": f"c{i}",
-                    "container_id": f"{i:012x}", "cgroup_id": (self.tree / str(i)).stat().st_ino,
+                    "container_id": id_of(str(i))[:12], "cgroup_id": self.cgroup(i).stat().st_ino,
                     "values": values}
 
         body = json.dumps({
@@ -97,12 +101,12 @@ class Node:
         return body
 
     def held(self):
-        return sum((self.tree / str(i) / "cpu.max").read_text() != ORIGINAL
+        return sum((self.cgroup(i) / "cpu.max").read_text() != ORIGINAL
                    for i in range(CONTAINERS))
 
     def written(self):
         """When each control file, and the journal, was changed last."""
-        files = [*self.tree.glob("*/cpu.max"), *self.state.iterdir()]
+        files = [*self.tree.rglob("cpu.max"), *self.state.iterdir()]
         return {str(file): file.stat().st_mtime_ns for file in files}
 
 
@@ -137,7 +141,7 @@ def _soon(node, times, held):
     of containers that are restricted, and have just been raised by a step or two; else of those that
     have all."""
     delays = Samples()
-    first = node.tree / "1/cpu.max"
+    first = node.cgroup(1) / "cpu.max"
     for _ in range(times):
         node.over = 0
         if held:
@@ -159,7 +163,7 @@ def _measure(scale, held):
     with tempfile.TemporaryDirectory(dir=place) as directory:
         directory = pathlib.Path(directory)
         node, counter = Node(directory, held), directory / "allocations"
-        first = node.tree / "1/cpu.max"
+        first = node.cgroup(1) / "cpu.max"
         made = first.stat().st_mtime_ns
         counter.write_bytes(bytes(8))
         environment = {**os.environ, "LD_PRELOAD": str(measure.PROGRAMS / "preload_malloc.so"),

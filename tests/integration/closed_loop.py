@@ -150,7 +150,8 @@ class ClosedLoop(contextlib.ExitStack):
         self.exporter = self.enter_context(Exporter(
             "--source=perf", f"--events.file={self.events()}", f"--path.rootfs={self.host}",
             "--collector.disable-defaults", "--collector.core_latency", "--containers.names=logs",
-            self.groups.only(), f"--sampling.interval={INTERVAL_S:g}s", ends_within=60))
+            self.groups.only(), f"--sampling.interval={INTERVAL_S:g}s",
+            f"--web.listen-address=unix:{directory}/exporter.sock", ends_within=60))
 
     def leave_alone(self, cpu):
         """This process, the exporter and the governor run beside the neighbours, and before them: a burst
@@ -170,7 +171,7 @@ class ClosedLoop(contextlib.ExitStack):
         config = self.directory / "governor.json"
         config.write_text(json.dumps({
             "governor": 1, "mode": "enforce", "state_directory": str(self.state),
-            "exporter": {"url": f"http://127.0.0.1:{self.exporter.port}"},
+            "exporter": {"socket": str(self.directory / "exporter.sock")},
             "classes": [{"name": "web", "role": "protected",
                          "match": [{"namespace": "shop", **anything}]},
                         {"name": "batch", "role": "best_effort",

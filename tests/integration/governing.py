@@ -1,5 +1,6 @@
 """What tests of the governor share: the program, what it says, and runs in which it is killed, or in
 which a write fails."""
+import hashlib
 import os
 import signal
 import struct
@@ -10,6 +11,25 @@ from harness import BUILD, OPENMETRICS, parse_openmetrics, start
 
 GOVERNOR = BUILD / "interference_governor"
 FAULTS = BUILD / "programs/libgovernor_faults.so"
+
+
+POD_UID = "11111111-2222-3333-4444-555555555555"
+
+
+def id_of(name):
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def cgroup_of(name, pod=f"kubepods/pod{POD_UID}"):
+    """Where the kubelet would have a container, below a hierarchy's root; without a slash ahead."""
+    return f"{pod}/{id_of(name)}"
+
+
+def told_of(name, cgroup_id, values, path=None):
+    """What the exporter tells of that container, but for its names."""
+    labels = {"id": path or f"/{cgroup_of(name)}", "pod_uid": POD_UID}
+    return {"container_id": id_of(name)[:12], "cgroup_id": cgroup_id,
+            "values": {"interference_container_info": [{"labels": labels, "value": 1}], **values}}
 
 
 class GovernorPage:

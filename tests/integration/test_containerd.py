@@ -162,12 +162,12 @@ class Governed(GovernorPage, WithContainerd):
         group = self.cpu_mount / pod.cgroup.removeprefix("/") / container_id
         return int((group / "cpu.cfs_quota_us").read_text())
 
-    def govern(self, exporter):
+    def govern(self):
         state, config = self.directory / "state", self.directory / "governor.json"
         state.mkdir(mode=0o700)
         config.write_text(json.dumps({
             "governor": 1, "mode": "enforce", "state_directory": str(state),
-            "exporter": {"url": f"http://127.0.0.1:{exporter.port}"},
+            "exporter": {"socket": f"{self.directory}/exporter.sock"},
             "classes": [
                 {"name": "web", "role": "protected",
                  "match": [{"namespace": "shop", "pod": "cart-0", "container": "cart"}]},
@@ -205,10 +205,11 @@ class Governed(GovernorPage, WithContainerd):
         with Exporter("--source=perf", f"--events.file={self.events()}",
                       "--collector.disable-defaults", "--collector.core_latency",
                       f"--path.rootfs={self.containerd.rootfs}", self.groups.only(),
+                      f"--web.listen-address=unix:{self.directory}/exporter.sock",
                       "--sampling.interval=250ms", ends_within=60) as exporter:
             baseline = lambda: exporter.scrape().get(BASELINE, container_id=waiting[:12])
             wait_until(baseline, 60, "what is normal is known", 0.1)
-            process = self.govern(exporter)
+            process = self.govern()
             wait_until(self.is_active, 20, "the governor knows it, too")
             self.assertEqual(self.quota(report, batch), WHOLE)
             for container_id in (batch, sidecar, waiting):

@@ -21,7 +21,7 @@ import tempfile
 import time
 import unittest
 
-from governing import GOVERNOR, GovernorRuns
+from governing import GOVERNOR, GovernorRuns, POD_UID, cgroup_of, told_of
 from harness import EXPORTER, REPLAYS, SOURCE, free_port, main, parse_openmetrics, sanitized, start, stop, wait_until
 from json_server import JsonServer
 
@@ -35,14 +35,14 @@ class FakeExporter(JsonServer):
     """A tick with each request. 'latencies' are the protected container's, in turn; None: it is
     as before; the last one stays."""
 
-    def __init__(self, tree, latencies, source="perf"):
+    def __init__(self, tree, latencies, source="perf", listener=None):
         self.latencies, self.source = latencies, source
         self.tick, self.reads, self.gone = 0, 0, {}
         self.silent = self.huge = False
         self.silent_seconds = 0.5
         self.wall_offset = 0
-        self.root, self.prefix = tree, ""
-        super().__init__(lambda _: json.dumps(self.document()).encode())
+        self.place = lambda name: (tree / cgroup_of(name), f"/{cgroup_of(name)}")
+        super().__init__(lambda _: json.dumps(self.document()).encode(), listener=listener)
 
     def respond(self, handler):
         if self.silent:
@@ -64,15 +64,14 @@ class FakeExporter(JsonServer):
                 handler.wfile.write(bytes([32]) * (1 << 20))
 
     def container(self, namespace, name, reads, latency):
-        values = {"interference_container_info": [{"labels": {"id": f"{self.prefix}/{name}"},
-                                                    "value": 1}],
-                  "interference_container_memory_reads_total": reads}
+        values = {"interference_container_memory_reads_total": reads}
+        folder, path = self.place(name)
         if latency:
             values["interference_container_memory_read_latency_seconds"] = latency * 1e-9
             values["interference_container_memory_read_latency_baseline_seconds"] = [
                 {"labels": {"basis": "calm"}, "value": 100e-9}]
-        return {"namespace": namespace, "pod": f"{name}-x", "container": name, "container_id": name,
-                "cgroup_id": (self.root / name).stat().st_ino, "values": values}
+        return {"namespace": namespace, "pod": f"{name}-x", "container": name,
+                **told_of(name, folder.stat().st_ino, values, path)}
 
     def document(self):
         latency = self.latencies[min(self.tick, len(self.latencies) - 1)]
@@ -96,20 +95,21 @@ class Scene(GovernorRuns):
     """port 0: nobody asks the governor anything, and none is another one's, which had it a moment
     ago: with two of them at the same port, one ends with status 1."""
 
-    def __init__(self, latencies=PLOT, mode="enforce", source="perf", port=None, burst=None):
+    def __init__(self, latencies=PLOT, mode="enforce", source="perf", port=None, burst=None,
+                 listener=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
         self.tree, self.state = self.folder / "cgroup", self.folder / "state"
         self.tree.mkdir()
         self.state.mkdir(mode=0o700)
         (self.tree / "cgroup.controllers").write_text("cpuset cpu memory\n")
         for name in ("cart", *BATCH):
-            (self.tree / name).mkdir()
-            (self.tree / name / "cpu.max").write_text(ORIGINAL)
-            (self.tree / name / "cpu.weight").write_text("1\n")
-            (self.tree / name / "cpuset.cpus.effective").write_text("0-7\n")
+            self.cgroup(name).mkdir(parents=True)
+            (self.cgroup(name) / "cpu.max").write_text(ORIGINAL)
+            (self.cgroup(name) / "cpu.weight").write_text("1\n")
+            (self.cgroup(name) / "cpuset.cpus.effective").write_text("0-7\n")
         if burst:
-            (self.tree / BATCH[0] / "cpu.max.burst").write_text(burst)
-        self.exporter = FakeExporter(self.tree, latencies, source)
+            (self.cgroup(BATCH[0]) / "cpu.max.burst").write_text(burst)
+        self.exporter = FakeExporter(self.tree, latencies, source, listener)
         self.count = self.folder / "count"
         self.config = self.folder / "governor.json"
         self.configure(mode)
@@ -120,7 +120,7 @@ class Scene(GovernorRuns):
         anything = {"pod": "*", "container": "*"}
         self.config.write_text(json.dumps({
             "governor": 1, "mode": mode, "state_directory": str(self.state),
-            "exporter": {"stale": "1s", "dead": "2s", **(exporter or {"url": self.exporter.url})},
+            "exporter": {"stale": "1s", "dead": "2s", **(exporter or {"socket": self.exporter.socket})},
             "classes": [{"name": "web", "role": "protected",
                          "match": [{"namespace": "shop", **anything}]},
                         {"name": "batch", "role": "best_effort",
@@ -135,8 +135,11 @@ class Scene(GovernorRuns):
     def snapshot(self):
         return {str(path): path.read_bytes() for path in self.tree.rglob("*") if path.is_file()}
 
+    def cgroup(self, name):
+        return self.tree / cgroup_of(name)
+
     def quota(self, name):
-        return (self.tree / name / "cpu.max").read_text().strip()
+        return (self.cgroup(name) / "cpu.max").read_text().strip()
 
     def argv(self, *more):
         return [GOVERNOR, f"--config.file={self.config}", f"--path.cgroupfs={self.tree}",
@@ -277,7 +280,7 @@ class Governor(unittest.TestCase):
         process = self.governed(scene, "--enforce")
         wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
         stop(process, signal.SIGKILL)
-        (scene.tree / "batch-0/cpu.max").write_text("123000 100000\n")
+        (scene.cgroup("batch-0") / "cpu.max").write_text("123000 100000\n")
         result = scene.restore()
         self.assertEqual(result.returncode, 0)
         self.assertIn(b"outcome=foreign", result.stderr)
@@ -290,7 +293,7 @@ class Governor(unittest.TestCase):
         process = self.governed(scene, "--enforce")
         wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
         stop(process, signal.SIGKILL)
-        file = scene.tree / "batch-1/cpu.max"
+        file = scene.cgroup("batch-1") / "cpu.max"
         text = file.read_text()
         file.unlink()
         file.mkdir()
@@ -350,6 +353,79 @@ class Governor(unittest.TestCase):
         self.assertEqual(scene.quota("batch-1"), "100000 100000")
         self.assertFalse((scene.folder / "other").exists())
 
+    def test_what_a_lost_journal_held_is_told(self):
+        """Removed, emptied or cut, it cannot be given back; but it is said, by who looks at the cgroups."""
+        def cut(journal):
+            """All but the first line, and the last whole one of the rest without its end."""
+            journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:2])[:-5])
+        for lose, word in ((pathlib.Path.unlink, None), (lambda j: j.write_text(""), b"journal is empty"),
+                           (cut, b"its last line is cut")):
+            scene = self.scene([131])
+            process = self.governed(scene, "--enforce")
+            wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+            stop(process, signal.SIGKILL)
+            lose(scene.state / "journal")
+            result = scene.restore()
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(word or b"there is no journal", result.stderr)
+            self.assertEqual(scene.quota("batch-1"), "100000 100000")
+            process = self.governed(scene, "--enforce")
+            ticks = scene.exporter.tick
+            wait_until(lambda: scene.exporter.tick > ticks + 8, what="ticks")
+            log = self.ended(process)
+            self.assertRegex(log, "2 containers have exactly their class's base as their quota, and no "
+                                  "journal says that it was set here: jobs/batch-0-x/batch-0 jobs/batch-1")
+
+    @staticmethod
+    def ended(process):
+        process.send_signal(signal.SIGTERM)
+        return process.communicate(timeout=90)[1].decode()
+
+    def test_a_pipe_is_no_journal(self):
+        """Whoever opens one waits for its writer."""
+        scene = self.scene([131])
+        os.mkfifo(scene.state / "journal")
+        for flag in ("--restore", "--enforce"):
+            result = subprocess.run([str(a) for a in scene.argv(flag)], capture_output=True, timeout=20,
+                                    check=False)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(b"journal: it is no file", result.stderr)
+
+    def test_who_answers_must_be_known(self):
+        """Somebody else listens where the exporter would: nothing is believed, and it is said. A port
+        tells nothing of who listens, so with both keys it is refused."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        scene = self.scene([131], listener=65534)
+        process = self.governed(scene, "--enforce")
+        wait_until(lambda: scene.exporter.refused > 4, what="it has tried")
+        self.assertEqual(scene.metrics().get("interference_governor_exporter_up"), 0)
+        log = self.ended(process)
+        self.assertIn("user 65534 serves it, who is neither 0 nor exporter.uid", log)
+        self.assertEqual((scene.snapshot(), scene.exporter.tick), (scene.before, 0))
+        scene.configure("enforce", exporter={"url": "http://127.0.0.1:1"})
+        result = subprocess.run([str(a) for a in scene.argv("--enforce")], capture_output=True,
+                                timeout=20, check=False)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"exporter.url: over TCP nobody can tell who answers", result.stderr)
+
+    def test_only_containers_whatever_is_said(self):
+        """The document has sshd's cgroup, and the slice above it, under a batch pod's names."""
+        scene = self.scene([131])
+        paths = {"batch-0": "system.slice/sshd.service", "batch-1": "system.slice"}
+        for path in paths.values():
+            folder = scene.tree / path
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "cpu.max").write_text(ORIGINAL)
+        place, before = scene.exporter.place, scene.snapshot()
+        scene.exporter.place = lambda name: (
+            (scene.tree / paths[name], f"/{paths[name]}") if name in paths else place(name))
+        process = self.governed(scene, "--enforce")
+        wait_until(lambda: scene.exporter.tick > 10, what="ticks")
+        log = self.ended(process)
+        self.assertEqual(scene.snapshot(), before)
+        self.assertIn("jobs/batch-0-x/batch-0 cannot be in /system.slice/sshd.service", log)
+
     def test_a_broken_journal_stops_everything(self):
         scene = self.scene([131])
         (scene.state / "journal").write_text("00000000 {}\n00000000 {}\n")
@@ -384,7 +460,7 @@ class Governor(unittest.TestCase):
     def test_stopped_itself_for_long(self):
         """What it saw before it was stopped is old: everything is given back, and taken again later."""
         scene = self.scene([131])
-        scene.configure("enforce", exporter={"url": scene.exporter.url, "stale": "300ms", "dead": "600ms"})
+        scene.configure("enforce", exporter={"socket": scene.exporter.socket, "stale": "300ms", "dead": "600ms"})
         process = self.governed(scene, "--enforce")
         held = lambda: scene.quota("batch-1") == "100000 100000"
         dead = lambda: scene.metrics().get("interference_governor_dead_man_total", reason="stale")
@@ -434,6 +510,8 @@ class Governor(unittest.TestCase):
         scene = self.scene([131])
         scene.folder.chmod(0o755)
         os.chown(scene.state, 65534, 65534)
+        os.chmod(scene.exporter.socket, 0o666)
+        os.chmod(os.path.dirname(scene.exporter.socket), 0o755)
         nobody = {"user": 65534, "group": 65534, "extra_groups": []}
         argv = [str(a) for a in scene.argv("--enforce") if "cgroupfs" not in str(a)]
         result = subprocess.run(argv, capture_output=True, timeout=20, check=False, **nobody)
@@ -490,7 +568,7 @@ class Governor(unittest.TestCase):
     def seconds_to_give_back(self, signo, silent):
         """From the signal until all is as it was; 'silent': while the governor waits for an answer."""
         scene = self.scene([131])
-        scene.configure("enforce", {"url": scene.exporter.url, "stale": "20s", "dead": "40s"})
+        scene.configure("enforce", {"socket": scene.exporter.socket, "stale": "20s", "dead": "40s"})
         process = self.governed(scene, "--enforce")
         wait_until(lambda: all(scene.quota(name) == "100000 100000" for name in BATCH), what="held")
         if silent:
@@ -532,13 +610,12 @@ class Governor(unittest.TestCase):
 
     def test_the_real_exporter_s_replay(self):
         scene = self.scene([100])
-        port = free_port()
+        socket = f"{scene.folder}/real.sock"
         exporter = start([EXPORTER, f"--source.replay.file={REPLAYS}/baseline.jsonl",
-                          "--source.replay.speed=max", f"--web.listen-address=127.0.0.1:{port}"],
+                          "--source.replay.speed=max", f"--web.listen-address=unix:{socket}"],
                          stderr=subprocess.DEVNULL)
         self.addCleanup(stop, exporter)
-        scene.config.write_text(scene.config.read_text().replace(scene.exporter.url,
-                                                                 f"http://127.0.0.1:{port}"))
+        scene.config.write_text(scene.config.read_text().replace(scene.exporter.socket, socket))
         process = self.governed(scene, "--enforce")
         up = lambda: scene.metrics().get("interference_governor_exporter_up")
 
@@ -574,18 +651,19 @@ class Governor(unittest.TestCase):
             self.skipTest("needs root, cpu of cgroup v1, and v2 for perf_event")
         scene = self.scene([100] * 6 + [131])
         names = ("cart", *BATCH)
-        parent = f"governor-test-{os.getpid()}"
+        pod = f"kubepods-test{os.getpid()}.slice/pod{POD_UID}"
+        below = {name: cgroup_of(name, pod) for name in names}
         for root in (cpu, counted):
-            for folder in (root / parent, *(root / parent / name for name in names)):
+            for folder in ((root / pod).parent, root / pod, *(root / below[name] for name in names)):
                 folder.mkdir()
                 self.addCleanup(folder.rmdir)
-        quota = {name: cpu / parent / name / "cpu.cfs_quota_us" for name in names}
+        quota = {name: cpu / below[name] / "cpu.cfs_quota_us" for name in names}
         for name in names:
-            (cpu / parent / name / "cpu.shares").write_text("2")
+            (cpu / below[name] / "cpu.shares").write_text("2")
         quota[BATCH[0]].write_text("150000")
-        burst = cpu / parent / BATCH[0] / "cpu.cfs_burst_us"  # the kernel takes no quota below it
+        burst = cpu / below[BATCH[0]] / "cpu.cfs_burst_us"  # the kernel takes no quota below it
         burst.write_text("150000")
-        scene.exporter.root, scene.exporter.prefix = counted / parent, f"/{parent}"
+        scene.exporter.place = lambda name: (counted / below[name], f"/{below[name]}")
         argv = [a for a in scene.argv("--enforce") if "cgroupfs" not in str(a)]
         process = start(argv, stderr=subprocess.PIPE)
         self.addCleanup(process.stderr.close)

@@ -15,6 +15,7 @@ import unittest
 import urllib.request
 
 from harness import EXPORTER, free_port, main, start, stop, wait_until
+from governing import cgroup_of
 from test_governor import BATCH, ORIGINAL, Scene
 
 CALM_NS, FACTOR, BASE, STEP = 100, 1.1, 1.0, 0.5
@@ -30,7 +31,6 @@ class Recording:
     """A recording that grows: a tick's lines, and then the next one's first, which lets it go."""
 
     READS = {"cart": 100000, BATCH[0]: 1000000, BATCH[1]: 20000}
-    CGROUPS = {}  # of those that are not by their name below the root
 
     def __init__(self, path):
         self.tick, self.sums = 0, {}
@@ -40,10 +40,13 @@ class Recording:
                               "cache_cycles": CACHE_CYCLES, "llc_hit_cycles": 20, "sockets": 1,
                               "numa_nodes": 1, "cpus": 8}})
         for i, name in enumerate(self.READS):
-            self.put({"container": {"key": name, "cgroup": self.CGROUPS.get(name, f"/{name}"),
+            self.put({"container": {"key": name, "cgroup": self.cgroup(name),
                                     "id": f"{i:x}" * 64, "pod": f"{name}-x", "container": name,
                                     "namespace": "shop" if name == "cart" else "jobs"}})
         self.begin()
+
+    def cgroup(self, name):
+        return f"/{cgroup_of(name)}"
 
     def open(self, path):
         os.mkfifo(path)
@@ -110,14 +113,12 @@ class WithAProbe(Recording):
 class Loop(Scene):
     """The exporter replays, the governor enforces."""
 
-    def __init__(self, local=False, dead="60s", recording=Recording):
+    def __init__(self, dead="60s", recording=Recording):
         super().__init__()
         self.make_recording = recording
-        self.listen = self.folder / "socket" if local else free_port()
-        self.configure("enforce", factor=FACTOR, exporter={
-            "dead": dead, **({"socket": str(self.listen)} if local else
-                             {"url": f"http://127.0.0.1:{self.listen}"})})
-        (self.tree / BATCH[0] / "cpu.max").write_text(ORIGINAL)
+        self.socket, self.listen = self.folder / "socket", free_port()
+        self.configure("enforce", factor=FACTOR, exporter={"dead": dead, "socket": str(self.socket)})
+        (self.cgroup(BATCH[0]) / "cpu.max").write_text(ORIGINAL)
         self.recording = self.source = None
         self.begin_anew()
 
@@ -125,10 +126,9 @@ class Loop(Scene):
         if self.recording:
             self.recording.end()
         self.recording = self.make_recording(self.folder / "recording")
-        address = self.listen if isinstance(self.listen, int) else None
         self.source = start(
             [EXPORTER, f"--source.replay.file={self.recording.path}", "--source.replay.speed=max",
-             f"--web.listen-address={f'127.0.0.1:{address}' if address else f'unix:{self.listen}'}"],
+             f"--web.listen-address=127.0.0.1:{self.listen}", f"--web.listen-address=unix:{self.socket}"],
             stderr=subprocess.DEVNULL)
 
     def close(self):
@@ -201,18 +201,15 @@ class RealExporter(unittest.TestCase):
             self.assertEqual(loop.play(latency), quotas, f"after {latency} ns")
 
     def test_quotas_follow_algorithm_1(self):
-        for local in (False, True):
-            with self.subTest("socket" if local else "TCP"):
-                loop, process = self.loop(local=local)
-                loop.learn()  # has the first of them
-                for latency, quota in WORKED[1:]:
-                    self.assertEqual(loop.play(latency)[0], quota, f"after {latency} ns")
-                draw = random.Random(loop.recording.tick)
-                self.expect_algorithm(loop, [draw.choice((95, 105, 109.9, 110.1, 140))
-                                             for _ in range(8 if local else 30)])
-                self.assertEqual(loop.quota("cart"), ORIGINAL.strip())
-                stop(process)
-                self.assertEqual(loop.snapshot(), loop.before)
+        loop, process = self.loop()
+        loop.learn()  # has the first of them
+        for latency, quota in WORKED[1:]:
+            self.assertEqual(loop.play(latency)[0], quota, f"after {latency} ns")
+        draw = random.Random(loop.recording.tick)
+        self.expect_algorithm(loop, [draw.choice((95, 105, 109.9, 110.1, 140)) for _ in range(30)])
+        self.assertEqual(loop.quota("cart"), ORIGINAL.strip())
+        stop(process)
+        self.assertEqual(loop.snapshot(), loop.before)
 
     def test_the_loop_is_closed(self):
         """Latency rises with the quota: best effort climbs until it hurts, and begins again."""

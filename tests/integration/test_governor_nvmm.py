@@ -120,6 +120,7 @@ class Nvmm(GovernorPage, unittest.TestCase):
                             "--collector.disable-defaults", "--collector.pebs_nvmm",
                             "--collector.pebs_nvmm.period=1", "--containers.names=none",
                             self.cgroups.only(), "--sampling.interval=100ms",
+                            f"--web.listen-address=unix:{self.top}/exporter.sock",
                             command=("nice", "-n", "-15"), env={"PMEM_DIRECTORY": str(self.nvmm)})
         finally:
             harness.EXPORTER = program
@@ -129,7 +130,7 @@ class Nvmm(GovernorPage, unittest.TestCase):
         self.port, self.config = free_port(), self.top / "governor.json"
         self.config.write_text(json.dumps({
             "governor": 1, "mode": "enforce", "state_directory": str(self.state),
-            "exporter": {"url": f"http://127.0.0.1:{self.exporter.port}"},
+            "exporter": {"socket": str(self.top / "exporter.sock")},
             "classes": [{"name": "all", "role": "best_effort", "match": [everything]}],
             "policies": {"nvmm_cores": {"classes": ["all"], "cpus": KEPT, "engage": 1,
                                         "engage_after": "100ms", "expiry": expiry}}}))

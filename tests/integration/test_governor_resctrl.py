@@ -18,7 +18,7 @@ import tempfile
 import time
 import unittest
 
-from governing import GOVERNOR, GovernorRuns
+from governing import GOVERNOR, GovernorRuns, cgroup_of, told_of
 from harness import main, start, stop, wait_until
 from json_server import JsonServer
 
@@ -36,11 +36,11 @@ class Machine(GovernorRuns):
         self.tree, self.proc, self.sys = (self.folder / name for name in ("cgroup", "proc", "sys"))
         self.mount = self.sys / "fs/resctrl"
         for folder in (self.mount, self.proc / "self", self.proc / "sys/kernel/random",
-                       self.sys / "devices/system/cpu", self.tree / "cart", self.tree / "batch"):
+                       self.sys / "devices/system/cpu", self.cgroup("cart"), self.cgroup("batch")):
             folder.mkdir(parents=True)
         (self.tree / "cgroup.controllers").write_text("cpuset cpu\n")
-        (self.tree / "cart/cgroup.threads").write_text("")
-        (self.tree / "batch/cgroup.threads").write_text("".join(f"{tid}\n" for tid in TIDS))
+        (self.cgroup("cart") / "cgroup.threads").write_text("")
+        (self.cgroup("batch") / "cgroup.threads").write_text("".join(f"{tid}\n" for tid in TIDS))
         (self.proc / "self/cpu_resctrl_groups").write_text("res:/\nmon:\n")
         (self.proc / "sys/kernel/random/boot_id").write_text("f2cc-boot\n")
         (self.sys / "devices/system/cpu/online").write_text("0-7\n")
@@ -60,7 +60,7 @@ class Machine(GovernorRuns):
         by_slowdown = {"classes": ["batch"], "step": "10ms"}
         self.config.write_text(json.dumps({
             "governor": 1, "mode": "enforce", "state_directory": str(self.state),
-            "exporter": {"url": self.server.url, "stale": "60s", "dead": "120s"},
+            "exporter": {"socket": self.server.socket, "stale": "60s", "dead": "120s"},
             "classes": [{"name": "web", "role": "protected", "slowdown_bound": 1.5,
                          "match": [{"namespace": "shop", **anything}]},
                         {"name": "batch", "role": "best_effort", "llc": {"floor_ways": 10},
@@ -68,10 +68,13 @@ class Machine(GovernorRuns):
             "policies": {"ways": by_slowdown, "mba": by_slowdown}}))
 
     def container(self, namespace, name, values):
-        return {"namespace": namespace, "pod": name, "container": name, "container_id": name,
-                "cgroup_id": (self.tree / name).stat().st_ino,
-                "values": {"interference_container_info": [{"labels": {"id": f"/{name}"},
-                                                            "value": 1}], **values}}
+        return {"namespace": namespace, "pod": name, "container": name,
+                **told_of(name, self.cgroup(name).stat().st_ino, values)}
+
+    def cgroup(self, path):
+        """Of a container, or below one."""
+        name, *inside = path.split("/")
+        return pathlib.Path(self.tree / cgroup_of(name), *inside)
 
     def document(self):
         self.tick += 1
@@ -89,7 +92,7 @@ class Machine(GovernorRuns):
                         "interference_container_interference_cycles_total": lost}),
                     *(self.container("jobs", name, {
                         "interference_container_memory_reads_total": self.tick * 1e6})
-                      for name in ("batch", "twin") if (self.tree / name).exists())]}
+                      for name in ("batch", "twin") if self.cgroup(name).exists())]}
 
     def close(self):
         self.server.close()
@@ -99,8 +102,8 @@ class Machine(GovernorRuns):
         shutil.rmtree(self.folder)
 
     def threads(self, cgroup, *tids):
-        (self.tree / cgroup).mkdir(exist_ok=True)
-        (self.tree / cgroup / "cgroup.threads").write_text("".join(f"{tid}\n" for tid in tids))
+        self.cgroup(cgroup).mkdir(exist_ok=True)
+        (self.cgroup(cgroup) / "cgroup.threads").write_text("".join(f"{tid}\n" for tid in tids))
 
     def group(self, tid):
         return (self.proc / tid / "cpu_resctrl_groups").read_text().split()[0]

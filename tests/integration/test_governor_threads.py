@@ -20,7 +20,7 @@ import tempfile
 import time
 import unittest
 
-from governing import GOVERNOR, GovernorRuns
+from governing import GOVERNOR, GovernorRuns, cgroup_of, id_of, told_of
 from harness import main, start, stop, wait_until
 from json_server import JsonServer
 
@@ -41,12 +41,14 @@ for line in sys.stdin:
 
 
 class Teller(JsonServer):
-    """An exporter's two documents: one container, and which of its threads store all the time."""
+    """An exporter's two documents: one container, and which of its threads store all the time.
+    'names' of what is no pod's: ("", "", the service)."""
 
-    def __init__(self, cgroup, path, pid, writers):
+    def __init__(self, cgroup, path, pid, writers, names=("jobs", "w", "w"), socket=None):
         self.cgroup, self.path, self.pid, self.writers = cgroup, path, pid, writers
+        self.names = dict(zip(("namespace", "pod", "container"), names))
         self.tick, self.writing = 0, True
-        super().__init__(self.answer)
+        super().__init__(self.answer, socket)
 
     def answer(self, path):
         page = self.nvmm if path == "/api/v1/nvmm" else self.containers
@@ -57,26 +59,22 @@ class Teller(JsonServer):
         return {"source": "perf", "replay_ended": False,
                 "tick": {"number": self.tick, "monotonic_seconds": time.monotonic(),
                          "timestamp_seconds": time.time(), "interval_seconds": 0.05},
-                "containers": [{"namespace": "jobs", "pod": "w", "container": "w",
-                                "container_id": "0a1b2c3d4e5f",
-                                "cgroup_id": self.cgroup.stat().st_ino,
-                                "values": {"interference_container_info": [
-                                    {"labels": {"id": self.path}, "value": 1}]}}]}
+                "containers": [{**self.names,
+                                **told_of("w", self.cgroup.stat().st_ino, {}, self.path)}]}
 
     def nvmm(self):
         threads = [{"tid": tid, "last_store_seconds_ago": 0.01}
                    for tid in (self.writers if self.writing else [])]
         return {"source": "perf", "monotonic_seconds": time.monotonic(), "window_seconds": 0.05,
-                "containers": [{"container_id": "0a1b2c3d4e5f",
+                "containers": [{"container_id": id_of("w")[:12],
                                 "processes": [{"pid": self.pid, "threads": threads}]}]}
 
-    def configuration(self, state):
+    def configuration(self, state, socket=None):
         """Of a governor that keeps whoever stores on the last CPU."""
-        everything = {"namespace": "*", "pod": "*", "container": "*"}
         return json.dumps({
             "governor": 1, "mode": "enforce", "state_directory": str(state),
-            "exporter": {"url": self.url, "stale": "60s", "dead": "120s"},
-            "classes": [{"name": "batch", "role": "best_effort", "match": [everything]}],
+            "exporter": {"socket": socket or self.socket, "stale": "60s", "dead": "120s"},
+            "classes": [{"name": "batch", "role": "best_effort", "match": [self.names]}],
             "policies": {"nvmm_cores": {"classes": ["batch"], "cpus": str(CPUS[-1]), "engage": 1,
                                         "engage_after": "50ms"}}})
 
@@ -87,7 +85,7 @@ class Machine(GovernorRuns):
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.tree, self.state = self.folder / "cgroup", self.folder / "state"
-        self.cgroup = self.tree / "writer"
+        self.cgroup = self.tree / cgroup_of("w")
         self.cgroup.mkdir(parents=True)
         (self.tree / "cgroup.controllers").write_text("cpuset cpu\n")
         (self.cgroup / "cpuset.cpus.effective").write_text(",".join(map(str, CPUS)) + "\n")
@@ -98,7 +96,7 @@ class Machine(GovernorRuns):
         self.main = self.sleepers.pid
         self.tids = [self.main, *self.writers]
         self.list_threads()
-        self.exporter = Teller(self.cgroup, "/writer", self.main, self.tids[:])
+        self.exporter = Teller(self.cgroup, f"/{cgroup_of('w')}", self.main, self.tids[:])
         self.reset()
 
     def reset(self):

@@ -104,6 +104,14 @@ class Processes(unittest.TestCase):
                    > before, what="counts that go on")
         self.assertIsNone(self.reader.poll())
 
+    def test_the_server_hangs(self):
+        """Its keeper notices that it does not move, and starts another one."""
+        os.kill(self.server, signal.SIGSTOP)
+        wait_until(lambda: children(self.keeper) not in ([], [self.server]), 60, "another server", 0.1)
+        wait_until(lambda: self.get("/metrics")[0] == 200, what="pages again")
+        self.assertIn("the HTTP server has not moved for 6 s: it is ended", self.said())
+        self.assertIsNone(self.reader.poll())
+
     def test_it_dies_again_and_again(self):
         """Each time another one, but not in a busy loop."""
         for _ in range(3):

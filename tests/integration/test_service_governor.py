@@ -18,6 +18,7 @@ from test_governor_threads import CPUS, Teller
 
 UNIT = "interference_governor.service"
 CONFIG = "/run/ie/governor.json"
+SOCKET = "/run/ie/exporter.sock"
 EXAMPLES = "run/ie/share/doc/interference-governor/examples"
 NICE = 1 << 23
 WRITER = "[Service]\nExecStart=/bin/sh -c 'sleep infinity & sleep infinity & wait'\n"
@@ -134,7 +135,8 @@ class Service(unittest.TestCase):
         directory = pathlib.Path(f"{self.machine.groups.mount}{path}")
         wait_until(lambda: len((directory / "cgroup.procs").read_text().split()) == 3, 10, "it runs")
         pids = inside("cat", f"/sys/fs/cgroup{path}/cgroup.procs")
-        exporter = Teller(directory, path, int(pids[0]), [int(pid) for pid in pids])
+        exporter = Teller(directory, path, int(pids[0]), [int(pid) for pid in pids],
+                          ("", "", "writer.service"), f"/proc/{self.machine.init}/root{SOCKET}")
         self.addCleanup(exporter.close)
         return exporter, lambda: set(inside("sed", "-n", r"s/^Cpus_allowed_list:\s*//p",
                                             *(f"/proc/{pid}/status" for pid in pids)))
@@ -146,7 +148,7 @@ class Service(unittest.TestCase):
         exporter, cpus = self.writers()
         before = cpus()
         self.machine.inside("bash", "-c", f'printf %s "$1" >{CONFIG}', "-",
-                            exporter.configuration("/run/interference_governor"))
+                            exporter.configuration("/run/interference_governor", SOCKET))
         self.machine.change(
             "[Service]\nRestart=no\nStandardError=append:/run/log\nEnvironment="
             f"'ARGS=--enforce --web.listen-address=127.0.0.1:{self.port}'\n")

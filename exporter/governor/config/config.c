@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,13 @@ enum { CONFIG_VERSION = 1 };
 
 /* ---- exporter ---- */
 
-static void read_exporter(struct config_reader *reader, json_t *root)
+static void read_exporter(struct config_reader *reader, json_t *root, bool enforce)
 {
-    static const char *const keys[] = {"url", "socket", "stale", "dead", NULL};
+    static const char *const keys[] = {"url", "socket", "uid", "stale", "dead", NULL};
+    struct client_address *address = &reader->config->exporter;
     json_t *exporter = json_object_get(root, "exporter");
-    char text[256] = "http://127.0.0.1:10066";
+    char text[256] = CONFIG_EXPORTER_SOCKET;
+    unsigned uid = 0;
     double stale = 3.5, dead = 10;
     const char *why;
     if (exporter)
@@ -27,9 +30,16 @@ static void read_exporter(struct config_reader *reader, json_t *root)
     bool local = config_read_text(reader, exporter, "exporter", "socket", text, sizeof text);
     if (url && local)
         config_fail(reader, "exporter: either url or socket");
-    else if (local ? client_address_of_socket(text, &reader->config->exporter, &why)
-                   : client_address_of_url(text, &reader->config->exporter, &why))
-        config_fail(reader, "exporter.%s: %s", local ? "socket" : "url", why);
+    else if (url ? client_address_of_url(text, address, &why)
+                 : client_address_of_socket(text, address, &why))
+        config_fail(reader, "exporter.%s: %s", url ? "url" : "socket", why);
+    else if (url && enforce && reader->config->enforce)
+        config_fail(reader, "exporter.url: over TCP nobody can tell who answers, so to enforce "
+                            "takes exporter.socket");
+    config_read_count(reader, exporter, "exporter", "uid", 1, INT_MAX, &uid);
+    if (url && uid)
+        config_fail(reader, "exporter.uid: is of a socket");
+    address->user = uid;
     config_read_duration(reader, exporter, "exporter", "stale", 0.1, 3600, &stale);
     config_read_duration(reader, exporter, "exporter", "dead", 0.1, 3600, &dead);
     if (dead <= stale)
@@ -39,6 +49,25 @@ static void read_exporter(struct config_reader *reader, json_t *root)
 }
 
 /* ---- classes ---- */
+
+/* As of fnmatch(3), but for a bracket without an end or a backslash at the end, which it takes for
+ * themselves, and nobody means. */
+static bool is_pattern(const char *text)
+{
+    for (const char *at = text; *at; at++) {
+        bool escapes = *at == '\\';
+        at += escapes;
+        if (!*at)
+            return false;
+        if (escapes || *at != '[')
+            continue;
+        at += at[1] == '!' || at[1] == '^';
+        at = at[1] ? strchr(at + 2, ']') : NULL; /* the first one in it may be meant */
+        if (!at)
+            return false;
+    }
+    return true;
+}
 
 static void read_match(struct config_reader *reader, json_t *item, const char *where,
                        struct match *out)
@@ -50,6 +79,8 @@ static void read_match(struct config_reader *reader, json_t *item, const char *w
         !config_read_text(reader, item, where, "pod", out->pod, sizeof out->pod) ||
         !config_read_text(reader, item, where, "container", out->container, sizeof out->container))
         config_fail(reader, "%s: must say namespace, pod and container", where);
+    else if (!is_pattern(out->namespace_) || !is_pattern(out->pod) || !is_pattern(out->container))
+        config_fail(reader, "%s: a pattern has a bracket or an escape that does not end", where);
 }
 
 static void read_matches(struct config_reader *reader, json_t *item, const char *where,
@@ -188,7 +219,7 @@ static void read_state_directory(struct config_reader *reader, json_t *root)
                     given);
 }
 
-static void read_root(struct config_reader *reader, json_t *root)
+static void read_root(struct config_reader *reader, json_t *root, bool enforce)
 {
     static const char *const keys[] = {"governor", "mode",     "exporter", "state_directory",
                                        "classes",  "policies", "limits",   NULL};
@@ -199,14 +230,14 @@ static void read_root(struct config_reader *reader, json_t *root)
         config_fail(reader, "governor: must be %d, the version of this format", CONFIG_VERSION);
     config->enforce = config_read_word(reader, root, "the document", "mode", modes, 0) == 1;
     read_state_directory(reader, root);
-    read_exporter(reader, root);
+    read_exporter(reader, root, enforce);
     read_classes(reader, root);
     config_read_policies(reader, root);
     read_limits(reader, root);
 }
 
-static int parse(const char *text, size_t len, const char *state_directory, struct config **out,
-                 char *error, size_t error_size)
+static int parse(const char *text, size_t len, const struct config_given *given,
+                 struct config **out, char *error, size_t error_size)
 {
     json_t *root;
     struct config_reader reader = {
@@ -215,11 +246,12 @@ static int parse(const char *text, size_t len, const char *state_directory, stru
         snprintf(error, error_size, "out of memory");
         return -ENOMEM;
     }
-    snprintf(reader.config->state_directory, sizeof reader.config->state_directory, "%s",
-             state_directory);
+    if (given)
+        snprintf(reader.config->state_directory, sizeof reader.config->state_directory, "%s",
+                 given->state_directory);
     reader.err = json_file_parse(text, len, &root, error, error_size);
     if (!reader.err) {
-        read_root(&reader, root);
+        read_root(&reader, root, given && given->enforce);
         json_decref(root);
     }
     if (reader.err)
@@ -231,24 +263,24 @@ static int parse(const char *text, size_t len, const char *state_directory, stru
 
 int config_parse(const char *text, size_t len, struct config **out, char *error, size_t error_size)
 {
-    return parse(text, len, "", out, error, error_size);
+    return parse(text, len, NULL, out, error, error_size);
 }
 
 struct loading {
-    const char *state_directory;
+    const struct config_given *given;
     struct config *config;
 };
 
 static int parse_file(void *out, const char *text, size_t len, char *error, size_t error_size)
 {
     struct loading *loading = out;
-    return parse(text, len, loading->state_directory, &loading->config, error, error_size);
+    return parse(text, len, loading->given, &loading->config, error, error_size);
 }
 
-int config_load(const char *path, const char *state_directory, struct config **out, char *error,
-                size_t error_size)
+int config_load(const char *path, const struct config_given *given, struct config **out,
+                char *error, size_t error_size)
 {
-    struct loading loading = {.state_directory = state_directory ? state_directory : ""};
+    struct loading loading = {.given = given};
     int err = json_file_load(path, parse_file, &loading, error, error_size);
     if (!err)
         *out = loading.config;

@@ -126,10 +126,18 @@ struct config {
 int config_parse(const char *text, size_t len, struct config **out, char *error, size_t error_size);
 /* Unless the flag says another one. */
 #define CONFIG_STATE_DIRECTORY "/run/interference_governor"
+/* Unless the configuration does. */
+#define CONFIG_EXPORTER_SOCKET "/run/interference_exporter/exporter.sock"
 
-/* The same from a file. 'state_directory' is what the file may name and no other; NULL: any. */
-int config_load(const char *path, const char *state_directory, struct config **out, char *error,
-                size_t error_size);
+/* What the flags say of it. */
+struct config_given {
+    const char *state_directory; /* the file may name no other one */
+    bool enforce;                /* then the exporter is to be known: no TCP */
+};
+
+/* The same from a file; 'given' NULL: nothing. */
+int config_load(const char *path, const struct config_given *given, struct config **out,
+                char *error, size_t error_size);
 void config_free(struct config *config);
 
 enum { CLASS_NONE = -1 };

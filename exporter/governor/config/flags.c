@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "exporter/governor/config/config.h"
-
 enum kind { KIND_SWITCH, KIND_TEXT, KIND_LEVEL, KIND_FORMAT };
 
 static const struct flag {
@@ -152,6 +150,12 @@ int flags_parse(struct flags *out, int argc, char *const *argv, char *error, siz
     if (!err)
         *out = flags;
     return err;
+}
+
+struct config_given flags_given(const struct flags *flags)
+{
+    return (struct config_given){.state_directory = flags->state_directory,
+                                 .enforce = flags->enforce};
 }
 
 void flags_print_help(FILE *file)

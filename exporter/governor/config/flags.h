@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "exporter/base/log.h"
+#include "exporter/governor/config/config.h"
 
 /* Texts point into argv or are constants. */
 struct flags {
@@ -24,5 +25,7 @@ struct flags {
 /* -EINVAL with one line in error. */
 int flags_parse(struct flags *out, int argc, char *const *argv, char *error, size_t error_size);
 void flags_print_help(FILE *file);
+/* What the configuration is to be read with. */
+struct config_given flags_given(const struct flags *flags);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/governor/act/left_behind.h"
 #include "exporter/governor/decide/policies/calibration.h"
 #include "exporter/governor/decide/policies/policy.h"
 #include "exporter/governor/see/exemptions.h"
@@ -27,6 +28,8 @@ struct governor {
     struct policy_counts before; /* of policies that were replaced */
     bool paused, letting_go;
     enum release_reason why; /* while letting_go */
+    bool said_false;         /* that what is said of a cgroup cannot be */
+    bool said_left;          /* what an earlier governor may have left, at the start */
 };
 
 /* ---- who may be restricted ---- */
@@ -53,6 +56,21 @@ static void see_knobs(struct governor *governor, struct governed *governed)
     }
 }
 
+/* Said once, until nothing of the kind is said any more: by a defect, or by somebody who lies. */
+static void tell_false(struct governor *governor, const struct view *view)
+{
+    const struct view_container *first = NULL;
+    for (size_t i = 0; i < view->n && !first; i++)
+        if (view->containers[i].namespace_[0] && view->containers[i].path[0] &&
+            !exemptions_is_its_own(&governor->exemptions, &view->containers[i], false))
+            first = &view->containers[i];
+    if (first && !governor->said_false)
+        log_warn(governor->setup.log, "governor",
+                 "%s/%s/%s cannot be in %s, by that path: it is left alone, whatever is said of it",
+                 first->namespace_, first->pod, first->container, first->path);
+    governor->said_false = first != NULL;
+}
+
 static void classify(struct governor *governor, const struct view_container *container,
                      const struct programs *programs, struct governed *out)
 {
@@ -72,6 +90,10 @@ static void classify_all(struct governor *governor, const struct view *view)
     const struct programs programs = exemptions_programs(&governor->exemptions, view);
     for (size_t i = 0; i < view->n; i++)
         classify(governor, &view->containers[i], &programs, &governor->governed[i]);
+    tell_false(governor, view);
+    if (!governor->said_left)
+        left_behind_tell(governor->enforcer, governor->setup.log);
+    governor->said_left = true;
 }
 
 /* The container is there, and no policy has that knob of it any more. The exporter goes on to list
@@ -224,6 +246,10 @@ int governor_reload(struct governor *governor, const struct config *config, char
 static int restore_journal(struct journal *journal, const struct actuators *actuators,
                            const struct log *log, struct restore_counts *counts)
 {
+    if (journal->incomplete)
+        log_warn(log, "governor",
+                 "the journal is empty, or its last line is cut: what it told of beyond that stays "
+                 "as it is. Look for quotas that nobody has asked for");
     restore_all(journal, actuators, log, counts);
     return journal_compact(journal);
 }

@@ -1,6 +1,7 @@
 #include "exporter/governor/see/client.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -92,42 +92,63 @@ static int refuse(const char **why, const char *reason)
     return -EPROTO;
 }
 
-/* The value of a header in the lines between at and end, or NULL; up to the end of its line. */
-static const char *find_header(const char *at, const char *end, const char *name, size_t *len)
+/* What its headers say of a body. */
+struct headers {
+    bool has_length, encoded;
+    size_t length;
+};
+
+static bool is_called(const char *at, size_t len, const char *name)
 {
-    size_t n = strlen(name);
-    while (at < end) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        stop = stop ? stop : end;
-        if ((size_t)(stop - at) > n && at[n] == ':' && strncasecmp(at, name, n) == 0) {
-            const char *value = at + n + 1;
-            while (value < stop && *value == ' ')
-                value++;
-            const char *last = stop;
-            while (last > value && (last[-1] == '\r' || last[-1] == ' '))
-                last--;
-            *len = (size_t)(last - value);
-            return value;
-        }
-        at = stop + 1;
-    }
-    return NULL;
+    return len == strlen(name) && strncasecmp(at, name, len) == 0;
 }
 
-static int body_length(const char *at, const char *end, size_t *out, bool *known)
+static int read_length(const char *at, size_t len, struct headers *out, const char **why)
 {
-    size_t len = 0, n = 0;
-    const char *value = find_header(at, end, "Content-Length", &len);
-    *known = value != NULL;
-    if (value && (len == 0 || len > 9))
-        return len ? -EFBIG : -EPROTO;
-    for (size_t i = 0; value && i < len; i++) {
-        if (value[i] < '0' || value[i] > '9')
-            return -EPROTO;
-        n = n * 10 + (size_t)(value[i] - '0');
+    if (out->has_length)
+        return refuse(why, "the answer has two lengths");
+    out->has_length = true;
+    if (len == 0 || strspn(at, "0123456789") < len)
+        return refuse(why, "the length of the answer is no number");
+    for (size_t i = 0; i < len && out->length <= CLIENT_BODY_MAX; i++)
+        out->length = out->length * 10 + (size_t)(at[i] - '0');
+    return out->length > CLIENT_BODY_MAX ? -EFBIG : 0;
+}
+
+/* One line, without its end. What others may understand otherwise is refused: a name with a space,
+ * a line that continues the one before. */
+static int read_header(const char *at, size_t len, struct headers *out, const char **why)
+{
+    const char *colon = memchr(at, ':', len), *end = at + len;
+    const char *value = colon ? colon + 1 : end;
+    size_t name_len = colon ? (size_t)(colon - at) : 0;
+    for (size_t i = 0; i < name_len; i++)
+        if (!isalnum((unsigned char)at[i]) && !strchr("-_", at[i]))
+            name_len = 0;
+    if (name_len == 0 || memchr(at, '\n', len) || memchr(at, '\0', len))
+        return refuse(why, "a header of the answer is none");
+    while (value < end && *value == ' ')
+        value++;
+    while (end > value && end[-1] == ' ')
+        end--;
+    if (is_called(at, name_len, "Transfer-Encoding") || is_called(at, name_len, "Content-Encoding"))
+        out->encoded = true;
+    return is_called(at, name_len, "Content-Length")
+               ? read_length(value, (size_t)(end - value), out, why)
+               : 0;
+}
+
+/* The lines from 'at' up to the empty one, which ends before 'body'. */
+static int read_headers(const char *at, const char *body, struct headers *out, const char **why)
+{
+    int err = 0;
+    *out = (struct headers){0};
+    while (!err && at < body - 2) {
+        const char *stop = memmem(at, (size_t)(body - at), "\r\n", 2);
+        err = read_header(at, (size_t)(stop - at), out, why);
+        at = stop + 2;
     }
-    *out = n;
-    return n > CLIENT_BODY_MAX ? -EFBIG : 0;
+    return !err && out->encoded ? refuse(why, "the answer is encoded") : err;
 }
 
 /* Behind the empty line, or NULL. */
@@ -137,24 +158,25 @@ static const char *find_body(const char *bytes, size_t len)
     return at ? at + 4 : NULL;
 }
 
-/* "HTTP/1.1 200": 1 when it is there, 0 when it may still come, negative when it is something else.
- */
+/* "HTTP/1.1 200 OK" or, of an older kind, "HTTP/1.0 200 OK": 1 when the whole of it up to the
+ * reason is there, 0 when it may still come, negative when it is something else. */
 static int check_status_line(const char *bytes, size_t len, bool ended)
 {
-    static const char version[] = "HTTP/1.";
-    size_t n = sizeof version - 1;
-    if (len > 0 && memcmp(bytes, version, len < n ? len : n) != 0)
-        return -1;
-    if (len < sizeof "HTTP/1.1 200" - 1)
-        return ended ? -1 : 0;
-    return bytes[n + 1] == ' ' ? 1 : -1;
+    static const char form[] = "HTTP/1.# ### ";
+    for (size_t i = 0; i < sizeof form - 1; i++) {
+        if (i == len)
+            return ended ? -1 : 0;
+        bool fits = form[i] == '#' ? bytes[i] >= '0' && bytes[i] <= '9' : bytes[i] == form[i];
+        if (!fits)
+            return -1;
+    }
+    return bytes[7] <= '1' ? 1 : -1;
 }
 
 int client_answer(const char *bytes, size_t len, bool ended, const char **body, size_t *body_len,
                   size_t *need, const char **why)
 {
-    size_t unused, n = 0;
-    bool known;
+    struct headers headers;
     *need = 0;
     int status = check_status_line(bytes, len, ended);
     if (status <= 0)
@@ -166,20 +188,18 @@ int client_answer(const char *bytes, size_t len, bool ended, const char **body, 
         return 0;
     if (memcmp(bytes + 9, "200", 3) != 0)
         return refuse(why, "another status than 200");
-    if (find_header(bytes, start, "Transfer-Encoding", &unused) ||
-        find_header(bytes, start, "Content-Encoding", &unused))
-        return refuse(why, "the answer is encoded");
-    int err = body_length(bytes, start, &n, &known);
+    const char *line = memmem(bytes, len, "\r\n", 2);
+    int err = read_headers(line + 2, start, &headers, why);
     if (err)
-        return err == -EFBIG ? err : refuse(why, "the length of the answer is no number");
+        return err;
     size_t have = len - (size_t)(start - bytes);
-    *need = known ? (size_t)(start - bytes) + n : 0;
-    if (!known && have > CLIENT_BODY_MAX)
+    *need = headers.has_length ? (size_t)(start - bytes) + headers.length : 0;
+    if (!headers.has_length && have > CLIENT_BODY_MAX)
         return -EFBIG;
-    if (known ? have < n : !ended)
+    if (headers.has_length ? have < headers.length : !ended)
         return ended ? refuse(why, "the answer is cut") : 0;
     *body = start;
-    *body_len = known ? n : have;
+    *body_len = headers.has_length ? headers.length : have;
     return 1;
 }
 
@@ -190,6 +210,7 @@ struct exchange {
     uint64_t end_ns;
     struct client_buffer *buffer;
     const char *why;
+    char words[128]; /* where 'why' is no constant */
 };
 
 static uint64_t clock_ns(void)
@@ -214,21 +235,34 @@ static int wait_for(const struct exchange *exchange, short events)
     }
 }
 
+/* Whoever made the socket listen, whatever has become of it and of its path since. */
+static int check_peer(struct exchange *exchange, const struct client_address *address)
+{
+    struct ucred peer;
+    socklen_t len = sizeof peer;
+    if (!address->socket[0])
+        return 0;
+    if (getsockopt(exchange->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+        return -errno;
+    if (peer.uid == 0 || peer.uid == geteuid() || peer.uid == address->user)
+        return 0;
+    snprintf(exchange->words, sizeof exchange->words,
+             "user %u serves it, who is neither 0 nor exporter.uid, so nothing of it is believed",
+             (unsigned)peer.uid);
+    exchange->why = exchange->words;
+    return -EPERM;
+}
+
 static int connect_to(struct exchange *exchange, const struct client_address *address)
 {
-    struct stat st;
     int error = 0;
     socklen_t len = sizeof error;
-    if (address->socket[0] && stat(address->socket, &st))
-        return -errno;
-    if (address->socket[0] && st.st_uid != 0 && st.st_uid != geteuid())
-        return -EPERM;
     exchange->fd =
         socket(address->address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (exchange->fd < 0)
         return -errno;
     if (connect(exchange->fd, &address->address.any, address->len) == 0)
-        return 0;
+        return check_peer(exchange, address);
     if (errno != EINPROGRESS)
         return -errno;
     int err = wait_for(exchange, POLLOUT);

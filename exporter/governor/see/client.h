@@ -1,8 +1,9 @@
 /*
  * One GET of a document from the exporter on this machine, within a deadline.
  *
- * Only over loopback or a unix socket: what the answer says is acted on. The socket must be of user
- * 0 or of ours. One thread; blocks up to the deadline.
+ * What the answer says is acted on, so only over a unix socket that user 0, our own or a given user
+ * serves, by the kernel's word; or over loopback, where nobody can tell who answers, for those who
+ * only look. One thread; blocks up to the deadline.
  */
 #ifndef IE_GOVERNOR_CLIENT_H
 #define IE_GOVERNOR_CLIENT_H
@@ -11,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
 /* The largest body; no buffer is larger than with its headers. */
@@ -24,6 +26,7 @@ struct client_address {
     } address;
     socklen_t len;
     char socket[108]; /* path of a unix socket; "" for TCP */
+    uid_t user;       /* that may serve it beside 0 and ours; 0: no other */
     char host[64];    /* for the header */
 };
 
@@ -40,7 +43,7 @@ void client_buffer_release(struct client_buffer *buffer);
 
 /*
  * The body of 'path' as *body of *len bytes, within the buffer, until its next use. 0, or -errno
- * with the reason in error: -ETIMEDOUT, -ECONNREFUSED, -EPERM (somebody else's socket), -EFBIG (the
+ * with the reason in error: -ETIMEDOUT, -ECONNREFUSED, -EPERM (somebody else serves the socket), -EFBIG (the
  * buffer is given back), -EPROTO (no HTTP, or another status than 200), ...
  */
 int client_get(const struct client_address *address, const char *path, uint64_t deadline_ns,

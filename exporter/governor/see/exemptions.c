@@ -56,25 +56,56 @@ static bool is_slice(const char *path)
     return strcmp(path, "/") == 0 || (len >= n && strcmp(path + len - n, ending) == 0);
 }
 
-/* A pod's, of which nobody has said yet, or says at all, which it is: of kube-system, protected. Or
- * no container: a service, a slice, a session, of which the exporter may count each
- * (--containers.all-cgroups). It gives names to nothing but containers. A slice is never one. */
-static bool is_unnamed(const struct exemptions *exemptions, const struct view_container *container,
-                       bool literal)
+/* The exporter's label: the beginning of the id that is in the path. */
+static bool has_id(const struct view_container *container, const struct cgroup_path_info *info)
+{
+    enum { LABEL = 12 };
+    return strlen(container->container_id) == LABEL &&
+           memcmp(container->container_id, info->id, LABEL) == 0;
+}
+
+/* Of a pod with names, of whose folder it is. Below "kubepods" nothing else is anybody's: of whom
+ * nobody has said yet who it is may be of kube-system, or protected. */
+static bool is_of_named_pod(const struct view_container *container,
+                            const struct cgroup_path_info *info)
+{
+    return info->is_container && has_id(container, info) && info->pod_uid[0] &&
+           strcmp(info->pod_uid, container->pod_uid) == 0 && container->namespace_[0] &&
+           container->pod[0];
+}
+
+/* A container of no pod; or a service, a session, of which the exporter may count each
+ * (--containers.all-cgroups) and gives it the name of its cgroup, if it is meant literally. */
+static bool is_of_no_pod(const struct view_container *container,
+                         const struct cgroup_path_info *info, bool literal)
+{
+    const char *slash = strrchr(container->path, '/');
+    if (container->namespace_[0] || container->pod[0])
+        return false;
+    if (info->is_container)
+        return has_id(container, info);
+    return literal && !is_slice(container->path) && slash &&
+           strcmp(slash + 1, container->container) == 0;
+}
+
+bool exemptions_is_its_own(const struct exemptions *exemptions,
+                           const struct view_container *container, bool literal)
 {
     struct cgroup_path_info info;
-    if (exemptions->allow_replay || container->namespace_[0])
-        return false;
+    if (exemptions->allow_replay)
+        return true;
     cgroup_path_parse(container->path, strlen(container->path), &info);
-    return strstr(container->path, "kubepods") ||
-           (!info.is_container && (!literal || is_slice(container->path)));
+    return info.pod_uid[0] || strstr(container->path, "kubepods")
+               ? is_of_named_pod(container, &info)
+               : is_of_no_pod(container, &info, literal);
 }
 
 bool exemptions_cover(const struct exemptions *exemptions, const struct view_container *container,
                       const struct programs *programs, bool literal)
 {
-    return is_unnamed(exemptions, container, literal) || is_of_pod(container, programs->governor) ||
-           is_of_pod(container, programs->exporter) || may_be_exporter(container, programs) ||
+    return !exemptions_is_its_own(exemptions, container, literal) ||
+           is_of_pod(container, programs->governor) || is_of_pod(container, programs->exporter) ||
+           may_be_exporter(container, programs) ||
            strcmp(container->namespace_, "kube-system") == 0 ||
            (strcmp(container->qos_class, "guaranteed") == 0 && !literal);
 }

@@ -27,11 +27,18 @@ struct programs {
 /* Borrowed from the view. */
 struct programs exemptions_programs(const struct exemptions *exemptions, const struct view *view);
 
-/* A container below "kubepods" that has no namespace is exempt until it has one; what has none, and
- * is no container by its path, unless it is named literally. All of the programs' pods are exempt
- * with them; and all of the governor's namespace, as long as an exporter does not say which its
- * cgroup is. 'literal': the configuration names the container without wildcards, which it takes
- * for one with CPUs of its own. */
+/* Whether its cgroup can be what is said of it, by the path alone, which is the kubelet's or the
+ * runtime's word and not the exporter's. Who says that it is a container of a pod must be one, with
+ * that id, of that pod's folder; below "kubepods" it must say so. A container of no pod must have
+ * that id. What is no container (a service, a session) must be named literally, by its cgroup's own
+ * name; a slice never is. */
+bool exemptions_is_its_own(const struct exemptions *exemptions,
+                           const struct view_container *container, bool literal);
+
+/* Who is not its own by that is exempt; kube-system; all of the programs' pods; and all of the
+ * governor's namespace, as long as an exporter does not say which its cgroup is. 'literal': the
+ * configuration names the container without wildcards, which it takes for one with CPUs of its
+ * own. */
 bool exemptions_cover(const struct exemptions *exemptions, const struct view_container *container,
                       const struct programs *programs, bool literal);
 

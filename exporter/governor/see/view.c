@@ -31,13 +31,15 @@ static double not_negative(double value)
 
 struct labelled {
     double value;
-    const char *basis, *path, *qos_class, *model, *resource; /* labels */
+    const char *basis, *path, *pod_uid, *qos_class, *model, *resource; /* labels */
 };
 
 static void read_labels(struct document *document, struct labelled *out)
 {
-    static const char *const names[] = {"basis", "id", "qos_class", "model", "resource", NULL};
-    const char **texts[] = {&out->basis, &out->path, &out->qos_class, &out->model, &out->resource};
+    static const char *const names[] = {"basis", "id",       "pod_uid", "qos_class",
+                                        "model", "resource", NULL};
+    const char **texts[] = {&out->basis,     &out->path,  &out->pod_uid,
+                            &out->qos_class, &out->model, &out->resource};
     unsigned seen = 0;
     int i;
     if (!json_scan_enter(&document->scan, JSON_SCAN_OBJECT))
@@ -60,8 +62,13 @@ static void read_sample(struct document *document, struct labelled *out)
             out->value = document_number(document);
 }
 
-static const struct labelled unlabelled = {
-    .value = NAN, .basis = "", .path = "", .qos_class = "", .model = "", .resource = ""};
+static const struct labelled unlabelled = {.value = NAN,
+                                           .basis = "",
+                                           .path = "",
+                                           .pod_uid = "",
+                                           .qos_class = "",
+                                           .model = "",
+                                           .resource = ""};
 
 /* A value by itself, or the first of a list with labels. */
 static struct labelled read_labelled(struct document *document)
@@ -179,6 +186,7 @@ static void read_value(struct document *document, enum value value, struct view_
     struct labelled read = read_labelled(document);
     if (value == VALUE_INFO) {
         out->path = read.path;
+        out->pod_uid = read.pod_uid;
         out->qos_class = read.qos_class;
     } else if (value == VALUE_LATENCY) {
         out->latency_seconds = positive(read.value);
@@ -212,6 +220,7 @@ static void read_container(struct document *document, struct view_container *out
                                    .pod = "",
                                    .container = "",
                                    .path = "",
+                                   .pod_uid = "",
                                    .qos_class = "",
                                    .latency_seconds = NAN,
                                    .baseline_seconds = NAN,

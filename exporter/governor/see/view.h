@@ -29,6 +29,7 @@ struct view_loss {
 struct view_container {
     const char *container_id, *namespace_, *pod, *container;
     const char *path;        /* of its cgroup */
+    const char *pod_uid;     /* as the exporter says it */
     const char *qos_class;   /* "guaranteed", "burstable", "besteffort" */
     uint64_t cgroup_id;      /* the directory's inode in perf_event's hierarchy; 0: none */
     double latency_seconds;  /* of the last window; NaN: none */

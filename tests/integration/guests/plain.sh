@@ -147,7 +147,7 @@ must in_node systemctl daemon-reload
 wait_for has "$pod/$reloaded" "max 100000"
 
 # Quotas of v2 under the governor, which acts on a recording in which cart waits after a while.
-mkdir -m 700 /sys/fs/cgroup/cart /sys/fs/cgroup/batch /tmp/governor
+mkdir -m 700 /sys/fs/cgroup/cart /sys/fs/cgroup/batch /tmp/governor /tmp/exporter
 set -- --config.file=/governor.json --state-directory=/tmp/governor --path.cgroupfs=/sys/fs/cgroup
 throttled() {
     ! grep -q 'nr_throttled 0' /sys/fs/cgroup/batch/cpu.stat
@@ -159,7 +159,7 @@ governor_page() {
 foreign() {
     governor_page | grep -qF "foreign_writes_total{actuator=\"cpu\",kind=\"$1\"} $2"
 }
-serve 100ms "" --source.replay.file=/governor.jsonl
+serve 100ms "" --source.replay.file=/governor.jsonl --web.listen-address=unix:/tmp/exporter/socket
 interference_governor "$@" --enforce --allow-replay >/tmp/governor.log 2>&1 &
 acts=$!
 held="100000 100000"

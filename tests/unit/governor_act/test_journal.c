@@ -485,6 +485,50 @@ static void in_memory_it_works_alike(void **state)
     journal_close(&journal);
 }
 
+/* A pipe would hold on to whoever opens it for as long as nobody writes. */
+static void a_pipe_is_refused_at_once(void **state)
+{
+    struct governor_rig *rig = *state;
+    struct journal journal;
+    char path[160], error[256] = "";
+    snprintf(path, sizeof path, "%s/journal", rig->state);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(60);
+    for (int make = 0; make < 2; make++) {
+        assert_int_equal(
+            journal_open(&journal, rig->state, make, &rig->write, &rig->fs, error, sizeof error),
+            -ENOTSUP);
+        assert_non_null(strstr(error, "it is no file"));
+    }
+    alarm(0);
+}
+
+/* A journal that is new holds nothing; of one that is empty or torn nobody knows. */
+static void what_may_be_missing(void **state)
+{
+    struct governor_rig *rig = *state;
+    struct journal journal;
+    char path[160];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/journal", rig->state);
+    open_it(rig, &journal);
+    assert_false(journal.incomplete);
+    fill(&journal);
+    journal_close(&journal);
+    open_it(rig, &journal);
+    assert_false(journal.incomplete);
+    journal_close(&journal);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(truncate(path, st.st_size - 3), 0);
+    open_it(rig, &journal);
+    assert_true(journal.incomplete);
+    journal_close(&journal);
+    assert_int_equal(truncate(path, 0), 0);
+    open_it(rig, &journal);
+    assert_true(journal.incomplete);
+    journal_close(&journal);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -503,6 +547,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(others_may_not_write_there, setup, teardown),
         cmocka_unit_test_setup_teardown(without_a_file_there_is_nothing_to_restore, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_pipe_is_refused_at_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_may_be_missing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_disk_loses_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_release_counts_even_if_the_disk_is_full, setup, teardown),
         cmocka_unit_test_setup_teardown(a_long_file_is_written_anew, setup, teardown),

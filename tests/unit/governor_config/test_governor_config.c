@@ -13,6 +13,9 @@
 #include "exporter/governor/config/config.h"
 #include "tests/unit/support/governor_start.h"
 
+#define PATTERN(pod)                                                                               \
+    "{\"governor\":1,\"classes\":[{\"name\":\"a\",\"role\":\"protected\",\"match\":[{"             \
+    "\"namespace\":\"a\",\"pod\":\"" pod "\",\"container\":\"c\"}]}]}"
 #define CLASSES                                                                                    \
     "\"classes\":["                                                                                \
     "{\"name\":\"web\",\"role\":\"protected\",\"match\":[{\"namespace\":\"shop\",\"pod\":\"*\","   \
@@ -27,7 +30,8 @@ static void the_least_there_is(void **state)
     struct config *config = governor_start_config("{\"governor\":1,\"classes\":[]}");
     assert_false(config->enforce);
     assert_string_equal(config->state_directory, "/run/interference_governor");
-    assert_string_equal(config->exporter.host, "127.0.0.1");
+    assert_string_equal(config->exporter.socket, "/run/interference_exporter/exporter.sock");
+    assert_int_equal(config->exporter.user, 0);
     assert_int_equal(config->stale_ns, 3500000000U);
     assert_int_equal(config->dead_ns, 10000000000U);
     assert_int_equal(config->limits.claims, 64);
@@ -43,7 +47,8 @@ static void everything(void **state)
 {
     (void)state;
     struct config *config = governor_start_config(
-        "{\"governor\":1,\"mode\":\"enforce\",\"exporter\":{\"socket\":\"/run/e.sock\","
+        "{\"governor\":1,\"mode\":\"enforce\",\"exporter\":{\"socket\":\"/run/"
+        "e.sock\",\"uid\":65534,"
         "\"stale\":\"2s\",\"dead\":\"5s\"},\"state_directory\":\"/s\"," CLASSES ",\"policies\":{"
         "\"threshold\":{\"classes\":[\"batch\"],\"mode\":\"paper\",\"factor\":1.1,"
         "\"calibrate\":\"throttle\",\"window\":\"250ms\","
@@ -52,6 +57,7 @@ static void everything(void **state)
     const struct threshold_config *threshold = &config->threshold;
     assert_true(config->enforce && threshold->enabled);
     assert_string_equal(config->exporter.socket, "/run/e.sock");
+    assert_int_equal(config->exporter.user, 65534);
     assert_int_equal(config->dead_ns, 5000000000U);
     assert_int_equal(config->n_classes, 2);
     assert_float_equal(config->classes[1].base_cores, 1.5, 0);
@@ -215,6 +221,9 @@ static void what_is_wrong_is_refused(void **state)
         {WITH("\"exporter\":{\"url\":\"http://127.0.0.1\"}"), "exporter.url: must"},
         {WITH("\"exporter\":{\"socket\":\"e.sock\"}"), "exporter.socket: must be an absolute"},
         {WITH("\"exporter\":{\"socket\":\"/e\",\"url\":\"http://127.0.0.1:1\"}"), "either url or"},
+        {WITH("\"exporter\":{\"uid\":0}"), "exporter.uid: must be"},
+        {WITH("\"exporter\":{\"uid\":7,\"url\":\"http://127.0.0.1:1\"}"),
+         "exporter.uid: is of a socket"},
         {WITH("\"exporter\":{\"stale\":\"20s\"}"), "exporter.dead: must be longer"},
         {WITH("\"exporter\":{\"stale\":5}"), "exporter.stale: must be a duration"},
         {WITH("\"policies\":{\"treshold\":{}}"), "policies: unknown key \"treshold\""},
@@ -288,6 +297,11 @@ static void what_is_wrong_is_refused(void **state)
         {CLASS("\"name\":\"a\",\"role\":\"protected\""), "classes[0].match: must be a list"},
         {CLASS("\"name\":\"a\",\"role\":\"protected\",\"match\":[{\"pod\":\"*\"}]"),
          "classes[0].match[0]: must say namespace, pod and container"},
+        {PATTERN("["), "match[0]: a pattern has a bracket or an escape that does not end"},
+        {PATTERN("a[b"), "match[0]: a pattern"},
+        {PATTERN("[!"), "match[0]: a pattern"},
+        {PATTERN("[]"), "match[0]: a pattern"},
+        {PATTERN("x\\\\"), "match[0]: a pattern"},
         {CLASS("\"name\":\"a\",\"role\":\"protected\",\"cpu\":{}," MATCH),
          "classes[0].cpu: nothing is taken from a protected class"},
         {CLASS("\"name\":\"a\",\"role\":\"best_effort\",\"cpu\":{\"base_cores\":0}," MATCH),
@@ -305,6 +319,15 @@ static void what_is_wrong_is_refused(void **state)
             fail_msg("%s\n\"%s\" for \"%s\"", cases[i].text, error, cases[i].error);
         assert_null(config);
     }
+}
+
+static void patterns_of_fnmatch(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {PATTERN("[a-c]*[0-9]"), PATTERN("[!]a]"), PATTERN("[]a]"),
+                                        PATTERN("[[]"), PATTERN("\\\\[x")};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        config_free(governor_start_config(texts[i]));
 }
 
 static void a_file_that_cannot_be_read(void **state)
@@ -328,21 +351,49 @@ static void write_file(const char *path, const char *text)
 static void the_state_directory_that_is_given(void **state)
 {
     (void)state;
+    const struct config_given given = {.state_directory = "/given"};
     char path[] = "/tmp/governor-config-XXXXXX", error[256] = "";
     struct config *config = NULL;
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
     write_file(path, WITH("\"exporter\":{}"));
-    assert_int_equal(config_load(path, "/given", &config, error, sizeof error), 0);
+    assert_int_equal(config_load(path, &given, &config, error, sizeof error), 0);
     assert_string_equal(config->state_directory, "/given");
     config_free(config);
     write_file(path, WITH("\"state_directory\":\"/given\""));
-    assert_int_equal(config_load(path, "/given", &config, error, sizeof error), 0);
+    assert_int_equal(config_load(path, &given, &config, error, sizeof error), 0);
     config_free(config);
     write_file(path, WITH("\"state_directory\":\"/run/interference_governor\""));
-    assert_int_equal(config_load(path, "/given", &config, error, sizeof error), -EINVAL);
+    assert_int_equal(config_load(path, &given, &config, error, sizeof error), -EINVAL);
     assert_non_null(strstr(error, "--state-directory says another one"));
+    assert_int_equal(unlink(path), 0);
+}
+
+/* Whoever listens on a port first would say whom to restrict. */
+static void over_tcp_it_only_looks(void **state)
+{
+    (void)state;
+    static const char tcp[] = "\"exporter\":{\"url\":\"http://127.0.0.1:1\"}";
+    static const char *const modes[] = {"observe", "enforce"};
+    char path[] = "/tmp/governor-config-XXXXXX", text[1024], error[256] = "";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    for (int enforce = 0; enforce < 2; enforce++)
+        for (int mode = 0; mode < 2; mode++)
+            for (int local = 0; local < 2; local++) {
+                const struct config_given given = {.state_directory = "/given", .enforce = enforce};
+                struct config *config = NULL;
+                bool refused = enforce && mode && !local;
+                snprintf(text, sizeof text, WITH("\"mode\":\"%s\",%s"), modes[mode],
+                         local ? "\"exporter\":{}" : tcp);
+                write_file(path, text);
+                assert_int_equal(config_load(path, &given, &config, error, sizeof error),
+                                 refused ? -EINVAL : 0);
+                assert_true(!refused || strstr(error, "exporter.url: over TCP"));
+                config_free(config);
+            }
     assert_int_equal(unlink(path), 0);
 }
 
@@ -357,8 +408,10 @@ int main(void)
         cmocka_unit_test(what_is_in_no_pod_is_named_by_its_own_name),
         cmocka_unit_test(protected_classes_come_first),
         cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(patterns_of_fnmatch),
         cmocka_unit_test(a_file_that_cannot_be_read),
         cmocka_unit_test(the_state_directory_that_is_given),
+        cmocka_unit_test(over_tcp_it_only_looks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,11 +12,16 @@
 #include <cmocka.h>
 
 #include "exporter/base/textbuf.h"
+#include "exporter/governor/act/left_behind.h"
 #include "tests/unit/support/governor_start.h"
 #include "tests/unit/support/malloc_count.h"
 
 #define SECOND UINT64_C(1000000000)
 #define THETA 110.0
+#define SHOP RIG_CONTAINER("540b")
+#define BATCH RIG_CONTAINER("ba7c")
+#define COMPUTE RIG_CONTAINER("c033")
+#define SYSTEM RIG_CONTAINER("5757")
 
 static const struct log no_log = {.fd = -1};
 
@@ -62,7 +67,7 @@ static void start(struct scene *scene, bool enforce, const char *mode)
 
 static int setup(void **state)
 {
-    static const char *const paths[] = {"/shop", "/batch", "/compute", "/system"};
+    static const char *const paths[] = {SHOP, BATCH, COMPUTE, SYSTEM};
     struct scene *scene = calloc(1, sizeof *scene);
     governor_rig_init(&scene->rig, 2);
     for (size_t i = 0; i < 4; i++)
@@ -83,17 +88,18 @@ static int teardown(void **state)
 }
 
 static void add_container(struct textbuf *out, const struct scene *scene, const char *namespace_,
-                          const char *name, uint64_t inode, double latency, double reads,
-                          double caused)
+                          const char *name, const char *path, uint64_t inode, double latency,
+                          double reads, double caused)
 {
     textbuf_printf(out,
                    "{\"namespace\":\"%s\",\"pod\":\"%s-0\",\"container\":\"%s\","
-                   "\"container_id\":\"%s\",\"cgroup_id\":%llu,\"values\":{"
-                   "\"interference_container_info\":[{\"labels\":{\"id\":\"/%s\"},\"value\":1}],"
+                   "\"container_id\":\"%.*s\",\"cgroup_id\":%llu,\"values\":{"
+                   "\"interference_container_info\":[{\"labels\":{\"id\":\"%s\",\"pod_uid\":"
+                   "\"" RIG_POD_UID "\"},\"value\":1}],"
                    "\"interference_container_memory_reads_total\":%.0f",
                    namespace_, scene->one_pod ? "all" : name,
-                   scene->compute && strcmp(name, "compute") == 0 ? scene->compute : name, name,
-                   (unsigned long long)inode, name, reads);
+                   scene->compute && strcmp(name, "compute") == 0 ? scene->compute : name,
+                   RIG_LABEL(path), (unsigned long long)inode, path, reads);
     if (latency > 0)
         textbuf_printf(out,
                        ",\"interference_container_memory_read_latency_seconds\":%g,"
@@ -112,8 +118,8 @@ static void add_container(struct textbuf *out, const struct scene *scene, const 
 static void make_document(struct scene *scene, double latency, struct textbuf *text)
 {
     static const char *const names[] = {"batch", "compute", "system"};
+    static const char *const paths[] = {BATCH, COMPUTE, SYSTEM};
     static const double read[] = {91e6, 1e6, 8e6};
-    char path[32];
     scene->now_ns += scene->interval_ns;
     scene->tick++;
     textbuf_printf(text,
@@ -124,15 +130,14 @@ static void make_document(struct scene *scene, double latency, struct textbuf *t
     if (scene->exporter)
         textbuf_printf(text, "\"own_cgroup_id\":%llu,", (unsigned long long)scene->exporter);
     textbuf_str(text, "\"containers\":[");
-    add_container(text, scene, "shop", "shop", governor_rig_inode(&scene->rig, "/shop"), latency,
+    add_container(text, scene, "shop", "shop", SHOP, governor_rig_inode(&scene->rig, SHOP), latency,
                   scene->shop_reads, 0);
     for (size_t i = 0; i < 3; i++) {
         scene->reads[i] += read[i];
-        snprintf(path, sizeof path, "/%s", names[i]);
         textbuf_char(text, ',');
-        add_container(text, scene, i == 2 ? "kube-system" : "jobs", names[i],
-                      scene->ended ? 0 : governor_rig_inode(&scene->rig, path), 0, scene->reads[i],
-                      scene->caused[i]);
+        add_container(text, scene, i == 2 ? "kube-system" : "jobs", names[i], paths[i],
+                      scene->ended ? 0 : governor_rig_inode(&scene->rig, paths[i]), 0,
+                      scene->reads[i], scene->caused[i]);
     }
     textbuf_str(text, "]}");
     assert_int_equal(textbuf_finish(text), 0);
@@ -195,11 +200,11 @@ static void the_paper_s_loop(void **state)
     start_warm(scene);
     for (size_t i = 0; i < 11; i++) {
         tick(scene, latencies[i]);
-        expect_quota(scene, "/batch", quotas[i]);
-        expect_quota(scene, "/system", "300000 100000"); /* kube-system is exempt */
+        expect_quota(scene, BATCH, quotas[i]);
+        expect_quota(scene, SYSTEM, "300000 100000"); /* kube-system is exempt */
     }
-    expect_quota(scene, "/shop", "300000 100000");
-    expect_quota(scene, "/compute", "300000 100000");
+    expect_quota(scene, SHOP, "300000 100000");
+    expect_quota(scene, COMPUTE, "300000 100000");
     assert_int_equal(scene->last.policy, POLICY_THRESHOLD);
 }
 
@@ -208,22 +213,22 @@ static void ten_ticks_a_second_are_one_window(void **state)
 {
     struct scene *scene = started_warm(state);
     tick(scene, 100);
-    expect_quota(scene, "/batch", "150000 100000");
+    expect_quota(scene, BATCH, "150000 100000");
     scene->interval_ns = SECOND / 10;
     scene->now_ns += SECOND / 50;
     for (int i = 0; i < 9; i++)
         tick(scene, 131);
-    expect_quota(scene, "/batch", "150000 100000");
+    expect_quota(scene, BATCH, "150000 100000");
     scene->now_ns -= SECOND / 25;
     tick(scene, 131);
-    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
     for (int i = 0; i < 100; i++)
         tick(scene, 100);
-    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, BATCH, "300000 100000");
     assert_int_equal(scene->last.action, ACTION_RELEASE);
     for (int i = 0; i < 9; i++)
         tick(scene, 100);
-    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, BATCH, "300000 100000");
 }
 
 /* A tick of 131 ns and nine of 100: over theta only by its reads. */
@@ -237,16 +242,16 @@ static void a_window_s_latency_is_the_mean_by_reads(void **state)
         scene->shop_reads += 1e5;
         tick(scene, i == 5 ? 131 : 100);
     }
-    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, BATCH, "300000 100000");
     for (int i = 0; i < 10; i++) {
         scene->shop_reads += i == 5 ? 9e5 : 1e5;
         tick(scene, i == 5 ? 131 : 100);
     }
-    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
     assert_float_equal(scene->last.measured, 115.5e-9, 1e-15);
     for (int i = 0; i < 10; i++) /* reads stand still: the newest */
         tick(scene, i == 9 ? 100 : 131);
-    expect_quota(scene, "/batch", "150000 100000");
+    expect_quota(scene, BATCH, "150000 100000");
 }
 
 /* 1 % of the reads of best effort: it is raised when all are calm, and not cut. */
@@ -256,8 +261,8 @@ static void who_does_not_read_is_not_cut(void **state)
     for (int i = 0; i < 4; i++)
         tick(scene, 100);
     tick(scene, 131);
-    expect_quota(scene, "/batch", "100000 100000");
-    expect_quota(scene, "/compute", "300000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
+    expect_quota(scene, COMPUTE, "300000 100000");
     assert_string_equal(scene->last.container, "jobs/batch-0/batch");
     assert_string_equal(scene->last.cause, "shop/shop-0/shop");
     assert_true(scene->last.measured == 131e-9);
@@ -277,13 +282,13 @@ static void attribution_chooses_before_reads(void **state)
     assert_string_equal(chosen_by_name(scene->last.chosen_by), "none");
     scene->caused[1] += 25;
     tick(scene, 131);
-    expect_quota(scene, "/batch", "300000 100000");
-    expect_quota(scene, "/compute", "100000 100000");
+    expect_quota(scene, BATCH, "300000 100000");
+    expect_quota(scene, COMPUTE, "100000 100000");
     assert_string_equal(scene->last.container, "jobs/compute-0/compute");
     assert_string_equal(chosen_by_name(scene->last.chosen_by), "latency");
     for (int i = 0; i < 11; i++) /* the answer is ten seconds old at the tenth */
         tick(scene, i < 10 ? 100 : 131);
-    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
     assert_string_equal(chosen_by_name(scene->last.chosen_by), "reads");
     governor_look(scene->governor, &look);
     assert_int_equal(look.counts.chosen[CHOSEN_BY_LATENCY], 1);
@@ -301,17 +306,17 @@ static void at_the_limit_of_claims_the_culprit_is_cut(void **state)
     warm_up(scene);
     for (int i = 0; i < 3; i++)
         tick(scene, 100);
-    expect_quota(scene, "/batch", "250000 100000");
-    expect_quota(scene, "/compute", "300000 100000");
+    expect_quota(scene, BATCH, "250000 100000");
+    expect_quota(scene, COMPUTE, "300000 100000");
     scene->caused[1] += 25;
     tick(scene, 131);
-    expect_quota(scene, "/batch", "300000 100000");
-    expect_quota(scene, "/compute", "100000 100000");
+    expect_quota(scene, BATCH, "300000 100000");
+    expect_quota(scene, COMPUTE, "100000 100000");
     assert_string_equal(scene->last.container, "jobs/compute-0/compute");
     assert_int_equal(scene->last.action, ACTION_CUT);
     tick(scene, 131);
-    expect_quota(scene, "/batch", "300000 100000");
-    expect_quota(scene, "/compute", "100000 100000");
+    expect_quota(scene, BATCH, "300000 100000");
+    expect_quota(scene, COMPUTE, "100000 100000");
     governor_look(scene->governor, &look);
     assert_int_equal(look.open, 1);
     assert_int_equal(enforcer_counts(look.enforcer)->limited[GUARD_CLAIMS], 1);
@@ -355,12 +360,12 @@ static void an_idle_protected_container_is_below(void **state)
 {
     struct scene *scene = started_warm(state);
     tick(scene, 131);
-    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
     for (int i = 0; i < 3; i++)
         tick(scene, 0);
-    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
     tick(scene, 0);
-    expect_quota(scene, "/batch", "150000 100000");
+    expect_quota(scene, BATCH, "150000 100000");
 }
 
 static void without_a_signal_nothing_is_held(void **state)
@@ -387,10 +392,10 @@ static void protected_ones_beyond_the_table_are_counted(void **state)
                    "\"interval_seconds\":1},\"containers\":[",
                    (unsigned long long)scene->tick, (double)scene->now_ns * 1e-9);
     for (int i = 0; i < 1027; i++) {
-        snprintf(name, sizeof name, "shop%d", i);
+        snprintf(name, sizeof name, "/shop%d", i);
         if (i > 0)
             textbuf_char(&text, ',');
-        add_container(&text, scene, "shop", name, 1000 + (uint64_t)i, 100, 1, 0);
+        add_container(&text, scene, "shop", name + 1, name, 1000 + (uint64_t)i, 100, 1, 0);
     }
     textbuf_str(&text, "]}");
     assert_int_equal(textbuf_finish(&text), 0);
@@ -408,9 +413,9 @@ static void a_dead_exporter_lets_everything_go(void **state)
     tick(scene, 131);
     for (int i = 0; i < 9; i++) /* its tick is 0.1 s old */
         governor_take(scene->governor, NULL, scene->now_ns += SECOND, 0);
-    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
     governor_take(scene->governor, NULL, scene->now_ns += SECOND, 0);
-    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, BATCH, "300000 100000");
     governor_look(scene->governor, &look);
     assert_int_equal(look.dead_man[DEAD_DOWN], 1);
     assert_int_equal(look.open, 0);
@@ -425,11 +430,11 @@ static void a_release_that_fails_is_repeated(void **state)
     scene->rig.fail_with = -EBUSY;
     governor_pause(scene->governor, true, 0);
     governor_take(scene->governor, NULL, scene->now_ns += SECOND, 0);
-    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
     scene->rig.fail_from = 0;
     governor_take(scene->governor, NULL, scene->now_ns += SECOND, 0);
     governor_take(scene->governor, NULL, scene->now_ns += SECOND, 0); /* two, the second time */
-    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, BATCH, "300000 100000");
 }
 
 static void paused_it_stays_up_and_does_nothing(void **state)
@@ -437,13 +442,13 @@ static void paused_it_stays_up_and_does_nothing(void **state)
     struct scene *scene = started_warm(state);
     tick(scene, 131);
     governor_pause(scene->governor, true, 0);
-    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, BATCH, "300000 100000");
     for (int i = 0; i < 10; i++)
         tick(scene, 131);
-    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, BATCH, "300000 100000");
     governor_pause(scene->governor, false, 0);
     tick(scene, 131);
-    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
 }
 
 /* It was killed; the next one puts back what is open, whichever keys it has. */
@@ -454,10 +459,10 @@ static void the_next_one_puts_back(void **state)
         start(scene, true, "paper");
         for (int i = 0; i < 6; i++)
             tick(scene, 131);
-        expect_quota(scene, "/batch", "100000 100000");
+        expect_quota(scene, BATCH, "100000 100000");
         governor_free(scene->governor);
         start(scene, enforce, "paper");
-        expect_quota(scene, "/batch", "300000 100000");
+        expect_quota(scene, BATCH, "300000 100000");
         governor_free(scene->governor);
         scene->governor = NULL;
     }
@@ -486,8 +491,8 @@ static void the_start_s_restores_are_told(void **state)
     assert_int_equal(enforcer_counts(look.enforcer)->restores.failed, 0);
     assert_int_equal(enforcer_counts(look.enforcer)->restores.outcomes[RESTORED], 1);
     assert_int_equal(look.journal_open, 0);
-    expect_quota(scene, "/batch", "300000 100000");
-    expect_quota(scene, "/compute", "300000 100000");
+    expect_quota(scene, BATCH, "300000 100000");
+    expect_quota(scene, COMPUTE, "300000 100000");
 }
 
 static void another_cgroup_of_the_path_is_let_alone(void **state)
@@ -500,9 +505,9 @@ static void another_cgroup_of_the_path_is_let_alone(void **state)
                    "{\"source\":\"perf\",\"tick\":{\"number\":99,\"monotonic_seconds\":%.3f,"
                    "\"interval_seconds\":1},\"containers\":[",
                    (double)scene->now_ns * 1e-9);
-    add_container(&text, scene, "shop", "shop", 1, 131, 1, 0);
+    add_container(&text, scene, "shop", "shop", SHOP, 1, 131, 1, 0);
     textbuf_char(&text, ',');
-    add_container(&text, scene, "jobs", "batch", 1, 0, 1e9, 0); /* no such inode */
+    add_container(&text, scene, "jobs", "batch", BATCH, 1, 0, 1e9, 0); /* no such inode */
     textbuf_str(&text, "]}");
     assert_int_equal(view_parse(text.data, text.len, &view, error, sizeof error), 0);
     governor_take(scene->governor, &view, scene->now_ns, 0);
@@ -513,7 +518,7 @@ static void another_cgroup_of_the_path_is_let_alone(void **state)
 
 static void run_in(struct scene *scene, const char *own)
 {
-    char pid[32], line[32];
+    char pid[32], line[256];
     snprintf(pid, sizeof pid, "%d\n", (int)getpid());
     snprintf(line, sizeof line, "0::%s\n", own[0] ? own : "/");
     governor_rig_put(&scene->rig, own, "cgroup.procs", pid);
@@ -530,9 +535,9 @@ static void its_own_pod_is_let_alone(void **state)
     governor_rig_folder(&scene->rig, "proc/self");
     scene->one_pod = true;
     scene->exporter = 1;
-    run_in(scene, "/compute");
-    expect_quota(scene, "/batch", "300000 100000");
-    expect_quota(scene, "/compute", "300000 100000");
+    run_in(scene, COMPUTE);
+    expect_quota(scene, BATCH, "300000 100000");
+    expect_quota(scene, COMPUTE, "300000 100000");
 }
 
 static void its_own_container_is_let_alone(void **state)
@@ -540,9 +545,9 @@ static void its_own_container_is_let_alone(void **state)
     struct scene *scene = *state;
     governor_rig_folder(&scene->rig, "proc/self");
     scene->exporter = 1;
-    run_in(scene, "/compute");
-    expect_quota(scene, "/batch", "100000 100000");
-    expect_quota(scene, "/compute", "300000 100000");
+    run_in(scene, COMPUTE);
+    expect_quota(scene, BATCH, "100000 100000");
+    expect_quota(scene, COMPUTE, "300000 100000");
 }
 
 /* As a service of the root cgroup it is in no container, and nobody is exempt for it. */
@@ -551,8 +556,8 @@ static void in_the_root_cgroup_nobody_is_exempt(void **state)
     struct scene *scene = *state;
     governor_rig_folder(&scene->rig, "proc/self");
     run_in(scene, "");
-    expect_quota(scene, "/batch", "100000 100000");
-    expect_quota(scene, "/compute", "100000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
+    expect_quota(scene, COMPUTE, "100000 100000");
 }
 
 static void a_name_exempts_nobody(void **state)
@@ -561,27 +566,27 @@ static void a_name_exempts_nobody(void **state)
     scene->compute = "interference_exporter";
     start_warm(scene);
     tick(scene, 131);
-    expect_quota(scene, "/compute", "100000 100000");
+    expect_quota(scene, COMPUTE, "100000 100000");
 }
 
 static void the_exporter_is_let_alone(void **state)
 {
     struct scene *scene = *state;
-    scene->exporter = governor_rig_inode(&scene->rig, "/compute");
+    scene->exporter = governor_rig_inode(&scene->rig, COMPUTE);
     start_warm(scene);
     tick(scene, 131);
-    expect_quota(scene, "/batch", "100000 100000");
-    expect_quota(scene, "/compute", "300000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
+    expect_quota(scene, COMPUTE, "300000 100000");
 }
 
 static void the_exporter_s_pod_is_let_alone(void **state)
 {
     struct scene *scene = *state;
-    scene->exporter = governor_rig_inode(&scene->rig, "/compute");
+    scene->exporter = governor_rig_inode(&scene->rig, COMPUTE);
     scene->one_pod = true;
     start_warm(scene);
     tick(scene, 131);
-    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, BATCH, "300000 100000");
 }
 
 /* It may be any of the governor's namespace. */
@@ -589,8 +594,8 @@ static void an_exporter_that_does_not_say_is_let_alone(void **state)
 {
     struct scene *scene = *state;
     governor_rig_folder(&scene->rig, "proc/self");
-    run_in(scene, "/compute");
-    expect_quota(scene, "/batch", "300000 100000");
+    run_in(scene, COMPUTE);
+    expect_quota(scene, BATCH, "300000 100000");
 }
 
 static void step(struct scene *scene, double latency, int n)
@@ -604,21 +609,21 @@ static void cpus_that_go_clamp(void **state)
 {
     struct scene *scene = started_warm(state);
     step(scene, 100, 3);
-    expect_quota(scene, "/batch", "250000 100000");
-    governor_rig_put(&scene->rig, "/batch", "cpuset.cpus.effective", "0-1");
-    governor_rig_put(&scene->rig, "/compute", "cpuset.cpus.effective", "0-1");
+    expect_quota(scene, BATCH, "250000 100000");
+    governor_rig_put(&scene->rig, BATCH, "cpuset.cpus.effective", "0-1");
+    governor_rig_put(&scene->rig, COMPUTE, "cpuset.cpus.effective", "0-1");
     step(scene, 131, 31);
-    expect_quota(scene, "/batch", "100000 100000");
-    expect_quota(scene, "/compute", "300000 100000"); /* 2.5 cores are no restriction any more */
+    expect_quota(scene, BATCH, "100000 100000");
+    expect_quota(scene, COMPUTE, "300000 100000"); /* 2.5 cores are no restriction any more */
     step(scene, 100, 1);
-    expect_quota(scene, "/batch", "150000 100000");
+    expect_quota(scene, BATCH, "150000 100000");
     step(scene, 100, 1);
-    expect_quota(scene, "/batch", "300000 100000"); /* nor are two */
+    expect_quota(scene, BATCH, "300000 100000"); /* nor are two */
     step(scene, 131, 1);
-    expect_quota(scene, "/batch", "100000 100000");
-    governor_rig_put(&scene->rig, "/batch", "cpuset.cpus.effective", "0"); /* the least is all */
+    expect_quota(scene, BATCH, "100000 100000");
+    governor_rig_put(&scene->rig, BATCH, "cpuset.cpus.effective", "0"); /* the least is all */
     step(scene, 131, 31);
-    expect_quota(scene, "/batch", "300000 100000");
+    expect_quota(scene, BATCH, "300000 100000");
 }
 
 static void a_new_configuration(void **state)
@@ -630,11 +635,11 @@ static void a_new_configuration(void **state)
     struct config *other = config_of(scene, "paper", ",\"enabled\":false");
     other->enforce = false;
     assert_int_equal(governor_reload(scene->governor, other, error, sizeof error), -EINVAL);
-    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
     other->enforce = true;
     assert_int_equal(governor_reload(scene->governor, other, error, sizeof error), 0);
     tick(scene, 131);
-    expect_quota(scene, "/batch", "300000 100000"); /* nobody governs it any more */
+    expect_quota(scene, BATCH, "300000 100000"); /* nobody governs it any more */
     struct governor_state look;
     governor_look(scene->governor, &look);
     const uint64_t *released = enforcer_counts(look.enforcer)->released;
@@ -669,17 +674,17 @@ static void another_configuration_cuts_nobody(void **state)
     tick(scene, 131);
     for (int i = 0; i < 2; i++)
         tick(scene, 100);
-    expect_quota(scene, "/batch", "200000 100000");
+    expect_quota(scene, BATCH, "200000 100000");
     struct config *other = config_of(scene, "paper", ",\"culprit_share\":0.2");
     assert_int_equal(governor_reload(scene->governor, other, error, sizeof error), 0);
     config_free(scene->config);
     scene->config = other;
     tick(scene, 131); /* who reads is known since the window before */
-    expect_quota(scene, "/batch", "100000 100000");
-    expect_quota(scene, "/compute", "200000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
+    expect_quota(scene, COMPUTE, "200000 100000");
     tick(scene, 100);
-    expect_quota(scene, "/batch", "150000 100000");
-    expect_quota(scene, "/compute", "250000 100000");
+    expect_quota(scene, BATCH, "150000 100000");
+    expect_quota(scene, COMPUTE, "250000 100000");
     governor_look(scene->governor, &look);
     assert_int_equal(look.counts.chosen[CHOSEN_BY_NOTHING],
                      1); /* the first window has none before */
@@ -692,10 +697,10 @@ static void stopping_puts_all_back(void **state)
     start(scene, true, "safe");
     warm_up(scene);
     tick(scene, 131);
-    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
     assert_int_equal(governor_stop(scene->governor, 0), 0);
-    expect_quota(scene, "/batch", "300000 100000");
-    expect_quota(scene, "/compute", "300000 100000");
+    expect_quota(scene, BATCH, "300000 100000");
+    expect_quota(scene, COMPUTE, "300000 100000");
 }
 
 /* The n-th allocation fails, in the start or in a tick: then nothing was changed, or all that was
@@ -735,12 +740,42 @@ static void memory_that_runs_out(void **state)
         governor_free(scene->governor); /* as if it was killed */
         scene->governor = NULL;
         start(scene, true, "paper");
-        expect_quota(scene, "/batch", "300000 100000");
-        expect_quota(scene, "/compute", "300000 100000");
+        expect_quota(scene, BATCH, "300000 100000");
+        expect_quota(scene, COMPUTE, "300000 100000");
         governor_free(scene->governor);
         scene->governor = NULL;
     }
     assert_true(failed > 10);
+}
+
+/* The class's base is one core. */
+static void a_quota_at_base_without_a_claim(void **state)
+{
+    struct scene *scene = *state;
+    static const struct {
+        const char *quota;
+        bool left;
+    } cases[] = {{"100000 100000", true},
+                 {"50000 50000", true},
+                 {"100001 100000", false},
+                 {"99999 100000", false},
+                 {"max 100000", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct governor_state look;
+        size_t n, left = 0;
+        governor_rig_set_quota(&scene->rig, BATCH, cases[i].quota);
+        start_warm(scene);
+        tick(scene, 131);
+        governor_look(scene->governor, &look);
+        const struct holding *holdings = enforcer_holdings(look.enforcer, &n);
+        for (size_t j = 0; j < n; j++)
+            left += left_behind_may_be(&holdings[j]);
+        assert_int_equal(left, cases[i].left); /* not the one that is held at base now */
+        governor_stop(scene->governor, 0);
+        governor_free(scene->governor);
+        scene->governor = NULL;
+        scene->rig.control_writes = 0;
+    }
 }
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -778,6 +813,7 @@ int main(void)
         TEST(another_configuration_cuts_nobody),
         TEST(stopping_puts_all_back),
         TEST(memory_that_runs_out),
+        TEST(a_quota_at_base_without_a_claim),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

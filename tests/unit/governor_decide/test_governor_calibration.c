@@ -21,7 +21,9 @@
 static const double pattern[] = {98, 102, 101, 99, 100};
 
 enum { CART, PAY, BATCH, SPARK, GUESTS, PROTECTED = BATCH };
-static const char *const paths[GUESTS] = {"/cart", "/pay", "/batch", "/spark"};
+static const char *const names[GUESTS] = {"cart", "pay", "batch", "spark"};
+static const char *const paths[GUESTS] = {RIG_CONTAINER("ca27"), RIG_CONTAINER("9a40"),
+                                          RIG_CONTAINER("ba7c"), RIG_CONTAINER("59a2")};
 
 /* A container: protected ones have two CPUs. */
 struct guest {
@@ -112,13 +114,15 @@ static void add_guest(struct textbuf *out, struct scene *scene, size_t i, bool *
     guest->cycles += guest->cpus * (double)scene->interval_ns;
     if (!guest->there)
         return;
-    textbuf_printf(out,
-                   "%s{\"namespace\":\"%s\",\"pod\":\"p\",\"container\":\"%s\","
-                   "\"container_id\":\"%zu\",\"cgroup_id\":%llu,\"values\":{"
-                   "\"interference_container_info\":[{\"labels\":{\"id\":\"%s\"},\"value\":1}],"
-                   "\"interference_container_cpu_reference_cycles_total\":%.0f",
-                   *first ? "" : ",", i < PROTECTED ? "shop" : "jobs", paths[i] + 1, i,
-                   (unsigned long long)inode, paths[i], guest->cycles);
+    textbuf_printf(
+        out,
+        "%s{\"namespace\":\"%s\",\"pod\":\"p\",\"container\":\"%s\","
+        "\"container_id\":\"%.*s\",\"cgroup_id\":%llu,\"values\":{"
+        "\"interference_container_info\":[{\"labels\":{\"id\":\"%s\",\"pod_uid\":\"" RIG_POD_UID
+        "\"},\"value\":1}],"
+        "\"interference_container_cpu_reference_cycles_total\":%.0f",
+        *first ? "" : ",", i < PROTECTED ? "shop" : "jobs", names[i], RIG_LABEL(paths[i]),
+        (unsigned long long)inode, paths[i], guest->cycles);
     add_ns(out, "memory_read_latency_seconds", guest->latency);
     add_ns(out, "memory_read_latency_baseline_seconds", guest->baseline);
     textbuf_str(out, "}}");
@@ -172,7 +176,7 @@ static const struct policy_calibration *calibration_of(const struct scene *scene
     struct governor_state look;
     governor_look(scene->governor, &look);
     for (size_t i = 0; i < look.n_calibrations; i++)
-        if (strstr(look.calibrations[i].container, paths[guest] + 1))
+        if (strstr(look.calibrations[i].container, names[guest]))
             return &look.calibrations[i];
     return NULL;
 }
@@ -274,7 +278,7 @@ static void nothing_is_allocated(void **state)
     start(scene);
     scene->guests[CART].cpus = 1;
     ticks(scene, 10);
-    governor_rig_set_quota(&scene->rig, "/cart", "100000 100000");
+    governor_rig_set_quota(&scene->rig, paths[0], "100000 100000");
     int waited = until_held(scene, 120);
     assert_in_range(waited, 3, 33);
     assert_float_equal(calibration_of(scene, CART)->cpus, 1, 0);

@@ -16,16 +16,17 @@
 #include "tests/unit/support/governor_start.h"
 
 #define SECOND UINT64_C(1000000000)
+#define WRITER RIG_CONTAINER("0a1b")
 
 enum { WRITERS = 12 };
 
 /* A container of the document, and whether its threads may be moved. */
 static const struct place {
     const char *namespace_, *name, *path;
-} places[] = {{"jobs", "writer", "/writer"},
-              {"shop", "db", "/db"},
-              {"kube-system", "etcd", "/etcd"},
-              {"other", "loner", "/loner"}};
+} places[] = {{"jobs", "writer", WRITER},
+              {"shop", "db", RIG_CONTAINER("00db")},
+              {"kube-system", "etcd", RIG_CONTAINER("e7cd")},
+              {"other", "loner", RIG_CONTAINER("104e")}};
 enum { PLACES = sizeof places / sizeof *places };
 
 struct thread {
@@ -116,9 +117,11 @@ static void add_containers(const struct scene *scene, struct textbuf *out)
         textbuf_printf(
             out,
             "%s{\"namespace\":\"%s\",\"pod\":\"%s-0\",\"container\":\"%s\","
-            "\"container_id\":\"%s\",\"cgroup_id\":%llu,\"values\":{"
-            "\"interference_container_info\":[{\"labels\":{\"id\":\"%s\"},\"value\":1}]}}",
-            i ? "," : "", places[i].namespace_, places[i].name, places[i].name, places[i].name,
+            "\"container_id\":\"%.*s\",\"cgroup_id\":%llu,\"values\":{"
+            "\"interference_container_info\":[{\"labels\":{\"id\":\"%s\",\"pod_uid\":\"" RIG_POD_UID
+            "\"},\"value\":1}]}}",
+            i ? "," : "", places[i].namespace_, places[i].name, places[i].name,
+            RIG_LABEL(places[i].path),
             (unsigned long long)governor_rig_inode(&scene->rig, places[i].path), places[i].path);
     textbuf_str(out, "]}");
 }
@@ -132,8 +135,8 @@ static void add_writers(const struct scene *scene, struct textbuf *out)
         textbuf_printf(out, "\"interval_seconds\":%.9f,", (double)scene->interval_ns * 1e-9);
     textbuf_str(out, "\"containers\":[");
     for (size_t place = 0; place < PLACES; place++) {
-        textbuf_printf(out, "%s{\"container_id\":\"%s\",\"processes\":[{\"pid\":1,\"threads\":[",
-                       place ? "," : "", places[place].name);
+        textbuf_printf(out, "%s{\"container_id\":\"%.*s\",\"processes\":[{\"pid\":1,\"threads\":[",
+                       place ? "," : "", RIG_LABEL(places[place].path));
         const char *comma = "";
         for (size_t i = 0; i < scene->n; i++) {
             const struct thread *thread = &scene->threads[i];
@@ -391,8 +394,8 @@ static void a_container_that_came_after_another(void **state)
 {
     struct scene *scene = *state;
     engage(scene);
-    governor_rig_remove(&scene->rig, "/writer");
-    governor_rig_cgroup(&scene->rig, "/writer", "max 100000");
+    governor_rig_remove(&scene->rig, WRITER);
+    governor_rig_cgroup(&scene->rig, WRITER, "max 100000");
     ticks(scene, 3, 0);
     assert_int_equal(kept(scene), 0);
 }

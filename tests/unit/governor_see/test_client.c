@@ -2,6 +2,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -39,6 +41,7 @@ static void answers(void **state)
     expect_answer(OK "Content-Length: 2\r\n\r\nhi", false, 1, "hi");
     expect_answer(OK "content-length:   2  \r\n\r\nhi", false, 1, "hi");
     expect_answer(OK "Content-Length: 0\r\n\r\n", false, 1, "");
+    expect_answer("HTTP/1.0 200 \r\nContent-Length: 2\r\n\r\nhi", false, 1, "hi");
     expect_answer(OK "\r\nhi", true, 1, "hi");
     expect_answer(OK "\r\nhi", false, 0, NULL);
     expect_answer(OK "Content-Length: 3\r\n\r\nhi", false, 0, NULL);
@@ -50,6 +53,23 @@ static void answers(void **state)
     expect_answer(OK "Transfer-Encoding: chunked\r\n\r\n", false, -EPROTO, NULL);
     expect_answer(OK "Content-Encoding: gzip\r\n\r\n", false, -EPROTO, NULL);
     expect_answer("HTTP/1.1 503 No\r\nContent-Length: 2\r\n\r\nhi", false, -EPROTO, NULL);
+    static const char *const refused[] = {
+        "HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nhi",
+        "HTTP/1.1 200\tOK\r\nContent-Length: 2\r\n\r\nhi",
+        "HTTP/1.1  200 OK\r\nContent-Length: 2\r\n\r\nhi",
+        "HTTP/1.2 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+        OK "Content-Length: 2\r\nContent-Length: 2\r\n\r\nhi",
+        OK "Content-Length: 2\r\ncontent-length: 3\r\n\r\nhi!",
+        OK "Content-Length : 2\r\n\r\nhi",
+        OK "Content-Length: +2\r\n\r\nhi",
+        OK "Content-Length: 2, 2\r\n\r\nhi",
+        OK "Content-Length: 2\r\n 3\r\n\r\nhi",
+        OK "A: b\nContent-Length: 2\r\n\r\nhi",
+        OK "no header\r\nContent-Length: 2\r\n\r\nhi",
+        OK ": 2\r\n\r\nhi",
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        expect_answer(refused[i], true, -EPROTO, NULL);
     expect_answer(OK, true, -EPROTO, NULL);
     expect_answer("", true, -EPROTO, NULL);
     expect_answer("SSH-2.0-OpenSSH", false, -EPROTO, NULL);
@@ -202,6 +222,52 @@ static void nobody_is_there(void **state)
     client_buffer_release(&buffer);
 }
 
+/* By the kernel's word of who listens, whosever the file is. */
+static void another_user_is_not_believed(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/governor-client-XXXXXX", error[256] = "";
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct client_address address;
+    const char *body, *why;
+    size_t len;
+    int told[2];
+    if (geteuid() != 0)
+        skip();
+    assert_non_null(mktemp(path));
+    strcpy(at.sun_path, path);
+    assert_int_equal(pipe(told), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+        if (bind(fd, (struct sockaddr *)&at, sizeof at) || setuid(65534) || listen(fd, 8) ||
+            write(told[1], "", 1) != 1)
+            _exit(1);
+        for (;;) {
+            int peer = accept(fd, NULL, NULL);
+            send(peer, OK "Content-Length: 2\r\n\r\nhi", sizeof(OK) + 22, MSG_NOSIGNAL);
+            shutdown(peer, SHUT_WR);
+        }
+    }
+    assert_int_equal(read(told[0], error, 1), 1);
+    assert_int_equal(client_address_of_socket(path, &address, &why), 0);
+    for (int known = 0; known < 2; known++) {
+        struct client_buffer buffer = {0};
+        address.user = known ? 65534 : 65533;
+        assert_int_equal(client_get(&address, "/", UINT64_C(20000000000), &buffer, &body, &len,
+                                    error, sizeof error),
+                         known ? 0 : -EPERM);
+        assert_true(known || strstr(error, "user 65534 serves it"));
+        client_buffer_release(&buffer);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    unlink(path);
+    close(told[0]);
+    close(told[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +277,7 @@ int main(void)
         cmocka_unit_test(addresses),
         cmocka_unit_test(exchanges),
         cmocka_unit_test(nobody_is_there),
+        cmocka_unit_test(another_user_is_not_believed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

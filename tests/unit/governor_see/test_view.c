@@ -32,6 +32,7 @@ static void a_whole_document(void **state)
               "\"containers\":[{\"namespace\":\"shop\",\"pod\":\"cart-0\",\"container\":\"cart\","
               "\"container_id\":\"0a1b\",\"cgroup_id\":857,\"values\":{"
               "\"interference_container_info\":[{\"labels\":{\"id\":\"/kubepods/c\","
+              "\"pod_uid\":\"u-1\","
               "\"qos_class\":\"burstable\"},\"value\":1}],"
               "\"interference_container_memory_reads_total\":[{\"labels\":{},\"value\":3000000}],"
               "\"interference_container_cpu_cycles_total\":9e9,"
@@ -63,6 +64,7 @@ static void a_whole_document(void **state)
     assert_string_equal(cart->container, "cart");
     assert_string_equal(cart->container_id, "0a1b");
     assert_string_equal(cart->path, "/kubepods/c");
+    assert_string_equal(cart->pod_uid, "u-1");
     assert_string_equal(cart->qos_class, "burstable");
     assert_int_equal(cart->cgroup_id, 857);
     assert_true(cart->latency_seconds == 1.14e-7);

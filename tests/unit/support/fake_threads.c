@@ -110,7 +110,7 @@ int fake_threads_fork(struct fake_threads *fake, int parent)
 void fake_threads_end(struct fake_threads *fake, int tid)
 {
     struct fake_thread *thread = fake_threads_find(fake, tid);
-    char path[64], file[160];
+    char path[160], file[256];
     if (!thread)
         return;
     snprintf(path, sizeof path, "%s", thread->path);

@@ -16,7 +16,7 @@ enum { FAKE_THREADS = 64 };
 struct fake_thread {
     int tid; /* 0: there is none */
     uint64_t start;
-    char path[64];      /* of its cgroup */
+    char path[160];     /* of its cgroup */
     cpu_set_t asked;    /* for, last */
     cpu_set_t original; /* asked for by anybody but the governor */
 };

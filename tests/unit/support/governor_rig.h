@@ -14,6 +14,13 @@
 #include "exporter/governor/act/actuators/actuator.h"
 #include "exporter/governor/act/journal/fswrite.h"
 
+/* What the kubelet calls the cgroup of a container of a pod, by four hex digits of its id; and the
+ * exporter's label container_id, as arguments of "%.*s". */
+#define RIG_POD_UID "11111111-2222-3333-4444-555555555555"
+#define RIG_CONTAINER(digits) "/kubepods/pod" RIG_POD_UID "/" digits RIG_ZEROS RIG_ZEROS RIG_ZEROS
+#define RIG_ZEROS "00000000000000000000"
+#define RIG_LABEL(path) 12, strrchr(path, '/') + 1
+
 struct governor_rig {
     int version;
     char root[64];  /* a folder of its own, removed at the end */

@@ -36,7 +36,8 @@ static int real_write_at(void *context, int directory, const char *name, const c
 static int real_open_at(void *context, int directory, const char *name, int empty)
 {
     (void)context;
-    int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | (empty ? O_TRUNC : 0);
+    int flags =
+        O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (empty ? O_TRUNC : 0);
     int fd = openat(directory, name, flags, 0600);
     return fd < 0 ? -errno : fd;
 }

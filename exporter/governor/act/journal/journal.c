@@ -71,8 +71,10 @@ static int read_whole(int fd, char **text, size_t *len)
     struct stat st;
     if (fstat(fd, &st))
         return -errno;
-    if (!S_ISREG(st.st_mode) || st.st_size > JOURNAL_MAX)
-        return -EINVAL;
+    if (!S_ISREG(st.st_mode))
+        return -ENOTSUP; /* who reads a pipe, or what a name leads to, would wait or believe it */
+    if (st.st_size > JOURNAL_MAX)
+        return -EFBIG;
     *len = 0;
     *text = malloc((size_t)st.st_size + 1);
     if (!*text)
@@ -93,7 +95,8 @@ static int read_whole(int fd, char **text, size_t *len)
     return 0;
 }
 
-static int read_file(struct journal *journal, const char *directory, char *error, size_t error_size)
+static int read_file(struct journal *journal, const char *directory, bool was_there, char *error,
+                     size_t error_size)
 {
     char *text = NULL;
     size_t len = 0, line = 0;
@@ -102,12 +105,14 @@ static int read_file(struct journal *journal, const char *directory, char *error
     if (!err) {
         err = journal_read(text, len, journal->boot_id, &journal->open, &line, &why);
         free(text);
+        journal->incomplete = was_there && (len == 0 || journal->open.torn);
     }
     if (err && why)
         snprintf(error, error_size, "%s/%s: line %zu: %s; nothing was changed", directory,
                  file_name, line, why);
     else if (err)
-        snprintf(error, error_size, "%s/%s: %s", directory, file_name, strerror(-err));
+        snprintf(error, error_size, "%s/%s: %s", directory, file_name,
+                 err == -ENOTSUP ? "it is no file" : strerror(-err));
     /* Also when it is torn, empty or of another boot: the next line is its first. */
     journal->dirty = true;
     return err;
@@ -117,7 +122,7 @@ static int open_file(struct journal *journal, bool make)
 {
     if (make)
         return journal->write->open_at(journal->write->context, journal->directory, file_name, 0);
-    int fd = openat(journal->directory, file_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = openat(journal->directory, file_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     return fd < 0 ? -errno : fd;
 }
 
@@ -130,6 +135,7 @@ int journal_open(struct journal *journal, const char *directory, bool make,
     if (err)
         return err;
     err = read_boot_id(fs, journal->boot_id);
+    bool was_there = !err && faccessat(journal->directory, file_name, F_OK, 0) == 0;
     if (err) {
         snprintf(error, error_size, "the kernel's boot_id: %s", strerror(-err));
     } else {
@@ -142,7 +148,7 @@ int journal_open(struct journal *journal, const char *directory, bool make,
             snprintf(error, error_size, "%s/%s: %s", directory, file_name, strerror(-err));
     }
     if (!err)
-        err = read_file(journal, directory, error, error_size);
+        err = read_file(journal, directory, was_there, error, error_size);
     if (err)
         journal_close(journal);
     return err;

@@ -25,6 +25,7 @@ struct journal {
     char boot_id[BOOT_ID_MAX];
     size_t bytes;    /* in the file */
     bool dirty;      /* the file does not hold what 'open' does: the next line writes it anew */
+    bool incomplete; /* it was empty or torn when it was opened: it may have held more */
     uint64_t errors; /* lines that could not be written */
     struct textbuf text;
 };
