@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "exporter/base/cpulist.h"
+#include "exporter/source/cgroup_file.h"
 
 enum {
     NUMBER = 21,            /* of 64 bits, with what separates it */
@@ -61,20 +62,6 @@ void activity_buffer_release(struct activity_buffer *buffer)
     *buffer = (struct activity_buffer){0};
 }
 
-/* The file's beginning, as far as it fits: all that is read of it stands there. The kernel makes
- * such a file as one record, so that one call gets it. */
-static int read_text(int fd, struct activity_buffer *buffer, size_t *len)
-{
-    ssize_t got;
-    do
-        got = pread(fd, buffer->text, buffer->size, 0);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return errno == ENODEV ? -ESRCH : -errno; /* the kernel's word for a removed cgroup */
-    *len = (size_t)got;
-    return 0;
-}
-
 static int read_percpu(struct activity_buffer *buffer, size_t len, size_t *n)
 {
     size_t found;
@@ -101,7 +88,7 @@ static int read_proc(struct activity_buffer *buffer, size_t len, size_t *n)
 int activity_file_read(int fd, enum activity_way way, struct activity_buffer *buffer, size_t *n)
 {
     size_t len = 0;
-    int err = read_text(fd, buffer, &len);
+    int err = cgroup_file_read(fd, buffer->text, buffer->size, &len);
     if (err)
         return err;
     if (way == ACTIVITY_PERCPU)

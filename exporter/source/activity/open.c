@@ -2,8 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
+
+#include "exporter/source/cgroup_file.h"
 
 const char *activity_way_words(enum activity_way way)
 {
@@ -17,18 +18,6 @@ const char *activity_way_words(enum activity_way way)
     return words[way];
 }
 
-static int open_below(const char *mount, const char *cgroup, const char *file)
-{
-    char path[4096];
-    if (!mount || !*mount)
-        return -ENOENT;
-    int n = snprintf(path, sizeof path, "%s%s/%s", mount, cgroup, file);
-    if (n < 0 || (size_t)n >= sizeof path)
-        return -ENAMETOOLONG;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
-}
-
 /* Elsewhere the root of this mount is some cgroup, as in a namespace. */
 static int open_of_machine(const struct activity_config *config, enum activity_way way)
 {
@@ -36,11 +25,11 @@ static int open_of_machine(const struct activity_config *config, enum activity_w
         return fsroot_open(config->fs, FSROOT_PROC, "stat", O_RDONLY);
     if (way != ACTIVITY_PERCPU)
         return -ENOENT;
-    int root = open_below(config->cpuacct, "", "release_agent");
+    int root = cgroup_file_open(config->cpuacct, "", "release_agent");
     if (root < 0)
         return -ENOENT;
     close(root);
-    return open_below(config->cpuacct, "", "cpuacct.usage_percpu");
+    return cgroup_file_open(config->cpuacct, "", "cpuacct.usage_percpu");
 }
 
 /* The scope's directory is in perf's hierarchy, which may be v2; else the same path is there. */
@@ -53,8 +42,7 @@ static int open_stat(const struct activity_config *config, const struct scope *s
             return fd;
         close(fd); /* v1's controller cpu has a file of this name, too */
     }
-    return scope->cgroup_path ? open_below(config->unified, scope->cgroup_path, "cpu.stat")
-                              : -ENOENT;
+    return cgroup_file_open(config->unified, scope->cgroup_path, "cpu.stat");
 }
 
 static int open_of_container(const struct activity_config *config, const struct scope *scope,
@@ -62,10 +50,10 @@ static int open_of_container(const struct activity_config *config, const struct 
 {
     if (way == ACTIVITY_STAT)
         return open_stat(config, scope, buffer, n);
-    if (!scope->cgroup_path || (way != ACTIVITY_PERCPU && way != ACTIVITY_USAGE))
+    if (way != ACTIVITY_PERCPU && way != ACTIVITY_USAGE)
         return -ENOENT;
-    return open_below(config->cpuacct, scope->cgroup_path,
-                      way == ACTIVITY_PERCPU ? "cpuacct.usage_percpu" : "cpuacct.usage");
+    return cgroup_file_open(config->cpuacct, scope->cgroup_path,
+                            way == ACTIVITY_PERCPU ? "cpuacct.usage_percpu" : "cpuacct.usage");
 }
 
 int activity_file_open(const struct activity_config *config, const struct scope *scope,

@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "exporter/source/cgroup_file.h"
 #include "exporter/source/memory/numa_stat.h"
 
 enum { TEXT_BYTES = 64 << 10 }; /* some 40 lines of 64 nodes; those asked for stand in front */
@@ -44,27 +44,11 @@ static struct memory_handle *handle_of(uint64_t handle)
 
 /* ---- files ---- */
 
-static int open_below(const char *mount, const struct scope *scope)
-{
-    char path[4096];
-    if (!mount || !*mount || !scope->cgroup_path)
-        return -ENOENT;
-    int n = snprintf(path, sizeof path, "%s%s/memory.numa_stat", mount, scope->cgroup_path);
-    if (n < 0 || (size_t)n >= sizeof path)
-        return -ENAMETOOLONG;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
-}
-
 static int read_file(struct memory_source *self, int fd, struct numa_stat *out)
 {
-    ssize_t got;
-    do
-        got = pread(fd, self->text, sizeof self->text, 0);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return errno == ENODEV ? -ESRCH : -errno; /* the kernel's word for a removed cgroup */
-    return numa_stat_parse(self->text, (size_t)got, self->page_bytes, out);
+    size_t len;
+    int err = cgroup_file_read(fd, self->text, sizeof self->text, &len);
+    return err ? err : numa_stat_parse(self->text, len, self->page_bytes, out);
 }
 
 /* The first that says something; *out is what. */
@@ -80,7 +64,7 @@ static int open_file(struct memory_source *self, const struct scope *scope, stru
             close(fd);
         if (i == sizeof mounts / sizeof *mounts)
             return fd == -EMFILE || fd == -ENFILE ? fd : -ENOENT;
-        fd = open_below(mounts[i], scope);
+        fd = cgroup_file_open(mounts[i], scope->cgroup_path, "memory.numa_stat");
     }
 }
 

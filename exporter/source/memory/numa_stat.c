@@ -2,45 +2,8 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <string.h>
 
-/* What is not read yet. */
-struct text {
-    const char *at, *end;
-};
-
-static bool take_line(struct text *in, struct text *line)
-{
-    const char *newline =
-        in->at < in->end ? memchr(in->at, '\n', (size_t)(in->end - in->at)) : NULL;
-    if (!newline)
-        return false;
-    *line = (struct text){in->at, newline};
-    in->at = newline + 1;
-    return true;
-}
-
-static bool take_word(struct text *in, const char *word)
-{
-    size_t len = strlen(word);
-    if ((size_t)(in->end - in->at) < len || memcmp(in->at, word, len) != 0)
-        return false;
-    in->at += len;
-    return true;
-}
-
-static bool take_number(struct text *in, uint64_t *out)
-{
-    uint64_t value = 0;
-    if (in->at == in->end || *in->at < '0' || *in->at > '9')
-        return false;
-    for (; in->at < in->end && *in->at >= '0' && *in->at <= '9'; in->at++)
-        if (__builtin_mul_overflow(value, 10u, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*in->at - '0'), &value))
-            return false;
-    *out = value;
-    return true;
-}
+#include "exporter/base/kernel_text.h"
 
 static bool add_node(struct numa_stat *stat, uint64_t node, uint64_t count, uint64_t unit)
 {
@@ -54,32 +17,33 @@ static bool add_node(struct numa_stat *stat, uint64_t node, uint64_t count, uint
 }
 
 /* " N0=123 N1=456", up to the end of the line. */
-static bool add_nodes(struct text *line, uint64_t unit, struct numa_stat *stat)
+static bool add_nodes(struct kernel_text *line, uint64_t unit, struct numa_stat *stat)
 {
     uint64_t node, count;
     while (line->at < line->end) {
-        if (!take_word(line, " N") || !take_number(line, &node) || !take_word(line, "=") ||
-            !take_number(line, &count) || !add_node(stat, node, count, unit))
+        if (!kernel_text_word(line, " N") || !kernel_text_number(line, &node) ||
+            !kernel_text_word(line, "=") || !kernel_text_number(line, &count) ||
+            !add_node(stat, node, count, unit))
             return false;
     }
     return true;
 }
 
 /* The sum of the named lines of the file. 0, -ENODATA, -EINVAL. */
-static int add_lines(struct text in, const char *const *names, uint64_t unit,
+static int add_lines(struct kernel_text in, const char *const *names, uint64_t unit,
                      struct numa_stat *stat)
 {
-    struct text line;
+    struct kernel_text line;
     bool found = false;
     *stat = (struct numa_stat){0};
-    while (take_line(&in, &line)) {
+    while (kernel_text_line(&in, &line)) {
         for (size_t i = 0; names[i]; i++) {
-            struct text rest = line;
+            struct kernel_text rest = line;
             uint64_t total;
-            if (!take_word(&rest, names[i]))
+            if (!kernel_text_word(&rest, names[i]))
                 continue;
-            if (take_word(&rest, "=") ? !take_number(&rest, &total)
-                                      : rest.at == rest.end || *rest.at != ' ')
+            if (kernel_text_word(&rest, "=") ? !kernel_text_number(&rest, &total)
+                                             : rest.at == rest.end || *rest.at != ' ')
                 continue;
             if (!add_nodes(&rest, unit, stat))
                 return -EINVAL;
@@ -90,16 +54,16 @@ static int add_lines(struct text in, const char *const *names, uint64_t unit,
 }
 
 /* v1 writes the sum of the nodes behind each name: "anon=7 N0=7". */
-static bool is_v1(struct text in)
+static bool is_v1(struct kernel_text in)
 {
-    return take_word(&in, "total=");
+    return kernel_text_word(&in, "total=");
 }
 
 int numa_stat_parse(const char *text, size_t len, uint64_t page_bytes, struct numa_stat *out)
 {
     static const char *const addressed[] = {"anon", "file_mapped", NULL};
     static const char *const sums[] = {"hierarchical_anon", NULL}, *const own[] = {"anon", NULL};
-    const struct text in = {text, text + len};
+    const struct kernel_text in = {text, text + len};
     struct numa_stat stat;
     bool v1 = is_v1(in);
     int err = add_lines(in, v1 ? sums : addressed, v1 ? page_bytes : 1, &stat);
