@@ -13,6 +13,7 @@
 #include "exporter/source/perf/detect.h"
 #include "exporter/source/perf/perf.h"
 #include "exporter/source/probe/probe.h"
+#include "exporter/source/waits/waits.h"
 
 /* The generic one where there is a PMU and no verified table for it; NULL where the kernel's
  * generic events would count on some CPUs only. */
@@ -163,6 +164,27 @@ static int add_memory(struct sources *sources, const struct sources_config *conf
     return err ? err : source_set_route(sources->set, SCOPE_CGROUP, GROUP_PAGES, source);
 }
 
+/* What containers wait for. */
+static int add_waits(struct sources *sources, const struct sources_config *config)
+{
+    const struct fsroot *fs = &config->plan->fs;
+    const struct waits_config waits = {
+        .fs = fs,
+        .mounts = {sources->unified, sources->cpu, sources->cpuacct, sources->cpuset,
+                   sources->memory},
+        .pool = &sources->pool,
+    };
+    struct source *source;
+    (void)cgroup_mount_find(fs, "cpu", sources->cpu, sizeof sources->cpu);
+    (void)cgroup_mount_find(fs, "cpuset", sources->cpuset, sizeof sources->cpuset);
+    int err = waits_source_new(&waits, &source);
+    if (!err)
+        err = sources_wrap(sources, source, &source);
+    if (!err)
+        err = source_set_route(sources->set, SCOPE_CGROUP, GROUP_WAITS, source);
+    return err ? err : source_set_route(sources->set, SCOPE_CGROUP, GROUP_BOUNDS, source);
+}
+
 static int add_probe(struct sources *sources, const struct sources_config *config)
 {
     struct source *chase, *source;
@@ -256,6 +278,8 @@ int sources_init_live(struct sources *sources, const struct sources_config *conf
         err = add_activity(sources, config, counters);
     if (!err)
         err = add_memory(sources, config);
+    if (!err)
+        err = add_waits(sources, config);
     if (!err && plan->probe)
         err = add_probe(sources, config);
     if (!err && plan->samples)

@@ -33,7 +33,8 @@ struct sources {
                           asked for cannot be had */
     struct descriptor_pool pool;
     struct perf_said said;
-    char cpuacct[4096], memory[4096], unified[4096]; /* where they are mounted; "": nowhere */
+    /* Where they are mounted; "": nowhere. */
+    char cpu[4096], cpuacct[4096], cpuset[4096], memory[4096], unified[4096];
 };
 
 struct sources_config {

@@ -65,6 +65,23 @@ static const char *const role_names[ROLE_COUNT] = {
     [ROLE_SHADOW_CACHE_CYCLES] = "shadow_cache_cycles",
     [ROLE_CPU_TIME_NS] = "cpu_time_ns",
     [ROLE_NODE_BYTES] = "node_bytes",
+    [ROLE_QUOTA_PERIODS] = "quota_periods",
+    [ROLE_THROTTLED_PERIODS] = "throttled_periods",
+    [ROLE_CPU_SOME_NS] = "cpu_some_ns",
+    [ROLE_CPU_FULL_NS] = "cpu_full_ns",
+    [ROLE_MEMORY_SOME_NS] = "memory_some_ns",
+    [ROLE_IO_SOME_NS] = "io_some_ns",
+    [ROLE_MEMORY_LIMIT_EVENTS] = "memory_limit_events",
+    [ROLE_REFAULTS] = "refaults",
+    [ROLE_RUN_DELAY_NS] = "run_delay_ns",
+    [ROLE_STEAL_NS] = "steal_ns",
+    [ROLE_NODE_MEMORY_SOME_NS] = "node_memory_some_ns",
+    [ROLE_NODE_RECLAIMED] = "node_reclaimed_pages",
+    [ROLE_ENTITLED_NS] = "entitled_ns",
+    [ROLE_QUOTA_NS] = "quota_ns",
+    [ROLE_CPU_SET] = "cpu_set",
+    [ROLE_MEMORY_BYTES] = "memory_bytes",
+    [ROLE_MEMORY_LIMIT_BYTES] = "memory_limit_bytes",
 };
 
 /* Bits by position in the core group's role list below. */
@@ -195,6 +212,19 @@ const struct group_desc group_descs[GROUP_COUNT] = {
                           .required = 0x7ff},
     [GROUP_ACTIVITY] = {.name = "activity", .n = 1, .roles = {ROLE_CPU_TIME_NS}, .required = 1},
     [GROUP_PAGES] = {.name = "pages", .n = 1, .roles = {ROLE_NODE_BYTES}, .required = 1},
+    [GROUP_WAITS] = {.name = "waits",
+                     .n = 13,
+                     .roles = {ROLE_CPU_TIME_NS, ROLE_QUOTA_PERIODS, ROLE_THROTTLED_PERIODS,
+                               ROLE_CPU_SOME_NS, ROLE_CPU_FULL_NS, ROLE_MEMORY_SOME_NS,
+                               ROLE_IO_SOME_NS, ROLE_MEMORY_LIMIT_EVENTS, ROLE_REFAULTS,
+                               ROLE_RUN_DELAY_NS, ROLE_STEAL_NS, ROLE_NODE_MEMORY_SOME_NS,
+                               ROLE_NODE_RECLAIMED},
+                     .required = 1},
+    [GROUP_BOUNDS] = {.name = "bounds",
+                      .n = 5,
+                      .roles = {ROLE_ENTITLED_NS, ROLE_QUOTA_NS, ROLE_CPU_SET, ROLE_MEMORY_BYTES,
+                                ROLE_MEMORY_LIMIT_BYTES},
+                      .required = 1 << 2},
 };
 
 const char *role_name(enum role role)

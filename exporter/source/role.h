@@ -83,6 +83,26 @@ enum role {
     /* What a container has of a NUMA node's memory: bytes now, not a total. Its group has a row for
      * each node, whose number is in the place of the CPU's, and whose clocks stand at 0. */
     ROLE_NODE_BYTES,
+    /* What a container waits for, from its cgroup's files; its group's clocks are the time that
+     * passed. CPU time is of its group, too. */
+    ROLE_QUOTA_PERIODS,       /* in which it ran under a limit of CPU time */
+    ROLE_THROTTLED_PERIODS,   /* in which the limit was reached */
+    ROLE_CPU_SOME_NS,         /* some task waited for a CPU, throttled ones included (PSI) */
+    ROLE_CPU_FULL_NS,         /* some waited, and none ran */
+    ROLE_MEMORY_SOME_NS,      /* some task waited for free memory */
+    ROLE_IO_SOME_NS,          /* some task waited for a disk */
+    ROLE_MEMORY_LIMIT_EVENTS, /* its memory reached its limit; read only while it waits for some */
+    ROLE_REFAULTS,            /* pages that it lost and read again; likewise */
+    ROLE_RUN_DELAY_NS,        /* its tasks waited for CPUs, added up; where there is no PSI */
+    ROLE_STEAL_NS,            /* the hypervisor took from its CPUs, mean of them */
+    ROLE_NODE_MEMORY_SOME_NS, /* of the whole machine */
+    ROLE_NODE_RECLAIMED,      /* pages that the machine looked at to get free ones */
+    /* What it may have; levels, not totals. */
+    ROLE_ENTITLED_NS,        /* CPU time per second: its share by weight, at most its limit */
+    ROLE_QUOTA_NS,           /* its limit of CPU time per second; absent: none */
+    ROLE_CPU_SET,            /* bit n: it may run on a CPU whose number is n modulo 52 */
+    ROLE_MEMORY_BYTES,       /* that it has */
+    ROLE_MEMORY_LIMIT_BYTES, /* absent: none */
     ROLE_COUNT
 };
 
@@ -112,6 +132,8 @@ enum group {
     GROUP_ASM_EPOCHS,
     GROUP_ACTIVITY, /* in recordings a line of its own: {"activity":KEY,"cpu_time_ns":N} */
     GROUP_PAGES,    /* likewise: {"pages":KEY,"numa_node":N,"bytes":N} */
+    GROUP_WAITS,    /* one row, without a CPU */
+    GROUP_BOUNDS,   /* likewise; levels, so that a window of it means nothing */
     GROUP_COUNT
 };
 

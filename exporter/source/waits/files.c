@@ -1,0 +1,329 @@
+#include "exporter/source/waits/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exporter/source/cgroup_file.h"
+#include "exporter/source/waits/levels.h"
+#include "exporter/source/waits/parse.h"
+
+/* In the hierarchy of the scope's directory, which may be v2; else the same path is there. */
+static int open_unified(const struct waits_files *files, const struct scope *scope,
+                        const char *file)
+{
+    int fd = cgroup_file_open(files->config->mounts.unified, files->path, file);
+    if (fd != -ENOENT && fd != -ENAMETOOLONG)
+        return fd;
+    int below = openat(scope->cgroup_fd, file, O_RDONLY | O_CLOEXEC);
+    return below < 0 ? fd : below;
+}
+
+static bool reads_usage(int fd, char *text, size_t size)
+{
+    uint64_t us;
+    size_t len;
+    return cgroup_file_read(fd, text, size, &len) == 0 &&
+           flat_parse(text, len, "usage_usec", &us) == 0;
+}
+
+/* v1's controller cpu has a cpu.stat, too, without the CPU time. */
+static void open_usage(struct waits_files *files, const struct scope *scope, char *text,
+                       size_t size)
+{
+    int fd = open_unified(files, scope, "cpu.stat");
+    if (fd >= 0 && !reads_usage(fd, text, size)) {
+        close(fd);
+        fd = -ENOENT;
+    }
+    if (fd == -ENOENT || fd == -ENAMETOOLONG) {
+        fd = cgroup_file_open(files->config->mounts.cpuacct, files->path, "cpuacct.usage");
+        files->usage_is_v1 = fd >= 0;
+    }
+    files->fd[WAITS_USAGE] = fd;
+}
+
+/* cpu.stat of those above that have a limit, the nearest two. */
+static void open_above(struct waits_files *files, char *text, size_t size)
+{
+    const struct waits_mounts *mounts = &files->config->mounts;
+    const char *mount = *mounts->cpu ? mounts->cpu : mounts->unified;
+    enum waits_file next = WAITS_QUOTA_ABOVE;
+    char above[4096];
+    size_t len = waits_levels_above(files->path, strlen(files->path));
+    for (; len > 0 && next <= WAITS_QUOTA_TOP; len = waits_levels_above(files->path, len)) {
+        uint64_t quota;
+        if (len >= sizeof above ||
+            waits_levels_quota(mounts, files->path, len, text, size, &quota) != 0)
+            continue;
+        memcpy(above, files->path, len);
+        above[len] = '\0';
+        files->fd[next] = cgroup_file_open(mount, above, "cpu.stat");
+        next += files->fd[next] >= 0;
+    }
+}
+
+/* Without PSI the file is not there, or cannot be read. */
+static void open_pressure(struct waits_files *files, const struct scope *scope, char *text,
+                          size_t size)
+{
+    static const char *const names[WAITS_FILES] = {
+        [WAITS_CPU] = "cpu.pressure",
+        [WAITS_MEMORY] = "memory.pressure",
+        [WAITS_IO] = "io.pressure",
+    };
+    for (int i = WAITS_CPU; i < WAITS_FILES; i++) {
+        struct pressure_totals totals;
+        size_t len;
+        files->fd[i] = open_unified(files, scope, names[i]);
+        if (files->fd[i] < 0 || (cgroup_file_read(files->fd[i], text, size, &len) == 0 &&
+                                 pressure_totals_parse(text, len, &totals) == 0))
+            continue;
+        close(files->fd[i]);
+        files->fd[i] = -ENOENT;
+    }
+}
+
+static bool is_full(int err)
+{
+    return err == -EMFILE || err == -ENFILE;
+}
+
+int waits_files_open(struct waits_files *files, const struct waits_config *config,
+                     const struct scope *scope, const char *path, char *text, size_t size,
+                     size_t *opened)
+{
+    *files = (struct waits_files){.config = config, .path = path};
+    for (int i = 0; i < WAITS_FILES; i++)
+        files->fd[i] = -1;
+    open_usage(files, scope, text, size);
+    files->fd[WAITS_QUOTA] = cgroup_file_open(config->mounts.cpu, path, "cpu.stat");
+    open_above(files, text, size);
+    open_pressure(files, scope, text, size);
+
+    int err = files->fd[WAITS_USAGE] < 0 ? -ENOENT : 0;
+    size_t n = 0;
+    for (int i = 0; i < WAITS_FILES; i++) {
+        err = is_full(files->fd[i]) ? files->fd[i] : err;
+        n += files->fd[i] >= 0;
+    }
+    if (!err && files->fd[WAITS_CPU] < 0) {
+        files->delays = calloc(1, sizeof *files->delays);
+        err = files->delays ? 0 : -ENOMEM;
+    }
+    /* What the kernel has counted so far is not the container's since now. */
+    if (!err)
+        err = waits_files_read(files, 0, text, size);
+    if (err) {
+        waits_files_close(files);
+        return err;
+    }
+    files->total[TOTAL_PERIODS] = files->total[TOTAL_THROTTLED] = 0;
+    *opened = n;
+    return 0;
+}
+
+size_t waits_files_close(struct waits_files *files)
+{
+    size_t n = 0;
+    for (int i = 0; i < WAITS_FILES; i++) {
+        if (files->fd[i] < 0)
+            continue;
+        close(files->fd[i]);
+        files->fd[i] = -1;
+        n++;
+    }
+    free(files->delays);
+    files->delays = NULL;
+    return n;
+}
+
+/* ---- reading ---- */
+
+static void put(struct waits_files *files, enum waits_total total, uint64_t value)
+{
+    files->total[total] = value;
+    files->present |= UINT32_C(1) << total;
+}
+
+static int read_usage(struct waits_files *files, const char *text, size_t len)
+{
+    uint64_t usage;
+    int err = files->usage_is_v1 ? single_parse(text, len, &usage)
+                                 : flat_parse(text, len, "usage_usec", &usage);
+    if (!err && !files->usage_is_v1 && __builtin_mul_overflow(usage, UINT64_C(1000), &usage))
+        err = -EINVAL;
+    if (err)
+        return -EINVAL;
+    put(files, TOTAL_CPU_TIME, usage);
+    return 0;
+}
+
+/* Of all limits that hold for it, the one that was reached most often since the last reading. */
+static void add_periods(struct waits_files *files, int file, const char *text, size_t len,
+                        uint64_t *most_periods, uint64_t *most_throttled)
+{
+    uint64_t periods, throttled;
+    if (flat_parse(text, len, "nr_periods", &periods) != 0 ||
+        flat_parse(text, len, "nr_throttled", &throttled) != 0)
+        return;
+    uint64_t new = periods - files->quota[file].periods;
+    uint64_t reached = throttled - files->quota[file].throttled;
+    bool fell = periods < files->quota[file].periods || throttled < files->quota[file].throttled;
+    files->quota[file].periods = periods;
+    files->quota[file].throttled = throttled;
+    files->present |= UINT32_C(1) << TOTAL_PERIODS | UINT32_C(1) << TOTAL_THROTTLED;
+    if (fell || reached < *most_throttled || (reached == *most_throttled && new < *most_periods))
+        return;
+    *most_periods = new;
+    *most_throttled = reached;
+}
+
+static int read_cpu(struct waits_files *files, char *text, size_t size)
+{
+    uint64_t periods = 0, throttled = 0;
+    for (int i = WAITS_USAGE; i <= WAITS_QUOTA_TOP; i++) {
+        size_t len;
+        if (files->fd[i] < 0)
+            continue;
+        int err = cgroup_file_read(files->fd[i], text, size, &len);
+        if (!err && i == WAITS_USAGE)
+            err = read_usage(files, text, len);
+        if (err && i == WAITS_USAGE)
+            return err;
+        if (!err && !(i == WAITS_USAGE && files->usage_is_v1))
+            add_periods(files, i, text, len, &periods, &throttled);
+    }
+    files->total[TOTAL_PERIODS] += periods;
+    files->total[TOTAL_THROTTLED] += throttled;
+    return 0;
+}
+
+static void read_pressure(struct waits_files *files, char *text, size_t size)
+{
+    static const enum waits_total some[WAITS_FILES] = {[WAITS_CPU] = TOTAL_CPU_SOME,
+                                                       [WAITS_MEMORY] = TOTAL_MEMORY_SOME,
+                                                       [WAITS_IO] = TOTAL_IO_SOME};
+    for (int i = WAITS_CPU; i < WAITS_FILES; i++) {
+        struct pressure_totals totals;
+        size_t len;
+        if (files->fd[i] < 0 || cgroup_file_read(files->fd[i], text, size, &len) != 0 ||
+            pressure_totals_parse(text, len, &totals) != 0)
+            continue;
+        put(files, some[i], totals.some_ns);
+        if (i == WAITS_CPU && totals.has_full)
+            put(files, TOTAL_CPU_FULL, totals.full_ns);
+    }
+    if (files->delays &&
+        waits_delays_read(files->delays, files->config, files->path, text, size) == 0)
+        put(files, TOTAL_RUN_DELAY, files->delays->total_ns);
+}
+
+/* ---- of those that wait for memory ---- */
+
+static int read_file(const char *mount, const char *path, const char *file, char *text, size_t size,
+                     size_t *len)
+{
+    int fd = cgroup_file_open(mount, path, file);
+    if (fd < 0)
+        return fd;
+    int err = cgroup_file_read(fd, text, size, len);
+    close(fd);
+    return err;
+}
+
+/* How often the memory of the cgroup reached a limit. */
+static int count_limit_events(const struct waits_files *files, const char *path, char *text,
+                              size_t size, uint64_t *out)
+{
+    const struct waits_mounts *mounts = &files->config->mounts;
+    uint64_t high, max;
+    size_t len;
+    if (*mounts->memory) {
+        int err = read_file(mounts->memory, path, "memory.failcnt", text, size, &len);
+        return err ? err : single_parse(text, len, out);
+    }
+    int err = read_file(mounts->unified, path, "memory.events", text, size, &len);
+    if (!err)
+        err = flat_parse(text, len, "high", &high);
+    if (!err)
+        err = flat_parse(text, len, "max", &max);
+    if (!err)
+        *out = high + max;
+    return err;
+}
+
+static int count_refaults(const struct waits_files *files, char *text, size_t size, uint64_t *out)
+{
+    const struct waits_mounts *mounts = &files->config->mounts;
+    uint64_t anon, file;
+    size_t len;
+    int err = read_file(*mounts->memory ? mounts->memory : mounts->unified, files->path,
+                        "memory.stat", text, size, &len);
+    if (err)
+        return err;
+    if (flat_parse(text, len, "workingset_refault", out) == 0)
+        return 0;
+    err = flat_parse(text, len, "workingset_refault_anon", &anon);
+    if (!err)
+        err = flat_parse(text, len, "workingset_refault_file", &file);
+    if (!err)
+        *out = anon + file;
+    return err;
+}
+
+/* Its own limit, or that of the cgroup above, which is its pod. */
+static int count_all_limit_events(const struct waits_files *files, char *text, size_t size,
+                                  uint64_t *out)
+{
+    char above[4096];
+    uint64_t more;
+    size_t len = waits_levels_above(files->path, strlen(files->path));
+    int err = count_limit_events(files, files->path, text, size, out);
+    if (err || len == 0 || len >= sizeof above)
+        return err;
+    memcpy(above, files->path, len);
+    above[len] = '\0';
+    if (count_limit_events(files, above, text, size, &more) == 0)
+        *out += more;
+    return 0;
+}
+
+static void add_since(struct waits_files *files, enum waits_total total, int err, uint64_t now,
+                      uint64_t *last, bool *had)
+{
+    if (!err && *had && now > *last)
+        files->total[total] += now - *last;
+    if (!err)
+        put(files, total, files->total[total]);
+    *had = err == 0;
+    *last = err ? 0 : now;
+}
+
+/* Two files more, so only of suspects: since the last reading, a fiftieth of the time. */
+static void read_memory(struct waits_files *files, uint64_t now_ns, char *text, size_t size)
+{
+    uint64_t some = files->total[TOTAL_MEMORY_SOME], events = 0, refaults = 0;
+    bool suspect = files->read_ns > 0 && some > files->memory_some_ns &&
+                   some - files->memory_some_ns >= (now_ns - files->read_ns) / 50;
+    files->memory_some_ns = some;
+    files->read_ns = now_ns;
+    int err = suspect ? count_all_limit_events(files, text, size, &events) : -ENODATA;
+    add_since(files, TOTAL_LIMIT_EVENTS, err, events, &files->limit_events,
+              &files->had_limit_events);
+    err = suspect ? count_refaults(files, text, size, &refaults) : -ENODATA;
+    add_since(files, TOTAL_REFAULTS, err, refaults, &files->refaults, &files->had_refaults);
+}
+
+int waits_files_read(struct waits_files *files, uint64_t now_ns, char *text, size_t size)
+{
+    files->present = 0;
+    int err = read_cpu(files, text, size);
+    if (err)
+        return err;
+    read_pressure(files, text, size);
+    read_memory(files, now_ns, text, size);
+    return 0;
+}
