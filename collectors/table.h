@@ -13,6 +13,7 @@
     each(slowdown) \
     each(placement) \
     each(attribution) \
+    each(lost_time) \
     each(imc_rpq) \
     each(pmm_rpq) \
     each(amd_l3) \

@@ -56,6 +56,7 @@ struct collector_env {
     struct facts *facts;
     struct state *state; /* what it learned before a restart: state_claim(); NULL: nothing */
     struct live *live;   /* what people are shown; NULL: nobody is */
+    bool brief;          /* it ends after ten seconds: what is known by then is all that is shown */
     const struct log *log;
 };
 

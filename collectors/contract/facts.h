@@ -67,6 +67,11 @@ struct facts {
     bool l3_miss_reads_filtered;
 
     struct read_latencies reads; /* of the containers, in this tick */
+
+    /* Written by attribution: the share of the NUMA nodes whose memory was slower in that tick than
+     * when it is calm. */
+    uint64_t slow_memory_tick;
+    double slow_memory_ratio;
 };
 
 /* Once machine.l2_fill_cycles and l3_fill_cycles are known. */

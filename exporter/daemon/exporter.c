@@ -125,6 +125,7 @@ static int build_collectors(struct exporter *e)
         .thresholds = &e->thresholds,
         .facts = &e->facts,
         .live = e->live,
+        .brief = e->options->table && !is_replay(e),
         .state = e->kept.state,
         .log = e->log,
     };

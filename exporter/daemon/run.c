@@ -3,6 +3,8 @@
 
 #include "exporter/daemon/internal.h"
 #include "exporter/inspect/inspector.h"
+#include "exporter/live/order.h"
+#include "exporter/live/table.h"
 #include "exporter/service/notify.h"
 
 /* ---- the loop's callbacks ---- */
@@ -44,10 +46,17 @@ static void load_replay_tick(struct exporter *e)
     }
 }
 
+/* Of live runs. */
+static uint64_t ticks_of_once(const struct exporter *e)
+{
+    const uint64_t table_ns = UINT64_C(11000000000);
+    return e->options->table ? 1 + table_ns / e->tick.interval_ns : 2;
+}
+
 static uint64_t on_tick_due(void *context)
 {
     struct exporter *e = context;
-    if (e->options->once && e->ticks >= 2) {
+    if (e->options->once && e->ticks >= ticks_of_once(e)) {
         exporter_stop(e);
         return UINT64_MAX;
     }
@@ -180,6 +189,25 @@ static int print_text(struct exporter *e, FILE *file, char *error, size_t error_
     return err;
 }
 
+static int print_table(struct exporter *e, FILE *file, char *error, size_t error_size)
+{
+    struct textbuf text = TEXTBUF_INIT;
+    struct live_view view;
+    int err = live_copy(e->live, &view);
+    if (!err) {
+        live_sort(&view);
+        err = live_table(&view, &text);
+        err = err ? err : textbuf_finish(&text);
+        live_view_release(&view);
+    }
+    if (!err && (fwrite(text.data, 1, text.len, file) != text.len || fflush(file) != 0))
+        err = -EIO;
+    textbuf_release(&text);
+    if (err)
+        snprintf(error, error_size, "cannot print the table: %s", strerror(-err));
+    return err;
+}
+
 static int run_once_replay(struct exporter *e, char *error, size_t error_size)
 {
     for (;;) {
@@ -200,7 +228,10 @@ int exporter_once(struct exporter *e, FILE *file, char *error, size_t error_size
      * service. */
     int err =
         is_replay(e) ? run_once_replay(e, error, error_size) : exporter_run(e, error, error_size);
-    return err ? err : print_text(e, file, error, error_size);
+    if (err)
+        return err;
+    return e->options->table ? print_table(e, file, error, error_size)
+                             : print_text(e, file, error, error_size);
 }
 
 bool exporter_uses_bpf(const struct exporter *e)

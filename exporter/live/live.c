@@ -21,6 +21,7 @@ struct row {
     int caused_numa_node;
     double probability;
     const char *normal_basis, *why_no_normal, *why_no_slowdown;
+    struct live_lost lost;
     uint64_t waits_since_wall_ns, waits_since_mono_ns, waited_mono_ns;
 };
 
@@ -93,6 +94,7 @@ static void forget(struct row *row)
     row->caused_numa_node = -1;
     row->probability = NAN;
     row->normal_basis = row->why_no_normal = row->why_no_slowdown = NULL;
+    row->lost = (struct live_lost){.told = false};
 }
 
 /* NULL: there is no room, and so nothing to show. */
@@ -182,6 +184,13 @@ void live_place(struct live *live, const struct container *container, const char
     int t = row && isfinite(elsewhere->ratio) ? target_of(live, target) : LIVE_TARGETS;
     if (t < LIVE_TARGETS)
         row->elsewhere[t] = *elsewhere;
+}
+
+void live_lost(struct live *live, const struct container *container, const struct live_lost *lost)
+{
+    struct row *row = row_of(live, container);
+    if (row)
+        row->lost = *lost;
 }
 
 static struct place *place_of(struct live *live, int numa_node)
@@ -361,6 +370,9 @@ static void show_container(struct live_container *to, const struct container *co
     to->waits_since_wall_ns = row->waits_since_wall_ns;
     to->waits_since_mono_ns = row->waits_since_mono_ns;
     to->waits = row->waits_since_wall_ns > 0;
+    to->lost = row->lost;
+    if (row->lost.told && isnan(to->number[LIVE_CPUS]))
+        to->number[LIVE_CPUS] = row->lost.cpus;
 }
 
 static bool is_recent(uint64_t then_ns, const struct tick *tick)

@@ -18,6 +18,7 @@
 
 #include "exporter/base/tick.h"
 #include "exporter/containers/container.h"
+#include "exporter/live/lost.h"
 
 /* Of a container; NaN: not known. */
 enum live_number {
@@ -91,6 +92,7 @@ struct live_container {
     bool waits;
     uint64_t waits_since_wall_ns; /* 0: it does not */
     uint64_t waits_since_mono_ns; /* for durations: nobody sets this clock */
+    struct live_lost lost;
 };
 
 struct live_domain {
@@ -152,6 +154,8 @@ void live_suspect(struct live *live, const struct container *container, int numa
                   double probability);
 void live_place(struct live *live, const struct container *container, const char *target,
                 const struct live_elsewhere *elsewhere);
+/* 'untold' is borrowed for as long as it is shown. */
+void live_lost(struct live *live, const struct container *container, const struct live_lost *lost);
 /* Of the initiator's reads of the target's memory; to itself, it is the domain's. */
 void live_latency(struct live *live, int initiator, int target, const struct tick *tick,
                   double seconds);

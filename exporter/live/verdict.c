@@ -3,36 +3,14 @@
 #include <math.h>
 
 #include "exporter/base/odds.h"
+#include "exporter/live/blame.h"
 #include "exporter/live/order.h"
 
 static const double many_steps = 2; /* an hour */
+static const double much = 0.1;     /* of a container's time */
 
 /* More are in the table. */
 enum { NAMES = 3 };
-
-void live_name(struct textbuf *out, const struct live_container *c)
-{
-    const char *const parts[] = {c->namespace_, c->pod, c->name};
-    const char *separator = "";
-    for (int i = 0; i < 3; i++) {
-        if (!parts[i][0])
-            continue;
-        textbuf_printf(out, "%s%s", separator, parts[i]);
-        separator = "/";
-    }
-}
-
-void live_duration(struct textbuf *out, double seconds)
-{
-    static const struct {
-        double seconds;
-        const char *unit;
-    } units[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
-    size_t i = 0;
-    while (i < 3 && seconds < units[i].seconds)
-        i++;
-    textbuf_printf(out, "%.0f %s", floor(fmax(seconds, 0) / units[i].seconds), units[i].unit);
-}
 
 /* "A", "A and B", "A, B, C and 4 more". */
 struct listing {
@@ -53,6 +31,28 @@ static void list_end(const struct listing *list)
 {
     if (list->of > NAMES)
         textbuf_printf(list->out, " and %zu more", list->of - NAMES);
+}
+
+/* ---- what costs most ---- */
+
+bool live_say_costliest(struct textbuf *out, const struct live_view *view)
+{
+    const struct live_container *c = live_costliest(view);
+    if (!c)
+        return false;
+    live_name(out, c);
+    textbuf_str(out, " loses most here. ");
+    live_why(out, view, c);
+    return true;
+}
+
+static enum live_mood say_costliest(struct textbuf *out, const struct live_view *view)
+{
+    const struct live_container *c = live_costliest(view);
+    if (!live_say_costliest(out, view))
+        return LIVE_FINE;
+    textbuf_char(out, ' ');
+    return live_blame_cost(c, live_blame(view, c)) >= much ? LIVE_TROUBLE : LIVE_FINE;
 }
 
 /* ---- who waits ---- */
@@ -122,8 +122,8 @@ static enum live_mood say_waiting(struct textbuf *out, const struct live_view *v
                      : are_counted
                          ? "Whether somebody waits is not known yet: what is normal for the "
                            "containers is being learned. "
-                         : "Which containers wait cannot be told here: their reads of memory are "
-                           "not counted. ");
+                         : "Which containers wait for slow memory cannot be told here: their reads "
+                           "of memory are not counted. ");
     return view->n == 0 ? LIVE_FINE : LIVE_UNKNOWN;
 }
 
@@ -303,10 +303,11 @@ static enum live_mood say_memory(struct textbuf *out, const struct live_view *vi
 
 enum live_mood live_verdict(const struct live_view *view, bool all, struct textbuf *out)
 {
+    enum live_mood costs = say_costliest(out, view);
     enum live_mood waiting = say_waiting(out, view);
     enum live_mood slowed = say_slowed(out, view);
     enum live_mood memory = say_memory(out, view, all);
     if (out->len > 0 && out->data[out->len - 1] == ' ')
         out->data[--out->len] = '\0';
-    return worse(waiting, worse(slowed, memory));
+    return worse(costs, worse(waiting, worse(slowed, memory)));
 }

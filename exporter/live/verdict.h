@@ -4,6 +4,7 @@
 
 #include "exporter/base/textbuf.h"
 #include "exporter/live/live.h"
+#include "exporter/live/words.h"
 
 enum live_mood {
     LIVE_FINE,    /* none waits or is slowed down, and memory is as fast as usual */
@@ -14,9 +15,8 @@ enum live_mood {
 /* 'view' is sorted (order.h). 'all': suspicions that /metrics does not show may be told. */
 enum live_mood live_verdict(const struct live_view *view, bool all, struct textbuf *out);
 
-/* "namespace/pod/container", as far as there are such. */
-void live_name(struct textbuf *out, const struct live_container *container);
-/* "35 s", "4 min", "2 h", "3 d"; rounded down. */
-void live_duration(struct textbuf *out, double seconds);
+/* Who loses most of its time here, why, and what to do: two sentences. False, and nothing, where
+ * that is nobody. */
+bool live_say_costliest(struct textbuf *out, const struct live_view *view);
 
 #endif

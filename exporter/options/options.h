@@ -53,6 +53,7 @@ struct options {
 
     bool once; /* also where doctor is */
     bool doctor, json;
+    bool table;  /* with once: for people, after ten seconds */
     size_t user; /* 0: as started */
     enum log_level log_level;
     enum log_format log_format;

@@ -239,6 +239,11 @@ const struct option_flag flag_table[] = {
      .type = FLAG_BOOL,
      .offset = MEMBER(json),
      .help = "With --doctor: as a JSON document."},
+    {.name = "table",
+     .type = FLAG_BOOL,
+     .offset = MEMBER(table),
+     .help = "With --once: instead of the metrics, print what each container waits for and what to "
+             "do, after ten seconds (replay: after the last tick)."},
     {.name = "process.user",
      .type = FLAG_COUNT,
      .offset = MEMBER(user),

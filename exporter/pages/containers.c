@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "exporter/containers/workload.h"
+#include "exporter/live/blame.h"
 #include "exporter/live/clip.h"
 #include "exporter/live/order.h"
+#include "exporter/live/verdict.h"
 #include "exporter/pages/arguments.h"
 #include "exporter/pages/internal.h"
 
@@ -99,13 +101,34 @@ static const char *suspicion_of(const struct live_container *c)
     return words[c->suspicion];
 }
 
-static const char *state_of(const struct live_container *c)
+static const char *state_of(const struct live_container *c, enum blame blame)
 {
     if (c->waits)
         return "waits";
     if (c->suspicion != LIVE_UNSUSPECTED)
         return suspicion_of(c);
-    return isnan(c->number[LIVE_NORMAL_SECONDS]) ? "unknown" : "ok";
+    if (blame != BLAME_UNKNOWN && blame != BLAME_NOTHING)
+        return "waits";
+    return isnan(c->number[LIVE_NORMAL_SECONDS]) && blame == BLAME_UNKNOWN ? "unknown" : "ok";
+}
+
+/* Seconds per second, by cause; null: nobody looks for it. */
+static json_t *lost_of(const struct live_container *c)
+{
+    json_t *object = c->lost.told ? json_object() : json_null();
+    for (int i = 0; c->lost.told && i < LOSSES; i++)
+        if (c->lost.per_second[i] > 0)
+            json_object_set_new(object, loss_name((enum loss)i), number(c->lost.per_second[i]));
+    return object;
+}
+
+static json_t *why_of(const struct live_view *view, const struct live_container *c)
+{
+    struct textbuf words = TEXTBUF_INIT;
+    live_why(&words, view, c);
+    json_t *text = textbuf_finish(&words) ? NULL : json_stringn(words.data, words.len);
+    textbuf_release(&words);
+    return text ? text : json_null();
 }
 
 /* By its labels, which those have, too, that have ended. */
@@ -151,6 +174,7 @@ static int describe(void *context, size_t at, json_t *object)
         c.number[i] = NAN;
     for (int t = 0; t < LIVE_TARGETS && !shown; t++)
         c.elsewhere[t].ratio = NAN;
+    enum blame blame = shown ? live_blame(&listing->view, &c) : BLAME_UNKNOWN;
     const struct {
         const char *name;
         json_t *value;
@@ -158,10 +182,13 @@ static int describe(void *context, size_t at, json_t *object)
         {"workload", workload_of(object)},
         {"cgroup_id", c.cgroup_id ? json_integer((json_int_t)c.cgroup_id) : json_null()},
         {"running", listing->known ? json_boolean(shown) : json_null()},
-        {"state", word(shown            ? state_of(&c)
+        {"state", word(shown            ? state_of(&c, blame)
                        : listing->known ? "ended"
                                         : NULL)},
         {"suspicion", word(suspicion_of(&c))},
+        {"verdict", word(blame_name(blame))},
+        {"why", shown ? why_of(&listing->view, &c) : json_null()},
+        {"lost", lost_of(&c)},
         {"read_latency_seconds", number(c.number[LIVE_READ_SECONDS])},
         {"normal_latency_seconds", number(c.number[LIVE_NORMAL_SECONDS])},
         {"latency_ratio", number(live_ratio(&c))},
@@ -244,6 +271,14 @@ static void add_origin(struct textbuf *out, const struct snapshot_origin *origin
     else
         textbuf_printf(out, "\"base_frequency_hz\":null,%s", space);
     add_tick(out, "tick", &origin->tick, space);
+    struct textbuf costliest = TEXTBUF_INIT;
+    textbuf_str(out, "\"costliest\":");
+    if (live_say_costliest(&costliest, &listing->view) && !textbuf_finish(&costliest))
+        textbuf_quoted(out, costliest.data);
+    else
+        textbuf_str(out, "null");
+    textbuf_release(&costliest);
+    textbuf_printf(out, ",%s", space);
     if (listing->known)
         add_tick(out, "live_tick", &listing->view.tick, space);
     else

@@ -2,6 +2,7 @@
 #ifndef IE_PAGES_SIGHT_H
 #define IE_PAGES_SIGHT_H
 
+#include "exporter/live/blame.h"
 #include "exporter/live/verdict.h"
 #include "exporter/pages/internal.h"
 
@@ -10,6 +11,7 @@ enum { SIGHT_ROWS = 500 }; /* more containers are left out, the least troubled o
 /* A column of the table of containers. */
 enum column {
     COLUMN_TROUBLE, /* the order in which they come unless asked otherwise */
+    COLUMN_LOST,
     COLUMN_SLOWDOWN,
     COLUMN_READ,
     COLUMN_NORMAL,

@@ -117,14 +117,32 @@ static const struct live_container *surest(const struct sight *sight)
     return found;
 }
 
+/* What it loses most of its time for; slow memory is advised on by itself. */
+static void advise_costliest(struct textbuf *out, const struct sight *sight,
+                             const struct live_container *c)
+{
+    struct textbuf why = TEXTBUF_INIT;
+    live_why(&why, &sight->view, c);
+    textbuf_str(out, "<p>About <b>");
+    sight_name(out, c);
+    textbuf_str(out, "</b>: ");
+    if (!textbuf_finish(&why))
+        textbuf_html(out, why.data);
+    textbuf_str(out, "</p>\n");
+    textbuf_release(&why);
+}
+
 void sight_advice(struct textbuf *out, const struct sight *sight)
 {
+    const struct live_container *costliest = live_costliest(&sight->view);
     const struct live_container *cause = surest(sight);
     const struct live_container *victim =
         sight->view.n > 0 && sight->view.containers[0].waits ? sight->view.containers : NULL;
     textbuf_str(out, "<section id=\"next\" class=\"live\">");
-    if (cause || victim)
+    if (cause || victim || costliest)
         textbuf_str(out, "<h2>What to do next</h2>\n");
+    if (costliest)
+        advise_costliest(out, sight, costliest);
     if (cause)
         advise_cause(out, sight, cause);
     if (victim)

@@ -10,6 +10,9 @@ static const struct {
     const char *word, *title, *explained;
 } columns[COLUMNS] = {
     [COLUMN_TROUBLE] = {"trouble", "State", "who waits first, then who makes it wait"},
+    [COLUMN_LOST] = {"lost", "Waits for",
+                     "of its time, in the last windows; point at it for what to "
+                     "do"},
     [COLUMN_SLOWDOWN] = {"slower", "Slow-down",
                          "times as long as its work would take alone, an estimate"},
     [COLUMN_READ] = {"read", "Read ns", "mean latency of a read of memory in the last second"},
@@ -106,6 +109,8 @@ static double value_of(const struct sight *sight, const struct live_container *c
                        enum column column, double all_reads)
 {
     switch (column) {
+    case COLUMN_LOST:
+        return live_lost_sum(c);
     case COLUMN_SLOWDOWN:
         return c->number[LIVE_SLOWDOWN_RATIO];
     case COLUMN_READ:
@@ -201,6 +206,27 @@ static void add_places(struct textbuf *out, const struct live_view *view,
     }
 }
 
+/* With the sentence behind it, for who points at it. */
+static void add_losses(struct textbuf *out, const struct live_view *view,
+                       const struct live_container *c)
+{
+    struct textbuf why = TEXTBUF_INIT, losses = TEXTBUF_INIT;
+    live_why(&why, view, c);
+    live_losses(&losses, c);
+    if (!textbuf_finish(&why) && !textbuf_finish(&losses)) {
+        textbuf_str(out, "<span title=\"");
+        textbuf_html(out, why.data);
+        textbuf_str(out, "\">");
+        textbuf_html(out, losses.len > 0                            ? losses.data
+                          : live_blame(view, c) == BLAME_NOTHING    ? "nothing"
+                          : blame_name(live_blame(view, c)) != NULL ? "see why"
+                                                                    : "not known");
+        textbuf_str(out, "</span>");
+    }
+    textbuf_release(&why);
+    textbuf_release(&losses);
+}
+
 /* ---- which rows, in which order ---- */
 
 struct row {
@@ -244,7 +270,7 @@ static void find_columns(struct table *table)
 {
     table->has[COLUMN_TROUBLE] = true;
     for (size_t i = 0; i < table->sight->view.n; i++)
-        for (int column = COLUMN_SLOWDOWN; column < COLUMNS; column++)
+        for (int column = COLUMN_LOST; column < COLUMNS; column++)
             table->has[column] |= !isnan(value_of(table->sight, &table->sight->view.containers[i],
                                                   (enum column)column, table->all_reads));
 }
@@ -299,7 +325,7 @@ static void add_row(struct textbuf *out, const struct table *table, const struct
     sight_name(out, c);
     textbuf_str(out, "</th>");
     add_state(out, table->sight, c);
-    for (int column = COLUMN_SLOWDOWN; column < COLUMNS; column++) {
+    for (int column = COLUMN_LOST; column < COLUMNS; column++) {
         double value = value_of(table->sight, c, (enum column)column, table->all_reads);
         if (!table->has[column])
             continue;
@@ -310,7 +336,9 @@ static void add_row(struct textbuf *out, const struct table *table, const struct
             continue;
         }
         textbuf_printf(out, " data-value=\"%.6g\">", value);
-        if (column == COLUMN_SOCKET)
+        if (column == COLUMN_LOST)
+            add_losses(out, &table->sight->view, c);
+        else if (column == COLUMN_SOCKET)
             add_sockets(out, c);
         else if (column == COLUMN_ELSEWHERE)
             add_places(out, &table->sight->view, c);
