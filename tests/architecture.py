@@ -56,7 +56,7 @@ FILES = 25
 FILES_ALLOWED = {
     "collectors/attribution": 59,
     "collectors/formulas": 32,
-    "exporter/base": 36,
+    "exporter/base": 37,
     "exporter/daemon": 32,
     "exporter/source/accesses": 33,
     "exporter/source/recording": 26,
