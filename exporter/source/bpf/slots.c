@@ -19,10 +19,10 @@ static size_t greater(size_t a, size_t b)
 
 size_t bpf_slots_for(size_t containers, uint64_t interval_ns)
 {
-    enum { SPARE_LEAST = 64 };
-    const double ended = 2000.0 / 60e9 * 2 * (double)interval_ns;
-    size_t most = greater(containers, SPARE_LEAST);
-    return containers + (ended < (double)most ? greater((size_t)ended, SPARE_LEAST) : most);
+    enum { BATCHES = 200, FEW = 64 };
+    const double spare = 2000.0 / 60e9 * 2 * (double)interval_ns + BATCHES;
+    size_t most = greater(containers, FEW);
+    return containers + (spare < (double)most ? (size_t)spare : most);
 }
 
 int bpf_slots_init(struct bpf_slots *slots, size_t n)
