@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Every link that documents, dashboards and alerts print leads to something, and so do commands.
+No line of a document has more than 600 characters.
 
 Within the tree: the file exists, and so does the heading behind the #. Links to elsewhere are looked
 at only for their form: there is no network here. What the quickstart prints is asked for by
@@ -72,6 +73,20 @@ def wrong(file, link):
     if url.fragment and (target.suffix != ".md" or url.fragment not in anchors(target.read_text())):
         return "no such heading"
     return None
+
+
+# Made from texts of the program, a row for each.
+MADE = {SOURCE / "collectors/METRICS.md"}
+LONGEST = 600
+
+
+class Lines(unittest.TestCase):
+    def test_rows_can_be_read(self):
+        """A longer row of a table is several."""
+        for file in documents():
+            for number, line in enumerate(file.read_text().split("\n"), 1):
+                if file not in MADE and len(line) > LONGEST:
+                    self.fail(f"{file.relative_to(SOURCE)}:{number} has {len(line)} characters")
 
 
 class Links(unittest.TestCase):
