@@ -7,6 +7,12 @@
 
 #include "collectors/contract/collector.h"
 
+#ifdef IE_WITHOUT_NVMM
+#define COLLECTOR_OF_NVMM(entry)
+#else
+#define COLLECTOR_OF_NVMM(entry) entry
+#endif
+
 /* clang-format off */
 #define COLLECTORS(each) \
     each(core_latency) \
@@ -15,10 +21,10 @@
     each(attribution) \
     each(lost_time) \
     each(imc_rpq) \
-    each(pmm_rpq) \
+    COLLECTOR_OF_NVMM(each(pmm_rpq)) \
     each(amd_l3) \
     each(fill_sources) \
-    each(pebs_nvmm) \
+    COLLECTOR_OF_NVMM(each(pebs_nvmm)) \
     each(probe)
 /* clang-format on */
 
