@@ -23,21 +23,22 @@ struct own_labels {
     char text[];
 };
 
+/* What setting touches comes first: it is in one line of the cache, for three of four series. */
 struct series {
     struct family *family;
-    union {
-        struct labelset *common;
-        struct series *next_free;
-    };
-    struct own_labels *own; /* NULL: none */
-    uint64_t hash;
-    uint64_t created_wall_ns; /* 0: at the next publication */
     union {
         uint64_t u64;
         double number;
         struct histogram *histogram;
     };
     bool used, present;
+    uint32_t own_len; /* of own; here, so that publishing need not look there */
+    union {
+        struct labelset *common;
+        struct series *next_free;
+    };
+    struct own_labels *own;   /* NULL: none */
+    uint64_t created_wall_ns; /* 0: at the next publication */
 };
 
 struct chunk {

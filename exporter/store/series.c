@@ -58,6 +58,14 @@ static struct label_text labels_of(const struct labelset *common, const struct o
                                {common ? common->len : 0, own ? own->len : 0}};
 }
 
+/* 'common' belongs to the family's store. */
+static uint64_t hash_of(const struct family *family, const struct labelset *common,
+                        const struct own_labels *own)
+{
+    uint64_t sum = labels_hash(own ? own->text : "", own ? own->len : 0, family->store->seed);
+    return labels_mix(family->salt, sum + (common ? common->hash : 0));
+}
+
 static const struct series *find(const struct family *family, uint64_t hash,
                                  const struct label_text *labels)
 {
@@ -93,9 +101,7 @@ static int check(struct family *family, struct labelset *common, const struct ow
         return err;
     if (labels_clash(&labels))
         return -EINVAL;
-    uint64_t sum =
-        (common ? common->hash : 0) + labels_hash(labels.text[1], labels.len[1], store->seed);
-    *hash = labels_mix(family->salt, sum);
+    *hash = hash_of(family, common, own);
     return find(family, *hash, &labels) ? -EEXIST : 0;
 }
 
@@ -157,7 +163,7 @@ int series_new(struct family *family, struct labelset *common, const struct labe
     series->family = family;
     series->common = common;
     series->own = own_labels;
-    series->hash = hash;
+    series->own_len = own_labels ? (uint32_t)own_labels->len : 0;
     series->created_wall_ns = store->published_wall_ns;
     series->used = true;
     if (common)
@@ -166,7 +172,7 @@ int series_new(struct family *family, struct labelset *common, const struct labe
     family->n_used++;
     if (family->desc->type == METRIC_HISTOGRAM)
         store->histogram_bytes += histogram_size(family->desc);
-    hash_table_insert(&store->index, series->hash, series);
+    hash_table_insert(&store->index, hash, series);
     *out = series;
     return 0;
 }
@@ -177,7 +183,7 @@ void series_free(struct series *series)
         return;
     struct family *family = series->family;
     struct store *store = family->store;
-    hash_table_remove(&store->index, series->hash, series);
+    hash_table_remove(&store->index, hash_of(series->family, series->common, series->own), series);
     retired_add_own(&store->retired, series->own, store->published);
     count_shown(series, -1);
     retired_add_set(&store->retired, series->common, store->published);
@@ -197,16 +203,15 @@ int series_relabel(struct series *series, struct labelset *common)
     int err = check(series->family, common, series->own, &hash);
     if (err)
         return err;
-    hash_table_remove(&store->index, series->hash, series);
+    hash_table_remove(&store->index, hash_of(series->family, series->common, series->own), series);
     count_shown(series, -1);
     retired_add_set(&store->retired, series->common, store->published);
     if (common)
         labelset_ref(common);
     series->common = common;
     count_shown(series, +1);
-    series->hash = hash;
     /* One was just taken out, so there is room. */
-    hash_table_insert(&store->index, series->hash, series);
+    hash_table_insert(&store->index, hash, series);
     return 0;
 }
 

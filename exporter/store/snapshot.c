@@ -130,7 +130,7 @@ static size_t copy_family(struct sample *out, const struct family *family, uint6
             struct sample *sample = &out[n++];
             sample->common = series->common;
             sample->own = series->own ? series->own->text : "";
-            sample->own_len = series->own ? series->own->len : 0;
+            sample->own_len = series->own_len;
             sample->created_wall_ns = series->created_wall_ns;
             if (histogram)
                 copy_histogram(sample, series, histograms);
