@@ -45,7 +45,7 @@ struct nvmm_thread *nvmm_threads_add(struct nvmm_threads *threads,
 void nvmm_thread_share(struct nvmm_thread *thread, enum access access,
                        const struct nvmm_settled *settled);
 
-/* The sums are of before from now on, and begin anew; those that were of before are gone. */
+/* Keeps the sums as those of the period before, drops the ones that it had, and starts at 0. */
 void nvmm_threads_begin(struct nvmm_threads *threads);
 
 /* Forgets those whose latest sample is from before 'recent_ns' and that have nothing left to

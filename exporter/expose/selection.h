@@ -17,7 +17,7 @@ enum { SELECTIONS_KEPT = 4, SELECTION_KEY_SIZE = 256 };
 
 struct selections {
     pthread_mutex_t lock; /* held while a page is made */
-    uint64_t number;      /* of the snapshot that the pages below are of */
+    uint64_t number;      /* of the snapshot that the pages below show */
     size_t n;
     struct selection {
         char key[SELECTION_KEY_SIZE];
