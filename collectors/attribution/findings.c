@@ -60,13 +60,13 @@ static void refute(struct attribution_node *node, const struct ledger_workload *
 }
 
 /* A pattern that is barely significant is believed when it lasts, and only where the ledger has
- * seen a start or an end of it that the latency followed. */
-static bool has_pattern(struct attribution_column *column, const struct attribution_slot *slot,
-                        const struct ledger_workload *w)
+ * seen a start or an end of it that the latency followed, or has not seen enough to say. */
+static bool has_pattern(const struct attribution_node *node, struct attribution_column *column,
+                        const struct attribution_slot *slot, const struct ledger_workload *w)
 {
     bool now = slot && slot->state == ATTRIBUTION_NAMED;
-    column->streak =
-        now && (w->evidence > agreeing || slot->score >= alone_score) ? column->streak + 1 : 0;
+    bool agrees = w->evidence + w->provisional > agreeing || !ledger_knows(&node->ledger);
+    column->streak = now && (agrees || slot->score >= alone_score) ? column->streak + 1 : 0;
     return column->streak > 0 && (slot->score >= plain_score || column->streak > BARELY_READINGS);
 }
 
@@ -133,7 +133,7 @@ static void judge(struct attribution_node *node, size_t i)
     struct estimate regression = by_regression(d, &column->member, slot);
     struct estimate estimate = is_by_onset(node, slot, w) ? by_onset(w) : regression;
     *f = (struct attribution_finding){
-        .state = state_of(slot, has_pattern(column, slot, w), w),
+        .state = state_of(slot, has_pattern(node, column, slot, w), w),
         .probability = w->probability > 0 ? (double)w->probability : NAN,
         .effect = estimate.effect,
         .se = estimate.se,
