@@ -8,7 +8,7 @@
 #include "collectors/attribution/readings.h"
 
 /* Of a cause: what is expected of how its effect begins. */
-static const double of_shape = 0.5, of_step = 0.35, of_late_step = 0.15;
+static const double of_shape = 0.5, of_step = 0.3, of_late_step = 0.2;
 enum {
     WINDOW_BEFORE = 30,
     LATE = 30,
@@ -92,37 +92,57 @@ struct cause {
     double effect, se; /* of its jump: log latency */
 };
 
-static void add_steps(const struct scene *scene, const struct ledger_episode *e, struct cause *out)
+/* One more explanation; the likelier one says by how much. */
+static void add_explanation(const struct scene *scene, struct cause *out, double factor,
+                            uint64_t reading)
 {
-    double sum = -INFINITY;
-    unsigned n = 0;
-    for (unsigned k = 0; k < e->n_jumps; k++)
-        for (int off = -1; off <= 1; off++, n++)
-            sum = add_logs(sum, step_at(scene, e->jump[k].at + (uint64_t)off, e->jump[k].up));
-    out->factor = add_logs(out->factor, log(of_step / n) + sum);
+    if (factor > out->factor) {
+        struct onset_fit fit = onset_fit_step(&scene->window, (unsigned)(reading - scene->first));
+        out->effect = fabs(fit.coefficient);
+        out->se = fit.se;
+    }
+    out->factor = add_logs(out->factor, factor);
 }
 
-/* A start that warms up: the latency follows within half a minute. */
-static void add_late_steps(const struct scene *scene, const struct ledger_episode *e,
-                           struct cause *out)
+static void add_steps(const struct scene *scene, const struct ledger_episode *e, struct cause *out)
 {
     double sum = -INFINITY, best = -INFINITY;
     uint64_t best_at = 0;
+    unsigned n = 0;
+    for (unsigned k = 0; k < e->n_jumps; k++)
+        for (int off = -1; off <= 1; off++, n++) {
+            uint64_t at = e->jump[k].at + (uint64_t)off;
+            double step = step_at(scene, at, e->jump[k].up);
+            sum = add_logs(sum, step);
+            if (step > best) {
+                best = step;
+                best_at = at;
+            }
+        }
+    /* Of several jumps no one says how much all of them do. */
+    double steps = log(of_step / n) + sum;
+    if (e->n_jumps == 1)
+        add_explanation(scene, out, steps, best_at);
+    else
+        out->factor = add_logs(out->factor, steps);
+}
+
+/* A start that needs a while: the latency follows within half a minute, rather soon than late. */
+static void add_late_steps(const struct scene *scene, const struct ledger_episode *e,
+                           struct cause *out)
+{
+    double sum = -INFINITY, best = -INFINITY, all = 0;
+    uint64_t best_at = 0;
     for (unsigned k = 0; k < LATE; k++) {
-        double step = step_at(scene, e->jump[0].at + k, e->size > 0);
+        double step = step_at(scene, e->jump[0].at + k, e->size > 0) - log(k + 2);
+        all += 1.0 / (k + 2);
         sum = add_logs(sum, step);
         if (step > best) {
             best = step;
             best_at = e->jump[0].at + k;
         }
     }
-    double late = log(of_late_step / LATE) + sum;
-    if (late > out->factor) {
-        struct onset_fit fit = onset_fit_step(&scene->window, (unsigned)(best_at - scene->first));
-        out->effect = fabs(fit.coefficient);
-        out->se = fit.se;
-    }
-    out->factor = add_logs(out->factor, late);
+    add_explanation(scene, out, log(of_late_step / all) + sum, best_at);
 }
 
 static struct cause judge_cause(const struct scene *scene, const struct ledger_episode *e)
@@ -170,7 +190,7 @@ static double weight_of(const struct ledger *ledger, const struct ledger_episode
     return ledger_probability(ledger_past_evidence(ledger, other->workload));
 }
 
-/* Everybody together, where several jumped at once the same way. */
+/* All others together, where several jumped at once the same way. */
 static double judge_crowd(const struct scene *scene, const struct ledger_episode *e)
 {
     const struct ledger *ledger = scene->ledger;
@@ -184,7 +204,8 @@ static double judge_crowd(const struct scene *scene, const struct ledger_episode
         return -INFINITY;
     double q[ONSET_WINDOW], low = INFINITY, high = -INFINITY;
     for (unsigned i = 0; i < scene->window.n; i++) {
-        q[i] = (double)ledger->all[(scene->first + i) % ONSET_WINDOW];
+        q[i] = (double)ledger->all[(scene->first + i) % ONSET_WINDOW] -
+               ledger_x(&ledger->at[e->workload], scene->first + i);
         low = fmin(low, q[i]);
         high = fmax(high, q[i]);
     }

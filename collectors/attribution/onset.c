@@ -4,6 +4,9 @@
 
 static const double prior_sd = 0.25; /* of what a cause adds to log latency */
 static const double least_square = 1e-9;
+static const double of_sudden = 0.5, of_warming = 0.25; /* see onset.h */
+static const double left_after_reading[] = {0.78, 0.92};
+enum { WARMINGS = sizeof left_after_reading / sizeof *left_after_reading };
 
 void onset_window_begin(struct onset_window *w)
 {
@@ -41,15 +44,63 @@ static struct onset_fit fit_step(const struct onset_window *w, unsigned u)
     return fit(w, before * after / w->n, -w->below[u]);
 }
 
+/* Of the readings from u on, k of them behind it, m in all: a^m and the sum of a^(k+1) (y - mean). */
+struct warming {
+    double left, faded;
+};
+
+/* One reading earlier. */
+static void warming_extend(struct warming *warming, const struct onset_window *w, unsigned u,
+                           double a)
+{
+    warming->left *= a;
+    warming->faded = a * (w->y[u] - w->mean + warming->faded);
+}
+
+static struct onset_fit fit_warming(const struct onset_window *w, unsigned u,
+                                    const struct warming *warming, double a)
+{
+    double m = w->n - u, left = warming->left;
+    double sum_a = a * (1 - left) / (1 - a), sum_aa = a * a * (1 - left * left) / (1 - a * a);
+    double sum = m - sum_a, square = m - 2 * sum_a + sum_aa;
+    return fit(w, square - sum * sum / w->n, -w->below[u] - warming->faded);
+}
+
 struct onset_fit onset_fit_step(const struct onset_window *w, unsigned u)
 {
-    return with_side(fit_step(w, u));
+    struct onset_fit best = fit_step(w, u);
+    double most = best.two_sided + log(of_sudden / of_warming);
+    for (unsigned i = 0; i < WARMINGS; i++) {
+        struct warming warming = {1, 0};
+        for (unsigned k = w->n; k-- > u;)
+            warming_extend(&warming, w, k, left_after_reading[i]);
+        struct onset_fit warm = fit_warming(w, u, &warming, left_after_reading[i]);
+        if (warm.two_sided <= most)
+            continue;
+        most = warm.two_sided;
+        best = warm;
+    }
+    return with_side(best);
 }
 
 void onset_window_steps(struct onset_window *w, unsigned from, unsigned to)
 {
-    for (unsigned u = from; u < to; u++)
-        w->step[u] = fit_step(w, u).two_sided;
+    struct warming warming[WARMINGS] = {{1, 0}, {1, 0}};
+    for (unsigned u = w->n; u-- > from;) {
+        for (unsigned i = 0; i < WARMINGS; i++)
+            warming_extend(&warming[i], w, u, left_after_reading[i]);
+        if (u >= to)
+            continue;
+        double sudden = fit_step(w, u).two_sided, warm[WARMINGS], most = sudden;
+        for (unsigned i = 0; i < WARMINGS; i++) {
+            warm[i] = fit_warming(w, u, &warming[i], left_after_reading[i]).two_sided;
+            most = fmax(most, warm[i]);
+        }
+        double sum = of_sudden * exp(sudden - most);
+        for (unsigned i = 0; i < WARMINGS; i++)
+            sum += of_warming * exp(warm[i] - most);
+        w->step[u] = most + log(sum);
+    }
 }
 
 struct onset_fit onset_fit_shape(const struct onset_window *w, const double *q)

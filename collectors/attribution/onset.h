@@ -13,6 +13,10 @@
  * Worked: 10 readings at 0 and 10 at 0.1, sigma 0.02, a step between them: ss 5, b 0.1,
  * V0 8e-5, V 7.98978e-5, m 0.0998722; two-sided 59.0890, one-sided 59.7822.
  *
+ * A step may be sudden, or warm up: in its k-th reading it has come to 1 - a^(k+1), with a = 0.78 or
+ * 0.92, so by 63 % within four readings or within twelve. One of two is sudden, one of four each of
+ * the others: so are those that nobody makes.
+ *
  * Pure.
  */
 #ifndef IE_COLLECTORS_ATTRIBUTION_ONSET_H
@@ -29,7 +33,7 @@ struct onset_window {
     double y[ONSET_WINDOW];
     double mean;
     double below[ONSET_WINDOW + 1]; /* sum of y - mean of the readings before */
-    double step[ONSET_WINDOW];      /* two-sided ln LR of a step at u; see onset_window_steps */
+    double step[ONSET_WINDOW];      /* ln LR of a step at u; see onset_window_steps */
 };
 
 struct onset_fit {
@@ -41,10 +45,10 @@ struct onset_fit {
 /* After y, n and sigma are set. */
 void onset_window_begin(struct onset_window *window);
 /* Fills step[u] for from <= u < to, 1 and n at the outside: the latency changed between readings
- * u - 1 and u. */
+ * u - 1 and u, or from there on, to either side. */
 void onset_window_steps(struct onset_window *window, unsigned from, unsigned to);
 
-/* A step at u, 1 <= u < n. */
+/* A step at u, 1 <= u < n: of sudden and warming ones the likeliest. */
 struct onset_fit onset_fit_step(const struct onset_window *window, unsigned u);
 /* Latency follows q, one value a reading. With a constant q nothing is known: both are 0. */
 struct onset_fit onset_fit_shape(const struct onset_window *window, const double *q);
