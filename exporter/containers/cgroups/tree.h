@@ -51,7 +51,7 @@ struct cgroup_node {
 
     enum node_kind kind;
     int fd;             /* of a candidate that is held open; -1: none */
-    uint64_t handle;    /* NODE_CONTAINER */
+    uint64_t handle;    /* NODE_CONTAINER; of a candidate that is counted already, else 0 */
     uint32_t slot, gen; /* while the table holds it; gen 0: it does not */
     bool resolved;      /* names are final */
     unsigned tries;     /* to find names, or since it was taken for a sandbox */

@@ -329,6 +329,7 @@ static int start(struct discovery *d, char *error, size_t error_size)
         snprintf(error, error_size, "%s: cannot be read", d->hierarchy.path);
         return -ENOENT;
     }
+    d->started = true;
     return 0;
 }
 

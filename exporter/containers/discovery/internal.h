@@ -19,6 +19,7 @@ struct discovery {
     struct watched_tree watched;
     struct names *names;
     uint64_t now_ns; /* of the call that is running */
+    bool started;    /* all that was there has been looked at */
 
     struct node_list scans;    /* subtrees to look through, first come first served */
     struct cgroup_walk *part;  /* the one that is being looked through */

@@ -95,14 +95,16 @@ static void hook_held(void *arg, void *owner, const struct container *container)
     struct cgroup_node *node = owner;
     node->slot = container->slot;
     node->gen = container->gen;
-    map_container(arg, node, true);
+    if (node->kind == NODE_CONTAINER) /* else it has no processes yet */
+        map_container(arg, node, true);
 }
 
 static void hook_dropped(void *arg, void *owner, const struct container *container)
 {
     (void)container;
     struct cgroup_node *node = owner;
-    map_container(arg, node, false);
+    if (node->kind == NODE_CONTAINER)
+        map_container(arg, node, false);
     node->gen = 0;
 }
 
@@ -294,8 +296,58 @@ static void close_candidate(struct discovery *d, struct cgroup_node *node)
         close(fd);
 }
 
+static struct container_spec candidate_spec(struct cgroup_node *node)
+{
+    static const struct cgroup_path_info plain = {.runtime = "", .qos_class = ""};
+    return make_spec(node, &plain, NULL);
+}
+
+/* What is made while we watch may be about to get its first process: it is counted at once, and
+ * shown when it has one, so that nothing of what that does is missed. Only root's: a tenant's would
+ * take places for nothing. */
+static void expect_processes(struct discovery *d, struct cgroup_node *node)
+{
+    if (!d->started || node->owner)
+        return;
+    struct container_spec spec = candidate_spec(node);
+    spec.cgroup_fd = watched_tree_open(&d->watched, node);
+    if (spec.cgroup_fd < 0 ||
+        container_table_add(d->config.table, &spec, d->now_ns, &node->handle) != 0)
+        node->handle = 0;
+}
+
+static void expect_no_more(struct discovery *d, struct cgroup_node *node)
+{
+    if (node->kind != NODE_CANDIDATE || !node->handle)
+        return;
+    container_table_discard(d->config.table, node->handle);
+    node->handle = 0;
+}
+
+/* It is one that was expected: from here on it is shown. */
+static bool confirm_candidate(struct discovery *d, struct cgroup_node *node)
+{
+    if (!node->handle)
+        return false;
+    node->resolved = true;
+    struct container_spec spec = candidate_spec(node);
+    if (container_table_rename(d->config.table, node->handle, &spec, d->now_ns) != 0) {
+        expect_no_more(d, node);
+        return false;
+    }
+    node->kind = NODE_CONTAINER;
+    if (node->gen)
+        map_container(d, node, true);
+    close_candidate(d, node);
+    node_stop_timer(&d->watched.tree, node);
+    watched_tree_watch(&d->watched, node);
+    return true;
+}
+
 static void promote_candidate(struct discovery *d, struct cgroup_node *node)
 {
+    if (confirm_candidate(d, node))
+        return;
     if (!take_place(d, node)) {
         close_candidate(d, node);
         return; /* the next rescan asks again */
@@ -309,8 +361,7 @@ static void promote_candidate(struct discovery *d, struct cgroup_node *node)
     }
     node_stop_timer(&d->watched.tree, node);
     node->resolved = true;
-    const struct cgroup_path_info plain = {.runtime = "", .qos_class = ""};
-    struct container_spec spec = make_spec(node, &plain, NULL);
+    struct container_spec spec = candidate_spec(node);
     add_to_table(d, node, &spec, fd < 0 ? -1 : fd);
     watched_tree_watch(&d->watched, node); /* its control files are of no interest any more */
 }
@@ -321,10 +372,12 @@ static void check_candidate(struct discovery *d, struct cgroup_node *node)
         promote_candidate(d, node);
         return;
     }
-    if (d->now_ns - node->found_ns < CANDIDATE_YOUNG_NS)
+    if (d->now_ns - node->found_ns < CANDIDATE_YOUNG_NS) {
         node_start_timer(&d->watched.tree, node, d->now_ns + CANDIDATE_CHECK_NS);
-    else
-        close_candidate(d, node); /* from here on its files' events and the rescans tell */
+        return;
+    }
+    close_candidate(d, node); /* from here on its files' events and the rescans tell */
+    expect_no_more(d, node);
 }
 
 /* ---- from discovery ---- */
@@ -366,8 +419,11 @@ void member_classify(struct discovery *d, struct cgroup_node *node)
             node->fd = -1;
     }
     watched_tree_watch(&d->watched, node);
+    if (node->kind != NODE_CANDIDATE)
+        return;
+    check_candidate(d, node);
     if (node->kind == NODE_CANDIDATE)
-        check_candidate(d, node);
+        expect_processes(d, node);
 }
 
 void member_check(struct discovery *d, struct cgroup_node *node)
@@ -404,6 +460,7 @@ void member_end(struct discovery *d, struct cgroup_node *node)
         retry_names(d, node); /* the last chance */
     if (node->kind == NODE_CONTAINER)
         container_table_end(d->config.table, node->handle, d->now_ns);
+    expect_no_more(d, node);
     close_candidate(d, node);
     node_give_place(node);
     if (d->config.map)

@@ -600,7 +600,10 @@ static void all_cgroups(void **state)
     world_mkdir(w, "/system.slice/new.service");
     world_write(w, "/system.slice/new.service", "cgroup.procs", "");
     world_settle(w);
-    assert_int_equal(world_monitored(w), 1);
+    /* It is counted from now on, for what may come, but not shown. */
+    assert_int_equal(world_monitored(w), 2);
+    assert_false(world_find(w, "/system.slice/new.service")->named);
+    uint64_t found_ns = world_find(w, "/system.slice/new.service")->found_mono_ns;
     char path[512], other[512];
     snprintf(path, sizeof path, "%s/system.slice/new.service/cgroup.procs", w->top);
     snprintf(other, sizeof other, "%s/host/procs", w->fixture.root);
@@ -608,7 +611,24 @@ static void all_cgroups(void **state)
     assert_int_equal(rename(other, path), 0);
     world_pass(w, 10 * WORLD_MS);
     assert_int_equal(world_monitored(w), 2);
-    assert_non_null(world_find(w, "/system.slice/new.service"));
+    assert_true(world_find(w, "/system.slice/new.service")->named);
+    assert_int_equal(world_find(w, "/system.slice/new.service")->found_mono_ns, found_ns);
+
+    /* Nothing comes, for a second or before it goes: it was none. */
+    world_write(w, "/system.slice/none.service", "cgroup.procs", "");
+    world_settle(w);
+    assert_int_equal(world_monitored(w), 3);
+    world_pass(w, 990 * WORLD_MS);
+    assert_int_equal(world_monitored(w), 3);
+    world_pass(w, 20 * WORLD_MS);
+    assert_int_equal(world_monitored(w), 2);
+    world_write(w, "/system.slice/none.service/gone.service", "cgroup.procs", "");
+    world_settle(w);
+    assert_int_equal(world_monitored(w), 3);
+    world_rmdir(w, "/system.slice/none.service/gone.service");
+    world_settle(w);
+    assert_int_equal(world_monitored(w), 2);
+    assert_int_equal(w->ended, 0);
 
     /* One that stayed empty for long: its control file is written. */
     world_pass(w, 5 * WORLD_S);
@@ -626,6 +646,7 @@ static void all_cgroups(void **state)
     world_settle(w);
     assert_string_equal(world_mapped(w, session), "/system.slice/ssh.service/session");
     assert_int_equal(world_monitored(w), 4);
+    world_pass(w, 2 * WORLD_S);
 
     /* What is a container by its path keeps its names. */
     world_host_file(w, CONTAINERD ID_A "/config.json", "containerd-container.json");
@@ -633,6 +654,7 @@ static void all_cgroups(void **state)
     world_settle(w);
     assert_string_equal(world_find(w, POD "/" ID_A)->name, "cart");
     assert_string_equal(world_find(w, POD "/" ID_A)->short_id, "aaaa01234567");
+    world_pass(w, 2 * WORLD_S);
     assert_null(world_find(w, POD));
 }
 
