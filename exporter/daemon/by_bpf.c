@@ -1,16 +1,22 @@
 /* Counting containers by a program in the kernel: where that is asked for, or where cgroup events
  * would be too many, and it works. */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "exporter/containers/cgroups/hierarchy.h"
+#include "exporter/containers/cgroups/walk.h"
 #include "exporter/daemon/burden.h"
 #include "exporter/daemon/sources_internal.h"
 #include "exporter/service/privileges.h"
 #include "exporter/source/bpf/bpf.h"
 #include "exporter/source/bpf/slots.h"
+#include "exporter/source/perf/explain.h"
 
 static const char by_bpf[] = "bpf";
 
@@ -55,6 +61,32 @@ static int check_countable(struct source_set *set, struct verdict *why)
     return err;
 }
 
+/* By the first cgroup that there is; where there is none, it is not known, and perf's to say. */
+static bool perf_can(const struct cgroup_hierarchy *hierarchy, const struct perf_config *perf,
+                     struct verdict *why)
+{
+    char path[PATH_MAX];
+    struct cgroup_walk *walk;
+    struct cgroup_walk_entry entry;
+    bool can = true;
+    if (cgroup_walk_new(hierarchy, "/", WALK_CHEAPLY, &walk) != 0)
+        return true;
+    bool found = cgroup_walk_next(walk, &entry) == 1 && cgroup_walk_next(walk, &entry) == 1;
+    int n = found ? snprintf(path, sizeof path, "%s%s", hierarchy->path, entry.path) : -1;
+    int fd = n > 0 && (size_t)n < sizeof path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        can = perf_counts_cgroup(perf->kernel, fd);
+        close(fd);
+    }
+    cgroup_walk_free(walk);
+    if (!can)
+        verdict_set(why, REASON_OK,
+                    "the kernel counts no cgroup of %s by perf, for no controller was ever enabled "
+                    "there (echo +cpu > %s/cgroup.subtree_control)",
+                    hierarchy->path, hierarchy->path);
+    return can;
+}
+
 /* NULL: perf is to count, and sources->by says why. */
 static struct source *choose(struct sources *sources, const struct sources_config *config,
                              const struct perf_config *perf)
@@ -72,9 +104,10 @@ static struct source *choose(struct sources *sources, const struct sources_confi
         return NULL;
     int err = check_hierarchy(&config->plan->fs, &hierarchy, &why);
     if (options->source == SOURCE_AUTO) {
-        bool too_much = !err && burden_is_for_bpf(config, perf, &hierarchy, &wanted);
+        bool perf_counts = err || (!burden_is_for_bpf(config, perf, &hierarchy, &wanted) &&
+                                   perf_can(&hierarchy, perf, &wanted));
         sources->by = err ? why : wanted;
-        if (!too_much)
+        if (perf_counts)
             return NULL;
         /* SYS_ADMIN would do, but is given for perf where it is: nobody has asked for programs. */
         if (!privileges_has(CAP_BPF)) {

@@ -165,6 +165,19 @@ bool perf_cgroup_alive(int cgroup_fd)
     return faccessat(cgroup_fd, "cgroup.procs", F_OK, 0) == 0;
 }
 
+bool perf_counts_cgroup(const struct perf_kernel *kernel, int cgroup_fd)
+{
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+                                   .size = sizeof attr,
+                                   .config = PERF_COUNT_SW_DUMMY,
+                                   .disabled = 1};
+    int fd = kernel->event_open(kernel->context, &attr, cgroup_fd, 0, -1,
+                                PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
+    if (fd >= 0)
+        kernel->close(kernel->context, fd);
+    return fd != -ENOENT || !perf_cgroup_alive(cgroup_fd);
+}
+
 int perf_open_error(const struct scope *scope, int err)
 {
     bool may_be_gone = err == -ENOENT || err == -EBADF || err == -ENODEV;

@@ -12,6 +12,7 @@
 #include "exporter/source/event/encode.h"
 #include "exporter/source/event/table.h"
 #include "exporter/source/perf/context.h"
+#include "exporter/source/perf/kernel.h"
 #include "exporter/source/source.h"
 
 /*
@@ -31,6 +32,9 @@ void perf_explain_no_event(const struct fsroot *fs, const struct event_table *ta
 
 /* False when the directory is no cgroup, or one that was removed. */
 bool perf_cgroup_alive(int cgroup_fd);
+/* False when the kernel has no counters for this cgroup, though it lives: on v2, as long as no
+ * controller was ever enabled at the root. */
+bool perf_counts_cgroup(const struct perf_kernel *kernel, int cgroup_fd);
 /* What the kernel said, or -ESRCH when it said so because the cgroup is gone. */
 int perf_open_error(const struct scope *scope, int err);
 
