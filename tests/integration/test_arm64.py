@@ -3,62 +3,30 @@
 this machine, and the system calls of the seccomp profile.
 
 qemu-user has no perf events, no seccomp and no Landlock, so neither counters nor the confinement are
-seen here; nothing was run on a processor of Arm's. The libraries and the build stay below BUILD/arm64
-for the next run.
+seen here: counters are in test_pmu_vm.
 """
 import json
-import os
-import pathlib
 import re
-import shutil
 import subprocess
 import tempfile
 import unittest
 import urllib.request
 
+import arm64
 import harness
 import test_golden
+from arm64 import run
 from harness import wait_until
 
-WORK = harness.BUILD / "arm64"
-ROOT, PROGRAM = WORK / "root", WORK / "build/interference_exporter"
-QEMU = ["qemu-aarch64", "-L", ROOT]
 PROFILE = harness.SOURCE / "deploy/kubernetes/seccomp/interference-exporter.json"
+PROGRAM = arm64.PROGRAM
+QEMU = ["qemu-aarch64", "-L", arm64.ROOT]
 # Those that this qemu has no name for; the numbers are the same on all newer architectures.
 NUMBERS = {"293": "rseq", "437": "openat2", "439": "faccessat2", "444": "landlock_create_ruleset"}
 
 
-def run(*argv, **options):
-    result = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=900,
-                            **options)
-    assert result.returncode == 0, f"{argv}: {result.stdout[-3000:]}{result.stderr[-3000:]}"
-    return result.stdout
-
-
-def make_root():
-    """Unpacked, not installed: nothing of it runs but by qemu."""
-    listed = (harness.SOURCE / "deploy/packages-build.txt").read_text().split()
-    packages = ",".join(p for p in listed if p.endswith("-dev"))
-    stamp = WORK / "packages"
-    if stamp.exists() and stamp.read_text() == packages:
-        return
-    shutil.rmtree(WORK, ignore_errors=True)
-    WORK.mkdir()
-    suite = re.search(r"^VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text(),
-                      re.M)[1]
-    run("mmdebstrap", "--variant=extract", "--architectures=arm64", "--mode=root",
-        f"--include={packages}", suite, ROOT)
-    stamp.write_text(packages)
-
-
 def setUpModule():
-    make_root()
-    launcher = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    environment = {**os.environ, "IE_SYSROOT": str(ROOT)}
-    run("cmake", "-S", harness.SOURCE, "-B", WORK / "build", "-G", "Ninja", "-DIE_TESTS=OFF",
-        f"-DCMAKE_TOOLCHAIN_FILE={harness.SOURCE}/deploy/arm64/toolchain.cmake", "-DIE_WERROR=ON",
-        "-DIE_BPF=REQUIRED", *launcher, env=environment)
-    run("ninja", "-C", WORK / "build", env=environment)
+    arm64.build()
 
 
 def near(one, other):

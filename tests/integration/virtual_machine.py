@@ -172,22 +172,12 @@ class Step:
 _STEP = re.compile(r"^@begin (\S+)\n(.*?)\n@end \1 (\d+)\n", re.DOTALL | re.MULTILINE)
 
 
-def run(script, programs, files=None, kernel_flags="", devices=(), memory="1G", seconds=900):
-    """One life of a guest: {step: Step}. It fails when the guest does not come to its end."""
-    place = PLACE / pathlib.Path(script).stem
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
-    image(script, programs, files or {}).write(place / "initramfs")
+def live(place, name, argv, seconds):
+    """One life of a guest, whose console and results are files below 'place'; it fails when the guest
+    does not come to its end."""
     console, results = place / "console", place / "results"
-    process = harness.start(
-        ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max",
-         "-machine", "q35,nvdimm=on", "-smp", "2", "-m", memory, *devices,
-         "-kernel", next((KERNEL_PLACE / "boot").glob("vmlinuz-*")),
-         "-initrd", place / "initramfs",
-         "-append", f"console=ttyS0 quiet panic=-1 {kernel_flags}",
-         "-display", "none", "-monitor", "none", "-nic", "none", "-no-reboot",
-         "-serial", f"file:{console}", "-serial", f"file:{results}"],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    process = harness.start(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT)
     began, error = time.monotonic(), ""
     try:
         output = process.communicate(timeout=seconds)[0].decode(errors="replace")
@@ -195,7 +185,7 @@ def run(script, programs, files=None, kernel_flags="", devices=(), memory="1G", 
         error = f"the guest did not end within {seconds} s; "
         process.kill()
         output = process.communicate()[0].decode(errors="replace")
-    print(f"guest {script}: {time.monotonic() - began:.1f} s", flush=True)
+    print(f"guest {name}: {time.monotonic() - began:.1f} s", flush=True)
     text = results.read_text(errors="replace") if results.exists() else ""
     if error or not text.endswith("@done\n"):
         tail = console.read_text(errors="replace")[-4000:] if console.exists() else ""
@@ -204,3 +194,20 @@ def run(script, programs, files=None, kernel_flags="", devices=(), memory="1G", 
                              f"--- its results end so:\n{text[-2000:]}")
     (place / "initramfs").unlink()
     return {name: Step(int(status), body) for name, body, status in _STEP.findall(text)}
+
+
+def run(script, programs, files=None, kernel_flags="", devices=(), memory="1G", seconds=900):
+    """One life of a guest of this architecture: {step: Step}."""
+    place = PLACE / pathlib.Path(script).stem
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    image(script, programs, files or {}).write(place / "initramfs")
+    return live(place, script,
+                ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max",
+                 "-machine", "q35,nvdimm=on", "-smp", "2", "-m", memory, *devices,
+                 "-kernel", next((KERNEL_PLACE / "boot").glob("vmlinuz-*")),
+                 "-initrd", place / "initramfs",
+                 "-append", f"console=ttyS0 quiet panic=-1 {kernel_flags}",
+                 "-display", "none", "-monitor", "none", "-nic", "none", "-no-reboot",
+                 "-serial", f"file:{place}/console", "-serial", f"file:{place}/results"],
+                seconds)

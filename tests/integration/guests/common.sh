@@ -8,7 +8,8 @@ mount -t devtmpfs dev /dev
 mount -t tmpfs tmp /tmp
 mount -t cgroup2 none /sys/fs/cgroup
 ip link set lo up
-stty -F /dev/ttyS1 raw -echo
+results=${results:-/dev/ttyS1}
+stty -F "$results" raw -echo
 
 # step NAME COMMAND...: its output and status are the test's to judge. Outside of steps output goes
 # to the console, which is shown when something is wrong.
@@ -22,11 +23,11 @@ step() {
         cat /tmp/step
         echo
         echo "@end $step_name $step_status"
-    } >/dev/ttyS1
+    } >"$results"
 }
 
 finish() {
-    echo "@done" >/dev/ttyS1
+    echo "@done" >"$results"
     sync
     poweroff -f
 }
