@@ -101,12 +101,28 @@ struct core_latency_collector {
     bool off; /* found out while running that it cannot work */
 };
 
+/* Of Arm's cores that count no loads in flight. */
+static void explain_misses(const struct collector_env *env, struct verdict *why)
+{
+    if (!env->facts->no_stalls)
+        verdict_set(
+            why, REASON_OK,
+            "no latency, which this CPU does not count: how long a read stalls in its place");
+    else
+        verdict_set(why, REASON_UNSUPPORTED_CPU,
+                    "cycles, instructions and misses only: this CPU counts neither loads in flight "
+                    "nor cycles stalled for memory");
+}
+
 /* What is counted here: cycles and instructions, at least, also where a hypervisor refuses all
  * other events. *why: REASON_OK, or why no latency. */
 static bool find_group(const struct collector_env *env, enum group *group, struct verdict *why)
 {
-    if (core_group_find(env->sources, SCOPE_CGROUP, group, why))
+    if (core_group_find(env->sources, SCOPE_CGROUP, group, why)) {
+        if (*group == GROUP_MISSES && why->reason == REASON_OK)
+            explain_misses(env, why);
         return true;
+    }
     if ((why->reason != REASON_UNSUPPORTED_CPU && why->reason != REASON_NO_PMU) ||
         !source_set_check(env->sources, SCOPE_CGROUP, GROUP_CPI, NULL))
         return false;
@@ -164,7 +180,8 @@ static void lane_show(const struct lane *lane)
 static void lane_find_threshold(const struct core_latency_collector *self, struct lane *lane)
 {
     const struct container *c = lane->core.container;
-    lane->limits.given = thresholds_find(self->env.thresholds, c->namespace_, c->pod, c->name,
+    lane->limits.given = self->group != GROUP_MISSES && /* the user's are of latencies */
+                         thresholds_find(self->env.thresholds, c->namespace_, c->pod, c->name,
                                          &lane->limits.given_seconds);
 }
 
@@ -223,10 +240,10 @@ static void refresh_verdict(struct core_latency_collector *self)
     enum group group;
     if (!find_group(&self->env, &group, &now) || group != self->group)
         return;
-    if (group == GROUP_CPI)
-        ; /* the reason is in the words */
-    else if (self->basics_only)
+    if (self->basics_only)
         explain_basics(&now);
+    else if (group == GROUP_CPI || group == GROUP_MISSES)
+        ; /* the reason is in the words */
     else if (self->env.facts->in_flight_untrue)
         core_group_is_untrue(&now);
     else if (self->few_counters)
@@ -303,8 +320,10 @@ static void lane_estimate(struct core_latency_collector *self, struct lane *lane
     if (err == -ERANGE)
         self->status->discarded[DISCARD_IMPLAUSIBLE]++;
     lane->latency =
-        !err && core_latency_estimate_sums(&sums, machine->base_frequency_hz,
-                                           core_cache_of(machine), &lane->estimate) == 0;
+        !err && (self->group == GROUP_MISSES
+                     ? core_latency_of_stalls(&sums, machine->base_frequency_hz, &lane->estimate)
+                     : core_latency_estimate_sums(&sums, machine->base_frequency_hz,
+                                                  core_cache_of(machine), &lane->estimate)) == 0;
     if (lane->latency)
         lane->limits.caches_seconds =
             lane->estimate.latency_seconds - lane->estimate.beyond_seconds;
@@ -410,7 +429,9 @@ static enum lack lane_lack(const struct core_latency_collector *self, const stru
         return LACK_NONE;
     if (!lane->core.opened)
         return LACK_NOT_COUNTED;
-    if (isnan(core_cache_seconds(core_cache_of(machine), machine->base_frequency_hz)))
+    if (self->group == GROUP_MISSES
+            ? !(lane->counted >> C_STALLS & 1)
+            : isnan(core_cache_seconds(core_cache_of(machine), machine->base_frequency_hz)))
         return LACK_NO_LATENCY;
     return normal_busy_time(&lane->limits.normal) > 0 ? LACK_LEARNING : LACK_IDLE;
 }
@@ -463,7 +484,8 @@ static void lane_publish(struct core_latency_collector *self, struct lane *lane)
     lane_count(lane);
     lane->limits.lack = lane_lack(self, lane);
     live_rates(self, lane);
-    live_limits(self, lane);
+    if (self->group != GROUP_MISSES)
+        live_limits(self, lane);
     if (!lane->made)
         return;
     lane_show(lane);
@@ -482,7 +504,7 @@ static void add_to_node(struct core_latency_collector *self, const struct lane *
     for (int n = 0; n < N_COUNTS; n++)
         if (lane_counts(lane, node_count[n]))
             series_add_u64(self->node[n], lane->count[node_count[n]]);
-    if (!lane->latency)
+    if (!lane->latency || self->group == GROUP_MISSES)
         return;
     series_add(self->node[N_WAIT], lane->estimate.wait_seconds);
     series_add_u64(self->node[N_LATENCY_READS], lane->count[C_READS]);
@@ -513,7 +535,7 @@ static void switch_off(struct core_latency_collector *self)
     self->off = true;
 }
 
-/* Likewise of the fills, in whose group cycles and instructions count none the less. */
+/* Likewise of the other groups, in which cycles and instructions count none the less. */
 static void keep_basics(struct core_latency_collector *self)
 {
     explain_basics(&self->status->verdict);
@@ -535,7 +557,7 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
 {
     struct core_latency_collector *self = opaque;
     show_facts(self);
-    if (self->env.facts->l3_miss_reads_filtered && self->group == GROUP_FILLS) {
+    if (self->env.facts->l3_miss_reads_filtered && self->group != GROUP_CORE) {
         if (!self->basics_only)
             keep_basics(self);
     } else if (self->env.facts->l3_miss_reads_filtered && !self->off) {
@@ -569,7 +591,7 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
             learn_normal(self, lane, tick);
         }
         lane_publish(self, lane);
-        if (lane->busy)
+        if (lane->busy && self->group != GROUP_MISSES)
             tell_reads(&self->env, &lane->core, &lane->limits, &lane->estimate,
                        lane->count[C_READS], tick);
         lacking[lane->limits.lack]++;
@@ -583,7 +605,7 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
         series_set_u64(self->lacks[i], lacking[i]);
     enum reason reason = self->status->verdict.reason;
     if (reason == REASON_OK || reason == REASON_NMI_WATCHDOG || reason == REASON_NOT_CALIBRATED ||
-        (reason == REASON_NO_PMU && self->group == GROUP_FILLS))
+        (reason == REASON_NO_PMU && self->group != GROUP_CORE))
         refresh_verdict(self);
     return result;
 }
@@ -639,9 +661,12 @@ static int register_lacks(struct core_latency_collector *self, const char *owner
 static int register_all(struct core_latency_collector *self, const char *owner)
 {
     int err = 0;
-    for (int i = 0; i < C_METRICS && !err; i++)
-        err = store_family(self->env.store, &core_latency_container_descs[i], owner,
-                           &self->container_family[i]);
+    for (int i = 0; i < C_METRICS && !err; i++) {
+        bool stalls = self->group == GROUP_MISSES && core_latency_stall_descs[i].name;
+        err = store_family(self->env.store,
+                           stalls ? &core_latency_stall_descs[i] : &core_latency_container_descs[i],
+                           owner, &self->container_family[i]);
+    }
     if (!err && self->config->container_histogram)
         err = store_family(self->env.store, &core_latency_container_histogram_desc, owner,
                            &self->container_family[C_HISTOGRAM]);

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 #include "collectors/formulas/core_latency.h"
-#include "collectors/formulas/fill_latency.h"
 #include "collectors/learned/day_percentile.h"
 #include "collectors/learned/hour_percentile.h"
 #include "collectors/learned/keep.h"
 #include "collectors/parts/core_lane.h"
+#include "collectors/parts/fill_counts.h"
 #include "collectors/parts/probe_latency.h"
 #include "collectors/parts/window_read.h"
 #include "collectors/probe/calibration.h"
@@ -96,7 +96,7 @@ struct probe_collector {
     size_t n_pairs;
     struct counted_thread *threads;
     size_t n_threads;
-    enum group group;    /* of the threads' counters: GROUP_CORE or GROUP_FILLS */
+    enum group group;    /* of the threads' counters, as core_group_find() has it */
     uint64_t started_ns; /* the first tick's time, monotonic; 0 before */
     struct cache_calibration cache;
     struct hit_calibration hits;
@@ -285,21 +285,21 @@ static void judge_fills(struct probe_collector *self, struct counted_thread *cou
 {
     const struct machine *machine = &self->env.facts->machine;
     struct core_latency_counts counts = {0};
-    uint64_t in_flight, l2, l3;
+    struct fills fills;
     double frequency_hz, beyond;
-    if (!window_count(sum, GROUP_FILLS, ROLE_CYCLES, &counts.cycles) ||
-        !window_count(sum, GROUP_FILLS, ROLE_REF_CYCLES, &counts.ref_cycles) ||
-        !window_count(sum, GROUP_FILLS, ROLE_L1D_MISS_OCCUPANCY, &in_flight) ||
-        !window_count(sum, GROUP_FILLS, ROLE_L1D_FILLS_L2, &l2) ||
-        !window_count(sum, GROUP_FILLS, ROLE_L1D_FILLS_L3, &l3) ||
-        !window_count(sum, GROUP_FILLS, ROLE_L1D_FILLS_MEMORY, &counts.reads) ||
+    if (!window_count(sum, self->group, ROLE_CYCLES, &counts.cycles) ||
+        !window_count(sum, self->group, ROLE_REF_CYCLES, &counts.ref_cycles) ||
+        !window_count(sum, self->group, core_group_reads(self->group), &counts.reads) ||
         core_frequency_hz(counts.cycles, counts.ref_cycles, machine->base_frequency_hz,
                           &frequency_hz) != 0)
         return;
-    const struct fills fills = {(double)in_flight, (double)l2, (double)l3, (double)counts.reads};
-    const struct fill_times times = {machine->l2_fill_cycles, machine->l3_fill_cycles};
+    int err = fill_counts(sum, self->group, &fills);
+    if (err == -ENODATA)
+        return;
+    if (err) /* more misses than accesses: dead, or not what they are taken for */
+        fills = (struct fills){.memory = (double)counts.reads};
     judge_in_flight(self, counted, &fills, true_latency, frequency_hz);
-    if (fills_beyond(&fills, times, &beyond) != 0)
+    if (err || fills_beyond(&fills, fill_times_of(self->env.facts), &beyond) != 0)
         return;
     counts.occupancy = (uint64_t)beyond;
     show_error(counted, self->env.facts, tick, &counts, true_latency);
@@ -314,8 +314,8 @@ static void learn_fills(struct probe_collector *self, const struct counted_threa
     struct machine *machine = &facts->machine;
     uint64_t cycles = 0, ref_cycles = 0;
     double hz, l2 = 0, l3 = 0;
-    window_count(sum, GROUP_FILLS, ROLE_CYCLES, &cycles);
-    window_count(sum, GROUP_FILLS, ROLE_REF_CYCLES, &ref_cycles);
+    window_count(sum, self->group, ROLE_CYCLES, &cycles);
+    window_count(sum, self->group, ROLE_REF_CYCLES, &ref_cycles);
     if (facts->cache_cycles_final || !(facts->l1d_hit_cycles > 0) ||
         core_frequency_hz(cycles, ref_cycles, machine->base_frequency_hz, &hz) != 0)
         return;
@@ -329,8 +329,9 @@ static void learn_fills(struct probe_collector *self, const struct counted_threa
     }
     if (!known || !(l2 > facts->l1d_hit_cycles) || !(l3 > l2))
         return;
-    machine->l2_fill_cycles = l2 - facts->l1d_hit_cycles;
-    machine->l3_fill_cycles = l3 - facts->l1d_hit_cycles;
+    double before = facts->l1d_hits_in_flight ? 0 : facts->l1d_hit_cycles;
+    machine->l2_fill_cycles = l2 - before;
+    machine->l3_fill_cycles = l3 - before;
     facts_settle_fills(facts);
     self->fills_measured = true;
     log_info(self->env.log, "probe",
@@ -339,14 +340,30 @@ static void learn_fills(struct probe_collector *self, const struct counted_threa
              l2, l3);
 }
 
+/* Where nothing is counted that tells a latency: whether the chase's misses are. */
+static void judge_misses(struct probe_collector *self, struct counted_thread *counted,
+                         const struct window_sum *sum)
+{
+    struct facts *facts = self->env.facts;
+    uint64_t reads;
+    if (window_count(sum, GROUP_MISSES, ROLE_L3_MISS_READS, &reads) && reads > 0)
+        counted->dead_bursts = 0;
+    else if (facts->chase_must_miss && ++counted->dead_bursts >= FILTERED_BURSTS)
+        facts->l3_miss_reads_filtered = true;
+}
+
 static void judge_window(struct probe_collector *self, struct counted_thread *counted,
                          const struct tick *tick, const struct window_sum *sum, double true_latency)
 {
-    if (self->group == GROUP_FILLS) {
+    if (self->group == GROUP_FILLS || self->group == GROUP_IN_FLIGHT) {
         judge_fills(self, counted, tick, sum, true_latency);
         return;
     }
     struct core_latency_counts counts = {0};
+    if (self->group == GROUP_MISSES) {
+        judge_misses(self, counted, sum);
+        return;
+    }
     if (!window_count(sum, GROUP_CORE, ROLE_CYCLES, &counts.cycles) ||
         !window_count(sum, GROUP_CORE, ROLE_REF_CYCLES, &counts.ref_cycles) ||
         !window_count(sum, GROUP_CORE, ROLE_L3_MISS_READS, &counts.reads) ||
@@ -380,7 +397,7 @@ static int read_counted_threads(struct probe_collector *self, const struct tick 
         int err = window_read(self->env.sources, counted->core, self->status, &sum, &status);
         if (err && err != -ENODATA && !result)
             result = err;
-        if (!err && status == WINDOW_OK && self->group == GROUP_FILLS)
+        if (!err && status == WINDOW_OK && self->env.facts->l1d_hit_cycles > 0)
             learn_fills(self, counted, &sum, bursts, n);
         if (!err && status == WINDOW_OK &&
             only_local_bursts(bursts, n, counted->numa_node, &true_latency))

@@ -9,8 +9,14 @@
 #include "collectors/parts/named_series.h"
 #include "collectors/parts/window_read.h"
 
-const enum group attribution_clock_group[ATTRIBUTION_CLOCKS] = {
-    GROUP_CORE, GROUP_FILLS, GROUP_CPI, GROUP_ACTIVITY, [ATTRIBUTION_TRAFFIC] = GROUP_TRAFFIC};
+const enum group attribution_clock_group[ATTRIBUTION_CLOCKS] = {GROUP_CORE,
+                                                                GROUP_FILLS,
+                                                                GROUP_IN_FLIGHT,
+                                                                GROUP_MISSES,
+                                                                GROUP_CPI,
+                                                                GROUP_ACTIVITY,
+                                                                [ATTRIBUTION_TRAFFIC] =
+                                                                    GROUP_TRAFFIC};
 
 static void close_clock(struct source_set *sources, struct attribution_clock *clock)
 {

@@ -14,7 +14,7 @@
  * Where CPU time is read, the first that is there: the clocks of a group that core_latency has open
  * wherever there is a PMU, else the group activity. Or, alone, where traffic is.
  */
-enum { ATTRIBUTION_TRAFFIC = 4, ATTRIBUTION_CLOCKS };
+enum { ATTRIBUTION_TRAFFIC = 6, ATTRIBUTION_CLOCKS };
 extern const enum group attribution_clock_group[ATTRIBUTION_CLOCKS];
 
 /* What the lanes of one collector share. */

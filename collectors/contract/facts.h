@@ -26,6 +26,11 @@ struct facts {
     /* Where latencies come from the group of fills: what a hit in the L1 takes, t1 of
      * fill_latency.h. machine.cache_cycles is then t1 + t3. Else 0. */
     double l1d_hit_cycles;
+    /* What is in flight has the hits in the L1, too: t2 and t3 are whole times of hits, and
+     * machine.cache_cycles is t3. */
+    bool l1d_hits_in_flight;
+    /* Where the group of misses is counted: the CPU does not count stalls for memory. */
+    bool no_stalls;
     /* The probe's chase is not in the counter of misses in flight, or far too often. */
     bool in_flight_untrue;
     /* machine.cache_cycles and cache_seconds are final: given by --events.file or a recording, or
@@ -81,7 +86,8 @@ static inline void facts_settle_fills(struct facts *facts)
     if (!(facts->l1d_hit_cycles > 0) || !(machine->l2_fill_cycles > 0) ||
         !(machine->l3_fill_cycles > 0))
         return;
-    machine->cache_cycles = facts->l1d_hit_cycles + machine->l3_fill_cycles;
+    machine->cache_cycles =
+        (facts->l1d_hits_in_flight ? 0 : facts->l1d_hit_cycles) + machine->l3_fill_cycles;
     machine->cache_seconds = 0;
     facts->cache_cycles_final = true;
 }

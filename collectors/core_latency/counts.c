@@ -3,52 +3,56 @@
 #include <errno.h>
 #include <math.h>
 
-#include "collectors/formulas/fill_latency.h"
+#include "collectors/parts/core_lane.h"
+#include "collectors/parts/fill_counts.h"
 #include "collectors/parts/window_read.h"
 
-/* ROLE_COUNT: the group has none. */
+/* Those that no group but one has; the others are the core group's, where the group has them. */
 static const struct {
-    enum role core, fills;
-} role_of[C_COUNTS] = {
-    [C_CYCLES] = {ROLE_CYCLES, ROLE_CYCLES},
-    [C_REF_CYCLES] = {ROLE_REF_CYCLES, ROLE_REF_CYCLES},
-    [C_INSTRUCTIONS] = {ROLE_INSTRUCTIONS, ROLE_INSTRUCTIONS},
-    [C_READS] = {ROLE_L3_MISS_READS, ROLE_L1D_FILLS_MEMORY},
-    [C_OCCUPANCY] = {ROLE_L3_MISS_READ_OCCUPANCY, ROLE_COUNT},
-    [C_LLC_READS] = {ROLE_LLC_READS, ROLE_COUNT},
-    [C_ACTIVE] = {ROLE_L3_MISS_READ_ACTIVE, ROLE_COUNT},
-    [C_IN_FLIGHT] = {ROLE_COUNT, ROLE_L1D_MISS_OCCUPANCY},
-    [C_L2_FILLS] = {ROLE_COUNT, ROLE_L1D_FILLS_L2},
+    enum group group;
+    enum container_metric count;
+    enum role role;
+} own_roles[] = {
+    {GROUP_FILLS, C_READS, ROLE_L1D_FILLS_MEMORY},
+    {GROUP_FILLS, C_IN_FLIGHT, ROLE_L1D_MISS_OCCUPANCY},
+    {GROUP_FILLS, C_L2_FILLS, ROLE_L1D_FILLS_L2},
+    {GROUP_IN_FLIGHT, C_LOADS_IN_FLIGHT, ROLE_LOADS_IN_FLIGHT},
+    {GROUP_MISSES, C_STALLS, ROLE_MEMORY_STALLS},
 };
+
+/* ROLE_COUNT: there is none. */
+static enum role role_of(enum group group, enum container_metric count)
+{
+    static const enum role core[C_COUNTS] = {
+        [C_CYCLES] = ROLE_CYCLES,
+        [C_REF_CYCLES] = ROLE_REF_CYCLES,
+        [C_INSTRUCTIONS] = ROLE_INSTRUCTIONS,
+        [C_READS] = ROLE_L3_MISS_READS,
+        [C_OCCUPANCY] = ROLE_L3_MISS_READ_OCCUPANCY,
+        [C_LLC_READS] = ROLE_LLC_READS,
+        [C_ACTIVE] = ROLE_L3_MISS_READ_ACTIVE,
+        [C_IN_FLIGHT] = ROLE_COUNT,
+        [C_L2_FILLS] = ROLE_COUNT,
+        [C_LOADS_IN_FLIGHT] = ROLE_COUNT,
+        [C_STALLS] = ROLE_COUNT,
+    };
+    for (size_t i = 0; i < sizeof own_roles / sizeof *own_roles; i++)
+        if (own_roles[i].group == group && own_roles[i].count == count)
+            return own_roles[i].role;
+    enum role role = core[count];
+    return role != ROLE_COUNT && group_index(group, role) >= 0 ? role : ROLE_COUNT;
+}
 
 uint32_t counts_basic(enum group group)
 {
     const uint32_t cpi = 1u << C_CYCLES | 1u << C_INSTRUCTIONS;
     const uint32_t reads = cpi | 1u << C_REF_CYCLES | 1u << C_READS;
-    return group == GROUP_CPI ? cpi : group == GROUP_FILLS ? reads : reads | 1u << C_OCCUPANCY;
+    return group == GROUP_CPI ? cpi : group == GROUP_CORE ? reads | 1u << C_OCCUPANCY : reads;
 }
 
 uint32_t counts_of_any_cpu(void)
 {
     return counts_basic(GROUP_CPI) | 1u << C_REF_CYCLES;
-}
-
-static struct fill_times times_of(const struct facts *facts)
-{
-    return (struct fill_times){facts->machine.l2_fill_cycles, facts->machine.l3_fill_cycles};
-}
-
-static double reference_of(const struct window_sum *sum, enum role role)
-{
-    return sum->reference[group_index(GROUP_FILLS, role)];
-}
-
-static bool has_fills(const struct window_sum *sum)
-{
-    uint64_t unused;
-    return window_count(sum, GROUP_FILLS, ROLE_L1D_MISS_OCCUPANCY, &unused) &&
-           window_count(sum, GROUP_FILLS, ROLE_L1D_FILLS_L2, &unused) &&
-           window_count(sum, GROUP_FILLS, ROLE_L1D_FILLS_L3, &unused);
 }
 
 static void add(struct counts *out, enum container_metric c, uint64_t count)
@@ -57,29 +61,23 @@ static void add(struct counts *out, enum container_metric c, uint64_t count)
     out->counted |= 1u << c;
 }
 
-static void take_fills(const struct window_sum *sum, const struct facts *facts, struct counts *out)
+static void take_fills(const struct window_sum *sum, enum group group, const struct facts *facts,
+                       struct counts *out)
 {
-    struct fill_times times = times_of(facts);
+    struct fill_times times = fill_times_of(facts);
+    struct fills fills = {0};
     uint64_t l3;
-    if (window_count(sum, GROUP_FILLS, ROLE_L1D_FILLS_L3, &l3))
+    if (group == GROUP_FILLS && window_count(sum, group, ROLE_L1D_FILLS_L3, &l3))
         add(out, C_LLC_READS, l3 + out->count[C_READS]);
-    out->too_few = !has_fills(sum);
-    if (facts->l3_miss_reads_filtered) {
-        out->counted &= counts_of_any_cpu();
-        return;
-    }
+    int err = fill_counts(sum, group, &fills);
+    out->too_few = err == -ENODATA;
     if (facts->in_flight_untrue)
-        out->counted &= ~(1u << C_IN_FLIGHT);
+        out->counted &= ~(1u << C_IN_FLIGHT | 1u << C_LOADS_IN_FLIGHT);
     if (out->too_few || facts->in_flight_untrue || !(times.l3 > 0))
         return;
-    const struct fills fills = {
-        .in_flight = (double)out->count[C_IN_FLIGHT],
-        .l2 = (double)out->count[C_L2_FILLS],
-        .l3 = (double)l3,
-        .memory = (double)out->count[C_READS],
-    };
     double beyond = 0;
-    (void)fills_beyond(&fills, times, &beyond);
+    if (!err)
+        (void)fills_beyond(&fills, times, &beyond);
     add(out, C_OCCUPANCY, (uint64_t)llround(beyond));
 }
 
@@ -88,42 +86,55 @@ void counts_take(const struct window_sum *sum, enum group group, const struct fa
 {
     *out = (struct counts){.counted = 0};
     for (int c = 0; c < C_COUNTS; c++) {
-        enum role role = group == GROUP_FILLS ? role_of[c].fills : role_of[c].core;
+        enum role role = role_of(group, (enum container_metric)c);
         uint64_t count;
         if (role != ROLE_COUNT && window_count(sum, group, role, &count))
             add(out, (enum container_metric)c, count);
     }
-    if (group == GROUP_FILLS)
-        take_fills(sum, facts, out);
+    if (group == GROUP_FILLS || group == GROUP_IN_FLIGHT)
+        take_fills(sum, group, facts, out);
+    if (facts->l3_miss_reads_filtered && group != GROUP_CORE)
+        out->counted &= counts_of_any_cpu();
 }
 
-static int sums_of_fills(const struct window_sum *sum, const struct facts *facts,
+static int sums_of_fills(const struct window_sum *sum, enum group group, const struct facts *facts,
                          struct core_latency_sums *out)
 {
-    const struct fills fills = {
-        .in_flight = reference_of(sum, ROLE_L1D_MISS_OCCUPANCY),
-        .l2 = reference_of(sum, ROLE_L1D_FILLS_L2),
-        .l3 = reference_of(sum, ROLE_L1D_FILLS_L3),
-        .memory = reference_of(sum, ROLE_L1D_FILLS_MEMORY),
-    };
-    if (!has_fills(sum) || facts->in_flight_untrue || facts->l3_miss_reads_filtered)
-        return -ENODATA;
+    struct fills fills = {0};
+    int err = facts->in_flight_untrue || facts->l3_miss_reads_filtered
+                  ? -ENODATA
+                  : fill_counts_weighed(sum, group, &fills);
     out->reference_reads = fills.memory;
-    return fills_beyond(&fills, times_of(facts), &out->reference_occupancy);
+    return err ? err : fills_beyond(&fills, fill_times_of(facts), &out->reference_occupancy);
+}
+
+/* Of cores that count cycles stalled for memory, and nothing in flight: in the place of a latency,
+ * with no look through caches in it. */
+static int sums_of_stalls(const struct window_sum *sum, const struct facts *facts,
+                          struct core_latency_sums *out)
+{
+    uint64_t stalls;
+    if (facts->l3_miss_reads_filtered ||
+        !window_count(sum, GROUP_MISSES, ROLE_MEMORY_STALLS, &stalls) || stalls == 0)
+        return -ENODATA;
+    out->reference_occupancy = sum->reference[group_index(GROUP_MISSES, ROLE_MEMORY_STALLS)];
+    out->reference_reads = sum->reference[group_index(GROUP_MISSES, ROLE_L3_MISS_READS)];
+    return 0;
 }
 
 int counts_sums(const struct window_sum *sum, enum group group, const struct facts *facts,
                 struct core_latency_sums *out)
 {
     struct core_latency_sums sums = {.reads = 0};
-    enum role role = group == GROUP_FILLS ? ROLE_L1D_FILLS_MEMORY : ROLE_L3_MISS_READS;
-    if (!window_count(sum, group, role, &sums.reads) || sums.reads == 0)
+    if (!window_count(sum, group, core_group_reads(group), &sums.reads) || sums.reads == 0)
         return -ENODATA;
     if (sum->clockless > 0)
         return -ERANGE;
     int err = 0;
-    if (group == GROUP_FILLS) {
-        err = sums_of_fills(sum, facts, &sums);
+    if (group == GROUP_FILLS || group == GROUP_IN_FLIGHT) {
+        err = sums_of_fills(sum, group, facts, &sums);
+    } else if (group == GROUP_MISSES) {
+        err = sums_of_stalls(sum, facts, &sums);
     } else {
         sums.reference_reads = sum->reference[group_index(group, ROLE_L3_MISS_READS)];
         sums.reference_occupancy = sum->reference[group_index(group, ROLE_L3_MISS_READ_OCCUPANCY)];

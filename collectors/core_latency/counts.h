@@ -1,6 +1,7 @@
 /*
  * What a window says of one container, whichever of the groups its CPU counts: Intel's core group,
- * AMD's fills, or, on any other CPU, cycles and instructions alone. Pure.
+ * AMD's fills, Arm's loads in flight or misses, or, on any other CPU, cycles and instructions alone.
+ * Pure.
  */
 #ifndef IE_COLLECTORS_CORE_LATENCY_COUNTS_H
 #define IE_COLLECTORS_CORE_LATENCY_COUNTS_H
@@ -23,14 +24,15 @@ uint32_t counts_basic(enum group group);
 uint32_t counts_of_any_cpu(void);
 
 /*
- * A window that ran. Of AMD's, memory_read_occupancy is estimated from the counts (fill_latency.h):
- * unknown until t2 and t3 are, and 0 in a window from which it cannot be told.
+ * A window that ran. Of AMD's and Arm's, memory_read_occupancy is estimated from the counts
+ * (fill_latency.h): unknown until t2 and t3 are, and 0 in a window from which it cannot be told.
  */
 void counts_take(const struct window_sum *sum, enum group group, const struct facts *facts,
                  struct counts *out);
 
 /*
- * What latency_estimate_sums needs. -ENODATA: no latency from this window, and nothing wrong;
+ * What latency_estimate_sums needs. Of GROUP_MISSES the stalled cycles are in the occupancy's place,
+ * and what comes out is no latency. -ENODATA: no latency from this window, and nothing wrong;
  * -ERANGE: implausible: reads without cycles or without occupancy.
  */
 int counts_sums(const struct window_sum *sum, enum group group, const struct facts *facts,

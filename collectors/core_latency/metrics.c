@@ -75,6 +75,24 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
                     .help = "Lines that came from the core's L2 into its L1 data cache, prefetched "
                             "ones included. High: the container's data is in the L2, or is "
                             "prefetched there. AMD only."},
+    [C_LOADS_IN_FLIGHT] =
+        {.name = CONTAINER("loads_in_flight_cycles"),
+         .type = METRIC_COUNTER,
+         .number = METRIC_U64,
+         .labels = "container",
+         .help =
+             "Sum, over core cycles, of the container's loads in flight, wherever they are "
+             "served, hits in the L1 included. High: the container often waits for data, or "
+             "loads a lot. Some of Arm's cores only; memory_read_occupancy_cycles is what of it "
+             "is beyond the caches."},
+    [C_STALLS] = {.name = CONTAINER("memory_stall_cycles"),
+                  .type = METRIC_COUNTER,
+                  .number = METRIC_U64,
+                  .labels = "container",
+                  .help = "Core cycles in which the container could not go on for a load that "
+                          "missed the core's own caches. High compared with cpu_cycles: it mostly "
+                          "waits for memory, or for the last-level cache. Arm's cores that do not "
+                          "count loads in flight only."},
     [C_WAIT] = {.name = CONTAINER("memory_read_wait_seconds"),
                 .type = METRIC_COUNTER,
                 .number = METRIC_DOUBLE,
@@ -143,6 +161,64 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
                 .labels = "container, reason",
                 .help = "Why the container has no baseline: not_counted, no_latency, idle or "
                         "learning. Present with the value 1 for the reason that holds."},
+};
+
+/* What a read stalls for, where no latency is counted. */
+#define STALL(n) CONTAINER("memory_stall_per_read_" n)
+const struct metric_desc core_latency_stall_descs[C_METRICS] = {
+    [C_WAIT] = {.name = CONTAINER("memory_stall_seconds"),
+                .type = METRIC_COUNTER,
+                .number = METRIC_DOUBLE,
+                .labels = "container",
+                .help =
+                    "Time in which the container could not go on for a load that missed the "
+                    "core's own caches. High: it waits for memory, or for the last-level cache. "
+                    "Its rate divided by the rate of memory_stall_reads is the mean stall per "
+                    "read over any range. Arm's cores without a latency only."},
+    [C_LATENCY_READS] = {.name = CONTAINER("memory_stall_reads"),
+                         .type = METRIC_COUNTER,
+                         .number = METRIC_U64,
+                         .labels = "container",
+                         .help = "Memory reads of windows that have stalled cycles: the divisor of "
+                                 "memory_stall_seconds. High: the container depends on memory."},
+    [C_OBSERVED] = {.name = STALL("observed_seconds"),
+                    .type = METRIC_COUNTER,
+                    .number = METRIC_DOUBLE,
+                    .labels = "container",
+                    .help =
+                        "Time covered by busy windows (at least 1000 reads and a tenth of a "
+                        "CPU) whose stall per read is known. A rate near 1: nearly all windows. "
+                        "Low: the container hardly reads memory, or windows are discarded."},
+    [C_OVER] = {.name = STALL("over_threshold_seconds"),
+                .type = METRIC_COUNTER,
+                .number = METRIC_DOUBLE,
+                .labels = "container",
+                .help = "Part of the observed time in which the stall per read was above the "
+                        "threshold. A high share of the observed time: reads hold the container up "
+                        "longer than is normal for it. Absent until there is a threshold."},
+    [C_LATENCY] = {.name = STALL("seconds"),
+                   .type = METRIC_GAUGE,
+                   .number = METRIC_DOUBLE,
+                   .labels = "container",
+                   .help =
+                       "Time that the container could not go on, divided by its memory reads, "
+                       "in the last window. Less than a read's latency where reads overlap, and "
+                       "so no measure of memory: high compared with its own baseline means that "
+                       "reads hold the container up longer than is normal for it."},
+    [C_BASELINE] = {.name = STALL("baseline_seconds"),
+                    .type = METRIC_GAUGE,
+                    .number = METRIC_DOUBLE,
+                    .labels = "container, basis",
+                    .help = "Stall per read that is normal for the container, on the best basis "
+                            "known: calm (its neighbours use the memory little), extrapolated (to "
+                            "neighbours that read nothing), usual (the 20th percentile of its last "
+                            "day). High: it depends on each single read, or its memory is slow."},
+    [C_THRESHOLD] = {.name = STALL("threshold_seconds"),
+                     .type = METRIC_GAUGE,
+                     .number = METRIC_DOUBLE,
+                     .labels = "container, basis",
+                     .help = "Stall per read above which a busy window counts as too high: the "
+                             "baseline times a factor. High: long stalls are normal here."},
 };
 
 const char *lack_name(enum lack lack)
@@ -263,6 +339,8 @@ const struct metric_desc *const core_latency_metrics[] = {
     &core_latency_container_descs[C_ACTIVE],
     &core_latency_container_descs[C_IN_FLIGHT],
     &core_latency_container_descs[C_L2_FILLS],
+    &core_latency_container_descs[C_LOADS_IN_FLIGHT],
+    &core_latency_container_descs[C_STALLS],
     &core_latency_container_descs[C_WAIT],
     &core_latency_container_descs[C_LATENCY_READS],
     &core_latency_container_descs[C_OBSERVED],
@@ -271,6 +349,13 @@ const struct metric_desc *const core_latency_metrics[] = {
     &core_latency_container_descs[C_BASELINE],
     &core_latency_container_descs[C_THRESHOLD],
     &core_latency_container_descs[C_LACK],
+    &core_latency_stall_descs[C_WAIT],
+    &core_latency_stall_descs[C_LATENCY_READS],
+    &core_latency_stall_descs[C_OBSERVED],
+    &core_latency_stall_descs[C_OVER],
+    &core_latency_stall_descs[C_LATENCY],
+    &core_latency_stall_descs[C_BASELINE],
+    &core_latency_stall_descs[C_THRESHOLD],
     &core_latency_lacks_desc,
     &core_latency_container_histogram_desc,
     &core_latency_node_descs[N_CYCLES],

@@ -14,9 +14,11 @@ enum container_metric {
     C_OCCUPANCY,
     C_LLC_READS,
     C_ACTIVE,
-    C_IN_FLIGHT, /* AMD's */
-    C_L2_FILLS,  /* likewise */
-    C_COUNTS,    /* the counts end here */
+    C_IN_FLIGHT,       /* AMD's */
+    C_L2_FILLS,        /* likewise */
+    C_LOADS_IN_FLIGHT, /* Arm's, of some cores */
+    C_STALLS,          /* of the others */
+    C_COUNTS,          /* the counts end here */
     C_WAIT = C_COUNTS,
     C_LATENCY_READS,
     C_OBSERVED,
@@ -57,6 +59,9 @@ const char *lack_name(enum lack lack);
 extern const struct metric_desc core_latency_lacks_desc; /* per reason, from LACK_NONE + 1 on */
 
 extern const struct metric_desc core_latency_container_descs[C_METRICS];
+/* Where cycles stalled for memory stand in for a latency: C_WAIT to C_THRESHOLD, for they are another
+ * quantity. The others are NULL-named. */
+extern const struct metric_desc core_latency_stall_descs[C_METRICS];
 extern const struct metric_desc core_latency_container_histogram_desc;
 extern const struct metric_desc core_latency_node_descs[N_METRICS];
 extern const struct metric_desc core_latency_node_histogram_desc;

@@ -7,7 +7,7 @@ static void divide_reads(const struct collector_env *env, const struct core_lane
                          struct read_latency *out)
 {
     const struct machine *machine = &env->facts->machine;
-    enum role role = lane->group == GROUP_FILLS ? ROLE_L1D_FILLS_MEMORY : ROLE_L3_MISS_READS;
+    enum role role = core_group_reads(lane->group);
     struct group_window window;
     if (machine->numa_nodes <= 1 || source_set_read(env->sources, lane->handle, &window) != 0 ||
         !places_divide_by_node(&window, role, machine, out->by_node, READ_LATENCY_NODES))

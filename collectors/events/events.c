@@ -3,8 +3,12 @@
 #include <string.h>
 
 static const struct event_table *const tables[] = {
-    &event_table_skx, &event_table_clx,  &event_table_icx,  &event_table_spr,  &event_table_emr,
-    &event_table_gnr, &event_table_zen2, &event_table_zen3, &event_table_zen4, &event_table_zen5,
+    &event_table_skx,         &event_table_clx,         &event_table_icx,
+    &event_table_spr,         &event_table_emr,         &event_table_gnr,
+    &event_table_zen2,        &event_table_zen3,        &event_table_zen4,
+    &event_table_zen5,        &event_table_neoverse_v3, &event_table_neoverse_n3,
+    &event_table_olympus,     &event_table_neoverse_v2, &event_table_neoverse_n2,
+    &event_table_neoverse_v1, &event_table_neoverse_n1, &event_table_ampereone,
 };
 
 /*
@@ -42,6 +46,19 @@ static const struct {
     {0x1a, 0x80, 0xaf, &event_table_zen5}, {0x1a, 0xc0, 0xef, &event_table_zen5}, /* Zen 6 */
 };
 
+/* Implementer and part. Altra is a Neoverse N1, Grace a V2, to the letter. */
+static const struct {
+    unsigned implementer, part;
+    const struct event_table *table;
+} arm[] = {
+    {0x41, 0xd84, &event_table_neoverse_v3}, {0x41, 0xd83, &event_table_neoverse_v3}, /* V3AE */
+    {0x41, 0xd8e, &event_table_neoverse_n3}, {0x4e, 0x010, &event_table_olympus},
+    {0x41, 0xd4f, &event_table_neoverse_v2}, {0x41, 0xd49, &event_table_neoverse_n2},
+    {0x6d, 0xd49, &event_table_neoverse_n2}, /* Cobalt 100, by Microsoft's own number */
+    {0x41, 0xd40, &event_table_neoverse_v1}, {0x41, 0xd0c, &event_table_neoverse_n1},
+    {0xc0, 0xac3, &event_table_ampereone},   {0xc0, 0xac4, &event_table_ampereone},
+};
+
 const struct event_table *const *event_tables(size_t *n)
 {
     *n = sizeof tables / sizeof *tables;
@@ -64,6 +81,14 @@ const struct event_table *event_table_for_cpu(int family, int model, int steppin
         if (intel_family_6[i].model == model && stepping >= intel_family_6[i].first_stepping &&
             stepping <= intel_family_6[i].last_stepping)
             return intel_family_6[i].table;
+    return NULL;
+}
+
+const struct event_table *event_table_for_midr(uint64_t midr)
+{
+    for (size_t i = 0; i < sizeof arm / sizeof *arm; i++)
+        if (arm[i].implementer == (midr >> 24 & 0xff) && arm[i].part == (midr >> 4 & 0xfff))
+            return arm[i].table;
     return NULL;
 }
 

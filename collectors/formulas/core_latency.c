@@ -63,6 +63,21 @@ int core_latency_estimate_sums(const struct core_latency_sums *sums, double base
     return 0;
 }
 
+int core_latency_of_stalls(const struct core_latency_sums *sums, double base_frequency_hz,
+                           struct core_latency *out)
+{
+    if (sums->reads == 0 || !(sums->reference_reads > 0) || !(base_frequency_hz > 0) ||
+        !isfinite(base_frequency_hz))
+        return -ENODATA;
+    double reads = (double)sums->reads;
+    out->frequency_hz = reads / sums->reference_reads * base_frequency_hz;
+    out->cycles = sums->reference_occupancy / sums->reference_reads;
+    out->beyond_seconds = sums->reference_occupancy / base_frequency_hz / reads;
+    out->latency_seconds = out->beyond_seconds;
+    out->wait_seconds = out->latency_seconds * reads;
+    return 0;
+}
+
 int core_latency_calibrate(const struct core_latency_counts *counts, double base_frequency_hz,
                            double true_latency_seconds, double core_cycles, struct core_cache *out)
 {

@@ -33,6 +33,18 @@
  *         latency 400 cycles: 160 ns at 2.5 GHz.
  * Worked: the same with A 3e7: less than the caches' part alone (4.3e7), implausible.
  *
+ * Arm's newer cores (Neoverse V3, N3) count loads in place of misses, from the look into the L1 on,
+ * so that A has the hits, too, and all times are whole:
+ *
+ *     t_mem = (A - (n - m1) t1 - (m1 - m2) t2 - (m2 - m3) t3) / m3    c_cache = t3    latency = t_mem / f
+ *
+ * n loads, of which m1 miss the L1, m2 leave the core's caches, and m3 the last-level cache too. At
+ * a hundred loads for each miss an error of 1 % in t1 is four cycles of t_mem: so no result where
+ * the hits are more than half of A.
+ *
+ * Worked: t1 4, t2 11, t3 60; n 6e7, m1 2e6, m2 1.5e6, m3 1e6; A = 5.8e7 * 4 + 5e5 * 11 + 5e5 * 60
+ * + 1e6 * 350 = 6.175e8 -> t_mem 350; n 1e8: A 7.775e8, of which hits are 55 %: no result.
+ *
  * Pure. A result that cannot be computed leaves the output untouched.
  */
 #ifndef IE_FORMULAS_FILL_LATENCY_H
@@ -42,11 +54,13 @@
 struct fills {
     double in_flight; /* A, cycles */
     double l2, l3, memory;
+    double l1; /* hits that A has; 0 where it has none */
 };
 
-/* Core cycles that a miss is in flight; 0: not known. */
+/* Core cycles that a miss is in flight, or a hit; l2, l3 0: not known. */
 struct fill_times {
     double l2, l3;
+    double l1;
 };
 
 /* Where more of A than this is the caches', t_mem would be further off, in per cent, than the times
@@ -65,6 +79,13 @@ struct fill_times {
  * where the caches make up most of A and a small error of their times explains it.
  */
 int fills_beyond(const struct fills *fills, struct fill_times times, double *out);
+
+/*
+ * From counts of loads: A, n, m1, m2, m3 as above. -ERANGE where more go on than came, by more than
+ * a twentieth: prefetches, or others' accesses, are in one of them.
+ */
+int fills_of_loads(double in_flight, double loads, double l1_misses, double llc_reads,
+                   double llc_misses, struct fills *out);
 
 /* t_mem; errors as above. */
 int fills_memory_cycles(const struct fills *fills, struct fill_times times, double *out);

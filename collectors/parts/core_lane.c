@@ -10,19 +10,19 @@
 bool core_group_find(struct source_set *sources, enum scope_kind kind, enum group *out,
                      struct verdict *why)
 {
-    struct verdict fills;
-    if (source_set_check(sources, kind, GROUP_CORE, why)) {
-        *out = GROUP_CORE;
-        return true;
+    static const enum group groups[] = {GROUP_CORE, GROUP_FILLS, GROUP_IN_FLIGHT, GROUP_MISSES};
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        struct verdict now;
+        if (source_set_check(sources, kind, groups[i], &now)) {
+            *out = groups[i];
+            *why = now;
+            return true;
+        }
+        /* Where there are events for one of them only, it is its reason that counts. */
+        if (i == 0 ||
+            (why->reason == REASON_UNSUPPORTED_CPU && now.reason != REASON_UNSUPPORTED_CPU))
+            *why = now;
     }
-    if (source_set_check(sources, kind, GROUP_FILLS, &fills)) {
-        *out = GROUP_FILLS;
-        *why = fills;
-        return true;
-    }
-    /* Where there are events for the fills only, it is their reason that counts. */
-    if (why->reason == REASON_UNSUPPORTED_CPU && fills.reason != REASON_UNSUPPORTED_CPU)
-        *why = fills;
     return false;
 }
 

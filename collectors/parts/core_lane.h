@@ -55,11 +55,18 @@ struct corunners {
 };
 
 /*
- * The group that latencies come from on this machine: GROUP_CORE, or GROUP_FILLS where the CPU
- * counts that. False: *why says why it has neither.
+ * The group that latencies come from on this machine: GROUP_CORE, or GROUP_FILLS or GROUP_IN_FLIGHT
+ * where the CPU counts that; or GROUP_MISSES, from which there is none. False: *why says why it has
+ * none of them.
  */
 bool core_group_find(struct source_set *sources, enum scope_kind kind, enum group *out,
                      struct verdict *why);
+
+/* What counts reads of memory in one of them. */
+static inline enum role core_group_reads(enum group group)
+{
+    return group == GROUP_FILLS ? ROLE_L1D_FILLS_MEMORY : ROLE_L3_MISS_READS;
+}
 
 void core_lane_init(struct core_lane *lane, const struct container *container);
 

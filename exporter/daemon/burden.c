@@ -21,7 +21,8 @@ static size_t events_in(const struct perf_config *perf, enum group group)
 /* Of the one group that each container has. */
 static size_t events_of(const struct perf_config *perf)
 {
-    static const enum group groups[] = {GROUP_CORE, GROUP_FILLS, GROUP_CPI};
+    static const enum group groups[] = {GROUP_CORE, GROUP_FILLS, GROUP_IN_FLIGHT, GROUP_MISSES,
+                                        GROUP_CPI};
     size_t events = 0;
     if (!perf->file && !cpu_has_pmu(perf->fs))
         return 0;

@@ -22,10 +22,13 @@ static const struct event_table *table_of_this_cpu(const struct fsroot *fs)
     struct cpu_identity cpu;
     char pmu[CPU_PMU_NAME];
     const struct event_table *table = NULL;
+    uint64_t midr;
     if (cpu_is_hybrid(fs))
         return NULL;
     if (cpu_identify(fs, &cpu) == 0)
         table = event_table_for_cpu(cpu.family, cpu.model, cpu.stepping, cpu.vendor);
+    else if (cpu_midr(fs, &midr) == 0)
+        table = event_table_for_midr(midr);
     if (table && cpu_pmu_name(fs, pmu) && !event_table_fits_pmu(table, pmu))
         table = NULL;
     return !table && cpu_has_pmu(fs) ? &event_table_generic : table;
@@ -45,6 +48,10 @@ static void learn_machine(const struct plan *plan, const struct event_table *tab
         facts->cache_core_cycles = table->cache_core_cycles;
         machine->llc_hit_cycles = table->llc_hit_cycles;
         facts->l1d_hit_cycles = table->l1d_hit_cycles;
+        facts->l1d_hits_in_flight = table->l1d_hits_in_flight;
+        facts->no_stalls = !table->event[ROLE_MEMORY_STALLS] && !file->event[ROLE_MEMORY_STALLS];
+        if (table->ref_is_time)
+            machine->base_frequency_hz = 1e9;
     }
     if (file->base_frequency_hz > 0)
         machine->base_frequency_hz = file->base_frequency_hz;
@@ -60,7 +67,8 @@ static void learn_machine(const struct plan *plan, const struct event_table *tab
     facts_settle_fills(facts);
     facts->chase_must_miss =
         !file->event[ROLE_L3_MISS_READS] && !file->event[ROLE_L3_MISS_READ_OCCUPANCY] &&
-        !file->event[ROLE_L1D_FILLS_MEMORY] && !file->event[ROLE_L1D_MISS_OCCUPANCY];
+        !file->event[ROLE_L1D_FILLS_MEMORY] && !file->event[ROLE_L1D_MISS_OCCUPANCY] &&
+        !file->event[ROLE_LOADS_IN_FLIGHT];
     machine->own_events = !facts->chase_must_miss;
     struct pmem_node node;
     pmem_node_detect(&plan->fs, &node);

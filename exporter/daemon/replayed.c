@@ -18,8 +18,11 @@ static void learn_machine(const struct replay *replay, struct facts *facts)
         facts->cache_core_cycles = table->cache_core_cycles;
     if (table && machine->llc_hit_cycles == 0)
         machine->llc_hit_cycles = table->llc_hit_cycles;
-    if (table)
+    if (table) {
         facts->l1d_hit_cycles = table->l1d_hit_cycles;
+        facts->l1d_hits_in_flight = table->l1d_hits_in_flight;
+        facts->no_stalls = !table->event[ROLE_MEMORY_STALLS];
+    }
     facts_settle_fills(facts);
 }
 
@@ -45,7 +48,7 @@ static bool has_events(const struct event_table *table, enum group group)
     return true;
 }
 
-/* A CPU counts its reads of memory in one way: as reads, or as fills; or not at all. Epochs are the
+/* A CPU counts its reads of memory in one way: as reads, fills or loads; or not at all. Epochs are the
  * simulated node's, beside its core group. */
 static uint32_t lacking_groups(const struct machine *machine)
 {
@@ -56,6 +59,11 @@ static uint32_t lacking_groups(const struct machine *machine)
         lacks |= 1u << GROUP_CORE | 1u << GROUP_ASM_EPOCHS;
     if (table && !has_events(table, GROUP_FILLS))
         lacks |= 1u << GROUP_FILLS;
+    /* Of Arm's two a recording has one. */
+    if (!table || !has_events(table, GROUP_IN_FLIGHT))
+        lacks |= 1u << GROUP_IN_FLIGHT;
+    if (!table || !has_events(table, GROUP_MISSES))
+        lacks |= 1u << GROUP_MISSES;
     return lacks;
 }
 

@@ -13,8 +13,8 @@
 enum { MACHINE_SOCKETS = 8, MACHINE_NODES = 64, MACHINE_CPUS = 1024 };
 
 struct machine {
-    char microarchitecture[16]; /* "skx", "clx", "icx", "spr", "emr", "gnr", "zen2" to "zen5";
-                                   "" when unsupported */
+    char microarchitecture[16]; /* "skx", "clx", "icx", "spr", "emr", "gnr", "zen2" to "zen5",
+                                   "neoverse-v3" and so on; "" when unsupported */
     char cpu_model[64]; /* as /proc/cpuinfo names it; "" when it does not, and in recordings */
     double base_frequency_hz; /* the TSC's frequency, which ref_cycles counts at */
     double cache_cycles;      /* c_cache of FORMULAS.md section 1, or its part in the core */

@@ -31,6 +31,10 @@ static const char *const role_names[ROLE_COUNT] = {
     [ROLE_L1D_FILLS_FAR_DRAM] = "l1d_fills_far_dram",
     [ROLE_L1D_FILLS_OTHER_CCX] = "l1d_fills_other_ccx",
     [ROLE_L1D_FILLS_CXL] = "l1d_fills_cxl",
+    [ROLE_LOADS_IN_FLIGHT] = "loads_in_flight",
+    [ROLE_LOAD_ACCESSES] = "load_accesses",
+    [ROLE_L1D_LOAD_MISSES] = "l1d_load_misses",
+    [ROLE_MEMORY_STALLS] = "memory_stalls",
     [ROLE_IMC_CLOCKTICKS] = "imc_clockticks",
     [ROLE_RPQ_INSERTS] = "rpq_inserts",
     [ROLE_RPQ_OCCUPANCY] = "rpq_occupancy",
@@ -108,6 +112,8 @@ enum {
     FILLS_LATENCY = FILLS_CYCLES | FILLS_REF | FILLS_OCCUPANCY | FILLS_L2 | FILLS_L3 | FILLS_MEMORY,
 };
 
+enum { IN_FLIGHT_INSTRUCTIONS = 1 << 2 };
+
 const struct group_desc group_descs[GROUP_COUNT] = {
     [GROUP_CORE] =
         {
@@ -153,6 +159,21 @@ const struct group_desc group_descs[GROUP_COUNT] = {
                        .roles = {ROLE_L1D_FILLS_NEAR_DRAM, ROLE_L1D_FILLS_FAR_DRAM,
                                  ROLE_L1D_FILLS_OTHER_CCX, ROLE_L1D_FILLS_CXL},
                        .required = 7},
+    /* Six general counters beside the one of cycles; ref_cycles is a clock of the kernel's. */
+    [GROUP_IN_FLIGHT] = {.name = "in_flight",
+                         .n = 8,
+                         .roles = {ROLE_CYCLES, ROLE_REF_CYCLES, ROLE_INSTRUCTIONS,
+                                   ROLE_LOADS_IN_FLIGHT, ROLE_LOAD_ACCESSES, ROLE_L1D_LOAD_MISSES,
+                                   ROLE_LLC_READS, ROLE_L3_MISS_READS},
+                         .required = 0xff & ~IN_FLIGHT_INSTRUCTIONS,
+                         .fallback = {0xff & ~IN_FLIGHT_INSTRUCTIONS}},
+    [GROUP_MISSES] = {.name = "misses",
+                      .n = 6,
+                      .roles = {ROLE_CYCLES, ROLE_REF_CYCLES, ROLE_INSTRUCTIONS, ROLE_LLC_READS,
+                                ROLE_L3_MISS_READS, ROLE_MEMORY_STALLS},
+                      .required = 1 << 0 | 1 << 1 | 1 << 4,
+                      .fallback = {1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5,
+                                   1 << 0 | 1 << 1 | 1 << 4}},
     [GROUP_CPI] = {.name = "cpi",
                    .n = 3,
                    .roles = {ROLE_CYCLES, ROLE_REF_CYCLES, ROLE_INSTRUCTIONS},

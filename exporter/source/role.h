@@ -40,6 +40,11 @@ enum role {
     ROLE_L1D_FILLS_FAR_DRAM,
     ROLE_L1D_FILLS_OTHER_CCX, /* near and far */
     ROLE_L1D_FILLS_CXL,
+    /* Arm's: loads, whoever serves them. */
+    ROLE_LOADS_IN_FLIGHT, /* sum over cycles of loads outstanding, hits in the L1 included */
+    ROLE_LOAD_ACCESSES,   /* loads, of which one may be several accesses */
+    ROLE_L1D_LOAD_MISSES, /* lines that they brought into the L1 data cache */
+    ROLE_MEMORY_STALLS,   /* cycles without dispatch while a load's miss of the own caches waits */
     ROLE_IMC_CLOCKTICKS,
     ROLE_RPQ_INSERTS,
     ROLE_RPQ_OCCUPANCY,
@@ -116,9 +121,11 @@ enum group {
      * the traffic is llc_misses + rfo, but at most twice llc_misses: rfo counts hits, too. Stores
      * past the caches are in neither. */
     GROUP_TRAFFIC,
-    GROUP_FILLS,   /* what GROUP_CORE is on Intel's CPUs, from what AMD's count */
-    GROUP_SOURCES, /* only when asked for: it takes turns with the fills */
-    GROUP_CPI,     /* what any CPU counts */
+    GROUP_FILLS,     /* what GROUP_CORE is on Intel's CPUs, from what AMD's count */
+    GROUP_SOURCES,   /* only when asked for: it takes turns with the fills */
+    GROUP_IN_FLIGHT, /* what GROUP_CORE is on Intel's CPUs, from what Arm's newer cores count */
+    GROUP_MISSES,    /* and from what the others do: no latency from it */
+    GROUP_CPI,       /* what any CPU counts */
     GROUP_RPQ,
     GROUP_PMM_RPQ,
     GROUP_CAS,

@@ -109,7 +109,7 @@ metric() { # NAME [LABELS]
         END { if (n) printf "%.12g", sum }' "$page"
 }
 reason() { sed -n "s/.*collector_info{collector=\"$1\",reason=\"\([a-z_]*\)\"} 1/\1/p" "$page"; }
-microarchitecture() { sed -n 's/.*source_info{.*microarchitecture="\([a-z0-9_]*\)".*/\1/p' "$page"; }
+microarchitecture() { sed -n 's/.*source_info{.*microarchitecture="\([a-z0-9_-]*\)".*/\1/p' "$page"; }
 calc() { awk "BEGIN { printf \"%.6g\", $1 }"; }
 holds() { awk "BEGIN { exit !($1) }" && echo yes || echo no; }
 median() { sort -g "$1" | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'; }
@@ -120,6 +120,7 @@ median() { sort -g "$1" | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1)
 say "validation 1"
 value version "$("$exporter" --version | awk '{ print $2 }')"
 value cpu "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)"
+value midr "$(cat /sys/devices/system/cpu/cpu0/regs/identification/midr_el1 2>/dev/null)"
 value kernel "$(uname -r)"
 value cpus "$(nproc)"
 value nmi_watchdog "$(cat /proc/sys/kernel/nmi_watchdog 2>/dev/null || echo unknown)"
@@ -193,6 +194,13 @@ for collector in core_latency slowdown imc_rpq pmm_rpq amd_l3 pebs_nvmm probe; d
     value "collector.$collector" "$(reason "$collector")"
 done
 judge idle 0.05
+# On Arm's cores without a latency: a chase overlaps nothing, so that it stalls for most of each read.
+stalls=$(metric interference_container_memory_stall_seconds_total 'container="chase"')
+if [ -n "$stalls" ]; then
+    got=$(calc "$stalls / $(metric interference_container_memory_stall_reads_total 'container="chase"') * 1e9")
+    value idle.stall_ns "$got"
+    expect stall "$(holds "$got > 0.5 * $truth && $got < 1.1 * $truth")" "a chase stalls for most of each read"
+fi
 l3_ns() { # mean over all L3s and sources
     local wait reads
     wait=$(metric interference_l3_miss_read_wait_seconds_total)

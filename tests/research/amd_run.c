@@ -245,8 +245,8 @@ int amd_run(const struct reproduction *r, const struct amd_experiment *e,
     if (err)
         return err;
     if (!(times.l3 > 0))
-        times = (struct fill_times){(double)scenario_l2_fill_cycles(&scenario->machine),
-                                    (double)scenario_l3_fill_cycles(&scenario->machine)};
+        times = (struct fill_times){.l2 = (double)scenario_l2_fill_cycles(&scenario->machine),
+                                    .l3 = (double)scenario_l3_fill_cycles(&scenario->machine)};
     *out = (struct amd_measurement){.n = 0};
     err = simnode_new(scenario, &node);
     if (!err) {
@@ -305,6 +305,6 @@ int amd_measure_times(const struct reproduction *r, const struct amd_experiment 
 
     if (!err)
         err = measure_hits(r, e, "l3_hits", &l3);
-    *out = (struct fill_times){l2 - amd_l1_cycles(), l3 - amd_l1_cycles()};
+    *out = (struct fill_times){.l2 = l2 - amd_l1_cycles(), .l3 = l3 - amd_l1_cycles()};
     return err;
 }

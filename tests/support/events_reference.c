@@ -37,6 +37,12 @@ static void write_latency(struct textbuf *out, const struct event_table *table)
                                                       : "(c_cache + S / r) / f");
     else if (whole(table, GROUP_FILLS))
         textbuf_str(out, "(t1 + (A - n2 t2 - n3 t3) / n_mem) / f");
+    else if (whole(table, GROUP_IN_FLIGHT))
+        textbuf_str(out, "(A - (n - m1) t1 - (m1 - m2) t2 - (m2 - m3) t3) / m3 / f");
+    else if (whole(table, GROUP_MISSES))
+        textbuf_str(out, "none; stall per read: stalled cycles / m3 / f");
+    else if (counts(table, GROUP_MISSES, group_descs[GROUP_MISSES].required))
+        textbuf_str(out, "none: cycles, instructions and misses");
     else
         textbuf_str(out, "none: cycles and instructions only");
 }
@@ -114,7 +120,10 @@ int events_reference_write(struct textbuf *out)
         "`attribution`\n"
         "and `probe` need none of these events. *S / r*: outstanding reads of memory per read; "
         "*A*,\n*n2*, *n3*, *n_mem*: misses of the L1 data cache in flight, and its fills from the "
-        "L2, from\nthe L3, and from beyond; *f*: the frequency; *u*: 10 ns where an L3 has 32 MiB "
+        "L2, from\nthe L3, and from beyond; on Arm loads in flight, and *n* loads, of which *m1* "
+        "miss "
+        "the L1, *m2*\nleave the core, and *m3* miss the last-level cache; *f*: the frequency; "
+        "*u*: 10 ns where an L3 has 32 MiB "
         "or more,\nelse 30 ns. `imc_rpq`: occupancy / inserts / f_imc + l_CAS; `pmm_rpq`: without "
         "l_CAS. All\ntraffic: reads and writes of the memory controllers, which tell whether it is "
         "calm\n(`amd_umc` from Linux 6.7 on). Containers' traffic: what "

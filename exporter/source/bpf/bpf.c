@@ -47,6 +47,8 @@ bool bpf_serves(enum group group)
     case GROUP_TRAFFIC:
     case GROUP_FILLS:
     case GROUP_SOURCES:
+    case GROUP_IN_FLIGHT:
+    case GROUP_MISSES:
     case GROUP_CPI:
         return true;
     default:

@@ -23,10 +23,14 @@ struct event_table {
      * seconds; 0: c_cache is one part, in cycles */
     double cache_core_cycles;
     double llc_hit_cycles; /* 0: not known */
-    /* What a load takes that hits the L1, where latencies come from the group of fills; else 0. */
+    /* What a load takes that hits the L1, where latencies come from the group of fills, or of loads
+     * in flight; else 0. */
     double l1d_hit_cycles;
+    bool l1d_hits_in_flight; /* the latter: what is in flight includes them */
+    /* ref_cycles are nanoseconds of the kernel's clock: no counter has a frequency that is known. */
+    bool ref_is_time;
     /* With hyper-threading; for the tests that groups fit. Cycles, ref_cycles and instructions have
-     * counters of their own, but for AMD's CPUs. */
+     * counters of their own, but for AMD's CPUs; on Arm's cycles have. */
     int general_counters;
     bool no_fixed_counters;
     /* The kernel's names for what nearly all CPUs count: no verified table. */

@@ -230,6 +230,34 @@ int cpu_identify(const struct fsroot *fs, struct cpu_identity *out)
     return 0;
 }
 
+enum { MIDR_KIND = 0xff00fff0 }; /* implementer and part; the rest are revisions */
+
+int cpu_midr(const struct fsroot *fs, uint64_t *midr)
+{
+    int *cpus = calloc(MAX_CPUS, sizeof *cpus);
+    uint64_t first = 0, other;
+    if (!cpus)
+        return -ENOMEM;
+    size_t n = read_list(fs, "devices/system/cpu/online", cpus, MAX_CPUS);
+    int err = n ? 0 : -ENOENT;
+    for (size_t i = 0; i < n && i < MAX_CPUS && !err; i++) {
+        char path[96], text[32], *end;
+        snprintf(path, sizeof path, "devices/system/cpu/cpu%d/regs/identification/midr_el1",
+                 cpus[i]);
+        err = fsroot_read(fs, FSROOT_SYS, path, text, sizeof text, NULL);
+        if (err)
+            break;
+        other = strtoull(text, &end, 16);
+        if (end == text || (i > 0 && ((first ^ other) & MIDR_KIND)))
+            err = -ENOENT;
+        first = i > 0 ? first : other;
+    }
+    free(cpus);
+    if (!err)
+        *midr = first;
+    return err;
+}
+
 bool cpu_pmu_name(const struct fsroot *fs, char name[CPU_PMU_NAME])
 {
     static const char path[] = "bus/event_source/devices/cpu/caps/pmu_name";

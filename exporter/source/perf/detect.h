@@ -5,6 +5,7 @@
 #define IE_SOURCE_PERF_DETECT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "exporter/base/fsroot.h"
 #include "exporter/source/machine.h"
@@ -26,6 +27,10 @@ struct cpu_identity {
     int family, model, stepping;
 };
 int cpu_identify(const struct fsroot *fs, struct cpu_identity *out);
+
+/* What all of Arm's cores here say that they are, MIDR_EL1; -ENOENT on other architectures, and where
+ * they are of several kinds. */
+int cpu_midr(const struct fsroot *fs, uint64_t *midr);
 
 /* What the kernel calls the PMU of the cores, in one line; false when it does not say. */
 enum { CPU_PMU_NAME = 32 };

@@ -46,11 +46,12 @@ struct perf_target {
                        lets it; it fails where it does not fit: read() then gives 0 bytes */
 };
 
-/* Of our own threads. The TSC, which the fills' group takes for ref_cycles, counts in the kernel,
- * too: then so must the rest. */
+/* Of our own threads. The clocks that AMD's and Arm's groups take for ref_cycles count in the
+ * kernel, too: then so must the rest. */
 static inline bool perf_user_only(enum scope_kind kind, enum group group)
 {
-    return kind == SCOPE_THREAD && group != GROUP_FILLS;
+    return kind == SCOPE_THREAD && group != GROUP_FILLS && group != GROUP_IN_FLIGHT &&
+           group != GROUP_MISSES;
 }
 
 /*

@@ -29,8 +29,8 @@ static bool near(double got, double want)
 
 /* ---- the formula ---- */
 
-static const struct fill_times worked_times = {10, 46};
-static const struct fills worked = {4.39e8, 2e6, 5e5, 1e6};
+static const struct fill_times worked_times = {10, 46, 0};
+static const struct fills worked = {4.39e8, 2e6, 5e5, 1e6, 0};
 
 static void the_worked_number(void **state)
 {
@@ -50,18 +50,18 @@ static void what_cannot_be_told_is_not_told(void **state)
         struct fill_times times;
         int err;
     } bad[] = {
-        {{3e7, 2e6, 5e5, 1e6}, {10, 46}, -ERANGE},    /* less than the caches alone */
-        {{4.3e7, 2e6, 5e5, 1e6}, {10, 46}, -ERANGE},  /* t_mem 0 */
-        {{8.9e7, 2e6, 5e5, 1e6}, {10, 46}, -ERANGE},  /* t_mem 46: no slower than the L3 */
-        {{5e6, 0, 0, 1e6}, {10, 46}, -ERANGE},        /* counted in fours: next to nothing */
-        {{4.39e8, 2e6, 5e5, 0}, {10, 46}, -ENODATA},  /* nothing came from memory */
-        {{4.39e8, 2e6, 5e5, 1e6}, {0, 46}, -ENODATA}, /* times not known */
-        {{4.39e8, 2e6, 5e5, 1e6}, {10, 0}, -ENODATA},
-        {{4.39e8, 2e6, 5e5, 1e6}, {NAN, 46}, -ENODATA},
-        {{4.39e8, 3.5e7, 0, 1e5}, {10, 46}, -ENODATA},  /* 80 % of it is hits in the L2 */
-        {{4.39e8, 2.25e7, 0, 1e5}, {10, 46}, -ENODATA}, /* 51 % */
-        {{4.39e8, 4.5e7, 0, 1e5}, {10, 46}, -ENODATA},  /* 103 %: t2 a little too long */
-        {{4.39e8, 8.8e7, 0, 1e5}, {10, 46}, -ERANGE},   /* twice of it: no error of t2 */
+        {{3e7, 2e6, 5e5, 1e6, 0}, {10, 46, 0}, -ERANGE},    /* less than the caches alone */
+        {{4.3e7, 2e6, 5e5, 1e6, 0}, {10, 46, 0}, -ERANGE},  /* t_mem 0 */
+        {{8.9e7, 2e6, 5e5, 1e6, 0}, {10, 46, 0}, -ERANGE},  /* t_mem 46: no slower than the L3 */
+        {{5e6, 0, 0, 1e6, 0}, {10, 46, 0}, -ERANGE},        /* counted in fours: next to nothing */
+        {{4.39e8, 2e6, 5e5, 0, 0}, {10, 46, 0}, -ENODATA},  /* nothing came from memory */
+        {{4.39e8, 2e6, 5e5, 1e6, 0}, {0, 46, 0}, -ENODATA}, /* times not known */
+        {{4.39e8, 2e6, 5e5, 1e6, 0}, {10, 0, 0}, -ENODATA},
+        {{4.39e8, 2e6, 5e5, 1e6, 0}, {NAN, 46, 0}, -ENODATA},
+        {{4.39e8, 3.5e7, 0, 1e5, 0}, {10, 46, 0}, -ENODATA},  /* 80 % of it is hits in the L2 */
+        {{4.39e8, 2.25e7, 0, 1e5, 0}, {10, 46, 0}, -ENODATA}, /* 51 % */
+        {{4.39e8, 4.5e7, 0, 1e5, 0}, {10, 46, 0}, -ENODATA},  /* 103 %: t2 a little too long */
+        {{4.39e8, 8.8e7, 0, 1e5, 0}, {10, 46, 0}, -ERANGE},   /* twice of it: no error of t2 */
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double out = 7;
@@ -70,16 +70,42 @@ static void what_cannot_be_told_is_not_told(void **state)
         assert_true(out == 7);
     }
     double out;
-    const struct fills just = {89000047, 2e6, 5e5, 1e6};
+    const struct fills just = {89000047, 2e6, 5e5, 1e6, 0};
     assert_int_equal(fills_beyond(&just, worked_times, &out), 0);
     assert_true(near(out, 47));
+}
+
+/* Arm's: A has the hits in the L1, too. */
+static void the_worked_number_of_loads(void **state)
+{
+    (void)state;
+    static const struct fill_times times = {11, 60, 4};
+    struct fills fills = {.memory = -1};
+    double out = 7;
+    assert_int_equal(fills_of_loads(6.175e8, 6e7, 2e6, 1.5e6, 1e6, &fills), 0);
+    assert_true(fills.l1 == 5.8e7 && fills.l2 == 5e5 && fills.l3 == 5e5 && fills.memory == 1e6);
+    assert_int_equal(fills_memory_cycles(&fills, times, &out), 0);
+    assert_true(near(out, 350));
+    /* With more hits they are 55 % of it. */
+    assert_int_equal(fills_of_loads(7.775e8, 1e8, 2e6, 1.5e6, 1e6, &fills), 0);
+    out = 7;
+    assert_int_equal(fills_memory_cycles(&fills, times, &out), -ENODATA);
+    assert_true(out == 7);
+    /* A few more than came, as counters are read one after the other; prefetches are too many. */
+    assert_int_equal(fills_of_loads(3.6e8, 1e6, 1.01e6, 1.02e6, 1.03e6, &fills), 0);
+    assert_true(fills.l1 == 0 && fills.l2 == 0 && fills.l3 == 0 && fills.memory == 1.03e6);
+    assert_int_equal(fills_memory_cycles(&fills, times, &out), 0);
+    assert_int_equal(fills_of_loads(3.6e8, 1e6, 1.1e6, 1e6, 1e6, &fills), -ERANGE);
+    assert_int_equal(fills_of_loads(3.6e8, 1e6, 1e6, 1.1e6, 1e6, &fills), -ERANGE);
+    assert_int_equal(fills_of_loads(3.6e8, 1e6, 1e6, 1e6, 1.1e6, &fills), -ERANGE);
+    assert_true(fills.memory == 1.03e6);
 }
 
 static void the_self_test(void **state)
 {
     (void)state;
     double out;
-    const struct fills fills = {2.4e6, 0, 0, 5000}, none = {2.4e6, 0, 0, 0};
+    const struct fills fills = {2.4e6, 0, 0, 5000, 0}, none = {2.4e6, 0, 0, 0, 0};
     assert_int_equal(fills_self_test(&fills, 250e-9, 2e9, &out), 0);
     assert_true(near(out, 0.96));
     assert_int_equal(fills_self_test(&none, 250e-9, 2e9, &out), -ENODATA);
@@ -91,7 +117,7 @@ static void the_self_test(void **state)
 /* A Zen at a base of 2.5 GHz, t1 4, t2 10, t3 46. */
 static void make_zen(struct rig *rig)
 {
-    rig->fake.lacks = 1u << GROUP_CORE;
+    rig->fake.lacks = 1u << GROUP_CORE | 1u << GROUP_IN_FLIGHT | 1u << GROUP_MISSES;
     rig->facts.machine.base_frequency_hz = 2.5e9;
     rig->facts.machine.cache_cycles = 0;
     rig->facts.cache_cycles_final = false;
@@ -479,6 +505,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_worked_number),
         cmocka_unit_test(what_cannot_be_told_is_not_told),
+        cmocka_unit_test(the_worked_number_of_loads),
         cmocka_unit_test(the_self_test),
         ZEN(the_names_are_those_of_intels),
         ZEN(each_cpu_by_its_own_frequency),
