@@ -134,7 +134,7 @@ local promql = import '../lib/promql.libsonnet';
           g.stat('Time above threshold',
                  'Share of the observed time in the last 15 minutes. High: see the runbook of InterferenceMemoryLatencyHigh.',
                  'percentunit',
-                 'max(container:interference_memory_read_latency_over_threshold:ratio15m{%s})' % here,
+                 'max(container:interference_memory_read_latency_over_threshold:ratio15m{%s} or container:interference_memory_stall_per_read_over_threshold:ratio15m{%s})' % [here, here],
                  { w: 3, decimals: 0, noValue: 'no threshold', steps: [['blue', null], ['orange', config.latencyShare]] }),
           g.stat('Slowdown',
                  'How many times as long its work takes as it would take alone, estimated (model %s). High: see the runbook of InterferenceContainerSlowdown.' % config.slowdownModel,
@@ -186,6 +186,17 @@ local promql = import '../lib/promql.libsonnet';
             'percentunit',
             [g.target(q.ratio(sum('memory_read_latency_over_threshold_seconds'), sum('memory_read_latency_observed_seconds')), pod)],
             { min: 0, max: 1, noValue: 'no threshold: see Normal rests on', limits: [['red', config.latencyShare]] }
+          ),
+          g.timeseries(
+            'Stall per read and its threshold',
+            'On CPUs that count stalled cycles and no latency (Arm Neoverse V1, V2, N2): how long each of its memory reads holds it up. Less than a latency where reads overlap. Above its threshold: longer than is normal for it.',
+            's',
+            [
+              g.target(q.ratio(sum('memory_stall_seconds'), sum('memory_stall_reads')), pod),
+              g.target('avg(%s)' % gauge('memory_stall_per_read_baseline_seconds'), 'baseline'),
+              g.target('avg(%s)' % gauge('memory_stall_per_read_threshold_seconds'), 'threshold'),
+            ],
+            { min: 0, noValue: 'this CPU counts a latency, or neither' }
           ),
           g.timeseries(
             'Memory reads',

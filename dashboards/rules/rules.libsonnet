@@ -94,6 +94,23 @@ local promql = import '../lib/promql.libsonnet';
                         '15m'),
                  'container:interference_memory_read_latency_observed:ratio15m'
                )),
+          // Where a CPU counts stalled cycles, and no latency.
+          rule('container:interference_memory_stall_per_read_seconds:mean5m',
+               q.ratio(
+                 q.rate(q.container, 'interference_container_memory_stall_seconds_total'),
+                 q.rate(q.container, 'interference_container_memory_stall_reads_total')
+               )),
+          rule('container:interference_memory_stall_per_read_observed:ratio15m',
+               q.rate(q.container,
+                      'interference_container_memory_stall_per_read_observed_seconds_total',
+                      '15m')),
+          rule('container:interference_memory_stall_per_read_over_threshold:ratio15m',
+               q.ratio(
+                 q.rate(q.container,
+                        'interference_container_memory_stall_per_read_over_threshold_seconds_total',
+                        '15m'),
+                 'container:interference_memory_stall_per_read_observed:ratio15m'
+               )),
           rule('container:interference_lost_cycles:ratio5m',
                q.ratio(
                  q.rate(q.container + ', model, resource',
@@ -172,9 +189,15 @@ local promql = import '../lib/promql.libsonnet';
           |||),
           // Those that wait, or are slowed down, and nobody else: few series, however many containers there are.
           rule('container:interference_memory_waiting:ratio15m', |||
-            container:interference_memory_read_latency_over_threshold:ratio15m > %(share)g
-            and
-            container:interference_memory_read_latency_observed:ratio15m > %(observed)g
+            (
+              container:interference_memory_read_latency_over_threshold:ratio15m > %(share)g
+              and
+              container:interference_memory_read_latency_observed:ratio15m > %(observed)g
+              or
+              container:interference_memory_stall_per_read_over_threshold:ratio15m > %(share)g
+              and
+              container:interference_memory_stall_per_read_observed:ratio15m > %(observed)g
+            )
             and
             container:interference_memory_reads:rate5m > %(reads)g
             unless on (%(container)s)
@@ -248,7 +271,11 @@ local promql = import '../lib/promql.libsonnet';
           rule('node:interference_containers_waiting:count15m', |||
             count by (%(node)s) (container:interference_memory_waiting:ratio15m)
             or
-            0 * count by (%(node)s) (container:interference_memory_read_latency_over_threshold:ratio15m)
+            0 * count by (%(node)s) (
+              container:interference_memory_read_latency_over_threshold:ratio15m
+              or
+              container:interference_memory_stall_per_read_over_threshold:ratio15m
+            )
           ||| % { node: q.node }),
           rule('node:interference_containers_monitored:sum',
                'sum by (%s) (%s)'
