@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "exporter/containers/cgroups/mounts.h"
+
 static const char perf_event[] = "perf_event";
 
 static bool has_file(const char *folder, const char *name)
@@ -96,7 +98,7 @@ static int find_below(const char *path, struct cgroup_hierarchy *out, char *erro
     return -ENOENT;
 }
 
-/* ---- asking libcgroup ---- */
+/* ---- what is mounted ---- */
 
 /* By default libcgroup prints its complaints on stderr. */
 static void discard_message(void *userdata, int level, const char *format, va_list args)
@@ -107,30 +109,29 @@ static void discard_message(void *userdata, int level, const char *format, va_li
     (void)args;
 }
 
-/* The v2 mount stands in libcgroup's table under the name of each controller it offers, or as
- * "cgroup" when it offers none; perf_event, which v2 always has, is not among them. */
-static int find_mounted(struct cgroup_hierarchy *out)
+/*
+ * The name by which libcgroup walks the hierarchy from this very mount; else it is walked without.
+ * libcgroup takes the first mount in its table, whether or not anybody can reach it. v2 stands there
+ * under the name of each controller it offers, or as "cgroup" when it offers none; perf_event, which
+ * v2 always has, is not among them.
+ */
+static void ask_libcgroup(struct cgroup_hierarchy *hierarchy)
 {
-    struct cgroup_hierarchy v2 = {0};
     struct cgroup_mount_point mount;
     void *iterator = NULL;
-    int result = -ENOENT;
+    cgroup_set_logger(discard_message, CGROUP_LOG_ERROR, NULL);
+    if (cgroup_init() != 0)
+        return;
     int ret = cgroup_get_controller_begin(&iterator, &mount);
     for (; ret == 0; ret = cgroup_get_controller_next(&iterator, &mount)) {
-        if (is_v2(mount.path)) {
-            if (!v2.version)
-                set_path(&v2, 2, mount.path, "", mount.name);
-        } else if (strcmp(mount.name, perf_event) == 0 && is_v1(mount.path)) {
-            result = set_path(out, 1, mount.path, "", mount.name);
-            break;
-        }
+        bool named = hierarchy->version == 2 || strcmp(mount.name, perf_event) == 0;
+        if (!named || strcmp(mount.path, hierarchy->path) != 0 ||
+            strlen(mount.name) >= sizeof hierarchy->controller)
+            continue;
+        strcpy(hierarchy->controller, mount.name);
+        break;
     }
     cgroup_get_controller_end(&iterator);
-    if (result != 0 && v2.version) {
-        *out = v2;
-        result = 0;
-    }
-    return result;
 }
 
 /* Under v1 the kernel's table of controllers has the number. Under v2 only the root's statistics
@@ -160,23 +161,26 @@ static size_t count_cgroups(const struct cgroup_hierarchy *hierarchy)
     return n;
 }
 
-static int ask_libcgroup(struct cgroup_hierarchy *out, char *error, size_t error_size)
+static int find_mounted(struct cgroup_hierarchy *out, char *error, size_t error_size)
 {
-    cgroup_set_logger(discard_message, CGROUP_LOG_ERROR, NULL);
-    int ret = cgroup_init();
-    if (ret != 0) {
-        snprintf(error, error_size, "no cgroups found: libcgroup says \"%s\"",
-                 cgroup_strerror(ret));
+    struct cgroup_mount mount;
+    char found[384];
+    int err = cgroup_mounts_find(perf_event, &mount);
+    if (err || !is_v1(mount.path))
+        err = cgroup_mounts_find("", &mount);
+    if (!err)
+        err = set_path(out, mount.version, mount.path, "", "");
+    if (err) {
+        cgroup_mounts_tell(found, sizeof found);
+        snprintf(error, error_size,
+                 "no cgroup hierarchy that can count: wanted is cgroup v2, or v1 perf_event (mount "
+                 "one, or set --path.cgroupfs); mounted: %s",
+                 found);
         return -ENOENT;
     }
-    int err = find_mounted(out);
-    if (!err)
-        out->cgroups = count_cgroups(out);
-    else
-        snprintf(error, error_size,
-                 "no mounted cgroup hierarchy can count: there is neither cgroup v2 nor v1 "
-                 "perf_event (mount one, or set --path.cgroupfs)");
-    return err;
+    ask_libcgroup(out);
+    out->cgroups = count_cgroups(out);
+    return 0;
 }
 
 int cgroup_hierarchy_find(const struct fsroot *fs, struct cgroup_hierarchy *out, char *error,
@@ -184,7 +188,7 @@ int cgroup_hierarchy_find(const struct fsroot *fs, struct cgroup_hierarchy *out,
 {
     if (fs->path[FSROOT_CGROUP])
         return find_below(fs->path[FSROOT_CGROUP], out, error, error_size);
-    return ask_libcgroup(out, error, error_size);
+    return find_mounted(out, error, error_size);
 }
 
 /* ---- other hierarchies ---- */
@@ -206,23 +210,12 @@ static int mount_below(const char *path, const char *controller, char *out, size
 
 static int mount_of_table(const char *controller, char *out, size_t size)
 {
-    struct cgroup_mount_point mount;
-    void *iterator = NULL;
-    int result = -ENOENT;
-    cgroup_set_logger(discard_message, CGROUP_LOG_ERROR, NULL);
-    if (cgroup_init() != 0)
-        return result;
-    int ret = cgroup_get_controller_begin(&iterator, &mount);
-    for (; ret == 0 && result; ret = cgroup_get_controller_next(&iterator, &mount)) {
-        bool fits = *controller ? strcmp(mount.name, controller) == 0 && is_v1(mount.path)
-                                : is_v2(mount.path);
-        if (fits && strlen(mount.path) < size) {
-            snprintf(out, size, "%s", mount.path);
-            result = 0;
-        }
-    }
-    cgroup_get_controller_end(&iterator);
-    return result;
+    struct cgroup_mount mount;
+    int err = cgroup_mounts_find(controller, &mount);
+    if (err || strlen(mount.path) >= size)
+        return -ENOENT;
+    snprintf(out, size, "%s", mount.path);
+    return 0;
 }
 
 int cgroup_mount_find(const struct fsroot *fs, const char *controller, char *out, size_t size)

@@ -15,16 +15,16 @@ enum { CGROUP_PATH_BYTES = 16384 };
 struct cgroup_hierarchy {
     int version;         /* 1 or 2 */
     char path[4096];     /* without a slash at its end, except for "/" itself */
-    char controller[64]; /* by which libcgroup knows it; "" when a path was given */
+    char controller[64]; /* by which libcgroup walks it; "": it does not */
     size_t cgroups;      /* in it when it was found; SIZE_MAX: not known */
 };
 
 /*
  * With fs->path[FSROOT_CGROUP] given, looks there: a v2 mount or a v1 perf_event mount itself, or
- * perf_event/ (v1) or unified/ (v2) below it. Otherwise asks libcgroup for the mounts of this
- * machine; libcgroup has one set of tables per process, so only one thread at a time may call this.
- * A mounted v1 perf_event owns the controller, whatever else is mounted. -ENOENT with the message
- * in error when there is none.
+ * perf_event/ (v1) or unified/ (v2) below it. Otherwise looks at this process's mounts (mounts.h),
+ * and asks libcgroup how it can walk what it found; libcgroup has one set of tables per process, so
+ * only one thread at a time may call this. A mounted v1 perf_event owns the controller, whatever
+ * else is mounted. -ENOENT when there is none, with what was looked for and what is there in error.
  */
 int cgroup_hierarchy_find(const struct fsroot *fs, struct cgroup_hierarchy *out, char *error,
                           size_t error_size);

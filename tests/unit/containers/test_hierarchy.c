@@ -1,7 +1,8 @@
-/* Finding the hierarchy that counts: by path, and through libcgroup in mount namespaces. */
+/* Finding the hierarchy that counts: by path, and among what is mounted, in mount namespaces. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -160,7 +162,7 @@ static void walk_while_it_changes(void **state)
     fixture_release(&f);
 }
 
-/* ---- libcgroup, in mount namespaces ---- */
+/* ---- what is mounted, in mount namespaces ---- */
 
 /* The child's results, as exit codes: 0 good, 77 cannot be tried here. */
 static int find_here(struct cgroup_hierarchy *found, char *error, size_t size)
@@ -208,7 +210,7 @@ static int none_mounted(const char *folder)
     struct cgroup_hierarchy found = {.version = 7};
     char error[512] = "";
     CHECK(find_here(&found, error, sizeof error) == -ENOENT);
-    CHECK(strlen(error) > 10);
+    CHECK(strstr(error, "v2, or v1 perf_event") && strstr(error, "mounted: none"));
     CHECK(found.version == 7);
     return 0;
 }
@@ -244,7 +246,7 @@ static int only_other_v1(const char *folder)
     struct cgroup_hierarchy found;
     char error[512] = "";
     CHECK(find_here(&found, error, sizeof error) == -ENOENT);
-    CHECK(strstr(error, "perf_event") != NULL || strstr(error, "libcgroup") != NULL);
+    CHECK(strstr(error, "name=ie-test at ") && strstr(error, folder));
     return 0;
 }
 
@@ -253,11 +255,14 @@ static int only_other_v1(const char *folder)
 static int v1_perf_event(const char *folder)
 {
     char table[512], path[512], text[2048];
+    struct stat st;
+    CHECK(stat(folder, &st) == 0);
+    unsigned major = major(st.st_dev), minor = minor(st.st_dev);
     snprintf(text, sizeof text,
-             "a %s/memory cgroup rw,memory 0 0\n"
-             "b %s/unified cgroup2 rw 0 0\n"
-             "c %s/perf_event cgroup rw,perf_event 0 0\n",
-             folder, folder, folder);
+             "1 0 %u:%u / %s/memory rw - cgroup a rw,memory\n"
+             "2 0 %u:%u / %s/unified rw - cgroup2 b rw\n"
+             "3 0 %u:%u / %s/perf_event rw - cgroup c rw,perf_event\n",
+             major, minor, folder, major, minor, folder, major, minor, folder);
     static const char *const files[] = {"memory/tasks", "unified/cgroup.controllers",
                                         "perf_event/tasks"};
     for (int i = 0; i < 3; i++) {
@@ -276,16 +281,15 @@ static int v1_perf_event(const char *folder)
     int fd = open(table, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
     close(fd);
-    if (mount(table, "/proc/self/mounts", NULL, MS_BIND, NULL) != 0)
+    if (mount(table, "/proc/self/mountinfo", NULL, MS_BIND, NULL) != 0)
         return 77;
     struct cgroup_hierarchy found;
     char error[512] = "";
     int err = find_here(&found, error, sizeof error);
     CHECK(err == 0);
     CHECK(found.version == 1);
-    CHECK(strcmp(found.controller, "perf_event") == 0);
+    CHECK(strcmp(found.controller, "") == 0); /* libcgroup's table has none of them */
     CHECK(found.cgroups > 0);
-    found.cgroups = 0;
     snprintf(path, sizeof path, "%s/perf_event", folder);
     CHECK(strcmp(found.path, path) == 0);
     struct cgroup_walk *walk;
@@ -296,6 +300,107 @@ static int v1_perf_event(const char *folder)
     CHECK(cgroup_walk_next(walk, &entry) == 0);
     cgroup_walk_free(walk);
     return 0;
+}
+
+/* Whether the hierarchy that is found is mounted here, and can be walked. */
+static bool finds(const char *wanted)
+{
+    struct cgroup_hierarchy found;
+    char error[512] = "";
+    struct cgroup_walk *walk;
+    struct cgroup_walk_entry entry;
+    if (find_here(&found, error, sizeof error) != 0 ||
+        cgroup_walk_new(&found, "/", WALK_FIRST, &walk) != 0)
+        fprintf(stderr, "%s\n", error);
+    else if (strcmp(found.path, wanted) != 0)
+        fprintf(stderr, "%s, not %s\n", found.path, wanted);
+    else {
+        bool root = cgroup_walk_next(walk, &entry) == 1 && strcmp(entry.path, "/") == 0;
+        cgroup_walk_free(walk);
+        return root;
+    }
+    return false;
+}
+
+/* Mounts v2 below a folder of this name. 0, or 77. */
+static int mount_v2(const char *folder, const char *name, char path[512])
+{
+    snprintf(path, 512, "%s/%s", folder, name);
+    return mkdir(path, 0755) == 0 && mount("cgroup2", path, "cgroup2", 0, NULL) == 0 ? 0 : 77;
+}
+
+/* As an image builder leaves it: /sys bound into its chroot, before the one that everybody uses. */
+static int in_a_chroot_as_well(const char *folder)
+{
+    char chroot[512], usual[512];
+    if (mount_v2(folder, "in-a-chroot-of-someone", chroot) || mount_v2(folder, "usual", usual))
+        return 77;
+    CHECK(finds(usual));
+    return 0;
+}
+
+/* The service's own view of the file system has the folder of the chroot closed. */
+static int the_first_is_out_of_reach(const char *folder)
+{
+    char first[512], second[512], error[512] = "";
+    if (mount_v2(folder, "a", first) || mount_v2(folder, "second", second))
+        return 77;
+    if (mount("none", first, "tmpfs", 0, NULL) != 0)
+        return 77;
+    CHECK(finds(second));
+    if (umount2(second, 0) != 0)
+        return 77;
+    struct cgroup_hierarchy found;
+    CHECK(find_here(&found, error, sizeof error) == -ENOENT);
+    CHECK(strstr(error, "v2 at ") && strstr(error, first) && strstr(error, "mounted over it"));
+    return 0;
+}
+
+static int below_what_was_mounted_later(const char *folder)
+{
+    char inner[512], outer[512], error[512] = "";
+    snprintf(outer, sizeof outer, "%s/outer", folder);
+    CHECK(mkdir(outer, 0755) == 0);
+    if (mount_v2(outer, "inner", inner) || mount("none", outer, "tmpfs", 0, NULL) != 0)
+        return 77;
+    struct cgroup_hierarchy found;
+    CHECK(find_here(&found, error, sizeof error) == -ENOENT);
+    CHECK(strstr(error, inner) && strstr(error, "cannot be reached: No such file"));
+    return 0;
+}
+
+/* The governor writes. */
+static int one_that_can_be_written(const char *folder)
+{
+    char first[512], second[512];
+    if (mount_v2(folder, "a", first) || mount_v2(folder, "second", second))
+        return 77;
+    if (mount(NULL, first, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) != 0)
+        return 77;
+    CHECK(finds(second));
+    if (umount2(second, 0) != 0)
+        return 77;
+    CHECK(finds(first)); /* better than none */
+    return 0;
+}
+
+/* A container's own cgroup, bound to where it looks for the hierarchy; and a name with a space. */
+static int the_whole_before_a_part(const char *folder)
+{
+    char whole[512], part[512], group[600];
+    if (mount_v2(folder, "the whole one", whole))
+        return 77;
+    snprintf(part, sizeof part, "%s/part", folder);
+    snprintf(group, sizeof group, "%s/ie-test-%d", whole, (int)getpid());
+    CHECK(mkdir(part, 0755) == 0);
+    if (mkdir(group, 0755) != 0)
+        return 77;
+    bool bound = mount(group, part, NULL, MS_BIND, NULL) == 0, right = finds(whole);
+    bool alone = umount2(whole, MNT_DETACH) == 0 && finds(part);
+    bool gone = umount2(part, 0) == 0 && mount("cgroup2", whole, "cgroup2", 0, NULL) == 0 &&
+                rmdir(group) == 0;
+    CHECK(right && alone && gone);
+    return bound ? 0 : 77;
 }
 
 static void in_namespace(int (*test)(const char *folder))
@@ -321,40 +426,37 @@ static void in_namespace(int (*test)(const char *folder))
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void libcgroup_none(void **state)
-{
-    (void)state;
-    in_namespace(none_mounted);
-}
+struct trial {
+    int (*test)(const char *folder);
+};
 
-static void libcgroup_v2(void **state)
+static void in_namespaces(void **state)
 {
-    (void)state;
-    in_namespace(only_v2);
-}
-
-static void libcgroup_other_v1(void **state)
-{
-    (void)state;
-    in_namespace(only_other_v1);
-}
-
-static void libcgroup_v1(void **state)
-{
-    (void)state;
-    in_namespace(v1_perf_event);
+    in_namespace(((const struct trial *)*state)->test);
 }
 
 int main(void)
 {
+#define IN_NAMESPACE(test)                                                                         \
+    {                                                                                              \
+#test, in_namespaces, NULL, NULL, &(struct trial)                                          \
+        {                                                                                          \
+            test                                                                                   \
+        }                                                                                          \
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_path),
         cmocka_unit_test(other_mounts),
         cmocka_unit_test(walk_while_it_changes),
-        cmocka_unit_test(libcgroup_none),
-        cmocka_unit_test(libcgroup_v2),
-        cmocka_unit_test(libcgroup_other_v1),
-        cmocka_unit_test(libcgroup_v1),
+        IN_NAMESPACE(none_mounted),
+        IN_NAMESPACE(only_v2),
+        IN_NAMESPACE(only_other_v1),
+        IN_NAMESPACE(v1_perf_event),
+        IN_NAMESPACE(in_a_chroot_as_well),
+        IN_NAMESPACE(the_first_is_out_of_reach),
+        IN_NAMESPACE(below_what_was_mounted_later),
+        IN_NAMESPACE(one_that_can_be_written),
+        IN_NAMESPACE(the_whole_before_a_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
