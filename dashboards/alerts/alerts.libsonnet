@@ -419,9 +419,13 @@ local promql = import '../lib/promql.libsonnet';
             |||
               time() - max by (%(exporter)s) (%(tick)s) > %(stale)g
               unless on (%(exporter)s)
+              %(ticks)s > 0
+              unless on (%(exporter)s)
               %(replay)s
             ||| % {
               exporter: q.exporter,
+              // A node whose clock is behind measures none the less.
+              ticks: q.rate(q.exporter, 'interference_exporter_ticks_total', '2m'),
               tick: q.select('interference_exporter_last_tick_timestamp_seconds'),
               stale: config.tickStaleSeconds,
               replay: replay,
