@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "collectors/contract/latency_verdict.h"
+#include "collectors/core_latency/changes.h"
 #include "collectors/core_latency/counts.h"
 #include "collectors/core_latency/limits.h"
 #include "collectors/core_latency/metrics.h"
@@ -90,6 +91,7 @@ struct core_latency_collector {
     struct series *base_frequency;
     struct series *cache_cycles, *cache_seconds;
     struct series *lacks[LACKS]; /* NULL for LACK_NONE */
+    struct basis_changes changes;
 
     struct lanes lanes;
     enum group group;
@@ -270,8 +272,7 @@ static void lane_keep(void *opaque, struct state_fields *fields)
 {
     struct lane *lane = opaque;
     core_lane_keep(&lane->core, fields);
-    normal_keep(&lane->limits.normal, fields);
-    state_double(fields, &lane->limits.caches_seconds, 0, KEEP_LATENCY_MAX_SECONDS);
+    limits_keep(&lane->limits, fields);
 }
 
 static const struct lane_ops lane_ops = {
@@ -386,6 +387,7 @@ static void learn_normal(const struct core_latency_collector *self, struct lane 
         .mono_ns = tick->mono_ns,
         .length_seconds = lane->core.window_seconds,
         .calm = calm,
+        .waits = limits_are_exceeded(&lane->limits, lane->estimate.latency_seconds),
         .latency_seconds = lane->estimate.beyond_seconds,
         .corunners_known = corunners.known,
         .measure = corunners.measure,
@@ -404,6 +406,13 @@ static double machine_seconds(const struct core_latency_collector *self, const s
         !(lane->limits.caches_seconds > 0))
         return NAN;
     return facts->probe_best_seconds - lane->limits.caches_seconds;
+}
+
+static double machine_error(const struct core_latency_collector *self)
+{
+    const struct facts *facts = self->env.facts;
+    return facts->probe_error_ratio > 0 ? facts->probe_error_ratio * facts->probe_best_seconds
+                                        : NAN;
 }
 
 static void lane_count(struct lane *lane)
@@ -470,17 +479,21 @@ static void live_limits(const struct core_latency_collector *self, const struct 
         live_put(live, c, LIVE_READ_SECONDS, lane->estimate.latency_seconds);
     if (limits->basis[LIMIT_BASELINE] != BASES) {
         live_put(live, c, LIVE_NORMAL_SECONDS, limits->seconds[LIMIT_BASELINE]);
-        live_normal_basis(live, c, basis_name(limits->basis[LIMIT_BASELINE]));
+        live_normal_basis(live, c, basis_name(limits->basis[LIMIT_BASELINE]), limits->since_ns);
     }
     if (lane->busy && limits_judge(limits))
         live_put(live, c, LIVE_LIMIT_SECONDS, limits->seconds[LIMIT_THRESHOLD]);
     live_lacks_normal(live, c, limits->lack == LACK_NONE ? NULL : lack_name(limits->lack));
 }
 
-static void lane_publish(struct core_latency_collector *self, struct lane *lane)
+static void lane_publish(struct core_latency_collector *self, struct lane *lane,
+                         const struct tick *tick)
 {
     const struct core_latency_config *config = self->env.config;
-    limits_update(&lane->limits, machine_seconds(self, lane), config->threshold_factor);
+    limits_update(&lane->limits, machine_seconds(self, lane), machine_error(self),
+                  config->threshold_factor);
+    basis_changes_tell(&self->changes, &lane->limits, lane->core.container->path, tick,
+                       self->env.log);
     lane_count(lane);
     lane->limits.lack = lane_lack(self, lane);
     live_rates(self, lane);
@@ -590,7 +603,7 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
             add_to_node(self, lane);
             learn_normal(self, lane, tick);
         }
-        lane_publish(self, lane);
+        lane_publish(self, lane, tick);
         if (lane->busy && self->group != GROUP_MISSES)
             tell_reads(&self->env, &lane->core, &lane->limits, &lane->estimate,
                        lane->count[C_READS], tick);
@@ -635,6 +648,7 @@ static void core_latency_stop(void *opaque)
     series_free(self->cache_seconds);
     for (int i = 0; i < LACKS; i++)
         series_free(self->lacks[i]);
+    basis_changes_release(&self->changes);
     free(self);
 }
 
@@ -687,6 +701,8 @@ static int register_all(struct core_latency_collector *self, const char *owner)
         err = node_series(self, &core_latency_cache_seconds_desc, owner, &self->cache_seconds);
     if (!err)
         err = register_lacks(self, owner);
+    if (!err)
+        err = basis_changes_init(&self->changes, self->env.store, owner);
     return err;
 }
 

@@ -250,9 +250,8 @@ static void judge_counters(struct probe_collector *self, struct counted_thread *
         facts->l3_miss_reads_filtered = true;
 }
 
-static void show_error(struct counted_thread *counted, const struct facts *facts,
-                       const struct tick *tick, const struct core_latency_counts *counts,
-                       double true_latency)
+static void show_error(struct counted_thread *counted, struct facts *facts, const struct tick *tick,
+                       const struct core_latency_counts *counts, double true_latency)
 {
     const struct machine *machine = &facts->machine;
     struct core_latency estimate;
@@ -262,6 +261,7 @@ static void show_error(struct counted_thread *counted, const struct facts *facts
         core_latency_error_ratio(estimate.latency_seconds, true_latency, &ratio) != 0)
         return;
     series_set(counted->error, ratio);
+    facts->probe_error_ratio = ratio;
     counted->last_tick = tick->number;
 }
 

@@ -57,6 +57,10 @@ struct facts {
     /* The same of the last day: on a node that is busy all day, the best of its nights. */
     double probe_best_seconds;
 
+    /* By how much a latency estimated from the probe's own counters was off, of the latency, when
+     * it was last compared; 0: not known. */
+    double probe_error_ratio;
+
     /* What a load takes that hits the last-level cache, measured by the probe; 0: not known. Stands
      * in where machine.llc_hit_cycles is not known. */
     double llc_hit_seconds;

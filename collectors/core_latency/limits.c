@@ -1,5 +1,7 @@
 #include "collectors/core_latency/limits.h"
 
+#include "collectors/learned/keep.h"
+
 static const enum container_metric metric_of[LIMITS] = {
     [LIMIT_BASELINE] = C_BASELINE,
     [LIMIT_THRESHOLD] = C_THRESHOLD,
@@ -7,16 +9,17 @@ static const enum container_metric metric_of[LIMITS] = {
 
 void limits_init(struct limits *limits)
 {
-    *limits = (struct limits){.shown_lack = LACK_NONE};
+    *limits = (struct limits){.shown_lack = LACK_NONE, .told = BASES};
     for (int i = 0; i < LIMITS; i++)
         limits->basis[i] = limits->shown[i] = BASES;
 }
 
-void limits_update(struct limits *limits, double machine_seconds, double factor)
+void limits_update(struct limits *limits, double machine_seconds, double machine_error,
+                   double factor)
 {
     enum basis basis = BASES;
     double normal = 0;
-    if (!normal_find(&limits->normal, machine_seconds, &basis, &normal))
+    if (!normal_find(&limits->normal, machine_seconds, machine_error, &basis, &normal))
         basis = BASES;
     limits->basis[LIMIT_BASELINE] = limits->basis[LIMIT_THRESHOLD] = basis;
     limits->seconds[LIMIT_BASELINE] = normal + limits->caches_seconds;
@@ -25,6 +28,14 @@ void limits_update(struct limits *limits, double machine_seconds, double factor)
         limits->basis[LIMIT_THRESHOLD] = BASIS_FILE;
         limits->seconds[LIMIT_THRESHOLD] = limits->given_seconds;
     }
+}
+
+void limits_keep(struct limits *limits, struct state_fields *fields)
+{
+    normal_keep(&limits->normal, fields);
+    state_double(fields, &limits->caches_seconds, 0, KEEP_LATENCY_MAX_SECONDS);
+    state_u32(fields, &limits->told, BASES);
+    state_u64(fields, &limits->since_ns, fields->mono_ns);
 }
 
 bool limits_judge(const struct limits *limits)

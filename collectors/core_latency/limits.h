@@ -7,6 +7,7 @@
 
 #include "collectors/core_latency/metrics.h"
 #include "collectors/learned/normal.h"
+#include "exporter/state/fields.h"
 #include "exporter/store/store.h"
 
 enum limit { LIMIT_BASELINE, LIMIT_THRESHOLD, LIMITS };
@@ -23,6 +24,10 @@ struct limits {
     double seconds[LIMITS];
     enum lack lack;
 
+    /* The baseline's basis as it was told last, BASES: never; since when, by the tick's clock. */
+    uint32_t told;
+    uint64_t since_ns;
+
     /* What the series were made for: these values are labels. */
     enum basis shown[LIMITS];
     enum lack shown_lack;
@@ -30,10 +35,14 @@ struct limits {
 
 void limits_init(struct limits *limits);
 
-/* Finds this tick's limits. 'machine_seconds' is the probe's lower bound beyond the caches, NaN
- * when not known; the threshold is 'factor' times what is normal beyond the caches, plus their
+/* Finds this tick's limits. 'machine_seconds' is the probe's lower bound beyond the caches, and
+ * 'machine_error' by how much that may be off; NaN when not known. The threshold is 'factor' times what is normal beyond the caches, plus their
  * part. */
-void limits_update(struct limits *limits, double machine_seconds, double factor);
+void limits_update(struct limits *limits, double machine_seconds, double machine_error,
+                   double factor);
+
+/* What outlives a restart (learned/keep.h). */
+void limits_keep(struct limits *limits, struct state_fields *fields);
 
 /* Whether time above the threshold is counted. A lower bound (basis machine) is shown, but a busy
  * node is always above it: that is no incident. */

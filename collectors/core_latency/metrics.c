@@ -242,6 +242,15 @@ const struct metric_desc core_latency_lacks_desc = {
             "(never at work), learning (at work for less than ten minutes). High for reasons other "
             "than idle: interference with these containers goes unseen."};
 
+const struct metric_desc core_latency_basis_changes_desc = {
+    .name = "interference_exporter_baseline_changes",
+    .type = METRIC_COUNTER,
+    .number = METRIC_U64,
+    .labels = "basis",
+    .help = "Baselines of containers that were exchanged for one on this basis (see "
+            "interference_container_memory_read_latency_baseline_seconds); thresholds moved with "
+            "them. High: what is normal here is not certain, and time over thresholds with it."};
+
 const struct metric_desc core_latency_container_histogram_desc = {
     .name = CONTAINER("memory_read_window_latency_seconds"),
     .type = METRIC_HISTOGRAM,
@@ -357,6 +366,7 @@ const struct metric_desc *const core_latency_metrics[] = {
     &core_latency_stall_descs[C_BASELINE],
     &core_latency_stall_descs[C_THRESHOLD],
     &core_latency_lacks_desc,
+    &core_latency_basis_changes_desc,
     &core_latency_container_histogram_desc,
     &core_latency_node_descs[N_CYCLES],
     &core_latency_node_descs[N_REF_CYCLES],

@@ -56,6 +56,7 @@ enum lack {
 /* As in the label reason; not for LACK_NONE. */
 const char *lack_name(enum lack lack);
 
+extern const struct metric_desc core_latency_basis_changes_desc; /* per basis that is learned */
 extern const struct metric_desc core_latency_lacks_desc; /* per reason, from LACK_NONE + 1 on */
 
 extern const struct metric_desc core_latency_container_descs[C_METRICS];

@@ -6,7 +6,7 @@ _Static_assert(sizeof(struct hour_percentile) == 4912, "hour_percentile has othe
 _Static_assert(sizeof(struct day_percentile) == 4224, "day_percentile has other members");
 _Static_assert(sizeof(struct rate_peak) == 3512, "rate_peak has other members than are kept");
 _Static_assert(sizeof(struct traffic_fit) == 1968, "traffic_fit has other members than are kept");
-_Static_assert(sizeof(struct normal) == 6232, "normal has other members than are kept");
+_Static_assert(sizeof(struct normal) == 6248, "normal has other members than are kept");
 _Static_assert(sizeof(struct unloaded) == 4000, "unloaded has other members than are kept");
 
 /* Reads per second, or their sums over a minute of windows; a container's in all. */
@@ -84,6 +84,10 @@ void normal_keep(struct normal *normal, struct state_fields *fields)
     state_check(fields, normal->calm_windows == 0 || normal->calm_seconds > 0);
     traffic_fit_keep(&normal->fit, KEEP_LATENCY_MAX_SECONDS, fields);
     state_double(fields, &normal->extrapolated_seconds, 0, KEEP_LATENCY_MAX_SECONDS);
+    state_u32(fields, &normal->other_minutes, UINT32_MAX);
+    state_u32(fields, &normal->waited_minutes, UINT32_MAX - 1);
+    state_u32(fields, &normal->windows, MAX_MINUTE_WINDOWS);
+    state_u32(fields, &normal->waited, normal->windows);
     day_percentile_keep(&normal->day, fields);
     state_double(fields, &normal->usual_seconds, 0, KEEP_LATENCY_MAX_SECONDS);
     state_u64(fields, &normal->usual_minute, newest(fields, 60));

@@ -8,6 +8,8 @@ static const double busy_min_cpu = 0.1;
 /* From fewer calm windows than this their mean would be noise; after this many it forgets. */
 enum { CALM_MIN = 10, CALM_MEMORY = 3600 };
 
+enum { CHANGE_MINUTES = 10, WAITED_MAX = 60 };
+
 static const double usual_share = 0.2;
 static const double usual_min_seconds = 600;
 
@@ -25,11 +27,31 @@ bool window_is_busy(uint64_t reads, double cpu_seconds, double length_seconds)
     return reads >= BUSY_MIN_READS && cpu_seconds >= busy_min_cpu * length_seconds;
 }
 
+/* The minute that has ended; true if it tells nothing of an ordinary day. */
+static bool waited(struct normal *normal)
+{
+    bool waited = 2 * normal->waited > normal->windows;
+    normal->windows = normal->waited = 0;
+    normal->waited_minutes = waited ? normal->waited_minutes + 1 : 0;
+    return waited && normal->waited_minutes <= WAITED_MAX;
+}
+
 /* Once a minute, since both go through all that they remember. */
 static void refresh_fit(struct normal *normal, uint64_t mono_ns)
 {
-    double alone = traffic_fit_alone_seconds(&normal->fit, mono_ns);
-    normal->extrapolated_seconds = isnan(alone) ? 0 : alone;
+    if (waited(normal))
+        return;
+    double found = fmax(traffic_fit_alone_seconds(&normal->fit, mono_ns), 0);
+    if (found > 0)
+        found = fmax(found, traffic_fit_calmest_seconds(&normal->fit, mono_ns));
+    bool taken = normal->extrapolated_seconds > 0;
+    if (taken == (found > 0)) {
+        normal->other_minutes = 0;
+        normal->extrapolated_seconds += (found - normal->extrapolated_seconds) / CHANGE_MINUTES;
+    } else if (++normal->other_minutes >= CHANGE_MINUTES) {
+        normal->other_minutes = 0;
+        normal->extrapolated_seconds = found;
+    }
 }
 
 static void refresh_usual(struct normal *normal, uint64_t mono_ns)
@@ -55,22 +77,33 @@ void normal_learn(struct normal *normal, const struct normal_window *window)
                        window->latency_seconds);
     if (!window->corunners_known)
         return;
-    if (traffic_fit_measured_by(&normal->fit, window->measure))
+    if (traffic_fit_measured_by(&normal->fit, window->measure)) {
         normal->extrapolated_seconds = 0;
+        normal->other_minutes = 0;
+    }
     if (traffic_fit_add(&normal->fit, window->mono_ns, window->latency_seconds,
                         window->corunner_rate, window->own_rate))
         refresh_fit(normal, window->mono_ns);
+    normal->windows++;
+    normal->waited += window->waits;
 }
 
-bool normal_find(const struct normal *normal, double machine_seconds, enum basis *basis,
-                 double *seconds)
+/* Where the probe's lower bound is above it: but what the container itself saw counts more. */
+static double raised(const struct normal *normal, double seconds, double least_seconds)
+{
+    double least = fmin(least_seconds, normal->usual_seconds);
+    return least_seconds > 0 && least > seconds ? least : seconds;
+}
+
+bool normal_find(const struct normal *normal, double machine_seconds, double machine_error,
+                 enum basis *basis, double *seconds)
 {
     if (normal->calm_windows >= CALM_MIN) {
         *basis = BASIS_CALM;
         *seconds = normal->calm_seconds;
     } else if (normal->extrapolated_seconds > 0) {
         *basis = BASIS_EXTRAPOLATED;
-        *seconds = normal->extrapolated_seconds;
+        *seconds = raised(normal, normal->extrapolated_seconds, machine_seconds - machine_error);
     } else if (normal->usual_seconds > 0) {
         *basis = BASIS_USUAL;
         *seconds = normal->usual_seconds;

@@ -6,10 +6,16 @@
  * frequency is no interference. The best basis that is known wins:
  *
  *     calm          the mean of its busy windows in calm ticks, of the last hour of such windows
- *     extrapolated  its latency at no co-runner traffic, from how it follows that traffic
+ *     extrapolated  its latency at no co-runner traffic, from how it follows that traffic; but not
+ *                   less than it saw in the calmest tenth of its minutes, for a line may end
+ *                   anywhere below what was seen
  *     usual         the 20th percentile of its busy windows of the last 24 hours, once there are
  *                   ten minutes of them: not "alone", but a rise against it is an incident
  *     machine       what the probe sees in its best twentieth: a lower bound
+ *
+ * The line may hold in one minute and not in the next. So ten minutes after each other have to agree
+ * before extrapolated is taken, or given up; and none counts in which the container waits, for an
+ * hour at most: an incident is judged by what was normal when it began.
  *
  * One per container; pure, embedded, of bounded size.
  */
@@ -40,7 +46,10 @@ struct normal {
     unsigned calm_windows; /* saturating at an hour of them */
     double calm_seconds;   /* their mean */
     struct traffic_fit fit;
-    double extrapolated_seconds; /* as of the last whole minute; 0: not known */
+    double extrapolated_seconds; /* 0: not taken, or not known */
+    /* Minutes that spoke for the other of taken and not taken; in which it waited; and windows of
+     * this one, of which it waited in so many. */
+    uint32_t other_minutes, waited_minutes, windows, waited;
     struct day_percentile day;
     double usual_seconds;  /* likewise */
     uint64_t usual_minute; /* of this one */
@@ -51,6 +60,7 @@ struct normal_window {
     uint64_t mono_ns;
     double length_seconds;
     bool calm;
+    bool waits;             /* the latency is above the threshold */
     double latency_seconds; /* beyond the caches */
     bool corunners_known;   /* so are the next; without them, the window is not for the fit */
     enum traffic_measure measure;
@@ -62,11 +72,12 @@ void normal_learn(struct normal *normal, const struct normal_window *window);
 
 /*
  * The latency beyond the caches that is normal, and its basis. 'machine_seconds' is the
- * lower bound of basis machine, NaN where it is not known or not this container's. False until one
- * basis is known.
+ * lower bound of basis machine, NaN where it is not known or not this container's; what is
+ * extrapolated is not below it by more than its error, in seconds, unless the container itself
+ * usually is. NaN: an error that is not known bounds nothing. False until one basis is known.
  */
-bool normal_find(const struct normal *normal, double machine_seconds, enum basis *basis,
-                 double *seconds);
+bool normal_find(const struct normal *normal, double machine_seconds, double machine_error,
+                 enum basis *basis, double *seconds);
 
 /* Busy time learned from, of the last day, in seconds. */
 double normal_busy_time(const struct normal *normal);

@@ -10,6 +10,9 @@ static const double max_error = 0.05;
 /* The way from the lowest traffic seen down to none is at most this share of what was seen: latency
  * bends, so that a line through a narrow range points anywhere. */
 static const double max_reach = 0.5;
+/* In the middle third of its range lies at least this share of the minutes: a fifth would, if the
+ * traffic swung as a sine does. */
+static const double min_between = 0.1;
 /* Huber's constant: 95 % efficient where errors are normal. */
 static const double huber = 1.345;
 static const double mad_to_sigma = 1.4826;
@@ -96,29 +99,47 @@ static double percentile(const double *values, int n, double share)
     return at[wanted];
 }
 
-/* The minutes in order, with rates scaled to about 1. False where there is nothing to fit. */
-static bool gather(const struct traffic_fit *fit, uint64_t mono_ns, struct points *out)
+/* Traffic that went from one level to another only. */
+static bool is_two_crowds(const double *corunners, int n, double low, double high)
+{
+    double third = (high - low) / 3;
+    int between = 0;
+    for (int i = 0; i < n; i++)
+        between += corunners[i] > low + third && corunners[i] < high - third;
+    return between < min_between * n;
+}
+
+/* The minutes in order: the answer's y, and both rates. Their number. */
+static int unroll(const struct traffic_fit *fit, uint64_t mono_ns, double *y, double *corunners,
+                  double *own)
 {
     uint64_t now = mono_ns / minute_ns + 1;
     uint64_t first = now > TRAFFIC_FIT_MINUTES ? now - TRAFFIC_FIT_MINUTES : 1;
-    double corunners[TRAFFIC_FIT_MINUTES], own[TRAFFIC_FIT_MINUTES];
-    double sum = 0;
     int n = 0;
     for (uint64_t minute = first; minute < now; minute++) {
         const struct traffic_minute *at = &fit->at[minute % TRAFFIC_FIT_MINUTES];
         if (at->minute != (uint32_t)minute)
             continue;
-        out->y[n] = (double)at->value;
-        sum += out->y[n];
+        y[n] = (double)at->value;
         corunners[n] = (double)at->corunner_rate;
         own[n++] = (double)at->own_rate;
     }
-    out->n = n;
+    return n;
+}
+
+/* With rates scaled to about 1. False where there is nothing to fit. */
+static bool gather(const struct traffic_fit *fit, uint64_t mono_ns, struct points *out)
+{
+    double corunners[TRAFFIC_FIT_MINUTES], own[TRAFFIC_FIT_MINUTES];
+    int n = out->n = unroll(fit, mono_ns, out->y, corunners, own);
     if (n < TRAFFIC_FIT_MIN_MINUTES)
         return false;
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += out->y[i];
     out->mean = sum / n;
     double high = percentile(corunners, n, 0.95), low = percentile(corunners, n, 0.05);
-    if (!(high > 0) || low > max_reach * (high - low))
+    if (!(high > 0) || low > max_reach * (high - low) || is_two_crowds(corunners, n, low, high))
         return false;
     double typical = percentile(own, n, 0.5);
     double own_scale = typical > 0 ? typical : 1;
@@ -286,6 +307,20 @@ double traffic_fit_alone_seconds(const struct traffic_fit *fit, uint64_t mono_ns
         return NAN;
     double tolerance = max_error * alone;
     return error <= tolerance && holds_at_low_end(&p, tolerance) ? alone : NAN;
+}
+
+double traffic_fit_calmest_seconds(const struct traffic_fit *fit, uint64_t mono_ns)
+{
+    double y[TRAFFIC_FIT_MINUTES], corunners[TRAFFIC_FIT_MINUTES], own[TRAFFIC_FIT_MINUTES];
+    double calm[TRAFFIC_FIT_MINUTES];
+    int n = unroll(fit, mono_ns, y, corunners, own), calmest = 0;
+    if (n < TRAFFIC_FIT_MIN_MINUTES)
+        return NAN;
+    double limit = percentile(corunners, n, fmax(0.1, 2.0 / (n - 1)));
+    for (int i = 0; i < n; i++)
+        if (corunners[i] <= limit)
+            calm[calmest++] = y[i];
+    return percentile(calm, calmest, 0.5);
 }
 
 double traffic_fit_alone_share(const struct traffic_fit *fit, uint64_t mono_ns)

@@ -7,9 +7,10 @@
  * a is the answer: no co-runners, its own load as usual. c is not below 0: who waits longer reads
  * less, and that says nothing of what its own load costs. The fit is by Huber's weights over the
  * mean of each minute of the last two hours. It is used only where it can be trusted: the
- * co-runners' traffic varied by a factor of three, the line holds near its low end as well (latency
- * bends upwards near the memory's limit), and the standard error of a is at most 5 % of a,
- * neighbouring minutes being alike taken into account.
+ * co-runners' traffic varied by a factor of three, and was between its ends, too: one neighbour that
+ * steps once is two crowds, and whatever else it did, or happened then, is in their difference; the
+ * line holds near its low end as well (latency bends upwards near the memory's limit), and the
+ * standard error of a is at most 5 % of a, neighbouring minutes being alike taken into account.
  *
  * Where the co-runners' rate is that of the memory controllers' lines, the container's own
  * prefetches and writes are in it (parts/node_traffic.h): a is then too low, by what these add to
@@ -56,6 +57,10 @@ bool traffic_fit_add(struct traffic_fit *fit, uint64_t mono_ns, double value, do
 /* The latency without co-runners, in seconds; NaN where it cannot be trusted. Takes some ten
  * microseconds: for once a minute. */
 double traffic_fit_alone_seconds(const struct traffic_fit *fit, uint64_t mono_ns);
+
+/* The latency in the calmest tenth of these minutes, three at least, by the co-runners' traffic:
+ * what was seen, where the line is what was not. NaN: too few minutes. */
+double traffic_fit_calmest_seconds(const struct traffic_fit *fit, uint64_t mono_ns);
 
 /*
  * The same of a share, 0 to 1, as of cache accesses that miss. It may well be 0 without co-runners,

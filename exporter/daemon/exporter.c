@@ -117,6 +117,7 @@ static int build_collectors(struct exporter *e)
         err = container_labels_new(e->store, &e->labels);
     if (err)
         return err;
+    live_restore(e->live, e->kept.state);
     const struct collector_env env = {
         .sources = e->sources.set,
         .inventory = &e->sources.inventory,
@@ -236,7 +237,8 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
     if (!err && !is_replay(e) && !o->once)
         host_init(&e->host, &e->plan->fs);
     if (!err)
-        kept_init(&e->kept, o->state_file, e->plan, &e->facts.machine, e->log, loop_now_ns());
+        kept_init(&e->kept, o->state_file, e->plan, &e->facts.machine, e->log,
+                  is_replay(e) ? replay_begin_ns(e->sources.replay) : loop_now_ns());
     if (!err)
         err = build_collectors(e);
     if (!err)

@@ -103,13 +103,15 @@ void kept_release(struct kept *kept)
 
 /* ---- writing ---- */
 
-static size_t serialise(struct kept *kept, const struct roster *roster, uint64_t now_ns)
+static size_t serialise(struct kept *kept, const struct roster *roster, struct live *live,
+                        uint64_t now_ns)
 {
     struct state_writer writer;
     size_t size;
     uint8_t *room = state_saver_buffer(kept->saver, &size);
     state_write_begin(&writer, room, size, &kept->here, now_ns);
     roster_save(roster, &writer);
+    live_save(live, &writer);
     state_carry(&writer, kept->state);
     return state_write_end(&writer);
 }
@@ -122,9 +124,9 @@ static void refuse(struct kept *kept, const char *words)
 }
 
 /* The saver is idle. */
-static void save(struct kept *kept, const struct roster *roster, uint64_t now_ns)
+static void save(struct kept *kept, const struct roster *roster, struct live *live, uint64_t now_ns)
 {
-    size_t size, len = serialise(kept, roster, now_ns);
+    size_t size, len = serialise(kept, roster, live, now_ns);
     state_saver_buffer(kept->saver, &size);
     if (len > STATE_MAX_BYTES) {
         refuse(kept, "there are too many containers");
@@ -135,27 +137,27 @@ static void save(struct kept *kept, const struct roster *roster, uint64_t now_ns
         return;
     }
     if (len > size)
-        len = serialise(kept, roster, now_ns);
+        len = serialise(kept, roster, live, now_ns);
     kept->refused = false;
     state_saver_start(kept->saver, len);
 }
 
-void kept_tick(struct kept *kept, const struct roster *roster, uint64_t now_ns)
+void kept_tick(struct kept *kept, const struct roster *roster, struct live *live, uint64_t now_ns)
 {
     if (!kept->saver || now_ns < kept->due_ns || !state_saver_is_idle(kept->saver))
         return;
-    save(kept, roster, now_ns);
+    save(kept, roster, live, now_ns);
     kept->due_ns = now_ns + interval_ns;
     if (kept->state && now_ns - state_mono_ns(kept->state) > STATE_UNCLAIMED_NS)
         state_forget(kept->state);
 }
 
-void kept_end(struct kept *kept, const struct roster *roster, uint64_t now_ns)
+void kept_end(struct kept *kept, const struct roster *roster, struct live *live, uint64_t now_ns)
 {
     if (!kept->saver)
         return;
     state_saver_wait(kept->saver);
-    save(kept, roster, now_ns);
+    save(kept, roster, live, now_ns);
     state_saver_wait(kept->saver);
 }
 

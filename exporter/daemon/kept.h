@@ -1,5 +1,5 @@
 /*
- * What collectors learned, kept in a file across restarts: --state.file.
+ * What collectors learned, and the history that people are shown, kept in a file across restarts: --state.file.
  *
  * Read once, before the collectors start; written every two minutes and at the end, by a thread of
  * its own. Nothing that goes wrong with it stops the exporter. Loop thread.
@@ -9,6 +9,7 @@
 
 #include "exporter/daemon/plan.h"
 #include "exporter/daemon/roster.h"
+#include "exporter/live/live.h"
 #include "exporter/pages/pages.h"
 #include "exporter/source/machine.h"
 #include "exporter/state/file/saver.h"
@@ -33,9 +34,9 @@ void kept_release(struct kept *kept);
 
 /* After a tick: writes, if it is time. Allocates only when more is to be written than ever before,
  * which is when containers came. */
-void kept_tick(struct kept *kept, const struct roster *roster, uint64_t now_ns);
+void kept_tick(struct kept *kept, const struct roster *roster, struct live *live, uint64_t now_ns);
 /* At an orderly end: waits for the disk. */
-void kept_end(struct kept *kept, const struct roster *roster, uint64_t now_ns);
+void kept_end(struct kept *kept, const struct roster *roster, struct live *live, uint64_t now_ns);
 
 /* What the status page says of it. */
 void kept_report(const struct kept *kept, struct pages_state *out);

@@ -146,5 +146,5 @@ void exporter_run_tick(struct exporter *e, const struct tick *tick)
     tell_table(e);
     show_live(e);
     exporter_publish(e);
-    kept_tick(&e->kept, &e->roster, loop_now_ns());
+    kept_tick(&e->kept, &e->roster, e->live, tick->mono_ns);
 }

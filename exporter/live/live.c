@@ -22,7 +22,9 @@ struct row {
     double probability;
     const char *normal_basis, *why_no_normal, *why_no_slowdown;
     struct live_lost lost;
-    uint64_t waits_since_wall_ns, waits_since_mono_ns, waited_mono_ns;
+    uint64_t normal_since_mono_ns;
+    bool waits;
+    uint64_t waits_since_mono_ns, waited_mono_ns;
 };
 
 /* The ring is by second of the tick's clock. */
@@ -130,11 +132,14 @@ void live_sockets(struct live *live, const struct container *container,
     row->socket_known = true;
 }
 
-void live_normal_basis(struct live *live, const struct container *container, const char *basis)
+void live_normal_basis(struct live *live, const struct container *container, const char *basis,
+                       uint64_t since_mono_ns)
 {
     struct row *row = row_of(live, container);
-    if (row)
-        row->normal_basis = basis;
+    if (!row)
+        return;
+    row->normal_basis = basis;
+    row->normal_since_mono_ns = since_mono_ns;
 }
 
 void live_lacks_normal(struct live *live, const struct container *container, const char *why)
@@ -300,6 +305,47 @@ int live_reserve(struct live *live, size_t n)
     return 0;
 }
 
+/* Once, before the first tick; what is wrong in it is as if it were not there. */
+static void walk_places(struct live *live, struct state_fields *fields)
+{
+    uint32_t n = (uint32_t)live->n_places;
+    state_u32(fields, &n, LIVE_DOMAINS);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t numa_node = state_reading(fields) ? 0 : (uint32_t)live->places[i]->numa_node;
+        state_u32(fields, &numa_node, INT32_MAX);
+        struct place *place = place_of(live, (int)numa_node);
+        if (!place)
+            return;
+        state_u64(fields, &place->second, fields->mono_ns / 1000000000);
+        for (int k = 0; k < LIVE_HISTORY; k++) {
+            float seconds = isnan(place->ring[k]) ? 0 : place->ring[k];
+            state_float(fields, &seconds, 0, 1);
+            place->ring[k] = seconds > 0 ? seconds : NAN;
+        }
+    }
+}
+
+void live_save(struct live *live, struct state_writer *out)
+{
+    if (!live)
+        return;
+    state_entry_begin(out, "live", "");
+    walk_places(live, &out->fields);
+    state_entry_end(out);
+}
+
+void live_restore(struct live *live, struct state *state)
+{
+    struct state_fields fields;
+    if (!live || !state_claim(state, "live", "", &fields))
+        return;
+    walk_places(live, &fields);
+    if (state_fits(&fields))
+        return;
+    while (live->n_places > 0)
+        free(live->places[--live->n_places]);
+}
+
 void live_begin(struct live *live)
 {
     for (size_t i = 0; live && i < live->n_rows; i++)
@@ -313,13 +359,12 @@ static void judge(struct row *row, const struct tick *tick)
     double latency = row->number[LIVE_READ_SECONDS], limit = row->number[LIVE_LIMIT_SECONDS];
     if (latency > limit) {
         row->waited_mono_ns = tick->mono_ns;
-        if (row->waits_since_wall_ns == 0) {
-            row->waits_since_wall_ns = tick->wall_ns;
+        if (!row->waits)
             row->waits_since_mono_ns = tick->mono_ns;
-        }
-    } else if (row->waits_since_wall_ns > 0 &&
+        row->waits = true;
+    } else if (row->waits &&
                tick->mono_ns - row->waited_mono_ns >= LIVE_HOLD_SECONDS * UINT64_C(1000000000)) {
-        row->waits_since_wall_ns = 0;
+        row->waits = false;
     }
 }
 
@@ -365,11 +410,11 @@ static void show_container(struct live_container *to, const struct container *co
     to->caused_numa_node = row->caused_numa_node;
     to->probability = row->probability;
     to->normal_basis = row->normal_basis;
+    to->normal_since_mono_ns = row->normal_since_mono_ns;
     to->why_no_normal = row->why_no_normal;
     to->why_no_slowdown = row->why_no_slowdown;
-    to->waits_since_wall_ns = row->waits_since_wall_ns;
     to->waits_since_mono_ns = row->waits_since_mono_ns;
-    to->waits = row->waits_since_wall_ns > 0;
+    to->waits = row->waits;
     to->lost = row->lost;
     if (row->lost.told && isnan(to->number[LIVE_CPUS]))
         to->number[LIVE_CPUS] = row->lost.cpus;

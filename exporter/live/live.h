@@ -19,6 +19,7 @@
 #include "exporter/base/tick.h"
 #include "exporter/containers/container.h"
 #include "exporter/live/lost.h"
+#include "exporter/state/state.h"
 
 /* Of a container; NaN: not known. */
 enum live_number {
@@ -84,13 +85,13 @@ struct live_container {
     float socket_share[LIVE_SOCKETS];              /* of its reads, by the CPUs that it read on */
     struct live_elsewhere elsewhere[LIVE_TARGETS]; /* by the view's targets */
     enum live_suspicion suspicion;
-    double probability;          /* that it does; NaN: not said */
-    int caused_numa_node;        /* where it is suspected most; -1: nowhere */
-    const char *normal_basis;    /* what its normal is known from: a word, constant; or NULL */
+    double probability;       /* that it does; NaN: not said */
+    int caused_numa_node;     /* where it is suspected most; -1: nowhere */
+    const char *normal_basis; /* what its normal is known from: a word, constant; or NULL */
+    uint64_t normal_since_mono_ns;
     const char *why_no_normal;   /* likewise; NULL: it has one, or nobody says */
     const char *why_no_slowdown; /* likewise */
     bool waits;
-    uint64_t waits_since_wall_ns; /* 0: it does not */
     uint64_t waits_since_mono_ns; /* for durations: nobody sets this clock */
     struct live_lost lost;
 };
@@ -143,8 +144,9 @@ void live_put(struct live *live, const struct container *container, enum live_nu
 /* Shares of its reads by socket. */
 void live_sockets(struct live *live, const struct container *container,
                   const double share[LIVE_SOCKETS]);
-/* A constant. */
-void live_normal_basis(struct live *live, const struct container *container, const char *basis);
+/* A constant; and since when it is this one, by the ticks' clock. */
+void live_normal_basis(struct live *live, const struct container *container, const char *basis,
+                       uint64_t since_mono_ns);
 /* Constants; NULL: nothing is lacking. */
 void live_lacks_normal(struct live *live, const struct container *container, const char *why);
 void live_lacks_slowdown(struct live *live, const struct container *container, const char *why);
@@ -169,6 +171,9 @@ void live_host(struct live *live, const struct live_host *host);
 /* Room for containers in slots below n, before collectors put something in: 0 or -ENOMEM; those
  * beyond are not shown. */
 int live_reserve(struct live *live, size_t n);
+/* The history outlives a restart: an entry of its own. 'state' may be NULL. */
+void live_save(struct live *live, struct state_writer *out);
+void live_restore(struct live *live, struct state *state);
 /* What was put in is of the tick before. */
 void live_begin(struct live *live);
 /* Calls next() until it returns NULL; it walks over all containers. */

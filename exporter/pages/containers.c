@@ -79,6 +79,14 @@ static json_t *word(const char *text)
     return text ? json_string(text) : json_null();
 }
 
+/* A time of the ticks' clock, as the clock of the wall has it now: somebody may have set that. */
+static json_t *timestamp(const struct listing *listing, bool known, uint64_t mono_ns)
+{
+    const struct tick *tick = &listing->view.tick;
+    double age_seconds = (double)(int64_t)(tick->mono_ns - mono_ns) * 1e-9;
+    return number(known ? (double)tick->wall_ns * 1e-9 - age_seconds : NAN);
+}
+
 /* By socket, those that it reads from. */
 static json_t *sockets(const struct live_container *c)
 {
@@ -194,8 +202,7 @@ static int describe(void *context, size_t at, json_t *object)
         {"latency_ratio", number(live_ratio(&c))},
         {"slowdown_ratio", number(c.number[LIVE_SLOWDOWN_RATIO])},
         {"slowdown_limit_ratio", number(c.number[LIVE_SLOWDOWN_LIMIT])},
-        {"waits_since_timestamp_seconds",
-         number(c.waits ? (double)c.waits_since_wall_ns * 1e-9 : NAN)},
+        {"waits_since_timestamp_seconds", timestamp(listing, c.waits, c.waits_since_mono_ns)},
         {"reads_per_second", number(c.number[LIVE_READS_PER_SECOND])},
         {"reads_share_ratio",
          number(listing->all_reads > 0 ? c.number[LIVE_READS_PER_SECOND] / listing->all_reads
@@ -210,6 +217,8 @@ static int describe(void *context, size_t at, json_t *object)
         {"caused_latency_uncertainty_seconds", number(c.number[LIVE_CAUSED_SD_SECONDS])},
         {"caused_numa_node", number(c.caused_numa_node < 0 ? NAN : c.caused_numa_node)},
         {"normal_basis", word(c.normal_basis)},
+        {"normal_since_timestamp_seconds",
+         timestamp(listing, c.normal_basis != NULL, c.normal_since_mono_ns)},
         {"why_no_normal", word(c.why_no_normal)},
         {"why_no_slowdown", word(c.why_no_slowdown)},
     };

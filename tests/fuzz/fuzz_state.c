@@ -31,7 +31,7 @@ static void use_normal(struct normal *normal)
                                          .corunner_rate = 1e6,
                                          .own_rate = 1e6};
     for (int i = 0; i < 2; i++) {
-        if (normal_find(normal, NAN, &basis, &seconds))
+        if (normal_find(normal, NAN, NAN, &basis, &seconds))
             check(basis < BASES && seconds > 0 && seconds < 1);
         normal_learn(normal, &window);
     }

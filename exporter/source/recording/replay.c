@@ -348,6 +348,11 @@ void replay_free(struct replay *replay)
     free(replay);
 }
 
+uint64_t replay_begin_ns(const struct replay *replay)
+{
+    return replay->ahead.mono_ns;
+}
+
 int replay_next(struct replay *replay, struct tick *out, char *error, size_t error_size)
 {
     replay_events_clear(&replay->events);

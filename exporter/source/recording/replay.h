@@ -21,6 +21,8 @@ void replay_free(struct replay *replay);
 
 const struct machine *replay_machine(const struct replay *replay);
 uint64_t replay_interval_ns(const struct replay *replay);
+/* The clock at the first tick; until then only. */
+uint64_t replay_begin_ns(const struct replay *replay);
 const struct source_unit *replay_units(const struct replay *replay, size_t *n);
 const struct source_thread *replay_threads(const struct replay *replay, size_t *n);
 

@@ -127,7 +127,7 @@ static void use(struct all *all, uint64_t end)
 {
     enum basis basis = BASES;
     double seconds = NAN;
-    if (normal_find(&all->normal, NAN, &basis, &seconds))
+    if (normal_find(&all->normal, NAN, NAN, &basis, &seconds))
         assert_true(basis < BASES && seconds > 0 && seconds < 1);
     for (uint64_t t = end; t < end + 240; t += 60) {
         learn(all, t);
@@ -136,7 +136,7 @@ static void use(struct all *all, uint64_t end)
         assert_true(isfinite(rate_peak_find(&all->peak)));
         assert_true(possible(unloaded_latency_seconds(&all->unloaded)));
         assert_true(!isinf(unloaded_miss_ratio(&all->unloaded)));
-        if (normal_find(&all->normal, NAN, &basis, &seconds))
+        if (normal_find(&all->normal, NAN, NAN, &basis, &seconds))
             assert_true(basis < BASES && seconds > 0 && seconds < 1);
     }
 }

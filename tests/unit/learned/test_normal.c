@@ -184,6 +184,29 @@ static void two_crowds_far_from_zero_are_no_line_to_zero(void **state)
     assert_true(isnan(fitted(&fit, 60)));
 }
 
+/* One neighbour begins, and something else with it: what both did is in the difference. */
+static void a_step_of_one_neighbour_is_no_line(void **state)
+{
+    (void)state;
+    struct traffic_fit fit = {0};
+    for (int i = 0; i < 61; i++) {
+        bool incident = i >= 40 && i < 50;
+        minute(&fit, i, (incident ? 135e-9 : 100e-9) * (1 + 0.02 * noise()),
+               (incident ? 250e6 : 50e6) * (1 + 0.3 * noise()), 1e7);
+    }
+    assert_true(isnan(fitted(&fit, 60)));
+}
+
+static void the_calmest_tenth_of_minutes(void **state)
+{
+    (void)state;
+    struct traffic_fit fit = {0};
+    assert_true(isnan(traffic_fit_calmest_seconds(&fit, 0)));
+    for (int i = 0; i < 61; i++)
+        minute(&fit, i, (80 + i * 7 % 60) * 1e-9, (i * 7 % 60) * 1e6, 1e7);
+    assert_true(near(traffic_fit_calmest_seconds(&fit, (uint64_t)60 * 60 * SECOND), 83e-9, 0.01));
+}
+
 static void noise_without_a_line_is_no_answer(void **state)
 {
     (void)state;
@@ -235,6 +258,7 @@ static void minutes_long_ago_are_gone(void **state)
 struct node {
     struct normal normal;
     enum traffic_measure measure;
+    bool waits;
     int second;
 };
 
@@ -243,6 +267,7 @@ static void learn(struct node *node, bool calm, double latency, double corunners
     for (int i = 0; i < seconds; i++) {
         const struct normal_window window = {
             .corunners_known = true,
+            .waits = node->waits,
             .measure = node->measure,
             .mono_ns = (uint64_t)node->second++ * SECOND,
             .length_seconds = 1,
@@ -259,7 +284,7 @@ static void assert_basis(const struct node *node, double machine, enum basis wan
 {
     enum basis basis;
     double seconds;
-    assert_true(normal_find(&node->normal, machine, &basis, &seconds));
+    assert_true(normal_find(&node->normal, machine, NAN, &basis, &seconds));
     assert_string_equal(basis_name(basis), basis_name(wanted));
     assert_true(near(seconds, latency, 0.03));
 }
@@ -270,10 +295,10 @@ static void nothing_is_known_at_first(void **state)
     struct node node = {0};
     enum basis basis;
     double seconds;
-    assert_false(normal_find(&node.normal, NAN, &basis, &seconds));
+    assert_false(normal_find(&node.normal, NAN, NAN, &basis, &seconds));
     assert_basis(&node, 70e-9, BASIS_MACHINE, 70e-9);
     learn(&node, false, 100e-9, 5e8, 599);
-    assert_false(normal_find(&node.normal, NAN, &basis, &seconds));
+    assert_false(normal_find(&node.normal, NAN, NAN, &basis, &seconds));
 }
 
 static void usual_after_ten_busy_minutes(void **state)
@@ -311,7 +336,84 @@ static void extrapolated_beats_usual(void **state)
     struct node node = {0};
     for (int i = 0; i < 40; i++)
         learn(&node, false, 80e-9 + swing(i) * 3e-16, swing(i), 60);
-    assert_basis(&node, NAN, BASIS_EXTRAPOLATED, 80e-9);
+    assert_basis(&node, NAN, BASIS_EXTRAPOLATED, 83e-9); /* the line ends at 80 */
+}
+
+static bool is_extrapolated(const struct node *node)
+{
+    enum basis basis;
+    double seconds;
+    return normal_find(&node->normal, NAN, NAN, &basis, &seconds) && basis == BASIS_EXTRAPOLATED;
+}
+
+/* Latency bends: the line through what was seen ends below what memory takes when it is idle. */
+static void never_below_what_was_seen(void **state)
+{
+    (void)state;
+    struct node node = {0};
+    for (int i = 0; i < 60; i++) {
+        double load = 0.325 + 0.185 * sin(0.7 * i);
+        learn(&node, false, 70e-9 * (1 + 0.5 * load * load / (1 - load)), load * 6e8, 60);
+    }
+    double alone = traffic_fit_alone_seconds(&node.normal.fit, (uint64_t)node.second * SECOND);
+    assert_true(alone < 68e-9);
+    assert_basis(&node, NAN, BASIS_EXTRAPOLATED, 71e-9);
+    assert_true(node.normal.extrapolated_seconds > 70e-9);
+}
+
+/* Nor than what the probe sees, if the container does not usually see less. */
+static void never_below_the_probe(void **state)
+{
+    (void)state;
+    struct node node = {0};
+    enum basis basis;
+    double seconds;
+    for (int i = 0; i < 60; i++)
+        learn(&node, false, 80e-9 + swing(i) * 3e-16, swing(i), 60);
+    static const struct {
+        double machine, error, normal;
+    } cases[] = {{NAN, NAN, 83.1e-9},
+                 {86e-9, NAN, 83.1e-9},
+                 {86e-9, 1e-9, 85e-9},
+                 {86e-9, 9e-9, 83.1e-9},
+                 {200e-9, 1e-9, 85.6e-9}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(normal_find(&node.normal, cases[i].machine, cases[i].error, &basis, &seconds));
+        assert_int_equal(basis, BASIS_EXTRAPOLATED);
+        assert_true(near(seconds, cases[i].normal, 0.01));
+    }
+}
+
+static void ten_minutes_have_to_agree(void **state)
+{
+    (void)state;
+    struct node node = {0};
+    int taken = 0, given_up = 0;
+    for (int i = 0; i < 60 && !is_extrapolated(&node); i++, taken = i)
+        learn(&node, false, 80e-9 + swing(i) * 3e-16, swing(i), 60);
+    assert_in_range(taken, TRAFFIC_FIT_MIN_MINUTES + 10, TRAFFIC_FIT_MIN_MINUTES + 12);
+    /* Nothing that varies: no line after some minutes. */
+    for (int i = 0; i < 120 && is_extrapolated(&node); i++, given_up = i)
+        learn(&node, false, (80 + 60 * fabs(sin(12.9898 * i * i))) * 1e-9, 1e8, 60);
+    assert_in_range(given_up, 10, 60);
+}
+
+/* What is normal does not change while it waits; but whoever waits always may learn in the end. */
+static void an_incident_is_judged_by_what_was_normal(void **state)
+{
+    (void)state;
+    struct node node = {0};
+    for (int i = 0; i < 60; i++)
+        learn(&node, false, 80e-9 + swing(i) * 3e-16, swing(i), 60);
+    node.waits = true;
+    learn(&node, false, 140e-9, 1e8, 1); /* completes the minute before */
+    double before = node.normal.extrapolated_seconds;
+    int held = 0;
+    for (int i = 0; i < 120 && is_extrapolated(&node); i++, held = i) {
+        learn(&node, false, (80 + 60 * fabs(sin(12.9898 * i * i))) * 1e-9, 1e8, 60);
+        assert_true(i > 58 || node.normal.extrapolated_seconds == before);
+    }
+    assert_in_range(held, 68, 90);
 }
 
 /* Reads and lines are not one measure: after a change, nothing is extrapolated from before. */
@@ -325,11 +427,11 @@ static void another_measure_begins_a_new_fit(void **state)
     learn(&node, false, 100e-9, 5e8, 1);
     enum basis basis;
     double seconds;
-    assert_true(normal_find(&node.normal, NAN, &basis, &seconds));
+    assert_true(normal_find(&node.normal, NAN, NAN, &basis, &seconds));
     assert_int_equal(basis, BASIS_USUAL);
     for (int i = 0; i < 40; i++)
         learn(&node, false, 80e-9 + swing(i) * 1e-16, 3 * swing(i), 60);
-    assert_basis(&node, NAN, BASIS_EXTRAPOLATED, 80e-9);
+    assert_basis(&node, NAN, BASIS_EXTRAPOLATED, 81e-9);
 }
 
 static void busy_is_reads_and_cpu(void **state)
@@ -354,6 +456,8 @@ int main(void)
         cmocka_unit_test(too_little_is_no_answer),
         cmocka_unit_test(traffic_that_hardly_varied_is_no_answer),
         cmocka_unit_test(two_crowds_far_from_zero_are_no_line_to_zero),
+        cmocka_unit_test(a_step_of_one_neighbour_is_no_line),
+        cmocka_unit_test(the_calmest_tenth_of_minutes),
         cmocka_unit_test(noise_without_a_line_is_no_answer),
         cmocka_unit_test(latency_that_falls_with_traffic_is_no_answer),
         cmocka_unit_test(a_curve_is_no_line),
@@ -364,6 +468,10 @@ int main(void)
         cmocka_unit_test(an_incident_does_not_become_usual),
         cmocka_unit_test(calm_windows_win),
         cmocka_unit_test(extrapolated_beats_usual),
+        cmocka_unit_test(never_below_what_was_seen),
+        cmocka_unit_test(never_below_the_probe),
+        cmocka_unit_test(ten_minutes_have_to_agree),
+        cmocka_unit_test(an_incident_is_judged_by_what_was_normal),
         cmocka_unit_test(another_measure_begins_a_new_fit),
         cmocka_unit_test(busy_is_reads_and_cpu),
     };

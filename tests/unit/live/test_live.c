@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -101,7 +102,7 @@ static void a_number_is_of_its_tick(void **state)
     live_put(f->live, &f->containers[0], LIVE_CPUS, 1.5);
     live_put(f->live, &f->containers[0], LIVE_READS_PER_SECOND, NAN);
     live_lacks_normal(f->live, &f->containers[0], "idle");
-    live_normal_basis(f->live, &f->containers[0], "calm");
+    live_normal_basis(f->live, &f->containers[0], "calm", 7);
     show(f);
     assert_true(f->view.containers[0].cgroup_id == 9007199254740993);
     assert_int_equal(f->view.n, 1);
@@ -109,6 +110,7 @@ static void a_number_is_of_its_tick(void **state)
     assert_true(isnan(f->view.containers[0].number[LIVE_READS_PER_SECOND]));
     assert_string_equal(f->view.containers[0].why_no_normal, "idle");
     assert_string_equal(f->view.containers[0].normal_basis, "calm");
+    assert_true(f->view.containers[0].normal_since_mono_ns == 7);
     assert_string_equal(f->view.containers[0].name, "web");
     begin(f);
     show(f);
@@ -173,17 +175,16 @@ static void it_waits_until_it_has_been_below_for_a_while(void **state)
     tick_at(f, 1e-7, 1e-7);
     assert_false(f->view.containers[0].waits);
     tick_at(f, 1.1e-7, 1e-7);
-    uint64_t since = f->tick.wall_ns, since_mono = f->tick.mono_ns;
-    assert_true(f->view.containers[0].waits_since_wall_ns == since);
+    uint64_t since = f->tick.mono_ns;
+    assert_true(f->view.containers[0].waits_since_mono_ns == since);
     f->tick.wall_ns -= 3600 * second_ns; /* somebody sets the clock */
     for (int i = 1; i < LIVE_HOLD_SECONDS; i++)
         tick_at(f, 0.9e-7, i % 2 ? NAN : 1e-7);
-    assert_true(f->view.containers[0].waits_since_wall_ns == since);
+    assert_true(f->view.containers[0].waits_since_mono_ns == since);
     tick_at(f, 1.1e-7, 1e-7);
     for (int i = 1; i < LIVE_HOLD_SECONDS; i++)
         tick_at(f, 0.9e-7, 1e-7);
-    assert_true(f->view.containers[0].waits_since_wall_ns == since);
-    assert_true(f->view.containers[0].waits_since_mono_ns == since_mono);
+    assert_true(f->view.containers[0].waits_since_mono_ns == since);
     tick_at(f, 0.9e-7, 1e-7);
     assert_false(f->view.containers[0].waits);
 }
@@ -338,6 +339,66 @@ static void a_steady_tick_allocates_nothing(void **state)
     assert_int_equal(malloc_count(), before);
 }
 
+/* ---- across a restart ---- */
+
+static const struct state_identity here = {.boot_id = "b", .cpus = 1};
+
+/* For the caller to free; *len: of it. */
+static uint8_t *saved(struct fixture *f, size_t *len)
+{
+    struct state_writer writer;
+    uint8_t *bytes = NULL;
+    *len = 0;
+    for (int i = 0; i < 2; i++) {
+        state_write_begin(&writer, bytes, *len, &here, f->tick.mono_ns);
+        live_save(f->live, &writer);
+        *len = state_write_end(&writer);
+        bytes = bytes ? bytes : calloc(1, *len);
+    }
+    state_seal(bytes, *len);
+    return bytes;
+}
+
+static void the_history_outlives_a_restart(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 10; i++) {
+        begin(f);
+        if (i != 7)
+            live_latency(f->live, 3, 3, &f->tick, (100 + i) * 1e-9);
+    }
+    size_t len;
+    uint8_t *bytes = saved(f, &len);
+    live_free(f->live);
+    assert_int_equal(live_new(&f->live), 0);
+    f->n = 0;
+    for (int good = 0; good < 2; good++) {
+        uint8_t *copy = malloc(len);
+        memcpy(copy, bytes, len);
+        if (!good) {
+            memset(copy + len - 400, 0xff, 400); /* not what latencies are */
+            state_seal(copy, len);
+        }
+        struct state *kept;
+        char why[128];
+        assert_int_equal(
+            state_parse(copy, len, &here, f->tick.mono_ns + second_ns, &kept, why, sizeof why), 0);
+        live_restore(f->live, kept);
+        state_free(kept);
+        begin(f);
+        show(f);
+        assert_int_equal(f->view.n_domains, good);
+    }
+    const struct live_domain *domain = &f->view.domains[0];
+    assert_int_equal(domain->numa_node, 3);
+    assert_true(isnan(domain->latency_seconds));            /* it was of the run before */
+    const float *last = &domain->history[LIVE_HISTORY - 3]; /* two ticks ago */
+    assert_true(fabsf(*last - 109e-9f) < 1e-12f && fabsf(last[-1] - 108e-9f) < 1e-12f);
+    assert_true(isnan(last[1]) && isnan(last[2]) && isnan(last[-2]) && isnan(last[-10]));
+    assert_true(fabsf(last[-9] - 100e-9f) < 1e-12f);
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +414,7 @@ int main(void)
         T(names_are_made_plain),
         T(the_history_ends_now),
         T(a_gap_is_a_gap),
+        T(the_history_outlives_a_restart),
         T(domains_come_by_number_and_are_bounded),
         T(the_host_is_known_once_somebody_looks_at_it),
         T(paths_come_by_number_and_are_bounded),

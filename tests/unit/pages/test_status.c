@@ -258,8 +258,8 @@ static void containers_with_a_normal_and_without(void **state)
     f->status.containers[CONTAINERS_EXCLUDED] = 6;
     assert_int_equal(live_reserve(f->live, CONTAINERS), 0);
     live_begin(f->live);
-    live_normal_basis(f->live, &c[0], "calm");
-    live_normal_basis(f->live, &c[1], "calm");
+    live_normal_basis(f->live, &c[0], "calm", 1);
+    live_normal_basis(f->live, &c[1], "calm", 1);
     live_lacks_normal(f->live, &c[2], "learning");
     show(f);
     look(f, 590 * second_ns);
