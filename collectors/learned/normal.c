@@ -10,6 +10,10 @@ enum { CALM_MIN = 10, CALM_MEMORY = 3600 };
 
 enum { CHANGE_MINUTES = 10, WAITED_MAX = 60 };
 
+/* Calm neighbours make nobody slower: who is, by more than noise does to a percentile, has moved,
+ * or its memory has. */
+static const double calm_above_usual = 1.15;
+
 static const double usual_share = 0.2;
 static const double usual_min_seconds = 600;
 
@@ -98,7 +102,9 @@ static double raised(const struct normal *normal, double seconds, double least_s
 bool normal_find(const struct normal *normal, double machine_seconds, double machine_error,
                  enum basis *basis, double *seconds)
 {
-    if (normal->calm_windows >= CALM_MIN) {
+    double calm_most =
+        normal->usual_seconds > 0 ? calm_above_usual * normal->usual_seconds : INFINITY;
+    if (normal->calm_windows >= CALM_MIN && normal->calm_seconds <= calm_most) {
         *basis = BASIS_CALM;
         *seconds = normal->calm_seconds;
     } else if (normal->extrapolated_seconds > 0) {

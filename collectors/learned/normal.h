@@ -5,7 +5,8 @@
  * Latencies here are beyond the caches, occupancy / reads / f, so that a change of the core's
  * frequency is no interference. The best basis that is known wins:
  *
- *     calm          the mean of its busy windows in calm ticks, of the last hour of such windows
+ *     calm          the mean of its busy windows in calm ticks, of the last hour of such windows;
+ *                   unless it is above what is usual
  *     extrapolated  its latency at no co-runner traffic, from how it follows that traffic; but not
  *                   less than it saw in the calmest tenth of its minutes, for a line may end
  *                   anywhere below what was seen

@@ -42,7 +42,11 @@ static void learn_identity(struct state_identity *here, const struct plan *plan,
     };
     snprintf(here->microarchitecture, sizeof here->microarchitecture, "%s",
              machine->microarchitecture);
-    learn_boot_id(&plan->fs, here);
+    /* What is learned from a recording is of no machine, and of use to replays only. */
+    if (plan->options->source == SOURCE_REPLAY)
+        snprintf(here->boot_id, sizeof here->boot_id, "replay");
+    else
+        learn_boot_id(&plan->fs, here);
 }
 
 /* ---- reading ---- */

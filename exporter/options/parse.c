@@ -138,9 +138,6 @@ static int check_together(struct parse *parse)
     if (options->replay_file && options->record_file &&
         strcmp(options->replay_file, options->record_file) == 0)
         return parse_fail(parse, "--source.record.file would overwrite --source.replay.file");
-    if (options->state_file && options->source == SOURCE_REPLAY)
-        return parse_fail(parse, "--state.file contradicts a replay: what is learned from a "
-                                 "recording is not of this machine");
     if (options->user && options->names == NAMES_RUNTIME)
         return parse_fail(parse, "--process.user contradicts --containers.names=runtime: the "
                                  "runtimes' state is root's");

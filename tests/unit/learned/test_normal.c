@@ -330,6 +330,18 @@ static void calm_windows_win(void **state)
     assert_basis(&node, NAN, BASIS_CALM, 81e-9); /* (9 * 80 + 90) / 10 */
 }
 
+/* It went to another socket, whose neighbours are calm, and its memory did not. */
+static void calm_neighbours_make_nobody_slower(void **state)
+{
+    (void)state;
+    struct node node = {0};
+    learn(&node, false, 100e-9, 5e8, 7200);
+    learn(&node, true, 160e-9, 0, 600);
+    assert_basis(&node, NAN, BASIS_USUAL, 100e-9);
+    learn(&node, true, 110e-9, 0, 7200);
+    assert_basis(&node, NAN, BASIS_CALM, 113e-9);
+}
+
 static void extrapolated_beats_usual(void **state)
 {
     (void)state;
@@ -467,6 +479,7 @@ int main(void)
         cmocka_unit_test(usual_after_ten_busy_minutes),
         cmocka_unit_test(an_incident_does_not_become_usual),
         cmocka_unit_test(calm_windows_win),
+        cmocka_unit_test(calm_neighbours_make_nobody_slower),
         cmocka_unit_test(extrapolated_beats_usual),
         cmocka_unit_test(never_below_what_was_seen),
         cmocka_unit_test(never_below_the_probe),

@@ -417,8 +417,6 @@ static const struct {
     {"--source=perf", "--source.replay.file=f", "--source.replay.file contradicts --source=perf"},
     {"--source.replay.file=f", "--source.record.file=f",
      "--source.record.file would overwrite --source.replay.file"},
-    {"--state.file=f", "--source.replay.file=g",
-     "--state.file contradicts a replay: what is learned from a recording is not of this machine"},
     {"--state.file=f", "--once", "--state.file contradicts --once"},
     {"--state.file=f", "--doctor", "--state.file contradicts --once"},
     {"--json", NULL, "--json goes with --doctor only"},
