@@ -6,8 +6,8 @@ _Static_assert(sizeof(struct hour_percentile) == 4912, "hour_percentile has othe
 _Static_assert(sizeof(struct day_percentile) == 4224, "day_percentile has other members");
 _Static_assert(sizeof(struct rate_peak) == 3512, "rate_peak has other members than are kept");
 _Static_assert(sizeof(struct traffic_fit) == 1968, "traffic_fit has other members than are kept");
-_Static_assert(sizeof(struct normal) == 6248, "normal has other members than are kept");
-_Static_assert(sizeof(struct unloaded) == 4000, "unloaded has other members than are kept");
+_Static_assert(sizeof(struct normal) == 4328, "normal has other members than are kept");
+_Static_assert(sizeof(struct unloaded) == 6320, "unloaded has other members than are kept");
 
 /* Reads per second, or their sums over a minute of windows; a container's in all. */
 static const double max_rate = 1e15;
@@ -77,6 +77,16 @@ void traffic_fit_keep(struct traffic_fit *fit, double max_value, struct state_fi
     state_u32(fields, &fit->measure, TRAFFIC_MEASURES - 1);
 }
 
+static void usual_keep(struct usual *usual, struct state_fields *fields)
+{
+    state_double(fields, &usual->seconds, 0, KEEP_LATENCY_MAX_SECONDS);
+    state_u64(fields, &usual->newest, newest(fields, USUAL_SLICE_SECONDS));
+    for (int i = 0; i < USUAL_SLICES; i++) {
+        state_float(fields, &usual->length_seconds[i], 0, max_slice_seconds);
+        state_float(fields, &usual->latency_seconds[i], 0, (float)KEEP_LATENCY_MAX_SECONDS);
+    }
+}
+
 void normal_keep(struct normal *normal, struct state_fields *fields)
 {
     state_u32(fields, &normal->calm_windows, MAX_CALM_WINDOWS);
@@ -88,9 +98,7 @@ void normal_keep(struct normal *normal, struct state_fields *fields)
     state_u32(fields, &normal->waited_minutes, UINT32_MAX - 1);
     state_u32(fields, &normal->windows, MAX_MINUTE_WINDOWS);
     state_u32(fields, &normal->waited, normal->windows);
-    day_percentile_keep(&normal->day, fields);
-    state_double(fields, &normal->usual_seconds, 0, KEEP_LATENCY_MAX_SECONDS);
-    state_u64(fields, &normal->usual_minute, newest(fields, 60));
+    usual_keep(&normal->usual, fields);
 }
 
 static void extrapolated_keep(struct unloaded *unloaded, struct state_fields *fields)
@@ -113,5 +121,6 @@ void unloaded_keep(struct unloaded *unloaded, struct state_fields *fields)
     state_double(fields, &unloaded->accesses, 0, max_sum);
     state_double(fields, &unloaded->misses, 0, unloaded->accesses * max_ratio);
     state_double(fields, &unloaded->wait_seconds, 0, unloaded->misses * KEEP_LATENCY_MAX_SECONDS);
+    usual_keep(&unloaded->usual, fields);
     extrapolated_keep(unloaded, fields);
 }

@@ -10,6 +10,7 @@
 #define IE_COLLECTORS_LEARNED_KEEP_H
 
 #include "collectors/learned/calm.h"
+#include "collectors/learned/day_percentile.h"
 #include "collectors/learned/hour_percentile.h"
 #include "collectors/learned/normal.h"
 #include "collectors/learned/rate_peak.h"

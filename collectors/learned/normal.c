@@ -10,13 +10,6 @@ enum { CALM_MIN = 10, CALM_MEMORY = 3600 };
 
 enum { CHANGE_MINUTES = 10, WAITED_MAX = 60 };
 
-/* Calm neighbours make nobody slower: who is, by more than noise does to a percentile, has moved,
- * or its memory has. */
-static const double calm_above_usual = 1.15;
-
-static const double usual_share = 0.2;
-static const double usual_min_seconds = 600;
-
 const char *basis_name(enum basis basis)
 {
     static const char *const names[BASES] = {
@@ -40,7 +33,7 @@ static bool waited(struct normal *normal)
     return waited && normal->waited_minutes <= WAITED_MAX;
 }
 
-/* Once a minute, since both go through all that they remember. */
+/* Once a minute, since it goes through all that it remembers. */
 static void refresh_fit(struct normal *normal, uint64_t mono_ns)
 {
     if (waited(normal))
@@ -58,27 +51,15 @@ static void refresh_fit(struct normal *normal, uint64_t mono_ns)
     }
 }
 
-static void refresh_usual(struct normal *normal, uint64_t mono_ns)
-{
-    uint64_t minute = mono_ns / 60000000000u + 1;
-    if (minute == normal->usual_minute)
-        return;
-    normal->usual_minute = minute;
-    if (day_percentile_time(&normal->day) >= usual_min_seconds)
-        normal->usual_seconds = day_percentile_seconds(&normal->day, usual_share);
-}
-
 void normal_learn(struct normal *normal, const struct normal_window *window)
 {
-    if (window->calm) {
+    if (window->calm && usual_allows_calm(&normal->usual, window->latency_seconds)) {
         if (normal->calm_windows < CALM_MEMORY)
             normal->calm_windows++;
         normal->calm_seconds +=
             (window->latency_seconds - normal->calm_seconds) / normal->calm_windows;
     }
-    refresh_usual(normal, window->mono_ns);
-    day_percentile_add(&normal->day, window->mono_ns, window->length_seconds,
-                       window->latency_seconds);
+    usual_learn(&normal->usual, window->mono_ns, window->length_seconds, window->latency_seconds);
     if (!window->corunners_known)
         return;
     if (traffic_fit_measured_by(&normal->fit, window->measure)) {
@@ -95,24 +76,22 @@ void normal_learn(struct normal *normal, const struct normal_window *window)
 /* Where the probe's lower bound is above it: but what the container itself saw counts more. */
 static double raised(const struct normal *normal, double seconds, double least_seconds)
 {
-    double least = fmin(least_seconds, normal->usual_seconds);
+    double least = fmin(least_seconds, normal->usual.seconds);
     return least_seconds > 0 && least > seconds ? least : seconds;
 }
 
 bool normal_find(const struct normal *normal, double machine_seconds, double machine_error,
                  enum basis *basis, double *seconds)
 {
-    double calm_most =
-        normal->usual_seconds > 0 ? calm_above_usual * normal->usual_seconds : INFINITY;
-    if (normal->calm_windows >= CALM_MIN && normal->calm_seconds <= calm_most) {
+    if (normal->calm_windows >= CALM_MIN) {
         *basis = BASIS_CALM;
         *seconds = normal->calm_seconds;
     } else if (normal->extrapolated_seconds > 0) {
         *basis = BASIS_EXTRAPOLATED;
         *seconds = raised(normal, normal->extrapolated_seconds, machine_seconds - machine_error);
-    } else if (normal->usual_seconds > 0) {
+    } else if (normal->usual.seconds > 0) {
         *basis = BASIS_USUAL;
-        *seconds = normal->usual_seconds;
+        *seconds = normal->usual.seconds;
     } else if (machine_seconds > 0) {
         *basis = BASIS_MACHINE;
         *seconds = machine_seconds;
@@ -124,5 +103,5 @@ bool normal_find(const struct normal *normal, double machine_seconds, double mac
 
 double normal_busy_time(const struct normal *normal)
 {
-    return day_percentile_time(&normal->day);
+    return usual_time(&normal->usual);
 }

@@ -6,12 +6,12 @@
  * frequency is no interference. The best basis that is known wins:
  *
  *     calm          the mean of its busy windows in calm ticks, of the last hour of such windows;
- *                   unless it is above what is usual
+ *                   of those only that usual.h allows
  *     extrapolated  its latency at no co-runner traffic, from how it follows that traffic; but not
  *                   less than it saw in the calmest tenth of its minutes, for a line may end
  *                   anywhere below what was seen
- *     usual         the 20th percentile of its busy windows of the last 24 hours, once there are
- *                   ten minutes of them: not "alone", but a rise against it is an incident
+ *     usual         the 20th percentile of the last 24 hours (usual.h), once there are ten minutes
+ *                   of them: not "alone", but a rise against it is an incident
  *     machine       what the probe sees in its best twentieth: a lower bound
  *
  * The line may hold in one minute and not in the next. So ten minutes after each other have to agree
@@ -26,8 +26,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collectors/learned/day_percentile.h"
 #include "collectors/learned/traffic_fit.h"
+#include "collectors/learned/usual.h"
 
 /* Best first. FILE: from the user's thresholds, better than anything learned. */
 enum basis { BASIS_FILE, BASIS_CALM, BASIS_EXTRAPOLATED, BASIS_USUAL, BASIS_MACHINE, BASES };
@@ -51,9 +51,7 @@ struct normal {
     /* Minutes that spoke for the other of taken and not taken; in which it waited; and windows of
      * this one, of which it waited in so many. */
     uint32_t other_minutes, waited_minutes, windows, waited;
-    struct day_percentile day;
-    double usual_seconds;  /* likewise */
-    uint64_t usual_minute; /* of this one */
+    struct usual usual;
 };
 
 /* A busy window whose latency is known; others are not for here. */

@@ -48,8 +48,11 @@ void unloaded_learn(struct unloaded *unloaded, const struct unloaded_window *win
     unloaded->ever_calm |= window->calm;
     if (window->accesses == 0)
         return;
-    if (window->calm)
+    double seconds = window->misses > 0 ? window->wait_seconds / (double)window->misses : 0;
+    if (window->calm && usual_allows_calm(&unloaded->usual, seconds))
         learn_calm(unloaded, window);
+    if (window_is_busy(window->misses, window->cpu_seconds, window->length_seconds))
+        usual_learn(&unloaded->usual, window->mono_ns, window->length_seconds, seconds);
     if (!window->corunners_known)
         return;
     if (traffic_fit_measured_by(&unloaded->latency_fit, window->measure))

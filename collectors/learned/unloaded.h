@@ -1,7 +1,7 @@
 /*
  * What a container does when left alone: the latency of its memory reads and the share of its cache
  * accesses that miss (FORMULAS.md section 3, passive: lat0 and calm_ratio). Learned from its calm
- * windows (calm.h), or, on a node that is never calm, from how both follow its co-runners' traffic
+ * windows (calm.h; those that usual.h allows), or, on a node that is never calm, from how both follow its co-runners' traffic
  * (traffic_fit.h), as far as that can be trusted. Neighbours that hold a part of the cache and read
  * no memory are not seen by that; what they take away counts as the container's own.
  *
@@ -28,6 +28,7 @@ struct unloaded {
     uint32_t calm_windows; /* learned from, saturating at UINT32_MAX */
     bool ever_calm;
     double accesses, misses, wait_seconds;
+    struct usual usual;
 
     struct traffic_fit latency_fit, ratio_fit;
     /* As of the last whole minute. */

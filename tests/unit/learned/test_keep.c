@@ -100,7 +100,7 @@ static void a_restart_changes_nothing(void **unused)
     size_t len;
     uint8_t *bytes = two_hours(&before, &end, &len);
     assert_true(before.normal.calm_windows > 0 && before.normal.extrapolated_seconds > 0 &&
-                before.normal.usual_seconds > 0 && before.unloaded.ever_calm &&
+                before.normal.usual.seconds > 0 && before.unloaded.ever_calm &&
                 before.unloaded.extrapolated_seconds > 0);
     memset(&after, 0, sizeof after);
     struct state_fields fields = {.from = bytes, .size = len, .mono_ns = end * second};
@@ -132,7 +132,7 @@ static void use(struct all *all, uint64_t end)
     for (uint64_t t = end; t < end + 240; t += 60) {
         learn(all, t);
         assert_true(possible(hour_percentile_seconds(&all->hour, 0.05)));
-        assert_true(possible(day_percentile_seconds(&all->normal.day, 0.2)));
+        assert_true(possible(all->normal.usual.seconds));
         assert_true(isfinite(rate_peak_find(&all->peak)));
         assert_true(possible(unloaded_latency_seconds(&all->unloaded)));
         assert_true(!isinf(unloaded_miss_ratio(&all->unloaded)));

@@ -117,10 +117,33 @@ static void the_past_fades(void **state)
     assert_true(fabs(unloaded_latency_seconds(&u) - want) < 0.1e-9);
 }
 
+/* On another socket, far from its memory, its neighbours may be calm. */
+static void who_has_moved_does_not_learn_that_as_alone(void **state)
+{
+    (void)state;
+    struct unloaded u = {0};
+    for (uint64_t second = 0; second < 1400; second++) {
+        bool moved = second >= 1200;
+        const struct unloaded_window window = {
+            .calm = moved && second < 1380,
+            .accesses = 30000,
+            .misses = 10000,
+            .wait_seconds = 10000 * (moved && second < 1380 ? 160e-9 : 100e-9),
+            .mono_ns = second * 1000000000,
+            .length_seconds = 1,
+            .cpu_seconds = 1,
+        };
+        unloaded_learn(&u, &window);
+    }
+    assert_true(isnan(unloaded_latency_seconds(&u)));
+    assert_int_equal(u.calm_windows, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_over_calm_windows),
+        cmocka_unit_test(who_has_moved_does_not_learn_that_as_alone),
         cmocka_unit_test(the_ratio_may_be_known_and_the_latency_not),
         cmocka_unit_test(idle_calm_windows_are_calm_but_teach_nothing),
         cmocka_unit_test(never_calm_needs_windows_enough_to_tell),
