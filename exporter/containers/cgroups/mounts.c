@@ -63,7 +63,10 @@ static int copy(struct word word, char *out, size_t size)
             return -ENAMETOOLONG;
         bool octal = is_octal(word.at + i, word.len - i);
         const char *c = word.at + i;
-        out[n++] = octal ? (char)((c[1] - '0') << 6 | (c[2] - '0') << 3 | (c[3] - '0')) : *c;
+        char one = octal ? (char)((c[1] - '0') << 6 | (c[2] - '0') << 3 | (c[3] - '0')) : *c;
+        if (one == '\0')
+            return -EINVAL;
+        out[n++] = one;
         i += octal ? 3 : 0;
     }
     out[n] = '\0';

@@ -249,6 +249,13 @@ def nightly_batch(day):
 
 
 @kind
+def two_exporters(day):
+    """A second one on the same node, forgotten there: nobody is told of twice, and nothing else is."""
+    nightly_batch(day)
+    day.exporters = 2
+
+
+@kind
 def weekly_backup(day):
     day.services(8)
     aggressor(day, "backup", 3 * HOUR, 5 * HOUR, 0.5)

@@ -62,6 +62,7 @@ class Day:
         self.missing = set()  # seconds without a tick
         self.resets, self.start_total, self.wraps = set(), 0, 0
         self.rules_until = DAY  # promtool takes no more: of many containers it is slow
+        self.exporters = 1  # on this node, which say the same
         self.state = False  # there is a state file
         self.far_node = False  # one more NUMA node, without CPUs
         self.hz = lambda t, c: BASE_HZ

@@ -231,7 +231,10 @@ class Player:
         def add(name, tokens):
             name = name if "{" in name else name + "{}"
             sign = "" if name.endswith("{}") else ", "
-            made.append({"series": name.replace("{", "{" + TARGET + sign, 1), "values": " ".join(tokens)})
+            for i in range(self.day.exporters):
+                target = TARGET if i == 0 else TARGET.replace('instance="n1"', f'instance="n1-{i}"')
+                made.append({"series": name.replace("{", "{" + target + sign, 1),
+                             "values": " ".join(tokens)})
 
         scraped = [at in self.up for at in range(length)]
         for name, values in self.series.items():
