@@ -223,11 +223,15 @@ static void tell(void *context, const struct cgroup_mount *mount, int unreachabl
 void cgroup_mounts_tell(char *out, size_t size)
 {
     struct textbuf text;
-    textbuf_init_fixed(&text, out, size);
+    static const char more[] = "; ...";
+    out[0] = '\0';
+    textbuf_init_fixed(&text, out, size - (sizeof more - 1));
     int err = walk(tell, &text);
     if (err)
         textbuf_printf(&text, "not known, as /proc/self/mountinfo cannot be read: %s",
                        strerror(-err));
     else if (text.len == 0)
         textbuf_str(&text, "none");
+    if (textbuf_finish(&text))
+        strcat(out, more);
 }

@@ -15,6 +15,7 @@
 
 #include "exporter/base/cpulist.h"
 #include "exporter/containers/cgroups/hierarchy.h"
+#include "exporter/containers/cgroups/mounts.h"
 #include "exporter/governor/act/actuators/actuator.h"
 #include "exporter/governor/act/actuators/bandwidth.h"
 #include "exporter/governor/act/actuators/quota.h"
@@ -81,9 +82,12 @@ static int cpu_open(const struct actuator_env *env, void **self, struct verdict 
     cpu->env = env;
     int err = find_roots(cpu);
     if (err) {
+        char mounted[192];
+        cgroup_mounts_tell(mounted, sizeof mounted);
         verdict_set(why, REASON_NO_DEVICE,
-                    "no cgroup hierarchy with the controller cpu is mounted: mount one, or set "
-                    "--path.cgroupfs");
+                    "no cgroup hierarchy with the controller cpu can be reached (mount one, or set "
+                    "--path.cgroupfs); mounted: %s",
+                    mounted);
         err = -ENODEV;
     } else {
         cgroup_cpus_init(&cpu->cpus, env->fs);
