@@ -67,8 +67,115 @@ local promql = import '../lib/promql.libsonnet';
 
   prometheusRules+:: {
     groups+: [
+      // Containers are the many series: groups run side by side. What a group reads of another it sees as that one
+      // recorded it last, an interval ago at most; README.md says which do.
       {
-        name: 'interference-containers.rules',
+        name: 'interference-cpus.rules',
+        interval: config.interval,
+        rules: [
+          rule('container:interference_cycles_per_instruction:ratio5m',
+               q.ratio(
+                 q.rate(q.container, 'interference_container_cpu_cycles_total'),
+                 q.rate(q.container, 'interference_container_cpu_instructions_total')
+               )),
+          rule('container:interference_cpus:rate5m',
+               q.ratio(
+                 q.rate(q.container, 'interference_container_cpu_reference_cycles_total'),
+                 'max by (%s) (%s)' % [q.node, q.select('interference_cpu_base_frequency_hertz')],
+                 'on (%s) group_left ()' % q.node
+               )),
+          // What the work would have taken alone: cycles that have no estimate count in full. Over any range,
+          // add up; never divide time by a mean slowdown.
+          rule('container:interference_billable_cpus:rate5m', |||
+            container:interference_cpus:rate5m
+            * on (%(container)s)
+            (1 - clamp_max(
+              %(lost)s,
+              1
+            ))
+            or
+            container:interference_cpus:rate5m
+          ||| % {
+            container: q.container,
+            lost: q.ratio(
+              q.rate(q.container, 'interference_container_interference_cycles_total', matchers='model="%s"' % config.slowdownModel),
+              q.rate(q.container, 'interference_container_cpu_cycles_total')
+            ),
+          }),
+          // What a namespace's containers use, and what of it they would not need alone.
+          rule('namespace:interference_cpus:rate5m',
+               'sum by (%s, namespace) (container:interference_cpus:rate5m)' % config.clusterLabel),
+          rule('namespace:interference_billable_cpus:rate5m',
+               'sum by (%s, namespace) (container:interference_billable_cpus:rate5m)' % config.clusterLabel),
+        ],
+      },
+      {
+        name: 'interference-slowdown.rules',
+        interval: config.interval,
+        rules: [
+          rule('container:interference_lost_cycles:ratio5m',
+               q.ratio(
+                 q.rate(q.container + ', model, resource',
+                        'interference_container_interference_cycles_total'),
+                 q.rate(q.container + ', model',
+                        'interference_container_slowdown_observed_cycles_total'),
+                 'on (%s, model) group_left ()' % q.container
+               )),
+          // From the counters; a model that counts no lost cycles (asm) by what scrapes saw of its gauge.
+          rule('container:interference_slowdown:ratio5m',
+               '1 / ((1 - sum by (%s, model) (container:interference_lost_cycles:ratio5m)) > 0)\nor\n'
+               % q.container +
+               'max by (%s, model) (avg_over_time(%s[5m]))\nunless on (%s, model)\n%s'
+               % [
+                 q.container,
+                 q.select('interference_container_slowdown_ratio'),
+                 q.node,
+                 q.rate(q.node + ', model', 'interference_container_interference_cycles_total'),
+               ]),
+          rule('container:interference_slowdown_observed:ratio5m',
+               q.ratio(
+                 q.rate(q.container + ', model',
+                        'interference_container_slowdown_observed_cycles_total'),
+                 q.rate(q.container, 'interference_container_cpu_cycles_total'),
+                 'on (%s) group_left ()' % q.container
+               )),
+          rule('container:interference_slowdown_over_bound:ratio5m', |||
+            (
+              container:interference_slowdown:ratio5m{model="%(model)s"}
+              > on (%(workload)s) group_left ()
+              max by (%(workload)s) (interference:slowdown:bound)
+              or
+              (
+                container:interference_slowdown:ratio5m{model="%(model)s"}
+                unless on (%(workload)s)
+                interference:slowdown:bound
+              ) > %(bound)g
+            )
+            and
+            container:interference_slowdown_observed:ratio5m{model="%(model)s"} > %(observed)g
+            unless on (%(container)s)
+            max_over_time(container:interference_cpus:rate5m[15m]) <= %(cpus)g
+          ||| % {
+            model: config.slowdownModel,
+            workload: q.workload,
+            bound: config.slowdownBound,
+            observed: config.minimumObserved,
+            container: q.container,
+            cpus: config.materialCpus,
+          }),
+          rule('workload:interference_slow_containers:count',
+               'count by (%s) (container:interference_slowdown_over_bound:ratio5m)' % q.workload),
+          rule('namespace:interference_lost_cpus:rate5m', |||
+            sum by (%(cluster)s, namespace) (
+              sum by (%(container)s) (container:interference_lost_cycles:ratio5m{model="%(model)s"})
+              * on (%(container)s)
+              container:interference_cpus:rate5m
+            )
+          ||| % { cluster: config.clusterLabel, container: q.container, model: config.slowdownModel }),
+        ],
+      },
+      {
+        name: 'interference-latency.rules',
         interval: config.interval,
         rules: [
           rule('container:interference_memory_reads:rate5m',
@@ -77,11 +184,6 @@ local promql = import '../lib/promql.libsonnet';
                q.ratio(
                  q.rate(q.container, 'interference_container_memory_read_wait_seconds_total'),
                  q.rate(q.container, 'interference_container_memory_read_latency_reads_total')
-               )),
-          rule('container:interference_cycles_per_instruction:ratio5m',
-               q.ratio(
-                 q.rate(q.container, 'interference_container_cpu_cycles_total'),
-                 q.rate(q.container, 'interference_container_cpu_instructions_total')
                )),
           rule('container:interference_memory_read_latency_observed:ratio15m',
                q.rate(q.container,
@@ -111,82 +213,6 @@ local promql = import '../lib/promql.libsonnet';
                         '15m'),
                  'container:interference_memory_stall_per_read_observed:ratio15m'
                )),
-          rule('container:interference_lost_cycles:ratio5m',
-               q.ratio(
-                 q.rate(q.container + ', model, resource',
-                        'interference_container_interference_cycles_total'),
-                 q.rate(q.container + ', model',
-                        'interference_container_slowdown_observed_cycles_total'),
-                 'on (%s, model) group_left ()' % q.container
-               )),
-          // From the counters; a model that counts no lost cycles (asm) by what scrapes saw of its gauge.
-          rule('container:interference_slowdown:ratio5m',
-               '1 / ((1 - sum by (%s, model) (container:interference_lost_cycles:ratio5m)) > 0)\nor\n'
-               % q.container +
-               'max by (%s, model) (avg_over_time(%s[5m]))\nunless on (%s, model)\n%s'
-               % [
-                 q.container,
-                 q.select('interference_container_slowdown_ratio'),
-                 q.node,
-                 q.rate(q.node + ', model', 'interference_container_interference_cycles_total'),
-               ]),
-          rule('container:interference_slowdown_observed:ratio5m',
-               q.ratio(
-                 q.rate(q.container + ', model',
-                        'interference_container_slowdown_observed_cycles_total'),
-                 q.rate(q.container, 'interference_container_cpu_cycles_total'),
-                 'on (%s) group_left ()' % q.container
-               )),
-          // Whether it still goes on.
-          rule('container:interference_caused_latency_seconds:mean2m', caused('2m')),
-          rule('container:interference_caused_latency_seconds:mean5m', caused('5m')),
-          rule('container:interference_caused_latency_seconds:mean10m', caused('10m')),
-          rule('container:interference_cpus:rate5m',
-               q.ratio(
-                 q.rate(q.container, 'interference_container_cpu_reference_cycles_total'),
-                 'max by (%s) (%s)' % [q.node, q.select('interference_cpu_base_frequency_hertz')],
-                 'on (%s) group_left ()' % q.node
-               )),
-          // What the work would have taken alone: cycles that have no estimate count in full. Over any range,
-          // add up; never divide time by a mean slowdown.
-          rule('container:interference_billable_cpus:rate5m', |||
-            container:interference_cpus:rate5m
-            * on (%(container)s)
-            (1 - clamp_max(
-              %(lost)s,
-              1
-            ))
-            or
-            container:interference_cpus:rate5m
-          ||| % {
-            container: q.container,
-            lost: q.ratio(
-              q.rate(q.container, 'interference_container_interference_cycles_total', matchers='model="%s"' % config.slowdownModel),
-              q.rate(q.container, 'interference_container_cpu_cycles_total')
-            ),
-          }),
-          // Only where the collector placement runs. Target: all of its memory there.
-          rule('container:interference_placement_slowdown:ratio5m',
-               q.ratio(
-                 q.rate(q.container + ', target', 'interference_container_placement_predicted_seconds_total'),
-                 placed,
-                 'on (%s) group_left ()' % q.container
-               )),
-          // Share of its CPU time that it would lose per 100 ns more.
-          rule('container:interference_memory_sensitivity:ratio5m',
-               '1e-7 *\n' + q.ratio(q.rate(q.container, 'interference_container_memory_serial_reads_total'), placed)),
-          // Its reads for each one that it waits for: above the parallelism (MLP) of formulas/placement.h by at least
-          // (MLP - 1) times what the look through the caches is of what comes after it. From what the lean profile
-          // keeps; both per CPU second, as some windows have no prediction.
-          rule('container:interference_memory_parallelism:ratio5m', |||
-            clamp_min(
-              1e-7 *
-              container:interference_memory_reads:rate5m
-              / (container:interference_cpus:rate5m > 0)
-              / (container:interference_memory_sensitivity:ratio5m > 0),
-              1
-            )
-          |||),
           // Those that wait, or are slowed down, and nobody else: few series, however many containers there are.
           rule('container:interference_memory_waiting:ratio15m', |||
             (
@@ -213,44 +239,44 @@ local promql = import '../lib/promql.libsonnet';
             loss: config.materialLoss,
             cpus: config.materialCpus,
           }),
-          rule('container:interference_slowdown_over_bound:ratio5m', |||
-            (
-              container:interference_slowdown:ratio5m{model="%(model)s"}
-              > on (%(workload)s) group_left ()
-              max by (%(workload)s) (interference:slowdown:bound)
-              or
-              (
-                container:interference_slowdown:ratio5m{model="%(model)s"}
-                unless on (%(workload)s)
-                interference:slowdown:bound
-              ) > %(bound)g
+        ],
+      },
+      {
+        name: 'interference-causes.rules',
+        interval: config.interval,
+        rules: [
+          // Whether it still goes on.
+          rule('container:interference_caused_latency_seconds:mean2m', caused('2m')),
+          rule('container:interference_caused_latency_seconds:mean5m', caused('5m')),
+          rule('container:interference_caused_latency_seconds:mean10m', caused('10m')),
+        ],
+      },
+      {
+        name: 'interference-placement.rules',
+        interval: config.interval,
+        rules: [
+          // Only where the collector placement runs. Target: all of its memory there.
+          rule('container:interference_placement_slowdown:ratio5m',
+               q.ratio(
+                 q.rate(q.container + ', target', 'interference_container_placement_predicted_seconds_total'),
+                 placed,
+                 'on (%s) group_left ()' % q.container
+               )),
+          // Share of its CPU time that it would lose per 100 ns more.
+          rule('container:interference_memory_sensitivity:ratio5m',
+               '1e-7 *\n' + q.ratio(q.rate(q.container, 'interference_container_memory_serial_reads_total'), placed)),
+          // Its reads for each one that it waits for: above the parallelism (MLP) of formulas/placement.h by at least
+          // (MLP - 1) times what the look through the caches is of what comes after it. From what the lean profile
+          // keeps; both per CPU second, as some windows have no prediction.
+          rule('container:interference_memory_parallelism:ratio5m', |||
+            clamp_min(
+              1e-7 *
+              container:interference_memory_reads:rate5m
+              / (container:interference_cpus:rate5m > 0)
+              / (container:interference_memory_sensitivity:ratio5m > 0),
+              1
             )
-            and
-            container:interference_slowdown_observed:ratio5m{model="%(model)s"} > %(observed)g
-            unless on (%(container)s)
-            max_over_time(container:interference_cpus:rate5m[15m]) <= %(cpus)g
-          ||| % {
-            model: config.slowdownModel,
-            workload: q.workload,
-            bound: config.slowdownBound,
-            observed: config.minimumObserved,
-            container: q.container,
-            cpus: config.materialCpus,
-          }),
-          rule('workload:interference_slow_containers:count',
-               'count by (%s) (container:interference_slowdown_over_bound:ratio5m)' % q.workload),
-          // What a namespace's containers use, and what of it they would not need alone.
-          rule('namespace:interference_cpus:rate5m',
-               'sum by (%s, namespace) (container:interference_cpus:rate5m)' % config.clusterLabel),
-          rule('namespace:interference_lost_cpus:rate5m', |||
-            sum by (%(cluster)s, namespace) (
-              sum by (%(container)s) (container:interference_lost_cycles:ratio5m{model="%(model)s"})
-              * on (%(container)s)
-              container:interference_cpus:rate5m
-            )
-          ||| % { cluster: config.clusterLabel, container: q.container, model: config.slowdownModel }),
-          rule('namespace:interference_billable_cpus:rate5m',
-               'sum by (%s, namespace) (container:interference_billable_cpus:rate5m)' % config.clusterLabel),
+          |||),
         ],
       },
       {

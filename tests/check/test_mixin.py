@@ -241,6 +241,50 @@ class Rules(unittest.TestCase):
             else:
                 self.assertLessEqual(minutes(group["interval"]), 1, group["name"])
 
+    def test_groups_run_side_by_side(self):
+        """A rule reads what was recorded before it in its group (or itself, of the last time). Of other groups it sees
+        the last time's: none waits for itself through another, and README.md says who reads of whom."""
+        rules_of = {group["name"]: group["rules"] for group in groups("rules")}
+        where = {}
+        for group, rules_there in rules_of.items():
+            for rule in rules_there:
+                where.setdefault(rule["record"], set()).add(group)
+        reads, steps = {group: set() for group in rules_of}, {}
+
+        def behind(record):
+            """By how many evaluations of other groups the record is behind what is scraped."""
+            if record not in steps:
+                steps[record] = 0  # of what reads itself
+                steps[record] = max((behind(name) + apart for name, apart in sources[record]), default=0)
+            return steps[record]
+
+        sources = {record: set() for record in where}
+        for group, rules_there in rules_of.items():
+            before = set()
+            for rule in rules_there:
+                record = rule["record"]
+                for name in set(re.findall(r"\b[a-z]+:interference_\w+:\w+", rule["expr"])) - {record}:
+                    apart = group not in where[name]
+                    if apart:
+                        reads[group] |= where[name]
+                    elif where[name] == {group}:
+                        self.assertIn(name, before, f"{record} reads it before it is recorded")
+                    sources[record].add((name, apart))
+                before.add(record)
+
+        def check_one_way(group, above=()):
+            self.assertNotIn(group, above, "groups that wait for each other")
+            for other in reads[group]:
+                check_one_way(other, (*above, group))
+
+        for group in reads:
+            check_one_way(group)
+        page = (MIXIN / "README.md").read_text()
+        told = {name: set(re.findall(r"`([\w.-]+)`", of))
+                for name, of in re.findall(r"(?m)^\| `([\w.-]+\.rules)` \| ([^|]*) \|", page)}
+        self.assertEqual(told, {group: of for group, of in reads.items() if of})
+        self.assertIn(f"at most {max(map(behind, where))} minutes later", " ".join(page.split()))
+
     def test_each_record_is_used(self):
         texts = [rule["expr"] for rule in ALERTS + RECORDS]
         texts += [text for rule in ALERTS for text in rule["labels"].values()]
