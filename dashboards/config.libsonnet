@@ -86,6 +86,26 @@
     placementGain: 0.85,
     placementTiers: 'node[0-9]+',
 
+    // A cause is told as what a container waits for from this share of its time on; these causes, of which every busy
+    // node has some, from the other one. Both as the collector lost_time has them by default.
+    lostShare: 0.05,
+    lostShareOften: 0.1,
+    lostOften: 'cpu_neighbour|itself|disk',
+    // From which share of throttled periods on they count.
+    lostThrottled: 0.05,
+    // Shares of its time that a container waits because of its own quota, and because of others on its CPUs: from
+    // there on it alerts. kube-prometheus has an alert about throttling (CPUThrottlingHigh), so ours is off.
+    ownQuotaAlert: false,
+    ownQuotaShare: 0.1,
+    cpuNeighbourAlert: true,
+    cpuNeighbourShare: 0.2,
+
+    // Where time went on nodes without the collector lost_time, by the kubelet's metrics (Kubernetes 1.36). Without
+    // it, render.sh writes those rules and their dashboard apart.
+    kubelet: false,
+    // Its containers, not pods nor their sandboxes. These series must have the node's label, too.
+    kubeletSelector: 'container!="", container!="POD"',
+
     // The exporter itself.
     tickStaleSeconds: 60,
     pmuRunningShare: 0.8,

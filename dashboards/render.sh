@@ -9,12 +9,12 @@ out=${1:-$here/rendered}
 mixin=$(realpath "${MIXIN:-$here/mixin.libsonnet}")
 
 files="(import '$here/lib/render.libsonnet')(import '$mixin')"
-mkdir -p "$out/persistent-memory"
+mkdir -p "$out/persistent-memory" "$out/kubelet"
 jsonnet -S -m "$out" -J "$here" -e "$files.texts" >/dev/null
 jsonnet -m "$out" -J "$here" -e "$files.dashboards" >/dev/null
-rmdir --ignore-fail-on-non-empty "$out/persistent-memory"
+rmdir --ignore-fail-on-non-empty "$out/persistent-memory" "$out/kubelet"
 
-# The Helm chart has copies, since its package holds no links out of it.
+# The Helm chart has copies, since its package holds no links out of it; where it runs, no kubelet has to stand in.
 files=$here/../deploy/kubernetes/chart/files
 if [ "$out" = "$here/rendered" ] && [ -d "$files" ]; then
     rm -rf "$files"

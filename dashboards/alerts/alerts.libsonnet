@@ -20,12 +20,7 @@ local promql = import '../lib/promql.libsonnet';
   local aboutExporter = about('exporter', g.uid.node, ofMachine),
   local aboutExporters = about('exporter', g.uid.fleet, ofCluster),
   local aboutCluster = about('memory', g.uid.fleet, ofCluster),
-  // For annotations: a query about the alert's own node, and the names of what it finds.
-  local ofNode(expr) = '(printf %s $labels.%s $labels.%s | query)' % [
-    std.escapeStringJson(std.strReplace(expr, 'HERE', '%s=%%q, %s=%%q' % [config.clusterLabel, config.nodeLabel])),
-    config.clusterLabel,
-    config.nodeLabel,
-  ],
+  local ofNode = a.ofNode,
   local suspects =
     '{{ with %s }}Makes memory slow there:{{ range $i, $c := . }}{{ if $i }},{{ end }} {{ $c.Labels.namespace }}/{{ $c.Labels.pod }}/{{ $c.Labels.container }} by {{ $c.Value | humanize }}s{{ end }}.' % ofNode(
       'sort_desc(topk(3, max by (namespace, pod, container) (container:interference_caused_latency_seconds:mean5m{HERE}) > 0))'
@@ -40,15 +35,7 @@ local promql = import '../lib/promql.libsonnet';
     '(match "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$" $labels.%s)' % label
     for label in [config.nodeLabel, 'namespace', 'pod']
   ]),
-  // A label with what a query finds first. Never empty: Prometheus would write the template itself into ALERTS.
-  local found(label, labels, expr, otherwise) = {
-    [label]: '{{ with (printf %s %s | query) }}{{ . | first | label "%s" }}{{ else }}%s{{ end }}' % [
-      std.escapeStringJson(expr),
-      std.join(' ', ['$labels.' + l for l in labels]),
-      label,
-      otherwise,
-    ],
-  },
+  local found = a.found,
   // Which NUMA node's memory it is about, where the machine has only one: there, and nowhere else, Alertmanager can tell
   // that two alerts are about the same memory.
   local placed = {
@@ -59,15 +46,7 @@ local promql = import '../lib/promql.libsonnet';
       'unknown'
     ),
   },
-  // Whose it is, by what kube-state-metrics knows of its namespace.
-  local owned(alert) = alert + if config.teamLabel == '' then {} else {
-    labels+: found(
-      config.teamLabel,
-      [config.clusterLabel, 'namespace'],
-      'kube_namespace_labels{%s=%%q, namespace=%%q, %s!=""}' % [config.clusterLabel, config.teamLabel],
-      'none'
-    ),
-  },
+  local owned = a.owned,
   // Where this node's counts come from a recording, times are the recording's.
   local replay = q.select('interference_exporter_source_info', 'source="replay"'),
   local remedies = 'reason=~"no_permission|fd_limit|nmi_watchdog|not_calibrated"',
@@ -199,8 +178,8 @@ local promql = import '../lib/promql.libsonnet';
             // All its conditions are in that rule, which the dashboards need, too.
             'container:interference_memory_waiting:ratio15m > %g' % config.latencyShare,
             'Memory reads of container %s take longer than its threshold.' % container,
-            'On node %s, memory reads of %s took longer than its threshold for {{ $value | humanizePercentage }} of the observed time in the last 15 minutes. Possible causes are traffic of its neighbours, its own traffic, or memory that has moved. %s' % [node, container, suspects]
-          ) + placed + aboutContainer,
+            'On node %s, memory reads of %s took longer than its threshold for {{ $value | humanizePercentage }} of the observed time in the last 15 minutes. Possible causes are traffic of its neighbours, its own traffic, or memory that has moved. %s%s' % [node, container, suspects, a.timeWent]
+          ) + placed + a.caused + aboutContainer,
           // A latency is known, but nothing to compare it with. As old as a day: a younger one may still learn.
           alert(
             'InterferenceThresholdMissing',
@@ -248,8 +227,8 @@ local promql = import '../lib/promql.libsonnet';
             config.slowdownSeverity,
             'container:interference_slowdown_over_bound:ratio5m > 1',
             'The work of container %s takes longer than it would take alone.' % container,
-            'On node %s, the work of %s takes {{ $value | humanize }} times as long as it would take alone, as estimated by model {{ $labels.model }}. %s' % [node, container, suspects]
-          ) + aboutContainer,
+            'On node %s, the work of %s takes {{ $value | humanize }} times as long as it would take alone, as estimated by model {{ $labels.model }}. %s%s' % [node, container, suspects, a.timeWent]
+          ) + a.caused + aboutContainer,
           // Jobs that are over before the one above has waited, but come again.
           alert(
             'InterferenceSlowMinutes',

@@ -151,6 +151,29 @@ local promql = import '../lib/promql.libsonnet';
                  ),
                  { w: 3, decimals: 2, noValue: 'idle' }),
         ]],
+        ['Where its time went', [
+          g.timeseries(
+            'Where its time went',
+            'The share of its time in which it waited, by what for. Several waits may go on at the same time, and slow memory adds up all reads that wait at once: together they may be more than 100 %. Its own CPU limit: it was reached. Others on its CPUs, its own tasks: the rest of its waiting for CPUs, while others ran there, or others of its own tasks. Slow memory: what its counted reads took above normal. High: do what *What costs it most* says. Empty: it waits for nothing that this node can see; look at the service, its callers, the network.',
+            'percentunit',
+            [g.target(g.rate('cause', 'interference_container_lost_seconds_total', here), '{{cause}}')],
+            { w: 10, min: 0, stack: true, noValue: 'nothing that this node can see, or lost_time is off', overrides: g.waitsInWords }
+          ),
+          g.timeseries(
+            'CPU used while memory was slow',
+            "How many CPUs it used while the node's memory was slower than when it is calm, as the probe measured it; only where its own reads are not counted. High: much of its work may have taken longer. It is no loss: a program that does not wait for memory lost nothing.",
+            'suffix: CPUs',
+            [g.target(sum('exposed_cpu_seconds'), pod)],
+            { w: 8, min: 0, noValue: 'memory was not slow, or its reads are counted' }
+          ),
+          g.stat(
+            'What costs it most',
+            'The cause of the last quarter of an hour, and what to do about it. It stays until another one costs half as much again. Nothing: look at the service, at what it calls, and at the network.',
+            'percentunit',
+            'container:interference_lost_most:ratio5m{%s}' % here,
+            { w: 6, h: 8, named: '{{cause}}', decimals: 0, noValue: 'nothing that this node can see', overrides: g.waitsAndRemedies }
+          ),
+        ]],
         ['Latency', [
           g.timeseries(
             'Memory read latency and its threshold',

@@ -143,6 +143,25 @@ local promql = import '../lib/promql.libsonnet';
       widths: { [config.clusterLabel]: 90, 'Lost, CPU min': 130, 'Lost share': 110, 'Slow min': 100, 'Billable, CPU min': 150 },
     }
   ),
+  // What containers waited for, in hours of a container.
+  local waited(matchers) = 'sum by (%s, namespace) (%s)' % [
+    config.clusterLabel,
+    '%g * sum_over_time(%s[$__range])' % [q.seconds(config.interval) / 3600, recorded('namespace:interference_lost:rate5m', matchers)],
+  ],
+  local hours(name, matchers) = { name: name, unit: 'short', decimals: 1, expr: 'topk(20, %s > 0)' % waited(matchers) },
+  local whereTimeWent = g.table(
+    'Where the time of containers went, by namespace',
+    "What the containers of a namespace waited for over the time range, in hours of a container, added up over its containers: the twenty highest of each column. Own limits: CPU quota and memory limit, which its owner may raise. Itself: more threads than CPUs. Others' CPU: neighbours on its CPUs. Slow memory: mostly neighbours; the tables above name them. The node: memory that is full, the disk, the hypervisor. For a week's report by team, choose the last seven days.",
+    [
+      hours('Own limits, h', 'cause=~"own_quota|own_memory_limit"'),
+      hours("Others' CPU, h", 'cause="cpu_neighbour"'),
+      hours('Slow memory, h', 'cause="memory_slow"'),
+      hours('The node, h', 'cause=~"memory_full|disk|hypervisor"'),
+      hours('Itself, h', 'cause="itself"'),
+    ],
+    [config.clusterLabel, 'namespace'],
+    { w: 14, h: 8, noValue: 'nothing is lost, or lost_time is off', widths: { [config.clusterLabel]: 90 } }
+  ),
   local alerts = g.table(
     'Alerts firing',
     'How many alerts of this mixin fire, by name. Each one links to a runbook and to a dashboard.',
@@ -228,6 +247,16 @@ local promql = import '../lib/promql.libsonnet';
             'short',
             [g.target(highest(10, waiting), nodeName)],
             { links: [g.toNode], min: 0, decimals: 0, noValue: 'not measured' }
+          ),
+        ]],
+        ['Where their time went', [
+          whereTimeWent,
+          g.timeseries(
+            'Time lost, by cause',
+            'What all containers of the selected clusters wait for, added up: 20 means the time of twenty containers. Own quota, own memory limit and itself are for their owners to change; the others are for who runs the nodes.',
+            'short',
+            [g.target('sum by (cause) (%s)' % recorded('namespace:interference_lost:rate5m'), '{{cause}}')],
+            { w: 10, min: 0, stack: true, noValue: 'nothing, or lost_time is off', overrides: g.waitsInWords }
           ),
         ]],
         ['Nodes', [

@@ -133,7 +133,7 @@ local promql = import '../lib/promql.libsonnet';
         ['Containers, now', [
           g.table(
             'Who waits, and who reads',
-            'Each container: how much longer its work takes than alone, its latency as a multiple of its normal one, how long it was above its threshold, its reads, and their share of all reads of the node. The first rows wait most. Empty values: not measured on that machine, or the container hardly reads memory.',
+            'Each container: how much longer its work takes than alone, its latency as a multiple of its normal one, how long it was above its threshold, its reads, and their share of all reads of the node; the share of its time that it waits for what costs it most, and what that is. The first rows wait most. Empty values: not measured on that machine, or the container hardly reads memory.',
             [
               {
                 name: 'Slowdown',
@@ -164,9 +164,32 @@ local promql = import '../lib/promql.libsonnet';
                 expr: '%s\n/ on (%s) group_left ()\n(sum by (%s) (container:interference_memory_reads:rate5m{%s}) > 0)'
                       % [readsNow, q.node, q.node, here],
               },
+              {
+                name: 'Waits',
+                unit: 'percentunit',
+                decimals: 0,
+                steps: [['text', null], ['orange', config.lostShareOften]],
+                expr: 'sum by (%s, cause) (container:interference_lost_most:ratio5m{%s})' % [q.container, theirs],
+              },
             ],
             ['namespace', 'pod', 'container'],
-            { h: 9, noValue: 'no counters here', empty: '–', hidden: [config.clusterLabel, config.nodeLabel], linked: ['container', g.rowToContainer] }
+            g.waitsFor { h: 9, noValue: 'no counters here', empty: '–', hidden: [config.clusterLabel, config.nodeLabel], linked: ['container', g.rowToContainer] }
+          ),
+        ]],
+        ['Who takes CPU', [
+          g.timeseries(
+            'CPU that others wait for',
+            'Of each container that uses more CPU than its weight entitles it to while others wait for one: its share of their wait, in seconds of each second. High: it makes others wait; move it, limit it, or raise what the others request. Empty, while containers wait for a CPU: nobody takes more than he is entitled to, and the node has too little.',
+            'suffix: s/s',
+            [g.target(top(g.rate(q.container, 'interference_container_cpu_taken_seconds_total', theirs)), name)],
+            { links: [g.toContainer], min: 0, stack: true, noValue: 'nobody takes more than he is entitled to' }
+          ),
+          g.timeseries(
+            'Time lost on this node, by cause',
+            'What all containers of the node wait for, added up: 2 means the time of two containers. Own quota and itself are for their owners to change; the others are for who runs the node.',
+            'short',
+            [g.target(g.rate('cause', 'interference_container_lost_seconds_total', theirs), '{{cause}}')],
+            { min: 0, stack: true, noValue: 'nothing, or lost_time is off', overrides: g.waitsInWords }
           ),
         ]],
         ['Who makes memory slow', [

@@ -3,6 +3,13 @@ local grafana = import 'grafana.libsonnet';
 
 function(config) {
   local g = grafana(config),
+  local a = self,
+  local node = [config.clusterLabel, config.nodeLabel],
+  local ofContainer = node + ['namespace', 'pod', 'container'],
+  local matchers(labels) = std.join(', ', [l + '=%q' for l in labels]),
+  // For annotations and labels: a query, with %q for the alert's own labels.
+  local query(expr, labels) =
+    '(printf %s %s | query)' % [std.escapeStringJson(expr), std.join(' ', ['$labels.' + l for l in labels])],
 
   // Durations in the texts are digits and a unit ("15 minutes"): deploy/demo scales them with the rules'.
   alert(name, wait, severity, expr, summary, description):: {
@@ -41,4 +48,30 @@ function(config) {
 
   node:: '{{ $labels.%s }}' % config.nodeLabel,
   container:: '{{ $labels.namespace }}/{{ $labels.pod }}/{{ $labels.container }}',
+
+  // A query about the alert's own node, which is HERE in it.
+  ofNode(expr):: query(std.strReplace(expr, 'HERE', matchers(node)), node),
+
+  // A label with what a query finds first. Never empty: Prometheus would write the template itself into ALERTS.
+  found(label, labels, expr, otherwise):: {
+    [label]: '{{ with %s }}{{ . | first | label "%s" }}{{ else }}%s{{ end }}' % [query(expr, labels), label, otherwise],
+  },
+  // Whose it is, by what kube-state-metrics knows of its namespace.
+  owned(alert):: alert + if config.teamLabel == '' then {} else {
+    labels+: a.found(
+      config.teamLabel,
+      [config.clusterLabel, 'namespace'],
+      'kube_namespace_labels{%s=%%q, namespace=%%q, %s!=""}' % [config.clusterLabel, config.teamLabel],
+      'none'
+    ),
+  },
+
+  // What costs the container most time: so that Alertmanager can hold back what its own quota explains.
+  caused:: {
+    labels+: a.found('cause', ofContainer, 'container:interference_lost_most:ratio5m{%s}' % matchers(ofContainer), 'unknown'),
+  },
+  // Behind a sentence: all that costs it a hundredth of its time.
+  timeWent:: '{{ with %s }} What it waits for, as shares of its time:{{ range $i, $part := . }}{{ if $i }},{{ end }} {{ reReplaceAll "_" " " $part.Labels.cause }} {{ $part.Value | humanizePercentage }}{{ end }}.{{ end }}' % query(
+    'sort_desc(max by (cause) (container:interference_lost:ratio5m{%s}) > 0.01)' % matchers(ofContainer), ofContainer
+  ),
 }

@@ -12,6 +12,7 @@ function(config) {
     node: 'interference-node',
     container: 'interference-container',
     persistentMemory: 'interference-pmem',
+    kubelet: 'interference-kubelet',
   },
 
   // Matchers for the variables, outermost first.
@@ -137,7 +138,7 @@ function(config) {
     },
 
   // Columns: of the queries' values, in their order, named and with units; labels come before them. `widths`, of
-  // labels and columns, in pixels. `noValue` is what an empty table says; with `empty`, empty cells say that.
+  // labels and columns, in pixels. `renamed`: a label that only some have, in a column behind the others. `noValue` is what an empty table says; with `empty`, empty cells say that.
   table(title, description, columns, labels, o={}):: panel(
     'table',
     title,
@@ -161,17 +162,19 @@ function(config) {
                  ] + (if 'linked' in o then [
                         { matcher: { id: 'byName', options: o.linked[0] }, properties: [{ id: 'links', value: [o.linked[1]] }] },
                       ] else [])
+                 + (if 'also' in o then o.also else [])
                  + (if 'widths' in o then [g.byName(name, { 'custom.width': o.widths[name] }) for name in std.objectFields(o.widths)] else []),
       transformations: [
         { id: 'merge', options: {} },
         {
           id: 'organize',
           options: {
-            local value(i) = if std.length(columns) == 1 then 'Value' else 'Value #' + ['A', 'B', 'C', 'D', 'E'][i],
+            local value(i) = if std.length(columns) == 1 then 'Value' else 'Value #' + ['A', 'B', 'C', 'D', 'E', 'F', 'G'][i],
             excludeByName: { Time: true } + { [l]: true for l in (if 'hidden' in o then o.hidden else []) },
             indexByName: { [labels[i]]: i for i in std.range(0, std.length(labels) - 1) }
                          + { [value(i)]: std.length(labels) + i for i in std.range(0, std.length(columns) - 1) },
-            renameByName: { [value(i)]: columns[i].name for i in std.range(0, std.length(columns) - 1) },
+            renameByName: { [value(i)]: columns[i].name for i in std.range(0, std.length(columns) - 1) }
+                          + (if 'renamed' in o then o.renamed else {}),
           },
         },
       ],
@@ -299,6 +302,34 @@ function(config) {
     g.byName('group', { color: { mode: 'fixed', fixedColor: 'purple' } }),
     g.byName('host', { color: { mode: 'fixed', fixedColor: 'blue' } }),
   ],
+
+  // Why a container waits: in a word, what is to be done about it, and the same colour on all dashboards.
+  local reasons = [
+    ['own_quota', 'its own CPU limit', 'its own CPU limit: raise the limit, or drop it; nobody else is to blame', 'orange'],
+    ['cpu_neighbour', 'others on its CPUs', 'others on its CPUs: move one of them, raise its CPU request, or give it CPUs of its own', 'red'],
+    ['itself', 'its own tasks', 'its own tasks: give it more CPUs, or fewer threads', 'yellow'],
+    ['hypervisor', 'the hypervisor', 'the hypervisor: take another kind of instance, or a dedicated host', 'dark-purple'],
+    ['own_memory_limit', 'its own memory limit', 'its own memory limit: raise the limit', 'light-orange'],
+    ['memory_full', "the node's full memory", "the node's full memory: evict something, or add memory", 'dark-blue'],
+    ['disk', 'disks', 'disks: look at what it reads and writes, and at who else uses them', 'semi-dark-green'],
+    ['memory_slow', 'slow memory', 'slow memory: see who makes it slow', 'blue'],
+  ],
+  waitsInWords:: [
+    g.byName(r[0], { displayName: r[1], color: { mode: 'fixed', fixedColor: r[3] } })
+    for r in reasons
+  ],
+  waitsAndRemedies:: [g.byName(r[0], { displayName: r[2] }) for r in reasons],
+  // A table's column of the label `cause`.
+  waitsFor:: {
+    renamed: { cause: 'Waits for' },
+    also: [g.byName('Waits for', {
+      noValue: 'nothing that this node can see',
+      mappings: [{
+        type: 'value',
+        options: { [reasons[i][0]]: { index: i, text: reasons[i][2] } for i in std.range(0, std.length(reasons) - 1) },
+      }],
+    })],
+  },
   dashed(name, color):: g.byName(name, {
     'custom.lineStyle': { fill: 'dash', dash: [8, 6] },
     color: { mode: 'fixed', fixedColor: color },
@@ -325,7 +356,7 @@ function(config) {
     label: o.label,
     type: 'query',
     datasource: datasource,
-    query: { query: 'label_values(%s, %s)' % [q.select(metric, matchers), label], refId: name },
+    query: { query: 'label_values(%s, %s)' % [o.selected(metric, matchers), label], refId: name },
     refresh: 2,
     sort: 1,
   } + (if o.many then { multi: true } else {}) + (
@@ -336,15 +367,18 @@ function(config) {
       current: { text: 'All', value: '$__all' },
     } else {}
   ),
-  local nodeInfo = 'interference_exporter_build_info',
-  local containerInfo = 'interference_container_info',
   // One node where counters are asked for as they are: for all nodes that is too much.
-  // `namespaces`: of containers, nothing but the namespace.
-  variables(nodes=true, oneNode=false, namespaces=false, containers=false, oneContainer=false)::
+  // `namespaces`: of containers, nothing but the namespace. `info`: a series that has all these labels, where there
+  // may be no exporter.
+  variables(nodes=true, oneNode=false, namespaces=false, containers=false, oneContainer=false, info='')::
+    local nodeInfo = if info == '' then 'interference_exporter_build_info' else info;
+    local containerInfo = if info == '' then 'interference_container_info' else info;
     local cluster = config.clusterLabel;
     local node = config.nodeLabel;
-    local several = { many: true, all: true };
-    local one = { many: false, all: false };
+    // What is recorded has no more labels than the rule's.
+    local selected = if info == '' then q.select else function(metric, matchers) '%s{%s}' % [metric, matchers];
+    local several = { many: true, all: true, selected: selected };
+    local one = { many: false, all: false, selected: selected };
     local container = if oneContainer then one else several;
     [
       { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus', refresh: 1 },

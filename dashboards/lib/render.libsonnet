@@ -1,11 +1,12 @@
 // Files of a mixin: function(mixin) gives rules and alerts as text, and dashboards as objects, by file.
 //
-// Persistent memory is in a folder of its own, for whoever has it, unless the mixin has it among the others.
+// What only some have is in a folder of its own, for them, unless the mixin has it among the others.
 local yaml = import 'yaml.libsonnet';
-local name = 'persistent-memory';
-local isOfIt(text) = std.length(std.findSubstr(name, text)) > 0;
+// Folders, by the setting that has their parts among the others.
+local parts = { persistentMemory: 'persistent-memory', kubelet: 'kubelet' };
 
-local only(mixin) =
+local only(name, mixin) =
+  local isOfIt(text) = std.length(std.findSubstr(name, text)) > 0;
   local groups(file) = { groups: [group for group in file.groups if isOfIt(group.name)] };
   {
     prometheusRules: groups(mixin.prometheusRules),
@@ -18,18 +19,26 @@ local only(mixin) =
   };
 local head = '# Rendered from the mixin by dashboards/render.sh; change that.\n';
 local texts(mixin) = {
-  'rules.yaml': head + yaml(mixin.prometheusRules) + '\n',
-  'alerts.yaml': head + yaml(mixin.prometheusAlerts) + '\n',
+  [file + '.yaml']: head + yaml(groups[file]) + '\n'
+  for groups in [{ rules: mixin.prometheusRules, alerts: mixin.prometheusAlerts }]
+  for file in std.objectFields(groups)
+  if groups[file].groups != []
 };
 // Names that also differ where all files are put into one folder.
-local below(files) = {
-  [name + '/' + (if isOfIt(file) then file else name + '-' + file)]: files[file]
+local below(name, files) = {
+  [name + '/' + (if std.startsWith(file, name) then file else name + '-' + file)]: files[file]
   for file in std.objectFields(files)
 };
 
 function(mixin)
-  local apart = only(mixin { _config+:: { persistentMemory: true } });
-  local both(files) = files(mixin) + if mixin._config.persistentMemory then {} else below(files(apart));
+  local both(files) = std.foldl(
+    function(all, setting)
+      local name = parts[setting];
+      all + if mixin._config[setting] then {}
+      else below(name, files(only(name, mixin { _config+:: { [setting]: true } }))),
+    std.objectFields(parts),
+    files(mixin)
+  );
   {
     texts: both(texts),
     dashboards: both(function(m) { [file]: m.grafanaDashboards[file] for file in std.objectFieldsAll(m.grafanaDashboards) }),

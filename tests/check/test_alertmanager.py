@@ -54,7 +54,7 @@ class Routes(unittest.TestCase):
 
     def test_each_alert_has_a_receiver(self):
         wanted = {"info": ["reading"], "exporter": ["monitoring"], "governor": ["monitoring"],
-                  "memory": ["platform"]}
+                  "memory": ["platform"], "cpu": ["platform"]}
         for labels in alerts():
             key = labels["severity"] if labels["severity"] == "info" else labels["area"]
             self.assertEqual(self.receivers(labels), wanted[key], labels)
@@ -96,7 +96,8 @@ class Inhibition(unittest.TestCase):
         """n1, of two sockets: one culprit, long queues on the other one, a hundred that wait, one of which is slowed
         down, and one slowed down by a model that may page. n2: long queues, two wait. n3: one is slowed
         down, and its neighbour waits. n6, of two sockets: a culprit, long queues, two wait. n7: a culprit, one waits.
-        n2 and n7 have one NUMA node, and say so. Cluster b: a node called n1, where one waits."""
+        n2 and n7 have one NUMA node, and say so. Cluster b: a node called n1, where one waits. n8: who waits for its
+        own quota, by our alert, by kube-prometheus', and for a page; who waits for others', and who by nobody's alert."""
         whole, unknown = {"numa_node": "0"}, {"numa_node": "unknown"}
 
         def waits(node, i, **more):
@@ -106,6 +107,10 @@ class Inhibition(unittest.TestCase):
         def slow(node, i):
             return labels_of("InterferenceContainerSlowdown", node=node, namespace="shop",
                              pod=f"web-{i}", container="web", model="passive")
+
+        def throttled(i, alertname="InterferenceOwnQuota", **more):
+            return {"alertname": alertname, "cluster": "a", "namespace": "shop", "pod": f"web-{i}", "container": "web",
+                    "severity": "info", **more}
 
         def culprit(node):
             return labels_of("InterferenceAggressor", node=node, **CULPRIT)
@@ -119,6 +124,10 @@ class Inhibition(unittest.TestCase):
                 slow("n3", 0), waits("n3", 0), waits("n3", 1), {**waits("n1", 0), "cluster": "b"},
                 culprit("n6"), {**queue, "node": "n6"}, waits("n6", 0), waits("n6", 1),
                 culprit("n7"), waits("n7", 0, **whole),
+                throttled(80, node="n8"), waits("n8", 80, cause="own_quota"), {**slow("n8", 80), "cause": "own_quota"},
+                throttled(81, "CPUThrottlingHigh"), waits("n8", 81, cause="own_quota"),
+                {**slow("n8", 81), "cause": "own_quota", "severity": "critical"},
+                throttled(82, node="n8"), waits("n8", 82, cause="cpu_neighbour"), waits("n8", 83, cause="own_quota"),
                 labels_of("InterferenceSlowMinutes", namespace="shop", container="web"),
                 labels_of("InterferenceSlowMinutes", namespace="shop", container="cron"),
                 labels_of("InterferenceSlowMinutes", namespace="batch", container="web"),
@@ -144,6 +153,9 @@ class Inhibition(unittest.TestCase):
             "InterferenceContainerSlowdown a n3 web-0",
             "InterferenceMemoryLatencyHigh a n3 web-1",
             "InterferenceMemoryLatencyHigh b n1 web-0",
+            "InterferenceOwnQuota a n8 web-80", "CPUThrottlingHigh a - web-81", "InterferenceOwnQuota a n8 web-82",
+            "InterferenceContainerSlowdown a n8 web-81", "InterferenceMemoryLatencyHigh a n8 web-82",
+            "InterferenceMemoryLatencyHigh a n8 web-83",
             "InterferenceSlowMinutes a - -", "InterferenceSlowMinutes a - -",  # cron's, and batch's
             "InterferenceExporterAbsent a - -",
             "InterferenceExporterDown b - -",

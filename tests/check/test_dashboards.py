@@ -29,6 +29,11 @@ SCRAPED = ["cluster", "node", "instance", "job"]
 OTHERS = {
     "up": {"type": "gauge", "labels": SCRAPED},
     "ALERTS": {"type": "gauge", "labels": SCRAPED + ["alertname", "alertstate", "severity"]},
+    # The kubelet's, from its cAdvisor.
+    **{f"container_{name}_total": {"type": "counter", "labels": SCRAPED + [
+        "namespace", "pod", "container", "id", "image", "name"]}
+       for name in ("cpu_cfs_periods", "cpu_cfs_throttled_periods", "pressure_cpu_waiting_seconds",
+                    "pressure_cpu_stalled_seconds")},
     # Users record it: runbooks/InterferenceContainerSlowdown.md.
     "interference:slowdown:bound": {"type": "gauge", "labels": ["cluster", "namespace", "container"]},
 }
@@ -323,7 +328,7 @@ class Dashboards(unittest.TestCase):
         """Alerts everywhere, starts of containers where containers are."""
         for file in DASHBOARDS:
             names = {a["name"] for a in json.loads(file.read_text())["annotations"]["list"]}
-            self.assertEqual(names, {"Alerts"} | (set() if file.stem == "fleet" else {"Container starts"}),
+            self.assertEqual(names, {"Alerts"} | (set() if file.stem in ("fleet", "kubelet") else {"Container starts"}),
                              file.name)
 
     def test_panels_do_not_overlap(self):

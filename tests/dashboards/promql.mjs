@@ -4,7 +4,7 @@
 //
 // Each expression's labels are inferred from its metrics': a name that does not exist, a label that a
 // metric does not have or that was aggregated away, a join of two sides with different labels, a
-// counter without rate() or a gauge with it is a problem. Rules add to the metrics in their order.
+// counter without rate() or a gauge with it is a problem. Rules add to the metrics in their order; a name that two rules record has the same labels in both.
 import { readFileSync } from 'node:fs';
 import { parser } from '@prometheus-io/lezer-promql';
 
@@ -167,7 +167,16 @@ function infer(where, expr) {
 }
 
 for (const { record, expr } of input.rules) {
+  // A rule may read what it recorded last, with the labels that it then has: of those, any that it names, at first.
+  if (expr.includes(record)) {
+    const known = problems.length;
+    metrics.set(record, { type: 'gauge', labels: expr.match(/\w+/g) });
+    metrics.set(record, { type: 'gauge', labels: [...infer(record, expr)] });
+    problems.length = known;
+  }
   const labels = infer(record, expr);
+  const before = metrics.get(record);
+  if (before && !same(new Set(before.labels), labels)) problems.push(`${record}: recorded with ${list(before.labels)} and ${list(labels)}`);
   metrics.set(record, { type: 'gauge', labels: [...labels] });
 }
 for (const { where, expr, uses } of input.queries) {

@@ -126,8 +126,9 @@ MAY_BE_EMPTY = {
 
 
 def scaled_rules(directory, rendered=RENDERED):
-    """Rendered rules, the committed ones, with every duration divided by FACTOR."""
-    for file in rendered.rglob("*.yaml"):
+    """Rendered rules, the committed ones, with every duration divided by FACTOR; not those by a kubelet's metrics,
+    of which there is none."""
+    for file in set(rendered.rglob("*.yaml")) - set(rendered.rglob("kubelet-*")):
         with open(directory / file.name, "w", encoding="utf-8") as out:
             subprocess.run([SOURCE / "deploy/demo/scale-rules.sh", str(FACTOR), file], stdout=out,
                            check=True, timeout=30)
@@ -249,6 +250,8 @@ class EndToEnd(unittest.TestCase):
         name = alert["labels"]["alertname"]
         expected = {"alertname": name, "cluster": "test", "node": "replay", "severity": "warning",
                     "component": "interference", "area": "memory", **labels}
+        if name in (LATENCY, SLOWDOWN):
+            expected["cause"] = "unknown"  # a replay has no cgroups to ask
         if name == SLOWDOWN:
             expected["model"] = "passive"
         if name == LATENCY:

@@ -18,7 +18,7 @@ ALERT = 'ALERTS{alertname="InterferenceAggressor", alertstate="firing"}'
 # Alerts before what they read: they see what was recorded a minute ago, as at worst in Prometheus.
 ORDER = ["interference-nodes", "interference-containers", "interference-fleet.rules",
          "interference-baselines.rules", "interference-nodes.rules",
-         *(f"interference-{what}.rules" for what in ("placement", "causes", "latency", "slowdown", "cpus"))]
+         *(f"interference-{what}.rules" for what in ("placement", "causes", "latency", "slowdown", "cpus", "lost"))]
 
 
 def play(mode, kind, seed, seconds):
