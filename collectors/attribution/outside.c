@@ -16,11 +16,13 @@ static const double error = 0.2, most_errors = 2;
 static const double least_effect = 0.02, undone = 0.4;
 
 /* Whether it is the largest of those near it, and a step that nobody's start explains. */
-static bool is_outside_step(const struct ledger *ledger, const struct onset_window *window)
+static bool is_outside_step(const struct ledger *ledger, struct onset_window *window)
 {
+    onset_window_steps(window, HALF, HALF + 1);
     double here = window->step[HALF];
     if (here + log(ledger_lambda(ledger)) <= certain)
         return false;
+    onset_window_steps(window, HALF - NEAR, HALF + NEAR + 1);
     for (unsigned u = HALF - NEAR; u <= HALF + NEAR; u++)
         if (window->step[u] > here)
             return false;
@@ -114,7 +116,6 @@ void outside_watch(struct ledger *ledger)
     struct onset_window window;
     uint64_t first = t + 1 - 2 * HALF, middle = first + HALF;
     ledger_window(ledger, first, LEDGER_HOST, &window);
-    onset_window_steps(&window, HALF - NEAR, HALF + NEAR + 1);
     if (middle < ledger->last_outside + EVERY || !is_outside_step(ledger, &window) ||
         episodes_explain(ledger, middle, NEAR_EPISODE))
         return;
