@@ -271,8 +271,10 @@ static void judge_in_flight(struct probe_collector *self, struct counted_thread 
 {
     struct facts *facts = self->env.facts;
     double share = 0;
+    bool loads = self->group == GROUP_IN_FLIGHT;
     bool reads = fills_self_test(fills, true_latency, frequency_hz, &share) == 0;
-    if (reads && share >= FILLS_SELF_TEST_LEAST && share <= FILLS_SELF_TEST_MOST) {
+    if (reads && share >= (loads ? LOADS_SELF_TEST_LEAST : FILLS_SELF_TEST_LEAST) &&
+        share <= (loads ? LOADS_SELF_TEST_MOST : FILLS_SELF_TEST_MOST)) {
         counted->dead_bursts = 0;
     } else if (facts->chase_must_miss && ++counted->dead_bursts >= FILTERED_BURSTS) {
         facts->in_flight_untrue = reads;

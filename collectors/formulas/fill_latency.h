@@ -103,5 +103,9 @@ int fills_self_test(const struct fills *fills, double latency_seconds, double fr
 /* The shares with which it passes: hits and the kernel's misses are counted along. */
 #define FILLS_SELF_TEST_LEAST 0.5
 #define FILLS_SELF_TEST_MOST 2.0
+/* Of loads in flight: on some cores the last level's misses may count prefetches, too. More of them
+ * than loads by a tenth would make the latency too low by as much. */
+#define LOADS_SELF_TEST_LEAST 0.9
+#define LOADS_SELF_TEST_MOST 1.1
 
 #endif

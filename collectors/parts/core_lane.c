@@ -268,7 +268,8 @@ void core_group_is_filtered(struct verdict *verdict)
 void core_group_is_untrue(struct verdict *verdict)
 {
     verdict_set(verdict, REASON_EVENT_FILTERED,
-                "no latency: the event of L1 misses in flight does not count those of the probe's "
-                "chase, one at a time: this revision of the CPU counts them in fours, or the "
-                "hypervisor filters them; the other counters are right");
+                "no latency: the event of L1 misses, or of loads, in flight does not count those "
+                "of the probe's chase, one at a time: this revision of the CPU counts them in "
+                "fours, or prefetches as misses of the last level, or the hypervisor filters them; "
+                "the other counters are right");
 }

@@ -23,14 +23,14 @@ static bool near(double got, double want)
 }
 
 /* A core that counts one of the groups; time is in nanoseconds. */
-static struct rig *start(void **state, enum group group)
+static struct rig *start_with(void **state, const struct collector_ops *ops, enum group group)
 {
     const uint32_t all =
         1u << GROUP_CORE | 1u << GROUP_FILLS | 1u << GROUP_IN_FLIGHT | 1u << GROUP_MISSES;
     struct rig *rig = malloc(sizeof *rig);
     assert_non_null(rig);
     *state = rig;
-    rig_init(rig, &core_latency_collector);
+    rig_init(rig, ops);
     rig->fake.lacks = all & ~(1u << group);
     rig->facts.machine.base_frequency_hz = 1e9;
     rig->facts.machine.cache_cycles = 0;
@@ -38,6 +38,11 @@ static struct rig *start(void **state, enum group group)
     rig->facts.l1d_hit_cycles = group == GROUP_IN_FLIGHT ? 4 : 0;
     rig->facts.l1d_hits_in_flight = group == GROUP_IN_FLIGHT;
     return rig;
+}
+
+static struct rig *start(void **state, enum group group)
+{
+    return start_with(state, &core_latency_collector, group);
 }
 
 static struct fake_group *run(struct rig *rig, enum group group, uint64_t hz)
@@ -145,12 +150,80 @@ static void misses_alone(void **state)
                           "reason=\"no_latency\"") == 1);
 }
 
+/* ---- the probe ---- */
+
+/* 5000 loads at 3.5 GHz, one at a time, each 400 cycles in flight; the last level's misses as given.
+ */
+static void burst(struct rig *rig, enum group group, double in_flight, uint64_t misses)
+{
+    struct fake_group *g = fake_group(&rig->fake, "p0", group);
+    fake_group_run(g, 0, 1000000);
+    fake_group_add(g, 0, ROLE_CYCLES, 3500000);
+    fake_group_add(g, 0, ROLE_REF_CYCLES, 1000000);
+    fake_group_add(g, 0, ROLE_LLC_READS, misses);
+    fake_group_add(g, 0, ROLE_L3_MISS_READS, misses);
+    if (group == GROUP_IN_FLIGHT) {
+        fake_group_add(g, 0, ROLE_LOADS_IN_FLIGHT, (uint64_t)(5000 * in_flight));
+        fake_group_add(g, 0, ROLE_LOAD_ACCESSES, 5000);
+        fake_group_add(g, 0, ROLE_L1D_LOAD_MISSES, 5000);
+    }
+    rig->fake.probes[rig->fake.n_probes++] = (struct probe_reading){.latency_ns = 400 / 3.5};
+    rig_tick(rig);
+}
+
+static struct rig *probe(void **state, enum group group)
+{
+    static const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1};
+    struct rig *rig = start_with(state, &probe_collector, group);
+    assert_int_equal(inventory_add_thread(&rig->inventory, &thread), 0);
+    rig->facts.chase_must_miss = true;
+    rig_start(rig);
+    return rig;
+}
+
+static void the_probe_judges_loads(void **state)
+{
+    static const struct {
+        double in_flight;
+        uint64_t misses;
+        bool untrue, filtered;
+    } cases[] = {
+        {400, 5000, false, false}, {400, 5200, false, false}, /* the kernel's own */
+        {400, 6000, true, false},                             /* prefetches */
+        {300, 5000, true, false},  {0, 5000, true, false},    {400, 0, false, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rig *rig = probe(state, GROUP_IN_FLIGHT);
+        for (int k = 0; k < 3; k++) {
+            assert_false(rig->facts.in_flight_untrue || rig->facts.l3_miss_reads_filtered);
+            burst(rig, GROUP_IN_FLIGHT, cases[i].in_flight, cases[i].misses);
+        }
+        assert_int_equal(rig->facts.in_flight_untrue, cases[i].untrue);
+        assert_int_equal(rig->facts.l3_miss_reads_filtered, cases[i].filtered);
+        if (i + 1 < sizeof cases / sizeof *cases)
+            rig_teardown(state);
+    }
+}
+
+static void the_probe_judges_misses(void **state)
+{
+    struct rig *rig = probe(state, GROUP_MISSES);
+    for (int k = 0; k < 3; k++)
+        burst(rig, GROUP_MISSES, 0, 5000);
+    assert_false(rig->facts.l3_miss_reads_filtered);
+    for (int k = 0; k < 3; k++)
+        burst(rig, GROUP_MISSES, 0, 0);
+    assert_true(rig->facts.l3_miss_reads_filtered);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(loads_in_flight, rig_teardown),
         cmocka_unit_test_teardown(stalls_have_their_own_names, rig_teardown),
         cmocka_unit_test_teardown(misses_alone, rig_teardown),
+        cmocka_unit_test_teardown(the_probe_judges_loads, rig_teardown),
+        cmocka_unit_test_teardown(the_probe_judges_misses, rig_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
