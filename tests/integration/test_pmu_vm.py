@@ -95,10 +95,10 @@ class Exact(Guest):
 
 class Shared(Guest):
     """Beside another program's counters."""
-    PLAN, MACHINE = "shared", {"shift": 5}
+    PLAN, MACHINE = "shared", {"shift": 4}
 
     def test_turns(self):
-        """Twelve others take turns with ours for half a minute: what is extrapolated is true."""
+        """Twelve others take turns with ours for 15 s: what is extrapolated is true."""
         for source in SOURCES:
             ((instructions, _, _, _),) = self.own(f"shared.{source}")["turns"]
             page = self.page(f"page.shared.{source}")

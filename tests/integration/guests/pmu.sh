@@ -47,27 +47,27 @@ own() {
 
 counts() {
     made alone
-    work alone spin 300000000
+    work alone spin 100000000
     made task
     counters=alone work task spin 300000000
     made old
     sleep 2
-    work old spin 100000000
+    work old spin 50000000
     made fifty sixty
     mkfifo /tmp/one /tmp/other
-    work fifty turns 1 200 250000 /tmp/one /tmp/other &
-    work sixty turns 0 200 250000 /tmp/other /tmp/one
+    work fifty turns 1 100 250000 /tmp/one /tmp/other &
+    work sixty turns 0 100 250000 /tmp/other /tmp/one
     wait $!
     made left right
-    work left spin 200000000 &
-    work right spin 100000000
+    work left spin 100000000 &
+    work right spin 50000000
     wait $!
     made family/child
     work family/child spin 50000000
     work family spin 50000000
     made forks threads
-    work forks forks 20 4000000
-    work threads threads 4 20000000
+    work forks forks 10 4000000
+    work threads threads 4 10000000
     rm /tmp/one /tmp/other
     next_tick
     next_tick
@@ -96,7 +96,7 @@ end_beside() {
     wait "$others"
 }
 
-# Twelve events of another program take turns with ours for 30 s; then one has all counters.
+# Twelve events of another program take turns with ours for 15 s; then one has all counters.
 shared() {
     controllers
     for how in perf bpf; do
@@ -108,7 +108,7 @@ shared() {
         end_beside
         step "page.shared.$how" get /metrics
         beside 7 all
-        work held spin 62500000
+        work held spin 500000000
         next_tick
         step "page.held.$how" get /metrics
         step "status.held.$how" get /api/v1/status
@@ -181,7 +181,7 @@ restarts() {
         own "hot.$how"
         for n in $(seq 200); do
             made "many$n"
-            work "many$n" spin 2000000
+            work "many$n" spin 400000
         done
         next_tick
         next_tick
