@@ -104,9 +104,6 @@ class Day:
         for n in range(self.numa_nodes if self.probed else 0):
             lines.append({"thread": {"key": f"p{n}", "kind": "probe", "initiator_numa_node": n,
                                      "target_numa_node": n}})
-        if self.far_node:
-            lines.append({"thread": {"key": "far", "kind": "probe", "initiator_numa_node": 0,
-                                     "target_numa_node": 1}})
         self.live = []
         self.waiting = sorted(self.containers, key=lambda c: -c.comes)
         text = "".join(json.dumps(line) + "\n" for line in lines)

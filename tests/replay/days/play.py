@@ -83,6 +83,10 @@ class Player:
         self.pipe.close()  # without a next tick the last one ends with the recording
         assert harness.stop(self.process) == 0, harness.text_of(self.log)[-2000:]
         self.logs.append(harness.text_of(self.log))
+        self.problems += [line for line in self.logs[-1].splitlines() if "level=error" in line]
+        self.log.close()
+        if self.connection:
+            self.connection.close()
         self.fifo.unlink()
 
     def get(self, path):
