@@ -36,8 +36,8 @@ struct limits {
 void limits_init(struct limits *limits);
 
 /* Finds this tick's limits. 'machine_seconds' is the probe's lower bound beyond the caches, and
- * 'machine_error' by how much that may be off; NaN when not known. The threshold is 'factor' times what is normal beyond the caches, plus their
- * part. */
+ * 'machine_error' by how much that may be off; NaN when not known. The threshold is 'factor' times
+ * what is normal beyond the caches, plus their part. */
 void limits_update(struct limits *limits, double machine_seconds, double machine_error,
                    double factor);
 

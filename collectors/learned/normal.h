@@ -14,9 +14,9 @@
  *                   of them: not "alone", but a rise against it is an incident
  *     machine       what the probe sees in its best twentieth: a lower bound
  *
- * The line may hold in one minute and not in the next. So ten minutes after each other have to agree
- * before extrapolated is taken, or given up; and none counts in which the container waits, for an
- * hour at most: an incident is judged by what was normal when it began.
+ * The line may hold in one minute and not in the next. So ten minutes after each other have to
+ * agree before extrapolated is taken, or given up; and none counts in which the container waits,
+ * for an hour at most: an incident is judged by what was normal when it began.
  *
  * One per container; pure, embedded, of bounded size.
  */

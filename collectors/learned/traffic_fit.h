@@ -7,10 +7,11 @@
  * a is the answer: no co-runners, its own load as usual. c is not below 0: who waits longer reads
  * less, and that says nothing of what its own load costs. The fit is by Huber's weights over the
  * mean of each minute of the last two hours. It is used only where it can be trusted: the
- * co-runners' traffic varied by a factor of three, and was between its ends, too: one neighbour that
- * steps once is two crowds, and whatever else it did, or happened then, is in their difference; the
- * line holds near its low end as well (latency bends upwards near the memory's limit), and the
- * standard error of a is at most 5 % of a, neighbouring minutes being alike taken into account.
+ * co-runners' traffic varied by a factor of three, and was between its ends, too: one neighbour
+ * that steps once is two crowds, and whatever else it did, or happened then, is in their
+ * difference; the line holds near its low end as well (latency bends upwards near the memory's
+ * limit), and the standard error of a is at most 5 % of a, neighbouring minutes being alike taken
+ * into account.
  *
  * Where the co-runners' rate is that of the memory controllers' lines, the container's own
  * prefetches and writes are in it (parts/node_traffic.h): a is then too low, by what these add to

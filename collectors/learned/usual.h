@@ -1,7 +1,7 @@
 /*
- * What a container's memory latency usually is: the 20th percentile of the last 24 hours of its busy
- * windows, each five minutes of them by their mean, once there are ten minutes. Of single windows it
- * would be the lower, the more they scatter. Pure, embedded, of bounded size.
+ * What a container's memory latency usually is: the 20th percentile of the last 24 hours of its
+ * busy windows, each five minutes of them by their mean, once there are ten minutes. Of single
+ * windows it would be the lower, the more they scatter. Pure, embedded, of bounded size.
  */
 #ifndef IE_COLLECTORS_LEARNED_USUAL_H
 #define IE_COLLECTORS_LEARNED_USUAL_H

@@ -1,5 +1,6 @@
 /*
- * What collectors learned, and the history that people are shown, kept in a file across restarts: --state.file.
+ * What collectors learned, and the history that people are shown, kept in a file across restarts:
+ * --state.file.
  *
  * Read once, before the collectors start; written every two minutes and at the end, by a thread of
  * its own. Nothing that goes wrong with it stops the exporter. Loop thread.

@@ -1,64 +1,13 @@
-#include "exporter/live/live.h"
+#include "exporter/live/internal.h"
 
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exporter/base/array.h"
 #include "exporter/base/textbuf.h"
 #include "exporter/live/clip.h"
-
-/* What collectors put in, by slot. */
-struct row {
-    uint64_t tag; /* whose it is; 0: nobody's */
-    double number[LIVE_NUMBERS];
-    bool socket_known;
-    float socket_share[LIVE_SOCKETS];
-    struct live_elsewhere elsewhere[LIVE_TARGETS];
-    enum live_suspicion suspicion;
-    int caused_numa_node;
-    double probability;
-    const char *normal_basis, *why_no_normal, *why_no_slowdown;
-    struct live_lost lost;
-    uint64_t normal_since_mono_ns;
-    bool waits;
-    uint64_t waits_since_mono_ns, waited_mono_ns;
-};
-
-/* The ring is by second of the tick's clock. */
-struct place {
-    int numa_node;
-    double latency_seconds, usual_seconds, host_seconds, steps_per_hour;
-    uint64_t latency_mono_ns; /* 0: never */
-    enum live_cause cause;
-    float ring[LIVE_HISTORY];
-    uint64_t second; /* of the newest entry */
-};
-
-/* From the CPUs of a NUMA node to the memory of one. */
-struct path {
-    int initiator, target;
-    double latency_seconds;
-    uint64_t latency_mono_ns;
-};
-
-struct live {
-    struct row *rows;
-    size_t n_rows, rows_cap;
-    struct place *places[LIVE_DOMAINS];
-    size_t n_places;
-    struct path *paths; /* room for LIVE_PATHS; NULL before the first */
-    size_t n_paths;
-    bool host_known;
-    struct live_host host;
-    char target[LIVE_TARGETS][LIVE_TARGET_BYTES];
-
-    pthread_mutex_t lock; /* guards what follows; held while it is copied */
-    struct live_view shown;
-    size_t shown_cap, domains_cap, paths_cap;
-};
 
 int live_new(struct live **out)
 {
@@ -80,6 +29,7 @@ void live_free(struct live *live)
     live_view_release(&live->shown);
     pthread_mutex_destroy(&live->lock);
     free(live->rows);
+    free(live->kept);
     free(live);
 }
 
@@ -99,6 +49,21 @@ static void forget(struct row *row)
     row->lost = (struct live_lost){.told = false};
 }
 
+/* One that comes is there for the first time, or waited before. */
+static void remember(struct live *live, struct row *row, const struct container *container)
+{
+    for (size_t i = 0; i < live->n_kept; i++) {
+        struct kept_wait *kept = &live->kept[i];
+        if (kept->cgroup_id != container->cgroup_id || strcmp(kept->id, container->short_id) != 0)
+            continue;
+        row->waits = true;
+        row->waits_since_mono_ns = kept->since_mono_ns;
+        row->waited_mono_ns = live->kept_mono_ns;
+        *kept = live->kept[--live->n_kept];
+        return;
+    }
+}
+
 /* NULL: there is no room, and so nothing to show. */
 static struct row *row_of(struct live *live, const struct container *container)
 {
@@ -109,6 +74,7 @@ static struct row *row_of(struct live *live, const struct container *container)
     if (row->tag != tag) {
         *row = (struct row){.tag = tag};
         forget(row);
+        remember(live, row, container);
     }
     return row;
 }
@@ -191,14 +157,7 @@ void live_place(struct live *live, const struct container *container, const char
         row->elsewhere[t] = *elsewhere;
 }
 
-void live_lost(struct live *live, const struct container *container, const struct live_lost *lost)
-{
-    struct row *row = row_of(live, container);
-    if (row)
-        row->lost = *lost;
-}
-
-static struct place *place_of(struct live *live, int numa_node)
+struct place *live_place_of(struct live *live, int numa_node)
 {
     if (!live)
         return NULL;
@@ -267,7 +226,8 @@ void live_latency(struct live *live, int initiator, int target, const struct tic
         path->latency_seconds = seconds;
         path->latency_mono_ns = tick->mono_ns;
     }
-    struct place *place = initiator == target && isfinite(seconds) ? place_of(live, target) : NULL;
+    struct place *place =
+        initiator == target && isfinite(seconds) ? live_place_of(live, target) : NULL;
     if (place)
         take_own_latency(place, tick, seconds);
 }
@@ -275,7 +235,7 @@ void live_latency(struct live *live, int initiator, int target, const struct tic
 void live_explain(struct live *live, int numa_node, enum live_cause cause, double usual_seconds,
                   double host_seconds, double steps_per_hour)
 {
-    struct place *place = place_of(live, numa_node);
+    struct place *place = live_place_of(live, numa_node);
     if (!place)
         return;
     place->cause = cause;
@@ -303,47 +263,6 @@ int live_reserve(struct live *live, size_t n)
     memset(live->rows + live->n_rows, 0, (n - live->n_rows) * sizeof *live->rows);
     live->n_rows = n;
     return 0;
-}
-
-/* Once, before the first tick; what is wrong in it is as if it were not there. */
-static void walk_places(struct live *live, struct state_fields *fields)
-{
-    uint32_t n = (uint32_t)live->n_places;
-    state_u32(fields, &n, LIVE_DOMAINS);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t numa_node = state_reading(fields) ? 0 : (uint32_t)live->places[i]->numa_node;
-        state_u32(fields, &numa_node, INT32_MAX);
-        struct place *place = place_of(live, (int)numa_node);
-        if (!place)
-            return;
-        state_u64(fields, &place->second, fields->mono_ns / 1000000000);
-        for (int k = 0; k < LIVE_HISTORY; k++) {
-            float seconds = isnan(place->ring[k]) ? 0 : place->ring[k];
-            state_float(fields, &seconds, 0, 1);
-            place->ring[k] = seconds > 0 ? seconds : NAN;
-        }
-    }
-}
-
-void live_save(struct live *live, struct state_writer *out)
-{
-    if (!live)
-        return;
-    state_entry_begin(out, "live", "");
-    walk_places(live, &out->fields);
-    state_entry_end(out);
-}
-
-void live_restore(struct live *live, struct state *state)
-{
-    struct state_fields fields;
-    if (!live || !state_claim(state, "live", "", &fields))
-        return;
-    walk_places(live, &fields);
-    if (state_fits(&fields))
-        return;
-    while (live->n_places > 0)
-        free(live->places[--live->n_places]);
 }
 
 void live_begin(struct live *live)

@@ -171,7 +171,8 @@ void live_host(struct live *live, const struct live_host *host);
 /* Room for containers in slots below n, before collectors put something in: 0 or -ENOMEM; those
  * beyond are not shown. */
 int live_reserve(struct live *live, size_t n);
-/* The history outlives a restart: an entry of its own. 'state' may be NULL. */
+/* The history, and since when who waits has waited, outlive a restart: an entry of its own. 'state'
+ * may be NULL. */
 void live_save(struct live *live, struct state_writer *out);
 void live_restore(struct live *live, struct state *state);
 /* What was put in is of the tick before. */

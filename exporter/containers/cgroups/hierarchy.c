@@ -111,9 +111,9 @@ static void discard_message(void *userdata, int level, const char *format, va_li
 
 /*
  * The name by which libcgroup walks the hierarchy from this very mount; else it is walked without.
- * libcgroup takes the first mount in its table, whether or not anybody can reach it. v2 stands there
- * under the name of each controller it offers, or as "cgroup" when it offers none; perf_event, which
- * v2 always has, is not among them.
+ * libcgroup takes the first mount in its table, whether or not anybody can reach it. v2 stands
+ * there under the name of each controller it offers, or as "cgroup" when it offers none;
+ * perf_event, which v2 always has, is not among them.
  */
 static void ask_libcgroup(struct cgroup_hierarchy *hierarchy)
 {

@@ -31,8 +31,8 @@ int cgroup_mount_parse(const char *text, size_t len, struct cgroup_mount *out);
  */
 int cgroup_mounts_find(const char *controller, struct cgroup_mount *out);
 
-/* For messages: what was found, as many as fit into 'size' (16 at least), each with why it cannot be
- * reached; "none" without any. */
+/* For messages: what was found, as many as fit into 'size' (16 at least), each with why it cannot
+ * be reached; "none" without any. */
 void cgroup_mounts_tell(char *out, size_t size);
 
 #endif

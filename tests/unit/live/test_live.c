@@ -399,6 +399,32 @@ static void the_history_outlives_a_restart(void **state)
     free(bytes);
 }
 
+static void who_waits_has_waited_since_before_a_restart(void **state)
+{
+    struct fixture *f = *state;
+    f->n = 2;
+    tick_at(f, 2e-7, 1e-7);
+    uint64_t since = f->tick.mono_ns;
+    tick_at(f, 2e-7, 1e-7);
+    size_t len;
+    uint8_t *bytes = saved(f, &len);
+    live_free(f->live);
+    assert_int_equal(live_new(&f->live), 0);
+    assert_int_equal(live_reserve(f->live, 3), 0);
+    struct state *kept;
+    char why[128];
+    assert_int_equal(state_parse(bytes, len, &here, f->tick.mono_ns, &kept, why, sizeof why), 0);
+    live_restore(f->live, kept);
+    state_free(kept);
+    f->containers[0].gen = 7;
+    tick_at(f, 2e-7, 1e-7);
+    assert_true(f->view.containers[0].waits && !f->view.containers[1].waits);
+    assert_true(f->view.containers[0].waits_since_mono_ns == since);
+    f->containers[0].gen = 8; /* and another one has not */
+    tick_at(f, 1e-7, 1e-7);
+    assert_false(f->view.containers[0].waits);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +441,7 @@ int main(void)
         T(the_history_ends_now),
         T(a_gap_is_a_gap),
         T(the_history_outlives_a_restart),
+        T(who_waits_has_waited_since_before_a_restart),
         T(domains_come_by_number_and_are_bounded),
         T(the_host_is_known_once_somebody_looks_at_it),
         T(paths_come_by_number_and_are_bounded),
