@@ -119,11 +119,20 @@ class State(unittest.TestCase):
                 self.assertIn(f"{file} is not up to date", exporter.log())
 
     def test_refused(self):
-        for flags in (("--once",), (f"--source.replay.file={harness.REPLAYS / 'idle.jsonl'}",)):
-            run = harness.run_exporter(f"--state.file={self.file}", *flags)
-            self.assertEqual(run.returncode, 2)
-            self.assertRegex(run.stderr, r"^interference_exporter: --state.file contradicts [^\n]*\n$")
-            self.assertFalse(self.file.exists())
+        run = harness.run_exporter(f"--state.file={self.file}", "--once")
+        self.assertEqual(run.returncode, 2)
+        self.assertRegex(run.stderr, r"^interference_exporter: --state.file contradicts [^\n]*\n$")
+        self.assertFalse(self.file.exists())
+
+    def test_of_a_replay(self):
+        """What is learned from a recording is for replays (tests/replay/days restarts them); no machine
+        reads it."""
+        with Exporter(f"--state.file={self.file}", "--source.replay.speed=max",
+                      f"--source.replay.file={harness.REPLAYS / 'idle.jsonl'}") as exporter:
+            wait_until(lambda: "has ended" in exporter.log(), 10, "the recording's end")
+            self.assertEqual(exporter.stop()[0], 0)
+        with self.exporter() as exporter:
+            self.assertIn("it is of another boot", exporter.status()["state"]["at_start"])
 
 
 if __name__ == "__main__":
