@@ -65,6 +65,15 @@ static void open_above(struct waits_files *files, char *text, size_t size)
     }
 }
 
+static void open_quotas(struct waits_files *files, char *text, size_t size)
+{
+    if (files->fd[WAITS_QUOTA] < 0)
+        files->fd[WAITS_QUOTA] =
+            cgroup_file_open(files->config->mounts.cpu, files->path, "cpu.stat");
+    if (files->fd[WAITS_QUOTA_ABOVE] < 0)
+        open_above(files, text, size);
+}
+
 /* Without PSI the file is not there, or cannot be read. */
 static void open_pressure(struct waits_files *files, const struct scope *scope, char *text,
                           size_t size)
@@ -99,11 +108,10 @@ int waits_files_open(struct waits_files *files, const struct waits_config *confi
     for (int i = 0; i < WAITS_FILES; i++)
         files->fd[i] = -1;
     open_usage(files, scope, text, size);
-    files->fd[WAITS_QUOTA] = cgroup_file_open(config->mounts.cpu, path, "cpu.stat");
-    open_above(files, text, size);
+    open_quotas(files, text, size);
     open_pressure(files, scope, text, size);
 
-    int err = files->fd[WAITS_USAGE] < 0 ? -ENOENT : 0;
+    int usage = files->fd[WAITS_USAGE], err = usage >= 0 ? 0 : usage == -EACCES ? usage : -ENOENT;
     size_t n = 0;
     for (int i = 0; i < WAITS_FILES; i++) {
         err = is_full(files->fd[i]) ? files->fd[i] : err;
@@ -120,9 +128,19 @@ int waits_files_open(struct waits_files *files, const struct waits_config *confi
         waits_files_close(files);
         return err;
     }
-    files->total[TOTAL_PERIODS] = files->total[TOTAL_THROTTLED] = 0;
     *opened = n;
     return 0;
+}
+
+size_t waits_files_open_later(struct waits_files *files, char *text, size_t size)
+{
+    size_t before = 0, after = 0;
+    for (int i = 0; i < WAITS_FILES; i++)
+        before += files->fd[i] >= 0;
+    open_quotas(files, text, size);
+    for (int i = 0; i < WAITS_FILES; i++)
+        after += files->fd[i] >= 0;
+    return after - before;
 }
 
 size_t waits_files_close(struct waits_files *files)
@@ -169,13 +187,16 @@ static void add_periods(struct waits_files *files, int file, const char *text, s
     if (flat_parse(text, len, "nr_periods", &periods) != 0 ||
         flat_parse(text, len, "nr_throttled", &throttled) != 0)
         return;
+    bool is_first = !files->quota[file].known;
     uint64_t new = periods - files->quota[file].periods;
     uint64_t reached = throttled - files->quota[file].throttled;
     bool fell = periods < files->quota[file].periods || throttled < files->quota[file].throttled;
     files->quota[file].periods = periods;
     files->quota[file].throttled = throttled;
+    files->quota[file].known = true;
     files->present |= UINT32_C(1) << TOTAL_PERIODS | UINT32_C(1) << TOTAL_THROTTLED;
-    if (fell || reached < *most_throttled || (reached == *most_throttled && new < *most_periods))
+    if (is_first || fell || reached < *most_throttled ||
+        (reached == *most_throttled && new < *most_periods))
         return;
     *most_periods = new;
     *most_throttled = reached;
@@ -302,13 +323,15 @@ static void add_since(struct waits_files *files, enum waits_total total, int err
     *last = err ? 0 : now;
 }
 
-/* Two files more, so only of suspects: since the last reading, a fiftieth of the time. */
+/* Two files more, so only of suspects: who waited for memory or disks for a fiftieth of the time
+ * since the last reading. */
 static void read_memory(struct waits_files *files, uint64_t now_ns, char *text, size_t size)
 {
-    uint64_t some = files->total[TOTAL_MEMORY_SOME], events = 0, refaults = 0;
-    bool suspect = files->read_ns > 0 && some > files->memory_some_ns &&
-                   some - files->memory_some_ns >= (now_ns - files->read_ns) / 50;
-    files->memory_some_ns = some;
+    uint64_t waits = files->total[TOTAL_MEMORY_SOME] + files->total[TOTAL_IO_SOME];
+    uint64_t events = 0, refaults = 0;
+    bool suspect = files->read_ns > 0 && waits > files->waits_ns &&
+                   waits - files->waits_ns >= (now_ns - files->read_ns) / 50;
+    files->waits_ns = waits;
     files->read_ns = now_ns;
     int err = suspect ? count_all_limit_events(files, text, size, &events) : -ENODATA;
     add_since(files, TOTAL_LIMIT_EVENTS, err, events, &files->limit_events,

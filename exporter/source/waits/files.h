@@ -45,10 +45,11 @@ struct waits_files {
     struct waits_delays *delays; /* owned; NULL: there is pressure of a CPU */
     struct {
         uint64_t periods, throttled;
+        bool known;
     } quota[WAITS_QUOTA_TOP + 1];    /* as the kernel said last */
     uint64_t limit_events, refaults; /* likewise */
     bool had_limit_events, had_refaults;
-    uint64_t memory_some_ns, read_ns; /* of the last reading, and when it was */
+    uint64_t waits_ns, read_ns; /* for memory and disks, at the last reading, and when it was */
     uint64_t total[TOTALS]; /* as the kernel counts, but periods, events, refaults and delays, which
                                begin at 0 */
     uint32_t present;       /* bits */
@@ -59,6 +60,9 @@ struct waits_files {
 int waits_files_open(struct waits_files *files, const struct waits_config *config,
                      const struct scope *scope, const char *path, char *text, size_t size,
                      size_t *opened);
+/* Limits that were not there: runtimes make a container's cgroups one after the other, and change
+ * limits. Returns how many more are open. */
+size_t waits_files_open_later(struct waits_files *files, char *text, size_t size);
 /* All closed; accepts one that is closed already. Returns how many there were. */
 size_t waits_files_close(struct waits_files *files);
 

@@ -19,6 +19,7 @@ struct waits_handle {
     char *path; /* owned */
     enum group group;
     unsigned turn;              /* which second of each minute is its own */
+    unsigned refreshed;         /* how often; 2: more than once */
     uint64_t refresh_ns;        /* levels are read when this has come */
     struct waits_levels levels; /* of waits, only the CPUs */
     struct waits_files files;   /* of waits */
@@ -123,9 +124,17 @@ static void sort_out(struct waits_source *self, const struct entitled *one)
 static void refresh(struct waits_source *self, struct waits_handle *handle, uint64_t now_ns)
 {
     const struct waits_mounts *mounts = &self->config.mounts;
-    unsigned seconds = handle->refresh_ns ? BOUNDS_PERIOD_SECONDS : handle->turn + 1;
+    /* Soon after the opening what the runtime did last is there; then somewhere in the period. */
+    static const unsigned soon = 2;
+    unsigned seconds = handle->refreshed == 0   ? soon
+                       : handle->refreshed == 1 ? handle->turn + 1
+                                                : BOUNDS_PERIOD_SECONDS;
+    handle->refreshed += handle->refreshed < 2;
     handle->refresh_ns = now_ns + seconds * UINT64_C(1000000000);
     if (handle->group == GROUP_WAITS) {
+        if (!handle->called_in && descriptor_pool_lends(self->config.pool, WAITS_FILES))
+            self->config.pool->lent +=
+                waits_files_open_later(&handle->files, self->text, sizeof self->text);
         waits_levels_cpus(mounts, handle->path, self->text, sizeof self->text,
                           &handle->levels.cpu_set, &handle->levels.cpus);
         return;

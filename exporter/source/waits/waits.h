@@ -6,7 +6,7 @@
  * the cgroup or of one above it, whichever was reached more often; pressure (PSI); and of the
  * machine what goes with them. Where the kernel has no PSI, the delays of its tasks take the place
  * of its pressure. How often its memory reached its limit, and what it read again, is read only
- * while it waits for memory. A row's clocks are the time that passed. What a file does not say is
+ * while it waits for memory or disks. A row's clocks are the time that passed. What a file does not say is
  * not in the row; CPU time always is.
  *
  * Bounds are levels, read once a minute, containers in turns: the CPU time that its weight entitles
