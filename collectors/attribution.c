@@ -314,6 +314,22 @@ static void forget_workloads(struct attribution *self, const struct tick *tick)
             attribution_node_drop(self->in.node[i], number);
 }
 
+/* For who asks what containers were exposed to. */
+static void tell_slow_memory(struct attribution *self, const struct tick *tick)
+{
+    struct facts *facts = self->in.env.facts;
+    size_t known = 0, slow = 0;
+    for (size_t i = 0; i < self->in.nodes.n; i++) {
+        const struct attribution_node *node = self->in.node[i];
+        known += node->known;
+        slow += node->known && node->state != GATE_CALM && node->state != GATE_LEARNING;
+    }
+    if (known == 0)
+        return;
+    facts->slow_memory_tick = tick->number;
+    facts->slow_memory_ratio = (double)slow / (double)known;
+}
+
 static int attribution_collect(void *opaque, const struct tick *tick)
 {
     struct attribution *self = opaque;
@@ -328,6 +344,7 @@ static int attribution_collect(void *opaque, const struct tick *tick)
     judge(self);
     attribution_board_write(self->board, &self->in, &self->lanes, tick);
     attribution_show(&self->in, &self->lanes);
+    tell_slow_memory(self, tick);
     return err;
 }
 

@@ -81,7 +81,7 @@ struct lane {
 
     /* Of the window just read. */
     bool read;
-    double seconds, refaults_per_second;
+    double seconds;
     struct lost_window window;
     struct lost_split split;
 };
@@ -238,7 +238,6 @@ static int lane_read(struct lost_time *self, struct lane *lane)
     if (status != WINDOW_OK)
         return 0;
     lost_window_take(&lane->window, &sum, lane->seconds, &lane->may_have);
-    lane->refaults_per_second = lost_refaults(&sum, lane->seconds);
     lane->read = true;
     return 0;
 }
@@ -312,7 +311,7 @@ static void lane_judge(struct lost_time *self, struct lane *lane, size_t slot)
     shown->throttled = window->throttled;
     shown->memory_bytes = lane->may_have.memory_bytes;
     shown->memory_limit_bytes = lane->may_have.memory_limit_bytes;
-    shown->refaults_per_second = lane->refaults_per_second;
+    shown->refaults_per_second = window->refaults;
     shown->untold = self->verdict.words[0] ? untold : NULL;
     if (is_whole && lane->split.holds[LOSS_CPU_NEIGHBOUR])
         show_takers(self, lane, slot, lane->split.per_second[LOSS_CPU_NEIGHBOUR] * lane->seconds);

@@ -4,6 +4,8 @@
 
 /* Fewer are a passing thread, of its own or of others. */
 static const double some_cpus = 0.05;
+/* Pages a second; fewer may be a start. */
+static const double many_refaults = 100;
 /* Who gets less than so much of its share is kept from it. */
 static const double nearly = 0.9;
 
@@ -53,15 +55,18 @@ static void split_steal(const struct lost_window *w, const struct lost_limits *l
 static void split_memory(const struct lost_window *w, const struct lost_limits *limits,
                          struct lost_split *out)
 {
-    if (reaches(w->memory_some, limits->memory)) {
+    bool reads_disks = reaches(w->disk_some, limits->disk);
+    bool reads_again = reads_disks && w->refaults >= many_refaults && w->limit_events > 0;
+    if (reaches(w->memory_some, limits->memory) || reads_again) {
         if (w->limit_events > 0)
-            hold(out, LOSS_OWN_MEMORY_LIMIT, w->memory_some);
+            hold(out, LOSS_OWN_MEMORY_LIMIT,
+                 reads_again ? fmax(w->disk_some, w->memory_some) : w->memory_some);
         else if (reaches(w->node_memory_some, limits->memory) && w->node_reclaimed > 0)
             hold(out, LOSS_MEMORY_FULL, w->memory_some);
         else
             out->unexplained = true;
-    } else if (reaches(w->disk_some, limits->disk)) {
-        hold(out, LOSS_DISK, w->disk_some); /* not what is read again for lack of memory */
+    } else if (reads_disks) {
+        hold(out, LOSS_DISK, w->disk_some);
     }
     if (w->slow_reads > 0)
         hold(out, LOSS_MEMORY_SLOW, w->slow_reads);

@@ -20,7 +20,8 @@
  *
  * Throttled time is not asked for: it is summed over CPUs. The machine's pressure has each
  * container's in it, so that it does not tell a full machine from a limit that is reached; what the
- * machine itself reclaimed does. Pure.
+ * machine itself reclaimed does. Not all who lack memory wait for it by name: pages of mapped files
+ * that are read at random come back as waits for disks. Pure.
  */
 #ifndef IE_COLLECTORS_FORMULAS_LOST_TIME_H
 #define IE_COLLECTORS_FORMULAS_LOST_TIME_H
@@ -44,6 +45,7 @@ struct lost_window {
     double cpu_some, cpu_full, memory_some, disk_some, steal, node_memory_some;
     double limit_events;   /* how often its memory reached its limit */
     double node_reclaimed; /* pages that the machine looked at to get free ones */
+    double refaults;       /* pages a second that it had lost, and read again */
     double slow_reads;     /* what its reads took above normal; all of them, so it may be above 1 */
 };
 

@@ -53,14 +53,10 @@ void lost_window_take(struct lost_window *out, const struct window_sum *sum, dou
         .steal = count(sum, ROLE_STEAL_NS) * per_ns,
         .node_memory_some = count(sum, ROLE_NODE_MEMORY_SOME_NS) * per_ns,
         .limit_events = count(sum, ROLE_MEMORY_LIMIT_EVENTS),
+        .refaults = count(sum, ROLE_REFAULTS) / seconds,
         .node_reclaimed = count(sum, ROLE_NODE_RECLAIMED),
         .slow_reads = NAN,
     };
     if (isnan(some) && isnan(delay))
         out->cpu_some = NAN; /* fmin() takes the number */
-}
-
-double lost_refaults(const struct window_sum *sum, double seconds)
-{
-    return count(sum, ROLE_REFAULTS) / seconds;
 }

@@ -22,7 +22,4 @@ void lost_bounds_take(struct lost_bounds *bounds, const struct reading *reading)
 void lost_window_take(struct lost_window *out, const struct window_sum *sum, double seconds,
                       const struct lost_bounds *bounds);
 
-/* Pages a second that it lost and read again; NaN. */
-double lost_refaults(const struct window_sum *sum, double seconds);
-
 #endif

@@ -280,9 +280,11 @@ static void without_counters(void **state)
     (void)state;
     add("web");
     add_domain(0, 91, 91, LIVE_CAUSE_CALM);
-    expect(LIVE_UNKNOWN, "Which containers wait cannot be told here: their reads of memory are not "
-                         "counted. A read of the memory of NUMA node 0 takes 91 ns (usual: 91), as "
-                         "fast as in the last hour.");
+    expect(
+        LIVE_UNKNOWN,
+        "Which containers wait for slow memory cannot be told here: their reads of memory are not "
+        "counted. A read of the memory of NUMA node 0 takes 91 ns (usual: 91), as "
+        "fast as in the last hour.");
 }
 
 static void too_early(void **state)

@@ -159,6 +159,25 @@ static void full_memory(void **state)
     assert_split(&window, nothing);
 }
 
+/* Pages of mapped files: what waits is said to wait for disks. */
+static void a_limit_that_shows_as_disks(void **state)
+{
+    struct lost_window window = calm();
+    const double limit[LOSSES] = {[LOSS_OWN_MEMORY_LIMIT] = 0.5},
+                 disk[LOSSES] = {[LOSS_DISK] = 0.5};
+    (void)state;
+    window.disk_some = 0.5;
+    window.memory_some = 0.01;
+    window.limit_events = 1000;
+    window.refaults = 2000;
+    assert_split(&window, limit);
+    window.refaults = 10; /* it reads what it had not read before */
+    assert_split(&window, disk);
+    window.refaults = 2000;
+    window.limit_events = 0;
+    assert_split(&window, disk);
+}
+
 static void disks_and_slow_reads(void **state)
 {
     struct lost_window window = calm();
@@ -277,6 +296,7 @@ int main(void)
         cmocka_unit_test(many_tasks_that_are_kept_from_their_share),
         cmocka_unit_test(the_hypervisor),
         cmocka_unit_test(full_memory),
+        cmocka_unit_test(a_limit_that_shows_as_disks),
         cmocka_unit_test(disks_and_slow_reads),
         cmocka_unit_test(what_is_not_known),
         cmocka_unit_test(three_of_five),

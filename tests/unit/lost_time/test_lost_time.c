@@ -1,0 +1,318 @@
+/*
+ * lost_time: seconds by cause and by who takes; containers that come, get names, are called in and
+ * end; what is exposed where reads are not counted; what people are shown.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collectors/table.h"
+#include "exporter/live/blame.h"
+#include "tests/unit/support/collector_rig.h"
+#include "tests/unit/support/malloc_count.h"
+
+#define LOST "interference_container_lost_seconds"
+#define TAKEN "interference_container_cpu_taken_seconds"
+#define EXPOSED "interference_container_exposed_cpu_seconds"
+
+static const uint64_t second = 1000000000;
+
+static struct rig *start_rig(const char *psi_words)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    rig_init(rig, &lost_time_collector);
+    rig_flag(rig, "--collector.lost_time.period=2s");
+    assert_int_equal(live_new(&rig->env.live), 0);
+    if (psi_words)
+        verdict_set(&rig->fake.check, REASON_OK, "%s", psi_words);
+    rig_start(rig);
+    return rig;
+}
+
+static int setup(void **state)
+{
+    *state = start_rig(NULL);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct rig *rig = *state;
+    live_free(rig->env.live);
+    return rig_teardown(state);
+}
+
+/* What it may have: CPUs, and on which. */
+static void may_have(struct rig *rig, const char *key, double entitled, uint64_t set)
+{
+    struct fake_group *bounds = fake_group(&rig->fake, key, GROUP_BOUNDS);
+    bounds->cpus = 1;
+    bounds->present = 1u << group_index(GROUP_BOUNDS, ROLE_ENTITLED_NS) |
+                      1u << group_index(GROUP_BOUNDS, ROLE_CPU_SET);
+    bounds->count[0][group_index(GROUP_BOUNDS, ROLE_ENTITLED_NS)] = (uint64_t)(entitled * 1e9);
+    bounds->count[0][group_index(GROUP_BOUNDS, ROLE_CPU_SET)] = set;
+}
+
+/* One second of a container: shares of it. */
+static void live_on(struct rig *rig, const char *key, double cpus, double throttled, double some,
+                    double full)
+{
+    struct fake_group *waits = fake_group(&rig->fake, key, GROUP_WAITS);
+    waits->cpus = 1;
+    fake_group_run(waits, 0, second);
+    fake_group_add(waits, 0, ROLE_CPU_TIME_NS, (uint64_t)(cpus * 1e9));
+    fake_group_add(waits, 0, ROLE_QUOTA_PERIODS, 10);
+    fake_group_add(waits, 0, ROLE_THROTTLED_PERIODS, (uint64_t)(throttled * 10 + 0.5));
+    fake_group_add(waits, 0, ROLE_CPU_SOME_NS, (uint64_t)(some * 1e9));
+    fake_group_add(waits, 0, ROLE_CPU_FULL_NS, (uint64_t)(full * 1e9));
+}
+
+static double lost(struct rig *rig, const char *name, const char *cause)
+{
+    char container[64];
+    snprintf(container, sizeof container, "container=\"%s\"", name);
+    return rig_value_of(rig, LOST, container, cause);
+}
+
+static const struct container *next_of(void *context)
+{
+    struct rig *rig = ((void **)context)[0];
+    size_t *i = ((void **)context)[1];
+    return *i < rig->n_containers ? &rig->containers[(*i)++] : NULL;
+}
+
+/* A tick with what people see of it. */
+static void tick(struct rig *rig, struct live_view *view)
+{
+    assert_int_equal(live_reserve(rig->env.live, rig->n_containers), 0);
+    live_begin(rig->env.live);
+    (void)rig_tick(rig);
+    size_t i = 0;
+    void *context[] = {rig, &i};
+    live_show(rig->env.live, &rig->tick, next_of, context);
+    if (view)
+        assert_int_equal(live_copy(rig->env.live, view), 0);
+}
+
+static void its_own_limit(void **state)
+{
+    struct rig *rig = *state;
+    struct live_view view;
+    rig_container(rig, "a");
+    may_have(rig, "a", 1, 1);
+    for (int i = 0; i < 7; i++) {
+        live_on(rig, "a", 0.2, 1, 0.8, 0.8);
+        tick(rig, NULL);
+    }
+    live_on(rig, "a", 0.2, 1, 0.8, 0.8);
+    tick(rig, &view);
+    assert_true(fabs(lost(rig, "a", "cause=\"own_quota\"") - 5.6) < 1e-6); /* of seven seconds */
+    assert_int_equal(rig_series(rig, "container=\"a\""), 1 + 1);           /* and info */
+    assert_int_equal(live_blame(&view, &view.containers[0]), BLAME_OWN_QUOTA);
+    assert_true(fabs(view.containers[0].lost.per_second[LOSS_OWN_QUOTA] - 0.8) < 1e-6);
+    assert_true(fabs(view.containers[0].number[LIVE_CPUS] - 0.2) < 1e-6);
+    live_view_release(&view);
+}
+
+/* The hog uses 1.5 CPUs of 1, another 0.6 of 0.5; the victim waits half of the time. A third one
+ * takes as much on CPUs that are not the victim's. */
+static void who_takes(void **state)
+{
+    struct rig *rig = *state;
+    struct live_view view;
+    static const char *const names[] = {"hog", "other", "apart", "victim"};
+    static const double uses[] = {1.5, 0.6, 1.5, 0.5}, may[] = {1, 0.5, 1, 0.7};
+    static const uint64_t on[] = {3, 2, 4, 2};
+    for (int i = 0; i < 4; i++) {
+        rig_container(rig, names[i]);
+        may_have(rig, names[i], may[i], on[i]);
+    }
+    for (int t = 0; t < 8; t++) {
+        for (int i = 0; i < 4; i++)
+            live_on(rig, names[i], uses[i], 0, i == 3 ? 0.5 : 0, i == 3 ? 0.5 : 0);
+        tick(rig, NULL);
+    }
+    assert_true(fabs(lost(rig, "victim", "cause=\"cpu_neighbour\"") - 3.5) < 1e-6);
+    assert_true(fabs(rig_value(rig, TAKEN, "container=\"hog\"") - 3.5 * 0.5 / 0.6) < 1e-6);
+    assert_true(fabs(rig_value(rig, TAKEN, "container=\"other\"") - 3.5 * 0.1 / 0.6) < 1e-6);
+    assert_true(isnan(rig_value(rig, TAKEN, "container=\"apart\"")));
+    tick(rig, &view);
+    for (size_t i = 0; i < view.n; i++)
+        if (strcmp(view.containers[i].name, "victim") == 0) {
+            assert_int_equal(view.containers[i].lost.takers, 2);
+            assert_int_equal(view.containers[i].lost.taker[0],
+                             container_tag(rig->containers[0].slot, rig->containers[0].gen));
+        }
+    live_view_release(&view);
+}
+
+/* Below every threshold nothing is counted, and it has no series. */
+static void nothing_has_no_series(void **state)
+{
+    struct rig *rig = *state;
+    struct live_view view;
+    rig_container(rig, "a");
+    for (int i = 0; i < 10; i++) {
+        live_on(rig, "a", 0.9, 0, 0.05, 0.05);
+        tick(rig, i < 9 ? NULL : &view);
+    }
+    assert_int_equal(rig_series(rig, "container=\"a\""), 0);
+    assert_int_equal(live_blame(&view, &view.containers[0]), BLAME_NOTHING);
+    live_view_release(&view);
+}
+
+/* What was lost before it had a name is under its name then; a rename takes the numbers along. */
+static void names_and_ends(void **state)
+{
+    struct rig *rig = *state;
+    struct container *a = rig_unnamed(rig, "a");
+    for (int i = 0; i < 4; i++) {
+        live_on(rig, "a", 0.2, 1, 0.8, 0.8);
+        tick(rig, NULL);
+    }
+    assert_int_equal(rig_series(rig, "cause="), 0);
+    rig_name(rig, a);
+    tick(rig, NULL);
+    double before = lost(rig, "a", "cause=\"own_quota\"");
+    assert_true(before > 0);
+    rig_rename(rig, a, "b");
+    tick(rig, NULL);
+    assert_true(lost(rig, "b", "cause=\"own_quota\"") >= before);
+    rig_end(rig, a);
+    tick(rig, NULL);
+    tick(rig, NULL);
+    assert_false(fake_group(&rig->fake, "a", GROUP_WAITS)->open);
+    assert_false(fake_group(&rig->fake, "a", GROUP_BOUNDS)->open);
+    assert_true(lost(rig, "b", "cause=\"own_quota\"") > 0); /* it lingers */
+    rig_forget(rig, a);
+    tick(rig, NULL);
+    assert_int_equal(rig_series(rig, "cause="), 0);
+}
+
+/* Called in: read again when descriptors are back; a fallen total and an error cost a window. */
+static void readings_that_fail(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    for (int i = 0; i < 4; i++) {
+        live_on(rig, "a", 0.2, 1, 0.8, 0.8);
+        tick(rig, NULL);
+    }
+    struct fake_group *waits = fake_group(&rig->fake, "a", GROUP_WAITS);
+    double before = lost(rig, "a", "cause=\"own_quota\"");
+    waits->read_error = -EMFILE;
+    tick(rig, NULL);
+    tick(rig, NULL);
+    assert_true(rig->status.discarded[DISCARD_READ_ERROR] > 0);
+    waits->read_error = 0;
+    tick(rig, NULL);
+    tick(rig, NULL);
+    assert_true(waits->open);
+    waits->count[0][group_index(GROUP_WAITS, ROLE_CPU_SOME_NS)] = 0;
+    tick(rig, NULL);
+    tick(rig, NULL);
+    assert_true(rig->status.discarded[DISCARD_RESET] + rig->status.discarded[DISCARD_READ_ERROR] >
+                0);
+    assert_true(lost(rig, "a", "cause=\"own_quota\"") >= before);
+}
+
+/* Its reads are not counted: what it used while memory was slow is told, not what it lost. */
+static void exposed(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    for (int i = 0; i < 8; i++) {
+        live_on(rig, "a", 0.5, 0, 0, 0);
+        rig->facts.slow_memory_tick = rig->tick.number + 1;
+        rig->facts.slow_memory_ratio = i < 4 ? 1 : 0;
+        tick(rig, NULL);
+    }
+    assert_true(fabs(rig_value(rig, EXPOSED, "container=\"a\"") - 2) < 0.6);
+    assert_int_equal(rig_series(rig, "cause="), 0);
+}
+
+/* Where they are counted: 1e6 reads a second that take 100 ns more than 150 are 0.1 s. */
+static void slow_reads(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    assert_true(rig->facts.reads.wanted);
+    assert_int_equal(read_latencies_reserve(&rig->facts.reads, 1), 0);
+    for (int i = 0; i < 8; i++) {
+        live_on(rig, "a", 0.5, 0, 0, 0);
+        rig->facts.slow_memory_tick = rig->tick.number + 1;
+        rig->facts.slow_memory_ratio = 1;
+        *read_latencies_entry(&rig->facts.reads, 0) = (struct read_latency){
+            .tick = rig->tick.number + 1,
+            .latency_seconds = i < 4 ? 250e-9 : 160e-9,
+            .baseline_seconds = 150e-9,
+            .reads = 1e6,
+        };
+        tick(rig, NULL);
+    }
+    assert_true(fabs(lost(rig, "a", "cause=\"memory_slow\"") - 0.4) < 0.11);
+    assert_true(isnan(rig_value(rig, EXPOSED, "container=\"a\"")));
+    read_latencies_release(&rig->facts.reads);
+}
+
+static void without_pressure(void **state)
+{
+    struct rig *rig = start_rig("PSI is off");
+    struct live_view view;
+    *state = rig;
+    rig_container(rig, "a");
+    for (int i = 0; i < 10; i++) {
+        live_on(rig, "a", 0.2, 0, 0, 0);
+        fake_group(&rig->fake, "a", GROUP_WAITS)->present = 7;
+        tick(rig, i < 9 ? NULL : &view);
+    }
+    assert_string_equal(rig->status.verdict.words, "PSI is off");
+    assert_int_equal(live_blame(&view, &view.containers[0]), BLAME_UNKNOWN);
+    assert_non_null(view.containers[0].lost.untold);
+    live_view_release(&view);
+}
+
+static void a_steady_tick_allocates_nothing(void **state)
+{
+    struct rig *rig = *state;
+    if (!malloc_count_works())
+        skip();
+    rig_container(rig, "a");
+    for (int i = 0; i < 8; i++) {
+        live_on(rig, "a", 0.2, 1, 0.8, 0.8);
+        tick(rig, NULL);
+    }
+    for (int i = 0; i < 4; i++) {
+        live_on(rig, "a", 0.2, 1, 0.8, 0.8);
+        rig->tick.number++;
+        rig->tick.mono_ns += second;
+        assert_int_equal(source_set_begin(rig->sources, &rig->tick), 0);
+        uint64_t before = malloc_count();
+        assert_int_equal(lost_time_collector.collect(rig->collector, &rig->tick), 0);
+        assert_int_equal(malloc_count() - before, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(its_own_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_takes, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_has_no_series, setup, teardown),
+        cmocka_unit_test_setup_teardown(names_and_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(readings_that_fail, setup, teardown),
+        cmocka_unit_test_setup_teardown(exposed, setup, teardown),
+        cmocka_unit_test_setup_teardown(slow_reads, setup, teardown),
+        cmocka_unit_test_setup_teardown(without_pressure, NULL, teardown),
+        cmocka_unit_test_setup_teardown(a_steady_tick_allocates_nothing, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
