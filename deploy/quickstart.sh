@@ -325,7 +325,8 @@ verdict() {
               "who makes it slow is not measured (\($collector.reason))"
            elif $worst then $worst | cause($status[0].tick.interval_seconds)
            else "who makes it slow: no reading of the latency yet" end) as $cause
-        | "now: " + ([$who, $cause] | map(select(. != null)) | join("; "))'
+        | ($containers[0].costliest // "" | rtrimstr(".")) as $costliest
+        | "now: " + ([$costliest, $who, $cause] | map(select(. != null and . != "")) | join("; "))'
 }
 
 # The container that its neighbours slow down most, or why there is none to name. The model passive
