@@ -149,6 +149,27 @@ def _numa_stat(scale):
                 f"{reading.show('us', 1)}; each container has one in half a minute")]
 
 
+def _waits(scale):
+    """The files of lost_time, of real cgroups: of both hierarchies where this machine has v1."""
+    reading, report = Samples(), {}
+    hierarchy = harness.perf_hierarchy()
+    if not hierarchy or hierarchy[0] != 2:
+        return []
+    with harness.Cgroups() as groups:
+        folders = [groups.docker()[0] for _ in range(scale.wide_containers)]
+        for mount in (mount for version, mount, options in harness.cgroup_mounts()
+                      if version == 1 and {"cpu", "memory"} & set(options)):
+            for folder in folders:
+                (mount / folder.relative_to(groups.mount)).mkdir(parents=True)
+        for _ in range(scale.repeats):
+            report = measure.run_json("bench_waits", scale.waits_readings, *folders)
+            reading.append(report["reading_us"])
+    return [Row("lost_time: reading what containers wait for, CPU every 5 s per container",
+                "25 us", reading.show("us", 1), verdict(reading.median(), 25),
+                f"{report['containers']} real cgroups, {report['files']:.0f} files of each kept open; "
+                "kernel and parser, with the levels that are read once a minute")]
+
+
 def _total(live, scale):
     """The same daemon with the kernel's reads, over real cgroups."""
     n = scale.live_containers
@@ -248,7 +269,7 @@ def _activity(scale):
 
 def rows(live, scale):
     measure.say("steady tick")
-    found = [_steady(live, scale), *_own(scale), _slowdown(scale), *_placement(scale), *_numa_stat(scale),
+    found = [_steady(live, scale), *_own(scale), _slowdown(scale), *_placement(scale), *_numa_stat(scale), *_waits(scale),
              *_attribution(scale), *_activity(scale)]
     total, facts = _total(live, scale)
     return [*found, total], facts
