@@ -216,7 +216,10 @@ static void lost_reconcile(void *opaque, const struct container_diff *diff)
 static void lose(struct lost_time *self, struct lane *lane, int err)
 {
     lane_close(self, lane);
-    self->status->wants_reconcile |= err != -ESRCH;
+    if (err == -ESRCH || lane->ending)
+        return;
+    self->lanes.unopened++;
+    self->status->wants_reconcile = true;
 }
 
 static int lane_read(struct lost_time *self, struct lane *lane)

@@ -1,0 +1,356 @@
+#!/usr/bin/python3
+"""Where the time of real containers went: each kind of wait is made, and told from the others.
+
+A container's cgroup is in the v2 hierarchy, which has the pressures, and in those of v1's
+controllers, where this machine has them: limits are set there. `test_lost_time.py BUILD --table 5`
+makes every kind five times and prints what the verdicts were (RESULTS-lost-time.md): right, unknown
+or wrong.
+"""
+import collections
+import contextlib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import harness
+
+SPIN = "while :; do :; done"
+WINDOW = 2  # seconds
+KIB_OF_FILE = 64 << 10  # what is read again and again, below a limit of half of it
+READ = """exec /usr/bin/python3 -c '
+import mmap, random, sys
+file = open(sys.argv[1], "rb")
+pages = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+pages.madvise(mmap.MADV_RANDOM)
+while True:
+    pages[random.randrange(len(pages))]' """
+
+
+class Everywhere(harness.Cgroups):
+    """Its cgroups are in the hierarchies of v1's controllers as well."""
+
+    def __init__(self):
+        super().__init__()
+        self.v1 = {controller: mount for version, mount, controllers in harness.cgroup_mounts()
+                   if version == 1 for controller in controllers
+                   if controller in ("cpu", "cpuacct", "cpuset", "memory")}
+        if self.version != 2 or "cpu" not in self.v1:
+            raise unittest.SkipTest("limits of CPU time are not v1's here, beside v2")
+        # What else runs on this machine shall not be the neighbour.
+        self.write(self.base, "cpu", "cpu.shares", 262144)
+
+    def at(self, cgroup, controller):
+        path = self.v1[controller] / cgroup.relative_to(self.mount)
+        if not path.exists():
+            path.mkdir(parents=True)
+        return path
+
+    def write(self, cgroup, controller, file, value):
+        (self.at(cgroup, controller) / file).write_text(str(value))
+
+    def container(self, quota=None, memory=None, weight=None):
+        cgroup, _ = self.docker()
+        if quota:
+            self.write(cgroup, "cpu", "cpu.cfs_quota_us", int(quota * 100000))
+        if weight:
+            self.write(cgroup, "cpu", "cpu.shares", weight)
+        if memory:
+            self.write(cgroup, "memory", "memory.limit_in_bytes", memory)
+        self.at(cgroup, "cpu")
+        return cgroup
+
+    def start(self, cgroup, shell, cpus, tasks=1):
+        folders = [cgroup] + [self.at(cgroup, controller) for controller in self.v1
+                              if (self.v1[controller] / cgroup.relative_to(self.mount)).exists()]
+        files = [os.open(folder / "cgroup.procs", os.O_WRONLY) for folder in folders]
+
+        def enter():
+            harness.die_with_parent()
+            for file in files:
+                os.write(file, b"0")
+            os.sched_setaffinity(0, cpus)
+
+        try:
+            for _ in range(tasks):
+                self.processes.append(subprocess.Popen(["/bin/sh", "-c", shell], preexec_fn=enter,
+                                                       start_new_session=True))
+        finally:
+            for file in files:
+                os.close(file)
+
+    def end(self, cgroup):
+        """Everything in it."""
+        for line in (cgroup / "cgroup.procs").read_text().split():
+            with contextlib.suppress(OSError):
+                os.kill(int(line), 9)
+        self.remove(cgroup)
+
+
+# ---- what is made: each returns {container's cgroup: the verdict that is right} -----------------
+
+
+def own_quota(groups, _):
+    one = groups.container(quota=0.2)
+    groups.start(one, SPIN, {0})
+    return {one: "own_quota"}
+
+
+def own_quota_two_tasks(groups, _):
+    one = groups.container(quota=0.2)
+    groups.start(one, SPIN, {0}, 1)
+    groups.start(one, SPIN, {1}, 1)
+    return {one: "own_quota"}
+
+
+def neighbour(groups, _):
+    both = [groups.container(), groups.container()]
+    for one in both:
+        groups.start(one, SPIN, {0})
+    return dict.fromkeys(both, "cpu_neighbour")
+
+
+def itself(groups, _):
+    one = groups.container()
+    groups.start(one, SPIN, {1}, 3)
+    return {one: "itself"}
+
+
+def quota_not_reached(groups, _):
+    limited, other = groups.container(quota=0.8), groups.container()
+    for one in (limited, other):
+        groups.start(one, SPIN, {0})
+    return dict.fromkeys((limited, other), "cpu_neighbour")
+
+
+def memory_limit(groups, file):
+    one = groups.container(memory=(KIB_OF_FILE << 10) // 2)
+    groups.start(one, f"{READ} {file}", {1})
+    return {one: "own_memory_limit"}
+
+
+def nothing(groups, _):
+    alone, asleep = groups.container(), groups.container()
+    groups.start(alone, SPIN, {1})
+    groups.start(asleep, "while :; do sleep 0.1; done", {0})
+    return {alone: "nothing", asleep: "nothing"}
+
+
+def taken(groups, _):
+    """One that has a CPU and a part of the other, by half the weight."""
+    victim, hog = groups.container(weight=1024), groups.container(weight=512)
+    groups.start(hog, SPIN, {0})
+    groups.start(hog, SPIN, {1})
+    groups.start(victim, SPIN, {0})
+    return {victim: "cpu_neighbour"}
+
+
+def two_causes(groups, file):
+    """Its CPU limit costs it most, and its memory's limit something."""
+    one = groups.container(quota=0.5, memory=(KIB_OF_FILE << 10) // 2)
+    groups.start(one, SPIN, {0})
+    groups.start(one, f"{READ} {file}", {1}, 3)
+    return {one: "own_quota"}
+
+
+KINDS = {make.__name__: make for make in (
+    own_quota, own_quota_two_tasks, neighbour, itself, quota_not_reached, memory_limit, nothing,
+    taken, two_causes)}
+
+
+# ---- what is said of it --------------------------------------------------------------------------
+
+
+class Watch:
+    """An exporter that sees the containers of 'groups', and what it says of them."""
+
+    def __init__(self, groups, *flags):
+        self.groups = groups
+        self.exporter = harness.Exporter(
+            "--containers.include=.*docker-.*", "--no-collector.probe", "--web.api",
+            f"--collector.lost_time.period={WINDOW}s", *flags)
+
+    def __enter__(self):
+        self.exporter.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        return self.exporter.__exit__(*error)
+
+    def of(self, cgroup):
+        inode = cgroup.stat().st_ino
+        return next((one for one in self.exporter.json("/api/v1/containers")["containers"]
+                     if one["cgroup_id"] == inode), None)
+
+    def verdicts(self, expected, seconds):
+        """All that were said meanwhile, in order, by cgroup; up to a window after the last first
+        one."""
+        said = collections.defaultdict(list)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for cgroup in expected:
+                found = self.of(cgroup)
+                said[cgroup].append(found["verdict"] if found else None)
+            if all(said[cgroup][-1] for cgroup in expected):
+                end = min(end, time.monotonic() + 2 * WINDOW)
+            time.sleep(0.5)
+        return said
+
+
+@contextlib.contextmanager
+def file_to_read():
+    """On a disk: what is in memory anyway cannot be given up."""
+    with tempfile.NamedTemporaryFile(dir="/var/tmp") as file:
+        file.write(os.urandom(1 << 20) * (KIB_OF_FILE >> 10))
+        file.flush()
+        os.fsync(file.fileno())
+        # Whoever reads it first has it in his memory.
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        yield pathlib.Path(file.name)
+
+
+def judge(watch, make, file):
+    """(right, unknown, wrong) containers, and those that were wrong with what was said."""
+    expected = make(watch.groups, file)
+    count = collections.Counter()
+    wrong = []
+    try:
+        said = watch.verdicts(expected, 8 * WINDOW)
+        for cgroup, right in expected.items():
+            others = {verdict for verdict in said[cgroup] if verdict not in (None, right)}
+            verdict = "wrong" if others else "right" if right in said[cgroup] else "unknown"
+            count[verdict] += 1
+            if others:
+                wrong.append((right, said[cgroup], (watch.of(cgroup) or {}).get("lost")))
+        last = {cgroup: watch.of(cgroup) for cgroup in expected}
+    finally:
+        for cgroup in expected:
+            watch.groups.end(cgroup)
+    return count, wrong, last
+
+
+class LostTime(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        harness.need_root()
+        if len(harness.online_cpus()) < 2:
+            raise unittest.SkipTest("two CPUs are needed")
+        cls.stack = contextlib.ExitStack()
+        cls.groups = cls.stack.enter_context(Everywhere())
+        cls.file = cls.stack.enter_context(file_to_read())
+        cls.watch = cls.stack.enter_context(Watch(cls.groups))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.stack.close()
+
+    def kind(self, make):
+        count, wrong, last = judge(self.watch, make, self.file)
+        self.assertEqual((count["unknown"], wrong), (0, []), last)
+        return list(last.values())
+
+    def test_own_quota(self):
+        (one,) = self.kind(own_quota)
+        self.assertGreater(one["lost"]["own_quota"], 0.5)
+        self.assertIn("its own CPU limit of 0.2 CPUs", one["why"])
+        self.assertEqual(one["state"], "waits")
+        page = self.watch.exporter.scrape()
+        self.assertGreater(page.get("interference_container_lost_seconds_total",
+                                    container_id=one["container_id"], cause="own_quota"), 3)
+
+    def test_own_quota_two_tasks(self):
+        (one,) = self.kind(own_quota_two_tasks)
+        self.assertLessEqual(one["lost"]["own_quota"], 1.3)  # pressures are as of up to 2 s ago
+
+    def test_neighbour(self):
+        for one in self.kind(neighbour):
+            self.assertEqual(set(one["lost"]), {"cpu_neighbour"})
+
+    def test_itself(self):
+        self.kind(itself)
+
+    def test_quota_not_reached(self):
+        self.kind(quota_not_reached)
+
+    def test_memory_limit(self):
+        (one,) = self.kind(memory_limit)
+        self.assertIn("its own memory limit of 32 MiB", one["why"])
+
+    def test_nothing(self):
+        for one in self.kind(nothing):
+            self.assertEqual(one["lost"], {})
+
+    def test_taken(self):
+        (victim,) = self.kind(taken)
+        page = self.watch.exporter.scrape()
+        hog = re.search(r"mostly docker-([0-9a-f]{12})", victim["why"]).group(1)
+        taken_seconds = page.get("interference_container_cpu_taken_seconds_total",
+                                 container_id=hog)
+        lost = page.get("interference_container_lost_seconds_total",
+                        container_id=victim["container_id"], cause="cpu_neighbour")
+        self.assertAlmostEqual(taken_seconds, lost, delta=0.5 * lost)
+
+    def test_two_causes(self):
+        (one,) = self.kind(two_causes)
+        self.assertEqual(set(one["lost"]), {"own_quota", "own_memory_limit"})
+
+    def test_moved_and_ended(self):
+        """The neighbour goes to another CPU: nothing is lost any more. Its counters stay for a
+        while after it has ended."""
+        both = list(neighbour(self.groups, self.file))
+        self.watch.verdicts(both, 8 * WINDOW)
+        for pid in (both[1] / "cgroup.procs").read_text().split():
+            os.sched_setaffinity(int(pid), {1})
+        harness.wait_until(lambda: self.watch.of(both[0])["verdict"] == "nothing", 8 * WINDOW,
+                           "nobody waits")
+        ended = self.watch.of(both[1])
+        self.groups.end(both[1])
+        self.exporter_has_still(ended["container_id"])
+        self.groups.end(both[0])
+
+    def exporter_has_still(self, container_id):
+        self.watch.exporter.wait_tick()
+        self.watch.exporter.wait_tick()
+        self.assertGreater(self.watch.exporter.scrape().get(
+            "interference_container_lost_seconds_total", container_id=container_id,
+            cause="cpu_neighbour"), 0)
+
+    def test_table(self):
+        """Without a server, in ten seconds."""
+        (one,) = expected = list(own_quota(self.groups, self.file))
+        try:
+            began = time.monotonic()
+            result = harness.run_exporter("--once", "--table",
+                                          "--containers.include=.*docker-.*")
+            self.assertLess(time.monotonic() - began, 15 * harness.PATIENCE)
+        finally:
+            for cgroup in expected:
+                self.groups.end(cgroup)
+        first = result.stdout.splitlines()[0]
+        self.assertIn("loses most here. It waits for its own CPU limit of 0.2 CPUs", first)
+        self.assertIn("CONTAINER", result.stdout)
+
+
+def print_table(runs):
+    print("| kind | containers | right | unknown | wrong |\n|---|---|---|---|---|")
+    with Everywhere() as groups, file_to_read() as file, Watch(groups) as watch:
+        for name, make in KINDS.items():
+            total = collections.Counter()
+            for _ in range(runs):
+                count, wrong, _ = judge(watch, make, file)
+                total += count
+                for one in wrong:
+                    print(name, *one, file=sys.stderr)
+            print(f"| {name} | {sum(total.values())} | {total['right']} | {total['unknown']} "
+                  f"| {total['wrong']} |", flush=True)
+
+
+if __name__ == "__main__":
+    if "--table" in sys.argv:
+        print_table(int(sys.argv[sys.argv.index("--table") + 1]))
+    else:
+        harness.main()
