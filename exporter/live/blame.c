@@ -212,7 +212,7 @@ static void say_neighbour(struct textbuf *out, const struct live_view *view,
                           const struct live_lost *lost, double cost)
 {
     size_t listed = 0;
-    textbuf_str(out, "It waits for a CPU while others run on it");
+    textbuf_str(out, "It waits for a CPU that others use");
     add_share(out, cost);
     for (size_t i = 0; i < lost->takers; i++) {
         const struct live_container *taker = by_tag(view, lost->taker[i]);
@@ -224,7 +224,7 @@ static void say_neighbour(struct textbuf *out, const struct live_view *view,
                        lost->taker_share[i] * 100);
     }
     if (listed == 0)
-        textbuf_str(out, "; no container takes more than its share of them, so too much runs here");
+        textbuf_str(out, "; no container takes more than its share, so too much runs here");
     textbuf_str(out, listed > 0 ? ": move one of them, raise its CPU request, or give it CPUs of "
                                   "its own."
                                 : ": move something away, or raise its CPU request.");

@@ -69,16 +69,16 @@ static void each_cause(void **state)
                "the limit's periods): raise the limit, or drop it; nobody else is to blame.");
     c = loses(add("b"), LOSS_CPU_NEIGHBOUR, 0.51);
     assert_why(c, BLAME_CPU_NEIGHBOUR,
-               "It waits for a CPU while others run on it, 51 % of the time; no container takes "
-               "more than its share of them, so too much runs here: move something away, or raise "
-               "its CPU request.");
+               "It waits for a CPU that others use, 51 % of the time; no container takes more "
+               "than its share, so too much runs here: move something away, or raise its CPU "
+               "request.");
     c->lost.takers = 2;
     c->lost.taker[0] = 1;
     c->lost.taker_share[0] = 0.7;
     c->lost.taker[1] = 99; /* has ended */
     assert_why(c, BLAME_CPU_NEIGHBOUR,
-               "It waits for a CPU while others run on it, 51 % of the time, mostly a (70 % of "
-               "what is taken beyond shares): move one of them, raise its CPU request, or give it "
+               "It waits for a CPU that others use, 51 % of the time, mostly a (70 % of what is "
+               "taken beyond shares): move one of them, raise its CPU request, or give it "
                "CPUs of its own.");
     c = loses(add("c"), LOSS_OWN_MEMORY_LIMIT, 0.2);
     c->lost.memory_limit_bytes = 2147483648;
