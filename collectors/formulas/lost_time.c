@@ -113,5 +113,11 @@ void lost_verdict_make(const struct lost_history *history, struct lost_verdict *
         most = out->per_second[c];
         out->cause = (enum loss)c;
     }
+    /* What costs more may be the cause, in a window or two. */
+    for (int c = 0; c < LOSSES; c++)
+        if (out->cause != LOSSES && out->per_second[c] > most) {
+            out->cause = LOSSES;
+            clear = 0;
+        }
     out->known = out->cause != LOSSES || clear >= LOST_ENOUGH;
 }

@@ -268,6 +268,12 @@ static void the_costliest(void **state)
     split.per_second[LOSS_MEMORY_SLOW] = 0.3;
     lost_history_add(&history, &split);
     assert_int_equal(verdict(&history, &known), LOSS_MEMORY_SLOW);
+    /* Something else costs more, in one window so far. */
+    split.holds[LOSS_DISK] = true;
+    split.per_second[LOSS_DISK] = 2;
+    lost_history_add(&history, &split);
+    assert_int_equal(verdict(&history, &known), LOSSES);
+    assert_false(known);
 }
 
 static void nothing_is_said_only_where_all_is_known(void **state)

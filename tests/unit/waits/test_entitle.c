@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -99,6 +100,32 @@ static void odd_paths(void **state)
     entitle(NULL, 0);
 }
 
+/* As many as are monitored at most: together they have all that there is. Sets of CPUs beyond those
+ * that are told apart have no share. */
+static void four_thousand(void **state)
+{
+    enum { ALL = 4096, PODS = 64 };
+    static struct entitled all[ALL];
+    static struct entitled *at[ALL];
+    static char paths[ALL][32];
+    double sum = 0;
+    (void)state;
+    for (int i = 0; i < ALL; i++) {
+        snprintf(paths[i], sizeof paths[i], "/k/pod%02d/c%02d", i / PODS, i % PODS);
+        all[i] = (struct entitled){.path = paths[i], .cpu_set = 1, .weight = {100, 100, 100}};
+        at[i] = &all[i];
+    }
+    entitle(at, ALL);
+    for (int i = 0; i < ALL; i++)
+        sum += all[i].share;
+    assert_true(fabs(sum - 1) < 1e-9);
+    for (int i = 0; i < ALL; i++)
+        all[i].cpu_set = UINT64_C(1) << i % 48;
+    entitle(at, ALL);
+    assert_true(all[0].share > 0);
+    assert_true(all[47].share == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +134,7 @@ int main(void)
         cmocka_unit_test(other_cpus_are_no_rivals),
         cmocka_unit_test(paths_that_look_alike),
         cmocka_unit_test(odd_paths),
+        cmocka_unit_test(four_thousand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
