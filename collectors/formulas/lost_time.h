@@ -59,8 +59,8 @@ struct lost_split {
 void lost_split_make(const struct lost_window *window, const struct lost_limits *limits,
                      struct lost_split *out);
 
-/* A cause is the verdict if it holds in so many of the last windows, and none costs more in them, not
- * even one that holds in fewer: then it is not known yet. */
+/* A cause is the verdict if it holds in so many of the last windows, and none costs more in them,
+ * not even one that holds in fewer: then it is not known yet. */
 enum { LOST_WINDOWS = 5, LOST_ENOUGH = 3 };
 
 struct lost_history {

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /* Opens 'file' of the cgroup below a hierarchy's mount; all texts are put together as they are. A
- * descriptor of the caller's or -errno; -ENOENT also where the hierarchy is mounted nowhere (NULL or
- * ""), or the cgroup's path is not known (NULL). */
+ * descriptor of the caller's or -errno; -ENOENT also where the hierarchy is mounted nowhere (NULL
+ * or ""), or the cgroup's path is not known (NULL). */
 int cgroup_file_open(const char *mount, const char *cgroup, const char *file);
 
 /* The file's beginning, as far as it fits: the kernel makes such a file as one record, so that one

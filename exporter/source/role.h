@@ -90,13 +90,13 @@ enum role {
     ROLE_NODE_BYTES,
     /* What a container waits for, from its cgroup's files; its group's clocks are the time that
      * passed. CPU time is of its group, too. */
-    ROLE_QUOTA_PERIODS,     /* in which it ran under a limit of CPU time */
-    ROLE_THROTTLED_PERIODS, /* in which the limit was reached */
-    ROLE_CPU_SOME_NS,       /* some task waited for a CPU, throttled ones included (PSI) */
-    ROLE_CPU_FULL_NS,       /* some waited, and none ran */
-    ROLE_MEMORY_SOME_NS,    /* some task waited for free memory */
-    ROLE_IO_SOME_NS,        /* some task waited for a disk */
-    ROLE_MEMORY_LIMIT_EVENTS, /* its memory reached its limit; read only while it waits for some, or for disks */
+    ROLE_QUOTA_PERIODS,       /* in which it ran under a limit of CPU time */
+    ROLE_THROTTLED_PERIODS,   /* in which the limit was reached */
+    ROLE_CPU_SOME_NS,         /* some task waited for a CPU, throttled ones included (PSI) */
+    ROLE_CPU_FULL_NS,         /* some waited, and none ran */
+    ROLE_MEMORY_SOME_NS,      /* some task waited for free memory */
+    ROLE_IO_SOME_NS,          /* some task waited for a disk */
+    ROLE_MEMORY_LIMIT_EVENTS, /* its memory reached its limit; while it waits for it, or disks */
     ROLE_REFAULTS,            /* pages that it lost and read again; likewise */
     ROLE_RUN_DELAY_NS,        /* its tasks waited for CPUs, added up; where there is no PSI */
     ROLE_STEAL_NS,            /* the hypervisor took from its CPUs, mean of them */

@@ -35,7 +35,7 @@ static bool read_delay(const struct fsroot *fs, uint64_t task, uint64_t *ns)
            schedstat_parse(text, len, ns) == 0;
 }
 
-/* What a new task waited before its first reading is its cgroup's, too, but for the first of all. */
+/* What a new task waited before its first reading is its cgroup's, too; not at the very first. */
 static uint64_t before_of(const struct waits_delays *delays, uint64_t task, uint64_t now_ns)
 {
     for (size_t i = 0; i < delays->n; i++)

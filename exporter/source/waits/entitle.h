@@ -1,5 +1,6 @@
 /*
- * What CPU time containers are entitled to: shares by weight, level by level of the cgroup tree. Pure.
+ * What CPU time containers are entitled to: shares by weight, level by level of the cgroup tree.
+ * Pure.
  *
  * Of a cgroup's CPU time each child may have its weight over the sum of its siblings' weights. Only
  * cgroups with a monitored container are siblings here, so that the host's own services are not

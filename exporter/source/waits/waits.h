@@ -6,15 +6,16 @@
  * the cgroup or of one above it, whichever was reached more often; pressure (PSI); and of the
  * machine what goes with them. Where the kernel has no PSI, the delays of its tasks take the place
  * of its pressure. How often its memory reached its limit, and what it read again, is read only
- * while it waits for memory or disks. A row's clocks are the time that passed. What a file does not say is
- * not in the row; CPU time always is.
+ * while it waits for memory or disks. A row's clocks are the time that passed. What a file does not
+ * say is not in the row; CPU time always is.
  *
  * Bounds are levels, read once a minute, containers in turns: the CPU time that its weight entitles
  * it to (entitle.h), its limit, its CPUs, its memory and that one's limit.
  *
- * Files stay open, five to eight per container, borrowed from the pool like those of memory.h, which
- * comes before; bounds have none. When counters need them back, the handles that give them up read
- * as -EMFILE from then on. When the cgroup is gone, -ESRCH. Needs no privilege. Loop thread only.
+ * Files stay open, four to seven per container, borrowed from the pool like those of memory.h,
+ * which comes before; bounds have none. When counters need them back, the handles that give them up
+ * read as -EMFILE from then on. When the cgroup is gone, -ESRCH. Needs no privilege. Loop thread
+ * only.
  */
 #ifndef IE_SOURCE_WAITS_WAITS_H
 #define IE_SOURCE_WAITS_WAITS_H
