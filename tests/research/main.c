@@ -30,6 +30,7 @@ static const struct {
 } reproductions[] = {
     {"latency", reproduce_latency, "Shen & Li 2020: memory latency from core counters"},
     {"amd", reproduce_amd, "the same on AMD, from misses of the L1 in flight"},
+    {"arm", reproduce_arm, "the same on Arm, from loads in flight"},
     {"slowdown", reproduce_slowdown, "Subramanian 2015: slowdown estimates"},
     {"bursts", reproduce_bursts, "of it, applications with bursts alone"},
     {"serial", reproduce_serial, "of it, model passive by placement's serial reads"},

@@ -40,6 +40,7 @@ int reproduce_serial(struct reproduction *reproduction);
 int reproduce_shadow(struct reproduction *reproduction);
 int reproduce_nvmm(struct reproduction *reproduction);
 int reproduce_amd(struct reproduction *reproduction);
+int reproduce_arm(struct reproduction *reproduction);
 int reproduce_attribution(struct reproduction *reproduction);
 int reproduce_control(struct reproduction *reproduction);
 int reproduce_cores(struct reproduction *reproduction);

@@ -98,6 +98,8 @@ static bool window_admits(struct core *core, uint64_t k)
             core->retire_lag = lag;
         lag = core->retire_lag - core->window;
         if (lag > core->dispatch_lag) {
+            if (load->missed)
+                core->memory_stall_slots += (uint64_t)(lag - core->dispatch_lag);
             if (load->l3_miss)
                 core->stall_slots += (uint64_t)(lag - core->dispatch_lag);
             if (load->contention)
@@ -175,6 +177,7 @@ static void execute_load(struct core *core, uint64_t k, uint64_t line, uint64_t 
 
     uint64_t done = cycle + (uint64_t)latency;
 
+    core->loads_in_flight_cycles += done - issued;
     core->last_load = NULL;
     core->last_load_done = done;
     for (int s = 0; s < core->n_shadows; s++)
@@ -339,6 +342,7 @@ void core_load_done(struct core *core, struct load *load)
     while (load) {
         struct load *next = load->dependent;
 
+        core->loads_in_flight_cycles += load->done_cycle - load->issue_cycle;
         if (core->last_load == load) {
             core->last_load = NULL;
             core->last_load_done = load->done_cycle;

@@ -96,6 +96,7 @@ int64_t private_lookup(struct core *core, uint64_t line, uint64_t *cycle, bool s
     if (core->has_l2 && cache_lookup(&core->l2, line, false)) {
         fill_l1(core, line, store);
         mab_l2_hit(core);
+        core->l1d_load_misses += !store;
         return (int64_t)core->private_cycles;
     }
     *cycle += core->private_cycles;
@@ -173,6 +174,8 @@ void private_miss(struct core *core, enum request_kind kind, uint64_t line, uint
 {
     struct request *request = find_outstanding(core, line);
 
+    if (load)
+        load->missed = true;
     if (request) {
         join(core, request, kind, cycle, load);
         return;
@@ -181,6 +184,7 @@ void private_miss(struct core *core, enum request_kind kind, uint64_t line, uint
     if (!request)
         return;
     request->loads = load;
+    core->l1d_load_misses += load != NULL;
     if (kind == REQUEST_RFO) {
         request->stored = true;
         request->store_number = core->n_stores_out++;

@@ -50,6 +50,18 @@ static bool add_core_role(struct core *core, enum role role, uint64_t *sum)
     if (add_l1d_role(core, role, sum))
         return true;
     switch (role) {
+    case ROLE_LOADS_IN_FLIGHT:
+        *sum += core->loads_in_flight_cycles;
+        return true;
+    case ROLE_LOAD_ACCESSES:
+        *sum += core->loads;
+        return true;
+    case ROLE_L1D_LOAD_MISSES:
+        *sum += core->l1d_load_misses;
+        return true;
+    case ROLE_MEMORY_STALLS:
+        *sum += core->memory_stall_slots / (uint64_t)core->width;
+        return true;
     case ROLE_CYCLES:
         *sum += cycles_of(core);
         return true;

@@ -63,6 +63,7 @@ struct load {
     uint64_t done_cycle;  /* value usable; LOAD_PENDING */
     struct load *merged;  /* the next load that waits for the same line */
     struct load *dependent;
+    bool missed; /* its line had to come from beyond the own caches */
     bool l3_miss, contention;
     int64_t shadow_dispatch[SHADOWS], shadow_issue[SHADOWS], shadow_done[SHADOWS]; /* cycles */
 };
@@ -134,6 +135,8 @@ struct core {
     uint64_t occupancy_cycles, active_cycles, ref_fs;
     struct integral l1d_misses_out; /* with a buffer */
     uint64_t l1d_miss_cycles, l1d_fills[L1D_SOURCES];
+    /* As Arm's cores count them: loads that are over, from their address being known on. */
+    uint64_t loads_in_flight_cycles, l1d_load_misses, memory_stall_slots;
     struct simnode_truth truth;
 };
 

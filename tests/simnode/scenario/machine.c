@@ -92,6 +92,30 @@ static const struct machine_spec presets[] = {
         .mabs = 24,
         .complex_bytes_per_second = 57.6e9,
     },
+    /* Sixteen Neoverse V3 on a mesh that gives them 2 MiB of its cache each, and four channels of
+     * DDR5-4800; no product's sizes. L1, L2 and the mesh's cache are hit in 4, 11 and 60 cycles. */
+    {
+        .microarchitecture = "neoverse-v3",
+        .sockets = 1,
+        .cores_per_socket = 16,
+        .core_hz = 3.3e9,
+        .base_hz = 1e9,
+        .width = 10,
+        .window = 320,
+        .super_queue = 96,
+        .store_buffer = 64,
+        .l1 = {65536, 4, 4},
+        .l2 = {2097152, 8, 7},
+        .llc = {33554432, 16, 49},
+        .llc_ports = 16,
+        .llc_port_cycles = 2,
+        .tlb_entries = 2048,
+        .tlb_walk_cycles = 30,
+        .prefetch_distance = 24,
+        .channels = 8,
+        .request_ns = 26,
+        .return_ns = 26,
+    },
     /* Serrano 2011, table 1: two boards of two nodes, cores in order, no shared cache (one line of
      * it stands for none). The ways are chosen so that a read takes 100 cycles in the own memory,
      * 142 in that of the board's other node, 410 in another board's.
@@ -122,7 +146,8 @@ static const struct machine_spec presets[] = {
         .board_hop_ns = 155,
     },
 };
-static const char *const preset_drams[] = {"ddr3-1333", "ddr4-2933", "ddr5-4800", "constant"};
+static const char *const preset_drams[] = {"ddr3-1333", "ddr4-2933", "ddr5-4800", "ddr5-4800",
+                                           "constant"};
 
 #define M(member) offsetof(struct machine_spec, member)
 #define CACHE_FIELDS(prefix, latency_key)                                                          \
