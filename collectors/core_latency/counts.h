@@ -1,6 +1,6 @@
 /*
  * What a window says of one container, whichever of the groups its CPU counts: Intel's core group,
- * AMD's fills, Arm's loads in flight or misses, or, on any other CPU, cycles and instructions alone.
+ * AMD's fills, Arm's loads in flight or misses, or, on any other CPU, cycles and instructions.
  * Pure.
  */
 #ifndef IE_COLLECTORS_CORE_LATENCY_COUNTS_H
@@ -31,7 +31,7 @@ void counts_take(const struct window_sum *sum, enum group group, const struct fa
                  struct counts *out);
 
 /*
- * What latency_estimate_sums needs. Of GROUP_MISSES the stalled cycles are in the occupancy's place,
+ * What latency_estimate_sums needs. Of GROUP_MISSES stalled cycles take the occupancy's place,
  * and what comes out is no latency. -ENODATA: no latency from this window, and nothing wrong;
  * -ERANGE: implausible: reads without cycles or without occupancy.
  */

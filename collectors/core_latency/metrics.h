@@ -60,8 +60,8 @@ extern const struct metric_desc core_latency_basis_changes_desc; /* per basis th
 extern const struct metric_desc core_latency_lacks_desc; /* per reason, from LACK_NONE + 1 on */
 
 extern const struct metric_desc core_latency_container_descs[C_METRICS];
-/* Where cycles stalled for memory stand in for a latency: C_WAIT to C_THRESHOLD, for they are another
- * quantity. The others are NULL-named. */
+/* Where cycles stalled for memory stand in for a latency: C_WAIT to C_THRESHOLD, for they are
+ * another quantity. The others are NULL-named. */
 extern const struct metric_desc core_latency_stall_descs[C_METRICS];
 extern const struct metric_desc core_latency_container_histogram_desc;
 extern const struct metric_desc core_latency_node_descs[N_METRICS];

@@ -6,8 +6,8 @@
  * gives to event 0x11. The frequency of what counts at a constant one (CNT_CYCLES) is the system
  * counter's, which nobody tells us, and takes a counter: so time is the kernel's, in nanoseconds.
  *
- * Last-level reads and misses are what CPUECTLR.EXTLLC makes them: of the interconnect's cache where
- * the firmware sets it, as it does where there is one, else of the last cache of the cluster.
+ * Last-level reads and misses are what CPUECTLR.EXTLLC makes them: of the interconnect's cache
+ * where the firmware sets it, as it does where there is one, else of the last cache of the cluster.
  */
 #define BASICS                                                                                     \
     [ROLE_CYCLES] = "perf_raw::r0011", [ROLE_REF_CYCLES] = "software:cpu-clock",                   \

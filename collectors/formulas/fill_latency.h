@@ -36,7 +36,8 @@
  * Arm's newer cores (Neoverse V3, N3) count loads in place of misses, from the look into the L1 on,
  * so that A has the hits, too, and all times are whole:
  *
- *     t_mem = (A - (n - m1) t1 - (m1 - m2) t2 - (m2 - m3) t3) / m3    c_cache = t3    latency = t_mem / f
+ *     t_mem = (A - (n - m1) t1 - (m1 - m2) t2 - (m2 - m3) t3) / m3
+ *     c_cache = t3    latency = t_mem / f
  *
  * n loads, of which m1 miss the L1, m2 leave the core's caches, and m3 the last-level cache too. At
  * a hundred loads for each miss an error of 1 % in t1 is four cycles of t_mem: so no result where

@@ -1,6 +1,6 @@
 /*
- * What fill_latency.h takes, from a window of a group that counts what is in flight: AMD's GROUP_FILLS
- * or Arm's GROUP_IN_FLIGHT. Pure.
+ * What fill_latency.h takes, from a window of a group that counts what is in flight: AMD's
+ * GROUP_FILLS or Arm's GROUP_IN_FLIGHT. Pure.
  */
 #ifndef IE_COLLECTORS_PARTS_FILL_COUNTS_H
 #define IE_COLLECTORS_PARTS_FILL_COUNTS_H

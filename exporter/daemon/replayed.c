@@ -48,8 +48,8 @@ static bool has_events(const struct event_table *table, enum group group)
     return true;
 }
 
-/* A CPU counts its reads of memory in one way: as reads, fills or loads; or not at all. Epochs are the
- * simulated node's, beside its core group. */
+/* A CPU counts its reads of memory in one way: as reads, fills or loads; or not at all. Epochs
+ * are the simulated node's, beside its core group. */
 static uint32_t lacking_groups(const struct machine *machine)
 {
     const struct event_table *table =

@@ -27,7 +27,7 @@ struct event_table {
      * in flight; else 0. */
     double l1d_hit_cycles;
     bool l1d_hits_in_flight; /* the latter: what is in flight includes them */
-    /* ref_cycles are nanoseconds of the kernel's clock: no counter has a frequency that is known. */
+    /* ref_cycles are nanoseconds of the kernel's clock: no counter's frequency is known. */
     bool ref_is_time;
     /* With hyper-threading; for the tests that groups fit. Cycles, ref_cycles and instructions have
      * counters of their own, but for AMD's CPUs; on Arm's cycles have. */

@@ -28,8 +28,8 @@ struct cpu_identity {
 };
 int cpu_identify(const struct fsroot *fs, struct cpu_identity *out);
 
-/* What all of Arm's cores here say that they are, MIDR_EL1; -ENOENT on other architectures, and where
- * they are of several kinds. */
+/* What all of Arm's cores here say that they are, MIDR_EL1; -ENOENT on other architectures, and
+ * where they are of several kinds. */
 int cpu_midr(const struct fsroot *fs, uint64_t *midr);
 
 /* What the kernel calls the PMU of the cores, in one line; false when it does not say. */

@@ -164,7 +164,7 @@ restarts() {
         }
         made hot
         source=$how
-        counted alone "$cgroups/$how/hot" hot spin 1000000000 >>/tmp/own &
+        counted alone "$cgroups/$how/hot" hot spin 1500000000 >>/tmp/own &
         hot=$!
         sleep 1
         kill -USR1 $hot
@@ -181,7 +181,7 @@ restarts() {
         own "hot.$how"
         for n in $(seq 200); do
             made "many$n"
-            work "many$n" spin 400000
+            work "many$n" spin 2000000
         done
         next_tick
         next_tick

@@ -63,7 +63,9 @@ static void the_clocks_of_the_fills_do(void **state)
 
 static int setup_without_fills(void **state)
 {
-    return interference_setup_with(state, NULL, 1u << GROUP_CORE | 1u << GROUP_FILLS);
+    return interference_setup_with(state, NULL,
+                                   1u << GROUP_CORE | 1u << GROUP_FILLS | 1u << GROUP_IN_FLIGHT |
+                                       1u << GROUP_MISSES);
 }
 
 static void the_clocks_of_any_cpu_do(void **state)

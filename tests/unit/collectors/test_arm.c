@@ -152,8 +152,7 @@ static void misses_alone(void **state)
 
 /* ---- the probe ---- */
 
-/* 5000 loads at 3.5 GHz, one at a time, each 400 cycles in flight; the last level's misses as given.
- */
+/* 5000 loads at 3.5 GHz, one at a time; the last level's misses as given. */
 static void burst(struct rig *rig, enum group group, double in_flight, uint64_t misses)
 {
     struct fake_group *g = fake_group(&rig->fake, "p0", group);

@@ -16,9 +16,9 @@ struct arm_machine {
 
 /*
  * Per microsecond: 2600 cycles, 1300 instructions; 300 loads, of which 10 miss the L1, 7 leave the
- * core's caches and 5 the last-level cache, too, and 3087 loads in flight: with hits of 4, 11 and 60
- * cycles, one from memory takes (3087 - 290 * 4 - 3 * 11 - 2 * 60) / 5 = 354.8 cycles. 520 cycles
- * stalled for memory: 104 for each read, 40 ns.
+ * core's caches and 5 the last-level cache, too, and 3087 loads in flight: with hits of 4, 11 and
+ * 60 cycles, one from memory takes (3087 - 290 * 4 - 3 * 11 - 2 * 60) / 5 = 354.8 cycles. 520
+ * cycles stalled for memory: 104 for each read, 40 ns.
  */
 void arm_machine_install(const struct arm_machine *machine, struct perf_fixture *fixture);
 

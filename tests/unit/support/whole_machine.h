@@ -1,6 +1,6 @@
 /*
- * A whole exporter on a fake machine: its files, and a kernel that counts by its event numbers. What
- * it shows then is held against a committed page.
+ * A whole exporter on a fake machine: its files, and a kernel that counts by its event numbers.
+ * What it shows then is held against a committed page.
  */
 #ifndef IE_TESTS_WHOLE_MACHINE_H
 #define IE_TESTS_WHOLE_MACHINE_H

@@ -2,14 +2,14 @@
  * Work that a virtual machine's PMU counts, and what it counted.
  *
  *     counted in CGROUP NAME WORK...       WORK in a new process of that cgroup; at its end, and on
- *                                          SIGUSR1, "NAME" and four counts of all that was done from
- *                                          its first instruction there on: instructions and cycles
- *                                          of the process and its children; instructions of the
+ *                                          SIGUSR1, "NAME" and four counts of all that was done
+ *                                          from its first instruction there on: instructions
+ *                                          and cycles of the process and its children; those of the
  *                                          cgroup, and how often it left the CPU
  *     counted alone CGROUP NAME WORK...    the same without the latter two, which make switches
  *                                          dearer
  *     counted spin N                       N instructions, and a program's beginning and end
- *     counted turns FIRST ROUNDS N IN OUT  so many in each round; between rounds it waits for a byte
+ *     counted turns FIRST ROUNDS N IN OUT  so many in each round, between which it waits
  *     counted forks K N                    K programs one after another
  *     counted threads K N                  K threads beside each other
  *     counted wander K N                   K times, on the other CPU each time
