@@ -5,8 +5,8 @@ tests/bench/fleet_rules.py [--nodes=200] [--containers=60] [--minutes=6] [RULES.
 A server stands for that many exporters, with the counters of that many containers each that the rules read; the
 values are made up, how many series there are is what counts. Prometheus scrapes them every 30 s and evaluates the
 rules every minute: at first for 15 minutes, the longest range, then, for each file of rules (by default the
-rendered ones), --minutes more, after which it is asked how long its groups took. Prints a table. Needs prometheus; memory:
-10 KiB for each of 18 series of a container.
+rendered ones), --minutes more, after which it is asked how long its groups took. Prints a table. Needs prometheus;
+memory: 10 KiB for each of 18 series of a container.
 """
 import contextlib
 import http.server
